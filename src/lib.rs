@@ -1,0 +1,1 @@
+//! Dataflow graphs of tensor ops.
