@@ -1,0 +1,238 @@
+//! `Error`: the one error type, located at the user's own line.
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+
+use shapeflow_shape_fns::ShapeError;
+
+/// A result whose error is [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What kind of requirement was not met.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Shapes that an op does not accept.
+    Shape,
+    /// Element types that an op does not accept.
+    DType,
+    /// A missing or unsuitable attribute or parameter.
+    Attribute,
+    /// A value of another graph.
+    ForeignValue,
+    /// No op of that name.
+    UnknownOp,
+    /// A graph that cannot be compiled.
+    Compile,
+    /// Inputs that do not fit the executable's ports.
+    Feed,
+    /// An equality or bound that was left to run time does not hold.
+    Guard,
+    /// An index outside its axis.
+    Index,
+    /// An integer divided by zero.
+    DivideByZero,
+    /// Raised by a user's op.
+    Custom,
+    /// The run was cancelled.
+    Cancelled,
+    /// Memory was refused or a limit would be passed.
+    Memory,
+    /// A file could not be read or written.
+    Io,
+    /// Text or bytes that do not parse.
+    Parse,
+}
+
+/// When an error was found.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Phase {
+    /// While the graph was built.
+    Build,
+    /// While it was compiled.
+    Compile,
+    /// While it ran.
+    Run,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Phase::Build => "build",
+            Phase::Compile => "compile",
+            Phase::Run => "run",
+        })
+    }
+}
+
+/// A failure: what was required, what was got, and where the user asked for it.
+///
+/// One pointer wide and cheap to clone. `Debug` prints as `Display`.
+#[derive(Clone)]
+pub struct Error(Arc<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    phase: Phase,
+    message: String,
+    op: Option<String>,
+    node: Option<String>,
+    location: Option<&'static Location<'static>>,
+    notes: Vec<(String, Option<&'static Location<'static>>)>,
+    scopes: Vec<(String, &'static Location<'static>)>,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+    others: Vec<Error>,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, phase: Phase, message: impl Into<String>) -> Error {
+        Error(Arc::new(Inner {
+            kind,
+            phase,
+            message: message.into(),
+            op: None,
+            node: None,
+            location: None,
+            notes: Vec::new(),
+            scopes: Vec::new(),
+            source: None,
+            others: Vec::new(),
+        }))
+    }
+
+    /// For a user's op: a message only; op, operands and location are added by the caller.
+    pub fn msg(message: impl fmt::Display) -> Error {
+        Error::new(ErrorKind::Custom, Phase::Build, message.to_string())
+    }
+
+    /// Another error, kept as the source.
+    pub fn wrap(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+        Error::new(ErrorKind::Custom, Phase::Build, error.to_string()).edit(|inner| inner.source = Some(Arc::new(error)))
+    }
+
+    fn edit(mut self, change: impl FnOnce(&mut Inner)) -> Error {
+        change(Arc::make_mut(&mut self.0));
+        self
+    }
+
+    pub(crate) fn with_phase(self, phase: Phase) -> Error {
+        self.edit(|inner| inner.phase = phase)
+    }
+
+    /// The op's type and its operands as the dump prints them, `concat(f32[a, 3], axis=0)`.
+    pub(crate) fn with_op(self, op: impl Into<String>, call: impl fmt::Display) -> Error {
+        self.edit(|inner| {
+            inner.message = format!("{call}: {}", inner.message);
+            inner.op = Some(op.into());
+        })
+    }
+
+    pub(crate) fn with_node(self, node: impl Into<String>) -> Error {
+        self.edit(|inner| inner.node = Some(node.into()))
+    }
+
+    pub(crate) fn at(self, location: &'static Location<'static>) -> Error {
+        self.edit(|inner| inner.location = Some(location))
+    }
+
+    /// A further line below the location: where an operand comes from, what to do.
+    pub(crate) fn note(self, text: impl Into<String>, location: Option<&'static Location<'static>>) -> Error {
+        self.edit(|inner| inner.notes.push((text.into(), location)))
+    }
+
+    pub(crate) fn in_scopes(self, scopes: Vec<(String, &'static Location<'static>)>) -> Error {
+        self.edit(|inner| inner.scopes = scopes)
+    }
+
+    /// Several errors as one: the first, which lists the others.
+    pub(crate) fn join(errors: Vec<Error>) -> Option<Error> {
+        let mut errors = errors.into_iter();
+        let first = errors.next()?;
+        let rest: Vec<Error> = errors.collect();
+        Some(if rest.is_empty() { first } else { first.edit(|inner| inner.others = rest) })
+    }
+
+    /// What kind of requirement was not met.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// When the error was found.
+    pub fn phase(&self) -> Phase {
+        self.0.phase
+    }
+
+    /// The op that refused.
+    pub fn op(&self) -> Option<&str> {
+        self.0.op.as_deref()
+    }
+
+    /// The name of the node that refused, if it has been made.
+    pub fn node(&self) -> Option<&str> {
+        self.0.node.as_deref()
+    }
+
+    /// The user's line that asked for it.
+    pub fn location(&self) -> Option<&'static Location<'static>> {
+        self.0.location
+    }
+
+    /// The scopes the line stood in, innermost first.
+    pub fn scopes(&self) -> impl Iterator<Item = (&str, &'static Location<'static>)> {
+        self.0.scopes.iter().map(|(name, location)| (name.as_str(), *location))
+    }
+
+    /// This error and all others that were found with it, in the order they were made.
+    pub fn all(&self) -> impl Iterator<Item = &Error> {
+        std::iter::once(self).chain(self.0.others.iter())
+    }
+
+    /// The message without location and notes.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.0;
+        write!(f, "error: {}", inner.message)?;
+        if let Some(location) = inner.location {
+            write!(f, "\n  --> {location}")?;
+        }
+        for (text, location) in &inner.notes {
+            write!(f, "\n  {text}")?;
+            if let Some(location) = location {
+                write!(f, " at {location}")?;
+            }
+        }
+        for (name, location) in &inner.scopes {
+            write!(f, "\n  in scope {name} at {location}")?;
+        }
+        for other in &inner.others {
+            write!(f, "\n{other}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| &**source as &(dyn std::error::Error + 'static))
+    }
+}
+
+impl From<ShapeError> for Error {
+    fn from(error: ShapeError) -> Error {
+        Error::new(ErrorKind::Shape, Phase::Build, error.to_string())
+    }
+}

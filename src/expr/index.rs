@@ -1,0 +1,280 @@
+//! `Index`: an integer expression over loop axes, in linear form with dimension coefficients.
+
+use std::fmt;
+use std::ops::{Add, Mul, Sub};
+
+use shapeflow_shape_fns::Dim;
+use smallvec::SmallVec;
+
+use super::Expr;
+
+/// A loop axis of a lowered body or of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Axis(pub(crate) u32);
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "i{}", self.0)
+    }
+}
+
+/// What an index is linear in.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Atom {
+    Axis(Axis),
+    /// `floor(index / divisor)`; the divisor is positive.
+    FloorDiv(Box<Index>, Dim),
+    /// `index - divisor * floor(index / divisor)`.
+    Mod(Box<Index>, Dim),
+    /// An integer computed at run time, with its own range check inside the expression.
+    Value(Expr),
+}
+
+/// An integer expression `constant + Σ coefficient · atom`, where atoms are axes, quotients and
+/// remainders of other indices, and run-time values.
+///
+/// Coefficients and constants are [`Dim`]s, so an index stays valid for every size.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Index {
+    pub(crate) terms: SmallVec<[(Atom, Dim); 1]>,
+    pub(crate) constant: Dim,
+}
+
+impl Index {
+    /// The index that is `axis` itself.
+    pub fn axis(axis: Axis) -> Index {
+        Index { terms: SmallVec::from_iter([(Atom::Axis(axis), Dim::known(1))]), constant: Dim::known(0) }
+    }
+
+    /// An index that does not vary.
+    pub fn constant(value: impl Into<Dim>) -> Index {
+        Index { terms: SmallVec::new(), constant: value.into() }
+    }
+
+    /// The value of an integer expression; it must check its own range, see
+    /// [`LowerCx::checked_index`](super::LowerCx::checked_index).
+    pub(crate) fn value(expr: Expr) -> Index {
+        Index { terms: SmallVec::from_iter([(Atom::Value(expr), Dim::known(1))]), constant: Dim::known(0) }
+    }
+
+    /// The axis, when the index is exactly one axis.
+    pub(crate) fn as_axis(&self) -> Option<Axis> {
+        match &self.terms[..] {
+            [(Atom::Axis(axis), coefficient)] if *coefficient == Dim::known(1) && self.constant == Dim::known(0) => {
+                Some(*axis)
+            }
+            _ => None,
+        }
+    }
+
+    /// The value, when nothing varies.
+    pub(crate) fn as_constant(&self) -> Option<&Dim> {
+        self.terms.is_empty().then_some(&self.constant)
+    }
+
+    /// `floor(self / divisor)` for a positive divisor.
+    pub fn floordiv(self, divisor: impl Into<Dim>) -> Index {
+        let divisor = divisor.into();
+        if divisor == Dim::known(1) {
+            return self;
+        }
+        if self.terms.is_empty()
+            && let Ok(quotient) = self.constant.floordiv(&divisor)
+        {
+            return Index::constant(quotient);
+        }
+        Index { terms: SmallVec::from_iter([(Atom::FloorDiv(Box::new(self), divisor), Dim::known(1))]), constant: Dim::known(0) }
+    }
+
+    /// The remainder of [`Index::floordiv`].
+    pub fn modulo(self, divisor: impl Into<Dim>) -> Index {
+        let divisor = divisor.into();
+        if divisor == Dim::known(1) {
+            return Index::constant(Dim::known(0));
+        }
+        if self.terms.is_empty()
+            && let Ok(remainder) = self.constant.modulo(&divisor)
+        {
+            return Index::constant(remainder);
+        }
+        Index { terms: SmallVec::from_iter([(Atom::Mod(Box::new(self), divisor), Dim::known(1))]), constant: Dim::known(0) }
+    }
+
+    fn push(&mut self, atom: Atom, coefficient: Dim) {
+        if coefficient == Dim::known(0) {
+            return;
+        }
+        if let Some(position) = self.terms.iter().position(|(other, _)| *other == atom) {
+            let sum = &self.terms[position].1 + &coefficient;
+            if sum == Dim::known(0) {
+                self.terms.remove(position);
+            } else {
+                self.terms[position].1 = sum;
+            }
+            return;
+        }
+        // Axes stand first, in order: equal sums of axes are equal indices.
+        let position = match &atom {
+            Atom::Axis(axis) => self
+                .terms
+                .iter()
+                .position(|(other, _)| !matches!(other, Atom::Axis(earlier) if earlier < axis))
+                .unwrap_or(self.terms.len()),
+            _ => self.terms.len(),
+        };
+        self.terms.insert(position, (atom, coefficient));
+    }
+
+    /// Puts an index for each axis and rewrites run-time values.
+    pub(crate) fn substitute(&self, axes: &mut dyn FnMut(Axis) -> Index, values: &mut dyn FnMut(&Expr) -> Expr) -> Index {
+        let mut result = Index::constant(self.constant.clone());
+        for (atom, coefficient) in &self.terms {
+            let part = match atom {
+                Atom::Axis(axis) => axes(*axis),
+                Atom::FloorDiv(inner, divisor) => inner.substitute(axes, values).floordiv(divisor.clone()),
+                Atom::Mod(inner, divisor) => inner.substitute(axes, values).modulo(divisor.clone()),
+                Atom::Value(expr) => Index::value(values(expr)),
+            };
+            result = result + part * coefficient.clone();
+        }
+        result.join_quotients()
+    }
+
+    /// `d·floordiv(e, d)·k + mod(e, d)·k` is `e·k`.
+    fn join_quotients(mut self) -> Index {
+        'search: loop {
+            for (remainder_at, (atom, scale)) in self.terms.iter().enumerate() {
+                let Atom::Mod(inner, divisor) = atom else { continue };
+                let wanted = divisor * scale;
+                let found = self.terms.iter().position(|(other, coefficient)| {
+                    matches!(other, Atom::FloorDiv(i, d) if i == inner && d == divisor) && *coefficient == wanted
+                });
+                if let Some(quotient_at) = found {
+                    let (inner, scale) = ((**inner).clone(), scale.clone());
+                    let (first, second) = (remainder_at.max(quotient_at), remainder_at.min(quotient_at));
+                    self.terms.remove(first);
+                    self.terms.remove(second);
+                    self = self + inner * scale;
+                    continue 'search;
+                }
+            }
+            return self;
+        }
+    }
+
+    /// Calls `f` on every axis, also inside quotients and remainders, but not inside values.
+    pub(crate) fn for_each_axis(&self, f: &mut dyn FnMut(Axis)) {
+        for (atom, _) in &self.terms {
+            match atom {
+                Atom::Axis(axis) => f(*axis),
+                Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => inner.for_each_axis(f),
+                Atom::Value(_) => {}
+            }
+        }
+    }
+
+    /// Calls `f` on every run-time value, also inside quotients and remainders.
+    pub(crate) fn for_each_value(&self, f: &mut dyn FnMut(&Expr)) {
+        for (atom, _) in &self.terms {
+            match atom {
+                Atom::Axis(_) => {}
+                Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => inner.for_each_value(f),
+                Atom::Value(expr) => f(expr),
+            }
+        }
+    }
+
+    /// Calls `f` on every dimension the index holds.
+    pub(crate) fn for_each_dim(&self, f: &mut dyn FnMut(&Dim)) {
+        f(&self.constant);
+        for (atom, coefficient) in &self.terms {
+            f(coefficient);
+            match atom {
+                Atom::FloorDiv(inner, divisor) | Atom::Mod(inner, divisor) => {
+                    f(divisor);
+                    inner.for_each_dim(f);
+                }
+                Atom::Axis(_) | Atom::Value(_) => {}
+            }
+        }
+    }
+}
+
+impl Add for Index {
+    type Output = Index;
+    fn add(mut self, other: Index) -> Index {
+        for (atom, coefficient) in other.terms {
+            self.push(atom, coefficient);
+        }
+        self.constant = &self.constant + &other.constant;
+        self
+    }
+}
+
+impl Sub for Index {
+    type Output = Index;
+    fn sub(self, other: Index) -> Index {
+        self + other * Dim::known(-1)
+    }
+}
+
+impl<D: Into<Dim>> Mul<D> for Index {
+    type Output = Index;
+    fn mul(self, factor: D) -> Index {
+        let factor = factor.into();
+        if factor == Dim::known(1) {
+            return self;
+        }
+        let mut result = Index::constant(&self.constant * &factor);
+        for (atom, coefficient) in self.terms {
+            result.push(atom, &coefficient * &factor);
+        }
+        result
+    }
+}
+
+impl From<Axis> for Index {
+    fn from(axis: Axis) -> Index {
+        Index::axis(axis)
+    }
+}
+
+impl From<Dim> for Index {
+    fn from(dim: Dim) -> Index {
+        Index::constant(dim)
+    }
+}
+
+impl From<i64> for Index {
+    fn from(value: i64) -> Index {
+        Index::constant(Dim::known(value))
+    }
+}
+
+impl fmt::Display for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut first = true;
+        for (atom, coefficient) in &self.terms {
+            if !first {
+                f.write_str(" + ")?;
+            }
+            first = false;
+            match coefficient.as_known() {
+                Some(1) => {}
+                Some(k) => write!(f, "{k}*")?,
+                None => write!(f, "({coefficient})*")?,
+            }
+            match atom {
+                Atom::Axis(axis) => write!(f, "{axis}")?,
+                Atom::FloorDiv(inner, divisor) => write!(f, "floordiv({inner}, {divisor})")?,
+                Atom::Mod(inner, divisor) => write!(f, "mod({inner}, {divisor})")?,
+                Atom::Value(expr) => write!(f, "[{expr}]")?,
+            }
+        }
+        match (first, self.constant.as_known()) {
+            (true, _) => write!(f, "{}", self.constant),
+            (false, Some(0)) => Ok(()),
+            (false, _) => write!(f, " + {}", self.constant),
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Partition of a graph into kernels, and kernels as plain data.
+
+pub(crate) mod code;

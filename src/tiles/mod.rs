@@ -1,0 +1,1 @@
+//! Precompiled tile functions.
