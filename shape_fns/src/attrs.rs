@@ -59,16 +59,16 @@ impl Attr {
     }
 
     /// The elements it stands for where an op reads a parameter: bools and integers, lists of them, the dimensions of
-    /// a shape. `None` for everything else, for an unknown rank and for more than [`PartialElements::MAX`] elements.
+    /// a shape. `None` for everything else and for an unknown rank.
     pub fn to_elements(&self) -> Option<PartialElements> {
         match self {
             Attr::Bool(flag) => Some(PartialElements::scalar(Dim::known((*flag).into()))),
             Attr::Int(value) => Some(PartialElements::scalar(Dim::known(*value))),
-            Attr::Ints(values) => PartialElements::known(values),
+            Attr::Ints(values) => Some(PartialElements::known(values)),
             Attr::Bools(flags) => {
-                PartialElements::vector(flags.iter().map(|flag| Dim::known((*flag).into()))).ok()
+                Some(PartialElements::vector(flags.iter().map(|flag| Dim::known((*flag).into()))))
             }
-            Attr::Shape(shape) => PartialElements::vector(shape.dims()?.iter().cloned()).ok(),
+            Attr::Shape(shape) => Some(PartialElements::vector(shape.dims()?.iter().cloned())),
             Attr::Elements(elements) => Some(PartialElements::clone(elements)),
             _ => None,
         }

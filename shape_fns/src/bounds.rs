@@ -194,15 +194,15 @@ fn of_quotient(function: Function, dividend: Bounds, divisor: Bounds) -> Bounds 
                 _ => value.div_euclid(by),
             };
             Bounds {
-                lower: dividend.lower.and_then(|low| match (low >= 0, divisor.upper) {
-                    (true, Some(most)) => Some(divide(low, most.max(1))),
-                    (true, None) => Some(i128::from(function == Function::CeilDiv && low > 0)),
-                    (false, _) => Some(divide(low, least)),
+                lower: dividend.lower.map(|low| match (low >= 0, divisor.upper) {
+                    (true, Some(most)) => divide(low, most.max(1)),
+                    (true, None) => i128::from(function == Function::CeilDiv && low > 0),
+                    (false, _) => divide(low, least),
                 }),
-                upper: dividend.upper.and_then(|high| match (high >= 0, divisor.upper) {
-                    (true, _) => Some(divide(high, least)),
-                    (false, Some(most)) => Some(divide(high, most.max(1))),
-                    (false, None) => Some(if function == Function::FloorDiv { -1 } else { 0 }),
+                upper: dividend.upper.map(|high| match (high >= 0, divisor.upper) {
+                    (true, _) => divide(high, least),
+                    (false, Some(most)) => divide(high, most.max(1)),
+                    (false, None) => -i128::from(function == Function::FloorDiv),
                 }),
             }
         }

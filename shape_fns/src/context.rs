@@ -56,11 +56,14 @@ pub struct InferenceContext<'a> {
 pub struct InferenceResult {
     /// The shape of every output.
     pub shapes: SmallVec<[TensorShape; 1]>,
-    /// The elements of outputs that are small integer tensors; shorter than `shapes` where nothing is known.
-    pub values: SmallVec<[Option<Box<PartialElements>>; 1]>,
+    /// Of every output the elements, where it is a small integer tensor and something is known of them.
+    pub values: SmallVec<[Option<PartialElements>; 1]>,
     /// Normalised parameters the op's body reads, by name.
-    pub derived: SmallVec<[(&'static str, SmallVec<[Dim; 4]>); 1]>,
+    pub derived: SmallVec<[Derived; 1]>,
 }
+
+/// A normalised parameter: its name and its elements.
+pub type Derived = (&'static str, SmallVec<[Dim; 4]>);
 
 static UNRANKED: TensorShape = TensorShape::unranked();
 
@@ -87,6 +90,7 @@ impl<'a> InferenceContext<'a> {
         }
         let mut result = InferenceResult::default();
         result.shapes.resize(outputs, TensorShape::unranked());
+        result.values.resize(outputs, None);
         let first_own = table.symbol_count();
         InferenceContext { names, operands, attrs, table, resolved, first_own, result }
     }
@@ -176,13 +180,10 @@ impl<'a> InferenceContext<'a> {
         self.result.shapes.get(index).unwrap_or(&UNRANKED)
     }
 
-    /// Sets the elements of output `index`, an integer tensor.
+    /// Sets the elements of output `index`, an integer tensor. More than [`PartialElements::MAX`] are not kept.
     pub fn set_output_value(&mut self, index: usize, value: PartialElements) {
-        if index < self.result.shapes.len() {
-            while self.result.values.len() <= index {
-                self.result.values.push(None);
-            }
-            self.result.values[index] = Some(Box::new(value));
+        if let Some(output) = self.result.values.get_mut(index) {
+            *output = Some(value).filter(|value| value.len() <= PartialElements::MAX);
         }
     }
 
@@ -381,7 +382,7 @@ impl<'a> InferenceContext<'a> {
         }
         if self.table.has_equalities() {
             for value in result.values.iter_mut().flatten() {
-                **value = self.table.resolve_elements(value);
+                *value = self.table.resolve_elements(value);
             }
             for dim in result.derived.iter_mut().flat_map(|(_, dims)| dims) {
                 *dim = self.table.resolve(dim);

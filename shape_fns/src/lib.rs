@@ -26,7 +26,7 @@ mod values;
 
 pub use attrs::{Attr, AttrName, Attrs};
 pub use bounds::Bounds;
-pub use context::{InferenceContext, InferenceResult, OperandInfo, ShapeFn};
+pub use context::{Derived, InferenceContext, InferenceResult, OperandInfo, ShapeFn};
 pub use dim::{Dim, IntoDim, Unknown};
 pub use dtype::DType;
 pub use error::{Result, ShapeError};

@@ -46,7 +46,7 @@ pub enum List {
 
 impl List {
     /// The number of elements, where it is known.
-    pub fn len(&self) -> Option<usize> {
+    pub fn known_len(&self) -> Option<usize> {
         match self {
             List::Elements(elements) => Some(elements.len()),
             List::Unknown(len) => *len,
@@ -141,7 +141,7 @@ impl<'a> InferenceContext<'a> {
                         });
                         // A vector of no elements has a known value whatever feeds it.
                         if shape.rank() == Some(1) && len == Some(Dim::known(0)) {
-                            return Ok(Param::Known(PartialElements::vector([])?));
+                            return Ok(Param::Known(PartialElements::vector([])));
                         }
                         return Ok(Param::Unknown { len, rank: shape.rank() });
                     }

@@ -10,11 +10,12 @@ use crate::{Dim, Result, Symbol, TensorShape};
 /// The elements of a small integer or bool tensor: each one known, an expression over symbols, or a symbol of kind
 /// [`Integer`](crate::SymbolKind::Integer) that may be negative. Bools are 0 and 1.
 ///
-/// Sizes are known, elements stand in row-major order, at most [`PartialElements::MAX`] of them.
+/// Sizes are known, elements stand in row-major order. Shape functions keep at most [`PartialElements::MAX`] of them:
+/// longer outputs are dropped.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PartialElements {
     sizes: SmallVec<[usize; 2]>,
-    elements: SmallVec<[Dim; 4]>,
+    elements: Box<[Dim]>,
 }
 
 impl PartialElements {
@@ -23,28 +24,21 @@ impl PartialElements {
 
     /// One element, of rank 0.
     pub fn scalar(element: Dim) -> PartialElements {
-        PartialElements { sizes: SmallVec::new(), elements: SmallVec::from_iter([element]) }
+        PartialElements { sizes: SmallVec::new(), elements: Box::new([element]) }
     }
 
     /// A vector of these elements.
-    ///
-    /// # Errors
-    /// More than [`PartialElements::MAX`] elements.
-    pub fn vector(elements: impl IntoIterator<Item = Dim>) -> Result<PartialElements> {
-        let elements: SmallVec<[Dim; 4]> = elements.into_iter().take(PartialElements::MAX + 1).collect();
-        let sizes = [elements.len()];
-        PartialElements::with_sizes(&sizes, elements)
+    pub fn vector(elements: impl IntoIterator<Item = Dim>) -> PartialElements {
+        let elements: Box<[Dim]> = elements.into_iter().collect();
+        PartialElements { sizes: SmallVec::from_iter([elements.len()]), elements }
     }
 
     /// Elements in row-major order of a tensor of these sizes.
     ///
     /// # Errors
-    /// The sizes do not multiply to the number of elements, or there are more than [`PartialElements::MAX`].
+    /// The sizes do not multiply to the number of elements.
     pub fn with_sizes(sizes: &[usize], elements: impl IntoIterator<Item = Dim>) -> Result<PartialElements> {
-        let elements: SmallVec<[Dim; 4]> = elements.into_iter().take(PartialElements::MAX + 1).collect();
-        if elements.len() > PartialElements::MAX {
-            bail!("at most {} elements are followed, got more", PartialElements::MAX);
-        }
+        let elements: Box<[Dim]> = elements.into_iter().collect();
         let product = sizes.iter().try_fold(1usize, |product, size| product.checked_mul(*size));
         if product != Some(elements.len()) {
             bail!(
@@ -55,9 +49,9 @@ impl PartialElements {
         Ok(PartialElements { sizes: SmallVec::from_slice(sizes), elements })
     }
 
-    /// The vector of these numbers; `None` for more than [`PartialElements::MAX`].
-    pub fn known(elements: &[i64]) -> Option<PartialElements> {
-        PartialElements::vector(elements.iter().copied().map(Dim::known)).ok()
+    /// The vector of these numbers.
+    pub fn known(elements: &[i64]) -> PartialElements {
+        PartialElements::vector(elements.iter().copied().map(Dim::known))
     }
 
     /// The sizes of the axes; none for a scalar.
@@ -121,7 +115,7 @@ impl PartialElements {
 impl fmt::Display for PartialElements {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = crate::display::Anonymous::of(&self.elements, f.alternate());
-        if let ([], [element]) = (self.sizes.as_slice(), self.elements.as_slice()) {
+        if let ([], [element]) = (&self.sizes[..], &self.elements[..]) {
             return crate::display::write_dim(f, element, &names);
         }
         f.write_str("[")?;

@@ -12,14 +12,14 @@ use crate::{Dim, InferenceContext, List, Result, TensorShape, normalize_axis};
 pub fn transpose(cx: &mut InferenceContext<'_>) -> Result<()> {
     let perm = cx.param_list("perm")?;
     let shape = cx.input(0).clone();
-    if let (Some(axes), Some(rank)) = (perm.len(), shape.rank())
+    if let (Some(axes), Some(rank)) = (perm.known_len(), shape.rank())
         && axes != rank
     {
         return Err(
             cx.blame_param("perm", format_args!("must have one entry an axis, got {axes} for {shape}"))
         );
     }
-    let Some(rank) = shape.rank().or(perm.len()) else { return Ok(()) };
+    let Some(rank) = shape.rank().or(perm.known_len()) else { return Ok(()) };
     let shape = cx.with_rank(0, rank)?;
     let dims = shape.dims().unwrap_or_default();
     let perm: Option<SmallVec<[usize; 6]>> = match &perm {
