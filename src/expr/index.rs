@@ -60,7 +60,9 @@ impl Index {
     /// The axis, when the index is exactly one axis.
     pub(crate) fn as_axis(&self) -> Option<Axis> {
         match &self.terms[..] {
-            [(Atom::Axis(axis), coefficient)] if *coefficient == Dim::known(1) && self.constant == Dim::known(0) => {
+            [(Atom::Axis(axis), coefficient)]
+                if *coefficient == Dim::known(1) && self.constant == Dim::known(0) =>
+            {
                 Some(*axis)
             }
             _ => None,
@@ -83,7 +85,10 @@ impl Index {
         {
             return Index::constant(quotient);
         }
-        Index { terms: SmallVec::from_iter([(Atom::FloorDiv(Box::new(self), divisor), Dim::known(1))]), constant: Dim::known(0) }
+        Index {
+            terms: SmallVec::from_iter([(Atom::FloorDiv(Box::new(self), divisor), Dim::known(1))]),
+            constant: Dim::known(0),
+        }
     }
 
     /// The remainder of [`Index::floordiv`].
@@ -97,7 +102,10 @@ impl Index {
         {
             return Index::constant(remainder);
         }
-        Index { terms: SmallVec::from_iter([(Atom::Mod(Box::new(self), divisor), Dim::known(1))]), constant: Dim::known(0) }
+        Index {
+            terms: SmallVec::from_iter([(Atom::Mod(Box::new(self), divisor), Dim::known(1))]),
+            constant: Dim::known(0),
+        }
     }
 
     fn push(&mut self, atom: Atom, coefficient: Dim) {
@@ -126,7 +134,11 @@ impl Index {
     }
 
     /// Puts an index for each axis and rewrites run-time values.
-    pub(crate) fn substitute(&self, axes: &mut dyn FnMut(Axis) -> Index, values: &mut dyn FnMut(&Expr) -> Expr) -> Index {
+    pub(crate) fn substitute(
+        &self,
+        axes: &mut dyn FnMut(Axis) -> Index,
+        values: &mut dyn FnMut(&Expr) -> Expr,
+    ) -> Index {
         let mut result = Index::constant(self.constant.clone());
         for (atom, coefficient) in &self.terms {
             let part = match atom {
@@ -147,7 +159,8 @@ impl Index {
                 let Atom::Mod(inner, divisor) = atom else { continue };
                 let wanted = divisor * scale;
                 let found = self.terms.iter().position(|(other, coefficient)| {
-                    matches!(other, Atom::FloorDiv(i, d) if i == inner && d == divisor) && *coefficient == wanted
+                    matches!(other, Atom::FloorDiv(i, d) if i == inner && d == divisor)
+                        && *coefficient == wanted
                 });
                 if let Some(quotient_at) = found {
                     let (inner, scale) = ((**inner).clone(), scale.clone());
@@ -248,33 +261,5 @@ impl From<Dim> for Index {
 impl From<i64> for Index {
     fn from(value: i64) -> Index {
         Index::constant(Dim::known(value))
-    }
-}
-
-impl fmt::Display for Index {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut first = true;
-        for (atom, coefficient) in &self.terms {
-            if !first {
-                f.write_str(" + ")?;
-            }
-            first = false;
-            match coefficient.as_known() {
-                Some(1) => {}
-                Some(k) => write!(f, "{k}*")?,
-                None => write!(f, "({coefficient})*")?,
-            }
-            match atom {
-                Atom::Axis(axis) => write!(f, "{axis}")?,
-                Atom::FloorDiv(inner, divisor) => write!(f, "floordiv({inner}, {divisor})")?,
-                Atom::Mod(inner, divisor) => write!(f, "mod({inner}, {divisor})")?,
-                Atom::Value(expr) => write!(f, "[{expr}]")?,
-            }
-        }
-        match (first, self.constant.as_known()) {
-            (true, _) => write!(f, "{}", self.constant),
-            (false, Some(0)) => Ok(()),
-            (false, _) => write!(f, " + {}", self.constant),
-        }
     }
 }
