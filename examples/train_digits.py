@@ -83,7 +83,7 @@ def main():
     probabilities = classifier.predict_proba(inputs).astype(np.float32)
     layers = [
         (weight.astype(np.float32), bias.astype(np.float32))
-        for weight, bias in zip(classifier.coefs_, classifier.intercepts_)
+        for weight, bias in zip(classifier.coefs_, classifier.intercepts_, strict=True)
     ]
 
     logits = evaluate(test_images, mean, scale, layers)

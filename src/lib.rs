@@ -1,7 +1,26 @@
-//! Dataflow graphs of tensor ops.
+//! Dataflow graphs of tensor ops with partially known shapes, compiled once for every size.
+
+pub(crate) mod codegen;
+mod dtype;
 mod error;
 pub mod expr;
+mod graph;
 pub(crate) mod lower;
-pub(crate) mod codegen;
-pub(crate) mod tiles;
+mod op;
+mod ops;
 mod tensor;
+pub(crate) mod tiles;
+
+pub use shapeflow_shape_fns as shape_fns;
+pub use shapeflow_shape_fns::{
+    Attr, Attrs, DType, Dim, InferenceContext, IntoDim, ShapeError, ShapeFn, TensorShape, Unknown, shape,
+};
+
+pub use error::{Error, ErrorKind, Phase, Result};
+pub use graph::{
+    Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, OpBuilder, Param, Scope, Value, ValueId,
+};
+pub use op::{
+    CompositeCx, CompositeFn, DTypeRule, HostCx, HostKernel, LowerFn, OpDef, OpRef, Operand, Registry, TfOp,
+};
+pub use tensor::{Element, Tensor, TensorView, TensorViewMut};

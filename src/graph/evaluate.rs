@@ -1,0 +1,127 @@
+//! `evaluate`: one node on tensors, by its shape function and the expression interpreter.
+//!
+//! This is the oracle that generated kernels are held against, and what folds constants.
+
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+
+use shapeflow_shape_fns::{Attrs, TensorShape};
+use smallvec::SmallVec;
+
+use super::builder::panicked;
+use super::{CONSTANT, Inner, Node, ValueIx, fold};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::{Fault, Program, Scalar};
+use crate::op::{Body, HostCx, OpDef, OpRef};
+use crate::tensor::{Tensor, TensorView};
+
+/// The outputs of `op` for concrete operands. Attributes must not hold symbols.
+pub(crate) fn evaluate(op: &OpRef, given: u32, attrs: &Attrs, operands: &[Tensor]) -> Result<Vec<Tensor>> {
+    let location = Location::caller();
+    let mut inner = Inner::default();
+    let mut values = SmallVec::new();
+    for tensor in operands {
+        let shape = TensorShape::from_sizes(tensor.sizes());
+        let node = Node {
+            op: OpRef::from(&CONSTANT),
+            operands: SmallVec::new(),
+            given: 0,
+            first_output: ValueIx(0),
+            outputs: 1,
+            extra: None,
+            location,
+            scope: 0,
+        };
+        values.push(inner.push(node, [(tensor.dtype(), shape, fold::elements_of(tensor))]));
+    }
+    let outputs: Vec<ValueIx> = inner
+        .add(op, values, given, attrs, None, location)
+        .map_err(|error| error.with_phase(Phase::Run))?
+        .collect();
+    let node = inner.values[outputs[0].at()].node;
+    match &op.body {
+        Body::Host(run) => run_host(op, attrs, operands, &inner, &outputs, &mut |cx| run(cx)),
+        Body::HostWith(kernel) => run_host(op, attrs, operands, &inner, &outputs, &mut |cx| kernel.run(cx)),
+        _ => (0..outputs.len())
+            .map(|output| {
+                let template = inner.template(node, output)?;
+                let info = &inner.values[outputs[output].at()];
+                let Some(sizes) = info.shape.as_known() else {
+                    let message = format!("sizes must be known when the op runs, got shape {}", info.shape);
+                    return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+                };
+                let mut result = Tensor::zeros(info.dtype, &sizes)?;
+                let program = Program::new(&template.root);
+                fill(&mut result, &program, operands).map_err(|fault| fault_error(op, &fault))?;
+                Ok(result)
+            })
+            .collect(),
+    }
+}
+
+/// Computes every element of `result`.
+fn fill(result: &mut Tensor, program: &Program, operands: &[Tensor]) -> Result<(), Fault> {
+    let sizes: SmallVec<[usize; 6]> = result.sizes().iter().copied().collect();
+    let count = result.len();
+    let mut position: SmallVec<[i64; 6]> = SmallVec::from_elem(0, sizes.len());
+    let load = |source: u32, index: &[i64]| -> Scalar { operands[source as usize].scalar_at(index) };
+    let load_flat = |source: u32, at: i64| -> Scalar { operands[source as usize].scalar_at_flat(at) };
+    for linear in 0..count {
+        let scalar = program.run(&position, &load, &load_flat)?;
+        result.set_scalar(linear, scalar);
+        for axis in (0..sizes.len()).rev() {
+            position[axis] += 1;
+            if (position[axis] as usize) < sizes[axis] {
+                break;
+            }
+            position[axis] = 0;
+        }
+    }
+    Ok(())
+}
+
+/// The message of a failed check.
+pub(crate) fn fault_error(op: &OpDef, fault: &Fault) -> Error {
+    match fault {
+        Fault::Index { index, limit, axis } => Error::new(
+            ErrorKind::Index,
+            Phase::Run,
+            format!("an index into axis {axis} must lie in [0, {limit}), got {index}"),
+        ),
+        Fault::DivideByZero => {
+            Error::new(ErrorKind::DivideByZero, Phase::Run, format!("{} must not divide an integer by zero", op.name()))
+        }
+    }
+}
+
+fn run_host(
+    op: &OpRef,
+    attrs: &Attrs,
+    operands: &[Tensor],
+    inner: &Inner,
+    outputs: &[ValueIx],
+    run: &mut dyn FnMut(&mut HostCx<'_>) -> Result<()>,
+) -> Result<Vec<Tensor>> {
+    let views: Vec<TensorView<'_>> = operands.iter().map(Tensor::view).collect();
+    let promised: Vec<_> = outputs.iter().map(|value| &inner.values[value.at()]).collect();
+    let slots = promised.iter().map(|info| (info.dtype, None)).collect();
+    let mut cx = HostCx { inputs: &views, attrs, outputs: slots };
+    catch_unwind(AssertUnwindSafe(|| run(&mut cx)))
+        .unwrap_or_else(|panic| Err(panicked(op.name(), "kernel", &*panic)))
+        .map_err(|error| error.with_phase(Phase::Run))?;
+    cx.outputs
+        .into_iter()
+        .zip(promised)
+        .enumerate()
+        .map(|(number, ((_, tensor), info))| {
+            let tensor = tensor.ok_or_else(|| {
+                Error::new(ErrorKind::Custom, Phase::Run, format!("the kernel must make output {number}"))
+            })?;
+            let shape = TensorShape::from_sizes(tensor.sizes());
+            if !info.shape.is_compatible_with(&shape) {
+                let message = format!("output {number} was promised as {}, the kernel made {shape}", info.shape);
+                return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+            }
+            Ok(tensor)
+        })
+        .collect()
+}

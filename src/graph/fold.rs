@@ -1,0 +1,86 @@
+//! Values that are known while the graph is built: elements of constants, and what depends on them alone.
+
+use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::{DType, Dim, PartialElements};
+
+use super::evaluate::evaluate;
+use super::{Inner, ValueIx};
+use crate::op::Body;
+use crate::tensor::Tensor;
+
+/// Tensors of more elements are not looked into.
+const MAX_ELEMENTS: usize = 4096;
+/// Constant expressions of more nodes are left to run time.
+const MAX_NODES: usize = 256;
+
+/// The elements of a small integer tensor of rank 0 or 1.
+pub(super) fn elements_of(tensor: &Tensor) -> Option<Box<PartialElements>> {
+    if tensor.sizes().len() > 1 || tensor.len() > MAX_ELEMENTS {
+        return None;
+    }
+    let ints: Vec<i64> = match tensor.dtype() {
+        DType::I64 => tensor.to_vec::<i64>().ok()?,
+        DType::I32 => tensor.to_vec::<i32>().ok()?.into_iter().map(i64::from).collect(),
+        DType::I16 => tensor.to_vec::<i16>().ok()?.into_iter().map(i64::from).collect(),
+        DType::I8 => tensor.to_vec::<i8>().ok()?.into_iter().map(i64::from).collect(),
+        DType::U8 => tensor.to_vec::<u8>().ok()?.into_iter().map(i64::from).collect(),
+        DType::U16 => tensor.to_vec::<u16>().ok()?.into_iter().map(i64::from).collect(),
+        DType::U32 => tensor.to_vec::<u32>().ok()?.into_iter().map(i64::from).collect(),
+        _ => return None,
+    };
+    let dims = ints.into_iter().map(Dim::known);
+    Some(Box::new(if tensor.sizes().is_empty() {
+        PartialElements::scalar(dims.into_iter().next()?)
+    } else {
+        PartialElements::vector(dims)
+    }))
+}
+
+/// The elements of a value that depends on constants alone, whatever the ops are.
+pub(super) fn constant_elements(inner: &Inner, value: ValueIx) -> Option<Box<PartialElements>> {
+    let info = &inner.values[value.at()];
+    if !info.dtype.is_integer() || info.shape.rank().is_none_or(|rank| rank > 1) {
+        return None;
+    }
+    elements_of(&constant_tensor(inner, value)?)
+}
+
+/// Evaluates a value that depends on few small constants alone.
+pub(crate) fn constant_tensor(inner: &Inner, value: ValueIx) -> Option<Tensor> {
+    let mut order = Vec::new();
+    let mut seen = FxHashMap::default();
+    let mut stack = vec![(inner.values[value.at()].node, false)];
+    while let Some((index, done)) = stack.pop() {
+        if done {
+            order.push(index);
+            continue;
+        }
+        if seen.insert(index, ()).is_some() {
+            continue;
+        }
+        let node = &inner.nodes[index.at()];
+        let small = |v: ValueIx| {
+            let shape = &inner.values[v.at()].shape;
+            shape.as_known().is_some_and(|sizes| sizes.iter().product::<usize>() <= MAX_ELEMENTS)
+        };
+        let foldable = matches!(node.op.body, Body::Compute(_) | Body::Contraction { .. } | Body::Constant);
+        if seen.len() > MAX_NODES || !foldable || !node.values().all(small) {
+            return None;
+        }
+        stack.push((index, true));
+        stack.extend(node.operands.iter().map(|operand| (inner.values[operand.at()].node, false)));
+    }
+    let mut tensors: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
+    for index in order {
+        let node = &inner.nodes[index.at()];
+        if let Some(tensor) = inner.constants.get(&index) {
+            tensors.insert(node.first_output, tensor.clone());
+            continue;
+        }
+        let operands: Vec<Tensor> =
+            node.operands.iter().map(|operand| tensors.get(operand).cloned()).collect::<Option<_>>()?;
+        let outputs = evaluate(&node.op, node.given, node.attrs(), &operands).ok()?;
+        tensors.extend(node.values().zip(outputs));
+    }
+    tensors.remove(&value)
+}

@@ -1,0 +1,339 @@
+//! `Graph`: an append-only dataflow graph in SSA form, typed, shaped and located as it is built.
+
+mod builder;
+mod constant;
+mod display;
+mod evaluate;
+mod fold;
+mod node;
+mod operand;
+mod scope;
+mod template;
+mod value;
+
+use std::borrow::Cow;
+use std::cell::{Ref, RefCell, RefMut};
+use std::panic::Location;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, PartialElements, TensorShape};
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::{Body, OpDef, OpRef};
+use crate::tensor::Tensor;
+
+pub use builder::{IntoParam, OpBuilder, Param};
+pub use constant::IntoConstant;
+pub(crate) use evaluate::{evaluate, fault_error};
+pub(crate) use fold::constant_tensor;
+pub(crate) use node::{Extra, Node, NodeIx, ValueIx, ValueInfo};
+pub use operand::{IntoOperand, IntoShapeArg};
+pub use scope::Scope;
+pub(crate) use template::Template;
+pub use value::{Value, ValueId};
+
+pub(crate) static INPUT: OpDef = OpDef::with_body("input", Body::Input);
+pub(crate) static CONSTANT: OpDef = OpDef::with_body("constant", Body::Constant);
+
+static NEXT_TAG: AtomicU32 = AtomicU32::new(1);
+
+/// A dataflow graph. Every method takes `&self`; a graph can be sent to another thread but not shared.
+///
+/// ```
+/// use shapeflow::{shape, DType, Graph};
+///
+/// let g = Graph::new();
+/// let x = g.input("x", DType::F32, shape!["b", 3])?;
+/// let y = (x * 2.0 + 1.0).relu()?;
+/// assert_eq!(y.shape().to_string(), "[b, 3]");
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+pub struct Graph {
+    inner: RefCell<Inner>,
+    tag: u32,
+    created: &'static Location<'static>,
+}
+
+/// One frame of the tree of scopes.
+pub(crate) struct ScopeFrame {
+    pub parent: u32,
+    pub name: Cow<'static, str>,
+    pub location: &'static Location<'static>,
+}
+
+#[derive(Default)]
+pub(crate) struct Inner {
+    pub nodes: Vec<Node>,
+    pub values: Vec<ValueInfo>,
+    pub table: DimTable,
+    pub constants: FxHashMap<NodeIx, Tensor>,
+    /// Inputs in the order of their calls.
+    pub inputs: Vec<(String, ValueIx)>,
+    /// Frame 0 is the root.
+    pub scopes: Vec<ScopeFrame>,
+    pub scope: u32,
+    /// Errors of operators, and the dtype their poisoned value pretends to have.
+    pub errors: Vec<(Error, DType)>,
+}
+
+impl Default for Graph {
+    #[track_caller]
+    fn default() -> Graph {
+        Graph::new()
+    }
+}
+
+impl Graph {
+    /// An empty graph.
+    #[track_caller]
+    pub fn new() -> Graph {
+        Graph {
+            inner: RefCell::default(),
+            tag: NEXT_TAG.fetch_add(1, Ordering::Relaxed),
+            created: Location::caller(),
+        }
+    }
+
+    pub(crate) fn read(&self) -> Ref<'_, Inner> {
+        self.inner.borrow()
+    }
+
+    pub(crate) fn write(&self) -> RefMut<'_, Inner> {
+        self.inner.borrow_mut()
+    }
+
+    pub(crate) fn tag(&self) -> u32 {
+        self.tag
+    }
+
+    pub(crate) fn created(&self) -> &'static Location<'static> {
+        self.created
+    }
+
+    /// A tensor that is fed when the graph runs.
+    ///
+    /// The shape may have unknown (`?`) and named dimensions, or be unknown altogether: `shape!["b", 64]`,
+    /// `shape![?, 3]`, `shape![..]`, `[2, 3]`. A dimension may also be linear in one symbol: `2 * &n + 1`.
+    ///
+    /// # Errors
+    /// The name is taken, a size is negative, or a dimension is not linear in one symbol.
+    #[track_caller]
+    pub fn input(&self, name: &str, dtype: DType, shape: impl Into<TensorShape>) -> Result<Value<'_>> {
+        self.input_at(name, dtype, shape.into(), Location::caller())
+    }
+
+    pub(crate) fn input_at(
+        &self,
+        name: &str,
+        dtype: DType,
+        shape: TensorShape,
+        location: &'static Location<'static>,
+    ) -> Result<Value<'_>> {
+        let refuse = |kind, message: String| {
+            Err(Error::new(kind, Phase::Build, message).with_op("input", format!("input \"{name}\" {dtype}{shape}")).at(location))
+        };
+        for dim in shape.dims().unwrap_or_default() {
+            if dim.as_known().is_some_and(|size| size < 0) {
+                return refuse(ErrorKind::Shape, format!("a size must not be negative, got {dim}"));
+            }
+            if dim.as_known().is_none() && dim.as_linear().is_none() {
+                return refuse(
+                    ErrorKind::Shape,
+                    format!("a dimension of an input must be known, a symbol, or linear in one symbol, got {dim}"),
+                );
+            }
+        }
+        let mut inner = self.write();
+        if inner.inputs.iter().any(|(other, _)| other == name) {
+            drop(inner);
+            return refuse(ErrorKind::Attribute, "the name of an input must be unique in its graph".to_string());
+        }
+        let node = NodeIx(inner.nodes.len() as u32);
+        inner.table.set_origin(node.0);
+        let shape = inner.table.import(&shape);
+        let extra = Extra { name: Some(name.to_string()), ..Extra::default() };
+        let value = inner.push(Node {
+            op: OpRef::from(&INPUT),
+            operands: Default::default(),
+            given: 0,
+            first_output: ValueIx(0),
+            outputs: 1,
+            extra: Some(Box::new(extra)),
+            location,
+            scope: 0,
+        }, [(dtype, shape, None)]);
+        inner.inputs.push((name.to_string(), value));
+        drop(inner);
+        Ok(Value::new(self, value))
+    }
+
+    /// A tensor that is part of the graph: a scalar, nested arrays, a slice, or a [`Tensor`].
+    ///
+    /// # Errors
+    /// Memory for the tensor is refused.
+    #[track_caller]
+    pub fn constant<'g>(&'g self, constant: impl IntoConstant) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let tensor = constant.into_constant().map_err(|error| error.with_phase(Phase::Build).at(location))?;
+        Ok(self.constant_at(tensor, location))
+    }
+
+    pub(crate) fn constant_at(&self, tensor: Tensor, location: &'static Location<'static>) -> Value<'_> {
+        let mut inner = self.write();
+        let node = NodeIx(inner.nodes.len() as u32);
+        let shape = TensorShape::new(tensor.sizes().iter().map(|&size| Dim::known(size as i64)));
+        let elements = fold::elements_of(&tensor);
+        let scope = inner.scope;
+        let dtype = tensor.dtype();
+        inner.constants.insert(node, tensor);
+        let value = inner.push(Node {
+            op: OpRef::from(&CONSTANT),
+            operands: Default::default(),
+            given: 0,
+            first_output: ValueIx(0),
+            outputs: 1,
+            extra: None,
+            location,
+            scope,
+        }, [(dtype, shape, elements)]);
+        drop(inner);
+        Value::new(self, value)
+    }
+
+    /// Starts a node of the given op: `graph.op(&DEF).data(x).attr("axis", 0).finish()`.
+    pub fn op<'g>(&'g self, def: impl Into<OpRef>) -> OpBuilder<'g> {
+        OpBuilder::new(self, def.into())
+    }
+
+    /// Until the guard drops, names get the prefix `name/`, and errors and dumps show the caller's line.
+    #[track_caller]
+    pub fn scope(&self, name: impl Into<Cow<'static, str>>) -> Scope<'_> {
+        Scope::enter(self, name.into(), Location::caller())
+    }
+
+    /// The value an id stands for.
+    ///
+    /// # Errors
+    /// The id belongs to another graph.
+    pub fn value(&self, id: ValueId) -> Result<Value<'_>> {
+        if id.graph != self.tag || id.index.at() >= self.read().values.len() {
+            return Err(Error::new(
+                ErrorKind::ForeignValue,
+                Phase::Build,
+                format!("the id must belong to this graph, made at {}", self.created),
+            ));
+        }
+        Ok(Value::new(self, id.index))
+    }
+
+    /// The first error that an operator has met in this graph, with all others.
+    ///
+    /// # Errors
+    /// Some operator was refused and left a poisoned value.
+    pub fn check(&self) -> Result<()> {
+        let errors = self.read().errors.iter().map(|(error, _)| error.clone()).collect();
+        Error::join(errors).map_or(Ok(()), Err)
+    }
+
+    /// The inputs in the order of their calls.
+    pub fn inputs(&self) -> Vec<Value<'_>> {
+        self.read().inputs.iter().map(|(_, value)| Value::new(self, *value)).collect()
+    }
+
+    /// How many nodes the graph has.
+    pub fn len(&self) -> usize {
+        self.read().nodes.len()
+    }
+
+    /// Whether nothing has been added.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether two dimensions are always equal (`Some(true)`), never (`Some(false)`), or it depends.
+    pub fn same_dim(&self, a: &Dim, b: &Dim) -> Option<bool> {
+        self.read().table.same(a, b)
+    }
+}
+
+impl Inner {
+    /// Adds a node whose outputs are given; the only place where nodes are made.
+    pub(crate) fn push(
+        &mut self,
+        mut node: Node,
+        outputs: impl IntoIterator<Item = (DType, TensorShape, Option<Box<PartialElements>>)>,
+    ) -> ValueIx {
+        let index = NodeIx(self.nodes.len() as u32);
+        let first = ValueIx(self.values.len() as u32);
+        node.first_output = first;
+        for (dtype, shape, elements) in outputs {
+            self.values.push(ValueInfo { node: index, dtype, shape, elements });
+        }
+        node.outputs = self.values.len() as u32 - first.0;
+        self.nodes.push(node);
+        first
+    }
+
+    pub(crate) fn node_of(&self, value: ValueIx) -> &Node {
+        &self.nodes[self.values[value.at()].node.at()]
+    }
+
+    /// The scopes of a frame, innermost first.
+    pub(crate) fn scope_chain(&self, frame: u32) -> Vec<(String, &'static Location<'static>)> {
+        let mut chain = Vec::new();
+        let mut at = frame;
+        while at != 0 {
+            let Some(scope) = self.scopes.get(at as usize) else { break };
+            chain.push((scope.name.to_string(), scope.location));
+            at = scope.parent;
+        }
+        chain
+    }
+
+    /// The name a node is shown by: its own or its op's with its number, below its scopes.
+    pub(crate) fn node_name(&self, index: NodeIx) -> String {
+        let node = &self.nodes[index.at()];
+        let mut name = String::new();
+        for (scope, _) in self.scope_chain(node.scope).into_iter().rev() {
+            name.push_str(&scope);
+            name.push('/');
+        }
+        match node.extra.as_ref().and_then(|extra| extra.name.as_deref()) {
+            Some(own) => name.push_str(own),
+            None => {
+                name.push_str(node.op.name());
+                name.push('_');
+                name.push_str(&node.first_output.0.to_string());
+            }
+        }
+        name
+    }
+
+    /// `transpose(f32[2, n], perm=[1, 0])`.
+    pub(crate) fn call_text(&self, op: &OpDef, operands: &[ValueIx], attrs: &Attrs) -> String {
+        let mut text = format!("{}(", op.name());
+        let mut separator = "";
+        for operand in operands.iter().take(8) {
+            let info = &self.values[operand.at()];
+            text.push_str(&format!("{separator}{}{}", info.dtype, self.table.resolve_shape(&info.shape)));
+            separator = ", ";
+        }
+        if operands.len() > 8 {
+            text.push_str(&format!(", … {} more", operands.len() - 8));
+        }
+        if attrs.iter().next().is_some() {
+            text.push_str(&format!("{separator}{attrs}"));
+        }
+        text.push(')');
+        text
+    }
+}
+
+/// A location in this crate or in core tells the user nothing.
+pub(crate) fn is_own_line(location: &Location<'_>) -> bool {
+    // `file!()` names this file as rustc was told to; what stands before "graph/" is our source.
+    let own = file!().strip_suffix("graph/mod.rs").unwrap_or("src/");
+    let file = location.file();
+    (file.starts_with(own) && !cfg!(test)) || file.starts_with("/rustc/") || file.contains("/library/core/src/")
+}

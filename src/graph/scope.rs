@@ -1,0 +1,33 @@
+//! `Scope`: a named part of a graph, for names, errors and dumps.
+
+use std::borrow::Cow;
+use std::panic::Location;
+
+use super::{Graph, ScopeFrame};
+
+/// While it lives, nodes are named below it; see [`Graph::scope`].
+#[must_use = "the scope ends when the guard drops"]
+pub struct Scope<'g> {
+    graph: &'g Graph,
+    parent: u32,
+}
+
+impl<'g> Scope<'g> {
+    pub(super) fn enter(graph: &'g Graph, name: Cow<'static, str>, location: &'static Location<'static>) -> Scope<'g> {
+        let mut inner = graph.write();
+        let parent = inner.scope;
+        if inner.scopes.is_empty() {
+            inner.scopes.push(ScopeFrame { parent: 0, name: Cow::Borrowed(""), location });
+        }
+        inner.scope = inner.scopes.len() as u32;
+        inner.scopes.push(ScopeFrame { parent, name, location });
+        drop(inner);
+        Scope { graph, parent }
+    }
+}
+
+impl Drop for Scope<'_> {
+    fn drop(&mut self) {
+        self.graph.write().scope = self.parent;
+    }
+}

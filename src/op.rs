@@ -1,0 +1,404 @@
+//! `OpDef`: what an op is, the same for built-in ops and for users'.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use shapeflow_shape_fns::{Attrs, DType, ShapeFn};
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::Value;
+use crate::tensor::{Tensor, TensorView, TensorViewMut};
+
+/// An operand of an op and what its elements mean to the compiler.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Operand {
+    /// Elements that are computed with.
+    Data(&'static str),
+    /// Elements that become dimensions or offsets: shape, begin, paddings, depth.
+    Size(&'static str),
+    /// Elements that choose the loop nest: perm, axis.
+    Structure(&'static str),
+    /// Any number of data operands; the last entry of a list.
+    Variadic(&'static str),
+}
+
+impl Operand {
+    /// The operand's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Operand::Data(name) | Operand::Size(name) | Operand::Structure(name) | Operand::Variadic(name) => name,
+        }
+    }
+}
+
+/// The dtypes of the outputs from those of the operands and the attributes.
+pub type DTypeRule = fn(&[DType], &Attrs) -> Result<Vec<DType>>;
+
+/// One element of output `output` at `index`, see [`LowerCx`].
+pub type LowerFn = fn(&mut dyn LowerCx, usize, &[Index]) -> Expr;
+
+/// Builds an op from others, see [`OpDef::composite`].
+pub type CompositeFn = for<'g> fn(&CompositeCx<'_>, &[Value<'g>]) -> Result<Vec<Value<'g>>>;
+
+/// A kernel written in Rust: for data-dependent output shapes, sorts, scans, and users' own code.
+pub trait HostKernel: Send + Sync + 'static {
+    /// Computes all outputs. A panic becomes an error of the run.
+    ///
+    /// # Errors
+    /// Whatever makes the inputs unsuitable; see [`Error::msg`] and [`Error::wrap`].
+    fn run(&self, cx: &mut HostCx<'_>) -> Result<()>;
+}
+
+impl<F: Fn(&mut HostCx<'_>) -> Result<()> + Send + Sync + 'static> HostKernel for F {
+    fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
+        self(cx)
+    }
+}
+
+/// How a matrix product reads its two operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct MatMulSpec {
+    pub transpose_a: bool,
+    pub transpose_b: bool,
+}
+
+#[derive(Clone)]
+pub(crate) enum Body {
+    /// A graph input: fed.
+    Input,
+    /// A tensor kept in the graph.
+    Constant,
+    Compute(LowerFn),
+    /// A matrix product: `lower` says what it means, the spec how it is run.
+    Contraction { lower: LowerFn, spec: fn(&Attrs) -> MatMulSpec },
+    Host(fn(&mut HostCx<'_>) -> Result<()>),
+    HostWith(Arc<dyn HostKernel>),
+    Composite(CompositeFn),
+}
+
+/// How TensorFlow spells an op.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TfOp {
+    /// The op type in a GraphDef.
+    pub op_type: &'static str,
+}
+
+impl TfOp {
+    /// The op type alone.
+    pub const fn new(op_type: &'static str) -> TfOp {
+        TfOp { op_type }
+    }
+}
+
+/// The definition of an op: name, operands, shape function, dtype rule and body.
+///
+/// Built by `const` functions, so that it can be a `static`:
+///
+/// ```
+/// use shapeflow::{OpDef, Operand};
+///
+/// static CUBE: OpDef = OpDef::compute("cube", |cx, _output, index| {
+///     let x = cx.operand(0, index);
+///     x.clone() * x.clone() * x
+/// })
+/// .operands(&[Operand::Data("x")])
+/// .shape_fn(shapeflow::shape_fns::common::unary);
+/// assert_eq!(CUBE.name(), "cube");
+/// ```
+#[derive(Clone)]
+pub struct OpDef {
+    name: &'static str,
+    operands: Option<&'static [Operand]>,
+    outputs: fn(&Attrs, usize) -> usize,
+    shape_fn: Option<ShapeFn>,
+    dtype_rule: DTypeRule,
+    pub(crate) body: Body,
+    reinterprets: bool,
+    tensorflow: &'static [TfOp],
+}
+
+fn one_output(_: &Attrs, _: usize) -> usize {
+    1
+}
+
+fn same_as_first(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    match dtypes.first() {
+        Some(dtype) => Ok(vec![*dtype]),
+        None => Err(Error::new(ErrorKind::DType, Phase::Build, "an op without operands needs a dtype rule")),
+    }
+}
+
+impl OpDef {
+    pub(crate) const fn with_body(name: &'static str, body: Body) -> OpDef {
+        OpDef {
+            name,
+            operands: None,
+            outputs: one_output,
+            shape_fn: None,
+            dtype_rule: same_as_first,
+            body,
+            reinterprets: false,
+            tensorflow: &[],
+        }
+    }
+
+    /// An op whose every output element is a scalar expression of operand elements.
+    pub const fn compute(name: &'static str, lower: LowerFn) -> OpDef {
+        OpDef::with_body(name, Body::Compute(lower))
+    }
+
+    pub(crate) const fn contraction(name: &'static str, lower: LowerFn, spec: fn(&Attrs) -> MatMulSpec) -> OpDef {
+        OpDef::with_body(name, Body::Contraction { lower, spec })
+    }
+
+    /// An op computed by a Rust function.
+    pub const fn host(name: &'static str, run: fn(&mut HostCx<'_>) -> Result<()>) -> OpDef {
+        OpDef::with_body(name, Body::Host(run))
+    }
+
+    /// An op computed by a Rust closure or a type of the user's that carries state.
+    pub fn host_with(name: &'static str, kernel: impl HostKernel) -> OpDef {
+        OpDef::with_body(name, Body::HostWith(Arc::new(kernel)))
+    }
+
+    /// An op that is made of other ops; dumps and errors still show it by its own name.
+    pub const fn composite(name: &'static str, build: CompositeFn) -> OpDef {
+        OpDef::with_body(name, Body::Composite(build))
+    }
+
+    /// Names the operands in order; without it, any number of data operands is taken.
+    pub const fn operands(mut self, operands: &'static [Operand]) -> OpDef {
+        self.operands = Some(operands);
+        self
+    }
+
+    /// Counts the outputs from the attributes and the number of operands; one if it is not given.
+    pub const fn outputs(mut self, count: fn(&Attrs, usize) -> usize) -> OpDef {
+        self.outputs = count;
+        self
+    }
+
+    /// Sets the shape function, run on partial shapes when the op is added and on sizes when it runs.
+    pub const fn shape_fn(mut self, shape_fn: ShapeFn) -> OpDef {
+        self.shape_fn = Some(shape_fn);
+        self
+    }
+
+    /// Sets the dtype rule; without one, the result has the dtype of the first operand.
+    pub const fn dtype_rule(mut self, rule: DTypeRule) -> OpDef {
+        self.dtype_rule = rule;
+        self
+    }
+
+    /// Promises that output 0 has the elements of operand 0 in the same row-major order.
+    pub const fn reinterprets(mut self) -> OpDef {
+        self.reinterprets = true;
+        self
+    }
+
+    /// The TensorFlow op types that this op stands for.
+    pub const fn tensorflow(mut self, spellings: &'static [TfOp]) -> OpDef {
+        self.tensorflow = spellings;
+        self
+    }
+
+    /// The op's name.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The TensorFlow op types that this op stands for.
+    pub fn tensorflow_ops(&self) -> &'static [TfOp] {
+        self.tensorflow
+    }
+
+    pub(crate) fn operand_list(&self) -> Option<&'static [Operand]> {
+        self.operands
+    }
+
+    pub(crate) fn output_count(&self, attrs: &Attrs, operands: usize) -> usize {
+        (self.outputs)(attrs, operands)
+    }
+
+    pub(crate) fn infer_dtypes(&self, operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
+        (self.dtype_rule)(operands, attrs)
+    }
+
+    pub(crate) fn shape_function(&self) -> Option<ShapeFn> {
+        self.shape_fn
+    }
+
+    pub(crate) fn is_reinterpretation(&self) -> bool {
+        self.reinterprets
+    }
+
+    pub(crate) fn lower_fn(&self) -> Option<LowerFn> {
+        match self.body {
+            Body::Compute(lower) | Body::Contraction { lower, .. } => Some(lower),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for OpDef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OpDef({})", self.name)
+    }
+}
+
+/// A definition, static or shared.
+#[derive(Clone)]
+pub struct OpRef(Ref);
+
+#[derive(Clone)]
+enum Ref {
+    Static(&'static OpDef),
+    Shared(Arc<OpDef>),
+}
+
+impl OpRef {
+    /// Whether both are the same definition.
+    pub(crate) fn same(&self, other: &OpRef) -> bool {
+        std::ptr::eq::<OpDef>(&**self, &**other)
+    }
+
+    pub(crate) fn address(&self) -> usize {
+        std::ptr::from_ref::<OpDef>(self).addr()
+    }
+}
+
+impl std::ops::Deref for OpRef {
+    type Target = OpDef;
+    fn deref(&self) -> &OpDef {
+        match &self.0 {
+            Ref::Static(def) => def,
+            Ref::Shared(def) => def,
+        }
+    }
+}
+
+impl From<&'static OpDef> for OpRef {
+    fn from(def: &'static OpDef) -> OpRef {
+        OpRef(Ref::Static(def))
+    }
+}
+
+impl From<Arc<OpDef>> for OpRef {
+    fn from(def: Arc<OpDef>) -> OpRef {
+        OpRef(Ref::Shared(def))
+    }
+}
+
+impl From<&Arc<OpDef>> for OpRef {
+    fn from(def: &Arc<OpDef>) -> OpRef {
+        OpRef(Ref::Shared(def.clone()))
+    }
+}
+
+/// What a composite body may ask besides its operands.
+pub struct CompositeCx<'a> {
+    pub(crate) attrs: &'a Attrs,
+}
+
+impl CompositeCx<'_> {
+    /// The attributes the user gave.
+    pub fn attrs(&self) -> &Attrs {
+        self.attrs
+    }
+}
+
+/// What a host kernel gets: inputs, attributes, and memory for its outputs.
+pub struct HostCx<'a> {
+    pub(crate) inputs: &'a [TensorView<'a>],
+    pub(crate) attrs: &'a Attrs,
+    pub(crate) outputs: Vec<(DType, Option<Tensor>)>,
+}
+
+impl HostCx<'_> {
+    /// The number of inputs.
+    pub fn inputs(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Input `i`.
+    ///
+    /// # Errors
+    /// There is no input `i`.
+    pub fn input(&self, i: usize) -> Result<TensorView<'_>> {
+        self.inputs.get(i).copied().ok_or_else(|| Error::msg(format!("there is no input {i}, only {}", self.inputs.len())))
+    }
+
+    /// The node's attributes.
+    pub fn attrs(&self) -> &Attrs {
+        self.attrs
+    }
+
+    /// Memory of zeros for output `i`, to be filled.
+    ///
+    /// # Errors
+    /// There is no output `i`, or memory is refused.
+    pub fn output(&mut self, i: usize, sizes: &[usize]) -> Result<TensorViewMut<'_>> {
+        let count = self.outputs.len();
+        let Some((dtype, slot)) = self.outputs.get_mut(i) else {
+            return Err(Error::msg(format!("there is no output {i}, only {count}")));
+        };
+        Ok(slot.insert(Tensor::zeros(*dtype, sizes)?).view_mut())
+    }
+
+    /// A finished tensor as output `i`.
+    ///
+    /// # Errors
+    /// There is no output `i`, or the tensor has another dtype than the dtype rule promised.
+    pub fn set_output(&mut self, i: usize, tensor: Tensor) -> Result<()> {
+        let count = self.outputs.len();
+        let Some((dtype, slot)) = self.outputs.get_mut(i) else {
+            return Err(Error::msg(format!("there is no output {i}, only {count}")));
+        };
+        if tensor.dtype() != *dtype {
+            return Err(Error::msg(format!("output {i} must be {dtype}, got {}", tensor.dtype())));
+        }
+        *slot = Some(tensor);
+        Ok(())
+    }
+}
+
+/// Op definitions by name, for import; a value, not a global.
+#[derive(Clone, Default)]
+pub struct Registry {
+    by_name: HashMap<&'static str, OpRef>,
+}
+
+impl Registry {
+    /// Every op of this crate.
+    pub fn builtin() -> Registry {
+        crate::ops::registry()
+    }
+
+    /// With one more op, which hides an earlier one of the same name.
+    pub fn with(mut self, def: impl Into<OpRef>) -> Registry {
+        let def = def.into();
+        self.by_name.insert(def.name(), def);
+        self
+    }
+
+    /// The op of that name.
+    pub fn get(&self, name: &str) -> Option<OpRef> {
+        self.by_name.get(name).cloned()
+    }
+
+    /// Every op, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &OpDef> {
+        let mut all: Vec<&OpDef> = self.by_name.values().map(|def| &**def).collect();
+        all.sort_by_key(|def| def.name());
+        all.into_iter()
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter().map(OpDef::name)).finish()
+    }
+}
