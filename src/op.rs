@@ -345,7 +345,7 @@ impl HostCx<'_> {
         let Some((dtype, slot)) = self.outputs.get_mut(i) else {
             return Err(Error::msg(format!("there is no output {i}, only {count}")));
         };
-        Ok(slot.insert(Tensor::zeros(*dtype, sizes)?).view_mut())
+        slot.insert(Tensor::zeros(*dtype, sizes)?).view_mut()
     }
 
     /// A finished tensor as output `i`.

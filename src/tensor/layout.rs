@@ -1,0 +1,174 @@
+//! [`Layout`]: sizes, row-major strides and the number of elements.
+
+use smallvec::SmallVec;
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+
+/// Sizes and strides (in elements) of a row-major tensor.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub sizes: SmallVec<[usize; 4]>,
+    pub strides: SmallVec<[isize; 4]>,
+    /// The product of the sizes.
+    pub len: usize,
+}
+
+impl Layout {
+    /// # Errors
+    /// `Shape`: the product of the sizes (a zero counts as one, so that strides exist) passes
+    /// `isize::MAX`.
+    pub(crate) fn row_major(sizes: &[usize]) -> Result<Layout> {
+        let mut strides: SmallVec<[isize; 4]> = SmallVec::from_elem(0, sizes.len());
+        let mut stride = 1isize;
+        for (size, slot) in sizes.iter().zip(&mut strides).rev() {
+            *slot = stride;
+            stride = isize::try_from((*size).max(1))
+                .ok()
+                .and_then(|size| stride.checked_mul(size))
+                .ok_or_else(|| too_many(sizes))?;
+        }
+        let len = if sizes.contains(&0) { 0 } else { stride.unsigned_abs() };
+        Ok(Layout { sizes: SmallVec::from_slice(sizes), strides, len })
+    }
+
+    /// Bytes of all elements, at `size` bytes each.
+    ///
+    /// # Errors
+    /// `Shape`: more than `isize::MAX` bytes.
+    pub(crate) fn byte_len(&self, size: usize) -> Result<usize> {
+        byte_len(&self.sizes, self.len, size)
+    }
+}
+
+/// Bytes of `len` elements at `size` bytes each, at most `isize::MAX`.
+pub(crate) fn byte_len(sizes: &[usize], len: usize, size: usize) -> Result<usize> {
+    len.checked_mul(size).filter(|bytes| isize::try_from(*bytes).is_ok()).ok_or_else(|| too_many(sizes))
+}
+
+/// The number of elements of these sizes.
+///
+/// # Errors
+/// As [`Layout::row_major`].
+pub(crate) fn count(sizes: &[usize]) -> Result<usize> {
+    // A zero counts as one here too, so that both functions refuse the same sizes.
+    let product = sizes.iter().try_fold(1usize, |product, size| product.checked_mul((*size).max(1)));
+    match product.filter(|product| isize::try_from(*product).is_ok()) {
+        Some(_) if sizes.contains(&0) => Ok(0),
+        Some(product) => Ok(product),
+        None => Err(too_many(sizes)),
+    }
+}
+
+/// That `got` elements fill these sizes.
+///
+/// # Errors
+/// `Shape`: another number of elements, or too many.
+pub(crate) fn check_count(sizes: &[usize], got: usize) -> Result<()> {
+    let needed = count(sizes)?;
+    if needed == got {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Shape,
+        Phase::Run,
+        format!("sizes {sizes:?} need {needed} elements, got {got}"),
+    ))
+}
+
+fn too_many(sizes: &[usize]) -> Error {
+    Error::new(
+        ErrorKind::Shape,
+        Phase::Run,
+        format!("sizes {sizes:?} have more elements than memory can hold"),
+    )
+}
+
+/// Row-major strides of sizes whose product is known to fit.
+pub(crate) fn row_major_strides(sizes: &[usize]) -> SmallVec<[isize; 4]> {
+    let mut strides: SmallVec<[isize; 4]> = SmallVec::from_elem(0, sizes.len());
+    let mut stride = 1isize;
+    for (size, slot) in sizes.iter().zip(&mut strides).rev() {
+        *slot = stride;
+        stride = stride.wrapping_mul(*size.max(&1) as isize);
+    }
+    strides
+}
+
+/// The position of element number `linear` in row-major order.
+pub(crate) fn position(sizes: &[usize], linear: usize) -> Vec<usize> {
+    let mut rest = linear;
+    let mut position = vec![0; sizes.len()];
+    for (size, slot) in sizes.iter().zip(&mut position).rev() {
+        *slot = rest % (*size).max(1);
+        rest /= (*size).max(1);
+    }
+    position
+}
+
+/// The element offsets of a strided tensor in row-major order.
+pub(crate) struct Offsets<'a> {
+    sizes: &'a [usize],
+    strides: SmallVec<[isize; 4]>,
+    position: SmallVec<[usize; 4]>,
+    next: isize,
+    left: usize,
+}
+
+impl<'a> Offsets<'a> {
+    /// Starts at `first`, with one stride per size (`None`: row-major). All offsets are known to fit.
+    pub(crate) fn new(sizes: &'a [usize], strides: Option<&[isize]>, first: usize) -> Offsets<'a> {
+        let strides = match strides {
+            Some(strides) => SmallVec::from_slice(strides),
+            None => row_major_strides(sizes),
+        };
+        let position = SmallVec::from_elem(0, sizes.len());
+        Offsets { sizes, strides, position, next: first as isize, left: sizes.iter().product() }
+    }
+}
+
+impl Iterator for Offsets<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        self.left = self.left.checked_sub(1)?;
+        let offset = self.next;
+        for ((size, stride), at) in self.sizes.iter().zip(&self.strides).zip(&mut self.position).rev() {
+            *at += 1;
+            self.next = self.next.wrapping_add(*stride);
+            if *at < *size {
+                break;
+            }
+            self.next = self.next.wrapping_sub(stride.wrapping_mul(*size as isize));
+            *at = 0;
+        }
+        Some(offset as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strides_are_row_major_and_products_are_checked() {
+        let layout = Layout::row_major(&[2, 3, 4]).unwrap();
+        assert_eq!((&layout.strides[..], layout.len), (&[12, 4, 1][..], 24));
+        assert_eq!(Layout::row_major(&[]).unwrap().len, 1);
+        assert_eq!(Layout::row_major(&[usize::MAX >> 1, 0]).unwrap().len, 0);
+        for sizes in [&[usize::MAX][..], &[1 << 40, 1 << 40], &[0, 1 << 40, 1 << 40]] {
+            let error = Layout::row_major(sizes).err().expect("refused");
+            assert_eq!(error.kind(), ErrorKind::Shape);
+            assert!(count(sizes).is_err());
+        }
+        assert!(Layout::row_major(&[usize::MAX >> 2]).unwrap().byte_len(8).is_err());
+    }
+
+    #[test]
+    fn offsets_follow_strides() {
+        assert_eq!(Offsets::new(&[2, 3], Some(&[1, 2]), 0).collect::<Vec<_>>(), [0, 2, 4, 1, 3, 5]);
+        assert_eq!(Offsets::new(&[3], Some(&[-1]), 2).collect::<Vec<_>>(), [2, 1, 0]);
+        assert_eq!(Offsets::new(&[], None, 5).collect::<Vec<_>>(), [5]);
+        assert_eq!(Offsets::new(&[2, 0], None, 0).count(), 0);
+        assert_eq!(position(&[2, 3, 4], 23), [1, 2, 3]);
+    }
+}

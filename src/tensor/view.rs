@@ -1,0 +1,498 @@
+//! [`TensorView`]: borrowed elements with their dtype, sizes and strides.
+
+use std::fmt;
+
+use shapeflow_shape_fns::DType;
+
+use super::Tensor;
+use super::element::{self, Element, check_bits, check_dtype, size_of_element, storage};
+use super::format::{self, Datum};
+use super::layout::{Offsets, byte_len, check_count, count, row_major_strides};
+use crate::error::{Error, ErrorKind, Phase, Result};
+
+/// Elements of the caller, borrowed: nothing is copied to feed them to a run.
+///
+/// Row-major unless made by [`TensorView::with_strides`].
+#[derive(Clone, Copy)]
+pub struct TensorView<'a> {
+    dtype: DType,
+    sizes: &'a [usize],
+    /// In elements; `None` for row-major.
+    strides: Option<&'a [isize]>,
+    len: usize,
+    data: Data<'a>,
+}
+
+/// Every offset that sizes and strides reach lies in the slice; bytes start at an address aligned for the
+/// type that holds the bits of an element, and those of bools are 0 or 1.
+#[derive(Clone, Copy)]
+enum Data<'a> {
+    Bytes { bytes: &'a [u8], first: usize, size: usize },
+    Strings(&'a [Box<[u8]>]),
+}
+
+impl<'a> Data<'a> {
+    /// The bytes of the element at an offset that sizes and strides reach.
+    fn element(self, offset: usize) -> &'a [u8] {
+        match self {
+            Data::Bytes { bytes, size, .. } => &bytes[offset * size..(offset + 1) * size],
+            Data::Strings(strings) => &strings[offset],
+        }
+    }
+}
+
+impl<'a> TensorView<'a> {
+    /// A row-major view of a slice, at any alignment of `T`.
+    ///
+    /// # Errors
+    /// `Shape`: `data.len()` is not the product of the sizes.
+    pub fn new<T: Element>(sizes: &'a [usize], data: &'a [T]) -> Result<TensorView<'a>> {
+        check_count(sizes, data.len())?;
+        let data_bytes = Data::Bytes { bytes: element::as_bytes(data), first: 0, size: size_of::<T>() };
+        Ok(TensorView { dtype: T::DTYPE, sizes, strides: None, len: data.len(), data: data_bytes })
+    }
+
+    /// A view whose element at index `i` is `data[first + Σ i·strides]`; strides count elements, may be
+    /// negative, and may be zero to repeat.
+    ///
+    /// # Errors
+    /// `Shape`: not one stride per size, an index that leads outside `data`, or too many elements.
+    pub fn with_strides<T: Element>(
+        sizes: &'a [usize],
+        strides: &'a [isize],
+        data: &'a [T],
+        first: usize,
+    ) -> Result<TensorView<'a>> {
+        let len = count(sizes)?;
+        byte_len(sizes, len, size_of::<T>())?;
+        if sizes.len() != strides.len() {
+            let message =
+                format!("one stride per axis is needed, got sizes {sizes:?} and strides {strides:?}");
+            return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+        }
+        let (mut low, mut high) = (first as i128, first as i128);
+        for (size, stride) in sizes.iter().zip(strides).filter(|_| len != 0) {
+            let reach = (*size as i128 - 1) * *stride as i128;
+            low += reach.min(0);
+            high += reach.max(0);
+        }
+        if len != 0 && (low < 0 || high >= data.len() as i128) {
+            let message = format!(
+                "every index must lead into the {} elements given, but sizes {sizes:?} with strides {strides:?} \
+                 from {first} lead to {low}..={high}",
+                data.len()
+            );
+            return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+        }
+        let plain = sizes
+            .iter()
+            .zip(strides)
+            .zip(row_major_strides(sizes))
+            .all(|((size, stride), row_major)| *size == 1 || *stride == row_major);
+        let bytes = element::as_bytes(data);
+        let size = size_of::<T>();
+        Ok(if len == 0 {
+            let data = Data::Bytes { bytes: &[], first: 0, size };
+            TensorView { dtype: T::DTYPE, sizes, strides: None, len, data }
+        } else if plain {
+            let data = Data::Bytes { bytes: &bytes[first * size..(first + len) * size], first: 0, size };
+            TensorView { dtype: T::DTYPE, sizes, strides: None, len, data }
+        } else {
+            let data = Data::Bytes { bytes, first, size };
+            TensorView { dtype: T::DTYPE, sizes, strides: Some(strides), len, data }
+        })
+    }
+
+    /// A row-major view of the bits of elements: `u16` for f16 and bf16, the integer below a quantized type,
+    /// pairs of `f32` or `f64` for complex numbers, the element itself for every other dtype.
+    ///
+    /// # Errors
+    /// `DType`: the bits of `dtype` are not `T`. `Shape`: another number of elements than the sizes have.
+    pub fn from_bits<T: Element>(dtype: DType, sizes: &'a [usize], data: &'a [T]) -> Result<TensorView<'a>> {
+        let per_element = check_bits::<T>(dtype)?;
+        let len = whole(data.len(), per_element, sizes)?;
+        let data =
+            Data::Bytes { bytes: element::as_bytes(data), first: 0, size: per_element * size_of::<T>() };
+        Ok(TensorView { dtype, sizes, strides: None, len, data })
+    }
+
+    /// A row-major view of strings.
+    ///
+    /// # Errors
+    /// `Shape`: `data.len()` is not the product of the sizes.
+    pub fn from_strings(sizes: &'a [usize], data: &'a [Box<[u8]>]) -> Result<TensorView<'a>> {
+        check_count(sizes, data.len())?;
+        let strings = Data::Strings(data);
+        Ok(TensorView { dtype: DType::String, sizes, strides: None, len: data.len(), data: strings })
+    }
+
+    /// A row-major view of bytes that hold elements of `dtype`, aligned for the type of their bits.
+    ///
+    /// # Errors
+    /// `DType`: strings, or a byte of a bool that is neither 0 nor 1. `Shape`: another number of bytes than
+    /// the sizes need. `Feed`: unaligned bytes.
+    pub(crate) fn from_bytes(dtype: DType, sizes: &'a [usize], bytes: &'a [u8]) -> Result<TensorView<'a>> {
+        check_aligned(dtype, bytes)?;
+        if dtype == DType::Bool && !element::are_bools(bytes) {
+            return Err(Error::new(
+                ErrorKind::DType,
+                Phase::Run,
+                "the bytes of bool elements must be 0 or 1",
+            ));
+        }
+        let size = size_of_element(dtype)?;
+        let len = whole(bytes.len(), size, sizes)?;
+        Ok(TensorView { dtype, sizes, strides: None, len, data: Data::Bytes { bytes, first: 0, size } })
+    }
+
+    /// The view of a tensor or of a mutable view, whose invariants are this view's.
+    pub(super) fn of_bytes(dtype: DType, sizes: &'a [usize], len: usize, bytes: &'a [u8]) -> TensorView<'a> {
+        // An empty tensor's elements have any size.
+        let size = bytes.len().checked_div(len).unwrap_or(1);
+        TensorView { dtype, sizes, strides: None, len, data: Data::Bytes { bytes, first: 0, size } }
+    }
+
+    /// The view of as many strings as the sizes have.
+    pub(super) fn of_strings(sizes: &'a [usize], strings: &'a [Box<[u8]>]) -> TensorView<'a> {
+        TensorView {
+            dtype: DType::String,
+            sizes,
+            strides: None,
+            len: strings.len(),
+            data: Data::Strings(strings),
+        }
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The size of every axis.
+    pub fn sizes(&self) -> &'a [usize] {
+        self.sizes
+    }
+
+    /// How many elements each axis steps over.
+    pub fn strides(&self) -> Vec<isize> {
+        match self.strides {
+            Some(strides) => strides.to_vec(),
+            None => row_major_strides(self.sizes).to_vec(),
+        }
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether the elements stand one after the other in row-major order.
+    pub fn is_row_major(&self) -> bool {
+        self.strides.is_none()
+    }
+
+    /// The elements in row-major order.
+    ///
+    /// # Errors
+    /// `DType`: the elements are not `T`. `Shape`: a view with other strides; see [`TensorView::to_vec`].
+    pub fn as_slice<T: Element>(&self) -> Result<&'a [T]> {
+        check_dtype::<T>(self.dtype)?;
+        self.typed()
+    }
+
+    /// The bits of the elements in row-major order, of the types that [`TensorView::from_bits`] takes.
+    ///
+    /// # Errors
+    /// `DType`: the bits are not `T`. `Shape`: a view with other strides.
+    pub fn as_bits<T: Element>(&self) -> Result<&'a [T]> {
+        check_bits::<T>(self.dtype)?;
+        self.typed()
+    }
+
+    /// The slice, once `T` is known to be the type of the bits.
+    fn typed<T: Element>(&self) -> Result<&'a [T]> {
+        match (self.data, self.strides) {
+            (_, Some(strides)) => Err(Error::new(
+                ErrorKind::Shape,
+                Phase::Run,
+                format!(
+                    "a slice needs row-major elements, got sizes {:?} with strides {strides:?}",
+                    self.sizes
+                ),
+            )),
+            (Data::Bytes { .. }, None) if self.len == 0 => Ok(&[]),
+            // SAFETY: `Data` promises alignment and valid bools; the callers have checked `T`.
+            (Data::Bytes { bytes, .. }, None) => Ok(unsafe { element::from_bytes(bytes) }),
+            (Data::Strings(_), None) => check_dtype::<T>(DType::String).map(|()| &[][..]),
+        }
+    }
+
+    /// The elements in row-major order, copied.
+    ///
+    /// # Errors
+    /// `DType`: the elements are not `T`.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        check_dtype::<T>(self.dtype)?;
+        if self.strides.is_none() {
+            return self.typed().map(<[T]>::to_vec);
+        }
+        let tensor = self.to_tensor()?;
+        tensor.as_slice().map(<[T]>::to_vec)
+    }
+
+    /// The strings in row-major order.
+    ///
+    /// # Errors
+    /// `DType`: the elements are not strings.
+    pub fn as_strings(&self) -> Result<&'a [Box<[u8]>]> {
+        match self.data {
+            Data::Strings(strings) => Ok(strings),
+            Data::Bytes { .. } => Err(Error::new(
+                ErrorKind::DType,
+                Phase::Run,
+                format!("the elements are {}, asked for as string", self.dtype),
+            )),
+        }
+    }
+
+    /// The only element.
+    ///
+    /// # Errors
+    /// `DType`: it is not `T`. `Shape`: more or fewer than one element.
+    pub fn item<T: Element>(&self) -> Result<T> {
+        check_dtype::<T>(self.dtype)?;
+        match self.len {
+            // One element is row-major whatever the strides.
+            1 => self.typed().map(|only| only[0]),
+            _ => Err(Error::new(
+                ErrorKind::Shape,
+                Phase::Run,
+                format!("exactly one element is needed, got sizes {:?}", self.sizes),
+            )),
+        }
+    }
+
+    /// A row-major tensor of the same elements, copied.
+    ///
+    /// # Errors
+    /// `Memory`: the allocation is refused.
+    pub fn to_tensor(&self) -> Result<Tensor> {
+        if let Data::Strings(strings) = self.data {
+            return Tensor::from_strings(self.sizes, strings);
+        }
+        let mut tensor = Tensor::allocate(self.dtype, self.sizes)?;
+        self.copy_bytes_to(tensor.view_mut()?.bytes_mut());
+        Ok(tensor)
+    }
+
+    /// Copies the elements in row-major order to as many bytes as they have.
+    pub(super) fn copy_bytes_to(&self, target: &mut [u8]) {
+        match (self.data, self.strides) {
+            (Data::Bytes { bytes, .. }, None) => target.copy_from_slice(bytes),
+            (Data::Bytes { size, .. }, Some(_)) => {
+                for (slot, element) in target.chunks_exact_mut(size).zip(self.elements()) {
+                    slot.copy_from_slice(element);
+                }
+            }
+            (Data::Strings(_), _) => {}
+        }
+    }
+
+    /// The bytes of each element in row-major order.
+    fn elements(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let data = self.data;
+        Offsets::new(self.sizes, self.strides, self.first()).map(move |offset| data.element(offset))
+    }
+
+    /// The offset of the element at index zero.
+    fn first(&self) -> usize {
+        match self.data {
+            Data::Bytes { first, .. } => first,
+            Data::Strings(_) => 0,
+        }
+    }
+
+    /// The value of each element in row-major order.
+    pub(super) fn data(&self) -> impl Iterator<Item = Datum<'a>> + use<'a> {
+        let dtype = self.dtype;
+        self.elements().map(move |bytes| Datum::read(dtype, bytes))
+    }
+
+    /// The value at an index; `None` outside the sizes.
+    pub(super) fn datum(&self, index: &[i64]) -> Option<Datum<'a>> {
+        self.element_at(index).map(|bytes| Datum::read(self.dtype, bytes))
+    }
+
+    /// The bytes of the element at an index; `None` outside the sizes.
+    pub(crate) fn element_at(&self, index: &[i64]) -> Option<&'a [u8]> {
+        if index.len() != self.sizes.len() {
+            return None;
+        }
+        let strides = self.strides();
+        let mut offset = self.first();
+        for ((at, size), stride) in index.iter().zip(self.sizes).zip(&strides) {
+            let at = usize::try_from(*at).ok().filter(|at| at < size)?;
+            offset = offset.wrapping_add_signed(at as isize * stride);
+        }
+        Some(self.data.element(offset))
+    }
+
+    /// The bytes of element number `linear` of a row-major view; `None` past the end.
+    pub(crate) fn element(&self, linear: usize) -> Option<&'a [u8]> {
+        debug_assert!(self.is_row_major(), "elements are numbered in row-major views only");
+        (linear < self.len).then(|| self.data.element(linear))
+    }
+
+    /// The address of the element at index zero; dangling if there are none, or for strings.
+    pub(crate) fn as_ptr(&self) -> *const u8 {
+        match self.data {
+            Data::Bytes { bytes, first, size } => bytes.as_ptr().wrapping_add(first * size),
+            Data::Strings(strings) => strings.as_ptr().cast(),
+        }
+    }
+
+    /// All memory the view lies in; empty for strings.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        match self.data {
+            Data::Bytes { bytes, .. } => bytes,
+            Data::Strings(_) => &[],
+        }
+    }
+
+    /// The byte of [`TensorView::bytes`] at which the element at index zero starts.
+    pub(crate) fn first_byte(&self) -> usize {
+        match self.data {
+            Data::Bytes { first, size, .. } => first * size,
+            Data::Strings(_) => 0,
+        }
+    }
+}
+
+/// A view starts with its dtype and sizes, then prints like a tensor.
+impl fmt::Display for TensorView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        format::write(f, self)
+    }
+}
+
+impl fmt::Debug for TensorView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        format::write(f, self)
+    }
+}
+
+impl<'a> From<&'a Tensor> for TensorView<'a> {
+    fn from(tensor: &'a Tensor) -> TensorView<'a> {
+        tensor.view()
+    }
+}
+
+/// The number of elements that `got` pieces make, `per_element` each, if the sizes need as many.
+pub(super) fn whole(got: usize, per_element: usize, sizes: &[usize]) -> Result<usize> {
+    let needed = count(sizes)?;
+    if needed.checked_mul(per_element) == Some(got) {
+        return Ok(needed);
+    }
+    let message = format!("sizes {sizes:?} need {needed} × {per_element} values, got {got}");
+    Err(Error::new(ErrorKind::Shape, Phase::Run, message))
+}
+
+/// That bytes start where the type of an element's bits may.
+pub(super) fn check_aligned(dtype: DType, bytes: &[u8]) -> Result<()> {
+    let align = match storage(dtype).and_then(|(bits, _)| bits.size_bytes()) {
+        Some(size) if !bytes.is_empty() => size,
+        _ => return Ok(()),
+    };
+    if bytes.as_ptr().addr().is_multiple_of(align) {
+        return Ok(());
+    }
+    let message =
+        format!("{dtype} elements must be aligned to {align} bytes, got address {:p}", bytes.as_ptr());
+    Err(Error::new(ErrorKind::Feed, Phase::Run, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_borrows_what_fits_its_sizes() {
+        let data = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let view = TensorView::new(&[2, 3], &data).unwrap();
+        assert_eq!((view.dtype(), view.len(), view.strides()), (DType::F32, 6, vec![3, 1]));
+        assert_eq!(view.as_slice::<f32>().unwrap().as_ptr(), data.as_ptr());
+        assert_eq!(view.as_ptr(), data.as_ptr().cast());
+        let error = TensorView::new(&[2, 2], &data).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.message()),
+            (ErrorKind::Shape, "sizes [2, 2] need 4 elements, got 6")
+        );
+        let error = view.as_slice::<i32>().unwrap_err();
+        assert_eq!(
+            (error.kind(), error.message()),
+            (ErrorKind::DType, "the elements are f32, asked for as i32")
+        );
+        assert!(TensorView::new::<f32>(&[usize::MAX, 2], &[]).is_err());
+    }
+
+    #[test]
+    fn strides_are_checked_and_followed() {
+        let data = [1i32, 2, 3, 4, 5, 6];
+        let transposed = TensorView::with_strides(&[3, 2], &[1, 3], &data, 0).unwrap();
+        assert_eq!(transposed.to_vec::<i32>().unwrap(), [1, 4, 2, 5, 3, 6]);
+        assert!(transposed.as_slice::<i32>().is_err() && !transposed.is_row_major());
+        let reversed = TensorView::with_strides(&[6], &[-1], &data, 5).unwrap();
+        assert_eq!(reversed.to_tensor().unwrap().as_slice::<i32>().unwrap(), [6, 5, 4, 3, 2, 1]);
+        assert_eq!((reversed.first_byte(), reversed.bytes().len()), (20, 24));
+        let repeated = TensorView::with_strides(&[2, 2], &[0, 1], &data, 4).unwrap();
+        assert_eq!(transposed.element_at(&[2, 1]), Some(&6i32.to_ne_bytes()[..]));
+        assert_eq!([transposed.element_at(&[3, 0]), transposed.element_at(&[0, -1])], [None; 2]);
+        assert_eq!(repeated.to_vec::<i32>().unwrap(), [5, 6, 5, 6]);
+        let plain = TensorView::with_strides(&[1, 2, 2], &[-9, 2, 1], &data, 1).unwrap();
+        assert_eq!(plain.as_slice::<i32>().unwrap(), [2, 3, 4, 5]);
+        let one = TensorView::with_strides(&[1], &[-7], &data, 3).unwrap();
+        assert_eq!(one.item::<i32>().unwrap(), 4);
+        assert!(TensorView::with_strides(&[0, 9], &[5, 5], &data, 99).unwrap().is_empty());
+        for (sizes, strides, first) in [
+            (&[2][..], &[6][..], 0),
+            (&[2], &[-1], 0),
+            (&[2], &[isize::MAX], 1),
+            (&[2, 2], &[1], 0),
+            (&[1], &[0], 6),
+            (&[usize::MAX], &[0], 0),
+        ] {
+            let error = TensorView::with_strides(sizes, strides, &data, first).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Shape);
+        }
+    }
+
+    #[test]
+    fn bits_and_bytes_have_the_type_that_the_dtype_asks_for() {
+        let half = TensorView::from_bits(DType::F16, &[2], &[0x3c00u16, 0xc000]).unwrap();
+        assert_eq!(half.as_bits::<u16>().unwrap(), [0x3c00, 0xc000]);
+        assert!(half.as_slice::<u16>().is_err());
+        let complex = TensorView::from_bits(DType::C64, &[1], &[1.0f32, -2.0]).unwrap();
+        assert_eq!((complex.len(), complex.as_bits::<f32>().unwrap()), (1, &[1.0, -2.0][..]));
+        assert!(TensorView::from_bits(DType::C64, &[2], &[1.0f32, -2.0]).is_err());
+        assert!(TensorView::from_bits(DType::BF16, &[1], &[1i16]).is_err());
+        let bytes = [0u8, 1, 1];
+        assert_eq!(
+            TensorView::from_bytes(DType::Bool, &[3], &bytes).unwrap().to_vec::<bool>().unwrap(),
+            [false, true, true]
+        );
+        assert!(TensorView::from_bytes(DType::Bool, &[1], &[2]).is_err());
+        let words = [0u64; 2];
+        let bytes = element::as_bytes(&words);
+        assert_eq!(TensorView::from_bytes(DType::I32, &[3], &bytes[4..]).unwrap().len(), 3);
+        assert_eq!(
+            TensorView::from_bytes(DType::I64, &[1], &bytes[4..12]).unwrap_err().kind(),
+            ErrorKind::Feed
+        );
+        assert!(TensorView::from_bytes(DType::I64, &[1], &bytes[..7]).is_err());
+    }
+}
