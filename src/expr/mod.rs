@@ -1,5 +1,6 @@
 //! `Expr`: one element of a tensor as a scalar expression over loads.
 
+mod eval;
 mod index;
 mod lower_cx;
 pub mod math;
@@ -13,11 +14,11 @@ use std::sync::Arc;
 use shapeflow_shape_fns::{DType, Dim};
 use smallvec::SmallVec;
 
+pub(crate) use eval::{accumulator, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary};
 pub(crate) use index::Atom;
 pub use index::{Axis, Index};
 pub use lower_cx::LowerCx;
 pub use scalar::Scalar;
-pub(crate) use scalar::{eval_binary, eval_cast, eval_bitcast, eval_mul_add, eval_unary};
 
 /// A primitive operation of one argument; the result has the argument's dtype.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
