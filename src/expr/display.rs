@@ -266,6 +266,11 @@ impl Printer<'_, '_> {
                     self.index(inner)?;
                     write!(self.out, ", {divisor})")?;
                 }
+                Atom::Broadcast(inner, size) => {
+                    self.out.write_str("broadcast(")?;
+                    self.index(inner)?;
+                    write!(self.out, ", {size})")?;
+                }
                 Atom::Value(expr) => self.expr(expr, Level::Prefix)?,
             }
         }

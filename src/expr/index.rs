@@ -26,6 +26,9 @@ pub(crate) enum Atom {
     FloorDiv(Box<Index>, Dim),
     /// `index - divisor * floor(index / divisor)`.
     Mod(Box<Index>, Dim),
+    /// The index along an axis of this size that may be broadcast: 0 if the size is 1; otherwise the index
+    /// itself, which then stays below the size.
+    Broadcast(Box<Index>, Dim),
     /// An integer computed at run time, with its own range check inside the expression.
     Value(Expr),
 }
@@ -108,6 +111,21 @@ impl Index {
         }
     }
 
+    /// The index along an operand's axis of the given size, which is 1 or the whole range of the index:
+    /// 0 if it is 1, else the index itself.
+    pub fn broadcast(self, size: impl Into<Dim>) -> Index {
+        let size = size.into();
+        match size.as_known() {
+            Some(1) => Index::constant(Dim::known(0)),
+            Some(_) => self,
+            None if self.terms.is_empty() && self.constant == Dim::known(0) => self,
+            None => Index {
+                terms: SmallVec::from_iter([(Atom::Broadcast(Box::new(self), size), Dim::known(1))]),
+                constant: Dim::known(0),
+            },
+        }
+    }
+
     fn push(&mut self, atom: Atom, coefficient: Dim) {
         if coefficient == Dim::known(0) {
             return;
@@ -145,6 +163,7 @@ impl Index {
                 Atom::Axis(axis) => axes(*axis),
                 Atom::FloorDiv(inner, divisor) => inner.substitute(axes, values).floordiv(divisor.clone()),
                 Atom::Mod(inner, divisor) => inner.substitute(axes, values).modulo(divisor.clone()),
+                Atom::Broadcast(inner, size) => inner.substitute(axes, values).broadcast(size.clone()),
                 Atom::Value(expr) => Index::value(values(expr)),
             };
             result = result + part * coefficient.clone();
@@ -180,7 +199,7 @@ impl Index {
         for (atom, _) in &self.terms {
             match atom {
                 Atom::Axis(axis) => f(*axis),
-                Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => inner.for_each_axis(f),
+                Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) | Atom::Broadcast(inner, _) => inner.for_each_axis(f),
                 Atom::Value(_) => {}
             }
         }
@@ -191,7 +210,7 @@ impl Index {
         for (atom, _) in &self.terms {
             match atom {
                 Atom::Axis(_) => {}
-                Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => inner.for_each_value(f),
+                Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) | Atom::Broadcast(inner, _) => inner.for_each_value(f),
                 Atom::Value(expr) => f(expr),
             }
         }
@@ -203,7 +222,7 @@ impl Index {
         for (atom, coefficient) in &self.terms {
             f(coefficient);
             match atom {
-                Atom::FloorDiv(inner, divisor) | Atom::Mod(inner, divisor) => {
+                Atom::FloorDiv(inner, divisor) | Atom::Mod(inner, divisor) | Atom::Broadcast(inner, divisor) => {
                     f(divisor);
                     inner.for_each_dim(f);
                 }

@@ -177,7 +177,8 @@ impl Builder {
                 Atom::FloorDiv(inner, divisor) => {
                     Place::FloorDiv(Box::new(self.linear(inner, depends)), self.dim(divisor))
                 }
-                Atom::Mod(inner, divisor) => {
+                // Where the index stays below the size, its remainder is the index itself.
+                Atom::Mod(inner, divisor) | Atom::Broadcast(inner, divisor) => {
                     Place::Mod(Box::new(self.linear(inner, depends)), self.dim(divisor))
                 }
                 Atom::Value(expr) => Place::Value(self.part(expr, depends)),

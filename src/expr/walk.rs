@@ -108,7 +108,7 @@ fn take_values(mut index: Index, parts: &mut Vec<Expr>) {
             match atom {
                 Atom::Axis(_) => {}
                 Atom::Value(expr) => parts.push(expr),
-                Atom::FloorDiv(part, _) | Atom::Mod(part, _) => match &mut inner {
+                Atom::FloorDiv(part, _) | Atom::Mod(part, _) | Atom::Broadcast(part, _) => match &mut inner {
                     None => inner = Some(*part),
                     // Only atoms matter here: one list holds those of all quotients.
                     Some(inner) => inner.terms.extend(part.terms),
