@@ -89,8 +89,20 @@ macro_rules! float_binary {
             BinaryOp::Mul => a * b,
             BinaryOp::Div => a / b,
             BinaryOp::Rem => a % b,
-            BinaryOp::Min => if b < a || b.is_nan() { b } else { a },
-            BinaryOp::Max => if b > a || b.is_nan() { b } else { a },
+            BinaryOp::Min => {
+                if b < a || b.is_nan() {
+                    b
+                } else {
+                    a
+                }
+            }
+            BinaryOp::Max => {
+                if b > a || b.is_nan() {
+                    b
+                } else {
+                    a
+                }
+            }
             BinaryOp::Eq => return Some(Scalar::Bool(a == b)),
             BinaryOp::Ne => return Some(Scalar::Bool(a != b)),
             BinaryOp::Lt => return Some(Scalar::Bool(a < b)),
@@ -333,7 +345,9 @@ mod tests {
         let numeric = DType::all().filter(|d| d.is_float() || d.is_integer());
         for dtype in numeric {
             for op in [Sum, Prod, Max, Min] {
-                for value in [Scalar::zero(dtype), Scalar::one(dtype), Scalar::lowest(dtype), Scalar::highest(dtype)] {
+                for value in
+                    [Scalar::zero(dtype), Scalar::one(dtype), Scalar::lowest(dtype), Scalar::highest(dtype)]
+                {
                     assert_eq!(op.combine(op.identity(dtype), value), value, "{op:?} {dtype}");
                 }
             }

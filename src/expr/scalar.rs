@@ -273,9 +273,15 @@ mod tests {
     use super::*;
 
     fn samples() -> Vec<Scalar> {
-        let mut all = vec![Scalar::F32(f32::NAN), Scalar::F64(-0.0), Scalar::F64(1e300), Scalar::U64(u64::MAX)];
+        let mut all =
+            vec![Scalar::F32(f32::NAN), Scalar::F64(-0.0), Scalar::F64(1e300), Scalar::U64(u64::MAX)];
         for dtype in DType::all().filter(|d| scalar_dtype(*d) == Some(*d)) {
-            all.extend([Scalar::zero(dtype), Scalar::one(dtype), Scalar::lowest(dtype), Scalar::highest(dtype)]);
+            all.extend([
+                Scalar::zero(dtype),
+                Scalar::one(dtype),
+                Scalar::lowest(dtype),
+                Scalar::highest(dtype),
+            ]);
         }
         all
     }

@@ -1,3 +1,9 @@
 //! Partition of a graph into kernels, and kernels as plain data.
 
+mod access;
+mod build;
 pub(crate) mod code;
+pub(crate) mod kernel;
+mod partition;
+mod schedule;
+

@@ -25,7 +25,7 @@ pub(crate) fn broadcast_dims(from: &[Dim], to: &[Dim], index: &[Index]) -> Indic
             Some(1) => Index::from(0),
             Some(_) => at.clone(),
             None if dim == target => at.clone(),
-            None => at.clone().modulo(dim.clone()),
+            None => at.clone().broadcast(dim.clone()),
         })
         .collect()
 }

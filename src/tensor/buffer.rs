@@ -175,7 +175,7 @@ mod tests {
         for len in [0, 1, 63, 64, 65, 4096, HUGE - 1, HUGE, HUGE + 12345] {
             let mut buffer = Buffer::new(len).unwrap();
             assert_eq!((buffer.len(), buffer.as_ptr().addr() % Buffer::ALIGN), (len, 0));
-            assert!(len < HUGE || buffer.as_ptr().addr() % HUGE_PAGE == 0);
+            assert!(len < HUGE || buffer.as_ptr().addr().is_multiple_of(HUGE_PAGE));
             buffer.bytes_mut().fill(7);
             assert!(buffer.bytes().iter().all(|byte| *byte == 7));
             let zeroed = Buffer::zeroed(len).unwrap();
