@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::expr::{Expr, FoldOp, Index, LowerCx};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::wide::widen;
 
 impl<'g> Value<'g> {
     /// The mean over some axes.
