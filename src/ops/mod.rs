@@ -2,6 +2,7 @@
 
 pub(crate) mod array;
 pub(crate) mod broadcast;
+pub(crate) mod derived;
 pub(crate) mod linalg;
 pub(crate) mod logical;
 pub(crate) mod math;

@@ -15,6 +15,7 @@ pub(crate) mod logical_or;
 pub(crate) mod logical_xor;
 pub(crate) mod not_equal;
 pub(crate) mod select;
+pub(crate) mod select_v1;
 
 use crate::op::OpDef;
 
@@ -35,4 +36,5 @@ pub(crate) static ALL: &[&OpDef] = &[
     &logical_xor::DEF,
     &not_equal::DEF,
     &select::DEF,
+    &select_v1::DEF,
 ];

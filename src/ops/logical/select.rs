@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType, math};
+use shapeflow_shape_fns::{Attrs, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -10,6 +10,7 @@ use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::broadcast::broadcast_operand;
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// The element of `yes` where `self` holds, else that of `no`.
@@ -36,7 +37,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("select", lower)
     .operands(&[Operand::Data("condition"), Operand::Data("t"), Operand::Data("e")])
-    .shape_fn(math::select)
+    .shape_fn(shape_fns::math::select)
     .dtype_rule(dtypes)
     .tensorflow(&[TfOp::new("SelectV2")]);
 
