@@ -5,5 +5,6 @@ mod build;
 pub(crate) mod code;
 pub(crate) mod kernel;
 mod partition;
+pub(crate) mod program;
 mod schedule;
 
