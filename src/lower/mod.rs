@@ -3,7 +3,8 @@
 mod access;
 mod build;
 pub(crate) mod code;
+pub(crate) mod interpret;
 pub(crate) mod kernel;
 mod partition;
 mod schedule;
-
+pub(crate) mod verify;
