@@ -14,6 +14,7 @@ mod error;
 mod eval;
 mod guard;
 mod lattice;
+mod linear;
 mod param;
 mod parse;
 mod poly;
@@ -21,6 +22,7 @@ mod quotient;
 mod registry;
 mod shape;
 mod solve;
+mod substitute;
 mod symbol;
 mod table;
 #[cfg(test)]
