@@ -1,4 +1,15 @@
 //! Comparisons, logic, bits and selection, element by element.
+//!
+//! ```
+//! use shapeflow::{DType, Graph, shape};
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F32, shape!["n", 3])?;
+//! let positive = x.greater(0.0)?;
+//! assert_eq!((!positive | x.less(1.0)?).dtype(), DType::Bool);
+//! assert_eq!(positive.select(x, 0.0)?.shape().to_string(), "[n, 3]");
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
 
 pub(crate) mod bitwise_and;
 pub(crate) mod bitwise_not;
