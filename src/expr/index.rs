@@ -26,6 +26,9 @@ pub(crate) enum Atom {
     FloorDiv(Box<Index>, Dim),
     /// `index - divisor * floor(index / divisor)`.
     Mod(Box<Index>, Dim),
+    /// The index along an axis of this size that may be broadcast: 0 if the size is 1; otherwise the index
+    /// itself, which then stays below the size.
+    Broadcast(Box<Index>, Dim),
     /// An integer computed at run time, with its own range check inside the expression.
     Value(Expr),
 }
@@ -60,7 +63,9 @@ impl Index {
     /// The axis, when the index is exactly one axis.
     pub(crate) fn as_axis(&self) -> Option<Axis> {
         match &self.terms[..] {
-            [(Atom::Axis(axis), coefficient)] if *coefficient == Dim::known(1) && self.constant == Dim::known(0) => {
+            [(Atom::Axis(axis), coefficient)]
+                if *coefficient == Dim::known(1) && self.constant == Dim::known(0) =>
+            {
                 Some(*axis)
             }
             _ => None,
@@ -83,7 +88,10 @@ impl Index {
         {
             return Index::constant(quotient);
         }
-        Index { terms: SmallVec::from_iter([(Atom::FloorDiv(Box::new(self), divisor), Dim::known(1))]), constant: Dim::known(0) }
+        Index {
+            terms: SmallVec::from_iter([(Atom::FloorDiv(Box::new(self), divisor), Dim::known(1))]),
+            constant: Dim::known(0),
+        }
     }
 
     /// The remainder of [`Index::floordiv`].
@@ -97,7 +105,25 @@ impl Index {
         {
             return Index::constant(remainder);
         }
-        Index { terms: SmallVec::from_iter([(Atom::Mod(Box::new(self), divisor), Dim::known(1))]), constant: Dim::known(0) }
+        Index {
+            terms: SmallVec::from_iter([(Atom::Mod(Box::new(self), divisor), Dim::known(1))]),
+            constant: Dim::known(0),
+        }
+    }
+
+    /// The index along an operand's axis of the given size, which is 1 or the whole range of the index:
+    /// 0 if it is 1, else the index itself.
+    pub fn broadcast(self, size: impl Into<Dim>) -> Index {
+        let size = size.into();
+        match size.as_known() {
+            Some(1) => Index::constant(Dim::known(0)),
+            Some(_) => self,
+            None if self.terms.is_empty() && self.constant == Dim::known(0) => self,
+            None => Index {
+                terms: SmallVec::from_iter([(Atom::Broadcast(Box::new(self), size), Dim::known(1))]),
+                constant: Dim::known(0),
+            },
+        }
     }
 
     fn push(&mut self, atom: Atom, coefficient: Dim) {
@@ -126,13 +152,18 @@ impl Index {
     }
 
     /// Puts an index for each axis and rewrites run-time values.
-    pub(crate) fn substitute(&self, axes: &mut dyn FnMut(Axis) -> Index, values: &mut dyn FnMut(&Expr) -> Expr) -> Index {
+    pub(crate) fn substitute(
+        &self,
+        axes: &mut dyn FnMut(Axis) -> Index,
+        values: &mut dyn FnMut(&Expr) -> Expr,
+    ) -> Index {
         let mut result = Index::constant(self.constant.clone());
         for (atom, coefficient) in &self.terms {
             let part = match atom {
                 Atom::Axis(axis) => axes(*axis),
                 Atom::FloorDiv(inner, divisor) => inner.substitute(axes, values).floordiv(divisor.clone()),
                 Atom::Mod(inner, divisor) => inner.substitute(axes, values).modulo(divisor.clone()),
+                Atom::Broadcast(inner, size) => inner.substitute(axes, values).broadcast(size.clone()),
                 Atom::Value(expr) => Index::value(values(expr)),
             };
             result = result + part * coefficient.clone();
@@ -147,7 +178,8 @@ impl Index {
                 let Atom::Mod(inner, divisor) = atom else { continue };
                 let wanted = divisor * scale;
                 let found = self.terms.iter().position(|(other, coefficient)| {
-                    matches!(other, Atom::FloorDiv(i, d) if i == inner && d == divisor) && *coefficient == wanted
+                    matches!(other, Atom::FloorDiv(i, d) if i == inner && d == divisor)
+                        && *coefficient == wanted
                 });
                 if let Some(quotient_at) = found {
                     let (inner, scale) = ((**inner).clone(), scale.clone());
@@ -167,7 +199,7 @@ impl Index {
         for (atom, _) in &self.terms {
             match atom {
                 Atom::Axis(axis) => f(*axis),
-                Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => inner.for_each_axis(f),
+                Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) | Atom::Broadcast(inner, _) => inner.for_each_axis(f),
                 Atom::Value(_) => {}
             }
         }
@@ -178,7 +210,7 @@ impl Index {
         for (atom, _) in &self.terms {
             match atom {
                 Atom::Axis(_) => {}
-                Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => inner.for_each_value(f),
+                Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) | Atom::Broadcast(inner, _) => inner.for_each_value(f),
                 Atom::Value(expr) => f(expr),
             }
         }
@@ -190,7 +222,7 @@ impl Index {
         for (atom, coefficient) in &self.terms {
             f(coefficient);
             match atom {
-                Atom::FloorDiv(inner, divisor) | Atom::Mod(inner, divisor) => {
+                Atom::FloorDiv(inner, divisor) | Atom::Mod(inner, divisor) | Atom::Broadcast(inner, divisor) => {
                     f(divisor);
                     inner.for_each_dim(f);
                 }
@@ -248,33 +280,5 @@ impl From<Dim> for Index {
 impl From<i64> for Index {
     fn from(value: i64) -> Index {
         Index::constant(Dim::known(value))
-    }
-}
-
-impl fmt::Display for Index {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut first = true;
-        for (atom, coefficient) in &self.terms {
-            if !first {
-                f.write_str(" + ")?;
-            }
-            first = false;
-            match coefficient.as_known() {
-                Some(1) => {}
-                Some(k) => write!(f, "{k}*")?,
-                None => write!(f, "({coefficient})*")?,
-            }
-            match atom {
-                Atom::Axis(axis) => write!(f, "{axis}")?,
-                Atom::FloorDiv(inner, divisor) => write!(f, "floordiv({inner}, {divisor})")?,
-                Atom::Mod(inner, divisor) => write!(f, "mod({inner}, {divisor})")?,
-                Atom::Value(expr) => write!(f, "[{expr}]")?,
-            }
-        }
-        match (first, self.constant.as_known()) {
-            (true, _) => write!(f, "{}", self.constant),
-            (false, Some(0)) => Ok(()),
-            (false, _) => write!(f, " + {}", self.constant),
-        }
     }
 }

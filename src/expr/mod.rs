@@ -1,11 +1,18 @@
 //! `Expr`: one element of a tensor as a scalar expression over loads.
 
+mod display;
+mod eval;
 mod index;
+mod intern;
+mod interpret;
 mod lower_cx;
 pub mod math;
+mod program;
+mod rename;
 mod scalar;
+mod verify;
+mod walk;
 
-use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops;
 use std::sync::Arc;
@@ -13,11 +20,16 @@ use std::sync::Arc;
 use shapeflow_shape_fns::{DType, Dim};
 use smallvec::SmallVec;
 
+pub(crate) use eval::{accumulator, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary};
 pub(crate) use index::Atom;
 pub use index::{Axis, Index};
+pub(crate) use intern::Interner;
+pub(crate) use interpret::{Env, Evaluator, Fault};
 pub use lower_cx::LowerCx;
+pub(crate) use program::Program;
 pub use scalar::Scalar;
-pub(crate) use scalar::{eval_binary, eval_cast, eval_bitcast, eval_mul_add, eval_unary};
+pub(crate) use verify::verify;
+pub(crate) use walk::post_order;
 
 /// A primitive operation of one argument; the result has the argument's dtype.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -117,7 +129,9 @@ pub struct InRange {
 }
 
 /// What an element is computed from. The dtype of the result stands beside it.
-#[derive(Debug)]
+///
+/// Equality and hash take parts by identity and indices by structure.
+#[derive(PartialEq, Eq, Hash, Debug)]
 pub(crate) enum ExprKind {
     Const(Scalar),
     /// A dimension as an `i64`.
@@ -125,9 +139,15 @@ pub(crate) enum ExprKind {
     /// An index as an `i64`.
     Iota(Index),
     /// An element of operand (in a template) or buffer (in a kernel) `source`.
-    Load { source: u32, index: SmallVec<[Index; 4]> },
+    Load {
+        source: u32,
+        index: SmallVec<[Index; 4]>,
+    },
     /// The element of `source` at a row-major position.
-    LoadFlat { source: u32, position: Index },
+    LoadFlat {
+        source: u32,
+        position: Index,
+    },
     Unary(UnaryOp, Expr),
     Binary(BinaryOp, Expr, Expr),
     /// `a * b + c`: rounded once where the processor has it, else twice; floats only, and only
@@ -140,12 +160,19 @@ pub(crate) enum ExprKind {
     Bitcast(Expr),
     /// The first arm all of whose ranges hold, else the last expression; only that arm is evaluated.
     Case(Box<[(Box<[InRange]>, Expr)]>, Expr),
-    Fold { op: FoldOp, axes: SmallVec<[(Axis, Dim); 2]>, body: Expr },
+    Fold {
+        op: FoldOp,
+        axes: SmallVec<[(Axis, Dim); 2]>,
+        body: Expr,
+    },
     /// The value (i32 or i64) as an i64, which must lie in `[0, limit)` or the run fails.
-    CheckIndex { value: Expr, limit: Dim, axis: u32 },
+    CheckIndex {
+        value: Expr,
+        limit: Dim,
+        axis: u32,
+    },
 }
 
-#[derive(Debug)]
 struct Node {
     dtype: DType,
     kind: ExprKind,
@@ -284,32 +311,6 @@ impl Expr {
     /// Largest integer not above.
     pub fn floor(self) -> Expr {
         self.unary(UnaryOp::Floor)
-    }
-
-    /// The expressions this one is computed from, without those inside indices.
-    pub(crate) fn for_each_child(&self, f: &mut dyn FnMut(&Expr)) {
-        match self.kind() {
-            ExprKind::Const(_) | ExprKind::Size(_) => {}
-            ExprKind::Iota(index) => index.for_each_value(f),
-            ExprKind::Load { index, .. } => index.iter().for_each(|i| i.for_each_value(f)),
-            ExprKind::LoadFlat { position, .. } => position.for_each_value(f),
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Bitcast(a) => f(a),
-            ExprKind::CheckIndex { value, .. } => f(value),
-            ExprKind::Binary(_, a, b) => {
-                f(a);
-                f(b);
-            }
-            ExprKind::MulAdd(a, b, c) | ExprKind::Select(a, b, c) => {
-                f(a);
-                f(b);
-                f(c);
-            }
-            ExprKind::Case(arms, otherwise) => {
-                arms.iter().for_each(|(_, value)| f(value));
-                f(otherwise);
-            }
-            ExprKind::Fold { body, .. } => f(body),
-        }
     }
 }
 

@@ -4,13 +4,13 @@
 
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
-use shapeflow_shape_fns::{Attrs, TensorShape};
+use shapeflow_shape_fns::{Attrs, DType, Dim, TensorShape};
 use smallvec::SmallVec;
 
 use super::builder::panicked;
 use super::{CONSTANT, Inner, Node, ValueIx, fold};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::expr::{Fault, Program, Scalar};
+use crate::expr::{Axis, Env, Evaluator, Fault, Program, Scalar};
 use crate::op::{Body, HostCx, OpDef, OpRef};
 use crate::tensor::{Tensor, TensorView};
 
@@ -20,7 +20,7 @@ pub(crate) fn evaluate(op: &OpRef, given: u32, attrs: &Attrs, operands: &[Tensor
     let mut inner = Inner::default();
     let mut values = SmallVec::new();
     for tensor in operands {
-        let shape = TensorShape::from_sizes(tensor.sizes());
+        let shape = shape_of(tensor.sizes());
         let node = Node {
             op: OpRef::from(&CONSTANT),
             operands: SmallVec::new(),
@@ -50,7 +50,8 @@ pub(crate) fn evaluate(op: &OpRef, given: u32, attrs: &Attrs, operands: &[Tensor
                     return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
                 };
                 let mut result = Tensor::zeros(info.dtype, &sizes)?;
-                let program = Program::new(&template.root);
+                let axes: Vec<Axis> = (0..template.rank as u32).map(Axis).collect();
+                let program = Program::new(&template.root, &axes);
                 fill(&mut result, &program, operands).map_err(|fault| fault_error(op, &fault))?;
                 Ok(result)
             })
@@ -60,14 +61,31 @@ pub(crate) fn evaluate(op: &OpRef, given: u32, attrs: &Attrs, operands: &[Tensor
 
 /// Computes every element of `result`.
 fn fill(result: &mut Tensor, program: &Program, operands: &[Tensor]) -> Result<(), Fault> {
+    let views: Vec<TensorView<'_>> = operands.iter().map(Tensor::view).collect();
+    let scalar = |source: u32, bytes: Option<&[u8]>| {
+        let dtype = views.get(source as usize).map_or(DType::F32, |view| view.dtype());
+        // A load that a body places outside its operand reads a zero, as nothing else is there.
+        Ok(bytes.and_then(|bytes| Scalar::from_bytes(dtype, bytes)).unwrap_or_else(|| Scalar::zero(dtype)))
+    };
+    let load = |source: u32, index: &[i64]| {
+        scalar(source, views.get(source as usize).and_then(|view| view.element_at(index)))
+    };
+    let load_flat = |source: u32, at: i64| {
+        let view = views.get(source as usize);
+        scalar(source, usize::try_from(at).ok().and_then(|at| view.and_then(|view| view.element(at))))
+    };
+    let dim = |dim: &Dim| dim.as_known().unwrap_or(0);
+    let env = Env { load: &load, load_flat: &load_flat, dim: &dim, fused: crate::expr::fused_mul_add() };
+    let mut evaluator = Evaluator::new(program, &env);
     let sizes: SmallVec<[usize; 6]> = result.sizes().iter().copied().collect();
     let count = result.len();
+    let Ok(mut out) = result.view_mut() else { return Ok(()) };
     let mut position: SmallVec<[i64; 6]> = SmallVec::from_elem(0, sizes.len());
-    let load = |source: u32, index: &[i64]| -> Scalar { operands[source as usize].scalar_at(index) };
-    let load_flat = |source: u32, at: i64| -> Scalar { operands[source as usize].scalar_at_flat(at) };
     for linear in 0..count {
-        let scalar = program.run(&position, &load, &load_flat)?;
-        result.set_scalar(linear, scalar);
+        let scalar = evaluator.at(&position)?;
+        if let Some(bytes) = out.element_mut(linear) {
+            scalar.write_bytes(bytes);
+        }
         for axis in (0..sizes.len()).rev() {
             position[axis] += 1;
             if (position[axis] as usize) < sizes[axis] {
@@ -116,7 +134,7 @@ fn run_host(
             let tensor = tensor.ok_or_else(|| {
                 Error::new(ErrorKind::Custom, Phase::Run, format!("the kernel must make output {number}"))
             })?;
-            let shape = TensorShape::from_sizes(tensor.sizes());
+            let shape = shape_of(tensor.sizes());
             if !info.shape.is_compatible_with(&shape) {
                 let message = format!("output {number} was promised as {}, the kernel made {shape}", info.shape);
                 return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
@@ -124,4 +142,9 @@ fn run_host(
             Ok(tensor)
         })
         .collect()
+}
+
+/// The shape that has these sizes.
+pub(crate) fn shape_of(sizes: &[usize]) -> TensorShape {
+    TensorShape::new(sizes.iter().map(|&size| Dim::known(size as i64)))
 }

@@ -24,6 +24,12 @@ mod sealed {
 pub trait IntoOperand<'g>: sealed::Sealed {
     #[doc(hidden)]
     fn into_operand(self, peer: Value<'g>, location: &'static Location<'static>) -> Value<'g>;
+
+    /// Whether the dtype comes from the peer.
+    #[doc(hidden)]
+    fn is_weak(&self) -> bool {
+        false
+    }
 }
 
 impl sealed::Sealed for Value<'_> {}
@@ -51,10 +57,14 @@ macro_rules! weak_scalar {
     ($($T:ident $kind:ident),* $(,)?) => {$(
         impl sealed::Sealed for $T {}
         impl<'g> IntoOperand<'g> for $T {
+            fn is_weak(&self) -> bool {
+                true
+            }
+
             fn into_operand(self, peer: Value<'g>, location: &'static Location<'static>) -> Value<'g> {
                 let dtype = peer.dtype();
                 match $kind(self.into(), dtype) {
-                    Some(scalar) => match Tensor::from_scalar(scalar) {
+                    Some(scalar) => match scalar_tensor(scalar) {
                         Ok(tensor) => peer.graph().constant_at(tensor, location),
                         Err(error) => Value::poisoned(peer.graph(), error.at(location), dtype),
                     },
@@ -72,6 +82,15 @@ macro_rules! weak_scalar {
     )*};
 }
 weak_scalar!(bool weak_bool, u8 weak_int, i32 weak_int, i64 weak_int, f32 weak_float, f64 weak_float);
+
+/// A tensor of rank 0.
+fn scalar_tensor(scalar: Scalar) -> Result<Tensor> {
+    let mut tensor = Tensor::zeros(scalar.dtype(), &[])?;
+    if let Some(bytes) = tensor.view_mut()?.element_mut(0) {
+        scalar.write_bytes(bytes);
+    }
+    Ok(tensor)
+}
 
 fn weak_bool(value: bool, dtype: DType) -> Option<Scalar> {
     (dtype == DType::Bool).then_some(Scalar::Bool(value))

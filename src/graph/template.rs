@@ -143,7 +143,8 @@ impl LowerCx for NodeCx<'_> {
             return Expr::constant(Scalar::zero(dtype));
         }
         if let Some(tensor) = self.inner.constants.get(&info.node)
-            && let Some(scalar) = tensor.as_scalar()
+            && tensor.sizes().is_empty()
+            && let Some(scalar) = tensor.view().element(0).and_then(|bytes| Scalar::from_bytes(dtype, bytes))
         {
             return Expr::constant(scalar);
         }

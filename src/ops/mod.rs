@@ -1,11 +1,15 @@
 //! The ops, one file each, by family; adding one is its file and one line in its family's list.
 
 pub(crate) mod array;
+pub(crate) mod broadcast;
 pub(crate) mod linalg;
 pub(crate) mod logical;
 pub(crate) mod math;
 pub(crate) mod nn;
 pub(crate) mod reduce;
+#[cfg(test)]
+pub(crate) mod testing;
+pub(crate) mod wide;
 
 use crate::op::{OpDef, Registry};
 

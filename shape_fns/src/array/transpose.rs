@@ -1,0 +1,81 @@
+//! `transpose(x, perm)`: axis `i` of the result is axis `perm[i]` of `x`.
+
+use smallvec::SmallVec;
+
+use crate::{Dim, InferenceContext, List, Result, TensorShape, normalize_axis};
+
+/// `[d0, …, dn] -> [d(perm[0]), …, d(perm[n])]`; without `perm` the axes are reversed, negative axes count from the
+/// end. An unknown `perm` keeps the rank. Sets `perm`, counted from the front.
+///
+/// # Errors
+/// `perm` is not a permutation of the axes.
+pub fn transpose(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let perm = cx.param_list("perm")?;
+    let shape = cx.input(0).clone();
+    if let (Some(axes), Some(rank)) = (perm.known_len(), shape.rank())
+        && axes != rank
+    {
+        return Err(
+            cx.blame_param("perm", format_args!("must have one entry an axis, got {axes} for {shape}"))
+        );
+    }
+    let Some(rank) = shape.rank().or(perm.known_len()) else { return Ok(()) };
+    let shape = cx.with_rank(0, rank)?;
+    let dims = shape.dims().unwrap_or_default();
+    let perm: Option<SmallVec<[usize; 6]>> = match &perm {
+        List::Absent => Some((0..rank).rev().collect()),
+        known => known.as_known().map(|perm| permutation(cx, &perm, rank)).transpose()?,
+    };
+    let output = match perm {
+        Some(perm) => {
+            cx.set_derived("perm", perm.iter().map(|axis| Dim::known(*axis as i64)));
+            TensorShape::new(perm.iter().filter_map(|axis| dims.get(*axis).cloned()))
+        }
+        // Whatever the permutation of equal dimensions, they stay equal.
+        None if dims.windows(2).all(|pair| pair[0] == pair[1]) => shape,
+        None => cx.unknown_shape_of_rank(rank),
+    };
+    cx.set_output(0, output);
+    Ok(())
+}
+
+fn permutation(cx: &InferenceContext<'_>, perm: &[i64], rank: usize) -> Result<SmallVec<[usize; 6]>> {
+    let mut seen: SmallVec<[bool; 6]> = SmallVec::from_elem(false, rank);
+    perm.iter()
+        .map(|axis| {
+            let axis = normalize_axis(*axis, rank).map_err(|error| {
+                cx.blame_param("perm", format_args!("must be a permutation of the axes: {error}"))
+            })?;
+            if std::mem::replace(&mut seen[axis], true) {
+                return Err(cx.blame_param(
+                    "perm",
+                    format_args!("must be a permutation of the axes, got axis {axis} twice in {perm:?}"),
+                ));
+            }
+            Ok(axis)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::transpose;
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: transpose, ["x", "perm"];
+        {perm: [1, 0]} "[2, n]" => "[n, 2]";
+        {perm: [-1, 0, 1]} "[?, 3, ?]" => "[d0_2, d0_0, 3]";
+        {} "[2, n, ?]" => "[d0_2, n, 2]";
+        {perm: [1, 0]} "?" => "[?, ?]";
+        {} "?" => "?";
+        {} "[2, n]; [2] = [1, 0]" => "[n, 2]";
+        {} "[2, n]; i32 [2]" => "[?, ?]";
+        {} "[n, n]; i32 [2]" => "[n, n]";
+        {} "?; i32 [3]" => "[?, ?, ?]";
+        {} "[2, n]; [2] = [1, ?]" => "[?, ?]";
+        {perm: [1, 0]} "[2]" => "error perm must have one entry an axis, got 2 for [2]";
+        {perm: [0, 0]} "[2, 3]" => "error perm must be a permutation of the axes, got axis 0 twice";
+        {perm: [0, 2]} "[2, 3]" => "error perm must be a permutation of the axes: axis must be in [-2, 2), got 2";
+        {} "[2, 3]; i32 [3]" => "error got 3 for [2, 3]";
+    }
+}

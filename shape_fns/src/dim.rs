@@ -1,0 +1,361 @@
+//! [`Dim`]: one dimension of a shape, known, a symbol, or a term over symbols.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::poly::{self, Poly};
+use crate::symbol::Symbol;
+use crate::{Result, ShapeError};
+
+/// One dimension: a number, a symbol, or a term such as `4*n+1` in canonical form.
+///
+/// Sixteen bytes; known dimensions and plain symbols never allocate. Two dimensions are `==` when their canonical
+/// forms agree, so equal dimensions have equal values; dimensions that are not `==` may still turn out equal
+/// ([`Dim::same`] is three-valued).
+///
+/// Arithmetic is that of the integers and checked: the `checked_` methods and their like return errors, the operators
+/// `+ - *` return an invalid dimension that every use refuses with an error. Where TensorFlow forgets (an unknown
+/// operand makes everything but `0 * ?` unknown) this keeps the term.
+///
+/// ```
+/// use shapeflow_shape_fns::Dim;
+/// let n = Dim::symbol("n");
+/// assert_eq!((2 * &n + 1) + (2 * &n - 1), 4 * &n);
+/// assert_eq!((4 * &n).floordiv(&Dim::known(4))?, n);
+/// assert_eq!(n.ceil_div(&Dim::known(2))?.to_string(), "ceildiv(n, 2)");
+/// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Dim(pub(crate) Repr);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Repr {
+    Known(i64),
+    Symbol(Symbol),
+    Term(Arc<Poly>),
+    Invalid(Invalid),
+}
+
+/// Why a dimension has no value.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Invalid {
+    Overflow,
+    DivisionByZero,
+    TooLarge,
+    Name,
+    Broadcast,
+}
+
+impl Invalid {
+    fn message(self) -> &'static str {
+        match self {
+            Invalid::Overflow => "a dimension must fit in 64 bits, got an overflow",
+            Invalid::DivisionByZero => "a divisor of dimensions must not be 0",
+            Invalid::TooLarge => "a dimension may have at most 64 terms nested 16 deep, got more",
+            Invalid::Name => "a symbol's name must be a letter or _ followed by letters, digits, _ and .",
+            Invalid::Broadcast => "dimensions broadcast when they are equal or one of them is 1, got neither",
+        }
+    }
+}
+
+impl From<Invalid> for ShapeError {
+    fn from(why: Invalid) -> ShapeError {
+        ShapeError::new(why.message())
+    }
+}
+
+/// The value of `?` where a dimension is expected: each conversion makes a new anonymous symbol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Unknown;
+
+impl Dim {
+    /// `?`: converts into a new anonymous dimension wherever [`IntoDim`] is accepted.
+    pub const UNKNOWN: Unknown = Unknown;
+
+    /// A known dimension. Negative values stand for elements of integer tensors; a shape refuses them.
+    pub const fn known(value: i64) -> Dim {
+        Dim(Repr::Known(value))
+    }
+
+    /// The size of this name, the same one everywhere in the process. An ill-formed name gives an invalid dimension.
+    pub fn symbol(name: &str) -> Dim {
+        Dim(match Symbol::named(name) {
+            Some(symbol) => Repr::Symbol(symbol),
+            None => Repr::Invalid(Invalid::Name),
+        })
+    }
+
+    /// The number, where it is one.
+    #[inline]
+    pub fn as_known(&self) -> Option<i64> {
+        match self.0 {
+            Repr::Known(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a number.
+    pub fn is_known(&self) -> bool {
+        matches!(self.0, Repr::Known(_))
+    }
+
+    /// The symbol, where it is one and nothing more.
+    pub fn as_symbol(&self) -> Option<Symbol> {
+        match self.0 {
+            Repr::Symbol(symbol) => Some(symbol),
+            _ => None,
+        }
+    }
+
+    /// Refuses an invalid dimension, the outcome of an operator that overflowed or of an ill-formed name.
+    ///
+    /// # Errors
+    /// The dimension is invalid.
+    pub fn validate(&self) -> Result<()> {
+        match self.0 {
+            Repr::Invalid(why) => Err(why.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The sum.
+    ///
+    /// # Errors
+    /// A coefficient overflows, an operand is invalid, or the result has more than 64 terms; so for all arithmetic.
+    pub fn checked_add(&self, other: &Dim) -> Result<Dim> {
+        Ok(self.plus(other, 1)?)
+    }
+
+    /// The difference.
+    ///
+    /// # Errors
+    /// As [`Dim::checked_add`].
+    pub fn checked_sub(&self, other: &Dim) -> Result<Dim> {
+        Ok(self.plus(other, -1)?)
+    }
+
+    /// The product; zero times anything valid is zero.
+    ///
+    /// # Errors
+    /// As [`Dim::checked_add`].
+    pub fn checked_mul(&self, other: &Dim) -> Result<Dim> {
+        Ok(self.times(other)?)
+    }
+
+    /// Whether the two are equal for all values of their symbols (`Some(true)`), for none (`Some(false)`), or neither
+    /// is proven.
+    pub fn same(&self, other: &Dim) -> Option<bool> {
+        if self == other && self.validate().is_ok() {
+            return Some(true);
+        }
+        let difference = self.plus(other, -1).ok()?;
+        match difference.as_known() {
+            Some(value) => Some(value == 0),
+            None => {
+                let bounds = difference.bounds();
+                (bounds.is_above(0) || bounds.is_below(0)).then_some(false)
+            }
+        }
+    }
+
+    pub(crate) fn plus(&self, other: &Dim, factor: i64) -> Result<Dim, Invalid> {
+        match (&self.0, &other.0) {
+            (Repr::Known(a), Repr::Known(b)) => {
+                let b = b.checked_mul(factor).ok_or(Invalid::Overflow)?;
+                a.checked_add(b).map(Dim::known).ok_or(Invalid::Overflow)
+            }
+            (Repr::Invalid(why), _) => Err(*why),
+            (_, Repr::Known(0)) => Ok(self.clone()),
+            (Repr::Known(0), _) if factor == 1 => other.valid(),
+            _ => poly::add_scaled(self, other, factor),
+        }
+    }
+
+    pub(crate) fn times(&self, other: &Dim) -> Result<Dim, Invalid> {
+        match (&self.0, &other.0) {
+            (Repr::Known(a), Repr::Known(b)) => a.checked_mul(*b).map(Dim::known).ok_or(Invalid::Overflow),
+            (Repr::Known(0), _) => other.valid().map(|_| Dim::known(0)),
+            (_, Repr::Known(0)) => self.valid().map(|_| Dim::known(0)),
+            (Repr::Known(1), _) => other.valid(),
+            (_, Repr::Known(1)) => self.valid(),
+            _ => poly::multiply(self, other),
+        }
+    }
+
+    pub(crate) fn valid(&self) -> Result<Dim, Invalid> {
+        match self.0 {
+            Repr::Invalid(why) => Err(why),
+            _ => Ok(self.clone()),
+        }
+    }
+}
+
+/// What can stand where a dimension is expected: numbers, [`Dim`]s, names of symbols (`"?"` is an unknown), [`Unknown`].
+pub trait IntoDim {
+    /// The dimension; invalid when a number does not fit in `i64` or a name is ill-formed.
+    fn into_dim(self) -> Dim;
+}
+
+impl IntoDim for Dim {
+    fn into_dim(self) -> Dim {
+        self
+    }
+}
+
+impl IntoDim for Unknown {
+    fn into_dim(self) -> Dim {
+        Dim(Repr::Symbol(Symbol::free()))
+    }
+}
+
+impl IntoDim for &str {
+    fn into_dim(self) -> Dim {
+        if self == "?" { Unknown.into_dim() } else { Dim::symbol(self) }
+    }
+}
+
+impl IntoDim for usize {
+    fn into_dim(self) -> Dim {
+        i64::try_from(self).map_or(Dim(Repr::Invalid(Invalid::Overflow)), Dim::known)
+    }
+}
+
+macro_rules! into_dim {
+    (known $($int:ty)*) => {$(
+        impl IntoDim for $int {
+            fn into_dim(self) -> Dim {
+                Dim::known(self.into())
+            }
+        }
+    )*};
+    (by_ref $($owned:ty)*) => {$(
+        impl IntoDim for &$owned {
+            fn into_dim(self) -> Dim {
+                self.clone().into_dim()
+            }
+        }
+    )*};
+}
+into_dim!(known i32 i64 u32);
+into_dim!(by_ref i32 i64 u32 usize Dim &str);
+
+impl IntoDim for &Unknown {
+    fn into_dim(self) -> Dim {
+        Unknown.into_dim()
+    }
+}
+
+fn lift(result: Result<Dim, Invalid>) -> Dim {
+    result.unwrap_or_else(|why| Dim(Repr::Invalid(why)))
+}
+
+macro_rules! operators {
+    ($($Op:ident $method:ident |$a:ident, $b:ident| $body:expr;)*) => {$(
+        impl<T: IntoDim> std::ops::$Op<T> for Dim {
+            type Output = Dim;
+            fn $method(self, other: T) -> Dim {
+                let ($a, $b) = (&self, &other.into_dim());
+                lift($body)
+            }
+        }
+        impl<T: IntoDim> std::ops::$Op<T> for &Dim {
+            type Output = Dim;
+            fn $method(self, other: T) -> Dim {
+                let ($a, $b) = (self, &other.into_dim());
+                lift($body)
+            }
+        }
+        impl std::ops::$Op<Dim> for i64 {
+            type Output = Dim;
+            fn $method(self, other: Dim) -> Dim {
+                let ($a, $b) = (&Dim::known(self), &other);
+                lift($body)
+            }
+        }
+        impl std::ops::$Op<&Dim> for i64 {
+            type Output = Dim;
+            fn $method(self, other: &Dim) -> Dim {
+                let ($a, $b) = (&Dim::known(self), other);
+                lift($body)
+            }
+        }
+    )*};
+}
+operators! {
+    Add add |a, b| a.plus(b, 1);
+    Sub sub |a, b| a.plus(b, -1);
+    Mul mul |a, b| a.times(b);
+}
+
+impl From<i64> for Dim {
+    fn from(value: i64) -> Dim {
+        Dim::known(value)
+    }
+}
+
+impl From<Symbol> for Dim {
+    fn from(symbol: Symbol) -> Dim {
+        Dim(Repr::Symbol(symbol))
+    }
+}
+
+impl PartialEq<i64> for Dim {
+    fn eq(&self, other: &i64) -> bool {
+        self.as_known() == Some(*other)
+    }
+}
+
+impl fmt::Debug for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::display::write_dim(f, self, &crate::display::Anonymous::Numbered)
+    }
+}
+
+/// Text that parses back: `4*n+1`, `ceildiv(n, 2)`; `?` for an anonymous symbol, numbered (`?0*?0`) when it stands in
+/// the term more than once; with `{:#}` every anonymous symbol shows its own number.
+impl fmt::Display for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = crate::display::Anonymous::of(std::slice::from_ref(self), f.alternate());
+        crate::display::write_dim(f, self, &names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_as_promised() {
+        assert_eq!(size_of::<Dim>(), 16);
+        assert_eq!(size_of::<Option<Dim>>(), 16);
+    }
+
+    #[test]
+    fn an_overflow_is_refused_by_every_use() {
+        let bad = Dim::known(i64::MAX) + 1;
+        assert!(bad.validate().is_err() && bad.checked_add(&Dim::known(0)).is_err());
+        assert!(bad.checked_mul(&Dim::known(0)).is_err() && Dim::known(0).checked_mul(&bad).is_err());
+        assert!((Dim::known(0) + &bad).validate().is_err());
+        assert!(
+            (i64::MIN * Dim::known(-1)).validate().is_err() && (0 - Dim::known(i64::MIN)).validate().is_err()
+        );
+        assert_eq!(bad.same(&bad), None);
+    }
+
+    #[test]
+    fn unknowns_are_distinct_and_names_are_not() {
+        assert_ne!(Dim::UNKNOWN.into_dim(), Dim::UNKNOWN.into_dim());
+        assert_ne!("?".into_dim(), "?".into_dim());
+        assert_eq!("n".into_dim(), Dim::symbol("n"));
+        assert!("a b".into_dim().validate().is_err());
+    }
+
+    #[test]
+    fn same_has_three_answers() {
+        let n = Dim::symbol("n");
+        assert_eq!(n.same(&n), Some(true));
+        assert_eq!(n.same(&(&n + 1)), Some(false));
+        assert_eq!((&n + 3).same(&Dim::known(2)), Some(false));
+        assert_eq!((&n + 2).same(&Dim::known(2)), None);
+    }
+}

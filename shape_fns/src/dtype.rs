@@ -1,0 +1,215 @@
+//! [`DType`]: the type of a tensor's elements.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Result, ShapeError};
+
+/// The type of a tensor's elements.
+///
+/// `Display` writes the short spelling (`f32`); `FromStr` reads that and TensorFlow's (`float32`, `DT_FLOAT`).
+#[non_exhaustive]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum DType {
+    /// True or false, one byte.
+    Bool,
+    /// Signed, 8 bits.
+    I8,
+    /// Signed, 16 bits.
+    I16,
+    /// Signed, 32 bits.
+    I32,
+    /// Signed, 64 bits.
+    I64,
+    /// Unsigned, 8 bits.
+    U8,
+    /// Unsigned, 16 bits.
+    U16,
+    /// Unsigned, 32 bits.
+    U32,
+    /// Unsigned, 64 bits.
+    U64,
+    /// IEEE half precision.
+    F16,
+    /// The upper half of an `f32`.
+    BF16,
+    /// IEEE single precision.
+    F32,
+    /// IEEE double precision.
+    F64,
+    /// A pair of `f32`: real and imaginary part.
+    C64,
+    /// A pair of `f64`: real and imaginary part.
+    C128,
+    /// A sequence of bytes of any length.
+    String,
+    /// Quantized, signed, 8 bits.
+    QI8,
+    /// Quantized, unsigned, 8 bits.
+    QU8,
+    /// Quantized, signed, 16 bits.
+    QI16,
+    /// Quantized, unsigned, 16 bits.
+    QU16,
+    /// Quantized, signed, 32 bits.
+    QI32,
+}
+
+/// Every dtype with its short spelling, TensorFlow's Python name, TensorFlow's enum name and its bytes (0: no fixed size).
+const TABLE: [(DType, &str, &str, &str, usize); 21] = [
+    (DType::Bool, "bool", "bool", "DT_BOOL", 1),
+    (DType::I8, "i8", "int8", "DT_INT8", 1),
+    (DType::I16, "i16", "int16", "DT_INT16", 2),
+    (DType::I32, "i32", "int32", "DT_INT32", 4),
+    (DType::I64, "i64", "int64", "DT_INT64", 8),
+    (DType::U8, "u8", "uint8", "DT_UINT8", 1),
+    (DType::U16, "u16", "uint16", "DT_UINT16", 2),
+    (DType::U32, "u32", "uint32", "DT_UINT32", 4),
+    (DType::U64, "u64", "uint64", "DT_UINT64", 8),
+    (DType::F16, "f16", "float16", "DT_HALF", 2),
+    (DType::BF16, "bf16", "bfloat16", "DT_BFLOAT16", 2),
+    (DType::F32, "f32", "float32", "DT_FLOAT", 4),
+    (DType::F64, "f64", "float64", "DT_DOUBLE", 8),
+    (DType::C64, "c64", "complex64", "DT_COMPLEX64", 8),
+    (DType::C128, "c128", "complex128", "DT_COMPLEX128", 16),
+    (DType::String, "string", "string", "DT_STRING", 0),
+    (DType::QI8, "qi8", "qint8", "DT_QINT8", 1),
+    (DType::QU8, "qu8", "quint8", "DT_QUINT8", 1),
+    (DType::QI16, "qi16", "qint16", "DT_QINT16", 2),
+    (DType::QU16, "qu16", "quint16", "DT_QUINT16", 2),
+    (DType::QI32, "qi32", "qint32", "DT_QINT32", 4),
+];
+
+impl DType {
+    /// Every dtype, in declaration order.
+    pub fn all() -> impl Iterator<Item = DType> {
+        TABLE.iter().map(|row| row.0)
+    }
+
+    /// The spelling `Display` writes: `f32`, `i64`, `bool`, `qi8`.
+    pub fn name(self) -> &'static str {
+        TABLE[self as usize].1
+    }
+
+    /// TensorFlow's Python spelling: `float32`, `int64`, `qint8`.
+    pub fn tensorflow_name(self) -> &'static str {
+        TABLE[self as usize].2
+    }
+
+    /// The bytes of one element; `None` for strings.
+    pub fn size_bytes(self) -> Option<usize> {
+        match TABLE[self as usize].4 {
+            0 => None,
+            bytes => Some(bytes),
+        }
+    }
+
+    /// Half, bfloat, single or double precision.
+    pub fn is_float(self) -> bool {
+        matches!(self, DType::F16 | DType::BF16 | DType::F32 | DType::F64)
+    }
+
+    /// A plain integer, signed or not; neither bool nor quantized.
+    pub fn is_integer(self) -> bool {
+        matches!(
+            self,
+            DType::I8
+                | DType::I16
+                | DType::I32
+                | DType::I64
+                | DType::U8
+                | DType::U16
+                | DType::U32
+                | DType::U64
+        )
+    }
+
+    /// Whether elements can be negative: floats, signed integers, complex and signed quantized types.
+    pub fn is_signed(self) -> bool {
+        !matches!(
+            self,
+            DType::Bool
+                | DType::U8
+                | DType::U16
+                | DType::U32
+                | DType::U64
+                | DType::String
+                | DType::QU8
+                | DType::QU16
+        )
+    }
+
+    /// A pair of floats.
+    pub fn is_complex(self) -> bool {
+        matches!(self, DType::C64 | DType::C128)
+    }
+
+    /// A quantized integer.
+    pub fn is_quantized(self) -> bool {
+        matches!(self, DType::QI8 | DType::QU8 | DType::QI16 | DType::QU16 | DType::QI32)
+    }
+
+    /// What arithmetic is defined on: floats, integers and complex numbers.
+    pub fn is_numeric(self) -> bool {
+        self.is_float() || self.is_integer() || self.is_complex()
+    }
+
+    /// The least and the greatest element of an integer type or bool; `None` for every other type.
+    pub fn integer_range(self) -> Option<(i128, i128)> {
+        if self == DType::Bool {
+            return Some((0, 1));
+        }
+        if !self.is_integer() {
+            return None;
+        }
+        let bits = 8 * self.size_bytes()? as u32;
+        Some(if self.is_signed() {
+            (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)
+        } else {
+            (0, (1i128 << bits) - 1)
+        })
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for DType {
+    type Err = ShapeError;
+
+    fn from_str(text: &str) -> Result<DType> {
+        TABLE
+            .iter()
+            .find(|row| text == row.1 || text == row.2 || text == row.3)
+            .map(|row| row.0)
+            .ok_or_else(|| ShapeError::new(format_args!("a dtype is one of f32, i64, bool, …, got {text:?}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_in_declaration_order_and_parse_back() {
+        for (position, (dtype, short, long, proto, _)) in TABLE.iter().enumerate() {
+            assert_eq!(*dtype as usize, position);
+            for text in [short, long, proto] {
+                assert_eq!(text.parse::<DType>(), Ok(*dtype));
+            }
+            assert_eq!(dtype.to_string(), *short);
+        }
+        assert!("float".parse::<DType>().is_err());
+    }
+
+    #[test]
+    fn ranges_are_those_of_the_bits() {
+        assert_eq!(DType::I8.integer_range(), Some((-128, 127)));
+        assert_eq!(DType::U64.integer_range(), Some((0, u64::MAX as i128)));
+        assert_eq!(DType::Bool.integer_range(), Some((0, 1)));
+        assert_eq!(DType::F32.integer_range(), None);
+    }
+}

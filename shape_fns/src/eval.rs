@@ -1,0 +1,169 @@
+//! What can be asked of a dimension's symbols: which they are, other dimensions in their place, a value.
+
+use smallvec::SmallVec;
+
+use crate::dim::{Dim, Invalid, Repr};
+use crate::poly::{Atom, Call, Function, call};
+use crate::quotient::{ceil_div, floor_i128, floordiv, modulo};
+use crate::symbol::Symbol;
+use crate::{Result, ShapeError, lattice};
+
+impl Dim {
+    /// Calls `f` on every occurrence of every symbol.
+    pub fn symbols(&self, f: &mut impl FnMut(Symbol)) {
+        self.visit(f);
+    }
+
+    /// Whether `symbol` occurs.
+    pub fn mentions(&self, symbol: Symbol) -> bool {
+        let mut found = false;
+        self.symbols(&mut |other| found |= other == symbol);
+        found
+    }
+
+    fn visit(&self, f: &mut dyn FnMut(Symbol)) {
+        match &self.0 {
+            Repr::Known(_) | Repr::Invalid(_) => {}
+            Repr::Symbol(symbol) => f(*symbol),
+            Repr::Term(poly) => {
+                for atom in poly.terms().iter().flat_map(|term| &term.0.0) {
+                    match atom {
+                        Atom::Symbol(symbol) => f(*symbol),
+                        Atom::Call(call) => call.args.iter().for_each(|arg| arg.visit(f)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// The dimension with every symbol that `f` answers replaced; invalid where arithmetic fails.
+    pub fn substitute(&self, f: &mut dyn FnMut(Symbol) -> Option<Dim>) -> Dim {
+        match self.replace(f) {
+            Ok(dim) => dim,
+            Err(why) => Dim(Repr::Invalid(why)),
+        }
+    }
+
+    /// The dimension with every symbol that `f` answers replaced.
+    ///
+    /// # Errors
+    /// As [`Dim::checked_add`]; a divisor became 0; dimensions that must broadcast no longer do.
+    pub fn try_substitute(&self, f: &mut dyn FnMut(Symbol) -> Option<Dim>) -> Result<Dim> {
+        Ok(self.replace(f)?)
+    }
+
+    fn replace(&self, f: &mut dyn FnMut(Symbol) -> Option<Dim>) -> Result<Dim, Invalid> {
+        let poly = match &self.0 {
+            Repr::Known(_) => return Ok(self.clone()),
+            Repr::Symbol(symbol) => return f(*symbol).map_or_else(|| Ok(self.clone()), |dim| dim.valid()),
+            Repr::Invalid(why) => return Err(*why),
+            Repr::Term(poly) => poly,
+        };
+        let mut sum = Dim::known(0);
+        for (monomial, coefficient) in poly.terms() {
+            let mut product = Dim::known(*coefficient);
+            for atom in &monomial.0 {
+                let factor = match atom {
+                    Atom::Symbol(symbol) => f(*symbol).unwrap_or_else(|| Dim::from(*symbol)),
+                    Atom::Call(call) => replace_in_call(call, f)?,
+                };
+                product = product.times(&factor)?;
+            }
+            sum = sum.plus(&product, 1)?;
+        }
+        Ok(sum)
+    }
+
+    /// The value for these values of the symbols; `None` when one that is needed has no value.
+    ///
+    /// # Errors
+    /// The value does not fit in `i64`, a divisor is 0, dimensions that must broadcast do not, or the dimension is
+    /// invalid.
+    pub fn eval(&self, values: &dyn Fn(Symbol) -> Option<i64>) -> Result<Option<i64>> {
+        match &self.0 {
+            Repr::Known(value) => Ok(Some(*value)),
+            Repr::Symbol(symbol) => Ok(values(*symbol)),
+            _ => match self.eval_wide(values)? {
+                Some(value) => i64::try_from(value).map(Some).map_err(|_| Invalid::Overflow.into()),
+                None => Ok(None),
+            },
+        }
+    }
+
+    fn eval_wide(&self, values: &dyn Fn(Symbol) -> Option<i64>) -> Result<Option<i128>> {
+        let poly = match &self.0 {
+            Repr::Known(value) => return Ok(Some((*value).into())),
+            Repr::Symbol(symbol) => return Ok(values(*symbol).map(i128::from)),
+            Repr::Invalid(why) => return Err((*why).into()),
+            Repr::Term(poly) => poly,
+        };
+        let mut sum = 0i128;
+        for (monomial, coefficient) in poly.terms() {
+            let mut product = i128::from(*coefficient);
+            for atom in &monomial.0 {
+                let factor = match atom {
+                    Atom::Symbol(symbol) => values(*symbol).map(i128::from),
+                    Atom::Call(call) => eval_call(call, values)?,
+                };
+                let Some(factor) = factor else { return Ok(None) };
+                product = product.checked_mul(factor).ok_or(Invalid::Overflow)?;
+            }
+            sum = sum.checked_add(product).ok_or(Invalid::Overflow)?;
+        }
+        Ok(Some(sum))
+    }
+}
+
+/// The function applied to other arguments, in canonical form.
+pub(crate) fn apply(function: Function, args: SmallVec<[Dim; 2]>) -> Result<Dim, Invalid> {
+    match (function, args.as_slice()) {
+        (Function::FloorDiv, [a, b]) => floordiv(a, b),
+        (Function::Mod, [a, b]) => modulo(a, b),
+        (Function::CeilDiv, [a, b]) => ceil_div(a, b),
+        (Function::Min | Function::Max | Function::Bcast, _) => lattice::join(function, &args),
+        _ => call(function, args),
+    }
+}
+
+fn replace_in_call(call: &Call, f: &mut dyn FnMut(Symbol) -> Option<Dim>) -> Result<Dim, Invalid> {
+    let args = call.args.iter().map(|arg| arg.replace(f)).collect::<Result<_, _>>()?;
+    apply(call.function, args)
+}
+
+fn eval_call(call: &Call, values: &dyn Fn(Symbol) -> Option<i64>) -> Result<Option<i128>> {
+    let mut args: SmallVec<[i128; 4]> = SmallVec::new();
+    for arg in &call.args {
+        match arg.eval_wide(values)? {
+            Some(value) => args.push(value),
+            None => return Ok(None),
+        }
+    }
+    let value = match (call.function, args.as_slice()) {
+        (Function::FloorDiv | Function::Mod | Function::CeilDiv, [_, 0]) => {
+            return Err(Invalid::DivisionByZero.into());
+        }
+        (Function::FloorDiv, [a, b]) => floor_i128(*a, *b),
+        (Function::Mod, [a, b]) => a - b * floor_i128(*a, *b),
+        (Function::CeilDiv, [a, b]) => -floor_i128(-a, *b),
+        (Function::Min, [first, rest @ ..]) => rest.iter().fold(*first, |a, b| a.min(*b)),
+        (Function::Max, [first, rest @ ..]) => rest.iter().fold(*first, |a, b| a.max(*b)),
+        (Function::Bcast, [first, rest @ ..]) => {
+            let mut common = *first;
+            for other in rest {
+                match (common, *other) {
+                    (a, b) if a == b => {}
+                    (1, b) => common = b,
+                    (_, 1) => {}
+                    (a, b) => {
+                        return Err(ShapeError::new(format_args!(
+                            "dimensions broadcast when they are equal or one of them is 1, got {a} and {b}"
+                        )));
+                    }
+                }
+            }
+            common
+        }
+        _ => return Err(Invalid::TooLarge.into()),
+    };
+    Ok(Some(value))
+}

@@ -1,0 +1,126 @@
+//! [`Guard`]: what must hold of dimensions and could not be decided without their values.
+
+use std::fmt;
+
+use crate::{Dim, Result, Symbol};
+
+/// A condition on dimensions.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Guard {
+    /// The two are equal.
+    Eq(Dim, Dim),
+    /// The first is at least the second.
+    Ge(Dim, Dim),
+    /// The first is 1 or equals the second.
+    OneOrEqual(Dim, Dim),
+    /// The dividend is a multiple of the divisor, which is not 0.
+    Divides {
+        /// What divides.
+        divisor: Dim,
+        /// What is divided.
+        dividend: Dim,
+    },
+}
+
+impl Guard {
+    /// Its two dimensions, in the order they are written.
+    pub fn dims(&self) -> [&Dim; 2] {
+        match self {
+            Guard::Eq(a, b) | Guard::Ge(a, b) | Guard::OneOrEqual(a, b) => [a, b],
+            Guard::Divides { divisor, dividend } => [divisor, dividend],
+        }
+    }
+
+    /// The same condition on other dimensions.
+    pub(crate) fn map(&self, mut f: impl FnMut(&Dim) -> Dim) -> Guard {
+        match self {
+            Guard::Eq(a, b) => Guard::Eq(f(a), f(b)),
+            Guard::Ge(a, b) => Guard::Ge(f(a), f(b)),
+            Guard::OneOrEqual(a, b) => Guard::OneOrEqual(f(a), f(b)),
+            Guard::Divides { divisor, dividend } => {
+                Guard::Divides { divisor: f(divisor), dividend: f(dividend) }
+            }
+        }
+    }
+
+    /// Whether it holds for these values of the symbols; `None` when one that is needed has no value.
+    ///
+    /// # Errors
+    /// A dimension has no value: see [`Dim::eval`].
+    pub fn check(&self, values: &dyn Fn(Symbol) -> Option<i64>) -> Result<Option<bool>> {
+        let [a, b] = self.dims();
+        let (Some(a), Some(b)) = (a.eval(values)?, b.eval(values)?) else { return Ok(None) };
+        Ok(Some(match self {
+            Guard::Eq(..) => a == b,
+            Guard::Ge(..) => a >= b,
+            Guard::OneOrEqual(..) => a == 1 || a == b,
+            Guard::Divides { .. } => a != 0 && i128::from(b) % i128::from(a) == 0,
+        }))
+    }
+
+    /// Whether it follows from the canonical forms alone, that of the sizes included; `None` where neither it nor its
+    /// contrary does.
+    pub fn decide(&self) -> Option<bool> {
+        match self {
+            Guard::Eq(a, b) => a.same(b),
+            Guard::Ge(a, b) => {
+                let bounds = a.plus(b, -1).ok()?.bounds();
+                if bounds.is_above(-1) { Some(true) } else { bounds.is_below(0).then_some(false) }
+            }
+            Guard::OneOrEqual(a, b) => match (a.same(&Dim::known(1)), a.same(b)) {
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                (Some(false), Some(false)) => Some(false),
+                _ => None,
+            },
+            Guard::Divides { divisor, dividend } => {
+                if divisor.as_known() == Some(0) {
+                    return Some(false);
+                }
+                let rest = dividend.modulo(divisor).ok()?;
+                let positive = divisor.bounds().is_above(0) || divisor.bounds().is_below(0);
+                match rest.same(&Dim::known(0)) {
+                    Some(true) => positive.then_some(true),
+                    decided => decided,
+                }
+            }
+        }
+    }
+}
+
+/// As a sentence: `n >= 3`, `n in {1, 5}`, `4 divides n`.
+impl fmt::Display for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Guard::Eq(a, b) => write!(f, "{a} == {b}"),
+            Guard::Ge(a, b) => write!(f, "{a} >= {b}"),
+            Guard::OneOrEqual(a, b) => write!(f, "{a} in {{1, {b}}}"),
+            Guard::Divides { divisor, dividend } => write!(f, "{divisor} divides {dividend}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_decide_what_they_can() {
+        let dim = |text: &str| text.parse::<Dim>().unwrap();
+        let cases = [
+            (Guard::Ge(dim("n+3"), dim("n")), Some(true)),
+            (Guard::Ge(dim("n"), dim("n+1")), Some(false)),
+            (Guard::Ge(dim("n"), dim("3")), None),
+            (Guard::OneOrEqual(dim("n+2"), dim("1")), Some(false)),
+            (Guard::OneOrEqual(dim("n"), dim("5")), None),
+            (Guard::Divides { divisor: dim("4"), dividend: dim("8*n+4") }, Some(true)),
+            (Guard::Divides { divisor: dim("4"), dividend: dim("8*n+2") }, Some(false)),
+            (Guard::Divides { divisor: dim("4"), dividend: dim("2*n") }, None),
+            (Guard::Divides { divisor: dim("n"), dividend: dim("4*n") }, None),
+            (Guard::Divides { divisor: dim("0"), dividend: dim("n") }, Some(false)),
+            (Guard::Eq(dim("n*n+1"), dim("0")), Some(false)),
+        ];
+        for (guard, answer) in cases {
+            assert_eq!(guard.decide(), answer, "{guard}");
+        }
+    }
+}

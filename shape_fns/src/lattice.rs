@@ -1,0 +1,132 @@
+//! `min`, `max` and `bcast` of dimensions: associative, commutative, idempotent.
+
+use smallvec::SmallVec;
+
+use crate::Result;
+use crate::dim::{Dim, Invalid, Repr};
+use crate::poly::{self, Atom, Function, call};
+
+impl Dim {
+    /// The smaller of the two.
+    ///
+    /// # Errors
+    /// As [`Dim::checked_add`].
+    pub fn min(&self, other: &Dim) -> Result<Dim> {
+        Ok(join(Function::Min, [self, other])?)
+    }
+
+    /// The greater of the two.
+    ///
+    /// # Errors
+    /// As [`Dim::checked_add`].
+    pub fn max(&self, other: &Dim) -> Result<Dim> {
+        Ok(join(Function::Max, [self, other])?)
+    }
+
+    /// The dimension two broadcast to: the one that is not 1, or both when equal. `bcast(a, 1)` is `a`; `bcast(a, k)`
+    /// is `k` for a known `k` other than 1, where the caller sees to `a` being 1 or `k`.
+    ///
+    /// # Errors
+    /// Two known dimensions differ and neither is 1, or as [`Dim::checked_add`].
+    pub fn bcast(&self, other: &Dim) -> Result<Dim> {
+        match (self.as_known(), other.as_known()) {
+            (Some(a), Some(b)) if a != b && a != 1 && b != 1 => Err(crate::ShapeError::new(format_args!(
+                "dimensions broadcast when they are equal or one of them is 1, got {a} and {b}"
+            ))),
+            _ => Ok(join(Function::Bcast, [self, other])?),
+        }
+    }
+}
+
+/// The canonical form of a lattice function: arguments flattened, sorted, distinct, dominated ones dropped.
+pub(crate) fn join<'a>(function: Function, args: impl IntoIterator<Item = &'a Dim>) -> Result<Dim, Invalid> {
+    let mut flat: SmallVec<[Dim; 2]> = SmallVec::new();
+    for arg in args {
+        match as_call(arg, function) {
+            Some(inner) => flat.extend(inner.iter().cloned()),
+            None => flat.push(arg.valid()?),
+        }
+    }
+    flat.sort_unstable_by(poly::order);
+    flat.dedup();
+    match function {
+        Function::Bcast => {
+            if flat.len() > 1 {
+                flat.retain(|arg| arg.as_known() != Some(1));
+            }
+            let mut known = flat.iter().filter(|arg| arg.is_known());
+            if let Some(first) = known.next() {
+                return if known.next().is_some() { Err(Invalid::Broadcast) } else { Ok(first.clone()) };
+            }
+        }
+        _ => drop_dominated(function, &mut flat)?,
+    }
+    match flat.len() {
+        1 => flat.pop().ok_or(Invalid::TooLarge),
+        _ => call(function, flat),
+    }
+}
+
+fn as_call(dim: &Dim, function: Function) -> Option<&[Dim]> {
+    let Repr::Term(poly) = &dim.0 else { return None };
+    match poly.terms() {
+        [(monomial, 1)] => match monomial.0.as_slice() {
+            [Atom::Call(call)] if call.function == function => Some(&call.args),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Drops every argument that another one is provably never beaten by.
+fn drop_dominated(function: Function, args: &mut SmallVec<[Dim; 2]>) -> Result<(), Invalid> {
+    let sign = if function == Function::Min { 1 } else { -1 };
+    let mut kept: SmallVec<[Dim; 2]> = SmallVec::new();
+    'args: for arg in args.drain(..) {
+        let mut position = 0;
+        while position < kept.len() {
+            let bounds = arg.plus(&kept[position], -1)?.times(&Dim::known(sign))?.bounds();
+            if bounds.is_above(-1) {
+                continue 'args;
+            }
+            if bounds.is_below(1) {
+                kept.remove(position);
+            } else {
+                position += 1;
+            }
+        }
+        kept.push(arg);
+    }
+    *args = kept;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dim(text: &str) -> Dim {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn laws() {
+        let (a, b, c) = (dim("a"), dim("b"), dim("c"));
+        for f in [Dim::min, Dim::max, Dim::bcast] {
+            assert_eq!(f(&a, &a), Ok(a.clone()));
+            assert_eq!(f(&a, &b), f(&b, &a));
+            assert_eq!(f(&f(&a, &b).unwrap(), &c), f(&a, &f(&c, &b).unwrap()));
+        }
+        assert_eq!(a.bcast(&Dim::known(1)), Ok(a.clone()));
+        assert_eq!(a.bcast(&Dim::known(5)), Ok(Dim::known(5)));
+        assert!(Dim::known(4).bcast(&Dim::known(5)).is_err());
+    }
+
+    #[test]
+    fn dominated_arguments_go() {
+        assert_eq!(dim("min(n, n+1)"), dim("n"));
+        assert_eq!(dim("max(n, 0)"), dim("n"));
+        assert_eq!(dim("min(n, m, n+m)"), dim("min(m, n)"));
+        assert_eq!(dim("max(min(n, 3), 4)"), dim("4"));
+    }
+}

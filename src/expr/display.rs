@@ -1,0 +1,371 @@
+//! One-line text of expressions and indices, bounded in length.
+
+use std::fmt::{self, Display, Formatter, Write};
+
+use super::{Atom, BinaryOp, Expr, ExprKind, FoldOp, Index, UnaryOp};
+
+/// Nodes printed before the rest becomes `…`.
+const NODES: u32 = 200;
+/// Nesting printed before the rest becomes `…`; it also bounds the stack.
+const DEPTH: u32 = 40;
+
+/// Infix text such as `max(%0[i0, i1], 0)`; a load names its source's number. Deep or much shared
+/// expressions end in `…`.
+impl Display for Expr {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Printer { out: f, nodes: NODES, depth: DEPTH }.expr(self, Level::Fold)
+    }
+}
+
+/// As [`Display`].
+impl fmt::Debug for Expr {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}
+
+/// Text such as `2*i0 + floordiv(i1, n) - 1`.
+impl Display for Index {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Printer { out: f, nodes: NODES, depth: DEPTH }.index(self)
+    }
+}
+
+/// How tightly an operator binds; weaker ones stand in parentheses inside stronger ones.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Fold,
+    Comparison,
+    Or,
+    Xor,
+    And,
+    Shift,
+    Sum,
+    Product,
+    Prefix,
+}
+
+impl Level {
+    fn tighter(self) -> Level {
+        match self {
+            Level::Fold => Level::Comparison,
+            Level::Comparison => Level::Or,
+            Level::Or => Level::Xor,
+            Level::Xor => Level::And,
+            Level::And => Level::Shift,
+            Level::Shift => Level::Sum,
+            Level::Sum => Level::Product,
+            Level::Product | Level::Prefix => Level::Prefix,
+        }
+    }
+}
+
+fn infix(op: BinaryOp) -> Option<(&'static str, Level)> {
+    Some(match op {
+        BinaryOp::Add => ("+", Level::Sum),
+        BinaryOp::Sub => ("-", Level::Sum),
+        BinaryOp::Mul => ("*", Level::Product),
+        BinaryOp::Div => ("/", Level::Product),
+        BinaryOp::Rem => ("%", Level::Product),
+        BinaryOp::And => ("&", Level::And),
+        BinaryOp::Or => ("|", Level::Or),
+        BinaryOp::Xor => ("^", Level::Xor),
+        BinaryOp::Shl => ("<<", Level::Shift),
+        BinaryOp::Shr => (">>", Level::Shift),
+        BinaryOp::Eq => ("==", Level::Comparison),
+        BinaryOp::Ne => ("!=", Level::Comparison),
+        BinaryOp::Lt => ("<", Level::Comparison),
+        BinaryOp::Le => ("<=", Level::Comparison),
+        BinaryOp::Min | BinaryOp::Max => return None,
+    })
+}
+
+struct Printer<'a, 'f> {
+    out: &'a mut Formatter<'f>,
+    nodes: u32,
+    depth: u32,
+}
+
+impl Printer<'_, '_> {
+    fn expr(&mut self, expr: &Expr, level: Level) -> fmt::Result {
+        if self.nodes == 0 || self.depth == 0 {
+            return self.out.write_char('…');
+        }
+        self.nodes -= 1;
+        self.depth -= 1;
+        let result = self.node(expr, level);
+        self.depth += 1;
+        result
+    }
+
+    fn node(&mut self, expr: &Expr, level: Level) -> fmt::Result {
+        match expr.kind() {
+            ExprKind::Const(value) => write!(self.out, "{value}"),
+            ExprKind::Size(dim) => self.dim(dim),
+            ExprKind::Iota(index) => self.grouped(level > Level::Fold && !is_atom(index), |p| p.index(index)),
+            ExprKind::Load { source, index } => {
+                write!(self.out, "%{source}[")?;
+                for (position, index) in index.iter().enumerate() {
+                    self.comma(position)?;
+                    self.index(index)?;
+                }
+                self.out.write_char(']')
+            }
+            ExprKind::LoadFlat { source, position } => {
+                write!(self.out, "%{source}.flat[")?;
+                self.index(position)?;
+                self.out.write_char(']')
+            }
+            ExprKind::Unary(UnaryOp::Neg, x) => self.grouped(level > Level::Prefix, |p| {
+                p.out.write_char('-')?;
+                p.expr(x, Level::Prefix)
+            }),
+            ExprKind::Unary(UnaryOp::Not, x) => {
+                self.out.write_char('!')?;
+                self.expr(x, Level::Prefix)
+            }
+            ExprKind::Unary(op, x) => {
+                let name = match op {
+                    UnaryOp::Abs => "abs",
+                    UnaryOp::Sqrt => "sqrt",
+                    UnaryOp::Floor => "floor",
+                    UnaryOp::Ceil => "ceil",
+                    UnaryOp::Trunc => "trunc",
+                    UnaryOp::Round | UnaryOp::Neg | UnaryOp::Not => "round",
+                };
+                self.call(name, &[x])
+            }
+            ExprKind::Binary(op, a, b) => match infix(*op) {
+                None => self.call(if *op == BinaryOp::Min { "min" } else { "max" }, &[a, b]),
+                Some((sign, own)) => self.grouped(level > own, |p| {
+                    // Comparisons do not chain; the others group to the left.
+                    p.expr(a, if own == Level::Comparison { own.tighter() } else { own })?;
+                    write!(p.out, " {sign} ")?;
+                    p.expr(b, own.tighter())
+                }),
+            },
+            ExprKind::MulAdd(a, b, c) => self.call("mul_add", &[a, b, c]),
+            ExprKind::Select(condition, yes, no) => self.call("select", &[condition, yes, no]),
+            ExprKind::Cast(x) => {
+                write!(self.out, "{}", expr.dtype())?;
+                self.call("", &[x])
+            }
+            ExprKind::Bitcast(x) => {
+                write!(self.out, "bitcast_{}", expr.dtype())?;
+                self.call("", &[x])
+            }
+            ExprKind::Case(arms, otherwise) => {
+                self.out.write_str("case(")?;
+                for (ranges, value) in arms {
+                    for (position, range) in ranges.iter().enumerate() {
+                        self.out.write_str(if position > 0 { " and " } else { "" })?;
+                        write!(self.out, "{} <= ", range.low)?;
+                        self.index(&range.index)?;
+                        write!(self.out, " < {}", range.high)?;
+                    }
+                    self.out.write_str(": ")?;
+                    self.expr(value, Level::Fold)?;
+                    self.out.write_str(", ")?;
+                    if self.nodes == 0 {
+                        break;
+                    }
+                }
+                self.out.write_str("else: ")?;
+                self.expr(otherwise, Level::Fold)?;
+                self.out.write_char(')')
+            }
+            ExprKind::Fold { op, axes, body } => self.grouped(level > Level::Fold, |p| {
+                p.out.write_str(match op {
+                    FoldOp::Sum => "sum(",
+                    FoldOp::Prod => "prod(",
+                    FoldOp::Max => "max(",
+                    FoldOp::Min => "min(",
+                    FoldOp::All => "all(",
+                    FoldOp::Any => "any(",
+                })?;
+                for (position, (axis, extent)) in axes.iter().enumerate() {
+                    p.comma(position)?;
+                    write!(p.out, "{axis} < {extent}")?;
+                }
+                p.out.write_str(") ")?;
+                p.expr(body, Level::Fold)
+            }),
+            ExprKind::CheckIndex { value, limit, .. } => {
+                self.out.write_str("check(0 <= ")?;
+                self.expr(value, Level::Or)?;
+                write!(self.out, " < {limit})")
+            }
+        }
+    }
+
+    fn grouped(&mut self, group: bool, inside: impl FnOnce(&mut Self) -> fmt::Result) -> fmt::Result {
+        if !group {
+            return inside(self);
+        }
+        self.out.write_char('(')?;
+        inside(self)?;
+        self.out.write_char(')')
+    }
+
+    fn call(&mut self, name: &str, arguments: &[&Expr]) -> fmt::Result {
+        write!(self.out, "{name}(")?;
+        for (position, argument) in arguments.iter().enumerate() {
+            self.comma(position)?;
+            self.expr(argument, Level::Fold)?;
+        }
+        self.out.write_char(')')
+    }
+
+    fn comma(&mut self, position: usize) -> fmt::Result {
+        if position > 0 { self.out.write_str(", ") } else { Ok(()) }
+    }
+
+    /// A dimension inside a larger text.
+    fn dim(&mut self, dim: &shapeflow_shape_fns::Dim) -> fmt::Result {
+        if dim.as_known().is_some() || dim.as_symbol().is_some() {
+            write!(self.out, "{dim}")
+        } else {
+            write!(self.out, "({dim})")
+        }
+    }
+
+    fn index(&mut self, index: &Index) -> fmt::Result {
+        if self.nodes == 0 || self.depth == 0 {
+            return self.out.write_char('…');
+        }
+        self.depth -= 1;
+        for (position, (atom, coefficient)) in index.terms.iter().enumerate() {
+            let size = match coefficient.as_known() {
+                Some(factor) if position > 0 => {
+                    self.out.write_str(if factor < 0 { " - " } else { " + " })?;
+                    Some(factor.unsigned_abs() as i128)
+                }
+                known => {
+                    self.out.write_str(if position > 0 { " + " } else { "" })?;
+                    known.map(i128::from)
+                }
+            };
+            match size {
+                Some(1) => {}
+                Some(-1) => self.out.write_char('-')?,
+                Some(factor) => write!(self.out, "{factor}*")?,
+                None => {
+                    self.dim(coefficient)?;
+                    self.out.write_char('*')?;
+                }
+            }
+            match atom {
+                Atom::Axis(axis) => write!(self.out, "{axis}")?,
+                Atom::FloorDiv(inner, divisor) => {
+                    self.out.write_str("floordiv(")?;
+                    self.index(inner)?;
+                    write!(self.out, ", {divisor})")?;
+                }
+                Atom::Mod(inner, divisor) => {
+                    self.out.write_str("mod(")?;
+                    self.index(inner)?;
+                    write!(self.out, ", {divisor})")?;
+                }
+                Atom::Broadcast(inner, size) => {
+                    self.out.write_str("broadcast(")?;
+                    self.index(inner)?;
+                    write!(self.out, ", {size})")?;
+                }
+                Atom::Value(expr) => self.expr(expr, Level::Prefix)?,
+            }
+        }
+        self.depth += 1;
+        match (index.terms.is_empty(), index.constant.as_known()) {
+            (true, _) => write!(self.out, "{}", index.constant),
+            (false, Some(0)) => Ok(()),
+            (false, Some(known)) => {
+                write!(self.out, " {} {}", if known < 0 { '-' } else { '+' }, known.unsigned_abs())
+            }
+            (false, None) => write!(self.out, " + {}", index.constant),
+        }
+    }
+}
+
+/// Whether the text of an index needs no parentheses in an operation.
+fn is_atom(index: &Index) -> bool {
+    index.as_axis().is_some() || index.as_constant().is_some_and(|constant| constant.as_known().is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::{Axis, InRange};
+    use shapeflow_shape_fns::{DType, Dim};
+    use smallvec::smallvec;
+
+    fn at(axis: u32) -> Index {
+        Index::axis(Axis(axis))
+    }
+
+    fn load(source: u32, index: &[Index]) -> Expr {
+        Expr::new(DType::F32, ExprKind::Load { source, index: index.into() })
+    }
+
+    #[test]
+    fn text_is_infix_with_as_few_parentheses_as_needed() {
+        let (x, y) = (load(0, &[at(0), at(1)]), load(1, &[at(1) * 2i64 + Index::from(1i64)]));
+        let n = Dim::symbol("n");
+        let check = ExprKind::CheckIndex { value: y.clone().cast(DType::I64), limit: n.clone(), axis: 0 };
+        let row = Index::value(Expr::new(DType::I64, check));
+        let inside = InRange { index: at(0) - Index::from(1i64), low: Dim::known(0), high: n.clone() };
+        let sum = (x.clone() * y.clone()).fold(FoldOp::Sum, smallvec![(Axis(1), n.clone())]);
+        for (expr, text) in [
+            (x.clone().maximum(x.like(0.0)), "max(%0[i0, i1], 0)"),
+            (x.clone() - (y.clone() - x.clone()), "%0[i0, i1] - (%1[2*i1 + 1] - %0[i0, i1])"),
+            (-(x.clone() + x.clone()), "-(%0[i0, i1] + %0[i0, i1])"),
+            (x.clone() * -x.like(0.5).sqrt(), "%0[i0, i1] * -sqrt(0.5)"),
+            (sum.clone(), "sum(i1 < n) %0[i0, i1] * %1[2*i1 + 1]"),
+            (sum.clone() / sum.like(2.0), "(sum(i1 < n) %0[i0, i1] * %1[2*i1 + 1]) / 2"),
+            (
+                x.clone().less(y.clone()) & y.clone().equal(x.clone()),
+                "(%0[i0, i1] < %1[2*i1 + 1]) & (%1[2*i1 + 1] == %0[i0, i1])",
+            ),
+            (
+                Expr::case(vec![(vec![inside], x.clone())], x.like(0.0)),
+                "case(0 <= i0 - 1 < n: %0[i0, i1], else: 0)",
+            ),
+            (load(2, &[row]), "%2[check(0 <= i64(%1[2*i1 + 1]) < n)]"),
+            (x.clone().bitcast(DType::I32), "bitcast_i32(%0[i0, i1])"),
+            (Expr::iota(at(0) + at(1)) * Expr::size(n), "(i0 + i1) * n"),
+            (
+                Expr::new(DType::F32, ExprKind::LoadFlat { source: 4, position: at(0).modulo(3i64) }),
+                "%4.flat[mod(i0, 3)]",
+            ),
+        ] {
+            assert_eq!(expr.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn index_text_shows_signs_once() {
+        let n = Dim::symbol("n");
+        for (index, text) in [
+            (at(0) * n.clone() - at(1) * 3i64 - Index::from(2i64), "n*i0 - 3*i1 - 2"),
+            (Index::from(0i64) - at(0), "-i0"),
+            (Index::constant(n.clone()), "n"),
+            (at(1).floordiv(n.clone()) + Index::constant(n), "floordiv(i1, n) + n"),
+        ] {
+            assert_eq!(index.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn shared_and_deep_expressions_are_cut_short() {
+        let mut shared = load(0, &[at(0)]);
+        for _ in 0..30 {
+            shared = shared.clone() + shared;
+        }
+        let text = shared.to_string();
+        assert!(text.contains('…') && text.len() < 4_000, "{}", text.len());
+        let mut deep = Expr::iota(at(0));
+        for _ in 0..100_000 {
+            deep = Expr::new(DType::I64, ExprKind::Load { source: 0, index: smallvec![Index::value(deep)] });
+        }
+        assert!(deep.to_string().ends_with("…]]]]]]]]]]]]]]]]]]]]") && deep.to_string().len() < 1_000);
+    }
+}

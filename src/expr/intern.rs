@@ -1,0 +1,349 @@
+//! `Interner`: hash-consing of expressions, and rewriting that shares what is equal.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shapeflow_shape_fns::DType;
+use smallvec::SmallVec;
+
+use super::{
+    Axis, BinaryOp, Expr, ExprKind, InRange, Index, Scalar, UnaryOp, eval_binary, eval_bitcast, eval_cast,
+    eval_unary, post_order,
+};
+
+/// Gives structurally equal nodes one [`Expr`], so that identity is equality.
+///
+/// Two nodes are equal if kind and dtype are, their parts are the same nodes and their indices are
+/// equal. Expressions made elsewhere take part once they went through [`Interner::rewrite`].
+#[derive(Default)]
+pub(crate) struct Interner {
+    nodes: FxHashSet<Structural>,
+}
+
+/// A node compared one level deep.
+struct Structural(Expr);
+
+impl PartialEq for Structural {
+    fn eq(&self, other: &Structural) -> bool {
+        self.0.dtype() == other.0.dtype() && self.0.kind() == other.0.kind()
+    }
+}
+
+impl Eq for Structural {}
+
+impl Hash for Structural {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.dtype().hash(state);
+        self.0.kind().hash(state);
+    }
+}
+
+impl Interner {
+    /// An interner that knows no node.
+    pub(crate) fn new() -> Interner {
+        Interner::default()
+    }
+
+    /// The one node of this kind, after folding of constants and exact identities. Its parts must
+    /// come from this interner.
+    pub(crate) fn intern(&mut self, dtype: DType, kind: ExprKind) -> Expr {
+        if let Some(simpler) = simplify(dtype, &kind) {
+            return match simpler {
+                Simpler::Part(expr) => expr,
+                Simpler::Constant(value) => self.unique(dtype, ExprKind::Const(value)),
+            };
+        }
+        self.unique(dtype, kind)
+    }
+
+    fn unique(&mut self, dtype: DType, kind: ExprKind) -> Expr {
+        let node = Structural(Expr::new(dtype, kind));
+        match self.nodes.get(&node) {
+            Some(known) => known.0.clone(),
+            None => {
+                let expr = node.0.clone();
+                self.nodes.insert(node);
+                expr
+            }
+        }
+    }
+
+    /// `root` rebuilt from its parts upward in this interner, each shared node once.
+    ///
+    /// Axes in indices become what `axes` gives for them; the axes of a fold are renamed likewise and
+    /// must be given plain axes. Each rebuilt node is then offered to `replace`, which may put another
+    /// expression, made in this interner, in its place.
+    pub(crate) fn rewrite(
+        &mut self,
+        root: &Expr,
+        axes: &mut dyn FnMut(Axis) -> Index,
+        replace: &mut dyn FnMut(&mut Interner, &Expr) -> Option<Expr>,
+    ) -> Expr {
+        let mut rebuilt: FxHashMap<usize, Expr> = FxHashMap::default();
+        for expr in post_order([root]) {
+            let kind = {
+                let mut part = |old: &Expr| rebuilt.get(&old.address()).unwrap_or(old).clone();
+                rebuild(expr.kind(), axes, &mut part)
+            };
+            let new = self.intern(expr.dtype(), kind);
+            let new = replace(self, &new).unwrap_or(new);
+            rebuilt.insert(expr.address(), new);
+        }
+        rebuilt.remove(&root.address()).unwrap_or_else(|| root.clone())
+    }
+
+    /// The same expression made of nodes of this interner.
+    pub(crate) fn import(&mut self, root: &Expr) -> Expr {
+        self.rewrite(root, &mut Index::axis, &mut |_, _| None)
+    }
+}
+
+/// `kind` with other parts and axes.
+fn rebuild(
+    kind: &ExprKind,
+    axes: &mut dyn FnMut(Axis) -> Index,
+    part: &mut dyn FnMut(&Expr) -> Expr,
+) -> ExprKind {
+    match kind {
+        ExprKind::Const(value) => ExprKind::Const(*value),
+        ExprKind::Size(dim) => ExprKind::Size(dim.clone()),
+        ExprKind::Iota(index) => ExprKind::Iota(index.substitute(axes, part)),
+        ExprKind::Load { source, index } => {
+            let index = index.iter().map(|index| index.substitute(axes, part)).collect();
+            ExprKind::Load { source: *source, index }
+        }
+        ExprKind::LoadFlat { source, position } => {
+            ExprKind::LoadFlat { source: *source, position: position.substitute(axes, part) }
+        }
+        ExprKind::Unary(op, a) => ExprKind::Unary(*op, part(a)),
+        ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, part(a), part(b)),
+        ExprKind::MulAdd(a, b, c) => ExprKind::MulAdd(part(a), part(b), part(c)),
+        ExprKind::Select(a, b, c) => ExprKind::Select(part(a), part(b), part(c)),
+        ExprKind::Cast(a) => ExprKind::Cast(part(a)),
+        ExprKind::Bitcast(a) => ExprKind::Bitcast(part(a)),
+        ExprKind::Case(arms, otherwise) => {
+            let arms = arms
+                .iter()
+                .map(|(ranges, value)| {
+                    let ranges = ranges.iter().map(|range| InRange {
+                        index: range.index.substitute(axes, part),
+                        low: range.low.clone(),
+                        high: range.high.clone(),
+                    });
+                    (ranges.collect(), part(value))
+                })
+                .collect();
+            ExprKind::Case(arms, part(otherwise))
+        }
+        ExprKind::Fold { op, axes: bound, body } => {
+            let renamed: SmallVec<_> = bound
+                .iter()
+                .map(|(axis, extent)| (axes(*axis).as_axis().unwrap_or(*axis), extent.clone()))
+                .collect();
+            ExprKind::Fold { op: *op, axes: renamed, body: part(body) }
+        }
+        ExprKind::CheckIndex { value, limit, axis } => {
+            ExprKind::CheckIndex { value: part(value), limit: limit.clone(), axis: *axis }
+        }
+    }
+}
+
+enum Simpler {
+    Part(Expr),
+    Constant(Scalar),
+}
+
+fn constant(expr: &Expr) -> Option<Scalar> {
+    match expr.kind() {
+        ExprKind::Const(value) => Some(*value),
+        _ => None,
+    }
+}
+
+/// What a well typed node of this kind equals bit for bit, where that is simpler.
+fn simplify(dtype: DType, kind: &ExprKind) -> Option<Simpler> {
+    let value = match kind {
+        ExprKind::Size(dim) => Scalar::I64(dim.as_known()?),
+        ExprKind::Iota(index) => match &index.terms[..] {
+            [] => Scalar::I64(index.constant.as_known()?),
+            _ => return None,
+        },
+        ExprKind::Unary(UnaryOp::Neg, x) => match (constant(x), x.kind()) {
+            (Some(value), _) => eval_unary(UnaryOp::Neg, value),
+            (None, ExprKind::Unary(UnaryOp::Neg, inner)) => return Some(Simpler::Part(inner.clone())),
+            _ => return None,
+        },
+        ExprKind::Unary(op, x) => eval_unary(*op, constant(x)?),
+        ExprKind::Cast(x) if x.dtype() == dtype => return Some(Simpler::Part(x.clone())),
+        ExprKind::Cast(x) => eval_cast(constant(x)?, dtype),
+        ExprKind::Bitcast(x) => match (constant(x), x.kind()) {
+            (Some(value), _) => eval_bitcast(value, dtype),
+            _ if x.dtype() == dtype => return Some(Simpler::Part(x.clone())),
+            (None, ExprKind::Bitcast(inner)) if inner.dtype() == dtype => {
+                return Some(Simpler::Part(inner.clone()));
+            }
+            _ => return None,
+        },
+        ExprKind::Binary(op, a, b) => match (constant(a), constant(b)) {
+            (Some(a), Some(b)) if a.dtype() == b.dtype() => eval_binary(*op, a, b)?,
+            (_, Some(b)) if is_right_identity(*op, b) => return Some(Simpler::Part(a.clone())),
+            (Some(a), _) if is_left_identity(*op, a) => return Some(Simpler::Part(b.clone())),
+            _ => return None,
+        },
+        ExprKind::Select(condition, yes, no) => {
+            let part = match constant(condition) {
+                Some(Scalar::Bool(true)) => yes,
+                Some(Scalar::Bool(false)) => no,
+                _ if yes == no => yes,
+                _ => return None,
+            };
+            // The other choice may still fail the run.
+            return (!can_fail(yes) && !can_fail(no) && !can_fail(condition))
+                .then(|| Simpler::Part(part.clone()));
+        }
+        ExprKind::Case(arms, otherwise) => {
+            let part = match arms.first() {
+                None => otherwise,
+                Some((ranges, value)) if ranges.is_empty() => value,
+                Some(_) => return None,
+            };
+            return Some(Simpler::Part(part.clone()));
+        }
+        _ => return None,
+    };
+    // An ill-typed node is kept, so that `verify` finds it.
+    (value.dtype() == dtype).then_some(Simpler::Constant(value))
+}
+
+/// Whether `x op value` is `x` for every `x`.
+fn is_right_identity(op: BinaryOp, value: Scalar) -> bool {
+    let float = value.dtype().is_float();
+    match op {
+        BinaryOp::Mul | BinaryOp::Div => value == Scalar::one(value.dtype()),
+        BinaryOp::Sub if float => value == Scalar::zero(value.dtype()),
+        BinaryOp::Add if float => is_negative_zero(value),
+        BinaryOp::Add | BinaryOp::Sub | BinaryOp::Or | BinaryOp::Xor | BinaryOp::Shl | BinaryOp::Shr => {
+            !float && value.to_bits() == 0
+        }
+        BinaryOp::And => value == all_ones(value.dtype()),
+        _ => false,
+    }
+}
+
+/// Whether `value op x` is `x` for every `x`.
+fn is_left_identity(op: BinaryOp, value: Scalar) -> bool {
+    let commutes = matches!(op, BinaryOp::Add | BinaryOp::Mul | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
+    commutes && is_right_identity(op, value)
+}
+
+fn is_negative_zero(value: Scalar) -> bool {
+    value.to_f64() == 0.0 && value.to_bits() != 0
+}
+
+fn all_ones(dtype: DType) -> Scalar {
+    eval_unary(UnaryOp::Not, Scalar::zero(dtype))
+}
+
+/// Whether evaluation may fail the run. Only leaves, and what is made of them alone, are looked into;
+/// anything larger counts as failing.
+fn can_fail(expr: &Expr) -> bool {
+    match expr.kind() {
+        ExprKind::Const(_) | ExprKind::Size(_) => false,
+        ExprKind::Iota(index) => has_values(index),
+        ExprKind::Load { index, .. } => index.iter().any(has_values),
+        ExprKind::LoadFlat { position, .. } => has_values(position),
+        _ => true,
+    }
+}
+
+fn has_values(index: &Index) -> bool {
+    let mut found = false;
+    index.for_each_value(&mut |_| found = true);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::FoldOp;
+    use shapeflow_shape_fns::Dim;
+    use smallvec::smallvec;
+
+    fn load(source: u32, index: Index) -> Expr {
+        Expr::new(DType::F32, ExprKind::Load { source, index: smallvec![index] })
+    }
+
+    fn at(axis: u32) -> Index {
+        Index::axis(Axis(axis))
+    }
+
+    #[test]
+    fn equal_nodes_are_one() {
+        let mut interner = Interner::new();
+        let make = || (load(0, at(0)) + load(1, at(1) + at(0))).maximum(Expr::constant(0.0f32));
+        let (a, b) = (interner.import(&make()), interner.import(&make()));
+        assert!(a == b);
+        assert!(interner.import(&load(0, at(0))) != interner.import(&load(0, at(1))));
+        assert!(interner.import(&Expr::constant(0.0f32)) != interner.import(&Expr::constant(-0.0f32)));
+        assert!(interner.import(&Expr::constant(0i32)) != interner.import(&Expr::constant(0u32)));
+    }
+
+    #[test]
+    fn rewriting_substitutes_axes_renames_folds_and_inlines_loads() {
+        let mut interner = Interner::new();
+        let body = load(0, at(0) * 2i64 + at(7)).fold(FoldOp::Sum, smallvec![(Axis(7), Dim::known(3))]);
+        let mut axes = |axis: Axis| if axis == Axis(7) { at(9) } else { at(1) + Index::from(5i64) };
+        let rewritten = interner.rewrite(&body, &mut axes, &mut |interner, node| match node.kind() {
+            ExprKind::Load { index, .. } => {
+                let square = load(3, index[0].clone());
+                Some(interner.import(&(square.clone() * square)))
+            }
+            _ => None,
+        });
+        assert_eq!(rewritten.to_string(), "sum(i9 < 3) %3[2*i1 + i9 + 10] * %3[2*i1 + i9 + 10]");
+    }
+
+    #[test]
+    fn what_is_exact_is_folded() {
+        let mut interner = Interner::new();
+        let x = load(0, at(0));
+        let n = x.clone().cast(DType::I32);
+        let flag = x.clone().less(x.like(0.0));
+        let kept = interner.import(&x);
+        for expr in [
+            x.clone() * x.like(1.0),
+            x.like(1.0) * x.clone(),
+            x.clone() / x.like(1.0),
+            x.clone() - x.like(0.0),
+            x.clone() + x.like(-0.0),
+            -(-x.clone()),
+            x.clone().bitcast(DType::I32).bitcast(DType::F32),
+            Expr::constant(true).select(x.clone(), load(1, at(0))),
+            Expr::case(vec![(vec![], x.clone())], x.like(0.0)),
+        ] {
+            assert!(interner.import(&expr) == kept, "{expr}");
+        }
+        let kept = interner.import(&n);
+        for expr in [n.clone() + n.like(0.0), n.clone() & n.like(-1.0), n.clone() ^ n.like(0.0)] {
+            assert!(interner.import(&expr) == kept, "{expr}");
+        }
+        let kept = interner.import(&flag);
+        assert!(interner.import(&(flag.clone() & Expr::constant(true))) == kept);
+        let three = (n.like(1.0) + n.like(2.0)).cast(DType::F32).sqrt();
+        assert_eq!(interner.import(&three).to_string(), Scalar::F32(3f32.sqrt()).to_string());
+        for unfolded in [x.clone() + x.like(0.0), x.clone() - x.like(-0.0), n.like(1.0) / n.like(0.0)] {
+            assert_eq!(interner.import(&unfolded).to_string(), unfolded.to_string());
+        }
+    }
+
+    #[test]
+    fn long_chains_are_rewritten_in_a_loop() {
+        let mut interner = Interner::new();
+        let mut chain = load(0, at(0));
+        for _ in 0..100_000 {
+            chain = chain.clone() + chain;
+        }
+        let first = interner.import(&chain);
+        assert!(first == interner.import(&chain));
+    }
+}

@@ -1,0 +1,306 @@
+//! `Program`: an expression flattened once, to be evaluated for many elements.
+
+use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::Dim;
+use smallvec::SmallVec;
+
+use super::rename::without_shadowing;
+use super::{Atom, Axis, BinaryOp, Expr, ExprKind, FoldOp, Index, Scalar, UnaryOp, post_order};
+
+/// A node of the flattened expression: its number, parts before what is made of them.
+pub(super) type StepId = u32;
+/// A list of steps that are evaluated together.
+pub(super) type EntryId = u32;
+/// A dimension of the program, evaluated once for the sizes of a run.
+pub(super) type DimId = u32;
+/// An axis of the program: those bound by the caller first, in the caller's order.
+pub(super) type AxisId = u32;
+
+/// [`Index`] with everything numbered.
+pub(super) struct Linear {
+    pub(super) constant: DimId,
+    pub(super) terms: Box<[(Place, DimId)]>,
+}
+
+pub(super) enum Place {
+    Axis(AxisId),
+    FloorDiv(Box<Linear>, DimId),
+    Mod(Box<Linear>, DimId),
+    Value(StepId),
+}
+
+pub(super) struct Range {
+    pub(super) index: Linear,
+    pub(super) low: DimId,
+    pub(super) high: DimId,
+}
+
+pub(super) enum Op {
+    Const(Scalar),
+    Size(DimId),
+    Iota(Linear),
+    Load { source: u32, index: Box<[Linear]> },
+    LoadFlat { source: u32, position: Linear },
+    Unary(UnaryOp, StepId),
+    Binary(BinaryOp, StepId, StepId),
+    MulAdd(StepId, StepId, StepId),
+    Select(StepId, StepId, StepId),
+    Cast(StepId),
+    Bitcast(StepId),
+    Case(Box<[(Box<[Range]>, EntryId)]>, EntryId),
+    Fold { op: FoldOp, axes: Box<[(AxisId, DimId)]>, body: EntryId },
+    CheckIndex { value: StepId, limit: DimId, axis: u32 },
+}
+
+pub(super) struct Step {
+    pub(super) op: Op,
+    pub(super) dtype: shapeflow_shape_fns::DType,
+    /// Which set of axes the value depends on.
+    pub(super) class: u32,
+}
+
+/// A flattened expression.
+///
+/// Steps that are needed whenever a root, an arm of a `Case` or the body of a `Fold` is needed form
+/// the list of that entry; a step may stand in several lists and is evaluated for whichever comes
+/// first. Its value stays valid until an axis of its class is bound anew.
+pub(crate) struct Program {
+    pub(super) steps: Vec<Step>,
+    /// Ascending step numbers; the last one is the value of the entry.
+    pub(super) entries: Vec<Box<[StepId]>>,
+    pub(super) root: EntryId,
+    pub(super) dims: Vec<Dim>,
+    pub(super) axes: usize,
+    pub(super) outer: usize,
+    /// For each axis, the classes that hold it.
+    pub(super) classes_of: Vec<Vec<u32>>,
+    pub(super) classes: usize,
+}
+
+impl Program {
+    /// Flattens `root`, whose free axes are `outer`. An axis that nothing binds is 0.
+    pub(crate) fn new(root: &Expr, outer: &[Axis]) -> Program {
+        let mut builder = Builder::default();
+        for axis in outer {
+            builder.axis(*axis);
+        }
+        let outer_axes = builder.axes.len();
+        let root = &without_shadowing(root, outer);
+        let order = post_order([root]);
+        for (number, expr) in order.iter().enumerate() {
+            builder.numbers.insert(expr.address(), number as StepId);
+        }
+        for expr in &order {
+            let (op, depends) = builder.op(expr);
+            let class = builder.class(depends);
+            builder.steps.push(Step { op, dtype: expr.dtype(), class });
+        }
+        let root = builder.entry(root);
+        builder.finish(root, outer_axes)
+    }
+}
+
+/// A sorted set of axes.
+type Depends = SmallVec<[AxisId; 6]>;
+
+#[derive(Default)]
+struct Builder {
+    steps: Vec<Step>,
+    numbers: FxHashMap<usize, StepId>,
+    /// The value of each entry.
+    targets: Vec<StepId>,
+    entry_of: FxHashMap<StepId, EntryId>,
+    dims: Vec<Dim>,
+    dim_of: FxHashMap<Dim, DimId>,
+    axes: FxHashMap<Axis, AxisId>,
+    classes: Vec<Depends>,
+    class_of: FxHashMap<Depends, u32>,
+}
+
+impl Builder {
+    fn axis(&mut self, axis: Axis) -> AxisId {
+        let next = self.axes.len() as AxisId;
+        *self.axes.entry(axis).or_insert(next)
+    }
+
+    fn dim(&mut self, dim: &Dim) -> DimId {
+        if let Some(known) = self.dim_of.get(dim) {
+            return *known;
+        }
+        let number = self.dims.len() as DimId;
+        self.dims.push(dim.clone());
+        self.dim_of.insert(dim.clone(), number);
+        number
+    }
+
+    fn number(&self, expr: &Expr) -> StepId {
+        // Parts stand before what is made of them in the order that numbered them.
+        self.numbers[&expr.address()]
+    }
+
+    fn entry(&mut self, expr: &Expr) -> EntryId {
+        let target = self.number(expr);
+        let next = self.targets.len() as EntryId;
+        let entry = *self.entry_of.entry(target).or_insert(next);
+        if entry == next {
+            self.targets.push(target);
+        }
+        entry
+    }
+
+    fn class(&mut self, depends: Depends) -> u32 {
+        if let Some(known) = self.class_of.get(&depends) {
+            return *known;
+        }
+        let number = self.classes.len() as u32;
+        self.classes.push(depends.clone());
+        self.class_of.insert(depends, number);
+        number
+    }
+
+    /// The number of a part, whose axes join `depends`.
+    fn part(&mut self, expr: &Expr, depends: &mut Depends) -> StepId {
+        let number = self.number(expr);
+        join(depends, &self.classes[self.steps[number as usize].class as usize]);
+        number
+    }
+
+    fn linear(&mut self, index: &Index, depends: &mut Depends) -> Linear {
+        let constant = self.dim(&index.constant);
+        let terms = index.terms.iter().map(|(atom, coefficient)| {
+            let place = match atom {
+                Atom::Axis(axis) => {
+                    let axis = self.axis(*axis);
+                    join(depends, &[axis]);
+                    Place::Axis(axis)
+                }
+                Atom::FloorDiv(inner, divisor) => {
+                    Place::FloorDiv(Box::new(self.linear(inner, depends)), self.dim(divisor))
+                }
+                // Where the index stays below the size, its remainder is the index itself.
+                Atom::Mod(inner, divisor) | Atom::Broadcast(inner, divisor) => {
+                    Place::Mod(Box::new(self.linear(inner, depends)), self.dim(divisor))
+                }
+                Atom::Value(expr) => Place::Value(self.part(expr, depends)),
+            };
+            (place, self.dim(coefficient))
+        });
+        Linear { constant, terms: terms.collect() }
+    }
+
+    fn op(&mut self, expr: &Expr) -> (Op, Depends) {
+        let mut depends = Depends::new();
+        let on = &mut depends;
+        let op = match expr.kind() {
+            ExprKind::Const(value) => Op::Const(*value),
+            ExprKind::Size(dim) => Op::Size(self.dim(dim)),
+            ExprKind::Iota(index) => Op::Iota(self.linear(index, on)),
+            ExprKind::Load { source, index } => Op::Load {
+                source: *source,
+                index: index.iter().map(|index| self.linear(index, on)).collect(),
+            },
+            ExprKind::LoadFlat { source, position } => {
+                Op::LoadFlat { source: *source, position: self.linear(position, on) }
+            }
+            ExprKind::Unary(op, a) => Op::Unary(*op, self.part(a, on)),
+            ExprKind::Binary(op, a, b) => Op::Binary(*op, self.part(a, on), self.part(b, on)),
+            ExprKind::MulAdd(a, b, c) => Op::MulAdd(self.part(a, on), self.part(b, on), self.part(c, on)),
+            ExprKind::Select(a, b, c) => Op::Select(self.part(a, on), self.part(b, on), self.part(c, on)),
+            ExprKind::Cast(a) => Op::Cast(self.part(a, on)),
+            ExprKind::Bitcast(a) => Op::Bitcast(self.part(a, on)),
+            ExprKind::Case(arms, otherwise) => {
+                let arms = arms.iter().map(|(ranges, value)| {
+                    let ranges = ranges.iter().map(|range| Range {
+                        index: self.linear(&range.index, on),
+                        low: self.dim(&range.low),
+                        high: self.dim(&range.high),
+                    });
+                    let ranges = ranges.collect();
+                    self.part(value, on);
+                    (ranges, self.entry(value))
+                });
+                let arms = arms.collect();
+                self.part(otherwise, on);
+                Op::Case(arms, self.entry(otherwise))
+            }
+            ExprKind::Fold { op, axes, body } => {
+                let axes: Box<[_]> =
+                    axes.iter().map(|(axis, extent)| (self.axis(*axis), self.dim(extent))).collect();
+                self.part(body, on);
+                on.retain(|axis| !axes.iter().any(|(bound, _)| bound == axis));
+                Op::Fold { op: *op, axes, body: self.entry(body) }
+            }
+            ExprKind::CheckIndex { value, limit, axis } => {
+                Op::CheckIndex { value: self.part(value, on), limit: self.dim(limit), axis: *axis }
+            }
+        };
+        (op, depends)
+    }
+
+    fn finish(self, root: EntryId, outer: usize) -> Program {
+        let mut needed = vec![EntryId::MAX; self.steps.len()];
+        let entries = self.targets.iter().enumerate().map(|(entry, target)| {
+            let (mut list, mut stack) = (Vec::new(), vec![*target]);
+            while let Some(step) = stack.pop() {
+                if std::mem::replace(&mut needed[step as usize], entry as EntryId) != entry as EntryId {
+                    list.push(step);
+                    parts_needed(&self.steps[step as usize].op, &mut stack);
+                }
+            }
+            list.sort_unstable();
+            list.into_boxed_slice()
+        });
+        let entries = entries.collect();
+        let mut classes_of = vec![Vec::new(); self.axes.len()];
+        for (class, depends) in self.classes.iter().enumerate() {
+            for axis in depends {
+                classes_of[*axis as usize].push(class as u32);
+            }
+        }
+        Program {
+            steps: self.steps,
+            entries,
+            root,
+            dims: self.dims,
+            axes: self.axes.len(),
+            outer,
+            classes_of,
+            classes: self.classes.len(),
+        }
+    }
+}
+
+/// Adds `more`, which is sorted, to `set`.
+fn join(set: &mut Depends, more: &[AxisId]) {
+    for axis in more {
+        if let Err(position) = set.binary_search(axis) {
+            set.insert(position, *axis);
+        }
+    }
+}
+
+/// The steps that `op` needs before it starts: neither arms nor bodies.
+fn parts_needed(op: &Op, needed: &mut Vec<StepId>) {
+    match op {
+        Op::Const(_) | Op::Size(_) | Op::Fold { .. } => {}
+        Op::Iota(index) | Op::LoadFlat { position: index, .. } => values_needed(index, needed),
+        Op::Load { index, .. } => index.iter().for_each(|index| values_needed(index, needed)),
+        Op::Unary(_, a) | Op::Cast(a) | Op::Bitcast(a) | Op::CheckIndex { value: a, .. } => needed.push(*a),
+        Op::Binary(_, a, b) => needed.extend([*a, *b]),
+        Op::MulAdd(a, b, c) | Op::Select(a, b, c) => needed.extend([*a, *b, *c]),
+        Op::Case(arms, _) => {
+            let ranges = arms.iter().flat_map(|(ranges, _)| ranges.iter());
+            ranges.for_each(|range| values_needed(&range.index, needed));
+        }
+    }
+}
+
+fn values_needed(index: &Linear, needed: &mut Vec<StepId>) {
+    for (place, _) in &index.terms {
+        match place {
+            Place::Axis(_) => {}
+            Place::FloorDiv(inner, _) | Place::Mod(inner, _) => values_needed(inner, needed),
+            Place::Value(step) => needed.push(*step),
+        }
+    }
+}

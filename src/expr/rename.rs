@@ -1,0 +1,109 @@
+//! Renaming of fold axes, so that no fold binds an axis that is bound around it.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Axis, Expr, ExprKind, Index, Interner, post_order};
+
+/// `root` with every axis bound at most once on the way to any node, counting `outer`.
+///
+/// Where that is not plain to see, fold axes are numbered by the height of their fold: nested folds
+/// then differ in axes, while folds side by side still share what they have in common.
+pub(super) fn without_shadowing(root: &Expr, outer: &[Axis]) -> Expr {
+    let mut bound: FxHashSet<Axis> = outer.iter().copied().collect();
+    let mut largest = outer.iter().map(|axis| axis.0).max().unwrap_or(0);
+    let mut repeated = false;
+    for expr in post_order([root]) {
+        if let ExprKind::Fold { axes, .. } = expr.kind() {
+            for (axis, _) in axes {
+                repeated |= !bound.insert(*axis);
+                largest = largest.max(axis.0);
+            }
+        }
+        for_each_axis(&expr, &mut |axis| largest = largest.max(axis.0));
+    }
+    if repeated { number_by_height(root, largest.saturating_add(1)) } else { root.clone() }
+}
+
+fn number_by_height(root: &Expr, first: u32) -> Expr {
+    let mut interner = Interner::new();
+    let mut heights: FxHashMap<usize, u32> = FxHashMap::default();
+    // The first axis of each height; a height has as many as its widest fold.
+    let mut starts = vec![first];
+    let widths = widths(root);
+    for width in widths {
+        starts.push(starts.last().copied().unwrap_or(first).saturating_add(width));
+    }
+    interner.rewrite(root, &mut Index::axis, &mut |interner, expr| {
+        let mut height = 0;
+        expr.for_each_child(&mut |child| {
+            height = height.max(heights.get(&child.address()).copied().unwrap_or(0));
+        });
+        let renamed = match expr.kind() {
+            ExprKind::Fold { op, axes, body } => {
+                let start = starts.get(height as usize).copied().unwrap_or(first);
+                height += 1;
+                let number = |axis: Axis| axes.iter().position(|(bound, _)| *bound == axis);
+                let rename = |axis: Axis| number(axis).map_or(axis, |k| Axis(start + k as u32));
+                let body = interner.rewrite(body, &mut |axis| Index::axis(rename(axis)), &mut |_, _| None);
+                let axes = axes.iter().map(|(axis, extent)| (rename(*axis), extent.clone())).collect();
+                Some(interner.intern(expr.dtype(), ExprKind::Fold { op: *op, axes, body }))
+            }
+            _ => None,
+        };
+        heights.insert(renamed.as_ref().unwrap_or(expr).address(), height);
+        renamed
+    })
+}
+
+/// For each height, the number of axes of its widest fold.
+fn widths(root: &Expr) -> Vec<u32> {
+    let mut heights: FxHashMap<usize, usize> = FxHashMap::default();
+    let mut widths: Vec<u32> = Vec::new();
+    for expr in post_order([root]) {
+        let mut height = 0;
+        expr.for_each_child(&mut |child| {
+            height = height.max(heights.get(&child.address()).copied().unwrap_or(0));
+        });
+        if let ExprKind::Fold { axes, .. } = expr.kind() {
+            widths.resize(widths.len().max(height + 1), 0);
+            widths[height] = widths[height].max(axes.len() as u32);
+            height += 1;
+        }
+        heights.insert(expr.address(), height);
+    }
+    widths
+}
+
+fn for_each_axis(expr: &Expr, f: &mut dyn FnMut(Axis)) {
+    match expr.kind() {
+        ExprKind::Iota(index) | ExprKind::LoadFlat { position: index, .. } => index.for_each_axis(f),
+        ExprKind::Load { index, .. } => index.iter().for_each(|index| index.for_each_axis(f)),
+        ExprKind::Case(arms, _) => {
+            let ranges = arms.iter().flat_map(|(ranges, _)| ranges.iter());
+            ranges.for_each(|range| range.index.for_each_axis(f));
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::FoldOp;
+    use shapeflow_shape_fns::{DType, Dim};
+    use smallvec::smallvec;
+
+    #[test]
+    fn nested_folds_get_axes_of_their_own() {
+        let at = |axis| Index::axis(Axis(axis));
+        let x = Expr::new(DType::F32, ExprKind::Load { source: 0, index: smallvec![at(0), at(1)] });
+        let over = |expr: Expr, axis: u32| expr.fold(FoldOp::Sum, smallvec![(Axis(axis), Dim::known(3))]);
+        let once = over(x.clone(), 1);
+        assert!(without_shadowing(&once, &[Axis(0)]) == once);
+        let nested = over(over(x.clone(), 1) * x.clone(), 1);
+        let renamed = without_shadowing(&nested, &[Axis(0)]);
+        assert_eq!(renamed.to_string(), "sum(i3 < 3) (sum(i2 < 3) %0[i0, i2]) * %0[i0, i3]");
+        let of_outer = without_shadowing(&over(x, 0), &[Axis(0), Axis(1)]);
+        assert_eq!(of_outer.to_string(), "sum(i2 < 3) %0[i2, i1]");
+    }
+}

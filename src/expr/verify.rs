@@ -1,0 +1,157 @@
+//! `verify`: whether every node of an expression is well typed.
+
+use shapeflow_shape_fns::DType;
+
+use super::scalar::scalar_dtype;
+use super::{BinaryOp, Expr, ExprKind, FoldOp, UnaryOp, post_order};
+
+/// Checks dtypes at every node: both arguments of an operation agree, conditions are bool, and every
+/// operation is applied to dtypes it is defined on.
+///
+/// Loads, `Select` and `Case` move elements of every dtype, also of strings; all else needs dtypes
+/// that have scalars. A violation says what was required, then the expression.
+pub(crate) fn verify(root: &Expr) -> Result<(), String> {
+    post_order([root]).iter().try_for_each(|expr| check(expr).map_err(|what| format!("{what}, in {expr}")))
+}
+
+fn check(expr: &Expr) -> Result<(), String> {
+    let dtype = expr.dtype();
+    let is_bits = |dtype: DType| dtype == DType::Bool || dtype.is_integer();
+    match expr.kind() {
+        ExprKind::Const(value) => require(scalar_dtype(dtype) == Some(value.dtype()), || {
+            format!("a constant has the dtype of its value, got {dtype} and {}", value.dtype())
+        }),
+        ExprKind::Size(_) => require(dtype == DType::I64, || format!("a size is an i64, got {dtype}")),
+        ExprKind::Iota(index) => {
+            require(dtype == DType::I64, || format!("an index is an i64, got {dtype}"))?;
+            check_values(index)
+        }
+        ExprKind::Load { index, .. } => index.iter().try_for_each(check_values),
+        ExprKind::LoadFlat { position, .. } => check_values(position),
+        ExprKind::Unary(op, x) => {
+            same("the result", dtype, x.dtype())?;
+            let fits = match op {
+                UnaryOp::Neg | UnaryOp::Abs => dtype.is_float() || dtype.is_integer(),
+                UnaryOp::Not => is_bits(dtype),
+                UnaryOp::Sqrt | UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc | UnaryOp::Round => {
+                    dtype.is_float()
+                }
+            };
+            require(fits, || format!("{op:?} is not defined on {dtype}"))
+        }
+        ExprKind::Binary(op, a, b) => {
+            same("the second argument", a.dtype(), b.dtype())?;
+            same("the result", dtype, if op.is_comparison() { DType::Bool } else { a.dtype() })?;
+            let of = a.dtype();
+            let fits = match op {
+                BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => is_bits(of),
+                BinaryOp::Shl | BinaryOp::Shr => of.is_integer(),
+                BinaryOp::Eq | BinaryOp::Ne => is_bits(of) || of.is_float(),
+                _ => of.is_float() || of.is_integer(),
+            };
+            require(fits, || format!("{op:?} is not defined on {of}"))
+        }
+        ExprKind::MulAdd(a, b, c) => {
+            same("the second argument", a.dtype(), b.dtype())?;
+            same("the third argument", a.dtype(), c.dtype())?;
+            same("the result", dtype, a.dtype())?;
+            require(dtype.is_float(), || format!("MulAdd is not defined on {dtype}"))
+        }
+        ExprKind::Select(condition, yes, no) => {
+            same("the condition", condition.dtype(), DType::Bool)?;
+            same("the second choice", yes.dtype(), no.dtype())?;
+            same("the result", dtype, yes.dtype())
+        }
+        ExprKind::Cast(x) => {
+            let converts = |dtype: DType| is_bits(dtype) || dtype.is_float();
+            require(converts(dtype) && converts(x.dtype()), || {
+                format!("no conversion from {} to {dtype}", x.dtype())
+            })
+        }
+        ExprKind::Bitcast(x) => {
+            let size = |dtype: DType| scalar_dtype(dtype).and_then(DType::size_bytes);
+            let fits = dtype != DType::Bool && size(dtype).is_some() && size(dtype) == size(x.dtype());
+            require(fits, || format!("no bits of {} are those of {dtype}", x.dtype()))
+        }
+        ExprKind::Case(arms, otherwise) => {
+            for (ranges, value) in arms {
+                same("an arm", value.dtype(), dtype)?;
+                ranges.iter().try_for_each(|range| check_values(&range.index))?;
+            }
+            same("the last arm", otherwise.dtype(), dtype)
+        }
+        ExprKind::Fold { op, axes, body } => {
+            same("the result", dtype, body.dtype())?;
+            let fits = match op {
+                FoldOp::All | FoldOp::Any => dtype == DType::Bool,
+                FoldOp::Sum | FoldOp::Prod | FoldOp::Max | FoldOp::Min => {
+                    dtype.is_float() || dtype.is_integer()
+                }
+            };
+            require(fits, || format!("a fold by {op:?} is not defined on {dtype}"))?;
+            let repeated =
+                axes.iter().enumerate().any(|(k, (axis, _))| axes[..k].iter().any(|(a, _)| a == axis));
+            require(!repeated, || "the axes of a fold differ".to_owned())
+        }
+        ExprKind::CheckIndex { value, .. } => {
+            require(dtype == DType::I64, || format!("a checked index is an i64, got {dtype}"))?;
+            let fits = matches!(value.dtype(), DType::I32 | DType::I64);
+            require(fits, || format!("an index is computed in i32 or i64, got {}", value.dtype()))
+        }
+    }
+}
+
+fn check_values(index: &super::Index) -> Result<(), String> {
+    let mut result = Ok(());
+    index.for_each_value(&mut |value| {
+        if value.dtype() != DType::I64 {
+            result = Err(format!("a value in an index is an i64, got {}", value.dtype()));
+        }
+    });
+    result
+}
+
+fn require(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(what()) }
+}
+
+fn same(what: &str, got: DType, wanted: DType) -> Result<(), String> {
+    require(got == wanted, || format!("{what} must agree in dtype, got {got} and {wanted}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::Index;
+
+    #[test]
+    fn ill_typed_nodes_are_found_below_the_root() {
+        let (x, n, flag) = (Expr::constant(1.0f32), Expr::constant(1i32), Expr::constant(true));
+        let string = Expr::new(DType::String, ExprKind::LoadFlat { source: 0, position: 0i64.into() });
+        for (bad, message) in [
+            (x.clone() + n.clone(), "the second argument must agree in dtype, got f32 and i32, in 1 + 1"),
+            (n.clone().sqrt(), "Sqrt is not defined on i32"),
+            (flag.clone() + flag.clone(), "Add is not defined on bool"),
+            (x.clone() & x.clone(), "And is not defined on f32"),
+            (n.clone().mul_add(n.clone(), n.clone()), "MulAdd is not defined on i32"),
+            (n.clone().select(x.clone(), x.clone()), "the condition must agree in dtype, got i32 and bool"),
+            (flag.clone().select(x.clone(), n.clone()), "the second choice must agree in dtype"),
+            (x.clone().bitcast(DType::I64), "no bits of f32 are those of i64"),
+            (string.clone().cast(DType::F32), "no conversion from string to f32"),
+            (x.like(2.0).cast(DType::String), "no conversion from f32 to string"),
+            (
+                string.like(2.0) + string.clone(),
+                "the second argument must agree in dtype, got bool and string",
+            ),
+            (Expr::iota(Index::value(n.clone())), "a value in an index is an i64, got i32"),
+            (x.clone().fold(FoldOp::All, Default::default()), "a fold by All is not defined on f32"),
+            (Expr::case(vec![(vec![], n.clone())], x.clone()), "an arm must agree in dtype, got i32 and f32"),
+        ] {
+            let error = verify(&bad).unwrap_err();
+            assert!(error.starts_with(message), "{error}");
+            assert!(verify(&bad.clone().equal(bad)).is_err());
+        }
+        verify(&flag.select(string.clone(), string)).unwrap();
+        verify(&x.equal(n.cast(DType::F32))).unwrap();
+    }
+}

@@ -1,0 +1,217 @@
+//! `build`: a cluster of nodes to a kernel.
+
+use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::Dim;
+use smallvec::SmallVec;
+
+use super::access::depends_on;
+use super::code::Layout;
+use super::kernel::{BufferIx, Decision, Kernel, Variant};
+use super::partition::{Cluster, Home, Partition, Row};
+use super::schedule::{Nest, Root, schedule};
+use crate::error::Result;
+use crate::expr::{Axis, Expr, ExprKind, Index, Interner, post_order};
+use crate::graph::{Inner, ValueIx};
+
+struct Builder<'a> {
+    inner: &'a Inner,
+    partition: &'a Partition,
+    cluster: &'a Cluster,
+    buffers: &'a FxHashMap<ValueIx, BufferIx>,
+    /// Kernel axis of each axis of the cluster.
+    axes: Vec<u32>,
+    outer: usize,
+    built: FxHashMap<(ValueIx, SmallVec<[Index; 4]>), Expr>,
+    reads: Vec<BufferIx>,
+}
+
+/// The kernel that computes the roots of `cluster`.
+pub(crate) fn build(
+    inner: &Inner,
+    partition: &Partition,
+    cluster: &Cluster,
+    buffers: &FxHashMap<ValueIx, BufferIx>,
+) -> Result<Kernel> {
+    let (axes, outer, row) = split_axes(cluster);
+    let mut this = Builder {
+        inner,
+        partition,
+        cluster,
+        buffers,
+        axes,
+        outer: outer.len(),
+        built: FxHashMap::default(),
+        reads: Vec::new(),
+    };
+    let mut interner = Interner::new();
+    let mut roots = Vec::with_capacity(cluster.roots.len());
+    let mut order = cluster.roots.clone();
+    order.sort();
+    for &value in &order {
+        let index = this.root_index(value);
+        let expr = this.inline(&mut interner, value, &index);
+        roots.push(Root { expr, buffer: buffers[&value], index: index.to_vec() });
+    }
+    let layout = choose_layout(&roots, outer.len(), row.len());
+    let nest = Nest { outer: outer.len(), row: row.len(), layout };
+    let mut variants = Vec::new();
+    let mut can_fail = false;
+    let decision = decide(&mut interner, nest, roots, &mut variants, &mut can_fail)?;
+    let mut fused = cluster.members.clone();
+    fused.sort();
+    fused.dedup();
+    this.reads.sort();
+    this.reads.dedup();
+    let writes = order.iter().map(|value| buffers[value]).collect();
+    Ok(Kernel { outer, row, layout, decision, variants, reads: this.reads, writes, can_fail, roots: order, fused })
+}
+
+/// The kernel axis of each cluster axis, the outer extents and the row extents.
+fn split_axes(cluster: &Cluster) -> (Vec<u32>, Vec<Dim>, Vec<Dim>) {
+    match &cluster.row {
+        Row::None => ((0..cluster.domain.len() as u32).collect(), cluster.domain.clone(), Vec::new()),
+        Row::Added(row) => {
+            ((0..(cluster.domain.len() + row.len()) as u32).collect(), cluster.domain.clone(), row.clone())
+        }
+        Row::Within(within) => {
+            let mut axes = vec![0; cluster.domain.len()];
+            let (mut outer, mut row) = (Vec::new(), Vec::new());
+            for (axis, extent) in cluster.domain.iter().enumerate() {
+                if !within.contains(&axis) {
+                    axes[axis] = outer.len() as u32;
+                    outer.push(extent.clone());
+                }
+            }
+            for &axis in within {
+                axes[axis] = (outer.len() + row.len()) as u32;
+                row.push(cluster.domain[axis].clone());
+            }
+            (axes, outer, row)
+        }
+    }
+}
+
+impl Builder<'_> {
+    /// The index of a root in the kernel's axes: axes of size 1 are at 0.
+    fn root_index(&self, value: ValueIx) -> SmallVec<[Index; 4]> {
+        let mut next = 0;
+        let dims = self.inner.values[value.at()].shape.dims().unwrap_or_default();
+        dims.iter()
+            .map(|dim| {
+                if self.inner.table.resolve(dim).as_known() == Some(1) {
+                    return Index::from(0);
+                }
+                next += 1;
+                Index::axis(Axis(self.axes[next - 1]))
+            })
+            .collect()
+    }
+
+    /// The element of a value at an index in the kernel's axes: computed here or loaded.
+    fn resolve(&mut self, interner: &mut Interner, value: ValueIx, index: &[Index]) -> Expr {
+        let own_root = self.cluster.roots.contains(&value) && self.root_index(value)[..] == *index;
+        if own_root || self.partition.homes[value.at()] == Home::Inlined {
+            return self.inline(interner, value, index);
+        }
+        let buffer = self.buffers[&value];
+        self.reads.push(buffer);
+        let dtype = self.inner.values[value.at()].dtype;
+        interner.intern(dtype, ExprKind::Load { source: buffer.0, index: index.iter().cloned().collect() })
+    }
+
+    fn inline(&mut self, interner: &mut Interner, value: ValueIx, index: &[Index]) -> Expr {
+        let key = (value, index.iter().cloned().collect());
+        if let Some(built) = self.built.get(&key) {
+            return built.clone();
+        }
+        let template = &self.partition.templates[&value];
+        let mut fold_axes: FxHashMap<Axis, u32> = FxHashMap::default();
+        for expr in post_order([&template.root]) {
+            if let ExprKind::Fold { axes, .. } = expr.kind() {
+                for (position, (axis, _)) in axes.iter().enumerate() {
+                    fold_axes.insert(*axis, (self.outer + position) as u32);
+                }
+            }
+        }
+        let rank = template.rank;
+        let mut axes = |axis: Axis| match fold_axes.get(&axis) {
+            Some(&row) => Index::axis(Axis(row)),
+            None if (axis.0 as usize) < rank => index[axis.0 as usize].clone(),
+            None => Index::axis(axis),
+        };
+        let operands = self.inner.node_of(value).operands.clone();
+        let root = template.root.clone();
+        let expr = interner.rewrite(&root, &mut axes, &mut |interner, node| match node.kind() {
+            ExprKind::Load { source, index } => {
+                let index = index.clone();
+                Some(self.resolve(interner, operands[*source as usize], &index))
+            }
+            ExprKind::LoadFlat { source, position } => {
+                let buffer = self.buffers[&operands[*source as usize]];
+                self.reads.push(buffer);
+                let kind = ExprKind::LoadFlat { source: buffer.0, position: position.clone() };
+                Some(interner.intern(node.dtype(), kind))
+            }
+            _ => None,
+        });
+        self.built.insert(key, expr.clone());
+        expr
+    }
+}
+
+/// Lanes run along the axis that most loads of a fold move along by one element.
+fn choose_layout(roots: &[Root], outer: usize, row: usize) -> Layout {
+    if row == 0 || outer == 0 {
+        return Layout::Row;
+    }
+    let (last_outer, last_row) = (Axis(outer as u32 - 1), Axis((outer + row) as u32 - 1));
+    let (mut along_outer, mut along_row) = (0, 0);
+    for expr in post_order(roots.iter().map(|root| &root.expr)) {
+        let fastest = match expr.kind() {
+            ExprKind::Load { index, .. } => index.last(),
+            ExprKind::LoadFlat { position, .. } => Some(position),
+            _ => None,
+        };
+        if let Some(fastest) = fastest {
+            along_outer += usize::from(depends_on(fastest, last_outer) && !depends_on(fastest, last_row));
+            along_row += usize::from(depends_on(fastest, last_row));
+        }
+    }
+    if along_outer > along_row { Layout::Column } else { Layout::Row }
+}
+
+/// Splits on the outermost piecewise choice until none is left, and schedules what results.
+fn decide(
+    interner: &mut Interner,
+    nest: Nest,
+    roots: Vec<Root>,
+    variants: &mut Vec<Variant>,
+    can_fail: &mut bool,
+) -> Result<Decision> {
+    let order = post_order(roots.iter().map(|root| &root.expr));
+    let Some(choice) = order.iter().rev().find(|expr| matches!(expr.kind(), ExprKind::Case(..))).cloned() else {
+        let (variant, fails) = schedule(nest, &roots)?;
+        *can_fail |= fails;
+        variants.push(variant);
+        return Ok(Decision::Variant(variants.len() as u32 - 1));
+    };
+    let ExprKind::Case(arms, otherwise) = choice.kind() else { unreachable!("found as a case") };
+    let mut take = |interner: &mut Interner, arm: &Expr, variants: &mut Vec<Variant>| {
+        let roots = roots
+            .iter()
+            .map(|root| Root {
+                expr: interner.rewrite(&root.expr, &mut Index::axis, &mut |_, node| {
+                    (*node == choice).then(|| arm.clone())
+                }),
+                ..root.clone()
+            })
+            .collect();
+        decide(interner, nest, roots, variants, can_fail)
+    };
+    let mut taken = Vec::with_capacity(arms.len());
+    for (ranges, arm) in arms {
+        taken.push((ranges.to_vec(), take(interner, arm, variants)?));
+    }
+    let otherwise = take(interner, otherwise, variants)?;
+    Ok(Decision::Switch(taken, Box::new(otherwise)))
+}

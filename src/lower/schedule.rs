@@ -1,0 +1,396 @@
+//! `schedule`: expressions of one variant of a kernel to passes of straight-line code.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::{DType, Dim};
+
+use super::access::{depends_on, is_nonzero_constant, varies_with};
+use super::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
+use super::kernel::{Address, BufferIx, ScalarArg, Variant, inner_axis};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::{Atom, Axis, BinaryOp, Expr, ExprKind, Index, post_order};
+
+/// A value that the kernel stores.
+#[derive(Clone)]
+pub(crate) struct Root {
+    pub expr: Expr,
+    pub buffer: BufferIx,
+    pub index: Vec<Index>,
+}
+
+/// The loop nest a variant runs in.
+#[derive(Clone, Copy)]
+pub(crate) struct Nest {
+    pub outer: usize,
+    pub row: usize,
+    pub layout: Layout,
+}
+
+/// Expressions of at least this many operations are kept for later passes rather than computed again.
+const HEAVY: u32 = 6;
+
+/// Where an instruction stands: a pass, or the end of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Block {
+    Pass(usize),
+    RowEnd,
+}
+
+struct Scheduler<'a> {
+    nest: Nest,
+    inner: Option<Axis>,
+    /// The first pass in which an expression can be computed, whether it varies along the row, and how many
+    /// operations it takes.
+    facts: FxHashMap<usize, Facts>,
+    passes: Vec<Pass>,
+    epilogue: Vec<Inst>,
+    done: FxHashMap<(Block, usize), Vid>,
+    slots: Vec<SlotType>,
+    addresses: Vec<Address>,
+    slot_of: FxHashMap<usize, u32>,
+    scratch_of: FxHashMap<usize, u32>,
+    scalars: Vec<ScalarArg>,
+    folded: Vec<DType>,
+    fold_of: FxHashMap<usize, u32>,
+    order: &'a [Expr],
+}
+
+#[derive(Clone, Copy, Default)]
+struct Facts {
+    ready: usize,
+    in_row: bool,
+    cost: u32,
+}
+
+/// Schedules the roots of one variant, and says whether a check may fail at run time.
+pub(crate) fn schedule(nest: Nest, roots: &[Root]) -> Result<(Variant, bool)> {
+    let order = post_order(roots.iter().map(|root| &root.expr));
+    let mut this = Scheduler {
+        nest,
+        inner: inner_axis(nest.outer, nest.row, nest.layout).map(|axis| Axis(axis as u32)),
+        facts: FxHashMap::default(),
+        passes: Vec::new(),
+        epilogue: Vec::new(),
+        done: FxHashMap::default(),
+        slots: Vec::new(),
+        addresses: Vec::new(),
+        slot_of: FxHashMap::default(),
+        scratch_of: FxHashMap::default(),
+        scalars: Vec::new(),
+        folded: Vec::new(),
+        fold_of: FxHashMap::default(),
+        order: &order,
+    };
+    let can_fail = this.derive_facts();
+    this.emit_folds()?;
+    for root in roots {
+        this.emit_store(root)?;
+    }
+    if this.passes.is_empty() {
+        this.passes.push(Pass::default());
+    }
+    let code = Code {
+        layout: nest.layout,
+        loops: this.loops(),
+        slots: this.slots,
+        scalars: this.scalars.len() as u32,
+        folded: this.folded,
+        passes: this.passes,
+        epilogue: this.epilogue,
+    };
+    Ok((Variant { code: Arc::new(code), slots: this.addresses, scalars: this.scalars }, can_fail))
+}
+
+impl Scheduler<'_> {
+    fn loops(&self) -> u32 {
+        let loops = match self.nest.layout {
+            Layout::Row => self.nest.row.saturating_sub(1),
+            Layout::Column => self.nest.row,
+        };
+        loops as u32
+    }
+
+    fn row_axes(&self) -> impl Iterator<Item = Axis> + use<> {
+        (self.nest.outer as u32..(self.nest.outer + self.nest.row) as u32).map(Axis)
+    }
+
+    fn index_in_row(&self, index: &Index) -> bool {
+        self.row_axes().any(|axis| varies_with(index, axis))
+    }
+
+    fn derive_facts(&mut self) -> bool {
+        let mut can_fail = false;
+        for expr in self.order {
+            let mut facts = Facts::default();
+            let mut parts = 0;
+            expr.for_each_child(&mut |part| {
+                let part = self.facts[&part.address()];
+                facts.ready = facts.ready.max(part.ready);
+                facts.in_row |= part.in_row;
+                facts.cost = facts.cost.saturating_add(part.cost);
+                parts += 1;
+            });
+            match expr.kind() {
+                ExprKind::Iota(index) => facts.in_row |= self.index_in_row(index),
+                ExprKind::Load { index, .. } => facts.in_row |= index.iter().any(|index| self.index_in_row(index)),
+                ExprKind::LoadFlat { position, .. } => facts.in_row |= self.index_in_row(position),
+                ExprKind::Fold { .. } => facts = Facts { ready: facts.ready + 1, in_row: false, cost: 0 },
+                ExprKind::CheckIndex { .. } => can_fail = true,
+                ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, _, divisor) if expr.dtype().is_integer() => {
+                    can_fail |= !is_nonzero_constant(divisor);
+                }
+                _ => {}
+            }
+            if parts > 0 {
+                facts.cost = facts.cost.saturating_add(1);
+            }
+            self.facts.insert(expr.address(), facts);
+        }
+        can_fail
+    }
+
+    fn pass(&mut self, number: usize) -> &mut Pass {
+        while self.passes.len() <= number {
+            self.passes.push(Pass::default());
+        }
+        &mut self.passes[number]
+    }
+
+    /// Emits every fold, those of earlier passes first.
+    fn emit_folds(&mut self) -> Result<()> {
+        let mut folds: Vec<(usize, Expr)> = Vec::new();
+        for expr in self.order {
+            if let ExprKind::Fold { body, .. } = expr.kind() {
+                folds.push((self.facts[&body.address()].ready, expr.clone()));
+            }
+        }
+        folds.sort_by_key(|(pass, _)| *pass);
+        for (number, (_, fold)) in folds.iter().enumerate() {
+            self.fold_of.insert(fold.address(), number as u32);
+            self.folded.push(fold.dtype());
+        }
+        for (number, (pass, fold)) in folds.iter().enumerate() {
+            if let ExprKind::Fold { op, body, .. } = fold.kind() {
+                let value = self.emit(Block::Pass(*pass), body)?;
+                let step = FoldStep { op: *op, value, dtype: fold.dtype(), into: number as u32 };
+                self.pass(*pass).folds.push(step);
+            }
+        }
+        Ok(())
+    }
+
+    fn emit_store(&mut self, root: &Root) -> Result<()> {
+        let facts = self.facts[&root.expr.address()];
+        let in_row = self.nest.row == 0 || root.index.iter().any(|index| self.index_in_row(index));
+        let block = if in_row { Block::Pass(facts.ready) } else { Block::RowEnd };
+        let value = self.emit(block, &root.expr)?;
+        let class = self.class(&root.index);
+        let address = Address::Element { buffer: root.buffer, index: root.index.clone() };
+        let slot = self.new_slot(SlotType { dtype: root.expr.dtype(), class, used: SlotUse::Store }, address);
+        self.push(block, root.expr.dtype(), InstOp::Store { slot, value });
+        Ok(())
+    }
+
+    fn class(&self, index: &[Index]) -> Class {
+        match self.inner {
+            Some(inner) if index.iter().any(|index| depends_on(index, inner)) => Class::Contiguous,
+            _ => Class::Splat,
+        }
+    }
+
+    fn new_slot(&mut self, kind: SlotType, address: Address) -> u32 {
+        self.slots.push(kind);
+        self.addresses.push(address);
+        self.slots.len() as u32 - 1
+    }
+
+    fn scalar(&mut self, scalar: ScalarArg) -> u32 {
+        let known = self.scalars.iter().position(|other| *other == scalar);
+        known.unwrap_or_else(|| {
+            self.scalars.push(scalar);
+            self.scalars.len() - 1
+        }) as u32
+    }
+
+    fn push(&mut self, block: Block, dtype: DType, op: InstOp) -> Vid {
+        let body = match block {
+            Block::Pass(number) => &mut self.pass(number).body,
+            Block::RowEnd => &mut self.epilogue,
+        };
+        body.push(Inst { dtype, op });
+        Vid(body.len() as u32 - 1)
+    }
+
+    /// Emits `root` and what it needs into `block`, parts first, without recursion over shared nodes.
+    fn emit(&mut self, block: Block, root: &Expr) -> Result<Vid> {
+        let mut stack = vec![(root.clone(), false)];
+        while let Some((expr, parts_done)) = stack.pop() {
+            let key = (block, expr.address());
+            if self.done.contains_key(&key) {
+                continue;
+            }
+            if !parts_done && !self.is_leaf_here(block, &expr) {
+                stack.push((expr.clone(), true));
+                let at = stack.len();
+                expr.for_each_child(&mut |part| stack.push((part.clone(), false)));
+                stack[at..].reverse();
+                continue;
+            }
+            let vid = self.emit_one(block, &expr)?;
+            self.done.insert(key, vid);
+        }
+        Ok(self.done[&(block, root.address())])
+    }
+
+    /// What is read rather than computed in this block.
+    fn is_leaf_here(&self, block: Block, expr: &Expr) -> bool {
+        matches!(expr.kind(), ExprKind::Fold { .. }) || self.kept_in(block, expr).is_some()
+    }
+
+    /// The earlier pass whose result of `expr` is kept for this block.
+    fn kept_in(&self, block: Block, expr: &Expr) -> Option<usize> {
+        let Block::Pass(number) = block else { return None };
+        let facts = self.facts[&expr.address()];
+        let worth = self.nest.layout == Layout::Row && facts.in_row && facts.cost >= HEAVY && facts.ready < number;
+        (worth && self.done.contains_key(&(Block::Pass(facts.ready), expr.address()))).then_some(facts.ready)
+    }
+
+    fn emit_one(&mut self, block: Block, expr: &Expr) -> Result<Vid> {
+        if let Some(earlier) = self.kept_in(block, expr) {
+            let slot = self.keep(earlier, expr);
+            return Ok(self.push(block, expr.dtype(), InstOp::Load(slot)));
+        }
+        let vid = |this: &Self, part: &Expr| this.done[&(block, part.address())];
+        let op = match expr.kind() {
+            ExprKind::Const(value) => InstOp::Const(*value),
+            ExprKind::Size(dim) => InstOp::Scalar(self.scalar(ScalarArg::Size(dim.clone()))),
+            ExprKind::Iota(index) => return self.emit_iota(block, expr, index),
+            ExprKind::Load { source, index } => return self.emit_load(block, expr, *source, index),
+            ExprKind::LoadFlat { source, position } => {
+                let address = Address::Flat { buffer: BufferIx(*source), position: position.clone() };
+                let class = self.class(std::slice::from_ref(position));
+                InstOp::Load(self.load_slot(expr, class, address))
+            }
+            ExprKind::Unary(op, a) => InstOp::Unary(*op, vid(self, a)),
+            ExprKind::Binary(op, a, b) => InstOp::Binary(*op, vid(self, a), vid(self, b)),
+            ExprKind::MulAdd(a, b, c) => InstOp::MulAdd(vid(self, a), vid(self, b), vid(self, c)),
+            ExprKind::Select(a, b, c) => InstOp::Select(vid(self, a), vid(self, b), vid(self, c)),
+            ExprKind::Cast(a) => InstOp::Cast(vid(self, a)),
+            ExprKind::Bitcast(a) => InstOp::Bitcast(vid(self, a)),
+            ExprKind::Fold { .. } => InstOp::Folded(self.fold_of[&expr.address()]),
+            ExprKind::CheckIndex { value, limit, .. } => {
+                let value = vid(self, value);
+                InstOp::CheckIndex { value, limit: self.scalar(ScalarArg::Size(limit.clone())) }
+            }
+            ExprKind::Case(..) => {
+                return Err(Error::new(ErrorKind::Compile, Phase::Compile, "a piecewise body cannot be scheduled"));
+            }
+        };
+        Ok(self.push(block, expr.dtype(), op))
+    }
+
+    /// A scratch slot that `pass` fills with `expr`.
+    fn keep(&mut self, pass: usize, expr: &Expr) -> u32 {
+        if let Some(&slot) = self.scratch_of.get(&expr.address()) {
+            return slot;
+        }
+        let kind = SlotType { dtype: expr.dtype(), class: Class::Contiguous, used: SlotUse::Scratch };
+        let slot = self.new_slot(kind, Address::Row);
+        let value = self.done[&(Block::Pass(pass), expr.address())];
+        self.push(Block::Pass(pass), expr.dtype(), InstOp::Store { slot, value });
+        self.scratch_of.insert(expr.address(), slot);
+        slot
+    }
+
+    fn load_slot(&mut self, expr: &Expr, class: Class, address: Address) -> u32 {
+        if let Some(&slot) = self.slot_of.get(&expr.address()) {
+            return slot;
+        }
+        let slot = self.new_slot(SlotType { dtype: expr.dtype(), class, used: SlotUse::Load }, address);
+        self.slot_of.insert(expr.address(), slot);
+        slot
+    }
+
+    fn emit_iota(&mut self, block: Block, expr: &Expr, index: &Index) -> Result<Vid> {
+        let (fixed, values) = split_values(index)?;
+        let class = self.class(std::slice::from_ref(&fixed));
+        let slot = match self.slot_of.get(&expr.address()) {
+            Some(&slot) => slot,
+            None => {
+                let kind = SlotType { dtype: DType::I64, class, used: SlotUse::Iota };
+                let slot = self.new_slot(kind, Address::Iota(fixed));
+                self.slot_of.insert(expr.address(), slot);
+                slot
+            }
+        };
+        let mut sum = self.push(block, DType::I64, InstOp::Iota(slot));
+        for (value, coefficient) in values {
+            let value = self.done[&(block, value.address())];
+            let scale = self.scalar(ScalarArg::Size(coefficient));
+            let scale = self.push(block, DType::I64, InstOp::Scalar(scale));
+            let term = self.push(block, DType::I64, InstOp::Binary(BinaryOp::Mul, value, scale));
+            sum = self.push(block, DType::I64, InstOp::Binary(BinaryOp::Add, sum, term));
+        }
+        Ok(sum)
+    }
+
+    fn emit_load(&mut self, block: Block, expr: &Expr, source: u32, index: &[Index]) -> Result<Vid> {
+        let buffer = BufferIx(source);
+        let mut fixed = Vec::with_capacity(index.len());
+        // Each run-time value with its coefficient on every axis of the buffer.
+        let mut values: Vec<(Expr, Vec<Dim>)> = Vec::new();
+        for (axis, index_here) in index.iter().enumerate() {
+            let (rest, found) = split_values(index_here)?;
+            fixed.push(rest);
+            for (value, coefficient) in found {
+                let at = values.iter().position(|(other, _)| *other == value).unwrap_or_else(|| {
+                    values.push((value, vec![Dim::known(0); index.len()]));
+                    values.len() - 1
+                });
+                values[at].1[axis] = coefficient;
+            }
+        }
+        let class = self.class(&fixed);
+        let address = Address::Element { buffer, index: fixed };
+        if values.is_empty() {
+            let slot = self.load_slot(expr, class, address);
+            return Ok(self.push(block, expr.dtype(), InstOp::Load(slot)));
+        }
+        let slot = match self.slot_of.get(&expr.address()) {
+            Some(&slot) => slot,
+            None => {
+                let kind = SlotType { dtype: expr.dtype(), class, used: SlotUse::Gather };
+                let slot = self.new_slot(kind, address);
+                self.slot_of.insert(expr.address(), slot);
+                slot
+            }
+        };
+        let mut offsets = Vec::with_capacity(values.len());
+        for (value, coefficients) in values {
+            let vid = self.done[&(block, value.address())];
+            offsets.push((vid, self.scalar(ScalarArg::GatherStride { slot, coefficients })));
+        }
+        Ok(self.push(block, expr.dtype(), InstOp::Gather { slot, offsets: offsets.into() }))
+    }
+}
+
+/// An index without its run-time values, and these with their coefficients.
+fn split_values(index: &Index) -> Result<(Index, Vec<(Expr, Dim)>)> {
+    let mut fixed = index.clone();
+    let mut values = Vec::new();
+    fixed.terms.retain(|(atom, coefficient)| match atom {
+        Atom::Value(expr) => {
+            values.push((expr.clone(), coefficient.clone()));
+            false
+        }
+        _ => true,
+    });
+    let mut nested = false;
+    fixed.for_each_value(&mut |_| nested = true);
+    if nested {
+        let message = "a run-time index inside a quotient cannot be scheduled";
+        return Err(Error::new(ErrorKind::Compile, Phase::Compile, message));
+    }
+    Ok((fixed, values))
+}

@@ -1,0 +1,72 @@
+//! Where a broadcast operand is read for an output element.
+
+use shapeflow_shape_fns::Dim;
+use smallvec::SmallVec;
+
+use crate::expr::{BinaryOp, Expr, Index, LowerCx};
+
+/// Indices into an operand, one per axis of it.
+pub(crate) type Indices = SmallVec<[Index; 4]>;
+
+/// Where `operand` is read for the element of output 0 at `index`, aligned from the right.
+pub(crate) fn broadcast_index(cx: &dyn LowerCx, operand: usize, index: &[Index]) -> Indices {
+    broadcast_dims(&cx.dims(operand), &cx.output_dims(0), index)
+}
+
+/// Where a tensor of shape `from` is read for the element at `index` of the shape `to` it broadcasts to.
+///
+/// An axis of size 1 is read at 0, one of the output's size at the output's index. Which of the two an unknown
+/// size is only shows at run time: the remainder of the index by it is right for both.
+pub(crate) fn broadcast_dims(from: &[Dim], to: &[Dim], index: &[Index]) -> Indices {
+    let skipped = to.len().saturating_sub(from.len());
+    from.iter()
+        .zip(to.iter().zip(index).skip(skipped))
+        .map(|(dim, (target, at))| match dim.as_known() {
+            Some(1) => Index::from(0),
+            Some(_) => at.clone(),
+            None if dim == target => at.clone(),
+            None => at.clone().broadcast(dim.clone()),
+        })
+        .collect()
+}
+
+/// The element of a broadcast operand for the element of output 0 at `index`.
+pub(crate) fn broadcast_operand(cx: &mut dyn LowerCx, operand: usize, index: &[Index]) -> Expr {
+    let at = broadcast_index(cx, operand, index);
+    cx.operand(operand, &at)
+}
+
+/// The body of an elementwise op of two operands.
+pub(crate) fn lower_binary(cx: &mut dyn LowerCx, index: &[Index], combine: fn(Expr, Expr) -> Expr) -> Expr {
+    let a = broadcast_operand(cx, 0, index);
+    let b = broadcast_operand(cx, 1, index);
+    combine(a, b)
+}
+
+/// The body of an elementwise op that is one primitive operation.
+pub(crate) fn lower_primitive(cx: &mut dyn LowerCx, index: &[Index], op: BinaryOp) -> Expr {
+    let a = broadcast_operand(cx, 0, index);
+    let b = broadcast_operand(cx, 1, index);
+    a.binary(op, b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::Axis;
+
+    #[test]
+    fn axes_align_from_the_right() {
+        let axes: Vec<Index> = (0..3).map(|axis| Index::axis(Axis(axis))).collect();
+        let n = Dim::symbol("n");
+        let m = Dim::symbol("m");
+        let to = [Dim::known(2), n.clone(), n.bcast(&m).unwrap()];
+        let text = |from: &[Dim]| -> Vec<String> {
+            broadcast_dims(from, &to, &axes).iter().map(Index::to_string).collect()
+        };
+        assert_eq!(text(&[]), [""; 0]);
+        assert_eq!(text(&[m.clone()]), ["mod(i2, m)"]);
+        assert_eq!(text(&[n.clone(), Dim::known(1)]), ["i1", "0"]);
+        assert_eq!(text(&[Dim::known(2), Dim::known(1), n]), ["i0", "0", "mod(i2, n)"]);
+    }
+}

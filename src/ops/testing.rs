@@ -1,0 +1,387 @@
+//! Shape tables, refinement checks and recorded values: what the tests of every op are written with.
+
+use std::collections::BTreeMap;
+
+use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, Symbol, TensorShape};
+
+use crate::error::Result;
+use crate::expr::Scalar;
+use crate::graph::{Graph, Value, evaluate};
+use crate::op::{OpDef, OpRef, Operand};
+use crate::tensor::Tensor;
+
+/// Rows of an op's shape function and dtype rule: text in, text out, or a part of the error.
+///
+/// ```text
+/// shape_table! { DEF, {"perm": [1, 0]},
+///     "[2, n]" => "[n, 2]",
+///     "?"      => "[?, ?]",
+///     "[2]"    => error "perm has 2 axes",
+/// }
+/// ```
+/// Operands are separated by `;`. One may begin with its dtype (`i64[n]`, else f32), and with the name of a
+/// parameter that it feeds (`axis=i32[]`). In an expected shape `d0_1` is dimension 1 of operand 0: the same one,
+/// not one like it. Every row that is accepted is inferred again with sizes put for the unknowns.
+macro_rules! shape_table {
+    ($DEF:expr, {$($name:literal : $attr:expr),* $(,)?}, $($inputs:literal => $($expected:literal)? $(error $error:literal)?),+ $(,)?) => {
+        #[test]
+        fn shapes() {
+            let attrs = shapeflow_shape_fns::Attrs::new()$(.with($name, $attr))*;
+            $($crate::ops::testing::check_row(&$DEF, &attrs, $inputs, $(Ok($expected))? $(Err($error))?);)+
+        }
+    };
+    ($test:ident: $DEF:expr, {$($name:literal : $attr:expr),* $(,)?}, $($inputs:literal => $($expected:literal)? $(error $error:literal)?),+ $(,)?) => {
+        #[test]
+        fn $test() {
+            let attrs = shapeflow_shape_fns::Attrs::new()$(.with($name, $attr))*;
+            $($crate::ops::testing::check_row(&$DEF, &attrs, $inputs, $(Ok($expected))? $(Err($error))?);)+
+        }
+    };
+}
+pub(crate) use shape_table;
+
+/// One operand of a row: `axis=i32[2]`.
+struct Input<'a> {
+    parameter: Option<&'a str>,
+    dtype: DType,
+    shape: TensorShape,
+}
+
+/// Splits `i32[2]` into its dtype, if one stands there, and the shape.
+fn typed(text: &str) -> (Option<DType>, &str) {
+    let at = text.find(['[', '?']).unwrap_or_else(|| panic!("no shape in {text:?}"));
+    let (dtype, shape) = text.split_at(at);
+    ((!dtype.is_empty()).then(|| dtype.parse().unwrap()), shape)
+}
+
+fn parse_inputs(text: &str) -> Vec<Input<'_>> {
+    text.split(';')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .map(|part| {
+            let (parameter, part) = part.split_once('=').map_or((None, part), |(name, rest)| (Some(name), rest));
+            let (dtype, shape) = typed(part);
+            Input { parameter, dtype: dtype.unwrap_or(DType::F32), shape: shape.parse().unwrap() }
+        })
+        .collect()
+}
+
+/// The op applied to values, fed parameters by name.
+fn apply<'g>(
+    graph: &'g Graph,
+    def: &'static OpDef,
+    attrs: &Attrs,
+    inputs: &[Input<'_>],
+    values: &[Value<'g>],
+) -> Result<Vec<Value<'g>>> {
+    let mut call = graph.op(def);
+    for (name, attr) in attrs.iter() {
+        call = call.attr(name.to_string().leak(), attr.clone());
+    }
+    for (input, value) in inputs.iter().zip(values) {
+        call = match input.parameter {
+            Some(name) => call.structure(name.to_string().leak(), *value),
+            None => call.data(*value),
+        };
+    }
+    call.finish_all()
+}
+
+/// Checks one row of a [`shape_table!`].
+#[track_caller]
+pub(crate) fn check_row(def: &'static OpDef, attrs: &Attrs, text: &str, expected: Result<&str, &str>) {
+    let inputs = parse_inputs(text);
+    let graph = Graph::new();
+    let values: Vec<Value<'_>> = inputs
+        .iter()
+        .enumerate()
+        .map(|(i, input)| graph.input(&format!("x{i}"), input.dtype, input.shape.clone()).unwrap())
+        .collect();
+    let row = format!("{}({text}; {attrs})", def.name());
+    let outputs = match (apply(&graph, def, attrs, &inputs, &values), expected) {
+        (Ok(outputs), Ok(_)) => outputs,
+        (Err(error), Err(part)) => {
+            assert!(error.message().contains(part), "{row}: {:?} is not in {:?}", part, error.message());
+            return;
+        }
+        (Ok(outputs), Err(_)) => panic!("{row}: an error was expected, got {outputs:?}"),
+        (Err(error), Ok(_)) => panic!("{row}: {error}"),
+    };
+    let expected: Vec<&str> = expected.unwrap().split(';').map(str::trim).collect();
+    assert_eq!(expected.len(), outputs.len(), "{row}: the number of outputs");
+    for (output, expected) in outputs.iter().zip(expected) {
+        check_shape(&row, &graph, &values, *output, expected);
+    }
+    refine(&row, def, attrs, &inputs, &values, &outputs);
+}
+
+/// Compares what is printed; `d0_1` is looked up instead.
+fn check_shape(row: &str, graph: &Graph, inputs: &[Value<'_>], output: Value<'_>, expected: &str) {
+    let (dtype, expected) = typed(expected);
+    if let Some(dtype) = dtype {
+        assert_eq!(output.dtype(), dtype, "{row}");
+    }
+    let shape = output.shape();
+    let Some(dims) = shape.dims().filter(|_| expected.contains('_')) else {
+        assert_eq!(shape.to_string(), expected, "{row}");
+        return;
+    };
+    let parts: Vec<&str> = expected.trim_matches(['[', ']']).split(',').map(str::trim).collect();
+    assert_eq!(dims.len(), parts.len(), "{row}: {shape} is not {expected}");
+    for (dim, part) in dims.iter().zip(parts) {
+        match part.strip_prefix('d').and_then(|rest| rest.split_once('_')) {
+            Some((operand, axis)) => {
+                let source = inputs[operand.parse::<usize>().unwrap()].dim(axis.parse().unwrap()).unwrap();
+                assert_eq!(graph.same_dim(dim, &source), Some(true), "{row}: {shape} is not {expected}");
+            }
+            None => assert_eq!(dim.to_string(), part, "{row}: {shape} is not {expected}"),
+        }
+    }
+}
+
+/// Small numbers without a pattern, the same in every run.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, limit: u64) -> i64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % limit) as i64
+    }
+}
+
+const DRAWS: u64 = 48;
+
+/// What was promised of partial shapes must hold of every size: puts sizes for symbols, infers again, compares.
+///
+/// The first draws give every symbol a size of its own, all one size, and 1; the others are random. Draws that the
+/// op refuses say nothing, but one at least must be accepted.
+fn refine(
+    row: &str,
+    def: &'static OpDef,
+    attrs: &Attrs,
+    inputs: &[Input<'_>],
+    values: &[Value<'_>],
+    promised: &[Value<'_>],
+) {
+    let promised: Vec<TensorShape> = promised.iter().map(|value| value.shape()).collect();
+    let mut accepted = 0;
+    for number in 0..DRAWS {
+        let mut draws = Draws(number);
+        let mut sizes: BTreeMap<Symbol, i64> = BTreeMap::new();
+        let mut draw = |index: usize| match number {
+            0 => index as i64 + 2,
+            1 => 3,
+            2 => 1,
+            _ => draws.below(5),
+        };
+        let graph = Graph::new();
+        let mut concrete = Vec::new();
+        for (input, value) in inputs.iter().zip(values) {
+            let dims: Vec<Dim> = match value.shape().dims() {
+                Some(dims) => dims.to_vec(),
+                None => (0..number % 4).map(|axis| Dim::known(draw(axis as usize))).collect(),
+            };
+            for dim in &dims {
+                dim.symbols(&mut |symbol| {
+                    let index = sizes.len();
+                    sizes.entry(symbol).or_insert_with(|| draw(index));
+                });
+            }
+            let known: Option<Vec<i64>> =
+                dims.iter().map(|dim| dim.eval(&|symbol| sizes.get(&symbol).copied()).ok().flatten()).collect();
+            let Some(known) = known.filter(|known| known.iter().all(|size| *size >= 0)) else { break };
+            let elements = value
+                .index()
+                .ok()
+                .and_then(|at| value.graph().read().values[at.at()].elements.as_ref().map(|e| e.elements().to_vec()));
+            let value = match (input.parameter, elements) {
+                (Some(_), elements) => {
+                    let count: i64 = known.iter().product();
+                    let data: Vec<i64> = (0..count).map(|_| draw(0) - 1).collect();
+                    for (element, drawn) in elements.iter().flatten().zip(&data) {
+                        if let Some(symbol) = element.as_symbol() {
+                            sizes.entry(symbol).or_insert(*drawn);
+                        }
+                    }
+                    let tensor = integers(input.dtype, &known, &data);
+                    graph.constant(tensor)
+                }
+                (None, _) => graph.input(
+                    &format!("x{}", concrete.len()),
+                    input.dtype,
+                    TensorShape::new(known.iter().map(|size| Dim::known(*size))),
+                ),
+            };
+            concrete.push(value.unwrap());
+        }
+        if concrete.len() < inputs.len() {
+            continue;
+        }
+        let Ok(outputs) = apply(&graph, def, attrs, inputs, &concrete) else { continue };
+        accepted += 1;
+        for (output, promise) in outputs.iter().zip(&promised) {
+            let shape = output.shape();
+            let Some(promise_dims) = promise.dims() else { continue };
+            let dims = shape.dims().unwrap_or_else(|| panic!("{row}: promised {promise}, got {shape} for {sizes:?}"));
+            assert_eq!(dims.len(), promise_dims.len(), "{row}: promised {promise}, got {shape} for {sizes:?}");
+            for (dim, promise_dim) in dims.iter().zip(promise_dims) {
+                let expected = promise_dim.eval(&|symbol| sizes.get(&symbol).copied());
+                match (expected, dim.as_known()) {
+                    (Ok(Some(expected)), Some(got)) => {
+                        assert_eq!(got, expected, "{row}: promised {promise}, got {shape} for {sizes:?}");
+                    }
+                    (Err(error), _) => panic!("{row}: promised {promise}, which fails for {sizes:?}: {error}"),
+                    _ => {}
+                }
+            }
+        }
+    }
+    assert!(accepted > 0, "{row}: refused for all sizes");
+}
+
+fn integers(dtype: DType, sizes: &[i64], data: &[i64]) -> Tensor {
+    let sizes: Vec<usize> = sizes.iter().map(|size| *size as usize).collect();
+    match dtype {
+        DType::I32 => Tensor::from_vec(&sizes, data.iter().map(|value| *value as i32).collect()),
+        DType::I64 => Tensor::from_vec(&sizes, data.to_vec()),
+        other => panic!("no parameter is {other}"),
+    }
+    .unwrap()
+}
+
+/// Runs one op on tensors through the interpreter; tensors are its data operands in order.
+pub(crate) fn run(def: &'static OpDef, attrs: &Attrs, operands: &[Tensor]) -> Result<Vec<Tensor>> {
+    let given = match def.operand_list() {
+        None => 0,
+        Some(list) => list
+            .iter()
+            .enumerate()
+            .filter(|(_, operand)| matches!(operand, Operand::Data(_) | Operand::Variadic(_)))
+            .fold(0, |mask, (place, _)| mask | 1 << place),
+    };
+    evaluate(&OpRef::from(def), given, attrs, operands)
+}
+
+/// As [`run`], for ops with one output that must not fail.
+#[track_caller]
+pub(crate) fn run_one(def: &'static OpDef, attrs: &Attrs, operands: &[Tensor]) -> Tensor {
+    run(def, attrs, operands).unwrap().swap_remove(0)
+}
+
+/// A tensor of any rank from its elements.
+pub(crate) fn tensor<T: crate::tensor::Element>(sizes: &[usize], elements: &[T]) -> Tensor {
+    Tensor::from_slice(sizes, elements).unwrap()
+}
+
+/// Holds the op against every case that was recorded from TensorFlow under its name.
+#[track_caller]
+pub(crate) fn recorded(def: &'static OpDef) {
+    recorded_as(def, def.name(), &|attrs| attrs);
+}
+
+/// As [`recorded`], for cases under another name, with attributes changed.
+#[track_caller]
+pub(crate) fn recorded_as(def: &'static OpDef, name: &str, change: &dyn Fn(Attrs) -> Attrs) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/values.jsonl");
+    let text = std::fs::read_to_string(path).unwrap();
+    let start = format!("{{\"op\":\"{name}\",");
+    let mut cases = 0;
+    for line in text.lines().filter(|line| line.starts_with(&start)) {
+        let case: serde_json::Value = serde_json::from_str(line).unwrap();
+        cases += 1;
+        let mut attrs = Attrs::new();
+        for (name, value) in case["attrs"].as_object().unwrap() {
+            attrs.insert(name.clone(), json_attr(name, value));
+        }
+        let operands: Vec<Tensor> = case["inputs"].as_array().unwrap().iter().map(json_tensor).collect();
+        let result = run(def, &change(attrs), &operands);
+        match (result, case["outputs"].as_array()) {
+            (Ok(outputs), Some(expected)) => {
+                assert_eq!(outputs.len(), expected.len(), "{line}");
+                for (output, expected) in outputs.iter().zip(expected) {
+                    check_tensor(output, &json_tensor(expected), line);
+                }
+            }
+            (Err(_), None) => {}
+            (Ok(outputs), None) => panic!("an error was expected, got {outputs:?}\n{line}"),
+            (Err(error), Some(_)) => panic!("{error}\n{line}"),
+        }
+    }
+    assert!(cases > 0, "nothing was recorded of {name}");
+}
+
+fn json_attr(name: &str, value: &serde_json::Value) -> Attr {
+    use serde_json::Value as Json;
+    match value {
+        Json::Bool(flag) => Attr::Bool(*flag),
+        Json::Number(number) => number.as_i64().map_or_else(|| Attr::Float(number.as_f64().unwrap()), Attr::Int),
+        Json::String(text) if name == "dtype" => Attr::DType(text.parse().unwrap()),
+        Json::String(text) => Attr::Str(text.as_str().into()),
+        Json::Array(items) => {
+            fn flatten(items: &[serde_json::Value], out: &mut Vec<i64>) {
+                for item in items {
+                    match item.as_array() {
+                        Some(items) => flatten(items, out),
+                        None => out.push(item.as_i64().unwrap()),
+                    }
+                }
+            }
+            let mut ints = Vec::new();
+            flatten(items, &mut ints);
+            Attr::from(ints)
+        }
+        other => panic!("no attribute is {other}"),
+    }
+}
+
+fn json_tensor(json: &serde_json::Value) -> Tensor {
+    let sizes: Vec<usize> =
+        json["shape"].as_array().unwrap().iter().map(|size| size.as_u64().unwrap() as usize).collect();
+    let data = json["data"].as_array().unwrap();
+    let floats = || {
+        data.iter().map(|item| match item.as_str() {
+            Some(text) => text.parse::<f64>().unwrap(),
+            None => item.as_f64().unwrap(),
+        })
+    };
+    let ints = || data.iter().map(|item| item.as_i64().unwrap());
+    match json["dtype"].as_str().unwrap().parse().unwrap() {
+        DType::F32 => Tensor::from_vec(&sizes, floats().map(|value| value as f32).collect()),
+        DType::F64 => Tensor::from_vec(&sizes, floats().collect()),
+        DType::I32 => Tensor::from_vec(&sizes, ints().map(|value| value as i32).collect()),
+        DType::I64 => Tensor::from_vec(&sizes, ints().collect()),
+        DType::U8 => Tensor::from_vec(&sizes, ints().map(|value| value as u8).collect()),
+        DType::Bool => {
+            Tensor::from_vec(&sizes, data.iter().map(|item| item.as_bool().unwrap_or_else(|| item == 1)).collect())
+        }
+        other => panic!("no case is {other}"),
+    }
+    .unwrap()
+}
+
+/// Integers, bools and sizes are equal; floats within a relative bound, NaN where NaN is expected.
+#[track_caller]
+pub(crate) fn check_tensor(got: &Tensor, expected: &Tensor, case: &str) {
+    assert_eq!(got.dtype(), expected.dtype(), "{case}");
+    assert_eq!(got.sizes(), expected.sizes(), "{case}");
+    let tolerance = match expected.dtype() {
+        DType::F64 => 1e-12,
+        DType::F32 => 1e-5,
+        DType::F16 => 1e-3,
+        DType::BF16 => 1e-2,
+        _ => 0.0,
+    };
+    for position in 0..got.len() {
+        let (a, b) = (scalar(got, position), scalar(expected, position));
+        if a == b || tolerance > 0.0 && a.to_f64().is_nan() && b.to_f64().is_nan() {
+            continue;
+        }
+        let (x, y) = (a.to_f64(), b.to_f64());
+        let close = tolerance > 0.0 && ((x - y).abs() <= tolerance * y.abs() || x == y);
+        assert!(close, "element {position} must be {b}, got {a}\n{case}");
+    }
+}
+
+fn scalar(tensor: &Tensor, position: usize) -> Scalar {
+    tensor.view().element(position).and_then(|bytes| Scalar::from_bytes(tensor.dtype(), bytes)).unwrap()
+}
