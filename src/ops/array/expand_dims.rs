@@ -1,0 +1,32 @@
+//! `expand_dims`: a new axis of size 1.
+
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoParam, Value};
+use crate::op::{OpDef, Operand, TfOp};
+
+use super::axis::{body_axis, without};
+
+impl<'g> Value<'g> {
+    /// Puts a new axis of size 1 before axis `axis`; a negative `axis` counts from the end of the result.
+    ///
+    /// `[d0, …, dn] -> [d0, …, 1, …, dn]`, any dtype. TensorFlow's `ExpandDims`.
+    ///
+    /// # Errors
+    /// `axis` is outside `[-rank - 1, rank]`.
+    #[track_caller]
+    pub fn expand_dims(self, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).structure("axis", axis).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("expand_dims", lower)
+    .operands(&[Operand::Data("x"), Operand::Structure("axis")])
+    .shape_fn(shapeflow_shape_fns::array::expand_dims)
+    .reinterprets()
+    .tensorflow(&[TfOp::new("ExpandDims")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let read = without(index, body_axis(cx));
+    cx.operand(0, &read)
+}

@@ -1,0 +1,73 @@
+//! `gather`: slices of a tensor picked by number.
+
+use shapeflow_shape_fns::{Attr, Attrs, DType};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{OpDef, Operand, TfOp};
+
+use super::axis::resolve;
+
+impl<'g> Value<'g> {
+    /// The slices of `self` along `axis` whose numbers stand in `indices`.
+    ///
+    /// `[a.., d, b..], indices [i..] -> [a.., i.., b..]`, any dtype; `indices` is i32 or i64; a negative
+    /// `axis` counts from the end. An index outside `[0, d)`, also a negative one, fails the run.
+    /// TensorFlow's `GatherV2` and `Gather`.
+    ///
+    /// # Errors
+    /// The axis is out of range, or `indices` has another dtype.
+    #[track_caller]
+    pub fn gather(self, indices: impl IntoOperand<'g>, axis: i64) -> Result<Value<'g>> {
+        self.gather_batched(indices, axis, 0)
+    }
+
+    /// As [`Value::gather`], one by one for each index of the first `batch_dims` axes, which `self` and
+    /// `indices` have in common.
+    ///
+    /// # Errors
+    /// As [`Value::gather`]; the common axes differ, or `axis` is one of them.
+    #[track_caller]
+    pub fn gather_batched(self, indices: impl IntoOperand<'g>, axis: i64, batch_dims: i64) -> Result<Value<'g>> {
+        let indices = indices.into_operand(self, std::panic::Location::caller());
+        let builder = self.graph().op(&DEF).data(self).data(indices).structure("axis", axis);
+        builder.attr("batch_dims", batch_dims).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("gather", lower)
+    .operands(&[Operand::Data("params"), Operand::Data("indices"), Operand::Structure("axis")])
+    .shape_fn(shapeflow_shape_fns::array::gather)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("GatherV2"), TfOp::new("Gather")]);
+
+fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    dtype::indices(operands, 1)?;
+    Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Any)?])
+}
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let params = cx.dims(0);
+    let picked_rank = cx.dims(1).len();
+    let batch = match cx.attrs().get("batch_dims") {
+        Some(Attr::Int(batch)) if *batch < 0 => resolve(*batch, picked_rank).unwrap_or(0),
+        Some(Attr::Int(batch)) => *batch as usize,
+        _ => 0,
+    };
+    let axis = if cx.operands() > 2 || cx.attrs().get("axis").is_some() {
+        cx.ints("axis").first().and_then(|&axis| resolve(axis, params.len())).unwrap_or(batch)
+    } else {
+        batch
+    };
+    // The output's axes: params before `axis`, the axes of indices after the batch, params after `axis`.
+    let after = axis + picked_rank.saturating_sub(batch);
+    let part = |from: usize, to: usize| index.get(from..to).unwrap_or_default().iter().cloned();
+    let place: Vec<Index> = part(0, batch).chain(part(axis, after)).collect();
+    let picked = cx.operand(1, &place);
+    let Some(limit) = params.get(axis) else { return cx.operand(0, index) };
+    let picked = cx.checked_index(picked, limit.clone(), axis);
+    let read: Vec<Index> = part(0, axis).chain([picked]).chain(part(after, index.len())).collect();
+    cx.operand(0, &read)
+}
