@@ -23,4 +23,5 @@ pub use graph::{
 pub use op::{
     CompositeCx, CompositeFn, DTypeRule, HostCx, HostKernel, LowerFn, OpDef, OpRef, Operand, Registry, TfOp,
 };
+pub use ops::reduce::{Axes, IntoAxes};
 pub use tensor::{Element, Tensor, TensorView, TensorViewMut};

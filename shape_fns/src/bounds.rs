@@ -2,7 +2,7 @@
 
 use crate::dim::{Dim, Repr};
 use crate::poly::{Atom, Call, Function, Monomial};
-use crate::symbol::SymbolKind;
+use crate::symbol::{Symbol, SymbolKind};
 
 /// An interval of integers, closed; `None` is no bound on that side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +18,14 @@ impl Bounds {
 
     fn exact(value: i128) -> Bounds {
         Bounds { lower: Some(value), upper: Some(value) }
+    }
+
+    /// The values a symbol of this kind may have.
+    pub(crate) fn of_kind(kind: SymbolKind) -> Bounds {
+        match kind {
+            SymbolKind::Size => Bounds { lower: Some(0), upper: None },
+            SymbolKind::Integer => Bounds::NONE,
+        }
     }
 
     /// Whether every value is greater than `limit`.
@@ -88,18 +96,26 @@ impl Bounds {
     }
 }
 
+/// What is known of a symbol: its bounds.
+type Facts<'a> = &'a dyn Fn(Symbol) -> Bounds;
+
 impl Dim {
     /// The interval its value lies in, provided that symbols of kind size are not negative. An invalid dimension has
     /// no bounds.
     pub fn bounds(&self) -> Bounds {
+        self.bounds_given(&|symbol| Bounds::of_kind(symbol.kind()))
+    }
+
+    /// The interval its value lies in, given bounds of the symbols.
+    pub(crate) fn bounds_given(&self, facts: Facts<'_>) -> Bounds {
         match &self.0 {
             Repr::Known(value) => Bounds::exact((*value).into()),
-            Repr::Symbol(symbol) => of_kind(symbol.kind()),
+            Repr::Symbol(symbol) => facts(*symbol),
             Repr::Term(poly) => poly
                 .terms()
                 .iter()
                 .map(|(monomial, coefficient)| {
-                    Bounds::exact((*coefficient).into()).times(of_monomial(monomial))
+                    Bounds::exact((*coefficient).into()).times(of_monomial(monomial, facts))
                 })
                 .fold(Bounds::exact(0), Bounds::plus),
             Repr::Invalid(_) => Bounds::NONE,
@@ -121,20 +137,16 @@ fn saturate(value: i128) -> i64 {
     i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }
 
-fn of_kind(kind: SymbolKind) -> Bounds {
-    match kind {
-        SymbolKind::Size => Bounds { lower: Some(0), upper: None },
-        SymbolKind::Integer => Bounds::NONE,
-    }
-}
-
 /// Equal neighbours multiply to a power, and an even power is never negative.
-fn of_monomial(monomial: &Monomial) -> Bounds {
+fn of_monomial(monomial: &Monomial, facts: Facts<'_>) -> Bounds {
     let mut product = Bounds::exact(1);
     let mut atoms = monomial.0.as_slice();
     while let Some(first) = atoms.first() {
         let power = atoms.iter().take_while(|atom| *atom == first).count();
-        let base = of_atom(first);
+        let base = match first {
+            Atom::Symbol(symbol) => facts(*symbol),
+            Atom::Call(call) => of_call(call, facts),
+        };
         let mut value = (0..power).fold(Bounds::exact(1), |value, _| value.times(base));
         if power % 2 == 0 {
             value.lower = Some(value.lower.map_or(0, |lower| lower.max(0)));
@@ -145,15 +157,8 @@ fn of_monomial(monomial: &Monomial) -> Bounds {
     product
 }
 
-fn of_atom(atom: &Atom) -> Bounds {
-    match atom {
-        Atom::Symbol(symbol) => of_kind(symbol.kind()),
-        Atom::Call(call) => of_call(call),
-    }
-}
-
-fn of_call(call: &Call) -> Bounds {
-    let mut args = call.args.iter().map(Dim::bounds);
+fn of_call(call: &Call, facts: Facts<'_>) -> Bounds {
+    let mut args = call.args.iter().map(|arg| arg.bounds_given(facts));
     match call.function {
         Function::FloorDiv | Function::CeilDiv | Function::Mod => match (args.next(), args.next()) {
             (Some(dividend), Some(divisor)) => of_quotient(call.function, dividend, divisor),

@@ -342,19 +342,20 @@ impl<'a> InferenceContext<'a> {
     /// # Errors
     /// It is disproven.
     pub fn require(&mut self, guard: Guard) -> Result<()> {
-        let mut own = false;
-        for dim in guard.dims() {
-            dim.symbols(&mut |symbol| {
-                own |= symbol.table_index().is_some_and(|index| index >= self.first_own)
-            });
-        }
-        if own {
+        if guard.dims().into_iter().any(|dim| self.is_own(dim)) {
             if guard.decide() == Some(false) {
                 bail!("{guard} must hold");
             }
             return Ok(());
         }
         self.table.require(guard)
+    }
+
+    /// Whether a dimension mentions a symbol made for this op.
+    pub(crate) fn is_own(&self, dim: &Dim) -> bool {
+        let mut own = false;
+        dim.symbols(&mut |symbol| own |= symbol.table_index().is_some_and(|index| index >= self.first_own));
+        own
     }
 
     /// Ends inference: every dimension is resolved and must be possible.

@@ -1,6 +1,7 @@
 //! Partially known tensor shapes, symbolic dimensions, and the shape functions of tensor ops.
 #![deny(missing_docs)]
 
+mod arithmetic;
 pub mod array;
 mod attrs;
 mod bounds;
@@ -22,6 +23,8 @@ mod shape;
 mod solve;
 mod symbol;
 mod table;
+#[cfg(test)]
+mod testing;
 mod values;
 
 pub use attrs::{Attr, AttrName, Attrs};

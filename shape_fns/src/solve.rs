@@ -93,6 +93,16 @@ impl Dim {
         Dim(Repr::Invalid(crate::dim::Invalid::TooLarge))
     }
 
+    /// The greatest common divisor of the coefficients other than the constant; 1 for a number.
+    pub(crate) fn content(&self) -> i64 {
+        match &self.0 {
+            Repr::Term(poly) => {
+                poly.terms().iter().filter(|term| !term.0.is_one()).fold(0, |g, term| gcd(g, term.1)).max(1)
+            }
+            _ => 1,
+        }
+    }
+
     /// The terms that are not constant, and the constant; `None` for a number and an invalid dimension.
     pub(crate) fn without_constant(&self) -> Option<(Dim, i64)> {
         match &self.0 {

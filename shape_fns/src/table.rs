@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::error::bail;
 use crate::guard::Guard;
 use crate::symbol::{Symbol, SymbolKind};
-use crate::{Dim, PartialElements, Result, ShapeError, TensorShape, solve};
+use crate::{Bounds, Dim, PartialElements, Result, ShapeError, TensorShape, solve};
 
 /// What a graph knows about its dimensions: its anonymous symbols, equalities between dimensions, and guards; each
 /// with the node that made it.
@@ -285,9 +285,28 @@ impl DimTable {
             return Some(true);
         }
         let Guard::Ge(a, b) = guard else { return None };
-        let (term, constant) = a.plus(b, -1).ok()?.without_constant()?;
-        let least = *self.lower_bounds.get(&term)?;
-        (least.checked_add(constant)? >= 0).then_some(true)
+        if self.lower_bounds.is_empty() {
+            return None;
+        }
+        let difference = a.plus(b, -1).ok()?;
+        let bounds = self.bounds(&difference);
+        if bounds.is_above(-1) || bounds.is_below(0) {
+            return Some(bounds.is_above(-1));
+        }
+        let (term, least) = as_lower_bound(&difference)?;
+        (*self.lower_bounds.get(&term)? >= least).then_some(true)
+    }
+
+    /// The interval a resolved dimension lies in, given what guards promise of its symbols.
+    pub fn bounds(&self, dim: &Dim) -> Bounds {
+        if self.lower_bounds.is_empty() {
+            return dim.bounds();
+        }
+        dim.bounds_given(&|symbol| {
+            let promised = self.lower_bounds.get(&Dim::from(symbol)).map(|least| i128::from(*least));
+            let own = Bounds::of_kind(symbol.kind());
+            Bounds { lower: own.lower.max(promised), upper: own.upper }
+        })
     }
 
     /// Makes two dimensions equal, and returns what both are. A symbol is solved for where one can be; otherwise a
@@ -403,8 +422,7 @@ impl DimTable {
     fn promise(&mut self, guard: &Guard) {
         if let Guard::Ge(a, b) = guard
             && let Ok(difference) = a.plus(b, -1)
-            && let Some((term, constant)) = difference.without_constant()
-            && let Some(least) = constant.checked_neg()
+            && let Some((term, least)) = as_lower_bound(&difference)
         {
             let old = self.lower_bounds.get(&term).copied();
             if old.is_none_or(|old| old < least) {
@@ -491,6 +509,13 @@ impl DimTable {
             (None, Guard::OneOrEqual(a, b)) if a.same(b) == Some(false) => {
                 self.merge(a, &Dim::known(1)).map(drop)
             }
+            // What divides as a term divides wherever it is not 0.
+            (None, Guard::Divides { divisor, dividend })
+                if dividend.modulo(divisor).is_ok_and(|rest| rest == 0)
+                    && self.bounds(divisor).is_above(-1) =>
+            {
+                self.require(Guard::Ge(divisor.clone(), Dim::known(1)))
+            }
             (None, _) => {
                 self.record(guard);
                 Ok(())
@@ -548,4 +573,12 @@ impl DimTable {
             used.into_iter().filter_map(|index| self.equalities.get(index).cloned().map(Provenance::Equated));
         introduced.chain(equated).collect()
     }
+}
+
+/// `difference >= 0` as a term without constant or common factor, and the least value it may have.
+fn as_lower_bound(difference: &Dim) -> Option<(Dim, i64)> {
+    let (term, constant) = difference.without_constant()?;
+    let content = term.content();
+    let least = Dim::known(constant.checked_neg()?).ceil_div(&Dim::known(content)).ok()?.as_known()?;
+    Some((term.exact_div(&Dim::known(content))?, least))
 }

@@ -172,7 +172,7 @@ macro_rules! integer_cast {
     ($x:expr, $dtype:expr) => {{
         let x = $x;
         match $dtype {
-            DType::Bool => Scalar::Bool(x != (0 as _)),
+            DType::Bool => Scalar::Bool(x as u64 != 0),
             DType::I8 => Scalar::I8(x as i8),
             DType::I16 => Scalar::I16(x as i16),
             DType::I32 => Scalar::I32(x as i32),

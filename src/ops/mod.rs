@@ -9,6 +9,7 @@ pub(crate) mod nn;
 pub(crate) mod reduce;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod wide;
 
 use crate::op::{OpDef, Registry};
 

@@ -56,3 +56,26 @@ fn permutation(cx: &InferenceContext<'_>, perm: &[i64], rank: usize) -> Result<S
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::transpose;
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: transpose, ["x", "perm"];
+        {perm: [1, 0]} "[2, n]" => "[n, 2]";
+        {perm: [-1, 0, 1]} "[?, 3, ?]" => "[d0_2, d0_0, 3]";
+        {} "[2, n, ?]" => "[d0_2, n, 2]";
+        {perm: [1, 0]} "?" => "[?, ?]";
+        {} "?" => "?";
+        {} "[2, n]; [2] = [1, 0]" => "[n, 2]";
+        {} "[2, n]; i32 [2]" => "[?, ?]";
+        {} "[n, n]; i32 [2]" => "[n, n]";
+        {} "?; i32 [3]" => "[?, ?, ?]";
+        {} "[2, n]; [2] = [1, ?]" => "[?, ?]";
+        {perm: [1, 0]} "[2]" => "error perm must have one entry an axis, got 2 for [2]";
+        {perm: [0, 0]} "[2, 3]" => "error perm must be a permutation of the axes, got axis 0 twice";
+        {perm: [0, 2]} "[2, 3]" => "error perm must be a permutation of the axes: axis must be in [-2, 2), got 2";
+        {} "[2, 3]; i32 [3]" => "error got 3 for [2, 3]";
+    }
+}

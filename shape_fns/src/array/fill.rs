@@ -1,0 +1,53 @@
+//! `fill(dims, value)`: a tensor of these sizes, every element the scalar `value`.
+
+use crate::{Dim, InferenceContext, List, PartialElements, Result, TensorShape};
+
+/// The output has the sizes `dims`; an element of `dims` that is an expression is the dimension.
+///
+/// # Errors
+/// A size is negative, or `value` is no scalar.
+pub fn fill(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let value = cx.operand("value");
+    if let Some(value) = value {
+        cx.with_rank(value, 0)?;
+    }
+    let output = match cx.param_list("dims")? {
+        List::Elements(sizes) => {
+            for size in &sizes {
+                cx.require_not_negative("dims", size)?;
+            }
+            TensorShape::from(sizes)
+        }
+        List::Unknown(Some(rank)) => cx.unknown_shape_of_rank(rank),
+        List::Unknown(None) | List::Absent => TensorShape::unranked(),
+    };
+    let element = value.and_then(|value| cx.input_value(value)?.get(0).cloned());
+    if let (Some(element), Some(sizes)) = (element, output.as_known()) {
+        let count = sizes.iter().try_fold(1usize, |count, size| count.checked_mul(*size));
+        if let Some(count) = count.filter(|count| *count <= PartialElements::MAX) {
+            let elements: Vec<Dim> = vec![element; count];
+            cx.set_output_value(0, PartialElements::with_sizes(&sizes, elements)?);
+        }
+    }
+    cx.set_output(0, output);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fill;
+    use crate::shape;
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: fill, ["dims", "value"];
+        {dims: shape!["n", 3]} "[]" => "[n, 3]";
+        {} "[2] = [2, ?]; []" => "[2, v0_1] if v0_1 >= 0";
+        {} "i32 [3]; []" => "[?, ?, ?]";
+        {} "i32 [?]; []" => "?";
+        {dims: [2]} "i32 [] = n" => "[2] = [n, n]";
+        {dims: []} "i32 [] = 7" => "[] = 7";
+        {dims: [-1]} "[]" => "error dims must not be negative, got -1";
+        {dims: [1]} "[2]" => "error value must have rank 0, got rank 1 in [2]";
+        {} "i32 [2, 2]; []" => "error dims must be a vector, got rank 2";
+    }
+}

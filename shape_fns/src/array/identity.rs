@@ -1,0 +1,31 @@
+//! `identity(x)` and the ops that give a tensor of `x`'s shape whose elements are `x`'s.
+
+use crate::{InferenceContext, Result};
+
+/// The shape and the elements of the first operand.
+///
+/// # Errors
+/// None.
+pub fn identity(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let shape = cx.input(0).clone();
+    cx.set_output(0, shape);
+    if let Some(value) = cx.input_value(0).cloned() {
+        cx.set_output_value(0, value);
+    }
+    Ok(())
+}
+
+/// Output `i` has the shape and the elements of operand `i`.
+///
+/// # Errors
+/// None.
+pub fn identity_n(cx: &mut InferenceContext<'_>) -> Result<()> {
+    for index in 0..cx.len() {
+        let shape = cx.input(index).clone();
+        cx.set_output(index, shape);
+        if let Some(value) = cx.input_value(index).cloned() {
+            cx.set_output_value(index, value);
+        }
+    }
+    Ok(())
+}

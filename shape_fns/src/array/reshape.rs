@@ -1,0 +1,165 @@
+//! `reshape(x, shape)`: the elements of `x` in row-major order under other sizes.
+
+use crate::error::bail;
+use crate::{Dim, InferenceContext, List, PartialElements, Result, TensorShape};
+
+/// The output has the sizes `shape`, one of which may be -1 and is then whatever keeps the number of elements:
+/// `[n, 4], shape=[-1] -> [4*n]`, `[4*n], shape=[-1, 4] -> [n, 4]`.
+///
+/// An element of `shape` that may or may not be -1 gives an unknown, unless it is the only one.
+///
+/// # Errors
+/// Two sizes are -1, one is less than -1, or the numbers of elements provably differ.
+pub fn reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let input = cx.input(0).clone();
+    let output = match cx.param_list("shape")? {
+        List::Elements(sizes) => with_sizes(cx, &input, &sizes)?,
+        // One unknown size is the number of elements, given or inferred.
+        List::Unknown(Some(1)) if input.rank().is_some() => {
+            TensorShape::new([input.num_elements().unwrap_or_else(|| cx.fresh())])
+        }
+        List::Unknown(Some(rank)) => cx.unknown_shape_of_rank(rank),
+        List::Unknown(None) | List::Absent => TensorShape::unranked(),
+    };
+    if let (Some(sizes), Some(value)) = (output.as_known(), cx.input_value(0))
+        && let Ok(value) = PartialElements::with_sizes(&sizes, value.elements().iter().cloned())
+    {
+        cx.set_output_value(0, value);
+    }
+    cx.set_output(0, output);
+    Ok(())
+}
+
+fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim]) -> Result<TensorShape> {
+    let (mut inferred, mut undecided) = (None, Vec::new());
+    for (axis, size) in sizes.iter().enumerate() {
+        match size.as_known() {
+            Some(-1) => {
+                if let Some(first) = inferred.replace(axis) {
+                    return Err(cx.blame_param(
+                        "shape",
+                        format_args!("may have one size of -1, got -1 at axes {first} and {axis}"),
+                    ));
+                }
+                continue;
+            }
+            Some(value) if value < -1 => {
+                return Err(
+                    cx.blame_param("shape", format_args!("must have sizes of at least -1, got {value}"))
+                );
+            }
+            Some(_) => {}
+            None if cx.at_least(size, &Dim::known(0)) => {}
+            None => undecided.push(axis),
+        }
+    }
+    // Only one size may be -1: where one is, the others are sizes, whatever is known of them.
+    if inferred.is_none() && undecided.len() == 1 {
+        let others = product(cx, sizes, &undecided)?;
+        if cx.at_least(&others, &Dim::known(1)) {
+            inferred = undecided.pop();
+        }
+    } else if inferred.is_some() {
+        undecided.clear();
+    }
+    if !undecided.is_empty() {
+        let dims = sizes.iter().enumerate();
+        return Ok(TensorShape::new(
+            dims.map(|(axis, size)| if undecided.contains(&axis) { cx.fresh() } else { size.clone() })
+                .collect::<Vec<_>>(),
+        ));
+    }
+    let total = match input.num_elements() {
+        Some(total) => Some(total),
+        None if input.rank().is_some() => Some(cx.fresh()),
+        None => None,
+    };
+    let mut dims = sizes.to_vec();
+    match inferred {
+        None => {
+            let others = product(cx, sizes, &[])?;
+            if let Some(total) = total
+                && !cx.is_own(&total)
+            {
+                cx.merge(&total, &others).map_err(|_| {
+                    cx.blame_param(
+                        "shape",
+                        format_args!(
+                            "must keep the number of elements, got {total} in {input} and {others} in {}",
+                            TensorShape::from(sizes)
+                        ),
+                    )
+                })?;
+            }
+        }
+        Some(axis) => {
+            let others = product(cx, sizes, &[axis])?;
+            if others.as_known() == Some(0) {
+                bail!(
+                    "a size of -1 can be inferred where the other sizes are not 0, got {}",
+                    TensorShape::from(sizes)
+                );
+            }
+            dims[axis] = match total {
+                Some(total) => cx.exact_div(&total, &others).map_err(|_| {
+                    cx.blame_param(
+                        "shape",
+                        format_args!(
+                            "must divide the number of elements, got {total} in {input} and {others} in {}",
+                            TensorShape::from(sizes)
+                        ),
+                    )
+                })?,
+                None => cx.fresh(),
+            };
+        }
+    }
+    Ok(TensorShape::from(dims))
+}
+
+/// The product of the sizes of all axes but these.
+fn product(cx: &mut InferenceContext<'_>, sizes: &[Dim], but: &[usize]) -> Result<Dim> {
+    let mut product = Dim::known(1);
+    for (axis, size) in sizes.iter().enumerate() {
+        if !but.contains(&axis) {
+            product = cx.mul(&product, size)?;
+        }
+    }
+    Ok(product)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reshape;
+    use crate::testing::shape_table;
+    use crate::{Dim, shape};
+
+    shape_table! { shapes: reshape, ["x", "shape"];
+        {shape: [2, 6]} "[3, 4]" => "[2, 6]";
+        {shape: [-1]} "[n, 4]" => "[4*n]";
+        {shape: [-1, 4]} "[4*n]" => "[n, 4] if ";
+        {shape: [-1, 4]} "[n]" => "[floordiv(n, 4), 4] if 4 divides n";
+        {shape: [-1, 2, 2]} "[n, 4]" => "[n, 2, 2]";
+        {shape: [-1]} "[?]" => "[d0_0]";
+        {shape: [-1, 3]} "?" => "[?, 3]";
+        {shape: [3, 4]} "[n, 4]" => "[3, 4]";
+        {shape: shape!["n", -1]} "[n, 4]" => "[n, 4] if n >= 1";
+        {shape: shape!["n", -1]} "[n, m, 2]" => "[n, 2*m] if n >= 1";
+        {shape: shape![Dim::symbol("n"), 4, 1]} "[n, 4]" => "[n, 4, 1]";
+        {} "[n, 4]; [2] = [2, ?]" => "[2, 2*n]";
+        {} "[n, 4]; [3] = [?, ?, 2]" => "[?, ?, 2]";
+        {} "[n, 4]; [3] = [?, -1, 2]" => "[v1_0, floordiv(2*n, v1_0), 2] if v1_0 divides 4*n, v1_0 divides 2*n";
+        {} "[n, 4]; i32 [1]" => "[4*n]";
+        {} "[n, 4]; i32 [2]" => "[?, ?]";
+        {} "[n, 4]; i32 [?]" => "?";
+        {} "i32 [2] = [a, b]; [2] = [2, 1]" => "[2, 1] = [a, b]";
+        {} "i32 [1] = [a]; i32 [0]" => "[] = a";
+        {shape: []} "[]" => "[]";
+        {shape: [2, 5]} "[3, 4]" => "error shape must keep the number of elements, got 12 in [3, 4] and 10 in [2, 5]";
+        {shape: [-1, 5]} "[3, 4]" => "error shape must divide the number of elements, got 12 in [3, 4] and -5 in [-1, 5]";
+        {shape: [-1, -1]} "[4]" => "error shape may have one size of -1, got -1 at axes 0 and 1";
+        {shape: [-2]} "[4]" => "error shape must have sizes of at least -1, got -2";
+        {shape: [0, -1]} "[0]" => "error where the other sizes are not 0";
+        {shape: [3]} "[n, 2]" => "error got 2*n in [n, 2] and 3 in [3]";
+    }
+}
