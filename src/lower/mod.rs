@@ -3,7 +3,9 @@
 mod access;
 mod build;
 pub(crate) mod code;
+pub(crate) mod interpret;
 pub(crate) mod kernel;
 mod partition;
+pub(crate) mod program;
 mod schedule;
-
+pub(crate) mod verify;

@@ -113,6 +113,8 @@ pub(crate) struct Partition {
     pub templates: FxHashMap<ValueIx, Template>,
     pub clusters: Vec<Cluster>,
     pub steps: Vec<Planned>,
+    /// For each step, the values that must be known when it is planned.
+    pub needs: Vec<Vec<ValueIx>>,
 }
 
 type Place = (ClusterIx, SmallVec<[Index; 4]>);
@@ -138,16 +140,19 @@ struct Partitioner<'a> {
     full_cost: Vec<u32>,
     clusters: Vec<Cluster>,
     /// Values that must be computed before a symbol is bound.
-    late: FxHashMap<Symbol, SmallVec<[ValueIx; 2]>>,
+    late: Late,
     node_depth: FxHashMap<NodeIx, u32>,
     is_output: Vec<bool>,
 }
+
+/// For each symbol that feeds' sizes do not bind: the values that must be computed before it is bound.
+pub(crate) type Late = FxHashMap<Symbol, SmallVec<[ValueIx; 2]>>;
 
 /// Partitions all of `inner`; every node is needed by `outputs`.
 pub(crate) fn partition(
     inner: &Inner,
     outputs: &[ValueIx],
-    late: FxHashMap<Symbol, SmallVec<[ValueIx; 2]>>,
+    late: Late,
 ) -> Result<Partition> {
     let count = inner.values.len();
     let mut this = Partitioner {
@@ -633,7 +638,19 @@ impl Partitioner<'_> {
             steps.push((depth, self.inner.nodes[node.at()].first_output.0, Planned::Node(node)));
         }
         steps.sort_by_key(|(depth, first, _)| (u32::MAX - depth, *first));
+        let needs = steps
+            .iter()
+            .map(|(_, _, step)| match step {
+                Planned::Node(node) => self.needed_by(*node).to_vec(),
+                Planned::Cluster(cluster) => {
+                    let members = &self.cluster(*cluster).members;
+                    let nodes = members.iter().map(|member| self.inner.values[member.at()].node);
+                    nodes.flat_map(|node| self.needed_by(node)).collect()
+                }
+            })
+            .collect();
         Partition {
+            needs,
             homes: self.homes,
             templates: self.templates,
             clusters: self.clusters,

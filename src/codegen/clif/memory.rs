@@ -1,0 +1,391 @@
+//! Loads and stores: memory of any dtype from and to lanes.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use shapeflow_shape_fns::DType;
+use smallvec::smallvec;
+
+use super::emitter::{Emitter, Step, flags};
+use super::lanes::{Lanes, Repr, Val, Vecs, lane};
+use crate::codegen::abi::{SLOT_INNER, slot_words};
+use crate::lower::code::{Class, Layout, SlotUse, Vid};
+
+/// Bytes of an element in memory.
+pub(super) fn size_of(dtype: DType) -> u32 {
+    dtype.size_bytes().unwrap_or(1) as u32
+}
+
+/// The lanes an element is in before it is converted: a half is its bits.
+fn raw_repr(dtype: DType) -> Repr {
+    match dtype {
+        DType::F16 | DType::BF16 => Repr::I32,
+        _ => Repr::of(dtype),
+    }
+}
+
+impl Emitter<'_, '_> {
+    /// Where a slot starts at inner element 0: an address, or the value of an iota.
+    fn start(&self, step: &Step<'_>, slot: u32) -> Value {
+        step.starts[slot as usize].expect("every slot of a body has a start")
+    }
+
+    /// The address of the step's first element in a slot without gaps.
+    fn address(&mut self, step: &Step<'_>, slot: u32) -> Value {
+        let start = self.start(step, slot);
+        let slot = &self.code.slots[slot as usize];
+        match step.index {
+            Some(index) if slot.class == Class::Contiguous => self.element(start, index, size_of(slot.dtype)),
+            _ => start,
+        }
+    }
+
+    /// `base + index * bytes`, in a shape that addressing modes take in.
+    pub fn element(&mut self, base: Value, index: Value, bytes: u32) -> Value {
+        let offset = match bytes.trailing_zeros() {
+            0 => index,
+            shift => self.b.ins().ishl_imm_u(index, i64::from(shift)),
+        };
+        self.b.ins().iadd(base, offset)
+    }
+
+    /// The run-time inner stride of a slot.
+    fn inner_stride(&mut self, slot: u32) -> Value {
+        self.word(self.args.slots, slot as usize * slot_words(self.code.loops) + SLOT_INNER)
+    }
+
+    /// The element or elements of a load or scratch slot.
+    pub fn load(&mut self, step: &Step<'_>, slot: u32, by_lanes: bool) -> Val {
+        let address = self.address(step, slot);
+        let dtype = self.code.slots[slot as usize].dtype;
+        if step.uniform || by_lanes {
+            let size = size_of(dtype);
+            let lanes = (0..step.lanes() as u32).map(|j| self.load_lane(dtype, address, j * size)).collect();
+            return self.from_raw(step, dtype, lanes);
+        }
+        Val::of_vecs(Repr::of(dtype), false, self.load_vecs(dtype, address, step.elems))
+    }
+
+    /// One element as a raw lane.
+    fn load_lane(&mut self, dtype: DType, address: Value, offset: u32) -> Value {
+        let offset = offset as i32;
+        match dtype {
+            DType::F32 => self.b.ins().load(types::F32, flags(), address, offset),
+            DType::F64 => self.b.ins().load(types::F64, flags(), address, offset),
+            DType::I64 | DType::U64 => self.b.ins().load(types::I64, flags(), address, offset),
+            _ => match (size_of(dtype), dtype.is_signed()) {
+                (1, true) => self.b.ins().sload8(types::I32, flags(), address, offset),
+                (1, false) => self.b.ins().uload8(types::I32, flags(), address, offset),
+                (2, true) if dtype.is_integer() => self.b.ins().sload16(types::I32, flags(), address, offset),
+                (2, _) => self.b.ins().uload16(types::I32, flags(), address, offset),
+                _ => self.b.ins().load(types::I32, flags(), address, offset),
+            },
+        }
+    }
+
+    /// Raw lanes as a value.
+    fn from_raw(&mut self, step: &Step<'_>, dtype: DType, lanes: Lanes) -> Val {
+        let repr = Repr::of(dtype);
+        match dtype {
+            DType::F16 | DType::BF16 => {
+                let raw = self.gather_lanes(raw_repr(dtype), step.uniform, &lanes);
+                Val::of_vecs(repr, step.uniform, self.half_from_bits(dtype, &raw))
+            }
+            DType::Bool => {
+                let lanes = lanes.iter().map(|x| self.b.ins().ineg(*x)).collect();
+                Val::of_lanes(repr, step.uniform, lanes)
+            }
+            _ => Val::of_lanes(repr, step.uniform, lanes),
+        }
+    }
+
+    /// `elems` consecutive elements.
+    fn load_vecs(&mut self, dtype: DType, address: Value, elems: u32) -> Vecs {
+        let repr = Repr::of(dtype);
+        let size = size_of(dtype);
+        if elems == 1 {
+            let one = self.load_lane(dtype, address, 0);
+            let vector = self.b.ins().scalar_to_vector(raw_repr(dtype).vector(), one);
+            return self.widened(dtype, smallvec![vector]);
+        }
+        if size == repr.bytes() {
+            return (0..repr.vectors(elems))
+                .map(|j| self.b.ins().load(repr.vector(), flags(), address, 16 * j as i32))
+                .collect();
+        }
+        let signed = dtype.is_signed() && dtype.is_integer();
+        let mut vecs = Vecs::new();
+        match (size, elems) {
+            (2, _) => {
+                for j in 0..elems / 4 {
+                    let offset = (8 * j) as i32;
+                    vecs.push(if signed {
+                        self.b.ins().sload16x4(flags(), address, offset)
+                    } else {
+                        self.b.ins().uload16x4(flags(), address, offset)
+                    });
+                }
+            }
+            (_, 4) => {
+                let word = self.b.ins().load(types::I32, flags(), address, 0);
+                let bytes = self.b.ins().scalar_to_vector(types::I32X4, word);
+                let bytes = self.cast_bits(types::I8X16, bytes);
+                let halves =
+                    if signed { self.b.ins().swiden_low(bytes) } else { self.b.ins().uwiden_low(bytes) };
+                vecs.push(if signed { self.b.ins().swiden_low(halves) } else { self.b.ins().uwiden_low(halves) });
+            }
+            _ => {
+                for j in 0..elems / 8 {
+                    let offset = (8 * j) as i32;
+                    if signed {
+                        let halves = self.b.ins().sload8x8(flags(), address, offset);
+                        vecs.extend([self.b.ins().swiden_low(halves), self.b.ins().swiden_high(halves)]);
+                    } else {
+                        let halves = self.b.ins().uload8x8(flags(), address, offset);
+                        vecs.extend([self.b.ins().uwiden_low(halves), self.b.ins().uwiden_high(halves)]);
+                    }
+                }
+            }
+        }
+        self.widened(dtype, vecs)
+    }
+
+    /// Extended elements in the form the dtype is computed in.
+    fn widened(&mut self, dtype: DType, vecs: Vecs) -> Vecs {
+        match dtype {
+            DType::Bool => self.map(&vecs, |e, x| e.b.ins().ineg(x)),
+            DType::F16 | DType::BF16 => self.half_from_bits(dtype, &vecs),
+            _ => vecs,
+        }
+    }
+
+    /// Stores the elements of `v`; into a slot that does not move, the last one.
+    pub fn store(&mut self, step: &mut Step<'_>, slot: u32, v: Vid) {
+        let address = self.address(step, slot);
+        let dtype = self.code.slots[slot as usize].dtype;
+        let vecs = self.vecs(step, v);
+        if self.code.slots[slot as usize].class == Class::Splat && !step.single() {
+            let per = (16 / Repr::of(dtype).bytes()) as u8;
+            let last = self.b.ins().extractlane(vecs[vecs.len() - 1], per - 1);
+            let vector = self.b.ins().scalar_to_vector(Repr::of(dtype).vector(), last);
+            self.store_vecs(dtype, address, &smallvec![vector], 1);
+        } else {
+            self.store_vecs(dtype, address, &vecs, if step.uniform { 1 } else { step.elems });
+        }
+    }
+
+    fn store_vecs(&mut self, dtype: DType, address: Value, vecs: &Vecs, elems: u32) {
+        let vecs = match dtype {
+            DType::F16 | DType::BF16 => self.half_to_bits(dtype, vecs),
+            _ => vecs.clone(),
+        };
+        match size_of(dtype) {
+            1 => self.store_bytes(dtype, address, &vecs, elems),
+            2 => self.store_halves(dtype, address, &vecs, elems),
+            _ => {
+                for (j, x) in vecs.iter().enumerate() {
+                    self.store_low(address, *x, 16 * j as i32, 16.min(elems * size_of(dtype)));
+                }
+            }
+        }
+    }
+
+    /// The first `bytes` (1, 2, 4, 8 or 16) bytes of a vector.
+    fn store_low(&mut self, address: Value, x: Value, offset: i32, bytes: u32) {
+        let lane = match bytes {
+            16 => None,
+            8 => Some(types::F64X2),
+            4 => Some(types::F32X4),
+            _ => Some(types::I32X4),
+        };
+        let Some(lane) = lane else {
+            self.b.ins().store(flags(), x, address, offset);
+            return;
+        };
+        let x = self.cast_bits(lane, x);
+        let x = self.b.ins().extractlane(x, 0);
+        match bytes {
+            1 => self.b.ins().istore8(flags(), x, address, offset),
+            2 => self.b.ins().istore16(flags(), x, address, offset),
+            _ => self.b.ins().store(flags(), x, address, offset),
+        };
+    }
+
+    fn store_halves(&mut self, dtype: DType, address: Value, vecs: &Vecs, elems: u32) {
+        let signed = dtype == DType::I16;
+        for (j, pair) in vecs.chunks(2).enumerate() {
+            let low = pair[0];
+            let high = pair[pair.len() - 1];
+            let packed = match (elems, signed) {
+                (1, _) => low,
+                (_, true) => self.b.ins().snarrow(low, high),
+                (_, false) => self.b.ins().unarrow(low, high),
+            };
+            self.store_low(address, packed, 16 * j as i32, (elems * 2).min(16));
+        }
+    }
+
+    fn store_bytes(&mut self, dtype: DType, address: Value, vecs: &Vecs, elems: u32) {
+        let packed = if elems == 1 {
+            vecs[0]
+        } else {
+            let at = |j: usize| vecs[j.min(vecs.len() - 1)];
+            let low = self.b.ins().snarrow(at(0), at(1));
+            let high = if vecs.len() > 2 { self.b.ins().snarrow(at(2), at(3)) } else { low };
+            let bytes = match dtype.is_signed() || dtype == DType::Bool {
+                true => self.b.ins().snarrow(low, high),
+                false => self.b.ins().unarrow(low, high),
+            };
+            self.cast_bits(types::I32X4, bytes)
+        };
+        let packed = if dtype == DType::Bool {
+            let one = self.splat_i32(0x0101_0101);
+            self.b.ins().band(packed, one)
+        } else {
+            packed
+        };
+        self.store_low(address, packed, 0, elems);
+    }
+
+    /// The value of an iota slot.
+    pub fn iota(&mut self, step: &Step<'_>, slot: u32, by_lanes: bool) -> Val {
+        let start = self.start(step, slot);
+        if step.uniform || step.index.is_none() || self.code.slots[slot as usize].class == Class::Splat {
+            return Val::of_lanes(Repr::I64, true, smallvec![start]);
+        }
+        let stride = self.inner_stride(slot);
+        let first = match step.index {
+            Some(index) => {
+                let moved = self.b.ins().imul(index, stride);
+                self.b.ins().iadd(start, moved)
+            }
+            None => start,
+        };
+        if by_lanes || step.elems == 1 {
+            let mut lanes: Lanes = smallvec![first];
+            for j in 1..step.elems as usize {
+                let next = self.b.ins().iadd(lanes[j - 1], stride);
+                lanes.push(next);
+            }
+            return Val::of_lanes(Repr::I64, false, lanes);
+        }
+        let second = self.b.ins().iadd(first, stride);
+        let low = self.b.ins().scalar_to_vector(types::I64X2, first);
+        let mut vecs: Vecs = smallvec![self.b.ins().insertlane(low, second, 1)];
+        let twice = self.b.ins().iadd(stride, stride);
+        let twice = self.b.ins().splat(types::I64X2, twice);
+        for j in 1..Repr::I64.vectors(step.elems) {
+            let next = self.b.ins().iadd(vecs[j - 1], twice);
+            vecs.push(next);
+        }
+        Val::of_vecs(Repr::I64, false, vecs)
+    }
+
+    /// The elements of a gather slot.
+    pub fn gather(&mut self, step: &mut Step<'_>, slot: u32, offsets: &[(Vid, u32)]) -> Val {
+        let dtype = self.code.slots[slot as usize].dtype;
+        let moves = self.code.slots[slot as usize].class == Class::Contiguous;
+        let mut base = self.start(step, slot);
+        let mut moving = Vec::new();
+        for (v, stride) in offsets {
+            let stride = self.scalar(*stride);
+            let lanes = self.lanes(step, *v);
+            if lanes.len() == 1 {
+                let offset = self.b.ins().imul(lanes[0], stride);
+                base = self.b.ins().iadd(base, offset);
+            } else {
+                moving.push((lanes, stride));
+            }
+        }
+        let inner = match step.index {
+            Some(index) if moves && !step.uniform => {
+                let stride = self.inner_stride(slot);
+                if moving.is_empty() && step.elems > 1 {
+                    return self.load_strided(step, dtype, base, index, stride);
+                }
+                let offset = self.b.ins().imul(index, stride);
+                base = self.b.ins().iadd(base, offset);
+                Some(stride)
+            }
+            _ => None,
+        };
+        let mut lanes = Lanes::new();
+        for j in 0..step.lanes() {
+            let mut address = base;
+            for (offsets, stride) in &moving {
+                let offset = self.b.ins().imul(lane(offsets, j), *stride);
+                address = self.b.ins().iadd(address, offset);
+            }
+            lanes.push(self.load_lane(dtype, address, 0));
+            if let Some(stride) = inner {
+                base = self.b.ins().iadd(base, stride);
+            }
+        }
+        self.from_raw(step, dtype, lanes)
+    }
+
+    /// Elements `stride` bytes apart, as vectors where that is the element size.
+    fn load_strided(&mut self, step: &Step<'_>, dtype: DType, base: Value, index: Value, stride: Value) -> Val {
+        let repr = Repr::of(dtype);
+        let [near, far, done] = [(); 3].map(|()| self.b.create_block());
+        let size = self.b.ins().iconst(types::I64, i64::from(size_of(dtype)));
+        let dense = self.b.ins().icmp(IntCC::Equal, stride, size);
+        self.b.ins().brif(dense, near, &[], far, &[]);
+        let params: Vecs =
+            (0..repr.vectors(step.elems)).map(|_| self.b.append_block_param(done, repr.vector())).collect();
+
+        self.b.switch_to_block(near);
+        let address = self.element(base, index, size_of(dtype));
+        let vecs = self.load_vecs(dtype, address, step.elems);
+        let arguments: Vec<_> = vecs.iter().map(|v| (*v).into()).collect();
+        self.b.ins().jump(done, &arguments);
+
+        self.b.switch_to_block(far);
+        let offset = self.b.ins().imul(index, stride);
+        let mut address = self.b.ins().iadd(base, offset);
+        let mut lanes = Lanes::new();
+        for _ in 0..step.elems {
+            lanes.push(self.load_lane(dtype, address, 0));
+            address = self.b.ins().iadd(address, stride);
+        }
+        let vecs = self.gather_lanes(raw_repr(dtype), false, &lanes);
+        let vecs = self.widened(dtype, vecs);
+        let arguments: Vec<_> = vecs.iter().map(|v| (*v).into()).collect();
+        self.b.ins().jump(done, &arguments);
+
+        self.b.switch_to_block(done);
+        Val::of_vecs(repr, false, params)
+    }
+
+    /// The address of the accumulators of column fold `k` at the step's first element.
+    pub fn tile_address(&mut self, step: &Step<'_>, k: u32, repr: Repr) -> Value {
+        debug_assert_eq!(self.code.layout, Layout::Column);
+        let base = self.b.ins().iadd_imm_s(self.args.tile, i64::from(k) * 8 * crate::lower::code::TILE as i64);
+        match step.index {
+            Some(index) => self.element(base, index, repr.bytes()),
+            None => base,
+        }
+    }
+
+    /// Accumulators at an address.
+    pub fn load_accumulators(&mut self, repr: Repr, address: Value, elems: u32) -> Vecs {
+        if elems == 1 {
+            let one = self.b.ins().load(repr.scalar(), flags(), address, 0);
+            return smallvec![self.b.ins().scalar_to_vector(repr.vector(), one)];
+        }
+        (0..repr.vectors(elems))
+            .map(|j| self.b.ins().load(repr.vector(), flags(), address, 16 * j as i32))
+            .collect()
+    }
+
+    /// Writes accumulators back.
+    pub fn store_accumulators(&mut self, repr: Repr, address: Value, elems: u32, vecs: &Vecs) {
+        for (j, x) in vecs.iter().enumerate() {
+            self.store_low(address, *x, 16 * j as i32, 16.min(elems * repr.bytes()));
+        }
+    }
+}
+
+/// Whether a slot is memory that a body reads as a plain load.
+pub(super) fn is_readable(used: SlotUse) -> bool {
+    matches!(used, SlotUse::Load | SlotUse::Scratch)
+}
