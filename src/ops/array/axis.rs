@@ -55,6 +55,9 @@ mod tests {
     #[test]
     fn negative_axes_count_from_the_end() {
         assert_eq!((resolve(-1, 3), resolve(-3, 3), resolve(2, 3)), (Some(2), Some(0), Some(2)));
-        assert_eq!((resolve(-4, 3), resolve(3, 3), resolve(0, 0), resolve(i64::MIN, 2)), (None, None, None, None));
+        assert_eq!(
+            (resolve(-4, 3), resolve(3, 3), resolve(0, 0), resolve(i64::MIN, 2)),
+            (None, None, None, None)
+        );
     }
 }

@@ -64,10 +64,8 @@ fn select(x: TensorView<'_>, mask: TensorView<'_>, axis: usize) -> Result<Tensor
     if x.dtype() == DType::String {
         let row: usize = inner.iter().product();
         let strings = x.as_strings()?;
-        let kept: Vec<&[u8]> = (0..strings.len())
-            .filter(|at| flags[at / row % flags.len()])
-            .map(|at| &*strings[at])
-            .collect();
+        let kept: Vec<&[u8]> =
+            (0..strings.len()).filter(|at| flags[at / row % flags.len()]).map(|at| &*strings[at]).collect();
         return Tensor::from_strings(&sizes, &kept);
     }
     let mut output = Tensor::allocate(x.dtype(), &sizes)?;
@@ -127,5 +125,63 @@ fn copy_runs(from: &[u8], to: &mut [u8], flags: &[bool], row: usize) {
         to[done..done + bytes].copy_from_slice(&from[begin * row..end * row]);
         done += bytes;
         start = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"axis": 0},
+        "[n, 3]; bool[n]" => "[?, 3]",
+        "[n, 3, m]; bool[?, 3]" => "[?, m]",
+        "[n]; [n]" => error "the mask must be bool, got f32",
+        "[4]; bool[3]" => error "",
+        "[4]; bool[]" => error "",
+    }
+    shape_table! { inner: DEF, {"axis": 1},
+        "[n, 3, m]; bool[3]" => "[n, ?, m]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+
+    #[test]
+    fn long_masks_of_every_density_and_row() {
+        for row in [1usize, 2, 3, 5] {
+            for period in [1, 2, 3, 64, 1000] {
+                let flags: Vec<bool> = (0..300usize).map(|i| i % period == 0).collect();
+                let x: Vec<u16> = (0..300 * row as u16).collect();
+                let expected: Vec<u16> = x
+                    .chunks(row)
+                    .zip(&flags)
+                    .filter(|(_, flag)| **flag)
+                    .flat_map(|(row, _)| row.to_vec())
+                    .collect();
+                let y = run_one(&DEF, &Attrs::new(), &[tensor(&[300, row], &x), tensor(&[300], &flags)]);
+                assert_eq!(y.sizes(), [expected.len() / row, row]);
+                assert_eq!(y.to_vec::<u16>().unwrap(), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn strings_are_selected() {
+        let x = Tensor::from_strings(&[2, 2], &["a", "b", "c", "d"]).unwrap();
+        let y = run_one(&DEF, &Attrs::new().with("axis", -1), &[x, tensor(&[2], &[false, true])]);
+        assert_eq!((y.sizes(), &*y.as_strings().unwrap()[1]), (&[2, 1][..], &b"d"[..]));
+    }
+
+    #[test]
+    fn sizes_are_checked_when_it_runs() {
+        let mask = tensor(&[2], &[true, false]);
+        let error = select(tensor(&[3], &[1u8, 2, 3]).view(), mask.view(), 0).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "the mask's sizes must be those of the tensor from axis 0 on, got [2] for [3]"
+        );
     }
 }

@@ -29,3 +29,26 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let read = broadcast_index(cx, 0, index);
     cx.operand(0, &read)
 }
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::shape;
+
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {"shape": shape!["n", 3]},
+        "[3]" => "[n, 3]",
+        "[1, 1]" => "[n, 3]",
+        "[n, 1]" => "[n, 3]",
+        "[4, 4]" => error "",
+    }
+    shape_table! { fed: DEF, {},
+        "[3]; shape=i64[2]" => "[?, ?]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+}

@@ -67,3 +67,38 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
         None => cx.operand(first, index),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {"axis": 0},
+        "[a, 3]; [b, ?]" => "[a+b, 3]",
+        "[a, 3]; ?" => "[?, 3]",
+        "[n]" => "[n]",
+        "[a, 3]; [b, 4]" => error "every dimension but axis 0 must agree, got 3 and 4 at axis 1",
+        "[a]; f64[b]" => error "operands must have one dtype, got f32 and f64",
+        "[]; []" => error "stack joins scalars",
+    }
+    shape_table! { last: DEF, {"axis": -1},
+        "[2, ?]; [2, m]; [?, 1]" => "[2, ?+m+1]",
+    }
+    shape_table! { fed: DEF, {},
+        "[2, n]; [2, m]; axis=i32[]" => "[?, ?]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+
+    #[test]
+    fn no_values_are_refused() {
+        let error = concat(&[], 0).unwrap_err();
+        assert!(
+            error.message().contains("concat needs at least one value") && error.location().is_some(),
+            "{error}"
+        );
+    }
+}

@@ -77,7 +77,9 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             DType::U64 => plain(scan, x, u64::wrapping_add),
             DType::F32 => plain(scan, x, f32::add),
             DType::F64 => plain(scan, x, f64::add),
-            DType::F16 => halves(scan, x, |bits| f16::from_bits(bits).to_f32(), |sum| f16::from_f32(sum).to_bits()),
+            DType::F16 => {
+                halves(scan, x, |bits| f16::from_bits(bits).to_f32(), |sum| f16::from_f32(sum).to_bits())
+            }
             _ => halves(scan, x, |bits| bf16::from_bits(bits).to_f32(), |sum| bf16::from_f32(sum).to_bits()),
         }?
     };
@@ -90,7 +92,12 @@ fn plain<T: Element>(scan: Scan, x: TensorView<'_>, add: impl Fn(T, T) -> T) -> 
     Ok(output)
 }
 
-fn halves(scan: Scan, x: TensorView<'_>, load: impl Fn(u16) -> f32, store: impl Fn(f32) -> u16) -> Result<Tensor> {
+fn halves(
+    scan: Scan,
+    x: TensorView<'_>,
+    load: impl Fn(u16) -> f32,
+    store: impl Fn(f32) -> u16,
+) -> Result<Tensor> {
     let mut output = Tensor::allocate(x.dtype(), x.sizes())?;
     let mut view = output.view_mut()?;
     sums(scan, x.as_bits::<u16>()?, view.as_mut_bits::<u16>()?, 0.0, load, store, f32::add);
@@ -140,5 +147,44 @@ fn sums<T: Copy, A: Copy>(
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"axis": -1},
+        "[n, 3]" => "[n, 3]",
+        "bool[n]" => error "the element type must be an integer or a float",
+    }
+    shape_table! { fed: DEF, {},
+        "[n, 3]; axis=i32[]" => "[n, 3]",
+    }
+
+    #[test]
+    fn sums_run_along_the_axis() {
+        let x = tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32]);
+        let sums = |axis: i64, exclusive: bool, reverse: bool| {
+            let attrs = Attrs::new().with("axis", axis).with("exclusive", exclusive).with("reverse", reverse);
+            run_one(&DEF, &attrs, &[x.clone()]).to_vec::<i32>().unwrap()
+        };
+        assert_eq!(sums(1, false, false), [1, 3, 6, 4, 9, 15]);
+        assert_eq!(sums(-1, true, false), [0, 1, 3, 0, 4, 9]);
+        assert_eq!(sums(1, false, true), [6, 5, 3, 15, 11, 6]);
+        assert_eq!(sums(0, false, false), [1, 2, 3, 5, 7, 9]);
+        assert_eq!(sums(0, true, true), [4, 5, 6, 0, 0, 0]);
+    }
+
+    #[test]
+    fn wide_rows_wrap_and_halves_keep_precision() {
+        let x = tensor(&[3, 2000], &vec![100u8; 6000]);
+        let y = run_one(&DEF, &Attrs::new().with("axis", 0), &[x]).to_vec::<u8>().unwrap();
+        assert!(y[..2000].iter().all(|x| *x == 100) && y[4000..].iter().all(|x| *x == 44));
+        let one = bf16::from_f32(1.0).to_bits();
+        let x = Tensor::from_bits(DType::BF16, &[300], &[one; 300]).unwrap();
+        let y = run_one(&DEF, &Attrs::new().with("axis", 0), &[x]).to_bits::<u16>().unwrap();
+        assert_eq!(bf16::from_bits(y[299]).to_f32(), 300.0);
     }
 }

@@ -30,3 +30,26 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let read = without(index, body_axis(cx));
     cx.operand(0, &read)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {"axis": -1},
+        "[2, n]" => "[2, n, 1]",
+        "[]" => "[1]",
+        "?" => "?",
+    }
+    shape_table! { errors: DEF, {"axis": 3},
+        "[2, n]" => error "axis must be in [-3, 3), got 3",
+    }
+    shape_table! { fed: DEF, {},
+        "[2, n]; axis=i32[]" => "[?, ?, ?]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+}

@@ -1,6 +1,5 @@
 //! `fill`: one scalar everywhere.
 
-use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{Graph, IntoShapeArg, Value};
@@ -30,4 +29,32 @@ pub(crate) static DEF: OpDef = OpDef::compute("fill", lower)
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, _index: &[Index]) -> Expr {
     cx.operand(cx.operands() - 1, &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::shape;
+
+    use super::*;
+    use crate::ops::testing::{recorded_as, shape_table};
+
+    shape_table! { DEF, {"dims": shape!["n", 3]},
+        "[]" => "[n, 3]",
+        "bool[]" => "bool[n, 3]",
+        "[2]" => error "value must have rank 0",
+    }
+    shape_table! { fed: DEF, {},
+        "dims=i32[2]; f64[]" => "f64[?, ?]",
+    }
+    shape_table! { negative: DEF, {"dims": [-1]},
+        "[]" => error "dims must not be negative, got -1",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded_as(&DEF, "fill", &|mut attrs| {
+            let dims = attrs.remove("shape").unwrap();
+            attrs.with("dims", dims)
+        });
+    }
 }

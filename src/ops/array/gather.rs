@@ -30,7 +30,12 @@ impl<'g> Value<'g> {
     /// # Errors
     /// As [`Value::gather`]; the common axes differ, or `axis` is one of them.
     #[track_caller]
-    pub fn gather_batched(self, indices: impl IntoOperand<'g>, axis: i64, batch_dims: i64) -> Result<Value<'g>> {
+    pub fn gather_batched(
+        self,
+        indices: impl IntoOperand<'g>,
+        axis: i64,
+        batch_dims: i64,
+    ) -> Result<Value<'g>> {
         let indices = indices.into_operand(self, std::panic::Location::caller());
         let builder = self.graph().op(&DEF).data(self).data(indices).structure("axis", axis);
         builder.attr("batch_dims", batch_dims).finish()
@@ -70,4 +75,42 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let picked = cx.checked_index(picked, limit.clone(), axis);
     let read: Vec<Index> = part(0, axis).chain([picked]).chain(part(after, index.len())).collect();
     cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::ops::testing::{recorded, run, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"axis": 1},
+        "[a, d, b]; i32[i, j]" => "[a, i, j, b]",
+        "[a, d, b]; i64[]" => "[a, b]",
+        "[a]; i64[]" => error "axis",
+        "[a, b]; [2]" => error "a parameter must be i32 or i64, got f32",
+    }
+    shape_table! { batched: DEF, {"axis": 1, "batch_dims": 1},
+        "[n, d, b]; i32[?, j]" => "[n, j, b]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+
+    #[test]
+    fn batches_are_gathered_one_by_one() {
+        let x = tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32]);
+        let places = tensor(&[2, 2], &[2, 0, 1, 1i64]);
+        let y = run_one(&DEF, &Attrs::new().with("axis", -1).with("batch_dims", 1), &[x, places]);
+        assert_eq!((y.sizes(), y.to_vec::<i32>().unwrap()), (&[2, 2][..], vec![3, 1, 5, 5]));
+    }
+
+    #[test]
+    fn an_index_outside_names_axis_and_limit() {
+        let x = tensor(&[1, 3], &[1, 2, 3i32]);
+        let error = run(&DEF, &Attrs::new().with("axis", 1), &[x, tensor(&[1], &[3i32])]).unwrap_err();
+        assert_eq!(error.message(), "an index into axis 1 must lie in [0, 3), got 3");
+        assert_eq!(error.kind(), ErrorKind::Index);
+    }
 }

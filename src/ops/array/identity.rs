@@ -23,8 +23,29 @@ pub(crate) static DEF: OpDef = OpDef::compute("identity", lower)
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::array::identity)
     .reinterprets()
-    .tensorflow(&[TfOp::new("Identity"), TfOp::new("StopGradient"), TfOp::new("PreventGradient"), TfOp::new("Snapshot")]);
+    .tensorflow(&[
+        TfOp::new("Identity"),
+        TfOp::new("StopGradient"),
+        TfOp::new("PreventGradient"),
+        TfOp::new("Snapshot"),
+    ]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     cx.operand(0, index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {},
+        "[n, ?, 3]" => "[n, d0_1, 3]",
+        "i32?" => "i32?",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
 }

@@ -42,7 +42,8 @@ pub(crate) static DEF: OpDef = OpDef::compute("mirror_pad", lower)
     .tensorflow(&[TfOp::new("MirrorPad")]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    let symmetric = matches!(cx.attrs().get("mode"), Some(Attr::Str(mode)) if mode.eq_ignore_ascii_case("symmetric"));
+    let symmetric =
+        matches!(cx.attrs().get("mode"), Some(Attr::Str(mode)) if mode.eq_ignore_ascii_case("symmetric"));
     let before = cx.derived("before");
     let (source, target) = (cx.dims(0), cx.output_dims(0));
     let mut read = index.to_vec();
@@ -69,7 +70,36 @@ fn mirrored(cx: &mut dyn LowerCx, read: &mut Vec<Index>, padded: &[(usize, Dim)]
     read[*axis] = at.clone();
     let within = |low: Dim, high: Dim| vec![InRange { index: at.clone(), low, high }];
     Expr::case(
-        vec![(within(Dim::known(0), dim.clone()), inside), (within(Dim::known(0) - dim, Dim::known(0)), below)],
+        vec![
+            (within(Dim::known(0), dim.clone()), inside),
+            (within(Dim::known(0) - dim, Dim::known(0)), below),
+        ],
         above,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::*;
+    use crate::ops::testing::{run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"paddings": [2, 1], "mode": "REFLECT"},
+        "[n]" => "[n+3]",
+        "[2]" => error "padding must be at most",
+    }
+    shape_table! { symmetric: DEF, {"paddings": [2, 1], "mode": "symmetric"},
+        "[2]" => "[5]",
+    }
+
+    #[test]
+    fn elements_are_mirrored_along_every_axis() {
+        let x = tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i64]);
+        let attrs = Attrs::new().with("paddings", [1, 1, 0, 2]);
+        let y = run_one(&DEF, &attrs.clone().with("mode", "REFLECT"), &[x.clone()]);
+        assert_eq!(y.to_vec::<i64>().unwrap(), [4, 5, 6, 5, 4, 1, 2, 3, 2, 1, 4, 5, 6, 5, 4, 1, 2, 3, 2, 1]);
+        let y = run_one(&DEF, &attrs.with("mode", "SYMMETRIC"), &[x]);
+        assert_eq!(y.to_vec::<i64>().unwrap(), [1, 2, 3, 3, 2, 1, 2, 3, 3, 2, 4, 5, 6, 6, 5, 4, 5, 6, 6, 5]);
+    }
 }

@@ -80,3 +80,61 @@ fn bordered(cx: &mut dyn LowerCx, index: &[Index], border: Expr) -> Expr {
     let element = cx.operand(0, &read);
     if inside.is_empty() { element } else { Expr::case(vec![(inside, element)], border) }
 }
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attr;
+
+    use super::*;
+    use crate::expr::eval_cast;
+    use crate::ops::testing::{recorded, run, run_one, shape_table, tensor};
+    use crate::tensor::Tensor;
+
+    shape_table! { DEF, {"paddings": [1, 2, 0, 0]},
+        "[n, 3]" => "[n+3, 3]",
+        "[3]" => error "paddings must have one pair an axis",
+    }
+    shape_table! { with: WITH, {"paddings": [1, 2]},
+        "[n]; []" => "[n+3]",
+        "[n]; f64[]" => error "the border must have the dtype of the tensor, got f64 around f32",
+    }
+    shape_table! { negative: DEF, {"paddings": [-1, 2]},
+        "[3]" => error "paddings must not be negative, got -1",
+    }
+    shape_table! { fed: DEF, {},
+        "[n]; paddings=i32[1, 2]" => "[?]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        // The cases name border and mode by attributes and mean one of three ops.
+        static ANY: OpDef = OpDef::host("pad", |cx| {
+            let x = cx.input(0)?.to_tensor()?;
+            let mode = cx.attrs().get("mode").map(Attr::to_string).unwrap_or_default();
+            let output = if mode.contains("constant") {
+                let value = match cx.attrs().get("constant_value") {
+                    Some(Attr::Int(value)) => *value as f64,
+                    Some(Attr::Float(value)) => *value,
+                    Some(Attr::Bool(value)) => f64::from(u8::from(*value)),
+                    other => panic!("no border is {other:?}"),
+                };
+                let mut border = Tensor::zeros(x.dtype(), &[])?;
+                let value = eval_cast(Scalar::F64(value), x.dtype());
+                value.write_bytes(border.view_mut()?.bytes_mut()).unwrap();
+                run(&WITH, cx.attrs(), &[x, border])?
+            } else {
+                run(&super::super::mirror_pad::DEF, cx.attrs(), &[x])?
+            };
+            cx.set_output(0, output.into_iter().next().unwrap())
+        })
+        .shape_fn(shapeflow_shape_fns::array::pad);
+        recorded(&ANY);
+    }
+
+    #[test]
+    fn a_border_is_zero() {
+        let attrs = Attrs::new().with("paddings", [1, 0, 0, 1]);
+        let y = run_one(&DEF, &attrs, &[tensor(&[1, 2], &[7u8, 8])]);
+        assert_eq!((y.sizes(), y.to_vec::<u8>().unwrap()), (&[2, 3][..], vec![0, 0, 0, 7, 8, 0]));
+    }
+}

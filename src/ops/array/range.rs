@@ -145,7 +145,9 @@ pub(crate) static DEF: OpDef = OpDef::compute("range", lower)
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     if let Some((first, rest)) = operands.split_first() {
         if let Some(other) = rest.iter().find(|other| *other != first) {
-            return dtype::refuse(format!("bounds must have one dtype, got {first} and {other}; cast one with .cast(..)"));
+            return dtype::refuse(format!(
+                "bounds must have one dtype, got {first} and {other}; cast one with .cast(..)"
+            ));
         }
         if !first.is_integer() && !first.is_float() {
             return dtype::refuse(format!("bounds must be integers or floats, got {first}"));
@@ -204,7 +206,11 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     }
     let [start, limit, delta] = bounds;
     let refuse = |requirement: &str| {
-        Err(Error::new(ErrorKind::Shape, Phase::Run, format!("{requirement}, got range({start}, {limit}, {delta})")))
+        Err(Error::new(
+            ErrorKind::Shape,
+            Phase::Run,
+            format!("{requirement}, got range({start}, {limit}, {delta})"),
+        ))
     };
     if delta == 0.0 || !(start.is_finite() && limit.is_finite() && delta.is_finite()) {
         return refuse("a range needs finite bounds and a step that is not 0");
@@ -239,4 +245,71 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         }
     }
     cx.set_output(0, tensor)
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::shape;
+
+    use super::*;
+    use crate::graph::evaluate;
+    use crate::op::OpRef;
+    use crate::ops::testing::{recorded, run_one, shape_table};
+
+    shape_table! { DEF, {"start": 2, "delta": 3},
+        "limit=i64[]" => "i64[?]",
+    }
+    shape_table! { known: DEF, {"start": 0, "limit": 7, "delta": 2, "dtype": DType::I32},
+        "" => "i32[4]",
+    }
+    shape_table! { backwards: DEF, {"start": 5, "limit": 0, "delta": 1},
+        "" => error "",
+    }
+    shape_table! { floats: FLOATS, {},
+        "[]; []; []" => "[?]",
+        "[]; []; f64[]" => error "operands must have one dtype, got f32 and f64",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        // The cases have three operands, whose dtype decides which op they mean.
+        static ANY: OpDef = OpDef::host("range", |cx| {
+            let inputs = [0, 1, 2].map(|input| cx.input(input).unwrap().to_tensor().unwrap());
+            if inputs[0].dtype().is_float() {
+                return run(cx);
+            }
+            let output = evaluate(&OpRef::from(&DEF), 0b111, cx.attrs(), &inputs)?;
+            cx.set_output(0, output.into_iter().next().unwrap())
+        })
+        .shape_fn(|cx| {
+            let shape = cx.unknown_shape_of_rank(1);
+            cx.set_output(0, shape);
+            Ok(())
+        });
+        recorded(&ANY);
+    }
+
+    #[test]
+    fn bounds_of_any_kind() {
+        let g = Graph::new();
+        let text = |value: Result<Value<'_>>| format!("{:?}", value.unwrap());
+        let n = Dim::symbol("n");
+        assert!(text(g.range(0, 5, 1)).ends_with(": i32[5]"));
+        assert!(text(g.range(1, &n + 1, 1i64)).ends_with(": i64[n]"));
+        assert!(text(g.range(0, 1.0f32, 0.25f32)).ends_with(": f32[4]"));
+        assert!(text(g.range(1.0, 0.0, -0.5)).ends_with(": f64[2]"));
+        let x = g.input("x", DType::I32, shape![]).unwrap();
+        assert!(text(g.range(0, x, 1)).ends_with(": i32[?]"));
+        let x = g.input("y", DType::F64, shape![]).unwrap();
+        assert!(text(g.range(0, x, 0.5)).ends_with(": f64[?]"));
+        assert!(g.range(0, &n, 0.5).unwrap_err().message().contains("one dtype"));
+    }
+
+    #[test]
+    fn float_bounds_as_attributes() {
+        let attrs =
+            Attrs::new().with("start", 1.0).with("limit", 2.0).with("delta", 0.25).with("dtype", DType::F32);
+        let y = run_one(&DEF, &attrs, &[]);
+        assert_eq!(y.to_vec::<f32>().unwrap(), [1.0, 1.25, 1.5, 1.75]);
+    }
 }

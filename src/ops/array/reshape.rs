@@ -102,3 +102,55 @@ fn coordinates(at: &Index, dims: &[Dim]) -> Vec<Index> {
     coordinates.reverse();
     coordinates
 }
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::TensorShape;
+
+    use super::*;
+    use crate::expr::Axis;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {"shape": [-1]},
+        "[n, 4]" => "[4*n]",
+        "[2, 3]" => "[6]",
+        "[]" => "[1]",
+    }
+    shape_table! { split_dims: DEF, {"shape": [-1, 4]},
+        "[8]" => "[2, 4]",
+        "[2, 3]" => error "",
+    }
+    shape_table! { fed: DEF, {},
+        "[2, 3]; shape=i32[2]" => "[?, ?]",
+        "[n]; shape=i64[0]" => "[]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+
+    fn read(source: &str, target: &str) -> String {
+        let dims = |text: &str| text.parse::<TensorShape>().unwrap().dims().unwrap().to_vec();
+        let (source, target) = (dims(source), dims(target));
+        let index: Vec<Index> = (0..target.len() as u32).map(|axis| Index::axis(Axis(axis))).collect();
+        match refine(&source, &target, &index) {
+            Some(read) => read.iter().map(Index::to_string).collect::<Vec<_>>().join(", "),
+            None => format!("flat {}", position(&target, &index)),
+        }
+    }
+
+    #[test]
+    fn dims_that_refine_are_read_by_axis() {
+        assert_eq!(read("[n, 4]", "[n, 4]"), "i0, i1");
+        assert_eq!(read("[4*n]", "[n, 4]"), "4*i0 + i1");
+        assert_eq!(read("[n, 4]", "[4*n]"), "floordiv(i0, 4), mod(i0, 4)");
+        assert_eq!(read("[2, 3, n]", "[6*n]"), "floordiv(i0, 3*n), mod(floordiv(i0, n), 3), mod(i0, n)");
+        assert_eq!(read("[n, 1, 3, m]", "[1, n, 3*m]"), "i1, 0, floordiv(i2, m), mod(i2, m)");
+        assert_eq!(read("[n, 6, m]", "[n, 2, 3, m]"), "i0, 3*i1 + i2, i3");
+        assert_eq!(read("[1, 1]", "[]"), "0, 0");
+        assert_eq!(read("[2, 3]", "[3, 2]"), "flat 2*i0 + i1");
+        assert_eq!(read("[n, m]", "[m, n]"), "flat (n)*i0 + i1");
+        assert_eq!(read("[n, m]", "[k]"), "flat i0");
+    }
+}

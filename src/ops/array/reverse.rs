@@ -5,7 +5,7 @@ use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
-use super::axis::resolve;
+use super::axis::body_axes;
 
 impl<'g> Value<'g> {
     /// Reverses the given axes; none leaves the tensor as it is.
@@ -27,14 +27,32 @@ pub(crate) static DEF: OpDef = OpDef::compute("reverse", lower)
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let dims = cx.dims(0);
-    let reversed: Vec<Option<usize>> = cx.ints("axis").iter().map(|&axis| resolve(axis, dims.len())).collect();
+    let reversed = body_axes(cx);
     let read: Vec<Index> = index
         .iter()
         .zip(&dims)
         .enumerate()
-        .map(|(axis, (at, dim))| {
-            if reversed.contains(&Some(axis)) { Index::constant(dim - 1) - at.clone() } else { at.clone() }
-        })
+        .map(
+            |(axis, (at, dim))| {
+                if reversed.contains(&axis) { Index::constant(dim - 1) - at.clone() } else { at.clone() }
+            },
+        )
         .collect();
     cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {"axis": [0, -1]},
+        "[n, 2, 3]" => "[n, 2, 3]",
+        "[n]" => error "must name an axis once",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
 }

@@ -65,3 +65,41 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
         None => Expr::constant(0i64).cast(dtype),
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use shapeflow_shape_fns::shape;
+
+    use super::*;
+    use crate::graph::Graph;
+    use crate::ops::testing::{recorded_as, shape_table};
+
+    shape_table! { DEF, {},
+        "[n, 3]" => "i64[2]",
+        "[]" => "i64[0]",
+        "?" => "i64[?]",
+    }
+    shape_table! { refused: DEF, {"out_type": DType::F32},
+        "[n]" => error "sizes must be i32 or i64, got f32",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded_as(&DEF, "shape", &sizes_of_type);
+    }
+
+    /// The cases name the dtype of the sizes `dtype`.
+    pub(crate) fn sizes_of_type(mut attrs: Attrs) -> Attrs {
+        let dtype = attrs.remove("dtype").unwrap();
+        attrs.with("out_type", dtype)
+    }
+
+    #[test]
+    fn sizes_are_followed_into_reshape() {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n", "m"]).unwrap();
+        let sizes = x.shape_tensor().unwrap();
+        assert_eq!(x.reshape(sizes.reverse(&[0]).unwrap()).unwrap().shape().rank(), Some(2));
+        assert_eq!(x.reshape(sizes).unwrap().shape().to_string(), "[n, m]");
+    }
+}

@@ -41,3 +41,20 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, _index: &[Index]) -> Expr {
     let count = cx.dims(0).iter().fold(Dim::known(1), |product, dim| product * dim);
     Expr::size(count).cast(cx.output_dtype(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::array::shape::tests::sizes_of_type;
+    use crate::ops::testing::{recorded_as, shape_table};
+
+    shape_table! { DEF, {},
+        "[n, 3]" => "i64[]",
+        "?" => "i64[]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded_as(&DEF, "size", &sizes_of_type);
+    }
+}

@@ -27,6 +27,28 @@ pub(crate) static DEF: OpDef = OpDef::compute("slice", lower)
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let begin = cx.derived("begin");
-    let read: Vec<Index> = index.iter().zip(begin).map(|(at, begin)| at.clone() + Index::constant(begin)).collect();
+    let read: Vec<Index> =
+        index.iter().zip(begin).map(|(at, begin)| at.clone() + Index::constant(begin)).collect();
     cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {"begin": [1, 0], "size": [-1, 2]},
+        "[4, 3]" => "[3, 2]",
+        "[n, 3]" => "[n-1, 2]",
+        "[4, 1]" => error "a slice must lie within the tensor, got 0 to 2 at axis 1",
+        "[4]" => error "must have one entry an axis",
+    }
+    shape_table! { fed: DEF, {"size": [2]},
+        "[4]; begin=i64[1]" => "[2]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
 }

@@ -128,3 +128,33 @@ impl<'g> Value<'g> {
         self.strided_slice(&begins[..], &ends[..], &strides[..], masks)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Graph, constant_tensor};
+
+    #[test]
+    fn items_mean_what_python_means() {
+        let g = Graph::new();
+        let x = g.constant([[1, 2, 3, 4], [5, 6, 7, 8i32]]).unwrap();
+        let values = |items: &[SliceItem]| {
+            let y = x.slice_with(items).unwrap();
+            let tensor = constant_tensor(&g.read(), y.index().unwrap()).unwrap();
+            (tensor.sizes().to_vec(), tensor.to_vec::<i32>().unwrap())
+        };
+        assert_eq!(values(&[(-1).into()]), (vec![4], vec![5, 6, 7, 8]));
+        assert_eq!(values(&[(..).into(), (1..3).into()]), (vec![2, 2], vec![2, 3, 6, 7]));
+        assert_eq!(values(&[SliceItem::Rest, SliceItem::from(..).step(-2)]), (vec![2, 2], vec![4, 2, 8, 6]));
+        assert_eq!(values(&[SliceItem::NewAxis, (1..).into(), (2..=-1).into()]), (vec![1, 1, 2], vec![7, 8]));
+        assert_eq!(values(&[SliceItem::At(0), (..=-2).into()]), (vec![3], vec![1, 2, 3]));
+        assert_eq!(values(&[SliceItem::At(0), (3..1).into()]), (vec![0], vec![]));
+        assert!(
+            x.slice_with(&[SliceItem::At(2)])
+                .unwrap_err()
+                .message()
+                .contains("must lie within axis 0 of size 2")
+        );
+        assert!(x.slice_with(&[SliceItem::NewAxis; 33]).unwrap_err().message().contains("at most 32"));
+    }
+}

@@ -51,3 +51,24 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     }
     cx.operand(cx.operands() - 1, &read)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {"axis": -1, "num": 2},
+        "[n, 4]" => "[n, 2]; [n, 2]",
+        "[4*n]" => "[2*n]; [2*n]",
+        "[n]" => "[floordiv(n, 2)]; [floordiv(n, 2)]",
+        "[n, 3]" => error "must split into equal parts, got 3 into 2 at axis 1",
+    }
+    shape_table! { fed: DEF, {"num": 2},
+        "[n, 4]; axis=i32[]" => "[?, ?]; [?, ?]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+}

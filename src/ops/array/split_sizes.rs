@@ -42,12 +42,48 @@ pub(crate) static DEF: OpDef = OpDef::compute("split_sizes", lower)
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let axis = body_axis(cx);
-    let begin = (0..output)
-        .filter_map(|earlier| cx.output_dims(earlier).get(axis).cloned())
-        .fold(Dim::known(0), |sum, size| sum + size);
+    let begin = cx.derived("begin").get(output).cloned().unwrap_or(Dim::known(0));
     let mut read = index.to_vec();
     if let Some(at) = read.get_mut(axis) {
         *at = at.clone() + Index::constant(begin);
     }
     cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::{Attrs, DType, shape};
+
+    use super::*;
+    use crate::graph::Graph;
+    use crate::ops::testing::{run, shape_table, tensor};
+
+    shape_table! { DEF, {"axis": 0, "num": 2, "size_splits": [2, -1]},
+        "[5, n]" => "[2, n]; [3, n]",
+        "[n]" => "[2]; [n-2]",
+        "[1]" => error "size_splits must add up to the dimension",
+    }
+    shape_table! { fed: DEF, {"axis": 0, "num": 2},
+        "[5]; size_splits=i64[2]" => "[?]; [?]",
+    }
+
+    #[test]
+    fn parts_lie_one_after_the_other() {
+        let attrs = Attrs::new().with("axis", -1).with("num", 3).with("size_splits", [1, -1, 0]);
+        let parts = run(&DEF, &attrs, &[tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32])]).unwrap();
+        assert_eq!([parts[0].sizes(), parts[1].sizes(), parts[2].sizes()], [[2, 1], [2, 2], [2, 0]]);
+        assert_eq!(parts[0].to_vec::<i32>().unwrap(), [1, 4]);
+        assert_eq!(parts[1].to_vec::<i32>().unwrap(), [2, 3, 5, 6]);
+    }
+
+    #[test]
+    fn the_number_of_parts_is_that_of_the_sizes() {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n"]).unwrap();
+        assert_eq!(x.split_sizes(&[1, 2, -1], 0).unwrap().len(), 3);
+        let sizes = g.input("sizes", DType::I64, shape![2]).unwrap();
+        assert_eq!(x.split_sizes(sizes, 0).unwrap().len(), 2);
+        let sizes = g.input("many", DType::I64, shape![?]).unwrap();
+        assert!(x.split_sizes(sizes, 0).is_err());
+    }
 }

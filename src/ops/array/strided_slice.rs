@@ -1,7 +1,5 @@
 //! `strided_slice`: ranges with steps, single positions and new axes, in TensorFlow's encoding.
 
-use shapeflow_shape_fns::Attr;
-
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoParam, Value};
@@ -66,57 +64,39 @@ pub(crate) static DEF: OpDef = OpDef::compute("strided_slice", lower)
     .tensorflow(&[TfOp::new("StridedSlice")]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    let (start, stride) = (cx.derived("start"), cx.derived("stride"));
-    let rank = cx.dims(0).len();
-    let mut read: Vec<Index> = start.into_iter().map(Index::constant).collect();
-    for (axis, at) in kept_axes(cx, rank).into_iter().zip(index) {
-        if let Some(axis) = axis
-            && let (Some(place), Some(stride)) = (read.get_mut(axis), stride.get(axis))
-        {
-            *place = std::mem::replace(place, Index::from(0)) + at.clone() * stride.clone();
+    let stride = cx.derived("stride");
+    let mut read: Vec<Index> = cx.derived("start").into_iter().map(Index::constant).collect();
+    for (axis, at) in cx.derived("axes").iter().zip(index) {
+        // A new axis runs along none of the operand's; it is -1.
+        let Some(axis) = axis.as_known().and_then(|axis| usize::try_from(axis).ok()) else { continue };
+        if let (Some(place), Some(stride)) = (read.get_mut(axis), stride.get(axis)) {
+            *place = place.clone() + at.clone() * stride.clone();
         }
     }
     cx.operand(0, &read)
 }
 
-/// For each axis of the result the operand's axis it runs along, none for a new axis.
-fn kept_axes(cx: &dyn LowerCx, rank: usize) -> Vec<Option<usize>> {
-    let mask = |name: &str| match cx.attrs().get(name) {
-        Some(Attr::Int(mask)) => *mask as u64,
-        _ => 0,
-    };
-    let (ellipsis, new_axis, shrink) = (mask("ellipsis_mask"), mask("new_axis_mask"), mask("shrink_axis_mask"));
-    let entries = entries(cx);
-    let bit = |mask: u64, entry: usize| entry < 64 && mask >> entry & 1 == 1;
-    let consuming = (0..entries).filter(|&entry| !bit(ellipsis, entry) && !bit(new_axis, entry)).count();
-    let mut kept = Vec::new();
-    let mut axis = 0;
-    for entry in 0..entries {
-        if bit(ellipsis, entry) {
-            let rest = rank.saturating_sub(consuming);
-            kept.extend((axis..axis + rest).map(Some));
-            axis += rest;
-        } else if bit(new_axis, entry) {
-            kept.push(None);
-        } else {
-            if !bit(shrink, entry) {
-                kept.push(Some(axis));
-            }
-            axis += 1;
-        }
-    }
-    kept.extend((axis..rank).map(Some));
-    kept
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
 
-/// How many entries begin, end and strides have.
-fn entries(cx: &dyn LowerCx) -> usize {
-    let given = ["begin", "end", "strides"]
-        .iter()
-        .find_map(|name| cx.attrs().get(name).and_then(Attr::to_elements))
-        .map(|elements| elements.len());
-    given.unwrap_or_else(|| {
-        let length = cx.dims(1).first().and_then(|dim| dim.as_known());
-        length.and_then(|length| usize::try_from(length).ok()).unwrap_or(0)
-    })
+    shape_table! { DEF, {"begin": [1, 0], "end": [3, 0], "strides": [1, -1], "begin_mask": 2, "end_mask": 2},
+        "[4, 3]" => "[2, 3]",
+        "[n, m]" => "[max(0, min(2, n-1)), m]",
+        "[4]" => error "may name at most the 1 axes",
+    }
+    shape_table! { masks: DEF, {"begin": [0, 0, -1], "end": [0, 0, 0], "strides": [1, 1, 1],
+        "ellipsis_mask": 1, "new_axis_mask": 2, "shrink_axis_mask": 4},
+        "[n, 3]" => "[n, 1]",
+        "[n, m, 3]" => "[n, m, 1]",
+    }
+    shape_table! { fed: DEF, {"end": [9], "strides": [1], "shrink_axis_mask": 1},
+        "[4, n]; begin=i32[1]" => "[n]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
 }

@@ -28,7 +28,31 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let read: Vec<Index> = index
         .iter()
         .zip(source.iter().zip(&target))
-        .map(|(at, (source, target))| if source == target { at.clone() } else { at.clone().modulo(source.clone()) })
+        .map(
+            |(at, (source, target))| {
+                if source == target { at.clone() } else { at.clone().modulo(source.clone()) }
+            },
+        )
         .collect();
     cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {"multiples": [2, 1]},
+        "[n, 3]" => "[2*n, 3]",
+        "?" => "[2*?, ?]",
+        "[3]" => error "multiples",
+    }
+    shape_table! { fed: DEF, {},
+        "[n, 3]; multiples=i32[2]" => "[?*n, 3*?]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
 }

@@ -42,3 +42,36 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     }
     cx.operand(0, &read)
 }
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::*;
+    use crate::ops::testing::{recorded, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"perm": [1, 0]},
+        "[2, n]" => "[n, 2]",
+        "?" => "[?, ?]",
+        "[2]" => error "perm must have one entry an axis, got 2",
+    }
+    shape_table! { reversed: DEF, {},
+        "[2, n, ?]" => "[d0_2, n, 2]",
+        "?" => "?",
+    }
+    shape_table! { fed: DEF, {},
+        "[2, n]; perm=i32[2]" => "[?, ?]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+
+    #[test]
+    fn without_perm_axes_are_reversed() {
+        let x = tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32]);
+        let y = run_one(&DEF, &Attrs::new(), &[x]);
+        assert_eq!((y.sizes(), y.to_vec::<i32>().unwrap()), (&[3, 2][..], vec![1, 4, 2, 5, 3, 6]));
+    }
+}

@@ -37,3 +37,23 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(1, found.places)?;
     found.counts.map_or(Ok(()), |counts| cx.set_output(2, counts))
 }
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::DType;
+
+    use super::*;
+    use crate::ops::testing::{recorded_as, shape_table};
+
+    shape_table! { DEF, {"out_idx": DType::I32},
+        "[n]" => "[?]; i32[n]; i32[?]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded_as(&DEF, "unique_with_counts", &|mut attrs| {
+            let dtype = attrs.remove("dtype").unwrap();
+            attrs.with("out_idx", dtype)
+        });
+    }
+}

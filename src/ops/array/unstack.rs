@@ -35,7 +35,8 @@ impl<'g> Value<'g> {
     /// The axis is out of range, or its dimension cannot be `N`.
     #[track_caller]
     pub fn unstack_into<const N: usize>(self, axis: i64) -> Result<[Value<'g>; N]> {
-        let values = self.graph().op(&DEF).data(self).attr("axis", axis).attr("num", N as i64).finish_all()?;
+        let values =
+            self.graph().op(&DEF).data(self).attr("axis", axis).attr("num", N as i64).finish_all()?;
         exactly(values)
     }
 }
@@ -68,7 +69,9 @@ pub(super) fn counted(dtype: DType, attrs: &Attrs) -> Result<Vec<DType>> {
             let message = format!("num must be an integer between 0 and {MAX_OUTPUTS}, got {other}");
             Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
         }
-        None => Err(Error::new(ErrorKind::Attribute, Phase::Build, "num must be given: the number of outputs")),
+        None => {
+            Err(Error::new(ErrorKind::Attribute, Phase::Build, "num must be given: the number of outputs"))
+        }
     }
 }
 
@@ -83,4 +86,42 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let mut read = index.to_vec();
     read.insert(body_axis(cx).min(index.len()), Index::from(output as i64));
     cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::shape;
+
+    use super::*;
+    use crate::graph::Graph;
+    use crate::ops::testing::{run, shape_table, tensor};
+
+    shape_table! { DEF, {"axis": -1, "num": 2},
+        "[n, 2]" => "[n]; [n]",
+        "[n, ?]" => "[n]; [n]",
+        "[n, 3]" => error "must have size 2 along axis 1, got 3",
+    }
+    shape_table! { too_many: DEF, {"axis": 0, "num": 1_000_000_000_000i64},
+        "[n]" => error "num must be an integer between 0 and 65536",
+    }
+
+    #[test]
+    fn slices_are_the_parts() {
+        let attrs = Attrs::new().with("axis", 1).with("num", 3);
+        let parts = run(&DEF, &attrs, &[tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32])]).unwrap();
+        let parts: Vec<Vec<i32>> = parts.iter().map(|part| part.to_vec().unwrap()).collect();
+        assert_eq!(parts, [[1, 4], [2, 5], [3, 6]]);
+    }
+
+    #[test]
+    fn the_count_comes_from_the_shape() {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n", 2]).unwrap();
+        assert_eq!(x.unstack(1).unwrap().len(), 2);
+        assert!(
+            x.unstack(0).unwrap_err().message().contains("a known dimension or a count, got n at axis 0")
+        );
+        let [a, b, c] = x.unstack_into(0).unwrap();
+        assert_eq!([a, b, c].map(|part| part.shape().to_string()), ["[2]", "[2]", "[2]"]);
+    }
 }

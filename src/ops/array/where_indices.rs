@@ -90,3 +90,38 @@ fn indices<T: Copy>(x: TensorView<'_>, elements: &[T], holds: impl Fn(T) -> bool
     }
     Ok(output)
 }
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::*;
+    use crate::ops::testing::{run_one, shape_table, tensor};
+
+    shape_table! { DEF, {},
+        "bool[n, 3]" => "i64[?, 2]",
+        "?" => "i64[?, ?]",
+        "string[n]" => error "the element type must be bool, an integer or a float",
+    }
+
+    #[test]
+    fn rows_are_in_order() {
+        let x = tensor(&[2, 1, 3], &[0.0, f32::NAN, -0.0, 2.0, 0.0, -1.0]);
+        let y = run_one(&DEF, &Attrs::new(), &[x]);
+        assert_eq!((y.sizes(), y.to_vec::<i64>().unwrap()), (&[3, 3][..], vec![0, 0, 1, 1, 0, 0, 1, 0, 2]));
+        let y = run_one(&DEF, &Attrs::new(), &[tensor(&[], &[true])]);
+        assert_eq!((y.sizes(), y.len()), (&[1, 0][..], 0));
+        let y = run_one(&DEF, &Attrs::new(), &[tensor(&[0, 2], &[0u8; 0])]);
+        assert_eq!(y.sizes(), [0, 2]);
+        let x = Tensor::from_bits(DType::BF16, &[3], &[0x8000, 1, 0u16]).unwrap();
+        assert_eq!(run_one(&DEF, &Attrs::new(), &[x]).to_vec::<i64>().unwrap(), [1]);
+    }
+
+    #[test]
+    fn long_lines_keep_their_positions() {
+        let x: Vec<i32> = (0..400).map(|i| i32::from(i % 3 == 0)).collect();
+        let y = run_one(&DEF, &Attrs::new(), &[tensor(&[2, 200], &x)]).to_vec::<i64>().unwrap();
+        let expected: Vec<i64> = (0..400).filter(|i| i % 3 == 0).flat_map(|i| [i / 200, i % 200]).collect();
+        assert_eq!(y, expected);
+    }
+}

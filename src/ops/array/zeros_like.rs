@@ -28,3 +28,23 @@ pub(crate) static DEF: OpDef = OpDef::compute("zeros_like", lower)
 fn lower(cx: &mut dyn LowerCx, _output: usize, _index: &[Index]) -> Expr {
     Expr::constant(Scalar::zero(cx.output_dtype(0)))
 }
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::*;
+    use crate::ops::testing::{run_one, shape_table, tensor};
+
+    shape_table! { DEF, {},
+        "[n, 3]" => "[n, 3]",
+        "bool?" => "bool?",
+        "string[n]" => error "the element type must be bool, an integer or a float",
+    }
+
+    #[test]
+    fn elements_are_constant() {
+        let y = run_one(&DEF, &Attrs::new(), &[tensor(&[2], &[5i8, 6])]);
+        assert_eq!(y.to_vec::<i8>().unwrap(), [0, 0]);
+    }
+}
