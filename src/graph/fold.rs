@@ -14,7 +14,7 @@ const MAX_ELEMENTS: usize = 4096;
 const MAX_NODES: usize = 256;
 
 /// The elements of a small integer tensor of rank 0 or 1.
-pub(super) fn elements_of(tensor: &Tensor) -> Option<Box<PartialElements>> {
+pub(crate) fn elements_of(tensor: &Tensor) -> Option<Box<PartialElements>> {
     if tensor.sizes().len() > 1 || tensor.len() > MAX_ELEMENTS {
         return None;
     }

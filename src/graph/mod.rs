@@ -26,7 +26,7 @@ use crate::tensor::Tensor;
 pub use builder::{IntoParam, OpBuilder, Param};
 pub use constant::IntoConstant;
 pub(crate) use evaluate::{evaluate, fault_error, shape_of};
-pub(crate) use fold::constant_tensor;
+pub(crate) use fold::{constant_tensor, elements_of};
 pub(crate) use node::{Extra, Node, NodeIx, ValueIx, ValueInfo};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub use scope::Scope;
@@ -56,6 +56,7 @@ pub struct Graph {
 }
 
 /// One frame of the tree of scopes.
+#[derive(Clone)]
 pub(crate) struct ScopeFrame {
     pub parent: u32,
     pub name: Cow<'static, str>,

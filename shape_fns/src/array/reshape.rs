@@ -148,7 +148,7 @@ mod tests {
         {shape: shape![Dim::symbol("n"), 4, 1]} "[n, 4]" => "[n, 4, 1]";
         {} "[n, 4]; [2] = [2, ?]" => "[2, 2*n]";
         {} "[n, 4]; [3] = [?, ?, 2]" => "[?, ?, 2]";
-        {} "[n, 4]; [3] = [?, -1, 2]" => "[v1_0, floordiv(2*n, v1_0), 2] if v1_0 divides 4*n, v1_0 divides 2*n";
+        {} "[n, 4]; [3] = [?, -1, 2]" => "[v1_0, floordiv(2*n, v1_0), 2] if 2*v1_0 divides 4*n, v1_0 >= 0";
         {} "[n, 4]; i32 [1]" => "[4*n]";
         {} "[n, 4]; i32 [2]" => "[?, ?]";
         {} "[n, 4]; i32 [?]" => "?";
@@ -156,7 +156,7 @@ mod tests {
         {} "i32 [1] = [a]; i32 [0]" => "[] = a";
         {shape: []} "[]" => "[]";
         {shape: [2, 5]} "[3, 4]" => "error shape must keep the number of elements, got 12 in [3, 4] and 10 in [2, 5]";
-        {shape: [-1, 5]} "[3, 4]" => "error shape must divide the number of elements, got 12 in [3, 4] and -5 in [-1, 5]";
+        {shape: [-1, 5]} "[3, 4]" => "error shape must divide the number of elements, got 12 in [3, 4] and 5 in [-1, 5]";
         {shape: [-1, -1]} "[4]" => "error shape may have one size of -1, got -1 at axes 0 and 1";
         {shape: [-2]} "[4]" => "error shape must have sizes of at least -1, got -2";
         {shape: [0, -1]} "[0]" => "error where the other sizes are not 0";

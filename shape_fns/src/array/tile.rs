@@ -45,7 +45,7 @@ mod tests {
         {} "[0, 3]; i32 [2]" => "[0, ?]";
         {} "[3]; [1] = [k]" => "[3*k]";
         {} "[3]; [1] = [?]" => "[3*v1_0] if v1_0 >= 0";
-        {multiples: [2, 2]} "?" => "[?, ?]";
+        {multiples: [2, 2]} "?" => "[2*?, 2*?]";
         {multiples: []} "[]" => "[]";
         {} "?; i32 [?]" => "?";
         {multiples: [2]} "[2, 3]" => "error multiples must have one entry an axis, got 1 for [2, 3]";
