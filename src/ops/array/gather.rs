@@ -1,6 +1,6 @@
 //! `gather`: slices of a tensor picked by number.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attrs, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
-use super::axis::resolve;
+use super::axis::body_axis;
 
 impl<'g> Value<'g> {
     /// The slices of `self` along `axis` whose numbers stand in `indices`.
@@ -54,25 +54,17 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    let params = cx.dims(0);
+    let axis = body_axis(cx);
+    let batch = cx.derived("batch_dims").first().and_then(|batch| usize::try_from(batch.as_known()?).ok());
+    let batch = batch.unwrap_or(0);
     let picked_rank = cx.dims(1).len();
-    let batch = match cx.attrs().get("batch_dims") {
-        Some(Attr::Int(batch)) if *batch < 0 => resolve(*batch, picked_rank).unwrap_or(0),
-        Some(Attr::Int(batch)) => *batch as usize,
-        _ => 0,
-    };
-    let axis = if cx.operands() > 2 || cx.attrs().get("axis").is_some() {
-        cx.ints("axis").first().and_then(|&axis| resolve(axis, params.len())).unwrap_or(batch)
-    } else {
-        batch
-    };
     // The output's axes: params before `axis`, the axes of indices after the batch, params after `axis`.
     let after = axis + picked_rank.saturating_sub(batch);
     let part = |from: usize, to: usize| index.get(from..to).unwrap_or_default().iter().cloned();
     let place: Vec<Index> = part(0, batch).chain(part(axis, after)).collect();
     let picked = cx.operand(1, &place);
-    let Some(limit) = params.get(axis) else { return cx.operand(0, index) };
-    let picked = cx.checked_index(picked, limit.clone(), axis);
+    let Some(limit) = cx.dims(0).get(axis).cloned() else { return cx.operand(0, index) };
+    let picked = cx.checked_index(picked, limit, axis);
     let read: Vec<Index> = part(0, axis).chain([picked]).chain(part(after, index.len())).collect();
     cx.operand(0, &read)
 }

@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(read("[n, 6, m]", "[n, 2, 3, m]"), "i0, 3*i1 + i2, i3");
         assert_eq!(read("[1, 1]", "[]"), "0, 0");
         assert_eq!(read("[2, 3]", "[3, 2]"), "flat 2*i0 + i1");
-        assert_eq!(read("[n, m]", "[m, n]"), "flat (n)*i0 + i1");
+        assert_eq!(read("[n, m]", "[m, n]"), "flat n*i0 + i1");
         assert_eq!(read("[n, m]", "[k]"), "flat i0");
     }
 }
