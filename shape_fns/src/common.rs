@@ -25,3 +25,45 @@ pub fn broadcast(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.set_output(0, shape);
     Ok(())
 }
+
+/// One output of the shape that all operands have.
+///
+/// # Errors
+/// Ranks or dimensions provably differ.
+pub fn same_shape(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let mut shape = cx.input(0).clone();
+    for index in 1..cx.len() {
+        let other = cx.input(index).clone();
+        shape = cx.merge_shapes(&shape, &other).map_err(|error| error.operand(index))?;
+    }
+    cx.set_output(0, shape);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{broadcast, same_shape, unary};
+    use crate::testing::shape_table;
+
+    shape_table! { one_operand: unary, ["x"];
+        {} "[2, n, ?]" => "[2, n, d0_2]";
+        {} "?" => "?";
+    }
+    shape_table! { broadcasting: broadcast, ["x", "y"];
+        {} "[?, 3]; [?, 3]" => "[bcast(d0_0, d1_0), 3]";
+        {} "[n, 3]; [n, 3]" => "[n, 3]";
+        {} "[?]; [5]" => "[5] if d0_0 in {1, 5}";
+        {} "[5]; [?, 1, ?]" => "[d1_0, 1, 5] if d1_2 in {1, 5}";
+        {} "[?]; [1]" => "[d0_0]";
+        {} "[n]; []" => "[n]";
+        {} "[n+2]; [3]" => "[3]";
+        {} "[0]; [1]" => "[0]";
+        {} "[2]; ?" => "?";
+        {} "[2, 3]; [4, 3]" => "error dimensions must be equal or 1 to broadcast, got 2 and 4 at axis 0 of [2, 3] and [4, 3]";
+        {} "[4]; [2, 3]" => "error got 4 and 3 at axis 1 of [4] and [2, 3]";
+    }
+    shape_table! { equal: same_shape, ["x", "y"];
+        {} "[?, 3]; [2, ?]" => "[2, 3]";
+        {} "[2]; [3]" => "error shapes must agree, got 2 and 3 at axis 0";
+    }
+}

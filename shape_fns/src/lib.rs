@@ -41,7 +41,7 @@ pub use dtype::DType;
 pub use error::{Result, ShapeError};
 pub use guard::Guard;
 pub use param::{List, Param, normalize_axis};
-pub use registry::{Registered, lookup};
+pub use registry::{Registered, lookup, registered};
 pub use shape::TensorShape;
 pub use symbol::{Symbol, SymbolKind};
 pub use table::{DimTable, Equality, GuardRecord, Mark, Provenance};

@@ -24,6 +24,18 @@ pub fn matmul_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     product(cx, &a, &b)
 }
 
+/// As [`matmul`], of operands whose leading axes are equal from here on.
+///
+/// # Errors
+/// As [`matmul`], or a leading dimension provably differs.
+pub fn matmul_same_batch(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let (a, b) = (cx.with_rank_at_least(0, 2)?, cx.with_rank_at_least(1, 2)?);
+    if let (Some([a @ .., _, _]), Some([b @ .., _, _])) = (a.dims(), b.dims()) {
+        cx.merge_shapes(&TensorShape::from(a), &TensorShape::from(b))?;
+    }
+    product(cx, &a, &b)
+}
+
 fn product(cx: &mut InferenceContext<'_>, a: &TensorShape, b: &TensorShape) -> Result<()> {
     let flag = |name, other| -> Result<bool> { Ok(cx.bool_or(name, false)? || cx.bool_or(other, false)?) };
     let (swap_a, swap_b) = (flag("transpose_a", "adj_x")?, flag("transpose_b", "adj_y")?);
