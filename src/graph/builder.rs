@@ -145,7 +145,7 @@ impl<'g> OpBuilder<'g> {
     fn param(mut self, name: &'static str, param: Param<'g>) -> Self {
         match param {
             Param::Elements(elements) => {
-                self.attrs.insert(name, Attr::Elements(elements));
+                self.attrs.insert(name, Attr::Elements(elements.into()));
             }
             Param::Refused(message) => self.refuse(Error::new(ErrorKind::Shape, Phase::Build, message)),
             Param::Value(value) => {

@@ -21,7 +21,8 @@ pub use view::TensorView;
 pub use view_mut::TensorViewMut;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
-use element::{check_dtype, size_of_element};
+use element::check_dtype;
+pub(crate) use element::size_of_element;
 use layout::{Layout, check_count};
 
 /// Elements of one dtype with concrete sizes, row-major: what a run takes and returns.
