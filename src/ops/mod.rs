@@ -13,6 +13,8 @@ pub(crate) mod wide;
 
 use crate::op::{OpDef, Registry};
 
+pub use array::{Bound, Mirror, SliceItem, SliceMasks, concat, stack};
+
 /// Every built-in op.
 pub(crate) fn registry() -> Registry {
     let families: [&[&'static OpDef]; 6] = [array::ALL, linalg::ALL, logical::ALL, math::ALL, nn::ALL, reduce::ALL];
