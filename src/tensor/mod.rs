@@ -19,11 +19,12 @@ use shapeflow_shape_fns::DType;
 pub(crate) use buffer::Buffer;
 use buffer::refused;
 pub use element::Element;
+pub(crate) use element::size_of_element;
 pub use view::TensorView;
 pub use view_mut::TensorViewMut;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
-use element::{check_dtype, size_of_element};
+use element::check_dtype;
 use layout::{Layout, check_count};
 use storage::{Storage, strings_of};
 
