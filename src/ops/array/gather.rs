@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn an_index_outside_names_axis_and_limit() {
         let x = tensor(&[1, 3], &[1, 2, 3i32]);
-        let error = run(&DEF, &Attrs::new().with("axis", 1), &[x, tensor(&[1], &[3i32])]).unwrap_err();
+        let error = run(&DEF, &Attrs::new().with("axis", 1), &[x, tensor(&[1, 1], &[3i32])]).unwrap_err();
         assert_eq!(error.message(), "an index into axis 1 must lie in [0, 3), got 3");
         assert_eq!(error.kind(), ErrorKind::Index);
     }
