@@ -47,15 +47,7 @@ impl Graph {
     /// types (a dimension counts as i64). The length of a float range whose bounds are values is only known
     /// when it runs. TensorFlow's `Range`.
     ///
-    /// ```
-    /// use shapeflow::{Dim, Graph};
-    ///
-    /// let g = Graph::new();
-    /// let n = Dim::symbol("n");
-    /// assert_eq!(g.range(0, &n, 1)?.shape().to_string(), "[n]");
-    /// assert_eq!(g.range(0.0, 1.0, 0.25)?.shape().to_string(), "[4]");
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
+    /// `g.range(0, &n, 1)` is `i64[n]`, `g.range(0.0, 1.0, 0.25)` is `f64[4]`.
     ///
     /// # Errors
     /// `delta` is 0, or `limit` lies on the other side of `start`; a number does not fit the dtype; values of
