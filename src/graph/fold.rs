@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{DType, Dim, PartialElements};
 use super::evaluate::evaluate;
 use super::{Inner, ValueIx};
 use crate::op::Body;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, TensorView};
 
 /// Tensors of more elements are not looked into.
 const MAX_ELEMENTS: usize = 4096;
@@ -14,7 +14,7 @@ const MAX_ELEMENTS: usize = 4096;
 const MAX_NODES: usize = 256;
 
 /// The elements of a small integer tensor of rank 0 or 1.
-pub(crate) fn elements_of(tensor: &Tensor) -> Option<Box<PartialElements>> {
+pub(crate) fn elements_of(tensor: &TensorView<'_>) -> Option<Box<PartialElements>> {
     if tensor.sizes().len() > 1 || tensor.len() > MAX_ELEMENTS {
         return None;
     }
@@ -42,7 +42,7 @@ pub(super) fn constant_elements(inner: &Inner, value: ValueIx) -> Option<Box<Par
     if !info.dtype.is_integer() || info.shape.rank().is_none_or(|rank| rank > 1) {
         return None;
     }
-    elements_of(&constant_tensor(inner, value)?)
+    elements_of(&constant_tensor(inner, value)?.view())
 }
 
 /// Evaluates a value that depends on few small constants alone.
@@ -77,9 +77,10 @@ pub(crate) fn constant_tensor(inner: &Inner, value: ValueIx) -> Option<Tensor> {
             tensors.insert(node.first_output, tensor.clone());
             continue;
         }
-        let operands: Vec<Tensor> =
-            node.operands.iter().map(|operand| tensors.get(operand).cloned()).collect::<Option<_>>()?;
+        let operands: Vec<TensorView<'_>> =
+            node.operands.iter().map(|operand| tensors.get(operand).map(Tensor::view)).collect::<Option<_>>()?;
         let outputs = evaluate(&node.op, node.given, node.attrs(), &operands).ok()?;
+        drop(operands);
         tensors.extend(node.values().zip(outputs));
     }
     tensors.remove(&value)

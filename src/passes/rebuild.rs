@@ -162,7 +162,7 @@ impl Rebuilder<'_> {
 
     fn constant(&mut self, node: &Node, tensor: Tensor) -> ValueIx {
         let index = NodeIx(self.new.nodes.len() as u32);
-        let output = (tensor.dtype(), shape_of(tensor.sizes()), elements_of(&tensor));
+        let output = (tensor.dtype(), shape_of(tensor.sizes()), elements_of(&tensor.view()));
         self.new.constants.insert(index, tensor);
         let constant = Node {
             op: OpRef::from(&CONSTANT),

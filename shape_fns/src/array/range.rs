@@ -157,6 +157,6 @@ mod tests {
         {start: 5, limit: 0, delta: 1} "" => "error got start 5, limit 0 and delta 1";
         {start: 5, limit: 0, delta: 0} "" => "error delta must not be 0";
         {start: 0.0, limit: 1.0, delta: -1.0} "" => "error limit must lie on the side of start";
-        {delta: 1} "[2]; []" => "error start must be one integer, got 2";
+        {delta: 1} "[2]; []" => "error start must be one integer, got rank 1";
     }
 }

@@ -12,7 +12,7 @@ use crate::{Dim, InferenceContext, List, PartialElements, Result, TensorShape};
 /// Two sizes are -1, one is less than -1, or the numbers of elements provably differ.
 pub fn reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
     let input = cx.input(0).clone();
-    let output = match cx.param_list("shape")? {
+    let output = match cx.param_vector("shape")? {
         List::Elements(sizes) => with_sizes(cx, &input, &sizes)?,
         // One unknown size is the number of elements, given or inferred.
         List::Unknown(Some(1)) if input.rank().is_some() => {
