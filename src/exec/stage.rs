@@ -74,6 +74,26 @@ impl<'m> Sink<'m> {
     }
 }
 
+impl Sink<'_> {
+    /// Copies result `number` into the memory.
+    pub(crate) fn fill(mut self, number: usize, tensor: &Tensor) -> Result<()> {
+        self.check(number, tensor.dtype(), tensor.sizes())?;
+        if let Some(bytes) = self.bytes.take() {
+            bytes.copy_from_slice(tensor.view().bytes());
+        }
+        Ok(())
+    }
+
+    fn check(&self, number: usize, dtype: DType, sizes: &[usize]) -> Result<()> {
+        if self.dtype == dtype && self.sizes == sizes {
+            return Ok(());
+        }
+        let got = format!("{}{:?}", self.dtype, self.sizes);
+        let message = format!("output {number} must be {dtype}{sizes:?}, got memory for {got}");
+        Err(Error::new(ErrorKind::Feed, Phase::Run, message))
+    }
+}
+
 impl Stage {
     /// Lowers and compiles `inner`, every node of which is needed for `outputs`.
     pub(crate) fn compile(inner: Inner, outputs: &[ValueIx], options: &CompileOptions, pool: Pool) -> Result<Stage> {
@@ -143,9 +163,10 @@ impl Stage {
     pub(crate) fn run<'m>(
         &'m self,
         inputs: &'m [TensorView<'m>],
-        mut sinks: Option<Vec<Sink<'m>>>,
+        sinks: Option<Vec<Sink<'m>>>,
         state: &mut RunState,
     ) -> Result<Vec<Tensor>> {
+        let mut sinks = sinks;
         if self.code.is_none() {
             return self.run_interpreted(inputs, sinks);
         }
@@ -181,6 +202,37 @@ impl Stage {
         self.define(&mut bindings, &mut waiting, memory)?;
         self.check_guards(&bindings)?;
         self.collect(&|buffer| self.sizes_of(buffer, &bindings), sinks, memory)
+    }
+
+    /// Plans for these inputs once, and keeps their memory at hand.
+    pub(crate) fn bind<'m>(
+        &'m self,
+        inputs: &'m [TensorView<'m>],
+        sinks: Vec<Sink<'m>>,
+        state: &'m mut RunState,
+    ) -> Result<BoundStage<'m>> {
+        let direct = self.is_static()
+            && self.code.is_some()
+            && self.program.outputs.iter().all(|output| self.program.contents[output.at()] == Content::Computed)
+            && self.program.steps.iter().all(|step| !matches!(step, Step::Node { .. }));
+        if !direct {
+            let message = "bind needs results that kernels write, of sizes that inputs determine; use run_into";
+            return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
+        }
+        let plan = self.static_plan(inputs, state)?;
+        let mut memory = Memory::new(&self.program.roots, state.arena.take());
+        self.lend_given(inputs, &mut memory);
+        for (number, (sink, buffer)) in sinks.iter().zip(&self.program.outputs).enumerate() {
+            let sizes = plan.sizes(*buffer).ok_or_else(|| self.undetermined(*buffer))?;
+            sink.check(number, self.program.buffers[buffer.at()].dtype, sizes)?;
+        }
+        let mut sinks = Some(sinks);
+        self.place(&plan, &mut sinks, &mut memory)?;
+        if sinks.iter().flatten().any(|sink| sink.bytes.is_some()) {
+            let message = "bind needs different values as outputs; use run_into";
+            return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
+        }
+        Ok(BoundStage { stage: self, plan, memory, lanes: &mut state.lanes })
     }
 
     fn lend_given<'m>(&'m self, inputs: &'m [TensorView<'m>], memory: &mut Memory<'m>) {
@@ -416,11 +468,7 @@ impl Stage {
             if let Some(sinks) = sinks.as_mut() {
                 let sink = &mut sinks[number];
                 let dtype = self.program.buffers[buffer.at()].dtype;
-                if sink.dtype != dtype || sink.sizes != &wanted[..] {
-                    let got = format!("{}{:?}", sink.dtype, sink.sizes);
-                    let message = format!("output {number} must be {dtype}{:?}, got memory for {got}", &wanted[..]);
-                    return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
-                }
+                sink.check(number, dtype, &wanted)?;
                 // Without bytes the results are there already.
                 if let Some(bytes) = sink.bytes.take() {
                     bytes.copy_from_slice(&memory.bytes(buffer)[..bytes.len()]);
@@ -696,20 +744,8 @@ impl Stage {
         let outputs = self.program.outputs.iter().map(|buffer| self.program.buffers[buffer.at()].value);
         let results: Vec<Tensor> = outputs.filter_map(|value| values.get(&value).cloned()).collect();
         let Some(sinks) = sinks else { return Ok(results) };
-        for (number, (mut sink, tensor)) in sinks.into_iter().zip(results).enumerate() {
-            if sink.dtype != tensor.dtype() || sink.sizes != tensor.sizes() {
-                let message = format!(
-                    "output {number} must be {}{:?}, got memory for {}{:?}",
-                    tensor.dtype(),
-                    tensor.sizes(),
-                    sink.dtype,
-                    sink.sizes
-                );
-                return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
-            }
-            if let Some(bytes) = sink.bytes.take() {
-                bytes.copy_from_slice(tensor.view().bytes());
-            }
+        for (number, (sink, tensor)) in sinks.into_iter().zip(results).enumerate() {
+            sink.fill(number, &tensor)?;
         }
         Ok(Vec::new())
     }
@@ -719,4 +755,18 @@ impl Stage {
 struct Waiting {
     definers: Vec<NodeIx>,
     elements: Vec<(ValueIx, BufferIx)>,
+}
+
+/// A stage tied to its inputs and outputs.
+pub(crate) struct BoundStage<'m> {
+    stage: &'m Stage,
+    plan: Arc<SegmentPlan>,
+    memory: Memory<'m>,
+    lanes: &'m mut Vec<Lane>,
+}
+
+impl BoundStage<'_> {
+    pub(crate) fn run(&mut self) -> Result<()> {
+        self.stage.run_segment(0, &self.plan, &mut self.memory, self.lanes, None)
+    }
 }
