@@ -70,7 +70,7 @@ impl Graph {
         {
             let mut call = self.op(&FLOATS);
             for bound in bounds {
-                call = call.data(bound.as_float(peer)?);
+                call = call.data(bound.into_float(peer)?);
             }
             return call.finish();
         }
@@ -118,7 +118,7 @@ fn dtype_of(bounds: &[Bound<'_>; 3]) -> DType {
 impl<'g> Bound<'g> {
     /// As a scalar beside `peer`, a float.
     #[track_caller]
-    fn as_float(self, peer: Value<'g>) -> Result<Value<'g>> {
+    fn into_float(self, peer: Value<'g>) -> Result<Value<'g>> {
         let number = match self.0 {
             Kind::Value(value) => return Ok(value),
             Kind::Float(float, _) => float,
