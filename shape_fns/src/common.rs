@@ -17,11 +17,7 @@ pub fn unary(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// Two dimensions are provably different and neither is 1.
 pub fn broadcast(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let mut shape = cx.input(0).clone();
-    for index in 1..cx.len() {
-        let other = cx.input(index).clone();
-        shape = cx.broadcast(&shape, &other).map_err(|error| error.operand(index))?;
-    }
+    let shape = cx.broadcast_operands()?;
     cx.set_output(0, shape);
     Ok(())
 }

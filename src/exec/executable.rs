@@ -303,7 +303,7 @@ impl Runner {
         staged.run(inputs, Some(sinks), &mut self.state).map(|_| ())
     }
 
-    /// Ties the runner to these inputs and outputs, so that [`Bound::run`] only launches kernels.
+    /// Ties the runner to these inputs and outputs, so that [`BoundRun::run`] only launches kernels.
     ///
     /// # Errors
     /// As [`Runner::run_into`].
@@ -311,7 +311,7 @@ impl Runner {
         &'r mut self,
         inputs: &'r [TensorView<'r>],
         outputs: &'r mut [TensorViewMut<'_>],
-    ) -> Result<Bound<'r>> {
+    ) -> Result<BoundRun<'r>> {
         let wanted = self.executable.0.outputs.len();
         if outputs.len() != wanted {
             let message = format!("{wanted} outputs need memory, got {}", outputs.len());
@@ -327,7 +327,7 @@ impl Runner {
             return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
         }
         let sinks = outputs.iter_mut().map(Sink::new).collect();
-        Ok(Bound { bound: stage.bind(inputs, sinks, &mut self.state)? })
+        Ok(BoundRun { bound: stage.bind(inputs, sinks, &mut self.state)? })
     }
 
     /// Frees working memory.
@@ -337,11 +337,11 @@ impl Runner {
 }
 
 /// A runner tied to its inputs and outputs, see [`Runner::bind`].
-pub struct Bound<'r> {
+pub struct BoundRun<'r> {
     bound: super::stage::BoundStage<'r>,
 }
 
-impl Bound<'_> {
+impl BoundRun<'_> {
     /// Runs on what the inputs hold now, into the outputs.
     ///
     /// # Errors

@@ -9,5 +9,5 @@ mod stage;
 mod staged;
 
 pub use crate::codegen::ThreadPool;
-pub use executable::{Bound, Executable, Port, Results, Runner, Stats};
+pub use executable::{BoundRun, Executable, Port, Results, Runner, Stats};
 pub use options::{Backend, CompileOptions};

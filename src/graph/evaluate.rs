@@ -24,11 +24,11 @@ pub(crate) struct SizedOperand<'a> {
 /// A graph of one node on operands of known sizes: what its shape function says of them.
 ///
 /// Attributes must not hold symbols.
-pub(crate) fn infer_sizes(
+pub(crate) fn infer_sizes<'a>(
     op: &OpRef,
     given: u32,
     attrs: &Attrs,
-    operands: impl IntoIterator<Item = SizedOperand<'_>>,
+    operands: impl IntoIterator<Item = SizedOperand<'a>>,
 ) -> Result<(Inner, Vec<ValueIx>)> {
     let location = Location::caller();
     let mut inner = Inner::default();

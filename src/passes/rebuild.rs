@@ -3,7 +3,7 @@
 //! Dead code goes, equal nodes become one, and nodes that are not needed constrain nothing.
 
 use rustc_hash::FxHashMap;
-use shapeflow_shape_fns::{Attrs, Dim, Symbol, SymbolKind, TensorShape, Unknown};
+use shapeflow_shape_fns::{Attrs, Dim, IntoDim, Symbol, SymbolKind, TensorShape, Unknown};
 use smallvec::SmallVec;
 
 use crate::error::{Error, Phase, Result};
@@ -68,7 +68,7 @@ pub(crate) fn rest(old: &Inner, marked: &[bool], frontier: &[ValueIx]) -> Result
             Some(dims) => TensorShape::new(dims.iter().map(|dim| {
                 let dim = old.table.resolve(dim);
                 // What is not linear in one symbol could not be solved for it.
-                if dim.is_known() || dim.as_linear().is_some() { dim } else { Dim::from(Unknown) }
+                if dim.is_known() || dim.as_linear().is_some() { dim } else { IntoDim::into_dim(Unknown) }
             })),
             None => TensorShape::unranked(),
         };

@@ -254,7 +254,7 @@ mod tests {
         for (place, axis) in order.iter().enumerate() {
             let stride = span + gaps[place];
             strides[*axis] = if signs >> axis & 1 == 1 { -(stride as isize) } else { stride as isize };
-            span = stride * (extents[*axis].max(1) - 1) + span;
+            span += stride * (extents[*axis].max(1) - 1);
         }
         strides
     }
@@ -306,7 +306,7 @@ mod tests {
         for elem in [1usize, 2, 4, 8, 16] {
             let e = elem as isize;
             for whole in [None, Some(usize::MAX)] {
-                for n in [1usize, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 64, 65, 200, 513] {
+                for n in [1usize, 2, 3, 4, 7, 8, 16, 17, 33, 65, 513] {
                     let s = n as isize * e;
                     check(&[n], &[e], &[e], elem, whole);
                     check(&[n], &[e], &[-e], elem, whole);
@@ -317,7 +317,7 @@ mod tests {
                         check(&[n], &[step * e], &[e], elem, whole);
                         check(&[n], &[-e], &[step * e + 1], elem, whole);
                     }
-                    for m in [1usize, 2, 3, 4, 7, 16, 18, 32, 40, 130] {
+                    for m in [2usize, 3, 4, 16, 18, 40] {
                         let t = m as isize * e;
                         check(&[n, m], &[t, e], &[e, s], elem, whole);
                         check(&[n, m], &[t + 3, e], &[-e, s + 5], elem, whole);
@@ -335,7 +335,7 @@ mod tests {
         for elem in [1, 2, 4, 8, 16] {
             let e = elem as isize;
             for whole in [None, Some(usize::MAX)] {
-                check(&[2, 150, 1088], &[150 * 1088 * e, 1088 * e, e], &[e, 2 * e, 300 * e], elem, whole);
+                check(&[2, 70, 576], &[70 * 576 * e, 576 * e, e], &[e, 2 * e, 140 * e], elem, whole);
                 check(
                     &[2, 150, 1025],
                     &[150 * 1025 * e, 1025 * e, e],
