@@ -30,4 +30,4 @@ pub use op::{
 };
 pub use ops::reduce::{Axes, IntoAxes};
 pub use tensor::{Element, Tensor, TensorView, TensorViewMut};
-pub use ops::{Bound, Mirror, SliceItem, SliceMasks, concat, stack};
+pub use ops::{Bound, IntoScalar, Mirror, SliceItem, SliceMasks, concat, stack};

@@ -13,9 +13,9 @@ const MAX_ELEMENTS: usize = 4096;
 /// Constant expressions of more nodes are left to run time.
 const MAX_NODES: usize = 256;
 
-/// The elements of a small integer tensor of rank 0 or 1.
+/// The elements of a small integer tensor.
 pub(crate) fn elements_of(tensor: &TensorView<'_>) -> Option<Box<PartialElements>> {
-    if tensor.sizes().len() > 1 || tensor.len() > MAX_ELEMENTS {
+    if tensor.len() > MAX_ELEMENTS {
         return None;
     }
     let ints: Vec<i64> = match tensor.dtype() {
@@ -29,17 +29,13 @@ pub(crate) fn elements_of(tensor: &TensorView<'_>) -> Option<Box<PartialElements
         _ => return None,
     };
     let dims = ints.into_iter().map(Dim::known);
-    Some(Box::new(if tensor.sizes().is_empty() {
-        PartialElements::scalar(dims.into_iter().next()?)
-    } else {
-        PartialElements::vector(dims)
-    }))
+    PartialElements::with_sizes(tensor.sizes(), dims).ok().map(Box::new)
 }
 
 /// The elements of a value that depends on constants alone, whatever the ops are.
 pub(super) fn constant_elements(inner: &Inner, value: ValueIx) -> Option<Box<PartialElements>> {
     let info = &inner.values[value.at()];
-    if !info.dtype.is_integer() || info.shape.rank().is_none_or(|rank| rank > 1) {
+    if !info.dtype.is_integer() {
         return None;
     }
     elements_of(&constant_tensor(inner, value)?.view())

@@ -14,7 +14,7 @@ pub(crate) mod wide;
 
 use crate::op::{OpDef, Registry};
 
-pub use array::{Bound, Mirror, SliceItem, SliceMasks, concat, stack};
+pub use array::{Bound, IntoScalar, Mirror, SliceItem, SliceMasks, concat, stack};
 
 /// Every built-in op.
 pub(crate) fn registry() -> Registry {

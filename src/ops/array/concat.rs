@@ -37,7 +37,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("concat", lower)
     .operands(&[Operand::Structure("axis"), Operand::Variadic("values..")])
     .shape_fn(shapeflow_shape_fns::array::concat)
     .dtype_rule(dtypes)
-    .tensorflow(&[TfOp::new("Concat")]);
+    .tensorflow(&[TfOp::new("ConcatV2"), TfOp::new("Concat")]);
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     let first = usize::from(attrs.get("axis").is_none());

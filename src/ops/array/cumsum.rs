@@ -168,7 +168,7 @@ mod tests {
         let x = tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32]);
         let sums = |axis: i64, exclusive: bool, reverse: bool| {
             let attrs = Attrs::new().with("axis", axis).with("exclusive", exclusive).with("reverse", reverse);
-            run_one(&DEF, &attrs, &[x.clone()]).to_vec::<i32>().unwrap()
+            run_one(&DEF, &attrs, std::slice::from_ref(&x)).to_vec::<i32>().unwrap()
         };
         assert_eq!(sums(1, false, false), [1, 3, 6, 4, 9, 15]);
         assert_eq!(sums(-1, true, false), [0, 1, 3, 0, 4, 9]);

@@ -117,8 +117,8 @@ impl Table {
     #[cold]
     fn grow(&mut self) {
         let old = std::mem::take(&mut self.slots);
-        self.slots = vec![(0, NONE); old.len() * 4];
-        self.shift -= 2;
+        self.slots = vec![(0, NONE); old.len() * 2];
+        self.shift -= 1;
         let mask = self.slots.len() - 1;
         for (key, number) in old.into_iter().filter(|(_, number)| *number != NONE) {
             let mut at = self.start(key);

@@ -5,15 +5,19 @@ use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{Graph, IntoShapeArg, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
+use super::scalar::IntoScalar;
+
 impl Graph {
-    /// A tensor of shape `dims` whose elements all are `value`, a scalar.
+    /// A tensor of shape `dims` whose elements all are `value`: a number, which keeps its type, or a scalar
+    /// value.
     ///
-    /// Any dtype. Nothing is stored: the value is repeated where it is read. TensorFlow's `Fill`.
+    /// `g.fill([2, 3], 0.5f32)` is `f32[2, 3]`. Any dtype. Nothing is stored: the value is repeated where it is read. TensorFlow's `Fill`.
     ///
     /// # Errors
     /// A size is negative, or `value` is no scalar.
     #[track_caller]
-    pub fn fill<'g>(&'g self, dims: impl IntoShapeArg<'g>, value: Value<'g>) -> Result<Value<'g>> {
+    pub fn fill<'g>(&'g self, dims: impl IntoShapeArg<'g>, value: impl IntoScalar<'g>) -> Result<Value<'g>> {
+        let value = value.into_scalar(self, std::panic::Location::caller())?;
         self.op(&DEF).size("dims", dims.into_shape_arg()).data(value).finish()
     }
 }

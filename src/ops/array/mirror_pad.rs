@@ -97,7 +97,7 @@ mod tests {
     fn elements_are_mirrored_along_every_axis() {
         let x = tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i64]);
         let attrs = Attrs::new().with("paddings", [1, 1, 0, 2]);
-        let y = run_one(&DEF, &attrs.clone().with("mode", "REFLECT"), &[x.clone()]);
+        let y = run_one(&DEF, &attrs.clone().with("mode", "REFLECT"), std::slice::from_ref(&x));
         assert_eq!(y.to_vec::<i64>().unwrap(), [4, 5, 6, 5, 4, 1, 2, 3, 2, 1, 4, 5, 6, 5, 4, 1, 2, 3, 2, 1]);
         let y = run_one(&DEF, &attrs.with("mode", "SYMMETRIC"), &[x]);
         assert_eq!(y.to_vec::<i64>().unwrap(), [1, 2, 3, 3, 2, 1, 2, 3, 3, 2, 4, 5, 6, 6, 5, 4, 5, 6, 6, 5]);

@@ -9,13 +9,14 @@ use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
 use super::axis::{body_axis, without};
+use super::scalar::IntoScalar;
 
 impl<'g> Value<'g> {
     /// A new axis `axis` of size `depth`, on which the element that `self` numbers is `on` and the others
     /// are `off`; an index outside `[0, depth)` turns none on.
     ///
-    /// `[d0, …] -> [.., depth, ..]`; `self` is u8, i32 or i64; `on` and `off` are scalars of the result's
-    /// dtype. `axis` is -1 for the last of the result. TensorFlow's `OneHot`.
+    /// `[d0, …] -> [.., depth, ..]`; `self` holds integers; `on` and `off` are numbers, which keep their type,
+    /// or scalar values, and have the result's dtype. `axis` is -1 for the last of the result. TensorFlow's `OneHot`.
     ///
     /// # Errors
     /// `depth` is negative, the axis out of range, or a dtype is unsuitable.
@@ -23,10 +24,12 @@ impl<'g> Value<'g> {
     pub fn one_hot(
         self,
         depth: impl IntoParam<'g>,
-        on: Value<'g>,
-        off: Value<'g>,
+        on: impl IntoScalar<'g>,
+        off: impl IntoScalar<'g>,
         axis: i64,
     ) -> Result<Value<'g>> {
+        let location = std::panic::Location::caller();
+        let (on, off) = (on.into_scalar(self.graph(), location)?, off.into_scalar(self.graph(), location)?);
         self.graph().op(&DEF).data(self).size("depth", depth).data(on).data(off).attr("axis", axis).finish()
     }
 }

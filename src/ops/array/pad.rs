@@ -102,7 +102,7 @@ mod tests {
         "[3]" => error "paddings must not be negative, got -1",
     }
     shape_table! { fed: DEF, {},
-        "[n]; paddings=i32[1, 2]" => "[?]",
+        "[n]; paddings=i32[1, 2]" => "[?+?+n]",
     }
 
     #[test]

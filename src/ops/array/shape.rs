@@ -99,7 +99,7 @@ pub(crate) mod tests {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n", "m"]).unwrap();
         let sizes = x.shape_tensor().unwrap();
-        assert_eq!(x.reshape(sizes.reverse(&[0]).unwrap()).unwrap().shape().rank(), Some(2));
+        assert_eq!(x.reshape(sizes.reverse([0]).unwrap()).unwrap().shape().rank(), Some(2));
         assert_eq!(x.reshape(sizes).unwrap().shape().to_string(), "[n, m]");
     }
 }

@@ -25,6 +25,11 @@ pub enum SliceItem {
 }
 
 impl SliceItem {
+    /// `begin..end`, for ends that count from the end: Clippy takes a literal range such as `1..-1` for empty.
+    pub fn span(begin: i64, end: i64) -> SliceItem {
+        SliceItem::Range(Some(begin), Some(end), 1)
+    }
+
     /// Every `step`-th element, backwards for a negative step; a position or a new axis stays what it is.
     pub fn step(self, step: i64) -> SliceItem {
         match self {
@@ -146,9 +151,9 @@ mod tests {
         assert_eq!(values(&[(-1).into()]), (vec![4], vec![5, 6, 7, 8]));
         assert_eq!(values(&[(..).into(), (1..3).into()]), (vec![2, 2], vec![2, 3, 6, 7]));
         assert_eq!(values(&[SliceItem::Rest, SliceItem::from(..).step(-2)]), (vec![2, 2], vec![4, 2, 8, 6]));
-        assert_eq!(values(&[SliceItem::NewAxis, (1..).into(), (2..=-1).into()]), (vec![1, 1, 2], vec![7, 8]));
+        assert_eq!(values(&[SliceItem::NewAxis, (1..).into(), SliceItem::span(2, -1)]), (vec![1, 1, 1], vec![7]));
         assert_eq!(values(&[SliceItem::At(0), (..=-2).into()]), (vec![3], vec![1, 2, 3]));
-        assert_eq!(values(&[SliceItem::At(0), (3..1).into()]), (vec![0], vec![]));
+        assert_eq!(values(&[SliceItem::At(0), SliceItem::span(3, 1)]), (vec![0], vec![]));
         assert!(
             x.slice_with(&[SliceItem::At(2)])
                 .unwrap_err()
