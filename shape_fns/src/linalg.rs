@@ -30,10 +30,22 @@ pub fn matmul_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// As [`matmul`], or a leading dimension provably differs.
 pub fn matmul_same_batch(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (a, b) = (cx.with_rank_at_least(0, 2)?, cx.with_rank_at_least(1, 2)?);
-    if let (Some([a @ .., _, _]), Some([b @ .., _, _])) = (a.dims(), b.dims()) {
-        cx.merge_shapes(&TensorShape::from(a), &TensorShape::from(b))?;
-    }
+    let (a, b) = match (a.dims(), b.dims()) {
+        (Some([a_batch @ .., _, _]), Some([b_batch @ .., _, _])) => {
+            cx.merge_shapes(&TensorShape::from(a_batch), &TensorShape::from(b_batch))?;
+            (a, b)
+        }
+        // An unranked operand has the other's batch.
+        (Some([batch @ .., _, _]), None) => (a.clone(), of_batch(cx, batch)),
+        (None, Some([batch @ .., _, _])) => (of_batch(cx, batch), b.clone()),
+        _ => (a, b),
+    };
     product(cx, &a, &b)
+}
+
+/// A stack of matrices of which only the leading axes are known.
+fn of_batch(cx: &mut InferenceContext<'_>, batch: &[Dim]) -> TensorShape {
+    TensorShape::from(batch).concatenate(&cx.unknown_shape_of_rank(2))
 }
 
 fn product(cx: &mut InferenceContext<'_>, a: &TensorShape, b: &TensorShape) -> Result<()> {
@@ -64,7 +76,7 @@ fn product(cx: &mut InferenceContext<'_>, a: &TensorShape, b: &TensorShape) -> R
 
 #[cfg(test)]
 mod tests {
-    use super::{matmul, matmul_2d};
+    use super::{matmul, matmul_2d, matmul_same_batch};
     use crate::testing::shape_table;
 
     shape_table! { batched: matmul, ["a", "b"];
@@ -78,6 +90,11 @@ mod tests {
         {} "[2, 3]; [4, 5]" => "error the inner dimensions of a product must agree, got 3 and 4 in [2, 3] and [4, 5]";
         {} "[3]; [3, 5]" => "error a must have rank at least 2, got rank 1 in [3]";
         {} "[2, 2, 3]; [3, 3, 5]" => "error must be equal or 1 to broadcast, got 2 and 3";
+    }
+    shape_table! { same_batch: matmul_same_batch, ["a", "b"];
+        {} "[?, 2, 3]; [4, 3, 5]" => "[4, 2, 5]";
+        {} "[?, m, ?]; ?" => "[d0_0, m, ?]";
+        {} "[2, 2, 2]; [3, 2, 2]" => "error shapes must agree, got 2 and 3 at axis 0";
     }
     shape_table! { matrices: matmul_2d, ["a", "b"];
         {} "?; [k, n]" => "[?, n]";

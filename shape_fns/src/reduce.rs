@@ -41,8 +41,7 @@ pub fn reduce(cx: &mut InferenceContext<'_>) -> Result<()> {
     };
     let mut reduced: SmallVec<[bool; 8]> = SmallVec::from_elem(false, dims.len());
     for axis in axes {
-        let axis = normalize_axis(axis, dims.len())
-            .map_err(|error| cx.blame_param("axis", error.message().trim_start_matches("axis ")))?;
+        let axis = cx.axis_of("axis", axis, dims.len())?;
         if std::mem::replace(&mut reduced[axis], true) {
             return Err(
                 cx.blame_param("axis", format_args!("must name each axis once, got axis {axis} twice"))
@@ -136,10 +135,8 @@ fn fold(cx: &mut InferenceContext<'_>, empty: Option<i64>, function: Fold) {
 pub fn argmax(cx: &mut InferenceContext<'_>) -> Result<()> {
     let input = cx.input(0).clone();
     let given = cx.attr("axis").is_some() || cx.operand("axis").is_some();
-    let Some(dims) = input.dims() else {
-        cx.param_scalar("axis")?;
-        return Ok(());
-    };
+    cx.param_scalar("axis")?;
+    let Some(dims) = input.dims() else { return Ok(()) };
     let axis = match cx.param_axis("axis", dims.len())? {
         Some(axis) => axis,
         None if given => {
@@ -182,6 +179,7 @@ mod tests {
         {keep_dims: true} "?" => "?";
         {} "[2, n, 1]; i32 []" => "[?, ?]";
         {} "[2, n, 1]; i32 [2]" => "[?]";
+        {} "[2, n, 1]; [2, 1] = [0, 1]" => "[1]";
         {} "[2, n, 1]; i32 [?]" => "?";
         {keep_dims: true} "[2, n, 1]; i32 [?]" => "[?, ?, 1]";
         {} "[2, n]; [1] = [0]" => "[n]";

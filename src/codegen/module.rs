@@ -90,21 +90,23 @@ fn make_isa(native: bool) -> std::result::Result<OwnedTargetIsa, String> {
     }
     let mut builder = cranelift_native::builder_with_options(native).map_err(str::to_owned)?;
     if cfg!(target_arch = "x86_64") {
-        for name in ["has_sse3", "has_ssse3", "has_sse41", "has_sse42"] {
+        for name in ["has_sse3", "has_ssse3", "has_sse41", "has_sse42", "has_avx"] {
             if !native {
                 builder.enable(name).map_err(|e| e.to_string())?;
             }
         }
         if !has_vector_baseline() {
-            return Err("the processor lacks SSE4.2".to_owned());
+            return Err("the processor lacks AVX".to_owned());
         }
     }
     builder.finish(settings::Flags::new(flags)).map_err(|e| e.to_string())
 }
 
+/// AVX, for its encodings: the older ones fault on unaligned memory operands, which Cranelift merges
+/// into comparisons all the same.
 #[cfg(target_arch = "x86_64")]
 fn has_vector_baseline() -> bool {
-    std::is_x86_feature_detected!("sse4.2")
+    std::is_x86_feature_detected!("avx")
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -171,6 +173,15 @@ impl Jit {
         })
     }
 
+    /// A module for this machine or for the least the emitter supports, and whether `MulAdd` rounds
+    /// once there.
+    #[cfg(test)]
+    pub(super) fn for_tests(native: bool) -> (Jit, bool) {
+        let isa = make_isa(native).expect("the machine is supported");
+        let fused = is_fused(&*isa);
+        (Jit::with_isa(isa).expect("the machine is supported"), fused)
+    }
+
     /// Compiles `code`, or finds the function of an equal one.
     ///
     /// # Errors
@@ -188,7 +199,7 @@ impl Jit {
         let defined = module.define_function(id, &mut self.context);
         let size = self.context.compiled_code().map_or(0, |code| code.code_info().total_size as usize);
         module.clear_context(&mut self.context);
-        defined.map_err(refused)?;
+        defined.map_err(|reason| refused(format_args!("{reason:?}")))?;
         self.code_bytes += size;
         let index = FuncIndex(self.functions.len() as u32);
         self.functions.push(id);

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, DimTable, Symbol, SymbolKind};
 
-use super::affine::Unsized;
+use crate::lower::Unsized;
 
 /// Values of symbols, by their table's equalities.
 #[derive(Clone, Default, Debug)]

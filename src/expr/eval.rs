@@ -361,3 +361,11 @@ mod tests {
         assert_eq!((All.identity(DType::Bool), Any.identity(DType::Bool)), (true.into(), false.into()));
     }
 }
+
+/// Whether `MulAdd` rounds once on this processor, as machine code for it does.
+pub(crate) fn fused_mul_add() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::is_x86_feature_detected!("fma") && std::is_x86_feature_detected!("avx");
+    #[cfg(not(target_arch = "x86_64"))]
+    true
+}

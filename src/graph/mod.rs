@@ -25,7 +25,7 @@ use crate::tensor::Tensor;
 
 pub use builder::{IntoParam, OpBuilder, Param};
 pub use constant::IntoConstant;
-pub(crate) use evaluate::{evaluate, fault_error, shape_of};
+pub(crate) use evaluate::{SizedOperand, evaluate, infer_sizes, shape_of};
 pub(crate) use fold::{constant_tensor, elements_of};
 pub(crate) use node::{Extra, Node, NodeIx, ValueIx, ValueInfo};
 pub use operand::{IntoOperand, IntoShapeArg};
@@ -184,7 +184,7 @@ impl Graph {
         let mut inner = self.write();
         let node = NodeIx(inner.nodes.len() as u32);
         let shape = shape_of(tensor.sizes());
-        let elements = fold::elements_of(&tensor);
+        let elements = fold::elements_of(&tensor.view());
         let scope = inner.scope;
         let dtype = tensor.dtype();
         inner.constants.insert(node, tensor);

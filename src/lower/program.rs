@@ -54,6 +54,8 @@ pub(crate) struct Program {
     /// Values whose elements bind symbols, in the order of values, and their buffers.
     pub elements: Vec<(ValueIx, BufferIx)>,
     pub buffer_of: FxHashMap<ValueIx, BufferIx>,
+    /// The buffer whose bytes each buffer has.
+    pub roots: Vec<BufferIx>,
 }
 
 /// Where symbols first appear.
@@ -78,6 +80,7 @@ pub(crate) fn lower(inner: &Inner, outputs: &[ValueIx]) -> Result<Program> {
         definers: origins.definers,
         elements: Vec::new(),
         buffer_of: FxHashMap::default(),
+        roots: Vec::new(),
     };
     program.make_buffers(inner, &partition.homes);
     let mut produced: FxHashSet<ValueIx> = FxHashSet::default();
@@ -135,6 +138,10 @@ impl Program {
             let buffer = BufferIx(self.buffers.len() as u32);
             let dims = info.shape.dims().unwrap_or_default().iter().map(|dim| inner.table.resolve(dim)).collect();
             self.buffers.push(BufferInfo { dtype: info.dtype, dims, value });
+            self.roots.push(match content {
+                Content::Alias(of) => self.roots[of.at()],
+                _ => buffer,
+            });
             self.contents.push(content);
             self.why.push(match home {
                 Home::Buffer(why) => *why,

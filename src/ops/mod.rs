@@ -14,6 +14,8 @@ pub(crate) mod wide;
 
 use crate::op::{OpDef, Registry};
 
+pub use array::{Bound, IntoScalar, Mirror, SliceItem, SliceMasks, concat, stack};
+
 /// Every built-in op.
 pub(crate) fn registry() -> Registry {
     let families: [&[&'static OpDef]; 6] =

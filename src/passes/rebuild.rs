@@ -3,7 +3,7 @@
 //! Dead code goes, equal nodes become one, and nodes that are not needed constrain nothing.
 
 use rustc_hash::FxHashMap;
-use shapeflow_shape_fns::{Attrs, Dim, Symbol, SymbolKind, TensorShape};
+use shapeflow_shape_fns::{Attrs, Dim, IntoDim, Symbol, SymbolKind, TensorShape, Unknown};
 use smallvec::SmallVec;
 
 use crate::error::{Error, Phase, Result};
@@ -39,9 +39,7 @@ struct Key {
 /// Rebuilds what `wanted` needs of `old`. The inputs of the graph keep their numbers, needed or not.
 pub(crate) fn rebuild(old: &Inner, wanted: &[ValueIx], facts: &Facts) -> Result<Rebuilt> {
     let needed = needed_nodes(old, wanted);
-    let mut this = Rebuilder { old, new: Inner::default(), values: FxHashMap::default(), symbols: FxHashMap::default() };
-    this.new.scopes = old.scopes.iter().cloned().collect();
-    let mut known: FxHashMap<Key, ValueIx> = FxHashMap::default();
+    let mut this = Rebuilder::new(old);
     for (number, node) in old.nodes.iter().enumerate() {
         let index = NodeIx(number as u32);
         match node.op.body {
@@ -54,16 +52,40 @@ pub(crate) fn rebuild(old: &Inner, wanted: &[ValueIx], facts: &Facts) -> Result<
                 let Some(tensor) = old.constants.get(&index) else { continue };
                 this.constant(node, tensor.clone());
             }
-            _ => {
-                let pure = !matches!(node.op.body, Body::HostWith(_));
-                let key = this.key(node);
-                if pure && let Some(&first) = known.get(&key) {
-                    this.map_outputs(node, first);
-                    continue;
-                }
-                let first = this.node(index, node, &key)?;
-                known.insert(key, first);
+            _ => this.copy(index)?,
+        }
+    }
+    Ok(Rebuilt { inner: this.new, values: this.values })
+}
+
+/// The nodes of `old` that are `marked`, as a graph of its own whose inputs are the `frontier`: values of other
+/// nodes that it needs, in this order. Constants are taken along.
+pub(crate) fn rest(old: &Inner, marked: &[bool], frontier: &[ValueIx]) -> Result<Rebuilt> {
+    let mut this = Rebuilder::new(old);
+    for &value in frontier {
+        let info = &old.values[value.at()];
+        let shape = match info.shape.dims() {
+            Some(dims) => TensorShape::new(dims.iter().map(|dim| {
+                let dim = old.table.resolve(dim);
+                // What is not linear in one symbol could not be solved for it.
+                if dim.is_known() || dim.as_linear().is_some() { dim } else { IntoDim::into_dim(Unknown) }
+            })),
+            None => TensorShape::unranked(),
+        };
+        let imported = this.new.table.import(&shape);
+        let shape = this.map_known(&shape, &imported);
+        let node = old.node_of(value);
+        let new = this.push_input(node, info.dtype, shape, value.to_string());
+        this.values.insert(value, new);
+    }
+    for (number, node) in old.nodes.iter().enumerate() {
+        let index = NodeIx(number as u32);
+        match old.constants.get(&index) {
+            Some(tensor) => {
+                this.constant(node, tensor.clone());
             }
+            None if marked[number] => this.copy(index)?,
+            None => {}
         }
     }
     Ok(Rebuilt { inner: this.new, values: this.values })
@@ -90,15 +112,42 @@ struct Rebuilder<'a> {
     values: FxHashMap<ValueIx, ValueIx>,
     /// What the old graph's anonymous symbols have become.
     symbols: FxHashMap<Symbol, Dim>,
+    known: FxHashMap<Key, ValueIx>,
 }
 
-impl Rebuilder<'_> {
+impl<'a> Rebuilder<'a> {
+    fn new(old: &'a Inner) -> Rebuilder<'a> {
+        Rebuilder {
+            old,
+            new: Inner { scopes: old.scopes.clone(), ..Inner::default() },
+            values: FxHashMap::default(),
+            symbols: FxHashMap::default(),
+            known: FxHashMap::default(),
+        }
+    }
+
+    /// Adds a node again, unless an equal one is there.
+    fn copy(&mut self, index: NodeIx) -> Result<()> {
+        let node = &self.old.nodes[index.at()];
+        let key = self.key(node);
+        // Two calls of a kernel that has state may differ.
+        if !matches!(node.op.body, Body::HostWith(_))
+            && let Some(&first) = self.known.get(&key)
+        {
+            self.map_outputs(node, first);
+            return Ok(());
+        }
+        let first = self.node(index, node, &key)?;
+        self.known.insert(key, first);
+        Ok(())
+    }
+
     fn input(&mut self, index: NodeIx, port: usize, facts: &Facts) {
         let node = &self.old.nodes[index.at()];
         let info = &self.old.values[node.first_output.at()];
         if let Some(tensor) = facts.values.get(&port) {
             // It stays an input, so that ports keep their numbers, but its value is taken from here.
-            self.push_input(node, info.dtype, shape_of(tensor.sizes()), port);
+            self.push_input(node, info.dtype, shape_of(tensor.sizes()), self.old.inputs[port].0.clone());
             let value = self.constant(node, tensor.clone());
             self.values.insert(node.first_output, value);
             return;
@@ -112,7 +161,7 @@ impl Rebuilder<'_> {
                 if mapped == imported { imported } else { mapped }
             }
         };
-        let value = self.push_input(node, info.dtype, shape, port);
+        let value = self.push_input(node, info.dtype, shape, self.old.inputs[port].0.clone());
         self.values.insert(node.first_output, value);
     }
 
@@ -141,9 +190,8 @@ impl Rebuilder<'_> {
         node: &Node,
         dtype: shapeflow_shape_fns::DType,
         shape: TensorShape,
-        port: usize,
+        name: String,
     ) -> ValueIx {
-        let name = self.old.inputs[port].0.clone();
         let extra = Extra { name: Some(name.clone()), ..Extra::default() };
         let node = Node {
             op: OpRef::from(&INPUT),
@@ -162,7 +210,7 @@ impl Rebuilder<'_> {
 
     fn constant(&mut self, node: &Node, tensor: Tensor) -> ValueIx {
         let index = NodeIx(self.new.nodes.len() as u32);
-        let output = (tensor.dtype(), shape_of(tensor.sizes()), elements_of(&tensor));
+        let output = (tensor.dtype(), shape_of(tensor.sizes()), elements_of(&tensor.view()));
         self.new.constants.insert(index, tensor);
         let constant = Node {
             op: OpRef::from(&CONSTANT),

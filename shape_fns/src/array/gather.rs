@@ -24,6 +24,7 @@ pub fn gather(cx: &mut InferenceContext<'_>) -> Result<()> {
             }
         }
     };
+    cx.param_scalar("axis")?;
     let (Some(dims), Some(picked)) = (params.dims(), indices.dims()) else { return Ok(()) };
     if batch >= dims.len() {
         bail!("batch_dims must be less than the rank of params, got {batch} for {params}");

@@ -21,13 +21,12 @@ pub fn one_hot(cx: &mut InferenceContext<'_>) -> Result<()> {
         None => cx.fresh(),
     };
     let axis = cx.int_or("axis", -1)?;
+    if axis < -1 {
+        return Err(cx.blame_param("axis", format_args!("must be at least -1, got {axis}")));
+    }
     let indices = cx.input(0).clone();
     let Some(dims) = indices.dims() else { return Ok(()) };
-    let axis = if axis < -1 {
-        return Err(cx.blame_param("axis", format_args!("must be at least -1, got {axis}")));
-    } else {
-        normalize_axis(axis, dims.len() + 1)?
-    };
+    let axis = normalize_axis(axis, dims.len() + 1)?;
     let mut dims = dims.to_vec();
     dims.insert(axis, depth);
     cx.set_derived("axis", [crate::Dim::known(axis as i64)]);

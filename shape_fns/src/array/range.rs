@@ -1,7 +1,7 @@
 //! `range(start, limit, delta)`: numbers from `start` up to `limit`, which is left out, in steps of `delta`.
 
 use crate::error::bail;
-use crate::{Attr, Dim, Guard, InferenceContext, PartialElements, Result, TensorShape};
+use crate::{Attr, DType, Dim, Guard, InferenceContext, PartialElements, Result, TensorShape};
 
 /// `-> [ceil((limit - start) / delta)]`. Numbers may be integers, expressions or floats; `start` defaults to 0 and
 /// `delta` to 1. The length of a float range that is not known now is unknown.
@@ -18,17 +18,19 @@ pub fn range(cx: &mut InferenceContext<'_>) -> Result<()> {
             if let Some(count) = length.as_known().and_then(|count| usize::try_from(count).ok())
                 && count <= PartialElements::MAX
             {
-                let mut elements = Vec::with_capacity(count);
-                for step in 0..count {
-                    let offset = cx.mul(&delta, &Dim::known(step as i64))?;
-                    elements.push(cx.add(&start, &offset)?);
+                let elements = (0..count).map(|step| element(cx, &start, &delta, step as i64));
+                // An element that can't be written leaves all of them unknown.
+                if let Ok(elements) = elements.collect::<Result<Vec<Dim>>>() {
+                    cx.set_output_value(0, PartialElements::vector(elements));
                 }
-                cx.set_output_value(0, PartialElements::vector(elements));
             }
             length
         }
         [Some(start), Some(limit), Some(delta)] => match (start.float(), limit.float(), delta.float()) {
-            (Some(start), Some(limit), Some(delta)) => floats(start, limit, delta)?,
+            (Some(start), Some(limit), Some(delta)) => {
+                let single = cx.dtype_or("dtype", DType::F64)? == DType::F32;
+                floats(start, limit, delta, single)?
+            }
             _ => cx.fresh(),
         },
         _ => cx.fresh(),
@@ -62,9 +64,32 @@ fn number(cx: &InferenceContext<'_>, name: &str, default: i64) -> Result<Option<
     }
 }
 
+/// `start + step * delta`.
+fn element(cx: &mut InferenceContext<'_>, start: &Dim, delta: &Dim, step: i64) -> Result<Dim> {
+    if let (Some(start), Some(delta)) = (start.as_known(), delta.as_known()) {
+        let element = i128::from(start) + i128::from(step) * i128::from(delta);
+        // An element lies between start and limit, whatever the product is.
+        return Ok(Dim::known(i64::try_from(element).unwrap_or(i64::MAX)));
+    }
+    let offset = cx.mul(delta, &Dim::known(step))?;
+    cx.add(start, &offset)
+}
+
 fn integers(cx: &mut InferenceContext<'_>, start: &Dim, limit: &Dim, delta: &Dim) -> Result<Dim> {
     if *delta == 0 {
         return Err(cx.blame_param("delta", "must not be 0, got 0"));
+    }
+    if let (Some(start), Some(limit), Some(delta)) = (start.as_known(), limit.as_known(), delta.as_known()) {
+        // The extent of a range fits in 64 bits only where its length is asked for.
+        let (extent, step) = (i128::from(limit) - i128::from(start), i128::from(delta));
+        if (extent < 0) != (step < 0) && extent != 0 {
+            return Err(wrong_way(start, limit, delta));
+        }
+        let length = (extent.abs() + step.abs() - 1) / step.abs();
+        return match i64::try_from(length) {
+            Ok(length) => Ok(Dim::known(length)),
+            Err(_) => bail!("the length of a range must fit in 64 bits, got {length}"),
+        };
     }
     let positive = cx.at_least(delta, &Dim::known(1));
     let negative = cx.at_least(&Dim::known(-1), delta);
@@ -78,14 +103,20 @@ fn integers(cx: &mut InferenceContext<'_>, start: &Dim, limit: &Dim, delta: &Dim
     cx.ceil_div(&extent, delta)
 }
 
-fn floats(start: f64, limit: f64, delta: f64) -> Result<Dim> {
+/// In a `single` range the number of steps is rounded to f32, as its elements are: from 0 to 0.3 there are three of 0.1.
+fn floats(start: f64, limit: f64, delta: f64, single: bool) -> Result<Dim> {
     if !(start.is_finite() && limit.is_finite() && delta.is_finite()) || delta == 0.0 {
         bail!("range needs finite numbers and a delta other than 0, got {start}, {limit} and {delta}");
     }
     if (delta > 0.0 && start > limit) || (delta < 0.0 && start < limit) {
         return Err(wrong_way(start, limit, delta));
     }
-    let length = ((limit - start) / delta).abs().ceil();
+    let steps = if single {
+        f64::from((limit as f32 - start as f32) / delta as f32)
+    } else {
+        (limit - start) / delta
+    };
+    let length = steps.abs().ceil();
     if length >= i64::MAX as f64 {
         bail!("the length of a range must fit in 64 bits, got {length}");
     }
@@ -105,6 +136,7 @@ fn wrong_way(
 #[cfg(test)]
 mod tests {
     use super::range;
+    use crate::DType;
     use crate::testing::shape_table;
 
     shape_table! { shapes: range, ["start", "limit", "delta"];
@@ -119,9 +151,12 @@ mod tests {
         {} "f32 []; f32 []; f32 []" => "[?]";
         {start: 0.0, limit: 1.0, delta: 0.25} "" => "[4]";
         {start: 0.0, limit: 1.0, delta: 0.3} "" => "[4]";
+        {start: i64::MIN, limit: 1i64 << 62, delta: 1i64 << 62} "" => "[3] = [-9223372036854775808, -4611686018427387904, 0]";
+        {start: 0.0, limit: 0.3f32, delta: 0.1f32} "" => "[4]";
+        {start: 0.0, limit: 0.3f32, delta: 0.1f32, dtype: DType::F32} "" => "[3]";
         {start: 5, limit: 0, delta: 1} "" => "error got start 5, limit 0 and delta 1";
         {start: 5, limit: 0, delta: 0} "" => "error delta must not be 0";
         {start: 0.0, limit: 1.0, delta: -1.0} "" => "error limit must lie on the side of start";
-        {delta: 1} "[2]; []" => "error start must be one integer, got 2";
+        {delta: 1} "[2]; []" => "error start must be one integer, got rank 1";
     }
 }

@@ -7,7 +7,7 @@ use crate::{Dim, InferenceContext, List, Result, normalize_axis};
 /// # Errors
 /// An axis is outside the rank, or named twice.
 pub fn reverse(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let list = cx.param_list("axis")?;
+    let list = cx.param_vector("axis")?;
     let shape = cx.input(0).clone();
     if let (List::Elements(axes), Some(rank)) = (&list, shape.rank()) {
         let mut reversed = vec![false; rank];
@@ -31,7 +31,7 @@ pub fn reverse(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// `dims` has another length than the rank.
 pub fn reverse_by_flags(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let flags = cx.param_list("dims")?;
+    let flags = cx.param_vector("dims")?;
     let mut shape = cx.input(0).clone();
     match (shape.rank(), flags.known_len()) {
         (Some(rank), Some(len)) if rank != len => {

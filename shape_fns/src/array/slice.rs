@@ -8,7 +8,7 @@ use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape}
 /// # Errors
 /// `begin` or `size` has another length than the rank, a size is less than -1, or the box provably leaves `x`.
 pub fn slice(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let (begin, size) = (cx.param_list("begin")?, cx.param_list("size")?);
+    let (begin, size) = (cx.param_vector("begin")?, cx.param_vector("size")?);
     let input = cx.input(0).clone();
     let lengths = [("begin", begin.known_len()), ("size", size.known_len())];
     let Some(rank) = input.rank().or(lengths[0].1).or(lengths[1].1) else { return Ok(()) };

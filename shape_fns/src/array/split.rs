@@ -33,7 +33,7 @@ pub fn split(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// There are not as many sizes as outputs, two are -1, one is less, or they provably do not add up to the dimension.
 pub fn split_v(cx: &mut InferenceContext<'_>) -> Result<()> {
     let input = operand(cx);
-    let sizes = cx.param_list("size_splits")?;
+    let sizes = cx.param_vector("size_splits")?;
     let count = cx.outputs();
     if let Some(len) = sizes.known_len().filter(|len| *len != count) {
         return Err(cx.blame_param(
@@ -126,6 +126,9 @@ fn axis_and_dims(cx: &mut InferenceContext<'_>, input: &TensorShape) -> Result<O
         cx.param_scalar("axis")?;
         return Ok(None);
     };
+    if dims.is_empty() {
+        bail!("a split tensor must have an axis, got a scalar");
+    }
     match cx.param_axis("axis", dims.len())? {
         Some(axis) => {
             cx.set_derived("axis", [Dim::known(axis as i64)]);
@@ -153,6 +156,8 @@ mod tests {
         {} "[4, n]; i32 []" => "[?, ?]; [?, ?]";
         {axis: 0} "?" => "?; ?; ?";
         {axis: 0} "[5]" => "error(2) a dimension must split into equal parts, got 5 into 2 at axis 0 of [5]";
+        {} "[4]; i32 []" => "[2]; [2]";
+        {axis: 0} "[]" => "error a split tensor must have an axis, got a scalar";
         {axis: 1} "[4]" => "error axis must be in [-1, 1), got 1";
     }
 
@@ -164,7 +169,8 @@ mod tests {
         {axis: 0} "[n]; [2] = [1, ?]" => "[1]; [?]";
         {axis: 0} "[n, 3]; i32 [2]" => "[?, 3]; [?, 3]";
         {axis: 0} "[n, 3]; i32 [1]" => "[n, 3]";
-        {size_splits: [1, 3]} "[4]; i32 []" => "[?]; [?]";
+        {size_splits: [1, 3]} "[4]; i32 []" => "[1]; [3]";
+        {size_splits: [1, 3]} "[4, 4]; i32 []" => "[?, ?]; [?, ?]";
         {axis: 0, size_splits: [2, 2]} "[5]"
             => "error(2) size_splits must add up to the dimension, got [2, 2], 4 of 5, at axis 0 of [5]";
         {axis: 0, size_splits: [-1, -1]} "[5]" => "error(2) size_splits may have one size of -1, got more";

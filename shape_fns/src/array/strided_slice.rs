@@ -18,7 +18,7 @@ use crate::{Dim, Guard, InferenceContext, List, PartialElements, Result, ShapeEr
 /// The lists differ in length or name more axes than there are, two ellipses, a stride of 0, a dropped axis whose
 /// position is provably outside it or whose stride is not positive.
 pub fn strided_slice(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let lists = [cx.param_list("begin")?, cx.param_list("end")?, cx.param_list("strides")?];
+    let lists = [cx.param_vector("begin")?, cx.param_vector("end")?, cx.param_vector("strides")?];
     let mut entries = None;
     for (list, name) in lists.iter().zip(["begin", "end", "strides"]) {
         match (entries, list.known_len()) {

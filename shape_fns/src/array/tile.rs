@@ -8,7 +8,7 @@ use crate::{Dim, InferenceContext, List, Result, TensorShape};
 /// # Errors
 /// `multiples` has another length than the rank, or a multiple is negative.
 pub fn tile(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let multiples = cx.param_list("multiples")?;
+    let multiples = cx.param_vector("multiples")?;
     let input = cx.input(0).clone();
     if let (Some(rank), Some(count)) = (input.rank(), multiples.known_len())
         && rank != count

@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::immediates::Offset32;
 use cranelift_codegen::ir::{
-    AbiParam, Block, ConstantData, FuncRef, InstBuilder, MemFlagsData, Signature, StackSlot, Type,
+    AbiParam, Block, ConstantData, Endianness, FuncRef, InstBuilder, MemFlagsData, Signature, StackSlot, Type,
     UserExternalName, Value, types,
 };
 use cranelift_codegen::isa::CallConv;
@@ -111,7 +111,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         if self.b.func.dfg.value_type(x) == to {
             return x;
         }
-        self.b.ins().bitcast(to, MemFlagsData::new(), x)
+        self.b.ins().bitcast(to, MemFlagsData::new().with_endianness(Endianness::Little), x)
     }
 
     /// Bytes of `a` (0..16) and `b` (16..32) in the order of `mask`, as the type of `a`.

@@ -5,8 +5,8 @@ use smallvec::SmallVec;
 
 use super::affine::{Affine, Piece, Sized, SizedDecision, Unsized};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::lower::code::{Class, InstOp, Layout, SlotUse, TILE};
-use crate::lower::kernel::{Address, BufferIx, Kernel, ScalarArg, Variant};
+use super::code::{Class, InstOp, Layout, SlotUse};
+use super::kernel::{Address, BufferIx, Kernel, ScalarArg, Variant};
 use crate::tensor::size_of_element;
 
 /// Where a slot stands in a box: a byte offset into a buffer (or a start value) and strides in bytes.
@@ -65,6 +65,16 @@ impl BoxPlan {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KernelPlan {
     pub boxes: Vec<BoxPlan>,
+    /// The buffers it touches, the bytes each must have, and whether it is stored to.
+    pub buffers: Vec<BufferUse>,
+}
+
+/// What a plan was made for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BufferUse {
+    pub buffer: BufferIx,
+    pub bytes: usize,
+    pub stored: bool,
 }
 
 /// More boxes than this mean that a body cannot be cut sensibly for these sizes.
@@ -85,6 +95,23 @@ pub(crate) fn plan(
     Planner { kernel, dim, sizes }.plan().map_err(|unsized_| {
         Error::new(ErrorKind::Shape, Phase::Run, format!("the sizes of a kernel cannot be planned: {}", unsized_.0))
     })
+}
+
+impl KernelPlan {
+    fn note_buffers(&mut self, sized: &SizedVariant, variant: &Variant) {
+        for (slot, kind) in sized.slots.iter().zip(&variant.code.slots) {
+            let Some(buffer) = slot.buffer else { continue };
+            let bytes = usize::try_from(slot.len.saturating_mul(slot.size)).unwrap_or(usize::MAX);
+            let stored = kind.used == SlotUse::Store;
+            match self.buffers.iter_mut().find(|known| known.buffer == buffer) {
+                Some(known) => {
+                    known.bytes = known.bytes.max(bytes);
+                    known.stored |= stored;
+                }
+                None => self.buffers.push(BufferUse { buffer, bytes, stored }),
+            }
+        }
+    }
 }
 
 /// A variant with all sizes known.
@@ -147,6 +174,7 @@ impl Planner<'_> {
                 }
             }
             self.check_bounds(&piece, sized, &places, variant)?;
+            result.note_buffers(sized, variant);
             result.boxes.push(self.make_box(&piece, number, sized, &places));
         }
         Ok(result)
@@ -389,11 +417,4 @@ impl Axes {
         }
         self.axes = joined;
     }
-}
-
-/// Inner elements of one launch of a box: all of a row, or a tile where it may be cut.
-pub(crate) fn tile_of(kernel: &Kernel, plan: &BoxPlan) -> i64 {
-    let whole_row = kernel.layout == Layout::Row && !kernel.row.is_empty();
-    let cut = kernel.layout == Layout::Column || matches!(plan.mode, Mode::Staged(_));
-    if cut && !whole_row { plan.n.min(TILE as i64) } else { plan.n }
 }

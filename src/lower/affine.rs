@@ -4,7 +4,7 @@ use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use crate::expr::{Atom, InRange, Index};
-use crate::lower::kernel::Decision;
+use super::kernel::Decision;
 
 /// An index with all sizes known.
 #[derive(Clone, Debug)]

@@ -1,0 +1,1 @@
+//! Codes written by hand: the shapes that kernels have.

@@ -1,0 +1,325 @@
+//! Machine code against the interpreter of codes, bit for bit, with guard bytes around every buffer.
+
+mod fixed;
+mod ops;
+mod random;
+mod random_code;
+
+use shapeflow_shape_fns::DType;
+use smallvec::SmallVec;
+
+use super::module::CodeModule;
+use super::{FuncIndex, Jit, KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
+use crate::expr::{Scalar, eval_cast};
+use crate::lower::code::{Class, Code, Layout, SlotType, SlotUse, TILE};
+use crate::lower::interpret::{InterpArgs, InterpSlot, Memory, interpret};
+
+/// A small generator of pseudo-random numbers; the same seed gives the same test.
+pub(super) struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+
+    pub fn chance(&mut self, one_in: usize) -> bool {
+        self.below(one_in) == 0
+    }
+
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+}
+
+/// An element of `dtype`: often special, often small, sometimes any bits.
+pub(super) fn element(random: &mut Random, dtype: DType) -> Scalar {
+    let bits = random.next();
+    let any = Scalar::from_bits(dtype, bits).unwrap();
+    if dtype.is_float() {
+        let special = [
+            0.0, -0.0, 1.0, -1.0, 0.5, 1.5, -2.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 65504.0, 65520.0, 65519.0,
+            6.0e-8, 3.0e-8, 6.1e-5, 2_147_483_648.0, -2_147_483_649.0, 4_294_967_295.0, 1.0e19, -1.0e19, 1.0e-40, 3.0e38,
+        ];
+        return match random.below(4) {
+            0 => eval_cast(Scalar::F64(random.pick(&special)), dtype),
+            1 => eval_cast(Scalar::F64((bits % 64) as f64 - 31.0), dtype),
+            2 => eval_cast(Scalar::F64((bits as i32) as f64 / 1e6), dtype),
+            // The quiet bit of a half NaN is set by conversion; copies are compared as NaNs.
+            _ => any,
+        };
+    }
+    match random.below(4) {
+        0 => random.pick(&[
+            Scalar::zero(dtype),
+            Scalar::one(dtype),
+            Scalar::lowest(dtype),
+            Scalar::highest(dtype),
+            eval_cast(Scalar::I64(-1), dtype),
+        ]),
+        1 | 2 => eval_cast(Scalar::I64(bits as i64 % 16), dtype),
+        _ => any,
+    }
+}
+
+/// Bytes before and after the data of a buffer.
+const GUARD: usize = 96;
+const GUARD_BYTE: u8 = 0xa7;
+
+/// The memory of a slot: guarded data of one dtype, at any alignment.
+#[derive(Clone)]
+struct Buffer {
+    bytes: Vec<u8>,
+    data: std::ops::Range<usize>,
+    dtype: DType,
+}
+
+/// A code with everything to run it on.
+pub(super) struct Case {
+    pub code: Code,
+    pub rows: i64,
+    pub n: i64,
+    pub extents: Vec<i64>,
+    pub scalars: Vec<i64>,
+    pub lines: Vec<InterpSlot>,
+    buffers: Vec<Buffer>,
+}
+
+/// The sizes a case is run at.
+pub(super) struct Sizes {
+    pub rows: i64,
+    pub n: i64,
+    pub extents: Vec<i64>,
+}
+
+impl Sizes {
+    pub fn random(random: &mut Random, code: &Code) -> Sizes {
+        let most = if code.layout == Layout::Column { TILE } else { usize::MAX };
+        let n = match random.below(8) {
+            0 => random.below(4),
+            1..=5 => random.below(71),
+            6 => random.below(200),
+            _ if code.loops == 0 => random.pick(&[300, 511, 512, 4095, 4096, 4100, 8200]),
+            _ => random.pick(&[128, 300]),
+        };
+        let rows = if n > 200 { 1 } else { random.below(5) as i64 };
+        let most_extent = if n > 100 { 2 } else { 4 };
+        let extents = (0..code.loops).map(|_| random.below(most_extent + 1) as i64).collect();
+        Sizes { rows, n: n.min(most) as i64, extents }
+    }
+}
+
+impl Case {
+    /// Random memory for `code` at these sizes. `reach` gives, for a gather slot, the bytes its offsets
+    /// may add.
+    pub fn new(random: &mut Random, code: &Code, sizes: Sizes, scalars: Vec<i64>, reach: &[i64]) -> Case {
+        let Sizes { rows, n, extents } = sizes;
+        let mut case =
+            Case { code: code.clone(), rows, n, extents, scalars, lines: Vec::new(), buffers: Vec::new() };
+        for (at, slot) in code.slots.iter().enumerate() {
+            let line = case.line(random, slot, reach.get(at).copied().unwrap_or(0));
+            case.lines.push(line);
+        }
+        case
+    }
+
+    fn line(&mut self, random: &mut Random, slot: &SlotType, reach: i64) -> InterpSlot {
+        let size = slot.dtype.size_bytes().unwrap() as i64;
+        if slot.used == SlotUse::Iota {
+            let mut step = || random.below(7) as i64 - 3;
+            return InterpSlot {
+                buffer: 0,
+                base: step() * 10,
+                row: step(),
+                inner: step(),
+                loops: self.extents.iter().map(|_| step()).collect(),
+            };
+        }
+        let written = matches!(slot.used, SlotUse::Store | SlotUse::Scratch);
+        let inner = match (slot.class, slot.used) {
+            (Class::Splat, _) => 0,
+            (Class::Contiguous, SlotUse::Gather) => random.pick(&[size, size, 2 * size, 0]),
+            _ => size,
+        };
+        // Strides of a dense array, some with gaps, some reversed; a load may also stay where it is.
+        let mut dense = if inner == 0 { size } else { inner * self.n.max(1) };
+        let mut stride = |random: &mut Random, extent: i64| {
+            let gap = if random.chance(3) { size } else { 0 };
+            let own = dense + gap;
+            dense = own * extent.max(1);
+            match random.below(6) {
+                0 if !written => 0,
+                1 => -own,
+                _ => own,
+            }
+        };
+        let mut loops: SmallVec<[i64; 4]> = self.extents.iter().rev().map(|e| stride(random, *e)).collect();
+        loops.reverse();
+        let row = if slot.used == SlotUse::Scratch { 0 } else { stride(random, self.rows) };
+        let span = |extent: i64, stride: i64| (extent - 1).max(0) * stride;
+        let spans = self.extents.iter().zip(&loops).map(|(e, s)| span(*e, *s));
+        let spans: Vec<i64> = spans.chain([span(self.rows, row), span(self.n, inner), reach]).collect();
+        let below: i64 = spans.iter().filter(|s| **s < 0).sum();
+        let above: i64 = spans.iter().filter(|s| **s > 0).sum();
+        let length = ((above - below + size) as usize).next_multiple_of(size as usize);
+        let shift = random.below(9);
+        let data = GUARD + shift..GUARD + shift + length;
+        let mut bytes = vec![GUARD_BYTE; data.end + GUARD];
+        for place in data.clone().step_by(size as usize) {
+            element(random, slot.dtype).write_bytes(&mut bytes[place..data.end]).unwrap();
+        }
+        let base = data.start as i64 - below;
+        self.buffers.push(Buffer { bytes, data, dtype: slot.dtype });
+        InterpSlot { buffer: self.buffers.len() - 1, base, row, inner, loops }
+    }
+
+    /// Overwrites the data of a slot's buffer.
+    pub fn fill(&mut self, slot: usize, mut value: impl FnMut(usize) -> Scalar) {
+        let buffer = &mut self.buffers[self.lines[slot].buffer];
+        let size = buffer.dtype.size_bytes().unwrap();
+        for (k, place) in buffer.data.clone().step_by(size).enumerate() {
+            value(k).write_bytes(&mut buffer.bytes[place..buffer.data.end]).unwrap();
+        }
+    }
+
+    /// Lets slot `b` (a store) use the memory of slot `a` (a load of the same dtype and class).
+    pub fn alias(&mut self, a: usize, b: usize) {
+        self.lines[b] = self.lines[a].clone();
+    }
+
+    /// Runs machine code and interpreter and compares every byte.
+    pub fn check(&self, module: &CodeModule, function: FuncIndex, fused: bool) -> Result<(), String> {
+        let mut expected = self.buffers.clone();
+        let mut memory: Vec<Memory<'_>> =
+            expected.iter_mut().map(|buffer| Memory::Write(&mut buffer.bytes)).collect();
+        let outcome = interpret(
+            &self.code,
+            &mut InterpArgs {
+                slots: &self.lines,
+                buffers: &mut memory,
+                scalars: &self.scalars,
+                rows: self.rows,
+                n: self.n,
+                extents: &self.extents,
+                fused,
+            },
+        );
+        let mut got = self.buffers.clone();
+        let words = slot_words(self.code.loops);
+        let mut slots = vec![0i64; words * self.code.slots.len()];
+        for ((line, slot), target) in self.lines.iter().zip(&self.code.slots).zip(slots.chunks_mut(words)) {
+            let origin = match slot.used {
+                SlotUse::Iota => 0,
+                _ => got[line.buffer].bytes.as_mut_ptr() as i64,
+            };
+            target[SLOT_BASE] = origin + line.base;
+            target[SLOT_ROW] = line.row;
+            target[SLOT_INNER] = line.inner;
+            target[SLOT_LOOPS..].copy_from_slice(&line.loops);
+        }
+        let mut tile = vec![GUARD_BYTE; TILE * 8 * self.code.folded.len() + GUARD];
+        let mut failed = 0i64;
+        let args = KernelArgs {
+            slots: slots.as_ptr(),
+            scalars: self.scalars.as_ptr(),
+            tile: tile.as_mut_ptr(),
+            rows: self.rows,
+            n: self.n,
+            extents: self.extents.as_ptr(),
+            failed: &mut failed,
+        };
+        // SAFETY: the lines were laid out inside their buffers for these sizes and reaches.
+        unsafe { module.launch(function, &args) };
+        if tile[tile.len() - GUARD..].iter().any(|b| *b != GUARD_BYTE) {
+            return Err("wrote past the tile".to_owned());
+        }
+        for (at, buffer) in got.iter().enumerate() {
+            let data = &buffer.data;
+            let outside = buffer.bytes[..data.start].iter().chain(&buffer.bytes[data.end..]);
+            if outside.into_iter().any(|b| *b != GUARD_BYTE) {
+                return Err(format!("wrote outside buffer {at}"));
+            }
+        }
+        match outcome {
+            Err(fault) if failed != 1 => return Err(format!("did not report {fault:?}")),
+            Err(_) => return Ok(()),
+            Ok(()) if failed != 0 => return Err("reported a failure".to_owned()),
+            Ok(()) => {}
+        }
+        for (at, (got, expected)) in got.iter().zip(&expected).enumerate() {
+            let size = got.dtype.size_bytes().unwrap();
+            for place in got.data.clone().step_by(size) {
+                let read = |buffer: &Buffer| Scalar::from_bytes(buffer.dtype, &buffer.bytes[place..buffer.data.end]);
+                let raw = |buffer: &Buffer| buffer.bytes[place..place + size].to_vec();
+                let (x, y) = (read(got).unwrap(), read(expected).unwrap());
+                if raw(got) != raw(expected) && !(x.is_nan() && y.is_nan()) {
+                    let k = (place - got.data.start) / size;
+                    return Err(format!("buffer {at} ({}), element {k}: got {x:?}, expected {y:?}", got.dtype));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a failing test prints.
+    pub fn describe(&self) -> String {
+        let mut text = format!(
+            "{:?}, rows {}, n {}, extents {:?}, scalars {:?}\n",
+            self.code.layout, self.rows, self.n, self.extents, self.scalars
+        );
+        for (k, (slot, line)) in self.code.slots.iter().zip(&self.lines).enumerate() {
+            text += &format!("  slot {k}: {slot:?} {line:?}\n");
+        }
+        for (k, pass) in self.code.passes.iter().enumerate() {
+            text += &format!("  pass {k}\n");
+            for (v, inst) in pass.body.iter().enumerate() {
+                text += &format!("    v{v}: {} = {:?}\n", inst.dtype, inst.op);
+            }
+            text += &format!("    {:?}\n", pass.folds);
+        }
+        for (v, inst) in self.code.epilogue.iter().enumerate() {
+            text += &format!("  epilogue v{v}: {} = {:?}\n", inst.dtype, inst.op);
+        }
+        text
+    }
+}
+
+/// Codes compiled together, each with the cases it must pass.
+pub(super) struct Batch {
+    jit: Jit,
+    fused: bool,
+    cases: Vec<(FuncIndex, Case, String)>,
+}
+
+impl Batch {
+    /// For this machine, or for the least the emitter supports.
+    pub fn new(native: bool) -> Batch {
+        let (jit, fused) = Jit::for_tests(native);
+        Batch { jit, fused, cases: Vec::new() }
+    }
+
+    pub fn add(&mut self, case: Case, name: impl Into<String>) {
+        let function = self.jit.add(&case.code).unwrap_or_else(|e| panic!("{e}\n{}", case.describe()));
+        self.cases.push((function, case, name.into()));
+    }
+
+    /// Runs every case.
+    pub fn check(self) {
+        let module = self.jit.finish().unwrap();
+        for (function, case, name) in &self.cases {
+            if let Err(reason) = case.check(&module, *function, self.fused) {
+                panic!("{name}: {reason}\n{}", case.describe());
+            }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Every operation on every dtype it is defined on.
+
+use shapeflow_shape_fns::DType;
+
+use super::{Batch, Case, Random, Sizes, element};
+use crate::expr::{BinaryOp, FoldOp, UnaryOp};
+use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
+use crate::lower::verify::{has_lanes, supports_binary, supports_fold, supports_unary};
+
+const UNARY: [UnaryOp; 8] = [
+    UnaryOp::Neg,
+    UnaryOp::Abs,
+    UnaryOp::Sqrt,
+    UnaryOp::Floor,
+    UnaryOp::Ceil,
+    UnaryOp::Trunc,
+    UnaryOp::Round,
+    UnaryOp::Not,
+];
+
+const BINARY: [BinaryOp; 16] = [
+    BinaryOp::Add,
+    BinaryOp::Sub,
+    BinaryOp::Mul,
+    BinaryOp::Div,
+    BinaryOp::Rem,
+    BinaryOp::Min,
+    BinaryOp::Max,
+    BinaryOp::And,
+    BinaryOp::Or,
+    BinaryOp::Xor,
+    BinaryOp::Shl,
+    BinaryOp::Shr,
+    BinaryOp::Eq,
+    BinaryOp::Ne,
+    BinaryOp::Lt,
+    BinaryOp::Le,
+];
+
+pub(super) fn dtypes() -> Vec<DType> {
+    DType::all().filter(|dtype| has_lanes(*dtype)).collect()
+}
+
+fn slot(dtype: DType, class: Class, used: SlotUse) -> SlotType {
+    SlotType { dtype, class, used }
+}
+
+fn inst(dtype: DType, op: InstOp) -> Inst {
+    Inst { dtype, op }
+}
+
+/// Operands of `dtypes`, loaded, or constant where `constant` says so; then `op`, then a store.
+fn map(random: &mut Random, operands: &[(DType, Operand)], result: DType, op: InstOp) -> Code {
+    let mut slots = Vec::new();
+    let mut body = Vec::new();
+    for (dtype, operand) in operands {
+        let class = if *operand == Operand::Splat { Class::Splat } else { Class::Contiguous };
+        let op = match operand {
+            Operand::Constant => InstOp::Const(element(random, *dtype)),
+            _ => {
+                slots.push(slot(*dtype, class, SlotUse::Load));
+                InstOp::Load(slots.len() as u32 - 1)
+            }
+        };
+        body.push(inst(*dtype, op));
+    }
+    body.push(inst(result, op));
+    slots.push(slot(result, Class::Contiguous, SlotUse::Store));
+    let store = InstOp::Store { slot: slots.len() as u32 - 1, value: Vid(body.len() as u32 - 1) };
+    body.push(inst(result, store));
+    Code {
+        layout: Layout::Row,
+        loops: 0,
+        slots,
+        scalars: 0,
+        folded: Vec::new(),
+        passes: vec![Pass { body, folds: Vec::new() }],
+        epilogue: Vec::new(),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Operand {
+    Load,
+    Splat,
+    Constant,
+}
+
+/// Adds the code at a few sizes.
+fn add(batch: &mut Batch, random: &mut Random, code: &Code, name: &str) {
+    for n in [0, 1, 7, 16, 83] {
+        let sizes = Sizes { rows: 2, n, extents: vec![2; code.loops as usize] };
+        batch.add(Case::new(random, code, sizes, vec![7; code.scalars as usize], &[]), name);
+    }
+}
+
+fn for_both_machines(f: impl Fn(&mut Batch, &mut Random)) {
+    for native in [true, false] {
+        let mut batch = Batch::new(native);
+        f(&mut batch, &mut Random::new(11));
+        batch.check();
+    }
+}
+
+#[test]
+fn unary_operations() {
+    for_both_machines(|batch, random| {
+        for dtype in dtypes() {
+            for op in UNARY.into_iter().filter(|op| supports_unary(*op, dtype)) {
+                let code = map(random, &[(dtype, Operand::Load)], dtype, InstOp::Unary(op, Vid(0)));
+                add(batch, random, &code, &format!("{op:?} {dtype}"));
+            }
+        }
+    });
+}
+
+#[test]
+fn binary_operations() {
+    for_both_machines(|batch, random| {
+        for dtype in dtypes() {
+            for op in BINARY.into_iter().filter(|op| supports_binary(*op, dtype)) {
+                let result = if op.is_comparison() { DType::Bool } else { dtype };
+                for [a, b] in [
+                    [Operand::Load, Operand::Load],
+                    [Operand::Load, Operand::Splat],
+                    [Operand::Splat, Operand::Load],
+                    [Operand::Load, Operand::Constant],
+                    [Operand::Constant, Operand::Load],
+                ] {
+                    let op_of = InstOp::Binary(op, Vid(0), Vid(1));
+                    let code = map(random, &[(dtype, a), (dtype, b)], result, op_of);
+                    add(batch, random, &code, &format!("{op:?} {dtype} {a:?} {b:?}"));
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn conversions() {
+    for_both_machines(|batch, random| {
+        for from in dtypes() {
+            for to in dtypes() {
+                let code = map(random, &[(from, Operand::Load)], to, InstOp::Cast(Vid(0)));
+                add(batch, random, &code, &format!("cast {from} to {to}"));
+                let code = map(random, &[(from, Operand::Splat)], to, InstOp::Cast(Vid(0)));
+                add(batch, random, &code, &format!("cast one {from} to {to}"));
+                if from.size_bytes() == to.size_bytes() && from != DType::F16 {
+                    let code = map(random, &[(from, Operand::Load)], to, InstOp::Bitcast(Vid(0)));
+                    add(batch, random, &code, &format!("bitcast {from} to {to}"));
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn ternary_operations() {
+    for_both_machines(|batch, random| {
+        for dtype in dtypes() {
+            for condition in [Operand::Load, Operand::Splat, Operand::Constant] {
+                let operands = [(DType::Bool, condition), (dtype, Operand::Load), (dtype, Operand::Splat)];
+                let code = map(random, &operands, dtype, InstOp::Select(Vid(0), Vid(1), Vid(2)));
+                add(batch, random, &code, &format!("select {condition:?} {dtype}"));
+            }
+            if dtype.is_float() {
+                for a in [Operand::Load, Operand::Constant] {
+                    let operands = [(dtype, a), (dtype, Operand::Load), (dtype, Operand::Splat)];
+                    let code = map(random, &operands, dtype, InstOp::MulAdd(Vid(0), Vid(1), Vid(2)));
+                    add(batch, random, &code, &format!("mul_add {dtype}"));
+                }
+            }
+        }
+    });
+}
+
+/// A fold of loaded elements, stored once a row.
+fn fold(layout: Layout, loops: u32, op: FoldOp, dtype: DType) -> Code {
+    let class = if layout == Layout::Row { Class::Splat } else { Class::Contiguous };
+    Code {
+        layout,
+        loops,
+        slots: vec![slot(dtype, Class::Contiguous, SlotUse::Load), slot(dtype, class, SlotUse::Store)],
+        scalars: 0,
+        folded: vec![dtype],
+        passes: vec![Pass {
+            body: vec![inst(dtype, InstOp::Load(0))],
+            folds: vec![FoldStep { op, value: Vid(0), dtype, into: 0 }],
+        }],
+        epilogue: vec![inst(dtype, InstOp::Folded(0)), inst(dtype, InstOp::Store { slot: 1, value: Vid(0) })],
+    }
+}
+
+#[test]
+fn folds() {
+    let ops = [FoldOp::Sum, FoldOp::Prod, FoldOp::Max, FoldOp::Min, FoldOp::All, FoldOp::Any];
+    for_both_machines(|batch, random| {
+        for dtype in dtypes() {
+            for op in ops.into_iter().filter(|op| supports_fold(*op, dtype)) {
+                for (layout, loops) in
+                    [(Layout::Row, 0), (Layout::Row, 1), (Layout::Column, 1), (Layout::Column, 2)]
+                {
+                    let code = fold(layout, loops, op, dtype);
+                    for (n, extent) in [(0, 2), (3, 0), (1, 3), (16, 2), (33, 3), (70, 1), (300, 2)] {
+                        let sizes = Sizes { rows: 2, n, extents: vec![extent; loops as usize] };
+                        let case = Case::new(random, &code, sizes, Vec::new(), &[]);
+                        batch.add(case, format!("{op:?} {dtype} {layout:?} {loops}"));
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn long_rows_fold_tile_by_tile() {
+    let mut batch = Batch::new(true);
+    let random = &mut Random::new(3);
+    for dtype in [DType::F32, DType::F64, DType::BF16, DType::I32] {
+        for loops in [0, 1] {
+            let code = fold(Layout::Row, loops, FoldOp::Sum, dtype);
+            for n in [4095, 4096, 4097, 8192, 9001] {
+                let sizes = Sizes { rows: 1, n, extents: vec![2; loops as usize] };
+                let mut case = Case::new(random, &code, sizes, Vec::new(), &[]);
+                // Finite values, whose sum depends on the order of additions.
+                let mut scale = Random::new(n as u64);
+                case.fill(0, |_| {
+                    let x = (scale.next() as i32) as f64 / f64::from(1 << scale.below(20));
+                    crate::expr::eval_cast(x.into(), dtype)
+                });
+                batch.add(case, format!("sum {dtype} {n}"));
+            }
+        }
+    }
+    batch.check();
+}

@@ -1,0 +1,355 @@
+//! Well-formed codes at random.
+
+use shapeflow_shape_fns::DType;
+
+use super::ops::dtypes;
+use super::{Case, Random, Sizes, element};
+use crate::expr::{BinaryOp, FoldOp, Scalar, UnaryOp};
+use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
+use crate::lower::verify::{supports_binary, supports_fold, supports_unary};
+
+/// A random code, with what its cases need to know of it.
+pub(super) struct Generated {
+    pub code: Code,
+    /// Per scalar, the values it may take.
+    scalars: Vec<Vec<i64>>,
+    /// Per gather slot, the limits and strides (numbers of scalars) of its offsets.
+    reaches: Vec<(usize, Vec<(u32, u32)>)>,
+    /// A load and a store that may share memory.
+    alias: Option<(usize, usize)>,
+}
+
+impl Generated {
+    pub fn case(&self, random: &mut Random, sizes: Sizes) -> Case {
+        let scalars: Vec<i64> = self.scalars.iter().map(|values| random.pick(values)).collect();
+        let mut reach = vec![0; self.code.slots.len()];
+        for (slot, offsets) in &self.reaches {
+            let bytes = |(limit, stride): &(u32, u32)| {
+                (scalars[*limit as usize] - 1).max(0) * scalars[*stride as usize]
+            };
+            reach[*slot] = offsets.iter().map(bytes).sum();
+        }
+        let mut case = Case::new(random, &self.code, sizes, scalars, &reach);
+        if let Some((load, store)) = self.alias
+            && random.chance(2)
+        {
+            // The store's layout never lets two elements meet.
+            case.alias(store, load);
+        }
+        case
+    }
+}
+
+const UNARY: [UnaryOp; 8] = [
+    UnaryOp::Neg,
+    UnaryOp::Abs,
+    UnaryOp::Sqrt,
+    UnaryOp::Floor,
+    UnaryOp::Ceil,
+    UnaryOp::Trunc,
+    UnaryOp::Round,
+    UnaryOp::Not,
+];
+
+const BINARY: [BinaryOp; 18] = [
+    BinaryOp::Add,
+    BinaryOp::Add,
+    BinaryOp::Sub,
+    BinaryOp::Mul,
+    BinaryOp::Mul,
+    BinaryOp::Div,
+    BinaryOp::Rem,
+    BinaryOp::Min,
+    BinaryOp::Max,
+    BinaryOp::And,
+    BinaryOp::Or,
+    BinaryOp::Xor,
+    BinaryOp::Shl,
+    BinaryOp::Shr,
+    BinaryOp::Eq,
+    BinaryOp::Ne,
+    BinaryOp::Lt,
+    BinaryOp::Le,
+];
+
+struct Generator<'r> {
+    random: &'r mut Random,
+    layout: Layout,
+    palette: Vec<DType>,
+    slots: Vec<SlotType>,
+    scalars: Vec<Vec<i64>>,
+    folded: Vec<DType>,
+    /// Results of folds of earlier passes.
+    finished: usize,
+    /// Scratch slots that earlier passes wrote.
+    scratch: Vec<u32>,
+    reaches: Vec<(usize, Vec<(u32, u32)>)>,
+    body: Vec<Inst>,
+    /// Per instruction, whether its NaNs are the same bits whoever computes it.
+    exact: Vec<bool>,
+    loads: Vec<usize>,
+}
+
+/// A random code.
+pub(super) fn generate(random: &mut Random) -> Generated {
+    let layout = if random.chance(3) { Layout::Column } else { Layout::Row };
+    let all = dtypes();
+    let palette = (0..1 + random.below(3)).map(|_| random.pick(&all)).collect();
+    let loops = random.below(3) as u32;
+    let mut g = Generator {
+        random,
+        layout,
+        palette,
+        slots: Vec::new(),
+        scalars: Vec::new(),
+        folded: Vec::new(),
+        finished: 0,
+        scratch: Vec::new(),
+        reaches: Vec::new(),
+        body: Vec::new(),
+        exact: Vec::new(),
+        loads: Vec::new(),
+    };
+    let mut passes = Vec::new();
+    let mut alias = None;
+    for _ in 0..1 + g.random.below(3) {
+        let most = if g.random.chance(8) { 40 } else { 10 };
+        let length = 2 + g.random.below(most);
+        g.body(length);
+        let folds = g.folds();
+        let written = g.stores();
+        let body = std::mem::take(&mut g.body);
+        g.exact.clear();
+        // One load and one store of a dtype may be one buffer, if nothing else of it moves.
+        for load in std::mem::take(&mut g.loads) {
+            for store in &written {
+                let (a, b) = (g.slots[load], g.slots[*store]);
+                let single = passes.is_empty() && a.dtype == b.dtype && a.class == b.class;
+                if single && a.class == Class::Contiguous && b.used == SlotUse::Store {
+                    alias = Some((load, *store));
+                }
+            }
+        }
+        g.scratch.extend(written.iter().filter(|s| g.slots[**s].used == SlotUse::Scratch).map(|s| *s as u32));
+        g.finished = g.folded.len();
+        passes.push(Pass { body, folds });
+    }
+    if passes.len() > 1 {
+        alias = None;
+    }
+    let mut epilogue = Vec::new();
+    if g.finished > 0 {
+        g.body(2 + g.finished);
+        g.stores();
+        epilogue = std::mem::take(&mut g.body);
+        for slot in g.scratch_of(&epilogue) {
+            g.slots[slot].used = SlotUse::Store;
+        }
+    }
+    let Generator { slots, scalars, folded, reaches, .. } = g;
+    let code = Code { layout, loops, slots, scalars: scalars.len() as u32, folded, passes, epilogue };
+    Generated { code, scalars, reaches, alias }
+}
+
+impl Generator<'_> {
+    fn push(&mut self, dtype: DType, op: InstOp, exact: bool) -> Vid {
+        self.body.push(Inst { dtype, op });
+        self.exact.push(exact || !dtype.is_float());
+        Vid(self.body.len() as u32 - 1)
+    }
+
+    fn slot(&mut self, dtype: DType, class: Class, used: SlotUse) -> u32 {
+        self.slots.push(SlotType { dtype, class, used });
+        self.slots.len() as u32 - 1
+    }
+
+    fn scalar(&mut self, values: &[i64]) -> u32 {
+        self.scalars.push(values.to_vec());
+        self.scalars.len() as u32 - 1
+    }
+
+    fn class(&mut self) -> Class {
+        if self.random.chance(3) { Class::Splat } else { Class::Contiguous }
+    }
+
+    fn dtype(&self, v: Vid) -> DType {
+        self.body[v.0 as usize].dtype
+    }
+
+    fn any(&mut self) -> Option<Vid> {
+        // Later values more often, so that chains grow.
+        let n = self.body.len();
+        (n > 0).then(|| Vid(n as u32 - 1 - self.random.below(n).min(self.random.below(n)) as u32))
+    }
+
+    fn of(&mut self, dtype: DType) -> Vid {
+        let found: Vec<u32> =
+            (0..self.body.len() as u32).filter(|v| self.body[*v as usize].dtype == dtype).collect();
+        if !found.is_empty() && !self.random.chance(5) {
+            return Vid(self.random.pick(&found));
+        }
+        self.source(dtype)
+    }
+
+    /// A load, constant or converted value of `dtype`.
+    fn source(&mut self, dtype: DType) -> Vid {
+        match self.random.below(5) {
+            0 => {
+                let value = element(self.random, dtype);
+                self.push(dtype, InstOp::Const(value), true)
+            }
+            1 => {
+                let class = self.class();
+                let slot = self.slot(DType::I64, class, SlotUse::Iota);
+                let value = self.push(DType::I64, InstOp::Iota(slot), true);
+                if dtype == DType::I64 { value } else { self.push(dtype, InstOp::Cast(value), false) }
+            }
+            _ => {
+                let class = self.class();
+                let slot = self.slot(dtype, class, SlotUse::Load);
+                self.loads.push(slot as usize);
+                self.push(dtype, InstOp::Load(slot), dtype != DType::F16)
+            }
+        }
+    }
+
+    fn body(&mut self, length: usize) {
+        for _ in 0..length {
+            self.step();
+        }
+    }
+
+    fn step(&mut self) {
+        let palette = self.palette.clone();
+        let dtype = self.random.pick(&palette);
+        let Some(a) = self.any() else {
+            self.source(dtype);
+            return;
+        };
+        let own = self.dtype(a);
+        match self.random.below(20) {
+            0 | 1 => drop(self.source(dtype)),
+            2 | 3 => {
+                let op = self.random.pick(&UNARY);
+                if supports_unary(op, own) {
+                    self.push(own, InstOp::Unary(op, a), false);
+                }
+            }
+            4..=10 => {
+                let op = self.random.pick(&BINARY);
+                if supports_binary(op, own) {
+                    let b = self.of(own);
+                    let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem) && !own.is_float();
+                    let b = if divides && !self.random.chance(6) { self.nonzero(b) } else { b };
+                    let result = if op.is_comparison() { DType::Bool } else { own };
+                    self.push(result, InstOp::Binary(op, a, b), false);
+                }
+            }
+            11 | 12 => {
+                let from = self.exact[a.0 as usize];
+                let halves = dtype.is_float() && own.is_float();
+                self.push(dtype, InstOp::Cast(a), from && !halves);
+            }
+            13 => {
+                let c = self.of(DType::Bool);
+                let b = self.of(own);
+                let exact = self.exact[a.0 as usize] && self.exact[b.0 as usize];
+                self.push(own, InstOp::Select(c, a, b), exact);
+            }
+            14 if own.is_float() => {
+                let (b, c) = (self.of(own), self.of(own));
+                self.push(own, InstOp::MulAdd(a, b, c), false);
+            }
+            15 if own.size_bytes() == dtype.size_bytes() && self.exact[a.0 as usize] => {
+                self.push(dtype, InstOp::Bitcast(a), dtype != DType::F16);
+            }
+            16 => {
+                let k = self.scalar(&[0, 1, -1, 5, i64::MAX, 1 << 40]);
+                self.push(DType::I64, InstOp::Scalar(k), true);
+            }
+            17 if self.finished > 0 => {
+                let k = self.random.below(self.finished);
+                self.push(self.folded[k], InstOp::Folded(k as u32), false);
+            }
+            18 if !self.scratch.is_empty() => {
+                let slots = self.scratch.clone();
+                let slot = self.random.pick(&slots);
+                self.push(self.slots[slot as usize].dtype, InstOp::Load(slot), false);
+            }
+            19 => self.gather(dtype),
+            _ => {}
+        }
+    }
+
+    /// `b` without zeros, and mostly without them for narrow types too.
+    fn nonzero(&mut self, b: Vid) -> Vid {
+        let dtype = self.dtype(b);
+        let one = self.push(dtype, InstOp::Const(Scalar::one(dtype)), true);
+        self.push(dtype, InstOp::Binary(BinaryOp::Or, b, one), true)
+    }
+
+    fn gather(&mut self, dtype: DType) {
+        let class = self.class();
+        let slot = self.slot(dtype, class, SlotUse::Gather);
+        let mut offsets = Vec::new();
+        let mut reach = Vec::new();
+        for _ in 0..1 + self.random.below(2) {
+            let index = self.random.pick(&[DType::I32, DType::I64]);
+            let index = self.of(index);
+            let dtype = self.dtype(index);
+            let three = crate::expr::eval_cast(Scalar::I64(3), dtype);
+            let mask = self.push(dtype, InstOp::Const(three), true);
+            let index = self.push(dtype, InstOp::Binary(BinaryOp::And, index, mask), true);
+            // A limit of 3 refuses some of the indices.
+            let limits: &[i64] = if self.random.chance(6) { &[3, 4] } else { &[4, 5] };
+            let limit = self.scalar(limits);
+            let value = self.push(DType::I64, InstOp::CheckIndex { value: index, limit }, true);
+            let stride = self.scalar(&[8, 24, 1]);
+            offsets.push((value, stride));
+            reach.push((limit, stride));
+        }
+        self.reaches.push((slot as usize, reach));
+        self.push(dtype, InstOp::Gather { slot, offsets: offsets.into() }, dtype != DType::F16);
+    }
+
+    fn folds(&mut self) -> Vec<FoldStep> {
+        let mut folds = Vec::new();
+        let ops = [FoldOp::Sum, FoldOp::Prod, FoldOp::Max, FoldOp::Min, FoldOp::All, FoldOp::Any];
+        for _ in 0..[0, 1, 1, 2, 3][self.random.below(5)] {
+            let (Some(value), op) = (self.any(), self.random.pick(&ops)) else { continue };
+            let dtype = self.dtype(value);
+            if supports_fold(op, dtype) {
+                folds.push(FoldStep { op, value, dtype, into: self.folded.len() as u32 });
+                self.folded.push(dtype);
+            }
+        }
+        folds
+    }
+
+    /// Stores the last values of the body.
+    fn stores(&mut self) -> Vec<usize> {
+        let n = self.body.len();
+        let mut written = Vec::new();
+        for v in n.saturating_sub(1 + self.random.below(3))..n {
+            let dtype = self.body[v].dtype;
+            let (class, used) = match self.random.below(6) {
+                0 => (Class::Splat, SlotUse::Store),
+                1 | 2 if self.layout == Layout::Row => (Class::Contiguous, SlotUse::Scratch),
+                _ => (Class::Contiguous, SlotUse::Store),
+            };
+            let slot = self.slot(dtype, class, used);
+            self.push(dtype, InstOp::Store { slot, value: Vid(v as u32) }, false);
+            written.push(slot as usize);
+        }
+        written
+    }
+
+    /// Scratch slots that a body writes.
+    fn scratch_of(&self, body: &[Inst]) -> Vec<usize> {
+        let stores = body.iter().filter_map(|inst| match inst.op {
+            InstOp::Store { slot, .. } => Some(slot as usize),
+            _ => None,
+        });
+        stores.filter(|slot| self.slots[*slot].used == SlotUse::Scratch).collect()
+    }
+}
