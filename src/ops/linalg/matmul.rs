@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, linalg};
+use shapeflow_shape_fns::{Attr, Attrs};
 
 use crate::dtype;
 use crate::error::Result;
@@ -11,6 +11,7 @@ use crate::graph::{IntoOperand, Value};
 use crate::op::{MatMulSpec, OpDef, Operand, TfOp};
 use crate::ops::broadcast::{Indices, broadcast_dims};
 use crate::ops::wide::widen;
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// The matrix product of the last two axes.
@@ -53,7 +54,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::contraction("matmul", lower, spec)
     .operands(&[Operand::Data("a"), Operand::Data("b")])
-    .shape_fn(linalg::matmul)
+    .shape_fn(shape_fns::linalg::matmul)
     .dtype_rule(dtype::binary::number)
     .tensorflow(&[
         TfOp::new("MatMul"),

@@ -1,12 +1,11 @@
 //! `bitwise_not`: every bit inverted.
 
-use shapeflow_shape_fns::common;
-
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// Every bit inverted, of bools the logical opposite; also written `!x`.
@@ -23,7 +22,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("bitwise_not", lower)
     .operands(&[Operand::Data("x")])
-    .shape_fn(common::unary)
+    .shape_fn(shape_fns::common::unary)
     .dtype_rule(dtype::unary::bits)
     .tensorflow(&[TfOp::new("Invert")]);
 

@@ -2,14 +2,13 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::common;
-
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{BinaryOp, Expr, Index, LowerCx};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::broadcast::lower_primitive;
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// `self < other`.
@@ -27,7 +26,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("less", lower)
     .operands(&[Operand::Data("x"), Operand::Data("y")])
-    .shape_fn(common::broadcast)
+    .shape_fn(shape_fns::common::broadcast)
     .dtype_rule(dtype::comparison::number)
     .tensorflow(&[TfOp::new("Less")]);
 

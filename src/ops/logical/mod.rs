@@ -1,4 +1,15 @@
 //! Comparisons, logic, bits and selection, element by element.
+//!
+//! ```
+//! use shapeflow::{DType, Graph, shape};
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F32, shape!["n", 3])?;
+//! let positive = x.greater(0.0)?;
+//! assert_eq!((!positive | x.less(1.0)?).dtype(), DType::Bool);
+//! assert_eq!(positive.select(x, 0.0)?.shape().to_string(), "[n, 3]");
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
 
 pub(crate) mod bitwise_and;
 pub(crate) mod bitwise_not;
@@ -15,6 +26,7 @@ pub(crate) mod logical_or;
 pub(crate) mod logical_xor;
 pub(crate) mod not_equal;
 pub(crate) mod select;
+pub(crate) mod select_v1;
 
 use crate::op::OpDef;
 
@@ -35,4 +47,5 @@ pub(crate) static ALL: &[&OpDef] = &[
     &logical_xor::DEF,
     &not_equal::DEF,
     &select::DEF,
+    &select_v1::DEF,
 ];

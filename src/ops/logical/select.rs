@@ -2,14 +2,15 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType, math};
+use shapeflow_shape_fns::{Attrs, DType};
 
 use crate::dtype;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::broadcast::broadcast_operand;
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// The element of `yes` where `self` holds, else that of `no`.
@@ -18,10 +19,16 @@ impl<'g> Value<'g> {
     /// which takes the dtype of the other. As TensorFlow's `SelectV2` (`tf.where` of three arguments).
     ///
     /// # Errors
-    /// `self` is not bool, the dtypes of `yes` and `no` differ, or the shapes do not broadcast.
+    /// `self` is not bool, the dtypes of `yes` and `no` differ, the shapes do not broadcast, or both are
+    /// scalars.
     #[track_caller]
     pub fn select(self, yes: impl IntoOperand<'g>, no: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();
+        if yes.is_weak() && no.is_weak() {
+            let message = "select(bool, scalar, scalar): one of the two must be a tensor, got two scalars; \
+                           make a constant of one";
+            return Err(Error::new(ErrorKind::DType, Phase::Build, message).at(location));
+        }
         // A scalar takes its dtype from the tensor beside it, whichever of the two that is.
         let (yes, no) = if yes.is_weak() {
             let no = no.into_operand(self, location);
@@ -36,7 +43,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("select", lower)
     .operands(&[Operand::Data("condition"), Operand::Data("t"), Operand::Data("e")])
-    .shape_fn(math::select)
+    .shape_fn(shape_fns::math::select)
     .dtype_rule(dtypes)
     .tensorflow(&[TfOp::new("SelectV2")]);
 
@@ -80,6 +87,6 @@ mod tests {
         assert_eq!(mask.select(0.0, x).unwrap().dtype(), DType::F64);
         assert_eq!(mask.select(x, 1).unwrap().dtype(), DType::F64);
         let error = mask.select(1.0, 2.0).unwrap_err();
-        assert!(error.message().contains("got 2.0 beside bool"), "{error}");
+        assert!(error.message().contains("got two scalars"), "{error}");
     }
 }

@@ -1,12 +1,13 @@
 //! `cast`: elements converted to another dtype.
 
-use shapeflow_shape_fns::{Attrs, DType, math};
+use shapeflow_shape_fns::{Attrs, DType};
 
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// Every element converted to `dtype`; the value itself if it has that dtype.
@@ -28,7 +29,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("cast", lower)
     .operands(&[Operand::Data("x")])
-    .shape_fn(math::cast)
+    .shape_fn(shape_fns::math::cast)
     .dtype_rule(dtypes)
     .tensorflow(&[TfOp::new("Cast")]);
 

@@ -2,14 +2,13 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::math;
-
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::broadcast::broadcast_operand;
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// Every element, at most `high` and at least `low`; NaN stays NaN.
@@ -30,7 +29,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("clip_by_value", lower)
     .operands(&[Operand::Data("t"), Operand::Data("clip_value_min"), Operand::Data("clip_value_max")])
-    .shape_fn(math::clip_by_value)
+    .shape_fn(shape_fns::math::clip_by_value)
     .dtype_rule(dtype::ternary::number)
     .tensorflow(&[TfOp::new("ClipByValue")]);
 

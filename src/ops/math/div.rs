@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType, common};
+use shapeflow_shape_fns::{Attrs, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -10,6 +10,7 @@ use crate::expr::{BinaryOp, Expr, Index, LowerCx};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::broadcast::lower_primitive;
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// `self / other`; also written so.
@@ -27,7 +28,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("div", lower)
     .operands(&[Operand::Data("x"), Operand::Data("y")])
-    .shape_fn(common::broadcast)
+    .shape_fn(shape_fns::common::broadcast)
     .dtype_rule(dtypes)
     .tensorflow(&[TfOp::new("RealDiv")]);
 

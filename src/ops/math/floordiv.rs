@@ -2,14 +2,13 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::common;
-
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, math};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::broadcast::lower_binary;
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// The quotient rounded toward minus infinity.
@@ -29,7 +28,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("floordiv", lower)
     .operands(&[Operand::Data("x"), Operand::Data("y")])
-    .shape_fn(common::broadcast)
+    .shape_fn(shape_fns::math::floordiv)
     .dtype_rule(dtype::binary::number)
     .tensorflow(&[TfOp::new("FloorDiv")]);
 

@@ -1,17 +1,16 @@
 //! `legacy_div`: the `Div` of TensorFlow 1, which rounds integers toward zero.
 
-use shapeflow_shape_fns::common;
-
 use crate::dtype;
 use crate::expr::{BinaryOp, Expr, Index, LowerCx};
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::broadcast::lower_primitive;
+use crate::shape_fns;
 
 /// Only for import: programs say which of [`div`](super::div), [`floordiv`](super::floordiv) and
 /// [`truncatediv`](super::truncatediv) they mean.
 pub(crate) static DEF: OpDef = OpDef::compute("legacy_div", lower)
     .operands(&[Operand::Data("x"), Operand::Data("y")])
-    .shape_fn(common::broadcast)
+    .shape_fn(shape_fns::common::broadcast)
     .dtype_rule(dtype::binary::number)
     .tensorflow(&[TfOp::new("Div")]);
 

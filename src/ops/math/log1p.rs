@@ -1,12 +1,11 @@
 //! `log1p`: natural logarithms of one more than every element.
 
-use shapeflow_shape_fns::common;
-
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, math};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// The natural logarithm of one more than every element; exact near zero, where `log` of the sum is not.
@@ -23,7 +22,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("log1p", lower)
     .operands(&[Operand::Data("x")])
-    .shape_fn(common::unary)
+    .shape_fn(shape_fns::common::unary)
     .dtype_rule(dtype::unary::float)
     .tensorflow(&[TfOp::new("Log1p")]);
 

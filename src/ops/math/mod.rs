@@ -1,4 +1,15 @@
 //! Arithmetic and elementary functions, element by element.
+//!
+//! ```
+//! use shapeflow::{DType, Graph, shape};
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F32, shape!["n", 3])?;
+//! let y = (x * 2.0 + 1.0).exp()?.clip_by_value(0.0, 10.0)?;
+//! assert_eq!(y.shape().to_string(), "[n, 3]");
+//! assert!(x.floordiv(x.cast(DType::I32)?).is_err());
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
 
 pub(crate) mod abs;
 pub(crate) mod add;

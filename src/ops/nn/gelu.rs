@@ -1,6 +1,6 @@
 //! `gelu`: elements by the probability that a normal variable is below them.
 
-use shapeflow_shape_fns::{Attr, common};
+use shapeflow_shape_fns::Attr;
 
 use crate::dtype;
 use crate::error::Result;
@@ -8,6 +8,7 @@ use crate::expr::{Expr, Index, LowerCx, math};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand};
 use crate::ops::wide::widened;
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// `x * Φ(x)` for every element, where `Φ` is the standard normal distribution function; `approximate` takes
@@ -25,7 +26,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("gelu", lower)
     .operands(&[Operand::Data("x")])
-    .shape_fn(common::unary)
+    .shape_fn(shape_fns::common::unary)
     .dtype_rule(dtype::unary::float);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {

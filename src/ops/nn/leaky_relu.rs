@@ -1,6 +1,6 @@
 //! `leaky_relu`: negative elements by a small factor.
 
-use shapeflow_shape_fns::{Attr, common};
+use shapeflow_shape_fns::Attr;
 
 use crate::dtype;
 use crate::error::Result;
@@ -8,6 +8,7 @@ use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::wide::widened;
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// Every element, times `alpha` where it is not positive.
@@ -24,7 +25,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("leaky_relu", lower)
     .operands(&[Operand::Data("x")])
-    .shape_fn(common::unary)
+    .shape_fn(shape_fns::common::unary)
     .dtype_rule(dtype::unary::float)
     .tensorflow(&[TfOp::new("LeakyRelu")]);
 

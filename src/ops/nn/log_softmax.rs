@@ -2,14 +2,13 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::nn;
-
 use super::row::Row;
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, math};
 use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// `x - log(sum(exp(x)))` along `axis`, without overflow.
@@ -28,7 +27,7 @@ impl<'g> Value<'g> {
 /// Without an axis it is the last one.
 pub(crate) static DEF: OpDef = OpDef::compute("log_softmax", lower)
     .operands(&[Operand::Data("logits"), Operand::Structure("axis")])
-    .shape_fn(nn::softmax)
+    .shape_fn(shape_fns::nn::softmax)
     .dtype_rule(dtype::unary::float)
     .tensorflow(&[TfOp::new("LogSoftmax")]);
 

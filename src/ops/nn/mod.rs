@@ -1,4 +1,14 @@
 //! Activations and softmax.
+//!
+//! ```
+//! use shapeflow::{DType, Graph, shape};
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F32, shape!["n", 3])?;
+//! let y = x.relu()?.softmax(-1)?;
+//! assert_eq!(y.shape().to_string(), "[n, 3]");
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
 
 pub(crate) mod elu;
 pub(crate) mod gelu;

@@ -1,12 +1,11 @@
 //! `relu6`: elements between zero and six.
 
-use shapeflow_shape_fns::common;
-
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// Every element, at least zero and at most six; NaN stays NaN.
@@ -23,7 +22,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("relu6", lower)
     .operands(&[Operand::Data("x")])
-    .shape_fn(common::unary)
+    .shape_fn(shape_fns::common::unary)
     .dtype_rule(dtype::unary::number)
     .tensorflow(&[TfOp::new("Relu6")]);
 

@@ -5,10 +5,10 @@ use smallvec::SmallVec;
 
 use crate::expr::{Expr, FoldOp, Index, LowerCx, math};
 use crate::ops::broadcast::Indices;
+use crate::ops::derived;
 use crate::ops::wide::widen;
 
-/// The row of operand 0 along parameter `axis` (the last without one) that holds the result at an index; half
-/// precision is computed in f32.
+/// The row of operand 0 along parameter `axis` that holds the result at an index; half precision is computed in f32.
 pub(crate) struct Row {
     axis: usize,
     extent: Dim,
@@ -18,12 +18,8 @@ pub(crate) struct Row {
 
 impl Row {
     pub fn new(cx: &mut dyn LowerCx, index: &[Index]) -> Row {
-        let dims = cx.dims(0);
-        let given = cx.attrs().get("axis").is_some() || cx.operands() > 1;
-        let axis = if given { cx.ints("axis").first().copied().unwrap_or(-1) } else { -1 };
-        let axis = if axis < 0 { axis.saturating_add(dims.len() as i64) } else { axis };
-        let axis = usize::try_from(axis).unwrap_or(0);
-        let extent = dims.get(axis).cloned().unwrap_or(Dim::known(1));
+        let axis = derived::axes(cx).first().copied().unwrap_or(0);
+        let extent = cx.dims(0).get(axis).cloned().unwrap_or(Dim::known(1));
         let index = Indices::from(index);
         let largest = cx.fold(FoldOp::Max, std::slice::from_ref(&extent), &mut |cx, at| {
             widen(cx.operand(0, &place(&index, axis, at)))

@@ -1,13 +1,12 @@
 //! `selu`: scaled `elu`.
 
-use shapeflow_shape_fns::common;
-
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, math};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::wide::widened;
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// `scale * x`, and `scale * alpha * (exp(x) - 1)` below zero, with the constants that keep mean 0 and
@@ -25,7 +24,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("selu", lower)
     .operands(&[Operand::Data("x")])
-    .shape_fn(common::unary)
+    .shape_fn(shape_fns::common::unary)
     .dtype_rule(dtype::unary::float)
     .tensorflow(&[TfOp::new("Selu")]);
 

@@ -1,13 +1,12 @@
 //! `silu`: `x * sigmoid(x)`.
 
-use shapeflow_shape_fns::common;
-
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, math};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand};
 use crate::ops::wide::widened;
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// `x * sigmoid(x)` for every element, also known as swish.
@@ -24,7 +23,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("silu", lower)
     .operands(&[Operand::Data("x")])
-    .shape_fn(common::unary)
+    .shape_fn(shape_fns::common::unary)
     .dtype_rule(dtype::unary::float);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {

@@ -1,13 +1,12 @@
 //! `softplus`: `log(1 + exp(x))`.
 
-use shapeflow_shape_fns::common;
-
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, math};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::wide::widened;
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// `log(1 + exp(x))` for every element, without overflow.
@@ -24,7 +23,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("softplus", lower)
     .operands(&[Operand::Data("x")])
-    .shape_fn(common::unary)
+    .shape_fn(shape_fns::common::unary)
     .dtype_rule(dtype::unary::float)
     .tensorflow(&[TfOp::new("Softplus")]);
 

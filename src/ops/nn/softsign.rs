@@ -1,13 +1,12 @@
 //! `softsign`: `x / (1 + |x|)`.
 
-use shapeflow_shape_fns::common;
-
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::wide::widened;
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// `x / (1 + |x|)` for every element.
@@ -24,7 +23,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("softsign", lower)
     .operands(&[Operand::Data("x")])
-    .shape_fn(common::unary)
+    .shape_fn(shape_fns::common::unary)
     .dtype_rule(dtype::unary::float)
     .tensorflow(&[TfOp::new("Softsign")]);
 

@@ -1,10 +1,11 @@
 //! The body and the dtype rule that `argmax` and `argmin` share.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attrs, DType, Dim};
 
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, FoldOp, Index, LowerCx, Scalar};
+use crate::ops::derived;
 
 /// Operands of any scalar dtype; the result has that of attribute `output_type`, i64 without one.
 pub(crate) fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
@@ -19,13 +20,8 @@ pub(crate) fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
 
 /// The first place of the extreme element along parameter `axis`; NaN counts as `worst`, which no element passes.
 pub(crate) fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index], op: FoldOp, worst: f64) -> Expr {
-    let dims = cx.dims(0);
-    let axis = cx.ints("axis").first().copied().unwrap_or(0);
-    let axis = usize::try_from(if axis < 0 { axis.saturating_add(dims.len() as i64) } else { axis }).unwrap_or(0);
-    let Some(extent) = dims.get(axis).cloned() else {
-        let element = cx.operand(0, index);
-        return element.cast(cx.output_dtype(output));
-    };
+    let axis = derived::axes(cx).first().copied().unwrap_or(0);
+    let extent = cx.dims(0).get(axis).cloned().unwrap_or(Dim::known(1));
     let element = |cx: &mut dyn LowerCx, at: &Index| {
         let mut place = index.to_vec();
         place.insert(axis.min(place.len()), at.clone());

@@ -2,13 +2,14 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{DType, reduce};
+use shapeflow_shape_fns::DType;
 
 use super::arg;
 use crate::error::Result;
 use crate::expr::{Expr, FoldOp, Index, LowerCx};
 use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// Where the smallest element stands along `axis`, the first of several equal ones.
@@ -36,7 +37,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("argmin", lower)
     .operands(&[Operand::Data("input"), Operand::Structure("axis")])
-    .shape_fn(reduce::argmin)
+    .shape_fn(shape_fns::reduce::argmin)
     .dtype_rule(arg::dtypes)
     .tensorflow(&[TfOp::new("ArgMin")]);
 

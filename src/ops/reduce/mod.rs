@@ -1,4 +1,18 @@
 //! Ops that fold axes: sums, means, extremes and where they stand.
+//!
+//! ```
+//! use shapeflow::{Axes, DType, Graph, shape};
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F32, shape!["n", 3])?;
+//! assert_eq!(x.reduce_sum(-1)?.shape().to_string(), "[n]");
+//! assert_eq!(x.reduce_mean([0, 1])?.shape().to_string(), "[]");
+//! assert_eq!(x.reduce_max(..)?.shape().to_string(), "[]");
+//! let shares = x / x.reduce_sum(Axes::of(1).keep_dims())?;
+//! assert_eq!(shares.shape().to_string(), "[n, 3]");
+//! assert_eq!(x.argmax(1)?.dtype(), DType::I64);
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
 
 mod arg;
 pub(crate) mod argmax;

@@ -2,8 +2,6 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::reduce;
-
 use super::axes::IntoAxes;
 use super::reduction::Reduction;
 use crate::dtype;
@@ -12,6 +10,7 @@ use crate::expr::{Expr, FoldOp, Index, LowerCx, math};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand};
 use crate::ops::wide::widen;
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// `log(sum(exp(x)))` over some axes, without overflow.
@@ -29,7 +28,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("reduce_logsumexp", lower)
     .operands(&[Operand::Data("input"), Operand::Structure("axis")])
-    .shape_fn(reduce::reduce)
+    .shape_fn(shape_fns::reduce::reduce)
     .dtype_rule(dtype::unary::float);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {

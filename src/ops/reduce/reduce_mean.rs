@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{DType, reduce};
+use shapeflow_shape_fns::DType;
 
 use super::axes::IntoAxes;
 use super::reduction::Reduction;
@@ -12,6 +12,7 @@ use crate::expr::{Expr, FoldOp, Index, LowerCx};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::wide::widen;
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// The mean over some axes.
@@ -30,7 +31,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("reduce_mean", lower)
     .operands(&[Operand::Data("input"), Operand::Structure("axis")])
-    .shape_fn(reduce::reduce)
+    .shape_fn(shape_fns::reduce::reduce)
     .dtype_rule(dtype::unary::number)
     .tensorflow(&[TfOp::new("Mean")]);
 

@@ -2,8 +2,6 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::reduce;
-
 use super::axes::IntoAxes;
 use super::reduction::lower_fold;
 use crate::dtype;
@@ -11,6 +9,7 @@ use crate::error::Result;
 use crate::expr::{Expr, FoldOp, Index, LowerCx};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// The sum over some axes.
@@ -28,7 +27,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("reduce_sum", lower)
     .operands(&[Operand::Data("input"), Operand::Structure("axis")])
-    .shape_fn(reduce::reduce)
+    .shape_fn(shape_fns::reduce::sum)
     .dtype_rule(dtype::unary::number)
     .tensorflow(&[TfOp::new("Sum")]);
 

@@ -5,8 +5,9 @@ use smallvec::SmallVec;
 
 use crate::expr::{Expr, FoldOp, Index, LowerCx};
 use crate::ops::broadcast::Indices;
+use crate::ops::derived;
 
-/// The folded axes of operand 0, from parameter `axis` (all without one) and attribute `keep_dims`.
+/// The folded axes of operand 0, and attribute `keep_dims`.
 pub(crate) struct Reduction {
     dims: Vec<Dim>,
     folded: SmallVec<[bool; 6]>,
@@ -16,17 +17,8 @@ pub(crate) struct Reduction {
 impl Reduction {
     pub fn new(cx: &mut dyn LowerCx) -> Reduction {
         let dims = cx.dims(0);
-        let everything = cx.attrs().get("axis").is_none() && cx.operands() == 1;
-        let mut folded = SmallVec::from_elem(everything, dims.len());
-        if !everything {
-            let rank = dims.len() as i64;
-            for axis in cx.ints("axis") {
-                let axis = if axis < 0 { axis.saturating_add(rank) } else { axis };
-                if let Some(folded) = usize::try_from(axis).ok().and_then(|axis| folded.get_mut(axis)) {
-                    *folded = true;
-                }
-            }
-        }
+        let axes = derived::axes(cx);
+        let folded = (0..dims.len()).map(|axis| axes.contains(&axis)).collect();
         let keep_dims = matches!(cx.attrs().get("keep_dims"), Some(Attr::Bool(true)));
         Reduction { dims, folded, keep_dims }
     }
