@@ -26,6 +26,8 @@ pub mod reduce;
 mod registry;
 mod shape;
 mod solve;
+#[cfg(test)]
+mod soundness;
 mod substitute;
 mod symbol;
 mod table;

@@ -116,9 +116,33 @@ pub(crate) fn check(function: ShapeFn, names: &[&'static str], attrs: &Attrs, in
             }
             assert_eq!(got, expected, "{label}");
             for seed in 0..40 {
-                refine(function, names, attrs, &case, &table, &result, seed);
+                refine(&label, function, names, attrs, &case, &table, &result, seed);
             }
         }
+    }
+}
+
+/// Runs a case, and refines it so many times if it is not refused. Returns how often it was refined, and how often the
+/// refined case ran.
+pub(crate) fn refine_randomly(
+    function: ShapeFn,
+    names: &[&'static str],
+    attrs: &Attrs,
+    inputs: &str,
+    outputs: usize,
+    times: u64,
+) -> (u64, u64) {
+    let mut table = DimTable::new();
+    let case = parse(inputs, &mut table);
+    let label = format!("{names:?} {{{attrs}}} {inputs}");
+    match run(function, names, attrs, &case, &mut table, outputs) {
+        Ok(result) => {
+            let ran = (0..times)
+                .filter(|seed| refine(&label, function, names, attrs, &case, &table, &result, *seed))
+                .count();
+            (times, ran as u64)
+        }
+        Err(_) => (0, 0),
     }
 }
 
@@ -175,8 +199,11 @@ fn describe(places: &Anonymous, result: &InferenceResult) -> String {
     outputs.collect::<Vec<_>>().join("; ")
 }
 
-/// Puts numbers for the symbols of the operands, infers again, and compares with what was promised.
+/// Puts numbers for the symbols of the operands, infers again, and compares with what was promised. Returns whether the
+/// concrete case was accepted.
+#[expect(clippy::too_many_arguments, reason = "a case, what it gave, and how it is refined")]
 fn refine(
+    label: &str,
     function: ShapeFn,
     names: &[&'static str],
     attrs: &Attrs,
@@ -184,7 +211,7 @@ fn refine(
     table: &DimTable,
     promised: &InferenceResult,
     seed: u64,
-) {
+) -> bool {
     let number = |symbol: Symbol| -> i64 {
         // Symbols made equal to a dimension take its value, so that the case can succeed at all.
         let key = match table.resolve(&Dim::from(symbol)) {
@@ -207,8 +234,8 @@ fn refine(
     };
     let mut fixed = Case { shapes: Vec::new(), dtypes: case.dtypes.clone(), values: Vec::new() };
     for (shape, value) in case.shapes.iter().zip(&case.values) {
-        let Some(dims) = shape.dims() else { return };
-        let Ok(dims) = dims.iter().map(concrete).collect::<Result<Vec<_>>>() else { return };
+        let Some(dims) = shape.dims() else { return false };
+        let Ok(dims) = dims.iter().map(concrete).collect::<Result<Vec<_>>>() else { return false };
         fixed.shapes.push(TensorShape::from(dims));
         fixed.values.push(value.as_ref().map(|value| value.map(|dim| concrete(dim).unwrap())));
     }
@@ -223,10 +250,12 @@ fn refine(
         attrs.with(name.to_owned(), attr)
     });
     let mut fresh = DimTable::new();
-    let Ok(found) = run(function, names, &attrs, &fixed, &mut fresh, promised.shapes.len()) else { return };
+    let Ok(found) = run(function, names, &attrs, &fixed, &mut fresh, promised.shapes.len()) else {
+        return false;
+    };
     let inputs = inputs.into_inner();
     let value_of = |symbol: Symbol| inputs.contains(&symbol).then(|| number(symbol));
-    let label = format!("refined to {:?} {:?}", fixed.shapes, fixed.values);
+    let label = format!("{label} refined to {:?} {:?}", fixed.shapes, fixed.values);
     for record in table.guards() {
         let held = record.guard.check(&value_of);
         assert!(!matches!(held, Ok(Some(false)) | Err(_)), "{label}: {} does not hold", record.guard);
@@ -239,8 +268,12 @@ fn refine(
         }
     }
     let compare = |what: &str, promised: &Dim, found: &Dim| {
-        let promised =
-            table.resolve(promised).eval(&value_of).unwrap_or_else(|error| panic!("{label}: {error}"));
+        let promised = match table.resolve(promised).eval(&value_of) {
+            Ok(promised) => promised,
+            // The op itself fails where an element is not defined.
+            Err(_) if what == "element" => None,
+            Err(error) => panic!("{label}: {error}"),
+        };
         if let (Some(promised), Some(found)) = (promised, found.as_known()) {
             assert_eq!(promised, found, "{label}: {what}");
         }
@@ -262,4 +295,5 @@ fn refine(
             promised.iter().zip(found).for_each(|(a, b)| compare(name, a, b));
         }
     }
+    true
 }
