@@ -122,7 +122,10 @@ impl<'g> Bound<'g> {
         let number = match self.0 {
             Kind::Value(value) => return Ok(value),
             Kind::Float(float, _) => float,
-            Kind::Int(dim, _) => dim.as_known().ok_or_else(|| mixed(&dim, peer.dtype()))? as f64,
+            Kind::Int(dim, _) => match dim.as_known() {
+                Some(int) => int as f64,
+                None => return Err(mixed(&dim, peer.dtype())),
+            },
         };
         Ok(number.into_operand(peer, std::panic::Location::caller()))
     }
