@@ -1,13 +1,16 @@
 //! Dataflow graphs of tensor ops with partially known shapes, compiled once for every size.
 
 pub(crate) mod codegen;
+mod compile;
 mod dtype;
 mod error;
+pub(crate) mod exec;
 pub mod expr;
 mod graph;
 pub(crate) mod lower;
 mod op;
 mod ops;
+mod passes;
 mod tensor;
 pub(crate) mod tiles;
 
@@ -16,11 +19,15 @@ pub use shapeflow_shape_fns::{
     Attr, Attrs, DType, Dim, InferenceContext, IntoDim, ShapeError, ShapeFn, TensorShape, Unknown, shape,
 };
 
+pub use compile::IntoOutputs;
 pub use error::{Error, ErrorKind, Phase, Result};
+pub use exec::{Backend, BoundRun, CompileOptions, Executable, Port, Results, Runner, Stats, ThreadPool};
 pub use graph::{
     Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, OpBuilder, Param, Scope, Value, ValueId,
 };
 pub use op::{
     CompositeCx, CompositeFn, DTypeRule, HostCx, HostKernel, LowerFn, OpDef, OpRef, Operand, Registry, TfOp,
 };
+pub use ops::reduce::{Axes, IntoAxes};
 pub use tensor::{Element, Tensor, TensorView, TensorViewMut};
+pub use ops::{Bound, IntoScalar, Mirror, SliceItem, SliceMasks, concat, stack};

@@ -1,6 +1,6 @@
 //! Shape functions that many ops share, and steps that many shape functions share.
 
-use crate::{InferenceContext, Result};
+use crate::{Dim, InferenceContext, Result, TensorShape};
 
 /// One output of the first operand's shape: every elementwise op of one operand, and all that only move data.
 ///
@@ -17,11 +17,82 @@ pub fn unary(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// Two dimensions are provably different and neither is 1.
 pub fn broadcast(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let shape = cx.broadcast_operands()?;
+    cx.set_output(0, shape);
+    Ok(())
+}
+
+/// As [`broadcast`], but where attribute `incompatible_shape_error` is false: operands that do not broadcast are simply
+/// not equal, a scalar; and while it is not known whether they do, the output is unranked.
+///
+/// # Errors
+/// As [`broadcast`], unless the attribute is false.
+pub fn equality(cx: &mut InferenceContext<'_>) -> Result<()> {
+    if cx.bool_or("incompatible_shape_error", true)? {
+        return broadcast(cx);
+    }
+    let (x, y) = (cx.input(0).clone(), cx.input(1).clone());
+    let (Some(a), Some(b)) = (x.dims(), y.dims()) else { return Ok(()) };
+    let one = Dim::known(1);
+    let mut decided = true;
+    for (a, b) in a.iter().rev().zip(b.iter().rev()) {
+        match (a.same(b), a.same(&one), b.same(&one)) {
+            (Some(true), _, _) | (_, Some(true), _) | (_, _, Some(true)) => {}
+            (Some(false), Some(false), Some(false)) => {
+                cx.set_output(0, TensorShape::scalar());
+                return Ok(());
+            }
+            _ => decided = false,
+        }
+    }
+    if decided { broadcast(cx) } else { Ok(()) }
+}
+
+/// One output of the shape that all operands have.
+///
+/// # Errors
+/// Ranks or dimensions provably differ.
+pub fn same_shape(cx: &mut InferenceContext<'_>) -> Result<()> {
     let mut shape = cx.input(0).clone();
     for index in 1..cx.len() {
         let other = cx.input(index).clone();
-        shape = cx.broadcast(&shape, &other).map_err(|error| error.operand(index))?;
+        shape = cx.merge_shapes(&shape, &other).map_err(|error| error.operand(index))?;
     }
     cx.set_output(0, shape);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{broadcast, equality, same_shape, unary};
+    use crate::testing::shape_table;
+
+    shape_table! { one_operand: unary, ["x"];
+        {} "[2, n, ?]" => "[2, n, d0_2]";
+        {} "?" => "?";
+    }
+    shape_table! { broadcasting: broadcast, ["x", "y"];
+        {} "[?, 3]; [?, 3]" => "[bcast(d0_0, d1_0), 3]";
+        {} "[n, 3]; [n, 3]" => "[n, 3]";
+        {} "[?]; [5]" => "[5] if d0_0 in {1, 5}";
+        {} "[5]; [?, 1, ?]" => "[d1_0, 1, 5] if d1_2 in {1, 5}";
+        {} "[?]; [1]" => "[d0_0]";
+        {} "[n]; []" => "[n]";
+        {} "[n+2]; [3]" => "[3]";
+        {} "[0]; [1]" => "[0]";
+        {} "[2]; ?" => "?";
+        {} "[2, 3]; [4, 3]" => "error dimensions must be equal or 1 to broadcast, got 2 and 4 at axis 0 of [2, 3] and [4, 3]";
+        {} "[4]; [2, 3]" => "error got 4 and 3 at axis 1 of [4] and [2, 3]";
+    }
+    shape_table! { perhaps_equal: equality, ["x", "y"];
+        {} "[n]; [5]" => "[5] if n in {1, 5}";
+        {incompatible_shape_error: false} "[2]; [3]" => "[]";
+        {incompatible_shape_error: false} "[n]; [3]" => "?";
+        {incompatible_shape_error: false} "[n]; [n]" => "[n]";
+        {} "[2]; [3]" => "error got 2 and 3 at axis 0";
+    }
+    shape_table! { equal: same_shape, ["x", "y"];
+        {} "[?, 3]; [2, ?]" => "[2, 3]";
+        {} "[2]; [3]" => "error shapes must agree, got 2 and 3 at axis 0";
+    }
 }

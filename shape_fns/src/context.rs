@@ -59,7 +59,7 @@ pub struct InferenceResult {
     /// Of every output the elements, where it is a small integer tensor and something is known of them.
     pub values: SmallVec<[Option<PartialElements>; 1]>,
     /// Normalised parameters the op's body reads, by name.
-    pub derived: SmallVec<[Derived; 1]>,
+    pub derived: Vec<Derived>,
 }
 
 /// A normalised parameter: its name and its elements.
@@ -88,9 +88,11 @@ impl<'a> InferenceContext<'a> {
                 (table.resolve_shape(operand.shape), operand.value.map(|value| table.resolve_elements(value)))
             }));
         }
-        let mut result = InferenceResult::default();
-        result.shapes.resize(outputs, TensorShape::unranked());
-        result.values.resize(outputs, None);
+        let result = InferenceResult {
+            shapes: (0..outputs).map(|_| TensorShape::unranked()).collect(),
+            values: (0..outputs).map(|_| None).collect(),
+            derived: Vec::new(),
+        };
         let first_own = table.symbol_count();
         InferenceContext { names, operands, attrs, table, resolved, first_own, result }
     }
@@ -320,6 +322,30 @@ impl<'a> InferenceContext<'a> {
         Ok(TensorShape::from(dims))
     }
 
+    /// The shape that all operands broadcast to.
+    ///
+    /// # Errors
+    /// As [`InferenceContext::broadcast`].
+    pub fn broadcast_operands(&mut self) -> Result<TensorShape> {
+        // Operands outlive the context, so that only those resolved anew are cloned.
+        let operands = self.operands;
+        let resolved = std::mem::take(&mut self.resolved);
+        let shape = |index: usize| match resolved.get(index) {
+            Some((shape, _)) => shape,
+            None => operands.get(index).map_or(&UNRANKED, |operand| operand.shape),
+        };
+        let mut all = match operands.len() {
+            0 | 1 => Ok(shape(0).clone()),
+            _ => self.broadcast(shape(0), shape(1)).map_err(|error| error.operand(1)),
+        };
+        for index in 2..operands.len() {
+            let Ok(sofar) = &all else { break };
+            all = self.broadcast(sofar, shape(index)).map_err(|error| error.operand(index));
+        }
+        self.resolved = resolved;
+        all
+    }
+
     /// The dimension two broadcast to: see [`InferenceContext::broadcast`].
     ///
     /// # Errors
@@ -363,32 +389,39 @@ impl<'a> InferenceContext<'a> {
     /// # Errors
     /// An output has an invalid or provably negative dimension. Where that is undecided a guard is recorded.
     pub fn finish(mut self) -> Result<InferenceResult> {
-        let mut result = std::mem::take(&mut self.result);
-        for shape in &mut result.shapes {
-            for (axis, dim) in shape.dims_mut().into_iter().flatten().enumerate() {
-                if dim.as_known().is_some_and(|value| value >= 0) {
-                    continue;
-                }
-                *dim = self.table.resolve(dim);
-                dim.validate()?;
-                let bounds = dim.bounds();
-                if bounds.is_above(-1) {
-                    continue;
-                }
-                if bounds.is_below(0) {
-                    bail!("no dimension of the result may be negative, got {dim} at axis {axis}");
-                }
-                self.require(Guard::Ge(dim.clone(), Dim::known(0)))?;
+        for output in 0..self.result.shapes.len() {
+            let dims = self.output(output).dims().unwrap_or_default();
+            let stale = self.table.has_equalities() && self.table.is_stale(dims);
+            if !stale && dims.iter().all(Dim::is_plain_size) {
+                continue;
             }
+            let shape = self.table.resolve_shape(self.output(output));
+            for (axis, dim) in shape.dims().unwrap_or_default().iter().enumerate() {
+                self.check_size(axis, dim)?;
+            }
+            self.set_output(output, shape);
         }
         if self.table.has_equalities() {
-            for value in result.values.iter_mut().flatten() {
+            for value in self.result.values.iter_mut().flatten() {
                 *value = self.table.resolve_elements(value);
             }
-            for dim in result.derived.iter_mut().flat_map(|(_, dims)| dims) {
+            for dim in self.result.derived.iter_mut().flat_map(|(_, dims)| dims) {
                 *dim = self.table.resolve(dim);
             }
         }
-        Ok(result)
+        Ok(self.result)
+    }
+
+    /// Refuses a dimension that is surely negative; where that is undecided a guard is recorded.
+    fn check_size(&mut self, axis: usize, dim: &Dim) -> Result<()> {
+        dim.validate()?;
+        let bounds = dim.bounds();
+        if bounds.is_above(-1) {
+            return Ok(());
+        }
+        if bounds.is_below(0) {
+            bail!("no dimension of the result may be negative, got {dim} at axis {axis}");
+        }
+        self.require(Guard::Ge(dim.clone(), Dim::known(0)))
     }
 }

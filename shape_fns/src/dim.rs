@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::poly::{self, Poly};
-use crate::symbol::Symbol;
+use crate::symbol::{Symbol, SymbolKind};
 use crate::{Result, ShapeError};
 
 /// One dimension: a number, a symbol, or a term such as `4*n+1` in canonical form.
@@ -99,6 +99,16 @@ impl Dim {
         matches!(self.0, Repr::Known(_))
     }
 
+    /// Whether it is a number that is not negative, or one symbol of kind size.
+    #[inline]
+    pub(crate) fn is_plain_size(&self) -> bool {
+        match self.0 {
+            Repr::Known(value) => value >= 0,
+            Repr::Symbol(symbol) => symbol.kind() == SymbolKind::Size,
+            _ => false,
+        }
+    }
+
     /// The symbol, where it is one and nothing more.
     pub fn as_symbol(&self) -> Option<Symbol> {
         match self.0 {
@@ -145,8 +155,14 @@ impl Dim {
     /// Whether the two are equal for all values of their symbols (`Some(true)`), for none (`Some(false)`), or neither
     /// is proven.
     pub fn same(&self, other: &Dim) -> Option<bool> {
-        if self == other && self.validate().is_ok() {
-            return Some(true);
+        match (&self.0, &other.0) {
+            (Repr::Known(a), Repr::Known(b)) => return Some(a == b),
+            (Repr::Symbol(a), Repr::Symbol(b)) => return (a == b).then_some(true),
+            (Repr::Symbol(symbol), Repr::Known(value)) | (Repr::Known(value), Repr::Symbol(symbol)) => {
+                return (symbol.kind() == SymbolKind::Size && *value < 0).then_some(false);
+            }
+            (Repr::Invalid(_), _) | (_, Repr::Invalid(_)) => return None,
+            _ => {}
         }
         let difference = self.plus(other, -1).ok()?;
         match difference.as_known() {

@@ -12,12 +12,13 @@ use crate::symbol::Symbol;
 pub(crate) enum Anonymous {
     /// By their own numbers.
     Numbered,
-    /// `?`, but `?0`, `?1`, … for these, which occur more than once in what is written.
-    Repeated(SmallVec<[Symbol; 4]>),
+    /// These by these texts, all others `?`.
+    Spelled(Vec<(Symbol, String)>),
 }
 
 impl Anonymous {
-    /// The spelling that keeps the identity of the anonymous symbols of `dims`.
+    /// The spelling that keeps the identity of the anonymous symbols of `dims`: `?`, but `?0`, `?1`, … for those that
+    /// occur more than once.
     pub(crate) fn of(dims: &[Dim], numbered: bool) -> Anonymous {
         if numbered {
             return Anonymous::Numbered;
@@ -32,27 +33,25 @@ impl Anonymous {
         }
         let mut sorted = seen.clone();
         sorted.sort_unstable();
-        let mut repeated: SmallVec<[Symbol; 4]> = SmallVec::new();
+        let mut repeated: Vec<(Symbol, String)> = Vec::new();
         for symbol in seen {
             let occurrences = sorted.partition_point(|other| *other <= symbol)
                 - sorted.partition_point(|other| *other < symbol);
-            if occurrences > 1 && !repeated.contains(&symbol) {
-                repeated.push(symbol);
+            if occurrences > 1 && !repeated.iter().any(|(other, _)| *other == symbol) {
+                let text = format!("?{}", repeated.len());
+                repeated.push((symbol, text));
             }
         }
-        Anonymous::Repeated(repeated)
+        Anonymous::Spelled(repeated)
     }
 
     fn write(&self, f: &mut dyn Write, symbol: Symbol) -> fmt::Result {
         match self {
             Anonymous::Numbered => write!(f, "{symbol:?}"),
-            Anonymous::Repeated(symbols) => {
-                write!(f, "{symbol}")?;
-                match symbols.iter().position(|other| *other == symbol) {
-                    Some(number) => write!(f, "{number}"),
-                    None => Ok(()),
-                }
-            }
+            Anonymous::Spelled(texts) => match texts.iter().find(|(other, _)| *other == symbol) {
+                Some((_, text)) => f.write_str(text),
+                None => write!(f, "{symbol}"),
+            },
         }
     }
 }

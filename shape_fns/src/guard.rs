@@ -63,6 +63,8 @@ impl Guard {
     pub fn decide(&self) -> Option<bool> {
         match self {
             Guard::Eq(a, b) => a.same(b),
+            // A symbol may be any size.
+            Guard::Ge(a, b) if a.as_symbol().is_some() && b.as_known().is_some_and(|least| least > 0) => None,
             Guard::Ge(a, b) => {
                 let bounds = a.plus(b, -1).ok()?.bounds();
                 if bounds.is_above(-1) { Some(true) } else { bounds.is_below(0).then_some(false) }

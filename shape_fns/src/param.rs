@@ -33,7 +33,7 @@ impl Param {
     }
 }
 
-/// A parameter that is a list: see [`InferenceContext::param_list`].
+/// A parameter that is a list: see [`InferenceContext::param_vector`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum List {
     /// Its elements, each a number, an expression or an unknown integer.
@@ -170,19 +170,30 @@ impl<'a> InferenceContext<'a> {
         Ok(self.param(name)?.elements())
     }
 
-    /// A parameter that is one number, or an expression; `None` where it is absent or unknown.
+    /// A parameter that is one number, or an expression; `None` where it is absent or unknown. An attribute may also be
+    /// a list of one, an operand must be a scalar.
+    ///
+    /// # Errors
+    /// It has another number of elements or another rank, or as [`InferenceContext::param`].
+    pub fn param_scalar(&self, name: &str) -> Result<Option<Dim>> {
+        if let Some(index) = self.operand(name).filter(|_| self.attr(name).is_none())
+            && let Some(rank) = self.input(index).rank().filter(|rank| *rank > 0)
+        {
+            return Err(self.blame_param(name, format_args!("must be one integer, got rank {rank}")));
+        }
+        self.param_single(name)
+    }
+
+    /// As [`InferenceContext::param_scalar`], where an operand may be a vector of one element too.
     ///
     /// # Errors
     /// It has another number of elements, or as [`InferenceContext::param`].
-    pub fn param_scalar(&self, name: &str) -> Result<Option<Dim>> {
+    pub fn param_single(&self, name: &str) -> Result<Option<Dim>> {
         match self.param(name)? {
             Param::Known(elements) | Param::Partial(elements) => match elements.elements() {
-                [element] if elements.rank() <= 1 => Ok(Some(element.clone())),
+                [element] => Ok(Some(element.clone())),
                 _ => Err(self.blame_param(name, format_args!("must be one integer, got {elements}"))),
             },
-            Param::Unknown { rank: Some(rank), .. } if rank > 1 => {
-                Err(self.blame_param(name, format_args!("must be one integer, got rank {rank}")))
-            }
             Param::Unknown { len: Some(len), .. } if len.as_known().is_some_and(|len| len != 1) => {
                 Err(self.blame_param(name, format_args!("must be one integer, got {len}")))
             }
@@ -190,27 +201,34 @@ impl<'a> InferenceContext<'a> {
         }
     }
 
-    /// A parameter that is a list of integers; one integer stands for a list of one.
+    /// A parameter that is a list of integers, in row-major order whatever its rank; one integer stands for a list of
+    /// one.
     ///
     /// # Errors
-    /// It has more than one axis, or as [`InferenceContext::param`].
+    /// Nothing is known of the elements and there is more than one axis, or as [`InferenceContext::param`].
     pub fn param_list(&self, name: &str) -> Result<List> {
-        match self.param(name)? {
+        Ok(match self.param(name)? {
             Param::Known(elements) | Param::Partial(elements) => {
-                if elements.rank() > 1 {
-                    return Err(self
-                        .blame_param(name, format_args!("must be a vector, got rank {}", elements.rank())));
-                }
-                Ok(List::Elements(elements.elements().iter().cloned().collect()))
-            }
-            Param::Unknown { rank: Some(rank), .. } if rank > 1 => {
-                Err(self.blame_param(name, format_args!("must be a vector, got rank {rank}")))
+                List::Elements(elements.elements().iter().cloned().collect())
             }
             Param::Unknown { len, .. } => {
-                Ok(List::Unknown(len.and_then(|len| usize::try_from(len.as_known()?).ok())))
+                List::Unknown(len.and_then(|len| usize::try_from(len.as_known()?).ok()))
             }
-            Param::Absent => Ok(List::Absent),
+            Param::Absent => List::Absent,
+        })
+    }
+
+    /// As [`InferenceContext::param_list`], where an operand must have one axis.
+    ///
+    /// # Errors
+    /// An operand of another rank, or as [`InferenceContext::param`].
+    pub fn param_vector(&self, name: &str) -> Result<List> {
+        if let Some(index) = self.operand(name).filter(|_| self.attr(name).is_none())
+            && let Some(rank) = self.input(index).rank().filter(|rank| *rank != 1)
+        {
+            return Err(self.blame_param(name, format_args!("must be a vector, got rank {rank}")));
         }
+        self.param_list(name)
     }
 
     /// An error about a parameter, blaming its operand where it is one.
@@ -223,18 +241,26 @@ impl<'a> InferenceContext<'a> {
     }
 
     /// A parameter that is an axis of a tensor of this rank, counted from the front; `None` where it is absent or
-    /// unknown.
+    /// unknown. An operand that is unknown is 0 where there is but one axis.
     ///
     /// # Errors
     /// It is outside `-rank..rank`, or as [`InferenceContext::param_scalar`].
     pub fn param_axis(&self, name: &str, rank: usize) -> Result<Option<usize>> {
         match self.param_scalar(name)?.and_then(|dim| dim.as_known()) {
-            Some(axis) => match normalize_axis(axis, rank) {
-                Ok(axis) => Ok(Some(axis)),
-                Err(error) => Err(self.blame_param(name, error.message().trim_start_matches("axis "))),
-            },
+            Some(axis) => self.axis_of(name, axis, rank).map(Some),
+            // Of one axis there is no choice.
+            None if rank == 1 && self.operand(name).is_some() => Ok(Some(0)),
             None => Ok(None),
         }
+    }
+
+    /// The axis counted from the front.
+    ///
+    /// # Errors
+    /// It is outside `-rank..rank`; the message names the parameter.
+    pub fn axis_of(&self, name: &str, axis: i64, rank: usize) -> Result<usize> {
+        normalize_axis(axis, rank)
+            .map_err(|error| self.blame_param(name, error.message().trim_start_matches("axis ")))
     }
 }
 

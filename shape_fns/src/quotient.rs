@@ -53,7 +53,10 @@ pub(crate) fn floordiv(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
         (_, Repr::Known(k)) => floordiv_by_known(dividend, *k),
         _ => match exact_div(dividend, divisor)? {
             Some(quotient) => Ok(quotient),
-            None => call(Function::FloorDiv, SmallVec::from_iter([dividend.clone(), divisor.clone()])),
+            None => {
+                let (dividend, divisor) = without_common_factor(dividend, divisor)?;
+                call(Function::FloorDiv, SmallVec::from_iter([dividend, divisor]))
+            }
         },
     }
 }
@@ -88,7 +91,10 @@ pub(crate) fn ceil_div(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
         }
         _ => match exact_div(dividend, divisor)? {
             Some(quotient) => Ok(quotient),
-            None => call(Function::CeilDiv, SmallVec::from_iter([dividend.clone(), divisor.clone()])),
+            None => {
+                let (dividend, divisor) = without_common_factor(dividend, divisor)?;
+                call(Function::CeilDiv, SmallVec::from_iter([dividend, divisor]))
+            }
         },
     }
 }
@@ -139,6 +145,18 @@ pub(crate) fn gcd(a: i64, b: i64) -> i64 {
         (a, b) = (b, a % b);
     }
     i64::try_from(a).unwrap_or(i64::MAX)
+}
+
+/// Both over the greatest number that divides all their coefficients.
+fn without_common_factor(dividend: &Dim, divisor: &Dim) -> Result<(Dim, Dim), Invalid> {
+    let common = terms_of(dividend)?.iter().chain(&terms_of(divisor)?).fold(0, |g, term| gcd(g, term.1));
+    if common <= 1 {
+        return Ok((dividend.clone(), divisor.clone()));
+    }
+    let reduce = |dim: &Dim| {
+        from_terms(terms_of(dim)?.into_iter().map(|(monomial, value)| (monomial, value / common)).collect())
+    };
+    Ok((reduce(dividend)?, reduce(divisor)?))
 }
 
 fn floordiv_by_known(dividend: &Dim, divisor: i64) -> Result<Dim, Invalid> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -26,37 +27,68 @@ use crate::{Dim, IntoDim, Result};
 /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
 /// ```
 #[derive(Clone)]
-pub struct TensorShape(Option<SmallVec<[Dim; 4]>>);
+pub struct TensorShape(Repr);
+
+/// Up to four axes stand in place, the places past `len` filled with 0; more are shared, so that a clone never
+/// allocates.
+#[derive(Clone)]
+enum Repr {
+    Unranked,
+    Inline { len: u8, dims: [Dim; INLINE] },
+    Shared(Arc<[Dim]>),
+}
+
+const INLINE: usize = 4;
+const NONE: [Dim; INLINE] = [const { Dim::known(0) }; INLINE];
 
 impl TensorShape {
     /// The shape of unknown rank.
     pub const fn unranked() -> TensorShape {
-        TensorShape(None)
+        TensorShape(Repr::Unranked)
     }
 
     /// The shape `[]`.
-    pub fn scalar() -> TensorShape {
-        TensorShape(Some(SmallVec::new()))
+    pub const fn scalar() -> TensorShape {
+        TensorShape(Repr::Inline { len: 0, dims: NONE })
     }
 
     /// The shape of these dimensions.
     pub fn new(dims: impl IntoIterator<Item = Dim>) -> TensorShape {
-        TensorShape(Some(dims.into_iter().collect()))
+        let mut dims = dims.into_iter();
+        let mut inline = NONE;
+        for len in 0..INLINE {
+            match dims.next() {
+                Some(dim) => inline[len] = dim,
+                None => return TensorShape(Repr::Inline { len: len as u8, dims: inline }),
+            }
+        }
+        match dims.next() {
+            None => TensorShape(Repr::Inline { len: INLINE as u8, dims: inline }),
+            Some(next) => TensorShape(Repr::Shared(inline.into_iter().chain([next]).chain(dims).collect())),
+        }
     }
 
     /// The number of axes, where it is known.
     pub fn rank(&self) -> Option<usize> {
-        self.0.as_ref().map(SmallVec::len)
+        self.dims().map(<[Dim]>::len)
     }
 
     /// The dimensions, where the rank is known.
+    #[inline]
     pub fn dims(&self) -> Option<&[Dim]> {
-        self.0.as_deref()
+        match &self.0 {
+            Repr::Unranked => None,
+            Repr::Inline { len, dims } => dims.get(..usize::from(*len)),
+            Repr::Shared(dims) => Some(dims),
+        }
     }
 
-    /// The dimensions, to be changed in place.
-    pub(crate) fn dims_mut(&mut self) -> Option<&mut SmallVec<[Dim; 4]>> {
-        self.0.as_mut()
+    /// The shape with every dimension replaced.
+    pub(crate) fn map(&self, f: impl FnMut(&Dim) -> Dim) -> TensorShape {
+        match self.dims() {
+            Some(dims) => TensorShape::new(dims.iter().map(f)),
+            None => TensorShape::unranked(),
+        }
     }
 
     /// The dimension of an axis, negative axes counted from the end; `None` for an unknown rank and past the rank.
@@ -106,7 +138,7 @@ impl TensorShape {
         if a.len() != b.len() {
             bail!("shapes must have the same rank, got {self} and {other}");
         }
-        let mut merged = SmallVec::with_capacity(a.len());
+        let mut merged: SmallVec<[Dim; 4]> = SmallVec::with_capacity(a.len());
         for (axis, (x, y)) in a.iter().zip(b).enumerate() {
             x.validate()?;
             y.validate()?;
@@ -115,7 +147,7 @@ impl TensorShape {
             }
             merged.push(if y.is_known() { y.clone() } else { x.clone() });
         }
-        Ok(TensorShape(Some(merged)))
+        Ok(TensorShape::new(merged))
     }
 
     /// Whether one shape could be both: no rank and no dimension is provably different.
@@ -213,7 +245,7 @@ impl TensorShape {
 
 impl PartialEq for TensorShape {
     fn eq(&self, other: &TensorShape) -> bool {
-        if self.0 == other.0 {
+        if self.dims() == other.dims() {
             return true;
         }
         self.rank() == other.rank()
@@ -227,7 +259,7 @@ impl Eq for TensorShape {}
 
 impl Hash for TensorShape {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        if self.has_free() { self.canonical().hash(state) } else { self.0.hash(state) }
+        if self.has_free() { self.canonical().as_deref().hash(state) } else { self.dims().hash(state) }
     }
 }
 
@@ -251,7 +283,7 @@ impl<T: IntoDim> From<Vec<T>> for TensorShape {
 
 impl From<SmallVec<[Dim; 4]>> for TensorShape {
     fn from(dims: SmallVec<[Dim; 4]>) -> TensorShape {
-        TensorShape(Some(dims))
+        TensorShape::new(dims)
     }
 }
 

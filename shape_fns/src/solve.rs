@@ -18,8 +18,7 @@ pub(crate) enum Answer {
     Unsolved,
 }
 
-/// Solves `difference == 0`, where `difference` is `a - b`. Of several symbols that could be isolated, elements of
-/// tensors go first, then the youngest anonymous size, then a name of `b`.
+/// Solves `difference == 0`, where `difference` is `a - b`, for the symbol that is preferred.
 pub(crate) fn solve(difference: &Dim, a: &Dim, b: &Dim) -> Answer {
     // Two symbols, or a symbol and anything that does not mention it, need no arithmetic.
     if let Repr::Invalid(_) = difference.0 {
@@ -44,18 +43,19 @@ pub(crate) fn solve(difference: &Dim, a: &Dim, b: &Dim) -> Answer {
         .filter(|(symbol, own)| {
             terms.iter().filter(|term| term.0 != own.0).all(|term| !mentions(&term.0, *symbol))
         })
-        .max_by_key(|(symbol, _)| preference(*symbol, b));
-    let Some((symbol, own)) = candidate else { return Answer::Unsolved };
-    let sign = own.1 / content;
-    let rest: Option<SmallVec<[Term; 4]>> = terms
-        .iter()
-        .filter(|term| term.0 != own.0)
-        .map(|(monomial, coefficient)| Some((monomial.clone(), (coefficient / content).checked_mul(-sign)?)))
-        .collect();
-    match rest.map(from_terms) {
-        Some(Ok(dim)) => Answer::Bind(symbol, dim),
-        _ => Answer::Unsolved,
-    }
+        .filter_map(|(symbol, own)| {
+            let sign = own.1 / content;
+            let rest: SmallVec<[Term; 4]> = terms
+                .iter()
+                .filter(|term| term.0 != own.0)
+                .map(|(monomial, coefficient)| {
+                    Some((monomial.clone(), (coefficient / content).checked_mul(-sign)?))
+                })
+                .collect::<Option<_>>()?;
+            Some((symbol, from_terms(rest).ok()?))
+        })
+        .max_by_key(|(symbol, dim)| preference(*symbol, dim, b));
+    candidate.map_or(Answer::Unsolved, |(symbol, dim)| Answer::Bind(symbol, dim))
 }
 
 fn isolate(side: &Dim, other: &Dim) -> Option<Answer> {
@@ -77,14 +77,15 @@ fn mentions(monomial: &Monomial, symbol: Symbol) -> bool {
     })
 }
 
-/// Greater means rather replaced.
-fn preference(symbol: Symbol, b: &Dim) -> (u8, usize, bool) {
+/// Greater means rather replaced: elements of tensors, then anonymous sizes, then names; of the same class one whose
+/// value is surely no less than 0, then the youngest, then one that `b` mentions.
+fn preference(symbol: Symbol, dim: &Dim, b: &Dim) -> (u8, bool, usize, bool) {
     let class = match (symbol.is_anonymous(), symbol.kind()) {
         (_, SymbolKind::Integer) => 2,
         (true, SymbolKind::Size) => 1,
         (false, SymbolKind::Size) => 0,
     };
-    (class, symbol.table_index().unwrap_or(usize::MAX), b.mentions(symbol))
+    (class, dim.bounds().is_above(-1), symbol.table_index().unwrap_or(usize::MAX), b.mentions(symbol))
 }
 
 impl Dim {

@@ -200,10 +200,12 @@ impl DimTable {
     }
 
     /// The dimension with everything known of its symbols put in.
+    #[inline]
     pub fn resolve(&self, dim: &Dim) -> Dim {
-        if dim.is_known() || self.bindings.is_empty() {
-            return dim.clone();
-        }
+        if dim.is_known() || self.bindings.is_empty() { dim.clone() } else { self.resolve_bound(dim) }
+    }
+
+    fn resolve_bound(&self, dim: &Dim) -> Dim {
         if let Some(symbol) = dim.as_symbol() {
             return self.root(symbol);
         }
@@ -218,10 +220,7 @@ impl DimTable {
 
     /// The shape with every dimension resolved.
     pub fn resolve_shape(&self, shape: &TensorShape) -> TensorShape {
-        match shape.dims() {
-            Some(dims) if self.has_equalities() => TensorShape::new(dims.iter().map(|dim| self.resolve(dim))),
-            _ => shape.clone(),
-        }
+        if self.has_equalities() { shape.map(|dim| self.resolve(dim)) } else { shape.clone() }
     }
 
     /// The elements with every one resolved.
@@ -490,7 +489,10 @@ impl DimTable {
     /// # Errors
     /// It is disproven.
     pub fn require(&mut self, guard: Guard) -> Result<()> {
-        let guard = guard.map(|dim| self.resolve(dim));
+        let guard = if self.has_equalities() { guard.map(|dim| self.resolve(dim)) } else { guard };
+        if self.recorded.contains(&guard) {
+            return Ok(());
+        }
         for dim in guard.dims() {
             dim.validate()?;
         }

@@ -1,6 +1,7 @@
 //! Text in, text out: tables of shape-function cases, each of which is also refined to concrete sizes and compared.
 
 use crate::dim::Repr;
+use crate::display::{Anonymous, write_dim};
 use crate::{
     Attrs, DType, Dim, DimTable, Guard, InferenceContext, InferenceResult, OperandInfo, PartialElements,
     Result, ShapeFn, Symbol, SymbolKind, TensorShape,
@@ -94,7 +95,11 @@ fn run(
 pub(crate) fn check(function: ShapeFn, names: &[&'static str], attrs: &Attrs, inputs: &str, expected: &str) {
     let mut table = DimTable::new();
     let case = parse(inputs, &mut table);
-    let outputs = expected.split(" if ").next().unwrap_or_default().split(';').count();
+    // A refusal may say of how many outputs: `error(2) …`.
+    let (expected, outputs) = match expected.strip_prefix("error(").and_then(|rest| rest.split_once(')')) {
+        Some((count, part)) => (format!("error{part}"), count.parse().unwrap()),
+        None => (expected.to_owned(), expected.split(" if ").next().unwrap_or_default().split(';').count()),
+    };
     let label = format!("{{{attrs}}} {inputs}");
     match run(function, names, attrs, &case, &mut table, outputs) {
         Err(error) => match expected.strip_prefix("error") {
@@ -102,64 +107,103 @@ pub(crate) fn check(function: ShapeFn, names: &[&'static str], attrs: &Attrs, in
             None => panic!("{label}: expected {expected}, got error {error}"),
         },
         Ok(result) => {
-            let mut got = describe(&case, &result);
+            let places = places(&case);
+            let mut got = describe(&places, &result);
             if expected.contains(" if ") {
                 let guards: Vec<String> =
-                    table.guards().iter().map(|record| show_guard(&case, &record.guard)).collect();
+                    table.guards().iter().map(|record| show_guard(&record.guard, &places)).collect();
                 got = format!("{got} if {}", guards.join(", "));
             }
             assert_eq!(got, expected, "{label}");
             for seed in 0..40 {
-                refine(function, names, attrs, &case, &table, &result, seed);
+                refine(&label, function, names, attrs, &case, &table, &result, seed);
             }
         }
     }
 }
 
-/// The operand's dimension or element an anonymous symbol is, by position.
-fn place(case: &Case, symbol: Symbol) -> Option<String> {
-    for (operand, shape) in case.shapes.iter().enumerate() {
+/// Runs a case, and refines it so many times if it is not refused. Returns how often it was refined, and how often the
+/// refined case ran.
+pub(crate) fn refine_randomly(
+    function: ShapeFn,
+    names: &[&'static str],
+    attrs: &Attrs,
+    inputs: &str,
+    outputs: usize,
+    times: u64,
+) -> (u64, u64) {
+    let mut table = DimTable::new();
+    let case = parse(inputs, &mut table);
+    let label = format!("{names:?} {{{attrs}}} {inputs}");
+    match run(function, names, attrs, &case, &mut table, outputs) {
+        Ok(result) => {
+            let ran = (0..times)
+                .filter(|seed| refine(&label, function, names, attrs, &case, &table, &result, *seed))
+                .count();
+            (times, ran as u64)
+        }
+        Err(_) => (0, 0),
+    }
+}
+
+/// The anonymous symbols of the operands, spelled by the first place they stand in.
+fn places(case: &Case) -> Anonymous {
+    let mut places: Vec<(Symbol, String)> = Vec::new();
+    let mut note = |dim: &Dim, text: String| {
+        if let Some(symbol) = dim.as_symbol().filter(|symbol| symbol.is_anonymous())
+            && !places.iter().any(|(other, _)| *other == symbol)
+        {
+            places.push((symbol, text));
+        }
+    };
+    for (operand, (shape, value)) in case.shapes.iter().zip(&case.values).enumerate() {
         for (axis, dim) in shape.dims().unwrap_or_default().iter().enumerate() {
-            if dim.as_symbol() == Some(symbol) {
-                return Some(format!("d{operand}_{axis}"));
-            }
+            note(dim, format!("d{operand}_{axis}"));
         }
-        for (element, dim) in case.values[operand].iter().flat_map(|value| value.elements()).enumerate() {
-            if dim.as_symbol() == Some(symbol) {
-                return Some(format!("v{operand}_{element}"));
-            }
+        for (element, dim) in value.iter().flat_map(|value| value.elements()).enumerate() {
+            note(dim, format!("v{operand}_{element}"));
         }
     }
-    None
+    Anonymous::Spelled(places)
 }
 
-fn named(case: &Case, dim: &Dim) -> Dim {
-    dim.substitute(&mut |symbol| {
-        let name = symbol.is_anonymous().then(|| place(case, symbol)).flatten()?;
-        Some(Dim::symbol(&name))
-    })
+fn show(dim: &Dim, places: &Anonymous) -> String {
+    let mut text = String::new();
+    write_dim(&mut text, dim, places).unwrap();
+    text
 }
 
-fn show_guard(case: &Case, guard: &Guard) -> String {
-    guard.map(|dim| named(case, dim)).to_string()
+fn show_all(dims: &[Dim], places: &Anonymous) -> String {
+    format!("[{}]", dims.iter().map(|dim| show(dim, places)).collect::<Vec<_>>().join(", "))
 }
 
-fn describe(case: &Case, result: &InferenceResult) -> String {
+fn show_guard(guard: &Guard, places: &Anonymous) -> String {
+    let [a, b] = guard.dims().map(|dim| show(dim, places));
+    match guard {
+        Guard::Eq(..) => format!("{a} == {b}"),
+        Guard::Ge(..) => format!("{a} >= {b}"),
+        Guard::OneOrEqual(..) => format!("{a} in {{1, {b}}}"),
+        Guard::Divides { .. } => format!("{a} divides {b}"),
+    }
+}
+
+fn describe(places: &Anonymous, result: &InferenceResult) -> String {
     let outputs = result.shapes.iter().zip(&result.values).map(|(shape, value)| {
-        let shape = match shape.dims() {
-            Some(dims) => TensorShape::new(dims.iter().map(|dim| named(case, dim))),
-            None => shape.clone(),
-        };
+        let shape = shape.dims().map_or("?".to_owned(), |dims| show_all(dims, places));
         match value {
-            Some(value) => format!("{shape} = {}", value.map(|dim| named(case, dim))),
-            None => shape.to_string(),
+            Some(value) if value.rank() == 0 => format!("{shape} = {}", show(&value.elements()[0], places)),
+            Some(value) => format!("{shape} = {}", show_all(value.elements(), places)),
+            None => shape,
         }
     });
     outputs.collect::<Vec<_>>().join("; ")
 }
 
-/// Puts numbers for the symbols of the operands, infers again, and compares with what was promised.
+/// Puts numbers for the symbols of the operands, infers again, and compares with what was promised. Returns whether the
+/// concrete case was accepted.
+#[expect(clippy::too_many_arguments, reason = "a case, what it gave, and how it is refined")]
 fn refine(
+    label: &str,
     function: ShapeFn,
     names: &[&'static str],
     attrs: &Attrs,
@@ -167,7 +211,7 @@ fn refine(
     table: &DimTable,
     promised: &InferenceResult,
     seed: u64,
-) {
+) -> bool {
     let number = |symbol: Symbol| -> i64 {
         // Symbols made equal to a dimension take its value, so that the case can succeed at all.
         let key = match table.resolve(&Dim::from(symbol)) {
@@ -190,8 +234,8 @@ fn refine(
     };
     let mut fixed = Case { shapes: Vec::new(), dtypes: case.dtypes.clone(), values: Vec::new() };
     for (shape, value) in case.shapes.iter().zip(&case.values) {
-        let Some(dims) = shape.dims() else { return };
-        let Ok(dims) = dims.iter().map(concrete).collect::<Result<Vec<_>>>() else { return };
+        let Some(dims) = shape.dims() else { return false };
+        let Ok(dims) = dims.iter().map(concrete).collect::<Result<Vec<_>>>() else { return false };
         fixed.shapes.push(TensorShape::from(dims));
         fixed.values.push(value.as_ref().map(|value| value.map(|dim| concrete(dim).unwrap())));
     }
@@ -206,10 +250,12 @@ fn refine(
         attrs.with(name.to_owned(), attr)
     });
     let mut fresh = DimTable::new();
-    let Ok(found) = run(function, names, &attrs, &fixed, &mut fresh, promised.shapes.len()) else { return };
+    let Ok(found) = run(function, names, &attrs, &fixed, &mut fresh, promised.shapes.len()) else {
+        return false;
+    };
     let inputs = inputs.into_inner();
     let value_of = |symbol: Symbol| inputs.contains(&symbol).then(|| number(symbol));
-    let label = format!("refined to {:?} {:?}", fixed.shapes, fixed.values);
+    let label = format!("{label} refined to {:?} {:?}", fixed.shapes, fixed.values);
     for record in table.guards() {
         let held = record.guard.check(&value_of);
         assert!(!matches!(held, Ok(Some(false)) | Err(_)), "{label}: {} does not hold", record.guard);
@@ -222,8 +268,12 @@ fn refine(
         }
     }
     let compare = |what: &str, promised: &Dim, found: &Dim| {
-        let promised =
-            table.resolve(promised).eval(&value_of).unwrap_or_else(|error| panic!("{label}: {error}"));
+        let promised = match table.resolve(promised).eval(&value_of) {
+            Ok(promised) => promised,
+            // The op itself fails where an element is not defined.
+            Err(_) if what == "element" => None,
+            Err(error) => panic!("{label}: {error}"),
+        };
         if let (Some(promised), Some(found)) = (promised, found.as_known()) {
             assert_eq!(promised, found, "{label}: {what}");
         }
@@ -245,4 +295,5 @@ fn refine(
             promised.iter().zip(found).for_each(|(a, b)| compare(name, a, b));
         }
     }
+    true
 }

@@ -1,10 +1,18 @@
-//! Machine code from kernels: the only room that sees Cranelift.
+//! Machine code from kernels, and running it: the only room that sees Cranelift.
 
 mod abi;
 mod clif;
+mod launch;
+mod memory;
 mod module;
+mod pool;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
+pub(crate) use launch::{Lane, Launch, grow, launch};
+pub(crate) use memory::{MatMul, Memory};
 pub(crate) use module::{CodeModule, FuncIndex, Jit, has_fused_mul_add};
+pub use pool::ThreadPool;
+pub(crate) use pool::{Pool, lock};
+#[cfg(feature = "threads")]
+pub(crate) use pool::rayon_pool;

@@ -172,7 +172,7 @@ macro_rules! integer_cast {
     ($x:expr, $dtype:expr) => {{
         let x = $x;
         match $dtype {
-            DType::Bool => Scalar::Bool(x != (0 as _)),
+            DType::Bool => Scalar::Bool(differs_from_zero(x)),
             DType::I8 => Scalar::I8(x as i8),
             DType::I16 => Scalar::I16(x as i16),
             DType::I32 => Scalar::I32(x as i32),
@@ -187,6 +187,10 @@ macro_rules! integer_cast {
             _ => Scalar::F64(x as f64),
         }
     }};
+}
+
+fn differs_from_zero<T: Default + PartialEq>(x: T) -> bool {
+    x != T::default()
 }
 
 /// `x` converted: float to integer saturates toward zero and takes NaN to 0, integer to integer
@@ -356,4 +360,12 @@ mod tests {
         assert_eq!(Sum.combine(Sum.identity(DType::F32), Scalar::F32(-0.0)), Scalar::F32(-0.0));
         assert_eq!((All.identity(DType::Bool), Any.identity(DType::Bool)), (true.into(), false.into()));
     }
+}
+
+/// Whether `MulAdd` rounds once on this processor, as machine code for it does.
+pub(crate) fn fused_mul_add() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::is_x86_feature_detected!("fma") && std::is_x86_feature_detected!("avx");
+    #[cfg(not(target_arch = "x86_64"))]
+    true
 }

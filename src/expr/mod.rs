@@ -20,7 +20,7 @@ use std::sync::Arc;
 use shapeflow_shape_fns::{DType, Dim};
 use smallvec::SmallVec;
 
-pub(crate) use eval::{accumulator, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary};
+pub(crate) use eval::{accumulator, fused_mul_add, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary};
 pub(crate) use index::Atom;
 pub use index::{Axis, Index};
 pub(crate) use intern::Interner;
@@ -335,6 +335,27 @@ macro_rules! operators {
             type Output = Expr;
             fn $method(self, other: Expr) -> Expr {
                 self.binary(BinaryOp::$Op, other)
+            }
+        }
+
+        impl ops::$Trait<&Expr> for Expr {
+            type Output = Expr;
+            fn $method(self, other: &Expr) -> Expr {
+                self.binary(BinaryOp::$Op, other.clone())
+            }
+        }
+
+        impl ops::$Trait<Expr> for &Expr {
+            type Output = Expr;
+            fn $method(self, other: Expr) -> Expr {
+                self.clone().binary(BinaryOp::$Op, other)
+            }
+        }
+
+        impl ops::$Trait for &Expr {
+            type Output = Expr;
+            fn $method(self, other: &Expr) -> Expr {
+                self.clone().binary(BinaryOp::$Op, other.clone())
             }
         }
     )*};

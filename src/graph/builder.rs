@@ -145,7 +145,7 @@ impl<'g> OpBuilder<'g> {
     fn param(mut self, name: &'static str, param: Param<'g>) -> Self {
         match param {
             Param::Elements(elements) => {
-                self.attrs.insert(name, Attr::Elements(elements));
+                self.attrs.insert(name, Attr::Elements(elements.into()));
             }
             Param::Refused(message) => self.refuse(Error::new(ErrorKind::Shape, Phase::Build, message)),
             Param::Value(value) => {
@@ -392,20 +392,11 @@ impl Inner {
             if !matches!(operand, Operand::Size(_)) || info.elements.is_some() || !info.dtype.is_integer() {
                 continue;
             }
-            let count = match info.shape.dims() {
-                Some([]) => None,
-                Some([length]) => match self.table.resolve(length).as_known() {
-                    Some(length @ 0..=MAX_SYMBOLIC_ELEMENTS) => Some(length),
-                    _ => continue,
-                },
-                _ => continue,
-            };
-            let elements = match count {
-                None => PartialElements::scalar(self.table.fresh(SymbolKind::Integer)),
-                Some(count) => {
-                    PartialElements::vector((0..count).map(|_| self.table.fresh(SymbolKind::Integer)).collect::<Vec<_>>())
-                }
-            };
+            let Some(sizes) = self.table.resolve_shape(&info.shape).as_known() else { continue };
+            let count = sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(size));
+            let Some(count) = count.filter(|count| *count <= MAX_SYMBOLIC_ELEMENTS) else { continue };
+            let elements: Vec<Dim> = (0..count).map(|_| self.table.fresh(SymbolKind::Integer)).collect();
+            let Ok(elements) = PartialElements::with_sizes(&sizes, elements) else { continue };
             self.values[value.at()].elements = Some(Box::new(elements));
             changed.push(value);
         }
@@ -443,4 +434,4 @@ impl Inner {
 }
 
 /// Size operands longer than this keep unknown elements.
-const MAX_SYMBOLIC_ELEMENTS: i64 = 64;
+const MAX_SYMBOLIC_ELEMENTS: usize = 64;

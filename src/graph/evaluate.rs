@@ -4,7 +4,7 @@
 
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
-use shapeflow_shape_fns::{Attrs, DType, Dim, TensorShape};
+use shapeflow_shape_fns::{Attrs, DType, Dim, PartialElements, TensorShape};
 use smallvec::SmallVec;
 
 use super::builder::panicked;
@@ -14,13 +14,26 @@ use crate::expr::{Axis, Env, Evaluator, Fault, Program, Scalar};
 use crate::op::{Body, HostCx, OpDef, OpRef};
 use crate::tensor::{Tensor, TensorView};
 
-/// The outputs of `op` for concrete operands. Attributes must not hold symbols.
-pub(crate) fn evaluate(op: &OpRef, given: u32, attrs: &Attrs, operands: &[Tensor]) -> Result<Vec<Tensor>> {
+/// An operand of known sizes, whose elements may be known.
+pub(crate) struct SizedOperand<'a> {
+    pub dtype: DType,
+    pub sizes: &'a [usize],
+    pub elements: Option<Box<PartialElements>>,
+}
+
+/// A graph of one node on operands of known sizes: what its shape function says of them.
+///
+/// Attributes must not hold symbols.
+pub(crate) fn infer_sizes<'a>(
+    op: &OpRef,
+    given: u32,
+    attrs: &Attrs,
+    operands: impl IntoIterator<Item = SizedOperand<'a>>,
+) -> Result<(Inner, Vec<ValueIx>)> {
     let location = Location::caller();
     let mut inner = Inner::default();
     let mut values = SmallVec::new();
-    for tensor in operands {
-        let shape = shape_of(tensor.sizes());
+    for operand in operands {
         let node = Node {
             op: OpRef::from(&CONSTANT),
             operands: SmallVec::new(),
@@ -31,12 +44,23 @@ pub(crate) fn evaluate(op: &OpRef, given: u32, attrs: &Attrs, operands: &[Tensor
             location,
             scope: 0,
         };
-        values.push(inner.push(node, [(tensor.dtype(), shape, fold::elements_of(tensor))]));
+        values.push(inner.push(node, [(operand.dtype, shape_of(operand.sizes), operand.elements)]));
     }
     let outputs: Vec<ValueIx> = inner
         .add(op, values, given, attrs, None, location)
         .map_err(|error| error.with_phase(Phase::Run))?
         .collect();
+    Ok((inner, outputs))
+}
+
+/// The outputs of `op` for concrete operands. Attributes must not hold symbols.
+pub(crate) fn evaluate(op: &OpRef, given: u32, attrs: &Attrs, operands: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
+    let sized = operands.iter().map(|view| SizedOperand {
+        dtype: view.dtype(),
+        sizes: view.sizes(),
+        elements: fold::elements_of(view),
+    });
+    let (inner, outputs) = infer_sizes(op, given, attrs, sized)?;
     let node = inner.values[outputs[0].at()].node;
     match &op.body {
         Body::Host(run) => run_host(op, attrs, operands, &inner, &outputs, &mut |cx| run(cx)),
@@ -60,8 +84,7 @@ pub(crate) fn evaluate(op: &OpRef, given: u32, attrs: &Attrs, operands: &[Tensor
 }
 
 /// Computes every element of `result`.
-fn fill(result: &mut Tensor, program: &Program, operands: &[Tensor]) -> Result<(), Fault> {
-    let views: Vec<TensorView<'_>> = operands.iter().map(Tensor::view).collect();
+fn fill(result: &mut Tensor, program: &Program, views: &[TensorView<'_>]) -> Result<(), Fault> {
     let scalar = |source: u32, bytes: Option<&[u8]>| {
         let dtype = views.get(source as usize).map_or(DType::F32, |view| view.dtype());
         // A load that a body places outside its operand reads a zero, as nothing else is there.
@@ -114,15 +137,14 @@ pub(crate) fn fault_error(op: &OpDef, fault: &Fault) -> Error {
 fn run_host(
     op: &OpRef,
     attrs: &Attrs,
-    operands: &[Tensor],
+    operands: &[TensorView<'_>],
     inner: &Inner,
     outputs: &[ValueIx],
     run: &mut dyn FnMut(&mut HostCx<'_>) -> Result<()>,
 ) -> Result<Vec<Tensor>> {
-    let views: Vec<TensorView<'_>> = operands.iter().map(Tensor::view).collect();
     let promised: Vec<_> = outputs.iter().map(|value| &inner.values[value.at()]).collect();
     let slots = promised.iter().map(|info| (info.dtype, None)).collect();
-    let mut cx = HostCx { inputs: &views, attrs, outputs: slots };
+    let mut cx = HostCx { inputs: operands, attrs, outputs: slots };
     catch_unwind(AssertUnwindSafe(|| run(&mut cx)))
         .unwrap_or_else(|panic| Err(panicked(op.name(), "kernel", &*panic)))
         .map_err(|error| error.with_phase(Phase::Run))?;

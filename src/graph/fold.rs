@@ -6,16 +6,16 @@ use shapeflow_shape_fns::{DType, Dim, PartialElements};
 use super::evaluate::evaluate;
 use super::{Inner, ValueIx};
 use crate::op::Body;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, TensorView};
 
 /// Tensors of more elements are not looked into.
 const MAX_ELEMENTS: usize = 4096;
 /// Constant expressions of more nodes are left to run time.
 const MAX_NODES: usize = 256;
 
-/// The elements of a small integer tensor of rank 0 or 1.
-pub(super) fn elements_of(tensor: &Tensor) -> Option<Box<PartialElements>> {
-    if tensor.sizes().len() > 1 || tensor.len() > MAX_ELEMENTS {
+/// The elements of a small integer tensor.
+pub(crate) fn elements_of(tensor: &TensorView<'_>) -> Option<Box<PartialElements>> {
+    if tensor.len() > MAX_ELEMENTS {
         return None;
     }
     let ints: Vec<i64> = match tensor.dtype() {
@@ -29,20 +29,16 @@ pub(super) fn elements_of(tensor: &Tensor) -> Option<Box<PartialElements>> {
         _ => return None,
     };
     let dims = ints.into_iter().map(Dim::known);
-    Some(Box::new(if tensor.sizes().is_empty() {
-        PartialElements::scalar(dims.into_iter().next()?)
-    } else {
-        PartialElements::vector(dims)
-    }))
+    PartialElements::with_sizes(tensor.sizes(), dims).ok().map(Box::new)
 }
 
 /// The elements of a value that depends on constants alone, whatever the ops are.
 pub(super) fn constant_elements(inner: &Inner, value: ValueIx) -> Option<Box<PartialElements>> {
     let info = &inner.values[value.at()];
-    if !info.dtype.is_integer() || info.shape.rank().is_none_or(|rank| rank > 1) {
+    if !info.dtype.is_integer() {
         return None;
     }
-    elements_of(&constant_tensor(inner, value)?)
+    elements_of(&constant_tensor(inner, value)?.view())
 }
 
 /// Evaluates a value that depends on few small constants alone.
@@ -77,9 +73,10 @@ pub(crate) fn constant_tensor(inner: &Inner, value: ValueIx) -> Option<Tensor> {
             tensors.insert(node.first_output, tensor.clone());
             continue;
         }
-        let operands: Vec<Tensor> =
-            node.operands.iter().map(|operand| tensors.get(operand).cloned()).collect::<Option<_>>()?;
+        let operands: Vec<TensorView<'_>> =
+            node.operands.iter().map(|operand| tensors.get(operand).map(Tensor::view)).collect::<Option<_>>()?;
         let outputs = evaluate(&node.op, node.given, node.attrs(), &operands).ok()?;
+        drop(operands);
         tensors.extend(node.values().zip(outputs));
     }
     tensors.remove(&value)

@@ -25,8 +25,8 @@ use crate::tensor::Tensor;
 
 pub use builder::{IntoParam, OpBuilder, Param};
 pub use constant::IntoConstant;
-pub(crate) use evaluate::{evaluate, fault_error, shape_of};
-pub(crate) use fold::constant_tensor;
+pub(crate) use evaluate::{SizedOperand, evaluate, infer_sizes, shape_of};
+pub(crate) use fold::{constant_tensor, elements_of};
 pub(crate) use node::{Extra, Node, NodeIx, ValueIx, ValueInfo};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub use scope::Scope;
@@ -56,6 +56,7 @@ pub struct Graph {
 }
 
 /// One frame of the tree of scopes.
+#[derive(Clone)]
 pub(crate) struct ScopeFrame {
     pub parent: u32,
     pub name: Cow<'static, str>,
@@ -183,7 +184,7 @@ impl Graph {
         let mut inner = self.write();
         let node = NodeIx(inner.nodes.len() as u32);
         let shape = shape_of(tensor.sizes());
-        let elements = fold::elements_of(&tensor);
+        let elements = fold::elements_of(&tensor.view());
         let scope = inner.scope;
         let dtype = tensor.dtype();
         inner.constants.insert(node, tensor);

@@ -24,6 +24,12 @@ mod sealed {
 pub trait IntoOperand<'g>: sealed::Sealed {
     #[doc(hidden)]
     fn into_operand(self, peer: Value<'g>, location: &'static Location<'static>) -> Value<'g>;
+
+    /// Whether the dtype comes from the peer.
+    #[doc(hidden)]
+    fn is_weak(&self) -> bool {
+        false
+    }
 }
 
 impl sealed::Sealed for Value<'_> {}
@@ -51,6 +57,10 @@ macro_rules! weak_scalar {
     ($($T:ident $kind:ident),* $(,)?) => {$(
         impl sealed::Sealed for $T {}
         impl<'g> IntoOperand<'g> for $T {
+            fn is_weak(&self) -> bool {
+                true
+            }
+
             fn into_operand(self, peer: Value<'g>, location: &'static Location<'static>) -> Value<'g> {
                 let dtype = peer.dtype();
                 match $kind(self.into(), dtype) {

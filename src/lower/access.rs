@@ -23,6 +23,8 @@ pub(crate) struct Access {
     pub cost: u32,
     /// Axes and extents of the folds, outermost fold first; all have the same extents.
     pub folds: Vec<SmallVec<[(Axis, Dim); 2]>>,
+    /// Axes of the output on which what is folded depends.
+    pub fold_depends: SmallVec<[Axis; 4]>,
     /// Number of piecewise arms; 1 is none.
     pub arms: u32,
     /// Whether operands are read at run-time values.
@@ -51,7 +53,8 @@ impl Access {
                 ExprKind::Case(arms, _) => {
                     access.arms = access.arms.saturating_mul(arms.len() as u32 + 1);
                 }
-                ExprKind::Fold { axes, .. } => {
+                ExprKind::Fold { axes, body, .. } => {
+                    access.note_fold(axes, body);
                     let same = access.folds.first().is_none_or(|first| {
                         first.len() == axes.len() && first.iter().zip(axes).all(|((_, a), (_, b))| a == b)
                     });
@@ -72,6 +75,27 @@ impl Access {
             }
         }
         access
+    }
+
+    fn note_fold(&mut self, axes: &[(Axis, Dim)], body: &Expr) {
+        let mut note = |index: &Index| {
+            index.for_each_axis(&mut |axis| {
+                if !axes.iter().any(|(own, _)| *own == axis) && !self.fold_depends.contains(&axis) {
+                    self.fold_depends.push(axis);
+                }
+            });
+        };
+        for expr in post_order([body]) {
+            match expr.kind() {
+                ExprKind::Iota(index) => note(index),
+                ExprKind::Load { index, .. } => index.iter().for_each(&mut note),
+                ExprKind::LoadFlat { position, .. } => note(position),
+                ExprKind::Case(arms, _) => {
+                    arms.iter().flat_map(|(ranges, _)| ranges).for_each(|range| note(&range.index));
+                }
+                _ => {}
+            }
+        }
     }
 
     fn read(&mut self, source: u32, read: Read) {

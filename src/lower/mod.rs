@@ -1,10 +1,15 @@
 //! Partition of a graph into kernels, and kernels as plain data.
 
 mod access;
+mod affine;
 mod build;
 pub(crate) mod code;
 pub(crate) mod interpret;
 pub(crate) mod kernel;
 mod partition;
+pub(crate) mod plan;
+pub(crate) mod program;
 mod schedule;
 pub(crate) mod verify;
+
+pub(crate) use affine::Unsized;

@@ -113,6 +113,8 @@ pub(crate) struct Partition {
     pub templates: FxHashMap<ValueIx, Template>,
     pub clusters: Vec<Cluster>,
     pub steps: Vec<Planned>,
+    /// For each step, the values that must be known when it is planned.
+    pub needs: Vec<Vec<ValueIx>>,
 }
 
 type Place = (ClusterIx, SmallVec<[Index; 4]>);
@@ -138,16 +140,19 @@ struct Partitioner<'a> {
     full_cost: Vec<u32>,
     clusters: Vec<Cluster>,
     /// Values that must be computed before a symbol is bound.
-    late: FxHashMap<Symbol, SmallVec<[ValueIx; 2]>>,
+    late: Late,
     node_depth: FxHashMap<NodeIx, u32>,
     is_output: Vec<bool>,
 }
+
+/// For each symbol that feeds' sizes do not bind: the values that must be computed before it is bound.
+pub(crate) type Late = FxHashMap<Symbol, SmallVec<[ValueIx; 2]>>;
 
 /// Partitions all of `inner`; every node is needed by `outputs`.
 pub(crate) fn partition(
     inner: &Inner,
     outputs: &[ValueIx],
-    late: FxHashMap<Symbol, SmallVec<[ValueIx; 2]>>,
+    late: Late,
 ) -> Result<Partition> {
     let count = inner.values.len();
     let mut this = Partitioner {
@@ -441,9 +446,7 @@ impl Partitioner<'_> {
         }
         let row_axes = row_axes(target);
         let in_row = |axis: usize| row_axes.contains(&axis);
-        let missing: SmallVec<[usize; 4]> = (0..target.domain.len())
-            .filter(|&axis| !index.iter().any(|index| varies_with(index, Axis(axis as u32))))
-            .collect();
+        let missing = missing_axes(target, index);
         let in_fold = target.row != Row::None;
         if in_fold {
             let rank = index.len();
@@ -457,7 +460,7 @@ impl Partitioner<'_> {
             }
         }
         if !access.folds.is_empty() {
-            return self.may_fold(access, target, index, &missing);
+            return self.may_fold(access, target, index);
         }
         let costly = self.full_cost[value.at()] > CHEAP;
         if costly && (quotients || missing.iter().any(|axis| !in_row(*axis))) {
@@ -467,7 +470,9 @@ impl Partitioner<'_> {
     }
 
     /// Whether the folds of a body can run over the row axes of a cluster.
-    fn may_fold(&self, access: &Access, target: &Cluster, index: &[Index], missing: &[usize]) -> Result<(), Why> {
+    fn may_fold(&self, access: &Access, target: &Cluster, index: &[Index]) -> Result<(), Why> {
+        let index = fold_index(access, index);
+        let missing = &missing_axes(target, &index)[..];
         if access.mixed_folds || target.arms > 1 {
             return Err(Why::FoldBoundary);
         }
@@ -502,14 +507,10 @@ impl Partitioner<'_> {
             if let Some(fold) = access.folds.first()
                 && target.row == Row::None
             {
-                let missing: Vec<usize> = (0..target.domain.len())
-                    .filter(|&axis| !index.iter().any(|index| depends_on(index, Axis(axis as u32))))
-                    .collect();
-                target.row = if missing.is_empty() {
-                    Row::Added(fold.iter().map(|(_, extent)| extent.clone()).collect())
-                } else {
-                    Row::Within(missing)
-                };
+                let extents: Vec<Dim> = fold.iter().map(|(_, extent)| extent.clone()).collect();
+                let missing = missing_axes(target, &fold_index(&access, index));
+                let same = missing.iter().map(|axis| &target.domain[*axis]).eq(&extents);
+                target.row = if same && !missing.is_empty() { Row::Within(missing) } else { Row::Added(extents) };
             }
         }
         let row = row_axes(self.cluster(cluster));
@@ -633,7 +634,19 @@ impl Partitioner<'_> {
             steps.push((depth, self.inner.nodes[node.at()].first_output.0, Planned::Node(node)));
         }
         steps.sort_by_key(|(depth, first, _)| (u32::MAX - depth, *first));
+        let needs = steps
+            .iter()
+            .map(|(_, _, step)| match step {
+                Planned::Node(node) => self.needed_by(*node).to_vec(),
+                Planned::Cluster(cluster) => {
+                    let members = &self.cluster(*cluster).members;
+                    let nodes = members.iter().map(|member| self.inner.values[member.at()].node);
+                    nodes.flat_map(|node| self.needed_by(node)).collect()
+                }
+            })
+            .collect();
         Partition {
+            needs,
             homes: self.homes,
             templates: self.templates,
             clusters: self.clusters,
@@ -649,6 +662,17 @@ pub(crate) fn row_axes(cluster: &Cluster) -> SmallVec<[usize; 4]> {
         Row::Added(row) => (cluster.domain.len()..cluster.domain.len() + row.len()).collect(),
         Row::Within(axes) => axes.iter().copied().collect(),
     }
+}
+
+/// The indices that decide where the folds of a body are.
+fn fold_index(access: &Access, index: &[Index]) -> Vec<Index> {
+    access.fold_depends.iter().filter_map(|axis| index.get(axis.0 as usize).cloned()).collect()
+}
+
+/// The axes of a cluster's domain along which an index does not vary.
+fn missing_axes(cluster: &Cluster, index: &[Index]) -> Vec<usize> {
+    let varies = |axis: usize| index.iter().any(|index| varies_with(index, Axis(axis as u32)));
+    (0..cluster.domain.len()).filter(|&axis| !varies(axis)).collect()
 }
 
 /// Whether a body has a form that kernels do not take: folds of different extents, or pieces or quotients along

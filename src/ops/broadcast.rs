@@ -16,7 +16,7 @@ pub(crate) fn broadcast_index(cx: &dyn LowerCx, operand: usize, index: &[Index])
 /// Where a tensor of shape `from` is read for the element at `index` of the shape `to` it broadcasts to.
 ///
 /// An axis of size 1 is read at 0, one of the output's size at the output's index. Which of the two an unknown
-/// size is only shows at run time: the remainder of the index by it is right for both.
+/// size is only shows at run time: [`Index::broadcast`] is right for both.
 pub(crate) fn broadcast_dims(from: &[Dim], to: &[Dim], index: &[Index]) -> Indices {
     let skipped = to.len().saturating_sub(from.len());
     from.iter()
@@ -65,8 +65,8 @@ mod tests {
             broadcast_dims(from, &to, &axes).iter().map(Index::to_string).collect()
         };
         assert_eq!(text(&[]), [""; 0]);
-        assert_eq!(text(&[m.clone()]), ["mod(i2, m)"]);
+        assert_eq!(text(&[m.clone()]), ["broadcast(i2, m)"]);
         assert_eq!(text(&[n.clone(), Dim::known(1)]), ["i1", "0"]);
-        assert_eq!(text(&[Dim::known(2), Dim::known(1), n]), ["i0", "0", "mod(i2, n)"]);
+        assert_eq!(text(&[Dim::known(2), Dim::known(1), n]), ["i0", "0", "broadcast(i2, n)"]);
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod array;
 pub(crate) mod broadcast;
+pub(crate) mod derived;
 pub(crate) mod linalg;
 pub(crate) mod logical;
 pub(crate) mod math;
@@ -9,11 +10,73 @@ pub(crate) mod nn;
 pub(crate) mod reduce;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod wide;
 
 use crate::op::{OpDef, Registry};
+
+pub use array::{Bound, IntoScalar, Mirror, SliceItem, SliceMasks, concat, stack};
 
 /// Every built-in op.
 pub(crate) fn registry() -> Registry {
     let families: [&[&'static OpDef]; 6] = [array::ALL, linalg::ALL, logical::ALL, math::ALL, nn::ALL, reduce::ALL];
     families.into_iter().flatten().fold(Registry::default(), |registry, def| registry.with(*def))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::registry;
+    use crate::op::{OpRef, Operand};
+    use crate::{DType, Dim, Graph};
+
+    #[test]
+    fn no_two_ops_share_a_name_or_a_tensorflow_spelling() {
+        let families = [
+            super::array::ALL,
+            super::linalg::ALL,
+            super::logical::ALL,
+            super::math::ALL,
+            super::nn::ALL,
+            super::reduce::ALL,
+        ];
+        let (mut names, mut spellings) = (HashSet::new(), HashSet::new());
+        for def in families.into_iter().flatten() {
+            assert!(names.insert(def.name()), "{} is there twice", def.name());
+            for spelling in def.tensorflow_ops() {
+                assert!(spellings.insert(spelling.op_type), "{} is there twice", spelling.op_type);
+            }
+        }
+        assert_eq!(registry().iter().count(), names.len());
+    }
+
+    /// What the dtype rule promises, the body must give: for every dtype that is accepted, and at every rank.
+    #[test]
+    fn bodies_keep_the_promises_of_dtype_rules() {
+        let mut lowered = HashSet::new();
+        let families = [super::linalg::ALL, super::logical::ALL, super::math::ALL, super::nn::ALL, super::reduce::ALL];
+        for def in families.into_iter().flatten() {
+            let count = def.operand_list().unwrap().iter().filter(|operand| matches!(operand, Operand::Data(_))).count();
+            for (dtype, rank) in DType::all().flat_map(|dtype| (0..4).map(move |rank| (dtype, rank))) {
+                for first in [dtype, DType::Bool] {
+                    let graph = Graph::new();
+                    let mut call = graph.op(OpRef::from(*def)).attr("dtype", DType::I16);
+                    for operand in 0..count {
+                        let shape = vec![Dim::symbol("n"); rank];
+                        let dtype = if operand == 0 { first } else { dtype };
+                        call = call.data(graph.input(&format!("x{operand}"), dtype, shape).unwrap());
+                    }
+                    let Ok(value) = call.finish() else { continue };
+                    if !dtype.is_complex() && !dtype.is_quantized() && dtype != DType::String {
+                        let inner = graph.read();
+                        let node = inner.values[value.index().unwrap().at()].node;
+                        let template = inner.template(node, 0);
+                        assert!(template.is_ok(), "{}: {}", def.name(), template.err().unwrap());
+                        lowered.insert(def.name());
+                    }
+                }
+            }
+            assert!(lowered.contains(def.name()), "{} takes no operands", def.name());
+        }
+    }
 }

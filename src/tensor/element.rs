@@ -86,6 +86,20 @@ pub(crate) fn check_bits<T: Element>(dtype: DType) -> Result<usize> {
     }
 }
 
+/// That bytes start where the type of an element's bits may.
+pub(crate) fn check_aligned(dtype: DType, bytes: &[u8]) -> Result<()> {
+    let align = match storage(dtype).and_then(|(bits, _)| bits.size_bytes()) {
+        Some(size) if !bytes.is_empty() => size,
+        _ => return Ok(()),
+    };
+    if bytes.as_ptr().addr().is_multiple_of(align) {
+        return Ok(());
+    }
+    let message =
+        format!("{dtype} elements must be aligned to {align} bytes, got address {:p}", bytes.as_ptr());
+    Err(Error::new(ErrorKind::Feed, Phase::Run, message))
+}
+
 /// Whether every byte is a bool.
 pub(crate) fn are_bools(bytes: &[u8]) -> bool {
     bytes.iter().fold(0, |seen, byte| seen | byte) <= 1

@@ -75,6 +75,16 @@ pub(crate) fn check_count(sizes: &[usize], got: usize) -> Result<()> {
     ))
 }
 
+/// The number of elements that `got` pieces make, `per_element` each, if the sizes need as many.
+pub(crate) fn whole(got: usize, per_element: usize, sizes: &[usize]) -> Result<usize> {
+    let needed = count(sizes)?;
+    if needed.checked_mul(per_element) == Some(got) {
+        return Ok(needed);
+    }
+    let message = format!("sizes {sizes:?} need {needed} × {per_element} values, got {got}");
+    Err(Error::new(ErrorKind::Shape, Phase::Run, message))
+}
+
 fn too_many(sizes: &[usize]) -> Error {
     Error::new(
         ErrorKind::Shape,

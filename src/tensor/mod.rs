@@ -6,6 +6,8 @@ mod element;
 mod format;
 mod layout;
 mod literal;
+mod storage;
+mod strided;
 mod view;
 mod view_mut;
 
@@ -17,12 +19,14 @@ use shapeflow_shape_fns::DType;
 pub(crate) use buffer::Buffer;
 use buffer::refused;
 pub use element::Element;
+pub(crate) use element::size_of_element;
 pub use view::TensorView;
 pub use view_mut::TensorViewMut;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
-use element::{check_dtype, size_of_element};
+use element::check_dtype;
 use layout::{Layout, check_count};
+use storage::{Storage, strings_of};
 
 /// Elements of one dtype with concrete sizes, row-major: what a run takes and returns.
 ///
@@ -42,14 +46,6 @@ pub struct Tensor {
     dtype: DType,
     layout: Layout,
     storage: Storage,
-}
-
-/// The elements: `len` bytes of the buffer from `offset`, which is aligned for the type of their bits; bytes
-/// of bools are 0 or 1.
-#[derive(Clone)]
-enum Storage {
-    Bytes { buffer: Arc<Buffer>, offset: usize, len: usize },
-    Strings(Arc<Vec<Box<[u8]>>>),
 }
 
 impl Tensor {
@@ -282,34 +278,6 @@ impl Tensor {
             bytes => Ok(TensorViewMut::of_bytes(self.dtype, sizes, *len, bytes.unshared_bytes()?)),
         }
     }
-}
-
-impl Storage {
-    fn of(buffer: Buffer) -> Storage {
-        let len = buffer.len();
-        Storage::Bytes { buffer: Arc::new(buffer), offset: 0, len }
-    }
-
-    /// The bytes, copied first if they are shared; none for strings.
-    fn unshared_bytes(&mut self) -> Result<&mut [u8]> {
-        let Storage::Bytes { buffer, offset, len } = self else { return Ok(&mut []) };
-        if Arc::get_mut(buffer).is_none() {
-            let mut copy = Buffer::new(*len)?;
-            copy.bytes_mut().copy_from_slice(&buffer.bytes()[*offset..*offset + *len]);
-            (*buffer, *offset) = (Arc::new(copy), 0);
-        }
-        let buffer = Arc::get_mut(buffer).expect("a buffer just copied has one owner");
-        Ok(&mut buffer.bytes_mut()[*offset..*offset + *len])
-    }
-}
-
-/// Room for `len` strings.
-fn strings_of(len: usize) -> Result<Vec<Box<[u8]>>> {
-    let mut strings = Vec::new();
-    strings.try_reserve_exact(len).map_err(|_| {
-        Error::new(ErrorKind::Memory, Phase::Run, format!("memory for {len} strings was refused"))
-    })?;
-    Ok(strings)
 }
 
 /// Equal dtype, sizes and bits: a NaN equals the same NaN, and 0.0 is not -0.0.

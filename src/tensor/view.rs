@@ -5,9 +5,9 @@ use std::fmt;
 use shapeflow_shape_fns::DType;
 
 use super::Tensor;
-use super::element::{self, Element, check_bits, check_dtype, size_of_element, storage};
+use super::element::{self, Element, check_aligned, check_bits, check_dtype, size_of_element};
 use super::format::{self, Datum};
-use super::layout::{Offsets, byte_len, check_count, count, row_major_strides};
+use super::layout::{Offsets, check_count, row_major_strides, whole};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// Elements of the caller, borrowed: nothing is copied to feed them to a run.
@@ -15,18 +15,18 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 /// Row-major unless made by [`TensorView::with_strides`].
 #[derive(Clone, Copy)]
 pub struct TensorView<'a> {
-    dtype: DType,
-    sizes: &'a [usize],
+    pub(super) dtype: DType,
+    pub(super) sizes: &'a [usize],
     /// In elements; `None` for row-major.
-    strides: Option<&'a [isize]>,
-    len: usize,
-    data: Data<'a>,
+    pub(super) strides: Option<&'a [isize]>,
+    pub(super) len: usize,
+    pub(super) data: Data<'a>,
 }
 
 /// Every offset that sizes and strides reach lies in the slice; bytes start at an address aligned for the
 /// type that holds the bits of an element, and those of bools are 0 or 1.
 #[derive(Clone, Copy)]
-enum Data<'a> {
+pub(super) enum Data<'a> {
     Bytes { bytes: &'a [u8], first: usize, size: usize },
     Strings(&'a [Box<[u8]>]),
 }
@@ -50,57 +50,6 @@ impl<'a> TensorView<'a> {
         check_count(sizes, data.len())?;
         let data_bytes = Data::Bytes { bytes: element::as_bytes(data), first: 0, size: size_of::<T>() };
         Ok(TensorView { dtype: T::DTYPE, sizes, strides: None, len: data.len(), data: data_bytes })
-    }
-
-    /// A view whose element at index `i` is `data[first + Σ i·strides]`; strides count elements, may be
-    /// negative, and may be zero to repeat.
-    ///
-    /// # Errors
-    /// `Shape`: not one stride per size, an index that leads outside `data`, or too many elements.
-    pub fn with_strides<T: Element>(
-        sizes: &'a [usize],
-        strides: &'a [isize],
-        data: &'a [T],
-        first: usize,
-    ) -> Result<TensorView<'a>> {
-        let len = count(sizes)?;
-        byte_len(sizes, len, size_of::<T>())?;
-        if sizes.len() != strides.len() {
-            let message =
-                format!("one stride per axis is needed, got sizes {sizes:?} and strides {strides:?}");
-            return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
-        }
-        let (mut low, mut high) = (first as i128, first as i128);
-        for (size, stride) in sizes.iter().zip(strides).filter(|_| len != 0) {
-            let reach = (*size as i128 - 1) * *stride as i128;
-            low += reach.min(0);
-            high += reach.max(0);
-        }
-        if len != 0 && (low < 0 || high >= data.len() as i128) {
-            let message = format!(
-                "every index must lead into the {} elements given, but sizes {sizes:?} with strides {strides:?} \
-                 from {first} lead to {low}..={high}",
-                data.len()
-            );
-            return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
-        }
-        let plain = sizes
-            .iter()
-            .zip(strides)
-            .zip(row_major_strides(sizes))
-            .all(|((size, stride), row_major)| *size == 1 || *stride == row_major);
-        let bytes = element::as_bytes(data);
-        let size = size_of::<T>();
-        Ok(if len == 0 {
-            let data = Data::Bytes { bytes: &[], first: 0, size };
-            TensorView { dtype: T::DTYPE, sizes, strides: None, len, data }
-        } else if plain {
-            let data = Data::Bytes { bytes: &bytes[first * size..(first + len) * size], first: 0, size };
-            TensorView { dtype: T::DTYPE, sizes, strides: None, len, data }
-        } else {
-            let data = Data::Bytes { bytes, first, size };
-            TensorView { dtype: T::DTYPE, sizes, strides: Some(strides), len, data }
-        })
     }
 
     /// A row-major view of the bits of elements: `u16` for f16 and bf16, the integer below a quantized type,
@@ -392,30 +341,6 @@ impl<'a> From<&'a Tensor> for TensorView<'a> {
     }
 }
 
-/// The number of elements that `got` pieces make, `per_element` each, if the sizes need as many.
-pub(super) fn whole(got: usize, per_element: usize, sizes: &[usize]) -> Result<usize> {
-    let needed = count(sizes)?;
-    if needed.checked_mul(per_element) == Some(got) {
-        return Ok(needed);
-    }
-    let message = format!("sizes {sizes:?} need {needed} × {per_element} values, got {got}");
-    Err(Error::new(ErrorKind::Shape, Phase::Run, message))
-}
-
-/// That bytes start where the type of an element's bits may.
-pub(super) fn check_aligned(dtype: DType, bytes: &[u8]) -> Result<()> {
-    let align = match storage(dtype).and_then(|(bits, _)| bits.size_bytes()) {
-        Some(size) if !bytes.is_empty() => size,
-        _ => return Ok(()),
-    };
-    if bytes.as_ptr().addr().is_multiple_of(align) {
-        return Ok(());
-    }
-    let message =
-        format!("{dtype} elements must be aligned to {align} bytes, got address {:p}", bytes.as_ptr());
-    Err(Error::new(ErrorKind::Feed, Phase::Run, message))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -438,37 +363,6 @@ mod tests {
             (ErrorKind::DType, "the elements are f32, asked for as i32")
         );
         assert!(TensorView::new::<f32>(&[usize::MAX, 2], &[]).is_err());
-    }
-
-    #[test]
-    fn strides_are_checked_and_followed() {
-        let data = [1i32, 2, 3, 4, 5, 6];
-        let transposed = TensorView::with_strides(&[3, 2], &[1, 3], &data, 0).unwrap();
-        assert_eq!(transposed.to_vec::<i32>().unwrap(), [1, 4, 2, 5, 3, 6]);
-        assert!(transposed.as_slice::<i32>().is_err() && !transposed.is_row_major());
-        let reversed = TensorView::with_strides(&[6], &[-1], &data, 5).unwrap();
-        assert_eq!(reversed.to_tensor().unwrap().as_slice::<i32>().unwrap(), [6, 5, 4, 3, 2, 1]);
-        assert_eq!((reversed.first_byte(), reversed.bytes().len()), (20, 24));
-        let repeated = TensorView::with_strides(&[2, 2], &[0, 1], &data, 4).unwrap();
-        assert_eq!(transposed.element_at(&[2, 1]), Some(&6i32.to_ne_bytes()[..]));
-        assert_eq!([transposed.element_at(&[3, 0]), transposed.element_at(&[0, -1])], [None; 2]);
-        assert_eq!(repeated.to_vec::<i32>().unwrap(), [5, 6, 5, 6]);
-        let plain = TensorView::with_strides(&[1, 2, 2], &[-9, 2, 1], &data, 1).unwrap();
-        assert_eq!(plain.as_slice::<i32>().unwrap(), [2, 3, 4, 5]);
-        let one = TensorView::with_strides(&[1], &[-7], &data, 3).unwrap();
-        assert_eq!(one.item::<i32>().unwrap(), 4);
-        assert!(TensorView::with_strides(&[0, 9], &[5, 5], &data, 99).unwrap().is_empty());
-        for (sizes, strides, first) in [
-            (&[2][..], &[6][..], 0),
-            (&[2], &[-1], 0),
-            (&[2], &[isize::MAX], 1),
-            (&[2, 2], &[1], 0),
-            (&[1], &[0], 6),
-            (&[usize::MAX], &[0], 0),
-        ] {
-            let error = TensorView::with_strides(sizes, strides, &data, first).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Shape);
-        }
     }
 
     #[test]

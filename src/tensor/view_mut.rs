@@ -4,9 +4,8 @@ use std::fmt;
 
 use shapeflow_shape_fns::DType;
 
-use super::element::{self, Element, check_bits, check_dtype, size_of_element};
-use super::layout::check_count;
-use super::view::{check_aligned, whole};
+use super::element::{self, Element, check_aligned, check_bits, check_dtype, size_of_element};
+use super::layout::{check_count, whole};
 use super::{TensorView, format};
 use crate::error::{Error, ErrorKind, Phase, Result};
 

@@ -1,1 +1,17 @@
-//! Precompiled tile functions.
+//! Precompiled movement of tensor elements: copies between any strides, fills, rows by index.
+//!
+//! Addresses come from plans that have checked them, so every function here is unsafe and says what its
+//! caller promises.
+
+mod axes;
+mod blocks;
+mod copy;
+mod cpu;
+mod fill;
+mod gather;
+mod run;
+mod transpose;
+
+pub(crate) use copy::{StridedCopy, copy_strided};
+pub(crate) use fill::fill;
+pub(crate) use gather::{Rows, gather_rows};

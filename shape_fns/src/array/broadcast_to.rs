@@ -9,7 +9,7 @@ use crate::{Dim, Guard, InferenceContext, List, Result, TensorShape};
 /// `x` has more axes than `shape`, a size is negative, or a dimension is provably neither.
 pub fn broadcast_to(cx: &mut InferenceContext<'_>) -> Result<()> {
     let input = cx.input(0).clone();
-    let list = cx.param_list("shape")?;
+    let list = cx.param_vector("shape")?;
     let Some(rank) = list.known_len() else { return Ok(()) };
     let own = input.dims().unwrap_or_default();
     if own.len() > rank {

@@ -10,9 +10,10 @@ use crate::{Dim, InferenceContext, List, PartialElements, Result, ShapeError, Te
 /// # Errors
 /// `axis` is outside `-rank-1..=rank`.
 pub fn expand_dims(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let axis = cx.param_single("axis")?.and_then(|axis| axis.as_known());
     let input = cx.input(0).clone();
     let Some(dims) = input.dims() else { return Ok(()) };
-    match cx.param_axis("axis", dims.len() + 1)? {
+    match axis.map(|axis| cx.axis_of("axis", axis, dims.len() + 1)).transpose()? {
         Some(axis) => {
             let mut dims: SmallVec<[Dim; 4]> = dims.iter().cloned().collect();
             dims.insert(axis, Dim::known(1));

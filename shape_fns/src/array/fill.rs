@@ -11,7 +11,7 @@ pub fn fill(cx: &mut InferenceContext<'_>) -> Result<()> {
     if let Some(value) = value {
         cx.with_rank(value, 0)?;
     }
-    let output = match cx.param_list("dims")? {
+    let output = match cx.param_vector("dims")? {
         List::Elements(sizes) => {
             for size in &sizes {
                 cx.require_not_negative("dims", size)?;

@@ -1,23 +1,47 @@
 //! Shape functions of the ops that move elements without computing on them.
 
+mod bitcast;
+mod boolean_mask;
 mod broadcast_to;
 mod concat;
+mod cumsum;
 mod expand_dims;
 mod fill;
+mod gather;
 mod identity;
+mod one_hot;
+mod pad;
+mod range;
 mod reshape;
+mod reverse;
 mod shape_of;
+mod slice;
+mod split;
 mod stack;
+mod strided_slice;
 mod tile;
 mod transpose;
+mod unique;
 
+pub use bitcast::bitcast;
+pub use boolean_mask::{boolean_mask, where_indices};
 pub use broadcast_to::broadcast_to;
 pub use concat::concat;
+pub use cumsum::cumsum;
 pub use expand_dims::{expand_dims, squeeze};
 pub use fill::fill;
+pub use gather::gather;
 pub use identity::{identity, identity_n};
+pub use one_hot::one_hot;
+pub use pad::pad;
+pub use range::range;
 pub use reshape::reshape;
+pub use reverse::{reverse, reverse_by_flags};
 pub use shape_of::{rank, shape, shape_n, size};
+pub use slice::slice;
+pub use split::{split, split_v};
 pub use stack::{stack, unstack};
+pub use strided_slice::strided_slice;
 pub use tile::tile;
 pub use transpose::transpose;
+pub use unique::{unique, unique_with_counts};

@@ -12,7 +12,7 @@ use crate::{Dim, InferenceContext, List, PartialElements, Result, TensorShape};
 /// Two sizes are -1, one is less than -1, or the numbers of elements provably differ.
 pub fn reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
     let input = cx.input(0).clone();
-    let output = match cx.param_list("shape")? {
+    let output = match cx.param_vector("shape")? {
         List::Elements(sizes) => with_sizes(cx, &input, &sizes)?,
         // One unknown size is the number of elements, given or inferred.
         List::Unknown(Some(1)) if input.rank().is_some() => {
@@ -93,14 +93,25 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
             }
         }
         Some(axis) => {
-            let others = product(cx, sizes, &[axis])?;
+            let (rest, others) = cancel(input.dims(), sizes, axis);
+            let others = product(cx, &others, &[])?;
             if others.as_known() == Some(0) {
                 bail!(
                     "a size of -1 can be inferred where the other sizes are not 0, got {}",
                     TensorShape::from(sizes)
                 );
             }
+            let total = match rest {
+                Some(rest) => Some(product(cx, &rest, &[]).unwrap_or_else(|_| cx.fresh())),
+                None => total,
+            };
             dims[axis] = match total {
+                // Where both numbers may be 0 the quotient is not decided by them.
+                Some(total)
+                    if !cx.at_least(&others, &Dim::known(1)) && !cx.at_least(&total, &Dim::known(1)) =>
+                {
+                    cx.fresh()
+                }
                 Some(total) => cx.exact_div(&total, &others).map_err(|_| {
                     cx.blame_param(
                         "shape",
@@ -115,6 +126,28 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
         }
     }
     Ok(TensorShape::from(dims))
+}
+
+/// What is left of the input's dimensions, and of the sizes but that at `inferred`, without those that stand in both.
+///
+/// A dimension in both keeps the number of elements whatever it is, so it may be 0: `[n, 4]` to `[n, -1]` is `[n, 4]`.
+/// Once the same zero is gone from both, further zeros among the sizes keep the number of elements, 0, too.
+fn cancel(dims: Option<&[Dim]>, sizes: &[Dim], inferred: usize) -> (Option<Vec<Dim>>, Vec<Dim>) {
+    let mut rest = dims.map(<[Dim]>::to_vec);
+    let mut others: Vec<Dim> = Vec::new();
+    let mut empty = false;
+    for (_, size) in sizes.iter().enumerate().filter(|(axis, _)| *axis != inferred) {
+        let same = rest.as_ref().and_then(|rest| rest.iter().position(|dim| dim == size));
+        match (&mut rest, same) {
+            (Some(rest), Some(same)) => {
+                rest.swap_remove(same);
+                empty |= *size == 0;
+            }
+            _ => others.push(size.clone()),
+        }
+    }
+    others.retain(|size| !(empty && *size == 0));
+    (rest, others)
 }
 
 /// The product of the sizes of all axes but these.
@@ -143,12 +176,14 @@ mod tests {
         {shape: [-1]} "[?]" => "[d0_0]";
         {shape: [-1, 3]} "?" => "[?, 3]";
         {shape: [3, 4]} "[n, 4]" => "[3, 4]";
-        {shape: shape!["n", -1]} "[n, 4]" => "[n, 4] if n >= 1";
-        {shape: shape!["n", -1]} "[n, m, 2]" => "[n, 2*m] if n >= 1";
+        {shape: shape!["n", -1]} "[n, 4]" => "[n, 4] if ";
+        {shape: [-1, 0]} "[2, 0]" => "[2, 0]";
+        {shape: [0, -1, 0]} "[0, 3]" => "[0, 3, 0]";
+        {shape: shape!["n", -1]} "[n, m, 2]" => "[n, 2*m] if ";
         {shape: shape![Dim::symbol("n"), 4, 1]} "[n, 4]" => "[n, 4, 1]";
         {} "[n, 4]; [2] = [2, ?]" => "[2, 2*n]";
         {} "[n, 4]; [3] = [?, ?, 2]" => "[?, ?, 2]";
-        {} "[n, 4]; [3] = [?, -1, 2]" => "[v1_0, floordiv(2*n, v1_0), 2] if v1_0 divides 4*n, v1_0 divides 2*n";
+        {} "[n, 4]; [3] = [?, -1, 2]" => "[v1_0, ?, 2] if v1_0 >= 0";
         {} "[n, 4]; i32 [1]" => "[4*n]";
         {} "[n, 4]; i32 [2]" => "[?, ?]";
         {} "[n, 4]; i32 [?]" => "?";
@@ -156,10 +191,11 @@ mod tests {
         {} "i32 [1] = [a]; i32 [0]" => "[] = a";
         {shape: []} "[]" => "[]";
         {shape: [2, 5]} "[3, 4]" => "error shape must keep the number of elements, got 12 in [3, 4] and 10 in [2, 5]";
-        {shape: [-1, 5]} "[3, 4]" => "error shape must divide the number of elements, got 12 in [3, 4] and -5 in [-1, 5]";
+        {shape: [-1, 5]} "[3, 4]" => "error shape must divide the number of elements, got 12 in [3, 4] and 5 in [-1, 5]";
         {shape: [-1, -1]} "[4]" => "error shape may have one size of -1, got -1 at axes 0 and 1";
         {shape: [-2]} "[4]" => "error shape must have sizes of at least -1, got -2";
-        {shape: [0, -1]} "[0]" => "error where the other sizes are not 0";
+        {shape: [0, -1]} "[0]" => "[0, 1]";
+        {shape: [0, -1]} "[3]" => "error where the other sizes are not 0";
         {shape: [3]} "[n, 2]" => "error got 2*n in [n, 2] and 3 in [3]";
     }
 }

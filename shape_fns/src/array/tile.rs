@@ -8,7 +8,7 @@ use crate::{Dim, InferenceContext, List, Result, TensorShape};
 /// # Errors
 /// `multiples` has another length than the rank, or a multiple is negative.
 pub fn tile(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let multiples = cx.param_list("multiples")?;
+    let multiples = cx.param_vector("multiples")?;
     let input = cx.input(0).clone();
     if let (Some(rank), Some(count)) = (input.rank(), multiples.known_len())
         && rank != count
@@ -45,7 +45,7 @@ mod tests {
         {} "[0, 3]; i32 [2]" => "[0, ?]";
         {} "[3]; [1] = [k]" => "[3*k]";
         {} "[3]; [1] = [?]" => "[3*v1_0] if v1_0 >= 0";
-        {multiples: [2, 2]} "?" => "[?, ?]";
+        {multiples: [2, 2]} "?" => "[2*?, 2*?]";
         {multiples: []} "[]" => "[]";
         {} "?; i32 [?]" => "?";
         {multiples: [2]} "[2, 3]" => "error multiples must have one entry an axis, got 1 for [2, 3]";

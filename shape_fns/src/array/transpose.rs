@@ -10,7 +10,7 @@ use crate::{Dim, InferenceContext, List, Result, TensorShape, normalize_axis};
 /// # Errors
 /// `perm` is not a permutation of the axes.
 pub fn transpose(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let perm = cx.param_list("perm")?;
+    let perm = cx.param_vector("perm")?;
     let shape = cx.input(0).clone();
     if let (Some(axes), Some(rank)) = (perm.known_len(), shape.rank())
         && axes != rank

@@ -1,0 +1,62 @@
+//! `bitcast(x, dtype)`: the bytes of `x` read as another type.
+
+use crate::{DType, Dim, InferenceContext, Result, ShapeError, TensorShape};
+
+/// A type as wide as `x`'s keeps the shape; a type `k` times as narrow adds a last axis of size `k`, one `k` times as
+/// wide takes a last axis of size `k` away. The new type is attribute `dtype`.
+///
+/// # Errors
+/// A type has no fixed size, neither size is a multiple of the other, or the last dimension is provably not `k`.
+pub fn bitcast(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let (Some(from), to) = (cx.input_dtype(0), cx.dtype("dtype")?) else { return Ok(()) };
+    let (from_bytes, to_bytes) = (bytes(from)?, bytes(to)?);
+    let shape = cx.input(0).clone();
+    if from_bytes == to_bytes {
+        cx.set_output(0, shape);
+        return Ok(());
+    }
+    let (wide, narrow) = (from_bytes.max(to_bytes), from_bytes.min(to_bytes));
+    if wide % narrow != 0 {
+        return Err(ShapeError::new(format_args!(
+            "sizes must divide, got {from_bytes} bytes and {to_bytes} bytes"
+        )));
+    }
+    let Some(dims) = shape.dims() else { return Ok(()) };
+    let ratio = Dim::known((wide / narrow) as i64);
+    let output = if to_bytes < from_bytes {
+        TensorShape::new(dims.iter().cloned().chain([ratio]))
+    } else {
+        let Some((last, rest)) = dims.split_last() else {
+            return Err(cx.blame(0, format_args!("must have a last axis of size {ratio}, got a scalar")));
+        };
+        cx.merge(last, &ratio).map_err(|_| {
+            cx.blame(0, format_args!("must have a last axis of size {ratio}, got {last} in {shape}"))
+        })?;
+        TensorShape::from(rest)
+    };
+    cx.set_output(0, output);
+    Ok(())
+}
+
+fn bytes(dtype: DType) -> Result<usize> {
+    dtype
+        .size_bytes()
+        .ok_or_else(|| ShapeError::new(format_args!("bitcast needs types of a fixed size, got {dtype}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bitcast;
+    use crate::DType;
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: bitcast, ["x"];
+        {dtype: DType::I32} "[n]" => "[n]";
+        {dtype: DType::U8} "[n]" => "[n, 4]";
+        {dtype: DType::F64} "[n, ?]" => "[n]";
+        {dtype: DType::F64} "?" => "?";
+        {dtype: DType::F64} "[3]" => "error x must have a last axis of size 2, got 3 in [3]";
+        {dtype: DType::F64} "[]" => "error got a scalar";
+        {dtype: DType::String} "[]" => "error types of a fixed size, got string";
+    }
+}

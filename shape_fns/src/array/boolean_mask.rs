@@ -1,0 +1,92 @@
+//! `boolean_mask(tensor, mask, axis)` keeps what a mask marks, `where_indices(condition)` says where that is.
+
+use crate::error::bail;
+use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape, normalize_axis};
+
+/// `tensor[a.., m.., b..], mask[m..] -> [a.., u, b..]`, where the mask's axes start at `axis` (0, the default) and the
+/// data decide `u`. The dimensions under the mask are the mask's from here on. Sets `axis`, counted from the front.
+///
+/// # Errors
+/// The mask's rank is unknown or 0, it does not fit from `axis` on, or a dimension provably differs.
+pub fn boolean_mask(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let mask = cx.input(1).clone();
+    let masked = match mask.dims() {
+        Some([]) => return Err(cx.blame(1, "must have at least one axis, got a scalar")),
+        Some(masked) => masked,
+        None => return Err(cx.blame(1, "must have a known rank, got ?")),
+    };
+    let tensor = cx.input(0).clone();
+    let Some(dims) = tensor.dims() else { return Ok(()) };
+    let given = cx.attr("axis").is_some() || cx.operand("axis").is_some();
+    let axis = match cx.param_axis("axis", dims.len())? {
+        Some(axis) => axis,
+        None if given => {
+            if let Some(rank) = (dims.len() + 1).checked_sub(masked.len()) {
+                let output = cx.unknown_shape_of_rank(rank);
+                cx.set_output(0, output);
+            }
+            return Ok(());
+        }
+        None => 0,
+    };
+    if axis + masked.len() > dims.len() {
+        bail!("a mask must fit the tensor, got {mask} at axis {axis} of {tensor}");
+    }
+    for (at, (a, b)) in dims[axis..].iter().zip(masked).enumerate() {
+        cx.merge(a, b).map_err(|_| {
+            ShapeError::new(format_args!(
+                "a mask must have the dimensions it covers, got {b} for {a} at axis {}",
+                axis + at
+            ))
+            .operand(1)
+        })?;
+    }
+    let empty = masked.iter().any(|dim| *dim == 0);
+    let kept = if empty { Dim::known(0) } else { cx.fresh() };
+    let mut output: Vec<Dim> = dims[..axis].to_vec();
+    output.push(kept);
+    output.extend_from_slice(&dims[axis + masked.len()..]);
+    cx.set_derived("axis", [Dim::known(normalize_axis(axis as i64, dims.len())? as i64)]);
+    cx.set_output(0, TensorShape::from(output));
+    Ok(())
+}
+
+/// `condition[d0, …, dk-1] -> [u, k]`: the positions of the elements that are not zero, where the data decide `u`.
+///
+/// # Errors
+/// None.
+pub fn where_indices(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let rank = cx.input(0).rank();
+    let empty = cx.input(0).dims().is_some_and(|dims| dims.iter().any(|dim| *dim == 0));
+    let count = if empty { Dim::known(0) } else { cx.fresh() };
+    let width = match rank {
+        Some(rank) => Dim::known(rank as i64),
+        None => cx.fresh(),
+    };
+    cx.set_output(0, TensorShape::new([count, width]));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{boolean_mask, where_indices};
+    use crate::testing::shape_table;
+
+    shape_table! { masks: boolean_mask, ["tensor", "mask"];
+        {} "[n, 3]; bool [?]" => "[?, 3]";
+        {axis: 1} "[n, 3, m]; bool [3]" => "[n, ?, m]";
+        {axis: -2} "[n, 3, m]; bool [?, k]" => "[n, ?]";
+        {} "?; bool [2]" => "?";
+        {} "[0, 3]; bool [0]" => "[0, 3]";
+        {} "[2, 3]; bool ?" => "error mask must have a known rank, got ?";
+        {} "[2, 3]; bool []" => "error mask must have at least one axis, got a scalar";
+        {} "[2, 3]; bool [3]" => "error a mask must have the dimensions it covers, got 3 for 2 at axis 0";
+        {axis: 1} "[2, 3]; bool [3, 2]" => "error a mask must fit the tensor, got [3, 2] at axis 1 of [2, 3]";
+    }
+    shape_table! { places: where_indices, ["condition"];
+        {} "bool [2, n, ?]" => "[?, 3]";
+        {} "bool []" => "[?, 0]";
+        {} "bool ?" => "[?, ?]";
+        {} "bool [0, n]" => "[0, 2]";
+    }
+}

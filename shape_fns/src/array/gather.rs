@@ -1,0 +1,109 @@
+//! `gather(params, indices, axis)`: slices of `params` along an axis, by their positions.
+
+use crate::error::bail;
+use crate::{Dim, Guard, InferenceContext, PartialElements, Result, ShapeError, TensorShape, normalize_axis};
+
+/// `params[..a, d, b..], indices[i..] -> [a.., i.., b..]`; with `batch_dims` the first axes of both run together and
+/// are equal from here on. The position is checked when the op runs. An unknown `axis` keeps the rank. Sets `axis` and
+/// `batch_dims`, counted from the front.
+///
+/// # Errors
+/// `params` is a scalar, `axis` or `batch_dims` is outside the rank, `axis` is less than `batch_dims`, batch
+/// dimensions provably differ, or an index that is known is outside the dimension.
+pub fn gather(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let params = cx.with_rank_at_least(0, 1)?;
+    let indices = cx.input(1).clone();
+    let batch = match cx.int_or("batch_dims", 0)? {
+        0 => 0,
+        batch => {
+            let Some(rank) = indices.rank() else { return Ok(()) };
+            match normalize_axis(batch, rank + 1) {
+                Ok(_) if batch < 0 => normalize_axis(batch, rank)?,
+                Ok(batch) => batch,
+                Err(_) => bail!("batch_dims must be in [-{rank}, {rank}], got {batch}"),
+            }
+        }
+    };
+    cx.param_scalar("axis")?;
+    let (Some(dims), Some(picked)) = (params.dims(), indices.dims()) else { return Ok(()) };
+    if batch >= dims.len() {
+        bail!("batch_dims must be less than the rank of params, got {batch} for {params}");
+    }
+    let given = cx.attr("axis").is_some() || cx.operand("axis").is_some();
+    let axis = if given { cx.param_axis("axis", dims.len())? } else { Some(batch) };
+    let Some(axis) = axis else {
+        let output = cx.unknown_shape_of_rank(dims.len() + picked.len() - 1 - batch);
+        cx.set_output(0, output);
+        return Ok(());
+    };
+    if axis < batch {
+        bail!("axis must be at least batch_dims, got {axis} and {batch}");
+    }
+    let mut output = Vec::with_capacity(dims.len() + picked.len());
+    for (at, (a, b)) in dims.iter().zip(picked).take(batch).enumerate() {
+        output.push(cx.merge(a, b).map_err(|_| {
+            ShapeError::new(format_args!("batch dimensions must agree, got {a} and {b} at axis {at}"))
+                .operand(1)
+        })?);
+    }
+    output.extend(dims.iter().take(axis).skip(batch).cloned());
+    output.extend(picked.iter().skip(batch).cloned());
+    output.extend(dims.iter().skip(axis + 1).cloned());
+    check_known(cx, &dims[axis])?;
+    cx.set_derived("axis", [Dim::known(axis as i64)]);
+    cx.set_derived("batch_dims", [Dim::known(batch as i64)]);
+    if batch == 0
+        && let (Some(from), Some(at)) = (cx.input_value(0).filter(|from| from.rank() == 1), cx.input_value(1))
+    {
+        let pick = |at: &Dim| from.get(usize::try_from(at.as_known()?).ok()?).cloned();
+        let elements: Vec<Option<Dim>> = at.elements().iter().map(pick).collect();
+        let sizes = at.sizes().to_vec();
+        let elements: Vec<Dim> =
+            elements.into_iter().map(|element| element.unwrap_or_else(|| cx.fresh_integer())).collect();
+        cx.set_output_value(0, PartialElements::with_sizes(&sizes, elements)?);
+    }
+    cx.set_output(0, TensorShape::from(output));
+    Ok(())
+}
+
+/// Refuses known indices outside a dimension. Of unknown sizes nothing is required: the op checks what it reads.
+fn check_known(cx: &mut InferenceContext<'_>, dim: &Dim) -> Result<()> {
+    let Some(indices) = cx.input_value(1) else { return Ok(()) };
+    for (position, index) in indices.elements().iter().enumerate() {
+        let Some(index) = index.as_known() else { continue };
+        let below = Guard::Ge(dim.clone(), Dim::known(index.saturating_add(1))).decide();
+        if index < 0 || below == Some(false) {
+            return Err(cx.blame(
+                1,
+                format_args!("must be positions in [0, {dim}), got {index} at position {position}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gather;
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: gather, ["params", "indices", "axis"];
+        {axis: 0} "[n, 3]; i32 [?, 2]" => "[d1_0, 2, 3]";
+        {axis: -1} "[n, 3]; i32 []" => "[n]";
+        {axis: 1, batch_dims: 1} "[b, n, 3]; i32 [?, k]" => "[b, k, 3]";
+        {axis: 2, batch_dims: -1} "[b, n, 3]; i32 [2, k]" => "[2, n, k]";
+        {} "[n, 3]; i32 [k]" => "[k, 3]";
+        {} "[n, 3]; i32 [k]; i32 []" => "[?, ?]";
+        {} "[n, 3]; i32 [k]; [] = 1" => "[n, k]";
+        {axis: 0} "?; i32 [k]" => "?";
+        {axis: 0} "i32 [3] = [a, ?, 5]; [2] = [2, 0]" => "[2] = [5, a]";
+        {axis: 0} "i32 [3] = [a, ?, 5]; [] = 1" => "[] = v0_1";
+        {axis: 0} "i32 [3] = [a, ?, 5]; [2] = [?, 0]" => "[2] = [?, a]";
+        {axis: 0} "[]; i32 [k]" => "error params must have rank at least 1";
+        {axis: 2} "[2, 3]; i32 [k]" => "error axis must be in [-2, 2), got 2";
+        {axis: 0, batch_dims: 1} "[2, 3]; i32 [2]" => "error axis must be at least batch_dims, got 0 and 1";
+        {axis: 1, batch_dims: 1} "[2, 3]; i32 [3]" => "error batch dimensions must agree, got 2 and 3 at axis 0";
+        {axis: 0} "[3]; [2] = [0, 3]" => "error indices must be positions in [0, 3), got 3 at position 1";
+        {axis: 0} "[3]; [1] = [-1]" => "error indices must be positions in [0, 3), got -1 at position 0";
+    }
+}

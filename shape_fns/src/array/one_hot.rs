@@ -1,0 +1,52 @@
+//! `one_hot(indices, depth, on_value, off_value, axis)`: every index as a row that is on at its position.
+
+use crate::{InferenceContext, Result, TensorShape, normalize_axis};
+
+/// `[i0, …, in], depth=d -> [i0, …, in, d]`, the new axis at `axis` (-1, the default: the last). Sets `axis`, counted
+/// from the front.
+///
+/// # Errors
+/// `depth` is negative or no scalar, `axis` is outside `-1..=rank`, or a value is no scalar.
+pub fn one_hot(cx: &mut InferenceContext<'_>) -> Result<()> {
+    for name in ["on_value", "off_value"] {
+        if let Some(index) = cx.operand(name) {
+            cx.with_rank(index, 0)?;
+        }
+    }
+    let depth = match cx.param_scalar("depth")? {
+        Some(depth) => {
+            cx.require_not_negative("depth", &depth)?;
+            depth
+        }
+        None => cx.fresh(),
+    };
+    let axis = cx.int_or("axis", -1)?;
+    if axis < -1 {
+        return Err(cx.blame_param("axis", format_args!("must be at least -1, got {axis}")));
+    }
+    let indices = cx.input(0).clone();
+    let Some(dims) = indices.dims() else { return Ok(()) };
+    let axis = normalize_axis(axis, dims.len() + 1)?;
+    let mut dims = dims.to_vec();
+    dims.insert(axis, depth);
+    cx.set_derived("axis", [crate::Dim::known(axis as i64)]);
+    cx.set_output(0, TensorShape::from(dims));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_hot;
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: one_hot, ["indices", "depth", "on_value", "off_value"];
+        {depth: 3} "i32 [n, ?]; []; []" => "[n, d0_1, 3]";
+        {axis: 0} "i32 [n]; [] = ?; []; []" => "[v1_0, n] if v1_0 >= 0";
+        {axis: 1} "i32 [n, m]; i32 []; []; []" => "[n, ?, m]";
+        {} "i32 ?; [] = 2; []; []" => "?";
+        {depth: -1} "i32 [2]; []; []" => "error depth must not be negative, got -1";
+        {depth: 2, axis: -2} "i32 [2]; []; []" => "error axis must be at least -1, got -2";
+        {depth: 2, axis: 2} "i32 [2]; []; []" => "error axis must be in [-2, 2), got 2";
+        {depth: 2} "i32 [2]; [1]; []" => "error on_value must have rank 0";
+    }
+}

@@ -1,0 +1,162 @@
+//! `range(start, limit, delta)`: numbers from `start` up to `limit`, which is left out, in steps of `delta`.
+
+use crate::error::bail;
+use crate::{Attr, DType, Dim, Guard, InferenceContext, PartialElements, Result, TensorShape};
+
+/// `-> [ceil((limit - start) / delta)]`. Numbers may be integers, expressions or floats; `start` defaults to 0 and
+/// `delta` to 1. The length of a float range that is not known now is unknown.
+///
+/// # Errors
+/// `delta` is 0, a number is no scalar or not finite, or `limit` provably lies on the other side of `start` than
+/// `delta` points.
+pub fn range(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let numbers = [number(cx, "start", 0)?, number(cx, "limit", 0)?, number(cx, "delta", 1)?];
+    let length = match &numbers {
+        [Some(Number::Int(start)), Some(Number::Int(limit)), Some(Number::Int(delta))] => {
+            let (start, limit, delta) = (start.clone(), limit.clone(), delta.clone());
+            let length = integers(cx, &start, &limit, &delta)?;
+            if let Some(count) = length.as_known().and_then(|count| usize::try_from(count).ok())
+                && count <= PartialElements::MAX
+            {
+                let elements = (0..count).map(|step| element(cx, &start, &delta, step as i64));
+                // An element that can't be written leaves all of them unknown.
+                if let Ok(elements) = elements.collect::<Result<Vec<Dim>>>() {
+                    cx.set_output_value(0, PartialElements::vector(elements));
+                }
+            }
+            length
+        }
+        [Some(start), Some(limit), Some(delta)] => match (start.float(), limit.float(), delta.float()) {
+            (Some(start), Some(limit), Some(delta)) => {
+                let single = cx.dtype_or("dtype", DType::F64)? == DType::F32;
+                floats(start, limit, delta, single)?
+            }
+            _ => cx.fresh(),
+        },
+        _ => cx.fresh(),
+    };
+    cx.set_output(0, TensorShape::new([length]));
+    Ok(())
+}
+
+enum Number {
+    Int(Dim),
+    Float(f64),
+}
+
+impl Number {
+    fn float(&self) -> Option<f64> {
+        match self {
+            Number::Int(value) => value.as_known().map(|value| value as f64),
+            Number::Float(value) => Some(*value),
+        }
+    }
+}
+
+fn number(cx: &InferenceContext<'_>, name: &str, default: i64) -> Result<Option<Number>> {
+    if let Some(Attr::Float(value)) = cx.attr(name) {
+        return Ok(Some(Number::Float(*value)));
+    }
+    match cx.param_scalar(name)? {
+        Some(value) => Ok(Some(Number::Int(value))),
+        None if cx.operand(name).is_none() => Ok(Some(Number::Int(Dim::known(default)))),
+        None => Ok(None),
+    }
+}
+
+/// `start + step * delta`.
+fn element(cx: &mut InferenceContext<'_>, start: &Dim, delta: &Dim, step: i64) -> Result<Dim> {
+    if let (Some(start), Some(delta)) = (start.as_known(), delta.as_known()) {
+        let element = i128::from(start) + i128::from(step) * i128::from(delta);
+        // An element lies between start and limit, whatever the product is.
+        return Ok(Dim::known(i64::try_from(element).unwrap_or(i64::MAX)));
+    }
+    let offset = cx.mul(delta, &Dim::known(step))?;
+    cx.add(start, &offset)
+}
+
+fn integers(cx: &mut InferenceContext<'_>, start: &Dim, limit: &Dim, delta: &Dim) -> Result<Dim> {
+    if *delta == 0 {
+        return Err(cx.blame_param("delta", "must not be 0, got 0"));
+    }
+    if let (Some(start), Some(limit), Some(delta)) = (start.as_known(), limit.as_known(), delta.as_known()) {
+        // The extent of a range fits in 64 bits only where its length is asked for.
+        let (extent, step) = (i128::from(limit) - i128::from(start), i128::from(delta));
+        if (extent < 0) != (step < 0) && extent != 0 {
+            return Err(wrong_way(start, limit, delta));
+        }
+        let length = (extent.abs() + step.abs() - 1) / step.abs();
+        return match i64::try_from(length) {
+            Ok(length) => Ok(Dim::known(length)),
+            Err(_) => bail!("the length of a range must fit in 64 bits, got {length}"),
+        };
+    }
+    let positive = cx.at_least(delta, &Dim::known(1));
+    let negative = cx.at_least(&Dim::known(-1), delta);
+    let (low, high) = match (positive, negative) {
+        (true, _) => (start, limit),
+        (_, true) => (limit, start),
+        _ => return Ok(cx.fresh()),
+    };
+    cx.require(Guard::Ge(high.clone(), low.clone())).map_err(|_| wrong_way(start, limit, delta))?;
+    let extent = cx.sub(limit, start)?;
+    cx.ceil_div(&extent, delta)
+}
+
+/// In a `single` range the number of steps is rounded to f32, as its elements are: from 0 to 0.3 there are three of 0.1.
+fn floats(start: f64, limit: f64, delta: f64, single: bool) -> Result<Dim> {
+    if !(start.is_finite() && limit.is_finite() && delta.is_finite()) || delta == 0.0 {
+        bail!("range needs finite numbers and a delta other than 0, got {start}, {limit} and {delta}");
+    }
+    if (delta > 0.0 && start > limit) || (delta < 0.0 && start < limit) {
+        return Err(wrong_way(start, limit, delta));
+    }
+    let steps = if single {
+        f64::from((limit as f32 - start as f32) / delta as f32)
+    } else {
+        (limit - start) / delta
+    };
+    let length = steps.abs().ceil();
+    if length >= i64::MAX as f64 {
+        bail!("the length of a range must fit in 64 bits, got {length}");
+    }
+    Ok(Dim::known(length as i64))
+}
+
+fn wrong_way(
+    start: impl std::fmt::Display,
+    limit: impl std::fmt::Display,
+    delta: impl std::fmt::Display,
+) -> crate::ShapeError {
+    crate::ShapeError::new(format_args!(
+        "limit must lie on the side of start that delta points to, got start {start}, limit {limit} and delta {delta}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::range;
+    use crate::DType;
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: range, ["start", "limit", "delta"];
+        {start: 0, limit: 5, delta: 2} "" => "[3] = [0, 2, 4]";
+        {start: 5, limit: 0, delta: -2} "" => "[3] = [5, 3, 1]";
+        {start: 0, delta: 1} "[] = n" => "[n]";
+        {start: 2, delta: 3} "[] = n" => "[floordiv(n, 3)] if n >= 2";
+        {delta: -1, limit: 0} "[] = n" => "[n]";
+        {start: 0, delta: 1} "[] = ?" => "[v0_0] if v0_0 >= 0";
+        {start: 0, limit: 4} "[] = ?" => "[?]";
+        {delta: 1} "[] = n; [] = n + 2" => "[2] = [n, n+1]";
+        {} "f32 []; f32 []; f32 []" => "[?]";
+        {start: 0.0, limit: 1.0, delta: 0.25} "" => "[4]";
+        {start: 0.0, limit: 1.0, delta: 0.3} "" => "[4]";
+        {start: i64::MIN, limit: 1i64 << 62, delta: 1i64 << 62} "" => "[3] = [-9223372036854775808, -4611686018427387904, 0]";
+        {start: 0.0, limit: 0.3f32, delta: 0.1f32} "" => "[4]";
+        {start: 0.0, limit: 0.3f32, delta: 0.1f32, dtype: DType::F32} "" => "[3]";
+        {start: 5, limit: 0, delta: 1} "" => "error got start 5, limit 0 and delta 1";
+        {start: 5, limit: 0, delta: 0} "" => "error delta must not be 0";
+        {start: 0.0, limit: 1.0, delta: -1.0} "" => "error limit must lie on the side of start";
+        {delta: 1} "[2]; []" => "error start must be one integer, got rank 1";
+    }
+}

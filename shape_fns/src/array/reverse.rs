@@ -1,0 +1,71 @@
+//! `reverse(x, axis)`: `x` with some axes in the opposite order.
+
+use crate::{Dim, InferenceContext, List, Result, normalize_axis};
+
+/// The shape of `x`. Sets `axis`, the reversed axes counted from the front, in order, where they are known.
+///
+/// # Errors
+/// An axis is outside the rank, or named twice.
+pub fn reverse(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let list = cx.param_vector("axis")?;
+    let shape = cx.input(0).clone();
+    if let (List::Elements(axes), Some(rank)) = (&list, shape.rank()) {
+        let mut reversed = vec![false; rank];
+        for axis in axes.iter().filter_map(Dim::as_known) {
+            let axis = normalize_axis(axis, rank)?;
+            if std::mem::replace(&mut reversed[axis], true) {
+                return Err(cx.blame_param("axis", format_args!("must name an axis once, got {axis} twice")));
+            }
+        }
+        if list.as_known().is_some() {
+            let axes = reversed.iter().enumerate().filter(|(_, reversed)| **reversed);
+            cx.set_derived("axis", axes.map(|(axis, _)| Dim::known(axis as i64)));
+        }
+    }
+    cx.set_output(0, shape);
+    Ok(())
+}
+
+/// As [`reverse`], the axes marked by a vector of bools `dims`.
+///
+/// # Errors
+/// `dims` has another length than the rank.
+pub fn reverse_by_flags(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let flags = cx.param_vector("dims")?;
+    let mut shape = cx.input(0).clone();
+    match (shape.rank(), flags.known_len()) {
+        (Some(rank), Some(len)) if rank != len => {
+            return Err(
+                cx.blame_param("dims", format_args!("must have one entry an axis, got {len} for {shape}"))
+            );
+        }
+        (None, Some(len)) => shape = cx.unknown_shape_of_rank(len),
+        _ => {}
+    }
+    if let Some(flags) = flags.as_known() {
+        let axes = flags.into_iter().enumerate().filter(|(_, flag)| *flag != 0);
+        cx.set_derived("axis", axes.map(|(axis, _)| Dim::known(axis as i64)));
+    }
+    cx.set_output(0, shape);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{reverse, reverse_by_flags};
+    use crate::testing::shape_table;
+
+    shape_table! { by_axis: reverse, ["x", "axis"];
+        {axis: [0, -1]} "[2, n, ?]" => "[2, n, d0_2]";
+        {axis: []} "[2]" => "[2]";
+        {} "[2, n]; i32 [?]" => "[2, n]";
+        {axis: [0]} "?" => "?";
+        {axis: [0, -2]} "[2, 3]" => "error axis must name an axis once, got 0 twice";
+        {axis: [2]} "[2, 3]" => "error axis must be in [-2, 2), got 2";
+    }
+    shape_table! { by_flags: reverse_by_flags, ["x", "dims"];
+        {} "[2, n]; bool [2] = [1, 0]" => "[2, n]";
+        {} "?; bool [2]" => "[?, ?]";
+        {} "[2, n]; bool [3]" => "error dims must have one entry an axis, got 3 for [2, n]";
+    }
+}

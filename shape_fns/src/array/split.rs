@@ -1,0 +1,180 @@
+//! `split(x, axis)` cuts a tensor into equal parts, `split_v(x, size_splits, axis)` into parts of given sizes.
+
+use crate::error::bail;
+use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape};
+
+/// `k` outputs of size `d/k` along `axis`, all other dimensions as in `x`: `[4*n], 2 outputs -> [2*n], [2*n]`. An
+/// unknown `axis` keeps the rank. Sets `axis`, counted from the front.
+///
+/// # Errors
+/// The number of outputs provably does not divide the dimension, or `axis` is outside the rank.
+pub fn split(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let input = operand(cx);
+    let parts = Dim::known(cx.outputs() as i64);
+    let Some((axis, dims)) = axis_and_dims(cx, &input)? else { return Ok(()) };
+    let part = cx.exact_div(&dims[axis], &parts).map_err(|_| {
+        ShapeError::new(format_args!(
+            "a dimension must split into equal parts, got {} into {parts} at axis {axis} of {input}",
+            dims[axis]
+        ))
+    })?;
+    let mut dims = dims;
+    dims[axis] = part;
+    for index in 0..cx.outputs() {
+        cx.set_output(index, TensorShape::from(dims.as_slice()));
+    }
+    Ok(())
+}
+
+/// Output `i` has size `size_splits[i]` along `axis`; one size may be -1 and is then the rest. Sets `axis`, counted
+/// from the front, and `begin`, where each part starts.
+///
+/// # Errors
+/// There are not as many sizes as outputs, two are -1, one is less, or they provably do not add up to the dimension.
+pub fn split_v(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let input = operand(cx);
+    let sizes = cx.param_vector("size_splits")?;
+    let count = cx.outputs();
+    if let Some(len) = sizes.known_len().filter(|len| *len != count) {
+        return Err(cx.blame_param(
+            "size_splits",
+            format_args!("must have one entry an output, got {len} for {count}"),
+        ));
+    }
+    let Some((axis, dims)) = axis_and_dims(cx, &input)? else { return Ok(()) };
+    let whole = dims[axis].clone();
+    let parts = match &sizes {
+        List::Elements(sizes) => {
+            let parts = parts(cx, &whole, sizes);
+            Some(parts.map_err(|error| ShapeError::new(format_args!("{error} at axis {axis} of {input}")))?)
+        }
+        // The only part is all there is.
+        _ if count == 1 => Some(vec![whole]),
+        _ => None,
+    };
+    let mut begin = Dim::known(0);
+    let mut begins = Vec::with_capacity(count);
+    for index in 0..count {
+        let mut dims = dims.clone();
+        dims[axis] = match &parts {
+            Some(parts) => {
+                begins.push(begin.clone());
+                begin = cx.add(&begin, &parts[index])?;
+                parts[index].clone()
+            }
+            None => {
+                begins.push(cx.fresh_integer());
+                cx.fresh()
+            }
+        };
+        cx.set_output(index, TensorShape::from(dims));
+    }
+    cx.set_derived("begin", begins);
+    Ok(())
+}
+
+/// The sizes of the parts, the one of -1 put in.
+fn parts(cx: &mut InferenceContext<'_>, whole: &Dim, sizes: &[Dim]) -> Result<Vec<Dim>> {
+    let mut rest = None;
+    let mut sum = Dim::known(0);
+    for (index, size) in sizes.iter().enumerate() {
+        match size.as_known() {
+            Some(-1) if rest.replace(index).is_some() => {
+                bail!("size_splits may have one size of -1, got more")
+            }
+            Some(-1) => continue,
+            Some(value) if value < -1 => bail!("size_splits must be at least -1, got {value}"),
+            Some(_) => {}
+            None if !cx.at_least(size, &Dim::known(0)) => {
+                // It may stand for the rest: nothing is known but that all parts fit.
+                return Ok(sizes
+                    .iter()
+                    .map(|size| if cx.at_least(size, &Dim::known(0)) { size.clone() } else { cx.fresh() })
+                    .collect());
+            }
+            None => {}
+        }
+        sum = cx.add(&sum, size)?;
+    }
+    let mut parts = sizes.to_vec();
+    let refuse = |sum: &Dim| {
+        let sizes = TensorShape::from(sizes);
+        ShapeError::new(format_args!(
+            "size_splits must add up to the dimension, got {sizes}, {sum} of {whole},"
+        ))
+    };
+    match rest {
+        Some(rest) => {
+            cx.require(Guard::Ge(whole.clone(), sum.clone())).map_err(|_| refuse(&sum))?;
+            parts[rest] = cx.sub(whole, &sum)?;
+        }
+        None => {
+            cx.merge(whole, &sum).map_err(|_| refuse(&sum))?;
+        }
+    }
+    Ok(parts)
+}
+
+/// The tensor that is split: the operand `x`, which TensorFlow's Split has after the axis.
+fn operand(cx: &InferenceContext<'_>) -> TensorShape {
+    cx.input(cx.operand("x").unwrap_or(0)).clone()
+}
+
+/// The axis and the dimensions. Where one is unknown the outputs are set to what remains known.
+fn axis_and_dims(cx: &mut InferenceContext<'_>, input: &TensorShape) -> Result<Option<(usize, Vec<Dim>)>> {
+    let Some(dims) = input.dims() else {
+        cx.param_scalar("axis")?;
+        return Ok(None);
+    };
+    if dims.is_empty() {
+        bail!("a split tensor must have an axis, got a scalar");
+    }
+    match cx.param_axis("axis", dims.len())? {
+        Some(axis) => {
+            cx.set_derived("axis", [Dim::known(axis as i64)]);
+            Ok(Some((axis, dims.to_vec())))
+        }
+        None => {
+            for index in 0..cx.outputs() {
+                let output = cx.unknown_shape_of_rank(dims.len());
+                cx.set_output(index, output);
+            }
+            Ok(None)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{split, split_v};
+    use crate::testing::shape_table;
+
+    shape_table! { equal: split, ["x", "axis"];
+        {axis: 0} "[4, n]" => "[2, n]; [2, n]";
+        {axis: -1} "[3, 2*n]" => "[3, n]; [3, n]";
+        {axis: 0} "[n]" => "[floordiv(n, 2)]; [floordiv(n, 2)] if 2 divides n";
+        {} "[4, n]; i32 []" => "[?, ?]; [?, ?]";
+        {axis: 0} "?" => "?; ?; ?";
+        {axis: 0} "[5]" => "error(2) a dimension must split into equal parts, got 5 into 2 at axis 0 of [5]";
+        {} "[4]; i32 []" => "[2]; [2]";
+        {axis: 0} "[]" => "error a split tensor must have an axis, got a scalar";
+        {axis: 1} "[4]" => "error axis must be in [-1, 1), got 1";
+    }
+
+    shape_table! { given: split_v, ["x", "size_splits", "axis"];
+        {axis: 0, size_splits: [1, 3]} "[4, n]" => "[1, n]; [3, n]";
+        {axis: 0, size_splits: [1, -1]} "[n]" => "[1]; [n-1] if n >= 1";
+        {axis: 0, size_splits: [1, 3]} "[n]" => "[1]; [3]";
+        {axis: 0} "[n]; [2] = [a, b]" => "[a]; [b]";
+        {axis: 0} "[n]; [2] = [1, ?]" => "[1]; [?]";
+        {axis: 0} "[n, 3]; i32 [2]" => "[?, 3]; [?, 3]";
+        {axis: 0} "[n, 3]; i32 [1]" => "[n, 3]";
+        {size_splits: [1, 3]} "[4]; i32 []" => "[1]; [3]";
+        {size_splits: [1, 3]} "[4, 4]; i32 []" => "[?, ?]; [?, ?]";
+        {axis: 0, size_splits: [2, 2]} "[5]"
+            => "error(2) size_splits must add up to the dimension, got [2, 2], 4 of 5, at axis 0 of [5]";
+        {axis: 0, size_splits: [-1, -1]} "[5]" => "error(2) size_splits may have one size of -1, got more";
+        {axis: 0, size_splits: [4, -1]} "[3]" => "error(2) size_splits must add up to the dimension";
+        {axis: 0, size_splits: [3]} "[3]" => "error(2) size_splits must have one entry an output, got 1 for 2";
+    }
+}

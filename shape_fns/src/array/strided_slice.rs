@@ -1,0 +1,338 @@
+//! `strided_slice(x, begin, end, strides)`: Python's `x[begin:end:stride, …]` with all its masks.
+
+use crate::error::bail;
+use crate::{Dim, Guard, InferenceContext, List, PartialElements, Result, ShapeError, TensorShape};
+
+/// Entry `i` of `begin`, `end` and `strides` says what is taken of the next axis: a range, clamped to the axis,
+/// negative positions from the end. By bit `i` of the masks `begin_mask` and `end_mask` the range starts or ends where
+/// the axis does, by `ellipsis_mask` the entry stands for all axes that no other entry names, by `new_axis_mask` it
+/// adds an axis of size 1, by `shrink_axis_mask` it takes position `begin` and drops the axis; the ellipsis beats the
+/// new axis, which beats the dropped one.
+///
+/// `[n, 4], begin=[1, 0], end=[n, 2] -> [max(0, n-1), 2]`.
+///
+/// Sets `start` and `stride`, an entry an axis of `x`: output position `k` along a range is `start + k*stride`, of a
+/// dropped axis `start`. Sets `axes`, an entry an axis of the output: the axis of `x` it runs along, or -1 for a new one.
+///
+/// # Errors
+/// The lists differ in length or name more axes than there are, two ellipses, a stride of 0, a dropped axis whose
+/// position is provably outside it or whose stride is not positive.
+pub fn strided_slice(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let lists = [cx.param_vector("begin")?, cx.param_vector("end")?, cx.param_vector("strides")?];
+    let mut entries = None;
+    for (list, name) in lists.iter().zip(["begin", "end", "strides"]) {
+        match (entries, list.known_len()) {
+            (None, len) => entries = len,
+            (Some(count), Some(len)) if count != len => {
+                return Err(cx.blame_param(
+                    name,
+                    format_args!("must have as many entries as begin, got {len} and {count}"),
+                ));
+            }
+            _ => {}
+        }
+    }
+    let Some(entries) = entries else { return Ok(()) };
+    if entries > 32 {
+        bail!("a strided slice may have at most 32 entries, got {entries}");
+    }
+    let masks = Masks::read(cx)?;
+    let input = cx.input(0).clone();
+    let Some(dims) = input.dims() else { return Ok(()) };
+    let spans = masks.spans(entries, dims.len(), &input)?;
+    let (mut output, mut axes) = (Vec::new(), Vec::new());
+    let (mut starts, mut strides) = (Vec::new(), Vec::new());
+    for span in spans {
+        let axis = starts.len();
+        let entry = match span {
+            Span::New => {
+                output.push(Dim::known(1));
+                axes.push(Dim::known(-1));
+                continue;
+            }
+            Span::Whole => None,
+            Span::Entry(entry) => Some(entry),
+        };
+        let dim = &dims[axis];
+        let part = match entry {
+            Some(entry) => {
+                let at = |list: &List| match list {
+                    List::Elements(elements) => elements.get(entry).cloned(),
+                    _ => None,
+                };
+                let range = Range {
+                    begin: at(&lists[0]).filter(|_| !Masks::has(masks.begin, entry)),
+                    begins_open: Masks::has(masks.begin, entry),
+                    end: at(&lists[1]).filter(|_| !Masks::has(masks.end, entry)),
+                    ends_open: Masks::has(masks.end, entry),
+                    stride: match &lists[2] {
+                        List::Absent => Some(Dim::known(1)),
+                        list => at(list),
+                    },
+                };
+                if range.stride.as_ref().is_some_and(|stride| *stride == 0) {
+                    return Err(
+                        cx.blame_param("strides", format_args!("must not be 0, got 0 at entry {entry}"))
+                    );
+                }
+                if Masks::has(masks.shrink, entry) {
+                    let begin = at(&lists[0]);
+                    range.position(cx, dim, axis, begin)?
+                } else {
+                    range.part(cx, dim)?
+                }
+            }
+            None => Part { start: Dim::known(0), stride: Dim::known(1), length: Some(dim.clone()) },
+        };
+        if let Some(length) = part.length {
+            output.push(length);
+            axes.push(Dim::known(axis as i64));
+        }
+        starts.push(part.start);
+        strides.push(part.stride);
+    }
+    let output = TensorShape::from(output);
+    if let Some(value) = pick(cx, &output, &axes, &starts, &strides) {
+        cx.set_output_value(0, value);
+    }
+    cx.set_derived("start", starts);
+    cx.set_derived("stride", strides);
+    cx.set_derived("axes", axes);
+    cx.set_output(0, output);
+    Ok(())
+}
+
+/// The elements taken of a vector.
+fn pick(
+    cx: &InferenceContext<'_>,
+    output: &TensorShape,
+    axes: &[Dim],
+    starts: &[Dim],
+    strides: &[Dim],
+) -> Option<PartialElements> {
+    let (value, sizes) = (cx.input_value(0)?, output.as_known()?);
+    let ([start], [stride]) = (starts, strides) else { return None };
+    let (start, stride) = (start.as_known()?, stride.as_known()?);
+    let count =
+        sizes.iter().zip(axes).filter(|(_, axis)| **axis == 0).map(|(size, _)| *size).next().unwrap_or(1);
+    let elements: Option<Vec<Dim>> = (0..count)
+        .map(|step| {
+            let position = stride.checked_mul(step as i64)?.checked_add(start)?;
+            value.get(usize::try_from(position).ok()?).cloned()
+        })
+        .collect();
+    PartialElements::with_sizes(&sizes, elements?).ok()
+}
+
+/// The masks, bit `i` for entry `i`.
+struct Masks {
+    begin: i64,
+    end: i64,
+    ellipsis: i64,
+    new_axis: i64,
+    shrink: i64,
+}
+
+/// What an axis of the input, or a new one, is taken by.
+enum Span {
+    Entry(usize),
+    Whole,
+    New,
+}
+
+impl Masks {
+    fn read(cx: &InferenceContext<'_>) -> Result<Masks> {
+        Ok(Masks {
+            begin: cx.int_or("begin_mask", 0)?,
+            end: cx.int_or("end_mask", 0)?,
+            ellipsis: cx.int_or("ellipsis_mask", 0)?,
+            new_axis: cx.int_or("new_axis_mask", 0)?,
+            shrink: cx.int_or("shrink_axis_mask", 0)?,
+        })
+    }
+
+    fn has(mask: i64, entry: usize) -> bool {
+        mask >> entry.min(63) & 1 == 1
+    }
+
+    /// The spans in the order of the output's axes, with the dropped ones in place; together they name every axis.
+    fn spans(&self, entries: usize, rank: usize, input: &TensorShape) -> Result<Vec<Span>> {
+        let ellipses = (0..entries).filter(|entry| Masks::has(self.ellipsis, *entry)).count();
+        if ellipses > 1 {
+            bail!("a strided slice may have one ellipsis, got {ellipses}");
+        }
+        let is_new = |entry: usize| !Masks::has(self.ellipsis, entry) && Masks::has(self.new_axis, entry);
+        let named = (0..entries).filter(|entry| !is_new(*entry)).count() - ellipses;
+        if named > rank {
+            return Err(ShapeError::new(format_args!(
+                "a strided slice may name at most the {rank} axes of {input}, got {named}"
+            )));
+        }
+        let mut spans = Vec::with_capacity(rank + entries);
+        for entry in 0..entries {
+            if Masks::has(self.ellipsis, entry) {
+                spans.extend((named..rank).map(|_| Span::Whole));
+            } else if is_new(entry) {
+                spans.push(Span::New);
+            } else {
+                spans.push(Span::Entry(entry));
+            }
+        }
+        if ellipses == 0 {
+            spans.extend((named..rank).map(|_| Span::Whole));
+        }
+        Ok(spans)
+    }
+}
+
+/// One entry; what is not known is `None`, unless the range is open on that side.
+struct Range {
+    begin: Option<Dim>,
+    begins_open: bool,
+    end: Option<Dim>,
+    ends_open: bool,
+    stride: Option<Dim>,
+}
+
+/// What is taken of an axis; a dropped one has no length.
+struct Part {
+    start: Dim,
+    stride: Dim,
+    length: Option<Dim>,
+}
+
+impl Range {
+    /// The position taken of an axis that is dropped.
+    fn position(
+        &self,
+        cx: &mut InferenceContext<'_>,
+        dim: &Dim,
+        axis: usize,
+        begin: Option<Dim>,
+    ) -> Result<Part> {
+        if let Some(stride) = self.stride.as_ref().and_then(Dim::as_known)
+            && stride <= 0
+        {
+            bail!("only stride 1 allowed on non-range indexing, got {stride} at axis {axis}");
+        }
+        let start = match begin {
+            None => cx.fresh_integer(),
+            Some(begin) => {
+                let start = from_end(cx, &begin, dim)?;
+                let outside = |_| {
+                    ShapeError::new(format_args!("index {begin} must lie within axis {axis} of size {dim}"))
+                };
+                cx.require(Guard::Ge(start.clone(), Dim::known(0))).map_err(outside)?;
+                let next = cx.add(&start, &Dim::known(1))?;
+                cx.require(Guard::Ge(dim.clone(), next)).map_err(outside)?;
+                start
+            }
+        };
+        Ok(Part { start, stride: Dim::known(1), length: None })
+    }
+
+    /// Start and length of a range, clamped to the axis.
+    fn part(&self, cx: &mut InferenceContext<'_>, dim: &Dim) -> Result<Part> {
+        let known = |at: &Option<Dim>, open: bool| open || at.is_some();
+        let stride = self.stride.as_ref().and_then(Dim::as_known);
+        let (Some(step), true, true) =
+            (stride, known(&self.begin, self.begins_open), known(&self.end, self.ends_open))
+        else {
+            let start = if stride.is_some_and(|step| step > 0) && self.begins_open {
+                Dim::known(0)
+            } else {
+                cx.fresh_integer()
+            };
+            let length = if *dim == 0 { Dim::known(0) } else { cx.fresh() };
+            let stride = match &self.stride {
+                Some(stride) => stride.clone(),
+                None => cx.fresh_integer(),
+            };
+            return Ok(Part { start, stride, length: Some(length) });
+        };
+        let last = cx.sub(dim, &Dim::known(1))?;
+        // Positions from the front, not yet clamped; -1 and `dim` stand just outside.
+        let begin = match &self.begin {
+            Some(begin) => from_end(cx, begin, dim)?,
+            None if step > 0 => Dim::known(0),
+            None => last.clone(),
+        };
+        let end = match &self.end {
+            Some(end) => from_end(cx, end, dim)?,
+            None if step > 0 => dim.clone(),
+            None => Dim::known(-1),
+        };
+        // The extent is min(end, dim) - max(begin, 0), or backwards min(begin, last) - max(end, -1): the least of the
+        // four differences. Clamping the other sides too changes nothing but ranges that are empty either way.
+        let (low, floor, high, ceiling) = if step > 0 {
+            (&begin, Dim::known(0), &end, dim.clone())
+        } else {
+            (&end, Dim::known(-1), &begin, last.clone())
+        };
+        let mut extent = cx.sub(high, low)?;
+        for (high, low) in [(high, &floor), (&ceiling, low), (&ceiling, &floor)] {
+            let other = cx.sub(high, low)?;
+            extent = cx.min(&extent, &other)?;
+        }
+        let extent = cx.max(&Dim::known(0), &extent)?;
+        let length = cx.ceil_div(&extent, &Dim::known(step.checked_abs().unwrap_or(i64::MAX)))?;
+        let start = if step > 0 {
+            let start = cx.min(&begin, dim)?;
+            cx.max(&Dim::known(0), &start)?
+        } else {
+            let start = cx.min(&begin, &last)?;
+            cx.max(&Dim::known(-1), &start)?
+        };
+        Ok(Part { start, stride: Dim::known(step), length: Some(length) })
+    }
+}
+
+/// The position counted from the front: `at`, plus `dim` where it is negative.
+fn from_end(cx: &mut InferenceContext<'_>, at: &Dim, dim: &Dim) -> Result<Dim> {
+    let negative = cx.is_negative(at)?;
+    let shift = cx.mul(dim, &negative)?;
+    cx.add(at, &shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::strided_slice;
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: strided_slice, ["x", "begin", "end", "strides"];
+        {begin: [1, -1, 0], end: [2, -3, 3], strides: [1, -1, 1]} "[3, 2, 3]" => "[1, 2, 3]";
+        {begin: [1], end: [0], end_mask: 1} "[n]" => "[max(0, n-1)]";
+        {begin: [0], end: [-1], strides: [1], begin_mask: 1} "[n]" => "[max(0, n-1)]";
+        {begin: [0], end: [3], strides: [1]} "[n, 2]" => "[min(3, n), 2]";
+        {begin: [-3], end: [0], strides: [1], end_mask: 1} "[?]" => "[min(3, d0_0)]";
+        {begin: [0], end: [0], strides: [2], begin_mask: 1, end_mask: 1} "[2*n]" => "[n]";
+        {begin: [0], end: [0], strides: [-1], begin_mask: 1, end_mask: 1} "[n]" => "[n]";
+        {begin: [0], end: [0], strides: [-2], begin_mask: 1, end_mask: 1} "[n]" => "[ceildiv(n, 2)]";
+        {begin: [2], end: [5], strides: [1]} "[10]" => "[3]";
+        {begin: [5], end: [2], strides: [1]} "[10]" => "[0]";
+        {begin: [100], end: [-100], strides: [-3]} "[10]" => "[4]";
+        {begin: [0, 0], end: [0, 0], strides: [1, 1], shrink_axis_mask: 1, begin_mask: 2, end_mask: 2}
+            "[n, m]" => "[m] if n >= 1";
+        {begin: [-1], end: [0], strides: [1], shrink_axis_mask: 1} "[3, ?]" => "[d0_1]";
+        {begin: [0, 0], end: [0, 1], strides: [1, 1], ellipsis_mask: 1} "[a, b, 3]" => "[a, b, 1]";
+        {begin: [0, 0], end: [1, 0], strides: [1, 1], new_axis_mask: 2, shrink_axis_mask: 3} "[4, b]" => "[1, b]";
+        {begin: [0], end: [0], strides: [1], ellipsis_mask: 1, new_axis_mask: 1} "[a]" => "[a]";
+        {begin: [0, 1], end: [2, 3], strides: [1, 1]} "?" => "?";
+        {} "[n]; i32 [1]; i32 [1]; i32 [1]" => "[?]";
+        {strides: [1], begin_mask: 1, end_mask: 1} "[n]; i32 [1]; i32 [1]" => "[n]";
+        {strides: [1], shrink_axis_mask: 1} "[4, m]; i32 [1]; i32 [1]" => "[m]";
+        {strides: [1]} "[n]; [1] = [a]; [1] = [b]" => "[max(0, min(b-a, n-a))]";
+        {strides: [1], begin_mask: 1} "[4]; [1] = [0]; [1] = [?]"
+            => "[max(0, min(4, 4*min(1, max(-v2_0, 0))+v2_0))]";
+        {begin: [1], end: [3], strides: [1]} "i32 [4] = [1, n, ?, 4]" => "[2] = [n, v0_2]";
+        {begin: [-1], end: [0], strides: [1], shrink_axis_mask: 1} "i32 [2] = [1, n]" => "[] = n";
+        {begin: [0], end: [0], strides: [-1], begin_mask: 1, end_mask: 1} "i32 [3] = [1, n, 5]" => "[3] = [5, n, 1]";
+        {begin: [3], end: [0], strides: [1], shrink_axis_mask: 1} "[3]" => "error index 3 must lie within axis 0 of size 3";
+        {begin: [-4], end: [0], strides: [1], shrink_axis_mask: 1} "[3]" => "error index -4 must lie within axis 0";
+        {begin: [0], end: [0], strides: [0]} "[3]" => "error strides must not be 0, got 0 at entry 0";
+        {begin: [0], end: [0], strides: [-1], shrink_axis_mask: 1} "[3]" => "error only stride 1 allowed";
+        {begin: [0, 0], end: [0, 0], strides: [1, 1]} "[3]" => "error may name at most the 1 axes of [3], got 2";
+        {begin: [0, 0], end: [0], strides: [1, 1]} "[3, 3]" => "error end must have as many entries as begin, got 1 and 2";
+        {begin: [0, 0], end: [0, 0], strides: [1, 1], ellipsis_mask: 3} "[3]" => "error one ellipsis, got 2";
+    }
+}

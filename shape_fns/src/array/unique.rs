@@ -1,0 +1,50 @@
+//! `unique(x)` and `unique_with_counts(x)`: the distinct elements of a vector, in the order of their first occurrence.
+
+use crate::{Dim, InferenceContext, Result, TensorShape};
+
+/// `x[n] -> y[u], idx[n]`, where the data decide `u`.
+///
+/// # Errors
+/// `x` is no vector.
+pub fn unique(cx: &mut InferenceContext<'_>) -> Result<()> {
+    distinct(cx).map(drop)
+}
+
+/// `x[n] -> y[u], idx[n], count[u]`, where the data decide `u`.
+///
+/// # Errors
+/// `x` is no vector.
+pub fn unique_with_counts(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let count = distinct(cx)?;
+    cx.set_output(2, TensorShape::new([count]));
+    Ok(())
+}
+
+/// Sets the distinct elements and the places of all; returns how many are distinct.
+fn distinct(cx: &mut InferenceContext<'_>) -> Result<Dim> {
+    let shape = cx.with_rank(0, 1)?;
+    let count = match shape.dim(0).and_then(Dim::as_known) {
+        Some(size @ 0..=1) => Dim::known(size),
+        _ => cx.fresh(),
+    };
+    cx.set_output(0, TensorShape::new([count.clone()]));
+    cx.set_output(1, shape);
+    Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{unique, unique_with_counts};
+    use crate::testing::shape_table;
+
+    shape_table! { plain: unique, ["x"];
+        {} "[n]" => "[?]; [n]";
+        {} "?" => "[?]; [?]";
+        {} "[1]" => "[1]; [1]";
+        {} "[2, 2]" => "error(2) x must have rank 1, got rank 2 in [2, 2]";
+    }
+    shape_table! { counted: unique_with_counts, ["x"];
+        {} "[?]" => "[?]; [d0_0]; [?]";
+        {} "[0]" => "[0]; [0]; [0]";
+    }
+}

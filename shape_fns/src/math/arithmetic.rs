@@ -1,0 +1,132 @@
+//! Integer arithmetic whose elements are followed, so that shapes computed in the graph stay known.
+
+use crate::{Dim, InferenceContext, PartialElements, Result, common};
+
+type Binary = fn(&Dim, &Dim) -> Result<Dim>;
+
+macro_rules! binary {
+    ($($(#[$doc:meta])* $name:ident = $function:expr;)*) => {$(
+        $(#[$doc])*
+        /// The shape is that of [`common::broadcast`]; elements of integer vectors and scalars follow.
+        ///
+        /// # Errors
+        /// As [`common::broadcast`].
+        pub fn $name(cx: &mut InferenceContext<'_>) -> Result<()> {
+            common::broadcast(cx)?;
+            follow(cx, $function);
+            Ok(())
+        }
+    )*};
+}
+
+binary! {
+    /// `x + y`.
+    add = Dim::checked_add;
+    /// `x - y`.
+    sub = Dim::checked_sub;
+    /// `x * y`.
+    mul = Dim::checked_mul;
+    /// The quotient rounded down.
+    floordiv = Dim::floordiv;
+    /// The remainder of the quotient rounded down.
+    floormod = Dim::modulo;
+    /// The smaller of the two.
+    minimum = Dim::min;
+    /// The greater of the two.
+    maximum = Dim::max;
+}
+
+/// `-x`: the shape of `x`; elements of integer vectors and scalars follow.
+///
+/// # Errors
+/// None.
+pub fn neg(cx: &mut InferenceContext<'_>) -> Result<()> {
+    common::unary(cx)?;
+    if let Some(x) = cx.input_value(0).cloned()
+        && let Some(range) = range(cx)
+    {
+        let elements: Vec<Dim> =
+            x.elements().iter().map(|x| element(cx, Dim::known(0).checked_sub(x), range)).collect();
+        cx.set_output_value(0, PartialElements::with_sizes(x.sizes(), elements)?);
+    }
+    Ok(())
+}
+
+/// Sets the elements of two operands combined, one of which may be a single one.
+fn follow(cx: &mut InferenceContext<'_>, function: Binary) {
+    if cx.input_value(0).is_none() && cx.input_value(1).is_none() {
+        return;
+    }
+    let (Some(sizes), Some(range)) = (cx.output(0).as_known(), range(cx)) else { return };
+    let Some(count) = sizes.iter().try_fold(1usize, |count, size| count.checked_mul(*size)) else { return };
+    if count > PartialElements::MAX || sizes.len() > 1 || cx.len() != 2 {
+        return;
+    }
+    // An operand nothing is known of still leaves 0 * ? and the like.
+    let side = |cx: &InferenceContext<'_>, index: usize| {
+        cx.input_value(index).map(|value| value.elements().to_vec())
+    };
+    let (x, y) = (side(cx, 0), side(cx, 1));
+    let at = |side: &Option<Vec<Dim>>, position: usize| {
+        let side = side.as_ref()?;
+        side.get(if side.len() == 1 { 0 } else { position }).cloned()
+    };
+    let mut elements = Vec::with_capacity(count);
+    for position in 0..count {
+        let x = at(&x, position).unwrap_or_else(|| cx.fresh_integer());
+        let y = at(&y, position).unwrap_or_else(|| cx.fresh_integer());
+        let combined = function(&x, &y);
+        elements.push(element(cx, combined, range));
+    }
+    if let Ok(value) = PartialElements::with_sizes(&sizes, elements) {
+        cx.set_output_value(0, value);
+    }
+}
+
+/// The integers the operands' type has.
+fn range(cx: &InferenceContext<'_>) -> Option<(i128, i128)> {
+    cx.input_dtype(0).filter(|dtype| dtype.is_integer())?.integer_range()
+}
+
+/// An element; unknown where it is not defined, or known and outside the type, where arithmetic wraps. An expression is
+/// taken to stay inside.
+fn element(cx: &mut InferenceContext<'_>, element: Result<Dim>, range: (i128, i128)) -> Dim {
+    match element {
+        Ok(dim) if dim.as_known().is_none_or(|value| (range.0..=range.1).contains(&value.into())) => dim,
+        _ => cx.fresh_integer(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::shape_table;
+
+    shape_table! { sums: super::add, ["x", "y"];
+        {} "i32 [2] = [n, 3]; [2] = [1, m]" => "[2] = [n+1, m+3]";
+        {} "i64 [2] = [n, ?]; i64 [] = 1" => "[2] = [n+1, v0_1+1]";
+        {} "i32 [] = 2147483647; [] = 1" => "[] = ?";
+        {} "f32 [2]; f32 [n, 2]" => "[n, 2]";
+        {} "i32 [2] = [1, 2]; i32 [2]" => "[2] = [?+1, ?+2]";
+    }
+    shape_table! { products: super::mul, ["x", "y"];
+        {} "i32 [2] = [n, 3]; i32 [2] = [m, 0]" => "[2] = [m*n, 0]";
+        {} "i32 [2] = [0, 0]; i32 [2]" => "[2] = [0, 0]";
+    }
+    shape_table! { quotients: super::floordiv, ["x", "y"];
+        {} "i32 [] = 4*n; i32 [] = 2" => "[] = 2*n";
+        {} "i32 [] = n; i32 [] = 0" => "[] = ?";
+        {} "i32 [] = -7; i32 [] = 2" => "[] = -4";
+    }
+    shape_table! { remainders: super::floormod, ["x", "y"];
+        {} "i32 [] = 4*n+1; i32 [] = 2" => "[] = 1";
+    }
+    shape_table! { negated: super::neg, ["x"];
+        {} "i32 [2] = [n, -3]" => "[2] = [-n, 3]";
+        {} "i32 [] = -2147483648" => "[] = ?";
+        {} "f32 [n]" => "[n]";
+    }
+    shape_table! { extremes: super::minimum, ["x", "y"];
+        {} "i32 [] = n; i32 [] = n+1" => "[] = n";
+        {} "i32 [] = n; i32 [] = m" => "[] = min(m, n)";
+    }
+}

@@ -1,0 +1,41 @@
+//! `cast(x, dtype)`: the elements of `x` converted.
+
+use crate::{DType, Dim, InferenceContext, Result, common};
+
+/// The shape of `x`; elements of integer and bool tensors follow into integer types and bool. The new type is
+/// attribute `dtype`; without one only the shape follows.
+///
+/// # Errors
+/// None.
+pub fn cast(cx: &mut InferenceContext<'_>) -> Result<()> {
+    common::unary(cx)?;
+    let from_integer = cx.input_dtype(0).is_some_and(|from| from.is_integer() || from == DType::Bool);
+    let Some(to) = cx.attr("dtype").map(|_| cx.dtype("dtype")).transpose()? else { return Ok(()) };
+    let Some((low, high)) = to.integer_range().filter(|_| from_integer) else { return Ok(()) };
+    let Some(value) = cx.input_value(0).cloned() else { return Ok(()) };
+    let from_bool = cx.input_dtype(0) == Some(DType::Bool);
+    let value = value.map(|element| match element.as_known() {
+        Some(known) if to == DType::Bool => Dim::known((known != 0).into()),
+        Some(known) if (low..=high).contains(&known.into()) => element.clone(),
+        None if to != DType::Bool || from_bool => element.clone(),
+        // A number that does not fit wraps; what an expression is as a flag depends on its value.
+        _ => cx.fresh_integer(),
+    });
+    cx.set_output_value(0, value);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cast;
+    use crate::DType;
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: cast, ["x"];
+        {dtype: DType::I64} "i32 [2] = [n, 3]" => "[2] = [n, 3]";
+        {dtype: DType::I8} "i32 [2] = [n, 300]" => "[2] = [n, ?]";
+        {dtype: DType::F32} "i32 [2] = [n, 3]" => "[2]";
+        {dtype: DType::Bool} "i32 [3] = [n, 3, 0]" => "[3] = [?, 1, 0]";
+        {dtype: DType::F32} "[n, ?]" => "[n, d0_1]";
+    }
+}

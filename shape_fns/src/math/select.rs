@@ -1,0 +1,97 @@
+//! `select(condition, x, y)` and `clip_by_value(x, min, max)`.
+
+use crate::{Guard, InferenceContext, Result, ShapeError, common};
+
+/// The shape that condition and both branches broadcast to.
+///
+/// # Errors
+/// Two dimensions are provably different and neither is 1.
+pub fn select(cx: &mut InferenceContext<'_>) -> Result<()> {
+    common::broadcast(cx)
+}
+
+/// As TensorFlow's first Select: the branches have one shape, and the condition has it too, or is a scalar, or a vector
+/// along the first axis.
+///
+/// # Errors
+/// Ranks or dimensions provably differ.
+pub fn select_v1(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let (condition, x, y) = (cx.input(0).clone(), cx.input(1).clone(), cx.input(2).clone());
+    let mut output = cx.merge_shapes(&x, &y).map_err(|error| {
+        ShapeError::new(format_args!("both branches must have one shape: {error}")).operand(2)
+    })?;
+    match (condition.dims(), output.dims()) {
+        (Some([]), _) | (None, _) => {}
+        (Some([rows]), Some([first, rest @ ..])) if !rest.is_empty() => {
+            cx.merge(rows, first).map_err(|_| {
+                ShapeError::new(format_args!("condition must have one entry a row, got {rows} for {output}"))
+                    .operand(0)
+            })?;
+        }
+        // A vector of conditions says nothing of the branches' rank.
+        (Some([_]), None) => {}
+        _ => {
+            output = cx.merge_shapes(&output, &condition).map_err(|error| {
+                ShapeError::new(format_args!("condition must have the shape of the branches: {error}"))
+                    .operand(0)
+            })?;
+        }
+    }
+    cx.set_output(0, output);
+    Ok(())
+}
+
+/// The shape of `x`, to which both bounds broadcast.
+///
+/// # Errors
+/// A bound has more axes than `x`, or a dimension that is provably neither 1 nor that of `x`.
+pub fn clip_by_value(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let shape = cx.input(0).clone();
+    for index in 1..cx.len() {
+        let bound = cx.input(index).clone();
+        let (Some(dims), Some(limits)) = (shape.dims(), bound.dims()) else { continue };
+        let Some(offset) = dims.len().checked_sub(limits.len()) else {
+            return Err(cx.blame(
+                index,
+                format_args!("must broadcast to the operand's shape, got {bound} for {shape}"),
+            ));
+        };
+        for (axis, (dim, limit)) in dims[offset..].iter().zip(limits).enumerate() {
+            cx.require(Guard::OneOrEqual(limit.clone(), dim.clone())).map_err(|_| {
+                let axis = axis + offset;
+                cx.blame(
+                    index,
+                    format_args!("must have size 1 or {dim} at axis {axis} of {shape}, got {limit}"),
+                )
+            })?;
+        }
+    }
+    cx.set_output(0, shape);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{clip_by_value, select, select_v1};
+    use crate::testing::shape_table;
+
+    shape_table! { broadcasting: select, ["condition", "x", "y"];
+        {} "bool [n, 1]; [m]; []" => "[n, m]";
+        {} "bool [2]; [3]; []" => "error got 2 and 3 at axis 0";
+    }
+    shape_table! { first: select_v1, ["condition", "x", "y"];
+        {} "bool [n, 3]; [?, ?]; [?, 3]" => "[n, 3]";
+        {} "bool []; [n]; [?]" => "[n]";
+        {} "bool [?]; [n, 3]; [n, 3]" => "[n, 3]";
+        {} "bool ?; ?; [n]" => "[n]";
+        {} "bool [2]; [3, 4]; [3, 4]" => "error condition must have one entry a row, got 2 for [3, 4]";
+        {} "bool [2]; [3]; [4]" => "error both branches must have one shape";
+        {} "bool [2, 2]; [3]; [3]" => "error condition must have the shape of the branches";
+    }
+    shape_table! { clipped: clip_by_value, ["x", "min", "max"];
+        {} "[n, 3]; []; [3]" => "[n, 3]";
+        {} "[n]; [m]; []" => "[n] if m in {1, n}";
+        {} "[3]; [2]; []" => "error min must have size 1 or 3 at axis 0 of [3], got 2";
+        {} "[3]; []; [1, 3]" => "error max must broadcast to the operand's shape, got [1, 3] for [3]";
+    }
+}

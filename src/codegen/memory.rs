@@ -1,0 +1,270 @@
+//! `Memory`: the buffers of a run, lent for as long as it takes.
+
+use std::marker::PhantomData;
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::lower::kernel::BufferIx;
+use crate::lower::plan::BufferUse;
+use crate::tensor::{Buffer, Tensor};
+
+#[derive(Clone, Copy)]
+struct Region {
+    address: *mut u8,
+    len: usize,
+    writable: bool,
+}
+
+/// The buffers of a run by number: lent by the caller, held here, or placed in an arena. Several may share bytes
+/// of the arena: the plan sees to it that they are not in use at the same time.
+///
+/// Invariant: every address is valid for its bytes while `self` lives, and for writing where it says so; nothing
+/// else touches these bytes meanwhile.
+pub(crate) struct Memory<'a> {
+    regions: Vec<Region>,
+    /// The buffer whose bytes each buffer has: itself, or the one it is another view of.
+    roots: &'a [BufferIx],
+    arena: Option<Buffer>,
+    held: Vec<(BufferIx, Tensor)>,
+    lent: PhantomData<&'a mut [u8]>,
+}
+
+// SAFETY: the pointers stand for borrows and owned buffers that may be sent and shared; threads of one launch
+// store to different elements, as the plan and the split into parts ensure.
+unsafe impl Send for Memory<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Memory<'_> {}
+
+const NOWHERE: Region = Region { address: std::ptr::null_mut(), len: 0, writable: false };
+
+impl<'a> Memory<'a> {
+    /// Buffers that are nowhere yet, and an arena of an earlier run.
+    pub(crate) fn new(roots: &'a [BufferIx], arena: Option<Buffer>) -> Memory<'a> {
+        Memory { regions: vec![NOWHERE; roots.len()], roots, arena, held: Vec::new(), lent: PhantomData }
+    }
+
+    fn region(&self, buffer: BufferIx) -> Region {
+        self.regions[self.roots[buffer.at()].at()]
+    }
+
+    /// Whether a buffer has bytes.
+    pub(crate) fn has(&self, buffer: BufferIx) -> bool {
+        !self.region(buffer).address.is_null()
+    }
+
+    /// The arena, for the next run.
+    pub(crate) fn into_arena(self) -> Option<Buffer> {
+        self.arena
+    }
+
+    /// A buffer that is only read.
+    pub(crate) fn lend(&mut self, buffer: BufferIx, bytes: &'a [u8]) {
+        self.regions[buffer.at()] =
+            Region { address: bytes.as_ptr().cast_mut(), len: bytes.len(), writable: false };
+    }
+
+    /// A buffer that may be written.
+    pub(crate) fn lend_mut(&mut self, buffer: BufferIx, bytes: &'a mut [u8]) {
+        self.regions[buffer.at()] = Region { address: bytes.as_mut_ptr(), len: bytes.len(), writable: true };
+    }
+
+    /// A tensor that is only read.
+    pub(crate) fn hold(&mut self, buffer: BufferIx, tensor: Tensor) {
+        let bytes = tensor.view().bytes();
+        self.regions[buffer.at()] =
+            Region { address: bytes.as_ptr().cast_mut(), len: bytes.len(), writable: false };
+        self.held.push((buffer, tensor));
+    }
+
+    /// A new tensor that is written, until [`Memory::take`].
+    pub(crate) fn hold_mut(&mut self, buffer: BufferIx, mut tensor: Tensor) -> Result<()> {
+        let mut view = tensor.view_mut()?;
+        let bytes = view.bytes_mut();
+        self.regions[buffer.at()] = Region { address: bytes.as_mut_ptr(), len: bytes.len(), writable: true };
+        self.held.push((buffer, tensor));
+        Ok(())
+    }
+
+    /// The tensor that a buffer is held in.
+    pub(crate) fn take(&mut self, buffer: BufferIx) -> Option<Tensor> {
+        let at = self.held.iter().position(|(held, _)| *held == buffer)?;
+        self.regions[buffer.at()] = NOWHERE;
+        Some(self.held.swap_remove(at).1)
+    }
+
+    /// The same tensor, which stays.
+    pub(crate) fn held(&self, buffer: BufferIx) -> Option<&Tensor> {
+        self.held.iter().find(|(held, _)| *held == buffer).map(|(_, tensor)| tensor)
+    }
+
+    /// Places these buffers in the arena, each at an offset with a length; those placed before are gone.
+    pub(crate) fn place(&mut self, bytes: usize, buffers: &[(BufferIx, usize, usize)]) -> Result<()> {
+        if let Some(arena) = &self.arena {
+            let old = arena.as_ptr() as usize..arena.as_ptr() as usize + arena.len();
+            for region in &mut self.regions {
+                if old.contains(&(region.address as usize)) {
+                    *region = NOWHERE;
+                }
+            }
+        }
+        if bytes == 0 {
+            return Ok(());
+        }
+        let arena = super::launch::grow(&mut self.arena, bytes)?;
+        for &(buffer, offset, len) in buffers {
+            if offset.checked_add(len).is_none_or(|end| end > arena.len()) {
+                return Err(broken(buffer));
+            }
+            // SAFETY: the offset lies within the arena.
+            let address = unsafe { arena.as_ptr().add(offset) };
+            self.regions[buffer.at()] = Region { address, len, writable: true };
+        }
+        Ok(())
+    }
+
+    /// What a buffer holds.
+    pub(crate) fn bytes(&self, buffer: BufferIx) -> &[u8] {
+        let region = self.region(buffer);
+        if region.address.is_null() {
+            return &[];
+        }
+        // SAFETY: the invariant; stores need `&mut self` or a launch, which has returned. Arena bytes start
+        // initialised.
+        unsafe { std::slice::from_raw_parts(region.address, region.len) }
+    }
+
+    pub(super) fn address(&self, buffer: BufferIx) -> usize {
+        self.region(buffer).address as usize
+    }
+
+    /// Whether a buffer is what a plan was made for.
+    pub(super) fn check(&self, used: &BufferUse) -> Result<()> {
+        let region = self.region(used.buffer);
+        if region.len >= used.bytes && (region.writable || !used.stored) && (!region.address.is_null() || used.bytes == 0) {
+            Ok(())
+        } else {
+            Err(broken(used.buffer))
+        }
+    }
+
+    /// Product of matrices, see [`MatMul`].
+    pub(crate) fn matmul(&mut self, product: &MatMul) -> Result<()> {
+        for (buffer, len, stored) in [(product.a, product.a_len(), false), (product.b, product.b_len(), false), (product.out, product.out_len(), true)] {
+            let bytes = len.checked_mul(product.double.then_some(8).unwrap_or(4)).ok_or_else(|| broken(buffer))?;
+            self.check(&BufferUse { buffer, bytes, stored })?;
+        }
+        if product.out_len() == 0 {
+            return Ok(());
+        }
+        let threads = if product.threads > 1 { gemm_threads(product.threads) } else { gemm::Parallelism::None };
+        let (a, b, out) = (self.address(product.a), self.address(product.b), self.address(product.out));
+        for &[a_at, b_at, out_at] in &product.batch {
+            // SAFETY: the buffers were checked to hold all batches of their matrices, and `out` is not one of
+            // the operands, which the program ensures as they are different values that live at once.
+            unsafe {
+                if product.double {
+                    run::<f64>(product, [a, b, out], [a_at, b_at, out_at], threads);
+                } else {
+                    run::<f32>(product, [a, b, out], [a_at, b_at, out_at], threads);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(feature = "threads")]
+fn gemm_threads(threads: usize) -> gemm::Parallelism {
+    gemm::Parallelism::Rayon(threads)
+}
+
+#[cfg(not(feature = "threads"))]
+fn gemm_threads(_: usize) -> gemm::Parallelism {
+    gemm::Parallelism::None
+}
+
+/// `out = a · b` for every matrix of a batch; row-major, with either operand transposed.
+#[derive(Clone, Debug)]
+pub(crate) struct MatMul {
+    pub a: BufferIx,
+    pub b: BufferIx,
+    pub out: BufferIx,
+    pub double: bool,
+    pub m: usize,
+    pub k: usize,
+    pub n: usize,
+    pub transpose_a: bool,
+    pub transpose_b: bool,
+    /// Where the matrices of `a`, `b` and `out` start, in matrices.
+    pub batch: Vec<[usize; 3]>,
+    pub threads: usize,
+}
+
+impl MatMul {
+    fn len(&self, which: usize, matrix: Option<usize>) -> usize {
+        let matrices = self.batch.iter().map(|at| at[which] + 1).max().unwrap_or(0);
+        matrix.and_then(|matrix| matrix.checked_mul(matrices)).unwrap_or(usize::MAX)
+    }
+
+    fn a_len(&self) -> usize {
+        self.len(0, self.m.checked_mul(self.k))
+    }
+
+    fn b_len(&self) -> usize {
+        self.len(1, self.k.checked_mul(self.n))
+    }
+
+    fn out_len(&self) -> usize {
+        self.len(2, self.m.checked_mul(self.n))
+    }
+}
+
+/// # Safety
+/// The addresses hold the matrices that `product` describes, of elements `T`, at these places; `out` does not
+/// overlap the operands.
+unsafe fn run<T: One>(product: &MatMul, addresses: [usize; 3], at: [usize; 3], threads: gemm::Parallelism) {
+    let MatMul { m, k, n, .. } = *product;
+    let [a, b, out] = addresses;
+    let (a_row, a_column) = if product.transpose_a { (1, m as isize) } else { (k as isize, 1) };
+    let (b_row, b_column) = if product.transpose_b { (1, k as isize) } else { (n as isize, 1) };
+    // SAFETY: the caller's.
+    unsafe {
+        gemm::gemm(
+            m,
+            n,
+            k,
+            (out as *mut T).add(at[2] * m * n),
+            1,
+            n as isize,
+            false,
+            (a as *const T).add(at[0] * m * k),
+            a_column,
+            a_row,
+            (b as *const T).add(at[1] * k * n),
+            b_column,
+            b_row,
+            T::ONE,
+            T::ONE,
+            false,
+            false,
+            false,
+            threads,
+        );
+    }
+}
+
+/// The factor that changes nothing.
+trait One: Copy + 'static {
+    const ONE: Self;
+}
+
+impl One for f32 {
+    const ONE: f32 = 1.0;
+}
+
+impl One for f64 {
+    const ONE: f64 = 1.0;
+}
+
+fn broken(buffer: BufferIx) -> Error {
+    Error::new(ErrorKind::Memory, Phase::Run, format!("buffer {buffer} is not what the plan was made for"))
+}

@@ -1,0 +1,240 @@
+//! `SegmentPlan`: boxes, products and places in the arena for the steps of a segment, once sizes are known.
+
+use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::Dim;
+use smallvec::SmallVec;
+
+use super::bindings::Bindings;
+use super::stage::Stage;
+use crate::codegen::MatMul;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::lower::kernel::BufferIx;
+use crate::lower::plan::{KernelPlan, plan};
+use crate::lower::program::Step;
+use crate::lower::Unsized;
+use crate::op::MatMulSpec;
+use crate::tensor::size_of_element;
+
+/// The sizes of a buffer.
+pub(crate) type Sizes = SmallVec<[usize; 4]>;
+
+/// How one step runs.
+pub(crate) enum StepPlan {
+    Kernel(KernelPlan),
+    MatMul(MatMul),
+    Node,
+}
+
+/// A segment with its sizes.
+pub(crate) struct SegmentPlan {
+    pub steps: Vec<StepPlan>,
+    /// The sizes of each buffer, where they are known.
+    pub sizes: Vec<Option<Sizes>>,
+    /// Buffer, offset and length of what lives in the arena.
+    pub placed: Vec<(BufferIx, usize, usize)>,
+    pub arena: usize,
+    /// Computed here, but needed beyond the segment.
+    pub own: Vec<BufferIx>,
+}
+
+/// Plans segment `number` of a stage.
+pub(crate) fn plan_segment(stage: &Stage, number: usize, bindings: &Bindings) -> Result<SegmentPlan> {
+    let program = &stage.program;
+    let table = &stage.inner.table;
+    let dim = |dim: &Dim| bindings.eval(table, dim);
+    let sizes: Vec<Option<Sizes>> = program
+        .buffers
+        .iter()
+        .map(|buffer| {
+            let sizes = buffer.dims.iter().map(|dim| usize::try_from(bindings.try_eval(table, dim)?).ok());
+            sizes.collect::<Option<Sizes>>()
+        })
+        .collect();
+    let buffer_sizes = |buffer: BufferIx| -> Result<SmallVec<[i64; 6]>, Unsized> {
+        match &sizes[buffer.at()] {
+            Some(sizes) => Ok(sizes.iter().map(|&size| size as i64).collect()),
+            None => Err(Unsized(format!("the sizes of {buffer} are not determined"))),
+        }
+    };
+    let range = program.segments[number].steps.clone();
+    let mut steps = Vec::with_capacity(range.len());
+    for step in &program.steps[range.clone()] {
+        steps.push(match step {
+            Step::Kernel(kernel) => StepPlan::Kernel(plan(kernel, &dim, &buffer_sizes)?),
+            Step::MatMul { a, b, out, spec, .. } => {
+                StepPlan::MatMul(plan_matmul(&sizes, *a, *b, *out, *spec, stage)?)
+            }
+            Step::Node { .. } => StepPlan::Node,
+        });
+    }
+    let mut result = SegmentPlan { steps, sizes, placed: Vec::new(), arena: 0, own: Vec::new() };
+    place(stage, range, &mut result)?;
+    Ok(result)
+}
+
+impl SegmentPlan {
+    pub(crate) fn sizes(&self, buffer: BufferIx) -> Option<&Sizes> {
+        self.sizes[buffer.at()].as_ref()
+    }
+}
+
+fn bytes_of(stage: &Stage, buffer: BufferIx, sizes: &[usize]) -> Result<usize> {
+    let size = size_of_element(stage.program.buffers[buffer.at()].dtype)?;
+    let bytes = sizes.iter().try_fold(size, |bytes, &size| bytes.checked_mul(size));
+    bytes.filter(|bytes| isize::try_from(*bytes).is_ok()).ok_or_else(|| {
+        let value = stage.value_text(stage.program.buffers[buffer.at()].value);
+        Error::new(ErrorKind::Memory, Phase::Run, format!("{value} has sizes {sizes:?}, more bytes than memory can have"))
+    })
+}
+
+/// First and last step that touches a buffer.
+struct Life {
+    buffer: BufferIx,
+    bytes: usize,
+    from: usize,
+    to: usize,
+}
+
+/// Gives every value that lives and dies in the segment a place in the arena, at the lowest offset that is free
+/// all its life.
+fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -> Result<()> {
+    let program = &stage.program;
+    let mut lives: Vec<Life> = Vec::new();
+    let mut known: FxHashMap<BufferIx, usize> = FxHashMap::default();
+    let mut own_bytes = 0usize;
+    for (at, step) in range.clone().zip(&program.steps[range.clone()]) {
+        let (reads, writes) = touched(step);
+        for buffer in reads {
+            if let Some(&life) = known.get(&program.roots[buffer.at()]) {
+                lives[life].to = at;
+            }
+        }
+        if matches!(step, Step::Node { .. }) {
+            continue;
+        }
+        for buffer in writes {
+            let sizes = plan.sizes[buffer.at()].clone().unwrap_or_default();
+            let bytes = bytes_of(stage, buffer, &sizes)?;
+            if stage.outlives(buffer, range.end) {
+                plan.own.push(buffer);
+                own_bytes = own_bytes.saturating_add(bytes);
+                continue;
+            }
+            known.insert(buffer, lives.len());
+            lives.push(Life { buffer, bytes: bytes.next_multiple_of(64), from: at, to: at });
+        }
+    }
+    // In the order of their steps; what has died gives its bytes back.
+    let mut free: Vec<(usize, usize)> = Vec::new();
+    let mut alive: Vec<(usize, usize, usize)> = Vec::new();
+    for life in &lives {
+        alive.retain(|&(to, offset, bytes)| {
+            let lives_on = to >= life.from;
+            if !lives_on {
+                release(&mut free, offset, bytes);
+            }
+            lives_on
+        });
+        let offset = match free.iter().position(|(_, bytes)| *bytes >= life.bytes) {
+            Some(at) => {
+                let (offset, bytes) = free[at];
+                if bytes == life.bytes {
+                    free.remove(at);
+                } else {
+                    free[at] = (offset + life.bytes, bytes - life.bytes);
+                }
+                offset
+            }
+            None => {
+                // The last free bytes may reach the end and grow.
+                let offset = match free.last().copied() {
+                    Some((offset, bytes)) if offset + bytes == plan.arena => {
+                        free.pop();
+                        offset
+                    }
+                    _ => plan.arena,
+                };
+                plan.arena = offset.checked_add(life.bytes).ok_or_else(|| stage.too_large(life.buffer))?;
+                offset
+            }
+        };
+        alive.push((life.to, offset, life.bytes));
+        plan.placed.push((life.buffer, offset, life.bytes));
+    }
+    if let Some(limit) = stage.memory_limit()
+        && plan.arena.saturating_add(own_bytes) > limit
+    {
+        return Err(stage.over_limit(limit, plan.arena.saturating_add(own_bytes), &lives.iter().map(|l| (l.buffer, l.bytes)).collect::<Vec<_>>()));
+    }
+    Ok(())
+}
+
+/// Returns bytes to the sorted list of free ones, joined with their neighbours.
+fn release(free: &mut Vec<(usize, usize)>, offset: usize, bytes: usize) {
+    if bytes == 0 {
+        return;
+    }
+    let at = free.partition_point(|(other, _)| *other < offset);
+    free.insert(at, (offset, bytes));
+    if at + 1 < free.len() && offset + bytes == free[at + 1].0 {
+        free[at].1 += free[at + 1].1;
+        free.remove(at + 1);
+    }
+    if at > 0 && free[at - 1].0 + free[at - 1].1 == free[at].0 {
+        free[at - 1].1 += free[at].1;
+        free.remove(at);
+    }
+}
+
+/// The buffers a step reads and writes.
+pub(crate) fn touched(step: &Step) -> (Vec<BufferIx>, Vec<BufferIx>) {
+    match step {
+        Step::Kernel(kernel) => (kernel.reads.clone(), kernel.writes.clone()),
+        Step::MatMul { a, b, out, .. } => (vec![*a, *b], vec![*out]),
+        Step::Node { operands, outputs, .. } => (operands.clone(), outputs.clone()),
+    }
+}
+
+fn plan_matmul(
+    sizes: &[Option<Sizes>],
+    a: BufferIx,
+    b: BufferIx,
+    out: BufferIx,
+    spec: MatMulSpec,
+    stage: &Stage,
+) -> Result<MatMul> {
+    let of = |buffer: BufferIx| {
+        sizes[buffer.at()].clone().filter(|sizes| sizes.len() >= 2).ok_or_else(|| {
+            Error::new(ErrorKind::Shape, Phase::Run, format!("the sizes of matrix {buffer} are not determined"))
+        })
+    };
+    let (a_sizes, b_sizes, out_sizes) = (of(a)?, of(b)?, of(out)?);
+    let last_two = |sizes: &Sizes, transposed: bool| {
+        let (rows, columns) = (sizes[sizes.len() - 2], sizes[sizes.len() - 1]);
+        if transposed { (columns, rows) } else { (rows, columns) }
+    };
+    let (m, k) = last_two(&a_sizes, spec.transpose_a);
+    let (_, n) = last_two(&b_sizes, spec.transpose_b);
+    let batch_sizes = &out_sizes[..out_sizes.len() - 2];
+    let count: usize = batch_sizes.iter().product();
+    let matrix_at = |sizes: &Sizes, at: &[usize]| {
+        let own = &sizes[..sizes.len() - 2];
+        let skipped = at.len() - own.len();
+        own.iter().zip(&at[skipped..]).fold(0, |place, (&size, &at)| place * size + if size == 1 { 0 } else { at })
+    };
+    let mut batch = Vec::with_capacity(count);
+    let mut at: Sizes = SmallVec::from_elem(0, batch_sizes.len());
+    for number in 0..count {
+        batch.push([matrix_at(&a_sizes, &at), matrix_at(&b_sizes, &at), number]);
+        for axis in (0..at.len()).rev() {
+            at[axis] += 1;
+            if at[axis] < batch_sizes[axis] {
+                break;
+            }
+            at[axis] = 0;
+        }
+    }
+    let double = stage.program.buffers[out.at()].dtype == shapeflow_shape_fns::DType::F64;
+    let transposes = (spec.transpose_a, spec.transpose_b);
+    Ok(MatMul { a, b, out, double, m, k, n, transpose_a: transposes.0, transpose_b: transposes.1, batch, threads: stage.threads() })
+}

@@ -1,0 +1,231 @@
+//! `Staged`: a graph compiled in as many stages as its unknown ranks and structure parameters ask for.
+
+use std::sync::{Arc, Mutex};
+
+use rustc_hash::FxHashMap;
+
+use super::options::CompileOptions;
+use super::stage::{RunState, Sink, Stage};
+use crate::codegen::{Pool, lock};
+use crate::error::Result;
+use crate::graph::{Inner, ValueIx};
+use crate::passes::{Facts, pinned_inputs, rebuild, rest, unresolved};
+use crate::tensor::{Tensor, TensorView};
+
+/// What had to be known before a stage was compiled.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Key {
+    ranks: Vec<usize>,
+    /// Sizes and bytes of values.
+    values: Vec<(Vec<usize>, Vec<u8>)>,
+}
+
+/// A graph, with a compiled form for each set of ranks and structure values met so far.
+pub(crate) struct Staged {
+    inner: Inner,
+    outputs: Vec<ValueIx>,
+    options: CompileOptions,
+    pool: Pool,
+    ranks: Vec<usize>,
+    values: Vec<usize>,
+    forms: Mutex<FxHashMap<Key, Arc<Form>>>,
+    /// The form of a graph in which nothing has to be fixed.
+    only: Option<Arc<Form>>,
+    compiles: Mutex<Vec<String>>,
+}
+
+/// A first stage, and what follows it.
+pub(crate) struct Form {
+    pub stage: Stage,
+    pub rest: Option<Rest>,
+}
+
+/// The nodes that wait for results of the first stage.
+pub(crate) struct Rest {
+    pub staged: Staged,
+    /// For each of its inputs, the result of the first stage that feeds it.
+    feeds: Vec<usize>,
+    /// For each output of the whole: where it comes from.
+    outputs: Vec<From>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum From {
+    First(usize),
+    Rest(usize),
+}
+
+/// Forms kept at most.
+const MAX_FORMS: usize = 64;
+
+impl Staged {
+    /// Compiles what needs no run; `outputs` are values of `inner`.
+    pub(crate) fn new(inner: Inner, outputs: Vec<ValueIx>, options: &CompileOptions, pool: &Pool) -> Result<Staged> {
+        let (ranks, values) = pinned_inputs(&inner);
+        let mut staged = Staged {
+            inner,
+            outputs,
+            options: options.clone(),
+            pool: pool.clone(),
+            ranks,
+            values,
+            forms: Mutex::default(),
+            only: None,
+            compiles: Mutex::default(),
+        };
+        if staged.ranks.is_empty() && staged.values.is_empty() {
+            staged.only = Some(Arc::new(staged.compile(&Facts::default(), "graph")?));
+        }
+        Ok(staged)
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.inner
+    }
+
+    fn compile(&self, facts: &Facts, reason: &str) -> Result<Form> {
+        let rebuilt = rebuild(&self.inner, &self.outputs, facts)?;
+        let outputs: Vec<ValueIx> = self.outputs.iter().map(|value| rebuilt.values[value]).collect();
+        lock(&self.compiles).push(reason.to_string());
+        let waits = unresolved(&rebuilt.inner);
+        let waiting = |value: &ValueIx| waits[rebuilt.inner.values[value.at()].node.at()];
+        if !waits.contains(&true) {
+            let stage = Stage::compile(rebuilt.inner, &outputs, &self.options, self.pool.clone())?;
+            return Ok(Form { stage, rest: None });
+        }
+        // The first stage makes the outputs it can and whatever the waiting nodes read.
+        let mut made: Vec<ValueIx> = Vec::new();
+        let mut want = |value: ValueIx| match made.iter().position(|known| *known == value) {
+            Some(at) => at,
+            None => {
+                made.push(value);
+                made.len() - 1
+            }
+        };
+        let mut frontier: Vec<ValueIx> = Vec::new();
+        for (number, node) in rebuilt.inner.nodes.iter().enumerate() {
+            for operand in node.operands.iter().filter(|operand| waits[number] && !waiting(operand)) {
+                let constant = rebuilt.inner.constants.contains_key(&rebuilt.inner.values[operand.at()].node);
+                if !constant && !frontier.contains(operand) {
+                    frontier.push(*operand);
+                }
+            }
+        }
+        let feeds: Vec<usize> = frontier.iter().map(|value| want(*value)).collect();
+        let following = rest(&rebuilt.inner, &waits, &frontier)?;
+        let mut late = Vec::new();
+        let from: Vec<From> = outputs
+            .iter()
+            .map(|value| {
+                if waiting(value) {
+                    late.push(following.values[value]);
+                    From::Rest(late.len() - 1)
+                } else {
+                    From::First(want(*value))
+                }
+            })
+            .collect();
+        let staged = Staged::new(following.inner, late, &self.options, &self.pool)?;
+        let first = rebuild(&rebuilt.inner, &made, &Facts::default())?;
+        let made: Vec<ValueIx> = made.iter().map(|value| first.values[value]).collect();
+        let stage = Stage::compile(first.inner, &made, &self.options, self.pool.clone())?;
+        Ok(Form { stage, rest: Some(Rest { staged, feeds, outputs: from }) })
+    }
+
+    /// The compiled form for these inputs.
+    fn form(&self, inputs: &[TensorView<'_>]) -> Result<Arc<Form>> {
+        if let Some(only) = &self.only {
+            return Ok(only.clone());
+        }
+        let rank = |port: &usize| inputs.get(*port).map_or(0, |view| view.sizes().len());
+        let key = Key {
+            ranks: self.ranks.iter().map(rank).collect(),
+            values: self
+                .values
+                .iter()
+                .filter_map(|port| inputs.get(*port))
+                .map(|view| (view.sizes().to_vec(), view.bytes().to_vec()))
+                .collect(),
+        };
+        if let Some(form) = lock(&self.forms).get(&key) {
+            return Ok(form.clone());
+        }
+        let mut facts = Facts::default();
+        let mut reasons = Vec::new();
+        for &port in &self.ranks {
+            facts.ranks.insert(port, rank(&port));
+            reasons.push(format!("rank {} of {}", rank(&port), self.inner.inputs[port].0));
+        }
+        for &port in &self.values {
+            if let Some(view) = inputs.get(port) {
+                facts.values.insert(port, view.to_tensor()?);
+                reasons.push(format!("value of {}", self.inner.inputs[port].0));
+            }
+        }
+        let form = Arc::new(self.compile(&facts, &reasons.join(", "))?);
+        let mut forms = lock(&self.forms);
+        if forms.len() >= MAX_FORMS {
+            forms.clear();
+        }
+        Ok(forms.entry(key).or_insert(form).clone())
+    }
+
+    /// Runs on row-major inputs.
+    pub(crate) fn run<'m>(
+        &self,
+        inputs: &'m [TensorView<'m>],
+        sinks: Option<Vec<Sink<'m>>>,
+        state: &mut RunState,
+    ) -> Result<Vec<Tensor>> {
+        let form = self.form(inputs)?;
+        let Some(rest) = &form.rest else { return form.stage.run(inputs, sinks, state) };
+        let first = form.stage.run(inputs, None, &mut RunState::default())?;
+        let feeds: Vec<TensorView<'_>> = rest.feeds.iter().map(|&at| first[at].view()).collect();
+        let late = rest.staged.run(&feeds, None, &mut RunState::default())?;
+        let results: Vec<Tensor> = rest
+            .outputs
+            .iter()
+            .map(|from| match from {
+                From::First(at) => first[*at].clone(),
+                From::Rest(at) => late[*at].clone(),
+            })
+            .collect();
+        match sinks {
+            None => Ok(results),
+            Some(sinks) => {
+                for (number, (sink, tensor)) in sinks.into_iter().zip(&results).enumerate() {
+                    sink.fill(number, tensor)?;
+                }
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    /// The stage that serves every run, if there is one.
+    pub(crate) fn single(&self) -> Option<&Stage> {
+        self.only.as_deref().filter(|form| form.rest.is_none()).map(|form| &form.stage)
+    }
+
+    /// Calls `f` on every stage compiled so far.
+    pub(crate) fn for_each_stage(&self, f: &mut dyn FnMut(&Stage)) {
+        let forms: Vec<Arc<Form>> = lock(&self.forms).values().cloned().chain(self.only.clone()).collect();
+        for form in forms {
+            f(&form.stage);
+            if let Some(rest) = &form.rest {
+                rest.staged.for_each_stage(f);
+            }
+        }
+    }
+
+    /// The reason of every compilation so far.
+    pub(crate) fn reasons(&self) -> Vec<String> {
+        let mut reasons = lock(&self.compiles).clone();
+        let forms: Vec<Arc<Form>> = lock(&self.forms).values().cloned().chain(self.only.clone()).collect();
+        for form in forms {
+            if let Some(rest) = &form.rest {
+                reasons.extend(rest.staged.reasons());
+            }
+        }
+        reasons
+    }
+}

@@ -1,0 +1,63 @@
+//! Axes given by number, negative ones counted from the end.
+
+use shapeflow_shape_fns::Attr;
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::{Index, LowerCx, Scalar};
+use crate::op::HostCx;
+
+/// Axis `given` of a tensor of this rank.
+pub(super) fn resolve(given: i64, rank: usize) -> Option<usize> {
+    let rank = i64::try_from(rank).ok()?;
+    let axis = if given < 0 { given.checked_add(rank)? } else { given };
+    usize::try_from(axis).ok().filter(|_| axis < rank)
+}
+
+/// Parameter `axis` of a body, as the shape function has counted it from the front.
+pub(super) fn body_axes(cx: &mut dyn LowerCx) -> Vec<usize> {
+    cx.derived("axis").iter().filter_map(|axis| usize::try_from(axis.as_known()?).ok()).collect()
+}
+
+/// As [`body_axes`], where the parameter is one axis.
+pub(super) fn body_axis(cx: &mut dyn LowerCx) -> usize {
+    body_axes(cx).first().copied().unwrap_or(0)
+}
+
+/// Parameter `axis` of a kernel, for a tensor of this rank: an attribute, or else operand `operand`.
+///
+/// # Errors
+/// It is out of range.
+pub(super) fn given_axis(cx: &HostCx<'_>, operand: usize, rank: usize) -> Result<Option<usize>> {
+    let given = match cx.attrs().get("axis").and_then(Attr::to_elements) {
+        Some(elements) => elements.get(0).and_then(|element| element.as_known()),
+        None if operand < cx.inputs() => {
+            let axis = cx.input(operand)?;
+            axis.element(0).and_then(|bytes| Scalar::from_bytes(axis.dtype(), bytes)).map(Scalar::to_i64)
+        }
+        None => None,
+    };
+    let Some(given) = given else { return Ok(None) };
+    resolve(given, rank).map(Some).ok_or_else(|| {
+        let message = format!("axis must be in [-{rank}, {rank}), got {given}");
+        Error::new(ErrorKind::Attribute, Phase::Run, message)
+    })
+}
+
+/// The indices of all axes but one.
+pub(super) fn without(index: &[Index], axis: usize) -> Vec<Index> {
+    index.iter().enumerate().filter(|(at, _)| *at != axis).map(|(_, index)| index.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::resolve;
+
+    #[test]
+    fn negative_axes_count_from_the_end() {
+        assert_eq!((resolve(-1, 3), resolve(-3, 3), resolve(2, 3)), (Some(2), Some(0), Some(2)));
+        assert_eq!(
+            (resolve(-4, 3), resolve(3, 3), resolve(0, 0), resolve(i64::MIN, 2)),
+            (None, None, None, None)
+        );
+    }
+}

@@ -1,0 +1,187 @@
+//! `boolean_mask`: the slices whose flag is set.
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::Value;
+use crate::op::{HostCx, OpDef, Operand};
+use crate::tensor::{Tensor, TensorView};
+
+use super::axis::given_axis;
+use super::row_major::RowMajor;
+
+impl<'g> Value<'g> {
+    /// The slices of `self` whose flag in `mask` is set, in their order.
+    ///
+    /// `[a.., m.., b..], mask bool[m..] -> [a.., ?, b..]`: the axes of `mask` stand at `axis` of `self` and
+    /// become one, whose size only the run decides. Any dtype; a negative `axis` counts from the end.
+    /// TensorFlow's `tf.boolean_mask`.
+    ///
+    /// # Errors
+    /// `mask` is not bool, a scalar or of unknown rank, or its dimensions are not those of `self`.
+    #[track_caller]
+    pub fn boolean_mask(self, mask: Value<'g>, axis: i64) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).data(mask).attr("axis", axis).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("boolean_mask", run)
+    .operands(&[Operand::Data("x"), Operand::Data("mask")])
+    .shape_fn(shapeflow_shape_fns::array::boolean_mask)
+    .dtype_rule(dtypes);
+
+fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    if let Some(other) = operands.get(1).filter(|dtype| **dtype != DType::Bool) {
+        return dtype::refuse(format!("the mask must be bool, got {other}; compare it with .not_equal(0)"));
+    }
+    Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Any)?])
+}
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let output = {
+        let (x, mask) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
+        let axis = given_axis(cx, 2, x.view().sizes().len())?.unwrap_or(0);
+        select(x.view(), mask.view(), axis)?
+    };
+    cx.set_output(0, output)
+}
+
+fn select(x: TensorView<'_>, mask: TensorView<'_>, axis: usize) -> Result<Tensor> {
+    let end = axis + mask.sizes().len();
+    if x.sizes().get(axis..end) != Some(mask.sizes()) || mask.sizes().is_empty() {
+        let message = format!(
+            "the mask's sizes must be those of the tensor from axis {axis} on, got {:?} for {:?}",
+            mask.sizes(),
+            x.sizes()
+        );
+        return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+    }
+    let flags = mask.as_slice::<bool>()?;
+    let picked = flags.iter().map(|&flag| usize::from(flag)).sum();
+    let (outer, inner) = (&x.sizes()[..axis], &x.sizes()[end..]);
+    let sizes = [outer, &[picked], inner].concat();
+    if x.dtype() == DType::String {
+        let row: usize = inner.iter().product();
+        let strings = x.as_strings()?;
+        let kept: Vec<&[u8]> =
+            (0..strings.len()).filter(|at| flags[at / row % flags.len()]).map(|at| &*strings[at]).collect();
+        return Tensor::from_strings(&sizes, &kept);
+    }
+    let mut output = Tensor::allocate(x.dtype(), &sizes)?;
+    if output.is_empty() {
+        return Ok(output);
+    }
+    // The result has elements, so no size is 0 and the sizes divide without rest.
+    let source = x.bytes();
+    let row = source.len() / x.len() * inner.iter().product::<usize>();
+    let mut target = output.view_mut()?;
+    let target = target.bytes_mut();
+    for (from, to) in source.chunks_exact(row * flags.len()).zip(target.chunks_exact_mut(row * picked)) {
+        match row {
+            1 => pick::<1>(from, to, flags),
+            2 => pick::<2>(from, to, flags),
+            4 => pick::<4>(from, to, flags),
+            8 => pick::<8>(from, to, flags),
+            16 => pick::<16>(from, to, flags),
+            _ => copy_runs(from, to, flags, row),
+        }
+    }
+    Ok(output)
+}
+
+const BLOCK: usize = 64;
+
+/// Copies the elements of `N` bytes whose flag is set. Blocks of mixed flags are packed without branches.
+fn pick<const N: usize>(from: &[u8], to: &mut [u8], flags: &[bool]) {
+    let (from, _) = from.as_chunks::<N>();
+    let (to, _) = to.as_chunks_mut::<N>();
+    let mut done = 0;
+    for (elements, flags) in from.chunks(BLOCK).zip(flags.chunks(BLOCK)) {
+        let count: usize = flags.iter().map(|&flag| usize::from(flag)).sum();
+        if count == elements.len() {
+            to[done..done + count].copy_from_slice(elements);
+        } else if count > 0 {
+            let mut packed = [[0u8; N]; BLOCK];
+            let mut at = 0;
+            for (element, &flag) in elements.iter().zip(flags) {
+                // At most `BLOCK` elements are packed, so `at` is inside wherever it is written.
+                packed[at % BLOCK] = *element;
+                at += usize::from(flag);
+            }
+            to[done..done + count].copy_from_slice(&packed[..count]);
+        }
+        done += count;
+    }
+}
+
+/// Copies rows of `row` bytes, neighbours at once.
+fn copy_runs(from: &[u8], to: &mut [u8], flags: &[bool], row: usize) {
+    let mut done = 0;
+    let mut start = 0;
+    while let Some(begin) = flags[start..].iter().position(|&flag| flag).map(|ahead| start + ahead) {
+        let end = flags[begin..].iter().position(|&flag| !flag).map_or(flags.len(), |ahead| begin + ahead);
+        let bytes = (end - begin) * row;
+        to[done..done + bytes].copy_from_slice(&from[begin * row..end * row]);
+        done += bytes;
+        start = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"axis": 0},
+        "[n, 3]; bool[n]" => "[?, 3]",
+        "[n, 3, m]; bool[?, 3]" => "[?, m]",
+        "[n]; [n]" => error "the mask must be bool, got f32",
+        "[4]; bool[3]" => error "",
+        "[4]; bool[]" => error "",
+    }
+    shape_table! { inner: DEF, {"axis": 1},
+        "[n, 3, m]; bool[3]" => "[n, ?, m]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+
+    #[test]
+    fn long_masks_of_every_density_and_row() {
+        for row in [1usize, 2, 3, 5] {
+            for period in [1, 2, 3, 64, 1000] {
+                let flags: Vec<bool> = (0..300usize).map(|i| i % period == 0).collect();
+                let x: Vec<u16> = (0..300 * row as u16).collect();
+                let expected: Vec<u16> = x
+                    .chunks(row)
+                    .zip(&flags)
+                    .filter(|(_, flag)| **flag)
+                    .flat_map(|(row, _)| row.to_vec())
+                    .collect();
+                let y = run_one(&DEF, &Attrs::new(), &[tensor(&[300, row], &x), tensor(&[300], &flags)]);
+                assert_eq!(y.sizes(), [expected.len() / row, row]);
+                assert_eq!(y.to_vec::<u16>().unwrap(), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn strings_are_selected() {
+        let x = Tensor::from_strings(&[2, 2], &["a", "b", "c", "d"]).unwrap();
+        let y = run_one(&DEF, &Attrs::new().with("axis", -1), &[x, tensor(&[2], &[false, true])]);
+        assert_eq!((y.sizes(), &*y.as_strings().unwrap()[1]), (&[2, 1][..], &b"d"[..]));
+    }
+
+    #[test]
+    fn sizes_are_checked_when_it_runs() {
+        let mask = tensor(&[2], &[true, false]);
+        let error = select(tensor(&[3], &[1u8, 2, 3]).view(), mask.view(), 0).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "the mask's sizes must be those of the tensor from axis 0 on, got [2] for [3]"
+        );
+    }
+}

@@ -1,0 +1,54 @@
+//! `broadcast_to`: repeated along axes of size 1 until a shape is reached.
+
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoShapeArg, Value};
+use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::broadcast::broadcast_index;
+
+impl<'g> Value<'g> {
+    /// Repeats along new leading axes and along axes of size 1 until the shape is `shape`.
+    ///
+    /// `shape` is an array or slice of sizes, a shape, or a value that holds the sizes. Any dtype.
+    /// TensorFlow's `BroadcastTo`.
+    ///
+    /// # Errors
+    /// `self` has more axes than `shape`, or a dimension that is neither 1 nor that of `shape`.
+    #[track_caller]
+    pub fn broadcast_to(self, shape: impl IntoShapeArg<'g>) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).size("shape", shape.into_shape_arg()).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("broadcast_to", lower)
+    .operands(&[Operand::Data("x"), Operand::Size("shape")])
+    .shape_fn(shapeflow_shape_fns::array::broadcast_to)
+    .tensorflow(&[TfOp::new("BroadcastTo")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let read = broadcast_index(cx, 0, index);
+    cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::shape;
+
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {"shape": shape!["n", 3]},
+        "[3]" => "[n, 3]",
+        "[1, 1]" => "[n, 3]",
+        "[n, 1]" => "[n, 3]",
+        "[4, 4]" => error "",
+    }
+    shape_table! { fed: DEF, {},
+        "[3]; shape=i64[2]" => "[?, 3]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+}

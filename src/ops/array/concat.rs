@@ -1,0 +1,104 @@
+//! `concat`: tensors one after the other along an axis.
+
+use shapeflow_shape_fns::{Attrs, DType, Dim};
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::{Expr, InRange, Index, LowerCx};
+use crate::graph::Value;
+use crate::op::{OpDef, Operand, TfOp};
+
+use super::axis::body_axis;
+
+/// The values one after the other along `axis`.
+///
+/// `[a, d1, …], [b, d1, …] -> [a+b, d1, …]`, any one dtype; a negative `axis` counts from the end. All other
+/// dimensions must agree and become one. TensorFlow's `ConcatV2`.
+///
+/// # Errors
+/// No values, scalars (see [`stack`](crate::stack)), several dtypes, ranks or sizes that disagree, an axis
+/// out of range.
+#[track_caller]
+pub fn concat<'g>(values: &[Value<'g>], axis: i64) -> Result<Value<'g>> {
+    let first = first_of(values, "concat")?;
+    first.graph().op(&DEF).structure("axis", axis).data_all(values).finish()
+}
+
+/// The value whose graph the others belong to.
+#[track_caller]
+pub(super) fn first_of<'g>(values: &[Value<'g>], op: &str) -> Result<Value<'g>> {
+    values.first().copied().ok_or_else(|| {
+        let message = format!("{op} needs at least one value, got none");
+        Error::new(ErrorKind::Attribute, Phase::Build, message).at(std::panic::Location::caller())
+    })
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("concat", lower)
+    .operands(&[Operand::Structure("axis"), Operand::Variadic("values..")])
+    .shape_fn(shapeflow_shape_fns::array::concat)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("ConcatV2"), TfOp::new("Concat")]);
+
+fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
+    let first = usize::from(attrs.get("axis").is_none());
+    Ok(vec![dtype::common(operands, first, operands.len(), dtype::Class::Any)?])
+}
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let axis = body_axis(cx);
+    let first = usize::from(cx.attrs().get("axis").is_none());
+    let mut arms = Vec::new();
+    let mut low = Dim::known(0);
+    let mut read = index.to_vec();
+    let Some(along) = index.get(axis) else { return cx.operand(first, index) };
+    for value in first..cx.operands() {
+        let Some(dim) = cx.dims(value).get(axis).cloned() else { continue };
+        if dim.as_known() == Some(0) {
+            continue;
+        }
+        read[axis] = along.clone() - Index::constant(low.clone());
+        let high = &low + &dim;
+        let range = InRange { index: along.clone(), low, high: high.clone() };
+        arms.push((vec![range], cx.operand(value, &read)));
+        low = high;
+    }
+    match arms.pop() {
+        Some((_, last)) => Expr::case(arms, last),
+        None => cx.operand(first, index),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {"axis": 0},
+        "[a, 3]; [b, ?]" => "[a+b, 3]",
+        "[a, 3]; ?" => "[?, 3]",
+        "[n]" => "[n]",
+        "[a, 3]; [b, 4]" => error "every dimension but axis 0 must agree, got 3 and 4 at axis 1",
+        "[a]; f64[b]" => error "operands must have one dtype, got f32 and f64",
+        "[]; []" => error "stack joins scalars",
+    }
+    shape_table! { last: DEF, {"axis": -1},
+        "[2, ?]; [2, m]; [?, 1]" => "[2, ?+m+1]",
+    }
+    shape_table! { fed: DEF, {},
+        "[2, n]; [2, m]; axis=i32[]" => "[?, ?]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+
+    #[test]
+    fn no_values_are_refused() {
+        let error = concat(&[], 0).unwrap_err();
+        assert!(
+            error.message().contains("concat needs at least one value") && error.location().is_some(),
+            "{error}"
+        );
+    }
+}

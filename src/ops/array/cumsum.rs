@@ -1,0 +1,190 @@
+//! `cumsum`: running sums along an axis.
+
+use std::ops::Add;
+
+use half::{bf16, f16};
+use shapeflow_shape_fns::{Attr, Attrs, DType};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::graph::{IntoParam, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::tensor::{Element, Tensor, TensorView};
+
+use super::axis::given_axis;
+use super::row_major::RowMajor;
+
+impl<'g> Value<'g> {
+    /// Running sums along `axis`: `[a, b, c]` gives `[a, a + b, a + b + c]`.
+    ///
+    /// `[..] -> [..]`, integers (which wrap) and floats; a negative `axis` counts from the end. Sums are taken
+    /// in order and in the element's own precision, f16 and bf16 in that of f32. TensorFlow's `Cumsum`.
+    ///
+    /// # Errors
+    /// The axis is out of range, or another dtype.
+    #[track_caller]
+    pub fn cumsum(self, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
+        self.cumsum_with(axis, false, false)
+    }
+
+    /// As [`Value::cumsum`]; `exclusive` leaves out the element itself (`[0, a, a + b]`), `reverse` sums from
+    /// the end.
+    ///
+    /// # Errors
+    /// As [`Value::cumsum`].
+    #[track_caller]
+    pub fn cumsum_with(self, axis: impl IntoParam<'g>, exclusive: bool, reverse: bool) -> Result<Value<'g>> {
+        let call = self.graph().op(&DEF).data(self).structure("axis", axis);
+        call.attr("exclusive", exclusive).attr("reverse", reverse).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("cumsum", run)
+    .operands(&[Operand::Data("x"), Operand::Structure("axis")])
+    .shape_fn(shapeflow_shape_fns::array::cumsum)
+    .dtype_rule(dtype::unary::number)
+    .tensorflow(&[TfOp::new("Cumsum")]);
+
+/// How the sums run: the sizes before, along and after the axis.
+#[derive(Clone, Copy)]
+struct Scan {
+    length: usize,
+    inner: usize,
+    exclusive: bool,
+    reverse: bool,
+}
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let output = {
+        let x = RowMajor::new(cx.input(0)?)?;
+        let x = x.view();
+        let axis = given_axis(cx, 1, x.sizes().len())?.unwrap_or(0);
+        let flag = |attrs: &Attrs, name: &str| matches!(attrs.get(name), Some(Attr::Bool(true)));
+        let scan = Scan {
+            length: x.sizes().get(axis).copied().unwrap_or(1),
+            inner: x.sizes().get(axis + 1..).unwrap_or_default().iter().product(),
+            exclusive: flag(cx.attrs(), "exclusive"),
+            reverse: flag(cx.attrs(), "reverse"),
+        };
+        match x.dtype() {
+            DType::I8 => plain(scan, x, i8::wrapping_add),
+            DType::I16 => plain(scan, x, i16::wrapping_add),
+            DType::I32 => plain(scan, x, i32::wrapping_add),
+            DType::I64 => plain(scan, x, i64::wrapping_add),
+            DType::U8 => plain(scan, x, u8::wrapping_add),
+            DType::U16 => plain(scan, x, u16::wrapping_add),
+            DType::U32 => plain(scan, x, u32::wrapping_add),
+            DType::U64 => plain(scan, x, u64::wrapping_add),
+            DType::F32 => plain(scan, x, f32::add),
+            DType::F64 => plain(scan, x, f64::add),
+            DType::F16 => {
+                halves(scan, x, |bits| f16::from_bits(bits).to_f32(), |sum| f16::from_f32(sum).to_bits())
+            }
+            _ => halves(scan, x, |bits| bf16::from_bits(bits).to_f32(), |sum| bf16::from_f32(sum).to_bits()),
+        }?
+    };
+    cx.set_output(0, output)
+}
+
+fn plain<T: Element>(scan: Scan, x: TensorView<'_>, add: impl Fn(T, T) -> T) -> Result<Tensor> {
+    let mut output = Tensor::allocate(x.dtype(), x.sizes())?;
+    sums(scan, x.as_slice::<T>()?, output.as_mut_slice::<T>()?, T::default(), |x| x, |sum| sum, add);
+    Ok(output)
+}
+
+fn halves(
+    scan: Scan,
+    x: TensorView<'_>,
+    load: impl Fn(u16) -> f32,
+    store: impl Fn(f32) -> u16,
+) -> Result<Tensor> {
+    let mut output = Tensor::allocate(x.dtype(), x.sizes())?;
+    let mut view = output.view_mut()?;
+    sums(scan, x.as_bits::<u16>()?, view.as_mut_bits::<u16>()?, 0.0, load, store, f32::add);
+    Ok(output)
+}
+
+/// Sums of this many columns are kept at once, in the first level of the cache.
+const COLUMNS: usize = 1024;
+
+fn sums<T: Copy, A: Copy>(
+    scan: Scan,
+    from: &[T],
+    to: &mut [T],
+    zero: A,
+    load: impl Fn(T) -> A,
+    store: impl Fn(A) -> T,
+    add: impl Fn(A, A) -> A,
+) {
+    let Scan { length, inner, exclusive, reverse } = scan;
+    if from.is_empty() {
+        return;
+    }
+    let place = |step: usize| if reverse { length - 1 - step } else { step };
+    for (from, to) in from.chunks_exact(length * inner).zip(to.chunks_exact_mut(length * inner)) {
+        if inner == 1 {
+            let mut sum = zero;
+            for step in 0..length {
+                let at = place(step);
+                let next = add(sum, load(from[at]));
+                to[at] = store(if exclusive { sum } else { next });
+                sum = next;
+            }
+            continue;
+        }
+        let mut kept = [zero; COLUMNS];
+        for first in (0..inner).step_by(COLUMNS) {
+            let width = COLUMNS.min(inner - first);
+            let kept = &mut kept[..width];
+            kept.fill(zero);
+            for step in 0..length {
+                let at = place(step) * inner + first;
+                let columns = kept.iter_mut().zip(&from[at..at + width]).zip(&mut to[at..at + width]);
+                for ((sum, element), result) in columns {
+                    let next = add(*sum, load(*element));
+                    *result = store(if exclusive { *sum } else { next });
+                    *sum = next;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"axis": -1},
+        "[n, 3]" => "[n, 3]",
+        "bool[n]" => error "the element type must be an integer or a float",
+    }
+    shape_table! { fed: DEF, {},
+        "[n, 3]; axis=i32[]" => "[n, 3]",
+    }
+
+    #[test]
+    fn sums_run_along_the_axis() {
+        let x = tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32]);
+        let sums = |axis: i64, exclusive: bool, reverse: bool| {
+            let attrs = Attrs::new().with("axis", axis).with("exclusive", exclusive).with("reverse", reverse);
+            run_one(&DEF, &attrs, std::slice::from_ref(&x)).to_vec::<i32>().unwrap()
+        };
+        assert_eq!(sums(1, false, false), [1, 3, 6, 4, 9, 15]);
+        assert_eq!(sums(-1, true, false), [0, 1, 3, 0, 4, 9]);
+        assert_eq!(sums(1, false, true), [6, 5, 3, 15, 11, 6]);
+        assert_eq!(sums(0, false, false), [1, 2, 3, 5, 7, 9]);
+        assert_eq!(sums(0, true, true), [4, 5, 6, 0, 0, 0]);
+    }
+
+    #[test]
+    fn wide_rows_wrap_and_halves_keep_precision() {
+        let x = tensor(&[3, 2000], &vec![100u8; 6000]);
+        let y = run_one(&DEF, &Attrs::new().with("axis", 0), &[x]).to_vec::<u8>().unwrap();
+        assert!(y[..2000].iter().all(|x| *x == 100) && y[4000..].iter().all(|x| *x == 44));
+        let one = bf16::from_f32(1.0).to_bits();
+        let x = Tensor::from_bits(DType::BF16, &[300], &[one; 300]).unwrap();
+        let y = run_one(&DEF, &Attrs::new().with("axis", 0), &[x]).to_bits::<u16>().unwrap();
+        assert_eq!(bf16::from_bits(y[299]).to_f32(), 300.0);
+    }
+}

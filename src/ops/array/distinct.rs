@@ -1,0 +1,188 @@
+//! `distinct`: the kernel of `unique` and `unique_with_counts`, a hash table of keys of 64 bits.
+
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::{Attr, Attrs, DType};
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::tensor::{Element, Tensor, TensorView};
+
+use super::row_major::RowMajor;
+
+/// The different elements of a vector.
+pub(super) struct Distinct {
+    /// In the order in which they first stand.
+    pub elements: Tensor,
+    /// For each element of the vector its place in `elements`.
+    pub places: Tensor,
+    /// How often each of `elements` stands in the vector.
+    pub counts: Option<Tensor>,
+}
+
+/// Attribute `out_idx` is the dtype of places and counts.
+pub(super) fn distinct(x: TensorView<'_>, attrs: &Attrs, counted: bool) -> Result<Distinct> {
+    match attrs.get("out_idx") {
+        Some(Attr::DType(DType::I32)) => of_dtype::<i32>(x, counted, |number| number as i32),
+        _ => of_dtype::<i64>(x, counted, i64::from),
+    }
+}
+
+fn of_dtype<I: Element>(x: TensorView<'_>, counted: bool, number: fn(u32) -> I) -> Result<Distinct> {
+    let limit = if I::DTYPE == DType::I32 { i32::MAX as usize } else { NONE as usize - 1 };
+    if x.len() > limit {
+        let message = format!("unique numbers at most {limit} elements as {}, got {}", I::DTYPE, x.len());
+        return Err(Error::new(ErrorKind::Memory, Phase::Run, message));
+    }
+    let x = RowMajor::new(x)?;
+    let x = x.view();
+    macro_rules! keyed {
+        ($T:ty, $elements:expr, $key:expr) => {{
+            let elements: &[$T] = $elements;
+            let (firsts, places, counts) = number_all(elements, $key, counted, number)?;
+            let mut found = Tensor::allocate(x.dtype(), &[firsts.len()])?;
+            for (slot, first) in found.view_mut()?.as_mut_bits::<$T>()?.iter_mut().zip(&firsts) {
+                *slot = elements[*first as usize];
+            }
+            (found, places, counts)
+        }};
+    }
+    let (elements, places, counts) = match x.dtype() {
+        DType::Bool => keyed!(bool, x.as_slice()?, |x| Some(u64::from(x))),
+        DType::I8 => keyed!(i8, x.as_slice()?, |x| Some(x as u8 as u64)),
+        DType::I16 => keyed!(i16, x.as_slice()?, |x| Some(x as u64)),
+        DType::I32 => keyed!(i32, x.as_slice()?, |x| Some(x as u64)),
+        DType::I64 => keyed!(i64, x.as_slice()?, |x| Some(x as u64)),
+        DType::U8 => keyed!(u8, x.as_slice()?, |x| Some(u64::from(x))),
+        DType::U16 => keyed!(u16, x.as_slice()?, |x| Some(u64::from(x))),
+        DType::U32 => keyed!(u32, x.as_slice()?, |x| Some(u64::from(x))),
+        DType::U64 => keyed!(u64, x.as_slice()?, Some),
+        // Adding 0.0 takes -0.0 to 0.0 and leaves everything else.
+        DType::F32 => keyed!(f32, x.as_slice()?, |x| (!x.is_nan()).then(|| u64::from((x + 0.0).to_bits()))),
+        DType::F64 => keyed!(f64, x.as_slice()?, |x| (!x.is_nan()).then(|| (x + 0.0).to_bits())),
+        DType::F16 => keyed!(u16, x.as_bits()?, |bits| half_key(bits, 0x7c00)),
+        DType::BF16 => keyed!(u16, x.as_bits()?, |bits| half_key(bits, 0x7f80)),
+        _ => strings(x.as_strings()?, counted, number)?,
+    };
+    Ok(Distinct { elements, places, counts })
+}
+
+/// The key of an f16 or bf16, whose infinity has the bits `infinity`.
+fn half_key(bits: u16, infinity: u16) -> Option<u64> {
+    let size = bits & 0x7fff;
+    (size <= infinity).then_some(if size == 0 { 0 } else { u64::from(bits) })
+}
+
+const NONE: u32 = u32::MAX;
+
+/// Numbers by key, with open addressing; at most half full.
+struct Table {
+    slots: Vec<(u64, u32)>,
+    shift: u32,
+    used: usize,
+}
+
+impl Table {
+    fn new() -> Table {
+        Table { slots: vec![(0, NONE); 1024], shift: 64 - 10, used: 0 }
+    }
+
+    /// The number of `key`; `next`, which it then keeps, if it is new.
+    #[inline]
+    fn number(&mut self, key: u64, next: u32) -> u32 {
+        let mask = self.slots.len() - 1;
+        let mut at = self.start(key);
+        loop {
+            let (other, number) = self.slots[at & mask];
+            if number == NONE {
+                self.slots[at & mask] = (key, next);
+                self.used += 1;
+                if self.used * 2 > self.slots.len() {
+                    self.grow();
+                }
+                return next;
+            }
+            if other == key {
+                return number;
+            }
+            at += 1;
+        }
+    }
+
+    fn start(&self, key: u64) -> usize {
+        // Folding the high half in keeps keys apart whose low bits are all zero, as those of round floats.
+        ((key ^ key >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let old = std::mem::take(&mut self.slots);
+        self.slots = vec![(0, NONE); old.len() * 2];
+        self.shift -= 1;
+        let mask = self.slots.len() - 1;
+        for (key, number) in old.into_iter().filter(|(_, number)| *number != NONE) {
+            let mut at = self.start(key);
+            while self.slots[at & mask].1 != NONE {
+                at += 1;
+            }
+            self.slots[at & mask] = (key, number);
+        }
+    }
+}
+
+type Numbered = (Vec<u32>, Tensor, Option<Tensor>);
+
+/// Where each different element first stands, every element's place, and the counts. An element without a
+/// key equals no other.
+fn number_all<T: Copy, I: Element>(
+    elements: &[T],
+    key: impl Fn(T) -> Option<u64>,
+    counted: bool,
+    number: fn(u32) -> I,
+) -> Result<Numbered> {
+    let mut places = Tensor::allocate(I::DTYPE, &[elements.len()])?;
+    let mut firsts: Vec<u32> = Vec::new();
+    let mut counts: Vec<u32> = Vec::new();
+    let mut table = Table::new();
+    let slots = places.as_mut_slice::<I>()?;
+    for (position, (&element, slot)) in elements.iter().zip(slots).enumerate() {
+        let next = firsts.len() as u32;
+        let place = key(element).map_or(next, |key| table.number(key, next));
+        if place == next {
+            firsts.push(position as u32);
+            counts.push(0);
+        }
+        counts[place as usize] += 1;
+        *slot = number(place);
+    }
+    Ok((firsts, places, counts_of(&counts, counted, number)?))
+}
+
+fn counts_of<I: Element>(counts: &[u32], counted: bool, number: fn(u32) -> I) -> Result<Option<Tensor>> {
+    let tensor = || Tensor::from_vec(&[counts.len()], counts.iter().map(|&count| number(count)).collect());
+    counted.then(tensor).transpose()
+}
+
+fn strings<I: Element>(
+    elements: &[Box<[u8]>],
+    counted: bool,
+    number: fn(u32) -> I,
+) -> Result<(Tensor, Tensor, Option<Tensor>)> {
+    let mut numbers: FxHashMap<&[u8], u32> = FxHashMap::default();
+    let (mut found, mut counts): (Vec<&[u8]>, Vec<u32>) = (Vec::new(), Vec::new());
+    let mut places = Vec::with_capacity(elements.len());
+    for element in elements {
+        let place = match numbers.entry(element) {
+            Entry::Occupied(entry) => *entry.get(),
+            Entry::Vacant(entry) => {
+                found.push(element);
+                counts.push(0);
+                *entry.insert(found.len() as u32 - 1)
+            }
+        };
+        counts[place as usize] += 1;
+        places.push(number(place));
+    }
+    let elements = Tensor::from_strings(&[found.len()], &found)?;
+    Ok((elements, Tensor::from_vec(&[places.len()], places)?, counts_of(&counts, counted, number)?))
+}

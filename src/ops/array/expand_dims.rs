@@ -1,0 +1,55 @@
+//! `expand_dims`: a new axis of size 1.
+
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoParam, Value};
+use crate::op::{OpDef, Operand, TfOp};
+
+use super::axis::{body_axis, without};
+
+impl<'g> Value<'g> {
+    /// Puts a new axis of size 1 before axis `axis`; a negative `axis` counts from the end of the result.
+    ///
+    /// `[d0, …, dn] -> [d0, …, 1, …, dn]`, any dtype. TensorFlow's `ExpandDims`.
+    ///
+    /// # Errors
+    /// `axis` is outside `[-rank - 1, rank]`.
+    #[track_caller]
+    pub fn expand_dims(self, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).structure("axis", axis).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("expand_dims", lower)
+    .operands(&[Operand::Data("x"), Operand::Structure("axis")])
+    .shape_fn(shapeflow_shape_fns::array::expand_dims)
+    .reinterprets()
+    .tensorflow(&[TfOp::new("ExpandDims")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let read = without(index, body_axis(cx));
+    cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {"axis": -1},
+        "[2, n]" => "[2, n, 1]",
+        "[]" => "[1]",
+        "?" => "?",
+    }
+    shape_table! { errors: DEF, {"axis": 3},
+        "[2, n]" => error "axis must be in [-3, 3), got 3",
+    }
+    shape_table! { fed: DEF, {},
+        "[2, n]; axis=i32[]" => "[?, ?, ?]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+}

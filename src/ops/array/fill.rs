@@ -1,0 +1,64 @@
+//! `fill`: one scalar everywhere.
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{Graph, IntoShapeArg, Value};
+use crate::op::{OpDef, Operand, TfOp};
+
+use super::scalar::IntoScalar;
+
+impl Graph {
+    /// A tensor of shape `dims` whose elements all are `value`: a number, which keeps its type, or a scalar
+    /// value.
+    ///
+    /// `g.fill([2, 3], 0.5f32)` is `f32[2, 3]`. Any dtype. Nothing is stored: the value is repeated where it is read. TensorFlow's `Fill`.
+    ///
+    /// # Errors
+    /// A size is negative, or `value` is no scalar.
+    #[track_caller]
+    pub fn fill<'g>(&'g self, dims: impl IntoShapeArg<'g>, value: impl IntoScalar<'g>) -> Result<Value<'g>> {
+        let value = value.into_scalar(self, std::panic::Location::caller())?;
+        self.op(&DEF).size("dims", dims.into_shape_arg()).data(value).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("fill", lower)
+    .operands(&[Operand::Size("dims"), Operand::Data("value")])
+    .shape_fn(shapeflow_shape_fns::array::fill)
+    .dtype_rule(|dtypes, _| match dtypes.last() {
+        Some(value) => Ok(vec![*value]),
+        None => Err(Error::new(ErrorKind::Attribute, Phase::Build, "fill needs a value")),
+    })
+    .tensorflow(&[TfOp::new("Fill")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, _index: &[Index]) -> Expr {
+    cx.operand(cx.operands() - 1, &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::shape;
+
+    use super::*;
+    use crate::ops::testing::{recorded_as, shape_table};
+
+    shape_table! { DEF, {"dims": shape!["n", 3]},
+        "[]" => "[n, 3]",
+        "bool[]" => "bool[n, 3]",
+        "[2]" => error "value must have rank 0",
+    }
+    shape_table! { fed: DEF, {},
+        "dims=i32[2]; f64[]" => "f64[?, ?]",
+    }
+    shape_table! { negative: DEF, {"dims": [-1]},
+        "[]" => error "dims must not be negative, got -1",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded_as(&DEF, "fill", &|mut attrs| {
+            let dims = attrs.remove("shape").unwrap();
+            attrs.with("dims", dims)
+        });
+    }
+}

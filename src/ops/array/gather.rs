@@ -1,0 +1,111 @@
+//! `gather`: slices of a tensor picked by number.
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{OpDef, Operand, TfOp};
+
+use super::axis::body_axis;
+
+impl<'g> Value<'g> {
+    /// The slices of `self` along `axis` whose numbers stand in `indices`.
+    ///
+    /// `[a.., d, b..], indices [i..] -> [a.., i.., b..]`, any dtype; `indices` is i32 or i64; a negative
+    /// `axis` counts from the end. An index outside `[0, d)`, also a negative one, fails the run.
+    /// TensorFlow's `GatherV2` and `Gather`.
+    ///
+    /// # Errors
+    /// The axis is out of range, or `indices` has another dtype.
+    #[track_caller]
+    pub fn gather(self, indices: impl IntoOperand<'g>, axis: i64) -> Result<Value<'g>> {
+        self.gather_batched(indices, axis, 0)
+    }
+
+    /// As [`Value::gather`], one by one for each index of the first `batch_dims` axes, which `self` and
+    /// `indices` have in common.
+    ///
+    /// # Errors
+    /// As [`Value::gather`]; the common axes differ, or `axis` is one of them.
+    #[track_caller]
+    pub fn gather_batched(
+        self,
+        indices: impl IntoOperand<'g>,
+        axis: i64,
+        batch_dims: i64,
+    ) -> Result<Value<'g>> {
+        let indices = indices.into_operand(self, std::panic::Location::caller());
+        let builder = self.graph().op(&DEF).data(self).data(indices).structure("axis", axis);
+        builder.attr("batch_dims", batch_dims).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("gather", lower)
+    .operands(&[Operand::Data("params"), Operand::Data("indices"), Operand::Structure("axis")])
+    .shape_fn(shapeflow_shape_fns::array::gather)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("GatherV2"), TfOp::new("Gather")]);
+
+fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    dtype::indices(operands, 1)?;
+    Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Any)?])
+}
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let axis = body_axis(cx);
+    let batch = cx.derived("batch_dims").first().and_then(|batch| usize::try_from(batch.as_known()?).ok());
+    let batch = batch.unwrap_or(0);
+    let picked_rank = cx.dims(1).len();
+    // The output's axes: params before `axis`, the axes of indices after the batch, params after `axis`.
+    let after = axis + picked_rank.saturating_sub(batch);
+    let part = |from: usize, to: usize| index.get(from..to).unwrap_or_default().iter().cloned();
+    let place: Vec<Index> = part(0, batch).chain(part(axis, after)).collect();
+    let picked = cx.operand(1, &place);
+    let Some(limit) = cx.dims(0).get(axis).cloned() else { return cx.operand(0, index) };
+    let picked = cx.checked_index(picked, limit, axis);
+    let read: Vec<Index> = part(0, axis).chain([picked]).chain(part(after, index.len())).collect();
+    cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::ops::testing::{recorded, run, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"axis": 1},
+        "[a, d, b]; i32[i, j]" => "[a, i, j, b]",
+        "[a, d, b]; i64[]" => "[a, b]",
+        "[a]; i64[]" => error "axis",
+        "[a, b]; [2]" => error "a parameter must be i32 or i64, got f32",
+    }
+    shape_table! { batched: DEF, {"axis": 1, "batch_dims": 1},
+        "[n, d, b]; i32[?, j]" => "[n, j, b]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+
+    #[test]
+    fn batches_are_gathered_one_by_one() {
+        let x = tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32]);
+        let places = tensor(&[2, 2], &[2, 0, 1, 1i64]);
+        let y = run_one(&DEF, &Attrs::new().with("axis", -1).with("batch_dims", 1), &[x, places]);
+        assert_eq!((y.sizes(), y.to_vec::<i32>().unwrap()), (&[2, 2][..], vec![3, 1, 5, 5]));
+    }
+
+    #[test]
+    fn an_index_outside_names_axis_and_limit() {
+        // The elements of so many indices are not followed: the run finds the wrong one.
+        let mut places = vec![0i32; 5000];
+        places[7] = 3;
+        let operands = [tensor(&[1, 3], &[1, 2, 3i32]), tensor(&[5000], &places)];
+        let error = run(&DEF, &Attrs::new().with("axis", 1), &operands).unwrap_err();
+        assert_eq!(error.message(), "an index into axis 1 must lie in [0, 3), got 3");
+        assert_eq!(error.kind(), ErrorKind::Index);
+    }
+}

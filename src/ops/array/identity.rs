@@ -1,0 +1,51 @@
+//! `identity`: the operand itself.
+
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::Value;
+use crate::op::{OpDef, Operand, TfOp};
+
+impl<'g> Value<'g> {
+    /// The same elements, as a value of its own.
+    ///
+    /// `[..] -> [..]`, any dtype. TensorFlow's `Identity`; elements of shape tensors are passed on, which
+    /// TensorFlow does not do.
+    ///
+    /// # Errors
+    /// The value is poisoned.
+    #[track_caller]
+    pub fn identity(self) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("identity", lower)
+    .operands(&[Operand::Data("x")])
+    .shape_fn(shapeflow_shape_fns::array::identity)
+    .reinterprets()
+    .tensorflow(&[
+        TfOp::new("Identity"),
+        TfOp::new("StopGradient"),
+        TfOp::new("PreventGradient"),
+        TfOp::new("Snapshot"),
+    ]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    cx.operand(0, index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {},
+        "[n, ?, 3]" => "[n, d0_1, 3]",
+        "i32?" => "i32?",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+}

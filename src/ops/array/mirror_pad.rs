@@ -1,0 +1,105 @@
+//! `mirror_pad`: a border that mirrors the elements next to it.
+
+use shapeflow_shape_fns::{Attr, Dim};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, InRange, Index, LowerCx};
+use crate::graph::{IntoParam, Value};
+use crate::op::{OpDef, Operand, TfOp};
+
+/// Whether a mirrored border repeats the element it mirrors at.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Mirror {
+    /// `c b | a b c | b a`: a border is at most one shorter than the axis.
+    Reflect,
+    /// `b a | a b c | c b`: a border is at most as long as the axis.
+    Symmetric,
+}
+
+impl<'g> Value<'g> {
+    /// A border that mirrors the elements next to it; `paddings` as for [`Value::pad`].
+    ///
+    /// Any dtype. TensorFlow's `MirrorPad`; a border that is provably too long is refused when the graph is
+    /// built, where TensorFlow fails when it runs.
+    ///
+    /// # Errors
+    /// `paddings` has not one pair per axis, a negative entry, or one longer than the mode allows.
+    #[track_caller]
+    pub fn mirror_pad(self, paddings: impl IntoParam<'g>, mirror: Mirror) -> Result<Value<'g>> {
+        let mode = match mirror {
+            Mirror::Reflect => "REFLECT",
+            Mirror::Symmetric => "SYMMETRIC",
+        };
+        self.graph().op(&DEF).data(self).size("paddings", paddings).attr("mode", mode).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("mirror_pad", lower)
+    .operands(&[Operand::Data("x"), Operand::Size("paddings")])
+    .shape_fn(shapeflow_shape_fns::array::pad)
+    .dtype_rule(dtype::unary::any)
+    .tensorflow(&[TfOp::new("MirrorPad")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let symmetric =
+        matches!(cx.attrs().get("mode"), Some(Attr::Str(mode)) if mode.eq_ignore_ascii_case("symmetric"));
+    let before = cx.derived("before");
+    let (source, target) = (cx.dims(0), cx.output_dims(0));
+    let mut read = index.to_vec();
+    let mut padded = Vec::new();
+    for (axis, at) in read.iter_mut().enumerate() {
+        let (Some(before), Some(dim)) = (before.get(axis), source.get(axis)) else { continue };
+        if target.get(axis) != Some(dim) {
+            *at = at.clone() - Index::constant(before.clone());
+            padded.push((axis, dim.clone()));
+        }
+    }
+    mirrored(cx, &mut read, &padded, i64::from(symmetric))
+}
+
+/// The element at `read`, mirrored into the tensor along each of the `padded` axes.
+fn mirrored(cx: &mut dyn LowerCx, read: &mut Vec<Index>, padded: &[(usize, Dim)], repeated: i64) -> Expr {
+    let Some(((axis, dim), rest)) = padded.split_first() else { return cx.operand(0, read) };
+    let at = read[*axis].clone();
+    let inside = mirrored(cx, read, rest, repeated);
+    read[*axis] = Index::from(-repeated) - at.clone();
+    let below = mirrored(cx, read, rest, repeated);
+    read[*axis] = Index::constant(2 * dim - (2 - repeated)) - at.clone();
+    let above = mirrored(cx, read, rest, repeated);
+    read[*axis] = at.clone();
+    let within = |low: Dim, high: Dim| vec![InRange { index: at.clone(), low, high }];
+    Expr::case(
+        vec![
+            (within(Dim::known(0), dim.clone()), inside),
+            (within(Dim::known(0) - dim, Dim::known(0)), below),
+        ],
+        above,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::*;
+    use crate::ops::testing::{run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"paddings": [2, 1], "mode": "REFLECT"},
+        "[n]" => "[n+3]",
+        "[2]" => error "padding must be at most",
+    }
+    shape_table! { symmetric: DEF, {"paddings": [2, 1], "mode": "symmetric"},
+        "[2]" => "[5]",
+    }
+
+    #[test]
+    fn elements_are_mirrored_along_every_axis() {
+        let x = tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i64]);
+        let attrs = Attrs::new().with("paddings", [1, 1, 0, 2]);
+        let y = run_one(&DEF, &attrs.clone().with("mode", "REFLECT"), std::slice::from_ref(&x));
+        assert_eq!(y.to_vec::<i64>().unwrap(), [4, 5, 6, 5, 4, 1, 2, 3, 2, 1, 4, 5, 6, 5, 4, 1, 2, 3, 2, 1]);
+        let y = run_one(&DEF, &attrs.with("mode", "SYMMETRIC"), &[x]);
+        assert_eq!(y.to_vec::<i64>().unwrap(), [1, 2, 3, 3, 2, 1, 2, 3, 3, 2, 4, 5, 6, 6, 5, 4, 5, 6, 6, 5]);
+    }
+}

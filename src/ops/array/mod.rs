@@ -1,0 +1,174 @@
+//! Ops that move elements without computing on them: reshapes, views, selections, borders, sizes.
+
+mod axis;
+mod distinct;
+mod row_major;
+mod scalar;
+
+pub(crate) mod boolean_mask;
+pub(crate) mod broadcast_to;
+pub(crate) mod concat;
+pub(crate) mod cumsum;
+pub(crate) mod expand_dims;
+pub(crate) mod fill;
+pub(crate) mod gather;
+pub(crate) mod identity;
+pub(crate) mod mirror_pad;
+pub(crate) mod one_hot;
+pub(crate) mod ones_like;
+pub(crate) mod pad;
+pub(crate) mod range;
+pub(crate) mod rank;
+pub(crate) mod reshape;
+pub(crate) mod reverse;
+pub(crate) mod shape;
+pub(crate) mod size;
+pub(crate) mod slice;
+pub(crate) mod slice_with;
+pub(crate) mod split;
+pub(crate) mod split_sizes;
+pub(crate) mod squeeze;
+pub(crate) mod stack;
+pub(crate) mod strided_slice;
+pub(crate) mod tile;
+pub(crate) mod transpose;
+pub(crate) mod unique;
+pub(crate) mod unique_with_counts;
+pub(crate) mod unstack;
+pub(crate) mod where_indices;
+pub(crate) mod zeros_like;
+
+use crate::op::OpDef;
+
+pub use concat::concat;
+pub use mirror_pad::Mirror;
+pub use range::Bound;
+pub use scalar::IntoScalar;
+pub use slice_with::SliceItem;
+pub use stack::stack;
+pub use strided_slice::SliceMasks;
+
+pub(crate) static ALL: &[&OpDef] = &[
+    &boolean_mask::DEF,
+    &broadcast_to::DEF,
+    &concat::DEF,
+    &cumsum::DEF,
+    &expand_dims::DEF,
+    &fill::DEF,
+    &gather::DEF,
+    &identity::DEF,
+    &mirror_pad::DEF,
+    &one_hot::DEF,
+    &ones_like::DEF,
+    &pad::DEF,
+    &pad::WITH,
+    &range::DEF,
+    &range::FLOATS,
+    &rank::DEF,
+    &reshape::DEF,
+    &reverse::DEF,
+    &shape::DEF,
+    &size::DEF,
+    &slice::DEF,
+    &split::DEF,
+    &split_sizes::DEF,
+    &squeeze::DEF,
+    &stack::DEF,
+    &strided_slice::DEF,
+    &tile::DEF,
+    &transpose::DEF,
+    &unique::DEF,
+    &unique_with_counts::DEF,
+    &unstack::DEF,
+    &where_indices::DEF,
+    &zeros_like::DEF,
+];
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::{Attrs, DType, Dim, shape};
+
+    use crate::graph::{Graph, constant_tensor, evaluate};
+    use crate::op::{OpDef, OpRef};
+    use crate::ops::testing::tensor;
+    use crate::tensor::{Tensor, TensorView};
+
+    /// Every parameter is an operand, as in a graph whose parameters are fed.
+    #[track_caller]
+    fn fed(def: &'static OpDef, attrs: Attrs, operands: &[Tensor], sizes: &[usize], expected: &[i32]) {
+        let given = (1 << def.operand_list().unwrap().len()) - 1;
+        let operands: Vec<TensorView<'_>> = operands.iter().map(Tensor::view).collect();
+        let output = evaluate(&OpRef::from(def), given, &attrs, &operands).unwrap().swap_remove(0);
+        assert_eq!(
+            (output.sizes(), output.to_vec::<i32>().unwrap()),
+            (sizes, expected.to_vec()),
+            "{}",
+            def.name()
+        );
+    }
+
+    #[test]
+    fn parameters_may_be_operands() {
+        let none = Attrs::new;
+        let x = || tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32]);
+        let ints = |values: &[i64]| tensor(&[values.len()], values);
+        let int = |value: i32| tensor(&[], &[value]);
+        fed(&super::reshape::DEF, none(), &[x(), ints(&[-1, 2])], &[3, 2], &[1, 2, 3, 4, 5, 6]);
+        fed(&super::expand_dims::DEF, none(), &[x(), int(1)], &[2, 1, 3], &[1, 2, 3, 4, 5, 6]);
+        fed(&super::transpose::DEF, none(), &[x(), ints(&[1, 0])], &[3, 2], &[1, 4, 2, 5, 3, 6]);
+        fed(&super::broadcast_to::DEF, none(), &[int(7), ints(&[2])], &[2], &[7, 7]);
+        fed(&super::slice::DEF, none(), &[x(), ints(&[1, 1]), ints(&[-1, 1])], &[1, 1], &[5]);
+        fed(
+            &super::strided_slice::DEF,
+            Attrs::new().with("shrink_axis_mask", 1),
+            &[x(), ints(&[-1, -1]), ints(&[0, 0]), ints(&[1, -2])],
+            &[1],
+            &[6],
+        );
+        fed(&super::reverse::DEF, none(), &[x(), ints(&[-1])], &[2, 3], &[3, 2, 1, 6, 5, 4]);
+        fed(&super::tile::DEF, none(), &[x(), ints(&[1, 2])], &[2, 6], &[1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6]);
+        let paddings = || tensor(&[2, 2], &[0, 0, 1, 0i64]);
+        fed(&super::pad::DEF, none(), &[x(), paddings()], &[2, 4], &[0, 1, 2, 3, 0, 4, 5, 6]);
+        fed(&super::pad::WITH, none(), &[x(), paddings(), int(9)], &[2, 4], &[9, 1, 2, 3, 9, 4, 5, 6]);
+        let reflect = Attrs::new().with("mode", "reflect");
+        fed(&super::mirror_pad::DEF, reflect, &[x(), paddings()], &[2, 4], &[2, 1, 2, 3, 5, 4, 5, 6]);
+        fed(&super::concat::DEF, none(), &[int(0), x(), x()], &[4, 3], &[1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6]);
+        let parts = Attrs::new().with("num", 3);
+        fed(&super::split::DEF, parts.clone(), &[int(1), x()], &[2, 1], &[1, 4]);
+        fed(&super::split_sizes::DEF, parts, &[x(), ints(&[2, 0, 1]), int(-1)], &[2, 2], &[1, 2, 4, 5]);
+        fed(&super::fill::DEF, none(), &[ints(&[2]), int(4)], &[2], &[4, 4]);
+        fed(&super::range::DEF, none(), &[int(3), int(9), int(4)], &[2], &[3, 7]);
+        fed(&super::gather::DEF, none(), &[x(), ints(&[2, 0]), int(1)], &[2, 2], &[3, 1, 6, 4]);
+        let last = Attrs::new().with("axis", -1);
+        fed(
+            &super::one_hot::DEF,
+            last,
+            &[ints(&[1, 3]), int(3), int(1), int(0)],
+            &[2, 3],
+            &[0, 1, 0, 0, 0, 0],
+        );
+        fed(&super::cumsum::DEF, none(), &[x(), int(0)], &[2, 3], &[1, 2, 3, 5, 7, 9]);
+    }
+
+    #[test]
+    fn builders_and_elements_of_shapes() {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n", 4, ?]).unwrap();
+        let text = |value: crate::Result<crate::Value<'_>>| value.unwrap().shape().to_string();
+        let sizes = x.shape_tensor().unwrap();
+        let n = sizes.slice_with(&[0.into()]).unwrap();
+        let pair = crate::stack(&[n, n], 0).unwrap();
+        assert_eq!(text(g.fill(pair, 1.5f32)), "[n, n]");
+        assert_eq!(text(g.range(0i64, n, 1)), "[n]");
+        assert_eq!(text(x.reshape([Dim::symbol("n"), Dim::known(-1)])), "[n, 4*?]");
+        assert_eq!(text(x.t()), "[?, 4, n]");
+        assert_eq!(text(x.gather(g.range(0, 3, 1), 1)), "[n, 3, ?]");
+        assert_eq!(text(x.pad_with(&[1, 1, 0, 0, 0, 0], 2.0)), "[n+2, 4, ?]");
+        assert_eq!(text(sizes.one_hot(5, true, false, 0)), "[5, 3]");
+        let [a, b] = x.split::<2>(1).unwrap();
+        assert_eq!(text(crate::concat(&[b, a, x], 1)), "[n, 8, ?]");
+        let seven = g.range(0, 7, 1).unwrap().reverse(&[0]).unwrap();
+        let known = constant_tensor(&g.read(), seven.index().unwrap()).unwrap();
+        assert_eq!(known.to_vec::<i32>().unwrap(), [6, 5, 4, 3, 2, 1, 0]);
+    }
+}

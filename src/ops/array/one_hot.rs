@@ -1,0 +1,114 @@
+//! `one_hot`: a new axis with one element on.
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoParam, Value};
+use crate::op::{OpDef, Operand, TfOp};
+
+use super::axis::{body_axis, without};
+use super::scalar::IntoScalar;
+
+impl<'g> Value<'g> {
+    /// A new axis `axis` of size `depth`, on which the element that `self` numbers is `on` and the others
+    /// are `off`; an index outside `[0, depth)` turns none on.
+    ///
+    /// `[d0, …] -> [.., depth, ..]`; `self` holds integers; `on` and `off` are numbers, which keep their type,
+    /// or scalar values, and have the result's dtype. `axis` is -1 for the last of the result. TensorFlow's `OneHot`.
+    ///
+    /// # Errors
+    /// `depth` is negative, the axis out of range, or a dtype is unsuitable.
+    #[track_caller]
+    pub fn one_hot(
+        self,
+        depth: impl IntoParam<'g>,
+        on: impl IntoScalar<'g>,
+        off: impl IntoScalar<'g>,
+        axis: i64,
+    ) -> Result<Value<'g>> {
+        let location = std::panic::Location::caller();
+        let (on, off) = (on.into_scalar(self.graph(), location)?, off.into_scalar(self.graph(), location)?);
+        self.graph().op(&DEF).data(self).size("depth", depth).data(on).data(off).attr("axis", axis).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("one_hot", lower)
+    .operands(&[
+        Operand::Data("indices"),
+        Operand::Size("depth"),
+        Operand::Data("on_value"),
+        Operand::Data("off_value"),
+    ])
+    .shape_fn(shapeflow_shape_fns::array::one_hot)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("OneHot")]);
+
+fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    if let Some(other) = operands.first().filter(|dtype| !dtype.is_integer()) {
+        return dtype::refuse(format!(
+            "indices must be integers, got {other}; cast them with .cast(DType::I64)"
+        ));
+    }
+    let values = operands.len().saturating_sub(2);
+    Ok(vec![dtype::common(operands, values, operands.len(), dtype::Class::Any)?])
+}
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let axis = body_axis(cx);
+    let Some(place) = index.get(axis) else { return cx.operand(0, index) };
+    let read = without(index, axis);
+    let given = cx.operand(0, &read).cast(DType::I64);
+    let values = cx.operands() - 2;
+    let (on, off) = (cx.operand(values, &[]), cx.operand(values + 1, &[]));
+    given.equal(Expr::iota(place.clone())).select(on, off)
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attr;
+
+    use super::*;
+    use crate::expr::{Scalar, eval_cast};
+    use crate::ops::testing::{recorded, run, shape_table};
+    use crate::tensor::Tensor;
+
+    shape_table! { DEF, {"depth": 4, "axis": -1},
+        "i32[n, 3]; []; []" => "[n, 3, 4]",
+        "u8[]; bool[]; bool[]" => "bool[4]",
+        "[n]; []; []" => error "indices must be integers, got f32",
+        "i32[n]; []; f64[]" => error "operands must have one dtype, got f32 and f64",
+    }
+    shape_table! { first: DEF, {"axis": 0},
+        "i64[n]; depth=i32[]; []; []" => "[?, n]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        // The cases give both values as attributes, 1 and 0 where there are none.
+        static NAMED: OpDef = OpDef::host("one_hot", |cx| {
+            let Some(Attr::DType(dtype)) = cx.attrs().get("dtype") else { panic!("no dtype") };
+            let scalar = |name: &str, default: f64| {
+                let value = match cx.attrs().get(name) {
+                    Some(Attr::Int(value)) => *value as f64,
+                    Some(Attr::Float(value)) => *value,
+                    Some(Attr::Bool(value)) => f64::from(u8::from(*value)),
+                    _ => default,
+                };
+                let mut tensor = Tensor::zeros(*dtype, &[]).unwrap();
+                eval_cast(Scalar::F64(value), *dtype)
+                    .write_bytes(tensor.view_mut().unwrap().bytes_mut())
+                    .unwrap();
+                tensor
+            };
+            let operands = [cx.input(0)?.to_tensor()?, scalar("on_value", 1.0), scalar("off_value", 0.0)];
+            let output = run(&DEF, cx.attrs(), &operands)?;
+            cx.set_output(0, output.into_iter().next().unwrap())
+        })
+        .operands(&[Operand::Data("indices")])
+        .shape_fn(shapeflow_shape_fns::array::one_hot)
+        .dtype_rule(|_, attrs| Ok(vec![dtype::attribute(attrs, "dtype")?.unwrap()]));
+        recorded(&NAMED);
+    }
+}

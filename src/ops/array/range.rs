@@ -1,0 +1,308 @@
+//! `range`: numbers from a start up to a limit in equal steps.
+
+use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, PartialElements};
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::{Expr, Index, LowerCx, Scalar};
+use crate::graph::{Graph, IntoOperand, Param, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::tensor::Tensor;
+
+/// A bound or a step of [`Graph::range`]: `i32`, `i64`, `f32`, `f64`, a [`Dim`], or a scalar [`Value`].
+#[derive(Clone, Debug)]
+pub struct Bound<'g>(Kind<'g>);
+
+#[derive(Clone, Debug)]
+enum Kind<'g> {
+    Int(Dim, DType),
+    Float(f64, DType),
+    Value(Value<'g>),
+}
+
+macro_rules! bounds {
+    ($($T:ty => |$bound:ident| $kind:expr;)*) => {$(
+        impl<'g> From<$T> for Bound<'g> {
+            fn from($bound: $T) -> Bound<'g> {
+                Bound($kind)
+            }
+        }
+    )*};
+}
+bounds! {
+    i32 => |bound| Kind::Int(Dim::known(bound.into()), DType::I32);
+    i64 => |bound| Kind::Int(Dim::known(bound), DType::I64);
+    Dim => |bound| Kind::Int(bound, DType::I64);
+    &Dim => |bound| Kind::Int(bound.clone(), DType::I64);
+    f32 => |bound| Kind::Float(bound.into(), DType::F32);
+    f64 => |bound| Kind::Float(bound, DType::F64);
+    Value<'g> => |bound| Kind::Value(bound);
+}
+
+impl Graph {
+    /// `start`, `start + delta`, `start + 2*delta`, … up to but without `limit`.
+    ///
+    /// `-> [ceil((limit - start) / delta)]`, i32, i64, f32 or f64. Each of the three is a Rust number, a
+    /// dimension or a scalar value. Values decide the dtype; without any, it is the widest of the numbers'
+    /// types (a dimension counts as i64). The length of a float range whose bounds are values is only known
+    /// when it runs. TensorFlow's `Range`.
+    ///
+    /// `g.range(0, &n, 1)` is `i64[n]`, `g.range(0.0, 1.0, 0.25)` is `f64[4]`.
+    ///
+    /// # Errors
+    /// `delta` is 0, or `limit` lies on the other side of `start`; a number does not fit the dtype; values of
+    /// different dtypes.
+    #[track_caller]
+    pub fn range<'g>(
+        &'g self,
+        start: impl Into<Bound<'g>>,
+        limit: impl Into<Bound<'g>>,
+        delta: impl Into<Bound<'g>>,
+    ) -> Result<Value<'g>> {
+        let bounds = [start.into(), limit.into(), delta.into()];
+        let dtype = dtype_of(&bounds);
+        let peer = bounds.iter().find_map(|bound| match bound.0 {
+            Kind::Value(value) => Some(value),
+            _ => None,
+        });
+        if dtype.is_float()
+            && let Some(peer) = peer
+        {
+            let mut call = self.op(&FLOATS);
+            for bound in bounds {
+                call = call.data(bound.into_float(peer)?);
+            }
+            return call.finish();
+        }
+        let mut call = self.op(&DEF).attr("dtype", dtype);
+        for (name, bound) in NAMES.into_iter().zip(bounds) {
+            call = match bound.0 {
+                Kind::Value(value) => call.size(name, value),
+                Kind::Int(dim, _) if !dtype.is_float() => {
+                    call.size(name, Param::Elements(PartialElements::scalar(dim)))
+                }
+                Kind::Int(dim, _) => match dim.as_known() {
+                    Some(int) => call.attr(name, int as f64),
+                    None => return Err(mixed(&dim, dtype)),
+                },
+                Kind::Float(float, _) if dtype.is_float() => call.attr(name, float),
+                Kind::Float(float, _) => return Err(mixed(&float, dtype)),
+            };
+        }
+        call.finish()
+    }
+}
+
+const NAMES: [&str; 3] = ["start", "limit", "delta"];
+
+#[track_caller]
+fn mixed(bound: &dyn std::fmt::Display, dtype: DType) -> Error {
+    let message = format!("the bounds of a range must have one dtype, got {bound} in a range of {dtype}");
+    Error::new(ErrorKind::DType, Phase::Build, message).at(std::panic::Location::caller())
+}
+
+/// The dtype of the values, or else the widest of the numbers.
+fn dtype_of(bounds: &[Bound<'_>; 3]) -> DType {
+    let value = bounds.iter().find_map(|bound| match &bound.0 {
+        Kind::Value(value) => Some(value.dtype()),
+        _ => None,
+    });
+    let order = [DType::I32, DType::I64, DType::F32, DType::F64];
+    let widest = bounds.iter().filter_map(|bound| match &bound.0 {
+        Kind::Int(_, dtype) | Kind::Float(_, dtype) => order.iter().position(|other| other == dtype),
+        Kind::Value(_) => None,
+    });
+    value.unwrap_or(widest.max().map_or(DType::I64, |at| order[at]))
+}
+
+impl<'g> Bound<'g> {
+    /// As a scalar beside `peer`, a float.
+    #[track_caller]
+    fn into_float(self, peer: Value<'g>) -> Result<Value<'g>> {
+        let number = match self.0 {
+            Kind::Value(value) => return Ok(value),
+            Kind::Float(float, _) => float,
+            Kind::Int(dim, _) => dim.as_known().ok_or_else(|| mixed(&dim, peer.dtype()))? as f64,
+        };
+        Ok(number.into_operand(peer, std::panic::Location::caller()))
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("range", lower)
+    .operands(&[Operand::Size("start"), Operand::Size("limit"), Operand::Size("delta")])
+    .shape_fn(shapeflow_shape_fns::array::range)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("Range")]);
+
+fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
+    if let Some((first, rest)) = operands.split_first() {
+        if let Some(other) = rest.iter().find(|other| *other != first) {
+            return dtype::refuse(format!(
+                "bounds must have one dtype, got {first} and {other}; cast one with .cast(..)"
+            ));
+        }
+        if !first.is_integer() && !first.is_float() {
+            return dtype::refuse(format!("bounds must be integers or floats, got {first}"));
+        }
+        return Ok(vec![*first]);
+    }
+    Ok(vec![dtype::attribute(attrs, "dtype")?.unwrap_or(DType::I64)])
+}
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let dtype = cx.output_dtype(0);
+    let position = index.first().cloned().unwrap_or(Index::from(0));
+    let start = bound(cx, 0).cast(dtype);
+    let delta = bound(cx, 2).cast(dtype);
+    start + Expr::iota(position).cast(dtype) * delta
+}
+
+/// Bound `number`, an attribute or an operand.
+fn bound(cx: &mut dyn LowerCx, number: usize) -> Expr {
+    let given = |cx: &dyn LowerCx, number: usize| cx.attrs().get(NAMES[number]).cloned();
+    match given(cx, number) {
+        Some(Attr::Float(value)) => Expr::constant(value),
+        Some(attr) => match attr.to_elements().as_ref().and_then(|elements| elements.get(0)) {
+            Some(element) => Expr::size(element.clone()),
+            None => Expr::constant(0i64),
+        },
+        None => {
+            let operand = (0..number).filter(|&earlier| given(cx, earlier).is_none()).count();
+            cx.operand(operand, &[])
+        }
+    }
+}
+
+/// A range whose float bounds are values: only the run decides its length.
+pub(crate) static FLOATS: OpDef = OpDef::host("float_range", run)
+    .operands(&[Operand::Data("start"), Operand::Data("limit"), Operand::Data("delta")])
+    .shape_fn(|cx| {
+        for operand in 0..3 {
+            cx.with_rank(operand, 0)?;
+        }
+        let shape = cx.unknown_shape_of_rank(1);
+        cx.set_output(0, shape);
+        Ok(())
+    })
+    .dtype_rule(|dtypes, _| match dtype::common(dtypes, 0, 3, dtype::Class::Float)? {
+        dtype @ (DType::F32 | DType::F64) => Ok(vec![dtype]),
+        other => dtype::refuse(format!("a range of floats must be f32 or f64, got {other}; cast its bounds")),
+    });
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let mut bounds = [0.0; 3];
+    for (number, bound) in bounds.iter_mut().enumerate() {
+        let view = cx.input(number)?;
+        let scalar = view.element(0).and_then(|bytes| Scalar::from_bytes(view.dtype(), bytes));
+        *bound = scalar.map_or(f64::NAN, Scalar::to_f64);
+    }
+    let [start, limit, delta] = bounds;
+    let refuse = |requirement: &str| {
+        Err(Error::new(
+            ErrorKind::Shape,
+            Phase::Run,
+            format!("{requirement}, got range({start}, {limit}, {delta})"),
+        ))
+    };
+    if delta == 0.0 || !(start.is_finite() && limit.is_finite() && delta.is_finite()) {
+        return refuse("a range needs finite bounds and a step that is not 0");
+    }
+    if (limit - start) * delta.signum() < 0.0 {
+        return refuse("the limit of a range must lie in the direction of its step");
+    }
+    let dtype = cx.input(0)?.dtype();
+    // The quotient is rounded to f32 where the bounds are: 0.3 has three steps of 0.1 there.
+    let steps = if dtype == DType::F64 {
+        (limit - start) / delta
+    } else {
+        f64::from((limit as f32 - start as f32) / delta as f32)
+    };
+    let length = steps.ceil();
+    if length >= isize::MAX as f64 {
+        return refuse("a range must fit into memory");
+    }
+    let length = length as usize;
+    let mut tensor = Tensor::allocate(dtype, &[length])?;
+    match dtype {
+        DType::F32 => {
+            let (start, delta) = (start as f32, delta as f32);
+            for (i, slot) in tensor.as_mut_slice::<f32>()?.iter_mut().enumerate() {
+                *slot = start + i as f32 * delta;
+            }
+        }
+        _ => {
+            for (i, slot) in tensor.as_mut_slice::<f64>()?.iter_mut().enumerate() {
+                *slot = start + i as f64 * delta;
+            }
+        }
+    }
+    cx.set_output(0, tensor)
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::shape;
+
+    use super::*;
+    use crate::graph::evaluate;
+    use crate::op::OpRef;
+    use crate::ops::testing::{recorded, run_one, shape_table};
+
+    shape_table! { DEF, {"start": 2, "delta": 3},
+        "limit=i64[]" => "i64[floordiv(?, 3)]",
+    }
+    shape_table! { known: DEF, {"start": 0, "limit": 7, "delta": 2, "dtype": DType::I32},
+        "" => "i32[4]",
+    }
+    shape_table! { backwards: DEF, {"start": 5, "limit": 0, "delta": 1},
+        "" => error "",
+    }
+    shape_table! { floats: FLOATS, {},
+        "[]; []; []" => "[?]",
+        "[]; []; f64[]" => error "operands must have one dtype, got f32 and f64",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        // The cases have three operands, whose dtype decides which op they mean.
+        static ANY: OpDef = OpDef::host("range", |cx| {
+            let inputs = [0, 1, 2].map(|input| cx.input(input).unwrap().to_tensor().unwrap());
+            if inputs[0].dtype().is_float() {
+                return run(cx);
+            }
+            let output =
+                evaluate(&OpRef::from(&DEF), 0b111, cx.attrs(), &inputs.each_ref().map(Tensor::view))?;
+            cx.set_output(0, output.into_iter().next().unwrap())
+        })
+        .shape_fn(|cx| {
+            let shape = cx.unknown_shape_of_rank(1);
+            cx.set_output(0, shape);
+            Ok(())
+        });
+        recorded(&ANY);
+    }
+
+    #[test]
+    fn bounds_of_any_kind() {
+        let g = Graph::new();
+        let text = |value: Result<Value<'_>>| format!("{:?}", value.unwrap());
+        let n = Dim::symbol("n");
+        assert!(text(g.range(0, 5, 1)).ends_with(": i32[5]"));
+        assert!(text(g.range(1, &n + 1, 1i64)).ends_with(": i64[n]"));
+        assert!(text(g.range(0, 1.0f32, 0.25f32)).ends_with(": f32[4]"));
+        assert!(text(g.range(1.0, 0.0, -0.5)).ends_with(": f64[2]"));
+        let x = g.input("x", DType::I32, shape![]).unwrap();
+        assert!(text(g.range(0, x, 1)).ends_with(": i32[?]"));
+        let x = g.input("y", DType::F64, shape![]).unwrap();
+        assert!(text(g.range(0, x, 0.5)).ends_with(": f64[?]"));
+        assert!(g.range(0, &n, 0.5).unwrap_err().message().contains("one dtype"));
+    }
+
+    #[test]
+    fn float_bounds_as_attributes() {
+        let attrs =
+            Attrs::new().with("start", 1.0).with("limit", 2.0).with("delta", 0.25).with("dtype", DType::F32);
+        let y = run_one(&DEF, &attrs, &[]);
+        assert_eq!(y.to_vec::<f32>().unwrap(), [1.0, 1.25, 1.5, 1.75]);
+    }
+}

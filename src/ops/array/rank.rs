@@ -1,0 +1,59 @@
+//! `rank`: the number of axes of a tensor as a tensor.
+
+use shapeflow_shape_fns::DType;
+
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::Value;
+use crate::op::{OpDef, Operand, TfOp};
+
+use super::shape::size_dtype;
+
+impl<'g> Value<'g> {
+    /// The number of axes as an i64 scalar.
+    ///
+    /// `[..] -> i64[]`. TensorFlow's `Rank`, whose dtype is i32: see [`Value::rank_tensor_as`].
+    ///
+    /// # Errors
+    /// The value is poisoned.
+    #[track_caller]
+    pub fn rank_tensor(self) -> Result<Value<'g>> {
+        self.rank_tensor_as(DType::I64)
+    }
+
+    /// As [`Value::rank_tensor`], as i32 or i64.
+    ///
+    /// # Errors
+    /// Another dtype.
+    #[track_caller]
+    pub fn rank_tensor_as(self, dtype: DType) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).attr("out_type", dtype).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("rank", lower)
+    .operands(&[Operand::Data("x")])
+    .shape_fn(shapeflow_shape_fns::array::rank)
+    .dtype_rule(size_dtype)
+    .tensorflow(&[TfOp::new("Rank")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, _index: &[Index]) -> Expr {
+    Expr::constant(cx.dims(0).len() as i64).cast(cx.output_dtype(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::array::shape::tests::sizes_of_type;
+    use crate::ops::testing::{recorded_as, shape_table};
+
+    shape_table! { DEF, {},
+        "[n, 3]" => "i64[]",
+        "?" => "i64[]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded_as(&DEF, "rank", &sizes_of_type);
+    }
+}

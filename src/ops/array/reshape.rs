@@ -1,0 +1,156 @@
+//! `reshape`: the same elements in the same row-major order with other dimensions.
+
+use shapeflow_shape_fns::Dim;
+
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoShapeArg, Value};
+use crate::op::{OpDef, Operand, TfOp};
+
+impl<'g> Value<'g> {
+    /// The same elements in the same row-major order, with the dimensions of `shape`.
+    ///
+    /// One dimension may be `-1`: it is computed, also from symbols (`[n, 4]` to `[-1]` gives `[4*n]`).
+    /// `shape` is an array or slice of sizes, a shape, or a value that holds the sizes. Any dtype.
+    /// TensorFlow's `Reshape`.
+    ///
+    /// # Errors
+    /// The numbers of elements can never agree, or `shape` has more than one `-1` or another negative size.
+    #[track_caller]
+    pub fn reshape(self, shape: impl IntoShapeArg<'g>) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).size("shape", shape.into_shape_arg()).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("reshape", lower)
+    .operands(&[Operand::Data("x"), Operand::Size("shape")])
+    .shape_fn(shapeflow_shape_fns::array::reshape)
+    .reinterprets()
+    .tensorflow(&[TfOp::new("Reshape")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let (source, target) = (cx.dims(0), cx.output_dims(0));
+    match refine(&source, &target, index) {
+        Some(read) => cx.operand(0, &read),
+        None => cx.operand_flat(0, position(&target, index)),
+    }
+}
+
+/// The row-major position of `index` in a tensor of dimensions `dims`.
+pub(super) fn position(dims: &[Dim], index: &[Index]) -> Index {
+    let mut stride = Dim::known(1);
+    let mut position = Index::from(0);
+    for (at, dim) in index.iter().zip(dims).rev() {
+        position = position + at.clone() * stride.clone();
+        stride = &stride * dim;
+    }
+    position
+}
+
+/// Where the source is read, when the dimensions fall into groups of one source dimension and the target
+/// dimensions it splits into, or of one target dimension and the source dimensions it merges.
+fn refine(source: &[Dim], target: &[Dim], index: &[Index]) -> Option<Vec<Index>> {
+    let one = Dim::known(1);
+    let mut read = Vec::with_capacity(source.len());
+    let (mut from, mut to) = (0, 0);
+    loop {
+        while source.get(from) == Some(&one) {
+            read.push(Index::from(0));
+            from += 1;
+        }
+        while target.get(to) == Some(&one) {
+            to += 1;
+        }
+        let (Some(split), Some(merged)) = (source.get(from), target.get(to)) else {
+            return (from == source.len() && to == target.len()).then_some(read);
+        };
+        if let Some(count) = factors(split, &target[to..]) {
+            read.push(position(&target[to..to + count], index.get(to..to + count)?));
+            from += 1;
+            to += count;
+        } else if let Some(count) = factors(merged, &source[from..]) {
+            read.extend(coordinates(index.get(to)?, &source[from..from + count]));
+            from += count;
+            to += 1;
+        } else {
+            return None;
+        }
+    }
+}
+
+/// How many of the leading `parts` multiply to `whole`.
+fn factors(whole: &Dim, parts: &[Dim]) -> Option<usize> {
+    let mut product = Dim::known(1);
+    for (count, part) in parts.iter().enumerate() {
+        product = product.checked_mul(part).ok()?;
+        if product == *whole {
+            return Some(count + 1);
+        }
+    }
+    None
+}
+
+/// The indices along `dims` of row-major position `at`, which lies inside.
+fn coordinates(at: &Index, dims: &[Dim]) -> Vec<Index> {
+    let mut coordinates = Vec::with_capacity(dims.len());
+    let mut stride = Dim::known(1);
+    for (axis, dim) in dims.iter().enumerate().rev() {
+        let quotient = at.clone().floordiv(stride.clone());
+        coordinates.push(if axis == 0 { quotient } else { quotient.modulo(dim.clone()) });
+        stride = &stride * dim;
+    }
+    coordinates.reverse();
+    coordinates
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::TensorShape;
+
+    use super::*;
+    use crate::expr::Axis;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {"shape": [-1]},
+        "[n, 4]" => "[4*n]",
+        "[2, 3]" => "[6]",
+        "[]" => "[1]",
+    }
+    shape_table! { split_dims: DEF, {"shape": [-1, 4]},
+        "[8]" => "[2, 4]",
+        "[2, 3]" => error "",
+    }
+    shape_table! { fed: DEF, {},
+        "[2, 3]; shape=i32[2]" => "[?, ?]",
+        "[n]; shape=i64[0]" => "[]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+
+    fn read(source: &str, target: &str) -> String {
+        let dims = |text: &str| text.parse::<TensorShape>().unwrap().dims().unwrap().to_vec();
+        let (source, target) = (dims(source), dims(target));
+        let index: Vec<Index> = (0..target.len() as u32).map(|axis| Index::axis(Axis(axis))).collect();
+        match refine(&source, &target, &index) {
+            Some(read) => read.iter().map(Index::to_string).collect::<Vec<_>>().join(", "),
+            None => format!("flat {}", position(&target, &index)),
+        }
+    }
+
+    #[test]
+    fn dims_that_refine_are_read_by_axis() {
+        assert_eq!(read("[n, 4]", "[n, 4]"), "i0, i1");
+        assert_eq!(read("[4*n]", "[n, 4]"), "4*i0 + i1");
+        assert_eq!(read("[n, 4]", "[4*n]"), "floordiv(i0, 4), mod(i0, 4)");
+        assert_eq!(read("[2, 3, n]", "[6*n]"), "floordiv(i0, 3*n), mod(floordiv(i0, n), 3), mod(i0, n)");
+        assert_eq!(read("[n, 1, 3, m]", "[1, n, 3*m]"), "i1, 0, floordiv(i2, m), mod(i2, m)");
+        assert_eq!(read("[n, 6, m]", "[n, 2, 3, m]"), "i0, 3*i1 + i2, i3");
+        assert_eq!(read("[1, 1]", "[]"), "0, 0");
+        assert_eq!(read("[2, 3]", "[3, 2]"), "flat 2*i0 + i1");
+        assert_eq!(read("[n, m]", "[m, n]"), "flat n*i0 + i1");
+        assert_eq!(read("[n, m]", "[k]"), "flat i0");
+    }
+}

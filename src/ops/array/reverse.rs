@@ -1,0 +1,58 @@
+//! `reverse`: axes read from their ends.
+
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoParam, Value};
+use crate::op::{OpDef, Operand, TfOp};
+
+use super::axis::body_axes;
+
+impl<'g> Value<'g> {
+    /// Reverses the given axes; none leaves the tensor as it is.
+    ///
+    /// `[..] -> [..]`, any dtype. Negative axes count from the end. TensorFlow's `ReverseV2`.
+    ///
+    /// # Errors
+    /// An axis is out of range or given twice.
+    #[track_caller]
+    pub fn reverse(self, axes: impl IntoParam<'g>) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).structure("axis", axes).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("reverse", lower)
+    .operands(&[Operand::Data("x"), Operand::Structure("axis")])
+    .shape_fn(shapeflow_shape_fns::array::reverse)
+    .tensorflow(&[TfOp::new("ReverseV2")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let dims = cx.dims(0);
+    let reversed = body_axes(cx);
+    let read: Vec<Index> = index
+        .iter()
+        .zip(&dims)
+        .enumerate()
+        .map(
+            |(axis, (at, dim))| {
+                if reversed.contains(&axis) { Index::constant(dim - 1) - at.clone() } else { at.clone() }
+            },
+        )
+        .collect();
+    cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {"axis": [0, -1]},
+        "[n, 2, 3]" => "[n, 2, 3]",
+        "[n]" => error "must name an axis once",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+}

@@ -1,0 +1,60 @@
+//! `size`: the number of elements of a tensor as a tensor.
+
+use shapeflow_shape_fns::{DType, Dim};
+
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::Value;
+use crate::op::{OpDef, Operand, TfOp};
+
+use super::shape::size_dtype;
+
+impl<'g> Value<'g> {
+    /// The number of elements as an i64 scalar, known when the graph runs.
+    ///
+    /// `[..] -> i64[]`. TensorFlow's `Size`, whose default dtype is i32: see [`Value::size_tensor_as`].
+    ///
+    /// # Errors
+    /// The value is poisoned.
+    #[track_caller]
+    pub fn size_tensor(self) -> Result<Value<'g>> {
+        self.size_tensor_as(DType::I64)
+    }
+
+    /// As [`Value::size_tensor`], as i32 or i64.
+    ///
+    /// # Errors
+    /// Another dtype.
+    #[track_caller]
+    pub fn size_tensor_as(self, dtype: DType) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).attr("out_type", dtype).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("size", lower)
+    .operands(&[Operand::Data("x")])
+    .shape_fn(shapeflow_shape_fns::array::size)
+    .dtype_rule(size_dtype)
+    .tensorflow(&[TfOp::new("Size")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, _index: &[Index]) -> Expr {
+    let count = cx.dims(0).iter().fold(Dim::known(1), |product, dim| product * dim);
+    Expr::size(count).cast(cx.output_dtype(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::array::shape::tests::sizes_of_type;
+    use crate::ops::testing::{recorded_as, shape_table};
+
+    shape_table! { DEF, {},
+        "[n, 3]" => "i64[]",
+        "?" => "i64[]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded_as(&DEF, "size", &sizes_of_type);
+    }
+}

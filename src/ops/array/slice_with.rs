@@ -1,0 +1,165 @@
+//! `slice_with`: ranges, positions and new axes, written as in Python.
+
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::Value;
+
+use super::strided_slice::SliceMasks;
+
+/// One entry of [`Value::slice_with`]. Integers, Rust ranges and `..` convert into it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum SliceItem {
+    /// One position; the axis is taken out. Negative ones count from the end.
+    At(i64),
+    /// From the first up to but without the second in steps of the third, as Python's `a:b:step`: an absent
+    /// end is open, negative ones count from the end, and the range is cut to the axis.
+    Range(Option<i64>, Option<i64>, i64),
+    /// The whole axis.
+    All,
+    /// A new axis of size 1.
+    NewAxis,
+    /// All axes that the other entries leave over, as Python's `...`; one at most.
+    Rest,
+}
+
+impl SliceItem {
+    /// `begin..end`, for ends that count from the end: Clippy takes a literal range such as `1..-1` for empty.
+    pub fn span(begin: i64, end: i64) -> SliceItem {
+        SliceItem::Range(Some(begin), Some(end), 1)
+    }
+
+    /// Every `step`-th element, backwards for a negative step; a position or a new axis stays what it is.
+    pub fn step(self, step: i64) -> SliceItem {
+        match self {
+            SliceItem::Range(begin, end, _) => SliceItem::Range(begin, end, step),
+            SliceItem::All => SliceItem::Range(None, None, step),
+            other => other,
+        }
+    }
+}
+
+impl From<i64> for SliceItem {
+    fn from(position: i64) -> SliceItem {
+        SliceItem::At(position)
+    }
+}
+
+impl From<RangeFull> for SliceItem {
+    fn from(_: RangeFull) -> SliceItem {
+        SliceItem::All
+    }
+}
+
+/// The end after an inclusive one: -1 is the last element, after which nothing comes.
+fn after(end: i64) -> Option<i64> {
+    end.checked_add(1).filter(|end| *end != 0)
+}
+
+macro_rules! ranges {
+    ($($Range:ident |$range:ident| $begin:expr, $end:expr;)*) => {$(
+        impl From<$Range<i64>> for SliceItem {
+            fn from($range: $Range<i64>) -> SliceItem {
+                SliceItem::Range($begin, $end, 1)
+            }
+        }
+    )*};
+}
+ranges! {
+    Range |range| Some(range.start), Some(range.end);
+    RangeFrom |range| Some(range.start), None;
+    RangeTo |range| None, Some(range.end);
+    RangeInclusive |range| Some(*range.start()), after(*range.end());
+    RangeToInclusive |range| None, after(range.end);
+}
+
+impl<'g> Value<'g> {
+    /// What Python writes as `x[1, 2:5, ::-1, None, ...]`: one entry per axis, axes without one are taken
+    /// whole.
+    ///
+    /// ```
+    /// use shapeflow::{shape, DType, Graph, SliceItem};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 8, 3])?;
+    /// let y = x.slice_with(&[SliceItem::All, (2..5).into(), SliceItem::from(..).step(-1), SliceItem::NewAxis])?;
+    /// assert_eq!(y.shape().to_string(), "[n, 3, 3, 1]");
+    /// assert_eq!(x.slice_with(&[SliceItem::Rest, SliceItem::At(-1)])?.shape().to_string(), "[n, 8]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Value::strided_slice`]; more than 32 entries.
+    #[track_caller]
+    pub fn slice_with(self, items: &[SliceItem]) -> Result<Value<'g>> {
+        if items.len() > 32 {
+            let message = format!("slice_with takes at most 32 entries, got {}", items.len());
+            let location = std::panic::Location::caller();
+            return Err(Error::new(ErrorKind::Attribute, Phase::Build, message).at(location));
+        }
+        let (mut begins, mut ends, mut strides) = (Vec::new(), Vec::new(), Vec::new());
+        let mut masks = SliceMasks::default();
+        for (entry, item) in items.iter().enumerate() {
+            let bit = 1u32 << entry;
+            let (begin, end, stride) = match *item {
+                SliceItem::At(position) => {
+                    masks.shrink_axis |= bit;
+                    (position, position.saturating_add(1), 1)
+                }
+                SliceItem::Range(begin, end, stride) => {
+                    masks.begin |= if begin.is_none() { bit } else { 0 };
+                    masks.end |= if end.is_none() { bit } else { 0 };
+                    (begin.unwrap_or(0), end.unwrap_or(0), stride)
+                }
+                SliceItem::All => {
+                    masks.begin |= bit;
+                    masks.end |= bit;
+                    (0, 0, 1)
+                }
+                SliceItem::NewAxis => {
+                    masks.new_axis |= bit;
+                    (0, 0, 1)
+                }
+                SliceItem::Rest => {
+                    masks.ellipsis |= bit;
+                    (0, 0, 1)
+                }
+            };
+            begins.push(begin);
+            ends.push(end);
+            strides.push(stride);
+        }
+        self.strided_slice(&begins[..], &ends[..], &strides[..], masks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Graph, constant_tensor};
+
+    #[test]
+    fn items_mean_what_python_means() {
+        let g = Graph::new();
+        let x = g.constant([[1, 2, 3, 4], [5, 6, 7, 8i32]]).unwrap();
+        let values = |items: &[SliceItem]| {
+            let y = x.slice_with(items).unwrap();
+            let tensor = constant_tensor(&g.read(), y.index().unwrap()).unwrap();
+            (tensor.sizes().to_vec(), tensor.to_vec::<i32>().unwrap())
+        };
+        assert_eq!(values(&[(-1).into()]), (vec![4], vec![5, 6, 7, 8]));
+        assert_eq!(values(&[(..).into(), (1..3).into()]), (vec![2, 2], vec![2, 3, 6, 7]));
+        assert_eq!(values(&[SliceItem::Rest, SliceItem::from(..).step(-2)]), (vec![2, 2], vec![4, 2, 8, 6]));
+        assert_eq!(values(&[SliceItem::NewAxis, (1..).into(), SliceItem::span(2, -1)]), (vec![1, 1, 1], vec![7]));
+        assert_eq!(values(&[SliceItem::At(0), (..=-2).into()]), (vec![3], vec![1, 2, 3]));
+        assert_eq!(values(&[SliceItem::At(0), SliceItem::span(3, 1)]), (vec![0], vec![]));
+        assert!(
+            x.slice_with(&[SliceItem::At(2)])
+                .unwrap_err()
+                .message()
+                .contains("must lie within axis 0 of size 2")
+        );
+        assert!(x.slice_with(&[SliceItem::NewAxis; 33]).unwrap_err().message().contains("at most 32"));
+    }
+}

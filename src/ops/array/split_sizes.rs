@@ -1,0 +1,89 @@
+//! `split_sizes`: a tensor cut into parts of given sizes along an axis.
+
+use shapeflow_shape_fns::Dim;
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoParam, Param, Value};
+use crate::op::{OpDef, Operand, TfOp};
+
+use super::axis::body_axis;
+use super::unstack::{count, counted};
+
+impl<'g> Value<'g> {
+    /// Parts of the given sizes along `axis`, one after the other; one size may be -1, the rest.
+    ///
+    /// `[.., Σ sizes, ..] -> [.., sizes[0], ..], [.., sizes[1], ..], …`, any dtype; a negative `axis` counts
+    /// from the end. TensorFlow's `SplitV`.
+    ///
+    /// # Errors
+    /// The axis is out of range, the sizes do not sum up to its dimension, two are -1, one is less; the sizes
+    /// are a value of unknown length.
+    #[track_caller]
+    pub fn split_sizes(self, sizes: impl IntoParam<'g>, axis: i64) -> Result<Vec<Value<'g>>> {
+        let sizes = sizes.into_param();
+        let count = match &sizes {
+            Param::Elements(elements) => elements.len() as i64,
+            Param::Value(sizes) => sizes.ok()?.shape().dim(0).and_then(Dim::as_known).unwrap_or(-1),
+            Param::Refused(_) => 0,
+        };
+        let builder = self.graph().op(&DEF).data(self).size("size_splits", sizes).structure("axis", axis);
+        builder.attr("num", count).finish_all()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("split_sizes", lower)
+    .operands(&[Operand::Data("x"), Operand::Size("size_splits"), Operand::Structure("axis")])
+    .outputs(count)
+    .shape_fn(shapeflow_shape_fns::array::split_v)
+    .dtype_rule(|dtypes, attrs| counted(dtype::common(dtypes, 0, 1, dtype::Class::Any)?, attrs))
+    .tensorflow(&[TfOp::new("SplitV")]);
+
+fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
+    let axis = body_axis(cx);
+    let begin = cx.derived("begin").get(output).cloned().unwrap_or(Dim::known(0));
+    let mut read = index.to_vec();
+    if let Some(at) = read.get_mut(axis) {
+        *at = at.clone() + Index::constant(begin);
+    }
+    cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::{Attrs, DType, shape};
+
+    use super::*;
+    use crate::graph::Graph;
+    use crate::ops::testing::{run, shape_table, tensor};
+
+    shape_table! { DEF, {"axis": 0, "num": 2, "size_splits": [2, -1]},
+        "[5, n]" => "[2, n]; [3, n]",
+        "[n]" => "[2]; [n-2]",
+        "[1]" => error "size_splits must add up to the dimension",
+    }
+    shape_table! { fed: DEF, {"axis": 0, "num": 2},
+        "[5]; size_splits=i64[2]" => "[?]; [?]",
+    }
+
+    #[test]
+    fn parts_lie_one_after_the_other() {
+        let attrs = Attrs::new().with("axis", -1).with("num", 3).with("size_splits", [1, -1, 0]);
+        let parts = run(&DEF, &attrs, &[tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32])]).unwrap();
+        assert_eq!([parts[0].sizes(), parts[1].sizes(), parts[2].sizes()], [[2, 1], [2, 2], [2, 0]]);
+        assert_eq!(parts[0].to_vec::<i32>().unwrap(), [1, 4]);
+        assert_eq!(parts[1].to_vec::<i32>().unwrap(), [2, 3, 5, 6]);
+    }
+
+    #[test]
+    fn the_number_of_parts_is_that_of_the_sizes() {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n"]).unwrap();
+        assert_eq!(x.split_sizes(&[1, 2, -1], 0).unwrap().len(), 3);
+        let sizes = g.input("sizes", DType::I64, shape![2]).unwrap();
+        assert_eq!(x.split_sizes(sizes, 0).unwrap().len(), 2);
+        let sizes = g.input("many", DType::I64, shape![?]).unwrap();
+        assert!(x.split_sizes(sizes, 0).is_err());
+    }
+}

@@ -1,0 +1,57 @@
+//! `squeeze`: axes of size 1 taken out.
+
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::Value;
+use crate::op::{OpDef, Operand, TfOp};
+
+use super::axis::body_axes;
+
+impl<'g> Value<'g> {
+    /// Takes out the given axes, which must have size 1; with no axes given, all axes of size 1.
+    ///
+    /// Negative axes count from the end. Any dtype. TensorFlow's `Squeeze`: without axes, an unknown
+    /// dimension leaves the rank of the result unknown. A given axis of unknown size becomes 1, checked when
+    /// the graph runs.
+    ///
+    /// # Errors
+    /// An axis is out of range, or its size can't be 1.
+    #[track_caller]
+    pub fn squeeze(self, axes: &[i64]) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).structure("axis", axes).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("squeeze", lower)
+    .operands(&[Operand::Data("x")])
+    .shape_fn(shapeflow_shape_fns::array::squeeze)
+    .reinterprets()
+    .tensorflow(&[TfOp::new("Squeeze")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let mut read = index.to_vec();
+    for axis in body_axes(cx) {
+        read.insert(axis.min(read.len()), Index::from(0));
+    }
+    cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {},
+        "[1, 2, 1]" => "[2]",
+        "[1, n]" => "?",
+    }
+    shape_table! { given: DEF, {"axis": [0, -1]},
+        "[?, n, 1]" => "[n]",
+        "[2, n, 1]" => error "must have size 1, got 2",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+}

@@ -1,0 +1,70 @@
+//! `stack`: tensors of one shape side by side along a new axis.
+
+use shapeflow_shape_fns::{Attrs, DType, Dim};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, InRange, Index, LowerCx};
+use crate::graph::Value;
+use crate::op::{OpDef, Operand, TfOp};
+
+use super::axis::{body_axis, without};
+use super::concat::first_of;
+
+/// The values side by side along a new axis `axis` of the result.
+///
+/// `k × [d0, …] -> [.., k, ..]`, any one dtype; a negative `axis` counts from the end of the result. The
+/// shapes must agree and become one. TensorFlow's `Pack`.
+///
+/// # Errors
+/// No values, several dtypes, shapes that disagree, an axis out of range.
+#[track_caller]
+pub fn stack<'g>(values: &[Value<'g>], axis: i64) -> Result<Value<'g>> {
+    let first = first_of(values, "stack")?;
+    first.graph().op(&DEF).attr("axis", axis).data_all(values).finish()
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("stack", lower)
+    .operands(&[Operand::Variadic("values..")])
+    .shape_fn(shapeflow_shape_fns::array::stack)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("Pack")]);
+
+fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    Ok(vec![dtype::common(operands, 0, operands.len(), dtype::Class::Any)?])
+}
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let axis = body_axis(cx);
+    let Some(place) = index.get(axis) else { return cx.operand(0, index) };
+    let read = without(index, axis);
+    let mut arms: Vec<(Vec<InRange>, Expr)> = (0..cx.operands())
+        .map(|value| {
+            let low = value as i64;
+            let range = InRange { index: place.clone(), low: Dim::known(low), high: Dim::known(low + 1) };
+            (vec![range], cx.operand(value, &read))
+        })
+        .collect();
+    match arms.pop() {
+        Some((_, last)) => Expr::case(arms, last),
+        None => cx.operand(0, &read),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {"axis": -1},
+        "[?, 3]; [4, ?]" => "[4, 3, 2]",
+        "[]; []; []" => "[3]",
+        "[2]; [3]" => error "must have one shape",
+        "i32[]; i64[]" => error "operands must have one dtype, got i32 and i64",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+}

@@ -1,0 +1,102 @@
+//! `strided_slice`: ranges with steps, single positions and new axes, in TensorFlow's encoding.
+
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoParam, Value};
+use crate::op::{OpDef, Operand, TfOp};
+
+/// What bit `i` of each mask says of entry `i` of a strided slice. An ellipsis goes before a new axis, a new
+/// axis before a single position.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct SliceMasks {
+    /// The range starts at the first element (at the last, for a negative stride).
+    pub begin: u32,
+    /// The range ends after the last element (before the first, for a negative stride).
+    pub end: u32,
+    /// The entry stands for all axes that the other entries leave over; one at most.
+    pub ellipsis: u32,
+    /// The entry is a new axis of size 1.
+    pub new_axis: u32,
+    /// The entry is the single position `begin`, and the axis is taken out.
+    pub shrink_axis: u32,
+}
+
+impl<'g> Value<'g> {
+    /// From `begin[i]` up to but without `end[i]` in steps of `stride[i]`, axis by axis; the masks change what
+    /// an entry means.
+    ///
+    /// Negative positions count from the end, ranges are cut to the axis, axes without an entry are taken
+    /// whole. The three have one length; each is integers, dimensions, or a value. Any dtype. TensorFlow's
+    /// `StridedSlice`; [`Value::slice_with`] writes the same more readably.
+    ///
+    /// # Errors
+    /// More entries than axes, a stride of 0, a single position out of range or with a stride other than 1,
+    /// two ellipses.
+    #[track_caller]
+    pub fn strided_slice(
+        self,
+        begin: impl IntoParam<'g>,
+        end: impl IntoParam<'g>,
+        strides: impl IntoParam<'g>,
+        masks: SliceMasks,
+    ) -> Result<Value<'g>> {
+        let mut call =
+            self.graph().op(&DEF).data(self).size("begin", begin).size("end", end).size("strides", strides);
+        let named = [
+            ("begin_mask", masks.begin),
+            ("end_mask", masks.end),
+            ("ellipsis_mask", masks.ellipsis),
+            ("new_axis_mask", masks.new_axis),
+            ("shrink_axis_mask", masks.shrink_axis),
+        ];
+        for (name, mask) in named {
+            if mask != 0 {
+                call = call.attr(name, i64::from(mask));
+            }
+        }
+        call.finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("strided_slice", lower)
+    .operands(&[Operand::Data("x"), Operand::Size("begin"), Operand::Size("end"), Operand::Size("strides")])
+    .shape_fn(shapeflow_shape_fns::array::strided_slice)
+    .tensorflow(&[TfOp::new("StridedSlice")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let stride = cx.derived("stride");
+    let mut read: Vec<Index> = cx.derived("start").into_iter().map(Index::constant).collect();
+    for (axis, at) in cx.derived("axes").iter().zip(index) {
+        // A new axis runs along none of the operand's; it is -1.
+        let Some(axis) = axis.as_known().and_then(|axis| usize::try_from(axis).ok()) else { continue };
+        if let (Some(place), Some(stride)) = (read.get_mut(axis), stride.get(axis)) {
+            *place = place.clone() + at.clone() * stride.clone();
+        }
+    }
+    cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {"begin": [1, 0], "end": [3, 0], "strides": [1, -1], "begin_mask": 2, "end_mask": 2},
+        "[4, 3]" => "[2, 3]",
+        "[n, m]" => "[max(0, min(2, n-1)), m]",
+        "[4]" => error "may name at most the 1 axes",
+    }
+    shape_table! { masks: DEF, {"begin": [0, 0, -1], "end": [0, 0, 0], "strides": [1, 1, 1],
+        "ellipsis_mask": 1, "new_axis_mask": 2, "shrink_axis_mask": 4},
+        "[n, 3]" => "[n, 1]",
+        "[n, m, 3]" => "[n, m, 1]",
+    }
+    shape_table! { fed: DEF, {"end": [9], "strides": [1], "shrink_axis_mask": 1},
+        "[4, n]; begin=i32[1]" => "[n]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+}

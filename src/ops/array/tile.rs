@@ -1,0 +1,58 @@
+//! `tile`: a tensor laid side by side several times.
+
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoParam, Value};
+use crate::op::{OpDef, Operand, TfOp};
+
+impl<'g> Value<'g> {
+    /// Lays `multiples[i]` copies one after the other along axis `i`; 0 gives an empty axis.
+    ///
+    /// `[d0, …] -> [multiples[0]*d0, …]`, any dtype. TensorFlow's `Tile`.
+    ///
+    /// # Errors
+    /// `multiples` has not one entry per axis, or a negative one.
+    #[track_caller]
+    pub fn tile(self, multiples: impl IntoParam<'g>) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).size("multiples", multiples).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("tile", lower)
+    .operands(&[Operand::Data("x"), Operand::Size("multiples")])
+    .shape_fn(shapeflow_shape_fns::array::tile)
+    .tensorflow(&[TfOp::new("Tile")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let (source, target) = (cx.dims(0), cx.output_dims(0));
+    let read: Vec<Index> = index
+        .iter()
+        .zip(source.iter().zip(&target))
+        .map(
+            |(at, (source, target))| {
+                if source == target { at.clone() } else { at.clone().modulo(source.clone()) }
+            },
+        )
+        .collect();
+    cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {"multiples": [2, 1]},
+        "[n, 3]" => "[2*n, 3]",
+        "?" => "[2*?, ?]",
+        "[3]" => error "multiples",
+    }
+    shape_table! { fed: DEF, {},
+        "[n, 3]; multiples=i32[2]" => "[?*n, 3*?]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+}

@@ -1,0 +1,77 @@
+//! `transpose`: the axes of a tensor in another order.
+
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoParam, Value};
+use crate::op::{OpDef, Operand, TfOp};
+
+impl<'g> Value<'g> {
+    /// Axis `i` of the result is axis `perm[i]` of `self`.
+    ///
+    /// `[d0, …, dn] -> [d(perm[0]), …, d(perm[n])]`, any dtype. Negative entries count from the end.
+    /// TensorFlow's `Transpose`; a repeated axis is refused when the graph is built.
+    ///
+    /// # Errors
+    /// `perm` is not a permutation of the axes.
+    #[track_caller]
+    pub fn transpose(self, perm: impl IntoParam<'g>) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).structure("perm", perm).finish()
+    }
+
+    /// The axes in reverse order; a matrix's usual transpose. Any rank, also an unknown one.
+    ///
+    /// # Errors
+    /// The value is poisoned.
+    #[track_caller]
+    pub fn t(self) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("transpose", lower)
+    .operands(&[Operand::Data("x"), Operand::Structure("perm")])
+    .shape_fn(shapeflow_shape_fns::array::transpose)
+    .tensorflow(&[TfOp::new("Transpose")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let mut read = vec![Index::from(0); index.len()];
+    for (at, axis) in index.iter().zip(cx.derived("perm")) {
+        if let Some(place) = axis.as_known().and_then(|axis| read.get_mut(axis as usize)) {
+            *place = at.clone();
+        }
+    }
+    cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::*;
+    use crate::ops::testing::{recorded, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"perm": [1, 0]},
+        "[2, n]" => "[n, 2]",
+        "?" => "[?, ?]",
+        "[2]" => error "perm must have one entry an axis, got 2",
+    }
+    shape_table! { reversed: DEF, {},
+        "[2, n, ?]" => "[d0_2, n, 2]",
+        "?" => "?",
+    }
+    shape_table! { fed: DEF, {},
+        "[2, n]; perm=i32[2]" => "[?, ?]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+
+    #[test]
+    fn without_perm_axes_are_reversed() {
+        let x = tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32]);
+        let y = run_one(&DEF, &Attrs::new(), &[x]);
+        assert_eq!((y.sizes(), y.to_vec::<i32>().unwrap()), (&[3, 2][..], vec![1, 4, 2, 5, 3, 6]));
+    }
+}

@@ -1,0 +1,127 @@
+//! `unstack`: the slices of a tensor along an axis.
+
+use shapeflow_shape_fns::{Attr, Attrs, DType};
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::Value;
+use crate::op::{OpDef, Operand, TfOp};
+
+use super::axis::body_axis;
+
+impl<'g> Value<'g> {
+    /// The slices along `axis`, without that axis: the opposite of [`stack`](crate::stack).
+    ///
+    /// `[.., k, ..] -> k × [..]`, any dtype; a negative `axis` counts from the end. TensorFlow's `Unpack`.
+    /// Where the dimension is not known, see [`Value::unstack_into`].
+    ///
+    /// # Errors
+    /// The axis is out of range, or its dimension is not known.
+    #[track_caller]
+    pub fn unstack(self, axis: i64) -> Result<Vec<Value<'g>>> {
+        let dim = self.dim(axis)?;
+        let count = dim.as_known().ok_or_else(|| {
+            let message = format!("unstack needs a known dimension or a count, got {dim} at axis {axis}");
+            Error::new(ErrorKind::Shape, Phase::Build, message).at(std::panic::Location::caller())
+        })?;
+        self.graph().op(&DEF).data(self).attr("axis", axis).attr("num", count).finish_all()
+    }
+
+    /// The `N` slices along `axis`, whose dimension must be `N`, checked when the graph runs if it is not
+    /// known. See [`Value::unstack`].
+    ///
+    /// # Errors
+    /// The axis is out of range, or its dimension cannot be `N`.
+    #[track_caller]
+    pub fn unstack_into<const N: usize>(self, axis: i64) -> Result<[Value<'g>; N]> {
+        let values =
+            self.graph().op(&DEF).data(self).attr("axis", axis).attr("num", N as i64).finish_all()?;
+        exactly(values)
+    }
+}
+
+/// The values as an array; their number is that of the op's outputs.
+#[track_caller]
+pub(super) fn exactly<'g, const N: usize>(values: Vec<Value<'g>>) -> Result<[Value<'g>; N]> {
+    values.try_into().map_err(|values: Vec<_>| {
+        let message = format!("{N} outputs were asked for, got {}", values.len());
+        Error::new(ErrorKind::Attribute, Phase::Build, message).at(std::panic::Location::caller())
+    })
+}
+
+/// Nodes have at most this many outputs.
+const MAX_OUTPUTS: i64 = 1 << 16;
+
+/// Attribute `num` as a number of outputs.
+pub(super) fn count(attrs: &Attrs, _operands: usize) -> usize {
+    match attrs.get("num") {
+        Some(Attr::Int(count @ 0..=MAX_OUTPUTS)) => *count as usize,
+        _ => 0,
+    }
+}
+
+/// As many outputs of `dtype` as attribute `num` says.
+pub(super) fn counted(dtype: DType, attrs: &Attrs) -> Result<Vec<DType>> {
+    match attrs.get("num") {
+        Some(Attr::Int(0..=MAX_OUTPUTS)) => Ok(vec![dtype; count(attrs, 0)]),
+        Some(other) => {
+            let message = format!("num must be an integer between 0 and {MAX_OUTPUTS}, got {other}");
+            Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
+        }
+        None => {
+            Err(Error::new(ErrorKind::Attribute, Phase::Build, "num must be given: the number of outputs"))
+        }
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("unstack", lower)
+    .operands(&[Operand::Data("x")])
+    .outputs(count)
+    .shape_fn(shapeflow_shape_fns::array::unstack)
+    .dtype_rule(|dtypes, attrs| counted(dtype::common(dtypes, 0, 1, dtype::Class::Any)?, attrs))
+    .tensorflow(&[TfOp::new("Unpack")]);
+
+fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
+    let mut read = index.to_vec();
+    read.insert(body_axis(cx).min(index.len()), Index::from(output as i64));
+    cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::shape;
+
+    use super::*;
+    use crate::graph::Graph;
+    use crate::ops::testing::{run, shape_table, tensor};
+
+    shape_table! { DEF, {"axis": -1, "num": 2},
+        "[n, 2]" => "[n]; [n]",
+        "[n, ?]" => "[n]; [n]",
+        "[n, 3]" => error "must have size 2 along axis 1, got 3",
+    }
+    shape_table! { too_many: DEF, {"axis": 0, "num": 1_000_000_000_000i64},
+        "[n]" => error "num must be an integer between 0 and 65536",
+    }
+
+    #[test]
+    fn slices_are_the_parts() {
+        let attrs = Attrs::new().with("axis", 1).with("num", 3);
+        let parts = run(&DEF, &attrs, &[tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32])]).unwrap();
+        let parts: Vec<Vec<i32>> = parts.iter().map(|part| part.to_vec().unwrap()).collect();
+        assert_eq!(parts, [[1, 4], [2, 5], [3, 6]]);
+    }
+
+    #[test]
+    fn the_count_comes_from_the_shape() {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n", 2]).unwrap();
+        assert_eq!(x.unstack(1).unwrap().len(), 2);
+        assert!(
+            x.unstack(0).unwrap_err().message().contains("a known dimension or a count, got n at axis 0")
+        );
+        let [a, b, c] = x.unstack_into(0).unwrap();
+        assert_eq!([a, b, c].map(|part| part.shape().to_string()), ["[2]", "[2]", "[2]"]);
+    }
+}

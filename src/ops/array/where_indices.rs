@@ -1,0 +1,127 @@
+//! `where_indices`: where a tensor is not zero.
+
+use shapeflow_shape_fns::DType;
+
+use crate::dtype;
+use crate::error::Result;
+use crate::graph::Value;
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::tensor::{Element, Tensor, TensorView};
+
+use super::row_major::RowMajor;
+
+impl<'g> Value<'g> {
+    /// The indices of all elements that are true, or not zero, in row-major order.
+    ///
+    /// `[d0, …, dn] -> i64[?, n + 1]`: one row per element, whose number only the run decides. Bool, integers
+    /// and floats; a NaN is not zero. TensorFlow's `Where`, `tf.where` with one argument.
+    ///
+    /// # Errors
+    /// Another dtype.
+    #[track_caller]
+    pub fn where_indices(self) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("where_indices", run)
+    .operands(&[Operand::Data("condition")])
+    .shape_fn(shapeflow_shape_fns::array::where_indices)
+    .dtype_rule(|dtypes, attrs| dtype::unary::scalar(dtypes, attrs).map(|_| vec![DType::I64]))
+    .tensorflow(&[TfOp::new("Where")]);
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let output = {
+        let x = RowMajor::new(cx.input(0)?)?;
+        let x = x.view();
+        match x.dtype() {
+            DType::Bool => indices(x, x.as_slice::<bool>()?, |flag| flag),
+            DType::I8 => not_zero(x, x.as_slice::<i8>()?),
+            DType::I16 => not_zero(x, x.as_slice::<i16>()?),
+            DType::I32 => not_zero(x, x.as_slice::<i32>()?),
+            DType::I64 => not_zero(x, x.as_slice::<i64>()?),
+            DType::U8 => not_zero(x, x.as_slice::<u8>()?),
+            DType::U16 => not_zero(x, x.as_slice::<u16>()?),
+            DType::U32 => not_zero(x, x.as_slice::<u32>()?),
+            DType::U64 => not_zero(x, x.as_slice::<u64>()?),
+            DType::F32 => not_zero(x, x.as_slice::<f32>()?),
+            DType::F64 => not_zero(x, x.as_slice::<f64>()?),
+            // f16 and bf16: all bits but the sign.
+            _ => indices(x, x.as_bits::<u16>()?, |bits| bits & 0x7fff != 0),
+        }?
+    };
+    cx.set_output(0, output)
+}
+
+fn not_zero<T: Element>(x: TensorView<'_>, elements: &[T]) -> Result<Tensor> {
+    indices(x, elements, |element| element != T::default())
+}
+
+const BLOCK: usize = 64;
+
+fn indices<T: Copy>(x: TensorView<'_>, elements: &[T], holds: impl Fn(T) -> bool) -> Result<Tensor> {
+    let rank = x.sizes().len();
+    let count = elements.iter().map(|&element| usize::from(holds(element))).sum();
+    let mut output = Tensor::allocate(DType::I64, &[count, rank])?;
+    let Some(&length) = x.sizes().last().filter(|_| count > 0) else { return Ok(output) };
+    let mut rows = output.as_mut_slice::<i64>()?.chunks_exact_mut(rank);
+    let mut position = vec![0i64; rank];
+    for line in elements.chunks_exact(length) {
+        for (number, block) in line.chunks(BLOCK).enumerate() {
+            let mut found = [0u8; BLOCK];
+            let mut filled = 0;
+            for (at, &element) in block.iter().enumerate() {
+                // At most `BLOCK` are found, so `filled` is inside wherever it is written.
+                found[filled % BLOCK] = at as u8;
+                filled += usize::from(holds(element));
+            }
+            for (&at, row) in found[..filled].iter().zip(&mut rows) {
+                position[rank - 1] = (number * BLOCK) as i64 + i64::from(at);
+                row.copy_from_slice(&position);
+            }
+        }
+        for (at, &size) in position[..rank - 1].iter_mut().zip(&x.sizes()[..rank - 1]).rev() {
+            *at += 1;
+            if *at < size as i64 {
+                break;
+            }
+            *at = 0;
+        }
+    }
+    Ok(output)
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::*;
+    use crate::ops::testing::{run_one, shape_table, tensor};
+
+    shape_table! { DEF, {},
+        "bool[n, 3]" => "i64[?, 2]",
+        "?" => "i64[?, ?]",
+        "string[n]" => error "the element type must be bool, an integer or a float",
+    }
+
+    #[test]
+    fn rows_are_in_order() {
+        let x = tensor(&[2, 1, 3], &[0.0, f32::NAN, -0.0, 2.0, 0.0, -1.0]);
+        let y = run_one(&DEF, &Attrs::new(), &[x]);
+        assert_eq!((y.sizes(), y.to_vec::<i64>().unwrap()), (&[3, 3][..], vec![0, 0, 1, 1, 0, 0, 1, 0, 2]));
+        let y = run_one(&DEF, &Attrs::new(), &[tensor(&[], &[true])]);
+        assert_eq!((y.sizes(), y.len()), (&[1, 0][..], 0));
+        let y = run_one(&DEF, &Attrs::new(), &[tensor(&[0, 2], &[0u8; 0])]);
+        assert_eq!(y.sizes(), [0, 2]);
+        let x = Tensor::from_bits(DType::BF16, &[3], &[0x8000, 1, 0u16]).unwrap();
+        assert_eq!(run_one(&DEF, &Attrs::new(), &[x]).to_vec::<i64>().unwrap(), [1]);
+    }
+
+    #[test]
+    fn long_lines_keep_their_positions() {
+        let x: Vec<i32> = (0..400).map(|i| i32::from(i % 3 == 0)).collect();
+        let y = run_one(&DEF, &Attrs::new(), &[tensor(&[2, 200], &x)]).to_vec::<i64>().unwrap();
+        let expected: Vec<i64> = (0..400).filter(|i| i % 3 == 0).flat_map(|i| [i / 200, i % 200]).collect();
+        assert_eq!(y, expected);
+    }
+}

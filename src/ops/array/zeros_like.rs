@@ -1,0 +1,50 @@
+//! `zeros_like`: zeros in the shape of another tensor.
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx, Scalar};
+use crate::graph::Value;
+use crate::op::{OpDef, Operand, TfOp};
+
+impl<'g> Value<'g> {
+    /// Zeros (`false` for bool) of the same shape and dtype.
+    ///
+    /// `[..] -> [..]`, bool, integers and floats. TensorFlow's `ZerosLike`.
+    ///
+    /// # Errors
+    /// Another dtype.
+    #[track_caller]
+    pub fn zeros_like(self) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("zeros_like", lower)
+    .operands(&[Operand::Data("x")])
+    .shape_fn(shapeflow_shape_fns::common::unary)
+    .dtype_rule(dtype::unary::scalar)
+    .tensorflow(&[TfOp::new("ZerosLike")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, _index: &[Index]) -> Expr {
+    Expr::constant(Scalar::zero(cx.output_dtype(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::*;
+    use crate::ops::testing::{run_one, shape_table, tensor};
+
+    shape_table! { DEF, {},
+        "[n, 3]" => "[n, 3]",
+        "bool?" => "bool?",
+        "string[n]" => error "the element type must be bool, an integer or a float",
+    }
+
+    #[test]
+    fn elements_are_constant() {
+        let y = run_one(&DEF, &Attrs::new(), &[tensor(&[2], &[5i8, 6])]);
+        assert_eq!(y.to_vec::<i8>().unwrap(), [0, 0]);
+    }
+}

@@ -1,0 +1,122 @@
+//! `matmul`: matrix products, batched over leading axes that broadcast.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attr, Attrs};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, FoldOp, Index, LowerCx};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{MatMulSpec, OpDef, Operand, TfOp};
+use crate::ops::broadcast::{Indices, broadcast_dims};
+use crate::ops::wide::widen;
+use crate::shape_fns;
+
+impl<'g> Value<'g> {
+    /// The matrix product of the last two axes.
+    ///
+    /// `[..batch, m, k], [..batch, k, n] -> [..batch, m, n]`, integers and floats of one dtype; leading axes
+    /// broadcast. Products are summed in the dtype of the operands, those of f16 and bf16 in f32; integers wrap.
+    /// As TensorFlow's `MatMul` and `BatchMatMulV2`.
+    ///
+    /// # Errors
+    /// The dtypes differ or are not integers or floats, a rank is below 2, the inner sizes differ, or leading axes
+    /// do not broadcast.
+    #[track_caller]
+    pub fn matmul(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {
+        self.binary(&DEF, other, Location::caller())
+    }
+
+    /// As [`Value::matmul`], with the last two axes of an operand taken in the other order where its flag is set.
+    ///
+    /// # Errors
+    /// As [`Value::matmul`].
+    #[track_caller]
+    pub fn matmul_transposed(
+        self,
+        other: impl IntoOperand<'g>,
+        transpose_a: bool,
+        transpose_b: bool,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let other = other.into_operand(self, location);
+        let mut call = self.graph().op(&DEF).data(self).data(other);
+        if transpose_a {
+            call = call.attr("transpose_a", true);
+        }
+        if transpose_b {
+            call = call.attr("transpose_b", true);
+        }
+        call.finish_at(location)
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::contraction("matmul", lower, spec)
+    .operands(&[Operand::Data("a"), Operand::Data("b")])
+    .shape_fn(shape_fns::linalg::matmul)
+    .dtype_rule(dtype::binary::number)
+    .tensorflow(&[
+        TfOp::new("MatMul"),
+        TfOp::new("BatchMatMul"),
+        TfOp::new("BatchMatMulV2"),
+        TfOp::new("BatchMatMulV3"),
+    ]);
+
+fn spec(attrs: &Attrs) -> MatMulSpec {
+    let set = |name| matches!(attrs.get(name), Some(Attr::Bool(true)));
+    // The batched TensorFlow ops say adjoint, which is the transpose of real numbers.
+    MatMulSpec { transpose_a: set("transpose_a") || set("adj_x"), transpose_b: set("transpose_b") || set("adj_y") }
+}
+
+fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
+    let MatMulSpec { transpose_a, transpose_b } = spec(cx.attrs());
+    let (a, b, to) = (cx.dims(0), cx.dims(1), cx.output_dims(output));
+    let (Some(a_batch), Some(b_batch), Some(batch), [.., row, column]) =
+        (a.len().checked_sub(2), b.len().checked_sub(2), to.len().checked_sub(2), index)
+    else {
+        return cx.operand(0, index);
+    };
+    let a_at = broadcast_dims(&a[..a_batch], &to[..batch], index);
+    let b_at = broadcast_dims(&b[..b_batch], &to[..batch], index);
+    let inner = a[a_batch + usize::from(!transpose_a)].clone();
+    let sum = cx.fold(FoldOp::Sum, &[inner], &mut |cx, at| {
+        let left = widen(cx.operand(0, &matrix(&a_at, row, &at[0], transpose_a)));
+        let right = widen(cx.operand(1, &matrix(&b_at, &at[0], column, transpose_b)));
+        left * right
+    });
+    sum.cast(cx.output_dtype(output))
+}
+
+/// The index of a matrix element below its batch index.
+fn matrix(batch: &[Index], row: &Index, column: &Index, transposed: bool) -> Indices {
+    let (first, second) = if transposed { (column, row) } else { (row, column) };
+    batch.iter().chain([first, second]).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DEF;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {},
+        "[m, k]; [k, n]" => "[d0_0, d1_1]",
+        "[m, 4]; [?, n]" => "[d0_0, d1_1]",
+        "[b, m, k]; [k, n]" => "[d0_0, d0_1, d1_1]",
+        "[b, 1, m, k]; [5, k, n]" => "[d0_0, 5, d0_2, d1_2]",
+        "i64[2, 3]; i64[3, 1]" => "i64[2, 1]",
+        "?; ?" => "?",
+        "[2, 3]; [4, 2]" => error "3 and 4",
+        "[3]; [3, 2]" => error "rank",
+        "[2, 2, 3]; [3, 3, 2]" => error "2 and 3",
+        "[2, 2]; f64[2, 2]" => error "one dtype, got f32 and f64",
+    }
+    shape_table! { transposed: DEF, {"transpose_a": true, "transpose_b": true},
+        "[k, m]; [n, k]" => "[d0_1, d1_0]",
+    }
+
+    #[test]
+    fn recorded_values() {
+        recorded(&DEF);
+    }
+}

@@ -1,0 +1,21 @@
+//! Matrix products.
+//!
+//! ```
+//! use shapeflow::{DType, Graph, shape};
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F32, shape!["b", "n", 4])?;
+//! let w = g.input("w", DType::F32, [3, 4])?;
+//! let y = x.matmul_transposed(w, false, true)?;
+//! assert_eq!(y.shape().to_string(), "[b, n, 3]");
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+
+pub(crate) mod matmul;
+
+use crate::op::OpDef;
+
+/// Every op of the family.
+pub(crate) static ALL: &[&OpDef] = &[
+    &matmul::DEF,
+];

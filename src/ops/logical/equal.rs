@@ -1,0 +1,54 @@
+//! `equal`: whether elements are equal.
+
+use std::panic::Location;
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{BinaryOp, Expr, Index, LowerCx};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::broadcast::lower_primitive;
+use crate::shape_fns;
+
+impl<'g> Value<'g> {
+    /// Whether elements are equal.
+    ///
+    /// `[..], [..] -> broadcast`, bool, integers and floats of one dtype; the result is bool. NaN equals
+    /// nothing. As TensorFlow's `Equal`.
+    ///
+    /// # Errors
+    /// The dtypes differ or are not bool, integers or floats, or the shapes do not broadcast.
+    #[track_caller]
+    pub fn equal(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {
+        self.binary(&DEF, other, Location::caller())
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("equal", lower)
+    .operands(&[Operand::Data("x"), Operand::Data("y")])
+    .shape_fn(shape_fns::common::broadcast)
+    .dtype_rule(dtype::comparison::scalar)
+    .tensorflow(&[TfOp::new("Equal")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    lower_primitive(cx, index, BinaryOp::Eq)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DEF;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {},
+        "[2, n]; [n]" => "bool[2, d0_1]",
+        "[3, 1]; [?]" => "bool[3, d1_0]",
+        "?; [2]" => "bool?",
+        "[2, 3]; [2]" => error "3 and 2",
+        "[2]; f64[2]" => error "one dtype, got f32 and f64",
+    }
+
+    #[test]
+    fn recorded_values() {
+        recorded(&DEF);
+    }
+}

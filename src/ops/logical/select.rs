@@ -1,0 +1,92 @@
+//! `select`: elements of one tensor where a condition holds, of another elsewhere.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::broadcast::broadcast_operand;
+use crate::shape_fns;
+
+impl<'g> Value<'g> {
+    /// The element of `yes` where `self` holds, else that of `no`.
+    ///
+    /// `bool[..], [..], [..] -> broadcast`, any dtype, the same for both. One of the two may be a Rust scalar,
+    /// which takes the dtype of the other. As TensorFlow's `SelectV2` (`tf.where` of three arguments).
+    ///
+    /// # Errors
+    /// `self` is not bool, the dtypes of `yes` and `no` differ, the shapes do not broadcast, or both are
+    /// scalars.
+    #[track_caller]
+    pub fn select(self, yes: impl IntoOperand<'g>, no: impl IntoOperand<'g>) -> Result<Value<'g>> {
+        let location = Location::caller();
+        if yes.is_weak() && no.is_weak() {
+            let message = "select(bool, scalar, scalar): one of the two must be a tensor, got two scalars; \
+                           make a constant of one";
+            return Err(Error::new(ErrorKind::DType, Phase::Build, message).at(location));
+        }
+        // A scalar takes its dtype from the tensor beside it, whichever of the two that is.
+        let (yes, no) = if yes.is_weak() {
+            let no = no.into_operand(self, location);
+            (yes.into_operand(no, location), no)
+        } else {
+            let yes = yes.into_operand(self, location);
+            (yes, no.into_operand(yes, location))
+        };
+        self.graph().op(&DEF).data(self).data(yes).data(no).finish_at(location)
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("select", lower)
+    .operands(&[Operand::Data("condition"), Operand::Data("t"), Operand::Data("e")])
+    .shape_fn(shape_fns::math::select)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("SelectV2")]);
+
+fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    dtype::common(dtypes, 0, 1, dtype::Class::Bool)?;
+    Ok(vec![dtype::common(dtypes, 1, 3, dtype::Class::Any)?])
+}
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let condition = broadcast_operand(cx, 0, index);
+    let yes = broadcast_operand(cx, 1, index);
+    let no = broadcast_operand(cx, 2, index);
+    condition.select(yes, no)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DEF;
+    use crate::ops::testing::{recorded, shape_table};
+    use crate::{DType, Graph};
+
+    shape_table! { DEF, {},
+        "bool[2, n]; [n]; []" => "[2, d0_1]",
+        "bool[]; i64[a, 1]; i64[1, b]" => "i64[a, b]",
+        "bool?; []; [3]" => "?",
+        "[2]; [2]; [2]" => error "must be bool, got f32",
+        "bool[2]; [2]; f64[2]" => error "one dtype, got f32 and f64",
+        "bool[2]; [3]; [3]" => error "2",
+    }
+
+    #[test]
+    fn recorded_values() {
+        recorded(&DEF);
+    }
+
+    #[test]
+    fn a_scalar_takes_the_dtype_of_the_other_side() {
+        let graph = Graph::new();
+        let x = graph.input("x", DType::F64, [2]).unwrap();
+        let mask = x.less(0.0).unwrap();
+        assert_eq!(mask.select(0.0, x).unwrap().dtype(), DType::F64);
+        assert_eq!(mask.select(x, 1).unwrap().dtype(), DType::F64);
+        let error = mask.select(1.0, 2.0).unwrap_err();
+        assert!(error.message().contains("got two scalars"), "{error}");
+    }
+}

@@ -1,0 +1,49 @@
+//! `abs`: absolute values.
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::Value;
+use crate::op::{OpDef, Operand, TfOp};
+use crate::shape_fns;
+
+impl<'g> Value<'g> {
+    /// The absolute value of every element.
+    ///
+    /// `[..] -> [..]`, signed integers and floats. Integers wrap: the least one is its own absolute value. As
+    /// TensorFlow's `Abs`.
+    ///
+    /// # Errors
+    /// The element type is not a signed integer or a float.
+    #[track_caller]
+    pub fn abs(self) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("abs", lower)
+    .operands(&[Operand::Data("x")])
+    .shape_fn(shape_fns::common::unary)
+    .dtype_rule(dtype::unary::signed)
+    .tensorflow(&[TfOp::new("Abs")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    cx.operand(0, index).abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DEF;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {},
+        "[2, n]" => "[2, d0_1]",
+        "?" => "?",
+        "u8[2]" => error "must be a signed integer or a float, got u8",
+    }
+
+    #[test]
+    fn recorded_values() {
+        recorded(&DEF);
+    }
+}

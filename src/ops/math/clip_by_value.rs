@@ -1,0 +1,60 @@
+//! `clip_by_value`: elements kept between two bounds.
+
+use std::panic::Location;
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::broadcast::broadcast_operand;
+use crate::shape_fns;
+
+impl<'g> Value<'g> {
+    /// Every element, at most `high` and at least `low`; NaN stays NaN.
+    ///
+    /// `[..], low, high -> [..]` where the bounds broadcast to the shape of `self`; integers and floats of one
+    /// dtype. Where `low` is above `high` the result is `low`. As TensorFlow's `ClipByValue`.
+    ///
+    /// # Errors
+    /// The dtypes differ or are not integers or floats, or a bound does not broadcast to the shape of `self`.
+    #[track_caller]
+    pub fn clip_by_value(self, low: impl IntoOperand<'g>, high: impl IntoOperand<'g>) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let low = low.into_operand(self, location);
+        let high = high.into_operand(self, location);
+        self.graph().op(&DEF).data(self).data(low).data(high).finish_at(location)
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("clip_by_value", lower)
+    .operands(&[Operand::Data("t"), Operand::Data("clip_value_min"), Operand::Data("clip_value_max")])
+    .shape_fn(shape_fns::math::clip_by_value)
+    .dtype_rule(dtype::ternary::number)
+    .tensorflow(&[TfOp::new("ClipByValue")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let x = broadcast_operand(cx, 0, index);
+    let low = broadcast_operand(cx, 1, index);
+    let high = broadcast_operand(cx, 2, index);
+    x.minimum(high).maximum(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DEF;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {},
+        "[2, n]; []; []" => "[2, d0_1]",
+        "[2, n]; [n]; [2, 1]" => "[2, d0_1]",
+        "?; []; []" => "?",
+        "[2]; [3]; []" => error "2",
+        "[2]; []; f64[]" => error "one dtype, got f32 and f64",
+    }
+
+    #[test]
+    fn recorded_values() {
+        recorded(&DEF);
+    }
+}

@@ -1,0 +1,67 @@
+//! `div`: quotients of floats.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{BinaryOp, Expr, Index, LowerCx};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::broadcast::lower_primitive;
+use crate::shape_fns;
+
+impl<'g> Value<'g> {
+    /// `self / other`; also written so.
+    ///
+    /// `[..], [..] -> broadcast`, floats of one dtype. As TensorFlow's `RealDiv`.
+    ///
+    /// # Errors
+    /// The dtypes differ or are not floats, or the shapes do not broadcast. Integers have
+    /// [`Value::floordiv`] and [`Value::truncatediv`].
+    #[track_caller]
+    pub fn div(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {
+        self.binary(&DEF, other, Location::caller())
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("div", lower)
+    .operands(&[Operand::Data("x"), Operand::Data("y")])
+    .shape_fn(shape_fns::common::broadcast)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("RealDiv")]);
+
+fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    let dtype = dtype::common(dtypes, 0, 2, dtype::Class::Number)?;
+    if dtype.is_integer() {
+        return dtype::refuse(format!(
+            "`/` divides floats, got {dtype}: integers have .floordiv(..) and .truncatediv(..), \
+             or cast both operands with .cast(DType::F64)"
+        ));
+    }
+    Ok(vec![dtype])
+}
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    lower_primitive(cx, index, BinaryOp::Div)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DEF;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {},
+        "[2, n]; [n]" => "[2, d0_1]",
+        "[3, 1]; [?]" => "[3, d1_0]",
+        "[2]; f64[2]" => error "one dtype, got f32 and f64",
+        "i32[2]; i32[2]" => error "integers have .floordiv(..) and .truncatediv(..)",
+        "bool[2]; bool[2]" => error "must be an integer or a float, got bool",
+    }
+
+    #[test]
+    fn recorded_values() {
+        recorded(&DEF);
+    }
+}

@@ -1,0 +1,69 @@
+//! `gelu`: elements by the probability that a normal variable is below them.
+
+use shapeflow_shape_fns::Attr;
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx, math};
+use crate::graph::Value;
+use crate::op::{OpDef, Operand};
+use crate::ops::wide::widened;
+use crate::shape_fns;
+
+impl<'g> Value<'g> {
+    /// `x * Φ(x)` for every element, where `Φ` is the standard normal distribution function; `approximate` takes
+    /// `0.5 * x * (1 + tanh(sqrt(2/π) * (x + 0.044715 * x³)))` instead.
+    ///
+    /// `[..] -> [..]`, floats. As TensorFlow's `tf.nn.gelu`, which is made of several ops there.
+    ///
+    /// # Errors
+    /// The element type is not a float.
+    #[track_caller]
+    pub fn gelu(self, approximate: bool) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).attr("approximate", approximate).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("gelu", lower)
+    .operands(&[Operand::Data("x")])
+    .shape_fn(shape_fns::common::unary)
+    .dtype_rule(dtype::unary::float);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let approximate = matches!(cx.attrs().get("approximate"), Some(Attr::Bool(true)));
+    widened(cx.operand(0, index), |x| {
+        let (half, one) = (x.like(0.5), x.like(1.0));
+        let inner = if approximate {
+            let (scale, cubic) = (x.like((2.0 / std::f64::consts::PI).sqrt()), x.like(0.044715));
+            math::tanh(scale * (x.clone() + cubic * x.clone() * x.clone() * x.clone()))
+        } else {
+            math::erf(x.clone() * x.like(std::f64::consts::FRAC_1_SQRT_2))
+        };
+        half * x * (one + inner)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::DEF;
+    use crate::ops::testing::{check_tensor, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"approximate": true},
+        "[2, n]" => "[2, d0_1]",
+        "?" => "?",
+        "i32[2]" => error "must be a float, got i32",
+    }
+
+    #[test]
+    fn values() {
+        let x = tensor(&[5], &[-3.0f64, -1.0, 0.0, 0.5, 2.0]);
+        let exact = [-0.00404969409489031, -0.15865525393145707, 0.0, 0.34573123063700656, 1.9544997361036416];
+        let got = run_one(&DEF, &Attrs::new(), std::slice::from_ref(&x));
+        check_tensor(&got, &tensor(&[5], &exact), "gelu");
+        let close = [-0.0036373920817729943, -0.15880800939172324, 0.0, 0.34571400982514394, 1.954597694087775];
+        let got = run_one(&DEF, &Attrs::new().with("approximate", true), &[x]);
+        check_tensor(&got, &tensor(&[5], &close), "gelu");
+    }
+}

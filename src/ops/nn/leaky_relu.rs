@@ -1,0 +1,63 @@
+//! `leaky_relu`: negative elements by a small factor.
+
+use shapeflow_shape_fns::Attr;
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::Value;
+use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::wide::widened;
+use crate::shape_fns;
+
+impl<'g> Value<'g> {
+    /// Every element, times `alpha` where it is not positive.
+    ///
+    /// `[..] -> [..]`, floats. As TensorFlow's `LeakyRelu`, whose own `alpha` is 0.2 if none is given.
+    ///
+    /// # Errors
+    /// The element type is not a float.
+    #[track_caller]
+    pub fn leaky_relu(self, alpha: f64) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).attr("alpha", alpha).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("leaky_relu", lower)
+    .operands(&[Operand::Data("x")])
+    .shape_fn(shape_fns::common::unary)
+    .dtype_rule(dtype::unary::float)
+    .tensorflow(&[TfOp::new("LeakyRelu")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let alpha = match cx.attrs().get("alpha") {
+        Some(Attr::Float(alpha)) => *alpha,
+        Some(Attr::Int(alpha)) => *alpha as f64,
+        _ => 0.2,
+    };
+    widened(cx.operand(0, index), |x| {
+        let (zero, alpha) = (x.like(0.0), x.like(alpha));
+        zero.less(x.clone()).select(x.clone(), alpha * x)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::DEF;
+    use crate::ops::testing::{check_tensor, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"alpha": 0.1},
+        "[2, n]" => "[2, d0_1]",
+        "?" => "?",
+        "i32[2]" => error "must be a float, got i32",
+    }
+
+    #[test]
+    fn values() {
+        let x = tensor(&[4], &[-2.0f64, 0.0, 3.0, f64::NAN]);
+        let expected = tensor(&[4], &[-1.0f64, 0.0, 3.0, f64::NAN]);
+        check_tensor(&run_one(&DEF, &Attrs::new().with("alpha", 0.5), &[x]), &expected, "leaky_relu");
+    }
+}

@@ -1,0 +1,84 @@
+//! `Axes`: which axes a reduction folds, and whether it keeps them with size 1.
+
+use std::ops::RangeFull;
+use std::panic::Location;
+
+use crate::error::Result;
+use crate::graph::{IntoParam, Param, Value};
+use crate::op::OpDef;
+
+/// The axes of a reduction: some, counted from the end where negative, or all of them.
+///
+/// Whatever [`IntoAxes`] takes can stand for it; only [`Axes::keep_dims`] needs the type itself.
+#[derive(Clone, Debug)]
+pub struct Axes<'g> {
+    /// All if there is none.
+    param: Option<Param<'g>>,
+    keep_dims: bool,
+}
+
+impl<'g> Axes<'g> {
+    /// Every axis: the result is a scalar.
+    pub fn all() -> Axes<'g> {
+        Axes { param: None, keep_dims: false }
+    }
+
+    /// These axes; none of them leaves the operand as it is.
+    pub fn of(axes: impl IntoAxes<'g>) -> Axes<'g> {
+        axes.into_axes()
+    }
+
+    /// Folded axes stay, with size 1, so that the result broadcasts against the operand.
+    #[must_use]
+    pub fn keep_dims(mut self) -> Axes<'g> {
+        self.keep_dims = true;
+        self
+    }
+
+    /// Adds the reduction `def` of `value`.
+    pub(crate) fn reduce(
+        self,
+        value: Value<'g>,
+        def: &'static OpDef,
+        location: &'static Location<'static>,
+    ) -> Result<Value<'g>> {
+        let mut call = value.graph().op(def).data(value);
+        if let Some(param) = self.param {
+            call = call.structure("axis", param);
+        }
+        if self.keep_dims {
+            call = call.attr("keep_dims", true);
+        }
+        call.finish_at(location)
+    }
+}
+
+/// What names the axes of a reduction: `1`, `[0, -1]`, a slice, `..` for all, [`Axes`], or an integer value that is
+/// computed or fed.
+pub trait IntoAxes<'g> {
+    #[doc(hidden)]
+    fn into_axes(self) -> Axes<'g>;
+}
+
+impl<'g> IntoAxes<'g> for Axes<'g> {
+    fn into_axes(self) -> Axes<'g> {
+        self
+    }
+}
+
+impl<'g> IntoAxes<'g> for RangeFull {
+    fn into_axes(self) -> Axes<'g> {
+        Axes::all()
+    }
+}
+
+macro_rules! parameters {
+    ($([$($generics:tt)*] $T:ty),* $(,)?) => {$(
+        impl<'g, $($generics)*> IntoAxes<'g> for $T {
+            fn into_axes(self) -> Axes<'g> {
+                Axes { param: Some(self.into_param()), keep_dims: false }
+            }
+        }
+    )*};
+}
+parameters!([] i64, [] &[i64], [const N: usize] [i64; N], [const N: usize] &[i64; N], [] Value<'g>);

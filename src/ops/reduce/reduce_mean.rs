@@ -1,0 +1,86 @@
+//! `reduce_mean`: means over axes.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::DType;
+
+use super::axes::IntoAxes;
+use super::reduction::Reduction;
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, FoldOp, Index, LowerCx};
+use crate::graph::Value;
+use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::wide::widen;
+use crate::shape_fns;
+
+impl<'g> Value<'g> {
+    /// The mean over some axes.
+    ///
+    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`](crate::Axes::keep_dims); integers
+    /// and floats. Of no elements it is NaN, for integers 0. The sum of integers is taken in 64 bits and its
+    /// quotient rounded toward zero. As TensorFlow's `Mean`.
+    ///
+    /// # Errors
+    /// The element type is not an integer or a float; an axis is not one of the operand's or stands there twice.
+    #[track_caller]
+    pub fn reduce_mean(self, axes: impl IntoAxes<'g>) -> Result<Value<'g>> {
+        axes.into_axes().reduce(self, &DEF, Location::caller())
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("reduce_mean", lower)
+    .operands(&[Operand::Data("input"), Operand::Structure("axis")])
+    .shape_fn(shape_fns::reduce::reduce)
+    .dtype_rule(dtype::unary::number)
+    .tensorflow(&[TfOp::new("Mean")]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let reduction = Reduction::new(cx);
+    let count = Expr::size(reduction.count());
+    let dtype = cx.dtype(0);
+    if dtype.is_integer() {
+        let wide = if dtype.is_signed() { DType::I64 } else { DType::U64 };
+        let sum = reduction.fold(cx, FoldOp::Sum, index, &|x| x.cast(wide));
+        let one = count.like(1.0);
+        return (sum / count.maximum(one).cast(wide)).cast(dtype);
+    }
+    let sum = reduction.fold(cx, FoldOp::Sum, index, &widen);
+    let count = count.cast(sum.dtype());
+    (sum / count).cast(dtype)
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::DEF;
+    use crate::ops::testing::{check_tensor, recorded, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"axis": [0, -1]},
+        "[2, n, 3]" => "[d0_1]",
+        "?" => "?",
+        "[n]" => error "axis",
+        "bool[2, 3]" => error "must be an integer or a float, got bool",
+    }
+    shape_table! { kept: DEF, {"axis": [1], "keep_dims": true},
+        "[2, n, 3]" => "[2, 1, 3]",
+    }
+    shape_table! { all_axes: DEF, {},
+        "[2, n]" => "[]",
+        "?" => "[]",
+        "[2, n]; axis=i32[2]" => "[]",
+        "[2, n]; axis=i64[]" => "[?]",
+    }
+
+    #[test]
+    fn recorded_values() {
+        recorded(&DEF);
+    }
+
+    #[test]
+    fn no_integers_have_mean_zero() {
+        let none = tensor::<i32>(&[0], &[]);
+        check_tensor(&run_one(&DEF, &Attrs::new(), &[none]), &tensor(&[], &[0i32]), "reduce_mean");
+    }
+}

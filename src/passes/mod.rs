@@ -1,0 +1,7 @@
+//! Graph to graph: each pass makes a new graph, re-inferred in a table of its own.
+
+mod rebuild;
+mod resolve;
+
+pub(crate) use rebuild::{Facts, rebuild, rest};
+pub(crate) use resolve::{pinned_inputs, unresolved};

@@ -1,0 +1,279 @@
+//! `rebuild`: the part of a graph that some values need, inferred anew, with what a run has shown pinned.
+//!
+//! Dead code goes, equal nodes become one, and nodes that are not needed constrain nothing.
+
+use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::{Attrs, Dim, IntoDim, Symbol, SymbolKind, TensorShape, Unknown};
+use smallvec::SmallVec;
+
+use crate::error::{Error, Phase, Result};
+use crate::graph::{CONSTANT, Extra, INPUT, Inner, Node, NodeIx, ValueIx, elements_of, shape_of};
+use crate::op::{Body, OpRef};
+use crate::tensor::Tensor;
+
+/// What is known of inputs beyond the graph, by their number.
+#[derive(Clone, Default)]
+pub(crate) struct Facts {
+    /// Ranks of inputs that the graph leaves unranked.
+    pub ranks: FxHashMap<usize, usize>,
+    /// Inputs whose value is fixed.
+    pub values: FxHashMap<usize, Tensor>,
+}
+
+/// A rebuilt graph.
+pub(crate) struct Rebuilt {
+    pub inner: Inner,
+    /// The new value of each old one that is needed.
+    pub values: FxHashMap<ValueIx, ValueIx>,
+}
+
+/// A pure node by what it computes.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    op: usize,
+    operands: SmallVec<[ValueIx; 2]>,
+    given: u32,
+    attrs: Attrs,
+}
+
+/// Rebuilds what `wanted` needs of `old`. The inputs of the graph keep their numbers, needed or not.
+pub(crate) fn rebuild(old: &Inner, wanted: &[ValueIx], facts: &Facts) -> Result<Rebuilt> {
+    let needed = needed_nodes(old, wanted);
+    let mut this = Rebuilder::new(old);
+    for (number, node) in old.nodes.iter().enumerate() {
+        let index = NodeIx(number as u32);
+        match node.op.body {
+            Body::Input => {
+                let port = old.inputs.iter().position(|(_, value)| *value == node.first_output);
+                this.input(index, port.unwrap_or(0), facts);
+            }
+            _ if !needed[number] => {}
+            Body::Constant => {
+                let Some(tensor) = old.constants.get(&index) else { continue };
+                this.constant(node, tensor.clone());
+            }
+            _ => this.copy(index)?,
+        }
+    }
+    Ok(Rebuilt { inner: this.new, values: this.values })
+}
+
+/// The nodes of `old` that are `marked`, as a graph of its own whose inputs are the `frontier`: values of other
+/// nodes that it needs, in this order. Constants are taken along.
+pub(crate) fn rest(old: &Inner, marked: &[bool], frontier: &[ValueIx]) -> Result<Rebuilt> {
+    let mut this = Rebuilder::new(old);
+    for &value in frontier {
+        let info = &old.values[value.at()];
+        let shape = match info.shape.dims() {
+            Some(dims) => TensorShape::new(dims.iter().map(|dim| {
+                let dim = old.table.resolve(dim);
+                // What is not linear in one symbol could not be solved for it.
+                if dim.is_known() || dim.as_linear().is_some() { dim } else { IntoDim::into_dim(Unknown) }
+            })),
+            None => TensorShape::unranked(),
+        };
+        let imported = this.new.table.import(&shape);
+        let shape = this.map_known(&shape, &imported);
+        let node = old.node_of(value);
+        let new = this.push_input(node, info.dtype, shape, value.to_string());
+        this.values.insert(value, new);
+    }
+    for (number, node) in old.nodes.iter().enumerate() {
+        let index = NodeIx(number as u32);
+        match old.constants.get(&index) {
+            Some(tensor) => {
+                this.constant(node, tensor.clone());
+            }
+            None if marked[number] => this.copy(index)?,
+            None => {}
+        }
+    }
+    Ok(Rebuilt { inner: this.new, values: this.values })
+}
+
+fn needed_nodes(old: &Inner, wanted: &[ValueIx]) -> Vec<bool> {
+    let mut needed = vec![false; old.nodes.len()];
+    for value in wanted {
+        needed[old.values[value.at()].node.at()] = true;
+    }
+    for number in (0..old.nodes.len()).rev() {
+        if needed[number] {
+            for operand in &old.nodes[number].operands {
+                needed[old.values[operand.at()].node.at()] = true;
+            }
+        }
+    }
+    needed
+}
+
+struct Rebuilder<'a> {
+    old: &'a Inner,
+    new: Inner,
+    values: FxHashMap<ValueIx, ValueIx>,
+    /// What the old graph's anonymous symbols have become.
+    symbols: FxHashMap<Symbol, Dim>,
+    known: FxHashMap<Key, ValueIx>,
+}
+
+impl<'a> Rebuilder<'a> {
+    fn new(old: &'a Inner) -> Rebuilder<'a> {
+        Rebuilder {
+            old,
+            new: Inner { scopes: old.scopes.clone(), ..Inner::default() },
+            values: FxHashMap::default(),
+            symbols: FxHashMap::default(),
+            known: FxHashMap::default(),
+        }
+    }
+
+    /// Adds a node again, unless an equal one is there.
+    fn copy(&mut self, index: NodeIx) -> Result<()> {
+        let node = &self.old.nodes[index.at()];
+        let key = self.key(node);
+        // Two calls of a kernel that has state may differ.
+        if !matches!(node.op.body, Body::HostWith(_))
+            && let Some(&first) = self.known.get(&key)
+        {
+            self.map_outputs(node, first);
+            return Ok(());
+        }
+        let first = self.node(index, node, &key)?;
+        self.known.insert(key, first);
+        Ok(())
+    }
+
+    fn input(&mut self, index: NodeIx, port: usize, facts: &Facts) {
+        let node = &self.old.nodes[index.at()];
+        let info = &self.old.values[node.first_output.at()];
+        if let Some(tensor) = facts.values.get(&port) {
+            // It stays an input, so that ports keep their numbers, but its value is taken from here.
+            self.push_input(node, info.dtype, shape_of(tensor.sizes()), self.old.inputs[port].0.clone());
+            let value = self.constant(node, tensor.clone());
+            self.values.insert(node.first_output, value);
+            return;
+        }
+        let shape = match (info.shape.rank(), facts.ranks.get(&port)) {
+            (None, Some(&rank)) => TensorShape::new((0..rank).map(|_| self.new.table.fresh(SymbolKind::Size))),
+            _ => {
+                let shape = self.old.table.resolve_shape(&info.shape);
+                let imported = self.new.table.import(&shape);
+                let mapped = self.map_known(&shape, &imported);
+                if mapped == imported { imported } else { mapped }
+            }
+        };
+        let value = self.push_input(node, info.dtype, shape, self.old.inputs[port].0.clone());
+        self.values.insert(node.first_output, value);
+    }
+
+    /// The shape with symbols that other inputs have already brought along.
+    fn map_known(&mut self, old: &TensorShape, imported: &TensorShape) -> TensorShape {
+        let (Some(old), Some(imported)) = (old.dims(), imported.dims()) else { return imported.clone() };
+        TensorShape::new(old.iter().zip(imported).map(|(old, imported)| {
+            let mut all_known = true;
+            let mapped = old.substitute(&mut |symbol| {
+                let known = self.symbols.get(&symbol).cloned();
+                all_known &= known.is_some() || !symbol.is_anonymous();
+                known
+            });
+            if all_known {
+                return mapped;
+            }
+            if let (Some(symbol), true) = (old.as_symbol(), imported.as_symbol().is_some()) {
+                self.symbols.insert(symbol, imported.clone());
+            }
+            imported.clone()
+        }))
+    }
+
+    fn push_input(
+        &mut self,
+        node: &Node,
+        dtype: shapeflow_shape_fns::DType,
+        shape: TensorShape,
+        name: String,
+    ) -> ValueIx {
+        let extra = Extra { name: Some(name.clone()), ..Extra::default() };
+        let node = Node {
+            op: OpRef::from(&INPUT),
+            operands: SmallVec::new(),
+            given: 0,
+            first_output: ValueIx(0),
+            outputs: 1,
+            extra: Some(Box::new(extra)),
+            location: node.location,
+            scope: node.scope,
+        };
+        let value = self.new.push(node, [(dtype, shape, None)]);
+        self.new.inputs.push((name, value));
+        value
+    }
+
+    fn constant(&mut self, node: &Node, tensor: Tensor) -> ValueIx {
+        let index = NodeIx(self.new.nodes.len() as u32);
+        let output = (tensor.dtype(), shape_of(tensor.sizes()), elements_of(&tensor.view()));
+        self.new.constants.insert(index, tensor);
+        let constant = Node {
+            op: OpRef::from(&CONSTANT),
+            operands: SmallVec::new(),
+            given: 0,
+            first_output: ValueIx(0),
+            outputs: 1,
+            extra: node.extra.clone(),
+            location: node.location,
+            scope: node.scope,
+        };
+        let value = self.new.push(constant, [output]);
+        self.values.insert(node.first_output, value);
+        value
+    }
+
+    fn key(&self, node: &Node) -> Key {
+        let attrs = node.attrs().substitute(&mut |symbol| self.symbols.get(&symbol).cloned());
+        let operands = node.operands.iter().map(|operand| self.values[operand]).collect();
+        Key { op: node.op.address(), operands, given: node.given, attrs }
+    }
+
+    fn node(&mut self, index: NodeIx, node: &Node, key: &Key) -> Result<ValueIx> {
+        self.new.scope = node.scope;
+        let name = node.extra.as_ref().and_then(|extra| extra.name.clone());
+        let added = self.new.add(&node.op, key.operands.clone(), node.given, &key.attrs, name, node.location);
+        let first = match added {
+            Ok(mut values) => values.next(),
+            Err(error) => {
+                let call = self.new.call_text(&node.op, &key.operands, &key.attrs);
+                return Err(error
+                    .with_phase(Phase::Compile)
+                    .with_op(node.op.name(), call)
+                    .with_node(self.old.node_name(index))
+                    .at(node.location));
+            }
+        };
+        let first = first.ok_or_else(|| Error::msg("a node has no outputs"))?;
+        self.map_outputs(node, first);
+        // Unknown dimensions that this node made are known by their new names from here on.
+        for (position, old) in node.values().enumerate() {
+            let new = ValueIx(first.0 + position as u32);
+            let old_shape = self.old.values[old.at()].shape.clone();
+            let new_shape = self.new.values[new.at()].shape.clone();
+            let (Some(old_dims), Some(new_dims)) = (old_shape.dims(), new_shape.dims()) else { continue };
+            for (old, new) in old_dims.iter().zip(new_dims) {
+                self.learn(old, new);
+            }
+        }
+        Ok(first)
+    }
+
+    fn learn(&mut self, old: &Dim, new: &Dim) {
+        if let Some(symbol) = old.as_symbol()
+            && symbol.is_anonymous()
+        {
+            self.symbols.entry(symbol).or_insert_with(|| new.clone());
+        }
+    }
+
+    fn map_outputs(&mut self, node: &Node, first: ValueIx) {
+        for (position, old) in node.values().enumerate() {
+            self.values.insert(old, ValueIx(first.0 + position as u32));
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! [`TensorView::with_strides`]: views whose elements stand in any regular order.
+
+use super::element::{self, Element};
+use super::layout::{byte_len, count, row_major_strides};
+use super::view::{Data, TensorView};
+use crate::error::{Error, ErrorKind, Phase, Result};
+
+impl<'a> TensorView<'a> {
+    /// A view whose element at index `i` is `data[first + Σ i·strides]`; strides count elements, may be
+    /// negative, and may be zero to repeat.
+    ///
+    /// # Errors
+    /// `Shape`: not one stride per size, an index that leads outside `data`, or too many elements.
+    pub fn with_strides<T: Element>(
+        sizes: &'a [usize],
+        strides: &'a [isize],
+        data: &'a [T],
+        first: usize,
+    ) -> Result<TensorView<'a>> {
+        let len = count(sizes)?;
+        byte_len(sizes, len, size_of::<T>())?;
+        if sizes.len() != strides.len() {
+            let message =
+                format!("one stride per axis is needed, got sizes {sizes:?} and strides {strides:?}");
+            return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+        }
+        let (mut low, mut high) = (first as i128, first as i128);
+        for (size, stride) in sizes.iter().zip(strides).filter(|_| len != 0) {
+            let reach = (*size as i128 - 1) * *stride as i128;
+            low += reach.min(0);
+            high += reach.max(0);
+        }
+        if len != 0 && (low < 0 || high >= data.len() as i128) {
+            let message = format!(
+                "every index must lead into the {} elements given, but sizes {sizes:?} with strides {strides:?} \
+                 from {first} lead to {low}..={high}",
+                data.len()
+            );
+            return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+        }
+        let plain = sizes
+            .iter()
+            .zip(strides)
+            .zip(row_major_strides(sizes))
+            .all(|((size, stride), row_major)| *size == 1 || *stride == row_major);
+        let bytes = element::as_bytes(data);
+        let size = size_of::<T>();
+        Ok(if len == 0 {
+            let data = Data::Bytes { bytes: &[], first: 0, size };
+            TensorView { dtype: T::DTYPE, sizes, strides: None, len, data }
+        } else if plain {
+            let data = Data::Bytes { bytes: &bytes[first * size..(first + len) * size], first: 0, size };
+            TensorView { dtype: T::DTYPE, sizes, strides: None, len, data }
+        } else {
+            let data = Data::Bytes { bytes, first, size };
+            TensorView { dtype: T::DTYPE, sizes, strides: Some(strides), len, data }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strides_are_checked_and_followed() {
+        let data = [1i32, 2, 3, 4, 5, 6];
+        let transposed = TensorView::with_strides(&[3, 2], &[1, 3], &data, 0).unwrap();
+        assert_eq!(transposed.to_vec::<i32>().unwrap(), [1, 4, 2, 5, 3, 6]);
+        assert!(transposed.as_slice::<i32>().is_err() && !transposed.is_row_major());
+        let reversed = TensorView::with_strides(&[6], &[-1], &data, 5).unwrap();
+        assert_eq!(reversed.to_tensor().unwrap().as_slice::<i32>().unwrap(), [6, 5, 4, 3, 2, 1]);
+        assert_eq!((reversed.first_byte(), reversed.bytes().len()), (20, 24));
+        let repeated = TensorView::with_strides(&[2, 2], &[0, 1], &data, 4).unwrap();
+        assert_eq!(transposed.element_at(&[2, 1]), Some(&6i32.to_ne_bytes()[..]));
+        assert_eq!([transposed.element_at(&[3, 0]), transposed.element_at(&[0, -1])], [None; 2]);
+        assert_eq!(repeated.to_vec::<i32>().unwrap(), [5, 6, 5, 6]);
+        let plain = TensorView::with_strides(&[1, 2, 2], &[-9, 2, 1], &data, 1).unwrap();
+        assert_eq!(plain.as_slice::<i32>().unwrap(), [2, 3, 4, 5]);
+        let one = TensorView::with_strides(&[1], &[-7], &data, 3).unwrap();
+        assert_eq!(one.item::<i32>().unwrap(), 4);
+        assert!(TensorView::with_strides(&[0, 9], &[5, 5], &data, 99).unwrap().is_empty());
+        for (sizes, strides, first) in [
+            (&[2][..], &[6][..], 0),
+            (&[2], &[-1], 0),
+            (&[2], &[isize::MAX], 1),
+            (&[2, 2], &[1], 0),
+            (&[1], &[0], 6),
+            (&[usize::MAX], &[0], 0),
+        ] {
+            let error = TensorView::with_strides(sizes, strides, &data, first).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Shape);
+        }
+    }
+}

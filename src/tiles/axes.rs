@@ -1,0 +1,146 @@
+//! [`Axes`]: the loops of a copy, reduced to as few as possible.
+
+use smallvec::SmallVec;
+
+/// One loop of a copy: how often, and how many bytes each side moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Axis {
+    pub n: usize,
+    pub dst: isize,
+    pub src: isize,
+}
+
+/// The loops of a copy from the outermost to the innermost, in falling order of destination strides, which
+/// are positive; no axis has one element, and no two neighbours make one longer axis.
+pub(super) struct Axes {
+    pub axes: SmallVec<[Axis; 6]>,
+    /// Bytes that move to the first destination address, and from which source.
+    pub dst_first: isize,
+    pub src_first: isize,
+    /// Bytes of an element: a short contiguous run becomes one wider element.
+    pub elem: usize,
+}
+
+impl Axes {
+    /// The loops over `extents`; `None` if there is nothing to copy.
+    pub(super) fn new(
+        dst_strides: &[isize],
+        src_strides: &[isize],
+        extents: &[usize],
+        elem: usize,
+    ) -> Option<Axes> {
+        debug_assert!(extents.len() == dst_strides.len() && extents.len() == src_strides.len());
+        let mut axes: SmallVec<[Axis; 6]> = SmallVec::new();
+        let (mut dst_first, mut src_first) = (0isize, 0isize);
+        for ((n, dst), src) in extents.iter().zip(dst_strides).zip(src_strides) {
+            let mut axis = Axis { n: *n, dst: *dst, src: *src };
+            match *n {
+                0 => return None,
+                1 => continue,
+                _ if *dst < 0 => {
+                    dst_first += dst * (n - 1) as isize;
+                    src_first += src * (n - 1) as isize;
+                    axis = Axis { n: *n, dst: -dst, src: -src };
+                }
+                _ => {}
+            }
+            // Axes come in order as a rule, so that none is passed.
+            let place = axes.iter().rposition(|before| before.dst >= axis.dst).map_or(0, |before| before + 1);
+            axes.insert(place, axis);
+        }
+        let mut merged = 0;
+        for next in 1..axes.len() {
+            let (outer, inner) = (axes[merged], axes[next]);
+            let n = inner.n as isize;
+            if outer.dst == inner.dst.wrapping_mul(n) && outer.src == inner.src.wrapping_mul(n) {
+                axes[merged] = Axis { n: outer.n * inner.n, ..inner };
+            } else {
+                merged += 1;
+                axes[merged] = inner;
+            }
+        }
+        axes.truncate(merged + 1);
+        let mut elem = elem;
+        while axes.len() > 1
+            && let Some(Axis { n, dst, src }) = axes.last().copied()
+            && dst == elem as isize
+            && src == dst
+            && n <= 16 / elem
+            && (n * elem).is_power_of_two()
+        {
+            elem *= n;
+            axes.pop();
+        }
+        Some(Axes { axes, dst_first, src_first, elem })
+    }
+}
+
+/// Calls `visit` with the byte offsets of every position of the loops, in order.
+#[inline]
+pub(super) fn for_each_offset(axes: &[Axis], mut visit: impl FnMut(isize, isize)) {
+    if axes.is_empty() {
+        return visit(0, 0);
+    }
+    let mut position: SmallVec<[usize; 6]> = SmallVec::from_elem(0, axes.len());
+    let (mut dst, mut src) = (0isize, 0isize);
+    loop {
+        visit(dst, src);
+        let mut axis = axes.len();
+        loop {
+            let Some(inner) = axis.checked_sub(1) else { return };
+            axis = inner;
+            let Axis { n, dst: dst_stride, src: src_stride } = axes[axis];
+            position[axis] += 1;
+            dst += dst_stride;
+            src += src_stride;
+            if position[axis] < n {
+                break;
+            }
+            position[axis] = 0;
+            dst -= dst_stride * n as isize;
+            src -= src_stride * n as isize;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axes(
+        dst: &[isize],
+        src: &[isize],
+        extents: &[usize],
+        elem: usize,
+    ) -> (Vec<(usize, isize, isize)>, usize) {
+        let axes = Axes::new(dst, src, extents, elem).unwrap();
+        (axes.axes.iter().map(|axis| (axis.n, axis.dst, axis.src)).collect(), axes.elem)
+    }
+
+    #[test]
+    fn axes_that_move_together_are_one() {
+        assert_eq!(axes(&[24, 8, 4], &[24, 8, 4], &[5, 3, 2], 4), (vec![(30, 4, 4)], 4));
+        assert_eq!(axes(&[24, 8, 4], &[0, 0, 0], &[5, 3, 2], 4), (vec![(30, 4, 0)], 4));
+        assert_eq!(axes(&[4, 4, 4], &[9, 9, 9], &[1, 1, 1], 4), (vec![], 4));
+        assert!(Axes::new(&[4], &[4], &[0], 4).is_none());
+    }
+
+    #[test]
+    fn destinations_rise_and_short_runs_are_elements() {
+        assert_eq!(axes(&[4, 12], &[4, 20], &[3, 5], 4), (vec![(5, 12, 20), (3, 4, 4)], 4));
+        assert_eq!(axes(&[-4], &[4], &[7], 4), (vec![(7, 4, -4)], 4));
+        assert_eq!(axes(&[4, 2, 1], &[8, 2, 1], &[9, 2, 2], 1), (vec![(9, 4, 8)], 4));
+        assert_eq!(axes(&[3, 1], &[8, 1], &[9, 3], 1), (vec![(9, 3, 8), (3, 1, 1)], 1));
+    }
+
+    #[test]
+    fn offsets_run_through_all_positions() {
+        let mut seen = Vec::new();
+        let axes = [Axis { n: 2, dst: 10, src: -1 }, Axis { n: 3, dst: 1, src: 0 }];
+        for_each_offset(&axes, |dst, src| seen.push((dst, src)));
+        assert_eq!(seen, [(0, 0), (1, 0), (2, 0), (10, -1), (11, -1), (12, -1)]);
+        seen.clear();
+        for_each_offset(&[], |dst, src| seen.push((dst, src)));
+        assert_eq!(seen, [(0, 0)]);
+    }
+}

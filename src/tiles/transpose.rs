@@ -1,0 +1,168 @@
+//! Transposes: planes whose source is contiguous along the rows and whose destination is along the columns.
+//!
+//! A tile is transposed in registers into a buffer in the nearest cache and leaves it as runs of whole cache
+//! lines. Without the buffer, rows a power of two apart fall into one set of the cache and evict each other
+//! before their lines are full. Bytes are read from more rows at a time than few sets have places, so those
+//! rows go through a buffer too.
+
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use std::mem::MaybeUninit;
+
+use super::blocks::Plane;
+use super::run;
+
+/// Bytes of a tile.
+const TILE: usize = 16 << 10;
+
+/// Bytes of a plane that is transposed in place of a tile: all of it stays in the cache.
+const SMALL: usize = 4 << 10;
+
+/// Bytes of source rows that are brought together.
+const STAGE: usize = 2 << 10;
+
+#[repr(C, align(64))]
+struct Aligned<const N: usize>(MaybeUninit<[u8; N]>);
+
+/// Fewest rows and columns of a plane of elements of this size that is worth transposing in registers.
+pub(super) fn smallest(elem: usize) -> usize {
+    (16 / elem).max(2)
+}
+
+/// Rows and columns of a tile: a streamed destination wants long runs, any other a square tile.
+fn tile_sizes(elem: usize, stream: bool) -> (usize, usize) {
+    let run = if stream { 512 } else { 256 };
+    let rows = if stream { 64 / elem } else { 64 };
+    (rows, run.min(TILE / rows) / elem)
+}
+
+/// Moves a plane whose `cols.dst` and `rows.src` are the element size, which is 1, 2, 4, 8 or 16.
+///
+/// # Safety
+/// As [`super::blocks::PlaneFn`]; at least [`smallest`] rows and columns.
+pub(super) unsafe fn transpose(plane: &Plane, dst: *mut u8, src: *const u8) {
+    let Plane { rows, cols, elem, stream, .. } = *plane;
+    let block = block_fn(elem);
+    if rows.n * cols.n * elem <= SMALL {
+        // SAFETY: the caller's promise.
+        return unsafe { block(dst, rows.dst, src, cols.src, rows.n, cols.n) };
+    }
+    let (tile_rows, tile_cols) = tile_sizes(elem, stream);
+    let mut tile = Aligned::<TILE>(MaybeUninit::uninit());
+    let tile = (&raw mut tile.0).cast::<u8>();
+    for col in (0..cols.n).step_by(tile_cols) {
+        for row in (0..rows.n).step_by(tile_rows) {
+            let (n_rows, n_cols) = (tile_rows.min(rows.n - row), tile_cols.min(cols.n - col));
+            // A last tile too thin for a block of registers reaches back into the one before it.
+            let n_rows = n_rows.max(smallest(elem));
+            let n_cols = n_cols.max(smallest(elem));
+            let row = row.min(rows.n - n_rows) as isize;
+            let col = col.min(cols.n - n_cols) as isize;
+            let pitch = tile_cols * elem;
+            debug_assert!(n_rows * pitch <= TILE && n_cols * elem <= pitch);
+            // SAFETY: the tile lies in the plane and, at `pitch` bytes a row, in the buffer.
+            unsafe {
+                let from = src.offset(row * rows.src + col * cols.src);
+                let to = dst.offset(row * rows.dst + col * cols.dst);
+                transpose_tile(block, elem, tile, pitch as isize, from, cols.src, n_rows, n_cols);
+                for line in 0..n_rows {
+                    let from = tile.add(line * pitch);
+                    let to = to.offset(line as isize * rows.dst);
+                    if stream {
+                        run::stream_run(to, from, n_cols * elem);
+                    } else {
+                        run::copy_run(to, from, n_cols * elem);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Transposes `rows × cols` elements: `dst[row·dst_stride + col] = src[col·src_stride + row]`, strides in
+/// bytes.
+///
+/// # Safety
+/// Every element named is writable or readable, and the sides do not overlap; at least [`smallest`] rows and
+/// columns.
+type BlockFn =
+    unsafe fn(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize, rows: usize, cols: usize);
+
+/// Transposes a tile of at most 64 rows with `block`.
+///
+/// # Safety
+/// As [`BlockFn`].
+#[expect(clippy::too_many_arguments, reason = "two strided rectangles")]
+unsafe fn transpose_tile(
+    block: BlockFn,
+    elem: usize,
+    dst: *mut u8,
+    dst_stride: isize,
+    src: *const u8,
+    src_stride: isize,
+    rows: usize,
+    cols: usize,
+) {
+    // Source rows that one block reads.
+    let group = 32 / elem;
+    // Lines about half of 4 KiB apart have two sets of the nearest cache between them, too few for a group of
+    // 32. Groups of larger elements are smaller and do better without the detour.
+    let crowded = (src_stride + 64).rem_euclid(2048) < 128;
+    if elem > 1 || cols < group || !crowded {
+        // SAFETY: the caller's promise.
+        return unsafe { block(dst, dst_stride, src, src_stride, rows, cols) };
+    }
+    let mut stage = Aligned::<STAGE>(MaybeUninit::uninit());
+    let stage = (&raw mut stage.0).cast::<u8>();
+    let pitch = 64 * elem;
+    debug_assert!(rows <= 64 && group * pitch <= STAGE);
+    for col in (0..cols).step_by(group) {
+        let col = col.min(cols - group);
+        // SAFETY: the columns are the caller's, and `group` of them fit the stage.
+        unsafe {
+            for i in 0..group {
+                run::copy_run(stage.add(i * pitch), src.offset((col + i) as isize * src_stride), rows * elem);
+            }
+            block(dst.add(col * elem), dst_stride, stage, pitch as isize, rows, group);
+        }
+    }
+}
+
+fn block_fn(elem: usize) -> BlockFn {
+    #[cfg(target_arch = "x86_64")]
+    {
+        x86::block_fn(elem)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        match elem {
+            1 => block::<u8>,
+            2 => block::<u16>,
+            4 => block::<u32>,
+            8 => block::<u64>,
+            _ => block::<[u64; 2]>,
+        }
+    }
+}
+
+/// A block element by element; a row of the source is read to its end before the next.
+///
+/// # Safety
+/// As [`BlockFn`].
+unsafe fn block<T: Copy>(
+    dst: *mut u8,
+    dst_stride: isize,
+    src: *const u8,
+    src_stride: isize,
+    rows: usize,
+    cols: usize,
+) {
+    let size = size_of::<T>() as isize;
+    for col in 0..cols as isize {
+        // SAFETY: the caller's promise for the column.
+        unsafe {
+            run::moved::<T>(dst.offset(col * size), dst_stride, src.offset(col * src_stride), size, rows)
+        };
+    }
+}
