@@ -337,6 +337,27 @@ macro_rules! operators {
                 self.binary(BinaryOp::$Op, other)
             }
         }
+
+        impl ops::$Trait<&Expr> for Expr {
+            type Output = Expr;
+            fn $method(self, other: &Expr) -> Expr {
+                self.binary(BinaryOp::$Op, other.clone())
+            }
+        }
+
+        impl ops::$Trait<Expr> for &Expr {
+            type Output = Expr;
+            fn $method(self, other: Expr) -> Expr {
+                self.clone().binary(BinaryOp::$Op, other)
+            }
+        }
+
+        impl ops::$Trait for &Expr {
+            type Output = Expr;
+            fn $method(self, other: &Expr) -> Expr {
+                self.clone().binary(BinaryOp::$Op, other.clone())
+            }
+        }
     )*};
 }
 operators!(Add add Add, Sub sub Sub, Mul mul Mul, Div div Div, BitAnd bitand And, BitOr bitor Or, BitXor bitxor Xor);
