@@ -189,10 +189,6 @@ macro_rules! cast {
     }};
 }
 
-fn differs_from_zero<T: Default + PartialEq>(x: T) -> bool {
-    x != T::default()
-}
-
 /// `x` converted: float to integer saturates toward zero and takes NaN to 0, integer to integer
 /// wraps, anything to bool is `!= 0`, and what a float type cannot hold is rounded to nearest even.
 ///
@@ -266,6 +262,14 @@ impl FoldOp {
             total
         }
     }
+}
+
+/// Whether `MulAdd` rounds once on this processor, as machine code for it does.
+pub(crate) fn fused_mul_add() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::is_x86_feature_detected!("fma") && std::is_x86_feature_detected!("avx");
+    #[cfg(not(target_arch = "x86_64"))]
+    true
 }
 
 /// The dtype in which kernels accumulate a fold over elements of `dtype`: `i32` for bool and the
@@ -360,12 +364,4 @@ mod tests {
         assert_eq!(Sum.combine(Sum.identity(DType::F32), Scalar::F32(-0.0)), Scalar::F32(-0.0));
         assert_eq!((All.identity(DType::Bool), Any.identity(DType::Bool)), (true.into(), false.into()));
     }
-}
-
-/// Whether `MulAdd` rounds once on this processor, as machine code for it does.
-pub(crate) fn fused_mul_add() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return std::is_x86_feature_detected!("fma") && std::is_x86_feature_detected!("avx");
-    #[cfg(not(target_arch = "x86_64"))]
-    true
 }
