@@ -72,7 +72,9 @@ pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> 
         return refuse(format!("operand {from} must be given, got {} operands", dtypes.len()));
     };
     if let Some(other) = rest.iter().find(|other| **other != first) {
-        return refuse(format!("operands must have one dtype, got {first} and {other}; cast one with .cast(..)"));
+        return refuse(format!(
+            "operands must have one dtype, got {first} and {other}; cast one with .cast(..)"
+        ));
     }
     if !class.holds(first) {
         let (name, example) = (class.name(), class.example());
@@ -84,7 +86,9 @@ pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> 
 /// Parameters that are fed, operands `from..`, must be integers that can be an index.
 pub(crate) fn indices(dtypes: &[DType], from: usize) -> Result<()> {
     match dtypes.iter().skip(from).find(|dtype| !matches!(dtype, DType::I32 | DType::I64)) {
-        Some(other) => refuse(format!("a parameter must be i32 or i64, got {other}; cast with .cast(DType::I64)")),
+        Some(other) => {
+            refuse(format!("a parameter must be i32 or i64, got {other}; cast with .cast(DType::I64)"))
+        }
         None => Ok(()),
     }
 }
@@ -116,11 +120,11 @@ macro_rules! rules {
 rules! {
     /// Rules of ops with one data operand and the result of its dtype; fed parameters may follow.
     unary: 1 operands, |dtype| dtype, [
-        any Any, scalar Scalar, number Number, signed Signed, float Float, integer Integer, boolean Bool, bits Bits,
+        any Any, scalar Scalar, number Number, signed Signed, float Float, boolean Bool, bits Bits,
     ];
     /// Rules of ops with two data operands of one dtype, which is the result's.
     binary: 2 operands, |dtype| dtype, [
-        number Number, signed Signed, float Float, integer Integer, boolean Bool, bits Bits,
+        number Number, integer Integer, boolean Bool, bits Bits,
     ];
     /// Rules of ops with three data operands of one dtype, which is the result's.
     ternary: 3 operands, |dtype| dtype, [number Number];

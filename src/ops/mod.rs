@@ -18,7 +18,8 @@ pub use array::{Bound, IntoScalar, Mirror, SliceItem, SliceMasks, concat, stack}
 
 /// Every built-in op.
 pub(crate) fn registry() -> Registry {
-    let families: [&[&'static OpDef]; 6] = [array::ALL, linalg::ALL, logical::ALL, math::ALL, nn::ALL, reduce::ALL];
+    let families: [&[&'static OpDef]; 6] =
+        [array::ALL, linalg::ALL, logical::ALL, math::ALL, nn::ALL, reduce::ALL];
     families.into_iter().flatten().fold(Registry::default(), |registry, def| registry.with(*def))
 }
 
@@ -54,9 +55,15 @@ mod tests {
     #[test]
     fn bodies_keep_the_promises_of_dtype_rules() {
         let mut lowered = HashSet::new();
-        let families = [super::linalg::ALL, super::logical::ALL, super::math::ALL, super::nn::ALL, super::reduce::ALL];
+        let families =
+            [super::linalg::ALL, super::logical::ALL, super::math::ALL, super::nn::ALL, super::reduce::ALL];
         for def in families.into_iter().flatten() {
-            let count = def.operand_list().unwrap().iter().filter(|operand| matches!(operand, Operand::Data(_))).count();
+            let count = def
+                .operand_list()
+                .unwrap()
+                .iter()
+                .filter(|operand| matches!(operand, Operand::Data(_)))
+                .count();
             for (dtype, rank) in DType::all().flat_map(|dtype| (0..4).map(move |rank| (dtype, rank))) {
                 for first in [dtype, DType::Bool] {
                     let graph = Graph::new();

@@ -59,7 +59,8 @@ fn parse_inputs(text: &str) -> Vec<Input<'_>> {
         .map(str::trim)
         .filter(|part| !part.is_empty())
         .map(|part| {
-            let (parameter, part) = part.split_once('=').map_or((None, part), |(name, rest)| (Some(name), rest));
+            let (parameter, part) =
+                part.split_once('=').map_or((None, part), |(name, rest)| (Some(name), rest));
             let (dtype, shape) = typed(part);
             Input { parameter, dtype: dtype.unwrap_or(DType::F32), shape: shape.parse().unwrap() }
         })
@@ -187,13 +188,14 @@ fn refine(
                     sizes.entry(symbol).or_insert_with(|| draw(index));
                 });
             }
-            let known: Option<Vec<i64>> =
-                dims.iter().map(|dim| dim.eval(&|symbol| sizes.get(&symbol).copied()).ok().flatten()).collect();
+            let known: Option<Vec<i64>> = dims
+                .iter()
+                .map(|dim| dim.eval(&|symbol| sizes.get(&symbol).copied()).ok().flatten())
+                .collect();
             let Some(known) = known.filter(|known| known.iter().all(|size| *size >= 0)) else { break };
-            let elements = value
-                .index()
-                .ok()
-                .and_then(|at| value.graph().read().values[at.at()].elements.as_ref().map(|e| e.elements().to_vec()));
+            let elements = value.index().ok().and_then(|at| {
+                value.graph().read().values[at.at()].elements.as_ref().map(|e| e.elements().to_vec())
+            });
             let value = match (input.parameter, elements) {
                 (Some(_), elements) => {
                     let count: i64 = known.iter().product();
@@ -222,15 +224,23 @@ fn refine(
         for (output, promise) in outputs.iter().zip(&promised) {
             let shape = output.shape();
             let Some(promise_dims) = promise.dims() else { continue };
-            let dims = shape.dims().unwrap_or_else(|| panic!("{row}: promised {promise}, got {shape} for {sizes:?}"));
-            assert_eq!(dims.len(), promise_dims.len(), "{row}: promised {promise}, got {shape} for {sizes:?}");
+            let dims = shape
+                .dims()
+                .unwrap_or_else(|| panic!("{row}: promised {promise}, got {shape} for {sizes:?}"));
+            assert_eq!(
+                dims.len(),
+                promise_dims.len(),
+                "{row}: promised {promise}, got {shape} for {sizes:?}"
+            );
             for (dim, promise_dim) in dims.iter().zip(promise_dims) {
                 let expected = promise_dim.eval(&|symbol| sizes.get(&symbol).copied());
                 match (expected, dim.as_known()) {
                     (Ok(Some(expected)), Some(got)) => {
                         assert_eq!(got, expected, "{row}: promised {promise}, got {shape} for {sizes:?}");
                     }
-                    (Err(error), _) => panic!("{row}: promised {promise}, which fails for {sizes:?}: {error}"),
+                    (Err(error), _) => {
+                        panic!("{row}: promised {promise}, which fails for {sizes:?}: {error}")
+                    }
                     _ => {}
                 }
             }
@@ -259,7 +269,8 @@ pub(crate) fn run(def: &'static OpDef, attrs: &Attrs, operands: &[Tensor]) -> Re
             .filter(|(_, operand)| matches!(operand, Operand::Data(_) | Operand::Variadic(_)))
             .fold(0, |mask, (place, _)| mask | 1 << place),
     };
-    evaluate(&OpRef::from(def), given, attrs, operands)
+    let operands: Vec<_> = operands.iter().map(Tensor::view).collect();
+    evaluate(&OpRef::from(def), given, attrs, &operands)
 }
 
 /// As [`run`], for ops with one output that must not fail.
@@ -314,7 +325,9 @@ fn json_attr(name: &str, value: &serde_json::Value) -> Attr {
     use serde_json::Value as Json;
     match value {
         Json::Bool(flag) => Attr::Bool(*flag),
-        Json::Number(number) => number.as_i64().map_or_else(|| Attr::Float(number.as_f64().unwrap()), Attr::Int),
+        Json::Number(number) => {
+            number.as_i64().map_or_else(|| Attr::Float(number.as_f64().unwrap()), Attr::Int)
+        }
         Json::String(text) if name == "dtype" => Attr::DType(text.parse().unwrap()),
         Json::String(text) => Attr::Str(text.as_str().into()),
         Json::Array(items) => {
@@ -351,9 +364,10 @@ fn json_tensor(json: &serde_json::Value) -> Tensor {
         DType::I32 => Tensor::from_vec(&sizes, ints().map(|value| value as i32).collect()),
         DType::I64 => Tensor::from_vec(&sizes, ints().collect()),
         DType::U8 => Tensor::from_vec(&sizes, ints().map(|value| value as u8).collect()),
-        DType::Bool => {
-            Tensor::from_vec(&sizes, data.iter().map(|item| item.as_bool().unwrap_or_else(|| item == 1)).collect())
-        }
+        DType::Bool => Tensor::from_vec(
+            &sizes,
+            data.iter().map(|item| item.as_bool().unwrap_or_else(|| item == 1)).collect(),
+        ),
         other => panic!("no case is {other}"),
     }
     .unwrap()

@@ -66,7 +66,10 @@ pub(crate) static DEF: OpDef = OpDef::contraction("matmul", lower, spec)
 fn spec(attrs: &Attrs) -> MatMulSpec {
     let set = |name| matches!(attrs.get(name), Some(Attr::Bool(true)));
     // The batched TensorFlow ops say adjoint, which is the transpose of real numbers.
-    MatMulSpec { transpose_a: set("transpose_a") || set("adj_x"), transpose_b: set("transpose_b") || set("adj_y") }
+    MatMulSpec {
+        transpose_a: set("transpose_a") || set("adj_x"),
+        transpose_b: set("transpose_b") || set("adj_y"),
+    }
 }
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {

@@ -20,6 +20,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The dtypes differ or are not floats, or the shapes do not broadcast. Integers have
     /// [`Value::floordiv`] and [`Value::truncatediv`].
+    #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     #[track_caller]
     pub fn div(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {
         self.binary(&DEF, other, Location::caller())

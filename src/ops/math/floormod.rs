@@ -58,7 +58,8 @@ mod tests {
 
     #[test]
     fn an_integer_divided_by_zero_fails_the_run() {
-        let error = run(&DEF, &Attrs::new(), &[tensor(&[2], &[1i32, 2]), tensor(&[2], &[1i32, 0])]).unwrap_err();
+        let error =
+            run(&DEF, &Attrs::new(), &[tensor(&[2], &[1i32, 2]), tensor(&[2], &[1i32, 0])]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::DivideByZero);
     }
 }

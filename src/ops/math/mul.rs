@@ -17,6 +17,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The dtypes differ or are not integers or floats, or the shapes do not broadcast.
+    #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     #[track_caller]
     pub fn mul(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {
         self.binary(&DEF, other, Location::caller())

@@ -15,6 +15,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The element type is not a signed integer or a float.
+    #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     #[track_caller]
     pub fn neg(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()

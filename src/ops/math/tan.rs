@@ -47,6 +47,10 @@ mod tests {
     fn values() {
         let angles = [0.0f64, 0.5, -1.5, 3.0];
         let expected = angles.map(f64::tan);
-        check_tensor(&run_one(&DEF, &Attrs::new(), &[tensor(&[4], &angles)]), &tensor(&[4], &expected), "tan");
+        check_tensor(
+            &run_one(&DEF, &Attrs::new(), &[tensor(&[4], &angles)]),
+            &tensor(&[4], &expected),
+            "tan",
+        );
     }
 }

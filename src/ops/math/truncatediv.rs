@@ -54,7 +54,8 @@ mod tests {
 
     #[test]
     fn an_integer_divided_by_zero_fails_the_run() {
-        let error = run(&DEF, &Attrs::new(), &[tensor(&[2], &[1i32, 2]), tensor(&[2], &[1i32, 0])]).unwrap_err();
+        let error =
+            run(&DEF, &Attrs::new(), &[tensor(&[2], &[1i32, 2]), tensor(&[2], &[1i32, 0])]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::DivideByZero);
     }
 
@@ -62,6 +63,10 @@ mod tests {
     fn values() {
         let x = tensor(&[4], &[7i64, -7, 7, -7]);
         let y = tensor(&[4], &[2i64, 2, -2, -2]);
-        check_tensor(&run_one(&DEF, &Attrs::new(), &[x, y]), &tensor(&[4], &[3i64, -3, -3, 3]), "truncatediv");
+        check_tensor(
+            &run_one(&DEF, &Attrs::new(), &[x, y]),
+            &tensor(&[4], &[3i64, -3, -3, 3]),
+            "truncatediv",
+        );
     }
 }

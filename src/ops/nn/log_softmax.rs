@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, math};
 use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::wide::widen;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
@@ -15,6 +16,8 @@ impl<'g> Value<'g> {
     ///
     /// `[.., d, ..] -> [.., d, ..]`, floats. The largest element of a row is subtracted before anything else, so
     /// that a row with NaN, with `inf`, or of nothing but `-inf` is NaN. As TensorFlow's `LogSoftmax`, along any axis.
+    /// Half precision is computed in f32 and rounded once; TensorFlow rounds every partial sum, which leaves few
+    /// digits of results near zero.
     ///
     /// # Errors
     /// The element type is not a float, or the axis is not one of the operand's.
@@ -32,7 +35,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("log_softmax", lower)
     .tensorflow(&[TfOp::new("LogSoftmax")]);
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
-    let row = Row::new(cx, index);
+    let row = Row::new(cx, index, widen);
     let sum = row.sum_of_exponentials(cx);
     let x = row.shifted(cx, row.own_place());
     (x - math::log(sum)).cast(cx.output_dtype(output))

@@ -6,25 +6,26 @@ use smallvec::SmallVec;
 use crate::expr::{Expr, FoldOp, Index, LowerCx, math};
 use crate::ops::broadcast::Indices;
 use crate::ops::derived;
-use crate::ops::wide::widen;
 
-/// The row of operand 0 along parameter `axis` that holds the result at an index; half precision is computed in f32.
+/// The row of operand 0 along parameter `axis` that holds the result at an index.
 pub(crate) struct Row {
     axis: usize,
     extent: Dim,
     index: Indices,
     largest: Expr,
+    prepare: fn(Expr) -> Expr,
 }
 
 impl Row {
-    pub fn new(cx: &mut dyn LowerCx, index: &[Index]) -> Row {
+    /// `prepare` is applied to every element before anything else.
+    pub fn new(cx: &mut dyn LowerCx, index: &[Index], prepare: fn(Expr) -> Expr) -> Row {
         let axis = derived::axes(cx).first().copied().unwrap_or(0);
         let extent = cx.dims(0).get(axis).cloned().unwrap_or(Dim::known(1));
         let index = Indices::from(index);
         let largest = cx.fold(FoldOp::Max, std::slice::from_ref(&extent), &mut |cx, at| {
-            widen(cx.operand(0, &place(&index, axis, at)))
+            prepare(cx.operand(0, &place(&index, axis, at)))
         });
-        Row { axis, extent, index, largest }
+        Row { axis, extent, index, largest, prepare }
     }
 
     /// Where the element that the result stands for is read.
@@ -34,7 +35,7 @@ impl Row {
 
     /// The element at `place` less the largest of the row.
     pub fn shifted(&self, cx: &mut dyn LowerCx, place: &[Index]) -> Expr {
-        widen(cx.operand(0, place)) - self.largest.clone()
+        (self.prepare)(cx.operand(0, place)) - self.largest.clone()
     }
 
     /// The sum of the exponentials of all shifted elements.

@@ -14,7 +14,8 @@ impl<'g> Value<'g> {
     /// `exp(x) / sum(exp(x))` along `axis`, without overflow.
     ///
     /// `[.., d, ..] -> [.., d, ..]`, floats. The largest element of a row is subtracted before anything else, so
-    /// that a row with NaN, with `inf`, or of nothing but `-inf` is NaN. As TensorFlow's `Softmax`, along any axis.
+    /// that a row with NaN, with `inf`, or of nothing but `-inf` is NaN. As TensorFlow's `Softmax`, along any axis;
+    /// every step rounds to the element type, in half precision too.
     ///
     /// # Errors
     /// The element type is not a float, or the axis is not one of the operand's.
@@ -31,11 +32,12 @@ pub(crate) static DEF: OpDef = OpDef::compute("softmax", lower)
     .dtype_rule(dtype::unary::float)
     .tensorflow(&[TfOp::new("Softmax")]);
 
-fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
-    let row = Row::new(cx, index);
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let row = Row::new(cx, index, |x| x);
     let sum = row.sum_of_exponentials(cx);
     let x = row.shifted(cx, row.own_place());
-    (math::exp(x) / sum).cast(cx.output_dtype(output))
+    // One quotient a row, and a product an element.
+    math::exp(x) * (sum.like(1.0) / sum)
 }
 
 #[cfg(test)]

@@ -51,6 +51,10 @@ mod tests {
     fn values() {
         let x = [-3.0, -0.5, 0.0, 0.5, 3.0, 100.0, f64::NAN];
         let expected = x.map(|x: f64| if x > 40.0 { x } else { x.exp().ln_1p() });
-        check_tensor(&run_one(&DEF, &Attrs::new(), &[tensor(&[7], &x)]), &tensor(&[7], &expected), "softplus");
+        check_tensor(
+            &run_one(&DEF, &Attrs::new(), &[tensor(&[7], &x)]),
+            &tensor(&[7], &expected),
+            "softplus",
+        );
     }
 }

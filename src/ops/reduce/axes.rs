@@ -82,3 +82,30 @@ macro_rules! parameters {
     )*};
 }
 parameters!([] i64, [] &[i64], [const N: usize] [i64; N], [const N: usize] &[i64; N], [] Value<'g>);
+
+#[cfg(test)]
+mod tests {
+    use crate::{Axes, DType, Graph};
+
+    #[test]
+    fn axes_have_many_forms() {
+        let graph = Graph::new();
+        let x = graph.input("x", DType::F32, [2, 3, 4]).unwrap();
+        let axis = graph.input("axis", DType::I32, [2]).unwrap();
+        let list = vec![0i64, 2];
+        let shapes = [
+            (x.reduce_sum(1), "[2, 4]"),
+            (x.reduce_sum([0, -1]), "[3]"),
+            (x.reduce_sum(&[0, -1]), "[3]"),
+            (x.reduce_sum(&list[..]), "[3]"),
+            (x.reduce_sum(&[]), "[2, 3, 4]"),
+            (x.reduce_sum(..), "[]"),
+            (x.reduce_sum(axis), "[?]"),
+            (x.reduce_sum(Axes::all().keep_dims()), "[1, 1, 1]"),
+            (x.reduce_sum(Axes::of(-2).keep_dims()), "[2, 1, 4]"),
+        ];
+        for (sum, expected) in shapes {
+            assert_eq!(sum.unwrap().shape().to_string(), expected);
+        }
+    }
+}

@@ -25,7 +25,12 @@ impl Reduction {
 
     /// The sizes of the folded axes.
     pub fn extents(&self) -> Vec<Dim> {
-        self.dims.iter().zip(&self.folded).filter(|(_, folded)| **folded).map(|(dim, _)| dim.clone()).collect()
+        self.dims
+            .iter()
+            .zip(&self.folded)
+            .filter(|(_, folded)| **folded)
+            .map(|(dim, _)| dim.clone())
+            .collect()
     }
 
     /// How many elements one result is made of.
