@@ -269,7 +269,8 @@ pub(crate) fn run(def: &'static OpDef, attrs: &Attrs, operands: &[Tensor]) -> Re
             .filter(|(_, operand)| matches!(operand, Operand::Data(_) | Operand::Variadic(_)))
             .fold(0, |mask, (place, _)| mask | 1 << place),
     };
-    evaluate(&OpRef::from(def), given, attrs, operands)
+    let views: Vec<_> = operands.iter().map(Tensor::view).collect();
+    evaluate(&OpRef::from(def), given, attrs, &views)
 }
 
 /// As [`run`], for ops with one output that must not fail.
