@@ -182,6 +182,9 @@ fn of_call(call: &Call, facts: Facts<'_>) -> Bounds {
 
 fn of_quotient(function: Function, dividend: Bounds, divisor: Bounds) -> Bounds {
     let Some(least) = divisor.lower.filter(|least| *least >= 0) else { return Bounds::NONE };
+    if dividend.lower == Some(i128::MIN) || dividend.upper == Some(i128::MIN) {
+        return Bounds::NONE;
+    }
     // A divisor of 0 is refused wherever a value is asked for, so 1 is the least that matters.
     let least = least.max(1);
     match function {

@@ -359,6 +359,38 @@ mod tests {
     }
 
     #[test]
+    fn the_ends_of_the_range_do_not_panic() {
+        let ends = [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX].map(Dim::known);
+        let n = Dim::symbol("n");
+        let terms = ends.iter().flat_map(|end| [end.clone(), &n * end, &n + end, &n * &n + &n * end]);
+        let terms: Vec<Dim> = terms.chain([n.clone()]).collect();
+        for a in &terms {
+            for b in &terms {
+                let results = [
+                    a.checked_add(b),
+                    a.checked_sub(b),
+                    a.checked_mul(b),
+                    a.floordiv(b),
+                    a.ceil_div(b),
+                    a.modulo(b),
+                    a.min(b),
+                    a.max(b),
+                    a.bcast(b),
+                ];
+                for dim in results.into_iter().flatten() {
+                    let _ = (dim.bounds(), dim.to_string(), dim.same(a), a.exact_div(&dim));
+                    for value in [0, 1, i64::MAX] {
+                        let _ = dim.eval(&|_| Some(value));
+                    }
+                }
+                let mut table = crate::DimTable::new();
+                let _ = (table.merge(a, b), table.require(crate::Guard::Ge(b.clone(), a.clone())));
+                let _ = table.require(crate::Guard::Divides { divisor: a.clone(), dividend: b.clone() });
+            }
+        }
+    }
+
+    #[test]
     fn unknowns_are_distinct_and_names_are_not() {
         assert_ne!(Dim::UNKNOWN.into_dim(), Dim::UNKNOWN.into_dim());
         assert_ne!("?".into_dim(), "?".into_dim());

@@ -142,6 +142,9 @@ fn eval_call(call: &Call, values: &dyn Fn(Symbol) -> Option<i64>) -> Result<Opti
         (Function::FloorDiv | Function::Mod | Function::CeilDiv, [_, 0]) => {
             return Err(Invalid::DivisionByZero.into());
         }
+        (Function::FloorDiv | Function::Mod | Function::CeilDiv, [i128::MIN, _] | [_, i128::MIN]) => {
+            return Err(Invalid::Overflow.into());
+        }
         (Function::FloorDiv, [a, b]) => floor_i128(*a, *b),
         (Function::Mod, [a, b]) => a - b * floor_i128(*a, *b),
         (Function::CeilDiv, [a, b]) => -floor_i128(-a, *b),

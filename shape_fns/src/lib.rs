@@ -1,4 +1,61 @@
 //! Partially known tensor shapes, symbolic dimensions, and the shape functions of tensor ops.
+//!
+//! A [`TensorShape`] is unranked or has a [`Dim`] an axis; a `Dim` is a number, a symbol (named, or `?`), or a term
+//! over symbols in canonical form. A [`DimTable`] holds what a graph knows of its dimensions: which are equal, and
+//! which conditions ([`Guard`]) remain to be checked when sizes are known. A shape function ([`ShapeFn`]) reads one
+//! op's operands and attributes through an [`InferenceContext`] and says what the outputs' shapes are, with the
+//! elements of small integer tensors ([`PartialElements`]) followed along, so that shapes computed from shapes stay
+//! known. [`lookup`] finds the shape function of a TensorFlow op type; the modules hold them by family.
+//!
+//! ```
+//! use shapeflow_shape_fns::{Attrs, DType, DimTable, InferenceContext, OperandInfo, lookup, shape};
+//!
+//! let mut table = DimTable::new();
+//! let images = table.import(&shape!["batch", 8, 8]);
+//! let pixels = table.import(&shape![?, 64]);
+//!
+//! // reshape(images, [-1, 64]): the batch keeps its name.
+//! let operands = [OperandInfo { shape: &images, dtype: DType::F32, value: None }];
+//! let attrs = Attrs::new().with("shape", [-1, 64]);
+//! let mut cx = InferenceContext::new(&["x"], &operands, &attrs, &mut table, 1);
+//! (lookup("Reshape").ok_or("no such op")?.shape_fn)(&mut cx)?;
+//! let flat = cx.finish()?.shapes.remove(0);
+//! assert_eq!(flat.to_string(), "[batch, 64]");
+//!
+//! // concat(flat, pixels): sizes along the axis add up.
+//! let operands = [&flat, &pixels].map(|shape| OperandInfo { shape, dtype: DType::F32, value: None });
+//! let attrs = Attrs::new().with("axis", 0);
+//! let mut cx = InferenceContext::new(&["values.."], &operands, &attrs, &mut table, 1);
+//! shapeflow_shape_fns::array::concat(&mut cx)?;
+//! assert_eq!(cx.finish()?.shapes[0].to_string(), "[?+batch, 64]");
+//!
+//! // matmul(flat, weights): a mistake is refused with the numbers that disagree.
+//! let weights = shape![32, 10];
+//! let operands = [&flat, &weights].map(|shape| OperandInfo { shape, dtype: DType::F32, value: None });
+//! let attrs = Attrs::new();
+//! let mut cx = InferenceContext::new(&["a", "b"], &operands, &attrs, &mut table, 1);
+//! let error = shapeflow_shape_fns::linalg::matmul(&mut cx).unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "the inner dimensions of a product must agree, got 64 and 32 in [batch, 64] and [32, 10]"
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What can be relied on
+//! - Equal dimensions are equal for all values of their symbols; arithmetic is checked, and an overflow is an error.
+//! - What a shape function promises of partial operands holds of every concrete operand that it accepts. With fully
+//!   known operands and parameters every dimension is known, but those that only the data decide.
+//! - An undecidable condition is never an error: it becomes a guard.
+//! - No input makes a function of this crate panic; no text and no chain of equalities exhausts the stack.
+//!
+//! # Where TensorFlow differs
+//! TensorFlow's shape functions are the reference. These are more precise (terms, equalities, elements followed through
+//! every integer op) and refuse some graphs earlier, all of which TensorFlow refuses when they run: two sizes of -1 in a
+//! reshape, a slice past the end, a permutation or reduction that names an axis twice, an empty axis in `argmax`, a
+//! step of 0 in a range, a known index outside a gather, negative multiples and sizes, `unique` of a matrix. A strided
+//! slice that is empty because its stride points the other way follows values too, `reverse` takes any rank, and an
+//! unknown axis of `split_v` is not taken for the last one.
 #![deny(missing_docs)]
 
 mod arithmetic;

@@ -211,9 +211,14 @@ impl<'a> InferenceContext<'a> {
             Param::Known(elements) | Param::Partial(elements) => {
                 List::Elements(elements.elements().iter().cloned().collect())
             }
-            Param::Unknown { len, .. } => {
-                List::Unknown(len.and_then(|len| usize::try_from(len.as_known()?).ok()))
+            Param::Unknown { rank: Some(rank), .. } if rank > 1 => {
+                return Err(self.blame_param(name, format_args!("must be a vector, got rank {rank}")));
             }
+            // More entries than are followed are not counted either: nobody makes shapes of so many axes.
+            Param::Unknown { len, .. } => List::Unknown(
+                len.and_then(|len| usize::try_from(len.as_known()?).ok())
+                    .filter(|len| *len <= PartialElements::MAX),
+            ),
             Param::Absent => List::Absent,
         })
     }

@@ -99,7 +99,7 @@ pub(crate) fn ceil_div(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
     }
 }
 
-/// Floor division of integers; `divisor` is not 0.
+/// Floor division of integers; `divisor` is not 0, and neither is the least i128.
 pub(crate) fn floor_i128(dividend: i128, divisor: i128) -> i128 {
     let quotient = dividend.div_euclid(divisor);
     if divisor < 0 && dividend.rem_euclid(divisor) != 0 { quotient - 1 } else { quotient }
@@ -144,7 +144,8 @@ pub(crate) fn gcd(a: i64, b: i64) -> i64 {
     while b != 0 {
         (a, b) = (b, a % b);
     }
-    i64::try_from(a).unwrap_or(i64::MAX)
+    // 2^63 fits no i64; 1 divides everything too.
+    i64::try_from(a).unwrap_or(1)
 }
 
 /// Both over the greatest number that divides all their coefficients.
@@ -224,7 +225,7 @@ fn exact_div(dividend: &Dim, divisor: &Dim) -> Result<Option<Dim>, Invalid> {
         let terms = terms_of(&rest)?;
         let Some((monomial, coefficient)) = terms.first() else { return Ok(None) };
         let Some(over) = monomial.divided_by(lead) else { return Ok(None) };
-        if coefficient % lead_coefficient != 0 {
+        if coefficient.checked_rem(*lead_coefficient) != Some(0) {
             return Ok(None);
         }
         let step: Term = (over, coefficient.checked_div(*lead_coefficient).ok_or(Invalid::Overflow)?);

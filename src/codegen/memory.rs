@@ -2,6 +2,8 @@
 
 use std::marker::PhantomData;
 
+use rustc_hash::FxHashMap;
+
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::BufferUse;
@@ -24,7 +26,7 @@ pub(crate) struct Memory<'a> {
     /// The buffer whose bytes each buffer has: itself, or the one it is another view of.
     roots: &'a [BufferIx],
     arena: Option<Buffer>,
-    held: Vec<(BufferIx, Tensor)>,
+    held: FxHashMap<BufferIx, Tensor>,
     lent: PhantomData<&'a mut [u8]>,
 }
 
@@ -39,7 +41,7 @@ const NOWHERE: Region = Region { address: std::ptr::null_mut(), len: 0, writable
 impl<'a> Memory<'a> {
     /// Buffers that are nowhere yet, and an arena of an earlier run.
     pub(crate) fn new(roots: &'a [BufferIx], arena: Option<Buffer>) -> Memory<'a> {
-        Memory { regions: vec![NOWHERE; roots.len()], roots, arena, held: Vec::new(), lent: PhantomData }
+        Memory { regions: vec![NOWHERE; roots.len()], roots, arena, held: FxHashMap::default(), lent: PhantomData }
     }
 
     fn region(&self, buffer: BufferIx) -> Region {
@@ -72,7 +74,7 @@ impl<'a> Memory<'a> {
         let bytes = tensor.view().bytes();
         self.regions[buffer.at()] =
             Region { address: bytes.as_ptr().cast_mut(), len: bytes.len(), writable: false };
-        self.held.push((buffer, tensor));
+        self.held.insert(buffer, tensor);
     }
 
     /// A new tensor that is written, until [`Memory::take`].
@@ -80,20 +82,20 @@ impl<'a> Memory<'a> {
         let mut view = tensor.view_mut()?;
         let bytes = view.bytes_mut();
         self.regions[buffer.at()] = Region { address: bytes.as_mut_ptr(), len: bytes.len(), writable: true };
-        self.held.push((buffer, tensor));
+        self.held.insert(buffer, tensor);
         Ok(())
     }
 
     /// The tensor that a buffer is held in.
     pub(crate) fn take(&mut self, buffer: BufferIx) -> Option<Tensor> {
-        let at = self.held.iter().position(|(held, _)| *held == buffer)?;
+        let tensor = self.held.remove(&buffer)?;
         self.regions[buffer.at()] = NOWHERE;
-        Some(self.held.swap_remove(at).1)
+        Some(tensor)
     }
 
     /// The same tensor, which stays.
     pub(crate) fn held(&self, buffer: BufferIx) -> Option<&Tensor> {
-        self.held.iter().find(|(held, _)| *held == buffer).map(|(_, tensor)| tensor)
+        self.held.get(&buffer)
     }
 
     /// Places these buffers in the arena, each at an offset with a length; those placed before are gone.

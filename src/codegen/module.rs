@@ -84,6 +84,9 @@ fn make_isa(native: bool) -> std::result::Result<OwnedTargetIsa, String> {
         ("is_pic", "false"),
         ("use_colocated_libcalls", "false"),
         ("unwind_info", "false"),
+        // Many folds make a frame of more than one page.
+        ("enable_probestack", "true"),
+        ("probestack_strategy", "inline"),
     ];
     for (name, value) in choices {
         flags.set(name, value).map_err(|e| e.to_string())?;
@@ -270,7 +273,7 @@ impl CodeModule {
     }
 
     /// Number of functions.
-    pub fn len(&self) -> usize {
+    pub fn function_count(&self) -> usize {
         self.functions.len()
     }
 }

@@ -25,6 +25,10 @@ pub(crate) struct Stage {
     functions: Vec<Vec<FuncIndex>>,
     /// By segment: plans by the values of its symbols.
     plans: Vec<Mutex<FxHashMap<Vec<i64>, Arc<SegmentPlan>>>>,
+    /// The first output that a buffer is.
+    output_of: FxHashMap<BufferIx, usize>,
+    /// Inputs and constants that are read.
+    given: Vec<(BufferIx, Content)>,
     /// By buffer: the last step that touches it.
     last_use: Vec<usize>,
     /// By buffer: whether it is a result or read by the planner.
@@ -114,17 +118,29 @@ impl Stage {
             Some(jit.finish()?)
         };
         let mut last_use = vec![0; program.buffers.len()];
+        let mut used = vec![false; program.buffers.len()];
         for (at, step) in program.steps.iter().enumerate() {
             let (reads, writes) = touched(step);
             for buffer in reads.into_iter().chain(writes) {
                 last_use[program.roots[buffer.at()].at()] = at;
+                used[program.roots[buffer.at()].at()] = true;
             }
         }
         let mut kept = vec![false; program.buffers.len()];
         for buffer in program.outputs.iter().chain(program.elements.iter().map(|(_, buffer)| buffer)) {
             kept[program.roots[buffer.at()].at()] = true;
         }
+        let mut given = Vec::new();
+        for (number, content) in program.contents.iter().enumerate() {
+            let buffer = BufferIx(number as u32);
+            if matches!(content, Content::Input(_) | Content::Constant(_)) && (kept[number] || used[number]) {
+                given.push((buffer, *content));
+            }
+        }
+        let outputs = program.outputs.iter().enumerate().rev();
         Ok(Stage {
+            output_of: outputs.map(|(number, buffer)| (*buffer, number)).collect(),
+            given,
             plans: program.segments.iter().map(|_| Mutex::default()).collect(),
             inner,
             program,
@@ -183,7 +199,7 @@ impl Stage {
         memory: &mut Memory<'m>,
         state: &mut RunState,
     ) -> Result<Vec<Tensor>> {
-        self.lend_given(inputs, memory);
+        self.lend_given(inputs, memory)?;
         if self.is_static() {
             let plan = self.static_plan(inputs, state)?;
             self.place(&plan, sinks, memory)?;
@@ -221,7 +237,7 @@ impl Stage {
         }
         let plan = self.static_plan(inputs, state)?;
         let mut memory = Memory::new(&self.program.roots, state.arena.take());
-        self.lend_given(inputs, &mut memory);
+        self.lend_given(inputs, &mut memory)?;
         for (number, (sink, buffer)) in sinks.iter().zip(&self.program.outputs).enumerate() {
             let sizes = plan.sizes(*buffer).ok_or_else(|| self.undetermined(*buffer))?;
             sink.check(number, self.program.buffers[buffer.at()].dtype, sizes)?;
@@ -235,15 +251,22 @@ impl Stage {
         Ok(BoundStage { stage: self, plan, memory, lanes: &mut state.lanes })
     }
 
-    fn lend_given<'m>(&'m self, inputs: &'m [TensorView<'m>], memory: &mut Memory<'m>) {
-        for (number, content) in self.program.contents.iter().enumerate() {
-            let buffer = BufferIx(number as u32);
+    fn lend_given<'m>(&'m self, inputs: &'m [TensorView<'m>], memory: &mut Memory<'m>) -> Result<()> {
+        for &(buffer, content) in &self.given {
             match content {
-                Content::Input(port) => memory.lend(buffer, inputs[*port].bytes()),
-                Content::Constant(node) => memory.hold(buffer, self.inner.constants[node].clone()),
+                Content::Input(port) if inputs[port].dtype() == DType::String => {
+                    memory.hold(buffer, inputs[port].to_tensor()?);
+                }
+                Content::Input(port) => memory.lend(buffer, inputs[port].bytes()),
+                // Strings have no bytes: their tensor itself is what host kernels read.
+                Content::Constant(node) if self.program.buffers[buffer.at()].dtype == DType::String => {
+                    memory.hold(buffer, self.inner.constants[&node].clone());
+                }
+                Content::Constant(node) => memory.lend(buffer, self.inner.constants[&node].view().bytes()),
                 Content::Computed | Content::Alias(_) => {}
             }
         }
+        Ok(())
     }
 
     fn static_plan(&self, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Arc<SegmentPlan>> {
@@ -302,7 +325,7 @@ impl Stage {
             let Some(sizes) = plan.sizes(buffer) else { continue };
             let dtype = self.program.buffers[buffer.at()].dtype;
             if let Some(sinks) = sinks.as_mut()
-                && let Some(at) = self.program.outputs.iter().position(|output| *output == buffer)
+                && let Some(&at) = self.output_of.get(&buffer)
                 && sinks.get(at).is_some_and(|sink| sink.sizes == &sizes[..] && sink.dtype == dtype)
                 && let Some(bytes) = sinks[at].bytes.take()
             {
@@ -460,7 +483,7 @@ impl Stage {
         memory: &mut Memory<'_>,
     ) -> Result<Vec<Tensor>> {
         let mut results: Vec<Tensor> = Vec::with_capacity(self.program.outputs.len());
-        let mut taken: Vec<(BufferIx, Tensor)> = Vec::new();
+        let mut taken: FxHashMap<BufferIx, Tensor> = FxHashMap::default();
         for (number, &buffer) in self.program.outputs.iter().enumerate() {
             let root = self.program.roots[buffer.at()];
             let held = memory.held(root).filter(|_| root == buffer).map(|tensor| Sizes::from_slice(tensor.sizes()));
@@ -475,21 +498,24 @@ impl Stage {
                 }
                 continue;
             }
-            if let Some((_, tensor)) = taken.iter().find(|(known, _)| *known == root) {
+            if let Some(tensor) = taken.get(&root) {
                 results.push(tensor.reshape(&wanted)?);
                 continue;
             }
             let tensor = match memory.held(root) {
                 Some(_) if self.program.contents[root.at()] == Content::Computed => memory.take(root),
                 Some(constant) => Some(constant.clone()),
-                None => None,
+                None => match self.program.contents[root.at()] {
+                    Content::Constant(node) => self.inner.constants.get(&node).cloned(),
+                    _ => None,
+                },
             };
             let tensor = match tensor {
                 Some(tensor) => tensor,
                 None => self.view(buffer, &wanted, memory)?.to_tensor()?,
             };
             results.push(tensor.reshape(&wanted)?);
-            taken.push((root, tensor));
+            taken.insert(root, tensor);
         }
         Ok(results)
     }

@@ -168,11 +168,11 @@ pub(crate) fn eval_mul_add(a: Scalar, b: Scalar, c: Scalar, fused: bool) -> Scal
     }
 }
 
-macro_rules! integer_cast {
-    ($x:expr, $dtype:expr) => {{
+macro_rules! cast {
+    ($x:expr, $zero:expr, $dtype:expr) => {{
         let x = $x;
         match $dtype {
-            DType::Bool => Scalar::Bool(differs_from_zero(x)),
+            DType::Bool => Scalar::Bool(x != $zero),
             DType::I8 => Scalar::I8(x as i8),
             DType::I16 => Scalar::I16(x as i16),
             DType::I32 => Scalar::I32(x as i32),
@@ -204,19 +204,19 @@ pub(crate) fn eval_cast(x: Scalar, dtype: DType) -> Scalar {
         return x;
     }
     match x {
-        Scalar::Bool(x) => integer_cast!(x as u8, dtype),
-        Scalar::I8(x) => integer_cast!(x, dtype),
-        Scalar::I16(x) => integer_cast!(x, dtype),
-        Scalar::I32(x) => integer_cast!(x, dtype),
-        Scalar::I64(x) => integer_cast!(x, dtype),
-        Scalar::U8(x) => integer_cast!(x, dtype),
-        Scalar::U16(x) => integer_cast!(x, dtype),
-        Scalar::U32(x) => integer_cast!(x, dtype),
-        Scalar::U64(x) => integer_cast!(x, dtype),
-        Scalar::F16(x) => integer_cast!(x.to_f32(), dtype),
-        Scalar::BF16(x) => integer_cast!(x.to_f32(), dtype),
-        Scalar::F32(x) => integer_cast!(x, dtype),
-        Scalar::F64(x) => integer_cast!(x, dtype),
+        Scalar::Bool(x) => cast!(x as u8, 0, dtype),
+        Scalar::I8(x) => cast!(x, 0, dtype),
+        Scalar::I16(x) => cast!(x, 0, dtype),
+        Scalar::I32(x) => cast!(x, 0, dtype),
+        Scalar::I64(x) => cast!(x, 0, dtype),
+        Scalar::U8(x) => cast!(x, 0, dtype),
+        Scalar::U16(x) => cast!(x, 0, dtype),
+        Scalar::U32(x) => cast!(x, 0, dtype),
+        Scalar::U64(x) => cast!(x, 0, dtype),
+        Scalar::F16(x) => cast!(x.to_f32(), 0.0, dtype),
+        Scalar::BF16(x) => cast!(x.to_f32(), 0.0, dtype),
+        Scalar::F32(x) => cast!(x, 0.0, dtype),
+        Scalar::F64(x) => cast!(x, 0.0, dtype),
     }
 }
 

@@ -101,6 +101,19 @@ pub(crate) fn evaluate(expr: &Expr, axes: &[(Axis, i64)], env: &Env<'_>) -> Resu
     Evaluator::new(&Program::new(expr, &names), env).at(&values)
 }
 
+/// The value of an expression without loads, sizes and axes, where `MulAdd` rounds once.
+#[cfg(test)]
+pub(crate) fn evaluate_constant(expr: &Expr) -> Result<Scalar, Fault> {
+    let none = Ok(Scalar::Bool(false));
+    let env = Env {
+        load: &|_, _| none,
+        load_flat: &|_, _| none,
+        dim: &|dim| dim.as_known().unwrap_or(0),
+        fused: true,
+    };
+    evaluate(expr, &[], &env)
+}
+
 impl<'a> Evaluator<'a> {
     /// An evaluator of `program` in `env`.
     pub(crate) fn new(program: &'a Program, env: &'a Env<'a>) -> Evaluator<'a> {

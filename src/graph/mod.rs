@@ -16,7 +16,7 @@ use std::cell::{Ref, RefCell, RefMut};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, PartialElements, TensorShape};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -69,6 +69,7 @@ pub(crate) struct Inner {
     pub values: Vec<ValueInfo>,
     pub table: DimTable,
     pub constants: FxHashMap<NodeIx, Tensor>,
+    pub input_names: FxHashSet<String>,
     /// Inputs in the order of their calls.
     pub inputs: Vec<(String, ValueIx)>,
     /// Frame 0 is the root.
@@ -146,7 +147,7 @@ impl Graph {
             }
         }
         let mut inner = self.write();
-        if inner.inputs.iter().any(|(other, _)| other == name) {
+        if !inner.input_names.insert(name.to_string()) {
             drop(inner);
             return refuse(ErrorKind::Attribute, "the name of an input must be unique in its graph".to_string());
         }

@@ -200,9 +200,14 @@ fn decide(
         let roots = roots
             .iter()
             .map(|root| Root {
-                expr: interner.rewrite(&root.expr, &mut Index::axis, &mut |_, node| {
-                    (*node == choice).then(|| arm.clone())
-                }),
+                // A root that is the choice itself needs no rewriting: a concat may have very many arms.
+                expr: if root.expr == choice {
+                    arm.clone()
+                } else {
+                    interner.rewrite(&root.expr, &mut Index::axis, &mut |_, node| {
+                        (*node == choice).then(|| arm.clone())
+                    })
+                },
                 ..root.clone()
             })
             .collect();

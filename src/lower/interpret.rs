@@ -91,14 +91,13 @@ pub(crate) fn interpret(code: &Code, args: &mut InterpArgs<'_, '_>) -> Result<()
         folded: code.folded.iter().map(|dtype| vec![Scalar::zero(*dtype)]).collect(),
         at: At { pass: 0, row: 0, position: SmallVec::new(), inner: 0 },
     };
-    let positions = positions(args.extents);
     for row in 0..args.rows {
         for (number, pass) in code.passes.iter().enumerate() {
-            run.at = At { pass: number, row, position: SmallVec::new(), inner: 0 };
-            run.pass(pass, &positions, args)?;
+            run.at = At { pass: number, row, position: origin(code), inner: 0 };
+            run.pass(pass, args)?;
         }
         let lanes = if code.layout == Layout::Column { args.n } else { 1 };
-        run.at = At { pass: code.passes.len(), row, position: first_position(code), inner: 0 };
+        run.at = At { pass: code.passes.len(), row, position: origin(code), inner: 0 };
         if !code.epilogue.is_empty() {
             for inner in 0..lanes {
                 run.at.inner = inner;
@@ -109,26 +108,21 @@ pub(crate) fn interpret(code: &Code, args: &mut InterpArgs<'_, '_>) -> Result<()
     Ok(())
 }
 
-fn first_position(code: &Code) -> SmallVec<[i64; 4]> {
+/// The first position of the loops.
+fn origin(code: &Code) -> SmallVec<[i64; 4]> {
     std::iter::repeat_n(0, code.loops as usize).collect()
 }
 
-/// Every position of the loops, in order.
-fn positions(extents: &[i64]) -> Vec<SmallVec<[i64; 4]>> {
-    let mut all = vec![SmallVec::new()];
-    for extent in extents {
-        all = all
-            .iter()
-            .flat_map(|outer| {
-                (0..*extent).map(move |i| {
-                    let mut position: SmallVec<[i64; 4]> = outer.clone();
-                    position.push(i);
-                    position
-                })
-            })
-            .collect();
+/// Moves to the next position of the loops; false after the last.
+fn advance(position: &mut [i64], extents: &[i64]) -> bool {
+    for (at, extent) in position.iter_mut().zip(extents).rev() {
+        *at += 1;
+        if *at < *extent {
+            return true;
+        }
+        *at = 0;
     }
-    all
+    false
 }
 
 struct At {
@@ -202,15 +196,14 @@ impl Run<'_> {
     fn pass(
         &mut self,
         pass: &Pass,
-        positions: &[SmallVec<[i64; 4]>],
         args: &mut InterpArgs<'_, '_>,
     ) -> Result<(), Fault> {
         let column = self.code.layout == Layout::Column;
         let count = |dtype| if column { args.n.max(0) as usize } else { lanes_of(dtype) };
         let mut folds: Vec<Lanes> =
             pass.folds.iter().map(|step| Lanes::new(*step, count(step.dtype))).collect();
-        for position in positions {
-            self.at.position = position.clone();
+        let mut more = args.extents.iter().all(|extent| *extent > 0);
+        while more {
             for inner in 0..args.n {
                 self.at.inner = inner;
                 self.body(&pass.body, args)?;
@@ -225,6 +218,7 @@ impl Run<'_> {
             if !column {
                 folds.iter_mut().for_each(Lanes::end_tile);
             }
+            more = advance(&mut self.at.position, args.extents);
         }
         for fold in folds {
             let into = fold.step.into as usize;
@@ -338,5 +332,108 @@ impl Run<'_> {
             .and_then(|place| bytes.get(place..))
             .and_then(|bytes| Scalar::from_bytes(self.code.slots[slot as usize].dtype, bytes))
             .ok_or_else(missing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use smallvec::smallvec;
+
+    use super::*;
+    use crate::expr::{BinaryOp, FoldOp};
+    use crate::lower::code::{SlotType, Vid};
+
+    fn load_store(dtype: DType, slots: Vec<SlotType>, op: InstOp, scalars: u32) -> Code {
+        let inst = |op| Inst { dtype, op };
+        let body = vec![inst(InstOp::Load(0)), inst(op), inst(InstOp::Store { slot: 1, value: Vid(1) })];
+        Code {
+            layout: Layout::Row,
+            loops: 1,
+            slots,
+            scalars,
+            folded: Vec::new(),
+            passes: vec![Pass { body, folds: Vec::new() }],
+            epilogue: Vec::new(),
+        }
+    }
+
+    fn memory(dtype: DType) -> Vec<SlotType> {
+        [SlotUse::Load, SlotUse::Store].map(|used| SlotType { dtype, class: Class::Contiguous, used }).to_vec()
+    }
+
+    fn run(code: &Code, input: &[u8], output: &mut [u8], scalars: &[i64]) -> Result<(), Fault> {
+        crate::lower::verify::verify(code).unwrap();
+        let size = code.slots[0].dtype.size_bytes().unwrap() as i64;
+        let line = |buffer| InterpSlot { buffer, base: 0, row: 6 * size, inner: size, loops: smallvec![3 * size] };
+        let mut buffers = [Memory::Read(input), Memory::Write(output)];
+        let mut args = InterpArgs {
+            slots: &[line(0), line(1)],
+            buffers: &mut buffers,
+            scalars,
+            rows: 2,
+            n: 3,
+            extents: &[2],
+            fused: false,
+        };
+        interpret(code, &mut args)
+    }
+
+    #[test]
+    fn the_first_failing_element_is_named() {
+        let ten = InstOp::Binary(BinaryOp::Rem, Vid(0), Vid(0));
+        let code = load_store(DType::U8, memory(DType::U8), ten, 0);
+        let input = [1, 2, 3, 4, 5, 6, 7, 8, 0, 10, 0, 12];
+        let fault = run(&code, &input, &mut [9; 12], &[]).unwrap_err();
+        assert_eq!(fault.kind, FaultKind::DivideByZero);
+        assert_eq!((fault.pass, fault.inst, fault.row), (0, 1, 1));
+        assert_eq!((&fault.position[..], fault.inner), (&[0][..], 2));
+    }
+
+    #[test]
+    fn indices_are_checked() {
+        let check = InstOp::CheckIndex { value: Vid(0), limit: 0 };
+        let code = load_store(DType::I64, memory(DType::I64), check, 1);
+        let input: Vec<u8> = (0i64..12).flat_map(|x| (x - 8).abs().to_ne_bytes()).collect();
+        let mut output = [0; 96];
+        assert_eq!(run(&code, &input, &mut output, &[9]), Ok(()));
+        assert_eq!(input[..], output[..]);
+        let fault = run(&code, &input, &mut output, &[8]).unwrap_err();
+        assert_eq!(fault.kind, FaultKind::Index { value: 8, limit: 8 });
+    }
+
+    #[test]
+    fn a_slot_outside_its_buffer_is_a_fault() {
+        let code = load_store(DType::F32, memory(DType::F32), InstOp::Binary(BinaryOp::Add, Vid(0), Vid(0)), 0);
+        let fault = run(&code, &[0; 40], &mut [0; 48], &[]).unwrap_err();
+        assert_eq!((fault.kind, fault.row, fault.inner), (FaultKind::OutOfBounds { slot: 0 }, 1, 1));
+        let fault = run(&code, &[0; 48], &mut [0; 11], &[]).unwrap_err();
+        assert_eq!((fault.kind, fault.inner), (FaultKind::OutOfBounds { slot: 1 }, 2));
+    }
+
+    #[test]
+    fn a_row_folds_by_halving_lanes() {
+        let dtype = DType::F32;
+        let code = Code {
+            layout: Layout::Row,
+            loops: 1,
+            slots: memory(dtype),
+            scalars: 0,
+            folded: vec![dtype],
+            passes: vec![Pass {
+                body: vec![Inst { dtype, op: InstOp::Load(0) }],
+                folds: vec![FoldStep { op: FoldOp::Sum, value: Vid(0), dtype, into: 0 }],
+            }],
+            epilogue: vec![
+                Inst { dtype, op: InstOp::Folded(0) },
+                Inst { dtype, op: InstOp::Store { slot: 1, value: Vid(0) } },
+            ],
+        };
+        // Lanes 0, 1 and 2 hold 1, 2^24 and 1 from each of the two runs: (1 + 1 + 1 + 1) + 2^25.
+        let row = [1.0, 16_777_216.0, 1.0f32];
+        let input: Vec<u8> = [row; 4].concat().into_iter().flat_map(f32::to_ne_bytes).collect();
+        let mut output = [0; 48];
+        assert_eq!(run(&code, &input, &mut output, &[]), Ok(()));
+        assert_eq!(output[..4], 33_554_436.0f32.to_ne_bytes());
+        assert_eq!(output[24..28], 33_554_436.0f32.to_ne_bytes());
     }
 }

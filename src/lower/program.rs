@@ -123,14 +123,16 @@ fn root(homes: &[Home], mut value: ValueIx) -> ValueIx {
 
 impl Program {
     fn make_buffers(&mut self, inner: &Inner, homes: &[Home]) {
+        let ports: FxHashMap<ValueIx, usize> =
+            inner.inputs.iter().enumerate().map(|(port, (_, value))| (*value, port)).collect();
         for (number, home) in homes.iter().enumerate() {
             let value = ValueIx(number as u32);
             let info = &inner.values[number];
             let content = match home {
                 Home::None | Home::Inlined => continue,
                 Home::Alias(source) => Content::Alias(self.buffer_of[source]),
-                Home::Buffer(Why::Given) => match inner.inputs.iter().position(|(_, input)| *input == value) {
-                    Some(port) => Content::Input(port),
+                Home::Buffer(Why::Given) => match ports.get(&value) {
+                    Some(&port) => Content::Input(port),
                     None => Content::Constant(info.node),
                 },
                 Home::Buffer(_) => Content::Computed,

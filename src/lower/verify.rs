@@ -228,3 +228,109 @@ impl Checker<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::Scalar;
+    use crate::lower::code::{Layout, SlotType};
+
+    fn slot(dtype: DType, class: Class, used: SlotUse) -> SlotType {
+        SlotType { dtype, class, used }
+    }
+
+    /// A row kernel with one of each kind of slot: `v0` f32, `v1` i32 index, `v2` checked, `v3` gathered.
+    fn sample() -> Code {
+        let inst = |dtype, op| Inst { dtype, op };
+        let body = vec![
+            inst(DType::F32, InstOp::Load(0)),
+            inst(DType::I32, InstOp::Load(1)),
+            inst(DType::I64, InstOp::CheckIndex { value: Vid(1), limit: 0 }),
+            inst(DType::F32, InstOp::Gather { slot: 2, offsets: Box::new([(Vid(2), 1)]) }),
+            inst(DType::F32, InstOp::Binary(BinaryOp::Add, Vid(0), Vid(3))),
+            inst(DType::F32, InstOp::Store { slot: 3, value: Vid(4) }),
+        ];
+        let fold = FoldStep { op: FoldOp::Sum, value: Vid(4), dtype: DType::F32, into: 0 };
+        Code {
+            layout: Layout::Row,
+            loops: 1,
+            slots: vec![
+                slot(DType::F32, Class::Contiguous, SlotUse::Load),
+                slot(DType::I32, Class::Contiguous, SlotUse::Load),
+                slot(DType::F32, Class::Splat, SlotUse::Gather),
+                slot(DType::F32, Class::Contiguous, SlotUse::Scratch),
+                slot(DType::F32, Class::Splat, SlotUse::Store),
+            ],
+            scalars: 2,
+            folded: vec![DType::F32],
+            passes: vec![
+                Pass { body, folds: vec![fold] },
+                Pass { body: vec![inst(DType::F32, InstOp::Load(3))], folds: Vec::new() },
+            ],
+            epilogue: vec![
+                inst(DType::F32, InstOp::Folded(0)),
+                inst(DType::F32, InstOp::Store { slot: 4, value: Vid(0) }),
+            ],
+        }
+    }
+
+    #[test]
+    fn well_formed() {
+        assert_eq!(verify(&sample()), Ok(()));
+    }
+
+    #[test]
+    fn every_rule_is_checked() {
+        type Change = fn(&mut Code);
+        fn at(code: &mut Code, v: usize) -> &mut Inst {
+            &mut code.passes[0].body[v]
+        }
+        let broken: &[(Change, &str)] = &[
+            (|c| c.loops = 65, "at most 64 loops"),
+            (|c| c.slots[0].dtype = DType::C64, "no kernel computes c64"),
+            (|c| c.slots[3].class = Class::Splat, "scratch is contiguous"),
+            (|c| c.slots[0].used = SlotUse::Iota, "an iota is i64"),
+            (|c| c.slots[0].used = SlotUse::Store, "slot 0 is declared as Store"),
+            (|c| c.slots[0].dtype = DType::F64, "slot 0 is f64"),
+            (|c| at(c, 0).op = InstOp::Load(9), "no slot 9"),
+            (|c| at(c, 0).op = InstOp::Load(3), "read before a pass has written it"),
+            (|c| at(c, 0).op = InstOp::Const(Scalar::I32(1)), "the dtype must be i32"),
+            (|c| at(c, 0).op = InstOp::Scalar(0), "the dtype must be i64"),
+            (|c| c.scalars = 1, "no scalar 1"),
+            (|c| c.scalars = 0, "no scalar 0"),
+            (|c| at(c, 0).op = InstOp::Cast(Vid(0)), "v0 is not computed before"),
+            (|c| at(c, 4).op = InstOp::Binary(BinaryOp::Add, Vid(0), Vid(1)), "operands must be of one dtype"),
+            (|c| at(c, 4).op = InstOp::Binary(BinaryOp::Xor, Vid(0), Vid(0)), "no Xor of f32"),
+            (|c| at(c, 4).op = InstOp::Binary(BinaryOp::Lt, Vid(0), Vid(0)), "the dtype must be bool"),
+            (|c| at(c, 4).op = InstOp::Unary(UnaryOp::Sqrt, Vid(1)), "no Sqrt of i32"),
+            (|c| at(c, 4).op = InstOp::MulAdd(Vid(1), Vid(1), Vid(1)), "no MulAdd of i32"),
+            (|c| at(c, 4).op = InstOp::Select(Vid(0), Vid(0), Vid(0)), "the condition must be bool"),
+            (|c| at(c, 4).op = InstOp::Bitcast(Vid(2)), "i64 has another size"),
+            (|c| at(c, 2).op = InstOp::CheckIndex { value: Vid(0), limit: 0 }, "no index is f32"),
+            (|c| at(c, 2).op = InstOp::Cast(Vid(1)), "not a checked index"),
+            (|c| at(c, 0).op = InstOp::Folded(0), "not finished in an earlier pass"),
+            (|c| at(c, 5).op = InstOp::Store { slot: 0, value: Vid(4) }, "slot 0 is declared as Load"),
+            (|c| at(c, 5).op = InstOp::Store { slot: 3, value: Vid(1) }, "slot 3 is f32"),
+            (|c| c.passes[0].folds[0].op = FoldOp::All, "no fold All of f32"),
+            (|c| c.passes[0].folds[0].value = Vid(70), "fold of unknown"),
+            (|c| c.passes[0].folds[0].into = 1, "gives result 1"),
+            (|c| c.folded[0] = DType::F64, "gives result 0"),
+            (|c| c.passes[0].folds.clear(), "not finished in an earlier pass"),
+            (|c| c.folded.push(DType::I32), "fold result 1 is never made"),
+            (
+                |c| {
+                    let fold = c.passes[0].folds[0];
+                    c.passes[0].folds.push(fold);
+                },
+                "made twice",
+            ),
+            (|c| c.epilogue[1].op = InstOp::Store { slot: 3, value: Vid(0) }, "scratch is written by passes only"),
+        ];
+        for (change, expected) in broken {
+            let mut code = sample();
+            change(&mut code);
+            let reason = verify(&code).expect_err(expected);
+            assert!(reason.contains(expected), "{reason:?} does not say {expected:?}");
+        }
+    }
+}

@@ -269,8 +269,8 @@ pub(crate) fn run(def: &'static OpDef, attrs: &Attrs, operands: &[Tensor]) -> Re
             .filter(|(_, operand)| matches!(operand, Operand::Data(_) | Operand::Variadic(_)))
             .fold(0, |mask, (place, _)| mask | 1 << place),
     };
-    let views: Vec<_> = operands.iter().map(Tensor::view).collect();
-    evaluate(&OpRef::from(def), given, attrs, &views)
+    let operands: Vec<_> = operands.iter().map(Tensor::view).collect();
+    evaluate(&OpRef::from(def), given, attrs, &operands)
 }
 
 /// As [`run`], for ops with one output that must not fail.

@@ -40,12 +40,14 @@ struct Key {
 pub(crate) fn rebuild(old: &Inner, wanted: &[ValueIx], facts: &Facts) -> Result<Rebuilt> {
     let needed = needed_nodes(old, wanted);
     let mut this = Rebuilder::new(old);
+    let mut port = 0;
     for (number, node) in old.nodes.iter().enumerate() {
         let index = NodeIx(number as u32);
         match node.op.body {
             Body::Input => {
-                let port = old.inputs.iter().position(|(_, value)| *value == node.first_output);
-                this.input(index, port.unwrap_or(0), facts);
+                // Inputs are numbered in the order of their nodes.
+                this.input(index, port, facts);
+                port += 1;
             }
             _ if !needed[number] => {}
             Body::Constant => {

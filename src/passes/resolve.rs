@@ -43,7 +43,8 @@ pub(crate) fn unresolved(inner: &Inner) -> Vec<bool> {
             continue;
         }
         let from_waiting = node.operands.iter().any(|operand| waits[inner.values[operand.at()].node.at()]);
-        let unranked = node.values().any(|value| inner.values[value.at()].shape.rank().is_none());
+        let mut touched = node.values().chain(node.operands.iter().copied());
+        let unranked = touched.any(|value| inner.values[value.at()].shape.rank().is_none());
         waits[number] = from_waiting || unranked || missing(inner, node).next().is_some();
     }
     waits

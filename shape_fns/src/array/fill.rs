@@ -46,6 +46,7 @@ mod tests {
         {} "i32 [?]; []" => "?";
         {dims: [2]} "i32 [] = n" => "[2] = [n, n]";
         {dims: []} "i32 [] = 7" => "[] = 7";
+        {} "i32 [1000000000000]; []" => "?";
         {dims: [-1]} "[]" => "error dims must not be negative, got -1";
         {dims: [1]} "[2]" => "error value must have rank 0, got rank 1 in [2]";
         {} "i32 [2, 2]; []" => "error dims must be a vector, got rank 2";

@@ -1,10 +1,10 @@
 //! `pad(x, paddings, mode)`: `x` with elements before and after along every axis.
 
 use crate::error::bail;
-use crate::{Dim, Guard, InferenceContext, Param, Result, ShapeError, TensorShape};
+use crate::{Dim, Guard, InferenceContext, Param, PartialElements, Result, ShapeError, TensorShape};
 
 /// `[d0, …], paddings=[[b0, a0], …] -> [b0+d0+a0, …]`; `paddings` is read row by row. Mode `reflect` allows at most
-/// `d-1` elements a side, `symmetric` at most `d`. Sets `before`, an entry an axis.
+/// `d-1` elements a side, so it wants every axis not to be empty; `symmetric` allows at most `d`. Sets `before`, an entry an axis.
 ///
 /// # Errors
 /// `paddings` has not two entries an axis, one is negative, or mirrors provably more than there is.
@@ -52,14 +52,11 @@ pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
             cx.require_not_negative("paddings", side)?;
             if let Some(less) = mirrored {
                 let most = cx.add(side, &Dim::known(less))?;
-                // No elements are mirrored of an axis that gets none.
-                if *side != 0 {
-                    cx.require(Guard::Ge(dim.clone(), most)).map_err(|_| {
-                        ShapeError::new(format_args!(
-                            "{mode} padding must be at most {dim}-{less} at axis {axis}, got {side}"
-                        ))
-                    })?;
-                }
+                cx.require(Guard::Ge(dim.clone(), most)).map_err(|_| {
+                    ShapeError::new(format_args!(
+                        "{mode} padding must be at most {dim}-{less} a side at axis {axis}, got {side}"
+                    ))
+                })?;
             }
             padded = cx.add(&padded, side)?;
         }
@@ -72,16 +69,19 @@ pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
+/// A number of entries that is known, and not more than are followed.
+fn count(dim: &Dim) -> Option<usize> {
+    usize::try_from(dim.as_known()?).ok().filter(|count| *count <= PartialElements::MAX)
+}
+
 /// The number of pairs of paddings whose elements are not known.
 fn unknown_rank(cx: &InferenceContext<'_>) -> Result<Option<usize>> {
     let Some(index) = cx.operand("paddings") else { return Ok(None) };
     let shape = cx.input(index);
     match shape.dims() {
         None => Ok(None),
-        Some([pairs, two]) if two.same(&Dim::known(2)) != Some(false) => {
-            Ok(pairs.as_known().and_then(|pairs| usize::try_from(pairs).ok()))
-        }
-        Some([count]) => Ok(count.as_known().and_then(|count| usize::try_from(count / 2).ok())),
+        Some([pairs, two]) if two.same(&Dim::known(2)) != Some(false) => Ok(count(pairs)),
+        Some([elements]) => Ok(count(elements).map(|elements| elements / 2)),
         _ => Err(cx.blame(index, format_args!("must be pairs, got {shape}"))),
     }
 }
@@ -99,11 +99,13 @@ mod tests {
         {} "?; i32 [3, 2]" => "[?, ?, ?]";
         {} "?; i32 [?, 2]" => "?";
         {paddings: [2, 0], mode: "REFLECT"} "[n]" => "[n+2] if n >= 3";
+        {paddings: [0, 0], mode: "reflect"} "[n]" => "[n] if n >= 1";
+        {paddings: [0, 0], mode: "reflect"} "[0]" => "error reflect padding must be at most 0-1 a side at axis 0, got 0";
         {paddings: [2, 3], mode: "SYMMETRIC"} "[3]" => "[8]";
         {paddings: [1, 2, 3]} "[2]" => "error paddings must be pairs";
         {paddings: [1, 2]} "[2, 2]" => "error paddings must have one pair an axis, got 1 for [2, 2]";
         {paddings: [-1, 2]} "[2]" => "error paddings must not be negative, got -1";
-        {paddings: [3, 0], mode: "reflect"} "[3]" => "error reflect padding must be at most 3-1 at axis 0, got 3";
+        {paddings: [3, 0], mode: "reflect"} "[3]" => "error reflect padding must be at most 3-1 a side at axis 0, got 3";
         {paddings: [0, 0], mode: "edge"} "[3]" => "error mode must be constant, reflect or symmetric";
         {} "[2]; i32 [1, 3]" => "error paddings must be pairs, got [1, 3]";
     }

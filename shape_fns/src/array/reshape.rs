@@ -101,17 +101,14 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
                     TensorShape::from(sizes)
                 );
             }
+            let not_empty = total.as_ref().is_some_and(|total| cx.at_least(total, &Dim::known(1)));
             let total = match rest {
                 Some(rest) => Some(product(cx, &rest, &[]).unwrap_or_else(|_| cx.fresh())),
                 None => total,
             };
             dims[axis] = match total {
-                // Where both numbers may be 0 the quotient is not decided by them.
-                Some(total)
-                    if !cx.at_least(&others, &Dim::known(1)) && !cx.at_least(&total, &Dim::known(1)) =>
-                {
-                    cx.fresh()
-                }
+                // Where a size may be 0 and so may the number of elements, the quotient is not decided by them.
+                Some(_) if !not_empty && !cx.at_least(&others, &Dim::known(1)) => cx.fresh(),
                 Some(total) => cx.exact_div(&total, &others).map_err(|_| {
                     cx.blame_param(
                         "shape",
@@ -177,6 +174,8 @@ mod tests {
         {shape: [-1, 3]} "?" => "[?, 3]";
         {shape: [3, 4]} "[n, 4]" => "[3, 4]";
         {shape: shape!["n", -1]} "[n, 4]" => "[n, 4] if ";
+        {} "[n]; [3] = [n, n, -1]" => "[n, n, ?]";
+        {shape: shape![Dim::symbol("n") + 1, -1]} "[n, 4]" => "[n+1, floordiv(4*n, n+1)] if n+1 divides 4*n";
         {shape: [-1, 0]} "[2, 0]" => "[2, 0]";
         {shape: [0, -1, 0]} "[0, 3]" => "[0, 3, 0]";
         {shape: shape!["n", -1]} "[n, m, 2]" => "[n, 2*m] if ";

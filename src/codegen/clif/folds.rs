@@ -29,12 +29,10 @@ fn register_step(pass: &Pass, facts: &Facts) -> Option<u32> {
     if pass.folds.len() != 1 || facts.varying > REPEATED_BODY {
         return None;
     }
-    let unroll = facts.unroll.min(BESIDE_ACCUMULATORS / facts.pressure.max(1));
-    match unroll {
-        0 => None,
-        4.. => Some(16),
+    match facts.unroll.min(BESIDE_ACCUMULATORS / facts.pressure) {
+        0 | 1 => None,
         2 | 3 => Some(8),
-        _ => Some(4),
+        _ => Some(16),
     }
 }
 

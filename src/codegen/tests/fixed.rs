@@ -1,1 +1,209 @@
-//! Codes written by hand: the shapes that kernels have.
+//! Codes written by hand: the shapes that kernels have, and what must not happen.
+
+use shapeflow_shape_fns::DType;
+
+use super::{Batch, Case, Random, Sizes};
+use crate::codegen::Jit;
+use crate::error::ErrorKind;
+use crate::expr::{BinaryOp, FoldOp, Scalar, UnaryOp};
+use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
+
+/// Builds a body instruction by instruction.
+#[derive(Default)]
+struct Body(Vec<Inst>);
+
+impl Body {
+    fn push(&mut self, dtype: DType, op: InstOp) -> Vid {
+        self.0.push(Inst { dtype, op });
+        Vid(self.0.len() as u32 - 1)
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: Vid, b: Vid) -> Vid {
+        self.push(self.0[a.0 as usize].dtype, InstOp::Binary(op, a, b))
+    }
+}
+
+fn slot(dtype: DType, class: Class, used: SlotUse) -> SlotType {
+    SlotType { dtype, class, used }
+}
+
+fn code(slots: Vec<SlotType>, scalars: u32, body: Body) -> Code {
+    Code {
+        layout: Layout::Row,
+        loops: 0,
+        slots,
+        scalars,
+        folded: Vec::new(),
+        passes: vec![Pass { body: body.0, folds: Vec::new() }],
+        epilogue: Vec::new(),
+    }
+}
+
+/// `max(a * x + b, 0)` with `a` and `b` splat.
+fn relu() -> Code {
+    let f32 = DType::F32;
+    let mut body = Body::default();
+    let [a, b, x] = [0, 1, 2].map(|k| body.push(f32, InstOp::Load(k)));
+    let product = body.binary(BinaryOp::Mul, a, x);
+    let sum = body.binary(BinaryOp::Add, product, b);
+    let zero = body.push(f32, InstOp::Const(Scalar::F32(0.0)));
+    let result = body.binary(BinaryOp::Max, sum, zero);
+    body.push(f32, InstOp::Store { slot: 3, value: result });
+    let splat = slot(f32, Class::Splat, SlotUse::Load);
+    let slots = vec![
+        splat,
+        splat,
+        slot(f32, Class::Contiguous, SlotUse::Load),
+        slot(f32, Class::Contiguous, SlotUse::Store),
+    ];
+    code(slots, 0, body)
+}
+
+/// Row-wise `e / sum(e)` with `e = |x - max(x)|`: three passes and a scratch row.
+fn normalized_rows() -> Code {
+    let f32 = DType::F32;
+    let contiguous = |used| slot(f32, Class::Contiguous, used);
+    let slots = vec![contiguous(SlotUse::Load), contiguous(SlotUse::Scratch), contiguous(SlotUse::Store)];
+    let fold = |op, value, into| FoldStep { op, value, dtype: f32, into };
+    let mut first = Body::default();
+    let x = first.push(f32, InstOp::Load(0));
+    let mut second = Body::default();
+    let y = second.push(f32, InstOp::Load(0));
+    let top = second.push(f32, InstOp::Folded(0));
+    let difference = second.binary(BinaryOp::Sub, y, top);
+    let e = second.push(f32, InstOp::Unary(UnaryOp::Abs, difference));
+    second.push(f32, InstOp::Store { slot: 1, value: e });
+    let mut third = Body::default();
+    let kept = third.push(f32, InstOp::Load(1));
+    let total = third.push(f32, InstOp::Folded(1));
+    let quotient = third.binary(BinaryOp::Div, kept, total);
+    third.push(f32, InstOp::Store { slot: 2, value: quotient });
+    Code {
+        layout: Layout::Row,
+        loops: 0,
+        slots,
+        scalars: 0,
+        folded: vec![f32; 2],
+        passes: vec![
+            Pass { body: first.0, folds: vec![fold(FoldOp::Max, x, 0)] },
+            Pass { body: second.0, folds: vec![fold(FoldOp::Sum, e, 1)] },
+            Pass { body: third.0, folds: Vec::new() },
+        ],
+        epilogue: Vec::new(),
+    }
+}
+
+/// Rows of a table chosen by an index per row.
+fn row_gather() -> Code {
+    let mut body = Body::default();
+    let index = body.push(DType::I32, InstOp::Load(0));
+    let index = body.push(DType::I64, InstOp::CheckIndex { value: index, limit: 0 });
+    let element = body.push(DType::F32, InstOp::Gather { slot: 1, offsets: Box::new([(index, 1)]) });
+    body.push(DType::F32, InstOp::Store { slot: 2, value: element });
+    let slots = vec![
+        slot(DType::I32, Class::Splat, SlotUse::Load),
+        slot(DType::F32, Class::Contiguous, SlotUse::Gather),
+        slot(DType::F32, Class::Contiguous, SlotUse::Store),
+    ];
+    code(slots, 2, body)
+}
+
+#[test]
+fn kernels_of_everyday() {
+    let mut batch = Batch::new(true);
+    let random = &mut Random::new(5);
+    for n in [0, 1, 3, 4, 15, 16, 17, 31, 64, 100, 1000, 5000] {
+        for code in [relu(), normalized_rows()] {
+            let sizes = Sizes { rows: 3, n, extents: Vec::new() };
+            batch.add(Case::new(random, &code, sizes, Vec::new(), &[]), "everyday");
+        }
+        let sizes = Sizes { rows: 4, n, extents: Vec::new() };
+        let mut case = Case::new(random, &row_gather(), sizes, vec![6, 40], &[0, 5 * 40, 0]);
+        case.fill(0, |k| Scalar::I32(k as i32 % 6));
+        batch.add(case, "row gather");
+    }
+    batch.check();
+}
+
+#[test]
+fn a_refused_index_is_reported_and_reads_nothing_else() {
+    let mut batch = Batch::new(true);
+    let random = &mut Random::new(6);
+    for index in [-1, 6, i32::MAX, i32::MIN] {
+        for n in [0, 1, 40] {
+            let sizes = Sizes { rows: 2, n, extents: Vec::new() };
+            let mut case = Case::new(random, &row_gather(), sizes, vec![6, 40], &[0, 5 * 40, 0]);
+            case.fill(0, |_| Scalar::I32(index));
+            batch.add(case, format!("index {index}, n {n}"));
+        }
+    }
+    batch.check();
+}
+
+#[test]
+fn folds_of_signed_zeros_keep_the_first() {
+    let mut batch = Batch::new(true);
+    let random = &mut Random::new(7);
+    for dtype in [DType::F32, DType::F64] {
+        for op in [FoldOp::Max, FoldOp::Min, FoldOp::Sum] {
+            for layout in [Layout::Row, Layout::Column] {
+                let mut code = normalized_rows();
+                code.layout = layout;
+                code.loops = 1;
+                code.slots = vec![
+                    slot(dtype, Class::Contiguous, SlotUse::Load),
+                    slot(dtype, Class::Contiguous, SlotUse::Store),
+                ];
+                code.folded = vec![dtype];
+                let inst = |op| Inst { dtype, op };
+                code.passes = vec![Pass {
+                    body: vec![inst(InstOp::Load(0))],
+                    folds: vec![FoldStep { op, value: Vid(0), dtype, into: 0 }],
+                }];
+                code.epilogue =
+                    vec![inst(InstOp::Folded(0)), inst(InstOp::Store { slot: 1, value: Vid(0) })];
+                for n in [1, 2, 3, 5, 33, 70] {
+                    let sizes = Sizes { rows: 3, n, extents: vec![3] };
+                    let mut case = Case::new(random, &code, sizes, Vec::new(), &[]);
+                    let mut signs = Random::new(n as u64);
+                    case.fill(0, |_| {
+                        let zero = if signs.chance(2) { -0.0 } else { 0.0 };
+                        crate::expr::eval_cast(Scalar::F64(zero), dtype)
+                    });
+                    batch.add(case, format!("{op:?} {dtype} {layout:?} {n}"));
+                }
+            }
+        }
+    }
+    batch.check();
+}
+
+#[test]
+fn equal_codes_share_a_function() {
+    let mut jit = Jit::new().unwrap();
+    let first = jit.add(&relu()).unwrap();
+    let other = jit.add(&normalized_rows()).unwrap();
+    assert_eq!(jit.add(&relu()).unwrap(), first);
+    assert_ne!(first, other);
+    let module = jit.finish().unwrap();
+    assert_eq!(module.function_count(), 2);
+    assert!(module.code_bytes() > 100);
+}
+
+#[test]
+fn ill_formed_codes_are_errors() {
+    let mut bad = relu();
+    bad.passes[0].body[3].op = InstOp::Binary(BinaryOp::Mul, Vid(0), Vid(9));
+    let error = Jit::new().unwrap().add(&bad).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Compile);
+    assert!(error.message().contains("v9 is not computed before"), "{error}");
+    assert!(Jit::clif_text(&bad).is_err());
+}
+
+#[test]
+fn vectors_are_unrolled_and_constants_hoisted() {
+    let text = Jit::clif_text(&relu()).unwrap();
+    let main = text.split("block").max_by_key(|block| block.matches("fmul").count()).unwrap();
+    assert_eq!(main.matches("fmul").count(), 4, "{text}");
+    assert_eq!(main.matches("vconst").count(), 0, "{text}");
+}

@@ -5,6 +5,7 @@ use shapeflow_shape_fns::Attr;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Index, LowerCx, Scalar};
 use crate::op::HostCx;
+use crate::ops::derived;
 
 /// Axis `given` of a tensor of this rank.
 pub(super) fn resolve(given: i64, rank: usize) -> Option<usize> {
@@ -13,14 +14,9 @@ pub(super) fn resolve(given: i64, rank: usize) -> Option<usize> {
     usize::try_from(axis).ok().filter(|_| axis < rank)
 }
 
-/// Parameter `axis` of a body, as the shape function has counted it from the front.
-pub(super) fn body_axes(cx: &mut dyn LowerCx) -> Vec<usize> {
-    cx.derived("axis").iter().filter_map(|axis| usize::try_from(axis.as_known()?).ok()).collect()
-}
-
-/// As [`body_axes`], where the parameter is one axis.
+/// Parameter `axis` of a body where it is one axis, counted from the front.
 pub(super) fn body_axis(cx: &mut dyn LowerCx) -> usize {
-    body_axes(cx).first().copied().unwrap_or(0)
+    derived::axes(cx).first().copied().unwrap_or(0)
 }
 
 /// Parameter `axis` of a kernel, for a tensor of this rank: an attribute, or else operand `operand`.

@@ -1,5 +1,6 @@
 //! `broadcast_to`: repeated along axes of size 1 until a shape is reached.
 
+use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoShapeArg, Value};
@@ -23,6 +24,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("broadcast_to", lower)
     .operands(&[Operand::Data("x"), Operand::Size("shape")])
     .shape_fn(shapeflow_shape_fns::array::broadcast_to)
+    .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("BroadcastTo")]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {

@@ -1,5 +1,6 @@
 //! `expand_dims`: a new axis of size 1.
 
+use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoParam, Value};
@@ -23,6 +24,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("expand_dims", lower)
     .operands(&[Operand::Data("x"), Operand::Structure("axis")])
     .shape_fn(shapeflow_shape_fns::array::expand_dims)
+    .dtype_rule(dtype::unary::any)
     .reinterprets()
     .tensorflow(&[TfOp::new("ExpandDims")]);
 

@@ -1,5 +1,6 @@
 //! `fill`: one scalar everywhere.
 
+use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{Graph, IntoShapeArg, Value};
@@ -25,8 +26,8 @@ impl Graph {
 pub(crate) static DEF: OpDef = OpDef::compute("fill", lower)
     .operands(&[Operand::Size("dims"), Operand::Data("value")])
     .shape_fn(shapeflow_shape_fns::array::fill)
-    .dtype_rule(|dtypes, _| match dtypes.last() {
-        Some(value) => Ok(vec![*value]),
+    .dtype_rule(|dtypes, _| match dtypes.split_last() {
+        Some((value, dims)) => dtype::indices(dims, 0).map(|()| vec![*value]),
         None => Err(Error::new(ErrorKind::Attribute, Phase::Build, "fill needs a value")),
     })
     .tensorflow(&[TfOp::new("Fill")]);

@@ -163,11 +163,11 @@ mod tests {
         assert_eq!(text(x.reshape([Dim::symbol("n"), Dim::known(-1)])), "[n, 4*?]");
         assert_eq!(text(x.t()), "[?, 4, n]");
         assert_eq!(text(x.gather(g.range(0, 3, 1), 1)), "[n, 3, ?]");
-        assert_eq!(text(x.pad_with(&[1, 1, 0, 0, 0, 0], 2.0)), "[n+2, 4, ?]");
+        assert_eq!(text(x.pad_with([1, 1, 0, 0, 0, 0], 2.0)), "[n+2, 4, ?]");
         assert_eq!(text(sizes.one_hot(5, true, false, 0)), "[5, 3]");
         let [a, b] = x.split::<2>(1).unwrap();
         assert_eq!(text(crate::concat(&[b, a, x], 1)), "[n, 8, ?]");
-        let seven = g.range(0, 7, 1).unwrap().reverse(&[0]).unwrap();
+        let seven = g.range(0, 7, 1).unwrap().reverse([0]).unwrap();
         let known = constant_tensor(&g.read(), seven.index().unwrap()).unwrap();
         assert_eq!(known.to_vec::<i32>().unwrap(), [6, 5, 4, 3, 2, 1, 0]);
     }

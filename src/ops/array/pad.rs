@@ -50,7 +50,7 @@ fn with_dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
         (Some(x), Some(value)) if x != value => dtype::refuse(format!(
             "the border must have the dtype of the tensor, got {value} around {x}; cast one with .cast(..)"
         )),
-        _ => dtype::unary::any(operands.get(..1).unwrap_or_default(), attrs),
+        _ => dtype::unary::any(operands.get(..operands.len().saturating_sub(1)).unwrap_or_default(), attrs),
     }
 }
 

@@ -122,7 +122,10 @@ impl<'g> Bound<'g> {
         let number = match self.0 {
             Kind::Value(value) => return Ok(value),
             Kind::Float(float, _) => float,
-            Kind::Int(dim, _) => dim.as_known().ok_or_else(|| mixed(&dim, peer.dtype()))? as f64,
+            Kind::Int(dim, _) => match dim.as_known() {
+                Some(int) => int as f64,
+                None => return Err(mixed(&dim, peer.dtype())),
+            },
         };
         Ok(number.into_operand(peer, std::panic::Location::caller()))
     }
@@ -135,18 +138,16 @@ pub(crate) static DEF: OpDef = OpDef::compute("range", lower)
     .tensorflow(&[TfOp::new("Range")]);
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
-    if let Some((first, rest)) = operands.split_first() {
-        if let Some(other) = rest.iter().find(|other| *other != first) {
-            return dtype::refuse(format!(
-                "bounds must have one dtype, got {first} and {other}; cast one with .cast(..)"
-            ));
-        }
-        if !first.is_integer() && !first.is_float() {
-            return dtype::refuse(format!("bounds must be integers or floats, got {first}"));
-        }
-        return Ok(vec![*first]);
+    let Some((first, rest)) = operands.split_first() else {
+        return Ok(vec![dtype::attribute(attrs, "dtype")?.unwrap_or(DType::I64)]);
+    };
+    dtype::indices(operands, 0)?;
+    match rest.iter().find(|other| *other != first) {
+        Some(other) => dtype::refuse(format!(
+            "bounds must have one dtype, got {first} and {other}; cast one with .cast(..)"
+        )),
+        None => Ok(vec![*first]),
     }
-    Ok(vec![dtype::attribute(attrs, "dtype")?.unwrap_or(DType::I64)])
 }
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
@@ -250,6 +251,7 @@ mod tests {
 
     shape_table! { DEF, {"start": 2, "delta": 3},
         "limit=i64[]" => "i64[floordiv(?, 3)]",
+        "limit=f32[]" => error "a parameter must be i32 or i64, got f32",
     }
     shape_table! { known: DEF, {"start": 0, "limit": 7, "delta": 2, "dtype": DType::I32},
         "" => "i32[4]",

@@ -2,6 +2,7 @@
 
 use shapeflow_shape_fns::Dim;
 
+use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoShapeArg, Value};
@@ -25,6 +26,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("reshape", lower)
     .operands(&[Operand::Data("x"), Operand::Size("shape")])
     .shape_fn(shapeflow_shape_fns::array::reshape)
+    .dtype_rule(dtype::unary::any)
     .reinterprets()
     .tensorflow(&[TfOp::new("Reshape")]);
 
@@ -123,6 +125,7 @@ mod tests {
     shape_table! { fed: DEF, {},
         "[2, 3]; shape=i32[2]" => "[?, ?]",
         "[n]; shape=i64[0]" => "[]",
+        "[n]; shape=f32[1]" => error "a parameter must be i32 or i64, got f32",
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! `reverse`: axes read from their ends.
 
+use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
-
-use super::axis::body_axes;
+use crate::ops::derived;
 
 impl<'g> Value<'g> {
     /// Reverses the given axes; none leaves the tensor as it is.
@@ -23,11 +23,12 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("reverse", lower)
     .operands(&[Operand::Data("x"), Operand::Structure("axis")])
     .shape_fn(shapeflow_shape_fns::array::reverse)
+    .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("ReverseV2")]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let dims = cx.dims(0);
-    let reversed = body_axes(cx);
+    let reversed = derived::axes(cx);
     let read: Vec<Index> = index
         .iter()
         .zip(&dims)

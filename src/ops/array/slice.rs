@@ -1,5 +1,6 @@
 //! `slice`: a box cut out of a tensor.
 
+use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoParam, Value};
@@ -23,6 +24,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("slice", lower)
     .operands(&[Operand::Data("x"), Operand::Size("begin"), Operand::Size("size")])
     .shape_fn(shapeflow_shape_fns::array::slice)
+    .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("Slice")]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {

@@ -151,7 +151,10 @@ mod tests {
         assert_eq!(values(&[(-1).into()]), (vec![4], vec![5, 6, 7, 8]));
         assert_eq!(values(&[(..).into(), (1..3).into()]), (vec![2, 2], vec![2, 3, 6, 7]));
         assert_eq!(values(&[SliceItem::Rest, SliceItem::from(..).step(-2)]), (vec![2, 2], vec![4, 2, 8, 6]));
-        assert_eq!(values(&[SliceItem::NewAxis, (1..).into(), SliceItem::span(2, -1)]), (vec![1, 1, 1], vec![7]));
+        assert_eq!(
+            values(&[SliceItem::NewAxis, (1..).into(), SliceItem::span(2, -1)]),
+            (vec![1, 1, 1], vec![7])
+        );
         assert_eq!(values(&[SliceItem::At(0), (..=-2).into()]), (vec![3], vec![1, 2, 3]));
         assert_eq!(values(&[SliceItem::At(0), SliceItem::span(3, 1)]), (vec![0], vec![]));
         assert!(

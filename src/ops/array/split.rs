@@ -39,6 +39,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("split", lower)
     .shape_fn(shapeflow_shape_fns::array::split)
     .dtype_rule(|dtypes, attrs| {
         let at = dtypes.len().saturating_sub(1);
+        dtype::indices(dtypes.get(..at).unwrap_or_default(), 0)?;
         counted(dtype::common(dtypes, at, at + 1, dtype::Class::Any)?, attrs)
     })
     .tensorflow(&[TfOp::new("Split")]);

@@ -37,7 +37,10 @@ pub(crate) static DEF: OpDef = OpDef::compute("split_sizes", lower)
     .operands(&[Operand::Data("x"), Operand::Size("size_splits"), Operand::Structure("axis")])
     .outputs(count)
     .shape_fn(shapeflow_shape_fns::array::split_v)
-    .dtype_rule(|dtypes, attrs| counted(dtype::common(dtypes, 0, 1, dtype::Class::Any)?, attrs))
+    .dtype_rule(|dtypes, attrs| {
+        dtype::indices(dtypes, 1)?;
+        counted(dtype::common(dtypes, 0, 1, dtype::Class::Any)?, attrs)
+    })
     .tensorflow(&[TfOp::new("SplitV")]);
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
@@ -80,7 +83,7 @@ mod tests {
     fn the_number_of_parts_is_that_of_the_sizes() {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n"]).unwrap();
-        assert_eq!(x.split_sizes(&[1, 2, -1], 0).unwrap().len(), 3);
+        assert_eq!(x.split_sizes([1, 2, -1], 0).unwrap().len(), 3);
         let sizes = g.input("sizes", DType::I64, shape![2]).unwrap();
         assert_eq!(x.split_sizes(sizes, 0).unwrap().len(), 2);
         let sizes = g.input("many", DType::I64, shape![?]).unwrap();

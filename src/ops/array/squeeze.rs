@@ -1,11 +1,11 @@
 //! `squeeze`: axes of size 1 taken out.
 
+use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
-
-use super::axis::body_axes;
+use crate::ops::derived;
 
 impl<'g> Value<'g> {
     /// Takes out the given axes, which must have size 1; with no axes given, all axes of size 1.
@@ -25,12 +25,13 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("squeeze", lower)
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::array::squeeze)
+    .dtype_rule(dtype::unary::any)
     .reinterprets()
     .tensorflow(&[TfOp::new("Squeeze")]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let mut read = index.to_vec();
-    for axis in body_axes(cx) {
+    for axis in derived::axes(cx) {
         read.insert(axis.min(read.len()), Index::from(0));
     }
     cx.operand(0, &read)

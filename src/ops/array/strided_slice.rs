@@ -1,5 +1,6 @@
 //! `strided_slice`: ranges with steps, single positions and new axes, in TensorFlow's encoding.
 
+use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoParam, Value};
@@ -61,6 +62,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("strided_slice", lower)
     .operands(&[Operand::Data("x"), Operand::Size("begin"), Operand::Size("end"), Operand::Size("strides")])
     .shape_fn(shapeflow_shape_fns::array::strided_slice)
+    .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("StridedSlice")]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {

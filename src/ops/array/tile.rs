@@ -1,5 +1,6 @@
 //! `tile`: a tensor laid side by side several times.
 
+use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoParam, Value};
@@ -21,6 +22,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("tile", lower)
     .operands(&[Operand::Data("x"), Operand::Size("multiples")])
     .shape_fn(shapeflow_shape_fns::array::tile)
+    .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("Tile")]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {

@@ -1,5 +1,6 @@
 //! `transpose`: the axes of a tensor in another order.
 
+use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoParam, Value};
@@ -31,6 +32,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("transpose", lower)
     .operands(&[Operand::Data("x"), Operand::Structure("perm")])
     .shape_fn(shapeflow_shape_fns::array::transpose)
+    .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("Transpose")]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {

@@ -1,5 +1,7 @@
 //! `unstack`: the slices of a tensor along an axis.
 
+use std::panic::Location;
+
 use shapeflow_shape_fns::{Attr, Attrs, DType};
 
 use crate::dtype;
@@ -20,10 +22,11 @@ impl<'g> Value<'g> {
     /// The axis is out of range, or its dimension is not known.
     #[track_caller]
     pub fn unstack(self, axis: i64) -> Result<Vec<Value<'g>>> {
+        let location = Location::caller();
         let dim = self.dim(axis)?;
         let count = dim.as_known().ok_or_else(|| {
             let message = format!("unstack needs a known dimension or a count, got {dim} at axis {axis}");
-            Error::new(ErrorKind::Shape, Phase::Build, message).at(std::panic::Location::caller())
+            Error::new(ErrorKind::Shape, Phase::Build, message).at(location)
         })?;
         self.graph().op(&DEF).data(self).attr("axis", axis).attr("num", count).finish_all()
     }
@@ -44,9 +47,10 @@ impl<'g> Value<'g> {
 /// The values as an array; their number is that of the op's outputs.
 #[track_caller]
 pub(super) fn exactly<'g, const N: usize>(values: Vec<Value<'g>>) -> Result<[Value<'g>; N]> {
+    let location = Location::caller();
     values.try_into().map_err(|values: Vec<_>| {
         let message = format!("{N} outputs were asked for, got {}", values.len());
-        Error::new(ErrorKind::Attribute, Phase::Build, message).at(std::panic::Location::caller())
+        Error::new(ErrorKind::Attribute, Phase::Build, message).at(location)
     })
 }
 
