@@ -56,11 +56,6 @@ fn refused(reason: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Compile, Phase::Compile, format!("machine code cannot be made: {reason}"))
 }
 
-/// Whether `MulAdd` rounds once on this machine. Interpreters follow it.
-pub(crate) fn has_fused_mul_add() -> bool {
-    host_isa().is_ok_and(|isa| is_fused(&*isa))
-}
-
 /// The x86 backend fuses in VEX encoding only; other supported machines always can.
 fn is_fused(isa: &dyn TargetIsa) -> bool {
     let has =
@@ -273,6 +268,7 @@ impl CodeModule {
     }
 
     /// Number of functions.
+    #[cfg(test)]
     pub fn function_count(&self) -> usize {
         self.functions.len()
     }
@@ -283,6 +279,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+
+    #[test]
+    fn interpreters_round_as_machine_code_does() {
+        assert_eq!(is_fused(&*host_isa().unwrap()), crate::expr::fused_mul_add());
+    }
 
     fn shared<T: Send + Sync>() {}
 

@@ -1,6 +1,5 @@
 //! `interpret`: runs a [`Code`] element by element over byte buffers, the exact oracle of machine code.
 
-use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
 use super::code::{Class, Code, FOLD_TILE, Inst, InstOp, Layout, Pass, SlotUse};
@@ -285,6 +284,7 @@ impl Run<'_> {
 
 #[cfg(test)]
 mod tests {
+    use shapeflow_shape_fns::DType;
     use smallvec::smallvec;
 
     use super::*;

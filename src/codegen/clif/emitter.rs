@@ -1,14 +1,13 @@
 //! `Emitter`: a function under construction, and the forms its values take.
 
-use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::immediates::Offset32;
 use cranelift_codegen::ir::{
-    AbiParam, Block, ConstantData, Endianness, FuncRef, InstBuilder, MemFlagsData, Signature, StackSlot,
-    Type, UserExternalName, Value, types,
+    AbiParam, ConstantData, Endianness, FuncRef, InstBuilder, MemFlagsData, Signature, StackSlot, Type,
+    UserExternalName, Value, types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 use super::Target;
 use super::facts::{Facts, Want, wants};

@@ -1,14 +1,13 @@
 //! Loads and stores: memory of any dtype from and to lanes.
 
-use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use shapeflow_shape_fns::DType;
 use smallvec::smallvec;
 
 use super::emitter::{Emitter, Step, flags};
-use super::lanes::{Lanes, Repr, Val, Vecs, lane};
+use super::lanes::{Lanes, Repr, Val, Vecs};
 use crate::codegen::abi::{SLOT_INNER, slot_words};
-use crate::lower::code::{Class, Layout, SlotUse, Vid};
+use crate::lower::code::{Class, Layout, Vid};
 
 /// Bytes of an element in memory.
 pub(super) fn size_of(dtype: DType) -> u32 {
