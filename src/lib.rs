@@ -1,4 +1,4 @@
-//! Dataflow graphs of tensor ops with partially known shapes, compiled once for every size.
+#![doc = include_str!("../README.md")]
 
 pub(crate) mod codegen;
 mod compile;

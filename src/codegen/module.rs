@@ -63,7 +63,8 @@ pub(crate) fn has_fused_mul_add() -> bool {
 
 /// The x86 backend fuses in VEX encoding only; other supported machines always can.
 fn is_fused(isa: &dyn TargetIsa) -> bool {
-    let has = |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
+    let has =
+        |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
     !cfg!(target_arch = "x86_64") || has("has_fma") && has("has_avx")
 }
 
@@ -137,8 +138,7 @@ remainder!(remainder_f64, f64, "C");
 const IMPORTS: [&str; 2] = ["shapeflow_remainder_f32", "shapeflow_remainder_f64"];
 
 fn target_of(isa: &dyn TargetIsa) -> Target {
-    let call_conv =
-        if cfg!(target_arch = "x86_64") { CallConv::SystemV } else { isa.default_call_conv() };
+    let call_conv = if cfg!(target_arch = "x86_64") { CallConv::SystemV } else { isa.default_call_conv() };
     Target { call_conv, frontend: isa.frontend_config(), fused: is_fused(isa), remainder: [0, 1] }
 }
 

@@ -168,11 +168,11 @@ pub(crate) fn eval_mul_add(a: Scalar, b: Scalar, c: Scalar, fused: bool) -> Scal
     }
 }
 
-macro_rules! integer_cast {
-    ($x:expr, $dtype:expr) => {{
+macro_rules! cast {
+    ($x:expr, $zero:expr, $dtype:expr) => {{
         let x = $x;
         match $dtype {
-            DType::Bool => Scalar::Bool(differs_from_zero(x)),
+            DType::Bool => Scalar::Bool(x != $zero),
             DType::I8 => Scalar::I8(x as i8),
             DType::I16 => Scalar::I16(x as i16),
             DType::I32 => Scalar::I32(x as i32),
@@ -189,10 +189,6 @@ macro_rules! integer_cast {
     }};
 }
 
-fn differs_from_zero<T: Default + PartialEq>(x: T) -> bool {
-    x != T::default()
-}
-
 /// `x` converted: float to integer saturates toward zero and takes NaN to 0, integer to integer
 /// wraps, anything to bool is `!= 0`, and what a float type cannot hold is rounded to nearest even.
 ///
@@ -204,19 +200,19 @@ pub(crate) fn eval_cast(x: Scalar, dtype: DType) -> Scalar {
         return x;
     }
     match x {
-        Scalar::Bool(x) => integer_cast!(x as u8, dtype),
-        Scalar::I8(x) => integer_cast!(x, dtype),
-        Scalar::I16(x) => integer_cast!(x, dtype),
-        Scalar::I32(x) => integer_cast!(x, dtype),
-        Scalar::I64(x) => integer_cast!(x, dtype),
-        Scalar::U8(x) => integer_cast!(x, dtype),
-        Scalar::U16(x) => integer_cast!(x, dtype),
-        Scalar::U32(x) => integer_cast!(x, dtype),
-        Scalar::U64(x) => integer_cast!(x, dtype),
-        Scalar::F16(x) => integer_cast!(x.to_f32(), dtype),
-        Scalar::BF16(x) => integer_cast!(x.to_f32(), dtype),
-        Scalar::F32(x) => integer_cast!(x, dtype),
-        Scalar::F64(x) => integer_cast!(x, dtype),
+        Scalar::Bool(x) => cast!(x as u8, 0, dtype),
+        Scalar::I8(x) => cast!(x, 0, dtype),
+        Scalar::I16(x) => cast!(x, 0, dtype),
+        Scalar::I32(x) => cast!(x, 0, dtype),
+        Scalar::I64(x) => cast!(x, 0, dtype),
+        Scalar::U8(x) => cast!(x, 0, dtype),
+        Scalar::U16(x) => cast!(x, 0, dtype),
+        Scalar::U32(x) => cast!(x, 0, dtype),
+        Scalar::U64(x) => cast!(x, 0, dtype),
+        Scalar::F16(x) => cast!(x.to_f32(), 0.0, dtype),
+        Scalar::BF16(x) => cast!(x.to_f32(), 0.0, dtype),
+        Scalar::F32(x) => cast!(x, 0.0, dtype),
+        Scalar::F64(x) => cast!(x, 0.0, dtype),
     }
 }
 
@@ -266,6 +262,14 @@ impl FoldOp {
             total
         }
     }
+}
+
+/// Whether `MulAdd` rounds once on this processor, as machine code for it does.
+pub(crate) fn fused_mul_add() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::is_x86_feature_detected!("fma") && std::is_x86_feature_detected!("avx");
+    #[cfg(not(target_arch = "x86_64"))]
+    true
 }
 
 /// The dtype in which kernels accumulate a fold over elements of `dtype`: `i32` for bool and the
@@ -360,12 +364,4 @@ mod tests {
         assert_eq!(Sum.combine(Sum.identity(DType::F32), Scalar::F32(-0.0)), Scalar::F32(-0.0));
         assert_eq!((All.identity(DType::Bool), Any.identity(DType::Bool)), (true.into(), false.into()));
     }
-}
-
-/// Whether `MulAdd` rounds once on this processor, as machine code for it does.
-pub(crate) fn fused_mul_add() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return std::is_x86_feature_detected!("fma") && std::is_x86_feature_detected!("avx");
-    #[cfg(not(target_arch = "x86_64"))]
-    true
 }

@@ -4,7 +4,9 @@ use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use super::program::{AxisId, DimId, EntryId, Linear, Op, Place, Program, StepId};
-use super::{Axis, Expr, FoldOp, Scalar, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary};
+#[cfg(test)]
+use super::{Axis, Expr};
+use super::{FoldOp, Scalar, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary};
 
 /// Why an element has no value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,12 +17,16 @@ pub(crate) enum Fault {
     DivideByZero,
 }
 
+/// The element of a source at an index.
+pub(crate) type Load<'a> = &'a dyn Fn(u32, &[i64]) -> Result<Scalar, Fault>;
+
+/// The element of a source at a row-major position.
+pub(crate) type LoadFlat<'a> = &'a dyn Fn(u32, i64) -> Result<Scalar, Fault>;
+
 /// What an expression is evaluated in.
 pub(crate) struct Env<'a> {
-    /// The element of a source at an index.
-    pub(crate) load: &'a dyn Fn(u32, &[i64]) -> Result<Scalar, Fault>,
-    /// The element of a source at a row-major position.
-    pub(crate) load_flat: &'a dyn Fn(u32, i64) -> Result<Scalar, Fault>,
+    pub(crate) load: Load<'a>,
+    pub(crate) load_flat: LoadFlat<'a>,
     /// The value of a dimension.
     pub(crate) dim: &'a dyn Fn(&Dim) -> i64,
     /// Whether `MulAdd` rounds once.
@@ -96,9 +102,23 @@ enum Outcome {
 }
 
 /// One element of `expr`, for the given values of its free axes.
+#[cfg(test)]
 pub(crate) fn evaluate(expr: &Expr, axes: &[(Axis, i64)], env: &Env<'_>) -> Result<Scalar, Fault> {
     let (names, values): (Vec<Axis>, Vec<i64>) = axes.iter().copied().unzip();
     Evaluator::new(&Program::new(expr, &names), env).at(&values)
+}
+
+/// The value of an expression without loads, sizes and axes, where `MulAdd` rounds once.
+#[cfg(test)]
+pub(crate) fn evaluate_constant(expr: &Expr) -> Result<Scalar, Fault> {
+    let none = Ok(Scalar::Bool(false));
+    let env = Env {
+        load: &|_, _| none,
+        load_flat: &|_, _| none,
+        dim: &|dim| dim.as_known().unwrap_or(0),
+        fused: true,
+    };
+    evaluate(expr, &[], &env)
 }
 
 impl<'a> Evaluator<'a> {

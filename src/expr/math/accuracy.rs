@@ -1,1 +1,383 @@
-//! Accuracy.
+//! The stated errors of every function: `f32` against the platform's `f64` functions over every exponent,
+//! `f64` against a table of exact values (`tests/reference/math_table.txt`), and the special values of both.
+
+use half::{bf16, f16};
+use shapeflow_shape_fns::{DType, Dim};
+
+use super::*;
+use crate::expr::interpret::evaluate_constant;
+use crate::expr::{Axis, Env, Evaluator, Expr, ExprKind, Fault, Index, Interner, Program, Scalar, verify};
+
+struct Function {
+    name: &'static str,
+    build: fn(Expr) -> Expr,
+    /// The platform's function in f64, where it has one; else the expansion itself is the reference.
+    wide: Option<fn(f64) -> f64>,
+    /// Stated errors in ulp.
+    single: f64,
+    double: f64,
+}
+
+macro_rules! functions {
+    ($($name:ident $wide:expr, $single:literal, $double:literal;)*) => {
+        [$(Function { name: stringify!($name), build: $name, wide: $wide, single: $single, double: $double }),*]
+    };
+}
+
+const FUNCTIONS: [Function; 20] = functions! {
+    exp Some(f64::exp), 0.9, 0.9;
+    exp2 Some(f64::exp2), 0.9, 0.9;
+    expm1 Some(f64::exp_m1), 1.5, 1.7;
+    log Some(f64::ln), 0.9, 0.8;
+    log2 Some(f64::log2), 0.9, 0.8;
+    log1p Some(f64::ln_1p), 1.5, 0.8;
+    sin Some(f64::sin), 1.6, 1.3;
+    cos Some(f64::cos), 1.6, 1.4;
+    tan Some(f64::tan), 0.6, 2.2;
+    tanh Some(f64::tanh), 1.5, 1.5;
+    sigmoid Some(|x| if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) }), 2.1, 2.1;
+    sinh Some(f64::sinh), 0.6, 2.2;
+    cosh Some(f64::cosh), 0.6, 1.2;
+    erf None, 1.0, 1.0;
+    erfc None, 0.6, 3.0;
+    asin Some(f64::asin), 1.2, 1.1;
+    acos Some(f64::acos), 1.2, 1.2;
+    atan Some(f64::atan), 1.2, 1.1;
+    cbrt Some(f64::cbrt), 0.8, 0.8;
+    rsqrt Some(|x| 1.0 / x.sqrt()), 1.5, 1.5;
+};
+
+/// Largest error of `atan2`, and of `pow` in f32 and f64.
+const ATAN2: f64 = 1.4;
+const POW: [f64; 2] = [0.6, 1.0];
+
+impl Function {
+    /// Calls `f` with the reference in f64.
+    fn with_wide<R>(&self, f: impl FnOnce(&mut dyn FnMut(f64) -> f64) -> R) -> R {
+        match self.wide {
+            Some(wide) => f(&mut |x| wide(x)),
+            None => with(
+                |x, _| (self.build)(x),
+                DType::F64,
+                true,
+                |value| f(&mut |x| value(x.into(), x.into()).unwrap().to_f64()),
+            ),
+        }
+    }
+}
+
+/// Calls `f` with a function that evaluates `build` of given arguments.
+fn with<R>(
+    build: impl Fn(Expr, Expr) -> Expr,
+    dtype: DType,
+    fused: bool,
+    f: impl FnOnce(&mut dyn FnMut(Scalar, Scalar) -> Result<Scalar, Fault>) -> R,
+) -> R {
+    let argument = |source| Expr::new(dtype, ExprKind::LoadFlat { source, position: Index::axis(Axis(0)) });
+    let expr = Interner::new().import(&build(argument(0), argument(1)));
+    verify(&expr).unwrap();
+    assert_eq!(expr.dtype(), dtype);
+    let program = Program::new(&expr, &[Axis(0)]);
+    let arguments = std::cell::Cell::new([Scalar::zero(dtype); 2]);
+    let env = Env {
+        load: &|_, _| Ok(Scalar::Bool(false)),
+        load_flat: &|source, _| Ok(arguments.get()[source as usize]),
+        dim: &|dim: &Dim| dim.as_known().unwrap(),
+        fused,
+    };
+    let mut evaluator = Evaluator::new(&program, &env);
+    let mut count = 0;
+    f(&mut |x, y| {
+        arguments.set([x, y]);
+        count += 1;
+        evaluator.at(&[count])
+    })
+}
+
+/// The unit in the last place of a float of this size: `digits` after the first, the least exponent
+/// being `least`.
+fn ulp(size: f64, digits: i32, least: i32) -> f64 {
+    let exponent = if size == 0.0 { least } else { (size.abs().to_bits() >> 52) as i32 - 1023 };
+    // Two factors: the least f64 is below the range of `powi`'s intermediate results.
+    2f64.powi(exponent.max(least)) * 2f64.powi(-digits)
+}
+
+/// The error of `got` in ulp of an f32; infinite where the kinds of value or the signs of zero differ.
+fn error_of_single(got: f64, exact: f64) -> f64 {
+    let rounded = exact as f32 as f64;
+    if exact.is_nan() || rounded.is_infinite() || exact == 0.0 {
+        let same = got.to_bits() == rounded.to_bits() || (got.is_nan() && exact.is_nan());
+        let beside = got == f32::MAX as f64 * exact.signum() && exact.is_finite();
+        return if same || beside { 0.0 } else { f64::INFINITY };
+    }
+    let largest = exact.abs() >= f32::MAX as f64 * 0.999_999;
+    if got.is_infinite() && largest { 0.0 } else { (got - exact).abs() / ulp(exact, 23, -126) }
+}
+
+/// Every exponent and both signs, denser from 1/16 to 16.
+fn singles() -> impl Iterator<Item = f32> {
+    let specials = [0u32, 1, 2, 0x007f_ffff, 0x0080_0000, 0x3f00_0000, 0x3f80_0000, 0x7f7f_ffff, 0x7f80_0000];
+    let everywhere = (0..0x7f80_0000u32).step_by(1_048_573);
+    let dense = (0x3d80_0000..0x4180_0000u32).step_by(16_381);
+    let positive = specials.into_iter().chain([0x7fc0_0000]).chain(everywhere).chain(dense);
+    positive.flat_map(|bits| [bits, bits | 1 << 31]).map(f32::from_bits)
+}
+
+#[test]
+fn single_precision_is_as_stated() {
+    for function in &FUNCTIONS {
+        function.with_wide(|wide| {
+            for (fused, allowance) in [(true, 0.0), (false, 1.0)] {
+                with(
+                    |x, _| (function.build)(x),
+                    DType::F32,
+                    fused,
+                    |value| {
+                        for x in singles().step_by(if fused { 1 } else { 7 }) {
+                            let got = value(x.into(), x.into()).unwrap().to_f64();
+                            let error = error_of_single(got, wide(x as f64));
+                            let name = function.name;
+                            assert!(
+                                error <= function.single + allowance,
+                                "{name}({x:e}) = {got:e}: {error} ulp"
+                            );
+                        }
+                    },
+                );
+            }
+        });
+    }
+}
+
+/// Lines of the table: name, arguments, nearest double, and the rest in ulp.
+fn table() -> impl Iterator<Item = (&'static str, Vec<f64>, f64, f64)> {
+    include_str!("../../../tests/reference/math_table.txt").lines().map(|line| {
+        let mut words: Vec<&str> = line.split(' ').collect();
+        let rest = words.pop().unwrap().parse().unwrap();
+        let name = words.remove(0);
+        let mut doubles: Vec<f64> =
+            words.iter().map(|word| f64::from_bits(u64::from_str_radix(word, 16).unwrap())).collect();
+        let nearest = doubles.pop().unwrap();
+        (name, doubles, nearest, rest)
+    })
+}
+
+fn check_table(name: &str, build: &dyn Fn(Expr, Expr) -> Expr, fused: bool, bound: f64) {
+    let mut rows = 0;
+    with(build, DType::F64, fused, |value| {
+        for (_, arguments, nearest, rest) in table().filter(|row| row.0 == name) {
+            let (x, y) = (arguments[0], arguments.get(1).copied().unwrap_or(0.0));
+            let got = value(x.into(), y.into()).unwrap().to_f64();
+            let error = ((got - nearest) / ulp(nearest, 52, -1022) - rest).abs();
+            assert!(error <= bound, "{name}({x:e}, {y:e}) = {got:e}, not {nearest:e}: {error} ulp");
+            rows += 1;
+        }
+    });
+    assert!(rows >= 80);
+}
+
+#[test]
+fn double_precision_is_as_stated() {
+    for function in &FUNCTIONS {
+        let build = |x: Expr, _: Expr| (function.build)(x);
+        check_table(function.name, &build, true, function.double);
+        check_table(function.name, &build, false, function.double + 1.0);
+    }
+    check_table("pow", &pow, true, POW[1]);
+    check_table("pow", &pow, false, 2e3);
+    check_table("atan2", &atan2, true, ATAN2);
+}
+
+#[test]
+fn double_precision_keeps_special_values() {
+    let specials = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        5e-324,
+        -5e-324,
+        f64::MAX,
+        f64::MIN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+    ];
+    let erf_of =
+        |x: f64| if x.abs() < 1e-300 { x * std::f64::consts::FRAC_2_SQRT_PI } else { x.clamp(-1.0, 1.0) };
+    let reference = |function: &Function, x: f64| match (function.wide, function.name) {
+        (Some(wide), _) => wide(x),
+        (None, "erf") => erf_of(x),
+        (None, _) => 1.0 - erf_of(x),
+    };
+    for function in &FUNCTIONS {
+        with(
+            |x, _| (function.build)(x),
+            DType::F64,
+            true,
+            |value| {
+                for x in specials {
+                    // The plain reference of the error functions has no value there.
+                    if function.wide.is_none() && x.abs() == 1.0 {
+                        continue;
+                    }
+                    let got = value(x.into(), x.into()).unwrap().to_f64();
+                    let exact = reference(function, x);
+                    let name = function.name;
+                    if ["sin", "cos", "tan"].contains(&name) && x.abs() > 1e16 {
+                        assert!(
+                            x.is_finite() != got.is_nan()
+                                && (name == "tan" || got.is_nan() || got.abs() <= 1.0),
+                            "{name}({x:e})"
+                        );
+                        continue;
+                    }
+                    let kind_fits =
+                        got.is_nan() == exact.is_nan() && got.is_sign_negative() == exact.is_sign_negative();
+                    let close = got == exact || (got - exact).abs() <= 4.0 * ulp(exact, 52, -1022);
+                    assert!(
+                        exact.is_nan() && got.is_nan() || kind_fits && close,
+                        "{name}({x:e}) = {got:e}, not {exact:e}"
+                    );
+                }
+            },
+        );
+    }
+}
+
+#[test]
+fn sines_of_huge_doubles_stay_bounded() {
+    for function in [sin, cos] {
+        with(
+            |x, _| function(x),
+            DType::F64,
+            true,
+            |value| {
+                for exponent in 0..1023 {
+                    let got = value((1.37 * 2f64.powi(exponent)).into(), 0.0.into()).unwrap().to_f64();
+                    assert!(got.abs() <= 1.0, "{exponent} {got}");
+                }
+            },
+        );
+    }
+}
+
+#[test]
+fn powers_in_single_precision_are_as_stated() {
+    with(pow, DType::F32, true, |value| {
+        for step in 0..4_000u32 {
+            let x = f32::from_bits((0x0000_0001 + step.wrapping_mul(2_654_435_761) % 0x7f80_0000).max(1));
+            let spread = (step as f32 / 4_000.0 - 0.5) * 2.0;
+            for y in
+                [spread * 150.0 / (x as f64).log2().abs().max(1e-6) as f32, (step % 37) as f32 - 18.0, spread]
+            {
+                let got = value(x.into(), y.into()).unwrap().to_f64();
+                let error = error_of_single(got, (x as f64).powf(y as f64));
+                assert!(error <= POW[0], "{x:e}^{y:e} = {got:e}: {error} ulp");
+                if y == y.trunc() {
+                    let negative = value((-x).into(), y.into()).unwrap().to_f64();
+                    assert_eq!(negative, if y % 2.0 == 0.0 { got } else { -got });
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn powers_and_angles_keep_special_values() {
+    let specials = [0.0, 0.5, 0.7, 1.0, 2.0, 3.0, 1e30, f64::INFINITY]
+        .into_iter()
+        .flat_map(|x| [x, -x])
+        .chain([f64::NAN]);
+    let pairs: Vec<(f64, f64)> =
+        specials.clone().flat_map(|x| specials.clone().map(move |y| (x, y))).collect();
+    let same = |got: f64, exact: f64| {
+        got == exact && got.is_sign_negative() == exact.is_sign_negative()
+            || got.is_nan() && exact.is_nan()
+            || (got / exact - 1.0).abs() < 1e-6
+    };
+    for dtype in [DType::F32, DType::F64] {
+        let cast = |x: f64| crate::expr::eval_cast(Scalar::F64(x), dtype);
+        let rounded = |x: f64| cast(x).to_f64();
+        with(pow, dtype, true, |value| {
+            for (x, y) in &pairs {
+                let (got, exact) =
+                    (value(cast(*x), cast(*y)).unwrap().to_f64(), rounded(rounded(*x).powf(rounded(*y))));
+                assert!(same(got, exact), "{x}^{y} = {got}, not {exact} in {dtype}");
+            }
+        });
+        with(atan2, dtype, true, |value| {
+            for (y, x) in &pairs {
+                let (got, exact) =
+                    (value(cast(*y), cast(*x)).unwrap().to_f64(), rounded(rounded(*y).atan2(rounded(*x))));
+                assert!(same(got, exact), "atan2({y}, {x}) = {got}, not {exact} in {dtype}");
+            }
+        });
+        for exponent in [0.0, 0.5, -0.5, 1.0, 2.0, -1.0, 3.0] {
+            with(
+                |x, y| pow(x, y.like(exponent)),
+                dtype,
+                true,
+                |value| {
+                    for (x, _) in &pairs {
+                        let (got, exact) = (
+                            value(cast(*x), cast(*x)).unwrap().to_f64(),
+                            rounded(rounded(*x).powf(exponent)),
+                        );
+                        assert!(same(got, exact), "{x}^{exponent} = {got}, not {exact} in {dtype}");
+                    }
+                },
+            );
+        }
+    }
+}
+
+#[test]
+fn integer_powers_wrap_and_refuse_negative_exponents() {
+    let value = |x: Scalar, y: Scalar| with(pow, x.dtype(), true, |value| value(x, y));
+    for (x, y, power) in [
+        (2, 31, i32::MIN),
+        (3, 21, 1_870_418_611),
+        (0, 0, 1),
+        (-1, 5, -1),
+        (2, 40, 0),
+        (-7, i32::MAX, 1_840_700_263),
+    ] {
+        let wrapped = (0..y.min(100)).fold(1i32, |product, _| product.wrapping_mul(x));
+        assert!(y > 100 || wrapped == power);
+        let expected = if y > 100 { x.wrapping_pow(y as u32) } else { power };
+        assert_eq!(value(x.into(), y.into()), Ok(expected.into()), "{x}^{y}");
+        let constant = pow(Expr::constant(x), Expr::constant(y));
+        assert_eq!(evaluate_constant(&constant), Ok(expected.into()));
+    }
+    assert_eq!(value(3u8.into(), 255u8.into()), Ok(3u8.wrapping_pow(255).into()));
+    assert_eq!(value((-3i64).into(), 39i64.into()), Ok((-3i64).wrapping_pow(39).into()));
+    assert_eq!(value(5i16.into(), 6i16.into()), Ok(5i16.wrapping_pow(6).into()));
+    let fault = Fault::Index { index: -2, limit: i64::MAX, axis: 0 };
+    assert_eq!(value(2i32.into(), (-2i32).into()), Err(fault));
+    assert_eq!(value(2i64.into(), (-2i64).into()), Err(fault));
+    assert_eq!(evaluate_constant(&pow(Expr::constant(2i8), Expr::constant(-2i8))), Err(fault));
+}
+
+#[test]
+fn halves_are_rounded_once() {
+    let x = f16::from_f32(0.3);
+    let value = |expr: Expr| evaluate_constant(&expr).unwrap();
+    assert_eq!(value(exp(Expr::constant(x))), Scalar::F16(f16::from_f64(x.to_f64().exp())));
+    assert_eq!(value(tanh(Expr::constant(x))), Scalar::F16(f16::from_f64(x.to_f64().tanh())));
+    let y = bf16::from_f32(-3.25);
+    assert_eq!(value(sigmoid(Expr::constant(y))), Scalar::BF16(bf16::from_f64(1.0 / (1.0 + 3.25f64.exp()))));
+    assert_eq!(value(pow(Expr::constant(x), Expr::constant(x))).dtype(), DType::F16);
+    assert_eq!(value(pow(Expr::constant(y), Expr::constant(bf16::from_f32(0.5)))).dtype(), DType::BF16);
+}
+
+#[test]
+fn other_dtypes_are_refused() {
+    for function in &FUNCTIONS {
+        assert!(verify(&(function.build)(Expr::constant(1i32))).is_err(), "{}", function.name);
+        assert!(verify(&(function.build)(Expr::constant(true))).is_err(), "{}", function.name);
+    }
+    assert!(verify(&pow(Expr::constant(true), Expr::constant(true))).is_err());
+    assert!(verify(&pow(Expr::constant(1f32), Expr::constant(1f64))).is_err());
+    assert!(verify(&atan2(Expr::constant(1i32), Expr::constant(1i32))).is_err());
+}

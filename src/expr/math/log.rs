@@ -40,7 +40,7 @@ const LOG_DOUBLE: [f64; 7] = [
     0.6666666666666734,
 ];
 
-/// Natural logarithm; -inf for zeros, NaN below. Errors: f32 0.9 ulp, f64 0.9 ulp.
+/// Natural logarithm; -inf for zeros, NaN below. Errors: f32 0.9 ulp, f64 0.8 ulp.
 pub fn log(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
@@ -51,8 +51,8 @@ pub fn log(x: Expr) -> Expr {
     })
 }
 
-/// Logarithm to base 2, exact for powers of two; -inf for zeros, NaN below. Errors: f32 1 ulp,
-/// f64 1 ulp.
+/// Logarithm to base 2, exact for powers of two; -inf for zeros, NaN below. Errors: f32 0.9 ulp,
+/// f64 0.8 ulp.
 pub fn log2(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
@@ -71,7 +71,8 @@ pub fn log2(x: Expr) -> Expr {
     })
 }
 
-/// `log(1 + x)`, precise near 0; -inf for -1, NaN below. Errors: f32 1 ulp, f64 1 ulp.
+/// `log(1 + x)`, precise near 0; -inf for -1, NaN below. Errors: f32 1.5 ulp, f64
+/// 0.8 ulp.
 pub fn log1p(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
@@ -81,7 +82,7 @@ pub fn log1p(x: Expr) -> Expr {
         let back = plus(&u, -1.0);
         let left = (one - (&u - &back)) + (x - back);
         let Parts { fraction, exponent, field } = take_apart(&u, false);
-        let inverse_power = from_bits(&(format.word(2 * format.bias << format.fraction) - field));
+        let inverse_power = from_bits(&(format.word((2 * format.bias) << format.fraction) - field));
         // For large x the rest does not count, and the inverse power is none.
         let large = x.like(2f64.powi(format.pick(60, 120)));
         let left = x.clone().less(large).select(left * inverse_power, x.like(0.0));

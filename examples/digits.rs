@@ -1,0 +1,96 @@
+//! Handwritten digits: raw `u8` images go in, digits come out, with one compile for every batch size.
+//!
+//! The weights come from scikit-learn, see `train_digits.py`; its predictions are the ones to reproduce.
+
+use std::error::Error;
+use std::fs::File;
+use std::io::BufReader;
+use std::time::Instant;
+
+use npyz::Deserialize;
+use npyz::npz::NpzArchive;
+use shapeflow::{DType, Element, Graph, Result, Tensor, TensorView, Value, shape};
+
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/digits.npz");
+
+/// A dense layer, `x · weight + bias`.
+struct Dense {
+    weight: Tensor,
+    bias: Tensor,
+}
+
+impl Dense {
+    fn apply<'g>(&self, x: Value<'g>) -> Result<Value<'g>> {
+        (x.matmul(&self.weight)? + &self.bias).ok()
+    }
+}
+
+fn main() -> std::result::Result<(), Box<dyn Error>> {
+    let mut npz = NpzArchive::open(DATA)?;
+    let images: Tensor = read::<u8>(&mut npz, "images")?;
+    let labels: Tensor = read::<i64>(&mut npz, "labels")?;
+    let expected: Tensor = read::<i64>(&mut npz, "predictions")?;
+    let mean = read::<f32>(&mut npz, "mean")?;
+    let scale = read::<f32>(&mut npz, "scale")?;
+    let mut dense = |weight, bias| -> std::result::Result<Dense, Box<dyn Error>> {
+        Ok(Dense { weight: read::<f32>(&mut npz, weight)?, bias: read::<f32>(&mut npz, bias)? })
+    };
+    let layers = [dense("w0", "b0")?, dense("w1", "b1")?, dense("w2", "b2")?];
+
+    let start = Instant::now();
+    let g = Graph::new();
+    let pixels = g.input("images", DType::U8, shape!["batch", 8, 8])?;
+    let x = ((pixels.cast(DType::F32)? - &mean) * &scale).reshape([-1, 64])?;
+    let x = layers[0].apply(x)?.relu()?;
+    let x = layers[1].apply(x)?.relu()?;
+    let probabilities = layers[2].apply(x)?.softmax(-1)?;
+    let digits = probabilities.argmax_as(-1, DType::I64)?;
+    println!("{g}");
+    println!("build {:.1?}", start.elapsed());
+
+    let start = Instant::now();
+    let exe = g.compile([("digits", digits), ("probabilities", probabilities)])?;
+    println!("compile {:.1?}", start.elapsed());
+    let compiles = exe.stats().compiles.len();
+
+    let pixels = images.as_slice::<u8>()?;
+    let (labels, expected) = (labels.as_slice::<i64>()?, expected.as_slice::<i64>()?);
+    let count = labels.len();
+    for batch in [1, 7, 64, count] {
+        let start = Instant::now();
+        let mut digits = Vec::with_capacity(count);
+        let mut runs = 0;
+        for chunk in pixels.chunks(batch * 64) {
+            let [found, _] = exe.run(&[TensorView::new(&[chunk.len() / 64, 8, 8], chunk)?])?;
+            digits.extend_from_slice(found.as_slice::<i64>()?);
+            runs += 1;
+        }
+        let time = start.elapsed();
+        let right = digits.iter().zip(labels).filter(|(digit, label)| digit == label).count();
+        let differ = digits.iter().zip(expected).filter(|(digit, other)| digit != other).count();
+        let accuracy = right as f64 / count as f64;
+        println!(
+            "batch {batch:3}: {count} images in {runs:3} runs, {time:.1?}; accuracy {accuracy:.4}, \
+             {differ} differ from scikit-learn, compiles {}",
+            exe.stats().compiles.len()
+        );
+        assert!(digits.len() == count && accuracy >= 0.96, "accuracy {accuracy} of {} images", digits.len());
+        assert_eq!(differ, 0, "scikit-learn gives other digits");
+        assert_eq!(exe.stats().compiles.len(), compiles, "a new batch size compiled");
+    }
+    Ok(())
+}
+
+/// An array of the archive as a tensor.
+fn read<T: Element + Deserialize>(
+    npz: &mut NpzArchive<BufReader<File>>,
+    name: &str,
+) -> std::result::Result<Tensor, Box<dyn Error>> {
+    let array = npz.by_name(name)?.ok_or_else(|| format!("{DATA} has no array {name}"))?;
+    let sizes = array
+        .shape()
+        .iter()
+        .map(|&size| usize::try_from(size))
+        .collect::<std::result::Result<Vec<_>, _>>()?;
+    Ok(Tensor::from_vec(&sizes, array.into_vec::<T>()?)?)
+}

@@ -1,0 +1,110 @@
+"""Writes math_table.txt: double-precision math functions with their exact values, by mpmath.
+
+Each line: function, arguments and nearest double as 16 hexadecimal digits each, then what the exact value
+has more than that double, in units of its last place. Run: python math_table.py > math_table.txt (needs mpmath).
+"""
+
+import random
+import struct
+
+import mpmath as mp
+
+mp.mp.prec = 400
+ROWS = 80
+
+
+def spread(low, high, signed=True):
+    """Any size from 2^low to 2^high."""
+
+    def draw():
+        exponent = random.uniform(low, high)
+        if exponent < -1022:
+            x = random.randrange(1, 1 << 52) * 5e-324
+        else:
+            x = 2.0 ** (exponent // 1) * random.uniform(1, 2)
+        return random.choice([-x, x]) if signed else x
+
+    return draw
+
+
+def between(low, high):
+    return lambda: random.uniform(low, high)
+
+
+def quarter_turns(count):
+    """Doubles next to multiples of a quarter turn."""
+    return lambda: float(random.randrange(1, count) * mp.pi / 2)
+
+
+turns = [between(-10, 10), spread(-1074, 19.9), quarter_turns(1 << 19)]
+unit = [between(-1, 1), between(-1, 1), spread(-60, -0.01)]
+UNARY = {
+    "exp": (mp.exp, [between(-746, 709), between(-2, 2), spread(-60, 9)]),
+    "exp2": (lambda x: mp.mpf(2) ** x, [between(-1075, 1023), between(-2, 2), spread(-60, 9)]),
+    "expm1": (mp.expm1, [between(-40, 709), between(-2, 2), spread(-1074, 9)]),
+    "log": (mp.log, [spread(-1074, 1023, False), between(0.3, 3)]),
+    "log2": (lambda x: mp.log(x) / mp.log(2), [spread(-1074, 1023, False), between(0.3, 3)]),
+    "log1p": (mp.log1p, [spread(-1074, 1023, False), between(-1, 3)]),
+    "sin": (mp.sin, turns),
+    "cos": (mp.cos, turns),
+    "tan": (mp.tan, turns),
+    "tanh": (mp.tanh, [between(-22, 22), between(-2, 2), spread(-1074, 4)]),
+    "sinh": (mp.sinh, [between(-710, 710), between(-2, 2), spread(-1074, 9)]),
+    "cosh": (mp.cosh, [between(-710, 710), between(-2, 2), spread(-30, 9)]),
+    "sigmoid": (lambda x: 1 / (1 + mp.exp(-x)), [between(-746, 40), between(-4, 4)]),
+    "erf": (mp.erf, [between(-6.5, 6.5), between(-1.5, 1.5), spread(-1022, 2)]),
+    "erfc": (mp.erfc, [between(-6.5, 27), between(-1.5, 1.5), spread(-60, 4)]),
+    "asin": (mp.asin, unit),
+    "acos": (mp.acos, unit),
+    "atan": (mp.atan, [between(-4, 4), spread(-1074, 1023)]),
+    "cbrt": (lambda x: mp.sign(x) * mp.cbrt(abs(x)), [spread(-1074, 1023), between(-8, 8)]),
+    "rsqrt": (lambda x: 1 / mp.sqrt(x), [spread(-1074, 1023, False), between(0.3, 3)]),
+}
+
+
+def power_arguments():
+    kind = random.randrange(4)
+    if kind == 0:
+        return random.uniform(0.5, 2), random.uniform(-1, 1) * 2 ** random.uniform(0, 10)
+    if kind == 1:
+        return -random.uniform(0.1, 10), float(random.randrange(-40, 40))
+    x = 2.0 ** random.uniform(-1020, 1020) if kind == 2 else 1 + random.uniform(-1, 1) * 2.0 ** random.uniform(-50, -1)
+    return x, float(random.uniform(-1, 1) * 1020 / (abs(mp.log(x, 2)) + mp.mpf(2) ** -60))
+
+
+def point():
+    return (between(-4, 4)(), between(-4, 4)()) if random.random() < 0.6 else (spread(-500, 500)(), spread(-500, 500)())
+
+
+BINARY = {
+    "pow": (lambda x, y: mp.mpf(x) ** (int(y) if x < 0 else mp.mpf(y)), power_arguments),
+    "atan2": (lambda y, x: mp.atan2(y, x), point),
+}
+
+
+def bits(x):
+    return struct.pack(">d", x).hex()
+
+
+def nearest(value):
+    """The nearest double, also among subnormals, and the rest in its last places."""
+    exponent = max(int(mp.floor(mp.log(abs(value), 2))), -1022) - 52 if value else -1074
+    unit = mp.mpf(2) ** exponent
+    count = mp.nint(value / unit)
+    return float(count) * 2.0**exponent if exponent > -1074 else int(count) * 5e-324, value / unit - count
+
+
+def line(name, arguments, value):
+    double, rest = nearest(mp.mpf(value))
+    print(name, *map(bits, arguments), bits(double), mp.nstr(rest, 4))
+
+
+random.seed(1)
+for name, (function, draws) in UNARY.items():
+    for row in range(ROWS):
+        x = draws[row % len(draws)]()
+        line(name, [x], function(mp.mpf(x)))
+for name, (function, draw) in BINARY.items():
+    for _ in range(2 * ROWS):
+        arguments = draw()
+        line(name, arguments, function(*arguments))
