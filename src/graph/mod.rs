@@ -17,7 +17,7 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, PartialElements, TensorShape};
+use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, PartialElements, SymbolKind, TensorShape};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{Body, OpDef, OpRef};
@@ -275,6 +275,13 @@ impl Inner {
         node.outputs = self.values.len() as u32 - first.0;
         self.nodes.push(node);
         first
+    }
+
+    /// Whether an element that only a run shows was found equal to something, which the run must check.
+    pub(crate) fn has_settled_elements(&self, value: ValueIx) -> bool {
+        let elements = self.values[value.at()].elements.iter().flat_map(|elements| elements.elements());
+        let mut own = elements.filter(|e| e.as_symbol().is_some_and(|symbol| symbol.kind() == SymbolKind::Integer));
+        own.any(|element| self.table.resolve(element) != *element)
     }
 
     pub(crate) fn node_of(&self, value: ValueIx) -> &Node {

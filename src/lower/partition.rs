@@ -272,7 +272,8 @@ impl Partitioner<'_> {
             let given = list.iter().enumerate().filter(|(i, _)| node.given & (1 << i) != 0);
             for ((_, operand), &value) in given.zip(&node.operands) {
                 let elements = self.inner.values[value.at()].elements.as_ref();
-                let known = elements.is_some_and(|elements| self.inner.table.resolve_elements(elements).is_known());
+                let known = elements.is_some_and(|elements| self.inner.table.resolve_elements(elements).is_known())
+                    && !self.inner.has_settled_elements(value);
                 if matches!(operand, Operand::Size(_) | Operand::Structure(_)) && !known {
                     needed.push(value);
                 }

@@ -1,7 +1,7 @@
 //! `reshape(x, shape)`: the elements of `x` in row-major order under other sizes.
 
 use crate::error::bail;
-use crate::{Dim, InferenceContext, List, PartialElements, Result, TensorShape};
+use crate::{Dim, Guard, InferenceContext, List, PartialElements, Result, TensorShape};
 
 /// The output has the sizes `shape`, one of which may be -1 and is then whatever keeps the number of elements:
 /// `[n, 4], shape=[-1] -> [4*n]`, `[4*n], shape=[-1, 4] -> [n, 4]`.
@@ -75,6 +75,7 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
         None => None,
     };
     let mut dims = sizes.to_vec();
+    let two = Dim::known(2);
     match inferred {
         None => {
             let others = product(cx, sizes, &[])?;
@@ -95,7 +96,9 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
         Some(axis) => {
             let (rest, others, dropped) = cancel(input.dims(), sizes, axis);
             let others = product(cx, &others, &[])?;
-            if others.as_known() == Some(0) {
+            // A dimension that is not known may be the zero among the sizes.
+            let may_cancel = input.as_known().is_none();
+            if others.as_known() == Some(0) && !may_cancel {
                 bail!(
                     "a size of -1 can be inferred where the other sizes are not 0, got {}",
                     TensorShape::from(sizes)
@@ -107,6 +110,7 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
                 None => total,
             };
             dims[axis] = match total {
+                Some(_) if others.as_known() == Some(0) => cx.fresh(),
                 // Where a size may be 0 and so may the number of elements, the quotient is not decided by them; nor
                 // where a zero that was dropped may yet find its like.
                 Some(total)
@@ -126,6 +130,11 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
                 })?,
                 None => cx.fresh(),
             };
+            if sizes[axis].as_known().is_none() {
+                // It is -1 or what would be inferred.
+                let (given, inferred) = (cx.add(&sizes[axis], &two)?, cx.add(&dims[axis], &two)?);
+                cx.require(Guard::OneOrEqual(given, inferred))?;
+            }
         }
     }
     Ok(TensorShape::from(dims))
@@ -190,7 +199,9 @@ mod tests {
         {shape: [0, 0, -1]} "[0, n, 2]" => "[0, 0, ?]";
         {shape: shape!["n", -1]} "[n, m, 2]" => "[n, 2*m] if ";
         {shape: shape![Dim::symbol("n"), 4, 1]} "[n, 4]" => "[n, 4, 1]";
-        {} "[n, 4]; [2] = [2, ?]" => "[2, 2*n]";
+        {} "[n, 4]; [2] = [2, ?]" => "[2, 2*n] if v1_1+2 in {1, 2*n+2}";
+        {} "[3, 2]; [1] = [k]" => "[6] if ";
+        {shape: [-1, 0]} "[n, m]" => "[?, 0]";
         {} "[n, 4]; [3] = [?, ?, 2]" => "[?, ?, 2]";
         {} "[n, 4]; [3] = [?, -1, 2]" => "[v1_0, ?, 2] if v1_0 >= 0";
         {} "[n, 4]; i32 [1]" => "[4*n]";
