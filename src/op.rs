@@ -260,11 +260,6 @@ enum Ref {
 }
 
 impl OpRef {
-    /// Whether both are the same definition.
-    pub(crate) fn same(&self, other: &OpRef) -> bool {
-        std::ptr::eq::<OpDef>(&**self, &**other)
-    }
-
     pub(crate) fn address(&self) -> usize {
         std::ptr::from_ref::<OpDef>(self).addr()
     }

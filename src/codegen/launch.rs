@@ -29,10 +29,6 @@ impl Lane {
     fn tile(&mut self, folds: usize) -> Result<usize> {
         Ok(grow(&mut self.tile, folds * 8 * TILE)?.as_ptr() as usize)
     }
-
-    pub(crate) fn bytes(&self) -> usize {
-        [&self.scratch, &self.tile].into_iter().flatten().map(Buffer::len).sum()
-    }
 }
 
 /// A buffer of at least so many bytes.

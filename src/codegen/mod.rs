@@ -9,9 +9,9 @@ mod pool;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use launch::{Lane, Launch, grow, launch};
+pub(crate) use launch::{Lane, Launch, launch};
 pub(crate) use memory::{MatMul, Memory};
-pub(crate) use module::{CodeModule, FuncIndex, Jit, has_fused_mul_add};
+pub(crate) use module::{CodeModule, FuncIndex, Jit};
 pub use pool::ThreadPool;
 pub(crate) use pool::{Pool, lock};
 #[cfg(feature = "threads")]

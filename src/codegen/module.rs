@@ -56,11 +56,6 @@ fn refused(reason: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Compile, Phase::Compile, format!("machine code cannot be made: {reason}"))
 }
 
-/// Whether `MulAdd` rounds once on this machine. Interpreters follow it.
-pub(crate) fn has_fused_mul_add() -> bool {
-    host_isa().is_ok_and(|isa| is_fused(&*isa))
-}
-
 /// The x86 backend fuses in VEX encoding only; other supported machines always can.
 fn is_fused(isa: &dyn TargetIsa) -> bool {
     let has = |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));

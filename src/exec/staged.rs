@@ -79,10 +79,6 @@ impl Staged {
         Ok(staged)
     }
 
-    pub(crate) fn inner(&self) -> &Inner {
-        &self.inner
-    }
-
     fn compile(&self, facts: &Facts, reason: &str) -> Result<Form> {
         let rebuilt = rebuild(&self.inner, &self.outputs, facts)?;
         let outputs: Vec<ValueIx> = self.outputs.iter().map(|value| rebuilt.values[value]).collect();

@@ -189,10 +189,6 @@ macro_rules! cast {
     }};
 }
 
-fn differs_from_zero<T: Default + PartialEq>(x: T) -> bool {
-    x != T::default()
-}
-
 /// `x` converted: float to integer saturates toward zero and takes NaN to 0, integer to integer
 /// wraps, anything to bool is `!= 0`, and what a float type cannot hold is rounded to nearest even.
 ///

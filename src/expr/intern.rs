@@ -93,6 +93,7 @@ impl Interner {
     }
 
     /// The same expression made of nodes of this interner.
+    #[cfg(test)]
     pub(crate) fn import(&mut self, root: &Expr) -> Expr {
         self.rewrite(root, &mut Index::axis, &mut |_, _| None)
     }

@@ -4,7 +4,9 @@ use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use super::program::{AxisId, DimId, EntryId, Linear, Op, Place, Program, StepId};
-use super::{Axis, Expr, FoldOp, Scalar, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary};
+#[cfg(test)]
+use super::{Axis, Expr};
+use super::{FoldOp, Scalar, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary};
 
 /// Why an element has no value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,6 +98,7 @@ enum Outcome {
 }
 
 /// One element of `expr`, for the given values of its free axes.
+#[cfg(test)]
 pub(crate) fn evaluate(expr: &Expr, axes: &[(Axis, i64)], env: &Env<'_>) -> Result<Scalar, Fault> {
     let (names, values): (Vec<Axis>, Vec<i64>) = axes.iter().copied().unzip();
     Evaluator::new(&Program::new(expr, &names), env).at(&values)

@@ -132,6 +132,7 @@ pub struct InRange {
 ///
 /// Equality and hash take parts by identity and indices by structure.
 #[derive(PartialEq, Eq, Hash, Debug)]
+#[expect(clippy::large_enum_variant, reason = "loads are the large ones, and stand in every expression")]
 pub(crate) enum ExprKind {
     Const(Scalar),
     /// A dimension as an `i64`.

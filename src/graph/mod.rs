@@ -26,7 +26,9 @@ use crate::tensor::Tensor;
 pub use builder::{IntoParam, OpBuilder, Param};
 pub use constant::IntoConstant;
 pub(crate) use evaluate::{SizedOperand, evaluate, infer_sizes, shape_of};
-pub(crate) use fold::{constant_tensor, elements_of};
+#[cfg(test)]
+pub(crate) use fold::constant_tensor;
+pub(crate) use fold::elements_of;
 pub(crate) use node::{Extra, Node, NodeIx, ValueIx, ValueInfo};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub use scope::Scope;

@@ -39,15 +39,6 @@ pub(crate) enum Address {
     Row,
 }
 
-impl Address {
-    pub(crate) fn buffer(&self) -> Option<BufferIx> {
-        match self {
-            Address::Element { buffer, .. } | Address::Flat { buffer, .. } => Some(*buffer),
-            Address::Iota(_) | Address::Row => None,
-        }
-    }
-}
-
 /// What a run-time scalar of a [`Code`] is.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum ScalarArg {
@@ -100,11 +91,6 @@ impl Kernel {
 
     pub(crate) fn extent(&self, axis: usize) -> &Dim {
         if axis < self.outer.len() { &self.outer[axis] } else { &self.row[axis - self.outer.len()] }
-    }
-
-    /// The axis that vector lanes run along.
-    pub(crate) fn inner_axis(&self) -> Option<usize> {
-        inner_axis(self.outer.len(), self.row.len(), self.layout)
     }
 }
 

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, Symbol};
 use smallvec::SmallVec;
 
-use super::access::{Access, Read, depends_on, has_quotients, varies_with};
+use super::access::{Access, Read, has_quotients, varies_with};
 use crate::error::Result;
 use crate::expr::{Atom, Axis, Index};
 use crate::graph::{Inner, NodeIx, Template, ValueIx};
@@ -83,8 +83,6 @@ pub(crate) enum Why {
     FoldBoundary,
     /// The cluster would grow too large.
     Full,
-    /// The body has a form that kernels do not take, so that it is interpreted.
-    Interpreted,
 }
 
 /// Where a value lives.

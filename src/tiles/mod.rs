@@ -12,6 +12,4 @@ mod gather;
 mod run;
 mod transpose;
 
-pub(crate) use copy::{StridedCopy, copy_strided};
-pub(crate) use fill::fill;
-pub(crate) use gather::{Rows, gather_rows};
+pub(crate) use copy::copy_strided;

@@ -8,8 +8,8 @@ mod random_code;
 use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
-use super::module::CodeModule;
-use super::{FuncIndex, Jit, KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
+use super::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
+use super::module::{CodeModule, FuncIndex, Jit};
 use crate::expr::{Scalar, eval_cast};
 use crate::lower::code::{Class, Code, Layout, SlotType, SlotUse, TILE};
 use crate::lower::interpret::{InterpArgs, InterpSlot, Memory, interpret};
