@@ -58,7 +58,8 @@ fn refused(reason: impl std::fmt::Display) -> Error {
 
 /// The x86 backend fuses in VEX encoding only; other supported machines always can.
 fn is_fused(isa: &dyn TargetIsa) -> bool {
-    let has = |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
+    let has =
+        |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
     !cfg!(target_arch = "x86_64") || has("has_fma") && has("has_avx")
 }
 
@@ -132,8 +133,7 @@ remainder!(remainder_f64, f64, "C");
 const IMPORTS: [&str; 2] = ["shapeflow_remainder_f32", "shapeflow_remainder_f64"];
 
 fn target_of(isa: &dyn TargetIsa) -> Target {
-    let call_conv =
-        if cfg!(target_arch = "x86_64") { CallConv::SystemV } else { isa.default_call_conv() };
+    let call_conv = if cfg!(target_arch = "x86_64") { CallConv::SystemV } else { isa.default_call_conv() };
     Target { call_conv, frontend: isa.frontend_config(), fused: is_fused(isa), remainder: [0, 1] }
 }
 
@@ -268,6 +268,7 @@ impl CodeModule {
     }
 
     /// Number of functions.
+    #[cfg(test)]
     pub fn function_count(&self) -> usize {
         self.functions.len()
     }
@@ -278,6 +279,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+
+    #[test]
+    fn interpreters_round_as_machine_code_does() {
+        assert_eq!(is_fused(&*host_isa().unwrap()), crate::expr::fused_mul_add());
+    }
 
     fn shared<T: Send + Sync>() {}
 

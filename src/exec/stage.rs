@@ -641,6 +641,7 @@ impl Stage {
     /// Binds the symbols of elements that are in memory, and those that shape functions define from them.
     fn define(&self, bindings: &mut Bindings, waiting: &mut Waiting, memory: &Memory<'_>) -> Result<()> {
         let mut elements = std::mem::take(&mut waiting.elements);
+        let mut failed = None;
         elements.retain(|(value, buffer)| {
             let Some(sizes) = self.sizes_of(*buffer, bindings).filter(|_| memory.has(*buffer)) else { return true };
             let Ok(view) = self.view(*buffer, &sizes, memory) else { return true };
@@ -648,14 +649,20 @@ impl Stage {
                 return false;
             };
             for (dim, element) in symbolic.elements().iter().zip(found.elements()) {
-                // A contradiction is found by the guards.
-                if let Some(element) = element.as_known() {
-                    let _ = bindings.bind(&self.inner.table, dim, element);
+                if let Some(element) = element.as_known()
+                    && let Err(mismatch) = bindings.bind(&self.inner.table, dim, element)
+                {
+                    failed.get_or_insert((*value, mismatch));
                 }
             }
             false
         });
         waiting.elements = elements;
+        if let Some((value, mismatch)) = failed {
+            let expected = mismatch.expected.map_or_else(|| mismatch.dim.to_string(), |expected| expected.to_string());
+            let message = format!("an element of {} must be {expected}, got {}", self.value_text(value), mismatch.got);
+            return Err(Error::new(ErrorKind::Guard, Phase::Run, message));
+        }
         let mut left = Vec::new();
         for index in std::mem::take(&mut waiting.definers) {
             if !self.define_by(index, bindings, memory)? {

@@ -7,15 +7,16 @@ use rustc_hash::FxHashMap;
 use super::options::CompileOptions;
 use super::stage::{RunState, Sink, Stage};
 use crate::codegen::{Pool, lock};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, ValueIx};
-use crate::passes::{Facts, pinned_inputs, rebuild, rest, unresolved};
+use crate::passes::{Facts, Pins, pinned_inputs, rebuild, rest, unresolved};
 use crate::tensor::{Tensor, TensorView};
 
 /// What had to be known before a stage was compiled.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Key {
     ranks: Vec<usize>,
+    sizes: Vec<Vec<usize>>,
     /// Sizes and bytes of values.
     values: Vec<(Vec<usize>, Vec<u8>)>,
 }
@@ -26,8 +27,7 @@ pub(crate) struct Staged {
     outputs: Vec<ValueIx>,
     options: CompileOptions,
     pool: Pool,
-    ranks: Vec<usize>,
-    values: Vec<usize>,
+    pins: Pins,
     forms: Mutex<FxHashMap<Key, Arc<Form>>>,
     /// The form of a graph in which nothing has to be fixed.
     only: Option<Arc<Form>>,
@@ -61,19 +61,18 @@ const MAX_FORMS: usize = 64;
 impl Staged {
     /// Compiles what needs no run; `outputs` are values of `inner`.
     pub(crate) fn new(inner: Inner, outputs: Vec<ValueIx>, options: &CompileOptions, pool: &Pool) -> Result<Staged> {
-        let (ranks, values) = pinned_inputs(&inner);
+        let pins = pinned_inputs(&inner);
         let mut staged = Staged {
             inner,
             outputs,
             options: options.clone(),
             pool: pool.clone(),
-            ranks,
-            values,
+            pins,
             forms: Mutex::default(),
             only: None,
             compiles: Mutex::default(),
         };
-        if staged.ranks.is_empty() && staged.values.is_empty() {
+        if staged.pins.is_empty() {
             staged.only = Some(Arc::new(staged.compile(&Facts::default(), "graph")?));
         }
         Ok(staged)
@@ -83,7 +82,7 @@ impl Staged {
         let rebuilt = rebuild(&self.inner, &self.outputs, facts)?;
         let outputs: Vec<ValueIx> = self.outputs.iter().map(|value| rebuilt.values[value]).collect();
         lock(&self.compiles).push(reason.to_string());
-        let waits = unresolved(&rebuilt.inner);
+        let waits = unresolved(&rebuilt.inner)?;
         let waiting = |value: &ValueIx| waits[rebuilt.inner.values[value.at()].node.at()];
         if !waits.contains(&true) {
             let stage = Stage::compile(rebuilt.inner, &outputs, &self.options, self.pool.clone())?;
@@ -133,10 +132,13 @@ impl Staged {
         if let Some(only) = &self.only {
             return Ok(only.clone());
         }
-        let rank = |port: &usize| inputs.get(*port).map_or(0, |view| view.sizes().len());
+        self.check_dtypes(inputs)?;
+        let sizes = |port: &usize| inputs.get(*port).map_or(&[][..], |view| view.sizes());
         let key = Key {
-            ranks: self.ranks.iter().map(rank).collect(),
+            ranks: self.pins.ranks.iter().map(|port| sizes(port).len()).collect(),
+            sizes: self.pins.sizes.iter().map(|port| sizes(port).to_vec()).collect(),
             values: self
+                .pins
                 .values
                 .iter()
                 .filter_map(|port| inputs.get(*port))
@@ -148,14 +150,19 @@ impl Staged {
         }
         let mut facts = Facts::default();
         let mut reasons = Vec::new();
-        for &port in &self.ranks {
-            facts.ranks.insert(port, rank(&port));
-            reasons.push(format!("rank {} of {}", rank(&port), self.inner.inputs[port].0));
+        let name = |port: usize| &self.inner.inputs[port].0;
+        for &port in &self.pins.ranks {
+            facts.ranks.insert(port, sizes(&port).len());
+            reasons.push(format!("rank {} of {}", sizes(&port).len(), name(port)));
         }
-        for &port in &self.values {
+        for &port in &self.pins.sizes {
+            facts.sizes.insert(port, sizes(&port).to_vec());
+            reasons.push(format!("sizes {:?} of {}", sizes(&port), name(port)));
+        }
+        for &port in &self.pins.values {
             if let Some(view) = inputs.get(port) {
                 facts.values.insert(port, view.to_tensor()?);
-                reasons.push(format!("value of {}", self.inner.inputs[port].0));
+                reasons.push(format!("value of {}", name(port)));
             }
         }
         let form = Arc::new(self.compile(&facts, &reasons.join(", "))?);
@@ -164,6 +171,21 @@ impl Staged {
             forms.clear();
         }
         Ok(forms.entry(key).or_insert(form).clone())
+    }
+
+    /// Inputs have the dtypes they were declared with; what is fixed of them becomes part of a graph.
+    fn check_dtypes(&self, inputs: &[TensorView<'_>]) -> Result<()> {
+        for ((name, value), view) in self.inner.inputs.iter().zip(inputs) {
+            let info = &self.inner.values[value.at()];
+            if info.dtype != view.dtype() {
+                let shape = self.inner.table.resolve_shape(&info.shape);
+                let got = format!("{}{:?}", view.dtype(), view.sizes());
+                let message = format!("input \"{name}\" must be {}{shape}, got {got}", info.dtype);
+                return Err(Error::new(ErrorKind::Feed, Phase::Run, message)
+                    .note("the input is declared", Some(self.inner.node_of(*value).location)));
+            }
+        }
+        Ok(())
     }
 
     /// Runs on row-major inputs.

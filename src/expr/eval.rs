@@ -264,6 +264,14 @@ impl FoldOp {
     }
 }
 
+/// Whether `MulAdd` rounds once on this processor, as machine code for it does.
+pub(crate) fn fused_mul_add() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::is_x86_feature_detected!("fma") && std::is_x86_feature_detected!("avx");
+    #[cfg(not(target_arch = "x86_64"))]
+    true
+}
+
 /// The dtype in which kernels accumulate a fold over elements of `dtype`: `i32` for bool and the
 /// integers below 32 bits, `f32` for `f16` and `bf16`, else the dtype itself.
 pub(crate) fn accumulator(dtype: DType) -> DType {
@@ -356,12 +364,4 @@ mod tests {
         assert_eq!(Sum.combine(Sum.identity(DType::F32), Scalar::F32(-0.0)), Scalar::F32(-0.0));
         assert_eq!((All.identity(DType::Bool), Any.identity(DType::Bool)), (true.into(), false.into()));
     }
-}
-
-/// Whether `MulAdd` rounds once on this processor, as machine code for it does.
-pub(crate) fn fused_mul_add() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return std::is_x86_feature_detected!("fma") && std::is_x86_feature_detected!("avx");
-    #[cfg(not(target_arch = "x86_64"))]
-    true
 }

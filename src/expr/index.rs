@@ -199,7 +199,9 @@ impl Index {
         for (atom, _) in &self.terms {
             match atom {
                 Atom::Axis(axis) => f(*axis),
-                Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) | Atom::Broadcast(inner, _) => inner.for_each_axis(f),
+                Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) | Atom::Broadcast(inner, _) => {
+                    inner.for_each_axis(f)
+                }
                 Atom::Value(_) => {}
             }
         }
@@ -210,7 +212,9 @@ impl Index {
         for (atom, _) in &self.terms {
             match atom {
                 Atom::Axis(_) => {}
-                Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) | Atom::Broadcast(inner, _) => inner.for_each_value(f),
+                Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) | Atom::Broadcast(inner, _) => {
+                    inner.for_each_value(f)
+                }
                 Atom::Value(expr) => f(expr),
             }
         }
@@ -265,5 +269,58 @@ impl From<Dim> for Index {
 impl From<i64> for Index {
     fn from(value: i64) -> Index {
         Index::constant(Dim::known(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(axis: u32) -> Index {
+        Index::axis(Axis(axis))
+    }
+
+    #[test]
+    fn sums_of_axes_have_one_order() {
+        assert_eq!(at(2) + at(0) * 3i64 + at(1), at(1) + at(2) + at(0) * 3i64);
+        assert_eq!(at(0) + at(1) - at(0), at(1));
+        assert_eq!((at(3) - at(3)).as_constant(), Some(&Dim::known(0)));
+        assert_eq!((at(3) + Index::from(1) - Index::from(1)).as_axis(), Some(Axis(3)));
+        assert_eq!((at(3) * 2i64).as_axis(), None);
+    }
+
+    #[test]
+    fn quotients_and_remainders_join_again() {
+        let n = Dim::symbol("index_test_n");
+        // A flat position taken apart and put together again.
+        let flat = at(0) * n.clone() + at(1);
+        let parts = at(0).floordiv(n.clone()) * n.clone() + at(0).modulo(n.clone());
+        assert_eq!(parts.substitute(&mut |_| flat.clone(), &mut |value| value.clone()), flat);
+        let scaled = at(0).floordiv(4i64) * 8i64 + at(0).modulo(4i64) * 2i64;
+        assert_eq!(scaled.substitute(&mut Index::axis, &mut |value| value.clone()), at(0) * 2i64);
+        let other = at(0).floordiv(4i64) * 8i64 + at(0).modulo(4i64);
+        assert_eq!(other.substitute(&mut Index::axis, &mut |value| value.clone()), other);
+    }
+
+    #[test]
+    fn constants_fold_and_units_vanish() {
+        assert_eq!(Index::from(-7).floordiv(2i64), Index::from(-4));
+        assert_eq!(Index::from(-7).modulo(2i64), Index::from(1));
+        assert_eq!((at(0).floordiv(1i64), at(0).modulo(1i64)), (at(0), Index::from(0)));
+        let n = Dim::symbol("index_test_n");
+        assert_eq!((at(0).broadcast(1i64), at(0).broadcast(5i64)), (Index::from(0), at(0)));
+        assert_eq!(Index::from(0).broadcast(n.clone()), Index::from(0));
+        let one = at(0).broadcast(n).substitute(&mut |_| Index::from(0), &mut |value| value.clone());
+        assert_eq!(one, Index::from(0));
+    }
+
+    #[test]
+    fn walks_reach_the_inside_of_quotients() {
+        let index =
+            (at(4) + at(2)).floordiv(3i64).modulo(2i64) + at(1).broadcast(Dim::symbol("index_test_n"));
+        let mut axes = Vec::new();
+        index.for_each_axis(&mut |axis| axes.push(axis.0));
+        axes.sort_unstable();
+        assert_eq!(axes, [1, 2, 4]);
     }
 }

@@ -17,12 +17,16 @@ pub(crate) enum Fault {
     DivideByZero,
 }
 
+/// The element of a source at an index.
+pub(crate) type Load<'a> = &'a dyn Fn(u32, &[i64]) -> Result<Scalar, Fault>;
+
+/// The element of a source at a row-major position.
+pub(crate) type LoadFlat<'a> = &'a dyn Fn(u32, i64) -> Result<Scalar, Fault>;
+
 /// What an expression is evaluated in.
 pub(crate) struct Env<'a> {
-    /// The element of a source at an index.
-    pub(crate) load: &'a dyn Fn(u32, &[i64]) -> Result<Scalar, Fault>,
-    /// The element of a source at a row-major position.
-    pub(crate) load_flat: &'a dyn Fn(u32, i64) -> Result<Scalar, Fault>,
+    pub(crate) load: Load<'a>,
+    pub(crate) load_flat: LoadFlat<'a>,
     /// The value of a dimension.
     pub(crate) dim: &'a dyn Fn(&Dim) -> i64,
     /// Whether `MulAdd` rounds once.

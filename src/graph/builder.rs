@@ -256,7 +256,7 @@ impl<'g> OpBuilder<'g> {
         for (number, operand) in operands.iter().enumerate().take(4) {
             let node = inner.node_of(*operand);
             if !std::ptr::eq(node.location, location) && !is_own_line(node.location) && *node.location != *location {
-                let name = inner.node_name(inner.values[operand.at()].node);
+                let name = inner.node_label(inner.values[operand.at()].node);
                 error = error.note(format!("operand {number} comes from {name}"), Some(node.location));
             }
         }

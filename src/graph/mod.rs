@@ -17,7 +17,7 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, PartialElements, TensorShape};
+use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, PartialElements, SymbolKind, TensorShape};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{Body, OpDef, OpRef};
@@ -279,6 +279,13 @@ impl Inner {
         first
     }
 
+    /// Whether an element that only a run shows was found equal to something, which the run must check.
+    pub(crate) fn has_settled_elements(&self, value: ValueIx) -> bool {
+        let elements = self.values[value.at()].elements.iter().flat_map(|elements| elements.elements());
+        let mut own = elements.filter(|e| e.as_symbol().is_some_and(|symbol| symbol.kind() == SymbolKind::Integer));
+        own.any(|element| self.table.resolve(element) != *element)
+    }
+
     pub(crate) fn node_of(&self, value: ValueIx) -> &Node {
         &self.nodes[self.values[value.at()].node.at()]
     }
@@ -295,22 +302,27 @@ impl Inner {
         chain
     }
 
-    /// The name a node is shown by: its own or its op's with its number, below its scopes.
+    /// The name of a node, by which no other node goes unless the user said so: its own, or its op's with the
+    /// number of its first value, below its scopes.
     pub(crate) fn node_name(&self, index: NodeIx) -> String {
+        let node = &self.nodes[index.at()];
+        let mut name = self.node_label(index);
+        if node.own_name().is_none() {
+            name.push('_');
+            name.push_str(&node.first_output.0.to_string());
+        }
+        name
+    }
+
+    /// What a reader knows a node by: its own name or its op's, below its scopes.
+    pub(crate) fn node_label(&self, index: NodeIx) -> String {
         let node = &self.nodes[index.at()];
         let mut name = String::new();
         for (scope, _) in self.scope_chain(node.scope).into_iter().rev() {
             name.push_str(&scope);
             name.push('/');
         }
-        match node.extra.as_ref().and_then(|extra| extra.name.as_deref()) {
-            Some(own) => name.push_str(own),
-            None => {
-                name.push_str(node.op.name());
-                name.push('_');
-                name.push_str(&node.first_output.0.to_string());
-            }
-        }
+        name.push_str(node.own_name().unwrap_or(node.op.name()));
         name
     }
 

@@ -1,12 +1,10 @@
 //! `interpret`: runs a [`Code`] element by element over byte buffers, the exact oracle of machine code.
 
-use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
-use super::code::{Class, Code, FOLD_BYTES, FOLD_TILE, FoldStep, Inst, InstOp, Layout, Pass, SlotUse};
-use crate::expr::{
-    Scalar, accumulator, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary,
-};
+use super::code::{Class, Code, FOLD_TILE, Inst, InstOp, Layout, Pass, SlotUse};
+use super::fold_lanes::{Lanes, lanes_of};
+use crate::expr::{Scalar, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary};
 
 /// A buffer of a run.
 pub(crate) enum Memory<'a> {
@@ -140,64 +138,8 @@ struct Run<'c> {
     at: At,
 }
 
-/// The accumulators of one fold, in the order of their lanes.
-struct Lanes {
-    step: FoldStep,
-    identity: Scalar,
-    own: Vec<Scalar>,
-    totals: Vec<Scalar>,
-}
-
-impl Lanes {
-    fn new(step: FoldStep, count: usize) -> Lanes {
-        let identity = eval_cast(step.op.identity(step.dtype), wide(step.dtype));
-        Lanes { step, identity, own: vec![identity; count], totals: vec![identity; count] }
-    }
-
-    fn add(&mut self, lane: usize, value: Scalar) {
-        let value = eval_cast(value, wide(self.step.dtype));
-        self.own[lane] = self.step.op.combine(self.own[lane], value);
-    }
-
-    fn end_tile(&mut self) {
-        for (total, own) in self.totals.iter_mut().zip(&mut self.own) {
-            *total = self.step.op.combine(*total, *own);
-            *own = self.identity;
-        }
-    }
-
-    fn finish(&self, total: Scalar) -> Scalar {
-        eval_cast(self.step.op.finish(total), self.step.dtype)
-    }
-
-    fn halve(mut self) -> Scalar {
-        while self.totals.len() > 1 {
-            let half = self.totals.len() / 2;
-            for lane in 0..half {
-                self.totals[lane] = self.step.op.combine(self.totals[lane], self.totals[lane + half]);
-            }
-            self.totals.truncate(half);
-        }
-        self.finish(self.totals[0])
-    }
-}
-
-/// The dtype of accumulators; a bool stays one, whatever lanes hold it.
-fn wide(dtype: DType) -> DType {
-    if dtype == DType::Bool { dtype } else { accumulator(dtype) }
-}
-
-/// Accumulator lanes of a fold in a row.
-fn lanes_of(dtype: DType) -> usize {
-    FOLD_BYTES / accumulator(dtype).size_bytes().unwrap_or(4)
-}
-
 impl Run<'_> {
-    fn pass(
-        &mut self,
-        pass: &Pass,
-        args: &mut InterpArgs<'_, '_>,
-    ) -> Result<(), Fault> {
+    fn pass(&mut self, pass: &Pass, args: &mut InterpArgs<'_, '_>) -> Result<(), Fault> {
         let column = self.code.layout == Layout::Column;
         let count = |dtype| if column { args.n.max(0) as usize } else { lanes_of(dtype) };
         let mut folds: Vec<Lanes> =
@@ -267,11 +209,16 @@ impl Run<'_> {
                 self.load(*slot, place, args)?
             }
             InstOp::Unary(op, a) => eval_unary(*op, value(a)),
-            InstOp::Binary(op, a, b) => eval_binary(*op, value(a), value(b))
-                .ok_or_else(|| self.fault(FaultKind::DivideByZero))?,
+            InstOp::Binary(op, a, b) => {
+                eval_binary(*op, value(a), value(b)).ok_or_else(|| self.fault(FaultKind::DivideByZero))?
+            }
             InstOp::MulAdd(a, b, c) => eval_mul_add(value(a), value(b), value(c), args.fused),
             InstOp::Select(c, a, b) => {
-                if value(c) == Scalar::Bool(true) { value(a) } else { value(b) }
+                if value(c) == Scalar::Bool(true) {
+                    value(a)
+                } else {
+                    value(b)
+                }
             }
             InstOp::Cast(a) => eval_cast(value(a), inst.dtype),
             InstOp::Bitcast(a) => eval_bitcast(value(a), inst.dtype),
@@ -337,11 +284,12 @@ impl Run<'_> {
 
 #[cfg(test)]
 mod tests {
+    use shapeflow_shape_fns::DType;
     use smallvec::smallvec;
 
     use super::*;
     use crate::expr::{BinaryOp, FoldOp};
-    use crate::lower::code::{SlotType, Vid};
+    use crate::lower::code::{FoldStep, SlotType, Vid};
 
     fn load_store(dtype: DType, slots: Vec<SlotType>, op: InstOp, scalars: u32) -> Code {
         let inst = |op| Inst { dtype, op };
@@ -358,13 +306,16 @@ mod tests {
     }
 
     fn memory(dtype: DType) -> Vec<SlotType> {
-        [SlotUse::Load, SlotUse::Store].map(|used| SlotType { dtype, class: Class::Contiguous, used }).to_vec()
+        [SlotUse::Load, SlotUse::Store]
+            .map(|used| SlotType { dtype, class: Class::Contiguous, used })
+            .to_vec()
     }
 
     fn run(code: &Code, input: &[u8], output: &mut [u8], scalars: &[i64]) -> Result<(), Fault> {
         crate::lower::verify::verify(code).unwrap();
         let size = code.slots[0].dtype.size_bytes().unwrap() as i64;
-        let line = |buffer| InterpSlot { buffer, base: 0, row: 6 * size, inner: size, loops: smallvec![3 * size] };
+        let line =
+            |buffer| InterpSlot { buffer, base: 0, row: 6 * size, inner: size, loops: smallvec![3 * size] };
         let mut buffers = [Memory::Read(input), Memory::Write(output)];
         let mut args = InterpArgs {
             slots: &[line(0), line(1)],
@@ -403,7 +354,8 @@ mod tests {
 
     #[test]
     fn a_slot_outside_its_buffer_is_a_fault() {
-        let code = load_store(DType::F32, memory(DType::F32), InstOp::Binary(BinaryOp::Add, Vid(0), Vid(0)), 0);
+        let code =
+            load_store(DType::F32, memory(DType::F32), InstOp::Binary(BinaryOp::Add, Vid(0), Vid(0)), 0);
         let fault = run(&code, &[0; 40], &mut [0; 48], &[]).unwrap_err();
         assert_eq!((fault.kind, fault.row, fault.inner), (FaultKind::OutOfBounds { slot: 0 }, 1, 1));
         let fault = run(&code, &[0; 48], &mut [0; 11], &[]).unwrap_err();

@@ -4,6 +4,8 @@ mod access;
 mod affine;
 mod build;
 pub(crate) mod code;
+mod display;
+mod fold_lanes;
 pub(crate) mod interpret;
 pub(crate) mod kernel;
 mod partition;

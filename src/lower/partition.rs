@@ -5,6 +5,8 @@
 //! with one place is inlined there; a cheap one is inlined at every place; an expensive one needed at equal
 //! indices by clusters of one domain brings these clusters together; everything else is materialized.
 
+use std::fmt;
+
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, Symbol};
 use smallvec::SmallVec;
@@ -83,6 +85,22 @@ pub(crate) enum Why {
     FoldBoundary,
     /// The cluster would grow too large.
     Full,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Why::Given => "given",
+            Why::Made => "made whole",
+            Why::Output => "an output",
+            Why::ReadWhole => "read whole",
+            Why::ReadFlat => "read in row-major order",
+            Why::SeveralIndices => "costly and read at several indices",
+            Why::AddedAxis => "costly and read along an axis it does not have",
+            Why::FoldBoundary => "folded, then read by another domain",
+            Why::Full => "its kernel is full",
+        })
+    }
 }
 
 /// Where a value lives.
@@ -270,7 +288,8 @@ impl Partitioner<'_> {
             let given = list.iter().enumerate().filter(|(i, _)| node.given & (1 << i) != 0);
             for ((_, operand), &value) in given.zip(&node.operands) {
                 let elements = self.inner.values[value.at()].elements.as_ref();
-                let known = elements.is_some_and(|elements| self.inner.table.resolve_elements(elements).is_known());
+                let known = elements.is_some_and(|elements| self.inner.table.resolve_elements(elements).is_known())
+                    && !self.inner.has_settled_elements(value);
                 if matches!(operand, Operand::Size(_) | Operand::Structure(_)) && !known {
                     needed.push(value);
                 }

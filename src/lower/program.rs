@@ -219,7 +219,7 @@ fn origins(inner: &Inner) -> Origins {
         for &operand in &node.operands {
             let Some(elements) = &inner.values[operand.at()].elements else { continue };
             let new = new_symbols(inner, &mut seen, elements.elements());
-            if !new.is_empty() {
+            if (!new.is_empty() || inner.has_settled_elements(operand)) && !origins.elements.contains(&operand) {
                 origins.elements.push(operand);
             }
             for symbol in new {

@@ -99,7 +99,8 @@ pub(crate) fn supports_fold(op: FoldOp, dtype: DType) -> bool {
 fn folds(code: &Code, pass: &Pass, place: &str, known: &mut Known) -> Result<(), String> {
     check(pass.folds.len() <= MAX_FOLDS, || format!("{place}: at most {MAX_FOLDS} folds"))?;
     for FoldStep { op, value, dtype, into } in &pass.folds {
-        let inst = pass.body.get(value.0 as usize).ok_or_else(|| format!("{place}: fold of unknown {value:?}"))?;
+        let inst =
+            pass.body.get(value.0 as usize).ok_or_else(|| format!("{place}: fold of unknown {value:?}"))?;
         let result = code.folded.get(*into as usize);
         check(Some(dtype) == result && inst.dtype == *dtype, || {
             format!("{place}: a fold of {} into {dtype} gives result {into}, {result:?}", inst.dtype)
@@ -209,8 +210,11 @@ impl Checker<'_> {
                 check(operand.size_bytes() == dtype.size_bytes(), || format!("{operand} has another size"))
             }
             InstOp::Folded(k) => {
-                let result = self.code.folded.get(*k as usize).ok_or_else(|| format!("no fold result {k}"))?;
-                check(self.known.folds[*k as usize], || format!("fold {k} is not finished in an earlier pass"))?;
+                let result =
+                    self.code.folded.get(*k as usize).ok_or_else(|| format!("no fold result {k}"))?;
+                check(self.known.folds[*k as usize], || {
+                    format!("fold {k} is not finished in an earlier pass")
+                })?;
                 self.is(dtype, *result)
             }
             InstOp::CheckIndex { value, limit } => {
@@ -299,7 +303,10 @@ mod tests {
             (|c| c.scalars = 1, "no scalar 1"),
             (|c| c.scalars = 0, "no scalar 0"),
             (|c| at(c, 0).op = InstOp::Cast(Vid(0)), "v0 is not computed before"),
-            (|c| at(c, 4).op = InstOp::Binary(BinaryOp::Add, Vid(0), Vid(1)), "operands must be of one dtype"),
+            (
+                |c| at(c, 4).op = InstOp::Binary(BinaryOp::Add, Vid(0), Vid(1)),
+                "operands must be of one dtype",
+            ),
             (|c| at(c, 4).op = InstOp::Binary(BinaryOp::Xor, Vid(0), Vid(0)), "no Xor of f32"),
             (|c| at(c, 4).op = InstOp::Binary(BinaryOp::Lt, Vid(0), Vid(0)), "the dtype must be bool"),
             (|c| at(c, 4).op = InstOp::Unary(UnaryOp::Sqrt, Vid(1)), "no Sqrt of i32"),
@@ -324,7 +331,10 @@ mod tests {
                 },
                 "made twice",
             ),
-            (|c| c.epilogue[1].op = InstOp::Store { slot: 3, value: Vid(0) }, "scratch is written by passes only"),
+            (
+                |c| c.epilogue[1].op = InstOp::Store { slot: 3, value: Vid(0) },
+                "scratch is written by passes only",
+            ),
         ];
         for (change, expected) in broken {
             let mut code = sample();

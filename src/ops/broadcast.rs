@@ -65,7 +65,7 @@ mod tests {
             broadcast_dims(from, &to, &axes).iter().map(Index::to_string).collect()
         };
         assert_eq!(text(&[]), [""; 0]);
-        assert_eq!(text(&[m.clone()]), ["broadcast(i2, m)"]);
+        assert_eq!(text(std::slice::from_ref(&m)), ["broadcast(i2, m)"]);
         assert_eq!(text(&[n.clone(), Dim::known(1)]), ["i1", "0"]);
         assert_eq!(text(&[Dim::known(2), Dim::known(1), n]), ["i0", "0", "broadcast(i2, n)"]);
     }

@@ -7,6 +7,8 @@ pub(crate) mod linalg;
 pub(crate) mod logical;
 pub(crate) mod math;
 pub(crate) mod nn;
+#[cfg(test)]
+mod recorded;
 pub(crate) mod reduce;
 #[cfg(test)]
 pub(crate) mod testing;

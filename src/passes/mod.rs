@@ -4,4 +4,4 @@ mod rebuild;
 mod resolve;
 
 pub(crate) use rebuild::{Facts, rebuild, rest};
-pub(crate) use resolve::{pinned_inputs, unresolved};
+pub(crate) use resolve::{Pins, pinned_inputs, unresolved};

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Attrs, Dim, IntoDim, Symbol, SymbolKind, TensorShape, Unknown};
 use smallvec::SmallVec;
 
-use crate::error::{Error, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{CONSTANT, Extra, INPUT, Inner, Node, NodeIx, ValueIx, elements_of, shape_of};
 use crate::op::{Body, OpRef};
 use crate::tensor::Tensor;
@@ -16,6 +16,8 @@ use crate::tensor::Tensor;
 pub(crate) struct Facts {
     /// Ranks of inputs that the graph leaves unranked.
     pub ranks: FxHashMap<usize, usize>,
+    /// Inputs whose sizes are fixed.
+    pub sizes: FxHashMap<usize, Vec<usize>>,
     /// Inputs whose value is fixed.
     pub values: FxHashMap<usize, Tensor>,
 }
@@ -46,7 +48,7 @@ pub(crate) fn rebuild(old: &Inner, wanted: &[ValueIx], facts: &Facts) -> Result<
         match node.op.body {
             Body::Input => {
                 // Inputs are numbered in the order of their nodes.
-                this.input(index, port, facts);
+                this.input(index, port, facts)?;
                 port += 1;
             }
             _ if !needed[number] => {}
@@ -74,8 +76,7 @@ pub(crate) fn rest(old: &Inner, marked: &[bool], frontier: &[ValueIx]) -> Result
             })),
             None => TensorShape::unranked(),
         };
-        let imported = this.new.table.import(&shape);
-        let shape = this.map_known(&shape, &imported);
+        let shape = this.bring(&shape);
         let node = old.node_of(value);
         let new = this.push_input(node, info.dtype, shape, value.to_string());
         this.values.insert(value, new);
@@ -144,47 +145,62 @@ impl<'a> Rebuilder<'a> {
         Ok(())
     }
 
-    fn input(&mut self, index: NodeIx, port: usize, facts: &Facts) {
+    fn input(&mut self, index: NodeIx, port: usize, facts: &Facts) -> Result<()> {
         let node = &self.old.nodes[index.at()];
         let info = &self.old.values[node.first_output.at()];
-        if let Some(tensor) = facts.values.get(&port) {
-            // It stays an input, so that ports keep their numbers, but its value is taken from here.
-            self.push_input(node, info.dtype, shape_of(tensor.sizes()), self.old.inputs[port].0.clone());
-            let value = self.constant(node, tensor.clone());
-            self.values.insert(node.first_output, value);
-            return;
+        let name = &self.old.inputs[port].0;
+        let tensor = facts.values.get(&port);
+        // As declared: what nodes that are not needed have found out does not count.
+        let mut shape = self.bring(&info.shape);
+        if let (None, Some(&rank)) = (shape.rank(), facts.ranks.get(&port)) {
+            shape = TensorShape::new((0..rank).map(|_| self.new.table.fresh(SymbolKind::Size)));
         }
-        let shape = match (info.shape.rank(), facts.ranks.get(&port)) {
-            (None, Some(&rank)) => TensorShape::new((0..rank).map(|_| self.new.table.fresh(SymbolKind::Size))),
-            _ => {
-                let shape = self.old.table.resolve_shape(&info.shape);
-                let imported = self.new.table.import(&shape);
-                let mapped = self.map_known(&shape, &imported);
-                if mapped == imported { imported } else { mapped }
-            }
-        };
-        let value = self.push_input(node, info.dtype, shape, self.old.inputs[port].0.clone());
+        if let Some(sizes) = tensor.map(Tensor::sizes).or(facts.sizes.get(&port).map(|sizes| &sizes[..])) {
+            let fed = shape_of(sizes);
+            self.agree(&shape, &fed).map_err(|error| {
+                let message = format!("input \"{name}\" must be {}{}, got sizes {sizes:?}", info.dtype, info.shape);
+                Error::new(ErrorKind::Feed, Phase::Run, message)
+                    .note(error.message(), None)
+                    .note("the input is declared", Some(node.location))
+            })?;
+            shape = fed;
+        }
+        let mut value = self.push_input(node, info.dtype, shape, name.clone());
+        if let Some(tensor) = tensor {
+            // It stays an input, so that ports keep their numbers, but its value is taken from here.
+            value = self.constant(node, tensor.clone());
+        }
         self.values.insert(node.first_output, value);
+        Ok(())
     }
 
-    /// The shape with symbols that other inputs have already brought along.
-    fn map_known(&mut self, old: &TensorShape, imported: &TensorShape) -> TensorShape {
-        let (Some(old), Some(imported)) = (old.dims(), imported.dims()) else { return imported.clone() };
-        TensorShape::new(old.iter().zip(imported).map(|(old, imported)| {
-            let mut all_known = true;
-            let mapped = old.substitute(&mut |symbol| {
-                let known = self.symbols.get(&symbol).cloned();
-                all_known &= known.is_some() || !symbol.is_anonymous();
-                known
-            });
-            if all_known {
-                return mapped;
-            }
-            if let (Some(symbol), true) = (old.as_symbol(), imported.as_symbol().is_some()) {
-                self.symbols.insert(symbol, imported.clone());
-            }
-            imported.clone()
-        }))
+    /// Records that a declared shape is one of known sizes.
+    fn agree(&mut self, declared: &TensorShape, fed: &TensorShape) -> Result<()> {
+        let (Some(declared), Some(fed)) = (declared.dims(), fed.dims()) else { return Ok(()) };
+        if declared.len() != fed.len() {
+            return Err(Error::msg(format!("rank {} and not {}", declared.len(), fed.len())));
+        }
+        for (declared, fed) in declared.iter().zip(fed) {
+            self.new.table.merge(declared, fed)?;
+        }
+        Ok(())
+    }
+
+    /// A shape of the old graph in the terms of the new one.
+    fn bring(&mut self, old: &TensorShape) -> TensorShape {
+        let Some(dims) = old.dims() else { return TensorShape::unranked() };
+        let brought = TensorShape::new(dims.iter().map(|dim| dim.substitute(&mut |symbol| self.symbol(symbol))));
+        self.new.table.import(&brought)
+    }
+
+    /// What an anonymous symbol of the old graph is in the new one. Numbers of symbols mean nothing in another
+    /// graph's table, so one that nothing has defined yet gets a number of its own.
+    fn symbol(&mut self, old: Symbol) -> Option<Dim> {
+        if !old.is_anonymous() {
+            return None;
+        }
+        let table = &mut self.new.table;
+        Some(self.symbols.entry(old).or_insert_with(|| table.fresh(old.kind())).clone())
     }
 
     fn push_input(
@@ -229,8 +245,8 @@ impl<'a> Rebuilder<'a> {
         value
     }
 
-    fn key(&self, node: &Node) -> Key {
-        let attrs = node.attrs().substitute(&mut |symbol| self.symbols.get(&symbol).cloned());
+    fn key(&mut self, node: &Node) -> Key {
+        let attrs = node.attrs().substitute(&mut |symbol| self.symbol(symbol));
         let operands = node.operands.iter().map(|operand| self.values[operand]).collect();
         Key { op: node.op.address(), operands, given: node.given, attrs }
     }
@@ -262,7 +278,23 @@ impl<'a> Rebuilder<'a> {
                 self.learn(old, new);
             }
         }
+        for &old in node.operands.iter() {
+            self.learn_elements(old, self.values[&old]);
+        }
+        for (position, old) in node.values().enumerate() {
+            self.learn_elements(old, ValueIx(first.0 + position as u32));
+        }
         Ok(first)
+    }
+
+    fn learn_elements(&mut self, old: ValueIx, new: ValueIx) {
+        let graph = self.old;
+        let (Some(old), Some(new)) = (&graph.values[old.at()].elements, self.new.values[new.at()].elements.clone()) else {
+            return;
+        };
+        for (old, new) in old.elements().iter().zip(new.elements()) {
+            self.learn(old, new);
+        }
     }
 
     fn learn(&mut self, old: &Dim, new: &Dim) {

@@ -2,11 +2,12 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::graph::{Inner, Node, ValueIx};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{Inner, Node, NodeIx, ValueIx};
 use crate::op::{Body, Operand};
 
 /// The operands of a node whose elements must be known before it is compiled, and are not.
-fn missing<'a>(inner: &'a Inner, node: &'a Node) -> impl Iterator<Item = ValueIx> + 'a {
+fn missing<'a>(inner: &'a Inner, node: &'a Node) -> impl Iterator<Item = (ValueIx, Operand)> + 'a {
     let list = node.op.operand_list().unwrap_or_default();
     let given = list.iter().enumerate().filter(|(i, _)| node.given & (1 << i) != 0).map(|(_, operand)| operand);
     given.zip(&node.operands).filter_map(|(operand, &value)| {
@@ -16,26 +17,70 @@ fn missing<'a>(inner: &'a Inner, node: &'a Node) -> impl Iterator<Item = ValueIx
             Operand::Size(_) => elements.is_none() && inner.values[value.at()].dtype.is_integer(),
             Operand::Data(_) | Operand::Variadic(_) => false,
         };
-        missing.then_some(value)
+        missing.then_some((value, *operand))
     })
 }
 
-/// Numbers of the inputs whose ranks, and of those whose values, a run must fix before anything is compiled.
-pub(crate) fn pinned_inputs(inner: &Inner) -> (Vec<usize>, Vec<usize>) {
-    let needed: FxHashSet<ValueIx> = inner.nodes.iter().flat_map(|node| missing(inner, node)).collect();
-    let (mut ranks, mut values) = (Vec::new(), Vec::new());
-    for (port, (_, value)) in inner.inputs.iter().enumerate() {
-        if needed.contains(value) {
-            values.push(port);
-        } else if inner.values[value.at()].shape.rank().is_none() {
-            ranks.push(port);
+/// What a run must fix of inputs before anything is compiled, by their numbers.
+pub(crate) struct Pins {
+    pub ranks: Vec<usize>,
+    pub sizes: Vec<usize>,
+    pub values: Vec<usize>,
+}
+
+impl Pins {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ranks.is_empty() && self.sizes.is_empty() && self.values.is_empty()
+    }
+}
+
+/// What must be fixed of the inputs of `inner`: structure parameters by value; parameters of unknown length, and
+/// what an op counts the axes of its result by, by sizes; everything else by rank.
+pub(crate) fn pinned_inputs(inner: &Inner) -> Pins {
+    let (mut by_value, mut by_sizes) = (FxHashSet::default(), FxHashSet::default());
+    for node in &inner.nodes {
+        for (value, operand) in missing(inner, node) {
+            if matches!(operand, Operand::Size(_)) && !sizes_known(inner, value) {
+                by_sizes.insert(value);
+            } else {
+                by_value.insert(value);
+            }
+        }
+        if rank_needs_sizes(inner, node) {
+            by_sizes.extend(node.operands.iter().copied().filter(|operand| !sizes_known(inner, *operand)));
         }
     }
-    (ranks, values)
+    let mut pins = Pins { ranks: Vec::new(), sizes: Vec::new(), values: Vec::new() };
+    for (port, (_, value)) in inner.inputs.iter().enumerate() {
+        if by_value.contains(value) {
+            pins.values.push(port);
+        } else if by_sizes.contains(value) {
+            pins.sizes.push(port);
+        } else if inner.values[value.at()].shape.rank().is_none() {
+            pins.ranks.push(port);
+        }
+    }
+    pins
+}
+
+fn is_unranked(inner: &Inner, value: ValueIx) -> bool {
+    inner.values[value.at()].shape.rank().is_none()
+}
+
+/// Whether all that can be known of a node's operands without running is known but sizes, and yet not the rank of
+/// a result, as of a squeeze of every axis of size 1.
+fn rank_needs_sizes(inner: &Inner, node: &Node) -> bool {
+    matches!(node.op.body, Body::Compute(_) | Body::Contraction { .. })
+        && node.values().any(|value| is_unranked(inner, value))
+        && !node.operands.iter().any(|operand| is_unranked(inner, *operand))
+        && missing(inner, node).next().is_none()
 }
 
 /// For each node, whether it has to wait for the result of an earlier stage.
-pub(crate) fn unresolved(inner: &Inner) -> Vec<bool> {
+///
+/// # Errors
+/// The rank of a value stays unknown whatever is known of its operands.
+pub(crate) fn unresolved(inner: &Inner) -> Result<Vec<bool>> {
     let mut waits = vec![false; inner.nodes.len()];
     for number in 0..inner.nodes.len() {
         let node = &inner.nodes[number];
@@ -43,9 +88,21 @@ pub(crate) fn unresolved(inner: &Inner) -> Vec<bool> {
             continue;
         }
         let from_waiting = node.operands.iter().any(|operand| waits[inner.values[operand.at()].node.at()]);
-        let mut touched = node.values().chain(node.operands.iter().copied());
-        let unranked = touched.any(|value| inner.values[value.at()].shape.rank().is_none());
-        waits[number] = from_waiting || unranked || missing(inner, node).next().is_some();
+        let unranked = node.operands.iter().any(|operand| is_unranked(inner, *operand));
+        let unsized_rank = rank_needs_sizes(inner, node);
+        if unsized_rank && !from_waiting && node.operands.iter().all(|&operand| sizes_known(inner, operand)) {
+            let call = inner.call_text(&node.op, &node.operands, node.attrs());
+            let message = "the rank of the result must be known when those of the operands and their sizes are";
+            return Err(Error::new(ErrorKind::Compile, Phase::Compile, message)
+                .with_op(node.op.name(), call)
+                .with_node(inner.node_name(NodeIx(number as u32)))
+                .at(node.location));
+        }
+        waits[number] = from_waiting || unranked || unsized_rank || missing(inner, node).next().is_some();
     }
-    waits
+    Ok(waits)
+}
+
+fn sizes_known(inner: &Inner, value: ValueIx) -> bool {
+    inner.table.resolve_shape(&inner.values[value.at()].shape).as_known().is_some()
 }

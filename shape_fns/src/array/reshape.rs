@@ -1,7 +1,7 @@
 //! `reshape(x, shape)`: the elements of `x` in row-major order under other sizes.
 
 use crate::error::bail;
-use crate::{Dim, InferenceContext, List, PartialElements, Result, TensorShape};
+use crate::{Dim, Guard, InferenceContext, List, PartialElements, Result, TensorShape};
 
 /// The output has the sizes `shape`, one of which may be -1 and is then whatever keeps the number of elements:
 /// `[n, 4], shape=[-1] -> [4*n]`, `[4*n], shape=[-1, 4] -> [n, 4]`.
@@ -75,6 +75,7 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
         None => None,
     };
     let mut dims = sizes.to_vec();
+    let two = Dim::known(2);
     match inferred {
         None => {
             let others = product(cx, sizes, &[])?;
@@ -93,9 +94,11 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
             }
         }
         Some(axis) => {
-            let (rest, others) = cancel(input.dims(), sizes, axis);
+            let (rest, others, dropped) = cancel(input.dims(), sizes, axis);
             let others = product(cx, &others, &[])?;
-            if others.as_known() == Some(0) {
+            // A dimension that is not known may be the zero among the sizes.
+            let may_cancel = input.as_known().is_none();
+            if others.as_known() == Some(0) && !may_cancel {
                 bail!(
                     "a size of -1 can be inferred where the other sizes are not 0, got {}",
                     TensorShape::from(sizes)
@@ -107,8 +110,15 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
                 None => total,
             };
             dims[axis] = match total {
-                // Where a size may be 0 and so may the number of elements, the quotient is not decided by them.
-                Some(_) if !not_empty && !cx.at_least(&others, &Dim::known(1)) => cx.fresh(),
+                Some(_) if others.as_known() == Some(0) => cx.fresh(),
+                // Where a size may be 0 and so may the number of elements, the quotient is not decided by them; nor
+                // where a zero that was dropped may yet find its like.
+                Some(total)
+                    if (!not_empty && !cx.at_least(&others, &Dim::known(1)))
+                        || (dropped && !cx.at_least(&total, &Dim::known(1))) =>
+                {
+                    cx.fresh()
+                }
                 Some(total) => cx.exact_div(&total, &others).map_err(|_| {
                     cx.blame_param(
                         "shape",
@@ -120,6 +130,11 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
                 })?,
                 None => cx.fresh(),
             };
+            if sizes[axis].as_known().is_none() {
+                // It is -1 or what would be inferred.
+                let (given, inferred) = (cx.add(&sizes[axis], &two)?, cx.add(&dims[axis], &two)?);
+                cx.require(Guard::OneOrEqual(given, inferred))?;
+            }
         }
     }
     Ok(TensorShape::from(dims))
@@ -128,8 +143,9 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
 /// What is left of the input's dimensions, and of the sizes but that at `inferred`, without those that stand in both.
 ///
 /// A dimension in both keeps the number of elements whatever it is, so it may be 0: `[n, 4]` to `[n, -1]` is `[n, 4]`.
-/// Once the same zero is gone from both, further zeros among the sizes keep the number of elements, 0, too.
-fn cancel(dims: Option<&[Dim]>, sizes: &[Dim], inferred: usize) -> (Option<Vec<Dim>>, Vec<Dim>) {
+/// Once the same zero is gone from both, further zeros among the sizes keep the number of elements, 0, too, and are
+/// dropped: whether any were is returned last.
+fn cancel(dims: Option<&[Dim]>, sizes: &[Dim], inferred: usize) -> (Option<Vec<Dim>>, Vec<Dim>, bool) {
     let mut rest = dims.map(<[Dim]>::to_vec);
     let mut others: Vec<Dim> = Vec::new();
     let mut empty = false;
@@ -143,8 +159,10 @@ fn cancel(dims: Option<&[Dim]>, sizes: &[Dim], inferred: usize) -> (Option<Vec<D
             _ => others.push(size.clone()),
         }
     }
+    let before = others.len();
     others.retain(|size| !(empty && *size == 0));
-    (rest, others)
+    let dropped = others.len() < before;
+    (rest, others, dropped)
 }
 
 /// The product of the sizes of all axes but these.
@@ -178,9 +196,12 @@ mod tests {
         {shape: shape![Dim::symbol("n") + 1, -1]} "[n, 4]" => "[n+1, floordiv(4*n, n+1)] if n+1 divides 4*n";
         {shape: [-1, 0]} "[2, 0]" => "[2, 0]";
         {shape: [0, -1, 0]} "[0, 3]" => "[0, 3, 0]";
+        {shape: [0, 0, -1]} "[0, n, 2]" => "[0, 0, ?]";
         {shape: shape!["n", -1]} "[n, m, 2]" => "[n, 2*m] if ";
         {shape: shape![Dim::symbol("n"), 4, 1]} "[n, 4]" => "[n, 4, 1]";
-        {} "[n, 4]; [2] = [2, ?]" => "[2, 2*n]";
+        {} "[n, 4]; [2] = [2, ?]" => "[2, 2*n] if v1_1+2 in {1, 2*n+2}";
+        {} "[3, 2]; [1] = [k]" => "[6] if ";
+        {shape: [-1, 0]} "[n, m]" => "[?, 0]";
         {} "[n, 4]; [3] = [?, ?, 2]" => "[?, ?, 2]";
         {} "[n, 4]; [3] = [?, -1, 2]" => "[v1_0, ?, 2] if v1_0 >= 0";
         {} "[n, 4]; i32 [1]" => "[4*n]";

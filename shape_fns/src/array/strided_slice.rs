@@ -210,10 +210,12 @@ impl Range {
         axis: usize,
         begin: Option<Dim>,
     ) -> Result<Part> {
-        if let Some(stride) = self.stride.as_ref().and_then(Dim::as_known)
-            && stride <= 0
-        {
-            bail!("only stride 1 allowed on non-range indexing, got {stride} at axis {axis}");
+        if let Some(stride) = &self.stride {
+            cx.require(Guard::Ge(stride.clone(), Dim::known(1))).map_err(|_| {
+                ShapeError::new(format_args!(
+                    "only stride 1 allowed on non-range indexing, got {stride} at axis {axis}"
+                ))
+            })?;
         }
         let start = match begin {
             None => cx.fresh_integer(),

@@ -51,7 +51,11 @@ impl Emitter<'_, '_> {
             let wide = self.is_wide(step, a);
             let x = self.mask(step, a, if wide { 8 } else { 4 });
             let not = self.map(&x, |e, x| e.b.ins().bnot(x));
-            return if wide { Val::of_wide_mask(step.uniform, not) } else { Val::of_vecs(repr, step.uniform, not) };
+            return if wide {
+                Val::of_wide_mask(step.uniform, not)
+            } else {
+                Val::of_vecs(repr, step.uniform, not)
+            };
         }
         let x = self.vecs(step, a);
         let float = dtype.is_float();
@@ -212,7 +216,11 @@ impl Emitter<'_, '_> {
             }
             _ => e.b.ins().bxor(x, y),
         });
-        if wide { Val::of_wide_mask(step.uniform, result) } else { Val::of_vecs(Repr::Mask, step.uniform, result) }
+        if wide {
+            Val::of_wide_mask(step.uniform, result)
+        } else {
+            Val::of_vecs(Repr::Mask, step.uniform, result)
+        }
     }
 
     /// A value computed scalar by scalar, wrapped and rounded.

@@ -18,15 +18,8 @@ impl Emitter<'_, '_> {
         roots: &[Vid],
         starts: &[Option<Value>],
     ) -> Vec<Option<Val>> {
-        let mut step = Step {
-            body,
-            facts,
-            vals: vec![None; body.len()],
-            starts,
-            elems: 1,
-            uniform: true,
-            index: None,
-        };
+        let mut step =
+            Step { body, facts, vals: vec![None; body.len()], starts, elems: 1, uniform: true, index: None };
         for at in (0..body.len()).filter(|at| facts.uniform[*at]) {
             self.inst(&mut step, at);
         }
@@ -44,15 +37,8 @@ impl Emitter<'_, '_> {
         elems: u32,
         index: Value,
     ) -> Step<'s> {
-        let mut step = Step {
-            body,
-            facts,
-            vals: uniforms.to_vec(),
-            starts,
-            elems,
-            uniform: false,
-            index: Some(index),
-        };
+        let mut step =
+            Step { body, facts, vals: uniforms.to_vec(), starts, elems, uniform: false, index: Some(index) };
         for at in (0..body.len()).filter(|at| !facts.uniform[*at]) {
             self.inst(&mut step, at);
         }
@@ -61,15 +47,8 @@ impl Emitter<'_, '_> {
 
     /// Emits a whole body for a single element, at the start of every slot.
     pub fn once(&mut self, body: &[Inst], facts: &Facts, starts: &[Option<Value>]) {
-        let mut step = Step {
-            body,
-            facts,
-            vals: vec![None; body.len()],
-            starts,
-            elems: 1,
-            uniform: true,
-            index: None,
-        };
+        let mut step =
+            Step { body, facts, vals: vec![None; body.len()], starts, elems: 1, uniform: true, index: None };
         for at in 0..body.len() {
             self.inst(&mut step, at);
         }

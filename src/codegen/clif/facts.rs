@@ -83,9 +83,10 @@ impl Facts {
         let varying = uniform.iter().filter(|u| !**u).count();
         let pressure = pressure(body, &uniform, &last_use);
         let held = |constants: bool| {
-            let held = body.iter().zip(&uniform).filter(|(inst, uniform)| {
-                **uniform && matches!(inst.op, InstOp::Const(_)) == constants
-            });
+            let held = body
+                .iter()
+                .zip(&uniform)
+                .filter(|(inst, uniform)| **uniform && matches!(inst.op, InstOp::Const(_)) == constants);
             held.count() as u32
         };
         let unroll = match pressure {
@@ -150,10 +151,8 @@ fn is_uniform(code: &Code, inst: &Inst, before: &[bool]) -> bool {
 /// Whether a cast goes through scalars: 128-bit vectors convert between 64-bit integers and floats
 /// only where they widen to `f64`.
 pub(super) fn cast_by_lanes(from: DType, to: DType) -> bool {
-    match (Repr::of(from), Repr::of(to)) {
-        (Repr::I64, Repr::F32) | (Repr::F32, Repr::I64) | (Repr::F64, Repr::I64) => true,
-        _ => false,
-    }
+    let pair = (Repr::of(from), Repr::of(to));
+    matches!(pair, (Repr::I64, Repr::F32) | (Repr::F32, Repr::I64) | (Repr::F64, Repr::I64))
 }
 
 /// The operands of instruction `at` and the form it takes each in.

@@ -186,22 +186,23 @@ impl Emitter<'_, '_> {
         let fold = pass.folds[0];
         let identity = self.identity(fold);
         let round = lanes_of(fold);
-        let (rest, finished) = self.groups(first, end, round, &[identity; FOLD_VECTORS], |e, index, lanes| {
-            let mut lanes = Vecs::from_slice(lanes);
-            let mut at = 0;
-            for part in 0..round / elems {
-                let index = match part {
-                    0 => index,
-                    _ => e.b.ins().iadd_imm_s(index, i64::from(part * elems)),
-                };
-                let mut step = group(e, elems, index);
-                for x in e.fold_values(&mut step, fold) {
-                    lanes[at] = e.combine(fold, lanes[at], x);
-                    at += 1;
+        let (rest, finished) =
+            self.groups(first, end, round, &[identity; FOLD_VECTORS], |e, index, lanes| {
+                let mut lanes = Vecs::from_slice(lanes);
+                let mut at = 0;
+                for part in 0..round / elems {
+                    let index = match part {
+                        0 => index,
+                        _ => e.b.ins().iadd_imm_s(index, i64::from(part * elems)),
+                    };
+                    let mut step = group(e, elems, index);
+                    for x in e.fold_values(&mut step, fold) {
+                        lanes[at] = e.combine(fold, lanes[at], x);
+                        at += 1;
+                    }
                 }
-            }
-            lanes
-        });
+                lanes
+            });
         self.store_all(address, finished);
         rest
     }

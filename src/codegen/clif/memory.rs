@@ -1,14 +1,13 @@
 //! Loads and stores: memory of any dtype from and to lanes.
 
-use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use shapeflow_shape_fns::DType;
 use smallvec::smallvec;
 
 use super::emitter::{Emitter, Step, flags};
-use super::lanes::{Lanes, Repr, Val, Vecs, lane};
+use super::lanes::{Lanes, Repr, Val, Vecs};
 use crate::codegen::abi::{SLOT_INNER, slot_words};
-use crate::lower::code::{Class, Layout, SlotUse, Vid};
+use crate::lower::code::{Class, Layout, Vid};
 
 /// Bytes of an element in memory.
 pub(super) fn size_of(dtype: DType) -> u32 {
@@ -16,7 +15,7 @@ pub(super) fn size_of(dtype: DType) -> u32 {
 }
 
 /// The lanes an element is in before it is converted: a half is its bits.
-fn raw_repr(dtype: DType) -> Repr {
+pub(super) fn raw_repr(dtype: DType) -> Repr {
     match dtype {
         DType::F16 | DType::BF16 => Repr::I32,
         _ => Repr::of(dtype),
@@ -25,7 +24,7 @@ fn raw_repr(dtype: DType) -> Repr {
 
 impl Emitter<'_, '_> {
     /// Where a slot starts at inner element 0: an address, or the value of an iota.
-    fn start(&self, step: &Step<'_>, slot: u32) -> Value {
+    pub fn start(&self, step: &Step<'_>, slot: u32) -> Value {
         step.starts[slot as usize].expect("every slot of a body has a start")
     }
 
@@ -49,7 +48,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The run-time inner stride of a slot.
-    fn inner_stride(&mut self, slot: u32) -> Value {
+    pub fn inner_stride(&mut self, slot: u32) -> Value {
         self.word(self.args.slots, slot as usize * slot_words(self.code.loops) + SLOT_INNER)
     }
 
@@ -60,13 +59,13 @@ impl Emitter<'_, '_> {
         if step.uniform || by_lanes {
             let size = size_of(dtype);
             let lanes = (0..step.lanes() as u32).map(|j| self.load_lane(dtype, address, j * size)).collect();
-            return self.from_raw(step, dtype, lanes);
+            return self.raw_value(step, dtype, lanes);
         }
         Val::of_vecs(Repr::of(dtype), false, self.load_vecs(dtype, address, step.elems))
     }
 
     /// One element as a raw lane.
-    fn load_lane(&mut self, dtype: DType, address: Value, offset: u32) -> Value {
+    pub fn load_lane(&mut self, dtype: DType, address: Value, offset: u32) -> Value {
         let offset = offset as i32;
         match dtype {
             DType::F32 => self.b.ins().load(types::F32, flags(), address, offset),
@@ -83,7 +82,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Raw lanes as a value.
-    fn from_raw(&mut self, step: &Step<'_>, dtype: DType, lanes: Lanes) -> Val {
+    pub fn raw_value(&mut self, step: &Step<'_>, dtype: DType, lanes: Lanes) -> Val {
         let repr = Repr::of(dtype);
         match dtype {
             DType::F16 | DType::BF16 => {
@@ -99,7 +98,7 @@ impl Emitter<'_, '_> {
     }
 
     /// `elems` consecutive elements.
-    fn load_vecs(&mut self, dtype: DType, address: Value, elems: u32) -> Vecs {
+    pub fn load_vecs(&mut self, dtype: DType, address: Value, elems: u32) -> Vecs {
         let repr = Repr::of(dtype);
         let size = size_of(dtype);
         if elems == 1 {
@@ -131,7 +130,11 @@ impl Emitter<'_, '_> {
                 let bytes = self.cast_bits(types::I8X16, bytes);
                 let halves =
                     if signed { self.b.ins().swiden_low(bytes) } else { self.b.ins().uwiden_low(bytes) };
-                vecs.push(if signed { self.b.ins().swiden_low(halves) } else { self.b.ins().uwiden_low(halves) });
+                vecs.push(if signed {
+                    self.b.ins().swiden_low(halves)
+                } else {
+                    self.b.ins().uwiden_low(halves)
+                });
             }
             _ => {
                 for j in 0..elems / 8 {
@@ -150,7 +153,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Extended elements in the form the dtype is computed in.
-    fn widened(&mut self, dtype: DType, vecs: Vecs) -> Vecs {
+    pub fn widened(&mut self, dtype: DType, vecs: Vecs) -> Vecs {
         match dtype {
             DType::Bool => self.map(&vecs, |e, x| e.b.ins().ineg(x)),
             DType::F16 | DType::BF16 => self.half_from_bits(dtype, &vecs),
@@ -246,120 +249,11 @@ impl Emitter<'_, '_> {
         self.store_low(address, packed, 0, elems);
     }
 
-    /// The value of an iota slot.
-    pub fn iota(&mut self, step: &Step<'_>, slot: u32, by_lanes: bool) -> Val {
-        let start = self.start(step, slot);
-        if step.uniform || step.index.is_none() || self.code.slots[slot as usize].class == Class::Splat {
-            return Val::of_lanes(Repr::I64, true, smallvec![start]);
-        }
-        let stride = self.inner_stride(slot);
-        let first = match step.index {
-            Some(index) => {
-                let moved = self.b.ins().imul(index, stride);
-                self.b.ins().iadd(start, moved)
-            }
-            None => start,
-        };
-        if by_lanes || step.elems == 1 {
-            let mut lanes: Lanes = smallvec![first];
-            for j in 1..step.elems as usize {
-                let next = self.b.ins().iadd(lanes[j - 1], stride);
-                lanes.push(next);
-            }
-            return Val::of_lanes(Repr::I64, false, lanes);
-        }
-        let second = self.b.ins().iadd(first, stride);
-        let low = self.b.ins().scalar_to_vector(types::I64X2, first);
-        let mut vecs: Vecs = smallvec![self.b.ins().insertlane(low, second, 1)];
-        let twice = self.b.ins().iadd(stride, stride);
-        let twice = self.b.ins().splat(types::I64X2, twice);
-        for j in 1..Repr::I64.vectors(step.elems) {
-            let next = self.b.ins().iadd(vecs[j - 1], twice);
-            vecs.push(next);
-        }
-        Val::of_vecs(Repr::I64, false, vecs)
-    }
-
-    /// The elements of a gather slot.
-    pub fn gather(&mut self, step: &mut Step<'_>, slot: u32, offsets: &[(Vid, u32)]) -> Val {
-        let dtype = self.code.slots[slot as usize].dtype;
-        let moves = self.code.slots[slot as usize].class == Class::Contiguous;
-        let mut base = self.start(step, slot);
-        let mut moving = Vec::new();
-        for (v, stride) in offsets {
-            let stride = self.scalar(*stride);
-            let lanes = self.lanes(step, *v);
-            if lanes.len() == 1 {
-                let offset = self.b.ins().imul(lanes[0], stride);
-                base = self.b.ins().iadd(base, offset);
-            } else {
-                moving.push((lanes, stride));
-            }
-        }
-        let inner = match step.index {
-            Some(index) if moves && !step.uniform => {
-                let stride = self.inner_stride(slot);
-                if moving.is_empty() && step.elems > 1 {
-                    return self.load_strided(step, dtype, base, index, stride);
-                }
-                let offset = self.b.ins().imul(index, stride);
-                base = self.b.ins().iadd(base, offset);
-                Some(stride)
-            }
-            _ => None,
-        };
-        let mut lanes = Lanes::new();
-        for j in 0..step.lanes() {
-            let mut address = base;
-            for (offsets, stride) in &moving {
-                let offset = self.b.ins().imul(lane(offsets, j), *stride);
-                address = self.b.ins().iadd(address, offset);
-            }
-            lanes.push(self.load_lane(dtype, address, 0));
-            if let Some(stride) = inner {
-                base = self.b.ins().iadd(base, stride);
-            }
-        }
-        self.from_raw(step, dtype, lanes)
-    }
-
-    /// Elements `stride` bytes apart, as vectors where that is the element size.
-    fn load_strided(&mut self, step: &Step<'_>, dtype: DType, base: Value, index: Value, stride: Value) -> Val {
-        let repr = Repr::of(dtype);
-        let [near, far, done] = [(); 3].map(|()| self.b.create_block());
-        let size = self.b.ins().iconst(types::I64, i64::from(size_of(dtype)));
-        let dense = self.b.ins().icmp(IntCC::Equal, stride, size);
-        self.b.ins().brif(dense, near, &[], far, &[]);
-        let params: Vecs =
-            (0..repr.vectors(step.elems)).map(|_| self.b.append_block_param(done, repr.vector())).collect();
-
-        self.b.switch_to_block(near);
-        let address = self.element(base, index, size_of(dtype));
-        let vecs = self.load_vecs(dtype, address, step.elems);
-        let arguments: Vec<_> = vecs.iter().map(|v| (*v).into()).collect();
-        self.b.ins().jump(done, &arguments);
-
-        self.b.switch_to_block(far);
-        let offset = self.b.ins().imul(index, stride);
-        let mut address = self.b.ins().iadd(base, offset);
-        let mut lanes = Lanes::new();
-        for _ in 0..step.elems {
-            lanes.push(self.load_lane(dtype, address, 0));
-            address = self.b.ins().iadd(address, stride);
-        }
-        let vecs = self.gather_lanes(raw_repr(dtype), false, &lanes);
-        let vecs = self.widened(dtype, vecs);
-        let arguments: Vec<_> = vecs.iter().map(|v| (*v).into()).collect();
-        self.b.ins().jump(done, &arguments);
-
-        self.b.switch_to_block(done);
-        Val::of_vecs(repr, false, params)
-    }
-
     /// The address of the accumulators of column fold `k` at the step's first element.
     pub fn tile_address(&mut self, step: &Step<'_>, k: u32, repr: Repr) -> Value {
         debug_assert_eq!(self.code.layout, Layout::Column);
-        let base = self.b.ins().iadd_imm_s(self.args.tile, i64::from(k) * 8 * crate::lower::code::TILE as i64);
+        let base =
+            self.b.ins().iadd_imm_s(self.args.tile, i64::from(k) * 8 * crate::lower::code::TILE as i64);
         match step.index {
             Some(index) => self.element(base, index, repr.bytes()),
             None => base,
@@ -383,9 +277,4 @@ impl Emitter<'_, '_> {
             self.store_low(address, *x, 16 * j as i32, 16.min(elems * repr.bytes()));
         }
     }
-}
-
-/// Whether a slot is memory that a body reads as a plain load.
-pub(super) fn is_readable(used: SlotUse) -> bool {
-    matches!(used, SlotUse::Load | SlotUse::Scratch)
 }

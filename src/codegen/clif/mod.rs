@@ -11,8 +11,10 @@ mod convert;
 mod emitter;
 mod facts;
 mod folds;
+mod gather;
 mod half;
 mod lanes;
+mod loops;
 mod memory;
 
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -76,7 +78,8 @@ pub(super) fn emit(code: &Code, target: Target, func: &mut Function, context: &m
         let failed = e.b.use_var(failed);
         e.b.ins().brif(failed, report, &[], done, &[]);
         e.b.switch_to_block(report);
-        let flag = e.b.ins().load(types::I64, flags(), given, std::mem::offset_of!(KernelArgs, failed) as i32);
+        let flag =
+            e.b.ins().load(types::I64, flags(), given, std::mem::offset_of!(KernelArgs, failed) as i32);
         let one = e.b.ins().iconst(types::I64, 1);
         e.b.ins().store(flags(), one, flag, 0);
         e.b.ins().jump(done, &[]);

@@ -160,8 +160,7 @@ fn folds_of_signed_zeros_keep_the_first() {
                     body: vec![inst(InstOp::Load(0))],
                     folds: vec![FoldStep { op, value: Vid(0), dtype, into: 0 }],
                 }];
-                code.epilogue =
-                    vec![inst(InstOp::Folded(0)), inst(InstOp::Store { slot: 1, value: Vid(0) })];
+                code.epilogue = vec![inst(InstOp::Folded(0)), inst(InstOp::Store { slot: 1, value: Vid(0) })];
                 for n in [1, 2, 3, 5, 33, 70] {
                     let sizes = Sizes { rows: 3, n, extents: vec![3] };
                     let mut case = Case::new(random, &code, sizes, Vec::new(), &[]);

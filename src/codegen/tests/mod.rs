@@ -48,8 +48,29 @@ pub(super) fn element(random: &mut Random, dtype: DType) -> Scalar {
     let any = Scalar::from_bits(dtype, bits).unwrap();
     if dtype.is_float() {
         let special = [
-            0.0, -0.0, 1.0, -1.0, 0.5, 1.5, -2.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 65504.0, 65520.0, 65519.0,
-            6.0e-8, 3.0e-8, 6.1e-5, 2_147_483_648.0, -2_147_483_649.0, 4_294_967_295.0, 1.0e19, -1.0e19, 1.0e-40, 3.0e38,
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            0.5,
+            1.5,
+            -2.5,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+            65504.0,
+            65520.0,
+            65519.0,
+            6.0e-8,
+            3.0e-8,
+            6.1e-5,
+            2_147_483_648.0,
+            -2_147_483_649.0,
+            4_294_967_295.0,
+            1.0e19,
+            -1.0e19,
+            1.0e-40,
+            3.0e38,
         ];
         return match random.below(4) {
             0 => eval_cast(Scalar::F64(random.pick(&special)), dtype),
@@ -259,12 +280,16 @@ impl Case {
         for (at, (got, expected)) in got.iter().zip(&expected).enumerate() {
             let size = got.dtype.size_bytes().unwrap();
             for place in got.data.clone().step_by(size) {
-                let read = |buffer: &Buffer| Scalar::from_bytes(buffer.dtype, &buffer.bytes[place..buffer.data.end]);
+                let read =
+                    |buffer: &Buffer| Scalar::from_bytes(buffer.dtype, &buffer.bytes[place..buffer.data.end]);
                 let raw = |buffer: &Buffer| buffer.bytes[place..place + size].to_vec();
                 let (x, y) = (read(got).unwrap(), read(expected).unwrap());
                 if raw(got) != raw(expected) && !(x.is_nan() && y.is_nan()) {
                     let k = (place - got.data.start) / size;
-                    return Err(format!("buffer {at} ({}), element {k}: got {x:?}, expected {y:?}", got.dtype));
+                    return Err(format!(
+                        "buffer {at} ({}), element {k}: got {x:?}, expected {y:?}",
+                        got.dtype
+                    ));
                 }
             }
         }

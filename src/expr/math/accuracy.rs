@@ -203,7 +203,8 @@ fn double_precision_keeps_special_values() {
         f64::NEG_INFINITY,
         f64::NAN,
     ];
-    let erf_of = |x: f64| if x.abs() < 1e-300 { x * 1.128_379_167_095_512_6 } else { x.clamp(-1.0, 1.0) };
+    let erf_of =
+        |x: f64| if x.abs() < 1e-300 { x * std::f64::consts::FRAC_2_SQRT_PI } else { x.clamp(-1.0, 1.0) };
     let reference = |function: &Function, x: f64| match (function.wide, function.name) {
         (Some(wide), _) => wide(x),
         (None, "erf") => erf_of(x),
@@ -225,7 +226,8 @@ fn double_precision_keeps_special_values() {
                     let name = function.name;
                     if ["sin", "cos", "tan"].contains(&name) && x.abs() > 1e16 {
                         assert!(
-                            x.is_finite() != got.is_nan() && (name == "tan" || !(got.abs() > 1.0)),
+                            x.is_finite() != got.is_nan()
+                                && (name == "tan" || got.is_nan() || got.abs() <= 1.0),
                             "{name}({x:e})"
                         );
                         continue;

@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(each(floordiv, &pairs), scalars(&[10.0f32, -10.0, -4.0, -0.0, 0.0, -0.0, -2.0]));
         assert_eq!(
             each(floormod, &pairs),
-            scalars(&[0.099999987f32, 1.4901161e-8, 0.5, -0.0, 3.0, inf, 0.0])
+            scalars(&[0.099_999_99_f32, 1.4901161e-8, 0.5, -0.0, 3.0, inf, 0.0])
         );
         assert!(each(floormod, &[(5.0f64, 0.0)])[0].is_nan());
     }

@@ -82,7 +82,7 @@ pub fn log1p(x: Expr) -> Expr {
         let back = plus(&u, -1.0);
         let left = (one - (&u - &back)) + (x - back);
         let Parts { fraction, exponent, field } = take_apart(&u, false);
-        let inverse_power = from_bits(&(format.word(2 * format.bias << format.fraction) - field));
+        let inverse_power = from_bits(&(format.word((2 * format.bias) << format.fraction) - field));
         // For large x the rest does not count, and the inverse power is none.
         let large = x.like(2f64.powi(format.pick(60, 120)));
         let left = x.clone().less(large).select(left * inverse_power, x.like(0.0));

@@ -48,15 +48,7 @@ mod tests {
     #[test]
     fn values() {
         let x = [-3.0, -0.5, 0.0, 0.5, 3.0, 100.0, f64::NAN];
-        let expected = x.map(|x: f64| {
-            if x < 0.0 {
-                0.0
-            } else if x > 6.0 {
-                6.0
-            } else {
-                x
-            }
-        });
+        let expected = x.map(|x| x.clamp(0.0, 6.0));
         check_tensor(&run_one(&DEF, &Attrs::new(), &[tensor(&[7], &x)]), &tensor(&[7], &expected), "relu6");
     }
 }

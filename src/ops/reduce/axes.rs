@@ -92,13 +92,13 @@ mod tests {
         let graph = Graph::new();
         let x = graph.input("x", DType::F32, [2, 3, 4]).unwrap();
         let axis = graph.input("axis", DType::I32, [2]).unwrap();
-        let list = vec![0i64, 2];
+        let (pair, list) = (&[0i64, -1], [0i64, 2]);
         let shapes = [
             (x.reduce_sum(1), "[2, 4]"),
             (x.reduce_sum([0, -1]), "[3]"),
-            (x.reduce_sum(&[0, -1]), "[3]"),
+            (x.reduce_sum(pair), "[3]"),
             (x.reduce_sum(&list[..]), "[3]"),
-            (x.reduce_sum(&[]), "[2, 3, 4]"),
+            (x.reduce_sum([]), "[2, 3, 4]"),
             (x.reduce_sum(..), "[]"),
             (x.reduce_sum(axis), "[?]"),
             (x.reduce_sum(Axes::all().keep_dims()), "[1, 1, 1]"),

@@ -1,0 +1,6 @@
+//! The whole road from a graph to results, on recorded values, random graphs, and at the limits.
+
+mod call;
+mod draws;
+mod same;
+mod values;

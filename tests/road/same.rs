@@ -1,0 +1,118 @@
+//! Elements of any dtype as numbers, and tensors compared element by element.
+
+use half::{bf16, f16};
+use shapeflow::{DType, Tensor};
+
+/// An element.
+#[derive(Clone, Copy, Debug)]
+pub enum Number {
+    /// Of an integer or bool.
+    Int(i128),
+    /// Of a float, which widens without a change.
+    Float(f64),
+}
+
+impl Number {
+    /// The nearest float.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Number::Int(value) => value as f64,
+            Number::Float(value) => value,
+        }
+    }
+
+    /// Equal, with the sign of zero; a NaN equals a NaN.
+    pub fn same(self, other: Number) -> bool {
+        match (self, other) {
+            (Number::Int(a), Number::Int(b)) => a == b,
+            (Number::Float(a), Number::Float(b)) => a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
+            _ => false,
+        }
+    }
+}
+
+/// The elements in row-major order.
+pub fn numbers(tensor: &Tensor) -> Vec<Number> {
+    macro_rules! ints {
+        ($T:ty) => {
+            tensor.to_vec::<$T>().unwrap().into_iter().map(|x| Number::Int(x.into())).collect()
+        };
+    }
+    let halves = |widen: fn(u16) -> f64| {
+        tensor.to_bits::<u16>().unwrap().into_iter().map(|bits| Number::Float(widen(bits))).collect()
+    };
+    match tensor.dtype() {
+        DType::Bool => ints!(bool),
+        DType::I8 => ints!(i8),
+        DType::I16 => ints!(i16),
+        DType::I32 => ints!(i32),
+        DType::I64 => ints!(i64),
+        DType::U8 => ints!(u8),
+        DType::U16 => ints!(u16),
+        DType::U32 => ints!(u32),
+        DType::U64 => ints!(u64),
+        DType::F16 => halves(|bits| f16::from_bits(bits).to_f64()),
+        DType::BF16 => halves(|bits| bf16::from_bits(bits).to_f64()),
+        DType::F32 => {
+            tensor.to_vec::<f32>().unwrap().into_iter().map(|x| Number::Float(x.into())).collect()
+        }
+        DType::F64 => tensor.to_vec::<f64>().unwrap().into_iter().map(Number::Float).collect(),
+        other => panic!("no numbers in {other}"),
+    }
+}
+
+/// A tensor of any numeric dtype or bool from floats, as an element-by-element cast would give.
+pub fn tensor_of(dtype: DType, sizes: &[usize], elements: &[f64]) -> Tensor {
+    macro_rules! cast {
+        ($T:ty) => {
+            Tensor::from_vec(sizes, elements.iter().map(|&x| x as $T).collect::<Vec<_>>())
+        };
+    }
+    let bits = |narrow: fn(f64) -> u16| {
+        Tensor::from_bits(dtype, sizes, &elements.iter().map(|&x| narrow(x)).collect::<Vec<_>>())
+    };
+    match dtype {
+        DType::Bool => Tensor::from_vec(sizes, elements.iter().map(|&x| x != 0.0).collect()),
+        DType::I8 => cast!(i8),
+        DType::I16 => cast!(i16),
+        DType::I32 => cast!(i32),
+        DType::I64 => cast!(i64),
+        DType::U8 => cast!(u8),
+        DType::U16 => cast!(u16),
+        DType::U32 => cast!(u32),
+        DType::U64 => cast!(u64),
+        DType::F16 => bits(|x| f16::from_f64(x).to_bits()),
+        DType::BF16 => bits(|x| bf16::from_f64(x).to_bits()),
+        DType::F32 => cast!(f32),
+        DType::F64 => cast!(f64),
+        other => panic!("no numbers in {other}"),
+    }
+    .unwrap()
+}
+
+/// How far floats may be apart: `absolute + relative · |expected|`; nothing means equal bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    pub relative: f64,
+    pub absolute: f64,
+}
+
+/// What differs, if anything does.
+pub fn difference(got: &Tensor, expected: &Tensor, bound: Option<Bound>) -> Option<String> {
+    if got.dtype() != expected.dtype() || got.sizes() != expected.sizes() {
+        let text = |tensor: &Tensor| format!("{}{:?}", tensor.dtype(), tensor.sizes());
+        return Some(format!("{} was expected, got {}", text(expected), text(got)));
+    }
+    let (got, expected) = (numbers(got), numbers(expected));
+    let close = |a: Number, b: Number| {
+        if a.same(b) {
+            return true;
+        }
+        let (Some(bound), Number::Float(a), Number::Float(b)) = (bound, a, b) else { return false };
+        a == b || (a - b).is_finite() && (a - b).abs() <= bound.absolute + bound.relative * b.abs()
+    };
+    let differing: Vec<usize> = (0..got.len()).filter(|&at| !close(got[at], expected[at])).collect();
+    let first = *differing.first()?;
+    let count = format!("{} of {} differ", differing.len(), got.len());
+    Some(format!("{:?} was expected at {first}, got {:?} ({count})", expected[first], got[first]))
+}

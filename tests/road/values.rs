@@ -1,0 +1,289 @@
+//! Every value recorded from TensorFlow, by both backends, with parameters known and fed, shapes known and not.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::Value as Json;
+use shapeflow::{
+    Attr, Backend, CompileOptions, DType, Graph, Result, Tensor, TensorShape, TensorView, Unknown, Value,
+};
+
+use crate::call::Call;
+use crate::same::{Bound, difference, tensor_of};
+
+/// A line of the file in the terms of this crate's ops.
+struct Case {
+    number: usize,
+    call: Call,
+    data: Vec<Tensor>,
+    /// Parameters that may be attributes or fed.
+    params: Vec<(&'static str, Vec<i64>, Vec<usize>)>,
+    /// The outputs, or `None` where the op must be refused.
+    expected: Option<Vec<Tensor>>,
+}
+
+/// What is declared of the inputs' shapes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Declared {
+    Exactly,
+    Ranks,
+    Nothing,
+}
+
+fn text() -> String {
+    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/values.jsonl")).unwrap()
+}
+
+fn tensor(json: &Json) -> Tensor {
+    let sizes: Vec<usize> =
+        json["shape"].as_array().unwrap().iter().map(|size| size.as_u64().unwrap() as usize).collect();
+    let data = json["data"].as_array().unwrap();
+    let dtype: DType = json["dtype"].as_str().unwrap().parse().unwrap();
+    match dtype {
+        // Not every i64 is an f64.
+        DType::I64 => Tensor::from_vec(&sizes, data.iter().map(|item| item.as_i64().unwrap()).collect()).unwrap(),
+        _ => {
+            let number = |item: &Json| match item {
+                Json::Bool(flag) => f64::from(u8::from(*flag)),
+                Json::String(text) => text.parse().unwrap(),
+                other => other.as_f64().unwrap(),
+            };
+            tensor_of(dtype, &sizes, &data.iter().map(number).collect::<Vec<_>>())
+        }
+    }
+}
+
+/// Integers of a scalar or a nested list, with the list's sizes.
+fn integers(json: &Json) -> (Vec<i64>, Vec<usize>) {
+    match json {
+        Json::Array(items) => {
+            let parts: Vec<_> = items.iter().map(integers).collect();
+            let mut sizes = vec![items.len()];
+            sizes.extend(parts.first().map(|part| part.1.clone()).unwrap_or_default());
+            (parts.into_iter().flat_map(|part| part.0).collect(), sizes)
+        }
+        other => (vec![other.as_i64().unwrap()], Vec::new()),
+    }
+}
+
+fn scalar(dtype: DType, json: &Json) -> Tensor {
+    let number = match json {
+        Json::Bool(flag) => f64::from(u8::from(*flag)),
+        other => other.as_f64().unwrap(),
+    };
+    tensor_of(dtype, &[], &[number])
+}
+
+/// The call and the operands beyond those recorded.
+fn case(number: usize, line: &str) -> Case {
+    let json: Json = serde_json::from_str(line).unwrap();
+    let op = json["op"].as_str().unwrap();
+    let attrs = json["attrs"].as_object().unwrap();
+    let mut data: Vec<Tensor> = json["inputs"].as_array().unwrap().iter().map(tensor).collect();
+    let dtype = || attrs["dtype"].as_str().unwrap().parse::<DType>().unwrap();
+    let mut params: Vec<&'static str> = Vec::new();
+    let mut rename: BTreeMap<&str, &'static str> = BTreeMap::new();
+    let mut call = match op {
+        "pad" if attrs["mode"] == "constant" => {
+            data.push(scalar(data[0].dtype(), &attrs["constant_value"]));
+            params.push("paddings");
+            Call::new("pad_with")
+        }
+        "pad" => {
+            params.push("paddings");
+            Call::new("mirror_pad").attr("mode", attrs["mode"].as_str().unwrap())
+        }
+        "one_hot" => {
+            data.push(scalar(dtype(), attrs.get("on_value").unwrap_or(&Json::from(1))));
+            data.push(scalar(dtype(), attrs.get("off_value").unwrap_or(&Json::from(0))));
+            params.push("depth");
+            Call::new("one_hot").attr("axis", attrs["axis"].as_i64().unwrap())
+        }
+        "cast" => Call::new("cast").attr("dtype", dtype()),
+        "shape" | "size" | "rank" => Call::new(leaked(op)).attr("out_type", dtype()),
+        "unique_with_counts" => Call::new("unique_with_counts").attr("out_idx", dtype()),
+        "fill" => {
+            rename.insert("shape", "dims");
+            params.push("dims");
+            Call::new("fill")
+        }
+        "range" if data[0].dtype().is_float() => Call::new("float_range"),
+        _ => Call::new(leaked(op)),
+    };
+    match op {
+        "transpose" => params.push("perm"),
+        "expand_dims" | "reverse" | "concat" | "split" | "gather" | "argmax" | "argmin" | "softmax"
+        | "log_softmax" => params.push("axis"),
+        "slice" => params.extend(["begin", "size"]),
+        "strided_slice" => params.extend(["begin", "end", "strides"]),
+        "reshape" | "broadcast_to" => params.push("shape"),
+        "tile" => params.push("multiples"),
+        _ if op.starts_with("reduce_") => params.push("axis"),
+        _ => {}
+    }
+    let mut values = Vec::new();
+    if call.op == "range" {
+        for (name, bound) in ["start", "limit", "delta"].into_iter().zip(data.drain(..)) {
+            call = call.attr("dtype", bound.dtype());
+            let value = if bound.dtype() == DType::I32 { bound.item::<i32>().unwrap().into() } else { bound.item().unwrap() };
+            values.push((name, vec![value], Vec::new()));
+        }
+    }
+    for (name, value) in attrs {
+        let name = rename.get(name.as_str()).copied().unwrap_or(leaked(name));
+        if params.contains(&name) {
+            let (ints, sizes) = integers(value);
+            values.push((name, ints, sizes));
+        } else if !matches!(name, "dtype" | "mode" | "constant_value" | "on_value" | "off_value")
+            && !call.attrs.iter().any(|(known, _)| *known == name)
+        {
+            call = call.attr(name, attribute(value));
+        }
+    }
+    let expected = json.get("outputs").map(|outputs| outputs.as_array().unwrap().iter().map(tensor).collect());
+    Case { number, call, data, params: values, expected }
+}
+
+fn attribute(json: &Json) -> Attr {
+    match json {
+        Json::Bool(flag) => Attr::Bool(*flag),
+        Json::Number(_) => Attr::Int(json.as_i64().unwrap()),
+        Json::Array(_) => Attr::from(integers(json).0),
+        other => panic!("no attribute is {other}"),
+    }
+}
+
+/// Names of ops and attributes live as long as the program.
+fn leaked(name: &str) -> &'static str {
+    use std::sync::{LazyLock, Mutex};
+    static NAMES: LazyLock<Mutex<BTreeMap<String, &'static str>>> = LazyLock::new(Mutex::default);
+    NAMES.lock().unwrap().entry(name.to_string()).or_insert_with(|| name.to_string().leak())
+}
+
+fn declare(tensor: &Tensor, declared: Declared) -> TensorShape {
+    match declared {
+        Declared::Exactly => TensorShape::from(tensor.sizes().to_vec()),
+        Declared::Ranks => TensorShape::from(vec![Unknown; tensor.sizes().len()]),
+        Declared::Nothing => TensorShape::unranked(),
+    }
+}
+
+fn run(case: &Case, backend: Backend, fed: bool, declared: Declared, wide: bool) -> Result<Vec<Tensor>> {
+    let graph = Graph::new();
+    let mut feeds: Vec<Tensor> = Vec::new();
+    let mut call = case.call.clone();
+    let mut data: Vec<Value<'_>> = Vec::new();
+    for tensor in &case.data {
+        data.push(graph.input(&format!("x{}", feeds.len()), tensor.dtype(), declare(tensor, declared))?);
+        feeds.push(tensor.clone());
+    }
+    let mut params = Vec::new();
+    for (name, ints, sizes) in &case.params {
+        if !fed {
+            let elements = match sizes.len() {
+                0 => Attr::Int(ints[0]),
+                _ => Attr::from(ints.clone()),
+            };
+            call = call.attr(name, elements);
+            continue;
+        }
+        let dtype = call.attrs.iter().find_map(|(name, attr)| match attr {
+            Attr::DType(dtype) if *name == "dtype" && call.op == "range" => Some(*dtype),
+            _ => None,
+        });
+        let tensor = match dtype {
+            Some(DType::I32) => Tensor::from_vec(sizes, ints.iter().map(|&x| x as i32).collect())?,
+            Some(_) => Tensor::from_slice(sizes, ints)?,
+            None if wide => Tensor::from_slice(sizes, ints)?,
+            None => Tensor::from_vec(sizes, ints.iter().map(|&x| x as i32).collect())?,
+        };
+        call.params.push(name);
+        params.push(graph.input(name, tensor.dtype(), declare(&tensor, declared))?);
+        feeds.push(tensor);
+    }
+    let outputs = call.apply(&graph, &data, &params)?;
+    let exe = graph.compile_with(&CompileOptions::new().backend(backend), &outputs)?;
+    let views: Vec<TensorView<'_>> = feeds.iter().map(Tensor::view).collect();
+    exe.run_all(&views)
+}
+
+/// What is wrong with a result.
+fn judge(case: &Case, result: std::thread::Result<Result<Vec<Tensor>>>) -> Option<String> {
+    match (result, &case.expected) {
+        (Err(panic), _) => {
+            let said = panic.downcast_ref::<String>().cloned();
+            let said = said.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_string()));
+            Some(format!("a panic: {}", said.unwrap_or_default()))
+        }
+        (Ok(Err(_)), None) => None,
+        (Ok(Ok(outputs)), None) => Some(format!("an error was expected, got {outputs:?}")),
+        (Ok(Err(error)), Some(_)) => Some(format!("refused: {error}")),
+        (Ok(Ok(outputs)), Some(expected)) => {
+            if outputs.len() != expected.len() {
+                return Some(format!("{} outputs were expected, got {}", expected.len(), outputs.len()));
+            }
+            outputs.iter().zip(expected).find_map(|(got, expected)| {
+                let bound = match expected.dtype() {
+                    DType::F32 => Bound { relative: 1e-5, absolute: 1e-6 },
+                    DType::F64 => Bound { relative: 1e-12, absolute: 0.0 },
+                    _ => return difference(got, expected, None),
+                };
+                difference(got, expected, Some(bound)).map(|text| format!("{text}; {got:?}"))
+            })
+        }
+    }
+}
+
+/// Runs the cases that `take` chooses and lists what differs.
+fn hold(fed: bool, declared: Declared, take: impl Fn(&Case) -> bool) {
+    let text = text();
+    let (mut ran, mut wrong) = (0, Vec::new());
+    for (number, line) in text.lines().enumerate() {
+        let case = case(number + 1, line);
+        if !take(&case) {
+            continue;
+        }
+        if std::env::var_os("TRACE").is_some() { eprintln!("{}", case.number); }
+        for backend in [Backend::Interpreter, Backend::Jit] {
+            ran += 1;
+            let wide = number % 2 == 0;
+            let result = catch_unwind(AssertUnwindSafe(|| run(&case, backend, fed, declared, wide)));
+            if let Some(what) = judge(&case, result) {
+                wrong.push(format!("{} (line {}), {backend:?}: {what}\n    {line}", case.call.op, case.number));
+            }
+        }
+    }
+    println!("{ran} runs, fed {fed}, declared {declared:?}");
+    assert!(ran > 0);
+    assert!(wrong.is_empty(), "{} of {ran} runs differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn values_with_known_shapes() {
+    hold(false, Declared::Exactly, |_| true);
+}
+
+#[test]
+fn values_with_known_ranks() {
+    hold(false, Declared::Ranks, |case| case.number % 2 == 0);
+}
+
+#[test]
+fn values_with_nothing_known() {
+    hold(false, Declared::Nothing, |case| case.number % 4 == 0);
+}
+
+#[test]
+fn values_with_fed_parameters() {
+    hold(true, Declared::Exactly, |case| !case.params.is_empty());
+}
+
+#[test]
+fn values_with_fed_parameters_and_known_ranks() {
+    hold(true, Declared::Ranks, |case| !case.params.is_empty() && case.number % 2 == 0);
+}
+
+#[test]
+fn values_with_fed_parameters_and_nothing_known() {
+    hold(true, Declared::Nothing, |case| !case.params.is_empty() && case.number % 3 == 0);
+}
