@@ -3,6 +3,7 @@
 pub(crate) mod codegen;
 mod compile;
 mod dtype;
+mod dump;
 mod error;
 pub(crate) mod exec;
 pub mod expr;
