@@ -35,14 +35,14 @@ fn scaled_relu(bench: &mut Bench, n: usize) -> Result<()> {
     let x = g.input("x", DType::F32, shape!["n"])?;
     let [a, b] = [g.input("a", DType::F32, shape![])?, g.input("b", DType::F32, shape![])?];
     let exe = bench.compile(&g, (x * a + b).relu()?)?;
-    let (data, a, b) = (numbers(n), 1.5f32, -0.25f32);
-    let inputs = [TensorView::new(&[n], &data)?, TensorView::new(&[], &[a])?, TensorView::new(&[], &[b])?];
+    let (data, sizes, a, b) = (numbers(n), [n], [1.5f32], [-0.25f32]);
+    let inputs = [TensorView::new(&sizes, &data)?, TensorView::new(&[], &a)?, TensorView::new(&[], &b)?];
     let plain = |out: &mut [f32]| {
         for (y, x) in out.iter_mut().zip(&data) {
-            *y = (x * a + b).max(0.0);
+            *y = (x * a[0] + b[0]).max(0.0);
         }
     };
-    bench.compare(&format!("relu(a*x+b), {} KiB", n * 4 >> 10), &exe, &inputs, &[n], plain)
+    bench.compare(&format!("relu(a*x+b), {} KiB", (n * 4) >> 10), &exe, &inputs, &[n], plain)
 }
 
 /// One link of the chain of 20 ops, in either world.
@@ -149,7 +149,7 @@ fn padded_concat(bench: &mut Bench) -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["rows", "a"])?;
     let y = g.input("y", DType::F32, shape!["rows", "b"])?;
-    let exe = bench.compile(&g, concat(&[x.pad(&[1, 1, 2, 2])?, y.pad(&[1, 1, 2, 2])?], 1)?)?;
+    let exe = bench.compile(&g, concat(&[x.pad([1, 1, 2, 2])?, y.pad([1, 1, 2, 2])?], 1)?)?;
     let (x, y) = (numbers(ROWS * WIDTHS[0]), numbers(ROWS * WIDTHS[1]));
     let sizes = [ROWS + 2, WIDTHS[0] + WIDTHS[1] + 8];
     let plain = |out: &mut [f32]| {
@@ -166,7 +166,7 @@ fn padded_concat(bench: &mut Bench) -> Result<()> {
         }
         lines.for_each(|line| line.fill(0.0));
     };
-    let inputs = [TensorView::new(&[ROWS, WIDTHS[0]], &x)?, TensorView::new(&[ROWS, WIDTHS[1]], &y)?];
+    let inputs = [TensorView::new(&[ROWS, 500], &x)?, TensorView::new(&[ROWS, 300], &y)?];
     bench.compare("pad and concat [1000, 500+300]", &exe, &inputs, &sizes, plain)
 }
 

@@ -3,11 +3,14 @@
 use std::fmt;
 use std::sync::atomic::Ordering;
 
+use indexmap::IndexMap;
+use rustc_hash::FxHashSet;
+
 use super::executable::Stats;
 use super::stage::Stage;
 use crate::codegen::{CodeModule, Jit};
 use crate::error::Result;
-use crate::lower::kernel::BufferIx;
+use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::program::{Content, Step};
 
 impl Stage {
@@ -31,51 +34,88 @@ impl Stage {
         for (at, step) in self.program.steps.iter().enumerate() {
             let Step::Kernel(kernel) = step else { continue };
             for (number, variant) in kernel.variants.iter().enumerate() {
-                text.push_str(&format!("; step {at}, variant {number}\n{}\n", Jit::clif_text(&variant.code)?));
+                text.push_str(&format!(
+                    "; step {at}, variant {number}\n{}\n",
+                    Jit::clif_text(&variant.code)?
+                ));
             }
         }
         Ok(text)
     }
 
+    fn buffers_of_steps(&self) -> FxHashSet<usize> {
+        let mut used = FxHashSet::default();
+        for step in &self.program.steps {
+            match step {
+                Step::Kernel(kernel) => used.extend(kernel.reads.iter().map(|buffer| buffer.at())),
+                Step::MatMul { a, b, .. } => used.extend([a.at(), b.at()]),
+                Step::Node { operands, .. } => used.extend(operands.iter().map(|buffer| buffer.at())),
+            }
+        }
+        let aliased = self.program.contents.iter().filter_map(|content| match content {
+            Content::Alias(of) => Some(of.at()),
+            _ => None,
+        });
+        used.extend(aliased);
+        used
+    }
+
     fn buffer_text(&self, number: usize) -> String {
         let buffer = &self.program.buffers[number];
         let dims: Vec<String> = buffer.dims.iter().map(ToString::to_string).collect();
+        let label = self.inner.node_label(self.inner.values[buffer.value.at()].node);
         let content = match self.program.contents[number] {
-            Content::Input(port) => format!("input {}", self.inner.inputs[port].0),
-            Content::Constant(_) => "constant".to_string(),
-            Content::Computed => format!("{:?}", self.program.why[number]),
-            Content::Alias(of) => format!("same as {of}"),
+            Content::Input(port) => format!("input \"{}\"", self.inner.inputs[port].0),
+            Content::Constant(_) if label == "constant" => label,
+            Content::Constant(_) => format!("constant \"{label}\""),
+            Content::Computed => format!("{label}, {}", self.program.why[number]),
+            Content::Alias(of) => format!("{label}, the elements of {of}"),
         };
-        let name = self.inner.node_name(self.inner.values[buffer.value.at()].node);
-        format!("{}: {}[{}] {} {name} ({content})", BufferIx(number as u32), buffer.dtype, dims.join(", "), buffer.value)
+        format!("{}: {}[{}] = {content}", BufferIx(number as u32), buffer.dtype, dims.join(", "))
+    }
+
+    /// The fused nodes of a kernel, each op once with its count.
+    fn fused_text(&self, kernel: &Kernel) -> String {
+        let mut counts: IndexMap<String, usize> = IndexMap::new();
+        for value in &kernel.fused {
+            *counts.entry(self.inner.node_label(self.inner.values[value.at()].node)).or_default() += 1;
+        }
+        let names = counts.into_iter().map(|(label, count)| match count {
+            1 => label,
+            _ => format!("{label} ×{count}"),
+        });
+        names.collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Buffers with the reason each has memory, then the steps.
+/// Buffers, each with the reason it has memory, then the steps in the order they run.
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let used = self.buffers_of_steps();
         for number in 0..self.program.buffers.len() {
-            writeln!(f, "{}", self.buffer_text(number))?;
+            // A constant whose only element stands in the code has no reader.
+            if !matches!(self.program.contents[number], Content::Constant(_)) || used.contains(&number) {
+                writeln!(f, "{}", self.buffer_text(number))?;
+            }
         }
         for (at, step) in self.program.steps.iter().enumerate() {
             match step {
-                Step::Kernel(kernel) => {
-                    write!(f, "step {at}:")?;
-                    for value in &kernel.fused {
-                        write!(f, " {}", self.inner.node_name(self.inner.values[value.at()].node))?;
-                    }
-                    writeln!(f, "\n{kernel}")?;
-                }
+                Step::Kernel(kernel) => writeln!(f, "step {at}: {}\n{kernel}", self.fused_text(kernel))?,
                 Step::MatMul { a, b, out, spec, .. } => {
                     let mark = |transposed| if transposed { "ᵀ" } else { "" };
-                    writeln!(f, "step {at}: {out} = {a}{} · {b}{}", mark(spec.transpose_a), mark(spec.transpose_b))?;
+                    writeln!(
+                        f,
+                        "step {at}: {out} = {a}{} · {b}{}",
+                        mark(spec.transpose_a),
+                        mark(spec.transpose_b)
+                    )?;
                 }
                 Step::Node { node, operands, outputs } => {
                     let list = |buffers: &[BufferIx]| {
                         buffers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
                     };
-                    let name = self.inner.node_name(*node);
-                    writeln!(f, "step {at}: {} = {name}({})", list(outputs), list(operands))?;
+                    let label = self.inner.node_label(*node);
+                    writeln!(f, "step {at}: {} = {label}({})", list(outputs), list(operands))?;
                 }
             }
         }

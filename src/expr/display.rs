@@ -60,24 +60,79 @@ impl Level {
     }
 }
 
-fn infix(op: BinaryOp) -> Option<(&'static str, Level)> {
+/// How tightly an operation that is written between its arguments binds.
+fn level_of(op: BinaryOp) -> Option<Level> {
     Some(match op {
-        BinaryOp::Add => ("+", Level::Sum),
-        BinaryOp::Sub => ("-", Level::Sum),
-        BinaryOp::Mul => ("*", Level::Product),
-        BinaryOp::Div => ("/", Level::Product),
-        BinaryOp::Rem => ("%", Level::Product),
-        BinaryOp::And => ("&", Level::And),
-        BinaryOp::Or => ("|", Level::Or),
-        BinaryOp::Xor => ("^", Level::Xor),
-        BinaryOp::Shl => ("<<", Level::Shift),
-        BinaryOp::Shr => (">>", Level::Shift),
-        BinaryOp::Eq => ("==", Level::Comparison),
-        BinaryOp::Ne => ("!=", Level::Comparison),
-        BinaryOp::Lt => ("<", Level::Comparison),
-        BinaryOp::Le => ("<=", Level::Comparison),
+        BinaryOp::Add | BinaryOp::Sub => Level::Sum,
+        BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => Level::Product,
+        BinaryOp::And => Level::And,
+        BinaryOp::Or => Level::Or,
+        BinaryOp::Xor => Level::Xor,
+        BinaryOp::Shl | BinaryOp::Shr => Level::Shift,
+        BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le => Level::Comparison,
         BinaryOp::Min | BinaryOp::Max => return None,
     })
+}
+
+impl BinaryOp {
+    /// Whether it is written between its arguments.
+    pub(crate) fn is_infix(self) -> bool {
+        level_of(self).is_some()
+    }
+}
+
+/// The sign or the name: `+`, `max`.
+impl Display for BinaryOp {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BinaryOp::Add => "+",
+            BinaryOp::Sub => "-",
+            BinaryOp::Mul => "*",
+            BinaryOp::Div => "/",
+            BinaryOp::Rem => "%",
+            BinaryOp::And => "&",
+            BinaryOp::Or => "|",
+            BinaryOp::Xor => "^",
+            BinaryOp::Shl => "<<",
+            BinaryOp::Shr => ">>",
+            BinaryOp::Eq => "==",
+            BinaryOp::Ne => "!=",
+            BinaryOp::Lt => "<",
+            BinaryOp::Le => "<=",
+            BinaryOp::Min => "min",
+            BinaryOp::Max => "max",
+        })
+    }
+}
+
+/// The name: `sqrt`.
+impl Display for UnaryOp {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            UnaryOp::Neg => "neg",
+            UnaryOp::Abs => "abs",
+            UnaryOp::Sqrt => "sqrt",
+            UnaryOp::Floor => "floor",
+            UnaryOp::Ceil => "ceil",
+            UnaryOp::Trunc => "trunc",
+            UnaryOp::Round => "round",
+            UnaryOp::Not => "not",
+        })
+    }
+}
+
+/// The name: `sum`.
+impl Display for FoldOp {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FoldOp::Sum => "sum",
+            FoldOp::Prod => "prod",
+            FoldOp::Max => "max",
+            FoldOp::Min => "min",
+            FoldOp::All => "all",
+            FoldOp::Any => "any",
+        })
+    }
 }
 
 struct Printer<'a, 'f> {
@@ -124,23 +179,13 @@ impl Printer<'_, '_> {
                 self.out.write_char('!')?;
                 self.expr(x, Level::Prefix)
             }
-            ExprKind::Unary(op, x) => {
-                let name = match op {
-                    UnaryOp::Abs => "abs",
-                    UnaryOp::Sqrt => "sqrt",
-                    UnaryOp::Floor => "floor",
-                    UnaryOp::Ceil => "ceil",
-                    UnaryOp::Trunc => "trunc",
-                    UnaryOp::Round | UnaryOp::Neg | UnaryOp::Not => "round",
-                };
-                self.call(name, &[x])
-            }
-            ExprKind::Binary(op, a, b) => match infix(*op) {
-                None => self.call(if *op == BinaryOp::Min { "min" } else { "max" }, &[a, b]),
-                Some((sign, own)) => self.grouped(level > own, |p| {
+            ExprKind::Unary(op, x) => self.call(op, &[x]),
+            ExprKind::Binary(op, a, b) => match level_of(*op) {
+                None => self.call(op, &[a, b]),
+                Some(own) => self.grouped(level > own, |p| {
                     // Comparisons do not chain; the others group to the left.
                     p.expr(a, if own == Level::Comparison { own.tighter() } else { own })?;
-                    write!(p.out, " {sign} ")?;
+                    write!(p.out, " {op} ")?;
                     p.expr(b, own.tighter())
                 }),
             },
@@ -175,14 +220,7 @@ impl Printer<'_, '_> {
                 self.out.write_char(')')
             }
             ExprKind::Fold { op, axes, body } => self.grouped(level > Level::Fold, |p| {
-                p.out.write_str(match op {
-                    FoldOp::Sum => "sum(",
-                    FoldOp::Prod => "prod(",
-                    FoldOp::Max => "max(",
-                    FoldOp::Min => "min(",
-                    FoldOp::All => "all(",
-                    FoldOp::Any => "any(",
-                })?;
+                write!(p.out, "{op}(")?;
                 for (position, (axis, extent)) in axes.iter().enumerate() {
                     p.comma(position)?;
                     write!(p.out, "{axis} < {extent}")?;
@@ -207,7 +245,7 @@ impl Printer<'_, '_> {
         self.out.write_char(')')
     }
 
-    fn call(&mut self, name: &str, arguments: &[&Expr]) -> fmt::Result {
+    fn call(&mut self, name: impl Display, arguments: &[&Expr]) -> fmt::Result {
         write!(self.out, "{name}(")?;
         for (position, argument) in arguments.iter().enumerate() {
             self.comma(position)?;
@@ -280,6 +318,10 @@ impl Printer<'_, '_> {
             (false, Some(0)) => Ok(()),
             (false, Some(known)) => {
                 write!(self.out, " {} {}", if known < 0 { '-' } else { '+' }, known.unsigned_abs())
+            }
+            (false, None) if index.constant.to_string().starts_with('-') => {
+                self.out.write_str(" - ")?;
+                self.dim(&(index.constant.clone() * -1))
             }
             (false, None) => write!(self.out, " + {}", index.constant),
         }

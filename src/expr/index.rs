@@ -219,23 +219,6 @@ impl Index {
             }
         }
     }
-
-    /// Calls `f` on every dimension the index holds.
-    pub(crate) fn for_each_dim(&self, f: &mut dyn FnMut(&Dim)) {
-        f(&self.constant);
-        for (atom, coefficient) in &self.terms {
-            f(coefficient);
-            match atom {
-                Atom::FloorDiv(inner, divisor)
-                | Atom::Mod(inner, divisor)
-                | Atom::Broadcast(inner, divisor) => {
-                    f(divisor);
-                    inner.for_each_dim(f);
-                }
-                Atom::Axis(_) | Atom::Value(_) => {}
-            }
-        }
-    }
 }
 
 impl Add for Index {

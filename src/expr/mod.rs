@@ -20,9 +20,9 @@ use std::sync::Arc;
 use shapeflow_shape_fns::{DType, Dim};
 use smallvec::SmallVec;
 
-pub(crate) use eval::{
-    accumulator, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary, fused_mul_add,
-};
+#[cfg(test)]
+pub(crate) use eval::accumulator;
+pub(crate) use eval::{eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary, fused_mul_add};
 pub(crate) use index::Atom;
 pub use index::{Axis, Index};
 pub(crate) use intern::Interner;

@@ -70,7 +70,6 @@ impl<T: Nested, const N: usize> Nested for [T; N] {
     }
 }
 
-#[expect(private_bounds, reason = "the nesting of arrays is an implementation detail")]
 impl<T: Nested, const N: usize> IntoConstant for [T; N] {
     fn into_constant(self) -> Result<Tensor> {
         let mut sizes = Vec::new();

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Graph, Inner, NodeIx};
+use crate::op::Body;
 
 impl fmt::Display for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -16,11 +17,25 @@ impl fmt::Debug for Graph {
     }
 }
 
+/// Where comments start, unless the node reaches further.
+const COMMENTS: usize = 56;
+
+/// Elements of a constant that is shown.
+const ELEMENTS: usize = 8;
+
 impl Inner {
     fn fmt_nodes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "graph {{")?;
-        for index in 0..self.nodes.len() {
-            writeln!(f, "  {}", self.node_line(NodeIx(index as u32)))?;
+        for number in 0..self.nodes.len() {
+            let index = NodeIx(number as u32);
+            let node = &self.nodes[number];
+            write!(f, "  {:COMMENTS$}  // ", self.node_text(index))?;
+            // The name of an input is in its call, and that of any other unnamed node says no more than its op.
+            let label = self.node_label(index);
+            if !matches!(node.op.body, Body::Input) && label != node.op.name() {
+                write!(f, "{label}, ")?;
+            }
+            writeln!(f, "{}", node.location)?;
         }
         for record in self.table.guards() {
             writeln!(f, "  guard {}", record.guard)?;
@@ -28,33 +43,71 @@ impl Inner {
         write!(f, "}}")
     }
 
-    /// `%2: f32[b, 10] = matmul(%0, %1, transpose_b=true)  // layer0/matmul_2, src/model.rs:41:18`.
-    pub(crate) fn node_line(&self, index: NodeIx) -> String {
+    /// `%2: f32[b, 10] = matmul(%0, %1, transpose_b=true)`.
+    pub(crate) fn node_text(&self, index: NodeIx) -> String {
         let node = &self.nodes[index.at()];
-        let mut line = String::new();
+        let mut text = String::new();
         for (position, value) in node.values().enumerate() {
             let info = &self.values[value.at()];
             let separator = if position == 0 { "" } else { ", " };
-            line.push_str(&format!("{separator}{value}: {}{}", info.dtype, self.table.resolve_shape(&info.shape)));
+            text.push_str(&format!(
+                "{separator}{value}: {}{}",
+                info.dtype,
+                self.table.resolve_shape(&info.shape)
+            ));
         }
-        line.push_str(&format!(" = {}(", node.op.name()));
-        let mut separator = "";
-        for operand in &node.operands {
-            line.push_str(&format!("{separator}{operand}"));
-            separator = ", ";
+        let mut arguments: Vec<String> = node.operands.iter().map(ToString::to_string).collect();
+        match self.constants.get(&index) {
+            Some(tensor) if tensor.len() <= ELEMENTS => arguments.push(tensor.elements_text(ELEMENTS)),
+            Some(_) => arguments.push("…".to_string()),
+            None => {}
         }
-        if let Some(tensor) = self.constants.get(&index)
-            && tensor.len() <= 8
-        {
-            line.push_str(&format!("{separator}{}", tensor.elements_text(8)));
-            separator = ", ";
+        if let (Body::Input, Some(name)) = (&node.op.body, node.own_name()) {
+            arguments.push(format!("{name:?}"));
         }
         if !node.attrs().is_empty() {
-            line.push_str(&format!("{separator}{}", node.attrs()));
+            arguments.push(node.attrs().to_string());
         }
-        line.push(')');
-        let name = self.node_name(index);
-        line.push_str(&format!("  // {name}, {}", node.location));
-        line
+        text.push_str(&format!(" = {}({})", node.op.name(), arguments.join(", ")));
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use shapeflow_shape_fns::shape;
+
+    use crate::{DType, Graph, Result};
+
+    #[test]
+    fn a_graph_shows_types_shapes_names_and_guards() -> Result<()> {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["batch", 4, ?])?;
+        let w = g.constant(vec![0.0f32; 12])?.named("w");
+        let scope = g.scope("layer");
+        let rows = x.reshape([-1, 12])?;
+        let _ = (rows * w).relu()?.named("activation");
+        drop(scope);
+        let [_, _] = rows.split::<2>(0)?;
+        // Lines of this file are not what is tested.
+        let text = g.to_string().replace(file!(), "here");
+        let lines = text.lines().map(|line| match line.split_once("here:") {
+            Some((before, _)) => format!("{before}here"),
+            None => line.to_string(),
+        });
+        assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r#"
+        graph {
+          %0: f32[batch, 4, ?] = input("x")                         // here
+          %1: f32[12] = constant(…)                                 // w, here
+          %2: f32[floordiv(?*batch, 3), 12] = reshape(%0, shape=[-1, 12])  // layer/reshape, here
+          %3: f32[floordiv(?*batch, 3), 12] = mul(%2, %1)           // layer/mul, here
+          %4: f32[floordiv(?*batch, 3), 12] = relu(%3)              // layer/activation, here
+          %5: f32[floordiv(?*batch, 6), 12], %6: f32[floordiv(?*batch, 6), 12] = split(%2, axis=0, num=2)  // here
+          guard 12 divides 4*?*batch
+          guard 2 divides floordiv(?*batch, 3)
+        }
+        "#);
+        Ok(())
     }
 }

@@ -26,8 +26,10 @@ use crate::tensor::Tensor;
 pub use builder::{IntoParam, OpBuilder, Param};
 pub use constant::IntoConstant;
 pub(crate) use evaluate::{SizedOperand, evaluate, infer_sizes, shape_of};
-pub(crate) use fold::{constant_tensor, elements_of};
-pub(crate) use node::{Extra, Node, NodeIx, ValueIx, ValueInfo};
+#[cfg(test)]
+pub(crate) use fold::constant_tensor;
+pub(crate) use fold::elements_of;
+pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub use scope::Scope;
 pub(crate) use template::Template;
@@ -133,7 +135,9 @@ impl Graph {
         location: &'static Location<'static>,
     ) -> Result<Value<'_>> {
         let refuse = |kind, message: String| {
-            Err(Error::new(kind, Phase::Build, message).with_op("input", format!("input \"{name}\" {dtype}{shape}")).at(location))
+            Err(Error::new(kind, Phase::Build, message)
+                .with_op("input", format!("input \"{name}\" {dtype}{shape}"))
+                .at(location))
         };
         for dim in shape.dims().unwrap_or_default() {
             if dim.as_known().is_some_and(|size| size < 0) {
@@ -142,29 +146,37 @@ impl Graph {
             if dim.as_known().is_none() && dim.as_linear().is_none() {
                 return refuse(
                     ErrorKind::Shape,
-                    format!("a dimension of an input must be known, a symbol, or linear in one symbol, got {dim}"),
+                    format!(
+                        "a dimension of an input must be known, a symbol, or linear in one symbol, got {dim}"
+                    ),
                 );
             }
         }
         let mut inner = self.write();
         if !inner.input_names.insert(name.to_string()) {
             drop(inner);
-            return refuse(ErrorKind::Attribute, "the name of an input must be unique in its graph".to_string());
+            return refuse(
+                ErrorKind::Attribute,
+                "the name of an input must be unique in its graph".to_string(),
+            );
         }
         let node = NodeIx(inner.nodes.len() as u32);
         inner.table.set_origin(node.0);
         let shape = inner.table.import(&shape);
         let extra = Extra { name: Some(name.to_string()), ..Extra::default() };
-        let value = inner.push(Node {
-            op: OpRef::from(&INPUT),
-            operands: Default::default(),
-            given: 0,
-            first_output: ValueIx(0),
-            outputs: 1,
-            extra: Some(Box::new(extra)),
-            location,
-            scope: 0,
-        }, [(dtype, shape, None)]);
+        let value = inner.push(
+            Node {
+                op: OpRef::from(&INPUT),
+                operands: Default::default(),
+                given: 0,
+                first_output: ValueIx(0),
+                outputs: 1,
+                extra: Some(Box::new(extra)),
+                location,
+                scope: 0,
+            },
+            [(dtype, shape, None)],
+        );
         inner.inputs.push((name.to_string(), value));
         drop(inner);
         Ok(Value::new(self, value))
@@ -189,16 +201,19 @@ impl Graph {
         let scope = inner.scope;
         let dtype = tensor.dtype();
         inner.constants.insert(node, tensor);
-        let value = inner.push(Node {
-            op: OpRef::from(&CONSTANT),
-            operands: Default::default(),
-            given: 0,
-            first_output: ValueIx(0),
-            outputs: 1,
-            extra: None,
-            location,
-            scope,
-        }, [(dtype, shape, elements)]);
+        let value = inner.push(
+            Node {
+                op: OpRef::from(&CONSTANT),
+                operands: Default::default(),
+                given: 0,
+                first_output: ValueIx(0),
+                outputs: 1,
+                extra: None,
+                location,
+                scope,
+            },
+            [(dtype, shape, elements)],
+        );
         drop(inner);
         Value::new(self, value)
     }
@@ -280,7 +295,8 @@ impl Inner {
     /// Whether an element that only a run shows was found equal to something, which the run must check.
     pub(crate) fn has_settled_elements(&self, value: ValueIx) -> bool {
         let elements = self.values[value.at()].elements.iter().flat_map(|elements| elements.elements());
-        let mut own = elements.filter(|e| e.as_symbol().is_some_and(|symbol| symbol.kind() == SymbolKind::Integer));
+        let mut own =
+            elements.filter(|e| e.as_symbol().is_some_and(|symbol| symbol.kind() == SymbolKind::Integer));
         own.any(|element| self.table.resolve(element) != *element)
     }
 
@@ -300,22 +316,27 @@ impl Inner {
         chain
     }
 
-    /// The name a node is shown by: its own or its op's with its number, below its scopes.
+    /// The name of a node, by which no other node goes unless the user said so: its own, or its op's with the
+    /// number of its first value, below its scopes.
     pub(crate) fn node_name(&self, index: NodeIx) -> String {
+        let node = &self.nodes[index.at()];
+        let mut name = self.node_label(index);
+        if node.own_name().is_none() {
+            name.push('_');
+            name.push_str(&node.first_output.0.to_string());
+        }
+        name
+    }
+
+    /// What a reader knows a node by: its own name or its op's, below its scopes.
+    pub(crate) fn node_label(&self, index: NodeIx) -> String {
         let node = &self.nodes[index.at()];
         let mut name = String::new();
         for (scope, _) in self.scope_chain(node.scope).into_iter().rev() {
             name.push_str(&scope);
             name.push('/');
         }
-        match node.extra.as_ref().and_then(|extra| extra.name.as_deref()) {
-            Some(own) => name.push_str(own),
-            None => {
-                name.push_str(node.op.name());
-                name.push('_');
-                name.push_str(&node.first_output.0.to_string());
-            }
-        }
+        name.push_str(node.own_name().unwrap_or(node.op.name()));
         name
     }
 
@@ -344,5 +365,7 @@ pub(crate) fn is_own_line(location: &Location<'_>) -> bool {
     // `file!()` names this file as rustc was told to; what stands before "graph/" is our source.
     let own = file!().strip_suffix("graph/mod.rs").unwrap_or("src/");
     let file = location.file();
-    (file.starts_with(own) && !cfg!(test)) || file.starts_with("/rustc/") || file.contains("/library/core/src/")
+    (file.starts_with(own) && !cfg!(test))
+        || file.starts_with("/rustc/")
+        || file.contains("/library/core/src/")
 }

@@ -77,6 +77,11 @@ impl Node {
         }
     }
 
+    /// The name the user gave it.
+    pub(crate) fn own_name(&self) -> Option<&str> {
+        self.extra.as_ref().and_then(|extra| extra.name.as_deref())
+    }
+
     pub(crate) fn values(&self) -> impl Iterator<Item = ValueIx> + use<> {
         (self.first_output.0..self.first_output.0 + self.outputs).map(ValueIx)
     }

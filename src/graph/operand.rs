@@ -102,8 +102,9 @@ fn weak_int(value: i64, dtype: DType) -> Option<Scalar> {
     }
     let scalar = crate::expr::eval_cast(Scalar::I64(value), dtype);
     // A float takes the nearest value; an integer must hold it exactly.
-    (dtype.is_float() || crate::expr::eval_cast(scalar, DType::I64) == Scalar::I64(value) && !(value < 0 && !dtype.is_signed()))
-        .then_some(scalar)
+    let is_held =
+        (value >= 0 || dtype.is_signed()) && crate::expr::eval_cast(scalar, DType::I64) == Scalar::I64(value);
+    (dtype.is_float() || is_held).then_some(scalar)
 }
 
 fn weak_float(value: f64, dtype: DType) -> Option<Scalar> {

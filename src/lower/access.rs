@@ -7,6 +7,7 @@ use crate::expr::{Atom, Axis, BinaryOp, Expr, ExprKind, Index, post_order};
 
 /// One way in which an operand is read.
 #[derive(Clone, PartialEq, Debug)]
+#[expect(clippy::large_enum_variant, reason = "almost every read is one at an index")]
 pub(crate) enum Read {
     /// At an index per axis of the operand.
     Element(SmallVec<[Index; 4]>),

@@ -4,7 +4,10 @@ mod access;
 mod affine;
 mod build;
 pub(crate) mod code;
+mod display;
+#[cfg(test)]
 mod fold_lanes;
+#[cfg(test)]
 pub(crate) mod interpret;
 pub(crate) mod kernel;
 mod partition;

@@ -23,7 +23,7 @@ pub(crate) use element::size_of_element;
 pub use view::TensorView;
 pub use view_mut::TensorViewMut;
 
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::Result;
 use element::check_dtype;
 use layout::{Layout, check_count};
 use storage::{Storage, strings_of};
@@ -133,31 +133,6 @@ impl Tensor {
         Ok(Tensor { dtype, layout, storage: Storage::of(buffer) })
     }
 
-    /// The elements that a buffer holds from byte `offset` on; shares the buffer.
-    ///
-    /// # Errors
-    /// `Shape`: the sizes need more bytes than the buffer has. `Feed`: an offset that is not a multiple of
-    /// the element size. `DType`: strings, or a byte of a bool that is neither 0 nor 1.
-    pub(crate) fn from_buffer(
-        dtype: DType,
-        sizes: &[usize],
-        buffer: Arc<Buffer>,
-        offset: usize,
-    ) -> Result<Tensor> {
-        let layout = Layout::row_major(sizes)?;
-        let len = layout.byte_len(size_of_element(dtype)?)?;
-        let range = offset..offset.saturating_add(len);
-        let bytes = buffer.bytes().get(range).ok_or_else(|| {
-            let message = format!(
-                "sizes {sizes:?} of {dtype} need {len} bytes from {offset}, got {} bytes",
-                buffer.len()
-            );
-            Error::new(ErrorKind::Shape, Phase::Run, message)
-        })?;
-        TensorView::from_bytes(dtype, sizes, bytes)?;
-        Ok(Tensor { dtype, layout, storage: Storage::Bytes { buffer, offset, len } })
-    }
-
     /// The type of the elements.
     pub fn dtype(&self) -> DType {
         self.dtype
@@ -257,9 +232,8 @@ impl Tensor {
     /// The elements, borrowed.
     pub fn view(&self) -> TensorView<'_> {
         match &self.storage {
-            Storage::Bytes { buffer, offset, len } => {
-                let bytes = &buffer.bytes()[*offset..*offset + *len];
-                TensorView::of_bytes(self.dtype, &self.layout.sizes, self.layout.len, bytes)
+            Storage::Bytes(buffer) => {
+                TensorView::of_bytes(self.dtype, &self.layout.sizes, self.layout.len, buffer.bytes())
             }
             Storage::Strings(strings) => TensorView::of_strings(&self.layout.sizes, strings),
         }
@@ -312,6 +286,7 @@ impl fmt::Debug for Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     #[test]
     fn elements_go_in_and_come_out() {
@@ -320,7 +295,7 @@ mod tests {
             (tensor.dtype(), tensor.sizes(), tensor.strides()),
             (DType::F32, &[2, 3][..], &[3, 1][..])
         );
-        assert_eq!((tensor.len(), tensor.view().as_ptr().addr() % Buffer::ALIGN), (6, 0));
+        assert_eq!((tensor.len(), tensor.view().bytes().as_ptr().addr() % Buffer::ALIGN), (6, 0));
         assert_eq!(tensor.to_vec::<f32>().unwrap()[..2], [1.5, 2.0]);
         assert_eq!(tensor.as_slice::<f64>().unwrap_err().kind(), ErrorKind::DType);
         assert_eq!(tensor.item::<f32>().unwrap_err().kind(), ErrorKind::Shape);
@@ -348,11 +323,11 @@ mod tests {
     #[test]
     fn writing_copies_what_is_shared() {
         let mut tensor = Tensor::from_slice(&[4], &[1u16, 2, 3, 4]).unwrap();
-        let address = tensor.view().as_ptr();
+        let address = tensor.view().bytes().as_ptr();
         tensor.as_mut_slice::<u16>().unwrap()[0] = 9;
-        assert_eq!(tensor.view().as_ptr(), address);
+        assert_eq!(tensor.view().bytes().as_ptr(), address);
         let square = tensor.reshape(&[2, 2]).unwrap();
-        assert_eq!(square.view().as_ptr(), address);
+        assert_eq!(square.view().bytes().as_ptr(), address);
         tensor.as_mut_slice::<u16>().unwrap()[1] = 8;
         assert_eq!(
             (tensor.to_vec::<u16>().unwrap(), square.to_vec::<u16>().unwrap()),
@@ -372,27 +347,6 @@ mod tests {
         );
         assert_ne!(tensor, before);
         assert!(tensor.as_slice::<u8>().is_err() && tensor.as_mut_slice::<u8>().is_err());
-    }
-
-    #[test]
-    fn tensors_share_a_buffer_from_an_offset() {
-        let mut buffer = Buffer::zeroed(64).unwrap();
-        buffer.bytes_mut()[9] = 2;
-        let buffer = Arc::new(buffer);
-        let mut tensor = Tensor::from_buffer(DType::I32, &[2], buffer.clone(), 8).unwrap();
-        assert_eq!(tensor.to_vec::<i32>().unwrap(), [512, 0]);
-        tensor.as_mut_slice::<i32>().unwrap()[1] = 5;
-        assert_eq!((tensor.to_vec::<i32>().unwrap(), buffer.bytes()[12]), (vec![512, 5], 0));
-        for (dtype, sizes, offset, kind) in [
-            (DType::I32, &[15][..], 8, ErrorKind::Shape),
-            (DType::I32, &[1], usize::MAX, ErrorKind::Shape),
-            (DType::I32, &[1], 2, ErrorKind::Feed),
-            (DType::Bool, &[10], 0, ErrorKind::DType),
-            (DType::String, &[1], 0, ErrorKind::DType),
-        ] {
-            let error = Tensor::from_buffer(dtype, sizes, buffer.clone(), offset).unwrap_err();
-            assert_eq!(error.kind(), kind);
-        }
     }
 
     #[test]

@@ -5,30 +5,28 @@ use std::sync::Arc;
 use super::Buffer;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// The elements: `len` bytes of the buffer from `offset`, which is aligned for the type of their bits; bytes
-/// of bools are 0 or 1.
+/// The elements: all bytes of a buffer, of which those of bools are 0 or 1.
 #[derive(Clone)]
 pub(super) enum Storage {
-    Bytes { buffer: Arc<Buffer>, offset: usize, len: usize },
+    Bytes(Arc<Buffer>),
     Strings(Arc<Vec<Box<[u8]>>>),
 }
 
 impl Storage {
     pub(super) fn of(buffer: Buffer) -> Storage {
-        let len = buffer.len();
-        Storage::Bytes { buffer: Arc::new(buffer), offset: 0, len }
+        Storage::Bytes(Arc::new(buffer))
     }
 
     /// The bytes, copied first if they are shared; none for strings.
     pub(super) fn unshared_bytes(&mut self) -> Result<&mut [u8]> {
-        let Storage::Bytes { buffer, offset, len } = self else { return Ok(&mut []) };
+        let Storage::Bytes(buffer) = self else { return Ok(&mut []) };
         if Arc::get_mut(buffer).is_none() {
-            let mut copy = Buffer::new(*len)?;
-            copy.bytes_mut().copy_from_slice(&buffer.bytes()[*offset..*offset + *len]);
-            (*buffer, *offset) = (Arc::new(copy), 0);
+            let mut copy = Buffer::new(buffer.len())?;
+            copy.bytes_mut().copy_from_slice(buffer.bytes());
+            *buffer = Arc::new(copy);
         }
         let buffer = Arc::get_mut(buffer).expect("a buffer just copied has one owner");
-        Ok(&mut buffer.bytes_mut()[*offset..*offset + *len])
+        Ok(buffer.bytes_mut())
     }
 }
 

@@ -70,7 +70,7 @@ mod tests {
         assert!(transposed.as_slice::<i32>().is_err() && !transposed.is_row_major());
         let reversed = TensorView::with_strides(&[6], &[-1], &data, 5).unwrap();
         assert_eq!(reversed.to_tensor().unwrap().as_slice::<i32>().unwrap(), [6, 5, 4, 3, 2, 1]);
-        assert_eq!((reversed.first_byte(), reversed.bytes().len()), (20, 24));
+        assert_eq!(reversed.bytes().len(), 24);
         let repeated = TensorView::with_strides(&[2, 2], &[0, 1], &data, 4).unwrap();
         assert_eq!(transposed.element_at(&[2, 1]), Some(&6i32.to_ne_bytes()[..]));
         assert_eq!([transposed.element_at(&[3, 0]), transposed.element_at(&[0, -1])], [None; 2]);

@@ -297,27 +297,11 @@ impl<'a> TensorView<'a> {
         (linear < self.len).then(|| self.data.element(linear))
     }
 
-    /// The address of the element at index zero; dangling if there are none, or for strings.
-    pub(crate) fn as_ptr(&self) -> *const u8 {
-        match self.data {
-            Data::Bytes { bytes, first, size } => bytes.as_ptr().wrapping_add(first * size),
-            Data::Strings(strings) => strings.as_ptr().cast(),
-        }
-    }
-
     /// All memory the view lies in; empty for strings.
     pub(crate) fn bytes(&self) -> &'a [u8] {
         match self.data {
             Data::Bytes { bytes, .. } => bytes,
             Data::Strings(_) => &[],
-        }
-    }
-
-    /// The byte of [`TensorView::bytes`] at which the element at index zero starts.
-    pub(crate) fn first_byte(&self) -> usize {
-        match self.data {
-            Data::Bytes { first, size, .. } => first * size,
-            Data::Strings(_) => 0,
         }
     }
 }
@@ -351,7 +335,7 @@ mod tests {
         let view = TensorView::new(&[2, 3], &data).unwrap();
         assert_eq!((view.dtype(), view.len(), view.strides()), (DType::F32, 6, vec![3, 1]));
         assert_eq!(view.as_slice::<f32>().unwrap().as_ptr(), data.as_ptr());
-        assert_eq!(view.as_ptr(), data.as_ptr().cast());
+        assert_eq!(view.bytes().as_ptr(), data.as_ptr().cast());
         let error = TensorView::new(&[2, 2], &data).unwrap_err();
         assert_eq!(
             (error.kind(), error.message()),

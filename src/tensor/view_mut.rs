@@ -4,7 +4,7 @@ use std::fmt;
 
 use shapeflow_shape_fns::DType;
 
-use super::element::{self, Element, check_aligned, check_bits, check_dtype, size_of_element};
+use super::element::{self, Element, check_bits, check_dtype};
 use super::layout::{check_count, whole};
 use super::{TensorView, format};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -59,24 +59,6 @@ impl<'a> TensorViewMut<'a> {
     pub fn from_strings(sizes: &'a [usize], data: &'a mut [Box<[u8]>]) -> Result<TensorViewMut<'a>> {
         check_count(sizes, data.len())?;
         Ok(TensorViewMut { dtype: DType::String, sizes, len: data.len(), data: Data::Strings(data) })
-    }
-
-    /// A row-major view of bytes to be filled with elements of `dtype`, aligned for the type of their bits.
-    /// Bytes of bools other than 0 and 1 become 1.
-    ///
-    /// # Errors
-    /// `DType`: strings. `Shape`: another number of bytes than the sizes need. `Feed`: unaligned bytes.
-    pub(crate) fn from_bytes(
-        dtype: DType,
-        sizes: &'a [usize],
-        bytes: &'a mut [u8],
-    ) -> Result<TensorViewMut<'a>> {
-        check_aligned(dtype, bytes)?;
-        let len = whole(bytes.len(), size_of_element(dtype)?, sizes)?;
-        if dtype == DType::Bool {
-            bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
-        }
-        Ok(TensorViewMut { dtype, sizes, len, data: Data::Bytes(bytes) })
     }
 
     /// The view of a tensor, whose invariants are this view's.
@@ -184,15 +166,6 @@ impl<'a> TensorViewMut<'a> {
         Ok(())
     }
 
-    /// The address of the first element; dangling if there are none, or for strings. Into bools only 0 and 1
-    /// are written.
-    pub(crate) fn as_mut_ptr(&mut self) -> *mut u8 {
-        match &mut self.data {
-            Data::Bytes(bytes) => bytes.as_mut_ptr(),
-            Data::Strings(strings) => strings.as_mut_ptr().cast(),
-        }
-    }
-
     /// All bytes; none for strings. Into bools only 0 and 1 are written.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         match &mut self.data {
@@ -250,17 +223,6 @@ mod tests {
         assert!(view.as_mut_slice::<u64>().is_err() && view.as_mut_strings().is_err());
         assert_eq!(data, [1, 3, 2, 4]);
         assert!(TensorViewMut::new(&[3], &mut data).is_err());
-    }
-
-    #[test]
-    fn bytes_become_bools_before_they_are_seen_as_such() {
-        let mut bytes = [0u8, 1, 2, 255];
-        let mut view = TensorViewMut::from_bytes(DType::Bool, &[4], &mut bytes).unwrap();
-        assert_eq!(view.as_mut_slice::<bool>().unwrap(), [false, true, true, true]);
-        assert_eq!(view.byte_len(), 4);
-        view.element_mut(3).unwrap().fill(0);
-        assert!(view.element_mut(4).is_none() && view.as_view().element(3) == Some(&[0]));
-        assert!(TensorViewMut::from_bytes(DType::String, &[0], &mut []).is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Precompiled movement of tensor elements: copies between any strides, fills, rows by index.
+//! Precompiled movement of tensor elements: copies between any strides.
 //!
 //! Addresses come from plans that have checked them, so every function here is unsafe and says what its
 //! caller promises.
@@ -7,11 +7,7 @@ mod axes;
 mod blocks;
 mod copy;
 mod cpu;
-mod fill;
-mod gather;
 mod run;
 mod transpose;
 
-pub(crate) use copy::{StridedCopy, copy_strided};
-pub(crate) use fill::fill;
-pub(crate) use gather::{Rows, gather_rows};
+pub(crate) use copy::copy_strided;

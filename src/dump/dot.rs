@@ -1,0 +1,106 @@
+//! A graph in the language of Graphviz.
+
+use petgraph::dot::{Config, Dot};
+use petgraph::graph::{DiGraph, NodeIndex};
+
+use crate::graph::{Graph, Inner, Node, NodeIx};
+use crate::op::Body;
+
+impl Graph {
+    /// The graph in the language of Graphviz: `dot -Tsvg` draws it.
+    ///
+    /// A node shows its op, what is known of its results, and its name if it was given one; an edge shows which
+    /// operand it is, and which result where a node has several. The text depends on the graph alone.
+    ///
+    /// ```
+    /// use shapeflow::{shape, DType, Graph};
+    ///
+    /// let g = Graph::new();
+    /// g.input("x", DType::F32, shape!["b", 3])?.relu()?;
+    /// assert!(g.to_dot().contains(r#"label="relu\nf32[b, 3]""#));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    pub fn to_dot(&self) -> String {
+        let inner = self.read();
+        let mut drawing: DiGraph<NodeIx, String> = DiGraph::new();
+        let places: Vec<NodeIndex> =
+            (0..inner.nodes.len()).map(|number| drawing.add_node(NodeIx(number as u32))).collect();
+        for (number, node) in inner.nodes.iter().enumerate() {
+            for (position, operand) in node.operands.iter().enumerate() {
+                let source = inner.values[operand.at()].node;
+                let mut label = if node.operands.len() > 1 { position.to_string() } else { String::new() };
+                if inner.nodes[source.at()].outputs > 1 {
+                    label = format!("{label} {operand}").trim_start().to_string();
+                }
+                drawing.add_edge(places[source.at()], places[number], label);
+            }
+        }
+        let edge = |_: &DiGraph<NodeIx, String>, edge: petgraph::graph::EdgeReference<'_, String>| {
+            if edge.weight().is_empty() { String::new() } else { format!("label={}", quoted(edge.weight())) }
+        };
+        let node = |_: &DiGraph<NodeIx, String>, (_, index): (NodeIndex, &NodeIx)| {
+            let shape = match inner.nodes[index.at()].op.body {
+                Body::Input | Body::Constant => "ellipse",
+                _ => "box",
+            };
+            format!("shape={shape}, label={}", quoted(&inner.label(*index)))
+        };
+        let config = [Config::NodeNoLabel, Config::EdgeNoLabel];
+        format!("{:?}", Dot::with_attr_getters(&drawing, &config, &edge, &node))
+    }
+}
+
+impl Inner {
+    fn label(&self, index: NodeIx) -> String {
+        let node: &Node = &self.nodes[index.at()];
+        let mut label = node.op.name().to_string();
+        if !node.attrs().is_empty() {
+            label.push_str(&format!("({})", node.attrs()));
+        }
+        for value in node.values() {
+            let info = &self.values[value.at()];
+            label.push_str(&format!("\n{}{}", info.dtype, self.table.resolve_shape(&info.shape)));
+        }
+        let name = self.node_label(index);
+        if name != node.op.name() {
+            label.push_str(&format!("\n{name}"));
+        }
+        label
+    }
+}
+
+/// A string of the language; line breaks are `\n` in it.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use shapeflow_shape_fns::shape;
+
+    use crate::{DType, Graph, Result};
+
+    #[test]
+    fn nodes_show_shapes_and_edges_show_operands() -> Result<()> {
+        let g = Graph::new();
+        let x = g.input("a \"quoted\" x", DType::F32, shape!["b", 4])?;
+        let [low, high] = x.split::<2>(1)?;
+        let y = (high - low).ok()?.named("difference");
+        let _ = y.softmax(-1)?;
+        assert_snapshot!(g.to_dot(), @r#"
+        digraph {
+            0 [ shape=ellipse, label="input\nf32[b, 4]\na \"quoted\" x"]
+            1 [ shape=box, label="split(axis=1, num=2)\nf32[b, 2]\nf32[b, 2]"]
+            2 [ shape=box, label="sub\nf32[b, 2]\ndifference"]
+            3 [ shape=box, label="softmax(axis=-1)\nf32[b, 2]"]
+            0 -> 1 [ ]
+            1 -> 2 [ label="0 %2"]
+            1 -> 2 [ label="1 %1"]
+            2 -> 3 [ ]
+        }
+        "#);
+        assert_eq!(g.to_dot(), g.to_dot());
+        Ok(())
+    }
+}

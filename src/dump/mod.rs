@@ -1,0 +1,3 @@
+//! Graphs in the formats of other tools.
+
+mod dot;

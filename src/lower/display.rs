@@ -1,0 +1,366 @@
+//! Kernels as text: loops around statements that load, compute, fold and store.
+
+use std::fmt::{self, Display, Formatter};
+
+use shapeflow_shape_fns::Dim;
+
+use super::code::{Inst, InstOp, Layout, Pass, Vid};
+use super::kernel::{Address, Decision, Kernel, ScalarArg, Variant, inner_axis};
+use crate::expr::Index;
+
+/// The loops, the piece of the domain that each variant serves, and the statements of its passes.
+///
+/// A kernel without row axes runs one pass; one with row axes walks every row once for each pass.
+impl Display for Kernel {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("kernel(")?;
+        list(f, &self.reads)?;
+        f.write_str(") -> ")?;
+        list(f, &self.writes)?;
+        f.write_str(if self.can_fail { ", may fail {\n" } else { " {\n" })?;
+        let lanes = inner_axis(self.outer.len(), self.row.len(), self.layout);
+        for (axis, extent) in self.outer.iter().enumerate() {
+            writeln!(f, "  for {}", Loop { axis, extent, lanes })?;
+        }
+        let branches = !matches!(self.decision, Decision::Variant(_));
+        if branches {
+            write_decision(f, &self.decision, "  ")?;
+        }
+        for (number, variant) in self.variants.iter().enumerate() {
+            if branches {
+                writeln!(f, "  variant {number}:")?;
+            }
+            self.write_variant(f, variant, if branches { "    " } else { "  " })?;
+        }
+        f.write_str("}")
+    }
+}
+
+impl Kernel {
+    fn write_variant(&self, f: &mut Formatter<'_>, variant: &Variant, pad: &str) -> fmt::Result {
+        let deeper = format!("{pad}  ");
+        let lanes = inner_axis(self.outer.len(), self.row.len(), self.layout);
+        for pass in &variant.code.passes {
+            if self.row.is_empty() {
+                write_pass(f, variant, pass, "    ")?;
+                continue;
+            }
+            write!(f, "{pad}pass")?;
+            for (axis, extent) in self.row.iter().enumerate() {
+                let axis = axis + self.outer.len();
+                write!(
+                    f,
+                    "{} {}",
+                    if axis > self.outer.len() { "," } else { "" },
+                    Loop { axis, extent, lanes }
+                )?;
+            }
+            writeln!(f, ":")?;
+            write_pass(f, variant, pass, &deeper)?;
+        }
+        if variant.code.epilogue.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "{pad}{}:", if self.layout == Layout::Row { "end of a row" } else { "end of a column" })?;
+        write_body(f, variant, &variant.code.epilogue, &deeper)
+    }
+}
+
+/// `i0 < n`, marked where vector lanes run along it.
+struct Loop<'a> {
+    axis: usize,
+    extent: &'a Dim,
+    lanes: Option<usize>,
+}
+
+impl Display for Loop<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "i{} < {}{}",
+            self.axis,
+            self.extent,
+            if self.lanes == Some(self.axis) { " (lanes)" } else { "" }
+        )
+    }
+}
+
+fn list(f: &mut Formatter<'_>, items: &[impl Display]) -> fmt::Result {
+    items.iter().enumerate().try_for_each(|(k, item)| write!(f, "{}{item}", if k == 0 { "" } else { ", " }))
+}
+
+fn write_decision(f: &mut Formatter<'_>, decision: &Decision, pad: &str) -> fmt::Result {
+    match decision {
+        Decision::Variant(number) => writeln!(f, "{pad}variant {number}"),
+        Decision::Switch(arms, otherwise) => {
+            let deeper = format!("{pad}  ");
+            for (ranges, arm) in arms {
+                write!(f, "{pad}where")?;
+                for (k, range) in ranges.iter().enumerate() {
+                    let and = if k == 0 { "" } else { " and" };
+                    write!(f, "{and} {} <= {} < {}", range.low, range.index, range.high)?;
+                }
+                writeln!(f, ":")?;
+                write_decision(f, arm, &deeper)?;
+            }
+            writeln!(f, "{pad}else:")?;
+            write_decision(f, otherwise, &deeper)
+        }
+    }
+}
+
+fn write_pass(f: &mut Formatter<'_>, variant: &Variant, pass: &Pass, pad: &str) -> fmt::Result {
+    write_body(f, variant, &pass.body, pad)?;
+    for fold in &pass.folds {
+        let value = Operand { variant, body: &pass.body, value: fold.value };
+        writeln!(f, "{pad}f{} = {} of {value}", fold.into, fold.op)?;
+    }
+    Ok(())
+}
+
+/// Constants and sizes stand where they are used; everything else is a statement.
+fn write_body(f: &mut Formatter<'_>, variant: &Variant, body: &[Inst], pad: &str) -> fmt::Result {
+    for (number, inst) in body.iter().enumerate() {
+        match &inst.op {
+            InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Folded(_) => {}
+            InstOp::Store { slot, value } => {
+                let place = Place { variant, slot: *slot, offsets: &[] };
+                writeln!(f, "{pad}{place} = {}", Operand { variant, body, value: *value })?;
+            }
+            _ => writeln!(f, "{pad}v{number}: {} = {}", inst.dtype, Statement { variant, body, inst })?,
+        }
+    }
+    Ok(())
+}
+
+/// A value where it is used.
+struct Operand<'a> {
+    variant: &'a Variant,
+    body: &'a [Inst],
+    value: Vid,
+}
+
+impl Display for Operand<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.body.get(self.value.0 as usize).map(|inst| &inst.op) {
+            Some(InstOp::Const(value)) => write!(f, "{value}"),
+            Some(InstOp::Scalar(number)) => {
+                write!(f, "{}", Argument { variant: self.variant, number: *number })
+            }
+            Some(InstOp::Folded(number)) => write!(f, "f{number}"),
+            // A store gives the value it stores.
+            Some(InstOp::Store { value, .. }) => write!(f, "{}", Operand { value: *value, ..*self }),
+            _ => write!(f, "v{}", self.value.0),
+        }
+    }
+}
+
+/// A run-time scalar.
+struct Argument<'a> {
+    variant: &'a Variant,
+    number: u32,
+}
+
+impl Display for Argument<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.variant.scalars.get(self.number as usize) {
+            Some(ScalarArg::Size(dim)) if dim.as_known().is_some() || dim.as_symbol().is_some() => {
+                write!(f, "{dim}")
+            }
+            Some(ScalarArg::Size(dim)) => write!(f, "({dim})"),
+            _ => write!(f, "a{}", self.number),
+        }
+    }
+}
+
+/// What a value is computed by.
+struct Statement<'a> {
+    variant: &'a Variant,
+    body: &'a [Inst],
+    inst: &'a Inst,
+}
+
+impl Display for Statement<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let variant = self.variant;
+        let of = |value: &Vid| Operand { variant, body: self.body, value: *value };
+        match &self.inst.op {
+            InstOp::Load(slot) | InstOp::Iota(slot) => {
+                write!(f, "{}", Place { variant, slot: *slot, offsets: &[] })
+            }
+            InstOp::Gather { slot, offsets } => write!(f, "{}", Place { variant, slot: *slot, offsets }),
+            InstOp::Unary(op, a) => write!(f, "{op}({})", of(a)),
+            InstOp::Binary(op, a, b) if op.is_infix() => write!(f, "{} {op} {}", of(a), of(b)),
+            InstOp::Binary(op, a, b) => write!(f, "{op}({}, {})", of(a), of(b)),
+            InstOp::MulAdd(a, b, c) => write!(f, "mul_add({}, {}, {})", of(a), of(b), of(c)),
+            InstOp::Select(a, b, c) => write!(f, "select({}, {}, {})", of(a), of(b), of(c)),
+            InstOp::Cast(a) => write!(f, "cast({})", of(a)),
+            InstOp::Bitcast(a) => write!(f, "bitcast({})", of(a)),
+            InstOp::CheckIndex { value, limit } => {
+                write!(f, "check(0 <= {} < {})", of(value), Argument { variant, number: *limit })
+            }
+            InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Folded(_) | InstOp::Store { .. } => Ok(()),
+        }
+    }
+}
+
+/// Where a slot points; `offsets` are the run-time indices of a gather with the scalars that scale them.
+struct Place<'a> {
+    variant: &'a Variant,
+    slot: u32,
+    offsets: &'a [(Vid, u32)],
+}
+
+impl Display for Place<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.variant.slots.get(self.slot as usize) {
+            Some(Address::Element { buffer, index }) => {
+                write!(f, "{buffer}[")?;
+                for (axis, index) in index.iter().enumerate() {
+                    f.write_str(if axis == 0 { "" } else { ", " })?;
+                    self.write_index(f, axis, index)?;
+                }
+                f.write_str("]")
+            }
+            Some(Address::Flat { buffer, position }) => write!(f, "{buffer}.flat[{position}]"),
+            Some(Address::Iota(index)) => write!(f, "{index}"),
+            Some(Address::Row) => write!(f, "row{}", self.slot),
+            None => write!(f, "s{}", self.slot),
+        }
+    }
+}
+
+impl Place<'_> {
+    fn write_index(&self, f: &mut Formatter<'_>, axis: usize, index: &Index) -> fmt::Result {
+        let fixed = index.as_constant().and_then(|dim| dim.as_known()) != Some(0);
+        if fixed {
+            write!(f, "{index}")?;
+        }
+        let mut plus = if fixed { " + " } else { "" };
+        for (value, scale) in self.offsets {
+            let Some(ScalarArg::GatherStride { coefficients, .. }) =
+                self.variant.scalars.get(*scale as usize)
+            else {
+                continue;
+            };
+            match coefficients.get(axis) {
+                None => continue,
+                Some(factor) if factor.as_known() == Some(0) => continue,
+                Some(factor) if factor.as_known() == Some(1) => write!(f, "{plus}v{}", value.0)?,
+                Some(factor) => write!(f, "{plus}({factor})*v{}", value.0)?,
+            }
+            plus = " + ";
+        }
+        if plus.is_empty() { f.write_str("0") } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use shapeflow_shape_fns::shape;
+
+    use crate::{DType, Graph, Result, Value, concat};
+
+    fn kernels(build: impl for<'g> Fn(&'g Graph) -> Result<Value<'g>>) -> Result<String> {
+        let g = Graph::new();
+        Ok(g.compile(build(&g)?)?.kernels())
+    }
+
+    #[test]
+    fn elementwise_ops_are_one_loop_nest() -> Result<()> {
+        let text = kernels(|g| (g.input("x", DType::F32, shape!["n", 3])? * 2.0 + 1.0).relu())?;
+        assert_snapshot!(text, @r#"
+        b0: f32[n, 3] = input "x"
+        b3: f32[n, 3] = relu, an output
+        step 0: mul, add, relu
+        kernel(b0) -> b3 {
+          for i0 < n
+          for i1 < 3 (lanes)
+            v0: f32 = b0[i0, i1]
+            v2: f32 = v0 * 2
+            v4: f32 = v2 + 1
+            v6: f32 = max(v4, 0)
+            b3[i0, i1] = v6
+        }
+        "#);
+        Ok(())
+    }
+
+    #[test]
+    fn a_softmax_walks_each_row_by_passes() -> Result<()> {
+        let text =
+            kernels(|g| g.input("x", DType::F64, shape!["rows", "columns"])?.reduce_sum([-1])?.sqrt())?;
+        assert_snapshot!(text, @r#"
+        b0: f64[rows, columns] = input "x"
+        b1: f64[rows] = sqrt, an output
+        step 0: reduce_sum, sqrt
+        kernel(b0) -> b1 {
+          for i0 < rows
+          pass i1 < columns (lanes):
+            v0: f64 = b0[i0, i1]
+            f0 = sum of v0
+          end of a row:
+            v1: f64 = sqrt(f0)
+            b1[i0] = v1
+        }
+        "#);
+        Ok(())
+    }
+
+    #[test]
+    fn pieces_are_variants() -> Result<()> {
+        let text = kernels(|g| {
+            let x = g.input("x", DType::I32, shape!["n"])?;
+            concat(&[x.pad([1, 0])?, x + 1], 0)
+        })?;
+        assert_snapshot!(text, @r#"
+        b0: i32[n] = input "x"
+        b2: i32[2*n+1] = concat, an output
+        step 0: pad, add, concat
+        kernel(b0) -> b2 {
+          for i0 < 2*n+1 (lanes)
+          where 0 <= i0 < n+1:
+            where 0 <= i0 - 1 < n:
+              variant 0
+            else:
+              variant 1
+          else:
+            variant 2
+          variant 0:
+            v0: i32 = b0[i0 - 1]
+            b2[i0] = v0
+          variant 1:
+            b2[i0] = 0
+          variant 2:
+            v0: i32 = b0[i0 - (n+1)]
+            v2: i32 = v0 + 1
+            b2[i0] = v2
+        }
+        "#);
+        Ok(())
+    }
+
+    #[test]
+    fn gathers_show_their_checks() -> Result<()> {
+        let text = kernels(|g| {
+            let rows = g.input("rows", DType::I32, shape!["k"])?;
+            g.input("x", DType::F32, shape!["n", 4])?.gather(rows, 0)
+        })?;
+        assert_snapshot!(text, @r#"
+        b0: i32[k] = input "rows"
+        b1: f32[n, 4] = input "x"
+        b2: f32[k, 4] = gather, an output
+        step 0: gather
+        kernel(b0, b1) -> b2, may fail {
+          for i0 < k
+          for i1 < 4 (lanes)
+            v0: i32 = b0[i0]
+            v1: i64 = check(0 <= v0 < n)
+            v2: f32 = b1[v1, i1]
+            b2[i0, i1] = v2
+        }
+        "#);
+        Ok(())
+    }
+}
