@@ -42,7 +42,7 @@ fn scaled_relu(bench: &mut Bench, n: usize) -> Result<()> {
             *y = (x * a[0] + b[0]).max(0.0);
         }
     };
-    bench.compare(&format!("relu(a*x+b), {} KiB", n * 4 >> 10), &exe, &inputs, &[n], plain)
+    bench.compare(&format!("relu(a*x+b), {} KiB", n / 256), &exe, &inputs, &[n], plain)
 }
 
 /// One link of the chain of 20 ops, in either world.
@@ -149,7 +149,7 @@ fn padded_concat(bench: &mut Bench) -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["rows", "a"])?;
     let y = g.input("y", DType::F32, shape!["rows", "b"])?;
-    let exe = bench.compile(&g, concat(&[x.pad(&[1, 1, 2, 2])?, y.pad(&[1, 1, 2, 2])?], 1)?)?;
+    let exe = bench.compile(&g, concat(&[x.pad([1, 1, 2, 2])?, y.pad([1, 1, 2, 2])?], 1)?)?;
     let (x, y) = (numbers(ROWS * WIDTHS[0]), numbers(ROWS * WIDTHS[1]));
     let sizes = [ROWS + 2, WIDTHS[0] + WIDTHS[1] + 8];
     let plain = |out: &mut [f32]| {

@@ -30,6 +30,20 @@ pub(crate) struct Memory<'a> {
     lent: PhantomData<&'a mut [u8]>,
 }
 
+/// Memory that runs hand on to each other.
+///
+/// Invariant: no region outlives its run.
+#[derive(Default)]
+pub(crate) struct Left {
+    arena: Option<Buffer>,
+    regions: Vec<Region>,
+}
+
+// SAFETY: there are no regions between runs.
+unsafe impl Send for Left {}
+// SAFETY: as above.
+unsafe impl Sync for Left {}
+
 // SAFETY: the pointers stand for borrows and owned buffers that may be sent and shared; threads of one launch
 // store to different elements, as the plan and the split into parts ensure.
 unsafe impl Send for Memory<'_> {}
@@ -39,9 +53,12 @@ unsafe impl Sync for Memory<'_> {}
 const NOWHERE: Region = Region { address: std::ptr::null_mut(), len: 0, writable: false };
 
 impl<'a> Memory<'a> {
-    /// Buffers that are nowhere yet, and an arena of an earlier run.
-    pub(crate) fn new(roots: &'a [BufferIx], arena: Option<Buffer>) -> Memory<'a> {
-        Memory { regions: vec![NOWHERE; roots.len()], roots, arena, held: FxHashMap::default(), lent: PhantomData }
+    /// Buffers that are nowhere yet, with what is left of an earlier run.
+    pub(crate) fn new(roots: &'a [BufferIx], left: Left) -> Memory<'a> {
+        let Left { arena, mut regions } = left;
+        regions.clear();
+        regions.resize(roots.len(), NOWHERE);
+        Memory { regions, roots, arena, held: FxHashMap::default(), lent: PhantomData }
     }
 
     fn region(&self, buffer: BufferIx) -> Region {
@@ -53,9 +70,10 @@ impl<'a> Memory<'a> {
         !self.region(buffer).address.is_null()
     }
 
-    /// The arena, for the next run.
-    pub(crate) fn into_arena(self) -> Option<Buffer> {
-        self.arena
+    /// What the next run may use again.
+    pub(crate) fn leave(mut self) -> Left {
+        self.regions.clear();
+        Left { arena: self.arena, regions: self.regions }
     }
 
     /// A buffer that is only read.
@@ -151,7 +169,7 @@ impl<'a> Memory<'a> {
     /// Product of matrices, see [`MatMul`].
     pub(crate) fn matmul(&mut self, product: &MatMul) -> Result<()> {
         for (buffer, len, stored) in [(product.a, product.a_len(), false), (product.b, product.b_len(), false), (product.out, product.out_len(), true)] {
-            let bytes = len.checked_mul(product.double.then_some(8).unwrap_or(4)).ok_or_else(|| broken(buffer))?;
+            let bytes = len.checked_mul(if product.double { 8 } else { 4 }).ok_or_else(|| broken(buffer))?;
             self.check(&BufferUse { buffer, bytes, stored })?;
         }
         if product.out_len() == 0 {

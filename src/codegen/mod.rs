@@ -10,7 +10,7 @@ mod pool;
 mod tests;
 
 pub(crate) use launch::{Lane, Launch, launch};
-pub(crate) use memory::{MatMul, Memory};
+pub(crate) use memory::{Left, MatMul, Memory};
 pub(crate) use module::{CodeModule, FuncIndex, Jit};
 pub use pool::ThreadPool;
 pub(crate) use pool::{Pool, lock};

@@ -16,7 +16,7 @@ impl Graph {
     /// use shapeflow::{shape, DType, Graph};
     ///
     /// let g = Graph::new();
-    /// g.input("x", DType::F32, shape!["b", 3])?.relu()?;
+    /// let _ = g.input("x", DType::F32, shape!["b", 3])?.relu()?;
     /// assert!(g.to_dot().contains(r#"label="relu\nf32[b, 3]""#));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
@@ -87,7 +87,7 @@ mod tests {
         let x = g.input("a \"quoted\" x", DType::F32, shape!["b", 4])?;
         let [low, high] = x.split::<2>(1)?;
         let y = (high - low).ok()?.named("difference");
-        y.softmax(-1)?;
+        let _ = y.softmax(-1)?;
         assert_snapshot!(g.to_dot(), @r#"
         digraph {
             0 [ shape=ellipse, label="input\nf32[b, 4]\na \"quoted\" x"]

@@ -9,12 +9,12 @@ use shapeflow_shape_fns::DType;
 use super::bindings::{Bindings, Mismatch};
 use super::options::CompileOptions;
 use super::segment::{SegmentPlan, Sizes, StepPlan, plan_segment, touched};
-use crate::codegen::{CodeModule, FuncIndex, Jit, Lane, Launch, Memory, Pool, launch, lock};
+use crate::codegen::{CodeModule, FuncIndex, Jit, Lane, Launch, Left, Memory, Pool, launch, lock};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, NodeIx, SizedOperand, ValueIx, elements_of, evaluate, infer_sizes};
 use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::program::{Content, Program, Step, lower};
-use crate::tensor::{Buffer, Tensor, TensorView, TensorViewMut};
+use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
 /// A compiled graph all of whose ranks and structure parameters are known.
 pub(crate) struct Stage {
@@ -52,7 +52,7 @@ pub(crate) struct Counters {
 #[derive(Default)]
 pub(crate) struct RunState {
     lanes: Vec<Lane>,
-    arena: Option<Buffer>,
+    left: Left,
     /// The last sizes of the inputs and the plan for them, where sizes alone choose it.
     last: Option<(Vec<usize>, Arc<SegmentPlan>)>,
 }
@@ -186,9 +186,9 @@ impl Stage {
         if self.code.is_none() {
             return self.run_interpreted(inputs, sinks);
         }
-        let mut memory = Memory::new(&self.program.roots, state.arena.take());
+        let mut memory = Memory::new(&self.program.roots, std::mem::take(&mut state.left));
         let result = self.run_in(inputs, &mut sinks, &mut memory, state);
-        state.arena = memory.into_arena();
+        state.left = memory.leave();
         result
     }
 
@@ -236,7 +236,7 @@ impl Stage {
             return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
         }
         let plan = self.static_plan(inputs, state)?;
-        let mut memory = Memory::new(&self.program.roots, state.arena.take());
+        let mut memory = Memory::new(&self.program.roots, std::mem::take(&mut state.left));
         self.lend_given(inputs, &mut memory)?;
         for (number, (sink, buffer)) in sinks.iter().zip(&self.program.outputs).enumerate() {
             let sizes = plan.sizes(*buffer).ok_or_else(|| self.undetermined(*buffer))?;
@@ -482,17 +482,23 @@ impl Stage {
         sinks: &mut Option<Vec<Sink<'_>>>,
         memory: &mut Memory<'_>,
     ) -> Result<Vec<Tensor>> {
-        let mut results: Vec<Tensor> = Vec::with_capacity(self.program.outputs.len());
+        let mut results: Vec<Tensor> =
+            if sinks.is_some() { Vec::new() } else { Vec::with_capacity(self.program.outputs.len()) };
         let mut taken: FxHashMap<BufferIx, Tensor> = FxHashMap::default();
         for (number, &buffer) in self.program.outputs.iter().enumerate() {
             let root = self.program.roots[buffer.at()];
+            if let Some(sinks) = sinks.as_ref()
+                && sinks[number].bytes.is_none()
+            {
+                // A kernel has written it where it belongs, after its sizes were compared.
+                continue;
+            }
             let held = memory.held(root).filter(|_| root == buffer).map(|tensor| Sizes::from_slice(tensor.sizes()));
             let wanted = held.or_else(|| sizes(buffer)).ok_or_else(|| self.undetermined(buffer))?;
             if let Some(sinks) = sinks.as_mut() {
                 let sink = &mut sinks[number];
                 let dtype = self.program.buffers[buffer.at()].dtype;
                 sink.check(number, dtype, &wanted)?;
-                // Without bytes the results are there already.
                 if let Some(bytes) = sink.bytes.take() {
                     bytes.copy_from_slice(&memory.bytes(buffer)[..bytes.len()]);
                 }

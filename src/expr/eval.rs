@@ -274,6 +274,7 @@ pub(crate) fn fused_mul_add() -> bool {
 
 /// The dtype in which kernels accumulate a fold over elements of `dtype`: `i32` for bool and the
 /// integers below 32 bits, `f32` for `f16` and `bf16`, else the dtype itself.
+#[cfg(test)]
 pub(crate) fn accumulator(dtype: DType) -> DType {
     match dtype {
         DType::Bool | DType::I8 | DType::I16 | DType::U8 | DType::U16 => DType::I32,

@@ -47,13 +47,16 @@ impl Interner {
     /// The one node of this kind, after folding of constants and exact identities. Its parts must
     /// come from this interner.
     pub(crate) fn intern(&mut self, dtype: DType, kind: ExprKind) -> Expr {
-        if let Some(simpler) = simplify(dtype, &kind) {
-            return match simpler {
-                Simpler::Part(expr) => expr,
-                Simpler::Constant(value) => self.unique(dtype, ExprKind::Const(value)),
-            };
+        self.intern_or_part(dtype, kind).0
+    }
+
+    /// As [`Interner::intern`]; the second is whether the node is one of its own parts.
+    fn intern_or_part(&mut self, dtype: DType, kind: ExprKind) -> (Expr, bool) {
+        match simplify(dtype, &kind) {
+            Some(Simpler::Part(expr)) => (expr, true),
+            Some(Simpler::Constant(value)) => (self.unique(dtype, ExprKind::Const(value)), false),
+            None => (self.unique(dtype, kind), false),
         }
-        self.unique(dtype, kind)
     }
 
     fn unique(&mut self, dtype: DType, kind: ExprKind) -> Expr {
@@ -71,8 +74,8 @@ impl Interner {
     /// `root` rebuilt from its parts upward in this interner, each shared node once.
     ///
     /// Axes in indices become what `axes` gives for them; the axes of a fold are renamed likewise and
-    /// must be given plain axes. Each rebuilt node is then offered to `replace`, which may put another
-    /// expression, made in this interner, in its place.
+    /// must be given plain axes. Each rebuilt node is then offered once to `replace`, which may put another
+    /// expression, made in this interner, in its place; what it has put is not offered again.
     pub(crate) fn rewrite(
         &mut self,
         root: &Expr,
@@ -85,8 +88,9 @@ impl Interner {
                 let mut part = |old: &Expr| rebuilt.get(&old.address()).unwrap_or(old).clone();
                 rebuild(expr.kind(), axes, &mut part)
             };
-            let new = self.intern(expr.dtype(), kind);
-            let new = replace(self, &new).unwrap_or(new);
+            // A node that is one of its parts was offered as such.
+            let (new, is_part) = self.intern_or_part(expr.dtype(), kind);
+            let new = if is_part { new } else { replace(self, &new).unwrap_or(new) };
             rebuilt.insert(expr.address(), new);
         }
         rebuilt.remove(&root.address()).unwrap_or_else(|| root.clone())

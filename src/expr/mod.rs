@@ -20,8 +20,10 @@ use std::sync::Arc;
 use shapeflow_shape_fns::{DType, Dim};
 use smallvec::SmallVec;
 
+#[cfg(test)]
+pub(crate) use eval::accumulator;
 pub(crate) use eval::{
-    accumulator, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary, fused_mul_add,
+    eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary, fused_mul_add,
 };
 pub(crate) use index::Atom;
 pub use index::{Axis, Index};

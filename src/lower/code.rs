@@ -74,6 +74,17 @@ pub(crate) enum InstOp {
     Store { slot: u32, value: Vid },
 }
 
+impl InstOp {
+    /// The slot it names.
+    pub(crate) fn slot(&self) -> Option<u32> {
+        match *self {
+            InstOp::Iota(slot) | InstOp::Load(slot) => Some(slot),
+            InstOp::Gather { slot, .. } | InstOp::Store { slot, .. } => Some(slot),
+            _ => None,
+        }
+    }
+}
+
 /// A fold of a pass: the value of every element of the row combined into result `into`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct FoldStep {

@@ -292,7 +292,7 @@ mod tests {
     fn pieces_are_variants() -> Result<()> {
         let text = kernels(|g| {
             let x = g.input("x", DType::I32, shape!["n"])?;
-            concat(&[x.pad(&[1, 0])?, x + 1], 0)
+            concat(&[x.pad([1, 0])?, x + 1], 0)
         })?;
         assert_snapshot!(text, @r#"
         b0: i32[n] = input "x"

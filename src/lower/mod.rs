@@ -5,7 +5,9 @@ mod affine;
 mod build;
 pub(crate) mod code;
 mod display;
+#[cfg(test)]
 mod fold_lanes;
+#[cfg(test)]
 pub(crate) mod interpret;
 pub(crate) mod kernel;
 mod partition;

@@ -246,15 +246,12 @@ impl Planner<'_> {
         }
     }
 
-    /// Every address of the box lies in its buffer; rows without elements address nothing.
+    /// Every address of the box lies in its buffer; in rows without elements only the end of the row addresses any.
     fn check_bounds(&self, piece: &Piece, sized: &SizedVariant, places: &[Affine], variant: &Variant) -> Result<(), Unsized> {
         let empty_row = piece.axes.iter().any(|axis| axis.extent == 0);
+        let at_row_end = |slot: usize| variant.code.epilogue.iter().any(|inst| inst.op.slot() == Some(slot as u32));
         for (number, (slot, place)) in sized.slots.iter().zip(places).enumerate() {
-            if slot.buffer.is_none() {
-                continue;
-            }
-            let row_only = variant.code.slots[number].class == Class::Contiguous || empty_row;
-            if empty_row && row_only && variant.code.slots[number].used != SlotUse::Store {
+            if slot.buffer.is_none() || empty_row && !at_row_end(number) {
                 continue;
             }
             let (low, high) = piece.range(place);

@@ -243,7 +243,6 @@ fn hold(fed: bool, declared: Declared, take: impl Fn(&Case) -> bool) {
         if !take(&case) {
             continue;
         }
-        if std::env::var_os("TRACE").is_some() { eprintln!("{}", case.number); }
         for backend in [Backend::Interpreter, Backend::Jit] {
             ran += 1;
             let wide = number % 2 == 0;
@@ -270,7 +269,8 @@ fn values_with_known_ranks() {
 
 #[test]
 fn values_with_nothing_known() {
-    hold(false, Declared::Nothing, |case| case.number % 4 == 0);
+    // A mask of unknown rank is refused, as by TensorFlow: "Number of mask dimensions must be specified".
+    hold(false, Declared::Nothing, |case| case.number % 4 == 0 && case.call.op != "boolean_mask");
 }
 
 #[test]

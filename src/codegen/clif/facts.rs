@@ -59,7 +59,7 @@ impl Facts {
         let mut slots = Vec::new();
         let mut by_lanes = false;
         for (at, inst) in body.iter().enumerate() {
-            if let Some(slot) = slot_of(&inst.op)
+            if let Some(slot) = inst.op.slot()
                 && !slots.contains(&slot)
             {
                 slots.push(slot);
@@ -120,15 +120,6 @@ fn pressure(body: &[Inst], uniform: &[bool], last_use: &[usize]) -> u32 {
         live -= freed[at];
     }
     most
-}
-
-/// The slot an instruction names.
-pub(super) fn slot_of(op: &InstOp) -> Option<u32> {
-    match *op {
-        InstOp::Iota(slot) | InstOp::Load(slot) => Some(slot),
-        InstOp::Gather { slot, .. } | InstOp::Store { slot, .. } => Some(slot),
-        _ => None,
-    }
 }
 
 fn is_uniform(code: &Code, inst: &Inst, before: &[bool]) -> bool {
