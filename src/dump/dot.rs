@@ -16,7 +16,7 @@ impl Graph {
     /// use shapeflow::{shape, DType, Graph};
     ///
     /// let g = Graph::new();
-    /// g.input("x", DType::F32, shape!["b", 3])?.relu()?;
+    /// let _ = g.input("x", DType::F32, shape!["b", 3])?.relu()?;
     /// assert!(g.to_dot().contains(r#"label="relu\nf32[b, 3]""#));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
