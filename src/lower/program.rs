@@ -5,8 +5,9 @@ use shapeflow_shape_fns::{Dim, Symbol};
 use smallvec::SmallVec;
 
 use super::build::build;
+use super::home::{Home, Why};
 use super::kernel::{BufferInfo, BufferIx, Kernel};
-use super::partition::{Home, Late, Planned, Why, partition};
+use super::partition::{Late, Planned, partition};
 use crate::error::Result;
 use crate::graph::{Inner, NodeIx, ValueIx};
 use crate::op::{Body, MatMulSpec, Operand};
