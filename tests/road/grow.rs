@@ -20,6 +20,8 @@ pub struct Facts {
     pub loose: bool,
     /// Its floats may be huge, infinite or NaN.
     pub wild: bool,
+    /// The sign of its zeros is not decided.
+    pub unsigned_zero: bool,
 }
 
 /// A set of dtypes.

@@ -134,7 +134,8 @@ type Grown = Option<Id>;
 
 fn tame(op: &str) -> impl Fn(&Facts) -> bool + use<> {
     let tame = TAME.contains(&op);
-    move |facts| tame || !facts.loose
+    let divides = matches!(op, "div" | "legacy_div" | "floordiv" | "floormod" | "reciprocal" | "rsqrt" | "pow");
+    move |facts| (tame || !facts.loose) && !(divides && facts.unsigned_zero)
 }
 
 fn facts_of(g: &Grower<'_>, ids: &[Id]) -> Facts {
@@ -145,6 +146,7 @@ fn facts_of(g: &Grower<'_>, ids: &[Id]) -> Facts {
         all.folded |= facts.folded;
         all.loose |= facts.loose;
         all.wild |= facts.wild;
+        all.unsigned_zero |= facts.unsigned_zero;
     }
     all
 }
@@ -412,6 +414,7 @@ fn matmul(g: &mut Grower<'_>) -> Grown {
     facts.whole = both.whole;
     if float {
         facts.folded = true;
+        facts.unsigned_zero = true;
         facts.loose |= !both.whole;
         if matches!(dtype, DType::F16 | DType::BF16) && facts.loose {
             return None;

@@ -180,6 +180,11 @@ impl Recipe {
 
     /// Without steps and sources that no output needs.
     pub fn needed(&self) -> Recipe {
+        self.renamed().0
+    }
+
+    /// As [`Recipe::needed`]; the second gives the old number of each value that is left.
+    pub fn renamed(&self) -> (Recipe, Vec<usize>) {
         let count = self.sources.len() + self.steps.iter().map(|step| step.outputs).sum::<usize>();
         let mut needed = vec![false; count];
         for output in &self.outputs {
@@ -190,6 +195,7 @@ impl Recipe {
         for (number, step) in self.steps.iter().enumerate().rev() {
             first -= step.outputs;
             keep[number] = needed[first..first + step.outputs].contains(&true);
+            needed[first..first + step.outputs].fill(keep[number]);
             if keep[number] {
                 step.data.iter().chain(&step.params).for_each(|operand| needed[*operand] = true);
             }
@@ -204,6 +210,7 @@ impl Recipe {
         }
         let mut next = result.sources.len();
         let mut first = self.sources.len();
+        // All outputs of a step stay.
         for (step, keep) in self.steps.iter().zip(keep) {
             if keep {
                 for output in 0..step.outputs {
@@ -216,7 +223,9 @@ impl Recipe {
             first += step.outputs;
         }
         result.outputs = self.outputs.iter().map(|output| renamed[*output]).collect();
-        result
+        let mut old: Vec<usize> = (0..count).filter(|at| renamed[*at] != usize::MAX).collect();
+        old.sort_by_key(|at| renamed[*at]);
+        (result, old)
     }
 }
 
