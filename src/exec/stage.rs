@@ -179,6 +179,7 @@ impl Stage {
         self.program.segments.len() == 1
             && self.program.elements.is_empty()
             && self.program.definers.is_empty()
+            && !self.program.sized_by_data
     }
 
     /// Runs the stage on row-major inputs in the order of its ports; results go to `sinks` if there are any,

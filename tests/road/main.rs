@@ -2,5 +2,9 @@
 
 mod call;
 mod draws;
+mod grow;
+mod ops;
+mod random;
+mod recipe;
 mod same;
 mod values;
