@@ -53,6 +53,55 @@ pub(crate) struct Launch<'a> {
     pub memory: &'a Memory<'a>,
 }
 
+/// The arguments of a launch that needs nothing else, made once for many runs on the same memory.
+pub(crate) struct Prepared {
+    words: Vec<i64>,
+    scalars: Vec<i64>,
+    extents: SmallVec<[i64; 2]>,
+    rows: i64,
+    n: i64,
+    function: FuncIndex,
+}
+
+impl Prepared {
+    /// The arguments for a kernel of one box that runs on its buffers directly, in one thread.
+    pub(crate) fn new(launch: &Launch<'_>, pool: &Pool) -> Option<Prepared> {
+        let [plan] = &launch.plan.boxes[..] else { return None };
+        let code = &launch.kernel.variants[plan.variant].code;
+        let direct = plan.mode == Mode::Direct && plan.outer.is_empty() && plan.scratch == 0;
+        if !direct || code.layout == Layout::Column || pool.pays(launch.kernel, plan.len()) {
+            return None;
+        }
+        launch.plan.buffers.iter().try_for_each(|used| launch.memory.check(used)).ok()?;
+        let span = Span { outer: &[], row: 0, rows: plan.rows, first: 0, last: plan.n };
+        let mut words = Vec::new();
+        for slot in &plan.slots {
+            push_slot(&mut words, launch.base(slot, &span), slot.row, slot.inner, &slot.loops);
+        }
+        let function = launch.functions[plan.variant];
+        let (scalars, extents) = (plan.scalars.clone(), plan.loops.clone());
+        Some(Prepared { words, scalars, extents, rows: plan.rows, n: plan.n, function })
+    }
+
+    /// Runs the kernel; true if a check failed. `code` and `memory` must be those it was made with.
+    pub(crate) fn run(&self, code: &CodeModule, memory: &mut Memory<'_>) -> bool {
+        let _ = memory;
+        let mut failed = 0;
+        let args = KernelArgs {
+            slots: self.words.as_ptr(),
+            scalars: self.scalars.as_ptr(),
+            tile: std::ptr::null_mut(),
+            rows: self.rows,
+            n: self.n,
+            extents: self.extents.as_ptr(),
+            failed: &raw mut failed,
+        };
+        // SAFETY: as in `Launch::call`, for the whole box; the caller still holds the memory.
+        unsafe { code.launch(self.function, &args) }
+        failed != 0
+    }
+}
+
 /// A part of a box: rows of the driver's odometer, or elements of a single row.
 #[derive(Clone, Copy, Debug)]
 struct Part {

@@ -9,7 +9,7 @@ mod pool;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use launch::{Lane, Launch, launch};
+pub(crate) use launch::{Lane, Launch, Prepared, launch};
 pub(crate) use memory::{Left, MatMul, Memory};
 pub(crate) use module::{CodeModule, FuncIndex, Jit};
 pub use pool::ThreadPool;

@@ -9,7 +9,7 @@ use shapeflow_shape_fns::DType;
 use super::bindings::{Bindings, Mismatch};
 use super::options::CompileOptions;
 use super::segment::{SegmentPlan, Sizes, StepPlan, plan_segment, touched};
-use crate::codegen::{CodeModule, FuncIndex, Jit, Lane, Launch, Left, Memory, Pool, launch, lock};
+use crate::codegen::{CodeModule, FuncIndex, Jit, Lane, Launch, Left, Memory, Pool, Prepared, launch, lock};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, NodeIx, SizedOperand, ValueIx, elements_of, evaluate, infer_sizes};
 use crate::lower::kernel::{BufferIx, Kernel};
@@ -248,7 +248,20 @@ impl Stage {
             let message = "bind needs different values as outputs; use run_into";
             return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
         }
-        Ok(BoundStage { stage: self, plan, memory, lanes: &mut state.lanes })
+        let mut prepared = Vec::new();
+        if let Some(code) = &self.code {
+            let steps = self.program.steps.iter().zip(&plan.steps).zip(&self.functions);
+            for ((step, step_plan), functions) in steps {
+                prepared.push(match (step, step_plan) {
+                    (Step::Kernel(kernel), StepPlan::Kernel(plan)) => {
+                        Prepared::new(&Launch { kernel, plan, code, functions, memory: &memory }, &self.pool)
+                    }
+                    _ => None,
+                });
+            }
+        }
+        let prepared = prepared.into_iter().collect();
+        Ok(BoundStage { stage: self, plan, memory, lanes: &mut state.lanes, prepared })
     }
 
     fn lend_given<'m>(&'m self, inputs: &'m [TensorView<'m>], memory: &mut Memory<'m>) -> Result<()> {
@@ -802,10 +815,22 @@ pub(crate) struct BoundStage<'m> {
     plan: Arc<SegmentPlan>,
     memory: Memory<'m>,
     lanes: &'m mut Vec<Lane>,
+    /// The launches of all steps, if every step is one that can be made ready.
+    prepared: Option<Vec<Prepared>>,
 }
 
 impl BoundStage<'_> {
     pub(crate) fn run(&mut self) -> Result<()> {
+        if let (Some(prepared), Some(code)) = (&self.prepared, &self.stage.code) {
+            for (at, launch) in prepared.iter().enumerate() {
+                if launch.run(code, &mut self.memory)
+                    && let Step::Kernel(kernel) = &self.stage.program.steps[at]
+                {
+                    return Err(self.stage.find_fault(kernel, &self.plan, &self.memory, None));
+                }
+            }
+            return Ok(());
+        }
         self.stage.run_segment(0, &self.plan, &mut self.memory, self.lanes, None)
     }
 }
