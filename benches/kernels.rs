@@ -42,7 +42,7 @@ fn scaled_relu(bench: &mut Bench, n: usize) -> Result<()> {
             *y = (x * a[0] + b[0]).max(0.0);
         }
     };
-    bench.compare(&format!("relu(a*x+b), {} KiB", n / 256), &exe, &inputs, &[n], plain)
+    bench.compare(&format!("relu(a*x+b), {} KiB", (n * 4) >> 10), &exe, &inputs, &[n], plain)
 }
 
 /// One link of the chain of 20 ops, in either world.

@@ -74,7 +74,11 @@ impl Graph {
     /// # Errors
     /// As [`Graph::compile`]; or threads are refused.
     #[track_caller]
-    pub fn compile_with<'g>(&'g self, options: &CompileOptions, outputs: impl IntoOutputs<'g>) -> Result<Executable> {
+    pub fn compile_with<'g>(
+        &'g self,
+        options: &CompileOptions,
+        outputs: impl IntoOutputs<'g>,
+    ) -> Result<Executable> {
         self.compile_at(options, outputs.into_outputs(), Location::caller())
     }
 

@@ -110,7 +110,8 @@ impl Error {
 
     /// Another error, kept as the source.
     pub fn wrap(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-        Error::new(ErrorKind::Custom, Phase::Build, error.to_string()).edit(|inner| inner.source = Some(Arc::new(error)))
+        Error::new(ErrorKind::Custom, Phase::Build, error.to_string())
+            .edit(|inner| inner.source = Some(Arc::new(error)))
     }
 
     fn edit(mut self, change: impl FnOnce(&mut Inner)) -> Error {

@@ -30,5 +30,5 @@ pub use op::{
     CompositeCx, CompositeFn, DTypeRule, HostCx, HostKernel, LowerFn, OpDef, OpRef, Operand, Registry, TfOp,
 };
 pub use ops::reduce::{Axes, IntoAxes};
-pub use tensor::{Element, Tensor, TensorView, TensorViewMut};
 pub use ops::{Bound, IntoScalar, Mirror, SliceItem, SliceMasks, concat, stack};
+pub use tensor::{Element, Tensor, TensorView, TensorViewMut};

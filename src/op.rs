@@ -29,7 +29,10 @@ impl Operand {
     /// The operand's name.
     pub const fn name(self) -> &'static str {
         match self {
-            Operand::Data(name) | Operand::Size(name) | Operand::Structure(name) | Operand::Variadic(name) => name,
+            Operand::Data(name)
+            | Operand::Size(name)
+            | Operand::Structure(name)
+            | Operand::Variadic(name) => name,
         }
     }
 }
@@ -73,7 +76,10 @@ pub(crate) enum Body {
     Constant,
     Compute(LowerFn),
     /// A matrix product: `lower` says what it means, the spec how it is run.
-    Contraction { lower: LowerFn, spec: fn(&Attrs) -> MatMulSpec },
+    Contraction {
+        lower: LowerFn,
+        spec: fn(&Attrs) -> MatMulSpec,
+    },
     Host(fn(&mut HostCx<'_>) -> Result<()>),
     HostWith(Arc<dyn HostKernel>),
     Composite(CompositeFn),
@@ -150,7 +156,11 @@ impl OpDef {
         OpDef::with_body(name, Body::Compute(lower))
     }
 
-    pub(crate) const fn contraction(name: &'static str, lower: LowerFn, spec: fn(&Attrs) -> MatMulSpec) -> OpDef {
+    pub(crate) const fn contraction(
+        name: &'static str,
+        lower: LowerFn,
+        spec: fn(&Attrs) -> MatMulSpec,
+    ) -> OpDef {
         OpDef::with_body(name, Body::Contraction { lower, spec })
     }
 
@@ -323,7 +333,10 @@ impl HostCx<'_> {
     /// # Errors
     /// There is no input `i`.
     pub fn input(&self, i: usize) -> Result<TensorView<'_>> {
-        self.inputs.get(i).copied().ok_or_else(|| Error::msg(format!("there is no input {i}, only {}", self.inputs.len())))
+        self.inputs
+            .get(i)
+            .copied()
+            .ok_or_else(|| Error::msg(format!("there is no input {i}, only {}", self.inputs.len())))
     }
 
     /// The node's attributes.

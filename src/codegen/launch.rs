@@ -223,7 +223,13 @@ impl Launch<'_> {
                     SlotUse::Scratch => scratch + slot.base,
                     _ => self.base(slot, &part),
                 };
-                push_slot(&mut words, base, if kind.used == SlotUse::Scratch { 0 } else { slot.row }, slot.inner, &slot.loops);
+                push_slot(
+                    &mut words,
+                    base,
+                    if kind.used == SlotUse::Scratch { 0 } else { slot.row },
+                    slot.inner,
+                    &slot.loops,
+                );
             }
             self.call(plan, &words, part.rows, last - first, tile, failed);
             first = last;
@@ -283,15 +289,27 @@ impl Launch<'_> {
     }
 
     /// Runs blocks of rows with the staged slots in contiguous memory of the lane.
-    fn run_staged(&self, plan: &BoxPlan, staged: &[usize], span: &Span<'_>, lane: &mut Lane, failed: &mut i64) -> Result<()> {
+    fn run_staged(
+        &self,
+        plan: &BoxPlan,
+        staged: &[usize],
+        span: &Span<'_>,
+        lane: &mut Lane,
+        failed: &mut i64,
+    ) -> Result<()> {
         let code = &self.kernel.variants[plan.variant].code;
         let along_row = code.layout == Layout::Row && !self.kernel.row.is_empty();
         let around: i64 = plan.loops.iter().product();
         let width = if along_row { plan.n } else { STAGED_WIDTH };
         // Rows that use scratch memory run one by one.
-        let height = if plan.scratch > 0 { 1 } else { (STAGED_BLOCK / (around * width).max(1)).clamp(1, STAGED_HEIGHT) };
+        let height = if plan.scratch > 0 {
+            1
+        } else {
+            (STAGED_BLOCK / (around * width).max(1)).clamp(1, STAGED_HEIGHT)
+        };
         let block = |size: i64| ((height * around * width * size + 63) / 64 * 64) as usize;
-        let areas: usize = staged.iter().map(|slot| block(element_size(self.kernel, plan, *slot) as i64)).sum();
+        let areas: usize =
+            staged.iter().map(|slot| block(element_size(self.kernel, plan, *slot) as i64)).sum();
         let scratch = lane.scratch(plan.scratch + areas)? as i64;
         let tile = if code.layout == Layout::Column { lane.tile(code.folded.len())? } else { 0 };
         let mut words = std::mem::take(&mut lane.words);

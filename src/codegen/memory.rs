@@ -159,7 +159,10 @@ impl<'a> Memory<'a> {
     /// Whether a buffer is what a plan was made for.
     pub(super) fn check(&self, used: &BufferUse) -> Result<()> {
         let region = self.region(used.buffer);
-        if region.len >= used.bytes && (region.writable || !used.stored) && (!region.address.is_null() || used.bytes == 0) {
+        if region.len >= used.bytes
+            && (region.writable || !used.stored)
+            && (!region.address.is_null() || used.bytes == 0)
+        {
             Ok(())
         } else {
             Err(broken(used.buffer))
@@ -168,14 +171,19 @@ impl<'a> Memory<'a> {
 
     /// Product of matrices, see [`MatMul`].
     pub(crate) fn matmul(&mut self, product: &MatMul) -> Result<()> {
-        for (buffer, len, stored) in [(product.a, product.a_len(), false), (product.b, product.b_len(), false), (product.out, product.out_len(), true)] {
+        for (buffer, len, stored) in [
+            (product.a, product.a_len(), false),
+            (product.b, product.b_len(), false),
+            (product.out, product.out_len(), true),
+        ] {
             let bytes = len.checked_mul(if product.double { 8 } else { 4 }).ok_or_else(|| broken(buffer))?;
             self.check(&BufferUse { buffer, bytes, stored })?;
         }
         if product.out_len() == 0 {
             return Ok(());
         }
-        let threads = if product.threads > 1 { gemm_threads(product.threads) } else { gemm::Parallelism::None };
+        let threads =
+            if product.threads > 1 { gemm_threads(product.threads) } else { gemm::Parallelism::None };
         let (a, b, out) = (self.address(product.a), self.address(product.b), self.address(product.out));
         for &[a_at, b_at, out_at] in &product.batch {
             // SAFETY: the buffers were checked to hold all batches of their matrices, and `out` is not one of

@@ -13,6 +13,6 @@ pub(crate) use launch::{Lane, Launch, Prepared, launch};
 pub(crate) use memory::{Left, MatMul, Memory};
 pub(crate) use module::{CodeModule, FuncIndex, Jit};
 pub use pool::ThreadPool;
-pub(crate) use pool::{Pool, lock};
 #[cfg(feature = "threads")]
 pub(crate) use pool::rayon_pool;
+pub(crate) use pool::{Pool, lock};

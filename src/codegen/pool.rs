@@ -36,7 +36,12 @@ impl Pool {
         if self.shared.is_none() {
             return false;
         }
-        let insts: usize = kernel.variants.iter().map(|variant| variant.code.passes.iter().map(|p| p.body.len()).sum()).max().unwrap_or(0);
+        let insts: usize = kernel
+            .variants
+            .iter()
+            .map(|variant| variant.code.passes.iter().map(|p| p.body.len()).sum())
+            .max()
+            .unwrap_or(0);
         // A quarter of a nanosecond an element for moving it, and a twentieth for each instruction.
         elements.saturating_mul(5 + insts as i64) / 20 > BREAK_EVEN
     }
@@ -124,9 +129,8 @@ pub(crate) fn rayon_pool(threads: usize) -> Result<Arc<dyn ThreadPool>> {
         }
     }
 
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|error| Error::new(ErrorKind::Memory, Phase::Compile, format!("threads were refused: {error}")))?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
+        Error::new(ErrorKind::Memory, Phase::Compile, format!("threads were refused: {error}"))
+    })?;
     Ok(Arc::new(Rayon(pool)))
 }

@@ -75,7 +75,10 @@ struct Shared {
 
 impl fmt::Debug for Executable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Executable").field("inputs", &self.0.inputs).field("outputs", &self.0.outputs).finish()
+        f.debug_struct("Executable")
+            .field("inputs", &self.0.inputs)
+            .field("outputs", &self.0.outputs)
+            .finish()
     }
 }
 
@@ -97,7 +100,13 @@ impl Executable {
         let pool = options.make_pool()?;
         let staged = Staged::new(inner, outputs, options, &pool)?;
         let compile_time = start.elapsed();
-        Ok(Executable(Arc::new(Shared { staged, inputs, outputs: ports, states: Mutex::default(), compile_time })))
+        Ok(Executable(Arc::new(Shared {
+            staged,
+            inputs,
+            outputs: ports,
+            states: Mutex::default(),
+            compile_time,
+        })))
     }
 
     /// What must be fed, in the order of the `Graph::input` calls.
@@ -156,12 +165,19 @@ impl Executable {
             match (found.next(), found.next()) {
                 (Some((_, view)), None) => ordered.push(*view),
                 (None, _) => {
-                    return refuse(format!("input \"{}\" {}{} must be fed", port.name, port.dtype, port.shape));
+                    return refuse(format!(
+                        "input \"{}\" {}{} must be fed",
+                        port.name, port.dtype, port.shape
+                    ));
                 }
-                (Some(_), Some(_)) => return refuse(format!("input \"{}\" must be fed once, got two", port.name)),
+                (Some(_), Some(_)) => {
+                    return refuse(format!("input \"{}\" must be fed once, got two", port.name));
+                }
             }
         }
-        if let Some((name, _)) = feeds.iter().find(|(name, _)| !self.0.inputs.iter().any(|port| port.name == *name)) {
+        if let Some((name, _)) =
+            feeds.iter().find(|(name, _)| !self.0.inputs.iter().any(|port| port.name == *name))
+        {
             let names: Vec<&str> = self.0.inputs.iter().map(|port| port.name.as_str()).collect();
             return refuse(format!("\"{name}\" is not an input; the inputs are {}", names.join(", ")));
         }
@@ -191,8 +207,11 @@ impl Executable {
 
     /// What has been compiled, planned and allocated.
     pub fn stats(&self) -> Stats {
-        let mut stats =
-            Stats { compiles: self.0.staged.reasons(), compile_time: self.0.compile_time, ..Stats::default() };
+        let mut stats = Stats {
+            compiles: self.0.staged.reasons(),
+            compile_time: self.0.compile_time,
+            ..Stats::default()
+        };
         self.0.staged.for_each_stage(&mut |stage| stage.add_stats(&mut stats));
         stats
     }
@@ -323,7 +342,10 @@ impl Runner {
             return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
         };
         if let Some(view) = inputs.iter().position(|view| !view.is_row_major()) {
-            let message = format!("bind needs row-major inputs, got strides {:?} of input {view}", inputs[view].strides());
+            let message = format!(
+                "bind needs row-major inputs, got strides {:?} of input {view}",
+                inputs[view].strides()
+            );
             return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
         }
         let sinks = outputs.iter_mut().map(Sink::new).collect();

@@ -34,7 +34,10 @@ impl Stage {
         for (at, step) in self.program.steps.iter().enumerate() {
             let Step::Kernel(kernel) = step else { continue };
             for (number, variant) in kernel.variants.iter().enumerate() {
-                text.push_str(&format!("; step {at}, variant {number}\n{}\n", Jit::clif_text(&variant.code)?));
+                text.push_str(&format!(
+                    "; step {at}, variant {number}\n{}\n",
+                    Jit::clif_text(&variant.code)?
+                ));
             }
         }
         Ok(text)
@@ -100,11 +103,17 @@ impl fmt::Display for Stage {
                 Step::Kernel(kernel) => writeln!(f, "step {at}: {}\n{kernel}", self.fused_text(kernel))?,
                 Step::MatMul { a, b, out, spec, .. } => {
                     let mark = |transposed| if transposed { "ᵀ" } else { "" };
-                    writeln!(f, "step {at}: {out} = {a}{} · {b}{}", mark(spec.transpose_a), mark(spec.transpose_b))?;
+                    writeln!(
+                        f,
+                        "step {at}: {out} = {a}{} · {b}{}",
+                        mark(spec.transpose_a),
+                        mark(spec.transpose_b)
+                    )?;
                 }
                 Step::Node { node, operands, outputs } => {
-                    let list =
-                        |buffers: &[BufferIx]| buffers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                    let list = |buffers: &[BufferIx]| {
+                        buffers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+                    };
                     let label = self.inner.node_label(*node);
                     writeln!(f, "step {at}: {} = {label}({})", list(outputs), list(operands))?;
                 }

@@ -8,10 +8,10 @@ use super::bindings::Bindings;
 use super::stage::Stage;
 use crate::codegen::MatMul;
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::lower::Unsized;
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::{KernelPlan, plan};
 use crate::lower::program::Step;
-use crate::lower::Unsized;
 use crate::op::MatMulSpec;
 use crate::tensor::size_of_element;
 
@@ -83,7 +83,11 @@ fn bytes_of(stage: &Stage, buffer: BufferIx, sizes: &[usize]) -> Result<usize> {
     let bytes = sizes.iter().try_fold(size, |bytes, &size| bytes.checked_mul(size));
     bytes.filter(|bytes| isize::try_from(*bytes).is_ok()).ok_or_else(|| {
         let value = stage.value_text(stage.program.buffers[buffer.at()].value);
-        Error::new(ErrorKind::Memory, Phase::Run, format!("{value} has sizes {sizes:?}, more bytes than memory can have"))
+        Error::new(
+            ErrorKind::Memory,
+            Phase::Run,
+            format!("{value} has sizes {sizes:?}, more bytes than memory can have"),
+        )
     })
 }
 
@@ -164,7 +168,11 @@ fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -
     if let Some(limit) = stage.memory_limit()
         && plan.arena.saturating_add(own_bytes) > limit
     {
-        return Err(stage.over_limit(limit, plan.arena.saturating_add(own_bytes), &lives.iter().map(|l| (l.buffer, l.bytes)).collect::<Vec<_>>()));
+        return Err(stage.over_limit(
+            limit,
+            plan.arena.saturating_add(own_bytes),
+            &lives.iter().map(|l| (l.buffer, l.bytes)).collect::<Vec<_>>(),
+        ));
     }
     Ok(())
 }
@@ -205,7 +213,11 @@ fn plan_matmul(
 ) -> Result<MatMul> {
     let of = |buffer: BufferIx| {
         sizes[buffer.at()].clone().filter(|sizes| sizes.len() >= 2).ok_or_else(|| {
-            Error::new(ErrorKind::Shape, Phase::Run, format!("the sizes of matrix {buffer} are not determined"))
+            Error::new(
+                ErrorKind::Shape,
+                Phase::Run,
+                format!("the sizes of matrix {buffer} are not determined"),
+            )
         })
     };
     let (a_sizes, b_sizes, out_sizes) = (of(a)?, of(b)?, of(out)?);
@@ -220,7 +232,9 @@ fn plan_matmul(
     let matrix_at = |sizes: &Sizes, at: &[usize]| {
         let own = &sizes[..sizes.len() - 2];
         let skipped = at.len() - own.len();
-        own.iter().zip(&at[skipped..]).fold(0, |place, (&size, &at)| place * size + if size == 1 { 0 } else { at })
+        own.iter()
+            .zip(&at[skipped..])
+            .fold(0, |place, (&size, &at)| place * size + if size == 1 { 0 } else { at })
     };
     let mut batch = Vec::with_capacity(count);
     let mut at: Sizes = SmallVec::from_elem(0, batch_sizes.len());
@@ -236,5 +250,17 @@ fn plan_matmul(
     }
     let double = stage.program.buffers[out.at()].dtype == shapeflow_shape_fns::DType::F64;
     let transposes = (spec.transpose_a, spec.transpose_b);
-    Ok(MatMul { a, b, out, double, m, k, n, transpose_a: transposes.0, transpose_b: transposes.1, batch, threads: stage.threads() })
+    Ok(MatMul {
+        a,
+        b,
+        out,
+        double,
+        m,
+        k,
+        n,
+        transpose_a: transposes.0,
+        transpose_b: transposes.1,
+        batch,
+        threads: stage.threads(),
+    })
 }

@@ -100,7 +100,12 @@ impl Sink<'_> {
 
 impl Stage {
     /// Lowers and compiles `inner`, every node of which is needed for `outputs`.
-    pub(crate) fn compile(inner: Inner, outputs: &[ValueIx], options: &CompileOptions, pool: Pool) -> Result<Stage> {
+    pub(crate) fn compile(
+        inner: Inner,
+        outputs: &[ValueIx],
+        options: &CompileOptions,
+        pool: Pool,
+    ) -> Result<Stage> {
         let program = lower(&inner, outputs)?;
         let mut functions = Vec::with_capacity(program.steps.len());
         let code = if options.interprets() {
@@ -171,7 +176,9 @@ impl Stage {
 
     /// Whether sizes of inputs alone choose the plan, and there is one for the whole stage.
     fn is_static(&self) -> bool {
-        self.program.segments.len() == 1 && self.program.elements.is_empty() && self.program.definers.is_empty()
+        self.program.segments.len() == 1
+            && self.program.elements.is_empty()
+            && self.program.definers.is_empty()
     }
 
     /// Runs the stage on row-major inputs in the order of its ports; results go to `sinks` if there are any,
@@ -207,7 +214,8 @@ impl Stage {
             return self.collect(&|buffer| plan.sizes(buffer).cloned(), sinks, memory);
         }
         let mut bindings = self.bind_inputs(inputs)?;
-        let mut waiting = Waiting { definers: self.program.definers.clone(), elements: self.program.elements.clone() };
+        let mut waiting =
+            Waiting { definers: self.program.definers.clone(), elements: self.program.elements.clone() };
         for number in 0..self.program.segments.len() {
             self.define(&mut bindings, &mut waiting, memory)?;
             self.check_guards(&bindings)?;
@@ -229,10 +237,15 @@ impl Stage {
     ) -> Result<BoundStage<'m>> {
         let direct = self.is_static()
             && self.code.is_some()
-            && self.program.outputs.iter().all(|output| self.program.contents[output.at()] == Content::Computed)
+            && self
+                .program
+                .outputs
+                .iter()
+                .all(|output| self.program.contents[output.at()] == Content::Computed)
             && self.program.steps.iter().all(|step| !matches!(step, Step::Node { .. }));
         if !direct {
-            let message = "bind needs results that kernels write, of sizes that inputs determine; use run_into";
+            let message =
+                "bind needs results that kernels write, of sizes that inputs determine; use run_into";
             return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
         }
         let plan = self.static_plan(inputs, state)?;
@@ -283,7 +296,8 @@ impl Stage {
     }
 
     fn static_plan(&self, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Arc<SegmentPlan>> {
-        let ranks_fit = |sizes: &[usize]| sizes.len() == inputs.iter().map(|view| view.sizes().len()).sum::<usize>();
+        let ranks_fit =
+            |sizes: &[usize]| sizes.len() == inputs.iter().map(|view| view.sizes().len()).sum::<usize>();
         if let Some((sizes, plan)) = &state.last
             && ranks_fit(sizes)
             && inputs.iter().flat_map(|view| view.sizes()).eq(sizes)
@@ -367,7 +381,8 @@ impl Stage {
         for (at, step_plan) in range.zip(&plan.steps) {
             match (&self.program.steps[at], step_plan) {
                 (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan)) => {
-                    let run = Launch { kernel, plan: kernel_plan, code, functions: &self.functions[at], memory };
+                    let run =
+                        Launch { kernel, plan: kernel_plan, code, functions: &self.functions[at], memory };
                     if launch(&run, lanes, &self.pool)? {
                         return Err(self.find_fault(kernel, plan, memory, bindings.as_deref()));
                     }
@@ -382,7 +397,9 @@ impl Stage {
                         memory.hold(*buffer, tensor);
                     }
                 }
-                _ => return Err(Error::new(ErrorKind::Compile, Phase::Run, "a step has the plan of another")),
+                _ => {
+                    return Err(Error::new(ErrorKind::Compile, Phase::Run, "a step has the plan of another"));
+                }
             }
         }
         Ok(())
@@ -401,7 +418,9 @@ impl Stage {
         let sizes: Vec<Sizes> = operands
             .iter()
             .map(|buffer| {
-                let held = memory.held(self.program.roots[buffer.at()]).filter(|_| self.program.roots[buffer.at()] == *buffer);
+                let held = memory
+                    .held(self.program.roots[buffer.at()])
+                    .filter(|_| self.program.roots[buffer.at()] == *buffer);
                 let known = held.map(|tensor| Sizes::from_slice(tensor.sizes()));
                 let known = known.or_else(|| plan.sizes(*buffer).cloned());
                 known.or_else(|| self.sizes_of(*buffer, bindings?)).ok_or_else(|| self.undetermined(*buffer))
@@ -412,13 +431,17 @@ impl Stage {
             .zip(&sizes)
             .map(|(buffer, sizes)| self.view(*buffer, sizes, memory))
             .collect::<Result<_>>()?;
-        let attrs = node.attrs().substitute(&mut |symbol| {
-            bindings?.get(symbol).map(shapeflow_shape_fns::Dim::known)
-        });
+        let attrs =
+            node.attrs().substitute(&mut |symbol| bindings?.get(symbol).map(shapeflow_shape_fns::Dim::known));
         evaluate(&node.op, node.given, &attrs, &views).map_err(|error| self.locate(index, error))
     }
 
-    fn view<'a>(&self, buffer: BufferIx, sizes: &'a [usize], memory: &'a Memory<'_>) -> Result<TensorView<'a>> {
+    fn view<'a>(
+        &self,
+        buffer: BufferIx,
+        sizes: &'a [usize],
+        memory: &'a Memory<'_>,
+    ) -> Result<TensorView<'a>> {
         let root = self.program.roots[buffer.at()];
         if let Some(tensor) = memory.held(root)
             && tensor.sizes() == sizes
@@ -475,7 +498,9 @@ impl Stage {
             if operands.len() != node.operands.len() {
                 continue;
             }
-            let attrs = node.attrs().substitute(&mut |symbol| bindings?.get(symbol).map(shapeflow_shape_fns::Dim::known));
+            let attrs = node
+                .attrs()
+                .substitute(&mut |symbol| bindings?.get(symbol).map(shapeflow_shape_fns::Dim::known));
             match evaluate(&node.op, node.given, &attrs, &operands) {
                 Err(error) => return self.locate(index, error),
                 Ok(tensors) => {
@@ -485,7 +510,11 @@ impl Stage {
             }
         }
         let roots: Vec<String> = kernel.roots.iter().map(|root| self.value_text(*root)).collect();
-        Error::new(ErrorKind::Index, Phase::Run, format!("an index or divisor is out of range in {}", roots.join(", ")))
+        Error::new(
+            ErrorKind::Index,
+            Phase::Run,
+            format!("an index or divisor is out of range in {}", roots.join(", ")),
+        )
     }
 
     /// Hands out the results.
@@ -506,7 +535,8 @@ impl Stage {
                 // A kernel has written it where it belongs, after its sizes were compared.
                 continue;
             }
-            let held = memory.held(root).filter(|_| root == buffer).map(|tensor| Sizes::from_slice(tensor.sizes()));
+            let held =
+                memory.held(root).filter(|_| root == buffer).map(|tensor| Sizes::from_slice(tensor.sizes()));
             let wanted = held.or_else(|| sizes(buffer)).ok_or_else(|| self.undetermined(buffer))?;
             if let Some(sinks) = sinks.as_mut() {
                 let sink = &mut sinks[number];
@@ -563,11 +593,16 @@ impl Stage {
 
     pub(crate) fn too_large(&self, buffer: BufferIx) -> Error {
         let value = self.value_text(self.program.buffers[buffer.at()].value);
-        Error::new(ErrorKind::Memory, Phase::Run, format!("{value} does not fit into memory beside the others"))
+        Error::new(
+            ErrorKind::Memory,
+            Phase::Run,
+            format!("{value} does not fit into memory beside the others"),
+        )
     }
 
     pub(crate) fn over_limit(&self, limit: usize, needed: usize, values: &[(BufferIx, usize)]) -> Error {
-        let message = format!("the run must stay within the memory limit of {limit} bytes, but needs {needed}");
+        let message =
+            format!("the run must stay within the memory limit of {limit} bytes, but needs {needed}");
         let error = Error::new(ErrorKind::Memory, Phase::Run, message);
         match values.iter().max_by_key(|(_, bytes)| *bytes) {
             Some((buffer, bytes)) => {
@@ -588,7 +623,13 @@ impl Stage {
         let mut bindings = Bindings::default();
         for ((name, value), (dtype, sizes)) in self.inner.inputs.iter().zip(inputs) {
             let info = &self.inner.values[value.at()];
-            let required = || format!("input \"{name}\" must be {}{}", info.dtype, self.inner.table.resolve_shape(&info.shape));
+            let required = || {
+                format!(
+                    "input \"{name}\" must be {}{}",
+                    info.dtype,
+                    self.inner.table.resolve_shape(&info.shape)
+                )
+            };
             let got = format!("{dtype}{sizes:?}");
             let refuse = |detail: String| {
                 let location = self.inner.node_of(*value).location;
@@ -611,17 +652,15 @@ impl Stage {
                 })?;
             }
         }
-        bindings
-            .check_deferred(&self.inner.table)
-            .map_err(|mismatch| {
-                let message = format!(
-                    "a dimension {} of the inputs must be {}, got {}",
-                    mismatch.dim,
-                    mismatch.expected.unwrap_or_default(),
-                    mismatch.got
-                );
-                Error::new(ErrorKind::Feed, Phase::Run, message)
-            })?;
+        bindings.check_deferred(&self.inner.table).map_err(|mismatch| {
+            let message = format!(
+                "a dimension {} of the inputs must be {}, got {}",
+                mismatch.dim,
+                mismatch.expected.unwrap_or_default(),
+                mismatch.got
+            );
+            Error::new(ErrorKind::Feed, Phase::Run, message)
+        })?;
         Ok(bindings)
     }
 
@@ -633,7 +672,9 @@ impl Stage {
                 continue;
             }
             let [a, b] = record.guard.dims();
-            let value = |dim| bindings.try_eval(&self.inner.table, dim).map_or_else(|| "?".to_string(), |v| v.to_string());
+            let value = |dim| {
+                bindings.try_eval(&self.inner.table, dim).map_or_else(|| "?".to_string(), |v| v.to_string())
+            };
             let message = format!("{} must hold, got {} and {}", record.guard, value(a), value(b));
             let error = Error::new(ErrorKind::Guard, Phase::Run, message);
             return Err(match self.inner.nodes.get(record.origin as usize) {
@@ -650,8 +691,12 @@ impl Stage {
         for (axis, (dim, size)) in dims.iter().zip(sizes).enumerate() {
             bindings.bind(&self.inner.table, dim, *size as i64).map_err(|mismatch| {
                 let expected = mismatch.expected.map_or_else(|| mismatch.dim.to_string(), |e| e.to_string());
-                let message = format!("axis {axis} of {} must be {expected}, got {size}", self.value_text(value));
-                self.locate(self.inner.values[value.at()].node, Error::new(ErrorKind::Guard, Phase::Run, message))
+                let message =
+                    format!("axis {axis} of {} must be {expected}, got {size}", self.value_text(value));
+                self.locate(
+                    self.inner.values[value.at()].node,
+                    Error::new(ErrorKind::Guard, Phase::Run, message),
+                )
             })?;
         }
         Ok(())
@@ -662,9 +707,12 @@ impl Stage {
         let mut elements = std::mem::take(&mut waiting.elements);
         let mut failed = None;
         elements.retain(|(value, buffer)| {
-            let Some(sizes) = self.sizes_of(*buffer, bindings).filter(|_| memory.has(*buffer)) else { return true };
+            let Some(sizes) = self.sizes_of(*buffer, bindings).filter(|_| memory.has(*buffer)) else {
+                return true;
+            };
             let Ok(view) = self.view(*buffer, &sizes, memory) else { return true };
-            let (Some(found), Some(symbolic)) = (elements_of(&view), &self.inner.values[value.at()].elements) else {
+            let (Some(found), Some(symbolic)) = (elements_of(&view), &self.inner.values[value.at()].elements)
+            else {
                 return false;
             };
             for (dim, element) in symbolic.elements().iter().zip(found.elements()) {
@@ -678,8 +726,10 @@ impl Stage {
         });
         waiting.elements = elements;
         if let Some((value, mismatch)) = failed {
-            let expected = mismatch.expected.map_or_else(|| mismatch.dim.to_string(), |expected| expected.to_string());
-            let message = format!("an element of {} must be {expected}, got {}", self.value_text(value), mismatch.got);
+            let expected =
+                mismatch.expected.map_or_else(|| mismatch.dim.to_string(), |expected| expected.to_string());
+            let message =
+                format!("an element of {} must be {expected}, got {}", self.value_text(value), mismatch.got);
             return Err(Error::new(ErrorKind::Guard, Phase::Run, message));
         }
         let mut left = Vec::new();
@@ -721,14 +771,24 @@ impl Stage {
             }
             operands.push(SizedOperand { dtype: info.dtype, sizes, elements });
         }
-        let attrs = node.attrs().substitute(&mut |symbol| bindings.get(symbol).map(shapeflow_shape_fns::Dim::known));
+        let attrs =
+            node.attrs().substitute(&mut |symbol| bindings.get(symbol).map(shapeflow_shape_fns::Dim::known));
         let (concrete, outputs) =
             infer_sizes(&node.op, node.given, &attrs, operands).map_err(|error| self.locate(index, error))?;
-        let bind = |bindings: &mut Bindings, symbolic: &shapeflow_shape_fns::Dim, known: &shapeflow_shape_fns::Dim| {
+        let bind = |bindings: &mut Bindings,
+                    symbolic: &shapeflow_shape_fns::Dim,
+                    known: &shapeflow_shape_fns::Dim| {
             let Some(known) = known.as_known() else { return Ok(false) };
             bindings.bind(table, symbolic, known).map(|()| true).map_err(|mismatch| {
                 let expected = mismatch.expected.map_or_else(|| mismatch.dim.to_string(), |e| e.to_string());
-                self.locate(index, Error::new(ErrorKind::Guard, Phase::Run, format!("a dimension must be {expected}, got {known}")))
+                self.locate(
+                    index,
+                    Error::new(
+                        ErrorKind::Guard,
+                        Phase::Run,
+                        format!("a dimension must be {expected}, got {known}"),
+                    ),
+                )
             })
         };
         let mut all = true;
@@ -749,7 +809,11 @@ impl Stage {
     }
 
     /// Computes every node by the expression interpreter.
-    fn run_interpreted(&self, inputs: &[TensorView<'_>], sinks: Option<Vec<Sink<'_>>>) -> Result<Vec<Tensor>> {
+    fn run_interpreted(
+        &self,
+        inputs: &[TensorView<'_>],
+        sinks: Option<Vec<Sink<'_>>>,
+    ) -> Result<Vec<Tensor>> {
         let mut bindings = self.bind_inputs(inputs)?;
         let mut values: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
         for ((_, value), view) in self.inner.inputs.iter().zip(inputs) {
@@ -766,16 +830,18 @@ impl Stage {
             }
             let operands: Vec<TensorView<'_>> =
                 node.operands.iter().filter_map(|operand| values.get(operand)).map(Tensor::view).collect();
-            let attrs =
-                node.attrs().substitute(&mut |symbol| bindings.get(symbol).map(shapeflow_shape_fns::Dim::known));
-            let made =
-                evaluate(&node.op, node.given, &attrs, &operands).map_err(|error| self.locate(index, error))?;
+            let attrs = node
+                .attrs()
+                .substitute(&mut |symbol| bindings.get(symbol).map(shapeflow_shape_fns::Dim::known));
+            let made = evaluate(&node.op, node.given, &attrs, &operands)
+                .map_err(|error| self.locate(index, error))?;
             drop(operands);
             for (value, tensor) in node.values().zip(made) {
                 let dims = self.inner.values[value.at()].shape.dims().unwrap_or_default();
                 for (dim, size) in dims.iter().zip(tensor.sizes()) {
                     bindings.bind(&self.inner.table, dim, *size as i64).map_err(|mismatch| {
-                        let expected = mismatch.expected.map_or_else(|| mismatch.dim.to_string(), |e| e.to_string());
+                        let expected =
+                            mismatch.expected.map_or_else(|| mismatch.dim.to_string(), |e| e.to_string());
                         let message = format!("a dimension must be {expected}, got {size}");
                         self.locate(index, Error::new(ErrorKind::Guard, Phase::Run, message))
                     })?;

@@ -60,7 +60,12 @@ const MAX_FORMS: usize = 64;
 
 impl Staged {
     /// Compiles what needs no run; `outputs` are values of `inner`.
-    pub(crate) fn new(inner: Inner, outputs: Vec<ValueIx>, options: &CompileOptions, pool: &Pool) -> Result<Staged> {
+    pub(crate) fn new(
+        inner: Inner,
+        outputs: Vec<ValueIx>,
+        options: &CompileOptions,
+        pool: &Pool,
+    ) -> Result<Staged> {
         let pins = pinned_inputs(&inner);
         let mut staged = Staged {
             inner,

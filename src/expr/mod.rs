@@ -22,9 +22,7 @@ use smallvec::SmallVec;
 
 #[cfg(test)]
 pub(crate) use eval::accumulator;
-pub(crate) use eval::{
-    eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary, fused_mul_add,
-};
+pub(crate) use eval::{eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary, fused_mul_add};
 pub(crate) use index::Atom;
 pub use index::{Axis, Index};
 pub(crate) use intern::Interner;

@@ -231,7 +231,8 @@ impl<'g> OpBuilder<'g> {
         location: &'static Location<'static>,
     ) -> Result<Vec<Value<'g>>> {
         let graph = self.graph;
-        let values: Vec<Value<'g>> = self.operands.iter().map(|(_, value)| Value::new(graph, *value)).collect();
+        let values: Vec<Value<'g>> =
+            self.operands.iter().map(|(_, value)| Value::new(graph, *value)).collect();
         let checkpoint = graph.write().checkpoint();
         let built = {
             let _scope = super::Scope::enter(graph, self.op.name().into(), location);
@@ -250,12 +251,17 @@ impl<'g> OpBuilder<'g> {
     fn locate(&self, error: Error, location: &'static Location<'static>) -> Error {
         let inner = self.graph.read();
         let scopes = inner.scope_chain(inner.scope);
-        let location = if is_own_line(location) { scopes.first().map_or(location, |(_, at)| at) } else { location };
+        let location =
+            if is_own_line(location) { scopes.first().map_or(location, |(_, at)| at) } else { location };
         let operands: Vec<ValueIx> = self.operands.iter().map(|(_, value)| *value).collect();
-        let mut error = error.with_op(self.op.name(), inner.call_text(&self.op, &operands, &self.attrs)).at(location);
+        let mut error =
+            error.with_op(self.op.name(), inner.call_text(&self.op, &operands, &self.attrs)).at(location);
         for (number, operand) in operands.iter().enumerate().take(4) {
             let node = inner.node_of(*operand);
-            if !std::ptr::eq(node.location, location) && !is_own_line(node.location) && *node.location != *location {
+            if !std::ptr::eq(node.location, location)
+                && !is_own_line(node.location)
+                && *node.location != *location
+            {
                 let name = inner.node_label(inner.values[operand.at()].node);
                 error = error.note(format!("operand {number} comes from {name}"), Some(node.location));
             }
@@ -324,7 +330,8 @@ impl Inner {
         let Some(shape_fn) = op.shape_function() else {
             return Err(Error::new(ErrorKind::Attribute, Phase::Build, "the op needs a shape function"));
         };
-        let dtypes: SmallVec<[DType; 4]> = operands.iter().map(|value| self.values[value.at()].dtype).collect();
+        let dtypes: SmallVec<[DType; 4]> =
+            operands.iter().map(|value| self.values[value.at()].dtype).collect();
         let output_dtypes = op.infer_dtypes(&dtypes, attrs)?;
         let outputs = op.output_count(attrs, operands.len());
         if output_dtypes.len() != outputs {
@@ -349,7 +356,8 @@ impl Inner {
             Ok(result) => {
                 self.table.commit(mark);
                 if !attrs.is_empty() || !result.derived.is_empty() || name.is_some() {
-                    let derived = result.derived.into_iter().map(|(name, dims)| (name, dims.to_vec())).collect();
+                    let derived =
+                        result.derived.into_iter().map(|(name, dims)| (name, dims.to_vec())).collect();
                     node.extra = Some(Box::new(Extra { attrs: attrs.clone(), derived, name }));
                 }
                 let first = self.push(
@@ -377,7 +385,8 @@ impl Inner {
     fn symbolise_parameters(&mut self, node: &Node) -> SmallVec<[ValueIx; 2]> {
         let mut changed = SmallVec::new();
         let Some(list) = node.op.operand_list() else { return changed };
-        let given = list.iter().enumerate().filter(|(i, _)| node.given & (1 << i) != 0).map(|(_, operand)| operand);
+        let given =
+            list.iter().enumerate().filter(|(i, _)| node.given & (1 << i) != 0).map(|(_, operand)| operand);
         for (operand, &value) in given.zip(&node.operands) {
             if matches!(operand, Operand::Data(_) | Operand::Variadic(_)) {
                 continue;

@@ -50,7 +50,11 @@ impl Inner {
         for (position, value) in node.values().enumerate() {
             let info = &self.values[value.at()];
             let separator = if position == 0 { "" } else { ", " };
-            text.push_str(&format!("{separator}{value}: {}{}", info.dtype, self.table.resolve_shape(&info.shape)));
+            text.push_str(&format!(
+                "{separator}{value}: {}{}",
+                info.dtype,
+                self.table.resolve_shape(&info.shape)
+            ));
         }
         let mut arguments: Vec<String> = node.operands.iter().map(ToString::to_string).collect();
         match self.constants.get(&index) {

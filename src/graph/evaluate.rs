@@ -54,7 +54,12 @@ pub(crate) fn infer_sizes<'a>(
 }
 
 /// The outputs of `op` for concrete operands. Attributes must not hold symbols.
-pub(crate) fn evaluate(op: &OpRef, given: u32, attrs: &Attrs, operands: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
+pub(crate) fn evaluate(
+    op: &OpRef,
+    given: u32,
+    attrs: &Attrs,
+    operands: &[TensorView<'_>],
+) -> Result<Vec<Tensor>> {
     let sized = operands.iter().map(|view| SizedOperand {
         dtype: view.dtype(),
         sizes: view.sizes(),
@@ -128,9 +133,11 @@ pub(crate) fn fault_error(op: &OpDef, fault: &Fault) -> Error {
             Phase::Run,
             format!("an index into axis {axis} must lie in [0, {limit}), got {index}"),
         ),
-        Fault::DivideByZero => {
-            Error::new(ErrorKind::DivideByZero, Phase::Run, format!("{} must not divide an integer by zero", op.name()))
-        }
+        Fault::DivideByZero => Error::new(
+            ErrorKind::DivideByZero,
+            Phase::Run,
+            format!("{} must not divide an integer by zero", op.name()),
+        ),
     }
 }
 
@@ -158,7 +165,8 @@ fn run_host(
             })?;
             let shape = shape_of(tensor.sizes());
             if !info.shape.is_compatible_with(&shape) {
-                let message = format!("output {number} was promised as {}, the kernel made {shape}", info.shape);
+                let message =
+                    format!("output {number} was promised as {}, the kernel made {shape}", info.shape);
                 return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
             }
             Ok(tensor)

@@ -73,8 +73,11 @@ pub(crate) fn constant_tensor(inner: &Inner, value: ValueIx) -> Option<Tensor> {
             tensors.insert(node.first_output, tensor.clone());
             continue;
         }
-        let operands: Vec<TensorView<'_>> =
-            node.operands.iter().map(|operand| tensors.get(operand).map(Tensor::view)).collect::<Option<_>>()?;
+        let operands: Vec<TensorView<'_>> = node
+            .operands
+            .iter()
+            .map(|operand| tensors.get(operand).map(Tensor::view))
+            .collect::<Option<_>>()?;
         let outputs = evaluate(&node.op, node.given, node.attrs(), &operands).ok()?;
         drop(operands);
         tensors.extend(node.values().zip(outputs));

@@ -29,7 +29,7 @@ pub(crate) use evaluate::{SizedOperand, evaluate, infer_sizes, shape_of};
 #[cfg(test)]
 pub(crate) use fold::constant_tensor;
 pub(crate) use fold::elements_of;
-pub(crate) use node::{Extra, Node, NodeIx, ValueIx, ValueInfo};
+pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub use scope::Scope;
 pub(crate) use template::Template;
@@ -135,7 +135,9 @@ impl Graph {
         location: &'static Location<'static>,
     ) -> Result<Value<'_>> {
         let refuse = |kind, message: String| {
-            Err(Error::new(kind, Phase::Build, message).with_op("input", format!("input \"{name}\" {dtype}{shape}")).at(location))
+            Err(Error::new(kind, Phase::Build, message)
+                .with_op("input", format!("input \"{name}\" {dtype}{shape}"))
+                .at(location))
         };
         for dim in shape.dims().unwrap_or_default() {
             if dim.as_known().is_some_and(|size| size < 0) {
@@ -144,29 +146,37 @@ impl Graph {
             if dim.as_known().is_none() && dim.as_linear().is_none() {
                 return refuse(
                     ErrorKind::Shape,
-                    format!("a dimension of an input must be known, a symbol, or linear in one symbol, got {dim}"),
+                    format!(
+                        "a dimension of an input must be known, a symbol, or linear in one symbol, got {dim}"
+                    ),
                 );
             }
         }
         let mut inner = self.write();
         if !inner.input_names.insert(name.to_string()) {
             drop(inner);
-            return refuse(ErrorKind::Attribute, "the name of an input must be unique in its graph".to_string());
+            return refuse(
+                ErrorKind::Attribute,
+                "the name of an input must be unique in its graph".to_string(),
+            );
         }
         let node = NodeIx(inner.nodes.len() as u32);
         inner.table.set_origin(node.0);
         let shape = inner.table.import(&shape);
         let extra = Extra { name: Some(name.to_string()), ..Extra::default() };
-        let value = inner.push(Node {
-            op: OpRef::from(&INPUT),
-            operands: Default::default(),
-            given: 0,
-            first_output: ValueIx(0),
-            outputs: 1,
-            extra: Some(Box::new(extra)),
-            location,
-            scope: 0,
-        }, [(dtype, shape, None)]);
+        let value = inner.push(
+            Node {
+                op: OpRef::from(&INPUT),
+                operands: Default::default(),
+                given: 0,
+                first_output: ValueIx(0),
+                outputs: 1,
+                extra: Some(Box::new(extra)),
+                location,
+                scope: 0,
+            },
+            [(dtype, shape, None)],
+        );
         inner.inputs.push((name.to_string(), value));
         drop(inner);
         Ok(Value::new(self, value))
@@ -191,16 +201,19 @@ impl Graph {
         let scope = inner.scope;
         let dtype = tensor.dtype();
         inner.constants.insert(node, tensor);
-        let value = inner.push(Node {
-            op: OpRef::from(&CONSTANT),
-            operands: Default::default(),
-            given: 0,
-            first_output: ValueIx(0),
-            outputs: 1,
-            extra: None,
-            location,
-            scope,
-        }, [(dtype, shape, elements)]);
+        let value = inner.push(
+            Node {
+                op: OpRef::from(&CONSTANT),
+                operands: Default::default(),
+                given: 0,
+                first_output: ValueIx(0),
+                outputs: 1,
+                extra: None,
+                location,
+                scope,
+            },
+            [(dtype, shape, elements)],
+        );
         drop(inner);
         Value::new(self, value)
     }
@@ -282,7 +295,8 @@ impl Inner {
     /// Whether an element that only a run shows was found equal to something, which the run must check.
     pub(crate) fn has_settled_elements(&self, value: ValueIx) -> bool {
         let elements = self.values[value.at()].elements.iter().flat_map(|elements| elements.elements());
-        let mut own = elements.filter(|e| e.as_symbol().is_some_and(|symbol| symbol.kind() == SymbolKind::Integer));
+        let mut own =
+            elements.filter(|e| e.as_symbol().is_some_and(|symbol| symbol.kind() == SymbolKind::Integer));
         own.any(|element| self.table.resolve(element) != *element)
     }
 
@@ -351,5 +365,7 @@ pub(crate) fn is_own_line(location: &Location<'_>) -> bool {
     // `file!()` names this file as rustc was told to; what stands before "graph/" is our source.
     let own = file!().strip_suffix("graph/mod.rs").unwrap_or("src/");
     let file = location.file();
-    (file.starts_with(own) && !cfg!(test)) || file.starts_with("/rustc/") || file.contains("/library/core/src/")
+    (file.starts_with(own) && !cfg!(test))
+        || file.starts_with("/rustc/")
+        || file.contains("/library/core/src/")
 }

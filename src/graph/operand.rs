@@ -102,7 +102,8 @@ fn weak_int(value: i64, dtype: DType) -> Option<Scalar> {
     }
     let scalar = crate::expr::eval_cast(Scalar::I64(value), dtype);
     // A float takes the nearest value; an integer must hold it exactly.
-    let is_held = (value >= 0 || dtype.is_signed()) && crate::expr::eval_cast(scalar, DType::I64) == Scalar::I64(value);
+    let is_held =
+        (value >= 0 || dtype.is_signed()) && crate::expr::eval_cast(scalar, DType::I64) == Scalar::I64(value);
     (dtype.is_float() || is_held).then_some(scalar)
 }
 

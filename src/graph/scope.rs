@@ -13,7 +13,11 @@ pub struct Scope<'g> {
 }
 
 impl<'g> Scope<'g> {
-    pub(super) fn enter(graph: &'g Graph, name: Cow<'static, str>, location: &'static Location<'static>) -> Scope<'g> {
+    pub(super) fn enter(
+        graph: &'g Graph,
+        name: Cow<'static, str>,
+        location: &'static Location<'static>,
+    ) -> Scope<'g> {
         let mut inner = graph.write();
         let parent = inner.scope;
         if inner.scopes.is_empty() {

@@ -34,10 +34,13 @@ impl Inner {
         let rank = cx.output_dims(output).len();
         cx.next_axis = rank as u32;
         let axes: SmallVec<[Index; 4]> = (0..rank as u32).map(|axis| Index::axis(Axis(axis))).collect();
-        let lowered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| lower(&mut cx, output, &axes)));
+        let lowered =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| lower(&mut cx, output, &axes)));
         let root = match lowered {
             Ok(root) => root,
-            Err(panic) => return refuse(cx.error.unwrap_or_else(|| panicked(node.op.name(), "body", &*panic))),
+            Err(panic) => {
+                return refuse(cx.error.unwrap_or_else(|| panicked(node.op.name(), "body", &*panic)));
+            }
         };
         if let Some(error) = cx.error {
             return refuse(error);
@@ -47,7 +50,8 @@ impl Inner {
         }
         let promised = self.values[node.first_output.at() + output].dtype;
         if root.dtype() != promised {
-            let message = format!("the body must give {promised} as the dtype rule says, got {}", root.dtype());
+            let message =
+                format!("the body must give {promised} as the dtype rule says, got {}", root.dtype());
             return refuse(Error::new(ErrorKind::DType, Phase::Compile, message));
         }
         Ok(Template { root, rank })
@@ -120,7 +124,8 @@ impl LowerCx for NodeCx<'_> {
     }
 
     fn derived(&mut self, name: &str) -> Vec<Dim> {
-        let found = self.node.derived().iter().find(|(other, _)| *other == name).map(|(_, dims)| dims.clone());
+        let found =
+            self.node.derived().iter().find(|(other, _)| *other == name).map(|(_, dims)| dims.clone());
         match found {
             Some(dims) => dims.iter().map(|dim| self.inner.table.resolve(dim)).collect(),
             None => {
@@ -132,14 +137,20 @@ impl LowerCx for NodeCx<'_> {
 
     fn operand(&mut self, operand: usize, index: &[Index]) -> Expr {
         let Some(value) = self.value(operand) else {
-            self.fail(format!("the body reads operand {operand}, but there are {}", self.node.operands.len()));
+            self.fail(format!(
+                "the body reads operand {operand}, but there are {}",
+                self.node.operands.len()
+            ));
             return Expr::constant(Scalar::zero(DType::F32));
         };
         let info = &self.inner.values[value.at()];
         let dtype = info.dtype;
         if info.shape.rank() != Some(index.len()) {
             let shape = self.inner.table.resolve_shape(&info.shape);
-            self.fail(format!("the body reads operand {operand} of shape {shape} at {} indices", index.len()));
+            self.fail(format!(
+                "the body reads operand {operand} of shape {shape} at {} indices",
+                index.len()
+            ));
             return Expr::constant(Scalar::zero(dtype));
         }
         if let Some(tensor) = self.inner.constants.get(&info.node)
@@ -153,7 +164,10 @@ impl LowerCx for NodeCx<'_> {
 
     fn operand_flat(&mut self, operand: usize, position: Index) -> Expr {
         if self.value(operand).is_none() {
-            self.fail(format!("the body reads operand {operand}, but there are {}", self.node.operands.len()));
+            self.fail(format!(
+                "the body reads operand {operand}, but there are {}",
+                self.node.operands.len()
+            ));
             return Expr::constant(Scalar::zero(DType::F32));
         }
         Expr::new(self.dtype(operand), ExprKind::LoadFlat { source: operand as u32, position })
@@ -165,8 +179,11 @@ impl LowerCx for NodeCx<'_> {
         extents: &[Dim],
         body: &mut dyn FnMut(&mut dyn LowerCx, &[Index]) -> Expr,
     ) -> Expr {
-        let axes: SmallVec<[(Axis, Dim); 2]> =
-            extents.iter().enumerate().map(|(i, extent)| (Axis(self.next_axis + i as u32), extent.clone())).collect();
+        let axes: SmallVec<[(Axis, Dim); 2]> = extents
+            .iter()
+            .enumerate()
+            .map(|(i, extent)| (Axis(self.next_axis + i as u32), extent.clone()))
+            .collect();
         self.next_axis += extents.len() as u32;
         let indices: SmallVec<[Index; 4]> = axes.iter().map(|(axis, _)| Index::axis(*axis)).collect();
         let element = body(self, &indices);

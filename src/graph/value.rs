@@ -101,7 +101,12 @@ impl<'g> Value<'g> {
         self.index()?;
         let shape = self.shape();
         shape.dim(axis).cloned().ok_or_else(|| {
-            Error::new(ErrorKind::Shape, Phase::Build, format!("dim({axis}) needs that axis, got shape {shape}")).at(location)
+            Error::new(
+                ErrorKind::Shape,
+                Phase::Build,
+                format!("dim({axis}) needs that axis, got shape {shape}"),
+            )
+            .at(location)
         })
     }
 
@@ -110,12 +115,18 @@ impl<'g> Value<'g> {
         if self.id & POISONED == 0 {
             let mut inner = self.graph.write();
             let node = inner.values[self.id as usize].node;
-            inner.nodes[node.at()].extra.get_or_insert_with(|| Box::new(Extra::default())).name = Some(name.to_string());
+            inner.nodes[node.at()].extra.get_or_insert_with(|| Box::new(Extra::default())).name =
+                Some(name.to_string());
         }
         self
     }
 
-    pub(crate) fn binary<T: IntoOperand<'g>>(self, def: &'static OpDef, other: T, location: &'static Location<'static>) -> Result<Value<'g>> {
+    pub(crate) fn binary<T: IntoOperand<'g>>(
+        self,
+        def: &'static OpDef,
+        other: T,
+        location: &'static Location<'static>,
+    ) -> Result<Value<'g>> {
         let other = other.into_operand(self, location);
         self.graph.op(def).data(self).data(other).finish_at(location)
     }
@@ -183,7 +194,9 @@ impl<'g> Not for Value<'g> {
     type Output = Value<'g>;
     #[track_caller]
     fn not(self) -> Value<'g> {
-        self.or_poison(self.graph.op(&ops::logical::bitwise_not::DEF).data(self).finish_at(Location::caller()))
+        self.or_poison(
+            self.graph.op(&ops::logical::bitwise_not::DEF).data(self).finish_at(Location::caller()),
+        )
     }
 }
 

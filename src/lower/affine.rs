@@ -3,8 +3,8 @@
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
-use crate::expr::{Atom, InRange, Index};
 use super::kernel::Decision;
+use crate::expr::{Atom, InRange, Index};
 
 /// An index with all sizes known.
 #[derive(Clone, Debug)]
@@ -32,8 +32,12 @@ impl Sized {
             let scale = dim(coefficient)?;
             let atom = match atom {
                 Atom::Axis(axis) => SizedAtom::Axis(axis.0 as usize),
-                Atom::FloorDiv(inner, divisor) => SizedAtom::FloorDiv(Box::new(Sized::of(inner, dim)?), positive(dim(divisor)?)),
-                Atom::Mod(inner, divisor) => SizedAtom::Mod(Box::new(Sized::of(inner, dim)?), positive(dim(divisor)?)),
+                Atom::FloorDiv(inner, divisor) => {
+                    SizedAtom::FloorDiv(Box::new(Sized::of(inner, dim)?), positive(dim(divisor)?))
+                }
+                Atom::Mod(inner, divisor) => {
+                    SizedAtom::Mod(Box::new(Sized::of(inner, dim)?), positive(dim(divisor)?))
+                }
                 Atom::Broadcast(inner, size) => {
                     if dim(size)? != 1 {
                         sized.add(&Sized::of(inner, dim)?, scale)?;
@@ -51,7 +55,8 @@ impl Sized {
 
     /// Adds `scale` times another index.
     pub(crate) fn add(&mut self, other: &Sized, scale: i64) -> Result<(), Unsized> {
-        self.constant = checked(other.constant.checked_mul(scale).and_then(|part| self.constant.checked_add(part)))?;
+        self.constant =
+            checked(other.constant.checked_mul(scale).and_then(|part| self.constant.checked_add(part)))?;
         for (atom, coefficient) in &other.terms {
             self.terms.push((atom.clone(), checked(coefficient.checked_mul(scale))?));
         }
@@ -161,7 +166,8 @@ impl Piece {
 
     /// The index as a linear form of the box's axes, or what must be done first.
     pub(crate) fn linear(&self, index: &Sized) -> Result<Affine, Refine> {
-        let mut sum = Affine { constant: index.constant, coefficients: SmallVec::from_elem(0, self.axes.len()) };
+        let mut sum =
+            Affine { constant: index.constant, coefficients: SmallVec::from_elem(0, self.axes.len()) };
         for (atom, scale) in &index.terms {
             let part = match atom {
                 SizedAtom::Axis(axis) => self.kernel[*axis].clone(),
@@ -179,8 +185,10 @@ impl Piece {
     /// Quotient and remainder of a linear form.
     fn divide(&self, value: &Affine, divisor: i64) -> Result<(Affine, Affine), Refine> {
         let whole = value.constant.div_euclid(divisor);
-        let mut rest = Affine { constant: value.constant.rem_euclid(divisor), coefficients: value.coefficients.clone() };
-        let mut quotient = Affine { constant: whole, coefficients: SmallVec::from_elem(0, value.coefficients.len()) };
+        let mut rest =
+            Affine { constant: value.constant.rem_euclid(divisor), coefficients: value.coefficients.clone() };
+        let mut quotient =
+            Affine { constant: whole, coefficients: SmallVec::from_elem(0, value.coefficients.len()) };
         for axis in 0..self.axes.len() {
             let coefficient = rest.coefficients[axis];
             if coefficient % divisor == 0 {
@@ -200,7 +208,8 @@ impl Piece {
 
     /// A cut or split after which a form stays within one block of `divisor`, or comes closer to that.
     fn align(&self, rest: &Affine, divisor: i64, low: i64, high: i64) -> Refine {
-        let reach = |axis: usize| (rest.coefficients[axis] as i128 * (self.axes[axis].extent - 1) as i128).abs();
+        let reach =
+            |axis: usize| (rest.coefficients[axis] as i128 * (self.axes[axis].extent - 1) as i128).abs();
         let axis = (0..self.axes.len()).max_by_key(|&axis| reach(axis)).unwrap_or(0);
         let (coefficient, extent) = (rest.coefficients[axis], self.axes[axis].extent);
         if coefficient > 0 && divisor % coefficient == 0 {
@@ -241,7 +250,8 @@ impl Piece {
         if high < range.low || low >= range.high {
             return Ok(false);
         }
-        let reach = |axis: usize| (value.coefficients[axis] as i128 * (self.axes[axis].extent - 1) as i128).abs();
+        let reach =
+            |axis: usize| (value.coefficients[axis] as i128 * (self.axes[axis].extent - 1) as i128).abs();
         let axis = (0..self.axes.len()).max_by_key(|&axis| reach(axis)).unwrap_or(0);
         let (coefficient, extent) = (value.coefficients[axis], self.axes[axis].extent);
         let at = if coefficient > 0 {
@@ -298,9 +308,16 @@ pub(crate) enum SizedDecision {
 }
 
 impl SizedDecision {
-    pub(crate) fn of(decision: &Decision, dim: &dyn Fn(&Dim) -> Result<i64, Unsized>) -> Result<SizedDecision, Unsized> {
+    pub(crate) fn of(
+        decision: &Decision,
+        dim: &dyn Fn(&Dim) -> Result<i64, Unsized>,
+    ) -> Result<SizedDecision, Unsized> {
         let range = |range: &InRange| -> Result<SizedRange, Unsized> {
-            Ok(SizedRange { index: Sized::of(&range.index, dim)?, low: dim(&range.low)?, high: dim(&range.high)? })
+            Ok(SizedRange {
+                index: Sized::of(&range.index, dim)?,
+                low: dim(&range.low)?,
+                high: dim(&range.high)?,
+            })
         };
         Ok(match decision {
             Decision::Variant(variant) => SizedDecision::Variant(*variant),
@@ -376,7 +393,8 @@ mod tests {
     #[test]
     fn uneven_blocks_are_cut() {
         for shift in 0..12 {
-            let index = (axis(0) * 3 + Index::from(shift)).floordiv(6) + (axis(0) * -2 + Index::from(40)).modulo(7);
+            let index =
+                (axis(0) * 3 + Index::from(shift)).floordiv(6) + (axis(0) * -2 + Index::from(40)).modulo(7);
             check(&[20], &index, |p| (p[0] * 3 + shift).div_euclid(6) + (p[0] * -2 + 40).rem_euclid(7));
         }
     }

@@ -63,7 +63,18 @@ pub(crate) fn build(
     this.reads.sort();
     this.reads.dedup();
     let writes = order.iter().map(|value| buffers[value]).collect();
-    Ok(Kernel { outer, row, layout, decision, variants, reads: this.reads, writes, can_fail, roots: order, fused })
+    Ok(Kernel {
+        outer,
+        row,
+        layout,
+        decision,
+        variants,
+        reads: this.reads,
+        writes,
+        can_fail,
+        roots: order,
+        fused,
+    })
 }
 
 /// The kernel axis of each cluster axis, the outer extents and the row extents.
@@ -189,7 +200,8 @@ fn decide(
     can_fail: &mut bool,
 ) -> Result<Decision> {
     let order = post_order(roots.iter().map(|root| &root.expr));
-    let Some(choice) = order.iter().rev().find(|expr| matches!(expr.kind(), ExprKind::Case(..))).cloned() else {
+    let Some(choice) = order.iter().rev().find(|expr| matches!(expr.kind(), ExprKind::Case(..))).cloned()
+    else {
         let (variant, fails) = schedule(nest, &roots)?;
         *can_fail |= fails;
         variants.push(variant);

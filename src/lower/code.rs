@@ -58,7 +58,10 @@ pub(crate) enum InstOp {
     Load(u32),
     /// The element of a gather slot at its address plus `Σ value · scalars[k]` bytes; values are
     /// i64 results of `CheckIndex`.
-    Gather { slot: u32, offsets: Box<[(Vid, u32)]> },
+    Gather {
+        slot: u32,
+        offsets: Box<[(Vid, u32)]>,
+    },
     Unary(UnaryOp, Vid),
     Binary(BinaryOp, Vid, Vid),
     MulAdd(Vid, Vid, Vid),
@@ -69,9 +72,15 @@ pub(crate) enum InstOp {
     Folded(u32),
     /// The i32 or i64 argument as an i64 if it lies in `[0, scalars[limit])`; otherwise 0, and the
     /// kernel reports failure.
-    CheckIndex { value: Vid, limit: u32 },
+    CheckIndex {
+        value: Vid,
+        limit: u32,
+    },
     /// Stores to a store or scratch slot; the result is the value itself.
-    Store { slot: u32, value: Vid },
+    Store {
+        slot: u32,
+        value: Vid,
+    },
 }
 
 impl InstOp {

@@ -48,7 +48,12 @@ impl Kernel {
             write!(f, "{pad}pass")?;
             for (axis, extent) in self.row.iter().enumerate() {
                 let axis = axis + self.outer.len();
-                write!(f, "{} {}", if axis > self.outer.len() { "," } else { "" }, Loop { axis, extent, lanes })?;
+                write!(
+                    f,
+                    "{} {}",
+                    if axis > self.outer.len() { "," } else { "" },
+                    Loop { axis, extent, lanes }
+                )?;
             }
             writeln!(f, ":")?;
             write_pass(f, variant, pass, &deeper)?;
@@ -70,7 +75,13 @@ struct Loop<'a> {
 
 impl Display for Loop<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "i{} < {}{}", self.axis, self.extent, if self.lanes == Some(self.axis) { " (lanes)" } else { "" })
+        write!(
+            f,
+            "i{} < {}{}",
+            self.axis,
+            self.extent,
+            if self.lanes == Some(self.axis) { " (lanes)" } else { "" }
+        )
     }
 }
 
@@ -133,7 +144,9 @@ impl Display for Operand<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.body.get(self.value.0 as usize).map(|inst| &inst.op) {
             Some(InstOp::Const(value)) => write!(f, "{value}"),
-            Some(InstOp::Scalar(number)) => write!(f, "{}", Argument { variant: self.variant, number: *number }),
+            Some(InstOp::Scalar(number)) => {
+                write!(f, "{}", Argument { variant: self.variant, number: *number })
+            }
             Some(InstOp::Folded(number)) => write!(f, "f{number}"),
             // A store gives the value it stores.
             Some(InstOp::Store { value, .. }) => write!(f, "{}", Operand { value: *value, ..*self }),
@@ -151,7 +164,9 @@ struct Argument<'a> {
 impl Display for Argument<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.variant.scalars.get(self.number as usize) {
-            Some(ScalarArg::Size(dim)) if dim.as_known().is_some() || dim.as_symbol().is_some() => write!(f, "{dim}"),
+            Some(ScalarArg::Size(dim)) if dim.as_known().is_some() || dim.as_symbol().is_some() => {
+                write!(f, "{dim}")
+            }
             Some(ScalarArg::Size(dim)) => write!(f, "({dim})"),
             _ => write!(f, "a{}", self.number),
         }
@@ -170,7 +185,9 @@ impl Display for Statement<'_> {
         let variant = self.variant;
         let of = |value: &Vid| Operand { variant, body: self.body, value: *value };
         match &self.inst.op {
-            InstOp::Load(slot) | InstOp::Iota(slot) => write!(f, "{}", Place { variant, slot: *slot, offsets: &[] }),
+            InstOp::Load(slot) | InstOp::Iota(slot) => {
+                write!(f, "{}", Place { variant, slot: *slot, offsets: &[] })
+            }
             InstOp::Gather { slot, offsets } => write!(f, "{}", Place { variant, slot: *slot, offsets }),
             InstOp::Unary(op, a) => write!(f, "{op}({})", of(a)),
             InstOp::Binary(op, a, b) if op.is_infix() => write!(f, "{} {op} {}", of(a), of(b)),
@@ -221,7 +238,9 @@ impl Place<'_> {
         }
         let mut plus = if fixed { " + " } else { "" };
         for (value, scale) in self.offsets {
-            let Some(ScalarArg::GatherStride { coefficients, .. }) = self.variant.scalars.get(*scale as usize) else {
+            let Some(ScalarArg::GatherStride { coefficients, .. }) =
+                self.variant.scalars.get(*scale as usize)
+            else {
                 continue;
             };
             match coefficients.get(axis) {
@@ -270,7 +289,8 @@ mod tests {
 
     #[test]
     fn a_softmax_walks_each_row_by_passes() -> Result<()> {
-        let text = kernels(|g| g.input("x", DType::F64, shape!["rows", "columns"])?.reduce_sum([-1])?.sqrt())?;
+        let text =
+            kernels(|g| g.input("x", DType::F64, shape!["rows", "columns"])?.reduce_sum([-1])?.sqrt())?;
         assert_snapshot!(text, @r#"
         b0: f64[rows, columns] = input "x"
         b1: f64[rows] = sqrt, an output

@@ -165,11 +165,7 @@ struct Partitioner<'a> {
 pub(crate) type Late = FxHashMap<Symbol, SmallVec<[ValueIx; 2]>>;
 
 /// Partitions all of `inner`; every node is needed by `outputs`.
-pub(crate) fn partition(
-    inner: &Inner,
-    outputs: &[ValueIx],
-    late: Late,
-) -> Result<Partition> {
+pub(crate) fn partition(inner: &Inner, outputs: &[ValueIx], late: Late) -> Result<Partition> {
     let count = inner.values.len();
     let mut this = Partitioner {
         inner,
@@ -259,7 +255,8 @@ impl Partitioner<'_> {
     /// The largest depth of a step that reads a value, in memory or inlined.
     fn reader_depth(&self, value: ValueIx) -> u32 {
         let pending = &self.pending[value.at()];
-        let clusters = pending.places.iter().map(|(cluster, _)| *cluster).chain(pending.readers.iter().copied());
+        let clusters =
+            pending.places.iter().map(|(cluster, _)| *cluster).chain(pending.readers.iter().copied());
         clusters.map(|cluster| self.cluster(self.find(cluster)).depth).max().unwrap_or(0).max(pending.depth)
     }
 
@@ -288,7 +285,8 @@ impl Partitioner<'_> {
             let given = list.iter().enumerate().filter(|(i, _)| node.given & (1 << i) != 0);
             for ((_, operand), &value) in given.zip(&node.operands) {
                 let elements = self.inner.values[value.at()].elements.as_ref();
-                let known = elements.is_some_and(|elements| self.inner.table.resolve_elements(elements).is_known())
+                let known = elements
+                    .is_some_and(|elements| self.inner.table.resolve_elements(elements).is_known())
                     && !self.inner.has_settled_elements(value);
                 if matches!(operand, Operand::Size(_) | Operand::Structure(_)) && !known {
                     needed.push(value);
@@ -354,7 +352,12 @@ impl Partitioner<'_> {
     }
 
     /// Inlines a value at all its places, or says why that cannot be.
-    fn place_inline(&mut self, node: NodeIx, value: ValueIx, places: &mut SmallVec<[Place; 1]>) -> Result<(), Why> {
+    fn place_inline(
+        &mut self,
+        node: NodeIx,
+        value: ValueIx,
+        places: &mut SmallVec<[Place; 1]>,
+    ) -> Result<(), Why> {
         if places.len() > 1 && self.full_cost[value.at()] > CHEAP {
             self.bring_together(value, places)?;
         }
@@ -374,7 +377,8 @@ impl Partitioner<'_> {
     /// Merges the clusters that need a value at the whole of its domain.
     fn bring_together(&mut self, value: ValueIx, places: &mut SmallVec<[Place; 1]>) -> Result<(), Why> {
         let (domain, index) = self.domain(value);
-        let whole = |this: &Self, (cluster, at): &Place| at == &index && this.cluster(*cluster).domain == domain;
+        let whole =
+            |this: &Self, (cluster, at): &Place| at == &index && this.cluster(*cluster).domain == domain;
         if !places.iter().all(|place| whole(self, place)) {
             return Err(Why::SeveralIndices);
         }
@@ -396,7 +400,9 @@ impl Partitioner<'_> {
         let depth = self.cluster(a).depth.max(self.cluster(b).depth);
         let frontier: SmallVec<[ValueIx; 8]> = {
             let mut all = self.cluster(a).frontier.clone();
-            all.extend(self.cluster(b).frontier.iter().filter(|v| !self.cluster(a).frontier.contains(v)).copied());
+            all.extend(
+                self.cluster(b).frontier.iter().filter(|v| !self.cluster(a).frontier.contains(v)).copied(),
+            );
             all
         };
         let (ca, cb) = (self.cluster(a), self.cluster(b));
@@ -410,7 +416,9 @@ impl Partitioner<'_> {
             && frontier.len() <= MAX_BUFFERS
             && (row == Row::None || ca.arms.max(cb.arms) == 1)
             && match &row {
-                Row::Within(axes) => !axes.iter().any(|axis| ca.split.contains(axis) || cb.split.contains(axis)),
+                Row::Within(axes) => {
+                    !axes.iter().any(|axis| ca.split.contains(axis) || cb.split.contains(axis))
+                }
                 Row::None | Row::Added(_) => true,
             }
             && (ca.depth == depth || depth < ca.producers)
@@ -440,7 +448,8 @@ impl Partitioner<'_> {
     fn may_inline(&self, value: ValueIx, cluster: ClusterIx, index: &[Index]) -> Result<(), Why> {
         let access = &self.access[&value];
         let target = self.cluster(cluster);
-        let operands = self.inner.node_of(value).operands.iter().filter(|operand| !target.frontier.contains(operand));
+        let operands =
+            self.inner.node_of(value).operands.iter().filter(|operand| !target.frontier.contains(operand));
         if target.cost + access.cost > MAX_COST
             || target.arms.saturating_mul(access.arms) > MAX_ARMS
             || target.frontier.len().saturating_sub(1) + operands.count() > MAX_BUFFERS
@@ -469,7 +478,9 @@ impl Partitioner<'_> {
             let rank = index.len();
             let mut splits_row = |index: &Index| split_axes(index).iter().any(|&axis| in_row(axis));
             let reads_split = access.reads.iter().any(|(_, read)| match read {
-                Read::Element(read) => substitute(read, index, rank, access, &row_axes).iter().any(&mut splits_row),
+                Read::Element(read) => {
+                    substitute(read, index, rank, access, &row_axes).iter().any(&mut splits_row)
+                }
                 Read::Flat => false,
             });
             if access.arms > 1 || reads_split || index.iter().any(splits_row) {
@@ -494,7 +505,8 @@ impl Partitioner<'_> {
             return Err(Why::FoldBoundary);
         }
         let extents: Vec<Dim> = access.folds[0].iter().map(|(_, extent)| extent.clone()).collect();
-        let on_row = row_axes(target).iter().any(|&axis| index.iter().any(|i| varies_with(i, Axis(axis as u32))));
+        let on_row =
+            row_axes(target).iter().any(|&axis| index.iter().any(|i| varies_with(i, Axis(axis as u32))));
         let plain = index.iter().all(|index| index.as_axis().is_some() || index.as_constant().is_some());
         if on_row || !plain {
             return Err(Why::FoldBoundary);
@@ -507,7 +519,9 @@ impl Partitioner<'_> {
                         && !missing.iter().any(|axis| target.split.contains(axis))
             }
             Row::Added(row) => missing.is_empty() && *row == extents,
-            Row::Within(axes) => missing == &axes[..] && axes.iter().map(extent).collect::<Vec<_>>() == extents,
+            Row::Within(axes) => {
+                missing == &axes[..] && axes.iter().map(extent).collect::<Vec<_>>() == extents
+            }
         };
         if fits { Ok(()) } else { Err(Why::FoldBoundary) }
     }
@@ -527,7 +541,8 @@ impl Partitioner<'_> {
                 let extents: Vec<Dim> = fold.iter().map(|(_, extent)| extent.clone()).collect();
                 let missing = missing_axes(target, &fold_index(&access, index));
                 let same = missing.iter().map(|axis| &target.domain[*axis]).eq(&extents);
-                target.row = if same && !missing.is_empty() { Row::Within(missing) } else { Row::Added(extents) };
+                target.row =
+                    if same && !missing.is_empty() { Row::Within(missing) } else { Row::Added(extents) };
             }
         }
         let row = row_axes(self.cluster(cluster));

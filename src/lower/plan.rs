@@ -4,9 +4,9 @@ use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use super::affine::{Affine, Piece, Sized, SizedDecision, Unsized};
-use crate::error::{Error, ErrorKind, Phase, Result};
 use super::code::{Class, InstOp, Layout, SlotUse};
 use super::kernel::{Address, BufferIx, Kernel, ScalarArg, Variant};
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::size_of_element;
 
 /// Where a slot stands in a box: a byte offset into a buffer (or a start value) and strides in bytes.
@@ -93,7 +93,11 @@ pub(crate) fn plan(
     sizes: &dyn Fn(BufferIx) -> Result<SmallVec<[i64; 6]>, Unsized>,
 ) -> Result<KernelPlan> {
     Planner { kernel, dim, sizes }.plan().map_err(|unsized_| {
-        Error::new(ErrorKind::Shape, Phase::Run, format!("the sizes of a kernel cannot be planned: {}", unsized_.0))
+        Error::new(
+            ErrorKind::Shape,
+            Phase::Run,
+            format!("the sizes of a kernel cannot be planned: {}", unsized_.0),
+        )
     })
 }
 
@@ -133,8 +137,9 @@ struct SizedSlot {
 
 impl Planner<'_> {
     fn plan(&self) -> Result<KernelPlan, Unsized> {
-        let extents: Vec<i64> =
-            (0..self.kernel.rank()).map(|axis| (self.dim)(self.kernel.extent(axis))).collect::<Result<_, _>>()?;
+        let extents: Vec<i64> = (0..self.kernel.rank())
+            .map(|axis| (self.dim)(self.kernel.extent(axis)))
+            .collect::<Result<_, _>>()?;
         let outer = self.kernel.outer.len();
         let mut result = KernelPlan::default();
         if extents.iter().any(|&extent| extent < 0) {
@@ -197,12 +202,24 @@ impl Planner<'_> {
                 }
                 Address::Flat { buffer, position } => {
                     let len = (self.sizes)(*buffer)?.iter().fold(1i64, |len, size| len.saturating_mul(*size));
-                    SizedSlot { buffer: Some(*buffer), index: Sized::of(position, self.dim)?, size, len, reach: 0 }
+                    SizedSlot {
+                        buffer: Some(*buffer),
+                        index: Sized::of(position, self.dim)?,
+                        size,
+                        len,
+                        reach: 0,
+                    }
                 }
-                Address::Iota(index) => {
-                    SizedSlot { buffer: None, index: Sized::of(index, self.dim)?, size: 1, len: i64::MAX, reach: 0 }
+                Address::Iota(index) => SizedSlot {
+                    buffer: None,
+                    index: Sized::of(index, self.dim)?,
+                    size: 1,
+                    len: i64::MAX,
+                    reach: 0,
+                },
+                Address::Row => {
+                    SizedSlot { buffer: None, index: Sized::zero(), size, len: i64::MAX, reach: 0 }
                 }
-                Address::Row => SizedSlot { buffer: None, index: Sized::zero(), size, len: i64::MAX, reach: 0 },
             });
         }
         let mut scalars = Vec::with_capacity(variant.scalars.len());
@@ -247,9 +264,16 @@ impl Planner<'_> {
     }
 
     /// Every address of the box lies in its buffer; in rows without elements only the end of the row addresses any.
-    fn check_bounds(&self, piece: &Piece, sized: &SizedVariant, places: &[Affine], variant: &Variant) -> Result<(), Unsized> {
+    fn check_bounds(
+        &self,
+        piece: &Piece,
+        sized: &SizedVariant,
+        places: &[Affine],
+        variant: &Variant,
+    ) -> Result<(), Unsized> {
         let empty_row = piece.axes.iter().any(|axis| axis.extent == 0);
-        let at_row_end = |slot: usize| variant.code.epilogue.iter().any(|inst| inst.op.slot() == Some(slot as u32));
+        let at_row_end =
+            |slot: usize| variant.code.epilogue.iter().any(|inst| inst.op.slot() == Some(slot as u32));
         for (number, (slot, place)) in sized.slots.iter().zip(places).enumerate() {
             if slot.buffer.is_none() || empty_row && !at_row_end(number) {
                 continue;
@@ -286,7 +310,10 @@ impl Planner<'_> {
         // Slots that do not move along the inner axis of the code must not move along that of the box.
         let splat_ok = |axis: &PlanAxis| {
             code.slots.iter().zip(&axis.strides).all(|(slot, stride)| {
-                slot.class == Class::Contiguous || slot.used == SlotUse::Scratch || *stride == 0 || axis.extent == 1
+                slot.class == Class::Contiguous
+                    || slot.used == SlotUse::Scratch
+                    || *stride == 0
+                    || axis.extent == 1
             })
         };
         let along_row = self.kernel.layout == Layout::Row && !self.kernel.row.is_empty();
@@ -349,7 +376,8 @@ impl Planner<'_> {
         let staged: SmallVec<[usize; 2]> = (0..slots.len())
             .filter(|&number| {
                 let kind = &variant.code.slots[number];
-                let moved = kind.class == Class::Contiguous && slots[number].inner != sized.slots[number].size;
+                let moved =
+                    kind.class == Class::Contiguous && slots[number].inner != sized.slots[number].size;
                 moved && n > 1 && matches!(kind.used, SlotUse::Load | SlotUse::Store)
             })
             .collect();

@@ -28,9 +28,19 @@ pub(crate) enum Content {
 pub(crate) enum Step {
     Kernel(Kernel),
     /// A matrix product of buffers.
-    MatMul { node: NodeIx, a: BufferIx, b: BufferIx, out: BufferIx, spec: MatMulSpec },
+    MatMul {
+        node: NodeIx,
+        a: BufferIx,
+        b: BufferIx,
+        out: BufferIx,
+        spec: MatMulSpec,
+    },
     /// A node that runs by itself: a host kernel, or a body that is interpreted.
-    Node { node: NodeIx, operands: Vec<BufferIx>, outputs: Vec<BufferIx> },
+    Node {
+        node: NodeIx,
+        operands: Vec<BufferIx>,
+        outputs: Vec<BufferIx>,
+    },
 }
 
 /// Steps that are planned together: every symbol they mention is bound before the first of them runs.
@@ -138,7 +148,8 @@ impl Program {
                 Home::Buffer(_) => Content::Computed,
             };
             let buffer = BufferIx(self.buffers.len() as u32);
-            let dims = info.shape.dims().unwrap_or_default().iter().map(|dim| inner.table.resolve(dim)).collect();
+            let dims =
+                info.shape.dims().unwrap_or_default().iter().map(|dim| inner.table.resolve(dim)).collect();
             self.buffers.push(BufferInfo { dtype: info.dtype, dims, value });
             self.roots.push(match content {
                 Content::Alias(of) => self.roots[of.at()],
@@ -159,7 +170,10 @@ impl Program {
         let outputs: Vec<BufferIx> = node.values().map(|value| self.buffer_of[&value]).collect();
         match (&node.op.body, &operands[..], &outputs[..]) {
             (Body::Contraction { spec, .. }, &[a, b], &[out])
-                if matches!(self.buffers[out.at()].dtype, shapeflow_shape_fns::DType::F32 | shapeflow_shape_fns::DType::F64) =>
+                if matches!(
+                    self.buffers[out.at()].dtype,
+                    shapeflow_shape_fns::DType::F32 | shapeflow_shape_fns::DType::F64
+                ) =>
             {
                 Step::MatMul { node: index, a, b, out, spec: spec(node.attrs()) }
             }
@@ -219,14 +233,17 @@ fn origins(inner: &Inner) -> Origins {
         for &operand in &node.operands {
             let Some(elements) = &inner.values[operand.at()].elements else { continue };
             let new = new_symbols(inner, &mut seen, elements.elements());
-            if (!new.is_empty() || inner.has_settled_elements(operand)) && !origins.elements.contains(&operand) {
+            if (!new.is_empty() || inner.has_settled_elements(operand))
+                && !origins.elements.contains(&operand)
+            {
                 origins.elements.push(operand);
             }
             for symbol in new {
                 origins.late.insert(symbol, SmallVec::from_iter([operand]));
             }
         }
-        let shapes = node.values().flat_map(|value| inner.values[value.at()].shape.dims().unwrap_or_default());
+        let shapes =
+            node.values().flat_map(|value| inner.values[value.at()].shape.dims().unwrap_or_default());
         let derived = node.derived().iter().flat_map(|(_, dims)| dims);
         let new = new_symbols(inner, &mut seen, shapes.chain(derived));
         if new.is_empty() {

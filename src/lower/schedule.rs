@@ -133,7 +133,9 @@ impl Scheduler<'_> {
             });
             match expr.kind() {
                 ExprKind::Iota(index) => facts.in_row |= self.index_in_row(index),
-                ExprKind::Load { index, .. } => facts.in_row |= index.iter().any(|index| self.index_in_row(index)),
+                ExprKind::Load { index, .. } => {
+                    facts.in_row |= index.iter().any(|index| self.index_in_row(index))
+                }
                 ExprKind::LoadFlat { position, .. } => facts.in_row |= self.index_in_row(position),
                 ExprKind::Fold { .. } => facts = Facts { ready: facts.ready + 1, in_row: false, cost: 0 },
                 ExprKind::CheckIndex { .. } => can_fail = true,
@@ -252,7 +254,8 @@ impl Scheduler<'_> {
     fn kept_in(&self, block: Block, expr: &Expr) -> Option<usize> {
         let Block::Pass(number) = block else { return None };
         let facts = self.facts[&expr.address()];
-        let worth = self.nest.layout == Layout::Row && facts.in_row && facts.cost >= HEAVY && facts.ready < number;
+        let worth =
+            self.nest.layout == Layout::Row && facts.in_row && facts.cost >= HEAVY && facts.ready < number;
         (worth && self.done.contains_key(&(Block::Pass(facts.ready), expr.address()))).then_some(facts.ready)
     }
 
@@ -284,7 +287,11 @@ impl Scheduler<'_> {
                 InstOp::CheckIndex { value, limit: self.scalar(ScalarArg::Size(limit.clone())) }
             }
             ExprKind::Case(..) => {
-                return Err(Error::new(ErrorKind::Compile, Phase::Compile, "a piecewise body cannot be scheduled"));
+                return Err(Error::new(
+                    ErrorKind::Compile,
+                    Phase::Compile,
+                    "a piecewise body cannot be scheduled",
+                ));
             }
         };
         Ok(self.push(block, expr.dtype(), op))

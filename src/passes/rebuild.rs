@@ -158,7 +158,8 @@ impl<'a> Rebuilder<'a> {
         if let Some(sizes) = tensor.map(Tensor::sizes).or(facts.sizes.get(&port).map(|sizes| &sizes[..])) {
             let fed = shape_of(sizes);
             self.agree(&shape, &fed).map_err(|error| {
-                let message = format!("input \"{name}\" must be {}{}, got sizes {sizes:?}", info.dtype, info.shape);
+                let message =
+                    format!("input \"{name}\" must be {}{}, got sizes {sizes:?}", info.dtype, info.shape);
                 Error::new(ErrorKind::Feed, Phase::Run, message)
                     .note(error.message(), None)
                     .note("the input is declared", Some(node.location))
@@ -189,7 +190,8 @@ impl<'a> Rebuilder<'a> {
     /// A shape of the old graph in the terms of the new one.
     fn bring(&mut self, old: &TensorShape) -> TensorShape {
         let Some(dims) = old.dims() else { return TensorShape::unranked() };
-        let brought = TensorShape::new(dims.iter().map(|dim| dim.substitute(&mut |symbol| self.symbol(symbol))));
+        let brought =
+            TensorShape::new(dims.iter().map(|dim| dim.substitute(&mut |symbol| self.symbol(symbol))));
         self.new.table.import(&brought)
     }
 
@@ -289,7 +291,9 @@ impl<'a> Rebuilder<'a> {
 
     fn learn_elements(&mut self, old: ValueIx, new: ValueIx) {
         let graph = self.old;
-        let (Some(old), Some(new)) = (&graph.values[old.at()].elements, self.new.values[new.at()].elements.clone()) else {
+        let (Some(old), Some(new)) =
+            (&graph.values[old.at()].elements, self.new.values[new.at()].elements.clone())
+        else {
             return;
         };
         for (old, new) in old.elements().iter().zip(new.elements()) {

@@ -9,7 +9,8 @@ use crate::op::{Body, Operand};
 /// The operands of a node whose elements must be known before it is compiled, and are not.
 fn missing<'a>(inner: &'a Inner, node: &'a Node) -> impl Iterator<Item = (ValueIx, Operand)> + 'a {
     let list = node.op.operand_list().unwrap_or_default();
-    let given = list.iter().enumerate().filter(|(i, _)| node.given & (1 << i) != 0).map(|(_, operand)| operand);
+    let given =
+        list.iter().enumerate().filter(|(i, _)| node.given & (1 << i) != 0).map(|(_, operand)| operand);
     given.zip(&node.operands).filter_map(|(operand, &value)| {
         let elements = inner.values[value.at()].elements.as_deref();
         let missing = match operand {
@@ -92,7 +93,8 @@ pub(crate) fn unresolved(inner: &Inner) -> Result<Vec<bool>> {
         let unsized_rank = rank_needs_sizes(inner, node);
         if unsized_rank && !from_waiting && node.operands.iter().all(|&operand| sizes_known(inner, operand)) {
             let call = inner.call_text(&node.op, &node.operands, node.attrs());
-            let message = "the rank of the result must be known when those of the operands and their sizes are";
+            let message =
+                "the rank of the result must be known when those of the operands and their sizes are";
             return Err(Error::new(ErrorKind::Compile, Phase::Compile, message)
                 .with_op(node.op.name(), call)
                 .with_node(inner.node_name(NodeIx(number as u32)))

@@ -53,9 +53,7 @@ pub fn numbers(tensor: &Tensor) -> Vec<Number> {
         DType::U64 => ints!(u64),
         DType::F16 => halves(|bits| f16::from_bits(bits).to_f64()),
         DType::BF16 => halves(|bits| bf16::from_bits(bits).to_f64()),
-        DType::F32 => {
-            tensor.to_vec::<f32>().unwrap().into_iter().map(|x| Number::Float(x.into())).collect()
-        }
+        DType::F32 => tensor.to_vec::<f32>().unwrap().into_iter().map(|x| Number::Float(x.into())).collect(),
         DType::F64 => tensor.to_vec::<f64>().unwrap().into_iter().map(Number::Float).collect(),
         other => panic!("no numbers in {other}"),
     }

@@ -41,7 +41,9 @@ fn tensor(json: &Json) -> Tensor {
     let dtype: DType = json["dtype"].as_str().unwrap().parse().unwrap();
     match dtype {
         // Not every i64 is an f64.
-        DType::I64 => Tensor::from_vec(&sizes, data.iter().map(|item| item.as_i64().unwrap()).collect()).unwrap(),
+        DType::I64 => {
+            Tensor::from_vec(&sizes, data.iter().map(|item| item.as_i64().unwrap()).collect()).unwrap()
+        }
         _ => {
             let number = |item: &Json| match item {
                 Json::Bool(flag) => f64::from(u8::from(*flag)),
@@ -125,7 +127,11 @@ fn case(number: usize, line: &str) -> Case {
     if call.op == "range" {
         for (name, bound) in ["start", "limit", "delta"].into_iter().zip(data.drain(..)) {
             call = call.attr("dtype", bound.dtype());
-            let value = if bound.dtype() == DType::I32 { bound.item::<i32>().unwrap().into() } else { bound.item().unwrap() };
+            let value = if bound.dtype() == DType::I32 {
+                bound.item::<i32>().unwrap().into()
+            } else {
+                bound.item().unwrap()
+            };
             values.push((name, vec![value], Vec::new()));
         }
     }
@@ -140,7 +146,8 @@ fn case(number: usize, line: &str) -> Case {
             call = call.attr(name, attribute(value));
         }
     }
-    let expected = json.get("outputs").map(|outputs| outputs.as_array().unwrap().iter().map(tensor).collect());
+    let expected =
+        json.get("outputs").map(|outputs| outputs.as_array().unwrap().iter().map(tensor).collect());
     Case { number, call, data, params: values, expected }
 }
 
@@ -248,7 +255,10 @@ fn hold(fed: bool, declared: Declared, take: impl Fn(&Case) -> bool) {
             let wide = number % 2 == 0;
             let result = catch_unwind(AssertUnwindSafe(|| run(&case, backend, fed, declared, wide)));
             if let Some(what) = judge(&case, result) {
-                wrong.push(format!("{} (line {}), {backend:?}: {what}\n    {line}", case.call.op, case.number));
+                wrong.push(format!(
+                    "{} (line {}), {backend:?}: {what}\n    {line}",
+                    case.call.op, case.number
+                ));
             }
         }
     }
