@@ -226,7 +226,8 @@ impl Program {
 
 /// Finds, for each symbol that sizes of inputs do not bind, what does.
 fn origins(inner: &Inner) -> Origins {
-    let mut origins = Origins { late: Late::default(), definers: Vec::new(), elements: Vec::new(), sized_by_data: false };
+    let mut origins =
+        Origins { late: Late::default(), definers: Vec::new(), elements: Vec::new(), sized_by_data: false };
     let mut seen: FxHashSet<Symbol> = FxHashSet::default();
     for (_, input) in &inner.inputs {
         for dim in inner.values[input.at()].shape.dims().unwrap_or_default() {
