@@ -2,5 +2,6 @@
 
 mod call;
 mod draws;
+mod errors;
 mod same;
 mod values;
