@@ -127,6 +127,14 @@ impl<'a> Memory<'a> {
             }
         }
         if bytes == 0 {
+            for &(buffer, ..) in buffers {
+                // Somewhere, so that it is known to be placed; it has no bytes.
+                self.regions[buffer.at()] = Region {
+                    address: std::ptr::NonNull::<u128>::dangling().as_ptr().cast(),
+                    len: 0,
+                    writable: true,
+                };
+            }
             return Ok(());
         }
         let arena = super::launch::grow(&mut self.arena, bytes)?;

@@ -94,6 +94,9 @@ fn bytes_of(stage: &Stage, buffer: BufferIx, sizes: &[usize]) -> Result<usize> {
 /// First and last step that touches a buffer.
 struct Life {
     buffer: BufferIx,
+    /// What its elements take.
+    len: usize,
+    /// What it takes in the arena.
     bytes: usize,
     from: usize,
     to: usize,
@@ -125,7 +128,7 @@ fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -
                 continue;
             }
             known.insert(buffer, lives.len());
-            lives.push(Life { buffer, bytes: bytes.next_multiple_of(64), from: at, to: at });
+            lives.push(Life { buffer, len: bytes, bytes: bytes.next_multiple_of(64), from: at, to: at });
         }
     }
     // In the order of their steps; what has died gives its bytes back.
@@ -163,7 +166,7 @@ fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -
             }
         };
         alive.push((life.to, offset, life.bytes));
-        plan.placed.push((life.buffer, offset, life.bytes));
+        plan.placed.push((life.buffer, offset, life.len));
     }
     if let Some(limit) = stage.memory_limit()
         && plan.arena.saturating_add(own_bytes) > limit

@@ -179,6 +179,7 @@ impl Stage {
         self.program.segments.len() == 1
             && self.program.elements.is_empty()
             && self.program.definers.is_empty()
+            && !self.program.sized_by_data
     }
 
     /// Runs the stage on row-major inputs in the order of its ports; results go to `sinks` if there are any,
@@ -647,9 +648,15 @@ impl Stage {
             for (axis, (dim, size)) in dims.iter().zip(*sizes).enumerate() {
                 bindings.bind(&self.inner.table, dim, *size as i64).map_err(|mismatch: Mismatch| {
                     refuse(match mismatch.expected {
-                        Some(expected) if mismatch.dim.is_known() => format!(": axis {axis} must be {expected}"),
-                        Some(expected) => format!(": axis {axis} is {}, which is already {expected}", mismatch.dim),
-                        None => format!(": axis {axis} is {}, which cannot be {}", mismatch.dim, mismatch.got),
+                        Some(expected) if mismatch.dim.is_known() => {
+                            format!(": axis {axis} must be {expected}")
+                        }
+                        Some(expected) => {
+                            format!(": axis {axis} is {}, which is already {expected}", mismatch.dim)
+                        }
+                        None => {
+                            format!(": axis {axis} is {}, which cannot be {}", mismatch.dim, mismatch.got)
+                        }
                     })
                 })?;
             }
@@ -687,7 +694,8 @@ impl Stage {
     fn unsized_node(&self, bindings: &Bindings) -> Option<Error> {
         self.inner.values.iter().find_map(|info| {
             let dims = info.shape.dims()?.iter();
-            let reason = dims.map(|dim| self.inner.table.resolve(dim).eval(&|symbol| bindings.get(symbol)).err());
+            let reason =
+                dims.map(|dim| self.inner.table.resolve(dim).eval(&|symbol| bindings.get(symbol)).err());
             let message = reason.flatten().next()?.to_string();
             Some(self.locate(info.node, Error::new(ErrorKind::Guard, Phase::Run, message)))
         })

@@ -165,7 +165,8 @@ fn run_host(
             })?;
             let shape = shape_of(tensor.sizes());
             if !info.shape.is_compatible_with(&shape) {
-                let message = format!("output {number} must have shape {}, the kernel made {shape}", info.shape);
+                let message =
+                    format!("output {number} must have shape {}, the kernel made {shape}", info.shape);
                 return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
             }
             Ok(tensor)

@@ -123,7 +123,7 @@ pub(crate) enum Layout {
 }
 
 /// Largest number of inner elements in one call of a column kernel or of a staged kernel.
-pub(crate) const TILE: usize = 512;
+pub(crate) const TILE: usize = 2048;
 
 /// Inner elements after which the accumulators of a fold in [`Layout::Row`] are added to its totals.
 pub(crate) const FOLD_TILE: usize = 4096;

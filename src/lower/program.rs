@@ -5,8 +5,9 @@ use shapeflow_shape_fns::{Dim, Symbol};
 use smallvec::SmallVec;
 
 use super::build::build;
+use super::home::{Home, Why};
 use super::kernel::{BufferInfo, BufferIx, Kernel};
-use super::partition::{Home, Late, Planned, Why, partition};
+use super::partition::{Late, Planned, partition};
 use crate::error::Result;
 use crate::graph::{Inner, NodeIx, ValueIx};
 use crate::op::{Body, MatMulSpec, Operand};
@@ -63,6 +64,8 @@ pub(crate) struct Program {
     pub definers: Vec<NodeIx>,
     /// Values whose elements bind symbols, in the order of values, and their buffers.
     pub elements: Vec<(ValueIx, BufferIx)>,
+    /// Whether the sizes of some result of a host kernel depend on what it computes.
+    pub sized_by_data: bool,
     pub buffer_of: FxHashMap<ValueIx, BufferIx>,
     /// The buffer whose bytes each buffer has.
     pub roots: Vec<BufferIx>,
@@ -73,6 +76,7 @@ struct Origins {
     late: Late,
     definers: Vec<NodeIx>,
     elements: Vec<ValueIx>,
+    sized_by_data: bool,
 }
 
 /// Lowers all of `inner`, every node of which is needed for `outputs`.
@@ -88,6 +92,7 @@ pub(crate) fn lower(inner: &Inner, outputs: &[ValueIx]) -> Result<Program> {
         segments: Vec::new(),
         outputs: Vec::new(),
         definers: origins.definers,
+        sized_by_data: origins.sized_by_data,
         elements: Vec::new(),
         buffer_of: FxHashMap::default(),
         roots: Vec::new(),
@@ -198,6 +203,8 @@ impl Program {
                 dims.iter().for_each(&mut note);
             }
         };
+        // The results are sized by the plan, also those that no step makes.
+        self.outputs.iter().for_each(|output| note_value(self.buffers[output.at()].value));
         for step in &self.steps[steps] {
             match step {
                 Step::Kernel(kernel) => {
@@ -219,7 +226,8 @@ impl Program {
 
 /// Finds, for each symbol that sizes of inputs do not bind, what does.
 fn origins(inner: &Inner) -> Origins {
-    let mut origins = Origins { late: Late::default(), definers: Vec::new(), elements: Vec::new() };
+    let mut origins =
+        Origins { late: Late::default(), definers: Vec::new(), elements: Vec::new(), sized_by_data: false };
     let mut seen: FxHashSet<Symbol> = FxHashSet::default();
     for (_, input) in &inner.inputs {
         for dim in inner.values[input.at()].shape.dims().unwrap_or_default() {
@@ -250,6 +258,7 @@ fn origins(inner: &Inner) -> Origins {
             continue;
         }
         let host = matches!(node.op.body, Body::Host(_) | Body::HostWith(_));
+        origins.sized_by_data |= host;
         let late: SmallVec<[ValueIx; 2]> = if host {
             node.values().collect()
         } else {

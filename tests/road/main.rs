@@ -3,5 +3,9 @@
 mod call;
 mod draws;
 mod errors;
+mod grow;
+mod ops;
+mod random;
+mod recipe;
 mod same;
 mod values;

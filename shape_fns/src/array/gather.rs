@@ -49,7 +49,7 @@ pub fn gather(cx: &mut InferenceContext<'_>) -> Result<()> {
     output.extend(dims.iter().take(axis).skip(batch).cloned());
     output.extend(picked.iter().skip(batch).cloned());
     output.extend(dims.iter().skip(axis + 1).cloned());
-    check_known(cx, &dims[axis])?;
+    check_known(cx, &dims[axis], axis)?;
     cx.set_derived("axis", [Dim::known(axis as i64)]);
     cx.set_derived("batch_dims", [Dim::known(batch as i64)]);
     if batch == 0
@@ -67,7 +67,7 @@ pub fn gather(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// Refuses known indices outside a dimension. Of unknown sizes nothing is required: the op checks what it reads.
-fn check_known(cx: &mut InferenceContext<'_>, dim: &Dim) -> Result<()> {
+fn check_known(cx: &mut InferenceContext<'_>, dim: &Dim, axis: usize) -> Result<()> {
     let Some(indices) = cx.input_value(1) else { return Ok(()) };
     for (position, index) in indices.elements().iter().enumerate() {
         let Some(index) = index.as_known() else { continue };
@@ -75,7 +75,9 @@ fn check_known(cx: &mut InferenceContext<'_>, dim: &Dim) -> Result<()> {
         if index < 0 || below == Some(false) {
             return Err(cx.blame(
                 1,
-                format_args!("must be positions in [0, {dim}), got {index} at position {position}"),
+                format_args!(
+                    "must be positions in [0, {dim}) of axis {axis}, got {index} at position {position}"
+                ),
             ));
         }
     }
@@ -103,7 +105,7 @@ mod tests {
         {axis: 2} "[2, 3]; i32 [k]" => "error axis must be in [-2, 2), got 2";
         {axis: 0, batch_dims: 1} "[2, 3]; i32 [2]" => "error axis must be at least batch_dims, got 0 and 1";
         {axis: 1, batch_dims: 1} "[2, 3]; i32 [3]" => "error batch dimensions must agree, got 2 and 3 at axis 0";
-        {axis: 0} "[3]; [2] = [0, 3]" => "error indices must be positions in [0, 3), got 3 at position 1";
-        {axis: 0} "[3]; [1] = [-1]" => "error indices must be positions in [0, 3), got -1 at position 0";
+        {axis: 0} "[3]; [2] = [0, 3]" => "error indices must be positions in [0, 3) of axis 0, got 3 at position 1";
+        {axis: 0} "[3]; [1] = [-1]" => "error indices must be positions in [0, 3) of axis 0, got -1 at position 0";
     }
 }
