@@ -319,7 +319,7 @@ fn data_that_does_not_fit() -> Result<()> {
     let exe = gathering()?;
     let table = [0.0f32; 6];
     assert_snapshot!(told(exe.run_all(&[TensorView::new(&[3, 2], &table)?, TensorView::new(&[2], &[1i64, -1])?])), @r"
-    error: gather(f32[rows, 2], i64[n], axis=0, batch_dims=0): indices must be positions in [0, 3), got -1 at position 1
+    error: gather(f32[rows, 2], i64[n], axis=0, batch_dims=0): indices must be positions in [0, 3) of axis 0, got -1 at position 1
       --> `g.compile(table.gather(ids, 0)?)`
     ");
     let g = Graph::new();
