@@ -4,6 +4,7 @@ mod call;
 mod draws;
 mod errors;
 mod grow;
+mod limits;
 mod ops;
 mod random;
 mod recipe;
