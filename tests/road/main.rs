@@ -4,6 +4,7 @@ mod call;
 mod draws;
 mod grow;
 mod ops;
+mod promises;
 mod random;
 mod recipe;
 mod same;
