@@ -139,6 +139,11 @@ impl Error {
         self.edit(|inner| inner.location = Some(location))
     }
 
+    /// At this location, unless a nearer one is known or it is a line of this crate.
+    pub(crate) fn or_at(self, location: &'static Location<'static>) -> Error {
+        if self.0.location.is_some() || is_own_line(location) { self } else { self.at(location) }
+    }
+
     /// A further line below the location: where an operand comes from, what to do.
     pub(crate) fn note(self, text: impl Into<String>, location: Option<&'static Location<'static>>) -> Error {
         self.edit(|inner| inner.notes.push((text.into(), location)))
@@ -154,6 +159,11 @@ impl Error {
         let first = errors.next()?;
         let rest: Vec<Error> = errors.collect();
         Some(if rest.is_empty() { first } else { first.edit(|inner| inner.others = rest) })
+    }
+
+    /// Whether both are the same failure, found once.
+    pub(crate) fn is(&self, other: &Error) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// What kind of requirement was not met.
@@ -236,4 +246,14 @@ impl From<ShapeError> for Error {
     fn from(error: ShapeError) -> Error {
         Error::new(ErrorKind::Shape, Phase::Build, error.to_string())
     }
+}
+
+/// A location in this crate or in core tells the user nothing.
+pub(crate) fn is_own_line(location: &Location<'_>) -> bool {
+    // `file!()` names this file as rustc was told to; what stands before it is our source.
+    let own = file!().strip_suffix("error.rs").unwrap_or("src/");
+    let file = location.file();
+    (file.starts_with(own) && !cfg!(test))
+        || file.starts_with("/rustc/")
+        || file.contains("/library/core/src/")
 }

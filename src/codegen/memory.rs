@@ -129,8 +129,11 @@ impl<'a> Memory<'a> {
         if bytes == 0 {
             for &(buffer, ..) in buffers {
                 // Somewhere, so that it is known to be placed; it has no bytes.
-                self.regions[buffer.at()] =
-                    Region { address: std::ptr::NonNull::<u128>::dangling().as_ptr().cast(), len: 0, writable: true };
+                self.regions[buffer.at()] = Region {
+                    address: std::ptr::NonNull::<u128>::dangling().as_ptr().cast(),
+                    len: 0,
+                    writable: true,
+                };
             }
             return Ok(());
         }

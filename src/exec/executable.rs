@@ -1,6 +1,7 @@
 //! `Executable` and `Runner`: running a compiled graph.
 
 use std::fmt;
+use std::panic::Location;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -124,23 +125,30 @@ impl Executable {
     /// # Errors
     /// The number of results is not `N`; an input has another dtype or an unsuitable shape; a requirement that
     /// was left to run time does not hold; an index is out of range; memory is refused; a user's op fails.
+    #[track_caller]
     pub fn run<const N: usize>(&self, inputs: &[TensorView<'_>]) -> Result<[Tensor; N]> {
-        let results = self.run_all(inputs)?;
-        let count = results.len();
-        results.try_into().map_err(|_| {
-            Error::new(ErrorKind::Feed, Phase::Run, format!("run gives {count} results, asked for {N}"))
-        })
+        let (count, location) = (self.0.outputs.len(), Location::caller());
+        let refused = || {
+            let message = format!("as many results must be asked for as there are outputs, {count}, got {N}");
+            Error::new(ErrorKind::Feed, Phase::Run, message).at(location)
+        };
+        if count != N {
+            return Err(refused());
+        }
+        self.run_all(inputs)?.try_into().map_err(|_| refused())
     }
 
     /// As [`Executable::run`], for a number of results that is not known when the program is written.
     ///
     /// # Errors
     /// As [`Executable::run`].
+    #[track_caller]
     pub fn run_all(&self, inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
+        let location = Location::caller();
         let mut state = lock(&self.0.states).pop().unwrap_or_default();
         let results = self.run_with(inputs, &mut state);
         lock(&self.0.states).push(state);
-        results
+        results.map_err(|error| error.or_at(location))
     }
 
     fn run_with(&self, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Vec<Tensor>> {
@@ -157,8 +165,10 @@ impl Executable {
     ///
     /// # Errors
     /// An input is missing, named twice or not an input; else as [`Executable::run`].
+    #[track_caller]
     pub fn run_named(&self, feeds: &[(&str, TensorView<'_>)]) -> Result<Results> {
-        let refuse = |message: String| Err(Error::new(ErrorKind::Feed, Phase::Run, message));
+        let location = Location::caller();
+        let refuse = |message: String| Err(Error::new(ErrorKind::Feed, Phase::Run, message).at(location));
         let mut ordered = Vec::with_capacity(self.0.inputs.len());
         for port in &self.0.inputs {
             let mut found = feeds.iter().filter(|(name, _)| *name == port.name);
@@ -195,7 +205,13 @@ impl Executable {
     ///
     /// # Errors
     /// The sizes do not fit the inputs.
+    #[track_caller]
     pub fn output_sizes(&self, inputs: &[&[usize]]) -> Result<Vec<Option<Vec<usize>>>> {
+        let location = Location::caller();
+        self.sizes_for(inputs).map_err(|error| error.or_at(location))
+    }
+
+    fn sizes_for(&self, inputs: &[&[usize]]) -> Result<Vec<Option<Vec<usize>>>> {
         self.check_count(inputs.len())?;
         let Some(stage) = self.0.staged.single() else { return Ok(vec![None; self.0.outputs.len()]) };
         let ports = self.0.inputs.iter().map(|port| port.dtype);
@@ -240,6 +256,15 @@ impl Executable {
         text
     }
 
+    fn check_outputs(&self, got: usize) -> Result<()> {
+        let wanted = self.0.outputs.len();
+        if got == wanted {
+            return Ok(());
+        }
+        let message = format!("every output needs a view, {wanted} in all, got {got}");
+        Err(Error::new(ErrorKind::Feed, Phase::Run, message))
+    }
+
     fn check_count(&self, got: usize) -> Result<()> {
         let wanted = self.0.inputs.len();
         if got == wanted {
@@ -268,11 +293,13 @@ impl Results {
     ///
     /// # Errors
     /// There is no such output.
+    #[track_caller]
     pub fn tensor(&self, name: &str) -> Result<&Tensor> {
+        let location = Location::caller();
         self.tensors.iter().find(|(known, _)| known == name).map(|(_, tensor)| tensor).ok_or_else(|| {
             let names: Vec<&str> = self.tensors.iter().map(|(name, _)| name.as_str()).collect();
             let message = format!("\"{name}\" is not an output; the outputs are {}", names.join(", "));
-            Error::new(ErrorKind::Feed, Phase::Run, message)
+            Error::new(ErrorKind::Feed, Phase::Run, message).at(location)
         })
     }
 
@@ -293,20 +320,24 @@ impl Runner {
     ///
     /// # Errors
     /// As [`Executable::run`].
+    #[track_caller]
     pub fn run(&mut self, inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
-        self.executable.run_with(inputs, &mut self.state)
+        let location = Location::caller();
+        self.executable.run_with(inputs, &mut self.state).map_err(|error| error.or_at(location))
     }
 
     /// Runs with results going to memory of the caller, one view for each output.
     ///
     /// # Errors
     /// As [`Executable::run`]; or a view has not the dtype and sizes of its result.
+    #[track_caller]
     pub fn run_into(&mut self, inputs: &[TensorView<'_>], outputs: &mut [TensorViewMut<'_>]) -> Result<()> {
-        let wanted = self.executable.0.outputs.len();
-        if outputs.len() != wanted {
-            let message = format!("{wanted} outputs need memory, got {}", outputs.len());
-            return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
-        }
+        let location = Location::caller();
+        self.fill(inputs, outputs).map_err(|error| error.or_at(location))
+    }
+
+    fn fill(&mut self, inputs: &[TensorView<'_>], outputs: &mut [TensorViewMut<'_>]) -> Result<()> {
+        self.executable.check_outputs(outputs.len())?;
         self.executable.check_count(inputs.len())?;
         let staged = &self.executable.0.staged;
         let copies;
@@ -326,16 +357,22 @@ impl Runner {
     ///
     /// # Errors
     /// As [`Runner::run_into`].
+    #[track_caller]
     pub fn bind<'r>(
         &'r mut self,
         inputs: &'r [TensorView<'r>],
         outputs: &'r mut [TensorViewMut<'_>],
     ) -> Result<BoundRun<'r>> {
-        let wanted = self.executable.0.outputs.len();
-        if outputs.len() != wanted {
-            let message = format!("{wanted} outputs need memory, got {}", outputs.len());
-            return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
-        }
+        let location = Location::caller();
+        self.tie(inputs, outputs).map_err(|error| error.or_at(location))
+    }
+
+    fn tie<'r>(
+        &'r mut self,
+        inputs: &'r [TensorView<'r>],
+        outputs: &'r mut [TensorViewMut<'_>],
+    ) -> Result<BoundRun<'r>> {
+        self.executable.check_outputs(outputs.len())?;
         self.executable.check_count(inputs.len())?;
         let Some(stage) = self.executable.0.staged.single() else {
             let message = "bind needs sizes that inputs alone determine; use run_into";

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, Dim, Guard};
 
 use super::bindings::{Bindings, Mismatch};
 use super::options::CompileOptions;
@@ -331,7 +331,8 @@ impl Stage {
             return Ok(plan.clone());
         }
         self.counters.misses.fetch_add(1, Ordering::Relaxed);
-        let plan = Arc::new(plan_segment(self, number, bindings)?);
+        let plan = plan_segment(self, number, bindings);
+        let plan = Arc::new(plan.map_err(|error| self.unsized_node(bindings).unwrap_or(error))?);
         self.counters.arena.fetch_max(plan.arena, Ordering::Relaxed);
         let mut plans = lock(&self.plans[number]);
         if plans.len() >= self.plan_limit {
@@ -589,7 +590,7 @@ impl Stage {
     pub(crate) fn value_text(&self, value: ValueIx) -> String {
         let index = self.inner.values[value.at()].node;
         let node = &self.inner.nodes[index.at()];
-        format!("{} ({} at {})", value, self.inner.node_name(index), node.location)
+        format!("{} made at {}", self.inner.node_label(index), node.location)
     }
 
     pub(crate) fn too_large(&self, buffer: BufferIx) -> Error {
@@ -642,13 +643,20 @@ impl Stage {
             }
             let Some(dims) = info.shape.dims() else { continue };
             if dims.len() != sizes.len() {
-                return Err(refuse(format!(": rank {} and not {}", dims.len(), sizes.len())));
+                return Err(refuse(format!(": the rank must be {}", dims.len())));
             }
             for (axis, (dim, size)) in dims.iter().zip(*sizes).enumerate() {
                 bindings.bind(&self.inner.table, dim, *size as i64).map_err(|mismatch: Mismatch| {
                     refuse(match mismatch.expected {
-                        Some(expected) => format!(": axis {axis} ({}) is {expected} here", mismatch.dim),
-                        None => format!(": axis {axis} ({}) cannot be {}", mismatch.dim, mismatch.got),
+                        Some(expected) if mismatch.dim.is_known() => {
+                            format!(": axis {axis} must be {expected}")
+                        }
+                        Some(expected) => {
+                            format!(": axis {axis} is {}, which is already {expected}", mismatch.dim)
+                        }
+                        None => {
+                            format!(": axis {axis} is {}, which cannot be {}", mismatch.dim, mismatch.got)
+                        }
                     })
                 })?;
             }
@@ -672,11 +680,7 @@ impl Stage {
             if matches!(holds, Ok(Some(true) | None)) {
                 continue;
             }
-            let [a, b] = record.guard.dims();
-            let value = |dim| {
-                bindings.try_eval(&self.inner.table, dim).map_or_else(|| "?".to_string(), |v| v.to_string())
-            };
-            let message = format!("{} must hold, got {} and {}", record.guard, value(a), value(b));
+            let message = unmet(&record.guard, &|dim| bindings.try_eval(&self.inner.table, dim));
             let error = Error::new(ErrorKind::Guard, Phase::Run, message);
             return Err(match self.inner.nodes.get(record.origin as usize) {
                 Some(_) => self.locate(NodeIx(record.origin), error),
@@ -684,6 +688,17 @@ impl Stage {
             });
         }
         Ok(())
+    }
+
+    /// The error of the first node that has no sizes for these values of symbols.
+    fn unsized_node(&self, bindings: &Bindings) -> Option<Error> {
+        self.inner.values.iter().find_map(|info| {
+            let dims = info.shape.dims()?.iter();
+            let reason =
+                dims.map(|dim| self.inner.table.resolve(dim).eval(&|symbol| bindings.get(symbol)).err());
+            let message = reason.flatten().next()?.to_string();
+            Some(self.locate(info.node, Error::new(ErrorKind::Guard, Phase::Run, message)))
+        })
     }
 
     fn bind_sizes(&self, bindings: &mut Bindings, buffer: BufferIx, sizes: &[usize]) -> Result<()> {
@@ -867,6 +882,25 @@ impl Stage {
             sink.fill(number, &tensor)?;
         }
         Ok(Vec::new())
+    }
+}
+
+/// What a guard requires, and what its dimensions are instead.
+fn unmet(guard: &Guard, value: &dyn Fn(&Dim) -> Option<i64>) -> String {
+    let got = |dims: &[&Dim]| {
+        let values = dims.iter().filter(|dim| !dim.is_known()).map(|dim| match value(dim) {
+            Some(value) => value.to_string(),
+            None => dim.to_string(),
+        });
+        values.collect::<Vec<_>>().join(" and ")
+    };
+    match guard {
+        Guard::Eq(a, b) => format!("{a} and {b} must be equal, got {}", got(&[a, b])),
+        Guard::Ge(a, b) => format!("{a} must be at least {b}, got {}", got(&[a, b])),
+        Guard::OneOrEqual(a, b) => format!("{a} must be 1 or {b}, got {}", got(&[a, b])),
+        Guard::Divides { divisor, dividend } => {
+            format!("{dividend} must be a multiple of {divisor}, got {}", got(&[dividend, divisor]))
+        }
     }
 }
 

@@ -7,8 +7,8 @@ use shapeflow_shape_fns::{
 };
 use smallvec::SmallVec;
 
-use super::{Extra, Graph, Inner, Node, NodeIx, Value, ValueIx, fold, is_own_line};
-use crate::error::{Error, ErrorKind, Phase, Result};
+use super::{Extra, Graph, Inner, Node, NodeIx, Value, ValueIx, fold};
+use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
 use crate::op::{Body, CompositeCx, OpRef, Operand};
 
 /// A parameter of an op: elements known or symbolic when the graph is built, or a value.
@@ -127,7 +127,7 @@ impl<'g> OpBuilder<'g> {
         match place {
             Some(place) => self.push(place as u32, value),
             None => {
-                let message = format!("{} takes no further data operand", self.op.name());
+                let message = format!("{} takes no more data operands, got another", self.op.name());
                 self.refuse(Error::new(ErrorKind::Attribute, Phase::Build, message));
             }
         }
@@ -322,7 +322,7 @@ impl Inner {
         if let Some(list) = op.operand_list() {
             for (place, operand) in list.iter().enumerate() {
                 if matches!(operand, Operand::Data(_)) && given & (1 << place) == 0 {
-                    let message = format!("needs operand {}, which is missing", operand.name());
+                    let message = format!("operand {} must be given", operand.name());
                     return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
                 }
             }

@@ -11,7 +11,7 @@ use super::builder::panicked;
 use super::{CONSTANT, Inner, Node, ValueIx, fold};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Axis, Env, Evaluator, Fault, Program, Scalar};
-use crate::op::{Body, HostCx, OpDef, OpRef};
+use crate::op::{Body, HostCx, OpRef};
 use crate::tensor::{Tensor, TensorView};
 
 /// An operand of known sizes, whose elements may be known.
@@ -81,7 +81,7 @@ pub(crate) fn evaluate(
                 let mut result = Tensor::zeros(info.dtype, &sizes)?;
                 let axes: Vec<Axis> = (0..template.rank as u32).map(Axis).collect();
                 let program = Program::new(&template.root, &axes);
-                fill(&mut result, &program, operands).map_err(|fault| fault_error(op, &fault))?;
+                fill(&mut result, &program, operands).map_err(|fault| fault_error(&fault))?;
                 Ok(result)
             })
             .collect(),
@@ -126,7 +126,7 @@ fn fill(result: &mut Tensor, program: &Program, views: &[TensorView<'_>]) -> Res
 }
 
 /// The message of a failed check.
-pub(crate) fn fault_error(op: &OpDef, fault: &Fault) -> Error {
+pub(crate) fn fault_error(fault: &Fault) -> Error {
     match fault {
         Fault::Index { index, limit, axis } => Error::new(
             ErrorKind::Index,
@@ -136,7 +136,7 @@ pub(crate) fn fault_error(op: &OpDef, fault: &Fault) -> Error {
         Fault::DivideByZero => Error::new(
             ErrorKind::DivideByZero,
             Phase::Run,
-            format!("{} must not divide an integer by zero", op.name()),
+            "an integer must not be divided by zero".to_string(),
         ),
     }
 }
@@ -166,7 +166,7 @@ fn run_host(
             let shape = shape_of(tensor.sizes());
             if !info.shape.is_compatible_with(&shape) {
                 let message =
-                    format!("output {number} was promised as {}, the kernel made {shape}", info.shape);
+                    format!("output {number} must have shape {}, the kernel made {shape}", info.shape);
                 return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
             }
             Ok(tensor)

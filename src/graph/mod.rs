@@ -154,11 +154,12 @@ impl Graph {
         }
         let mut inner = self.write();
         if !inner.input_names.insert(name.to_string()) {
+            let other = inner.inputs.iter().find(|(other, _)| other == name);
+            let other = other.map(|(_, value)| inner.node_of(*value).location);
             drop(inner);
-            return refuse(
-                ErrorKind::Attribute,
-                "the name of an input must be unique in its graph".to_string(),
-            );
+            let message = "the name of an input must be unique in its graph".to_string();
+            return refuse(ErrorKind::Attribute, message)
+                .map_err(|error: Error| error.note("the other input is made", other));
         }
         let node = NodeIx(inner.nodes.len() as u32);
         inner.table.set_origin(node.0);
@@ -233,13 +234,11 @@ impl Graph {
     ///
     /// # Errors
     /// The id belongs to another graph.
+    #[track_caller]
     pub fn value(&self, id: ValueId) -> Result<Value<'_>> {
         if id.graph != self.tag || id.index.at() >= self.read().values.len() {
-            return Err(Error::new(
-                ErrorKind::ForeignValue,
-                Phase::Build,
-                format!("the id must belong to this graph, made at {}", self.created),
-            ));
+            let message = format!("the id must belong to this graph, made at {}", self.created);
+            return Err(Error::new(ErrorKind::ForeignValue, Phase::Build, message).at(Location::caller()));
         }
         Ok(Value::new(self, id.index))
     }
@@ -249,7 +248,13 @@ impl Graph {
     /// # Errors
     /// Some operator was refused and left a poisoned value.
     pub fn check(&self) -> Result<()> {
-        let errors = self.read().errors.iter().map(|(error, _)| error.clone()).collect();
+        let mut errors: Vec<Error> = Vec::new();
+        for (error, _) in &self.read().errors {
+            // An operator on a poisoned value has recorded the same error again.
+            if !errors.iter().any(|known| known.is(error)) {
+                errors.push(error.clone());
+            }
+        }
         Error::join(errors).map_or(Ok(()), Err)
     }
 
@@ -358,14 +363,4 @@ impl Inner {
         text.push(')');
         text
     }
-}
-
-/// A location in this crate or in core tells the user nothing.
-pub(crate) fn is_own_line(location: &Location<'_>) -> bool {
-    // `file!()` names this file as rustc was told to; what stands before "graph/" is our source.
-    let own = file!().strip_suffix("graph/mod.rs").unwrap_or("src/");
-    let file = location.file();
-    (file.starts_with(own) && !cfg!(test))
-        || file.starts_with("/rustc/")
-        || file.contains("/library/core/src/")
 }

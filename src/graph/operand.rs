@@ -1,5 +1,6 @@
 //! What may stand for an operand: values, results, tensors, and weak scalars.
 
+use std::fmt;
 use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, Dim, IntoDim, PartialElements, TensorShape};
@@ -69,11 +70,7 @@ macro_rules! weak_scalar {
                         Err(error) => Value::poisoned(peer.graph(), error.at(location), dtype),
                     },
                     None => {
-                        let message = format!(
-                            "a scalar takes the dtype of the tensor beside it and must fit it, got {self:?} beside {dtype}{}",
-                            peer.shape()
-                        );
-                        let error = Error::new(ErrorKind::DType, Phase::Build, message).at(location);
+                        let error = does_not_fit(&self, peer).at(location);
                         Value::poisoned(peer.graph(), error, dtype)
                     }
                 }
@@ -82,6 +79,22 @@ macro_rules! weak_scalar {
     )*};
 }
 weak_scalar!(bool weak_bool, u8 weak_int, i32 weak_int, i64 weak_int, f32 weak_float, f64 weak_float);
+
+fn does_not_fit(scalar: &dyn fmt::Debug, peer: Value<'_>) -> Error {
+    let (dtype, shape) = (peer.dtype(), peer.shape());
+    let message = format!(
+        "a scalar takes the dtype of the tensor beside it and must fit it, got {scalar:?} beside {dtype}{shape}; \
+         cast the tensor with .cast(..)"
+    );
+    let error = Error::new(ErrorKind::DType, Phase::Build, message);
+    let Ok(index) = peer.index() else { return error };
+    let inner = peer.graph().read();
+    let node = inner.values[index.at()].node;
+    error.note(
+        format!("the tensor comes from {}", inner.node_label(node)),
+        Some(inner.nodes[node.at()].location),
+    )
+}
 
 /// A tensor of rank 0.
 fn scalar_tensor(scalar: Scalar) -> Result<Tensor> {

@@ -5,9 +5,11 @@ use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use super::access::depends_on;
+use super::cluster::{Cluster, Row};
 use super::code::Layout;
+use super::home::Home;
 use super::kernel::{BufferIx, Decision, Kernel, Variant};
-use super::partition::{Cluster, Home, Partition, Row};
+use super::partition::Partition;
 use super::schedule::{Nest, Root, schedule};
 use crate::error::Result;
 use crate::expr::{Axis, Expr, ExprKind, Index, Interner, post_order};

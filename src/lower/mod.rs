@@ -3,10 +3,12 @@
 mod access;
 mod affine;
 mod build;
+mod cluster;
 pub(crate) mod code;
 mod display;
 #[cfg(test)]
 mod fold_lanes;
+mod home;
 #[cfg(test)]
 pub(crate) mod interpret;
 pub(crate) mod kernel;

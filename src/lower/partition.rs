@@ -5,116 +5,23 @@
 //! with one place is inlined there; a cheap one is inlined at every place; an expensive one needed at equal
 //! indices by clusters of one domain brings these clusters together; everything else is materialized.
 
-use std::fmt;
-
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, Symbol};
 use smallvec::SmallVec;
 
-use super::access::{Access, Read, has_quotients, varies_with};
+use super::access::{Access, Read};
+use super::cluster::{Cluster, ClusterIx, Row, fold_index, needs_interpreter, split_axes, substitute};
+use super::home::{Home, Why};
 use crate::error::Result;
-use crate::expr::{Atom, Axis, Index};
+use crate::expr::{Axis, Index};
 use crate::graph::{Inner, NodeIx, Template, ValueIx};
 use crate::op::{Body, Operand};
 
-/// A cluster takes no more primitive operations than this.
-const MAX_COST: u32 = 256;
-/// A cluster reads no more buffers than this.
-const MAX_BUFFERS: usize = 16;
-/// A cluster is split into no more piecewise variants than this.
-const MAX_ARMS: u32 = 64;
 /// A value of at most this many primitive operations, with all that is inlined into it, is computed again
 /// rather than stored.
 const CHEAP: u32 = 4;
 /// A value needed at more indices than this is stored.
 const MAX_PLACES: usize = 4;
-
-/// Number of a cluster; merged clusters share a representative.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct ClusterIx(pub u32);
-
-/// The row axes of a cluster that folds.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Row {
-    None,
-    /// New axes, numbered after those of the domain: all roots are one value per row.
-    Added(Vec<Dim>),
-    /// Axes of the domain: folds over them are read again by elements of the row.
-    Within(Vec<usize>),
-}
-
-/// Nodes computed in one loop nest. Axis `k < domain.len()` is an axis of the domain.
-#[derive(Debug)]
-pub(crate) struct Cluster {
-    parent: ClusterIx,
-    pub domain: Vec<Dim>,
-    pub row: Row,
-    /// Materialized values; each has the cluster's domain, up to axes of size 1.
-    pub roots: Vec<ValueIx>,
-    pub members: Vec<ValueIx>,
-    cost: u32,
-    arms: u32,
-    /// Values read from outside, or not yet settled.
-    frontier: SmallVec<[ValueIx; 8]>,
-    /// Axes inside quotients or remainders of some index: they may be split when sizes are known.
-    split: SmallVec<[usize; 4]>,
-    /// Steps with a larger depth run earlier.
-    depth: u32,
-    /// The least depth among the steps that make what this cluster reads.
-    producers: u32,
-}
-
-/// Why a value has memory of its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Why {
-    /// A graph input or constant.
-    Given,
-    /// Made by a host kernel or a contraction.
-    Made,
-    /// An output of the graph.
-    Output,
-    /// Read by a host kernel or a contraction, or by the planner.
-    ReadWhole,
-    /// Read in row-major order.
-    ReadFlat,
-    /// Costly, and needed at several indices.
-    SeveralIndices,
-    /// Costly, and needed again along an axis it does not have.
-    AddedAxis,
-    /// A fold that feeds another domain.
-    FoldBoundary,
-    /// The cluster would grow too large.
-    Full,
-}
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Why::Given => "given",
-            Why::Made => "made whole",
-            Why::Output => "an output",
-            Why::ReadWhole => "read whole",
-            Why::ReadFlat => "read in row-major order",
-            Why::SeveralIndices => "costly and read at several indices",
-            Why::AddedAxis => "costly and read along an axis it does not have",
-            Why::FoldBoundary => "folded, then read by another domain",
-            Why::Full => "its kernel is full",
-        })
-    }
-}
-
-/// Where a value lives.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Home {
-    /// Not needed.
-    None,
-    /// Computed where it is read.
-    Inlined,
-    /// In a buffer.
-    Buffer(Why),
-    /// The same elements as another value, which has a buffer.
-    Alias(ValueIx),
-}
 
 /// One step of a program, before it is lowered.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -397,133 +304,19 @@ impl Partitioner<'_> {
         if a == b {
             return Some(a);
         }
-        let depth = self.cluster(a).depth.max(self.cluster(b).depth);
-        let frontier: SmallVec<[ValueIx; 8]> = {
-            let mut all = self.cluster(a).frontier.clone();
-            all.extend(
-                self.cluster(b).frontier.iter().filter(|v| !self.cluster(a).frontier.contains(v)).copied(),
-            );
-            all
-        };
-        let (ca, cb) = (self.cluster(a), self.cluster(b));
-        let row = match (&ca.row, &cb.row) {
-            (Row::None, row) | (row, Row::None) => row.clone(),
-            (one, other) if one == other => one.clone(),
-            _ => return None,
-        };
-        let fits = ca.cost + cb.cost <= MAX_COST
-            && ca.arms.saturating_mul(cb.arms) <= MAX_ARMS
-            && frontier.len() <= MAX_BUFFERS
-            && (row == Row::None || ca.arms.max(cb.arms) == 1)
-            && match &row {
-                Row::Within(axes) => {
-                    !axes.iter().any(|axis| ca.split.contains(axis) || cb.split.contains(axis))
-                }
-                Row::None | Row::Added(_) => true,
-            }
-            && (ca.depth == depth || depth < ca.producers)
-            && (cb.depth == depth || depth < cb.producers);
-        if !fits {
-            return None;
-        }
+        let joined = self.cluster(a).joined(self.cluster(b))?;
         let second = &mut self.clusters[b.0 as usize];
         second.parent = a;
-        let (roots, members) = (std::mem::take(&mut second.roots), std::mem::take(&mut second.members));
-        let split = std::mem::take(&mut second.split);
-        let (cost, arms, producers) = (second.cost, second.arms, second.producers);
-        let first = &mut self.clusters[a.0 as usize];
-        first.roots.extend(roots);
-        first.members.extend(members);
-        first.split.extend(split);
-        first.cost += cost;
-        first.arms *= arms;
-        first.producers = first.producers.min(producers);
-        first.depth = depth;
-        first.frontier = frontier;
-        first.row = row;
+        (second.roots, second.members) = (Vec::new(), Vec::new());
+        self.clusters[a.0 as usize] = joined;
         Some(a)
     }
 
     /// Whether a cluster takes a value at an index, by every limit there is.
     fn may_inline(&self, value: ValueIx, cluster: ClusterIx, index: &[Index]) -> Result<(), Why> {
-        let access = &self.access[&value];
-        let target = self.cluster(cluster);
-        let operands =
-            self.inner.node_of(value).operands.iter().filter(|operand| !target.frontier.contains(operand));
-        if target.cost + access.cost > MAX_COST
-            || target.arms.saturating_mul(access.arms) > MAX_ARMS
-            || target.frontier.len().saturating_sub(1) + operands.count() > MAX_BUFFERS
-        {
-            return Err(Why::Full);
-        }
-        let quotients = index.iter().any(has_quotients);
-        if quotients && (access.gathers || !access.folds.is_empty()) {
-            return Err(Why::SeveralIndices);
-        }
-        // Pieces and quotients are resolved where sizes are known, run-time values are not.
-        let mut has_values = false;
-        index.iter().for_each(|index| index.for_each_value(&mut |_| has_values = true));
-        let reads_split = access.reads.iter().any(|(_, read)| match read {
-            Read::Element(read) => read.iter().any(has_quotients),
-            Read::Flat => false,
-        });
-        if has_values && (access.arms > 1 || reads_split) {
-            return Err(Why::SeveralIndices);
-        }
-        let row_axes = row_axes(target);
-        let in_row = |axis: usize| row_axes.contains(&axis);
-        let missing = missing_axes(target, index);
-        let in_fold = target.row != Row::None;
-        if in_fold {
-            let rank = index.len();
-            let mut splits_row = |index: &Index| split_axes(index).iter().any(|&axis| in_row(axis));
-            let reads_split = access.reads.iter().any(|(_, read)| match read {
-                Read::Element(read) => {
-                    substitute(read, index, rank, access, &row_axes).iter().any(&mut splits_row)
-                }
-                Read::Flat => false,
-            });
-            if access.arms > 1 || reads_split || index.iter().any(splits_row) {
-                return Err(Why::FoldBoundary);
-            }
-        }
-        if !access.folds.is_empty() {
-            return self.may_fold(access, target, index);
-        }
         let costly = self.full_cost[value.at()] > CHEAP;
-        if costly && (quotients || missing.iter().any(|axis| !in_row(*axis))) {
-            return Err(if quotients { Why::SeveralIndices } else { Why::AddedAxis });
-        }
-        Ok(())
-    }
-
-    /// Whether the folds of a body can run over the row axes of a cluster.
-    fn may_fold(&self, access: &Access, target: &Cluster, index: &[Index]) -> Result<(), Why> {
-        let index = fold_index(access, index);
-        let missing = &missing_axes(target, &index)[..];
-        if access.mixed_folds || target.arms > 1 {
-            return Err(Why::FoldBoundary);
-        }
-        let extents: Vec<Dim> = access.folds[0].iter().map(|(_, extent)| extent.clone()).collect();
-        let on_row =
-            row_axes(target).iter().any(|&axis| index.iter().any(|i| varies_with(i, Axis(axis as u32))));
-        let plain = index.iter().all(|index| index.as_axis().is_some() || index.as_constant().is_some());
-        if on_row || !plain {
-            return Err(Why::FoldBoundary);
-        }
-        let extent = |axis: &usize| target.domain[*axis].clone();
-        let fits = match &target.row {
-            Row::None => {
-                missing.is_empty()
-                    || missing.iter().map(extent).collect::<Vec<_>>() == extents
-                        && !missing.iter().any(|axis| target.split.contains(axis))
-            }
-            Row::Added(row) => missing.is_empty() && *row == extents,
-            Row::Within(axes) => {
-                missing == &axes[..] && axes.iter().map(extent).collect::<Vec<_>>() == extents
-            }
-        };
-        if fits { Ok(()) } else { Err(Why::FoldBoundary) }
+        let operands = &self.inner.node_of(value).operands;
+        self.cluster(cluster).accepts(&self.access[&value], costly, operands, index)
     }
 
     /// Puts a value into a cluster and hands its reads on to its operands.
@@ -539,13 +332,13 @@ impl Partitioner<'_> {
                 && target.row == Row::None
             {
                 let extents: Vec<Dim> = fold.iter().map(|(_, extent)| extent.clone()).collect();
-                let missing = missing_axes(target, &fold_index(&access, index));
+                let missing = target.missing_axes(&fold_index(&access, index));
                 let same = missing.iter().map(|axis| &target.domain[*axis]).eq(&extents);
                 target.row =
                     if same && !missing.is_empty() { Row::Within(missing) } else { Row::Added(extents) };
             }
         }
-        let row = row_axes(self.cluster(cluster));
+        let row = self.cluster(cluster).row_axes();
         let rank = index.len();
         let operands = self.inner.nodes[node.at()].operands.clone();
         for (operand, read) in &access.reads {
@@ -623,19 +416,7 @@ impl Partitioner<'_> {
         self.note_producer(value, depth);
         let (domain, index) = self.domain(value);
         let cluster = ClusterIx(self.clusters.len() as u32);
-        self.clusters.push(Cluster {
-            parent: cluster,
-            domain,
-            row: Row::None,
-            roots: vec![value],
-            members: Vec::new(),
-            cost: 0,
-            arms: 1,
-            frontier: SmallVec::new(),
-            split: SmallVec::new(),
-            depth,
-            producers: u32::MAX,
-        });
+        self.clusters.push(Cluster::new(cluster, domain, value, depth));
         self.enter(node, value, cluster, &index);
     }
 
@@ -685,70 +466,4 @@ impl Partitioner<'_> {
             steps: steps.into_iter().map(|(_, _, step)| step).collect(),
         }
     }
-}
-
-/// The row axes of a cluster by number.
-pub(crate) fn row_axes(cluster: &Cluster) -> SmallVec<[usize; 4]> {
-    match &cluster.row {
-        Row::None => SmallVec::new(),
-        Row::Added(row) => (cluster.domain.len()..cluster.domain.len() + row.len()).collect(),
-        Row::Within(axes) => axes.iter().copied().collect(),
-    }
-}
-
-/// The indices that decide where the folds of a body are.
-fn fold_index(access: &Access, index: &[Index]) -> Vec<Index> {
-    access.fold_depends.iter().filter_map(|axis| index.get(axis.0 as usize).cloned()).collect()
-}
-
-/// The axes of a cluster's domain along which an index does not vary.
-fn missing_axes(cluster: &Cluster, index: &[Index]) -> Vec<usize> {
-    let varies = |axis: usize| index.iter().any(|index| varies_with(index, Axis(axis as u32)));
-    (0..cluster.domain.len()).filter(|&axis| !varies(axis)).collect()
-}
-
-/// Whether a body has a form that kernels do not take: folds of different extents, or pieces or quotients along
-/// the axes of a fold.
-fn needs_interpreter(access: &Access) -> bool {
-    if access.folds.is_empty() {
-        return false;
-    }
-    let folded = |axis: usize| access.folds.iter().flatten().any(|(other, _)| other.0 as usize == axis);
-    let splits = access.reads.iter().any(|(_, read)| match read {
-        Read::Element(read) => read.iter().flat_map(split_axes).any(folded),
-        Read::Flat => false,
-    });
-    access.mixed_folds || access.arms > 1 || splits
-}
-
-/// The axes inside quotients and remainders of an index.
-fn split_axes(index: &Index) -> SmallVec<[usize; 4]> {
-    let mut axes = SmallVec::new();
-    for (atom, _) in &index.terms {
-        if let Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) = atom {
-            inner.for_each_axis(&mut |axis| axes.push(axis.0 as usize));
-        }
-    }
-    axes
-}
-
-/// A read of a template at an index of its output, in the axes of a cluster.
-fn substitute(
-    read: &[Index],
-    index: &[Index],
-    rank: usize,
-    access: &Access,
-    row: &[usize],
-) -> SmallVec<[Index; 4]> {
-    let mut axes = |axis: Axis| {
-        if (axis.0 as usize) < rank {
-            return index[axis.0 as usize].clone();
-        }
-        let position = access.folds.iter().find_map(|fold| fold.iter().position(|(other, _)| *other == axis));
-        match position.and_then(|position| row.get(position)) {
-            Some(&axis) => Index::axis(Axis(axis as u32)),
-            None => Index::axis(axis),
-        }
-    };
-    read.iter().map(|read| read.substitute(&mut axes, &mut |expr| expr.clone())).collect()
 }

@@ -5,8 +5,9 @@ use shapeflow_shape_fns::{Dim, Symbol};
 use smallvec::SmallVec;
 
 use super::build::build;
+use super::home::{Home, Why};
 use super::kernel::{BufferInfo, BufferIx, Kernel};
-use super::partition::{Home, Late, Planned, Why, partition};
+use super::partition::{Late, Planned, partition};
 use crate::error::Result;
 use crate::graph::{Inner, NodeIx, ValueIx};
 use crate::op::{Body, MatMulSpec, Operand};
@@ -225,7 +226,8 @@ impl Program {
 
 /// Finds, for each symbol that sizes of inputs do not bind, what does.
 fn origins(inner: &Inner) -> Origins {
-    let mut origins = Origins { late: Late::default(), definers: Vec::new(), elements: Vec::new(), sized_by_data: false };
+    let mut origins =
+        Origins { late: Late::default(), definers: Vec::new(), elements: Vec::new(), sized_by_data: false };
     let mut seen: FxHashSet<Symbol> = FxHashSet::default();
     for (_, input) in &inner.inputs {
         for dim in inner.values[input.at()].shape.dims().unwrap_or_default() {

@@ -1,6 +1,7 @@
 //! [`Element`]: the Rust types that tensor elements are read and written as.
 
 use std::fmt;
+use std::panic::Location;
 use std::slice;
 
 use shapeflow_shape_fns::DType;
@@ -60,30 +61,26 @@ pub(crate) fn size_of_element(dtype: DType) -> Result<usize> {
 }
 
 /// That elements of `dtype` are values of `T`.
+#[track_caller]
 pub(crate) fn check_dtype<T: Element>(dtype: DType) -> Result<()> {
     if T::DTYPE == dtype {
         return Ok(());
     }
     let asked = T::DTYPE;
-    Err(Error::new(ErrorKind::DType, Phase::Run, format!("the elements are {dtype}, asked for as {asked}")))
+    let message = format!("the elements are {dtype}, asked for as {asked}");
+    Err(Error::new(ErrorKind::DType, Phase::Run, message).or_at(Location::caller()))
 }
 
 /// That the bits of an element of `dtype` are values of `T`; how many of them.
+#[track_caller]
 pub(crate) fn check_bits<T: Element>(dtype: DType) -> Result<usize> {
     let asked = T::DTYPE;
-    match storage(dtype) {
-        Some((bits, count)) if bits == asked => Ok(count),
-        Some((bits, _)) => Err(Error::new(
-            ErrorKind::DType,
-            Phase::Run,
-            format!("the bits of {dtype} elements are {bits}, got {asked}"),
-        )),
-        None => Err(Error::new(
-            ErrorKind::DType,
-            Phase::Run,
-            format!("{dtype} elements have no bits of fixed size"),
-        )),
-    }
+    let message = match storage(dtype) {
+        Some((bits, count)) if bits == asked => return Ok(count),
+        Some((bits, _)) => format!("the bits of {dtype} elements are {bits}, got {asked}"),
+        None => format!("{dtype} elements have no bits of fixed size"),
+    };
+    Err(Error::new(ErrorKind::DType, Phase::Run, message).or_at(Location::caller()))
 }
 
 /// That bytes start where the type of an element's bits may.

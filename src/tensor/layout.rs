@@ -1,5 +1,7 @@
 //! [`Layout`]: sizes, row-major strides and the number of elements.
 
+use std::panic::Location;
+
 use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -63,6 +65,7 @@ pub(crate) fn count(sizes: &[usize]) -> Result<usize> {
 ///
 /// # Errors
 /// `Shape`: another number of elements, or too many.
+#[track_caller]
 pub(crate) fn check_count(sizes: &[usize], got: usize) -> Result<()> {
     let needed = count(sizes)?;
     if needed == got {
@@ -72,17 +75,19 @@ pub(crate) fn check_count(sizes: &[usize], got: usize) -> Result<()> {
         ErrorKind::Shape,
         Phase::Run,
         format!("sizes {sizes:?} need {needed} elements, got {got}"),
-    ))
+    )
+    .or_at(Location::caller()))
 }
 
 /// The number of elements that `got` pieces make, `per_element` each, if the sizes need as many.
+#[track_caller]
 pub(crate) fn whole(got: usize, per_element: usize, sizes: &[usize]) -> Result<usize> {
     let needed = count(sizes)?;
     if needed.checked_mul(per_element) == Some(got) {
         return Ok(needed);
     }
     let message = format!("sizes {sizes:?} need {needed} × {per_element} values, got {got}");
-    Err(Error::new(ErrorKind::Shape, Phase::Run, message))
+    Err(Error::new(ErrorKind::Shape, Phase::Run, message).or_at(Location::caller()))
 }
 
 fn too_many(sizes: &[usize]) -> Error {

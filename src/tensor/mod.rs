@@ -53,6 +53,7 @@ impl Tensor {
     ///
     /// # Errors
     /// `Shape`: `data.len()` is not the product of the sizes. `Memory`: the allocation is refused.
+    #[track_caller]
     pub fn from_slice<T: Element>(sizes: &[usize], data: &[T]) -> Result<Tensor> {
         TensorView::new(sizes, data)?.to_tensor()
     }
@@ -61,6 +62,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::from_slice`].
+    #[track_caller]
     pub fn from_vec<T: Element>(sizes: &[usize], data: Vec<T>) -> Result<Tensor> {
         Tensor::from_slice(sizes, &data)
     }
@@ -71,6 +73,7 @@ impl Tensor {
     /// # Errors
     /// `DType`: the bits of `dtype` are not `T`. `Shape`: another number of elements than the sizes have.
     /// `Memory`: the allocation is refused.
+    #[track_caller]
     pub fn from_bits<T: Element>(dtype: DType, sizes: &[usize], bits: &[T]) -> Result<Tensor> {
         TensorView::from_bits(dtype, sizes, bits)?.to_tensor()
     }
@@ -162,6 +165,7 @@ impl Tensor {
     ///
     /// # Errors
     /// `DType`: the elements are not `T`.
+    #[track_caller]
     pub fn as_slice<T: Element>(&self) -> Result<&[T]> {
         self.view().as_slice()
     }
@@ -208,6 +212,7 @@ impl Tensor {
     ///
     /// # Errors
     /// `DType`: the elements are not `T`.
+    #[track_caller]
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         self.as_slice().map(<[T]>::to_vec)
     }
@@ -216,6 +221,7 @@ impl Tensor {
     ///
     /// # Errors
     /// `DType`: it is not `T`. `Shape`: more or fewer than one element.
+    #[track_caller]
     pub fn item<T: Element>(&self) -> Result<T> {
         self.view().item()
     }
@@ -224,6 +230,7 @@ impl Tensor {
     ///
     /// # Errors
     /// `Shape`: another number of elements.
+    #[track_caller]
     pub fn reshape(&self, sizes: &[usize]) -> Result<Tensor> {
         check_count(sizes, self.len())?;
         Ok(Tensor { dtype: self.dtype, layout: Layout::row_major(sizes)?, storage: self.storage.clone() })

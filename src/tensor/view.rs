@@ -1,6 +1,7 @@
 //! [`TensorView`]: borrowed elements with their dtype, sizes and strides.
 
 use std::fmt;
+use std::panic::Location;
 
 use shapeflow_shape_fns::DType;
 
@@ -46,6 +47,7 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     /// `Shape`: `data.len()` is not the product of the sizes.
+    #[track_caller]
     pub fn new<T: Element>(sizes: &'a [usize], data: &'a [T]) -> Result<TensorView<'a>> {
         check_count(sizes, data.len())?;
         let data_bytes = Data::Bytes { bytes: element::as_bytes(data), first: 0, size: size_of::<T>() };
@@ -57,6 +59,7 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     /// `DType`: the bits of `dtype` are not `T`. `Shape`: another number of elements than the sizes have.
+    #[track_caller]
     pub fn from_bits<T: Element>(dtype: DType, sizes: &'a [usize], data: &'a [T]) -> Result<TensorView<'a>> {
         let per_element = check_bits::<T>(dtype)?;
         let len = whole(data.len(), per_element, sizes)?;
@@ -149,6 +152,7 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     /// `DType`: the elements are not `T`. `Shape`: a view with other strides; see [`TensorView::to_vec`].
+    #[track_caller]
     pub fn as_slice<T: Element>(&self) -> Result<&'a [T]> {
         check_dtype::<T>(self.dtype)?;
         self.typed()
@@ -185,6 +189,7 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     /// `DType`: the elements are not `T`.
+    #[track_caller]
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         check_dtype::<T>(self.dtype)?;
         if self.strides.is_none() {
@@ -213,6 +218,7 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     /// `DType`: it is not `T`. `Shape`: more or fewer than one element.
+    #[track_caller]
     pub fn item<T: Element>(&self) -> Result<T> {
         check_dtype::<T>(self.dtype)?;
         match self.len {
@@ -222,7 +228,8 @@ impl<'a> TensorView<'a> {
                 ErrorKind::Shape,
                 Phase::Run,
                 format!("exactly one element is needed, got sizes {:?}", self.sizes),
-            )),
+            )
+            .or_at(Location::caller())),
         }
     }
 

@@ -29,6 +29,7 @@ impl<'a> TensorViewMut<'a> {
     ///
     /// # Errors
     /// `Shape`: `data.len()` is not the product of the sizes.
+    #[track_caller]
     pub fn new<T: Element>(sizes: &'a [usize], data: &'a mut [T]) -> Result<TensorViewMut<'a>> {
         check_count(sizes, data.len())?;
         let len = data.len();

@@ -280,7 +280,12 @@ impl<'g> Grower<'g> {
     }
 
     /// A value that suits, or a new source.
-    pub fn pick(&mut self, class: Class, ranks: std::ops::RangeInclusive<usize>, suits: impl Fn(&Facts) -> bool) -> Option<Id> {
+    pub fn pick(
+        &mut self,
+        class: Class,
+        ranks: std::ops::RangeInclusive<usize>,
+        suits: impl Fn(&Facts) -> bool,
+    ) -> Option<Id> {
         let ok = |this: &Self, at: usize| {
             let shape = this.values[at].shape();
             class.holds(this.values[at].dtype())
@@ -358,7 +363,14 @@ impl<'g> Grower<'g> {
     }
 
     /// Puts a parameter into a call: an attribute, or fed.
-    pub fn param(&mut self, call: Call, params: &mut Vec<Id>, name: &'static str, ints: &[i64], vector: bool) -> Option<Call> {
+    pub fn param(
+        &mut self,
+        call: Call,
+        params: &mut Vec<Id>,
+        name: &'static str,
+        ints: &[i64],
+        vector: bool,
+    ) -> Option<Call> {
         if !self.draws.chance(self.fed, 1000) {
             return Some(match vector {
                 true => call.attr(name, ints.to_vec()),
@@ -381,12 +393,24 @@ impl<'g> Grower<'g> {
     }
 
     /// A parameter that holds dimensions: as an attribute, or as a value of the graph where one is at hand.
-    pub fn dims_param(&mut self, call: Call, params: &mut Vec<Id>, name: &'static str, dims: &[Dim]) -> Option<Call> {
+    pub fn dims_param(
+        &mut self,
+        call: Call,
+        params: &mut Vec<Id>,
+        name: &'static str,
+        dims: &[Dim],
+    ) -> Option<Call> {
         if self.draws.chance(1, 4) {
-            let same = (0..self.values.len()).find(|at| self.dims(Id(*at)) == dims && self.rank(Id(*at)) == dims.len());
+            let same = (0..self.values.len())
+                .find(|at| self.dims(Id(*at)) == dims && self.rank(Id(*at)) == dims.len());
             if let Some(at) = same.filter(|at| self.values[*at].shape().rank().is_some()) {
                 let dtype = *self.draws.pick(&[DType::I32, DType::I64]);
-                let shape = self.add(Call::new("shape").attr("out_type", dtype), &[Id(at)], &[], Facts { whole: true, ..Facts::default() })?;
+                let shape = self.add(
+                    Call::new("shape").attr("out_type", dtype),
+                    &[Id(at)],
+                    &[],
+                    Facts { whole: true, ..Facts::default() },
+                )?;
                 params.push(shape);
                 let mut call = call;
                 call.params.push(name);

@@ -2,6 +2,7 @@
 
 mod call;
 mod draws;
+mod errors;
 mod grow;
 mod ops;
 mod promises;

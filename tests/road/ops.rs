@@ -118,23 +118,67 @@ pub const OPS: &[(&str, usize)] = &[
 
 /// Ops of one operand whose results follow small changes of it evenly.
 const TAME: &[&str] = &[
-    "neg", "abs", "relu", "relu6", "identity", "tanh", "sigmoid", "sin", "cos", "softsign", "leaky_relu", "elu",
-    "silu", "gelu", "softplus", "square", "erf", "add", "sub", "mul", "maximum", "minimum", "squared_difference",
-    "clip_by_value", "select", "select_v1",
+    "neg",
+    "abs",
+    "relu",
+    "relu6",
+    "identity",
+    "tanh",
+    "sigmoid",
+    "sin",
+    "cos",
+    "softsign",
+    "leaky_relu",
+    "elu",
+    "silu",
+    "gelu",
+    "softplus",
+    "square",
+    "erf",
+    "add",
+    "sub",
+    "mul",
+    "maximum",
+    "minimum",
+    "squared_difference",
+    "clip_by_value",
+    "select",
+    "select_v1",
 ];
 
 /// Ops that give whole numbers for whole numbers.
 const WHOLE: &[&str] = &[
-    "neg", "abs", "relu", "relu6", "identity", "square", "sign", "floor", "ceil", "round", "add", "sub", "mul",
-    "maximum", "minimum", "squared_difference", "clip_by_value", "select", "select_v1", "floormod", "floordiv",
-    "zeros_like", "ones_like",
+    "neg",
+    "abs",
+    "relu",
+    "relu6",
+    "identity",
+    "square",
+    "sign",
+    "floor",
+    "ceil",
+    "round",
+    "add",
+    "sub",
+    "mul",
+    "maximum",
+    "minimum",
+    "squared_difference",
+    "clip_by_value",
+    "select",
+    "select_v1",
+    "floormod",
+    "floordiv",
+    "zeros_like",
+    "ones_like",
 ];
 
 type Grown = Option<Id>;
 
 fn tame(op: &str) -> impl Fn(&Facts) -> bool + use<> {
     let tame = TAME.contains(&op);
-    let divides = matches!(op, "div" | "legacy_div" | "floordiv" | "floormod" | "reciprocal" | "rsqrt" | "pow");
+    let divides =
+        matches!(op, "div" | "legacy_div" | "floordiv" | "floormod" | "reciprocal" | "rsqrt" | "pow");
     move |facts| (tame || !facts.loose) && !(divides && facts.unsigned_zero)
 }
 
@@ -165,14 +209,17 @@ pub fn grow(g: &mut Grower<'_>, op: &'static str) -> Grown {
         "identity" | "zeros_like" | "ones_like" => unary(g, op, Class::Any),
         "logical_not" => unary(g, op, Class::Bool),
         "bitwise_not" => unary(g, op, Class::Bits),
-        "ceil" | "cos" | "elu" | "erf" | "exp" | "expm1" | "floor" | "log" | "log1p" | "reciprocal" | "rsqrt" | "selu"
-        | "sigmoid" | "silu" | "sin" | "softplus" | "softsign" | "sqrt" | "tan" | "tanh" => unary(g, op, Class::Float),
+        "ceil" | "cos" | "elu" | "erf" | "exp" | "expm1" | "floor" | "log" | "log1p" | "reciprocal"
+        | "rsqrt" | "selu" | "sigmoid" | "silu" | "sin" | "softplus" | "softsign" | "sqrt" | "tan"
+        | "tanh" => unary(g, op, Class::Float),
         "leaky_relu" => unary_with(g, Call::new(op).attr("alpha", 0.25), Class::Float),
         "gelu" => {
             let approximate = g.draws.chance(1, 2);
             unary_with(g, Call::new(op).attr("approximate", approximate), Class::Float)
         }
-        "add" | "sub" | "mul" | "maximum" | "minimum" | "squared_difference" | "legacy_div" => binary(g, op, Class::Number),
+        "add" | "sub" | "mul" | "maximum" | "minimum" | "squared_difference" | "legacy_div" => {
+            binary(g, op, Class::Number)
+        }
         "floordiv" | "floormod" => binary(g, op, Class::Number),
         "div" => binary(g, op, Class::Float),
         "truncatediv" | "truncatemod" => binary(g, op, Class::Int),
@@ -380,7 +427,8 @@ fn cumsum(g: &mut Grower<'_>) -> Grown {
     let x = g.pick(Class::Number, 1..=8, |facts| !facts.loose)?;
     let rank = g.rank(x);
     let (_, axis) = one_axis(g, rank);
-    let call = Call::new("cumsum").attr("exclusive", g.draws.chance(1, 3)).attr("reverse", g.draws.chance(1, 3));
+    let call =
+        Call::new("cumsum").attr("exclusive", g.draws.chance(1, 3)).attr("reverse", g.draws.chance(1, 3));
     let mut params = Vec::new();
     let call = g.param(call, &mut params, "axis", &[axis], false)?;
     let facts = Facts { whole: false, ..facts_of(g, &[x]) };
@@ -508,8 +556,11 @@ fn concat(g: &mut Grower<'_>) -> Grown {
 fn stack(g: &mut Grower<'_>) -> Grown {
     let x = g.pick(Class::Any, 0..=5, |_| true)?;
     let (dims, dtype) = (g.dims(x), g.dtype(x));
-    let fits: Vec<usize> =
-        (0..g.values.len()).filter(|&at| g.dtype(Id(at)) == dtype && g.values[at].shape().rank().is_some() && g.dims(Id(at)) == dims).collect();
+    let fits: Vec<usize> = (0..g.values.len())
+        .filter(|&at| {
+            g.dtype(Id(at)) == dtype && g.values[at].shape().rank().is_some() && g.dims(Id(at)) == dims
+        })
+        .collect();
     let mut parts = vec![x];
     for _ in 0..g.draws.below(4) {
         let content = g.content();
@@ -635,8 +686,9 @@ fn strided_slice(g: &mut Grower<'_>) -> Grown {
         }
     }
     let mut call = Call::new("strided_slice");
-    for (name, mask) in
-        ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"].into_iter().zip(masks)
+    for (name, mask) in ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"]
+        .into_iter()
+        .zip(masks)
     {
         if mask != 0 {
             call = call.attr(name, mask);
@@ -692,7 +744,8 @@ fn reshape(g: &mut Grower<'_>) -> Grown {
             2 if !dims.is_empty() => {
                 let at = g.draws.below(dims.len());
                 let sizes = g.sizes_of(&dims[at])?;
-                let fits: Vec<i64> = (2..=6).filter(|part| sizes.iter().all(|size| size % part == 0)).collect();
+                let fits: Vec<i64> =
+                    (2..=6).filter(|part| sizes.iter().all(|size| size % part == 0)).collect();
                 if let (Some(known), false) = (dims[at].as_known(), fits.is_empty()) {
                     let part = *g.draws.pick(&fits);
                     dims.splice(at..at + 1, [Dim::known(known / part), Dim::known(part)]);
@@ -754,7 +807,11 @@ fn transpose(g: &mut Grower<'_>) -> Grown {
     let rank = g.rank(x);
     let perm = axes(g, rank, rank);
     let mut params = Vec::new();
-    let call = if g.draws.chance(1, 6) { Call::new("transpose") } else { g.param(Call::new("transpose"), &mut params, "perm", &perm, true)? };
+    let call = if g.draws.chance(1, 6) {
+        Call::new("transpose")
+    } else {
+        g.param(Call::new("transpose"), &mut params, "perm", &perm, true)?
+    };
     let facts = facts_of(g, &[x]);
     g.add(call, &[x], &params, facts)
 }
@@ -880,9 +937,29 @@ pub fn keeps_whole(op: &str) -> bool {
         || !TAME.contains(&op)
             && matches!(
                 op,
-                "reduce_sum" | "reduce_max" | "reduce_min" | "matmul" | "reshape" | "transpose" | "concat" | "stack"
-                    | "split" | "split_sizes" | "unstack" | "slice" | "strided_slice" | "pad" | "pad_with"
-                    | "mirror_pad" | "expand_dims" | "squeeze" | "reverse" | "tile" | "broadcast_to" | "gather"
-                    | "one_hot" | "fill"
+                "reduce_sum"
+                    | "reduce_max"
+                    | "reduce_min"
+                    | "matmul"
+                    | "reshape"
+                    | "transpose"
+                    | "concat"
+                    | "stack"
+                    | "split"
+                    | "split_sizes"
+                    | "unstack"
+                    | "slice"
+                    | "strided_slice"
+                    | "pad"
+                    | "pad_with"
+                    | "mirror_pad"
+                    | "expand_dims"
+                    | "squeeze"
+                    | "reverse"
+                    | "tile"
+                    | "broadcast_to"
+                    | "gather"
+                    | "one_hot"
+                    | "fill"
             )
 }

@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use shapeflow::{
-    Backend, CompileOptions, DType, Error, ErrorKind, Executable, Graph, Registry, Result, Tensor, TensorView,
-    TensorViewMut, Value,
+    Backend, CompileOptions, DType, Error, ErrorKind, Executable, Graph, Registry, Result, Tensor,
+    TensorView, TensorViewMut, Value,
 };
 
 use crate::draws::Draws;
@@ -75,7 +75,8 @@ fn check(recipe: &Recipe, facts: Option<&[Facts]>) -> std::result::Result<Outcom
     let wanted: Vec<Value<'_>> = recipe.outputs.iter().map(|at| values[*at]).collect();
     let oracle = CompileOptions::new().backend(Backend::Interpreter);
     let oracle = compile(&graph, &oracle, &values).map_err(|error| format!("interpreter: {error}"))?;
-    let jit = compile(&graph, &CompileOptions::new(), &wanted).map_err(|error| format!("compile: {error}"))?;
+    let jit =
+        compile(&graph, &CompileOptions::new(), &wanted).map_err(|error| format!("compile: {error}"))?;
     let compiles = jit.stats().compiles.len();
     let facts: Vec<Facts> = facts.map_or_else(|| derive(recipe), <[Facts]>::to_vec);
     let mut runner = jit.runner();
@@ -87,7 +88,9 @@ fn check(recipe: &Recipe, facts: Option<&[Facts]>) -> std::result::Result<Outcom
         let got = run(&jit, &views);
         let (expected, got) = match (expected, got) {
             (Ok(expected), Ok(got)) => (expected, got),
-            (Err(a), _) if a.message().contains("PANIC") => return Err(format!("run {number}: interpreter: {a}")),
+            (Err(a), _) if a.message().contains("PANIC") => {
+                return Err(format!("run {number}: interpreter: {a}"));
+            }
             (_, Err(b)) if b.message().contains("PANIC") => return Err(format!("run {number}: {b}")),
             // An element that fails may be one that nothing demands.
             (Err(a), Ok(_))
@@ -145,7 +148,8 @@ fn check(recipe: &Recipe, facts: Option<&[Facts]>) -> std::result::Result<Outcom
         again(recipe, &mut runner, &views, &got, number)?;
     }
     let after = jit.stats().compiles.len();
-    let pinned = recipe.sources.iter().any(|source| source.unranked || matches!(source.content, Content::Given(_)));
+    let pinned =
+        recipe.sources.iter().any(|source| source.unranked || matches!(source.content, Content::Given(_)));
     if after != compiles && !pinned && !recipe.steps.iter().any(|step| is_staged(step.call.op)) {
         return Err(format!("a size was compiled for: {:?}", jit.stats().compiles));
     }
@@ -174,7 +178,8 @@ fn again(
     }
     let mut results: Vec<Tensor> =
         got.iter().map(|tensor| Tensor::zeros(tensor.dtype(), tensor.sizes()).unwrap()).collect();
-    let mut memory: Vec<TensorViewMut<'_>> = results.iter_mut().map(|tensor| tensor.view_mut().unwrap()).collect();
+    let mut memory: Vec<TensorViewMut<'_>> =
+        results.iter_mut().map(|tensor| tensor.view_mut().unwrap()).collect();
     runner.run_into(views, &mut memory).map_err(|error| format!("run {number}: run_into: {error}"))?;
     drop(memory);
     for (a, b) in results.iter().zip(got) {
@@ -183,7 +188,8 @@ fn again(
         }
     }
     if number % 2 == 0 {
-        let mut memory: Vec<TensorViewMut<'_>> = results.iter_mut().map(|tensor| tensor.view_mut().unwrap()).collect();
+        let mut memory: Vec<TensorViewMut<'_>> =
+            results.iter_mut().map(|tensor| tensor.view_mut().unwrap()).collect();
         // What cannot be bound says so.
         let Ok(mut bound) = runner.bind(views, &mut memory) else { return Ok(()) };
         for _ in 0..2 {
@@ -219,8 +225,10 @@ fn derive(recipe: &Recipe) -> Vec<Facts> {
             all.folded |= facts[*operand].folded;
             all.loose |= facts[*operand].loose;
         }
-        let float = step.data.first().is_some_and(|at| values.get(*at).is_some_and(|value| value.dtype().is_float()));
-        let folds = step.call.op.starts_with("reduce_") || matches!(step.call.op, "softmax" | "log_softmax" | "matmul");
+        let float =
+            step.data.first().is_some_and(|at| values.get(*at).is_some_and(|value| value.dtype().is_float()));
+        let folds = step.call.op.starts_with("reduce_")
+            || matches!(step.call.op, "softmax" | "log_softmax" | "matmul");
         if folds && float && !matches!(step.call.op, "reduce_max" | "reduce_min") {
             all.folded = true;
             all.loose |= !all.whole || !matches!(step.call.op, "reduce_sum" | "reduce_prod" | "matmul");
@@ -320,7 +328,8 @@ fn cut(recipe: &Recipe, step: usize) -> Option<Recipe> {
     let first = recipe.sources.len() + recipe.steps[..step].iter().map(|step| step.outputs).sum::<usize>();
     let value = values[first];
     let sizes: Vec<Size> = value.shape().as_known()?.iter().map(|size| Size::Known(*size as i64)).collect();
-    let source = Source { dtype: value.dtype(), sizes, content: Content::Whole, constant: false, unranked: false };
+    let source =
+        Source { dtype: value.dtype(), sizes, content: Content::Whole, constant: false, unranked: false };
     let mut result = recipe.clone();
     result.sources.push(source);
     result.steps.remove(step);
@@ -359,7 +368,8 @@ fn describe(recipe: &Recipe) -> String {
     let graph = Graph::new();
     let Ok(values) = recipe.build(&graph) else { return String::new() };
     let outputs: Vec<Value<'_>> = recipe.outputs.iter().map(|at| values[*at]).collect();
-    compile(&graph, &CompileOptions::new(), &outputs).map_or_else(|error| error.to_string(), |exe| exe.kernels())
+    compile(&graph, &CompileOptions::new(), &outputs)
+        .map_or_else(|error| error.to_string(), |exe| exe.kernels())
 }
 
 /// A random graph of some ops.
@@ -491,7 +501,11 @@ fn every_op_alone_agrees_with_the_interpreter() {
         if made * 4 < each as usize {
             missing.push(format!("{op}: {made} of {each}"));
         }
-        hold(0..graphs.len() as u64, |at| graphs.get(at as usize).map(|grown| Grown { recipe: grown.recipe.clone(), facts: grown.facts.clone() }));
+        hold(0..graphs.len() as u64, |at| {
+            graphs
+                .get(at as usize)
+                .map(|grown| Grown { recipe: grown.recipe.clone(), facts: grown.facts.clone() })
+        });
     }
     assert!(missing.is_empty(), "too few graphs are made of {missing:?}");
 }

@@ -86,12 +86,13 @@ impl Recipe {
             return graph.input(&format!("x{number}"), source.dtype, TensorShape::unranked());
         }
         let fresh: TensorShape = vec![Unknown; source.sizes.len()].into();
-        let dims = source.sizes.iter().zip(fresh.dims().unwrap_or_default()).map(|(size, fresh)| match size {
-            Size::Known(size) => Dim::known(*size),
-            Size::Named(at) => Dim::symbol(&format!("s{at}")),
-            Size::Unnamed(_) => fresh.clone(),
-            Size::Linear(scale, at, offset) => Dim::symbol(&format!("s{at}")) * *scale + *offset,
-        });
+        let dims =
+            source.sizes.iter().zip(fresh.dims().unwrap_or_default()).map(|(size, fresh)| match size {
+                Size::Known(size) => Dim::known(*size),
+                Size::Named(at) => Dim::symbol(&format!("s{at}")),
+                Size::Unnamed(_) => fresh.clone(),
+                Size::Linear(scale, at, offset) => Dim::symbol(&format!("s{at}")) * *scale + *offset,
+            });
         graph.input(&format!("x{number}"), source.dtype, TensorShape::new(dims))
     }
 
@@ -218,7 +219,11 @@ impl Recipe {
                 }
                 next += step.outputs;
                 let rename = |list: &[usize]| list.iter().map(|at| renamed[*at]).collect();
-                result.steps.push(Step { data: rename(&step.data), params: rename(&step.params), ..step.clone() });
+                result.steps.push(Step {
+                    data: rename(&step.data),
+                    params: rename(&step.params),
+                    ..step.clone()
+                });
             }
             first += step.outputs;
         }
@@ -248,7 +253,11 @@ impl fmt::Display for Recipe {
         for (number, source) in self.sources.iter().enumerate() {
             let kind = if source.constant { "constant" } else { "input" };
             let unranked = if source.unranked { " unranked" } else { "" };
-            writeln!(f, "  %{number} = {kind} {}{:?} {:?}{unranked}", source.dtype, source.sizes, source.content)?;
+            writeln!(
+                f,
+                "  %{number} = {kind} {}{:?} {:?}{unranked}",
+                source.dtype, source.sizes, source.content
+            )?;
         }
         let mut next = self.sources.len();
         for step in &self.steps {

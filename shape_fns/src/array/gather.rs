@@ -75,7 +75,9 @@ fn check_known(cx: &mut InferenceContext<'_>, dim: &Dim, axis: usize) -> Result<
         if index < 0 || below == Some(false) {
             return Err(cx.blame(
                 1,
-                format_args!("must be positions in [0, {dim}) of axis {axis}, got {index} at position {position}"),
+                format_args!(
+                    "must be positions in [0, {dim}) of axis {axis}, got {index} at position {position}"
+                ),
             ));
         }
     }
