@@ -420,7 +420,7 @@ impl<'g> Grower<'g> {
         if let Some(known) = dims.iter().map(Dim::as_known).collect::<Option<Vec<i64>>>() {
             return self.param(call, params, name, &known, true);
         }
-        Some(call.attr(name, Attr::from(PartialElements::vector(dims.iter().cloned()))))
+        Some(call.attr(name, attribute(dims)?))
     }
 
     /// Adds a step and gives its first output; nothing if the op refuses or the results are too large.
@@ -483,6 +483,13 @@ impl<'g> Grower<'g> {
         self.recipe.outputs = outputs.iter().map(|id| number(self.places[id.0])).collect();
         Grown { recipe: self.recipe, facts }
     }
+}
+
+/// Dimensions as an attribute. An unnamed one means nothing in another graph, so that a recipe has none.
+pub fn attribute(dims: &[Dim]) -> Option<Attr> {
+    let mut named = true;
+    dims.iter().for_each(|dim| dim.symbols(&mut |symbol| named &= !symbol.is_anonymous()));
+    named.then(|| Attr::from(PartialElements::vector(dims.iter().cloned())))
 }
 
 /// Marks the number of a step's output, which moves while sources are added.
