@@ -8,5 +8,6 @@ mod limits;
 mod ops;
 mod random;
 mod recipe;
+mod refusals;
 mod same;
 mod values;
