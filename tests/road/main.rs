@@ -1,5 +1,6 @@
 //! The whole road from a graph to results, on recorded values, random graphs, and at the limits.
 
+mod api;
 mod call;
 mod draws;
 mod errors;
@@ -9,5 +10,6 @@ mod ops;
 mod promises;
 mod random;
 mod recipe;
+mod refusals;
 mod same;
 mod values;
