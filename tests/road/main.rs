@@ -10,5 +10,6 @@ mod ops;
 mod random;
 mod recipe;
 mod refusals;
+mod rooms;
 mod same;
 mod values;
