@@ -11,5 +11,6 @@ mod promises;
 mod random;
 mod recipe;
 mod refusals;
+mod rooms;
 mod same;
 mod values;
