@@ -187,7 +187,7 @@ fn again(
             return Err(format!("run {number}: run_into: {what}"));
         }
     }
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         let mut memory: Vec<TensorViewMut<'_>> =
             results.iter_mut().map(|tensor| tensor.view_mut().unwrap()).collect();
         // What cannot be bound says so.
