@@ -7,6 +7,7 @@ mod errors;
 mod grow;
 mod limits;
 mod ops;
+mod promises;
 mod random;
 mod recipe;
 mod refusals;

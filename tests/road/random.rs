@@ -373,7 +373,7 @@ fn describe(recipe: &Recipe) -> String {
 }
 
 /// A random graph of some ops.
-fn random_graph(seed: u64) -> Grown {
+pub fn random_graph(seed: u64) -> Grown {
     let graph = Graph::new();
     let mut g = Grower::new(&graph, seed);
     let total: usize = OPS.iter().map(|(_, weight)| weight).sum();
@@ -511,7 +511,7 @@ fn every_op_alone_agrees_with_the_interpreter() {
 }
 
 /// A graph of one op; parameters may take another.
-fn single(op: &'static str, seed: u64) -> Option<Grown> {
+pub fn single(op: &'static str, seed: u64) -> Option<Grown> {
     for attempt in 0..8 {
         let graph = Graph::new();
         let mut g = Grower::new(&graph, seed * 8 + attempt);
