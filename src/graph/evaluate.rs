@@ -8,7 +8,7 @@ use shapeflow_shape_fns::{Attrs, DType, Dim, PartialElements, TensorShape};
 use smallvec::SmallVec;
 
 use super::builder::panicked;
-use super::{CONSTANT, Inner, Node, ValueIx, fold};
+use super::{CONSTANT, Inner, Node, NodeIx, ValueIx, fold};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Axis, Env, Evaluator, Fault, Program, Scalar};
 use crate::op::{Body, HostCx, OpRef, Operand};
@@ -64,6 +64,18 @@ pub(crate) fn evaluate(
     attrs: &Attrs,
     operands: &[TensorView<'_>],
 ) -> Result<Vec<Tensor>> {
+    evaluate_with(op, given, attrs, operands, &|_| false)
+}
+
+/// As [`evaluate`], where the body may look into the operands for which `is_constant` holds: an expansion may be
+/// another for a constant scalar.
+pub(crate) fn evaluate_with(
+    op: &OpRef,
+    given: u32,
+    attrs: &Attrs,
+    operands: &[TensorView<'_>],
+    is_constant: &dyn Fn(usize) -> bool,
+) -> Result<Vec<Tensor>> {
     let sized = |is_known: &dyn Fn(usize) -> bool| {
         let operands = operands.iter().enumerate().map(|(number, view)| SizedOperand {
             dtype: view.dtype(),
@@ -72,7 +84,7 @@ pub(crate) fn evaluate(
         });
         infer_sizes(op, given, attrs, operands)
     };
-    let (inner, outputs) = sized(&|_| true).map_err(|error| {
+    let (mut inner, outputs) = sized(&|_| true).map_err(|error| {
         // Shapes that fit whatever the data are: some element is outside its axis.
         let places: SmallVec<[usize; 4]> = (0..32).filter(|place| given & (1 << place) != 0).collect();
         let is_parameter = |number: usize| {
@@ -82,6 +94,9 @@ pub(crate) fn evaluate(
         let fits = error.kind() == ErrorKind::Guard && sized(&is_parameter).is_ok();
         if fits { error.with_kind(ErrorKind::Index) } else { error }
     })?;
+    for (number, view) in operands.iter().enumerate().filter(|(number, _)| is_constant(*number)) {
+        inner.constants.insert(NodeIx(number as u32), view.to_tensor()?);
+    }
     let node = inner.values[outputs[0].at()].node;
     match &op.body {
         Body::Host(run) => run_host(op, attrs, operands, &inner, &outputs, &mut |cx| run(cx)),

@@ -114,7 +114,7 @@ fn build() -> Result<Executable> {
     let w = g.constant([[1.0f32, 2.0], [3.0, 4.0]])?;
     let rows = x.reshape([-1, 2])?.reshape(shape![x.dim(0)?, -1])?.reshape(&[-1i64, 2][..])?;
     assert_eq!(rows.shape(), shape!["batch", 2]);
-    g.compile(&[rows, x.matmul(w)? + y.slice([0, 0], [-1, 2])?, p.reduce_sum(..)? + u + s, z])
+    g.compile([rows, x.matmul(w)? + y.slice([0, 0], [-1, 2])?, p.reduce_sum(..)? + u + s, z])
 }
 
 #[test]

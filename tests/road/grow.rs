@@ -34,7 +34,6 @@ pub enum Class {
     Int,
     Bool,
     Bits,
-    Scalar,
     /// What may be an index.
     Index,
 }
@@ -58,7 +57,7 @@ const DTYPES: [DType; 13] = [
 impl Class {
     pub fn holds(self, dtype: DType) -> bool {
         match self {
-            Class::Any | Class::Scalar => true,
+            Class::Any => true,
             Class::Number => dtype != DType::Bool,
             Class::Signed => dtype.is_signed(),
             Class::Float => dtype.is_float(),
@@ -420,7 +419,7 @@ impl<'g> Grower<'g> {
         if let Some(known) = dims.iter().map(Dim::as_known).collect::<Option<Vec<i64>>>() {
             return self.param(call, params, name, &known, true);
         }
-        Some(call.attr(name, Attr::from(PartialElements::vector(dims.iter().cloned()))))
+        Some(call.attr(name, attribute(dims)?))
     }
 
     /// Adds a step and gives its first output; nothing if the op refuses or the results are too large.
@@ -457,12 +456,11 @@ impl<'g> Grower<'g> {
         }
         let operand = |ids: &[Id]| ids.iter().map(|id| self.places[id.0]).collect::<Vec<_>>();
         let (data, params) = (operand(data), operand(params));
-        let mut first: usize = self.recipe.steps.iter().map(|step| step.outputs).sum();
+        let first: usize = self.recipe.steps.iter().map(|step| step.outputs).sum();
         self.recipe.steps.push(Step { call, data, params, outputs: outputs.len() });
         let mut ids = Vec::new();
-        for output in outputs {
-            ids.push(self.note(Origin::Output(first), output, facts));
-            first += 1;
+        for (number, output) in outputs.into_iter().enumerate() {
+            ids.push(self.note(Origin::Output(first + number), output, facts));
         }
         ids.first().copied()
     }
@@ -483,6 +481,13 @@ impl<'g> Grower<'g> {
         self.recipe.outputs = outputs.iter().map(|id| number(self.places[id.0])).collect();
         Grown { recipe: self.recipe, facts }
     }
+}
+
+/// Dimensions as an attribute. An unnamed one means nothing in another graph, so that a recipe has none.
+pub fn attribute(dims: &[Dim]) -> Option<Attr> {
+    let mut named = true;
+    dims.iter().for_each(|dim| dim.symbols(&mut |symbol| named &= !symbol.is_anonymous()));
+    named.then(|| Attr::from(PartialElements::vector(dims.iter().cloned())))
 }
 
 /// Marks the number of a step's output, which moves while sources are added.

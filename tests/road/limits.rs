@@ -247,7 +247,7 @@ fn nothing_at_all() -> Result<()> {
             x.shape_tensor()?,
             x.pad([1; 4])?,
         ];
-        let exe = g.compile_with(&CompileOptions::new().backend(backend), &outputs)?;
+        let exe = g.compile_with(&CompileOptions::new().backend(backend), outputs)?;
         for (n, m) in [(0, 0), (0, 3), (3, 0)] {
             let sizes = [n, m];
             let x = TensorView::new(&sizes, &[] as &[f32])?;

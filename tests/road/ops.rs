@@ -3,7 +3,7 @@
 use shapeflow::{DType, Dim};
 
 use crate::call::Call;
-use crate::grow::{Class, Facts, Grower, Id};
+use crate::grow::{Class, Facts, Grower, Id, attribute};
 use crate::recipe::{Content, Size};
 
 /// Every op, and how often it stands in a graph.
@@ -773,7 +773,7 @@ fn reshape(g: &mut Grower<'_>) -> Grown {
         let call = g.dims_param(Call::new("reshape"), &mut params, "shape", &dims)?;
         return g.add(call, &[x], &params, facts);
     }
-    let elements = shapeflow::shape_fns::PartialElements::vector(dims);
+    let elements = attribute(&dims)?;
     g.add(Call::new("reshape").attr("shape", elements), &[x], &[], facts)
 }
 
