@@ -332,8 +332,10 @@ impl Inner {
         };
         let dtypes: SmallVec<[DType; 4]> =
             operands.iter().map(|value| self.values[value.at()].dtype).collect();
-        let output_dtypes = op.infer_dtypes(&dtypes, attrs)?;
-        let outputs = op.output_count(attrs, operands.len());
+        let count = || (op.infer_dtypes(&dtypes, attrs), op.output_count(attrs, operands.len()));
+        let (output_dtypes, outputs) = catch_unwind(AssertUnwindSafe(count))
+            .map_err(|panic| panicked(op.name(), "dtype rule", &*panic))?;
+        let output_dtypes = output_dtypes?;
         if output_dtypes.len() != outputs {
             let message = format!("the dtype rule must give {outputs} dtypes, got {}", output_dtypes.len());
             return Err(Error::new(ErrorKind::DType, Phase::Build, message));

@@ -12,7 +12,7 @@ use crate::graph::ValueIx;
 const MAX_COST: u32 = 256;
 /// A cluster inlines no more values than this, those that cost nothing among them: bodies are put together by
 /// a descent through them, which has to fit on the stack of any thread.
-const MAX_MEMBERS: usize = 384;
+const MAX_MEMBERS: usize = 256;
 /// A cluster reads no more buffers than this.
 const MAX_BUFFERS: usize = 16;
 /// A cluster is split into no more piecewise variants than this.

@@ -1,13 +1,17 @@
 //! The whole road from a graph to results, on recorded values, random graphs, and at the limits.
 
+mod api;
 mod call;
 mod draws;
 mod errors;
 mod grow;
 mod limits;
+mod loosened;
 mod ops;
 mod promises;
 mod random;
 mod recipe;
+mod refusals;
+mod rooms;
 mod same;
 mod values;

@@ -401,7 +401,7 @@ pub fn random_graph(seed: u64) -> Grown {
     let (recipe, old) = grown.recipe.renamed();
     let mut grown = Grown { recipe, facts: old.iter().map(|at| grown.facts[*at]).collect() };
     let mut draws = Draws::new(seed ^ 0xabcd);
-    if draws.chance(1, 30) {
+    if !grown.recipe.sources.is_empty() && draws.chance(1, 30) {
         let number = draws.below(grown.recipe.sources.len());
         grown.recipe.sources[number].unranked = !grown.recipe.sources[number].constant;
     }

@@ -2,7 +2,7 @@
 
 use super::{Sink, Stage};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{NodeIx, ValueIx, elements_of, evaluate};
+use crate::graph::{NodeIx, ValueIx, elements_of, evaluate_with};
 use crate::tensor::{Tensor, TensorView};
 use rustc_hash::FxHashMap;
 
@@ -32,7 +32,11 @@ impl Stage {
             let attrs = node
                 .attrs()
                 .substitute(&mut |symbol| bindings.get(symbol).map(shapeflow_shape_fns::Dim::known));
-            let made = evaluate(&node.op, node.given, &attrs, &operands)
+            let is_constant = |number: usize| {
+                let operand = node.operands[number];
+                self.inner.constants.contains_key(&self.inner.values[operand.at()].node)
+            };
+            let made = evaluate_with(&node.op, node.given, &attrs, &operands, &is_constant)
                 .map_err(|error| self.locate(index, error))?;
             drop(operands);
             for (value, tensor) in node.values().zip(made) {

@@ -1,0 +1,401 @@
+//! What a user's program may write: expressions, layers, services, ops of its own. That it compiles is half the test.
+
+use std::sync::Arc;
+
+use shapeflow::{
+    Attr, Attrs, DType, Dim, Error, Executable, Graph, HostCx, HostKernel, OpDef, Operand, Registry, Result,
+    Runner, Tensor, TensorShape, TensorView, TensorViewMut, Value, ValueId, concat, shape, shape_fns, stack,
+};
+
+fn is_send<T: Send>() {}
+fn is_sync<T: Sync>() {}
+fn is_static<T: 'static>() {}
+
+#[test]
+fn what_threads_may_share_and_how_large_it_is() {
+    is_send::<Executable>();
+    is_sync::<Executable>();
+    is_static::<Executable>();
+    is_send::<Error>();
+    is_sync::<Error>();
+    is_static::<Error>();
+    is_send::<Graph>();
+    is_send::<Runner>();
+    is_static::<Runner>();
+    is_send::<ValueId>();
+    is_sync::<ValueId>();
+    is_send::<Tensor>();
+    is_sync::<Tensor>();
+    is_send::<TensorView<'_>>();
+    is_sync::<TensorView<'_>>();
+    is_send::<TensorShape>();
+    is_send::<Registry>();
+    is_sync::<OpDef>();
+    assert_eq!(size_of::<Value<'_>>(), 16);
+    assert_eq!(size_of::<Error>(), 8);
+    assert!(size_of::<Result<Value<'_>>>() <= 24);
+    assert!(size_of::<Dim>() <= 16);
+}
+
+fn arithmetic<'g>(x: Value<'g>, w: Value<'g>, b: Value<'g>, t: &Tensor) -> Result<Vec<Value<'g>>> {
+    let half: f32 = 0.5;
+    let sum: Value<'_> = [x, w, b].into_iter().sum();
+    let folded = [w, b].into_iter().try_fold(x, |sum, value| (sum + value).ok())?;
+    let [first, _] = concat(&[x, w], 0)?.split::<2>(0)?;
+    Ok(vec![
+        (x * w + b).relu()?,
+        x * w + b * w * 2.0,
+        (x * 2.0).relu()?,
+        (2.0 * x).relu()?,
+        2 * x + 1,
+        1.0 - x,
+        -(x * w) / 3.0 + t,
+        x + w.relu(),
+        x * half,
+        sum,
+        x.maximum(0.0)?.maximum(w * b)?,
+        ((x * w + b).ok()?).relu()?,
+        folded,
+        stack(&[x, w], -1)?.reduce_max(-1)?,
+        first,
+        x % 2.0,
+    ])
+}
+
+#[test]
+fn expressions_mean_what_they_say() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let w = g.input("w", DType::F32, shape!["n"])?;
+    let b = g.input("b", DType::F32, shape!["n"])?;
+    let outputs = arithmetic(x, w, b, &Tensor::from([0.25f32]))?;
+    let exe = g.compile(&outputs)?;
+    let feed = |values: &'static [f32]| TensorView::new(&[2], values);
+    let results = exe.run_all(&[feed(&[-1.5, 2.0])?, feed(&[4.0, -0.5])?, feed(&[1.0, 3.0])?])?;
+    let expected: [fn(f32, f32, f32) -> f32; 16] = [
+        |x, w, b| (x * w + b).max(0.0),
+        |x, w, b| x * w + b * w * 2.0,
+        |x, _, _| (x * 2.0).max(0.0),
+        |x, _, _| (2.0 * x).max(0.0),
+        |x, _, _| 2.0 * x + 1.0,
+        |x, _, _| 1.0 - x,
+        |x, w, _| -(x * w) / 3.0 + 0.25,
+        |x, w, _| x + w.max(0.0),
+        |x, _, _| x * 0.5,
+        |x, w, b| x + w + b,
+        |x, w, b| x.max(0.0).max(w * b),
+        |x, w, b| (x * w + b).max(0.0),
+        |x, w, b| x + w + b,
+        |x, w, _| x.max(w),
+        |x, _, _| x,
+        |x, _, _| x.rem_euclid(2.0),
+    ];
+    for (number, (result, expected)) in results.iter().zip(expected).enumerate() {
+        assert_eq!(
+            result.to_vec::<f32>()?,
+            [expected(-1.5, 4.0, 1.0), expected(2.0, -0.5, 3.0)],
+            "output {number}"
+        );
+    }
+    Ok(())
+}
+
+/// Every way to write a shape, and a graph that does not outlive the function.
+fn build() -> Result<Executable> {
+    let g = Graph::new();
+    let (batch, width) = (Dim::symbol("batch"), 2usize);
+    let x = g.input("x", DType::F32, shape!["batch", width])?;
+    let z = g.input("z", DType::F32, shape![?, 3, 2 * &batch + 1, ?])?;
+    let y = g.input("y", DType::F32, shape![batch, 2 * width])?;
+    let u = g.input("u", DType::F32, shape![..])?;
+    let s = g.input("s", DType::F32, [2, 2])?;
+    let p = g.input("p", DType::F32, "[batch, ?, 1]".parse::<TensorShape>().map_err(Error::wrap)?)?;
+    assert_eq!((u.shape().rank(), shape![].rank(), z.shape().rank()), (None, Some(0), Some(4)));
+    let w = g.constant([[1.0f32, 2.0], [3.0, 4.0]])?;
+    let rows = x.reshape([-1, 2])?.reshape(shape![x.dim(0)?, -1])?.reshape(&[-1i64, 2][..])?;
+    assert_eq!(rows.shape(), shape!["batch", 2]);
+    g.compile([rows, x.matmul(w)? + y.slice([0, 0], [-1, 2])?, p.reduce_sum(..)? + u + s, z])
+}
+
+#[test]
+fn an_executable_outlives_its_graph() -> Result<()> {
+    let exe = build()?;
+    let names: Vec<&str> = exe.inputs().iter().map(|port| port.name.as_str()).collect();
+    assert_eq!(names, ["x", "z", "y", "u", "s", "p"]);
+    let ones = [1.0f32; 16];
+    let view = |sizes: &'static [usize]| TensorView::new(sizes, &ones[..sizes.iter().product()]);
+    let feeds =
+        [view(&[1, 2])?, view(&[1, 3, 3, 1])?, view(&[1, 4])?, view(&[])?, view(&[2, 2])?, view(&[1, 3, 1])?];
+    let [rows, product, sum, z] = exe.run(&feeds)?;
+    assert_eq!((rows.to_vec::<f32>()?, product.to_vec::<f32>()?), (vec![1.0; 2], vec![5.0, 7.0]));
+    assert_eq!((sum.to_vec::<f32>()?, z.sizes()), (vec![5.0; 4], &[1, 3, 3, 1][..]));
+    Ok(())
+}
+
+struct Dense {
+    w: Tensor,
+    b: Tensor,
+}
+
+impl Dense {
+    #[track_caller]
+    fn apply<'g>(&self, x: Value<'g>) -> Result<Value<'g>> {
+        (x.matmul(&self.w)? + &self.b).ok()
+    }
+}
+
+trait Layer {
+    #[track_caller]
+    fn apply<'g>(&self, x: Value<'g>) -> Result<Value<'g>>;
+}
+
+impl Layer for Dense {
+    #[track_caller]
+    fn apply<'g>(&self, x: Value<'g>) -> Result<Value<'g>> {
+        Dense::apply(self, x)
+    }
+}
+
+struct Activation(for<'g> fn(Value<'g>) -> Result<Value<'g>>);
+
+impl Layer for Activation {
+    fn apply<'g>(&self, x: Value<'g>) -> Result<Value<'g>> {
+        (self.0)(x)
+    }
+}
+
+fn sequential<'g>(x: Value<'g>, layers: &[Box<dyn Layer>]) -> Result<Value<'g>> {
+    layers.iter().enumerate().try_fold(x, |x, (number, layer)| {
+        let _scope = x.graph().scope(format!("layer{number}"));
+        layer.apply(x)
+    })
+}
+
+fn residual<'g>(x: Value<'g>, f: impl FnOnce(Value<'g>) -> Result<Value<'g>>) -> Result<Value<'g>> {
+    (x + f(x)?).ok()
+}
+
+fn dense(w: [[f32; 2]; 2], b: [f32; 2]) -> Dense {
+    Dense { w: Tensor::from(w), b: Tensor::from(b) }
+}
+
+#[test]
+fn layers_are_functions_closures_and_objects() -> Result<()> {
+    let layers: Vec<Box<dyn Layer>> = vec![
+        Box::new(dense([[1.0, 0.0], [0.0, -1.0]], [0.5, 0.0])),
+        Box::new(Activation(|x| x.relu())),
+        Box::new(Activation(|x| (x * 2.0).ok())),
+    ];
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", 2])?;
+    let y = residual(x, |x| sequential(x, &layers))?;
+    assert_eq!(y.shape(), shape!["n", 2]);
+    assert!(g.to_string().contains("layer1"), "{g}");
+    let [y] = g.compile(y)?.run(&[TensorView::new(&[2, 2], &[1.0f32, 2.0, -3.0, -4.0])?])?;
+    assert_eq!(y.to_vec::<f32>()?, [4.0, 2.0, -3.0, 4.0]);
+    // A layer that does not fit says in which scope.
+    let wide = g.input("wide", DType::F32, shape!["n", 3])?;
+    let error = sequential(wide, &layers).unwrap_err();
+    assert_eq!(error.scopes().map(|(name, _)| name).collect::<Vec<_>>(), ["layer0"]);
+    Ok(())
+}
+
+/// A graph kept beside handles into it, extended later.
+struct Model {
+    graph: Graph,
+    x: ValueId,
+    probabilities: ValueId,
+}
+
+impl Model {
+    fn new() -> Result<Model> {
+        let graph = Graph::new();
+        let (x, probabilities) = {
+            let x = graph.input("x", DType::F32, shape!["b", 4])?;
+            (x.id(), x.softmax(-1)?.id())
+        };
+        Ok(Model { graph, x, probabilities })
+    }
+
+    fn extend(&self) -> Result<Executable> {
+        let p = self.graph.value(self.probabilities)?;
+        self.graph.compile([("probabilities", p), ("twice", (p * 2.0).ok()?)])
+    }
+}
+
+struct Service {
+    exe: Executable,
+}
+
+impl Service {
+    fn score(&self, rows: &[f32], out: &mut [f32]) -> Result<()> {
+        let n = rows.len() / 4;
+        let sizes = [n, 4];
+        let x = TensorView::new(&sizes, rows)?;
+        let [probabilities, twice] = self.exe.run(&[x])?;
+        let named = self.exe.run_named(&[("x", x)])?;
+        assert_eq!(named.tensor("probabilities")?, &probabilities);
+        assert_eq!(named.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["probabilities", "twice"]);
+        let tensor = Tensor::from_slice(&sizes, rows)?;
+        let [again, _] = self.exe.run(&[(&tensor).into()])?;
+        assert_eq!(again, probabilities);
+        let mut copy = vec![0.0f32; rows.len()];
+        let mut views = [TensorViewMut::new(&sizes, &mut copy)?, TensorViewMut::new(&sizes, out)?];
+        let mut runner = self.exe.runner();
+        runner.run_into(&[x], &mut views)?;
+        let feeds = [x];
+        let mut bound = runner.bind(&feeds, &mut views)?;
+        bound.run()?;
+        bound.run()?;
+        assert_eq!((copy, out.to_vec()), (probabilities.to_vec::<f32>()?, twice.to_vec::<f32>()?));
+        Ok(())
+    }
+}
+
+async fn handler() -> Result<Executable> {
+    let exe = Model::new()?.extend()?;
+    std::future::ready(()).await;
+    Ok(exe)
+}
+
+fn spawnable<F: Future + Send + 'static>(future: F) -> F {
+    future
+}
+
+#[test]
+fn services_keep_a_model_and_run_it() -> Result<()> {
+    let model = Model::new()?;
+    assert_eq!(model.graph.value(model.x)?.shape(), shape!["b", 4]);
+    let service = Arc::new(Service { exe: model.extend()? });
+    drop(model);
+    drop(spawnable(handler()));
+    std::thread::scope(|scope| {
+        let run = |n: usize| {
+            let service = service.clone();
+            move || service.score(&vec![0.5f32; 4 * n], &mut vec![0.0; 4 * n])
+        };
+        let threads: Vec<_> = (1..5).map(|n| scope.spawn(run(n))).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().unwrap())
+    })
+}
+
+/// A graph may be built in one thread, and gone on with in another.
+#[test]
+fn graphs_move_between_threads() -> Result<()> {
+    let model = Model::new()?;
+    let (model, exe) = std::thread::spawn(move || {
+        let exe = model.extend();
+        (model, exe)
+    })
+    .join()
+    .unwrap();
+    assert_eq!(exe?.outputs().len(), 2);
+    assert_eq!(model.extend()?.outputs().len(), 2);
+    Ok(())
+}
+
+static CUBE: OpDef = OpDef::compute("cube", |cx, _output, index| {
+    let x = cx.operand(0, index);
+    x.clone() * x.clone() * x
+})
+.operands(&[Operand::Data("x")])
+.shape_fn(|cx| {
+    let shape = cx.input(0).clone();
+    cx.set_output(0, shape);
+    Ok(())
+})
+.dtype_rule(|dtypes, _| Ok(vec![dtypes[0]]));
+
+static TWICE: OpDef =
+    OpDef::composite("twice", |_cx, values| Ok(vec![values[0] + values[0]])).operands(&[Operand::Data("x")]);
+
+/// The sum of all that has been fed so far.
+struct Running(std::sync::Mutex<f64>);
+
+impl HostKernel for Running {
+    fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
+        let sum: f64 = cx.input(0)?.to_vec::<f64>()?.into_iter().sum();
+        let mut total = self.0.lock().map_err(|_| Error::msg("a run has failed"))?;
+        *total += sum;
+        cx.set_output(0, Tensor::scalar(*total))
+    }
+}
+
+trait Cubes: Sized {
+    #[track_caller]
+    fn cube(self) -> Result<Self>;
+}
+
+impl Cubes for Value<'_> {
+    #[track_caller]
+    fn cube(self) -> Result<Self> {
+        self.graph().op(&CUBE).data(self).attr("note", [1i64, 2]).finish()
+    }
+}
+
+#[test]
+fn ops_from_outside_the_crate() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F64, shape!["n"])?;
+    let cube = (x + 1.0).cube()?;
+    let twice = g.op(&TWICE).data(cube).finish()?;
+    let exe = g.compile((twice - 1.0).ok()?)?;
+    assert_eq!(exe.stats().kernels, 1, "{}", exe.kernels());
+    let [y] = exe.run(&[TensorView::new(&[2], &[1.0f64, -3.0])?])?;
+    assert_eq!(y.to_vec::<f64>()?, [15.0, -17.0]);
+    let wrong = g.op(&CUBE).finish().unwrap_err();
+    assert!(wrong.to_string().contains("cube") && wrong.to_string().contains(file!()), "{wrong}");
+    Ok(())
+}
+
+#[test]
+fn ops_with_state() -> Result<()> {
+    let running = Arc::new(
+        OpDef::host_with("running", Running(Default::default())).operands(&[Operand::Data("x")]).shape_fn(
+            |cx| {
+                cx.set_output(0, shape![]);
+                Ok(())
+            },
+        ),
+    );
+    let offset = 10.0f64;
+    let shifted = move |cx: &mut HostCx<'_>| {
+        let x: Vec<f64> = cx.input(0)?.to_vec()?;
+        let sizes = cx.input(0)?.sizes().to_vec();
+        let scale = if let Some(Attr::Float(scale)) = cx.attrs().get("scale") { *scale } else { 1.0 };
+        let mut out = cx.output(0, &sizes)?;
+        for (out, x) in out.as_mut_slice::<f64>()?.iter_mut().zip(x) {
+            *out = x * scale + offset;
+        }
+        Ok(())
+    };
+    let shifted = Arc::new(
+        OpDef::host_with("shifted", shifted)
+            .operands(&[Operand::Data("x")])
+            .shape_fn(shape_fns::common::unary)
+            .dtype_rule(|dtypes: &[DType], _: &Attrs| match dtypes {
+                [DType::F64] => Ok(vec![DType::F64]),
+                _ => Err(Error::msg("x must be f64")),
+            }),
+    );
+    let g = Graph::new();
+    let x = g.input("x", DType::F64, shape!["n"])?;
+    let y = g.op(&shifted).data(x).attr("scale", 2.0).finish()?;
+    let exe = g.compile([y, g.op(&running).data((x * 1.0).ok()?).finish()?])?;
+    for (round, total) in [(1, 3.0), (2, 6.0)] {
+        let [y, sum] = exe.run(&[TensorView::new(&[2], &[1.0f64, 2.0])?])?;
+        assert_eq!((y.to_vec::<f64>()?, sum.item::<f64>()?), (vec![12.0, 14.0], total), "round {round}");
+    }
+    let f = g.input("f", DType::F32, shape!["n"])?;
+    assert!(g.op(&shifted).data(f).finish().unwrap_err().to_string().contains("must be f64"));
+    Ok(())
+}
+
+#[test]
+fn registries_are_values() {
+    let plain = Registry::builtin();
+    let more = Registry::builtin().with(&CUBE).with(Arc::new(TWICE.clone()));
+    assert!(plain.get("cube").is_none());
+    assert_eq!(more.get("cube").map(|def| def.name()), Some("cube"));
+    assert_eq!(more.iter().count(), plain.iter().count() + 2);
+}
