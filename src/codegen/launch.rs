@@ -299,7 +299,8 @@ impl Launch<'_> {
     ) -> Result<()> {
         let code = &self.kernel.variants[plan.variant].code;
         let along_row = code.layout == Layout::Row && !self.kernel.row.is_empty();
-        let around: i64 = plan.loops.iter().product();
+        // Values of the row's end are there also where the row has no elements.
+        let around: i64 = plan.loops.iter().map(|extent| (*extent).max(1)).product();
         let width = if along_row { plan.n } else { STAGED_WIDTH };
         // Rows that use scratch memory run one by one.
         let height = if plan.scratch > 0 {
@@ -327,7 +328,7 @@ impl Launch<'_> {
                         push_slot(&mut words, scratch + slot.base, 0, slot.inner, &slot.loops);
                     } else if staged.contains(&number) {
                         let size = element_size(self.kernel, plan, number) as i64;
-                        let staging = Staging::new(plan, size, &part);
+                        let staging = Staging::new(plan, slot, size, &part);
                         if kind.used == SlotUse::Load {
                             staging.copy(area, self.base(slot, &part), slot, true);
                         }
@@ -343,7 +344,7 @@ impl Launch<'_> {
                     let size = element_size(self.kernel, plan, number) as i64;
                     let slot = &plan.slots[number];
                     if code.slots[number].used == SlotUse::Store {
-                        Staging::new(plan, size, &part).copy(area, self.base(slot, &part), slot, false);
+                        Staging::new(plan, slot, size, &part).copy(area, self.base(slot, &part), slot, false);
                     }
                     area += block(size) as i64;
                 }
@@ -397,17 +398,20 @@ struct Staging {
 }
 
 impl Staging {
-    fn new(plan: &BoxPlan, size: i64, span: &Span<'_>) -> Staging {
+    /// A slot that does not move along a loop has one position for all of it.
+    fn new(plan: &BoxPlan, slot: &SlotPlan, size: i64, span: &Span<'_>) -> Staging {
         let mut loops: SmallVec<[i64; 2]> = SmallVec::from_elem(0, plan.loops.len());
+        let mut extents: SmallVec<[usize; 6]> = SmallVec::from_elem(1, plan.loops.len() + 2);
+        extents[0] = span.rows as usize;
+        extents[plan.loops.len() + 1] = (span.last - span.first) as usize;
         let mut stride = size * (span.last - span.first);
         for (at, extent) in plan.loops.iter().enumerate().rev() {
-            loops[at] = stride;
-            stride *= extent;
+            if slot.loops[at] != 0 {
+                loops[at] = stride;
+                extents[at + 1] = *extent as usize;
+                stride *= (*extent).max(1);
+            }
         }
-        let mut extents: SmallVec<[usize; 6]> = SmallVec::new();
-        extents.push(span.rows as usize);
-        extents.extend(plan.loops.iter().map(|extent| *extent as usize));
-        extents.push((span.last - span.first) as usize);
         Staging { size, row: stride, loops, extents }
     }
 
