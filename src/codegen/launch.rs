@@ -7,7 +7,7 @@ use super::memory::Memory;
 use super::module::{CodeModule, FuncIndex};
 use super::pool::Pool;
 use crate::error::Result;
-use crate::lower::code::{Layout, SlotUse, TILE};
+use crate::lower::code::{Code, Layout, SlotUse, TILE};
 use crate::lower::kernel::Kernel;
 use crate::lower::plan::{BoxPlan, KernelPlan, Mode, SlotPlan};
 use crate::tensor::Buffer;
@@ -328,7 +328,7 @@ impl Launch<'_> {
                         push_slot(&mut words, scratch + slot.base, 0, slot.inner, &slot.loops);
                     } else if staged.contains(&number) {
                         let size = element_size(self.kernel, plan, number) as i64;
-                        let staging = Staging::new(plan, slot, size, &part);
+                        let staging = Staging::new(plan, code, number, size, &part);
                         if kind.used == SlotUse::Load {
                             staging.copy(area, self.base(slot, &part), slot, true);
                         }
@@ -344,7 +344,7 @@ impl Launch<'_> {
                     let size = element_size(self.kernel, plan, number) as i64;
                     let slot = &plan.slots[number];
                     if code.slots[number].used == SlotUse::Store {
-                        Staging::new(plan, slot, size, &part).copy(area, self.base(slot, &part), slot, false);
+                        Staging::new(plan, code, number, size, &part).copy(area, self.base(slot, &part), slot, false);
                     }
                     area += block(size) as i64;
                 }
@@ -398,15 +398,19 @@ struct Staging {
 }
 
 impl Staging {
-    /// A slot that does not move along a loop has one position for all of it.
-    fn new(plan: &BoxPlan, slot: &SlotPlan, size: i64, span: &Span<'_>) -> Staging {
+    /// For slot `number`. A slot that does not move along a loop has one position for all of it; where a loop has
+    /// no elements, only what the row's end touches is there.
+    fn new(plan: &BoxPlan, code: &Code, number: usize, size: i64, span: &Span<'_>) -> Staging {
+        let slot = &plan.slots[number];
+        let at_row_end = || code.epilogue.iter().any(|inst| inst.op.slot() == Some(number as u32));
+        let absent = plan.loops.contains(&0) && !at_row_end();
         let mut loops: SmallVec<[i64; 2]> = SmallVec::from_elem(0, plan.loops.len());
         let mut extents: SmallVec<[usize; 6]> = SmallVec::from_elem(1, plan.loops.len() + 2);
         extents[0] = span.rows as usize;
         extents[plan.loops.len() + 1] = (span.last - span.first) as usize;
         let mut stride = size * (span.last - span.first);
         for (at, extent) in plan.loops.iter().enumerate().rev() {
-            if slot.loops[at] != 0 {
+            if absent || slot.loops[at] != 0 {
                 loops[at] = stride;
                 extents[at + 1] = *extent as usize;
                 stride *= (*extent).max(1);
