@@ -10,6 +10,8 @@ use crate::graph::ValueIx;
 
 /// A cluster takes no more primitive operations than this.
 const MAX_COST: u32 = 256;
+/// A cluster takes no more values than this, costly or not: what is inlined into each other is walked by recursion.
+const MAX_MEMBERS: usize = 256;
 /// A cluster reads no more buffers than this.
 const MAX_BUFFERS: usize = 16;
 /// A cluster is split into no more piecewise variants than this.
@@ -95,6 +97,7 @@ impl Cluster {
         let depth = self.depth.max(other.depth);
         let splits = |axis: &usize| self.split.contains(axis) || other.split.contains(axis);
         let fits = self.cost + other.cost <= MAX_COST
+            && self.members.len() + other.members.len() <= MAX_MEMBERS
             && self.arms.saturating_mul(other.arms) <= MAX_ARMS
             && frontier.len() <= MAX_BUFFERS
             && (row == Row::None || self.arms.max(other.arms) == 1)
@@ -126,6 +129,7 @@ impl Cluster {
     ) -> Result<(), Why> {
         let new_operands = operands.iter().filter(|operand| !self.frontier.contains(operand));
         if self.cost + access.cost > MAX_COST
+            || self.members.len() >= MAX_MEMBERS
             || self.arms.saturating_mul(access.arms) > MAX_ARMS
             || self.frontier.len().saturating_sub(1) + new_operands.count() > MAX_BUFFERS
         {

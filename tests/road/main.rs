@@ -1,9 +1,11 @@
 //! The whole road from a graph to results, on recorded values, random graphs, and at the limits.
 
+mod api;
 mod call;
 mod draws;
 mod errors;
 mod grow;
+mod limits;
 mod ops;
 mod promises;
 mod random;
