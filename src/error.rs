@@ -123,6 +123,10 @@ impl Error {
         self.edit(|inner| inner.phase = phase)
     }
 
+    pub(crate) fn with_kind(self, kind: ErrorKind) -> Error {
+        self.edit(|inner| inner.kind = kind)
+    }
+
     /// The op's type and its operands as the dump prints them, `concat(f32[a, 3], axis=0)`.
     pub(crate) fn with_op(self, op: impl Into<String>, call: impl fmt::Display) -> Error {
         self.edit(|inner| {

@@ -34,10 +34,9 @@ impl Stage {
         for (at, step) in self.program.steps.iter().enumerate() {
             let Step::Kernel(kernel) = step else { continue };
             for (number, variant) in kernel.variants.iter().enumerate() {
-                text.push_str(&format!(
-                    "; step {at}, variant {number}\n{}\n",
-                    Jit::clif_text(&variant.code)?
-                ));
+                let fused = self.fused_text(kernel);
+                let code = Jit::clif_text(&variant.code)?;
+                text.push_str(&format!("; step {at}: {fused}; variant {number}\n{code}\n"));
             }
         }
         Ok(text)

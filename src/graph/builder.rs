@@ -332,11 +332,10 @@ impl Inner {
         };
         let dtypes: SmallVec<[DType; 4]> =
             operands.iter().map(|value| self.values[value.at()].dtype).collect();
-        let refused = |part, panic: Box<dyn std::any::Any + Send>| panicked(op.name(), part, &*panic);
-        let output_dtypes = catch_unwind(AssertUnwindSafe(|| op.infer_dtypes(&dtypes, attrs)))
-            .unwrap_or_else(|panic| Err(refused("dtype rule", panic)))?;
-        let outputs = catch_unwind(AssertUnwindSafe(|| op.output_count(attrs, operands.len())))
-            .map_err(|panic| refused("count of outputs", panic))?;
+        let count = || (op.infer_dtypes(&dtypes, attrs), op.output_count(attrs, operands.len()));
+        let (output_dtypes, outputs) = catch_unwind(AssertUnwindSafe(count))
+            .map_err(|panic| panicked(op.name(), "dtype rule", &*panic))?;
+        let output_dtypes = output_dtypes?;
         if output_dtypes.len() != outputs {
             let message = format!("the dtype rule must give {outputs} dtypes, got {}", output_dtypes.len());
             return Err(Error::new(ErrorKind::DType, Phase::Build, message));

@@ -8,10 +8,10 @@ use shapeflow_shape_fns::{Attrs, DType, Dim, PartialElements, TensorShape};
 use smallvec::SmallVec;
 
 use super::builder::panicked;
-use super::{CONSTANT, Inner, Node, ValueIx, fold};
+use super::{CONSTANT, Inner, Node, NodeIx, ValueIx, fold};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Axis, Env, Evaluator, Fault, Program, Scalar};
-use crate::op::{Body, HostCx, OpRef};
+use crate::op::{Body, HostCx, OpRef, Operand};
 use crate::tensor::{Tensor, TensorView};
 
 /// An operand of known sizes, whose elements may be known.
@@ -48,7 +48,11 @@ pub(crate) fn infer_sizes<'a>(
     }
     let outputs: Vec<ValueIx> = inner
         .add(op, values, given, attrs, None, location)
-        .map_err(|error| error.with_phase(Phase::Run))?
+        .map_err(|error| {
+            // What a shape function refuses of sizes is what it had to accept of partial shapes.
+            let error = error.with_phase(Phase::Run);
+            if error.kind() == ErrorKind::Shape { error.with_kind(ErrorKind::Guard) } else { error }
+        })?
         .collect();
     Ok((inner, outputs))
 }
@@ -60,12 +64,39 @@ pub(crate) fn evaluate(
     attrs: &Attrs,
     operands: &[TensorView<'_>],
 ) -> Result<Vec<Tensor>> {
-    let sized = operands.iter().map(|view| SizedOperand {
-        dtype: view.dtype(),
-        sizes: view.sizes(),
-        elements: fold::elements_of(view),
-    });
-    let (inner, outputs) = infer_sizes(op, given, attrs, sized)?;
+    evaluate_with(op, given, attrs, operands, &|_| false)
+}
+
+/// As [`evaluate`], where the body may look into the operands for which `is_constant` holds: an expansion may be
+/// another for a constant scalar.
+pub(crate) fn evaluate_with(
+    op: &OpRef,
+    given: u32,
+    attrs: &Attrs,
+    operands: &[TensorView<'_>],
+    is_constant: &dyn Fn(usize) -> bool,
+) -> Result<Vec<Tensor>> {
+    let sized = |is_known: &dyn Fn(usize) -> bool| {
+        let operands = operands.iter().enumerate().map(|(number, view)| SizedOperand {
+            dtype: view.dtype(),
+            sizes: view.sizes(),
+            elements: if is_known(number) { fold::elements_of(view) } else { None },
+        });
+        infer_sizes(op, given, attrs, operands)
+    };
+    let (mut inner, outputs) = sized(&|_| true).map_err(|error| {
+        // Shapes that fit whatever the data are: some element is outside its axis.
+        let places: SmallVec<[usize; 4]> = (0..32).filter(|place| given & (1 << place) != 0).collect();
+        let is_parameter = |number: usize| {
+            let declared = places.get(number).and_then(|&place| op.operand_list()?.get(place));
+            matches!(declared, Some(Operand::Size(_) | Operand::Structure(_)))
+        };
+        let fits = error.kind() == ErrorKind::Guard && sized(&is_parameter).is_ok();
+        if fits { error.with_kind(ErrorKind::Index) } else { error }
+    })?;
+    for (number, view) in operands.iter().enumerate().filter(|(number, _)| is_constant(*number)) {
+        inner.constants.insert(NodeIx(number as u32), view.to_tensor()?);
+    }
     let node = inner.values[outputs[0].at()].node;
     match &op.body {
         Body::Host(run) => run_host(op, attrs, operands, &inner, &outputs, &mut |cx| run(cx)),

@@ -57,7 +57,9 @@ pub(crate) fn constant_tensor(inner: &Inner, value: ValueIx) -> Option<Tensor> {
         let node = &inner.nodes[index.at()];
         let small = |v: ValueIx| {
             let shape = &inner.values[v.at()].shape;
-            shape.as_known().is_some_and(|sizes| sizes.iter().product::<usize>() <= MAX_ELEMENTS)
+            let Some(sizes) = shape.as_known() else { return false };
+            let count = sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(size));
+            count.is_some_and(|count| count <= MAX_ELEMENTS)
         };
         let foldable = matches!(node.op.body, Body::Compute(_) | Body::Contraction { .. } | Body::Constant);
         if seen.len() > MAX_NODES || !foldable || !node.values().all(small) {

@@ -25,7 +25,7 @@ use crate::tensor::Tensor;
 
 pub use builder::{IntoParam, OpBuilder, Param};
 pub use constant::IntoConstant;
-pub(crate) use evaluate::{SizedOperand, evaluate, infer_sizes, shape_of};
+pub(crate) use evaluate::{SizedOperand, evaluate, evaluate_with, infer_sizes, shape_of};
 #[cfg(test)]
 pub(crate) use fold::constant_tensor;
 pub(crate) use fold::elements_of;

@@ -10,7 +10,8 @@ use crate::graph::ValueIx;
 
 /// A cluster takes no more primitive operations than this.
 const MAX_COST: u32 = 256;
-/// A cluster takes no more values than this, costly or not: what is inlined into each other is walked by recursion.
+/// A cluster inlines no more values than this, those that cost nothing among them: bodies are put together by
+/// a descent through them, which has to fit on the stack of any thread.
 const MAX_MEMBERS: usize = 256;
 /// A cluster reads no more buffers than this.
 const MAX_BUFFERS: usize = 16;

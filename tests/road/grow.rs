@@ -34,7 +34,6 @@ pub enum Class {
     Int,
     Bool,
     Bits,
-    Scalar,
     /// What may be an index.
     Index,
 }
@@ -58,7 +57,7 @@ const DTYPES: [DType; 13] = [
 impl Class {
     pub fn holds(self, dtype: DType) -> bool {
         match self {
-            Class::Any | Class::Scalar => true,
+            Class::Any => true,
             Class::Number => dtype != DType::Bool,
             Class::Signed => dtype.is_signed(),
             Class::Float => dtype.is_float(),
@@ -457,12 +456,11 @@ impl<'g> Grower<'g> {
         }
         let operand = |ids: &[Id]| ids.iter().map(|id| self.places[id.0]).collect::<Vec<_>>();
         let (data, params) = (operand(data), operand(params));
-        let mut first: usize = self.recipe.steps.iter().map(|step| step.outputs).sum();
+        let first: usize = self.recipe.steps.iter().map(|step| step.outputs).sum();
         self.recipe.steps.push(Step { call, data, params, outputs: outputs.len() });
         let mut ids = Vec::new();
-        for output in outputs {
-            ids.push(self.note(Origin::Output(first), output, facts));
-            first += 1;
+        for (number, output) in outputs.into_iter().enumerate() {
+            ids.push(self.note(Origin::Output(first + number), output, facts));
         }
         ids.first().copied()
     }

@@ -10,5 +10,7 @@ mod ops;
 mod promises;
 mod random;
 mod recipe;
+mod refusals;
+mod rooms;
 mod same;
 mod values;

@@ -3,7 +3,7 @@
 use shapeflow::{DType, Dim};
 
 use crate::call::Call;
-use crate::grow::{Class, attribute, Facts, Grower, Id};
+use crate::grow::{Class, Facts, Grower, Id, attribute};
 use crate::recipe::{Content, Size};
 
 /// Every op, and how often it stands in a graph.

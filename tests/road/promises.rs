@@ -51,7 +51,9 @@ fn check(recipe: &Recipe) -> Result<usize, String> {
             checked += 1;
             if !known.holds(shape, tensor.sizes()) || tensor.dtype() != values[number].dtype() {
                 let got = format!("{}{:?}", tensor.dtype(), tensor.sizes());
-                return Err(format!("%{number} was promised as {shape}, got {got} in run {run} of\n{recipe}"));
+                return Err(format!(
+                    "%{number} was promised as {shape}, got {got} in run {run} of\n{recipe}"
+                ));
             }
         }
     }
@@ -62,7 +64,9 @@ fn check(recipe: &Recipe) -> Result<usize, String> {
 fn what_was_promised_partially_holds_at_run_time() {
     let graphs = (1..=700u64).map(|seed| random_graph(seed + 50_000).recipe);
     let ops = OPS.iter().enumerate().flat_map(|(number, (op, _))| {
-        (0..25u64).filter_map(move |at| single(op, 2_000_000 * (number as u64 + 1) + at)).map(|grown| grown.recipe)
+        (0..25u64)
+            .filter_map(move |at| single(op, 2_000_000 * (number as u64 + 1) + at))
+            .map(|grown| grown.recipe)
     });
     let (mut checked, mut broken) = (0, Vec::new());
     for mut recipe in graphs.chain(ops) {

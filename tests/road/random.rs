@@ -187,7 +187,7 @@ fn again(
             return Err(format!("run {number}: run_into: {what}"));
         }
     }
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         let mut memory: Vec<TensorViewMut<'_>> =
             results.iter_mut().map(|tensor| tensor.view_mut().unwrap()).collect();
         // What cannot be bound says so.
@@ -401,7 +401,7 @@ pub fn random_graph(seed: u64) -> Grown {
     let (recipe, old) = grown.recipe.renamed();
     let mut grown = Grown { recipe, facts: old.iter().map(|at| grown.facts[*at]).collect() };
     let mut draws = Draws::new(seed ^ 0xabcd);
-    if draws.chance(1, 30) {
+    if !grown.recipe.sources.is_empty() && draws.chance(1, 30) {
         let number = draws.below(grown.recipe.sources.len());
         grown.recipe.sources[number].unranked = !grown.recipe.sources[number].constant;
     }

@@ -13,14 +13,6 @@ pub enum Number {
 }
 
 impl Number {
-    /// The nearest float.
-    pub fn to_f64(self) -> f64 {
-        match self {
-            Number::Int(value) => value as f64,
-            Number::Float(value) => value,
-        }
-    }
-
     /// Equal, with the sign of zero; a NaN equals a NaN.
     pub fn same(self, other: Number) -> bool {
         match (self, other) {

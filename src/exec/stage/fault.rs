@@ -1,0 +1,128 @@
+//! What a stage says when a run fails: which node, which element, which value.
+
+use super::super::bindings::Bindings;
+use super::super::segment::{SegmentPlan, Sizes};
+use super::Stage;
+use crate::codegen::Memory;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{NodeIx, ValueIx, evaluate};
+use crate::lower::kernel::{BufferIx, Kernel};
+use crate::tensor::{Tensor, TensorView};
+use rustc_hash::FxHashMap;
+
+impl Stage {
+    pub(super) fn view<'a>(
+        &self,
+        buffer: BufferIx,
+        sizes: &'a [usize],
+        memory: &'a Memory<'_>,
+    ) -> Result<TensorView<'a>> {
+        let root = self.program.roots[buffer.at()];
+        if let Some(tensor) = memory.held(root)
+            && tensor.sizes() == sizes
+        {
+            // Strings have no bytes.
+            return Ok(tensor.view());
+        }
+        TensorView::from_bytes(self.program.buffers[buffer.at()].dtype, sizes, memory.bytes(buffer))
+    }
+
+    /// Adds where a node was made.
+    pub(super) fn locate(&self, index: NodeIx, error: Error) -> Error {
+        let node = &self.inner.nodes[index.at()];
+        let call = self.inner.call_text(&node.op, &node.operands, node.attrs());
+        let scopes = self.inner.scope_chain(node.scope);
+        error
+            .with_phase(Phase::Run)
+            .with_op(node.op.name(), call)
+            .with_node(self.inner.node_name(index))
+            .at(node.location)
+            .in_scopes(scopes)
+    }
+
+    /// Computes a kernel's nodes one by one to name the element that failed.
+    pub(super) fn find_fault(
+        &self,
+        kernel: &Kernel,
+        plan: &SegmentPlan,
+        memory: &Memory<'_>,
+        bindings: Option<&Bindings>,
+    ) -> Error {
+        let mut made: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
+        for &value in &kernel.fused {
+            let index = self.inner.values[value.at()].node;
+            let node = &self.inner.nodes[index.at()];
+            let mut operands: Vec<TensorView<'_>> = Vec::new();
+            let sizes: Vec<Option<Sizes>> = node
+                .operands
+                .iter()
+                .map(|operand| {
+                    let buffer = self.program.buffer_of.get(operand)?;
+                    plan.sizes(*buffer).cloned().or_else(|| self.sizes_of(*buffer, bindings?))
+                })
+                .collect();
+            for (operand, sizes) in node.operands.iter().zip(&sizes) {
+                if let Some(tensor) = made.get(operand) {
+                    operands.push(tensor.view());
+                } else if let (Some(sizes), Some(buffer)) = (sizes, self.program.buffer_of.get(operand))
+                    && let Ok(view) = self.view(*buffer, sizes, memory)
+                {
+                    operands.push(view);
+                }
+            }
+            if operands.len() != node.operands.len() {
+                continue;
+            }
+            let attrs = node
+                .attrs()
+                .substitute(&mut |symbol| bindings?.get(symbol).map(shapeflow_shape_fns::Dim::known));
+            match evaluate(&node.op, node.given, &attrs, &operands) {
+                Err(error) => return self.locate(index, error),
+                Ok(tensors) => {
+                    drop(operands);
+                    made.extend(node.values().zip(tensors));
+                }
+            }
+        }
+        let roots: Vec<String> = kernel.roots.iter().map(|root| self.value_text(*root)).collect();
+        Error::new(
+            ErrorKind::Index,
+            Phase::Run,
+            format!("an index or divisor is out of range in {}", roots.join(", ")),
+        )
+    }
+
+    pub(super) fn undetermined(&self, buffer: BufferIx) -> Error {
+        let value = self.value_text(self.program.buffers[buffer.at()].value);
+        Error::new(ErrorKind::Shape, Phase::Run, format!("nothing determines the sizes of {value}"))
+    }
+
+    /// `%4 (relu_4 at src/model.rs:3:1)`.
+    pub(crate) fn value_text(&self, value: ValueIx) -> String {
+        let index = self.inner.values[value.at()].node;
+        let node = &self.inner.nodes[index.at()];
+        format!("{} made at {}", self.inner.node_label(index), node.location)
+    }
+
+    pub(crate) fn too_large(&self, buffer: BufferIx) -> Error {
+        let value = self.value_text(self.program.buffers[buffer.at()].value);
+        Error::new(
+            ErrorKind::Memory,
+            Phase::Run,
+            format!("{value} does not fit into memory beside the others"),
+        )
+    }
+
+    pub(crate) fn over_limit(&self, limit: usize, needed: usize, largest: Option<(BufferIx, usize)>) -> Error {
+        let message =
+            format!("the run must stay within the memory limit of {limit} bytes, but needs {needed}");
+        let error = Error::new(ErrorKind::Memory, Phase::Run, message);
+        match largest {
+            Some((buffer, bytes)) => {
+                let value = self.value_text(self.program.buffers[buffer.at()].value);
+                error.note(format!("the largest value is {value} with {bytes} bytes"), None)
+            }
+            None => error,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! A stage run by the expression interpreter.
+
+use super::{Sink, Stage};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{NodeIx, ValueIx, elements_of, evaluate_with};
+use crate::tensor::{Tensor, TensorView};
+use rustc_hash::FxHashMap;
+
+impl Stage {
+    /// Computes every node by the expression interpreter.
+    pub(super) fn run_interpreted(
+        &self,
+        inputs: &[TensorView<'_>],
+        sinks: Option<Vec<Sink<'_>>>,
+    ) -> Result<Vec<Tensor>> {
+        let mut bindings = self.bind_inputs(inputs)?;
+        let mut values: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
+        for ((_, value), view) in self.inner.inputs.iter().zip(inputs) {
+            values.insert(*value, view.to_tensor()?);
+        }
+        for (number, node) in self.inner.nodes.iter().enumerate() {
+            let index = NodeIx(number as u32);
+            if let Some(tensor) = self.inner.constants.get(&index) {
+                values.insert(node.first_output, tensor.clone());
+                continue;
+            }
+            if values.contains_key(&node.first_output) {
+                continue;
+            }
+            let operands: Vec<TensorView<'_>> =
+                node.operands.iter().filter_map(|operand| values.get(operand)).map(Tensor::view).collect();
+            let attrs = node
+                .attrs()
+                .substitute(&mut |symbol| bindings.get(symbol).map(shapeflow_shape_fns::Dim::known));
+            let is_constant = |number: usize| {
+                let operand = node.operands[number];
+                self.inner.constants.contains_key(&self.inner.values[operand.at()].node)
+            };
+            let made = evaluate_with(&node.op, node.given, &attrs, &operands, &is_constant)
+                .map_err(|error| self.locate(index, error))?;
+            drop(operands);
+            for (value, tensor) in node.values().zip(made) {
+                let dims = self.inner.values[value.at()].shape.dims().unwrap_or_default();
+                for (dim, size) in dims.iter().zip(tensor.sizes()) {
+                    bindings.bind(&self.inner.table, dim, *size as i64).map_err(|mismatch| {
+                        let expected =
+                            mismatch.expected.map_or_else(|| mismatch.dim.to_string(), |e| e.to_string());
+                        let message = format!("a dimension must be {expected}, got {size}");
+                        self.locate(index, Error::new(ErrorKind::Guard, Phase::Run, message))
+                    })?;
+                }
+                if let (Some(symbolic), Some(found)) =
+                    (&self.inner.values[value.at()].elements, elements_of(&tensor.view()))
+                {
+                    for (dim, element) in symbolic.elements().iter().zip(found.elements()) {
+                        if let Some(element) = element.as_known() {
+                            let _ = bindings.bind(&self.inner.table, dim, element);
+                        }
+                    }
+                }
+                values.insert(value, tensor);
+            }
+            self.check_guards(&bindings)?;
+        }
+        let outputs = self.program.outputs.iter().map(|buffer| self.program.buffers[buffer.at()].value);
+        let results: Vec<Tensor> = outputs.filter_map(|value| values.get(&value).cloned()).collect();
+        let Some(sinks) = sinks else { return Ok(results) };
+        for (number, (sink, tensor)) in sinks.into_iter().zip(results).enumerate() {
+            sink.fill(number, &tensor)?;
+        }
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,410 @@
+//! `Stage`: a graph of known ranks, lowered and compiled, with its plans.
+
+mod fault;
+mod interpreted;
+mod results;
+mod sink;
+mod symbols;
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::DType;
+
+use super::bindings::Bindings;
+use super::options::CompileOptions;
+use super::segment::{SegmentPlan, StepPlan, plan_segment, touched};
+use crate::codegen::{CodeModule, FuncIndex, Jit, Lane, Launch, Left, Memory, Pool, Prepared, launch, lock};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{Inner, ValueIx};
+use crate::lower::kernel::BufferIx;
+use crate::lower::program::{Content, Program, Step, lower};
+use crate::tensor::{Tensor, TensorView};
+
+pub(crate) use sink::Sink;
+use symbols::Waiting;
+
+/// A compiled graph all of whose ranks and structure parameters are known.
+pub(crate) struct Stage {
+    pub inner: Inner,
+    pub program: Program,
+    pub code: Option<CodeModule>,
+    /// The function of each variant of each step.
+    functions: Vec<Vec<FuncIndex>>,
+    /// By segment: plans by the values of its symbols.
+    plans: Vec<Mutex<FxHashMap<Vec<i64>, Arc<SegmentPlan>>>>,
+    /// The first output that a buffer is.
+    output_of: FxHashMap<BufferIx, usize>,
+    /// Inputs and constants that are read.
+    given: Vec<(BufferIx, Content)>,
+    /// By buffer: the last step that touches it.
+    last_use: Vec<usize>,
+    /// By buffer: whether it is a result or read by the planner.
+    kept: Vec<bool>,
+    plan_limit: usize,
+    memory_limit: Option<usize>,
+    pool: Pool,
+    threads: usize,
+    pub counters: Counters,
+}
+
+/// What `stats` reports of plans and memory.
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub hits: AtomicU64,
+    pub misses: AtomicU64,
+    pub arena: AtomicUsize,
+}
+
+/// What a thread keeps between runs.
+#[derive(Default)]
+pub(crate) struct RunState {
+    lanes: Vec<Lane>,
+    left: Left,
+    /// The last sizes of the inputs and the plan for them, where sizes alone choose it.
+    last: Option<(Vec<usize>, Arc<SegmentPlan>)>,
+}
+
+impl RunState {
+    /// Frees what is kept between runs.
+    pub(crate) fn trim(&mut self) {
+        *self = RunState::default();
+    }
+}
+
+impl Stage {
+    /// Lowers and compiles `inner`, every node of which is needed for `outputs`.
+    pub(crate) fn compile(
+        inner: Inner,
+        outputs: &[ValueIx],
+        options: &CompileOptions,
+        pool: Pool,
+    ) -> Result<Stage> {
+        let program = lower(&inner, outputs)?;
+        let mut functions = Vec::with_capacity(program.steps.len());
+        let code = if options.interprets() {
+            None
+        } else {
+            let mut jit = Jit::new()?;
+            for step in &program.steps {
+                functions.push(match step {
+                    Step::Kernel(kernel) => {
+                        kernel.variants.iter().map(|variant| jit.add(&variant.code)).collect::<Result<_>>()?
+                    }
+                    Step::MatMul { .. } | Step::Node { .. } => Vec::new(),
+                });
+            }
+            Some(jit.finish()?)
+        };
+        let mut last_use = vec![0; program.buffers.len()];
+        let mut used = vec![false; program.buffers.len()];
+        for (at, step) in program.steps.iter().enumerate() {
+            let (reads, writes) = touched(step);
+            for buffer in reads.into_iter().chain(writes) {
+                last_use[program.roots[buffer.at()].at()] = at;
+                used[program.roots[buffer.at()].at()] = true;
+            }
+        }
+        let mut kept = vec![false; program.buffers.len()];
+        for buffer in program.outputs.iter().chain(program.elements.iter().map(|(_, buffer)| buffer)) {
+            kept[program.roots[buffer.at()].at()] = true;
+        }
+        let mut given = Vec::new();
+        for (number, content) in program.contents.iter().enumerate() {
+            let buffer = BufferIx(number as u32);
+            if matches!(content, Content::Input(_) | Content::Constant(_)) && (kept[number] || used[number]) {
+                given.push((buffer, *content));
+            }
+        }
+        let outputs = program.outputs.iter().enumerate().rev();
+        Ok(Stage {
+            output_of: outputs.map(|(number, buffer)| (*buffer, number)).collect(),
+            given,
+            plans: program.segments.iter().map(|_| Mutex::default()).collect(),
+            inner,
+            program,
+            code,
+            functions,
+            last_use,
+            kept,
+            plan_limit: options.plan_limit(),
+            memory_limit: options.memory_limit_bytes(),
+            threads: options.thread_count(),
+            pool,
+            counters: Counters::default(),
+        })
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    pub(crate) fn memory_limit(&self) -> Option<usize> {
+        self.memory_limit
+    }
+
+    /// Whether a buffer is needed at or after step `end`, or as a result, or by the planner.
+    pub(crate) fn outlives(&self, buffer: BufferIx, end: usize) -> bool {
+        self.kept[buffer.at()] || self.last_use[buffer.at()] >= end
+    }
+
+    /// Whether sizes of inputs alone choose the plan, and there is one for the whole stage.
+    fn is_static(&self) -> bool {
+        self.program.segments.len() == 1
+            && self.program.elements.is_empty()
+            && self.program.definers.is_empty()
+            && !self.program.sized_by_data
+    }
+
+    /// Runs the stage on row-major inputs in the order of its ports; results go to `sinks` if there are any,
+    /// else to new tensors.
+    pub(crate) fn run<'m>(
+        &'m self,
+        inputs: &'m [TensorView<'m>],
+        sinks: Option<Vec<Sink<'m>>>,
+        state: &mut RunState,
+    ) -> Result<Vec<Tensor>> {
+        let mut sinks = sinks;
+        if self.code.is_none() {
+            return self.run_interpreted(inputs, sinks);
+        }
+        let mut memory = Memory::new(&self.program.roots, std::mem::take(&mut state.left));
+        let result = self.run_in(inputs, &mut sinks, &mut memory, state);
+        state.left = memory.leave();
+        result
+    }
+
+    fn run_in<'m>(
+        &'m self,
+        inputs: &'m [TensorView<'m>],
+        sinks: &mut Option<Vec<Sink<'m>>>,
+        memory: &mut Memory<'m>,
+        state: &mut RunState,
+    ) -> Result<Vec<Tensor>> {
+        self.lend_given(inputs, memory)?;
+        if self.is_static() {
+            let plan = self.static_plan(inputs, state)?;
+            self.place(&plan, sinks, memory)?;
+            self.run_segment(0, &plan, memory, &mut state.lanes, None)?;
+            return self.collect(&|buffer| plan.sizes(buffer).cloned(), sinks, memory);
+        }
+        let mut bindings = self.bind_inputs(inputs)?;
+        let mut waiting =
+            Waiting { definers: self.program.definers.clone(), elements: self.program.elements.clone() };
+        for number in 0..self.program.segments.len() {
+            self.define(&mut bindings, &mut waiting, memory)?;
+            self.check_guards(&bindings)?;
+            let plan = self.segment_plan(number, &bindings)?;
+            self.place(&plan, sinks, memory)?;
+            self.run_segment(number, &plan, memory, &mut state.lanes, Some(&mut bindings))?;
+        }
+        self.define(&mut bindings, &mut waiting, memory)?;
+        self.check_guards(&bindings)?;
+        self.collect(&|buffer| self.sizes_of(buffer, &bindings), sinks, memory)
+    }
+
+    /// Plans for these inputs once, and keeps their memory at hand.
+    pub(crate) fn bind<'m>(
+        &'m self,
+        inputs: &'m [TensorView<'m>],
+        sinks: Vec<Sink<'m>>,
+        state: &'m mut RunState,
+    ) -> Result<BoundStage<'m>> {
+        let direct = self.is_static()
+            && self.code.is_some()
+            && self
+                .program
+                .outputs
+                .iter()
+                .all(|output| self.program.contents[output.at()] == Content::Computed)
+            && self.program.steps.iter().all(|step| !matches!(step, Step::Node { .. }));
+        if !direct {
+            let message =
+                "bind needs results that kernels write, of sizes that inputs determine; use run_into";
+            return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
+        }
+        let plan = self.static_plan(inputs, state)?;
+        let mut memory = Memory::new(&self.program.roots, std::mem::take(&mut state.left));
+        self.lend_given(inputs, &mut memory)?;
+        for (number, (sink, buffer)) in sinks.iter().zip(&self.program.outputs).enumerate() {
+            let sizes = plan.sizes(*buffer).ok_or_else(|| self.undetermined(*buffer))?;
+            sink.check(number, self.program.buffers[buffer.at()].dtype, sizes)?;
+        }
+        let mut sinks = Some(sinks);
+        self.place(&plan, &mut sinks, &mut memory)?;
+        if sinks.iter().flatten().any(|sink| sink.bytes.is_some()) {
+            let message = "bind needs different values as outputs; use run_into";
+            return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
+        }
+        let mut prepared = Vec::new();
+        if let Some(code) = &self.code {
+            let steps = self.program.steps.iter().zip(&plan.steps).zip(&self.functions);
+            for ((step, step_plan), functions) in steps {
+                prepared.push(match (step, step_plan) {
+                    (Step::Kernel(kernel), StepPlan::Kernel(plan)) => {
+                        Prepared::new(&Launch { kernel, plan, code, functions, memory: &memory }, &self.pool)
+                    }
+                    _ => None,
+                });
+            }
+        }
+        let prepared = prepared.into_iter().collect();
+        Ok(BoundStage { stage: self, plan, memory, lanes: &mut state.lanes, prepared })
+    }
+
+    fn lend_given<'m>(&'m self, inputs: &'m [TensorView<'m>], memory: &mut Memory<'m>) -> Result<()> {
+        for &(buffer, content) in &self.given {
+            match content {
+                Content::Input(port) if inputs[port].dtype() == DType::String => {
+                    memory.hold(buffer, inputs[port].to_tensor()?);
+                }
+                Content::Input(port) => memory.lend(buffer, inputs[port].bytes()),
+                // Strings have no bytes: their tensor itself is what host kernels read.
+                Content::Constant(node) if self.program.buffers[buffer.at()].dtype == DType::String => {
+                    memory.hold(buffer, self.inner.constants[&node].clone());
+                }
+                Content::Constant(node) => memory.lend(buffer, self.inner.constants[&node].view().bytes()),
+                Content::Computed | Content::Alias(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn static_plan(&self, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Arc<SegmentPlan>> {
+        let ranks_fit =
+            |sizes: &[usize]| sizes.len() == inputs.iter().map(|view| view.sizes().len()).sum::<usize>();
+        if let Some((sizes, plan)) = &state.last
+            && ranks_fit(sizes)
+            && inputs.iter().flat_map(|view| view.sizes()).eq(sizes)
+            && self.dtypes_and_ranks_fit(inputs)
+        {
+            self.counters.hits.fetch_add(1, Ordering::Relaxed);
+            return Ok(plan.clone());
+        }
+        let bindings = self.bind_inputs(inputs)?;
+        self.check_guards(&bindings)?;
+        let plan = self.segment_plan(0, &bindings)?;
+        let sizes = inputs.iter().flat_map(|view| view.sizes()).copied().collect();
+        state.last = Some((sizes, plan.clone()));
+        Ok(plan)
+    }
+
+    fn dtypes_and_ranks_fit(&self, inputs: &[TensorView<'_>]) -> bool {
+        self.inner.inputs.iter().zip(inputs).all(|((_, value), view)| {
+            let info = &self.inner.values[value.at()];
+            info.dtype == view.dtype() && info.shape.rank().is_none_or(|rank| rank == view.sizes().len())
+        })
+    }
+
+    /// The plan of a segment, made or found.
+    fn segment_plan(&self, number: usize, bindings: &Bindings) -> Result<Arc<SegmentPlan>> {
+        let symbols = &self.program.segments[number].symbols;
+        let key: Vec<i64> = symbols.iter().map(|symbol| bindings.get(*symbol).unwrap_or(i64::MIN)).collect();
+        if let Some(plan) = lock(&self.plans[number]).get(&key) {
+            self.counters.hits.fetch_add(1, Ordering::Relaxed);
+            return Ok(plan.clone());
+        }
+        self.counters.misses.fetch_add(1, Ordering::Relaxed);
+        let plan = plan_segment(self, number, bindings);
+        let plan = Arc::new(plan.map_err(|error| self.unsized_node(bindings).unwrap_or(error))?);
+        self.counters.arena.fetch_max(plan.arena, Ordering::Relaxed);
+        let mut plans = lock(&self.plans[number]);
+        if plans.len() >= self.plan_limit {
+            plans.clear();
+        }
+        plans.insert(key, plan.clone());
+        Ok(plan)
+    }
+
+    /// Gives every buffer of a segment its memory.
+    fn place<'m>(
+        &'m self,
+        plan: &SegmentPlan,
+        sinks: &mut Option<Vec<Sink<'m>>>,
+        memory: &mut Memory<'m>,
+    ) -> Result<()> {
+        memory.place(plan.arena, &plan.placed)?;
+        for &buffer in &plan.own {
+            let Some(sizes) = plan.sizes(buffer) else { continue };
+            let dtype = self.program.buffers[buffer.at()].dtype;
+            if let Some(sinks) = sinks.as_mut()
+                && let Some(&at) = self.output_of.get(&buffer)
+                && sinks.get(at).is_some_and(|sink| sink.sizes == &sizes[..] && sink.dtype == dtype)
+                && let Some(bytes) = sinks[at].bytes.take()
+            {
+                memory.lend_mut(buffer, bytes);
+                continue;
+            }
+            let tensor = Tensor::allocate(dtype, sizes).map_err(|error| {
+                let value = self.value_text(self.program.buffers[buffer.at()].value);
+                error.note(format!("for the elements of {value}"), None)
+            })?;
+            memory.hold_mut(buffer, tensor)?;
+        }
+        Ok(())
+    }
+
+    fn run_segment(
+        &self,
+        number: usize,
+        plan: &SegmentPlan,
+        memory: &mut Memory<'_>,
+        lanes: &mut Vec<Lane>,
+        mut bindings: Option<&mut Bindings>,
+    ) -> Result<()> {
+        let Some(code) = &self.code else { return Ok(()) };
+        let range = self.program.segments[number].steps.clone();
+        for (at, step_plan) in range.zip(&plan.steps) {
+            match (&self.program.steps[at], step_plan) {
+                (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan)) => {
+                    let run =
+                        Launch { kernel, plan: kernel_plan, code, functions: &self.functions[at], memory };
+                    if launch(&run, lanes, &self.pool)? {
+                        return Err(self.find_fault(kernel, plan, memory, bindings.as_deref()));
+                    }
+                }
+                (Step::MatMul { .. }, StepPlan::MatMul(product)) => memory.matmul(product)?,
+                (Step::Node { node, operands, outputs }, StepPlan::Node) => {
+                    let made = self.run_node(*node, operands, plan, memory, bindings.as_deref())?;
+                    for (buffer, tensor) in outputs.iter().zip(made) {
+                        if let Some(bindings) = bindings.as_deref_mut() {
+                            self.bind_sizes(bindings, *buffer, tensor.sizes())?;
+                        }
+                        memory.hold(*buffer, tensor);
+                    }
+                }
+                _ => {
+                    return Err(Error::new(ErrorKind::Compile, Phase::Run, "a step has the plan of another"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A stage tied to its inputs and outputs.
+pub(crate) struct BoundStage<'m> {
+    stage: &'m Stage,
+    plan: Arc<SegmentPlan>,
+    memory: Memory<'m>,
+    lanes: &'m mut Vec<Lane>,
+    /// The launches of all steps, if every step is one that can be made ready.
+    prepared: Option<Vec<Prepared>>,
+}
+
+impl BoundStage<'_> {
+    pub(crate) fn run(&mut self) -> Result<()> {
+        if let (Some(prepared), Some(code)) = (&self.prepared, &self.stage.code) {
+            for (at, launch) in prepared.iter().enumerate() {
+                if launch.run(code, &mut self.memory)
+                    && let Step::Kernel(kernel) = &self.stage.program.steps[at]
+                {
+                    return Err(self.stage.find_fault(kernel, &self.plan, &self.memory, None));
+                }
+            }
+            return Ok(());
+        }
+        self.stage.run_segment(0, &self.plan, &mut self.memory, self.lanes, None)
+    }
+}

@@ -1,0 +1,107 @@
+//! Running single nodes, and handing out results.
+
+use super::super::bindings::Bindings;
+use super::super::segment::{SegmentPlan, Sizes};
+use super::{Sink, Stage};
+use crate::codegen::Memory;
+use crate::error::Result;
+use crate::graph::{NodeIx, evaluate};
+use crate::lower::kernel::BufferIx;
+use crate::lower::program::Content;
+use crate::tensor::{Tensor, TensorView};
+use rustc_hash::FxHashMap;
+
+impl Stage {
+    /// Runs one node by itself.
+    pub(super) fn run_node(
+        &self,
+        index: NodeIx,
+        operands: &[BufferIx],
+        plan: &SegmentPlan,
+        memory: &Memory<'_>,
+        bindings: Option<&Bindings>,
+    ) -> Result<Vec<Tensor>> {
+        let node = &self.inner.nodes[index.at()];
+        let sizes: Vec<Sizes> = operands
+            .iter()
+            .map(|buffer| {
+                let held = memory
+                    .held(self.program.roots[buffer.at()])
+                    .filter(|_| self.program.roots[buffer.at()] == *buffer);
+                let known = held.map(|tensor| Sizes::from_slice(tensor.sizes()));
+                let known = known.or_else(|| plan.sizes(*buffer).cloned());
+                known.or_else(|| self.sizes_of(*buffer, bindings?)).ok_or_else(|| self.undetermined(*buffer))
+            })
+            .collect::<Result<_>>()?;
+        let views: Vec<TensorView<'_>> = operands
+            .iter()
+            .zip(&sizes)
+            .map(|(buffer, sizes)| self.view(*buffer, sizes, memory))
+            .collect::<Result<_>>()?;
+        let attrs =
+            node.attrs().substitute(&mut |symbol| bindings?.get(symbol).map(shapeflow_shape_fns::Dim::known));
+        evaluate(&node.op, node.given, &attrs, &views).map_err(|error| self.locate(index, error))
+    }
+
+    /// Hands out the results.
+    pub(super) fn collect(
+        &self,
+        sizes: &dyn Fn(BufferIx) -> Option<Sizes>,
+        sinks: &mut Option<Vec<Sink<'_>>>,
+        memory: &mut Memory<'_>,
+    ) -> Result<Vec<Tensor>> {
+        let mut results: Vec<Tensor> =
+            if sinks.is_some() { Vec::new() } else { Vec::with_capacity(self.program.outputs.len()) };
+        let mut taken: FxHashMap<BufferIx, Tensor> = FxHashMap::default();
+        for (number, &buffer) in self.program.outputs.iter().enumerate() {
+            let root = self.program.roots[buffer.at()];
+            if let Some(sinks) = sinks.as_ref()
+                && sinks[number].bytes.is_none()
+            {
+                // A kernel has written it where it belongs, after its sizes were compared.
+                continue;
+            }
+            let held =
+                memory.held(root).filter(|_| root == buffer).map(|tensor| Sizes::from_slice(tensor.sizes()));
+            let wanted = held.or_else(|| sizes(buffer)).ok_or_else(|| self.undetermined(buffer))?;
+            if let Some(sinks) = sinks.as_mut() {
+                let sink = &mut sinks[number];
+                let dtype = self.program.buffers[buffer.at()].dtype;
+                sink.check(number, dtype, &wanted)?;
+                if let Some(bytes) = sink.bytes.take() {
+                    bytes.copy_from_slice(&memory.bytes(buffer)[..bytes.len()]);
+                }
+                continue;
+            }
+            if let Some(tensor) = taken.get(&root) {
+                results.push(tensor.reshape(&wanted)?);
+                continue;
+            }
+            let tensor = match memory.held(root) {
+                Some(_) if self.program.contents[root.at()] == Content::Computed => memory.take(root),
+                Some(constant) => Some(constant.clone()),
+                None => match self.program.contents[root.at()] {
+                    Content::Constant(node) => self.inner.constants.get(&node).cloned(),
+                    _ => None,
+                },
+            };
+            let tensor = match tensor {
+                Some(tensor) => tensor,
+                None => self.view(buffer, &wanted, memory)?.to_tensor()?,
+            };
+            results.push(tensor.reshape(&wanted)?);
+            taken.insert(root, tensor);
+        }
+        Ok(results)
+    }
+
+    /// The sizes of the results, as far as sizes of inputs determine them.
+    pub(crate) fn output_sizes(&self, bindings: &Bindings) -> Vec<Option<Sizes>> {
+        self.program.outputs.iter().map(|buffer| self.sizes_of(*buffer, bindings)).collect()
+    }
+
+    pub(super) fn sizes_of(&self, buffer: BufferIx, bindings: &Bindings) -> Option<Sizes> {
+        let dims = &self.program.buffers[buffer.at()].dims;
+        dims.iter().map(|dim| usize::try_from(bindings.try_eval(&self.inner.table, dim)?).ok()).collect()
+    }
+}

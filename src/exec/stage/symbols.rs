@@ -1,0 +1,262 @@
+//! Symbols of a run: bound to sizes and elements, defined by shape functions, checked by guards.
+
+use super::super::bindings::{Bindings, Mismatch};
+use super::super::segment::Sizes;
+use super::Stage;
+use crate::codegen::Memory;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{NodeIx, SizedOperand, ValueIx, elements_of, infer_sizes};
+use crate::lower::kernel::BufferIx;
+use crate::tensor::TensorView;
+use shapeflow_shape_fns::{DType, Dim, Guard};
+
+impl Stage {
+    /// Binds symbols to the sizes of the inputs.
+    pub(crate) fn bind_inputs(&self, inputs: &[TensorView<'_>]) -> Result<Bindings> {
+        let sizes: Vec<(DType, &[usize])> = inputs.iter().map(|view| (view.dtype(), view.sizes())).collect();
+        self.bind_input_sizes(&sizes)
+    }
+
+    pub(crate) fn bind_input_sizes(&self, inputs: &[(DType, &[usize])]) -> Result<Bindings> {
+        let mut bindings = Bindings::default();
+        for ((name, value), (dtype, sizes)) in self.inner.inputs.iter().zip(inputs) {
+            let info = &self.inner.values[value.at()];
+            let required = || {
+                format!(
+                    "input \"{name}\" must be {}{}",
+                    info.dtype,
+                    self.inner.table.resolve_shape(&info.shape)
+                )
+            };
+            let got = format!("{dtype}{sizes:?}");
+            let refuse = |detail: String| {
+                let location = self.inner.node_of(*value).location;
+                Error::new(ErrorKind::Feed, Phase::Run, format!("{}, got {got}{detail}", required()))
+                    .note("the input is declared", Some(location))
+            };
+            if info.dtype != *dtype {
+                return Err(refuse(String::new()));
+            }
+            let Some(dims) = info.shape.dims() else { continue };
+            if dims.len() != sizes.len() {
+                return Err(refuse(format!(": the rank must be {}", dims.len())));
+            }
+            for (axis, (dim, size)) in dims.iter().zip(*sizes).enumerate() {
+                bindings.bind(&self.inner.table, dim, *size as i64).map_err(|mismatch: Mismatch| {
+                    refuse(match mismatch.expected {
+                        Some(expected) if mismatch.dim.is_known() => {
+                            format!(": axis {axis} must be {expected}")
+                        }
+                        Some(expected) => {
+                            format!(": axis {axis} is {}, which is already {expected}", mismatch.dim)
+                        }
+                        None => {
+                            format!(": axis {axis} is {}, which cannot be {}", mismatch.dim, mismatch.got)
+                        }
+                    })
+                })?;
+            }
+        }
+        bindings.check_deferred(&self.inner.table).map_err(|mismatch| {
+            let message = format!(
+                "a dimension {} of the inputs must be {}, got {}",
+                mismatch.dim,
+                mismatch.expected.unwrap_or_default(),
+                mismatch.got
+            );
+            Error::new(ErrorKind::Feed, Phase::Run, message)
+        })?;
+        Ok(bindings)
+    }
+
+    /// Checks what was left to run time.
+    pub(crate) fn check_guards(&self, bindings: &Bindings) -> Result<()> {
+        for record in self.inner.table.guards() {
+            let holds = record.guard.check(&|symbol| bindings.get(symbol));
+            if matches!(holds, Ok(Some(true) | None)) {
+                continue;
+            }
+            let message = unmet(&record.guard, &|dim| bindings.try_eval(&self.inner.table, dim));
+            let error = Error::new(ErrorKind::Guard, Phase::Run, message);
+            return Err(match self.inner.nodes.get(record.origin as usize) {
+                Some(_) => self.locate(NodeIx(record.origin), error),
+                None => error,
+            });
+        }
+        Ok(())
+    }
+
+    /// The error of the first node that has no sizes for these values of symbols.
+    pub(super) fn unsized_node(&self, bindings: &Bindings) -> Option<Error> {
+        self.inner.values.iter().find_map(|info| {
+            let dims = info.shape.dims()?.iter();
+            let reason =
+                dims.map(|dim| self.inner.table.resolve(dim).eval(&|symbol| bindings.get(symbol)).err());
+            let message = reason.flatten().next()?.to_string();
+            Some(self.locate(info.node, Error::new(ErrorKind::Guard, Phase::Run, message)))
+        })
+    }
+
+    pub(super) fn bind_sizes(
+        &self,
+        bindings: &mut Bindings,
+        buffer: BufferIx,
+        sizes: &[usize],
+    ) -> Result<()> {
+        let dims = &self.program.buffers[buffer.at()].dims;
+        let value = self.program.buffers[buffer.at()].value;
+        for (axis, (dim, size)) in dims.iter().zip(sizes).enumerate() {
+            bindings.bind(&self.inner.table, dim, *size as i64).map_err(|mismatch| {
+                let expected = mismatch.expected.map_or_else(|| mismatch.dim.to_string(), |e| e.to_string());
+                let message =
+                    format!("axis {axis} of {} must be {expected}, got {size}", self.value_text(value));
+                self.locate(
+                    self.inner.values[value.at()].node,
+                    Error::new(ErrorKind::Guard, Phase::Run, message),
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Binds the symbols of elements that are in memory, and those that shape functions define from them.
+    pub(super) fn define(
+        &self,
+        bindings: &mut Bindings,
+        waiting: &mut Waiting,
+        memory: &Memory<'_>,
+    ) -> Result<()> {
+        let mut elements = std::mem::take(&mut waiting.elements);
+        let mut failed = None;
+        elements.retain(|(value, buffer)| {
+            let Some(sizes) = self.sizes_of(*buffer, bindings).filter(|_| memory.has(*buffer)) else {
+                return true;
+            };
+            let Ok(view) = self.view(*buffer, &sizes, memory) else { return true };
+            let (Some(found), Some(symbolic)) = (elements_of(&view), &self.inner.values[value.at()].elements)
+            else {
+                return false;
+            };
+            for (dim, element) in symbolic.elements().iter().zip(found.elements()) {
+                if let Some(element) = element.as_known()
+                    && let Err(mismatch) = bindings.bind(&self.inner.table, dim, element)
+                {
+                    failed.get_or_insert((*value, mismatch));
+                }
+            }
+            false
+        });
+        waiting.elements = elements;
+        if let Some((value, mismatch)) = failed {
+            let expected =
+                mismatch.expected.map_or_else(|| mismatch.dim.to_string(), |expected| expected.to_string());
+            let message =
+                format!("an element of {} must be {expected}, got {}", self.value_text(value), mismatch.got);
+            return Err(Error::new(ErrorKind::Guard, Phase::Run, message));
+        }
+        let mut left = Vec::new();
+        for index in std::mem::take(&mut waiting.definers) {
+            if !self.define_by(index, bindings, memory)? {
+                left.push(index);
+            }
+        }
+        waiting.definers = left;
+        Ok(())
+    }
+
+    /// Runs a shape function on sizes and values; false if they are not known yet.
+    pub(super) fn define_by(
+        &self,
+        index: NodeIx,
+        bindings: &mut Bindings,
+        memory: &Memory<'_>,
+    ) -> Result<bool> {
+        let node = &self.inner.nodes[index.at()];
+        let table = &self.inner.table;
+        let mut sizes: Vec<Sizes> = Vec::with_capacity(node.operands.len());
+        for operand in &node.operands {
+            let dims = self.inner.values[operand.at()].shape.dims().unwrap_or_default();
+            let known = dims.iter().map(|dim| usize::try_from(bindings.try_eval(table, dim)?).ok());
+            match known.collect::<Option<Sizes>>() {
+                Some(known) => sizes.push(known),
+                None => return Ok(false),
+            }
+        }
+        let mut operands = Vec::with_capacity(sizes.len());
+        for (operand, sizes) in node.operands.iter().zip(&sizes) {
+            let info = &self.inner.values[operand.at()];
+            let symbolic = info.elements.as_ref().map(|elements| {
+                elements.substitute(&mut |symbol| bindings.get(symbol).map(shapeflow_shape_fns::Dim::known))
+            });
+            let mut elements = symbolic.map(|elements| Box::new(table.resolve_elements(&elements)));
+            if elements.as_ref().is_none_or(|elements| !elements.is_known())
+                && let Some(buffer) = self.program.buffer_of.get(operand)
+                && memory.has(*buffer)
+                && let Ok(view) = self.view(*buffer, sizes, memory)
+            {
+                elements = elements_of(&view);
+            }
+            operands.push(SizedOperand { dtype: info.dtype, sizes, elements });
+        }
+        let attrs =
+            node.attrs().substitute(&mut |symbol| bindings.get(symbol).map(shapeflow_shape_fns::Dim::known));
+        let (concrete, outputs) =
+            infer_sizes(&node.op, node.given, &attrs, operands).map_err(|error| self.locate(index, error))?;
+        let bind = |bindings: &mut Bindings,
+                    symbolic: &shapeflow_shape_fns::Dim,
+                    known: &shapeflow_shape_fns::Dim| {
+            let Some(known) = known.as_known() else { return Ok(false) };
+            bindings.bind(table, symbolic, known).map(|()| true).map_err(|mismatch| {
+                let expected = mismatch.expected.map_or_else(|| mismatch.dim.to_string(), |e| e.to_string());
+                self.locate(
+                    index,
+                    Error::new(
+                        ErrorKind::Guard,
+                        Phase::Run,
+                        format!("a dimension must be {expected}, got {known}"),
+                    ),
+                )
+            })
+        };
+        let mut all = true;
+        for (value, output) in node.values().zip(&outputs) {
+            let symbolic = self.inner.values[value.at()].shape.dims().unwrap_or_default();
+            let known = concrete.values[output.at()].shape.dims().unwrap_or_default();
+            for (symbolic, known) in symbolic.iter().zip(known) {
+                all &= bind(bindings, symbolic, known)?;
+            }
+        }
+        let made = concrete.node_of(outputs[0]).derived();
+        for ((_, symbolic), (_, known)) in node.derived().iter().zip(made) {
+            for (symbolic, known) in symbolic.iter().zip(known) {
+                all &= bind(bindings, symbolic, known)?;
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// What a guard requires, and what its dimensions are instead.
+fn unmet(guard: &Guard, value: &dyn Fn(&Dim) -> Option<i64>) -> String {
+    let got = |dims: &[&Dim]| {
+        let values = dims.iter().filter(|dim| !dim.is_known()).map(|dim| match value(dim) {
+            Some(value) => value.to_string(),
+            None => dim.to_string(),
+        });
+        values.collect::<Vec<_>>().join(" and ")
+    };
+    match guard {
+        Guard::Eq(a, b) => format!("{a} and {b} must be equal, got {}", got(&[a, b])),
+        Guard::Ge(a, b) => format!("{a} must be at least {b}, got {}", got(&[a, b])),
+        Guard::OneOrEqual(a, b) => format!("{a} must be 1 or {b}, got {}", got(&[a, b])),
+        Guard::Divides { divisor, dividend } => {
+            format!("{dividend} must be a multiple of {divisor}, got {}", got(&[dividend, divisor]))
+        }
+    }
+}
+
+/// What is still to be bound.
+pub(super) struct Waiting {
+    pub definers: Vec<NodeIx>,
+    pub elements: Vec<(ValueIx, BufferIx)>,
+}
