@@ -12,5 +12,6 @@ mod random;
 mod recipe;
 mod refusals;
 mod rooms;
+mod runs;
 mod same;
 mod values;
