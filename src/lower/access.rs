@@ -28,6 +28,8 @@ pub(crate) struct Access {
     pub fold_depends: SmallVec<[Axis; 4]>,
     /// Number of piecewise arms; 1 is none.
     pub arms: u32,
+    /// Whether some index holds more than axes: quotients, remainders, or axes that may be broadcast.
+    pub compound: bool,
     /// Whether operands are read at run-time values.
     pub gathers: bool,
     /// Whether a run-time check is made.
@@ -107,6 +109,7 @@ impl Access {
 
     fn note_index(&mut self, index: &Index) {
         index.for_each_value(&mut |_| self.gathers = true);
+        self.compound |= index.terms.iter().any(|(atom, _)| !matches!(atom, Atom::Axis(_) | Atom::Value(_)));
     }
 }
 

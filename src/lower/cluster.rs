@@ -143,11 +143,7 @@ impl Cluster {
         // Pieces and quotients are resolved where sizes are known, run-time values are not.
         let mut has_values = false;
         index.iter().for_each(|index| index.for_each_value(&mut |_| has_values = true));
-        let reads_split = access.reads.iter().any(|(_, read)| match read {
-            Read::Element(read) => read.iter().any(has_quotients),
-            Read::Flat => false,
-        });
-        if has_values && (access.arms > 1 || reads_split) {
+        if has_values && (access.arms > 1 || access.compound) {
             return Err(Why::SeveralIndices);
         }
         let row_axes = self.row_axes();

@@ -64,8 +64,9 @@ pub(crate) struct Program {
     pub definers: Vec<NodeIx>,
     /// Values whose elements bind symbols, in the order of values, and their buffers.
     pub elements: Vec<(ValueIx, BufferIx)>,
-    /// Whether the sizes of some result of a host kernel depend on what it computes.
-    pub sized_by_data: bool,
+    /// Whether steps need or give values of symbols: the sizes of some result of a host kernel depend on what it
+    /// computes, or a node that runs by itself has symbols among its attributes.
+    pub binds_when_run: bool,
     pub buffer_of: FxHashMap<ValueIx, BufferIx>,
     /// The buffer whose bytes each buffer has.
     pub roots: Vec<BufferIx>,
@@ -92,7 +93,7 @@ pub(crate) fn lower(inner: &Inner, outputs: &[ValueIx]) -> Result<Program> {
         segments: Vec::new(),
         outputs: Vec::new(),
         definers: origins.definers,
-        sized_by_data: origins.sized_by_data,
+        binds_when_run: origins.sized_by_data,
         elements: Vec::new(),
         buffer_of: FxHashMap::default(),
         roots: Vec::new(),
@@ -114,6 +115,7 @@ pub(crate) fn lower(inner: &Inner, outputs: &[ValueIx]) -> Result<Program> {
             }
             Planned::Node(node) => {
                 produced.extend(inner.nodes[node.at()].values());
+                program.binds_when_run |= has_symbols(&inner.nodes[node.at()]);
                 let step = program.node_step(inner, *node);
                 program.steps.push(step);
             }
@@ -287,6 +289,16 @@ fn new_symbols<'a>(
         });
     }
     new
+}
+
+/// Whether attributes mention symbols.
+fn has_symbols(node: &crate::graph::Node) -> bool {
+    let mut found = false;
+    node.attrs().substitute(&mut |_| {
+        found = true;
+        None
+    });
+    found
 }
 
 /// The size and structure operands of a node.

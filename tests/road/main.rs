@@ -6,6 +6,7 @@ mod draws;
 mod errors;
 mod grow;
 mod limits;
+mod loosened;
 mod ops;
 mod promises;
 mod random;

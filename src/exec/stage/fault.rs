@@ -73,9 +73,7 @@ impl Stage {
             if operands.len() != node.operands.len() {
                 continue;
             }
-            let attrs = node
-                .attrs()
-                .substitute(&mut |symbol| bindings?.get(symbol).map(shapeflow_shape_fns::Dim::known));
+            let attrs = node.attrs().substitute(&mut |symbol| self.known(bindings, symbol));
             match evaluate(&node.op, node.given, &attrs, &operands) {
                 Err(error) => return self.locate(index, error),
                 Ok(tensors) => {

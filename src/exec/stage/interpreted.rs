@@ -29,9 +29,7 @@ impl Stage {
             }
             let operands: Vec<TensorView<'_>> =
                 node.operands.iter().filter_map(|operand| values.get(operand)).map(Tensor::view).collect();
-            let attrs = node
-                .attrs()
-                .substitute(&mut |symbol| bindings.get(symbol).map(shapeflow_shape_fns::Dim::known));
+            let attrs = node.attrs().substitute(&mut |symbol| self.known(Some(&bindings), symbol));
             let is_constant = |number: usize| {
                 let operand = node.operands[number];
                 self.inner.constants.contains_key(&self.inner.values[operand.at()].node)

@@ -154,7 +154,7 @@ impl Stage {
         self.program.segments.len() == 1
             && self.program.elements.is_empty()
             && self.program.definers.is_empty()
-            && !self.program.sized_by_data
+            && !self.program.binds_when_run
     }
 
     /// Runs the stage on row-major inputs in the order of its ports; results go to `sinks` if there are any,

@@ -38,8 +38,7 @@ impl Stage {
             .zip(&sizes)
             .map(|(buffer, sizes)| self.view(*buffer, sizes, memory))
             .collect::<Result<_>>()?;
-        let attrs =
-            node.attrs().substitute(&mut |symbol| bindings?.get(symbol).map(shapeflow_shape_fns::Dim::known));
+        let attrs = node.attrs().substitute(&mut |symbol| self.known(bindings, symbol));
         evaluate(&node.op, node.given, &attrs, &views).map_err(|error| self.locate(index, error))
     }
 

@@ -8,9 +8,14 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{NodeIx, SizedOperand, ValueIx, elements_of, infer_sizes};
 use crate::lower::kernel::BufferIx;
 use crate::tensor::TensorView;
-use shapeflow_shape_fns::{DType, Dim, Guard};
+use shapeflow_shape_fns::{DType, Dim, Guard, Symbol};
 
 impl Stage {
+    /// The size a symbol stands for, by its value or by what the graph has equated it with.
+    pub(super) fn known(&self, bindings: Option<&Bindings>, symbol: Symbol) -> Option<Dim> {
+        bindings?.try_eval(&self.inner.table, &Dim::from(symbol)).map(Dim::known)
+    }
+
     /// Binds symbols to the sizes of the inputs.
     pub(crate) fn bind_inputs(&self, inputs: &[TensorView<'_>]) -> Result<Bindings> {
         let sizes: Vec<(DType, &[usize])> = inputs.iter().map(|view| (view.dtype(), view.sizes())).collect();
@@ -185,9 +190,10 @@ impl Stage {
         let mut operands = Vec::with_capacity(sizes.len());
         for (operand, sizes) in node.operands.iter().zip(&sizes) {
             let info = &self.inner.values[operand.at()];
-            let symbolic = info.elements.as_ref().map(|elements| {
-                elements.substitute(&mut |symbol| bindings.get(symbol).map(shapeflow_shape_fns::Dim::known))
-            });
+            let symbolic = info
+                .elements
+                .as_ref()
+                .map(|elements| elements.substitute(&mut |symbol| self.known(Some(bindings), symbol)));
             let mut elements = symbolic.map(|elements| Box::new(table.resolve_elements(&elements)));
             if elements.as_ref().is_none_or(|elements| !elements.is_known())
                 && let Some(buffer) = self.program.buffer_of.get(operand)
@@ -198,8 +204,7 @@ impl Stage {
             }
             operands.push(SizedOperand { dtype: info.dtype, sizes, elements });
         }
-        let attrs =
-            node.attrs().substitute(&mut |symbol| bindings.get(symbol).map(shapeflow_shape_fns::Dim::known));
+        let attrs = node.attrs().substitute(&mut |symbol| self.known(Some(bindings), symbol));
         let (concrete, outputs) =
             infer_sizes(&node.op, node.given, &attrs, operands).map_err(|error| self.locate(index, error))?;
         let bind = |bindings: &mut Bindings,
