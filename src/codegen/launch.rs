@@ -7,7 +7,7 @@ use super::memory::Memory;
 use super::module::{CodeModule, FuncIndex};
 use super::pool::Pool;
 use crate::error::Result;
-use crate::lower::code::{Layout, SlotUse, TILE};
+use crate::lower::code::{Code, Layout, SlotUse, TILE};
 use crate::lower::kernel::Kernel;
 use crate::lower::plan::{BoxPlan, KernelPlan, Mode, SlotPlan};
 use crate::tensor::Buffer;
@@ -299,7 +299,7 @@ impl Launch<'_> {
     ) -> Result<()> {
         let code = &self.kernel.variants[plan.variant].code;
         let along_row = code.layout == Layout::Row && !self.kernel.row.is_empty();
-        let around: i64 = plan.loops.iter().product();
+        let around: i64 = plan.loops.iter().product::<i64>().max(1);
         let width = if along_row { plan.n } else { STAGED_WIDTH };
         // Rows that use scratch memory run one by one.
         let height = if plan.scratch > 0 {
@@ -327,7 +327,7 @@ impl Launch<'_> {
                         push_slot(&mut words, scratch + slot.base, 0, slot.inner, &slot.loops);
                     } else if staged.contains(&number) {
                         let size = element_size(self.kernel, plan, number) as i64;
-                        let staging = Staging::new(plan, size, &part);
+                        let staging = Staging::new(plan, code, number, size, &part);
                         if kind.used == SlotUse::Load {
                             staging.copy(area, self.base(slot, &part), slot, true);
                         }
@@ -343,7 +343,7 @@ impl Launch<'_> {
                     let size = element_size(self.kernel, plan, number) as i64;
                     let slot = &plan.slots[number];
                     if code.slots[number].used == SlotUse::Store {
-                        Staging::new(plan, size, &part).copy(area, self.base(slot, &part), slot, false);
+                        Staging::new(plan, code, number, size, &part).copy(area, self.base(slot, &part), slot, false);
                     }
                     area += block(size) as i64;
                 }
@@ -397,16 +397,24 @@ struct Staging {
 }
 
 impl Staging {
-    fn new(plan: &BoxPlan, size: i64, span: &Span<'_>) -> Staging {
+    /// For slot `number`. What does not move along the loops is staged once for all of them: at the end of a row
+    /// also where the loops have no elements, in which case nothing else is touched.
+    fn new(plan: &BoxPlan, code: &Code, number: usize, size: i64, span: &Span<'_>) -> Staging {
         let mut loops: SmallVec<[i64; 2]> = SmallVec::from_elem(0, plan.loops.len());
-        let mut stride = size * (span.last - span.first);
-        for (at, extent) in plan.loops.iter().enumerate().rev() {
-            loops[at] = stride;
-            stride *= extent;
-        }
         let mut extents: SmallVec<[usize; 6]> = SmallVec::new();
         extents.push(span.rows as usize);
-        extents.extend(plan.loops.iter().map(|extent| *extent as usize));
+        let mut stride = size * (span.last - span.first);
+        let at_row_end = || code.epilogue.iter().any(|inst| inst.op.slot() == Some(number as u32));
+        let stays = plan.slots[number].loops.iter().all(|stride| *stride == 0);
+        if stays && (!plan.loops.contains(&0) || at_row_end()) {
+            extents.extend(plan.loops.iter().map(|_| 1));
+        } else {
+            for (at, extent) in plan.loops.iter().enumerate().rev() {
+                loops[at] = stride;
+                stride *= extent;
+            }
+            extents.extend(plan.loops.iter().map(|extent| *extent as usize));
+        }
         extents.push((span.last - span.first) as usize);
         Staging { size, row: stride, loops, extents }
     }
