@@ -59,10 +59,8 @@ impl Bindings {
         }
         if let Some((scale, symbol, offset)) = dim.as_linear() {
             let Some(rest) = value.checked_sub(offset) else { return mismatch(None) };
-            if scale == 0 || rest % scale != 0 {
-                return mismatch(None);
-            }
-            let solution = rest / scale;
+            let whole = rest.checked_rem(scale) == Some(0);
+            let Some(solution) = rest.checked_div(scale).filter(|_| whole) else { return mismatch(None) };
             if solution < 0 && symbol.kind() == SymbolKind::Size {
                 return mismatch(None);
             }

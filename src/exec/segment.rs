@@ -109,6 +109,7 @@ fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -
     let mut lives: Vec<Life> = Vec::new();
     let mut known: FxHashMap<BufferIx, usize> = FxHashMap::default();
     let mut own_bytes = 0usize;
+    let mut largest: Option<(BufferIx, usize)> = None;
     for (at, step) in range.clone().zip(&program.steps[range.clone()]) {
         let (reads, writes) = touched(step);
         for buffer in reads {
@@ -122,6 +123,9 @@ fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -
         for buffer in writes {
             let sizes = plan.sizes[buffer.at()].clone().unwrap_or_default();
             let bytes = bytes_of(stage, buffer, &sizes)?;
+            if largest.is_none_or(|(_, most)| bytes > most) {
+                largest = Some((buffer, bytes));
+            }
             if stage.outlives(buffer, range.end) {
                 plan.own.push(buffer);
                 own_bytes = own_bytes.saturating_add(bytes);
@@ -171,11 +175,7 @@ fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -
     if let Some(limit) = stage.memory_limit()
         && plan.arena.saturating_add(own_bytes) > limit
     {
-        return Err(stage.over_limit(
-            limit,
-            plan.arena.saturating_add(own_bytes),
-            &lives.iter().map(|l| (l.buffer, l.bytes)).collect::<Vec<_>>(),
-        ));
+        return Err(stage.over_limit(limit, plan.arena.saturating_add(own_bytes), largest));
     }
     Ok(())
 }

@@ -143,7 +143,8 @@ impl Cluster {
         // Pieces and quotients are resolved where sizes are known, run-time values are not.
         let mut has_values = false;
         index.iter().for_each(|index| index.for_each_value(&mut |_| has_values = true));
-        if has_values && (access.arms > 1 || access.compound) {
+        let reads_flat = access.reads.iter().any(|(_, read)| *read == Read::Flat);
+        if has_values && (access.arms > 1 || access.compound || reads_flat) {
             return Err(Why::SeveralIndices);
         }
         let row_axes = self.row_axes();

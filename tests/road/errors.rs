@@ -365,7 +365,7 @@ fn sizes_that_do_not_fit() -> Result<()> {
     assert_snapshot!(told(exe.run_all(&[TensorView::new(&[20], &[1.0f32; 20])?])), @r"
     error: the run must stay within the memory limit of 1000 bytes, but needs 3200
       --> `told(exe.run_all(&[TensorView::new(&[20], &[1.0f32; 20])?]))`
-      the largest intermediate value is mul made at `let table = x.expand_dims(1)? * x;` with 1600 bytes
+      the largest value is mul made at `let table = x.expand_dims(1)? * x;` with 1600 bytes
     ");
     Ok(())
 }

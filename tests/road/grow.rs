@@ -81,7 +81,7 @@ impl Class {
 }
 
 /// Results of more elements than this are not kept.
-const MOST_ELEMENTS: i64 = 6000;
+const MOST_ELEMENTS: i64 = 12_000;
 const MOST_SOURCES: usize = 9;
 
 /// A graph that grows.
@@ -172,6 +172,8 @@ impl<'g> Grower<'g> {
             0 => 0,
             1 | 2 => 1,
             3 if self.reach > 8 => *self.draws.pick(&[8, 16, 17, 32, 33, 64]).min(&(self.reach as i64)),
+            // Beyond the tiles that kernels work in.
+            4 if self.reach > 20 && self.draws.chance(1, 4) => *self.draws.pick(&[129, 513, 1025, 4097, 5000]),
             _ => self.draws.below(self.reach) as i64 + 1,
         }
     }

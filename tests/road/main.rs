@@ -13,5 +13,6 @@ mod random;
 mod recipe;
 mod refusals;
 mod rooms;
+mod runs;
 mod same;
 mod values;

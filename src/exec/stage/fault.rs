@@ -111,14 +111,14 @@ impl Stage {
         )
     }
 
-    pub(crate) fn over_limit(&self, limit: usize, needed: usize, values: &[(BufferIx, usize)]) -> Error {
+    pub(crate) fn over_limit(&self, limit: usize, needed: usize, largest: Option<(BufferIx, usize)>) -> Error {
         let message =
             format!("the run must stay within the memory limit of {limit} bytes, but needs {needed}");
         let error = Error::new(ErrorKind::Memory, Phase::Run, message);
-        match values.iter().max_by_key(|(_, bytes)| *bytes) {
+        match largest {
             Some((buffer, bytes)) => {
                 let value = self.value_text(self.program.buffers[buffer.at()].value);
-                error.note(format!("the largest intermediate value is {value} with {bytes} bytes"), None)
+                error.note(format!("the largest value is {value} with {bytes} bytes"), None)
             }
             None => error,
         }

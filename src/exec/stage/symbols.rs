@@ -77,7 +77,8 @@ impl Stage {
     /// Checks what was left to run time.
     pub(crate) fn check_guards(&self, bindings: &Bindings) -> Result<()> {
         for record in self.inner.table.guards() {
-            let holds = record.guard.check(&|symbol| bindings.get(symbol));
+            // A symbol may have been equated with others since it was required of.
+            let holds = record.guard.check(&|symbol| self.known(Some(bindings), symbol)?.as_known());
             if matches!(holds, Ok(Some(true) | None)) {
                 continue;
             }

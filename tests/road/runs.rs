@@ -1,0 +1,130 @@
+//! Ways to run: strided and unaligned inputs, threads, ranks that data decide, memory that is refused.
+
+use std::sync::Arc;
+
+use shapeflow::{
+    CompileOptions, DType, ErrorKind, Graph, HostCx, OpDef, Operand, Phase, Result, Tensor, TensorView, concat, shape,
+};
+
+#[test]
+fn unaligned_and_strided_inputs() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", "m"])?;
+    let exe = g.compile([(x * 2.0).ok()?, x.reduce_sum([1])?, x])?;
+    let data: Vec<f32> = (0..300).map(|k| k as f32).collect();
+    for (n, m) in [(1usize, 1usize), (3, 4), (7, 9), (2, 64), (16, 16)] {
+        let sizes = [n, m];
+        let plain: Vec<f32> = (0..n * m).map(|k| data[k + 1]).collect();
+        let expected = exe.run_all(&[TensorView::new(&sizes, &plain)?])?;
+        // One element past the beginning of an allocation.
+        let unaligned = exe.run_all(&[TensorView::new(&sizes, &data[1..1 + n * m])?])?;
+        assert_eq!(expected, unaligned);
+        let column_major: Vec<f32> = (0..n * m).map(|k| plain[k % n * m + k / n]).collect();
+        let strides = [1isize, n as isize];
+        let strided = exe.run_all(&[TensorView::with_strides(&sizes, &strides, &column_major, 0)?])?;
+        assert_eq!(expected, strided);
+        let reversed: Vec<f32> = plain.iter().rev().copied().collect();
+        let strides = [-(m as isize), -1];
+        let strided = exe.run_all(&[TensorView::with_strides(&sizes, &strides, &reversed, n * m - 1)?])?;
+        assert_eq!(expected, strided);
+        let strides = [0isize, 1];
+        let repeated: Vec<f32> = (0..n).flat_map(|_| plain[..m].to_vec()).collect();
+        let strided = exe.run_all(&[TensorView::with_strides(&sizes, &strides, &plain, 0)?])?;
+        assert_eq!(strided, exe.run_all(&[TensorView::new(&sizes, &repeated)?])?);
+    }
+    Ok(())
+}
+
+#[test]
+fn threads_do_not_change_a_bit() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", "m"])?;
+    let y = x.softmax(-1)?;
+    let outputs = [
+        (x * 1.7 + 0.3).tanh()?,
+        y,
+        x.reduce_sum([0])?,
+        x.reduce_sum([1])?,
+        x.reduce_mean(..)?,
+        x.transpose([1, 0])?.sigmoid()?,
+        concat(&[x, y * x], 1)?,
+        x.argmax(1)?,
+        (x - x.reduce_mean(shapeflow::Axes::of([1]).keep_dims())?).square()?.reduce_sum([1])?,
+    ];
+    let one = g.compile(&outputs)?;
+    let two = g.compile_with(&CompileOptions::new().threads(2), &outputs)?;
+    let four = g.compile_with(&CompileOptions::new().threads(4), &outputs)?;
+    for (n, m) in [(1usize, 1usize), (3, 200_000), (200_000, 3), (700, 700), (1, 500_000), (500_000, 1), (0, 5)] {
+        let mut state = 1u32;
+        let data: Vec<f32> = (0..n * m)
+            .map(|_| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 8) as f32 / (1 << 22) as f32 - 2.0
+            })
+            .collect();
+        let sizes = [n, m];
+        if m == 0 || n == 0 {
+            continue;
+        }
+        let view = TensorView::new(&sizes, &data)?;
+        let expected = one.run_all(&[view])?;
+        for exe in [&two, &four] {
+            for (number, (got, expected)) in exe.run_all(&[view])?.iter().zip(&expected).enumerate() {
+                assert_eq!(got, expected, "output {number} at {sizes:?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn ranks_may_depend_on_data() -> Result<()> {
+    let pack = Arc::new(
+        OpDef::host_with("as_rank", |cx: &mut HostCx<'_>| {
+            let rank = cx.input(0)?.to_vec::<i64>()?[0] as usize;
+            cx.output(0, &vec![2; rank])?.as_mut_slice::<f32>()?.fill(1.5);
+            Ok(())
+        })
+        .operands(&[Operand::Data("x")])
+        .shape_fn(|cx| {
+            cx.set_output(0, shapeflow::TensorShape::unranked());
+            Ok(())
+        })
+        .dtype_rule(|_, _| Ok(vec![DType::F32])),
+    );
+    let g = Graph::new();
+    let x = g.input("x", DType::I64, [1])?;
+    let y = g.op(&pack).data(x).finish()?;
+    let exe = g.compile([y, (y * 2.0).ok()?, y.reduce_sum(..)?])?;
+    for rank in [0usize, 1, 3, 1] {
+        let [y, twice, sum] = exe.run(&[TensorView::new(&[1], &[rank as i64])?])?;
+        assert_eq!((y.sizes(), twice.sizes()), (&vec![2; rank][..], &vec![2; rank][..]));
+        assert_eq!(sum.item::<f32>()?, 1.5 * (1 << rank) as f32);
+    }
+    Ok(())
+}
+
+#[test]
+fn memory_that_is_refused_is_an_error() -> Result<()> {
+    let g = Graph::new();
+    let n = g.input("count", DType::I64, shape![1])?;
+    let exe = g.compile(g.fill(n, 1.5f32)?.named("filled"))?;
+    for count in [1i64 << 46, 1 << 60, 1 << 61, 1 << 62, i64::MAX] {
+        let error = exe.run_all(&[TensorView::new(&[1], &[count])?]).expect_err("a refusal");
+        assert_eq!((error.kind(), error.phase()), (ErrorKind::Memory, Phase::Run), "{error}");
+        assert!(error.to_string().contains("filled"), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_memory_limit_holds_for_results() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let exe = g.compile_with(&CompileOptions::new().memory_limit(4096), (x * 2.0).named("doubled"))?;
+    assert!(exe.run_all(&[TensorView::new(&[1000], &[0.0f32; 1000])?]).is_ok());
+    let error = exe.run_all(&[TensorView::new(&[2000], &[0.0f32; 2000])?]).expect_err("a refusal");
+    assert_eq!(error.kind(), ErrorKind::Memory);
+    assert!(error.to_string().contains("doubled"), "{error}");
+    Ok(())
+}
