@@ -344,7 +344,12 @@ impl Launch<'_> {
                     let size = element_size(self.kernel, plan, number) as i64;
                     let slot = &plan.slots[number];
                     if code.slots[number].used == SlotUse::Store {
-                        Staging::new(plan, code, number, size, &part).copy(area, self.base(slot, &part), slot, false);
+                        Staging::new(plan, code, number, size, &part).copy(
+                            area,
+                            self.base(slot, &part),
+                            slot,
+                            false,
+                        );
                     }
                     area += block(size) as i64;
                 }

@@ -173,7 +173,9 @@ impl<'g> Grower<'g> {
             1 | 2 => 1,
             3 if self.reach > 8 => *self.draws.pick(&[8, 16, 17, 32, 33, 64]).min(&(self.reach as i64)),
             // Beyond the tiles that kernels work in.
-            4 if self.reach > 20 && self.draws.chance(1, 4) => *self.draws.pick(&[129, 513, 1025, 4097, 5000]),
+            4 if self.reach > 20 && self.draws.chance(1, 4) => {
+                *self.draws.pick(&[129, 513, 1025, 4097, 5000])
+            }
             _ => self.draws.below(self.reach) as i64 + 1,
         }
     }

@@ -105,7 +105,9 @@ fn check(recipe: &Recipe, facts: Option<&[Facts]>) -> std::result::Result<Outcom
                 continue;
             }
             // So is what is required of a size that data decide, where nothing demands these data.
-            (Err(a), Ok(_)) if matches!(a.kind(), ErrorKind::Guard | ErrorKind::Shape) && decides_sizes(recipe) => {
+            (Err(a), Ok(_))
+                if matches!(a.kind(), ErrorKind::Guard | ErrorKind::Shape) && decides_sizes(recipe) =>
+            {
                 outcome.refused += 1;
                 continue;
             }

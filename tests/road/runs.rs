@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use shapeflow::{
-    CompileOptions, DType, ErrorKind, Graph, HostCx, OpDef, Operand, Phase, Result, Tensor, TensorView, concat, shape,
+    CompileOptions, DType, ErrorKind, Graph, HostCx, OpDef, Operand, Phase, Result, TensorView,
+    concat, shape,
 };
 
 #[test]
@@ -51,10 +52,12 @@ fn threads_do_not_change_a_bit() -> Result<()> {
         x.argmax(1)?,
         (x - x.reduce_mean(shapeflow::Axes::of([1]).keep_dims())?).square()?.reduce_sum([1])?,
     ];
-    let one = g.compile(&outputs)?;
-    let two = g.compile_with(&CompileOptions::new().threads(2), &outputs)?;
-    let four = g.compile_with(&CompileOptions::new().threads(4), &outputs)?;
-    for (n, m) in [(1usize, 1usize), (3, 200_000), (200_000, 3), (700, 700), (1, 500_000), (500_000, 1), (0, 5)] {
+    let one = g.compile(outputs)?;
+    let two = g.compile_with(&CompileOptions::new().threads(2), outputs)?;
+    let four = g.compile_with(&CompileOptions::new().threads(4), outputs)?;
+    for (n, m) in
+        [(1usize, 1usize), (3, 200_000), (200_000, 3), (700, 700), (1, 500_000), (500_000, 1), (0, 5)]
+    {
         let mut state = 1u32;
         let data: Vec<f32> = (0..n * m)
             .map(|_| {

@@ -111,7 +111,12 @@ impl Stage {
         )
     }
 
-    pub(crate) fn over_limit(&self, limit: usize, needed: usize, largest: Option<(BufferIx, usize)>) -> Error {
+    pub(crate) fn over_limit(
+        &self,
+        limit: usize,
+        needed: usize,
+        largest: Option<(BufferIx, usize)>,
+    ) -> Error {
         let message =
             format!("the run must stay within the memory limit of {limit} bytes, but needs {needed}");
         let error = Error::new(ErrorKind::Memory, Phase::Run, message);
