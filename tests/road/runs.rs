@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use shapeflow::{
-    CompileOptions, DType, ErrorKind, Graph, HostCx, OpDef, Operand, Phase, Result, TensorView,
-    concat, shape,
+    CompileOptions, DType, ErrorKind, Graph, HostCx, OpDef, Operand, Phase, Result, TensorView, concat, shape,
 };
 
 #[test]
