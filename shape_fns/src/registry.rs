@@ -63,7 +63,7 @@ pub(crate) const fn row(
 }
 
 /// The tables of all families; an op stands in one of them.
-static FAMILIES: &[&[Registered]] = &[TABLE];
+static FAMILIES: &[&[Registered]] = &[TABLE, nn::OPS];
 
 #[rustfmt::skip]
 static TABLE: &[Registered] = &[
