@@ -80,6 +80,7 @@ mod literal;
 pub mod math;
 pub mod nn;
 mod operators;
+mod operand;
 mod param;
 mod parse;
 mod poly;
