@@ -75,6 +75,7 @@ pub mod linalg;
 mod linear;
 pub mod math;
 pub mod nn;
+mod operand;
 mod param;
 mod parse;
 mod poly;
