@@ -86,6 +86,7 @@ mod shape;
 mod solve;
 #[cfg(test)]
 mod soundness;
+pub mod sparse;
 mod substitute;
 mod symbol;
 mod table;
