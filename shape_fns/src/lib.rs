@@ -80,13 +80,17 @@ mod param;
 mod parse;
 mod poly;
 mod quotient;
+pub mod ragged;
+pub mod random;
 pub mod reduce;
 mod registry;
+pub mod segment;
 mod shape;
 mod solve;
 #[cfg(test)]
 mod soundness;
 pub mod sparse;
+pub mod string;
 mod substitute;
 mod symbol;
 mod table;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::{ShapeFn, array, common, linalg, math, nn, reduce, sparse};
+use crate::{ShapeFn, array, common, linalg, math, nn, ragged, random, reduce, segment, sparse, string};
 
 /// How a TensorFlow op is read by a shape function.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,11 @@ pub(crate) const fn row(
 static FAMILIES: &[&[Registered]] = &[
     TABLE,
     linalg::OPS,
+    ragged::OPS,
+    random::OPS,
+    segment::OPS,
     sparse::OPS,
+    string::OPS,
 ];
 
 #[rustfmt::skip]

@@ -1,7 +1,7 @@
 //! Sparse tensors reduced along axes, to dense or sparse ones.
 
 use super::operand::{SparseOperand, set_sparse};
-use crate::{Dim, InferenceContext, List, PartialElements, Result, TensorShape};
+use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
 
 /// The dense sum or maximum along `reduction_axes`, dropped or kept with size 1 where attribute `keep_dims` is set. An
 /// axis may be named twice.
@@ -34,21 +34,34 @@ pub fn reduce_sparse(cx: &mut InferenceContext<'_>) -> Result<()> {
 
 fn reduced(cx: &mut InferenceContext<'_>) -> Result<TensorShape> {
     SparseOperand::read(cx, 0)?;
-    let keep = cx.bool_or("keep_dims", false)?;
     let input = cx.shape_param("input_shape")?;
-    let axes = cx.param_list("reduction_axes")?;
+    without_axes(cx, &input, "reduction_axes")
+}
+
+/// A shape without the axes that a parameter names, any number of times each; with attribute `keep_dims` they stay with
+/// size 1.
+///
+/// # Errors
+/// An axis is outside the rank.
+pub(crate) fn without_axes(
+    cx: &mut InferenceContext<'_>,
+    input: &TensorShape,
+    name: &str,
+) -> Result<TensorShape> {
+    let keep = cx.bool_or("keep_dims", false)?;
+    let axes = cx.param_list(name)?;
     let Some(dims) = input.dims() else { return Ok(TensorShape::unranked()) };
-    let Some(axes) = axes.as_known() else {
-        return Ok(match axes {
+    let Some(known) = axes.as_known() else {
+        return Ok(match axes.known_len() {
             _ if keep => cx.unknown_shape_of_rank(dims.len()),
             // Of more axes some may be the same.
-            List::Unknown(Some(1)) => cx.unknown_shape_of_rank(dims.len().saturating_sub(1)),
+            Some(1) => cx.unknown_shape_of_rank(dims.len().saturating_sub(1)),
             _ => TensorShape::unranked(),
         });
     };
     let mut reduced = vec![false; dims.len()];
-    for axis in axes {
-        let axis = cx.axis_of("reduction_axes", axis, dims.len())?;
+    for axis in known {
+        let axis = cx.axis_of(name, axis, dims.len())?;
         if let Some(reduced) = reduced.get_mut(axis) {
             *reduced = true;
         }

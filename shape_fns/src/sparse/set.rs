@@ -8,6 +8,7 @@ use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 /// # Errors
 /// A rank is below 2, the ranks differ, or leading dimensions provably differ.
 pub fn dense_to_dense_set(cx: &mut InferenceContext<'_>) -> Result<()> {
+    cx.takes(2)?;
     let (a, b) = (sets(cx, 0)?, sets(cx, 1)?);
     let rank = match (&a, &b) {
         (Some(a), Some(b)) => {
@@ -27,6 +28,7 @@ pub fn dense_to_dense_set(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// As [`dense_to_dense_set`], or the last three operands are no sparse tensor.
 pub fn dense_to_sparse_set(cx: &mut InferenceContext<'_>) -> Result<()> {
+    cx.takes(4)?;
     let dense = sets(cx, 0)?;
     let sparse = SparseOperand::read(cx, 1)?;
     let sizes = cx.shape_param("set2_shape")?;
@@ -50,6 +52,7 @@ pub fn dense_to_sparse_set(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// As [`dense_to_dense_set`], or the operands are no sparse tensors.
 pub fn sparse_to_sparse_set(cx: &mut InferenceContext<'_>) -> Result<()> {
+    cx.takes(6)?;
     let (a, b) = (SparseOperand::read(cx, 0)?, SparseOperand::read(cx, 3)?);
     let rank = cx.agree("the ranks of both sets", &a.rank, &b.rank)?;
     least_rank(cx, 0, &rank)?;
