@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::{ShapeFn, array, common, linalg, math, nn, reduce};
+use crate::{ShapeFn, array, common, linalg, math, nn, ragged, random, reduce, segment, sparse, string};
 
 /// How a TensorFlow op is read by a shape function.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,17 @@ pub(crate) const fn row(
 }
 
 /// The tables of all families; an op stands in one of them.
-static FAMILIES: &[&[Registered]] = &[TABLE, nn::OPS];
+#[rustfmt::skip]
+static FAMILIES: &[&[Registered]] = &[
+    TABLE,
+    linalg::OPS,
+    nn::OPS,
+    ragged::OPS,
+    random::OPS,
+    segment::OPS,
+    sparse::OPS,
+    string::OPS,
+];
 
 #[rustfmt::skip]
 static TABLE: &[Registered] = &[
