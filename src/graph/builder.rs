@@ -357,19 +357,15 @@ impl Inner {
         match self.infer(&node, attrs, shape_fn, outputs) {
             Ok(result) => {
                 self.table.commit(mark);
-                if !attrs.is_empty() || !result.derived.is_empty() || name.is_some() {
-                    let derived =
-                        result.derived.into_iter().map(|(name, dims)| (name, dims.to_vec())).collect();
+                if !attrs.is_empty() || result.derived().len() > 0 || name.is_some() {
+                    let derived = result.derived().map(|(name, dims)| (name, dims.to_vec())).collect();
                     node.extra = Some(Box::new(Extra { attrs: attrs.clone(), derived, name }));
                 }
-                let first = self.push(
-                    node,
-                    output_dtypes
-                        .into_iter()
-                        .zip(result.shapes)
-                        .zip(result.values)
-                        .map(|((dtype, shape), elements)| (dtype, shape, elements.map(Box::new))),
-                );
+                let outputs_known = output_dtypes
+                    .into_iter()
+                    .zip(result.into_outputs())
+                    .map(|(dtype, (shape, elements))| (dtype, shape, elements.map(Box::new)));
+                let first = self.push(node, outputs_known);
                 Ok((first.0..first.0 + outputs as u32).map(ValueIx))
             }
             Err(error) => {
