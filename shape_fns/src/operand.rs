@@ -25,6 +25,17 @@ impl InferenceContext<'_> {
         Ok(split.map(|(leading, last)| (TensorShape::from(leading), last.clone())))
     }
 
+    /// Requires so many operands.
+    ///
+    /// # Errors
+    /// There are more or fewer.
+    pub fn takes(&self, count: usize) -> Result<()> {
+        if self.len() == count {
+            return Ok(());
+        }
+        Err(ShapeError::new(format_args!("there must be {count} operands, got {}", self.len())))
+    }
+
     /// Requires operand `index` to be a scalar, where it is given.
     ///
     /// # Errors

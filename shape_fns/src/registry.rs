@@ -2,7 +2,10 @@
 
 use std::sync::LazyLock;
 
-use crate::{ShapeFn, array, common, image, linalg, math, nn, quantize, reduce};
+use crate::{
+    ShapeFn, array, common, image, linalg, math, nn, quantize, ragged, random, reduce, segment, sparse,
+    string,
+};
 
 /// How a TensorFlow op is read by a shape function.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +66,20 @@ pub(crate) const fn row(
 }
 
 /// The tables of all families; an op stands in one of them.
-static FAMILIES: &[&[Registered]] = &[TABLE, image::OPS, nn::OPS, quantize::OPS];
+#[rustfmt::skip]
+static FAMILIES: &[&[Registered]] = &[
+    TABLE,
+    array::OPS,
+    image::OPS,
+    linalg::OPS,
+    nn::OPS,
+    quantize::OPS,
+    ragged::OPS,
+    random::OPS,
+    segment::OPS,
+    sparse::OPS,
+    string::OPS,
+];
 
 #[rustfmt::skip]
 static TABLE: &[Registered] = &[
