@@ -64,6 +64,8 @@ mod attrs;
 mod bounds;
 pub mod common;
 mod context;
+pub mod control;
+pub mod ctc;
 mod dim;
 mod display;
 mod dtype;
