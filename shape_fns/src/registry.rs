@@ -72,6 +72,7 @@ static FAMILIES: &[&[Registered]] = &[
     ctc::OPS,
     linalg::OPS,
     math::OPS,
+    nn::OPS,
     ragged::OPS,
     random::OPS,
     segment::OPS,
