@@ -97,6 +97,8 @@ mod substitute;
 mod symbol;
 mod table;
 #[cfg(test)]
+mod templates;
+#[cfg(test)]
 mod testing;
 mod values;
 
