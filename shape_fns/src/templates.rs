@@ -97,7 +97,7 @@ const TEMPLATES: &[Template] = &[
     ("ReduceJoin", "string [m, n, k]; i32 [p] = -3..2", "keep_dims=?", 0),
     ("RegexFullMatch", "string [*a]; string []", "", 0),
     ("RegexReplace", "string [*a]; string []; string []", "", 0),
-    ("StringFormat", "[*a]; [n]", "", 0),
+    ("StringFormat", "[*a]; [n]", "template=%s and %s", 0),
     ("StringJoin Betainc", "[*a]; [*a]; []", "", 0),
     ("AddN AccumulateNV2", "i64 [3] = -3..9; i64 [3] = -3..9; i64 [3] = -3..9", "", 0),
     ("StringNGrams UnicodeEncode", "string [n]; i64 [m]", "", 0),
