@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use crate::{
-    ShapeFn, array, common, image, linalg, math, nn, quantize, ragged, random, reduce, segment, sparse,
-    string,
+    ShapeFn, array, common, control, ctc, image, linalg, math, nn, quantize, ragged, random, reduce, segment,
+    sparse, string,
 };
 
 /// How a TensorFlow op is read by a shape function.
@@ -70,8 +70,11 @@ pub(crate) const fn row(
 static FAMILIES: &[&[Registered]] = &[
     TABLE,
     array::OPS,
+    control::OPS,
+    ctc::OPS,
     image::OPS,
     linalg::OPS,
+    math::OPS,
     nn::OPS,
     quantize::OPS,
     ragged::OPS,
