@@ -65,6 +65,8 @@ mod bounds;
 pub mod common;
 mod compare;
 mod context;
+pub mod control;
+pub mod ctc;
 mod dim;
 mod display;
 mod dtype;
@@ -104,6 +106,8 @@ mod substitute;
 mod subtype;
 mod symbol;
 mod table;
+#[cfg(test)]
+mod templates;
 #[cfg(test)]
 mod testing;
 mod unify;

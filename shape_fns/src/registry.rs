@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use crate::{ShapeFn, array, common, linalg, math, nn, ragged, random, reduce, segment, sparse, string};
+use crate::{
+    ShapeFn, array, common, control, ctc, linalg, math, nn, ragged, random, reduce, segment, sparse, string,
+};
 
 /// How a TensorFlow op is read by a shape function.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +68,10 @@ pub(crate) const fn row(
 #[rustfmt::skip]
 static FAMILIES: &[&[Registered]] = &[
     TABLE,
+    control::OPS,
+    ctc::OPS,
     linalg::OPS,
+    math::OPS,
     nn::OPS,
     ragged::OPS,
     random::OPS,
