@@ -19,7 +19,8 @@ pub(crate) mod tiles;
 
 pub use shapeflow_shape_fns as shape_fns;
 pub use shapeflow_shape_fns::{
-    Attr, Attrs, DType, Dim, InferenceContext, IntoDim, ShapeError, ShapeFn, TensorShape, Unknown, shape,
+    Attr, Attrs, DType, Dim, InferenceContext, IntoDim, ShapeError, ShapeFn, Sizes, TensorShape, Unknown,
+    shape,
 };
 
 pub use compile::IntoOutputs;
