@@ -7,6 +7,7 @@ mod concat;
 mod cumsum;
 mod expand_dims;
 mod fill;
+pub(crate) mod follow;
 mod gather;
 mod identity;
 mod one_hot;
