@@ -102,7 +102,7 @@ pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
     }
     if values_shape.rank().is_some() {
         let picked = cx.fresh();
-        cx.set_output(ragged, TensorShape::new([picked]).concatenate(&values_shape.slice(1, i64::MAX)));
+        cx.set_output(ragged, TensorShape::new([picked]).concatenate(&values_shape.slice(1..)));
     }
     Ok(())
 }

@@ -55,6 +55,6 @@ mod tests {
         let (attrs, mut table) = (crate::Attrs::new(), crate::DimTable::new());
         let mut cx = crate::InferenceContext::new(&[], &[], &attrs, &mut table, 0);
         assert_eq!(nothing(&mut cx), Ok(()));
-        assert!(cx.finish().unwrap().shapes.is_empty());
+        assert!(cx.finish().unwrap().shapes().is_empty());
     }
 }

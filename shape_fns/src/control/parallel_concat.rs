@@ -9,14 +9,14 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 /// A value has another first dimension than 1, or the shape provably differs from that of the values.
 pub fn parallel_concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.shape("shape")?.clone();
-    let mut rest = cx.table().import(&shape.slice(1, i64::MAX));
+    let mut rest = cx.table().import(&shape.slice(1..));
     for index in 0..cx.len() {
         let value = cx.with_rank_at_least(index, 1)?;
         if let Some(first) = value.dim(0) {
             cx.merge(first, &Dim::known(1))
                 .map_err(|_| cx.blame(index, format_args!("must have size 1 at axis 0, got {value}")))?;
         }
-        rest = cx.merge_shapes(&rest, &value.slice(1, i64::MAX)).map_err(|error| error.operand(index))?;
+        rest = cx.merge_shapes(&rest, &value.slice(1..)).map_err(|error| error.operand(index))?;
     }
     let count = Dim::known(i64::try_from(cx.len()).unwrap_or(i64::MAX));
     if let Some(rows) = shape.dims().map(<[Dim]>::first) {

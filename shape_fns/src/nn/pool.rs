@@ -18,7 +18,7 @@ fn entries(cx: &mut InferenceContext<'_>, layout: Layout, name: &str) -> Result<
             {
                 return Err(cx.blame_param(name, format_args!("must be at least 1, got {entry}")));
             }
-            Ok(Some(entries.into_vec()))
+            Ok(Some(entries))
         }
         List::Unknown(_) => Ok(None),
         List::Absent => bail!("{name} must be given: it is a list of integers"),

@@ -46,7 +46,7 @@ pub fn index_shuffle(cx: &mut InferenceContext<'_>) -> Result<()> {
         cx.merge(columns, &Dim::known(3))
             .map_err(|_| cx.blame(1, format_args!("must have 3 elements for each index, got {columns}")))?;
     }
-    let operands = [index, seed.slice(0, -1), limit];
+    let operands = [index, seed.slice(..-1), limit];
     let mut all = None::<Dim>;
     for (operand, shape) in operands.iter().enumerate() {
         let Some([count]) = shape.dims() else { continue };

@@ -19,7 +19,7 @@ pub fn segment(cx: &mut InferenceContext<'_>) -> Result<()> {
 
 /// So many rows like those of `data`.
 pub(super) fn rows(count: Dim, data: &TensorShape) -> TensorShape {
-    TensorShape::new([count]).concatenate(&data.slice(1, i64::MAX))
+    TensorShape::new([count]).concatenate(&data.slice(1..))
 }
 
 #[cfg(test)]

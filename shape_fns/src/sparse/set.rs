@@ -99,7 +99,7 @@ fn groups(cx: &mut InferenceContext<'_>, a: &TensorShape, b: &TensorShape, blame
     let error = |error: ShapeError| {
         ShapeError::new(format_args!("all axes of sets but the last must agree: {error}")).operand(blamed)
     };
-    cx.merge_shapes(&a.slice(0, -1), &b.slice(0, -1)).map(drop).map_err(error)
+    cx.merge_shapes(&a.slice(..-1), &b.slice(..-1)).map(drop).map_err(error)
 }
 
 #[cfg(test)]

@@ -1,18 +1,60 @@
 //! [`InferenceContext`]: what a shape function reads and writes.
 
+mod assembly;
+mod broadcast;
+mod constraint;
+mod result;
+
 use std::ops::Range;
 
-use smallvec::SmallVec;
+pub use result::InferenceResult;
 
 use crate::error::bail;
-use crate::{
-    Attr, Attrs, DType, Dim, DimTable, Guard, PartialElements, Result, ShapeError, SymbolKind, TensorShape,
-};
+use crate::{Attr, Attrs, DType, Dim, DimTable, Guard, PartialElements, Result, ShapeError, TensorShape};
 
 /// A shape function: reads operands and attributes of one op and sets the shapes of its outputs.
 ///
 /// The same function serves partial and concrete operands: what it promises of partial ones must hold of concrete
 /// ones, and with fully known operands and parameters it sets every dimension, except those that only the data decide.
+///
+/// A function of one's own, with two outputs: the scores of `heads` heads of attention, and the values by head.
+///
+/// ```
+/// use shapeflow_shape_fns::{
+///     Attrs, DType, Dim, DimTable, InferenceContext, OperandInfo, Result, TensorShape, shape,
+/// };
+///
+/// /// `query [..batch, n, d], key [..batch, m, d] -> [..batch, heads, n, m], [..batch, heads, m, d / heads]`.
+/// fn attention(cx: &mut InferenceContext<'_>) -> Result<()> {
+///     let heads = Dim::known(cx.int("heads")?);
+///     let (query, key) = (cx.with_rank_at_least(0, 2)?, cx.with_rank_at_least(1, 2)?);
+///     let (batch, same_batch) = (cx.subshape(&query, ..-2)?, cx.subshape(&key, ..-2)?);
+///     let batch = cx.merge_shapes(&batch, &same_batch).map_err(|error| error.operand(1))?;
+///     let (Some([.., n, d]), Some([.., m, same_d])) = (query.dims(), key.dims()) else { return Ok(()) };
+///     let d = cx.merge(d, same_d).map_err(|error| error.operand(1))?;
+///     let width = cx.exact_div(&d, &heads)?;
+///     let scores = TensorShape::new([heads.clone(), n.clone(), m.clone()]);
+///     cx.set_output(0, cx.concatenate(&batch, &scores));
+///     let values = cx.replace_dim(&scores, -2, m.clone())?;
+///     cx.set_output(1, cx.concatenate(&batch, &cx.replace_dim(&values, -1, width)?));
+///     Ok(())
+/// }
+///
+/// let mut table = DimTable::new();
+/// let shapes = [shape!["b", "n", 64], shape![?, "m", ?]].map(|shape| table.import(&shape));
+/// let operands = shapes.each_ref().map(|shape| OperandInfo { shape, dtype: DType::F32, value: None });
+/// let attrs = Attrs::new().with("heads", 8);
+/// let mut cx = InferenceContext::new(&["query", "key"], &operands, &attrs, &mut table, 2);
+/// attention(&mut cx)?;
+/// let outputs = cx.finish()?;
+/// assert_eq!(outputs.shapes()[0].to_string(), "[b, 8, n, m]");
+/// assert_eq!(outputs.shapes()[1].to_string(), "[b, 8, m, 8]");
+///
+/// let attrs = Attrs::new().with("heads", 7);
+/// let mut cx = InferenceContext::new(&["query", "key"], &operands, &attrs, &mut table, 2);
+/// assert_eq!(attention(&mut cx).unwrap_err().to_string(), "64 must be a multiple of 7");
+/// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
+/// ```
 pub type ShapeFn = fn(&mut InferenceContext<'_>) -> Result<()>;
 
 /// What is known of one operand.
@@ -35,7 +77,7 @@ pub struct OperandInfo<'a> {
 /// let x = OperandInfo { shape: &shape, dtype: DType::F32, value: None };
 /// let mut cx = InferenceContext::new(&["x"], std::slice::from_ref(&x), &attrs, &mut table, 1);
 /// array::transpose(&mut cx)?;
-/// assert_eq!(cx.finish()?.shapes[0].to_string(), "[?, n, 3]");
+/// assert_eq!(cx.finish()?.shapes()[0].to_string(), "[?, n, 3]");
 /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
 /// ```
 #[derive(Debug)]
@@ -50,20 +92,6 @@ pub struct InferenceContext<'a> {
     first_own: usize,
     result: InferenceResult,
 }
-
-/// What a shape function said of the outputs.
-#[derive(Clone, Debug, Default)]
-pub struct InferenceResult {
-    /// The shape of every output.
-    pub shapes: SmallVec<[TensorShape; 1]>,
-    /// Of every output the elements, where it is a small integer tensor and something is known of them.
-    pub values: SmallVec<[Option<PartialElements>; 1]>,
-    /// Normalised parameters the op's body reads, by name.
-    pub derived: Vec<Derived>,
-}
-
-/// A normalised parameter: its name and its elements.
-pub type Derived = (&'static str, SmallVec<[Dim; 4]>);
 
 static UNRANKED: TensorShape = TensorShape::unranked();
 
@@ -88,11 +116,7 @@ impl<'a> InferenceContext<'a> {
                 (table.resolve_shape(operand.shape), operand.value.map(|value| table.resolve_elements(value)))
             }));
         }
-        let result = InferenceResult {
-            shapes: (0..outputs).map(|_| TensorShape::unranked()).collect(),
-            values: (0..outputs).map(|_| None).collect(),
-            derived: Vec::new(),
-        };
+        let result = InferenceResult::unknown(outputs);
         let first_own = table.symbol_count();
         InferenceContext { names, operands, attrs, table, resolved, first_own, result }
     }
@@ -196,84 +220,6 @@ impl<'a> InferenceContext<'a> {
         self.result.derived.push((name, values.into_iter().collect()));
     }
 
-    /// A new unknown size.
-    pub fn fresh(&mut self) -> Dim {
-        self.table.fresh(SymbolKind::Size)
-    }
-
-    /// A new unknown integer, possibly negative.
-    pub fn fresh_integer(&mut self) -> Dim {
-        self.table.fresh(SymbolKind::Integer)
-    }
-
-    /// A shape of so many new unknown sizes.
-    pub fn unknown_shape_of_rank(&mut self, rank: usize) -> TensorShape {
-        TensorShape::new(
-            (0..rank).map(|_| self.table.fresh(SymbolKind::Size)).collect::<SmallVec<[Dim; 4]>>(),
-        )
-    }
-
-    /// Records that two dimensions are equal and returns what both are: [`DimTable::merge`].
-    ///
-    /// # Errors
-    /// They are provably different.
-    pub fn merge(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        self.table.merge(a, b)
-    }
-
-    /// Records that two shapes are equal: [`DimTable::merge_shapes`].
-    ///
-    /// # Errors
-    /// Their ranks or two dimensions are provably different.
-    pub fn merge_shapes(&mut self, a: &TensorShape, b: &TensorShape) -> Result<TensorShape> {
-        self.table.merge_shapes(a, b)
-    }
-
-    /// The shape of operand `index`, which must have this rank; of an unranked operand, that many new unknown sizes.
-    ///
-    /// # Errors
-    /// The rank is known and another.
-    pub fn with_rank(&mut self, index: usize, rank: usize) -> Result<TensorShape> {
-        let shape = self.input(index);
-        match shape.rank() {
-            Some(own) if own == rank => Ok(shape.clone()),
-            None => Ok(self.unknown_shape_of_rank(rank)),
-            Some(own) => {
-                Err(self.blame(index, format_args!("must have rank {rank}, got rank {own} in {shape}")))
-            }
-        }
-    }
-
-    /// The shape of operand `index`, whose rank must be at least this or unknown.
-    ///
-    /// # Errors
-    /// The rank is smaller.
-    pub fn with_rank_at_least(&mut self, index: usize, rank: usize) -> Result<TensorShape> {
-        let shape = self.input(index);
-        match shape.rank() {
-            Some(own) if own < rank => {
-                Err(self
-                    .blame(index, format_args!("must have rank at least {rank}, got rank {own} in {shape}")))
-            }
-            _ => Ok(shape.clone()),
-        }
-    }
-
-    /// The shape of operand `index`, whose rank must be at most this or unknown.
-    ///
-    /// # Errors
-    /// The rank is greater.
-    pub fn with_rank_at_most(&mut self, index: usize, rank: usize) -> Result<TensorShape> {
-        let shape = self.input(index);
-        match shape.rank() {
-            Some(own) if own > rank => {
-                Err(self
-                    .blame(index, format_args!("must have rank at most {rank}, got rank {own} in {shape}")))
-            }
-            _ => Ok(shape.clone()),
-        }
-    }
-
     /// An error about operand `index`, which the message starts with.
     pub fn blame(&self, index: usize, requirement: impl std::fmt::Display) -> ShapeError {
         let variadic = |name: &&&str| {
@@ -287,101 +233,6 @@ impl<'a> InferenceContext<'a> {
             Some(name) => ShapeError::new(format_args!("{name} {requirement}")).operand(index),
             None => ShapeError::new(format_args!("operand {index} {requirement}")).operand(index),
         }
-    }
-
-    /// The shape two shapes broadcast to, aligned at their last axes; unranked if either is.
-    ///
-    /// A number other than 1 against an unknown gives the number, with a guard; an unknown against 1 keeps its
-    /// identity; two unknowns give `bcast(a, b)`, which the op checks when it runs.
-    ///
-    /// # Errors
-    /// Two dimensions are provably different and neither is 1.
-    pub fn broadcast(&mut self, a: &TensorShape, b: &TensorShape) -> Result<TensorShape> {
-        let (Some(x), Some(y)) = (a.dims(), b.dims()) else { return Ok(TensorShape::unranked()) };
-        if x == y && !self.table.has_equalities() {
-            return Ok(a.clone());
-        }
-        let (longer, shorter) = if x.len() >= y.len() { (x, y) } else { (y, x) };
-        let offset = longer.len() - shorter.len();
-        let mut dims: SmallVec<[Dim; 4]> = SmallVec::with_capacity(longer.len());
-        dims.extend(longer[..offset].iter().cloned());
-        for (axis, (p, q)) in longer[offset..].iter().zip(shorter).enumerate() {
-            let dim = self.broadcast_dims(p, q).map_err(|error| {
-                let (x, y) = if x.len() >= y.len() { (p, q) } else { (q, p) };
-                let (x, y) = (self.table.resolve(x), self.table.resolve(y));
-                match (x.as_known(), y.as_known()) {
-                    (Some(x), Some(y)) => ShapeError::new(format_args!(
-                        "dimensions must be equal or 1 to broadcast, got {x} and {y} at axis {} of {a} and {b}",
-                        axis + offset
-                    )),
-                    _ => error,
-                }
-            })?;
-            dims.push(dim);
-        }
-        Ok(TensorShape::from(dims))
-    }
-
-    /// The shape that all operands broadcast to.
-    ///
-    /// # Errors
-    /// As [`InferenceContext::broadcast`].
-    pub fn broadcast_operands(&mut self) -> Result<TensorShape> {
-        // Operands outlive the context, so that only those resolved anew are cloned.
-        let operands = self.operands;
-        let resolved = std::mem::take(&mut self.resolved);
-        let shape = |index: usize| match resolved.get(index) {
-            Some((shape, _)) => shape,
-            None => operands.get(index).map_or(&UNRANKED, |operand| operand.shape),
-        };
-        let mut all = match operands.len() {
-            0 | 1 => Ok(shape(0).clone()),
-            _ => self.broadcast(shape(0), shape(1)).map_err(|error| error.operand(1)),
-        };
-        for index in 2..operands.len() {
-            let Ok(sofar) = &all else { break };
-            all = self.broadcast(sofar, shape(index)).map_err(|error| error.operand(index));
-        }
-        self.resolved = resolved;
-        all
-    }
-
-    /// The dimension two broadcast to: see [`InferenceContext::broadcast`].
-    ///
-    /// # Errors
-    /// They are provably different and neither is 1.
-    pub fn broadcast_dims(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        let (a, b) = (self.table.resolve(a), self.table.resolve(b));
-        match (a.as_known(), b.as_known()) {
-            _ if a == b => a.validate().map(|()| a),
-            (Some(1), _) => Ok(b),
-            (_, Some(1)) => Ok(a),
-            (Some(_), None) => self.require(Guard::OneOrEqual(b, a.clone())).map(|()| a),
-            (None, Some(_)) => self.require(Guard::OneOrEqual(a, b.clone())).map(|()| b),
-            _ => a.bcast(&b),
-        }
-    }
-
-    /// Requires a condition. What can't be decided becomes a guard, checked when sizes are known; except a condition
-    /// on symbols made for this op, which are only defined by running its shape function again, and that decides it.
-    ///
-    /// # Errors
-    /// It is disproven.
-    pub fn require(&mut self, guard: Guard) -> Result<()> {
-        if guard.dims().into_iter().any(|dim| self.is_own(dim)) {
-            if guard.decide() == Some(false) {
-                bail!("{guard} must hold");
-            }
-            return Ok(());
-        }
-        self.table.require(guard)
-    }
-
-    /// Whether a dimension mentions a symbol made for this op.
-    pub(crate) fn is_own(&self, dim: &Dim) -> bool {
-        let mut own = false;
-        dim.symbols(&mut |symbol| own |= symbol.table_index().is_some_and(|index| index >= self.first_own));
-        own
     }
 
     /// Ends inference: every dimension is resolved and must be possible.
