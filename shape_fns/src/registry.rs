@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use crate::{
-    ShapeFn, array, common, control, ctc, linalg, math, nn, ragged, random, reduce, segment, sparse, string,
+    ShapeFn, array, common, control, ctc, image, linalg, math, nn, quantize, ragged, random, reduce, segment,
+    sparse, string,
 };
 
 /// How a TensorFlow op is read by a shape function.
@@ -68,11 +69,14 @@ pub(crate) const fn row(
 #[rustfmt::skip]
 static FAMILIES: &[&[Registered]] = &[
     TABLE,
+    array::OPS,
     control::OPS,
     ctc::OPS,
+    image::OPS,
     linalg::OPS,
     math::OPS,
     nn::OPS,
+    quantize::OPS,
     ragged::OPS,
     random::OPS,
     segment::OPS,
