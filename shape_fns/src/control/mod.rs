@@ -9,7 +9,7 @@ mod switch;
 pub use ensure_shape::ensure_shape;
 pub use merge::{merge, ref_select};
 pub use nothing::{assert, nothing, print_v2, scalar_output};
-pub use parallel_concat::{parallel_concat_start, parallel_concat_update};
+pub use parallel_concat::{parallel_concat, parallel_concat_start, parallel_concat_update};
 pub use switch::{loop_condition, switch, switch_n};
 
 use crate::registry::{Registered, row};
@@ -30,6 +30,7 @@ pub(crate) static OPS: &[Registered] = &[
     row("Merge", &["inputs.."], merge).outputs(Some(2)),
     row("NextIteration", &["data"], array::identity),
     row("NoOp", &[], nothing).outputs(Some(0)),
+    row("ParallelConcat", &["values.."], parallel_concat),
     row("Print", &["input", "data.."], array::identity),
     row("PrintV2", &["input"], print_v2).outputs(Some(0)),
     row("RefEnter", &["data"], array::identity),
