@@ -207,7 +207,7 @@ fn promises_hold() {
     let mut random = Random(7);
     let (mut compared, mut held) = (0, 0);
     for row in registered() {
-        for round in 0..160 {
+        for round in 0..96 {
             let (operands, attrs, outputs) = case(row.op, &mut random).unwrap_or_else(|| {
                 // Elementwise: shapes that broadcast, and vectors whose elements are followed.
                 let rank = random.below(4) as usize;
