@@ -58,6 +58,7 @@
 //! unknown axis of `split_v` is not taken for the last one.
 #![deny(missing_docs)]
 
+mod advice;
 mod arithmetic;
 pub mod array;
 mod attrs;

@@ -36,10 +36,11 @@ pub(crate) static DEF: OpDef = OpDef::compute("div", lower)
 fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     let dtype = dtype::common(dtypes, 0, 2, dtype::Class::Number)?;
     if dtype.is_integer() {
-        return dtype::refuse(format!(
-            "`/` divides floats, got {dtype}: integers have .floordiv(..) and .truncatediv(..), \
-             or cast both operands with .cast(DType::F64)"
-        ));
+        return dtype::refuse_with_help(
+            format!("`/` divides floats, got {dtype}"),
+            "integers have .floordiv(..) and .truncatediv(..), or cast both operands with .cast(DType::F64)"
+                .to_string(),
+        );
     }
     Ok(vec![dtype])
 }
