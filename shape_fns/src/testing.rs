@@ -164,7 +164,7 @@ fn places(case: &Case) -> Anonymous {
             note(dim, format!("v{operand}_{element}"));
         }
     }
-    Anonymous::Spelled(places)
+    Anonymous::Spelled(places.into_iter().collect())
 }
 
 fn show(dim: &Dim, places: &Anonymous) -> String {

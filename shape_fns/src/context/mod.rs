@@ -96,8 +96,8 @@ pub struct InferenceContext<'a> {
 static UNRANKED: TensorShape = TensorShape::unranked();
 
 impl<'a> InferenceContext<'a> {
-    /// A context for one op. `names` are the operands' names in order; one of them may end in `..` and stands for any
-    /// number of operands.
+    /// A context for one op. `names` are the operands' names in order; one that ends in `..` stands for any number of
+    /// operands, several such for equally many each.
     pub fn new(
         names: &'a [&'static str],
         operands: &'a [OperandInfo<'a>],
@@ -153,18 +153,18 @@ impl<'a> InferenceContext<'a> {
     }
 
     /// The positions of the operands of this name: one, any number where the name is variadic, none where it is
-    /// absent.
+    /// absent. Several variadic names have equally many.
     pub fn operands_named(&self, name: &str) -> Range<usize> {
         let given = self.operands.len();
-        let variadic = self.names.iter().position(|own| own.ends_with(".."));
-        let spread = given.saturating_sub(self.names.len().saturating_sub(1));
-        for (position, own) in self.names.iter().enumerate() {
-            let before = variadic.is_some_and(|variadic| variadic < position);
-            let start = if before { position - 1 + spread } else { position };
-            let width = if variadic == Some(position) { spread } else { 1 };
+        let lists = self.names.iter().filter(|own| own.ends_with("..")).count();
+        let spread = given.saturating_sub(self.names.len() - lists) / lists.max(1);
+        let mut start = 0;
+        for own in self.names {
+            let width = if own.ends_with("..") { spread } else { 1 };
             if own.trim_end_matches("..") == name {
                 return start.min(given)..(start + width).min(given);
             }
+            start += width;
         }
         0..0
     }

@@ -58,7 +58,7 @@ mod tests {
         "[2, n]; [n]" => "[2, d0_1]",
         "[3, 1]; [?]" => "[3, d1_0]",
         "[2]; f64[2]" => error "one dtype, got f32 and f64",
-        "i32[2]; i32[2]" => error "integers have .floordiv(..) and .truncatediv(..)",
+        "i32[2]; i32[2]" => error "`/` divides floats, got i32",
         "bool[2]; bool[2]" => error "must be an integer or a float, got bool",
     }
 
