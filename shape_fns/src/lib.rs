@@ -109,6 +109,7 @@
 //! | `toString` | `Display` |
 #![deny(missing_docs)]
 
+mod advice;
 mod arithmetic;
 pub mod array;
 mod attrs;
