@@ -1,0 +1,68 @@
+//! `Explainer`: where the dimensions of a shape come from, in words.
+
+use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::{Dim, Provenance, TensorShape};
+
+use crate::graph::{Inner, NodeIx};
+
+/// Explains dimensions of one graph; equal ones are explained once.
+pub(crate) struct Explainer<'a> {
+    inner: &'a Inner,
+    known: FxHashMap<Dim, Vec<String>>,
+}
+
+/// Lines that one dimension takes at most.
+const LINES: usize = 12;
+
+impl<'a> Explainer<'a> {
+    pub(crate) fn new(inner: &'a Inner) -> Explainer<'a> {
+        Explainer { inner, known: FxHashMap::default() }
+    }
+
+    /// A line for each step by which the unknown dimensions of a shape are what they are.
+    pub(crate) fn lines(&mut self, shape: &TensorShape) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for dim in shape.dims().unwrap_or_default() {
+            if dim.is_known() {
+                continue;
+            }
+            let inner = self.inner;
+            let own = self.known.entry(dim.clone()).or_insert_with(|| explain(inner, dim));
+            for line in own.iter() {
+                if !lines.contains(line) {
+                    lines.push(line.clone());
+                }
+            }
+        }
+        lines
+    }
+}
+
+fn explain(inner: &Inner, dim: &Dim) -> Vec<String> {
+    let at = |node: u32| match inner.nodes.get(node as usize) {
+        Some(made) => format!("{} at {}", inner.node_label(NodeIx(node)), made.location),
+        None => "the graph".to_string(),
+    };
+    let steps = inner.table.explain(dim);
+    let mut lines: Vec<String> = steps
+        .iter()
+        .take(LINES)
+        .map(|step| match step {
+            Provenance::Introduced(symbol, node) => {
+                format!("{} is introduced by {}", Dim::from(*symbol), at(*node))
+            }
+            Provenance::Equated(equality) => {
+                format!(
+                    "{} = {} is required by {}",
+                    Dim::from(equality.symbol),
+                    equality.dim,
+                    at(equality.origin)
+                )
+            }
+        })
+        .collect();
+    if steps.len() > LINES {
+        lines.push(format!("and {} more", steps.len() - LINES));
+    }
+    lines
+}
