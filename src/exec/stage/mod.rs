@@ -46,7 +46,6 @@ pub(crate) struct Stage {
     plan_limit: usize,
     memory_limit: Option<usize>,
     pool: Pool,
-    threads: usize,
     pub counters: Counters,
     /// A number of its own in this process, by which traces know its kernels.
     pub number: u64,
@@ -148,7 +147,6 @@ impl Stage {
             kept,
             plan_limit: options.plan_limit(),
             memory_limit: options.memory_limit_bytes(),
-            threads: options.thread_count(),
             pool,
             counters: Counters::default(),
             number: STAGES.fetch_add(1, Ordering::Relaxed),
@@ -166,10 +164,6 @@ impl Stage {
         let times = self.trace.as_ref()?;
         let key = KernelKey { stage: self.number, step };
         Some(Traced { trace: &times.trace, name: times.names.get(step)?, category: STEP, key })
-    }
-
-    pub(crate) fn threads(&self) -> usize {
-        self.threads
     }
 
     pub(crate) fn memory_limit(&self) -> Option<usize> {
@@ -401,7 +395,7 @@ impl Stage {
                         return Err(self.find_fault(kernel, plan, memory, bindings.as_deref()));
                     }
                 }
-                (Step::MatMul { .. }, StepPlan::MatMul(product)) => memory.matmul(product)?,
+                (Step::MatMul { .. }, StepPlan::MatMul(product)) => product.run(memory, &self.pool, lanes)?,
                 (Step::Node { node, operands, outputs }, StepPlan::Node) => {
                     let made = self.run_node(*node, operands, plan, memory, bindings.as_deref())?;
                     for (buffer, tensor) in outputs.iter().zip(made) {
