@@ -135,6 +135,12 @@ impl Error {
         })
     }
 
+    /// The same message, below what it is about.
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn about(self, what: impl fmt::Display) -> Error {
+        self.edit(|inner| inner.message = format!("{what}: {}", inner.message))
+    }
+
     pub(crate) fn with_node(self, node: impl Into<String>) -> Error {
         self.edit(|inner| inner.node = Some(node.into()))
     }
@@ -215,12 +221,15 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &*self.0;
         write!(f, "error: {}", inner.message)?;
-        if let Some(location) = inner.location {
-            write!(f, "\n  --> {location}")?;
+        match (inner.location, &inner.node) {
+            // What was read from a file is known by its name.
+            (Some(location), Some(node)) if is_own_line(location) => write!(f, "\n  --> node {node}")?,
+            (Some(location), _) => write!(f, "\n  --> {location}")?,
+            _ => {}
         }
         for (text, location) in &inner.notes {
             write!(f, "\n  {text}")?;
-            if let Some(location) = location {
+            if let Some(location) = location.filter(|location| !is_own_line(location)) {
                 write!(f, " at {location}")?;
             }
         }

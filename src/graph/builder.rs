@@ -91,7 +91,7 @@ pub struct OpBuilder<'g> {
 }
 
 impl<'g> OpBuilder<'g> {
-    pub(super) fn new(graph: &'g Graph, op: OpRef) -> OpBuilder<'g> {
+    pub(crate) fn new(graph: &'g Graph, op: OpRef) -> OpBuilder<'g> {
         OpBuilder { graph, op, operands: SmallVec::new(), attrs: Attrs::default(), error: None }
     }
 
@@ -181,6 +181,20 @@ impl<'g> OpBuilder<'g> {
         self
     }
 
+    /// Operand number `place` of those declared.
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn operand(mut self, place: usize, value: Value<'g>) -> Self {
+        self.push(u32::try_from(place).unwrap_or(u32::MAX), value);
+        self
+    }
+
+    /// All attributes at once.
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn attrs(mut self, attrs: Attrs) -> Self {
+        self.attrs = attrs;
+        self
+    }
+
     /// Adds the node and gives its first output.
     ///
     /// # Errors
@@ -258,6 +272,12 @@ impl<'g> OpBuilder<'g> {
             error.with_op(self.op.name(), inner.call_text(&self.op, &operands, &self.attrs)).at(location);
         for (number, operand) in operands.iter().enumerate().take(4) {
             let node = inner.node_of(*operand);
+            if is_own_line(node.location)
+                && let Some(name) = node.own_name()
+            {
+                error = error.note(format!("operand {number} comes from {name}"), None);
+                continue;
+            }
             if !std::ptr::eq(node.location, location)
                 && !is_own_line(node.location)
                 && *node.location != *location
@@ -386,6 +406,14 @@ impl Inner {
     /// depend on constants alone.
     fn symbolise_parameters(&mut self, node: &Node) -> SmallVec<[ValueIx; 2]> {
         let mut changed = SmallVec::new();
+        if matches!(node.op.body, Body::Absent) {
+            for &value in &node.operands {
+                if self.values[value.at()].elements.is_none() {
+                    self.values[value.at()].elements = fold::constant_elements(self, value);
+                }
+            }
+            return changed;
+        }
         let Some(list) = node.op.operand_list() else { return changed };
         let given =
             list.iter().enumerate().filter(|(i, _)| node.given & (1 << i) != 0).map(|(_, operand)| operand);
