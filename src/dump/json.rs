@@ -60,13 +60,15 @@ fn node_json(node: &NodeView, operands: Vec<Value>) -> Value {
         "kind": kind,
         "operands": operands,
         "outputs": node.outputs.iter().map(value_json).collect::<Vec<_>>(),
-        "location": node.location,
     });
     let mut add = |name: &str, value: Value| {
         if let Some(object) = json.as_object_mut() {
             object.insert(name.to_string(), value);
         }
     };
+    if let Some(location) = &node.location {
+        add("location", location.as_str().into());
+    }
     if !attrs.is_empty() {
         add("attrs", Value::Object(attrs));
     }

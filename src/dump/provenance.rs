@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, Provenance, TensorShape};
 
+use crate::error::is_own_line;
 use crate::graph::{Inner, NodeIx};
 
 /// Explains dimensions of one graph; equal ones are explained once.
@@ -40,6 +41,7 @@ impl<'a> Explainer<'a> {
 
 fn explain(inner: &Inner, dim: &Dim) -> Vec<String> {
     let at = |node: u32| match inner.nodes.get(node as usize) {
+        Some(made) if is_own_line(made.location) => inner.node_label(NodeIx(node)),
         Some(made) => format!("{} at {}", inner.node_label(NodeIx(node)), made.location),
         None => "the graph".to_string(),
     };

@@ -5,6 +5,7 @@ use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::StageKind;
 use super::provenance::Explainer;
+use crate::error::is_own_line;
 use crate::graph::{Graph, Inner, NodeIx, ValueIx};
 use crate::op::Body;
 
@@ -53,8 +54,8 @@ pub(crate) struct NodeView {
     pub attrs: Vec<(String, String)>,
     pub operands: Vec<Edge>,
     pub outputs: Vec<ValueView>,
-    /// The user's line.
-    pub location: String,
+    /// The user's line; what was read from a file has none.
+    pub location: Option<String>,
     /// The lines of its scopes, innermost first.
     pub scopes: Vec<String>,
     /// The first elements of a constant.
@@ -223,7 +224,7 @@ fn node_view(inner: &Inner, index: NodeIx, explainer: &mut Explainer<'_>) -> Nod
         attrs: node.attrs().iter().map(|(name, attr)| (name.to_string(), attr.to_string())).collect(),
         operands: node.operands.iter().map(|operand| edge_of(inner, *operand)).collect(),
         outputs: outputs.collect(),
-        location: node.location.to_string(),
+        location: (!is_own_line(node.location)).then(|| node.location.to_string()),
         scopes: inner
             .scope_chain(node.scope)
             .into_iter()

@@ -262,7 +262,8 @@ impl Snapshot {
             .iter()
             .filter_map(|edge| Some(self.nodes[edge.node].outputs.get(edge.output)?.name.as_str()))
             .collect();
-        format!("{} = {}({})\n{}", values.join(", "), node.op, operands.join(", "), node.location)
+        let line = node.location.as_deref().unwrap_or_default();
+        format!("{} = {}({})\n{line}", values.join(", "), node.op, operands.join(", "))
     }
 }
 

@@ -195,7 +195,7 @@
       section(panel, "Attributes", list);
     }
     if (node.content) section(panel, "Elements", element("pre", { class: "mono" }, node.content));
-    const lines = [node.location, ...(node.scopes ?? []).map((scope) => `in scope ${scope}`)];
+    const lines = [node.location ?? "imported", ...(node.scopes ?? []).map((scope) => `in scope ${scope}`)];
     section(panel, "Source", ...lines.map((line, i) => element("div", i ? { class: "mono" } : { class: "mono", id: "location" }, line)));
     const guards = data.guards.filter((guard) => guard.node === node.name);
     if (guards.length) section(panel, "Checked when it runs", element("ul", {}, ...guards.map((guard) => element("li", { class: "mono" }, guard.text))));
@@ -264,7 +264,7 @@
   };
 
   // Search.
-  const texts = nodes.map((node) => [node.name, node.op, node.location, node.content ?? "", ...node.outputs.flatMap((output) => [output.value, output.text, output.dtype]),
+  const texts = nodes.map((node) => [node.name, node.op, node.location ?? "", node.content ?? "", ...node.outputs.flatMap((output) => [output.value, output.text, output.dtype]),
     ...Object.entries(node.attrs ?? {}).map(([name, value]) => `${name}=${value}`)].join("\n").toLowerCase());
   let hits = [], current = -1;
   const search = (text) => {
