@@ -83,6 +83,8 @@ struct Inner {
     location: Option<&'static Location<'static>>,
     notes: Vec<(String, Option<&'static Location<'static>>)>,
     scopes: Vec<(String, &'static Location<'static>)>,
+    operand: Option<usize>,
+    help: Option<String>,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
     others: Vec<Error>,
 }
@@ -98,6 +100,8 @@ impl Error {
             location: None,
             notes: Vec::new(),
             scopes: Vec::new(),
+            operand: None,
+            help: None,
             source: None,
             others: Vec::new(),
         }))
@@ -159,6 +163,24 @@ impl Error {
         self.edit(|inner| inner.notes.push((text.into(), location)))
     }
 
+    /// What to do about it, below everything else, unless the error says so already.
+    ///
+    /// ```
+    /// let error = shapeflow::Error::msg("the window must be odd, got 4").with_help("use a window of 3 or 5");
+    /// assert!(error.to_string().ends_with("help: use a window of 3 or 5"));
+    /// ```
+    #[must_use]
+    pub fn with_help(self, help: impl Into<String>) -> Error {
+        self.edit(|inner| {
+            inner.help.get_or_insert_with(|| help.into());
+        })
+    }
+
+    /// The position of the operand to blame.
+    pub(crate) fn blamed_operand(&self) -> Option<usize> {
+        self.0.operand
+    }
+
     pub(crate) fn in_scopes(self, scopes: Vec<(String, &'static Location<'static>)>) -> Error {
         self.edit(|inner| inner.scopes = scopes)
     }
@@ -211,6 +233,11 @@ impl Error {
         std::iter::once(self).chain(self.0.others.iter())
     }
 
+    /// What to do about it, where a likely fix can be told from the facts.
+    pub fn help(&self) -> Option<&str> {
+        self.0.help.as_deref()
+    }
+
     /// The message without location and notes.
     pub fn message(&self) -> &str {
         &self.0.message
@@ -236,6 +263,9 @@ impl fmt::Display for Error {
         for (name, location) in &inner.scopes {
             write!(f, "\n  in scope {name} at {location}")?;
         }
+        if let Some(help) = &inner.help {
+            write!(f, "\n  help: {help}")?;
+        }
         for other in &inner.others {
             write!(f, "\n{other}")?;
         }
@@ -257,7 +287,10 @@ impl std::error::Error for Error {
 
 impl From<ShapeError> for Error {
     fn from(error: ShapeError) -> Error {
-        Error::new(ErrorKind::Shape, Phase::Build, error.to_string())
+        Error::new(ErrorKind::Shape, Phase::Build, error.to_string()).edit(|inner| {
+            inner.operand = error.blamed_operand();
+            inner.help = error.help().map(str::to_string);
+        })
     }
 }
 

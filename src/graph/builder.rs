@@ -268,9 +268,13 @@ impl<'g> OpBuilder<'g> {
         let location =
             if is_own_line(location) { scopes.first().map_or(location, |(_, at)| at) } else { location };
         let operands: Vec<ValueIx> = self.operands.iter().map(|(_, value)| *value).collect();
+        let blamed = error.blamed_operand();
+        let ties = inner.ties_of(&operands, error.message());
         let mut error =
             error.with_op(self.op.name(), inner.call_text(&self.op, &operands, &self.attrs)).at(location);
-        for (number, operand) in operands.iter().enumerate().take(4) {
+        // The operand to blame is shown however many there are.
+        let shown = |number: usize| number < SHOWN_OPERANDS || Some(number) == blamed;
+        for (number, operand) in operands.iter().enumerate().filter(|(number, _)| shown(*number)) {
             let node = inner.node_of(*operand);
             if is_own_line(node.location)
                 && let Some(name) = node.own_name()
@@ -286,9 +290,18 @@ impl<'g> OpBuilder<'g> {
                 error = error.note(format!("operand {number} comes from {name}"), Some(node.location));
             }
         }
+        for (text, at) in ties.into_iter().take(SHOWN_TIES) {
+            error = error.note(text, Some(at));
+        }
         error.in_scopes(scopes)
     }
 }
+
+/// Operands whose origin an error shows.
+const SHOWN_OPERANDS: usize = 4;
+
+/// Equalities that an error shows.
+const SHOWN_TIES: usize = 4;
 
 /// What a user's panic said.
 pub(crate) fn panicked(op: &str, part: &str, payload: &(dyn std::any::Any + Send)) -> Error {
@@ -377,19 +390,15 @@ impl Inner {
         match self.infer(&node, attrs, shape_fn, outputs) {
             Ok(result) => {
                 self.table.commit(mark);
-                if !attrs.is_empty() || !result.derived.is_empty() || name.is_some() {
-                    let derived =
-                        result.derived.into_iter().map(|(name, dims)| (name, dims.to_vec())).collect();
+                if !attrs.is_empty() || result.derived().len() > 0 || name.is_some() {
+                    let derived = result.derived().map(|(name, dims)| (name, dims.to_vec())).collect();
                     node.extra = Some(Box::new(Extra { attrs: attrs.clone(), derived, name }));
                 }
-                let first = self.push(
-                    node,
-                    output_dtypes
-                        .into_iter()
-                        .zip(result.shapes)
-                        .zip(result.values)
-                        .map(|((dtype, shape), elements)| (dtype, shape, elements.map(Box::new))),
-                );
+                let outputs_known = output_dtypes
+                    .into_iter()
+                    .zip(result.into_outputs())
+                    .map(|(dtype, (shape, elements))| (dtype, shape, elements.map(Box::new)));
+                let first = self.push(node, outputs_known);
                 Ok((first.0..first.0 + outputs as u32).map(ValueIx))
             }
             Err(error) => {

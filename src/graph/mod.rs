@@ -4,6 +4,7 @@ mod builder;
 mod constant;
 mod display;
 mod evaluate;
+mod explain;
 mod fold;
 mod node;
 mod operand;

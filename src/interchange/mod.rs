@@ -35,6 +35,10 @@ mod imported;
 mod limits;
 #[cfg(feature = "graphdef")]
 mod model;
+#[cfg(feature = "npz")]
+mod npy;
+#[cfg(feature = "npz")]
+mod npz;
 #[cfg(feature = "graphdef")]
 mod options;
 #[cfg(feature = "graphdef")]
@@ -55,6 +59,10 @@ pub use imported::{Imported, ImportedNode};
 pub use limits::Limits;
 #[cfg(feature = "graphdef")]
 pub use model::{Model, Signature, read_model};
+#[cfg(feature = "npz")]
+pub use npy::{read_npy, write_npy};
+#[cfg(feature = "npz")]
+pub use npz::{as_dtype, read_npz, read_npz_bytes, write_npz, write_npz_bytes};
 #[cfg(feature = "graphdef")]
 pub use options::ImportOptions;
 

@@ -1,4 +1,4 @@
-//! Shape functions of linear algebra.
+//! Products of stacks of matrices.
 
 use smallvec::SmallVec;
 

@@ -1,4 +1,4 @@
-//! Shape functions of neural-network ops.
+//! `softmax(logits, axis)`: exponentials divided by their sum along an axis.
 
 use crate::{Dim, InferenceContext, Result};
 
