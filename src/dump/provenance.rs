@@ -40,26 +40,21 @@ impl<'a> Explainer<'a> {
 }
 
 fn explain(inner: &Inner, dim: &Dim) -> Vec<String> {
-    let at = |node: u32| match inner.nodes.get(node as usize) {
-        Some(made) if is_own_line(made.location) => inner.node_label(NodeIx(node)),
-        Some(made) => format!("{} at {}", inner.node_label(NodeIx(node)), made.location),
-        None => "the graph".to_string(),
-    };
     let steps = inner.table.explain(dim);
     let mut lines: Vec<String> = steps
         .iter()
         .take(LINES)
         .map(|step| match step {
             Provenance::Introduced(symbol, node) => {
-                format!("{} is introduced by {}", Dim::from(*symbol), at(*node))
+                let dim = Dim::from(*symbol);
+                match axis(inner, *node, &dim) {
+                    Some(axis) => format!("{dim} is axis {axis} of {}", node_at(inner, *node)),
+                    None => format!("{dim} is made by {}", node_at(inner, *node)),
+                }
             }
             Provenance::Equated(equality) => {
-                format!(
-                    "{} = {} is required by {}",
-                    Dim::from(equality.symbol),
-                    equality.dim,
-                    at(equality.origin)
-                )
+                let dim = Dim::from(equality.symbol);
+                format!("{dim} = {} since {}", equality.dim, node_at(inner, equality.origin))
             }
         })
         .collect();
@@ -67,4 +62,21 @@ fn explain(inner: &Inner, dim: &Dim) -> Vec<String> {
         lines.push(format!("and {} more", steps.len() - LINES));
     }
     lines
+}
+
+/// Where in what a node gives a symbol stands.
+fn axis(inner: &Inner, node: u32, dim: &Dim) -> Option<usize> {
+    let values = inner.nodes.get(node as usize)?.values();
+    values
+        .flat_map(|value| inner.values[value.at()].shape.dims().unwrap_or_default().iter().enumerate())
+        .find_map(|(axis, other)| (other == dim).then_some(axis))
+}
+
+/// A node with the line of the program that made it.
+fn node_at(inner: &Inner, node: u32) -> String {
+    match inner.nodes.get(node as usize) {
+        Some(made) if is_own_line(made.location) => inner.node_label(NodeIx(node)),
+        Some(made) => format!("{} at {}", inner.node_label(NodeIx(node)), made.location),
+        None => "the graph".to_string(),
+    }
 }

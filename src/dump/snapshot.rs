@@ -243,4 +243,9 @@ impl Graph {
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::of_graph(&self.read(), StageKind::Graph)
     }
+
+    /// What could not be decided while the graph was built and is checked when it runs, as text.
+    pub fn guards(&self) -> Vec<String> {
+        self.read().table.guards().iter().map(|record| record.guard.to_string()).collect()
+    }
 }

@@ -59,11 +59,13 @@ fn compare(ours: &TensorShape, theirs: &Json) -> Outcome {
 }
 
 fn judge(case: &Json, graph: Vec<u8>) -> (Outcome, String) {
-    let imported = match Model::from_bytes(graph).and_then(|model| model.import(None, &ImportOptions::new())) {
+    let imported = match Model::from_bytes(graph).and_then(|model| model.import(None, &ImportOptions::new()))
+    {
         Ok(imported) => imported,
         Err(error) => return (Outcome::NotImported, error.to_string()),
     };
-    let refused = imported.nodes().find_map(|node| node.error.map(|error| (node.name.to_string(), error.clone())));
+    let refused =
+        imported.nodes().find_map(|node| node.error.map(|error| (node.name.to_string(), error.clone())));
     let Some(outputs) = case["outputs"].as_array() else {
         return match refused {
             Some(_) => (Outcome::RefusedByBoth, String::new()),
@@ -100,7 +102,12 @@ fn recorded_shapes() {
         let (outcome, what) = judge(&case, graph);
         *counts.entry(outcome).or_default() += 1;
         if !matches!(outcome, Outcome::Equal | Outcome::MorePrecise | Outcome::RefusedByBoth) {
-            listed.push(format!("{outcome:?} {} {}: {}", case["id"], case["call"], what.replace('\n', " | ")));
+            listed.push(format!(
+                "{outcome:?} {} {}: {}",
+                case["id"],
+                case["call"],
+                what.replace('\n', " | ")
+            ));
         }
     }
     println!("{counts:#?}");
