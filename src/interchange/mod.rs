@@ -26,6 +26,8 @@ mod constant;
 #[cfg(feature = "graphdef")]
 mod dtype_number;
 #[cfg(feature = "graphdef")]
+mod export;
+#[cfg(feature = "graphdef")]
 mod fields;
 #[cfg(feature = "graphdef")]
 mod import;
@@ -54,6 +56,8 @@ mod text_parse;
 mod text_print;
 
 #[cfg(feature = "graphdef")]
+pub use export::{to_graphdef, to_pbtxt};
+#[cfg(feature = "graphdef")]
 pub use imported::{Imported, ImportedNode};
 #[cfg(feature = "graphdef")]
 pub use limits::Limits;
@@ -81,3 +85,9 @@ const IMPLIED: &str = "_shapeflow_implied";
 /// A node that is there for TensorFlow alone.
 #[cfg(feature = "graphdef")]
 const AUXILIARY: &str = "_shapeflow_auxiliary";
+/// Operands that were left out, and that TensorFlow must be told.
+#[cfg(feature = "graphdef")]
+const ABSENT: &str = "_shapeflow_absent";
+/// A node that the program has given no name.
+#[cfg(feature = "graphdef")]
+const UNNAMED: &str = "_shapeflow_unnamed";

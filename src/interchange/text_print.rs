@@ -106,7 +106,7 @@ fn float(value: f64, shown: &dyn std::fmt::Debug) -> String {
 
 fn quoted(bytes: &[u8], is_text: bool) -> String {
     let mut out = String::new();
-    let mut byte_out = |byte: u8, out: &mut String| match byte {
+    let byte_out = |byte: u8, out: &mut String| match byte {
         b'\n' => out.push_str("\\n"),
         b'\r' => out.push_str("\\r"),
         b'\t' => out.push_str("\\t"),

@@ -24,7 +24,7 @@ use crate::graph::{Graph, Value};
 use crate::op::{OpDef, OpRef};
 use check::{Checks, Condition, union};
 use frame::{Frame, Source, damaged};
-use node::Kernels;
+use node::{Kernels, is_unnamed};
 
 /// A node that nothing is known of but its operands.
 static OPAQUE: OpDef = OpDef::absent("opaque", None)
@@ -328,7 +328,8 @@ impl<'a, 'g> Importer<'a, 'g> {
                     return damaged("a Const must have a tensor as its attribute value".to_string());
                 };
                 let tensor = constant::from_proto(proto, &mut self.budget)?;
-                let value = self.graph.constant_at(tensor, self.location).named(name);
+                let value = self.graph.constant_at(tensor, self.location);
+                let value = if is_unnamed(frame, at) { value } else { value.named(name) };
                 Ok(Built::of(vec![value]))
             }
             "NoOp" => Ok(Built::default()),

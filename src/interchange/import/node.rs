@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use prost::bytes::Bytes;
 use shapeflow_shape_fns::{Attr, Attrs, DType, Registered, TensorShape, lookup};
 
-use super::super::OWN_OPERANDS;
 use super::super::dtype_number::{dtype_of, text_of};
 use super::super::proto::AttrKind;
 use super::super::signature::{ArgumentType, Signature, signature};
+use super::super::{ABSENT, OWN_OPERANDS, UNNAMED};
 use super::frame::{Frame, damaged};
 use super::{Built, Importer, Slot, attrs, opaque};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -97,8 +98,14 @@ impl<'a, 'g> Importer<'a, 'g> {
         let expected = self.output_types(frame, at, signature.as_ref());
         let plain = attrs::plain(frame, at, signature.as_ref(), &self.budget)?;
         let noted = attrs::noted(frame, at, &self.budget)?;
+        let absent = match frame.attr(at, ABSENT) {
+            Some(AttrKind::List(list)) => &list.s[..],
+            _ => &[],
+        };
         for (def, spelling) in self.kernels.candidates(op_type) {
-            let Some(call) = self.place(&def, &spelling, row, inputs, &plain, &noted) else { continue };
+            let Some(call) = self.place(&def, &spelling, row, inputs, &plain, &noted, absent) else {
+                continue;
+            };
             let Some(attrs) = typed(&def, &spelling, call.attrs, &call.dtypes, &expected, frame, at, row)
             else {
                 continue;
@@ -111,7 +118,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             for (place, value) in call.operands {
                 builder = builder.operand(place, value);
             }
-            return self.finish(builder, name);
+            return self.finish(frame, at, builder, name);
         }
         let Some(row) = row else { return self.opaque(frame, at, name, inputs) };
         let dtypes: Option<Vec<DType>> = expected.iter().copied().collect();
@@ -125,12 +132,21 @@ impl<'a, 'g> Importer<'a, 'g> {
         for (place, slot) in inputs.iter().enumerate() {
             builder = builder.operand(place, slot.value);
         }
-        self.finish(builder, name)
+        self.finish(frame, at, builder, name)
     }
 
-    fn finish(&mut self, builder: OpBuilder<'g>, name: &str) -> Result<Built<'g>> {
+    fn finish(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        at: usize,
+        builder: OpBuilder<'g>,
+        name: &str,
+    ) -> Result<Built<'g>> {
         let values = builder.finish_all_at(self.location)?;
-        Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
+        if let (Some(value), false) = (values.first(), is_unnamed(frame, at)) {
+            let _ = value.named(name);
+        }
+        Ok(Built::of(values))
     }
 
     /// A node of an op that only this crate has, as our export writes it.
@@ -157,10 +173,14 @@ impl<'a, 'g> Importer<'a, 'g> {
         for (place, slot) in places.into_iter().zip(inputs) {
             builder = builder.operand(place, slot.value);
         }
-        self.finish(builder, name)
+        self.finish(frame, at, builder, name)
     }
 
     /// Puts inputs where the definition has them; `None` where it has no such operand.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "what a node says, and what an export of ours has noted of it"
+    )]
     fn place(
         &self,
         def: &OpRef,
@@ -169,6 +189,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         inputs: &[Slot<'g>],
         plain: &Attrs,
         noted: &Attrs,
+        absent: &[Bytes],
     ) -> Option<Call<'g>> {
         let list = def.operand_list()?;
         let names: Vec<&str> = match row {
@@ -196,7 +217,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut call = Call { operands: Vec::new(), dtypes: Vec::new(), attrs };
         for (place, slot) in operands {
             let operand = list.get(place)?;
-            if noted.get(operand.name()).is_some() {
+            let left_out = absent.iter().any(|name| name == operand.name().as_bytes());
+            if left_out || noted.get(operand.name()).is_some() {
                 continue;
             }
             // Elements of floats are not followed through the graph, so a float parameter is one only if it is known.
@@ -296,7 +318,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         for (place, slot) in inputs.iter().enumerate() {
             builder = builder.operand(place, slot.value);
         }
-        let mut made = self.finish(builder, name)?;
+        let mut made = self.finish(frame, at, builder, name)?;
         for (slot, dtype) in made.outputs.iter_mut().zip(types) {
             slot.typed = dtype.is_some();
         }
@@ -311,6 +333,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         list.shape.iter().map(|proto| super::shape::from_proto(proto, &self.budget)).collect()
     }
+}
+
+/// Whether an export of ours had no name for the node.
+pub(super) fn is_unnamed(frame: &Frame<'_, '_>, at: usize) -> bool {
+    matches!(frame.attr(at, UNNAMED), Some(AttrKind::B(true)))
 }
 
 /// A call of a definition: which operand each value is, and the attributes.
