@@ -207,7 +207,13 @@ fn promises_hold() {
                 let rank = random.below(4) as usize;
                 let x = if round % 4 == 0 { random.vector(3, -4, 9) } else { random.shape(rank) };
                 let y = if round % 4 == 0 { random.vector(3, -4, 9) } else { random.like(&x) };
-                (vec![x, y][..row.operands.len()].to_vec(), Attrs::new(), 1)
+                let mut operands = vec![x, y];
+                while operands.len() < row.operands.len() {
+                    let rank = random.below(4) as usize;
+                    operands.push(random.shape(rank));
+                }
+                operands.truncate(row.operands.len());
+                (operands, Attrs::new(), 1)
             });
             let (tried, matched) =
                 refine_randomly(row.shape_fn, row.operands, &attrs, &operands.join("; "), outputs, 8);

@@ -169,7 +169,7 @@ fn run(case: &Case) -> (Kind, String) {
         (Err(error), Some(_)) => (Kind::RefusedEarlier, error.to_string()),
         (Ok(result), expected) => {
             let got: Vec<TensorShape> =
-                result.shapes.iter().map(|shape| table.resolve_shape(shape)).collect();
+                result.shapes().iter().map(|shape| table.resolve_shape(shape)).collect();
             let inputs: Vec<TensorShape> = shapes.iter().map(|shape| table.resolve_shape(shape)).collect();
             let text = got.iter().map(|shape| format!("{shape:#}")).collect::<Vec<_>>().join("; ");
             let Some(expected) = expected else { return (Kind::Accepted, text) };
