@@ -22,18 +22,20 @@ impl<'a> Explainer<'a> {
 
     /// A line for each step by which the unknown dimensions of a shape are what they are.
     pub(crate) fn lines(&mut self, shape: &TensorShape) -> Vec<String> {
-        let mut lines: Vec<String> = Vec::new();
-        for dim in shape.dims().unwrap_or_default() {
-            if dim.is_known() {
-                continue;
+        let inner = self.inner;
+        let mut unknown: Vec<(&Dim, Vec<String>)> = Vec::new();
+        for (axis, dim) in shape.dims().unwrap_or_default().iter().enumerate() {
+            match unknown.iter_mut().find(|(other, _)| *other == dim) {
+                _ if dim.is_known() => {}
+                Some((_, axes)) => axes.push(axis.to_string()),
+                None => unknown.push((dim, vec![axis.to_string()])),
             }
-            let inner = self.inner;
+        }
+        let mut lines = Vec::new();
+        for (dim, axes) in unknown {
             let own = self.known.entry(dim.clone()).or_insert_with(|| explain(inner, dim));
-            for line in own.iter() {
-                if !lines.contains(line) {
-                    lines.push(line.clone());
-                }
-            }
+            let plural = if axes.len() > 1 { "axes" } else { "axis" };
+            lines.extend(own.iter().map(|line| format!("{plural} {}: {line}", axes.join(", "))));
         }
         lines
     }

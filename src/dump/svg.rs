@@ -301,8 +301,12 @@ impl NodeView {
             }
             NodeKind::Op => {
                 let mut lines = Vec::new();
-                if !self.attrs.is_empty() {
-                    lines.push(short(&self.attrs_text(), MOST.1));
+                // A switch that is off says little.
+                let told =
+                    self.attrs.iter().filter(|(name, value)| value != "false" && !name.starts_with('_'));
+                let told: Vec<String> = told.map(|(name, value)| format!("{name}={value}")).collect();
+                if !told.is_empty() {
+                    lines.push(short(&told.join(", "), MOST.1));
                 }
                 if self.named {
                     lines.push(name());

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::ArgMatches;
-use shapeflow::interchange::Imported;
+use shapeflow::interchange::{Imported, to_graphdef, to_pbtxt};
 use shapeflow::{Snapshot, StageKind, Tensor, TensorView, Trace, Value};
 
 use super::failure::Failure;
@@ -25,6 +25,8 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<String, Failure> {
         "pb" | "pbtxt" if stage != StageKind::Graph => {
             return Err(Failure::input(format_args!("{format} writes the stage graph, got --stage {stage}")));
         }
+        "pb" => to_graphdef(imported.graph(), &wanted(&imported, &fetches)?)?,
+        "pbtxt" => to_pbtxt(imported.graph(), &wanted(&imported, &fetches)?)?.into_bytes(),
         _ => drawn(arguments, &imported, &fetches, stage, format)?.into_bytes(),
     };
     match file {

@@ -50,10 +50,6 @@ impl Failure {
         &self.message
     }
 
-    pub(crate) fn has_document(&self) -> bool {
-        self.document.is_some()
-    }
-
     /// What goes to standard output.
     pub(crate) fn printed(&self) -> &str {
         self.document.as_deref().unwrap_or_default()

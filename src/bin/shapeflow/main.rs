@@ -33,9 +33,7 @@ fn finish(result: Result<String, Failure>, json: bool) -> ExitCode {
     let (text, code) = match result {
         Ok(text) => (text, 0),
         Err(failure) => {
-            if !json || failure.has_document() {
-                eprintln!("{}", failure.message().trim_end());
-            }
+            eprintln!("{}", failure.message().trim_end());
             (if json { failure.json() } else { failure.printed().to_string() }, failure.code())
         }
     };

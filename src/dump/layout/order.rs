@@ -1,5 +1,7 @@
 //! The order of items within their ranks: barycenters of neighbours, swept down and up, best of all tries.
 
+use std::cmp::Ordering;
+
 use super::Layers;
 
 /// Sorts every rank so that few links cross.
@@ -45,7 +47,12 @@ impl Ties {
         let mut ties =
             Ties { above: vec![Vec::new(); layers.items.len()], below: vec![Vec::new(); layers.items.len()] };
         let part = |item: usize, port: f64| (port / layers.items[item].width.max(1.0)).clamp(-0.5, 0.5);
-        for link in &layers.links {
+        // From the first operand of a box to its last.
+        let mut links = layers.links.clone();
+        links.sort_by(|a, b| {
+            (a.lower, a.lower_port).partial_cmp(&(b.lower, b.lower_port)).unwrap_or(Ordering::Equal)
+        });
+        for link in &links {
             ties.above[link.lower].push((link.upper, part(link.upper, link.upper_port)));
             ties.below[link.upper].push((link.lower, part(link.lower, link.lower_port)));
         }
@@ -74,34 +81,32 @@ fn sort(rank: &mut Vec<usize>, ties: &[Vec<(usize, f64)>], positions: &mut [f64]
     }
 }
 
-/// How many pairs of links cross, counted from rank to rank by a Fenwick tree.
+/// How many pairs of links cross, counted from rank to rank by a Fenwick tree. Where links meet a box counts, too.
 fn crossings(layers: &Layers, ties: &Ties, positions: &[f64]) -> u64 {
     let mut crossings = 0;
-    let mut tree: Vec<u64> = Vec::new();
-    let mut ends: Vec<usize> = Vec::new();
     for pair in layers.ranks.windows(2) {
-        tree.clear();
-        tree.resize(pair[1].len() + 1, 0);
-        let mut seen = 0u64;
-        for &upper in &pair[0] {
-            ends.clear();
-            ends.extend(ties.below[upper].iter().map(|(lower, _)| positions[*lower] as usize));
-            ends.sort_unstable();
-            for &end in &ends {
-                let (mut at, mut not_beyond) = (end + 1, 0);
-                while at > 0 {
-                    not_beyond += tree[at];
-                    at &= at - 1;
-                }
-                crossings += seen - not_beyond;
+        // The links at the lower rank from left to right have a number each, those of one place the same.
+        let mut number = 0;
+        let mut links: Vec<(f64, usize)> = Vec::new();
+        for &lower in &pair[1] {
+            for &(upper, part) in &ties.above[lower] {
+                links.push((positions[upper] + part, number));
+                number += 1;
             }
-            for &end in &ends {
-                let mut at = end + 1;
-                while at < tree.len() {
-                    tree[at] += 1;
-                    at += at & at.wrapping_neg();
-                }
-                seen += 1;
+        }
+        links.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let mut tree = vec![0u64; number + 1];
+        for (seen, (_, end)) in links.iter().enumerate() {
+            let (mut at, mut not_beyond) = (end + 1, 0);
+            while at > 0 {
+                not_beyond += tree[at];
+                at &= at - 1;
+            }
+            crossings += seen as u64 - not_beyond;
+            let mut at = end + 1;
+            while at < tree.len() {
+                tree[at] += 1;
+                at += at & at.wrapping_neg();
             }
         }
     }

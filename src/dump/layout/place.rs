@@ -22,7 +22,11 @@ pub(super) fn place(layers: &Layers) -> Vec<f64> {
             middles[*item] = offset - half;
         }
     }
-    let rounds = if layers.items.len() < 30_000 { 16 } else { 6 };
+    let rounds = match layers.items.len() {
+        0..10_000 => 60,
+        10_000..50_000 => 16,
+        _ => 6,
+    };
     let count = layers.ranks.len();
     for round in 0..rounds {
         for step in 0..count {

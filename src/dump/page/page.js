@@ -27,11 +27,17 @@
     made.append(...children.filter((child) => child !== null && child !== undefined));
     return made;
   };
-  const hueOf = (kernel) => {
-    const box = boxes.find((box) => box?.dataset.kernel === String(kernel));
-    return box ? box.style.getPropertyValue("--hue") : "0";
-  };
+  const hues = new Map();
+  for (const box of boxes) if (box?.dataset.kernel) hues.set(Number(box.dataset.kernel), box.style.getPropertyValue("--hue"));
   const micros = (us) => us >= 1000 ? `${(us / 1000).toFixed(us >= 10000 ? 1 : 2)} ms` : `${us.toFixed(us >= 100 ? 0 : us >= 10 ? 1 : 2)} µs`;
+  /** The fused ops without the scope that all of them share. */
+  const shortened = (label) => {
+    const names = label.split(", ");
+    const parts = names[0].split("/").slice(0, -1);
+    while (parts.length && !names.every((name) => name.startsWith(`${parts.join("/")}/`))) parts.pop();
+    const scope = parts.join("/");
+    return [scope, scope ? names.map((name) => name.slice(scope.length + 1)).join(", ") : label];
+  };
   const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
   // Moving and zooming.
@@ -56,6 +62,7 @@
     place.x = (width - size.width * place.scale) / 2;
     place.y = whole >= place.scale ? (height - size.height * place.scale) / 2 : 0;
     show();
+    return whole >= place.scale;
   };
   /** The box of a node in the coordinates of the scene. */
   const boxOf = (at) => {
@@ -137,7 +144,7 @@
     focused = focused === kernel ? null : kernel;
     selected = null;
     mark();
-    if (focused === null) { by("details").hidden = true; return; }
+    if (focused === null) { close(); return; }
     const panel = open();
     panel.append(element("h3", {}, kernels[kernel].label), element("div", { class: "sub" }, `${kernels[kernel].kind}, step ${kernels[kernel].step}`));
     describeKernel(panel, kernel, true);
@@ -146,7 +153,7 @@
   };
   const clear = () => {
     selected = focused = null;
-    by("details").hidden = true;
+    close();
     mark();
     history.replaceState(null, "", "#");
   };
@@ -155,9 +162,20 @@
   const open = () => {
     const panel = by("details");
     panel.replaceChildren(element("button", { class: "close", title: "Close", on: clear }, "×"));
-    panel.hidden = false;
+    if (panel.hidden) {
+      panel.hidden = false;
+      place.x -= panel.offsetWidth / 2;
+      show();
+    }
     panel.scrollTop = 0;
     return panel;
+  };
+  const close = () => {
+    const panel = by("details");
+    if (panel.hidden) return;
+    place.x += panel.offsetWidth / 2;
+    panel.hidden = true;
+    show();
   };
   const reference = (at, text) => element("a", { class: "ref", on: () => select(at, true) }, text ?? nodes[at].name);
   const section = (panel, title, ...content) => panel.append(element("h2", {}, title), ...content);
@@ -201,7 +219,7 @@
     if (guards.length) section(panel, "Checked when it runs", element("ul", {}, ...guards.map((guard) => element("li", { class: "mono" }, guard.text))));
     if (node.kernel !== undefined) {
       const kernel = kernels[node.kernel];
-      section(panel, "Kernel", element("div", {}, element("span", { class: "chip", hue: hueOf(node.kernel) }), " ",
+      section(panel, "Kernel", element("div", {}, element("span", { class: "chip", hue: hues.get(node.kernel) }), " ",
         element("a", { class: "ref", on: () => { focused = null; focus(node.kernel); } }, `step ${kernel.step}: ${kernel.label}`)));
       describeKernel(panel, node.kernel, false);
     }
@@ -250,8 +268,10 @@
     for (const node of nodes) if (node.kernel !== undefined) counts.set(node.kernel, (counts.get(node.kernel) ?? 0) + 1);
     panel.replaceChildren(title, ...order.map((at) => {
       const kernel = kernels[at];
-      const row = element("button", { class: "kernel", "data-kernel": at, hue: hueOf(at), on: () => focus(at) },
-        element("b", {}, element("span", { class: "chip" }), element("span", {}, kernel.label)));
+      const [scope, label] = shortened(kernel.label);
+      const row = element("button", { class: "kernel", "data-kernel": at, hue: hues.get(at) ?? "0", on: () => focus(at) },
+        element("b", {}, element("span", { class: "chip" }), element("span", {}, label)));
+      if (scope) row.append(element("small", {}, scope));
       if (mean(at) > 0) {
         const bar = element("i", {});
         bar.style.width = `${100 * mean(at) / most}%`;
@@ -312,7 +332,15 @@
   by("summary").textContent = [plural(nodes.length, "node"), kernels.length ? plural(kernels.filter((kernel) => kernel.kind === "kernel").length, "kernel") : null,
     data.guards.length ? plural(data.guards.length, "run-time check") : null].filter(Boolean).join(" · ");
   listKernels();
-  fit(0.55);
+  if (!fit(0.55) && boxes.length) {
+    // Too large to be read as a whole: it begins with what stands on top.
+    const tops = boxes.map((_, at) => boxOf(at));
+    const first = tops.reduce((best, box, at) => box.y < tops[best].y ? at : best, 0);
+    place.scale = 0.8;
+    place.x = view.clientWidth / 2 - (tops[first].x + tops[first].width / 2) * place.scale;
+    place.y = 24 - tops[first].y * place.scale;
+    show();
+  }
   const linked = maker.get(location.hash.replace(/^#v/, "%"));
   if (linked !== undefined) select(linked, true);
 })();
