@@ -20,14 +20,11 @@ impl Dim {
             (Repr::Invalid(_), _) | (_, Repr::Invalid(_)) => return None,
             _ => {}
         }
-        let difference = self.plus(other, -1).ok()?;
-        match difference.as_known() {
-            Some(value) => Some(value == 0),
-            None => {
-                let bounds = difference.bounds();
-                (bounds.is_above(0) || bounds.is_below(0)).then_some(false)
-            }
+        if self == other {
+            return Some(true);
         }
+        let bounds = self.distance(other)?;
+        (bounds.is_above(0) || bounds.is_below(0)).then_some(false)
     }
 
     /// Whether it is less than the other for all values of the symbols (`Some(true)`), for none (`Some(false)`), or
@@ -69,7 +66,7 @@ impl Dim {
         match (bounds.is_above(0), bounds.is_below(0)) {
             (true, _) => Some(Ordering::Greater),
             (_, true) => Some(Ordering::Less),
-            _ => (self.same(other) == Some(true)).then_some(Ordering::Equal),
+            _ => (self == other).then_some(Ordering::Equal),
         }
     }
 
@@ -133,6 +130,8 @@ mod tests {
         assert_eq!(n.same(&(&n + 1)), Some(false));
         assert_eq!((&n + 3).same(&Dim::known(2)), Some(false));
         assert_eq!((&n + 2).same(&Dim::known(2)), None);
+        let least = i64::MIN * &n;
+        assert_eq!((least.same(&least), least.same(&Dim::known(1))), (Some(true), Some(false)));
     }
 
     #[test]

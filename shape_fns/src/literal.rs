@@ -1,7 +1,5 @@
 //! How shapes are written in Rust: the `shape!` macro and conversions.
 
-use smallvec::SmallVec;
-
 use crate::{Dim, IntoDim, TensorShape};
 
 /// A shape from its dimensions: `shape!["b", 64]`, `shape![?, 3]`, `shape![..]` (unranked), `shape![]` (scalar).
@@ -41,12 +39,6 @@ impl<T: IntoDim + Clone> From<&[T]> for TensorShape {
 impl<T: IntoDim> From<Vec<T>> for TensorShape {
     fn from(dims: Vec<T>) -> TensorShape {
         TensorShape::new(dims.into_iter().map(IntoDim::into_dim))
-    }
-}
-
-impl From<SmallVec<[Dim; 4]>> for TensorShape {
-    fn from(dims: SmallVec<[Dim; 4]>) -> TensorShape {
-        TensorShape::new(dims)
     }
 }
 

@@ -134,7 +134,10 @@ impl<'a> Parser<'a> {
             if self.take('+') {
                 sum = sum.checked_add(&self.product()?)?;
             } else if self.take('-') {
-                sum = sum.checked_sub(&self.product()?)?;
+                sum = match self.take_least() {
+                    Some(least) => sum.checked_add(&self.multiples(least)?)?,
+                    None => sum.checked_sub(&self.product()?)?,
+                };
             } else {
                 self.nesting -= 1;
                 return Ok(sum);
@@ -154,6 +157,27 @@ impl<'a> Parser<'a> {
             } else {
                 return Ok(product);
             }
+        }
+    }
+
+    /// The least i64, whose sign was read and whose digits alone do not fit.
+    fn take_least(&mut self) -> Option<Dim> {
+        let rest = self.rest.trim_start().strip_prefix("9223372036854775808")?;
+        if rest.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        self.rest = rest;
+        Some(Dim::known(i64::MIN))
+    }
+
+    /// The rest of a product whose first factor was read with its sign, which quotients would not take along.
+    fn multiples(&mut self, mut product: Dim) -> Result<Dim> {
+        while self.take('*') {
+            product = product.checked_mul(&self.factor()?)?;
+        }
+        match self.rest.trim_start().starts_with(['/', '%']) {
+            true => bail!("a dimension must fit in 64 bits, got 9223372036854775808"),
+            false => Ok(product),
         }
     }
 
@@ -243,6 +267,7 @@ mod tests {
             "[floordiv(n, m)]",
             "[ceildiv(n, m)]",
             "[m-n, n-1, 2*floordiv(a*b+n, 7)+5]",
+            "[m*n-9223372036854775808*n, n-9223372036854775808]",
         ] {
             let shape: TensorShape = text.parse().unwrap();
             assert_eq!(shape.to_string(), text);
@@ -269,6 +294,8 @@ mod tests {
             "[-1]",
             "[0-n-1]",
             "[9223372036854775808]",
+            "[n-92233720368547758080]",
+            "[n-9223372036854775808//2]",
             "[n//0]",
             "[floordiv(n)]",
             "[sin(n)]",

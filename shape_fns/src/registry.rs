@@ -2,7 +2,10 @@
 
 use std::sync::LazyLock;
 
-use crate::{ShapeFn, array, common, linalg, math, nn, ragged, random, reduce, segment, sparse, string};
+use crate::{
+    ShapeFn, array, common, control, ctc, image, linalg, math, nn, quantize, ragged, random, reduce, segment,
+    sparse, string,
+};
 
 /// How a TensorFlow op is read by a shape function.
 #[derive(Clone, Copy, Debug)]
@@ -66,8 +69,14 @@ pub(crate) const fn row(
 #[rustfmt::skip]
 static FAMILIES: &[&[Registered]] = &[
     TABLE,
+    array::OPS,
+    control::OPS,
+    ctc::OPS,
+    image::OPS,
     linalg::OPS,
+    math::OPS,
     nn::OPS,
+    quantize::OPS,
     ragged::OPS,
     random::OPS,
     segment::OPS,

@@ -1,4 +1,5 @@
-//! [`MatMul`]: products of matrices, by the `gemm` crate, on the threads of the executable.
+//! [`MatMul`]: products of matrices, by the `gemm` crate, on the threads of the executable; a vector times a matrix by
+//! a loop of our own.
 
 use std::ops::Range;
 
@@ -8,6 +9,7 @@ use super::pool::Pool;
 use crate::error::Result;
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::BufferUse;
+use crate::tiles::{Element, Matrix};
 
 /// `out = a · b` for every matrix of a batch; row-major, with either operand transposed.
 #[derive(Clone, Debug)]
@@ -66,7 +68,9 @@ impl MatMul {
             (0..count).map(|i| i * PANEL..if i + 1 == count { size } else { (i + 1) * PANEL }).collect()
         };
         let by_rows = self.m >= 2 * PANEL;
-        let (rows, columns) = (cut(self.m, by_rows), cut(self.n, !by_rows && self.m > 64));
+        // The sums of a vector's product are cut by nothing.
+        let by_columns = !by_rows && (self.m > 64 || self.m == 1);
+        let (rows, columns) = (cut(self.m, by_rows), cut(self.n, by_columns));
         let mut panels = Vec::with_capacity(self.batch.len() * rows.len() * columns.len());
         for matrix in 0..self.batch.len() {
             for rows in &rows {
@@ -129,20 +133,33 @@ impl MatMul {
         let (row, column) = (panel.rows.start, panel.columns.start);
         let (a_row, a_column) = if self.transpose_a { (1, m) } else { (k, 1) };
         let (b_row, b_column) = if self.transpose_b { (1, k) } else { (n, 1) };
-        // SAFETY: the caller's; a panel lies within its matrix.
+        // SAFETY: the caller's; a panel lies within its matrix. A matrix of one row or one column is a vector without
+        // gaps, and the result then too.
         unsafe {
+            let a = (a as *const T).add(at[0] * m * k + row * a_row);
+            let b = (b as *const T).add(at[1] * k * n + column * b_column);
+            let out = (out as *mut T).add(at[2] * m * n + row * n + column);
+            let aligned = [a, b, out.cast_const()].iter().all(|address| address.is_aligned());
+            if (m == 1 || n == 1) && aligned {
+                let count = panel.rows.len() * panel.columns.len();
+                let (vector, matrix, along, across) =
+                    if m == 1 { (a, b, b_row, b_column) } else { (b, a, a_column, a_row) };
+                let vector = std::slice::from_raw_parts(vector, k);
+                let out = std::slice::from_raw_parts_mut(out, count);
+                return T::vector_product(vector, matrix, Matrix { along, across }, out);
+            }
             gemm::gemm(
                 panel.rows.len(),
                 panel.columns.len(),
                 k,
-                (out as *mut T).add(at[2] * m * n + row * n + column),
+                out,
                 1,
                 n as isize,
                 false,
-                (a as *const T).add(at[0] * m * k + row * a_row),
+                a,
                 a_column as isize,
                 a_row as isize,
-                (b as *const T).add(at[1] * k * n + column * b_column),
+                b,
                 b_column as isize,
                 b_row as isize,
                 T::ONE,
@@ -157,7 +174,7 @@ impl MatMul {
 }
 
 /// The factor that changes nothing.
-trait One: Copy + 'static {
+trait One: Element + 'static {
     const ONE: Self;
 }
 

@@ -36,7 +36,7 @@ impl InferenceContext<'_> {
             })?;
             dims.push(dim);
         }
-        Ok(TensorShape::from(dims))
+        Ok(TensorShape::new(dims))
     }
 
     /// The shape that all operands broadcast to.

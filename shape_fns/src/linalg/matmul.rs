@@ -70,7 +70,7 @@ fn product(cx: &mut InferenceContext<'_>, a: &TensorShape, b: &TensorShape) -> R
         dims.extend(batch.dims().unwrap_or_default().iter().cloned());
     }
     dims.extend([rows.clone(), columns.clone()]);
-    cx.set_output(0, TensorShape::from(dims));
+    cx.set_output(0, TensorShape::new(dims));
     Ok(())
 }
 

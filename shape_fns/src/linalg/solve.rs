@@ -1,7 +1,7 @@
 //! Systems of linear equations: stacks of matrices against stacks of right-hand sides.
 
 use super::square::{square, stack};
-use crate::{Dim, InferenceContext, Result, TensorShape};
+use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
 
 /// `matrix[..batch, n, n], rhs[..batch, n, k] -> [..batch, n, k]`: leading axes are equal from here on.
 ///
@@ -9,7 +9,7 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 /// A rank is below 2, the matrices are provably not square, or rows or leading axes provably differ.
 pub fn matrix_solve(cx: &mut InferenceContext<'_>) -> Result<()> {
     square(cx, 0)?;
-    least_squares(cx)
+    solve(cx, true)
 }
 
 /// `matrix[..batch, m, n], rhs[..batch, m, k], l2_regularizer[] -> [..batch, n, k]`: leading axes are equal from here
@@ -19,10 +19,10 @@ pub fn matrix_solve(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// A rank is below 2, the regularizer is no scalar, or rows or leading axes provably differ.
 pub fn matrix_solve_ls(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalar(2)?;
-    least_squares(cx)
+    solve(cx, false)
 }
 
-fn least_squares(cx: &mut InferenceContext<'_>) -> Result<()> {
+fn solve(cx: &mut InferenceContext<'_>, is_square: bool) -> Result<()> {
     let (matrix, rhs) = (cx.last_axes::<2>(0)?, cx.last_axes::<2>(1)?);
     let mut unknown = |batch: &TensorShape| (batch.clone(), [cx.fresh(), cx.fresh()]);
     // An unranked operand has the other's leading axes.
@@ -34,7 +34,8 @@ fn least_squares(cx: &mut InferenceContext<'_>) -> Result<()> {
     };
     let batch = cx.merge_shapes(&matrix.0, &rhs.0).map_err(|error| error.operand(1))?;
     let ([rows, unknowns], [values, columns]) = (matrix.1, rhs.1);
-    agree_rows(cx, &rows, &values)?;
+    let rows = agree_rows(cx, &rows, &values)?;
+    let unknowns = if is_square { rows } else { unknowns };
     cx.set_output(0, stack(&batch, [unknowns, columns]));
     Ok(())
 }
@@ -55,9 +56,20 @@ pub fn triangular_solve(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `matrix[..a, bands, n], rhs[..b, n, k] -> [..c, n, k]`: leading axes broadcast.
 ///
 /// # Errors
-/// A rank is below 2, the length of the bands provably differs from the rows, or leading axes do not broadcast.
+/// A rank is below 2, there are provably no bands or more than rows, the length of the bands provably differs from the
+/// rows, or leading axes do not broadcast.
 pub fn banded_triangular_solve(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let matrix = cx.last_axes::<2>(0)?.map(|(batch, [_, length])| (batch, length));
+    let matrix = match cx.last_axes::<2>(0)? {
+        Some((batch, [bands, length])) => {
+            for guard in [Guard::Ge(bands.clone(), Dim::known(1)), Guard::Ge(length.clone(), bands.clone())] {
+                cx.require(guard).map_err(|_| {
+                    cx.blame(0, format_args!("must have from 1 to {length} bands, one a row, got {bands}"))
+                })?;
+            }
+            Some((batch, length))
+        }
+        None => None,
+    };
     broadcast_solve(cx, matrix)
 }
 
@@ -77,7 +89,7 @@ mod tests {
 
     shape_table! { squares: matrix_solve, ["matrix", "rhs"];
         {} "[?, ?]; ?" => "[d0_0, ?]";
-        {} "?; [b, n, k]" => "[b, ?, k]";
+        {} "?; [b, n, k]" => "[b, n, k]";
         {} "[?, ?]; [1, ?]" => "[1, d1_1]";
         {} "[10, ?, ?, ?]; [?, 20, 1, ?]" => "[10, 20, 1, d1_3]";
         {} "?; ?" => "?";
@@ -102,5 +114,8 @@ mod tests {
     shape_table! { bands: banded_triangular_solve, ["matrix", "rhs"];
         {} "[?, 2, 4]; [3, ?, 5]" => "[3, 4, 5]";
         {} "[?, 2, 4]; [3, 5, 5]" => "error the rows of the matrix and of rhs must agree, got 4 and 5";
+        {} "[n, m]; [m, 1]" => "[m, 1] if n >= 1, m >= n";
+        {} "[0, 4]; ?" => "error matrix must have from 1 to 4 bands, one a row, got 0";
+        {} "[5, 4]; ?" => "error matrix must have from 1 to 4 bands, one a row, got 5";
     }
 }

@@ -6,7 +6,7 @@ use crate::{Dim, InferenceContext, List, Result, TensorShape};
 ///
 /// # Errors
 /// It has provably another number of elements, or a negative one.
-pub(super) fn sized(cx: &mut InferenceContext<'_>, name: &str, rank: usize) -> Result<TensorShape> {
+pub(crate) fn sized(cx: &mut InferenceContext<'_>, name: &str, rank: usize) -> Result<TensorShape> {
     let count = match cx.param_vector(name)? {
         List::Absent => None,
         list => list.known_len(),

@@ -43,7 +43,7 @@ fn format(cx: &InferenceContext<'_>) -> Result<(usize, usize)> {
 }
 
 /// `x[n, h, w, c], scale[c], offset[c], mean[c], variance[c] -> [n, h, w, c], [c], [c], [c], [c]`, in the order of
-/// `data_format`; a sixth output is a vector of its own. While training, `mean` and `variance` are not read.
+/// `data_format`; nothing is said of a sixth output. While training, `mean` and `variance` are not read.
 ///
 /// # Errors
 /// An operand has another rank, or channels provably differ.
@@ -55,15 +55,11 @@ pub fn fused_batch_norm(cx: &mut InferenceContext<'_>) -> Result<()> {
     for index in 1..cx.outputs().min(5) {
         cx.set_output(index, TensorShape::new([channels.clone()]));
     }
-    if cx.outputs() > 5 {
-        let reserved = cx.unknown_shape_of_rank(1);
-        cx.set_output(5, reserved);
-    }
     Ok(())
 }
 
 /// As [`fused_batch_norm`] with an activation and operands `side_input` shaped as `x`; while training the channels come
-/// in fours, and nothing is said of the last output.
+/// in fours.
 ///
 /// # Errors
 /// As [`fused_batch_norm`], the number of channels is provably no multiple of 4, or a side input has provably another
@@ -84,7 +80,6 @@ pub fn fused_batch_norm_ex(cx: &mut InferenceContext<'_>) -> Result<()> {
         let both = cx.merge_shapes(&shape, &side).map_err(|error| error.operand(index))?;
         cx.set_output(0, both);
     }
-    cx.set_output(5, TensorShape::unranked());
     Ok(())
 }
 
@@ -156,9 +151,9 @@ mod tests {
     use crate::testing::shape_table;
 
     shape_table! { fused: fused_batch_norm, ["x", "scale", "offset", "mean", "variance"];
-        {} "[n, h, w, ?]; [c]; ?; [0]; [0]" => "[n, h, w, c]; [c]; [c]; [c]; [c]; [?]";
+        {} "[n, h, w, ?]; [c]; ?; [0]; [0]" => "[n, h, w, c]; [c]; [c]; [c]; [c]; ?";
         {data_format: "NCHW", is_training: false} "[n, ?, h, w]; ?; ?; [3]; ?" => "[n, 3, h, w]; [3]; [3]; [3]; [3]";
-        {data_format: "NDHWC"} "?; [3]; ?; ?; ?" => "[?, ?, ?, ?, 3]; [3]; [3]; [3]; [3]; [?]";
+        {data_format: "NDHWC"} "?; [3]; ?; ?; ?" => "[?, ?, ?, ?, 3]; [3]; [3]; [3]; [3]; ?";
         {} "[n, h, w, 4]; [3]; ?; ?; ?" => "error(5) scale must have an element for every channel, got 3 for 4 channels at axis 3";
         {data_format: "CHWN"} "?; [3]; ?; ?; ?" => "error(5) data_format must be NHWC, NCHW, NDHWC or NCDHW, got \"CHWN\"";
     }

@@ -28,7 +28,7 @@ pub fn dense_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`dense_bincount`], of a sparse tensor of one or two axes.
+/// As [`dense_bincount`], of a sparse tensor: the counts of a vector, or of each row of a tensor with more axes.
 ///
 /// # Errors
 /// As [`dense_bincount`], or indices, values or shape have another rank than those of a sparse tensor.
@@ -39,9 +39,9 @@ pub fn sparse_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     let size = cx.size_param("size")?;
     let shape = cx.shape_param("dense_shape")?;
     match shape.dims() {
+        Some([]) => bail!("dense_shape must have a size or more, got none"),
         Some([_]) => cx.set_output(0, TensorShape::new([size])),
-        Some([rows, _]) => cx.set_output(0, TensorShape::new([rows.clone(), size])),
-        Some(_) => bail!("dense_shape must be of one or two axes, got {shape}"),
+        Some([rows, ..]) => cx.set_output(0, TensorShape::new([rows.clone(), size])),
         None => {}
     }
     Ok(())
@@ -75,12 +75,22 @@ pub fn histogram(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The counts of each row of a dense tensor as a sparse one of the same rank.
+/// The counts of each row of a dense matrix, or of a vector, as a sparse tensor of the same rank. Weights have the shape
+/// of the values, or are empty.
 ///
 /// # Errors
-/// None.
+/// The values have another rank than 1 or 2, or the weights provably another shape.
 pub fn count_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let rank = match cx.input(0).rank() {
+    cx.with_rank_at_least(0, 1)?;
+    let (values, weights) = (cx.with_rank_at_most(0, 2)?, cx.input(1).clone());
+    let empty = weights.num_elements().map(|count| count.same(&Dim::known(0)));
+    if empty == Some(Some(false)) && !values.is_compatible_with(&weights) {
+        return Err(cx.blame(
+            1,
+            format_args!("must be empty or have the shape of the values, got {weights} for {values}"),
+        ));
+    }
+    let rank = match values.rank() {
         Some(rank) => Dim::known(i64::try_from(rank).unwrap_or(i64::MAX)),
         None => cx.fresh(),
     };
@@ -137,7 +147,8 @@ mod tests {
         {} "?; ?; i64 [2] = [b, 4]; i32 [] = 7; ?" => "[b, 7]";
         {} "?; ?; i64 [1]; i32 [] = 7; ?" => "[7]";
         {} "?; ?; ?; i32 []; ?" => "?";
-        {} "?; ?; i64 [3]; i32 []; ?" => "error dense_shape must be of one or two axes";
+        {} "?; ?; i64 [3] = [b, 4, 5]; i32 [] = 7; ?" => "[b, 7]";
+        {} "?; ?; i64 [0]; i32 []; ?" => "error dense_shape must have a size or more, got none";
     }
     shape_table! { ragged: ragged_bincount, ["splits", "values", "size", "weights"];
         {} "i64 [4]; ?; i32 [] = 7; ?" => "[3, 7]";
@@ -153,7 +164,10 @@ mod tests {
         {} "[]; [2]; i32 [] = 0" => "error nbins must be at least 1, got 0";
     }
     shape_table! { dense_counts: count_dense, ["values", "weights"];
-        {} "[n, 3]; ?" => "[?, 2]; [?]; [2]";
+        {} "[n, 3]; [0]" => "[?, 2]; [?]; [2]";
+        {} "[n, 3]; [n, 3]" => "[?, 2]; [?]; [2]";
+        {} "[n, 3]; [3]" => "error(3) weights must be empty or have the shape of the values, got [3] for [n, 3]";
+        {} "[]; ?" => "error(3) values must have rank at least 1";
         {} "?; ?" => "[?, ?]; [?]; [?]";
     }
     shape_table! { sparse_counts: count_sparse, ["indices", "values", "dense_shape", "weights"];

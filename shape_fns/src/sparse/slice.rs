@@ -7,19 +7,20 @@ use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
 /// box, cut off where the tensor ends.
 ///
 /// # Errors
-/// The operands are no sparse tensor, `start` or `size` is no vector, or there is not one of each an axis.
+/// The operands are no sparse tensor, `start` or `size` is no vector, there is not one of each an axis, or a size is
+/// negative.
 pub fn slice(cx: &mut InferenceContext<'_>) -> Result<()> {
     let sparse = SparseOperand::read(cx, 0)?;
     let mut rank = sparse.rank;
-    for (index, name) in [(3, "start"), (4, "size")] {
+    for index in [3, 4] {
         let [given] = cx.axes::<1>(index)?;
         rank = cx.merge(&rank, &given).map_err(|_| {
             cx.blame(index, format_args!("must have an element for each of {rank} axes, got {given}"))
         })?;
-        if let Some(elements) = cx.param_elements(name)? {
-            for element in elements.elements() {
-                cx.require_not_negative(name, element)?;
-            }
+    }
+    if let Some(elements) = cx.param_elements("size")? {
+        for element in elements.elements() {
+            cx.require_not_negative("size", element)?;
         }
     }
     let count = cx.fresh();

@@ -6,7 +6,7 @@ mod split;
 mod unchanged;
 
 pub use decode::{decode_csv, decode_padded_raw, decode_raw, fingerprint};
-pub use join::{reduce_join, string_format, string_join};
+pub use join::{reduce_join, string_format};
 pub use split::{ngrams, string_split, unicode_decode, unicode_encode};
 pub use unchanged::{string_unchanged, substr};
 
@@ -30,7 +30,7 @@ pub(crate) static OPS: &[Registered] = &[
     row("StaticRegexFullMatch", &["input"], common::unary),
     row("StaticRegexReplace", &["input"], common::unary),
     row("StringFormat", &["inputs.."], string_format),
-    row("StringJoin", &["inputs.."], string_join),
+    row("StringJoin", &["inputs.."], common::same_shape_but_scalars),
     row("StringLength", &["input"], common::unary),
     row("StringLower", &["input"], common::unary),
     row("StringNGrams", &["data", "data_splits"], ngrams).outputs(Some(2)),
