@@ -24,6 +24,7 @@ pub use shapeflow_shape_fns::{
 };
 
 pub use compile::IntoOutputs;
+pub use dump::{Snapshot, StageKind, StageSink, Trace};
 pub use error::{Error, ErrorKind, Phase, Result};
 pub use exec::{Backend, BoundRun, CompileOptions, Executable, Port, Results, Runner, Stats, ThreadPool};
 pub use graph::{

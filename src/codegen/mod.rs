@@ -2,6 +2,7 @@
 
 mod abi;
 mod clif;
+mod disasm;
 mod launch;
 mod memory;
 mod module;

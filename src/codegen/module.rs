@@ -49,7 +49,8 @@ pub(crate) struct Jit {
     known: FxHashMap<Code, FuncIndex>,
     context: Context,
     builder_context: FunctionBuilderContext,
-    code_bytes: usize,
+    /// Bytes of each function.
+    sizes: Vec<usize>,
 }
 
 fn refused(reason: impl std::fmt::Display) -> Error {
@@ -167,7 +168,7 @@ impl Jit {
             functions: Vec::new(),
             known: FxHashMap::default(),
             builder_context: FunctionBuilderContext::new(),
-            code_bytes: 0,
+            sizes: Vec::new(),
         })
     }
 
@@ -198,7 +199,7 @@ impl Jit {
         let size = self.context.compiled_code().map_or(0, |code| code.code_info().total_size as usize);
         module.clear_context(&mut self.context);
         defined.map_err(|reason| refused(format_args!("{reason:?}")))?;
-        self.code_bytes += size;
+        self.sizes.push(size);
         let index = FuncIndex(self.functions.len() as u32);
         self.functions.push(id);
         Ok(*entry.insert(index))
@@ -218,7 +219,7 @@ impl Jit {
             unsafe { std::mem::transmute::<*const u8, KernelFn>(address) }
         });
         let functions = functions.collect();
-        Ok(CodeModule { functions, code_bytes: self.code_bytes, _module: Mutex::new(self.module) })
+        Ok(CodeModule { functions, sizes: self.sizes, _module: Mutex::new(self.module) })
     }
 
     /// `code` as Cranelift's textual IR.
@@ -237,7 +238,8 @@ impl Jit {
 /// holds it in an [`Arc`](std::sync::Arc).
 pub(crate) struct CodeModule {
     functions: Vec<KernelFn>,
-    code_bytes: usize,
+    /// Bytes of each function.
+    sizes: Vec<usize>,
     /// Kept until the functions go; the lock, which nothing takes, makes the type `Sync`.
     _module: Mutex<OwnedModule>,
 }
@@ -264,7 +266,17 @@ impl CodeModule {
 
     /// Bytes of machine code.
     pub fn code_bytes(&self) -> usize {
-        self.code_bytes
+        self.sizes.iter().sum()
+    }
+
+    /// The machine code of a function.
+    #[cfg(all(feature = "disasm", target_arch = "x86_64"))]
+    pub(super) fn bytes(&self, f: FuncIndex) -> Option<&[u8]> {
+        let (function, size) = (self.functions.get(f.0 as usize)?, self.sizes.get(f.0 as usize)?);
+        let start = *function as *const u8;
+        // SAFETY: the function was placed here with so many bytes, which stay readable as long as the module,
+        // and nothing writes to finalized code.
+        Some(unsafe { std::slice::from_raw_parts(start, *size) })
     }
 
     /// Number of functions.
