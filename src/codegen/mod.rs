@@ -2,13 +2,16 @@
 
 mod abi;
 mod clif;
+mod isa;
 mod launch;
 mod memory;
 mod module;
 mod pool;
+mod simd;
 #[cfg(test)]
 mod tests;
 
+pub use isa::Isa;
 pub(crate) use launch::{Lane, Launch, Prepared, launch};
 pub(crate) use memory::{Left, MatMul, Memory};
 pub(crate) use module::{CodeModule, FuncIndex, Jit};

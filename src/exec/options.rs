@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::codegen::ThreadPool;
+use crate::codegen::{Isa, ThreadPool};
 
 /// What runs a compiled graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -25,6 +25,7 @@ pub struct CompileOptions {
     memory_limit: Option<usize>,
     plans: usize,
     backend: Backend,
+    isa: Option<Isa>,
 }
 
 impl Default for CompileOptions {
@@ -34,9 +35,10 @@ impl Default for CompileOptions {
 }
 
 impl CompileOptions {
-    /// One thread, machine code, no memory limit, 64 plans.
+    /// One thread, machine code for the host ([`Isa::of_host`]), no memory limit, 64 plans.
     pub fn new() -> CompileOptions {
-        CompileOptions { threads: 1, pool: None, memory_limit: None, plans: 64, backend: Backend::Jit }
+        let backend = Backend::Jit;
+        CompileOptions { threads: 1, pool: None, memory_limit: None, plans: 64, backend, isa: None }
     }
 
     /// Runs large kernels on so many threads of a pool of the executable's own; 1 makes none.
@@ -70,6 +72,16 @@ impl CompileOptions {
     pub fn backend(mut self, backend: Backend) -> CompileOptions {
         self.backend = backend;
         self
+    }
+
+    /// Makes kernels of these instructions; compiling fails if the processor lacks them.
+    pub fn isa(mut self, isa: Isa) -> CompileOptions {
+        self.isa = Some(isa);
+        self
+    }
+
+    pub(crate) fn chosen_isa(&self) -> crate::error::Result<Isa> {
+        self.isa.map_or_else(Isa::of_host, Ok)
     }
 
     pub(crate) fn interprets(&self) -> bool {
