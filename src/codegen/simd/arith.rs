@@ -366,6 +366,31 @@ impl Selector<'_> {
             .collect())
     }
 
+    /// Fails the run if any element of a mask is set, with lanes of so many bytes; `j` is its vector.
+    fn fail_if(&mut self, bad: V, j: usize, bytes: u32) {
+        let mut failing = bad;
+        if self.masked() {
+            let live = self.live(j, bytes);
+            failing = self.op2(op::AND_D, bad, live);
+        }
+        self.block.effect(Kind::Fail, &[failing]);
+    }
+
+    /// An index as an i64 if it lies below its limit; otherwise 0, and the run fails.
+    pub fn check_index(&mut self, value: Vid, limit: u32) -> Result<Vecs, Refusal> {
+        let index = self.cast(value, DType::I64)?;
+        let limit = self.block.push(Kind::Scalar(limit), &[]);
+        Ok((0..index.len())
+            .map(|j| {
+                // As unsigned numbers, negative ones are above every limit.
+                let bad = self.compare(DType::U64, BinaryOp::Le, limit, index[j]);
+                self.fail_if(bad, j, 8);
+                let zero = self.splat(0, 8);
+                self.choose(bad, zero, index[j])
+            })
+            .collect())
+    }
+
     /// Integer quotient or remainder toward zero. A zero divisor fails the run and acts as 1.
     fn divide(&mut self, op: BinaryOp, a: Vid, b: Vid) -> Result<Vecs, Refusal> {
         let dtype = self.dtype(a);
@@ -377,12 +402,7 @@ impl Selector<'_> {
                 .map(|j| {
                     let zero = self.splat(0, 8);
                     let bad = self.compare(dtype, BinaryOp::Eq, y[j], zero);
-                    let mut failing = bad;
-                    if self.masked() {
-                        let live = self.live(j, bytes);
-                        failing = self.op2(op::AND_D, bad, live);
-                    }
-                    self.block.effect(Kind::Fail, &[failing]);
+                    self.fail_if(bad, j, bytes);
                     let one = self.splat(1, bytes);
                     let instead = self.op2(op::AND_D, bad, one);
                     self.op2(op::OR_D, y[j], instead)

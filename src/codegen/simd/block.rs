@@ -103,6 +103,11 @@ pub(super) enum Kind {
         slot: u32,
         out: bool,
     },
+    /// One element of a slot from the last of the staging area: of a step, or (`masked`) of what is left.
+    StoreLast {
+        slot: u32,
+        masked: bool,
+    },
     /// One element of a slot from the lowest bytes of `srcs[0]`.
     StoreOne {
         bytes: u8,
@@ -212,6 +217,22 @@ impl Block {
     /// Adds an instruction without a result.
     pub fn effect(&mut self, kind: Kind, srcs: &[V]) {
         self.insts.push(VInst { kind, dst: None, srcs: srcs.into() });
+    }
+
+    /// Drops instructions whose results nothing uses.
+    pub fn prune(&mut self) {
+        let mut used = vec![false; self.values.len()];
+        let mut kept = vec![true; self.insts.len()];
+        for (inst, kept) in self.insts.iter().zip(&mut kept).rev() {
+            let idle = |dst: V| !used[dst.0 as usize] && self.values[dst.0 as usize] == Home::Made;
+            if inst.dst.is_some_and(idle) {
+                *kept = false;
+                continue;
+            }
+            inst.srcs.iter().for_each(|src| used[src.0 as usize] = true);
+        }
+        let mut kept = kept.into_iter();
+        self.insts.retain(|_| kept.next().unwrap_or(true));
     }
 
     /// The most registers that values made in the block take at once.

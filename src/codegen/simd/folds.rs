@@ -145,9 +145,7 @@ impl Function<'_> {
         let smallest = pass.folds.iter().map(|fold| Repr::of(fold.dtype).bytes()).min().unwrap_or(4);
         let round = FOLD_BYTES as u32 / smallest;
         let steps = round / self.isa.step();
-        let mut selector = self.selector(body, Mode::Step { unroll: 1, ahead: 0, masked: false }, homes);
-        selector.body()?;
-        let pressure = selector.block.pressure().max(1);
+        let pressure = self.rest(pass, body, homes, false)?.pressure().max(1);
         let unroll =
             [4, 2].into_iter().find(|u| *u <= steps && pressure * u <= u32::from(registers) + 2).unwrap_or(1);
         let own: Vec<u32> = self.layout.own[..pass.folds.len()].to_vec();
@@ -176,6 +174,7 @@ impl Function<'_> {
                 }
             }
         }
+        selector.block.prune();
         let block = selector.block;
         self.repeat(body, block, round, registers);
         Ok(())
@@ -200,6 +199,7 @@ impl Function<'_> {
                 selector.fold_at(*fold, Place::Lanes(own[place] + j as u32 * per, bytes as u8), *value);
             }
         }
+        selector.block.prune();
         Ok(selector.block)
     }
 

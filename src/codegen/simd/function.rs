@@ -214,6 +214,7 @@ impl Function<'_> {
         let homes = vec![None; body.insts.len()];
         let mut selector = self.selector(&body, Mode::Once, &homes);
         selector.body()?;
+        selector.block.prune();
         let block = selector.block;
         self.once(&body, block);
         Ok(())
@@ -294,6 +295,7 @@ impl Function<'_> {
     pub fn uniforms(&mut self, body: &Body<'_>) -> Result<Vec<Option<u32>>, Refusal> {
         let mut selector = self.selector(body, Mode::Once, &[]);
         let homes = selector.uniforms(&body.roots)?;
+        selector.block.prune();
         let block = selector.block;
         self.once(body, block);
         Ok(homes)
@@ -313,6 +315,7 @@ impl Function<'_> {
         for fold in folds {
             selector.fold_in_tile(*fold)?;
         }
+        selector.block.prune();
         Ok(selector.block)
     }
 

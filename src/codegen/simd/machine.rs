@@ -108,6 +108,18 @@ impl Machine<'_> {
                 asm.vector(op, Len::X, from, 0, memory.into(), imm);
             }
             Kind::Stage { slot, out } => self.stage(asm, slot, out),
+            Kind::StoreLast { slot, masked } => {
+                let size = size_of(self.code.slots[slot as usize].dtype);
+                if masked {
+                    asm.mov(RCX, frame_at(self.layout.left));
+                } else {
+                    asm.mov_imm(RCX, asm.isa.step() as i32);
+                }
+                let last = self.layout.staging as i32 - size as i32;
+                asm.load_low(RBX, Mem::Indexed(RSP, RCX, size.trailing_zeros() as u8, last), size);
+                let memory = self.slot(asm, slot, 0);
+                asm.store_low(memory, RBX, size);
+            }
             Kind::Scalar(k) => {
                 self.argument(asm, std::mem::offset_of!(KernelArgs, scalars));
                 let scalar = Mem::Base(RAX, 8 * k as i32);

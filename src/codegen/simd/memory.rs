@@ -106,11 +106,18 @@ impl Selector<'_> {
             self.block.effect(Kind::StoreOne { bytes: size as u8, slot }, &[bits]);
             return Ok(());
         };
-        if kind.class == Class::Splat {
-            return Err("a store to one place");
-        }
         let bytes = Repr::of(dtype).bytes();
         let per = self.len().bytes() / bytes;
+        if kind.class == Class::Splat {
+            // Of elements that go to one place the last one stays.
+            let last = &x[x.len() - (bytes / 4) as usize..];
+            for (j, x) in last.iter().enumerate() {
+                let place = Place::Frame(self.layout.staging + j as u32 * per * size);
+                self.store_vector(dtype, *x, place, Tail::Whole);
+            }
+            self.block.effect(Kind::StoreLast { slot, masked }, &[]);
+            return Ok(());
+        }
         let staged = masked && self.isa != Isa::Avx512;
         for (j, x) in x.into_iter().enumerate() {
             let offset = j as u32 * per * size;

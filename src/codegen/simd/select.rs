@@ -9,7 +9,7 @@ use super::encode::Len;
 use super::frame::{Frame, Layout as FrameLayout};
 use super::op::{self, Vop};
 use crate::codegen::clif::{Repr, is_narrow, lane_bits};
-use crate::expr::{FoldOp, Scalar, UnaryOp};
+use crate::expr::{BinaryOp, FoldOp, Scalar, UnaryOp};
 use crate::lower::code::{Code, FoldStep, Inst, InstOp, Layout, Vid};
 
 /// Vectors of one value, in element order; a single one if it is the same for all elements.
@@ -273,6 +273,10 @@ impl<'a> Selector<'a> {
                 let (m, x, y) = (self.mask(*c, bytes)?, self.mask(*a, bytes)?, self.mask(*b, bytes)?);
                 (0..m.len()).map(|j| self.choose(m[j], x[j], y[j])).collect()
             }
+            InstOp::Select(c, a, b) if let Some(op) = self.as_extremum(*c, *a, *b) => {
+                let (x, y) = (self.vecs(*a)?, self.vecs(*b)?);
+                self.zip(&x, &y, |s, x, y| s.op2(op, x, y))
+            }
             InstOp::Select(c, a, b) => {
                 let m = self.mask(*c, Repr::of(dtype).bytes())?;
                 let (x, y) = (self.vecs(*a)?, self.vecs(*b)?);
@@ -284,7 +288,7 @@ impl<'a> Selector<'a> {
             }
             InstOp::Bitcast(a) => self.bitcast(*a, dtype)?,
             InstOp::Folded(k) => self.folded(*k)?,
-            InstOp::CheckIndex { .. } => return Err("a checked index"),
+            InstOp::CheckIndex { value, limit } => self.check_index(*value, *limit)?,
             InstOp::Store { slot, value } => {
                 self.store(*slot, *value)?;
                 self.vals[at] = self.vals[value.0 as usize].clone();
@@ -314,6 +318,23 @@ impl<'a> Selector<'a> {
     /// `x` where the mask is set, else `y`.
     pub fn choose(&mut self, mask: V, x: V, y: V) -> V {
         self.block.push(Kind::Select, &[mask, x, y])
+    }
+
+    /// The instruction that is `a < b ? a : b` or `a > b ? a : b` of floats, if that is what is chosen.
+    fn as_extremum(&self, condition: Vid, a: Vid, b: Vid) -> Option<Vop> {
+        let InstOp::Binary(BinaryOp::Lt, less, more) = self.body[condition.0 as usize].op else {
+            return None;
+        };
+        let wide = match Repr::of(self.dtype(a)) {
+            Repr::F32 => false,
+            Repr::F64 => true,
+            _ => return None,
+        };
+        match () {
+            () if (less, more) == (a, b) => Some(if wide { op::MIN_PD } else { op::MIN_PS }),
+            () if (less, more) == (b, a) => Some(if wide { op::MAX_PD } else { op::MAX_PS }),
+            () => None,
+        }
     }
 
     /// Two vectors for each one: the halves of its lanes widened.

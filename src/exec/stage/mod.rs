@@ -31,7 +31,7 @@ pub(crate) struct Stage {
     pub program: Program,
     pub code: Option<CodeModule>,
     /// The function of each variant of each step.
-    functions: Vec<Vec<FuncIndex>>,
+    pub functions: Vec<Vec<FuncIndex>>,
     /// By segment: plans by the values of its symbols.
     plans: Vec<Mutex<FxHashMap<Vec<i64>, Arc<SegmentPlan>>>>,
     /// The first output that a buffer is.
