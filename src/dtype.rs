@@ -124,7 +124,7 @@ rules! {
     ];
     /// Rules of ops with two data operands of one dtype, which is the result's.
     binary: 2 operands, |dtype| dtype, [
-        number Number, integer Integer, boolean Bool, bits Bits,
+        number Number, float Float, integer Integer, boolean Bool, bits Bits,
     ];
     /// Rules of ops with three data operands of one dtype, which is the result's.
     ternary: 3 operands, |dtype| dtype, [number Number];

@@ -8,6 +8,8 @@ mod error;
 pub(crate) mod exec;
 pub mod expr;
 mod graph;
+#[cfg(any(feature = "graphdef", feature = "npz"))]
+pub mod interchange;
 pub(crate) mod lower;
 mod op;
 mod ops;
@@ -29,7 +31,8 @@ pub use graph::{
     Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, OpBuilder, Param, Scope, Value, ValueId,
 };
 pub use op::{
-    CompositeCx, CompositeFn, DTypeRule, HostCx, HostKernel, LowerFn, OpDef, OpRef, Operand, Registry, TfOp,
+    Absent, CompositeCx, CompositeFn, DTypeRule, HostCx, HostKernel, LowerFn, OpDef, OpRef, Operand,
+    Registry, TfOp,
 };
 pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{Bound, IntoScalar, Mirror, SliceItem, SliceMasks, concat, stack};

@@ -43,6 +43,12 @@ impl Bounds {
         Bounds { lower: add(self.lower, other.lower), upper: add(self.upper, other.upper) }
     }
 
+    /// The interval of differences.
+    pub(crate) fn minus(self, other: Bounds) -> Bounds {
+        let negate = |bound: Option<i128>| bound.and_then(i128::checked_neg);
+        self.plus(Bounds { lower: negate(other.upper), upper: negate(other.lower) })
+    }
+
     fn times(self, other: Bounds) -> Bounds {
         if self == Bounds::exact(0) || other == Bounds::exact(0) {
             return Bounds::exact(0);

@@ -1,7 +1,5 @@
 //! Attributes and parameters of an op: one way to read a parameter, whether it is an attribute or an operand.
 
-use smallvec::SmallVec;
-
 use crate::error::bail;
 use crate::{Attr, DType, Dim, InferenceContext, PartialElements, Result, ShapeError, TensorShape};
 
@@ -37,7 +35,7 @@ impl Param {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum List {
     /// Its elements, each a number, an expression or an unknown integer.
-    Elements(SmallVec<[Dim; 4]>),
+    Elements(Vec<Dim>),
     /// Only its length may be known.
     Unknown(Option<usize>),
     /// Neither attribute nor operand.
@@ -208,9 +206,7 @@ impl<'a> InferenceContext<'a> {
     /// Nothing is known of the elements and there is more than one axis, or as [`InferenceContext::param`].
     pub fn param_list(&self, name: &str) -> Result<List> {
         Ok(match self.param(name)? {
-            Param::Known(elements) | Param::Partial(elements) => {
-                List::Elements(elements.elements().iter().cloned().collect())
-            }
+            Param::Known(elements) | Param::Partial(elements) => List::Elements(elements.elements().to_vec()),
             Param::Unknown { rank: Some(rank), .. } if rank > 1 => {
                 return Err(self.blame_param(name, format_args!("must be a vector, got rank {rank}")));
             }

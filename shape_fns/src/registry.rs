@@ -1,6 +1,11 @@
 //! [`lookup`]: the shape function of a TensorFlow op type.
 
-use crate::{ShapeFn, array, common, linalg, math, nn, reduce};
+use std::sync::LazyLock;
+
+use crate::{
+    ShapeFn, array, common, control, ctc, image, linalg, math, nn, quantize, ragged, random, reduce, segment,
+    sparse, string,
+};
 
 /// How a TensorFlow op is read by a shape function.
 #[derive(Clone, Copy, Debug)]
@@ -18,12 +23,12 @@ pub struct Registered {
 }
 
 impl Registered {
-    const fn renamed(mut self, attrs: &'static [(&'static str, &'static str)]) -> Registered {
+    pub(crate) const fn renamed(mut self, attrs: &'static [(&'static str, &'static str)]) -> Registered {
         self.attrs = attrs;
         self
     }
 
-    const fn outputs(mut self, outputs: Option<usize>) -> Registered {
+    pub(crate) const fn outputs(mut self, outputs: Option<usize>) -> Registered {
         self.outputs = outputs;
         self
     }
@@ -37,17 +42,47 @@ impl Registered {
 /// # Ok::<(), &str>(())
 /// ```
 pub fn lookup(tf_op: &str) -> Option<&'static Registered> {
-    TABLE.binary_search_by(|row| row.op.cmp(tf_op)).ok().and_then(|position| TABLE.get(position))
+    let all = registered();
+    all.binary_search_by(|row| row.op.cmp(tf_op)).ok().and_then(|position| all.get(position))
 }
 
 /// Every registered op, in the order of op types.
 pub fn registered() -> &'static [Registered] {
-    TABLE
+    static ALL: LazyLock<Vec<Registered>> = LazyLock::new(|| {
+        let mut all = FAMILIES.concat();
+        all.sort_unstable_by_key(|row| row.op);
+        all
+    });
+    &ALL
 }
 
-const fn row(op: &'static str, operands: &'static [&'static str], shape_fn: ShapeFn) -> Registered {
+/// A row of a family's table: one output, attributes of TensorFlow's names.
+pub(crate) const fn row(
+    op: &'static str,
+    operands: &'static [&'static str],
+    shape_fn: ShapeFn,
+) -> Registered {
     Registered { op, operands, attrs: &[], outputs: Some(1), shape_fn }
 }
+
+/// The tables of all families; an op stands in one of them.
+#[rustfmt::skip]
+static FAMILIES: &[&[Registered]] = &[
+    TABLE,
+    array::OPS,
+    control::OPS,
+    ctc::OPS,
+    image::OPS,
+    linalg::OPS,
+    math::OPS,
+    nn::OPS,
+    quantize::OPS,
+    ragged::OPS,
+    random::OPS,
+    segment::OPS,
+    sparse::OPS,
+    string::OPS,
+];
 
 #[rustfmt::skip]
 static TABLE: &[Registered] = &[
@@ -211,9 +246,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_in_order_and_found() {
-        assert!(TABLE.windows(2).all(|pair| pair[0].op < pair[1].op));
-        assert!(TABLE.iter().all(|row| lookup(row.op).is_some_and(|found| found.op == row.op)));
+    fn every_op_stands_in_one_row_and_is_found() {
+        let all = registered();
+        let twice = all.windows(2).find(|pair| pair[0].op >= pair[1].op);
+        assert!(twice.is_none(), "{twice:?}");
+        assert!(all.iter().all(|row| lookup(row.op).is_some_and(|found| found.op == row.op)));
         assert!(lookup("NoSuchOp").is_none());
     }
 }

@@ -1,27 +1,27 @@
 //! Every shape function on random operands: what it promises of partial ones holds of concrete ones.
 
 use crate::testing::refine_randomly;
-use crate::{Attrs, registered};
+use crate::{Attrs, registered, templates};
 
 /// A fixed sequence, so that a failure is seen again.
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 
-    fn pick<'a>(&mut self, items: &[&'a str]) -> &'a str {
+    pub(crate) fn pick<'a>(&mut self, items: &[&'a str]) -> &'a str {
         items[self.below(items.len() as u64) as usize]
     }
 
-    fn between(&mut self, low: i64, high: i64) -> i64 {
+    pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
         low + self.below((high - low + 1).max(1) as u64) as i64
     }
 
     /// A dimension, small numbers and few names so that operands often fit.
-    fn dim(&mut self) -> String {
+    pub(crate) fn dim(&mut self) -> String {
         match self.below(10) {
             0..=4 => self.pick(&["0", "1", "2", "3", "4"]).into(),
             5 | 6 => self.pick(&["n", "m", "2*n", "n+1"]).into(),
@@ -192,7 +192,7 @@ fn case(op: &str, r: &mut Random) -> Option<(Vec<String>, Attrs, usize)> {
             let other = r.shape(2);
             (vec![x, other], attrs, 2)
         }
-        _ => return None,
+        _ => return templates::case(op, r),
     })
 }
 
@@ -207,13 +207,19 @@ fn promises_hold() {
                 let rank = random.below(4) as usize;
                 let x = if round % 4 == 0 { random.vector(3, -4, 9) } else { random.shape(rank) };
                 let y = if round % 4 == 0 { random.vector(3, -4, 9) } else { random.like(&x) };
-                (vec![x, y][..row.operands.len()].to_vec(), Attrs::new(), 1)
+                let z = if round % 4 == 0 { y.clone() } else { random.like(&x) };
+                let all = vec![x, y, z.clone(), z.clone(), z.clone(), z.clone(), z];
+                (all.into_iter().take(row.operands.len()).collect(), Attrs::new(), 0)
             });
+            let outputs = if outputs == 0 { row.outputs.unwrap_or(1) } else { outputs };
             let (tried, matched) =
                 refine_randomly(row.shape_fn, row.operands, &attrs, &operands.join("; "), outputs, 8);
             compared += tried;
             held += matched;
         }
     }
-    assert!(compared > 20_000 && held > 10_000, "the cases must say something: {compared} tried, {held} ran");
+    assert!(
+        compared > 100_000 && held > 100_000,
+        "the cases must say something: {compared} tried, {held} ran"
+    );
 }

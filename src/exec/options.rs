@@ -96,10 +96,6 @@ impl CompileOptions {
         self.memory_limit
     }
 
-    pub(crate) fn thread_count(&self) -> usize {
-        self.pool.as_ref().map_or(self.threads, |pool| pool.threads())
-    }
-
     pub(crate) fn make_pool(&self) -> crate::error::Result<crate::codegen::Pool> {
         if self.pool.is_some() {
             return Ok(crate::codegen::Pool::new(self.pool.clone()));

@@ -230,6 +230,7 @@ impl Program {
 fn origins(inner: &Inner) -> Origins {
     let mut origins =
         Origins { late: Late::default(), definers: Vec::new(), elements: Vec::new(), sized_by_data: false };
+    let needed = needed_symbols(inner);
     let mut seen: FxHashSet<Symbol> = FxHashSet::default();
     for (_, input) in &inner.inputs {
         for dim in inner.values[input.at()].shape.dims().unwrap_or_default() {
@@ -242,7 +243,8 @@ fn origins(inner: &Inner) -> Origins {
         // Elements of operands that this node is the first to look at.
         for &operand in &node.operands {
             let Some(elements) = &inner.values[operand.at()].elements else { continue };
-            let new = new_symbols(inner, &mut seen, elements.elements());
+            let mut new = new_symbols(inner, &mut seen, elements.elements());
+            new.retain(|symbol| needed.contains(symbol));
             if (!new.is_empty() || inner.has_settled_elements(operand))
                 && !origins.elements.contains(&operand)
             {
@@ -272,6 +274,35 @@ fn origins(inner: &Inner) -> Origins {
         }
     }
     origins
+}
+
+/// The symbols that sizes, parameters of bodies and guards are made of; elements that are only data need not be known.
+fn needed_symbols(inner: &Inner) -> FxHashSet<Symbol> {
+    let mut needed = FxHashSet::default();
+    let mut note = |dim: &Dim| {
+        inner.table.resolve(dim).symbols(&mut |symbol| {
+            needed.insert(symbol);
+        });
+    };
+    for value in &inner.values {
+        value.shape.dims().unwrap_or_default().iter().for_each(&mut note);
+    }
+    for record in inner.table.guards() {
+        record.guard.dims().into_iter().for_each(&mut note);
+    }
+    for node in &inner.nodes {
+        // What shape functions read when a run calls them.
+        for operand in parameters(node) {
+            let elements = inner.values[operand.at()].elements.iter();
+            elements.flat_map(|elements| elements.elements()).for_each(&mut note);
+        }
+        node.derived().iter().flat_map(|(_, dims)| dims).for_each(&mut note);
+        node.attrs().substitute(&mut |symbol| {
+            note(&Dim::from(symbol));
+            None
+        });
+    }
+    needed
 }
 
 /// The symbols of these dimensions that have not been seen before.

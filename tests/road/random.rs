@@ -414,11 +414,25 @@ pub fn random_graph(seed: u64) -> Grown {
     let (recipe, old) = grown.recipe.renamed();
     let mut grown = Grown { recipe, facts: old.iter().map(|at| grown.facts[*at]).collect() };
     let mut draws = Draws::new(seed ^ 0xabcd);
-    if !grown.recipe.sources.is_empty() && draws.chance(1, 30) {
+    // A parameter that names a dimension needs the input that has it.
+    if !grown.recipe.sources.is_empty() && draws.chance(1, 30) && !names_dims(&grown.recipe) {
         let number = draws.below(grown.recipe.sources.len());
         grown.recipe.sources[number].unranked = !grown.recipe.sources[number].constant;
     }
     grown
+}
+
+/// Whether a parameter is made of the names of dimensions.
+fn names_dims(recipe: &Recipe) -> bool {
+    let attrs = recipe.steps.iter().flat_map(|step| &step.call.attrs);
+    let mut named = false;
+    for (_, attr) in attrs {
+        attr.substitute(&mut |_| {
+            named = true;
+            None
+        });
+    }
+    named
 }
 
 /// Every value that nothing reads, and some others.

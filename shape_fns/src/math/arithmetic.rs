@@ -62,7 +62,9 @@ fn follow(cx: &mut InferenceContext<'_>, function: Binary) {
     if count > PartialElements::MAX || sizes.len() > 1 || cx.len() != 2 {
         return;
     }
-    // An operand nothing is known of still leaves 0 * ? and the like.
+    // An operand nothing is known of still leaves 0 * ? and the like; what is not known then is not an expression of
+    // anything that a run could look at.
+    let blank = cx.input_value(0).is_none() || cx.input_value(1).is_none();
     let side = |cx: &InferenceContext<'_>, index: usize| {
         cx.input_value(index).map(|value| value.elements().to_vec())
     };
@@ -75,7 +77,10 @@ fn follow(cx: &mut InferenceContext<'_>, function: Binary) {
     for position in 0..count {
         let x = at(&x, position).unwrap_or_else(|| cx.fresh_integer());
         let y = at(&y, position).unwrap_or_else(|| cx.fresh_integer());
-        let combined = function(&x, &y);
+        let combined = match function(&x, &y) {
+            Ok(dim) if blank && !dim.is_known() => Ok(cx.fresh_integer()),
+            combined => combined,
+        };
         elements.push(element(cx, combined, range));
     }
     if let Ok(value) = PartialElements::with_sizes(&sizes, elements) {
@@ -88,11 +93,18 @@ fn range(cx: &InferenceContext<'_>) -> Option<(i128, i128)> {
     cx.input_dtype(0).filter(|dtype| dtype.is_integer())?.integer_range()
 }
 
-/// An element; unknown where it is not defined, or known and outside the type, where arithmetic wraps. An expression is
-/// taken to stay inside.
-fn element(cx: &mut InferenceContext<'_>, element: Result<Dim>, range: (i128, i128)) -> Dim {
+/// An element; unknown where it is not defined, and where arithmetic in its type wraps or may wrap. Expressions of
+/// signed 32 and 64 bits, as sizes have them, are taken to stay inside; others must be known to.
+pub(super) fn element(cx: &mut InferenceContext<'_>, element: Result<Dim>, range: (i128, i128)) -> Dim {
+    let inside = |dim: &Dim| {
+        let bounds = dim.bounds();
+        let as_sizes = !dim.is_known() && range.0 <= i32::MIN.into();
+        as_sizes
+            || (bounds.lower.is_some_and(|lower| lower >= range.0)
+                && bounds.upper.is_some_and(|upper| upper <= range.1))
+    };
     match element {
-        Ok(dim) if dim.as_known().is_none_or(|value| (range.0..=range.1).contains(&value.into())) => dim,
+        Ok(dim) if inside(&dim) => dim,
         _ => cx.fresh_integer(),
     }
 }
@@ -106,7 +118,7 @@ mod tests {
         {} "i64 [2] = [n, ?]; i64 [] = 1" => "[2] = [n+1, v0_1+1]";
         {} "i32 [] = 2147483647; [] = 1" => "[] = ?";
         {} "f32 [2]; f32 [n, 2]" => "[n, 2]";
-        {} "i32 [2] = [1, 2]; i32 [2]" => "[2] = [?+1, ?+2]";
+        {} "i32 [2] = [1, 2]; i32 [2]" => "[2] = [?, ?]";
     }
     shape_table! { products: super::mul, ["x", "y"];
         {} "i32 [2] = [n, 3]; i32 [2] = [m, 0]" => "[2] = [m*n, 0]";

@@ -13,13 +13,15 @@ pub fn cast(cx: &mut InferenceContext<'_>) -> Result<()> {
     let Some(to) = cx.attr("dtype").map(|_| cx.dtype("dtype")).transpose()? else { return Ok(()) };
     let Some((low, high)) = to.integer_range().filter(|_| from_integer) else { return Ok(()) };
     let Some(value) = cx.input_value(0).cloned() else { return Ok(()) };
-    let from_bool = cx.input_dtype(0) == Some(DType::Bool);
+    let from = cx.input_dtype(0).and_then(DType::integer_range);
+    let fits = from.is_some_and(|from| low <= from.0 && from.1 <= high);
     let value = value.map(|element| match element.as_known() {
         Some(known) if to == DType::Bool => Dim::known((known != 0).into()),
-        Some(known) if (low..=high).contains(&known.into()) => element.clone(),
-        None if to != DType::Bool || from_bool => element.clone(),
-        // A number that does not fit wraps; what an expression is as a flag depends on its value.
-        _ => cx.fresh_integer(),
+        None if to == DType::Bool && !fits => cx.fresh_integer(),
+        // Whatever fits the type it comes from.
+        _ if fits => element.clone(),
+        // A number that does not fit wraps.
+        _ => super::arithmetic::element(cx, Ok(element.clone()), (low, high)),
     });
     cx.set_output_value(0, value);
     Ok(())
@@ -33,7 +35,7 @@ mod tests {
 
     shape_table! { shapes: cast, ["x"];
         {dtype: DType::I64} "i32 [2] = [n, 3]" => "[2] = [n, 3]";
-        {dtype: DType::I8} "i32 [2] = [n, 300]" => "[2] = [n, ?]";
+        {dtype: DType::I8} "i32 [2] = [n, 300]" => "[2] = [?, ?]";
         {dtype: DType::F32} "i32 [2] = [n, 3]" => "[2]";
         {dtype: DType::Bool} "i32 [3] = [n, 3, 0]" => "[3] = [?, 1, 0]";
         {dtype: DType::F32} "[n, ?]" => "[n, d0_1]";

@@ -45,7 +45,6 @@ pub(crate) struct Stage {
     plan_limit: usize,
     memory_limit: Option<usize>,
     pool: Pool,
-    threads: usize,
     pub counters: Counters,
 }
 
@@ -130,14 +129,9 @@ impl Stage {
             kept,
             plan_limit: options.plan_limit(),
             memory_limit: options.memory_limit_bytes(),
-            threads: options.thread_count(),
             pool,
             counters: Counters::default(),
         })
-    }
-
-    pub(crate) fn threads(&self) -> usize {
-        self.threads
     }
 
     pub(crate) fn memory_limit(&self) -> Option<usize> {
@@ -364,7 +358,7 @@ impl Stage {
                         return Err(self.find_fault(kernel, plan, memory, bindings.as_deref()));
                     }
                 }
-                (Step::MatMul { .. }, StepPlan::MatMul(product)) => memory.matmul(product)?,
+                (Step::MatMul { .. }, StepPlan::MatMul(product)) => product.run(memory, &self.pool, lanes)?,
                 (Step::Node { node, operands, outputs }, StepPlan::Node) => {
                     let made = self.run_node(*node, operands, plan, memory, bindings.as_deref())?;
                     for (buffer, tensor) in outputs.iter().zip(made) {

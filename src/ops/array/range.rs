@@ -6,7 +6,7 @@ use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx, Scalar};
 use crate::graph::{Graph, IntoOperand, Param, Value};
-use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::op::{Absent, HostCx, OpDef, Operand, TfOp};
 use crate::tensor::Tensor;
 
 /// A bound or a step of [`Graph::range`]: `i32`, `i64`, `f32`, `f64`, a [`Dim`], or a scalar [`Value`].
@@ -135,7 +135,9 @@ pub(crate) static DEF: OpDef = OpDef::compute("range", lower)
     .operands(&[Operand::Size("start"), Operand::Size("limit"), Operand::Size("delta")])
     .shape_fn(shapeflow_shape_fns::array::range)
     .dtype_rule(dtypes)
-    .tensorflow(&[TfOp::new("Range")]);
+    .tensorflow(&[TfOp::new("Range")
+        .attrs(&[("Tidx", "dtype")])
+        .absent(&[("start", Absent::Zero), ("delta", Absent::One)])]);
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     let Some((first, rest)) = operands.split_first() else {
@@ -188,7 +190,8 @@ pub(crate) static FLOATS: OpDef = OpDef::host("float_range", run)
     .dtype_rule(|dtypes, _| match dtype::common(dtypes, 0, 3, dtype::Class::Float)? {
         dtype @ (DType::F32 | DType::F64) => Ok(vec![dtype]),
         other => dtype::refuse(format!("a range of floats must be f32 or f64, got {other}; cast its bounds")),
-    });
+    })
+    .tensorflow(&[TfOp::new("Range")]);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let mut bounds = [0.0; 3];

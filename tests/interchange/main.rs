@@ -1,0 +1,3 @@
+//! TensorFlow graphs and numpy files, in and out.
+
+mod shapes;
