@@ -26,7 +26,9 @@ pub use shapeflow_shape_fns::{
 pub use compile::IntoOutputs;
 pub use dump::{Snapshot, StageKind, StageSink, Trace};
 pub use error::{Error, ErrorKind, Phase, Result};
-pub use exec::{Backend, BoundRun, CompileOptions, Executable, Port, Results, Runner, Stats, ThreadPool};
+pub use exec::{
+    Backend, BoundRun, CompileOptions, Executable, Isa, Port, Results, Runner, Stats, ThreadPool,
+};
 pub use graph::{
     Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, OpBuilder, Param, Scope, Value, ValueId,
 };
