@@ -56,6 +56,9 @@
 //! step of 0 in a range, a known index outside a gather, negative multiples and sizes, `unique` of a matrix. A strided
 //! slice that is empty because its stride points the other way follows values too, `reverse` takes any rank, and an
 //! unknown axis of `split_v` is not taken for the last one.
+//! A window of image patches that misses by less than a stride has no place instead of being refused, as when TensorFlow
+//! runs it; a convolution or pool whose window may not fit is held to it when sizes are known. Softmax cross entropy
+//! broadcasts also what is unknown. `tests/data/differences` of this crate lists all that differs in TensorFlow's own cases.
 //!
 //! # `tf.TensorShape`, `tf.compat.v1.Dimension` and Java's `Shape`, and ours
 //! Errors are worded as TensorFlow words them, with shapes written as ours are: `Shapes [1] and [1, 2] must have the
