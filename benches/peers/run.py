@@ -16,6 +16,7 @@ import math
 import os
 import platform
 import select
+import shutil
 import statistics
 import subprocess
 import sys
@@ -52,7 +53,9 @@ ENVIRONMENT = {
     "CUDA_VISIBLE_DEVICES": "",
     "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
-    # Freed pages stay with the process: a fresh page costs more than most of what is measured.
+}
+# Freed pages stay with the process: a fresh page costs more than most of what is measured.
+KEEPING = {
     "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
     "MALLOC_TOP_PAD_": str(1 << 26),
@@ -81,6 +84,7 @@ def parse():
     parser.add_argument("--rounds", type=int, help="how often each takes its turn")
     parser.add_argument("--seconds", type=float, help="length of a turn")
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="the core to run on")
+    parser.add_argument("--nice", type=int, default=0, help="priority; below 0 on a machine with other work, as root")
     parser.add_argument("--work", default=ROOT / "target" / "peers", help="folder for what is made on the way")
     parser.add_argument("--keep", action="store_true", help="replace only the rows measured in results.json")
     options = parser.parse_args()
@@ -118,10 +122,17 @@ def log(text):
     print(text, file=sys.stderr, flush=True)
 
 
+def confine(options):
+    """In a process about to start: its core and priority."""
+    os.sched_setaffinity(0, {options.core})
+    if options.nice:
+        os.setpriority(os.PRIO_PROCESS, 0, options.nice)
+
+
 class Worker:
     """A process that answers a line of JSON with a line of JSON."""
 
-    def __init__(self, name, command, core, extra=None, greets=True):
+    def __init__(self, name, command, options, extra=None, greets=True):
         self.name = name
         self.errors = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
@@ -129,8 +140,8 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
-            env={**os.environ, **ENVIRONMENT, **(extra or {}), "PEERS_CORE": str(core)},
-            preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+            env={**os.environ, **ENVIRONMENT, **(extra or {}), "PEERS_CORE": str(options.core)},
+            preexec_fn=lambda: confine(options),
         )
         self.version = ""
         if greets:
@@ -183,24 +194,37 @@ class Comparison:
     def binaries(self):
         """Builds the bench and the crate of Rust peers."""
         self.bench = built(["cargo", "bench", "--bench", "pipelines", "--no-run"], ROOT, None)
-        self.rust = None
-        if any(PEERS[name][0] is None for name in self.options.peers):
-            try:
-                self.rust = built(
-                    # Loops of generic crates are compiled here: the peers too may use all of the processor.
-                    ["cargo", "rustc", "--release", "--", "-Ctarget-cpu=native"], HERE / "rust", self.work / "rust"
-                )
-            except subprocess.CalledProcessError:
-                log("the Rust peers cannot be built")
+        self.rust = {}
+        rust = [name for name in self.options.peers if PEERS[name][0] is None]
+        together = self.build_rust(rust) if rust else None
+        for name in rust:
+            # If one does not build, the others are built without it.
+            self.rust[name] = together or self.build_rust([name])
 
-    def start(self, name):
-        core = self.options.core
+    def build_rust(self, names):
+        """The executable that holds these Rust peers; `None` if it cannot be built."""
+        features = ",".join(name for name in names if name not in ("rust", "copy"))
+        # Loops of generic crates are compiled here: the peers too may use all of the processor.
+        command = ["cargo", "rustc", "--release", "--features", features, "--", "-Ctarget-cpu=native"]
+        try:
+            path = Path(built(command, HERE / "rust", self.work / "rust"))
+        except subprocess.CalledProcessError:
+            log(f"the Rust peers {names} cannot be built")
+            return None
+        # Another build would put its own executable in this place.
+        own = path.with_name("-".join([path.name, *names]))
+        shutil.copy2(path, own)
+        return str(own)
+
+    def start(self, name, memory=KEEPING):
+        options = self.options
         if name == "ours":
-            return Worker(name, [self.bench, "serve"], core, greets=False)
+            return Worker(name, [self.bench, "serve"], options, memory, greets=False)
         module, _, extra = PEERS[name]
+        extra = {**extra, **memory}
         if module is None:
-            return self.rust and Worker(name, [self.rust, name], core)
-        return Worker(name, [self.python, HERE / "workers" / "worker.py", module], core, extra)
+            return self.rust[name] and Worker(name, [self.rust[name], name], options, extra)
+        return Worker(name, [self.python, HERE / "workers" / "worker.py", module], options, extra)
 
     def stop(self):
         for worker in [self.ours, *self.peers.values()]:
@@ -212,7 +236,8 @@ class Comparison:
         rows = [row for row in listed["rows"] if any(text in row["row"] for text in texts)]
         for case in dict.fromkeys(row["case"] for row in rows):
             mine = [row for row in rows if row["case"] == case]
-            with tempfile.TemporaryDirectory(dir=self.work) as folder:
+            shared = Path("/dev/shm")
+            with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else self.work) as folder:
                 self.measure(case, mine, folder)
         order = {row["row"]: at for at, row in enumerate(listed["rows"])}
         path = HERE / "results.json"
@@ -285,8 +310,11 @@ class Comparison:
                     failed[name] = answer.get("error", "no figure")
         cold = {}
         if first:
-            command = ["taskset", "-c", str(self.options.core), self.bench, "first", row["case"]]
-            runs = [subprocess.run(command, capture_output=True, text=True).stdout for _ in range(5)]
+            command = [self.bench, "first", row["case"]]
+            runs = [
+                subprocess.run(command, capture_output=True, text=True, preexec_fn=lambda: confine(self.options)).stdout
+                for _ in range(5)
+            ]
             cold = {"cold_us": statistics.median(float(run) for run in runs if run.strip())}
         self.record(row, {name: s for name, s in samples.items() if s}, wrong, failed, cold)
 
@@ -300,7 +328,9 @@ class Comparison:
 
             models.write(row["case"], [with_files], [with_files], small)
         for name in ["ours", *self.peers]:
-            worker = self.start(name)
+            worker = self.start(name, memory={})
+            if worker is None:
+                continue
             answer = worker.ask({"do": "memory", "peer": name, "small": small, **request})
             worker.stop()
             if "mib" in answer:

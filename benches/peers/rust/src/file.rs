@@ -53,7 +53,8 @@ impl Array {
 pub fn read(files: &Json) -> Result<Vec<Array>> {
     let mut arrays = Vec::new();
     for file in files.as_array().into_iter().flatten() {
-        let mut source = BufReader::with_capacity(1 << 20, File::open(file["path"].as_str().unwrap_or_default())?);
+        let mut source =
+            BufReader::with_capacity(1 << 20, File::open(file["path"].as_str().unwrap_or_default())?);
         let sizes: Vec<usize> = serde_json::from_value(file["sizes"].clone())?;
         let count = sizes.iter().product();
         let data = match file["dtype"].as_str().unwrap_or_default() {
@@ -70,7 +71,11 @@ pub fn read(files: &Json) -> Result<Vec<Array>> {
     Ok(arrays)
 }
 
-fn take<T, const N: usize>(source: &mut impl Read, count: usize, element: fn([u8; N]) -> T) -> Result<Vec<T>> {
+fn take<T, const N: usize>(
+    source: &mut impl Read,
+    count: usize,
+    element: fn([u8; N]) -> T,
+) -> Result<Vec<T>> {
     let mut elements = Vec::with_capacity(count);
     let mut bytes = [0; N];
     for _ in 0..count {
@@ -116,6 +121,7 @@ fn put<T: Copy, const N: usize>(
 pub fn resident(name: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(name));
-    let kib: Option<f64> = line.and_then(|line| line.split_whitespace().next()).and_then(|word| word.parse().ok());
+    let kib: Option<f64> =
+        line.and_then(|line| line.split_whitespace().next()).and_then(|word| word.parse().ok());
     kib.unwrap_or(f64::NAN) / 1024.0
 }

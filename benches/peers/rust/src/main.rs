@@ -1,10 +1,14 @@
-//! A Rust peer as a process: answers lines of JSON with lines of JSON, as shapeflow's bench does.
+//! A Rust peer as a process, named by the argument: answers lines of JSON as shapeflow's bench does.
 
+#[cfg(feature = "candle")]
 mod candle;
 mod file;
+#[cfg(feature = "gemm")]
 mod matrix;
+#[cfg(feature = "ndarray")]
 mod ndarrays;
 mod plain;
+#[cfg(feature = "tract")]
 mod tract;
 
 use std::error::Error;
@@ -34,9 +38,13 @@ struct Loaded {
 fn main() -> Result<()> {
     let peer = std::env::args().nth(1).unwrap_or_default();
     let (make, version): (Make, &str) = match peer.as_str() {
+        #[cfg(feature = "tract")]
         "tract" => (tract::make, "0.23"),
+        #[cfg(feature = "candle")]
         "candle" => (candle::make, "0.11"),
+        #[cfg(feature = "ndarray")]
         "ndarray" => (ndarrays::make, "0.17"),
+        #[cfg(feature = "gemm")]
         "gemm" => (matrix::make, "0.19"),
         "rust" => (plain::make, "by LLVM"),
         "copy" => (plain::copy, "non-temporal"),
@@ -46,7 +54,8 @@ fn main() -> Result<()> {
     let mut loaded = None;
     for line in stdin().lock().lines() {
         let request: Json = serde_json::from_str(&line?)?;
-        let answer = answer(make, &mut loaded, &request).unwrap_or_else(|error| json!({"error": error.to_string()}));
+        let answer =
+            answer(make, &mut loaded, &request).unwrap_or_else(|error| json!({"error": error.to_string()}));
         println!("{answer}");
         stdout().flush()?;
     }
@@ -60,7 +69,9 @@ fn answer(make: Make, loaded: &mut Option<Loaded>, request: &Json) -> Result<Jso
             *loaded = None;
             let (case, model) = (word("case").unwrap_or_default(), word("model"));
             let inputs = Rc::new(file::read(&request["inputs"])?);
-            let Some(call) = make(&case, &inputs, model.as_deref()) else { return Ok(json!({"missing": case})) };
+            let Some(call) = make(&case, &inputs, model.as_deref()) else {
+                return Ok(json!({"missing": case}));
+            };
             let mut call = call?;
             let (folder, peer) = (word("folder").unwrap_or_default(), word("peer").unwrap_or_default());
             let outputs = file::write(&format!("{folder}/{peer}"), &call(true)?)?;
@@ -83,7 +94,9 @@ fn answer(make: Make, loaded: &mut Option<Loaded>, request: &Json) -> Result<Jso
             let before = file::resident("VmRSS:");
             let inputs = Rc::new(file::read(&request["inputs"])?);
             let (case, model) = (word("case").unwrap_or_default(), word("model"));
-            let Some(call) = make(&case, &inputs, model.as_deref()) else { return Ok(json!({"missing": case})) };
+            let Some(call) = make(&case, &inputs, model.as_deref()) else {
+                return Ok(json!({"missing": case}));
+            };
             call?(false)?;
             Ok(json!({"mib": file::resident("VmHWM:") - before}))
         }
