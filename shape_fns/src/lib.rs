@@ -55,7 +55,9 @@
 //! reshape, a slice past the end, a permutation or reduction that names an axis twice, an empty axis in `argmax`, a
 //! step of 0 in a range, a known index outside a gather, negative multiples and sizes, `unique` of a matrix. A strided
 //! slice that is empty because its stride points the other way follows values too, `reverse` takes any rank, and an
-//! unknown axis of `split_v` is not taken for the last one.
+//! unknown axis of `split_v` is not taken for the last one. Of a sparse tensor indices, values and shape are held against
+//! each other by every op, as the ops do when they run; a transform over named axes has the lengths it is given; `einsum`
+//! takes any number of operands; `substr` takes positions and lengths one of which is not known.
 #![deny(missing_docs)]
 
 mod arithmetic;
