@@ -2,7 +2,7 @@
 
 use super::follow::{at, follow};
 use crate::error::bail;
-use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
+use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape, advice};
 
 /// `[a, n], [b, n], axis=0 -> [a+b, n]`: the dimensions along `axis` add up, all others are equal from here on. An
 /// unknown `axis` keeps the rank. Sets `axis`, counted from the front.
@@ -63,9 +63,13 @@ pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
                 }
             } else if dim != own {
                 *dim = cx.merge(dim, own).map_err(|_| {
+                    let other = advice::join(cx.input(first), &shape);
                     ShapeError::new(format_args!(
                         "every dimension but axis {axis} must agree, got {dim} and {own} at axis {at}"
                     ))
+                    .with_help_if(
+                        other.map(|axis| format!("join along axis {axis}, the only one that differs")),
+                    )
                     .operand(index)
                 })?;
             }

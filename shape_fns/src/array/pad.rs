@@ -33,9 +33,10 @@ pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
     if let (Some(own), Some(rank)) = (input.rank(), rank)
         && own != rank
     {
-        return Err(
-            cx.blame_param("paddings", format_args!("must have one pair an axis, got {rank} for {input}"))
-        );
+        let error =
+            cx.blame_param("paddings", format_args!("must have one pair an axis, got {rank} for {input}"));
+        let help = rank < own;
+        return Err(error.with_help_if(help.then_some("0, 0 is the pair of an axis that stays as it is")));
     }
     let Some(rank) = input.rank().or(rank) else { return Ok(()) };
     let input = cx.with_rank(0, rank)?;

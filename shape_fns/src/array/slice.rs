@@ -39,6 +39,7 @@ pub fn slice(cx: &mut InferenceContext<'_>) -> Result<()> {
                 ShapeError::new(format_args!(
                     "a slice must lie within the tensor, got {start} to {end} at axis {axis} of {input}"
                 ))
+                .with_help("a size of -1 takes all that is left of an axis")
             })?;
         }
         dims.push(length);

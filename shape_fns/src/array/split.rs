@@ -18,6 +18,7 @@ pub fn split(cx: &mut InferenceContext<'_>) -> Result<()> {
             "a dimension must split into equal parts, got {} into {parts} at axis {axis} of {input}",
             dims[axis]
         ))
+        .with_help("split_sizes cuts into parts of given sizes, one of which may be -1 for the rest")
     })?;
     let mut dims = dims;
     dims[axis] = part.clone();

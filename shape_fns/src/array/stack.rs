@@ -2,7 +2,7 @@
 
 use super::follow::{at, follow};
 use crate::error::bail;
-use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
+use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape, advice};
 
 /// `k` operands of shape `[d0, …, dn]` give `[d0, …, k, …, dn]`; the operands' shapes are equal from here on. Sets
 /// `axis`, counted from the front.
@@ -19,7 +19,12 @@ pub fn stack(cx: &mut InferenceContext<'_>) -> Result<()> {
     for index in members.clone() {
         let own = cx.input(index).clone();
         shape = cx.merge_shapes(&shape, &own).map_err(|error| {
-            ShapeError::new(format_args!("stacked operands must have one shape: {error}")).operand(index)
+            let axis = advice::join(&shape, &own);
+            ShapeError::new(format_args!("stacked operands must have one shape: {error}"))
+                .with_help_if(
+                    axis.map(|axis| format!("concat joins along axis {axis}, the only one that differs")),
+                )
+                .operand(index)
         })?;
     }
     let Some(dims) = shape.dims() else { return Ok(()) };
