@@ -17,7 +17,7 @@ pub fn non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()> {
     } else {
         cx.agree("a box's corners and 4", &columns, &Dim::known(4))?;
     }
-    let most = cx.size_param("max_output_size")?;
+    let most = cx.make_dim_for_scalar_input("max_output_size")?;
     for index in 3..cx.len() {
         cx.scalar(index)?;
     }
@@ -44,7 +44,10 @@ pub fn combined_non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()>
     let batch = cx.agree("the batches of boxes and scores", &batch, &batches)?;
     cx.agree("the numbers of boxes and scores", &count, &scores)?;
     cx.agree("a box's corners and 4", &corners, &Dim::known(4))?;
-    let (each, total) = (cx.size_param("max_output_size_per_class")?, cx.size_param("max_total_size")?);
+    let (each, total) = (
+        cx.make_dim_for_scalar_input("max_output_size_per_class")?,
+        cx.make_dim_for_scalar_input("max_total_size")?,
+    );
     cx.scalars(&["iou_threshold", "score_threshold"])?;
     let padded = cx.bool_or("pad_per_class", false)?;
     for (name, size) in [("max_total_size", &total), ("max_output_size_per_class", &each)] {

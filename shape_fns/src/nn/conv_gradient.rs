@@ -14,7 +14,7 @@ pub(crate) fn sized(cx: &mut InferenceContext<'_>, name: &str, rank: usize) -> R
     if let Some(count) = count.filter(|count| *count != rank) {
         return Err(cx.blame_param(name, format_args!("must have {rank} entries, got {count}")));
     }
-    let shape = cx.shape_param(name)?;
+    let shape = cx.input_as_shape(name)?;
     Ok(if shape.rank().is_some() { shape } else { cx.unknown_shape_of_rank(rank) })
 }
 
