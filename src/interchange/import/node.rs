@@ -142,7 +142,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         builder: OpBuilder<'g>,
         name: &str,
     ) -> Result<Built<'g>> {
-        let values = builder.finish_all_at(self.location)?;
+        let values = builder.finish_all_at(self.location)?.into_vec();
         if let (Some(value), false) = (values.first(), is_unnamed(frame, at)) {
             let _ = value.named(name);
         }
