@@ -11,6 +11,7 @@ use super::options::CompileOptions;
 use super::stage::{RunState, Sink};
 use super::staged::Staged;
 use crate::codegen::lock;
+use crate::dump::{Snapshot, StageKind};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, ValueIx};
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
@@ -254,6 +255,23 @@ impl Executable {
             }
         });
         text
+    }
+
+    /// The graph that was compiled, with its kernels if `stage` is [`StageKind::Kernels`] or later.
+    ///
+    /// A graph that is compiled when it runs has the kernels of the first form it met, and none before that.
+    /// Of a graph that needs results to go on, these are the kernels of its first part.
+    ///
+    /// # Errors
+    /// The processor is not one that machine code is made for; [`StageKind::Asm`] in a build without `disasm`.
+    pub fn snapshot(&self, stage: StageKind) -> Result<Snapshot> {
+        let mut made = None;
+        if stage >= StageKind::Kernels {
+            self.0.staged.for_each_stage(&mut |compiled| {
+                made.get_or_insert_with(|| compiled.snapshot(stage));
+            });
+        }
+        made.unwrap_or_else(|| Ok(self.0.staged.graph_snapshot()))
     }
 
     fn check_outputs(&self, got: usize) -> Result<()> {
