@@ -123,7 +123,32 @@ mod tests {
         for row in shapeflow_shape_fns::registered() {
             let Some(signature) = signature(row.op) else { continue };
             let declared = signature.inputs.len();
+            // One name may stand for all operands.
+            if matches!(row.operands, [all] if all.ends_with("..")) {
+                continue;
+            }
             assert_eq!(declared, row.operands.len(), "{}: {:?}", row.op, row.operands);
+        }
+    }
+
+    /// By name an input of TensorFlow's finds the operand that it is here.
+    #[test]
+    fn spellings_have_the_operands_that_their_shape_functions_name() {
+        for def in crate::Registry::builtin().iter() {
+            for spelling in def.tensorflow_ops() {
+                let row = shapeflow_shape_fns::lookup(spelling.op_type);
+                let row = row.unwrap_or_else(|| panic!("{} has no shape function", spelling.op_type));
+                assert!(
+                    signature(spelling.op_type).is_some(),
+                    "{} is no op of TensorFlow's",
+                    spelling.op_type
+                );
+                let own = def.operand_list().unwrap_or_default();
+                for name in row.operands {
+                    let found = own.iter().any(|operand| operand.name() == *name);
+                    assert!(found, "{} names {name}, {} does not", spelling.op_type, def.name());
+                }
+            }
         }
     }
 }

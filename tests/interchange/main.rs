@@ -1,4 +1,6 @@
 //! TensorFlow graphs and numpy files, in and out.
 
+mod damage;
 mod roundtrip;
 mod shapes;
+mod structure;

@@ -78,8 +78,9 @@ struct Importer<'a, 'g> {
     kernels: Kernels,
     budget: Budget,
     conditions: Vec<Condition<'g>>,
-    /// The readers of outputs of unknown dtype say what it is: by node and output of the graph itself.
-    read_as: HashMap<(usize, usize), DType>,
+    /// The outputs of unknown ops that have readers, and their dtypes where these say: by node and output of the graph
+    /// itself.
+    read_as: HashMap<(usize, usize), Option<DType>>,
     location: &'static Location<'static>,
 }
 

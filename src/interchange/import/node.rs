@@ -295,13 +295,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         if frame.depth == 0 {
             // Readers know what they read.
-            for output in 0..MAX_TENSORS {
-                match (self.read_as.get(&(at, output)), types.get_mut(output)) {
-                    (Some(dtype), Some(known)) => *known = known.or(Some(*dtype)),
-                    (Some(dtype), None) => types.push(Some(*dtype)),
-                    (None, Some(_)) => {}
-                    (None, None) => break,
-                }
+            let read = |output: usize| self.read_as.get(&(at, output));
+            let last = (0..super::unknown::MOST_OUTPUTS).rev().find(|output| read(*output).is_some());
+            types.resize(types.len().max(last.map_or(0, |last| last + 1)), None);
+            for (output, known) in types.iter_mut().enumerate() {
+                *known = known.or(read(output).copied().flatten());
             }
         }
         let known: Vec<DType> = types.iter().map(|dtype| dtype.unwrap_or(DType::F32)).collect();
