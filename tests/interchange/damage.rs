@@ -78,11 +78,13 @@ fn each_damage_has_its_error() {
 
 #[test]
 fn deep_chains_are_no_trouble() -> Result<()> {
+    const COUNT: usize = 100_000;
+    let last = format!("n{}", COUNT - 1);
     let mut text = String::from(
         "node { name: \"n0\" op: \"Placeholder\" attr { key: \"dtype\" value { type: DT_FLOAT } }
          attr { key: \"shape\" value { shape { dim { size: -1 } } } } } versions { producer: 1882 }\n",
     );
-    for at in 1..100_000 {
+    for at in 1..COUNT {
         let before = at - 1;
         text.push_str(&format!(
             "node {{ name: \"n{at}\" op: \"Neg\" input: \"n{before}\" attr {{ key: \"T\" value {{ type: DT_FLOAT }} }} }}\n"
@@ -90,7 +92,7 @@ fn deep_chains_are_no_trouble() -> Result<()> {
     }
     let model = Model::from_text(&text)?;
     let imported = model.import(None, &ImportOptions::new())?;
-    assert_eq!(imported.value("n99999")?.shape().to_string(), "[?]");
+    assert_eq!(imported.value(&last)?.shape().to_string(), "[?]");
     // Backwards, so that every node stands before what it needs.
     let backwards: String = text.lines().rev().map(|line| format!("{line}\n")).collect();
     let backwards = backwards
@@ -165,7 +167,15 @@ fn seeds() -> Vec<Vec<u8>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/shapes.npz");
     let arrays = shapeflow::interchange::read_npz(path).unwrap();
     let graphs = &arrays.iter().find(|(name, _)| name == "graphs").unwrap().1;
-    seeds.extend(graphs.as_strings().unwrap().iter().step_by(7).map(|graph| graph.to_vec()));
+    seeds.extend(
+        graphs
+            .as_strings()
+            .unwrap()
+            .iter()
+            .filter(|graph| !graph.is_empty())
+            .step_by(7)
+            .map(|graph| graph.to_vec()),
+    );
     seeds
 }
 

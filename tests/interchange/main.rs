@@ -4,3 +4,4 @@ mod damage;
 mod roundtrip;
 mod shapes;
 mod structure;
+mod values;

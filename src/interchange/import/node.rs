@@ -93,11 +93,11 @@ impl<'a, 'g> Importer<'a, 'g> {
             return self.own(frame, at, &own, name, &present);
         }
         let row = lookup(op_type);
-        if let Some(signature) = &signature {
+        if let Some(signature) = signature {
             check_inputs(frame, at, signature, inputs)?;
         }
-        let expected = self.output_types(frame, at, signature.as_ref());
-        let plain = attrs::plain(frame, at, signature.as_ref(), &self.budget)?;
+        let expected = self.output_types(frame, at, signature);
+        let plain = attrs::plain(frame, at, signature, &self.budget)?;
         let noted = attrs::noted(frame, at, &self.budget)?;
         let absent = match frame.attr(at, ABSENT) {
             Some(AttrKind::List(list)) => &list.s[..],
@@ -279,7 +279,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     ) -> Result<Built<'g>> {
         let op_type = frame.nodes[at].op.as_str();
         let mut types = match signature(op_type) {
-            Some(signature) => self.output_types(frame, at, Some(&signature)),
+            Some(signature) => self.output_types(frame, at, Some(signature)),
             None => match frame.attr(at, "Tout") {
                 Some(AttrKind::List(list)) => list.r#type.iter().map(|number| dtype_of(*number)).collect(),
                 _ => Vec::new(),
