@@ -40,6 +40,9 @@ fn run(case: &Json, arrays: &BTreeMap<String, Tensor>) -> (Outcome, String) {
         Err(error) => return (Outcome::NotImported, error.to_string()),
     };
     let attempt = || -> Result<Vec<Tensor>> {
+        if fetches.is_empty() {
+            return Ok(Vec::new());
+        }
         let values = fetches.iter().map(|fetch| imported.value(fetch)).collect::<Result<Vec<_>>>()?;
         let exe = imported.graph().compile(&values)?;
         let mut feeds = Vec::new();
@@ -102,6 +105,10 @@ fn recorded_values() {
         let arrays: BTreeMap<String, Tensor> = read_npz(&path).unwrap().into_iter().collect();
         for line in std::fs::read_to_string(path.with_extension("jsonl")).unwrap().lines() {
             let case: Json = serde_json::from_str(line).unwrap();
+            // Some calls were refused before there was a graph.
+            if case["graph_key"].is_null() {
+                continue;
+            }
             let (outcome, what) = run(&case, &arrays);
             *counts.entry(outcome).or_default() += 1;
             if !matches!(outcome, Outcome::Equal | Outcome::RefusedByBoth) {
