@@ -8,7 +8,7 @@ use crate::op::Body;
 
 impl fmt::Display for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.read().fmt_nodes(f)
+        self.read().write_text(f)
     }
 }
 
@@ -25,7 +25,15 @@ const COMMENTS: usize = 56;
 const ELEMENTS: usize = 8;
 
 impl Inner {
-    fn fmt_nodes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// The text of the graph.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = self.write_text(&mut text);
+        text
+    }
+
+    fn write_text(&self, f: &mut impl fmt::Write) -> fmt::Result {
         writeln!(f, "graph {{")?;
         for number in 0..self.nodes.len() {
             let index = NodeIx(number as u32);

@@ -3,6 +3,7 @@
 pub(crate) mod array;
 pub(crate) mod broadcast;
 pub(crate) mod derived;
+mod dtypes;
 pub(crate) mod linalg;
 pub(crate) mod logical;
 pub(crate) mod math;

@@ -20,6 +20,7 @@ const ROOMS: &[&str] = &[
     "codegen",
     "exec",
     "compile",
+    "bin",
 ];
 
 /// Who knows a later room all the same, and why that cannot be otherwise.
@@ -42,6 +43,8 @@ const CRATES: &[(&str, &str)] = &[
     ("gemm", "codegen"),
     ("rayon", "codegen"),
     ("petgraph", "dump"),
+    ("iced_x86", "codegen"),
+    ("clap", "bin"),
     ("prost", "interchange"),
     ("zip", "interchange"),
 ];

@@ -49,7 +49,6 @@ pub(crate) static OPS: &[Registered] = &[
     row("MatrixSetDiagV2", &["input", "diagonal", "k"], matrix_set_diag),
     row("MatrixSetDiagV3", &["input", "diagonal", "k"], matrix_set_diag),
     row("MirrorPadGrad", &["input", "paddings"], mirror_pad_grad),
-    row("ParallelConcat", &["values.."], parallel_concat),
     row("ParallelDynamicStitch", &["indices..", "data.."], dynamic_stitch),
     row("Placeholder", &[], placeholder),
     row("PlaceholderV2", &[], placeholder),

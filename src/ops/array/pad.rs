@@ -47,9 +47,10 @@ pub(crate) static WITH: OpDef = OpDef::compute("pad_with", lower_with)
 
 fn with_dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     match (operands.first(), operands.last()) {
-        (Some(x), Some(value)) if x != value => dtype::refuse(format!(
-            "the border must have the dtype of the tensor, got {value} around {x}; cast one with .cast(..)"
-        )),
+        (Some(x), Some(value)) if x != value => dtype::refuse_with_help(
+            format!("the border must have the dtype of the tensor, got {value} around {x}"),
+            format!("cast the border with .cast({})", dtype::spelled(*x)),
+        ),
         _ => dtype::unary::any(operands.get(..operands.len().saturating_sub(1)).unwrap_or_default(), attrs),
     }
 }
