@@ -98,7 +98,7 @@ fn fill<T: Element>(
     values: &[T],
 ) -> Result<Tensor> {
     let wanted = count.saturating_mul(units);
-    if values.len() > wanted || values.len() % units != 0 {
+    if values.len() > wanted || !values.len().is_multiple_of(units) {
         let got = values.len();
         return refuse(
             ErrorKind::Parse,

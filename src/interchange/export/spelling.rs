@@ -235,14 +235,13 @@ impl Exporter<'_> {
                 _ => 1,
             };
             for dtype in outputs.by_ref().take(count) {
-                match output.dtype {
-                    ArgumentType::Fixed(fixed) if fixed != dtype => return None,
-                    ArgumentType::Attr(attr) => {
-                        if *types.entry(attr).or_insert(dtype) != dtype {
-                            return None;
-                        }
-                    }
-                    _ => {}
+                let known = match output.dtype {
+                    ArgumentType::Fixed(fixed) => fixed,
+                    ArgumentType::Attr(attr) => *types.entry(attr).or_insert(dtype),
+                    ArgumentType::List(_) => dtype,
+                };
+                if known != dtype {
+                    return None;
                 }
             }
         }
