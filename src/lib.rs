@@ -19,13 +19,16 @@ pub(crate) mod tiles;
 
 pub use shapeflow_shape_fns as shape_fns;
 pub use shapeflow_shape_fns::{
-    Attr, Attrs, DType, Dim, InferenceContext, IntoDim, ShapeError, ShapeFn, TensorShape, Unknown, shape,
+    Attr, Attrs, DType, Dim, InferenceContext, IntoDim, ShapeError, ShapeFn, Sizes, TensorShape, Unknown,
+    shape,
 };
 
 pub use compile::IntoOutputs;
 pub use dump::{Snapshot, StageKind, StageSink, Trace};
 pub use error::{Error, ErrorKind, Phase, Result};
-pub use exec::{Backend, BoundRun, CompileOptions, Executable, Port, Results, Runner, Stats, ThreadPool};
+pub use exec::{
+    Backend, BoundRun, CompileOptions, Executable, Isa, Port, Results, Runner, Stats, ThreadPool,
+};
 pub use graph::{
     Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, OpBuilder, Param, Scope, Value, ValueId,
 };

@@ -115,12 +115,14 @@ pub struct TfOp {
     pub(crate) output_type: Option<&'static str>,
     pub(crate) rank: Option<usize>,
     pub(crate) absent: &'static [(&'static str, Absent)],
+    pub(crate) pairs: &'static [&'static str],
+    pub(crate) fixed: &'static [(&'static str, i64)],
 }
 
 impl TfOp {
     /// The op type alone.
     pub const fn new(op_type: &'static str) -> TfOp {
-        TfOp { op_type, attrs: &[], output_type: None, rank: None, absent: &[] }
+        TfOp { op_type, attrs: &[], output_type: None, rank: None, absent: &[], pairs: &[], fixed: &[] }
     }
 
     /// Attributes that have another name here: TensorFlow's, then ours.
@@ -141,6 +143,20 @@ impl TfOp {
     #[must_use]
     pub const fn of_rank(mut self, rank: usize) -> TfOp {
         self.rank = Some(rank);
+        self
+    }
+
+    /// Parameters that may be a flat list here and are rows of two there.
+    #[must_use]
+    pub const fn pairs(mut self, parameters: &'static [&'static str]) -> TfOp {
+        self.pairs = parameters;
+        self
+    }
+
+    /// Integer attributes of ours that TensorFlow's op does not have, and the only value it knows.
+    #[must_use]
+    pub const fn fixed(mut self, attrs: &'static [(&'static str, i64)]) -> TfOp {
+        self.fixed = attrs;
         self
     }
 

@@ -16,7 +16,7 @@ pub struct Bounds {
 impl Bounds {
     const NONE: Bounds = Bounds { lower: None, upper: None };
 
-    fn exact(value: i128) -> Bounds {
+    pub(crate) fn exact(value: i128) -> Bounds {
         Bounds { lower: Some(value), upper: Some(value) }
     }
 

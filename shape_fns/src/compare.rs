@@ -111,10 +111,12 @@ impl Dim {
         if self.validate().is_err() || other.validate().is_err() {
             return None;
         }
-        // A difference that overflows or is too large to write is still bounded by its sides.
-        Some(match self.plus(other, -1) {
+        // A difference that overflows or is too large to write one way may be written the other way, and is always
+        // bounded by its sides.
+        Some(match self.plus(other, -1).map_err(|_| other.plus(self, -1)) {
             Ok(difference) => difference.bounds(),
-            Err(_) => self.bounds().minus(other.bounds()),
+            Err(Ok(opposite)) => Bounds::exact(0).minus(opposite.bounds()),
+            Err(Err(_)) => self.bounds().minus(other.bounds()),
         })
     }
 }
@@ -143,6 +145,11 @@ mod tests {
         );
         assert_eq!((least.lt(&n), least.ge(&n)), (Some(true), Some(false)));
         assert_eq!((most.ge(&most), most.gt(&most), n.le(&most)), (Some(true), Some(false), None));
+        let steep = i64::MIN * &n;
+        assert_eq!(
+            (steep.gt(&n), n.gt(&steep), steep.lt(&n), n.ge(&steep)),
+            (Some(false), None, None, Some(true))
+        );
         let invalid = &most + 1;
         assert_eq!((invalid.lt(&n), n.ge(&invalid), invalid.compare(&invalid)), (None, None, None));
     }

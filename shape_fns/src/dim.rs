@@ -14,8 +14,20 @@ use crate::{Result, ShapeError, Unknown};
 /// ([`Dim::same`] is three-valued).
 ///
 /// Arithmetic is that of the integers and checked: the `checked_` methods and their like return errors, the operators
-/// `+ - *` return an invalid dimension that every use refuses with an error. Where TensorFlow forgets (an unknown
-/// operand makes everything but `0 * ?` unknown) this keeps the term.
+/// `+ - * %` return an invalid dimension that every use refuses with an error. A dimension may be negative on the way
+/// to one that is not, and as an element of an integer tensor; a shape refuses it.
+///
+/// Where TensorFlow's `Dimension` forgets, this keeps the term:
+///
+/// | | TensorFlow | here |
+/// |---|---|---|
+/// | `n + 3`, `n * 2`, `n // 2`, `n % 2` | unknown | the term |
+/// | `0 * n` | unknown | `0` |
+/// | `n // 0`, `n % 0` | unknown | an error |
+/// | `7 // 0` | an error | an error |
+/// | `2 - 5` | an error | `-3` |
+/// | `n < 3`, `n == 3` | `None` | `None` |
+/// | `n < n + 1`, `n >= 0` | `None` | `Some(true)` |
 ///
 /// ```
 /// use shapeflow_shape_fns::Dim;
@@ -65,7 +77,7 @@ impl From<Invalid> for ShapeError {
 }
 
 impl Dim {
-    /// `?`: converts into a new anonymous dimension wherever [`IntoDim`] is accepted.
+    /// `?`: converts into a new anonymous dimension wherever [`IntoDim`](crate::IntoDim) is accepted.
     pub const UNKNOWN: Unknown = Unknown;
 
     /// A known dimension. Negative values stand for elements of integer tensors; a shape refuses them.

@@ -260,8 +260,9 @@ impl<'a> InferenceContext<'a> {
     /// # Errors
     /// It is outside `-rank..rank`; the message names the parameter.
     pub fn axis_of(&self, name: &str, axis: i64, rank: usize) -> Result<usize> {
-        normalize_axis(axis, rank)
-            .map_err(|error| self.blame_param(name, error.message().trim_start_matches("axis ")))
+        normalize_axis(axis, rank).map_err(|error| {
+            self.blame_param(name, error.message().trim_start_matches("axis ")).with_help_if(error.help())
+        })
     }
 }
 
@@ -275,6 +276,11 @@ pub fn normalize_axis(axis: i64, rank: usize) -> Result<usize> {
     match positive.and_then(|axis| usize::try_from(axis).ok()) {
         Some(axis) if axis < rank => Ok(axis),
         _ if rank == 0 => bail!("axis must be of a tensor of rank at least 1, got {axis} for a scalar"),
-        _ => bail!("axis must be in [-{rank}, {rank}), got {axis}"),
+        _ => {
+            let error = ShapeError::new(format_args!("axis must be in [-{rank}, {rank}), got {axis}"));
+            let past = usize::try_from(axis) == Ok(rank);
+            Err(error
+                .with_help_if(past.then(|| format!("axes count from 0: the last one is {} or -1", rank - 1))))
+        }
     }
 }

@@ -70,11 +70,11 @@ impl TensorShape {
     /// The shape of a serialised `TensorShapeProto`. Unknown fields are skipped.
     ///
     /// A dimension of size -1 is the one its name spells, equal names being equal dimensions; it is an unknown of its
-    /// own where the name is empty or spells no size that is unknown. The name of a known dimension is dropped.
+    /// own where the name is empty or spells no size that is unknown. The name of a known dimension is dropped, and so
+    /// are the dimensions of an unknown rank.
     ///
     /// # Errors
-    /// The bytes are no such message; a size is less than -1; the rank is said to be unknown and dimensions are given;
-    /// there are more than [`TensorShape::MAX_RANK`] dimensions.
+    /// The bytes are no such message; a size is less than -1; there are more than [`TensorShape::MAX_RANK`] dimensions.
     pub fn from_proto(bytes: &[u8]) -> Result<TensorShape> {
         let (mut dims, mut unknown_rank) = (Vec::new(), false);
         let mut anonymous = FxHashMap::default();
@@ -94,11 +94,7 @@ impl TensorShape {
                 _ => {}
             }
         }
-        match (unknown_rank, dims.len()) {
-            (false, _) => Ok(TensorShape::new(dims)),
-            (true, 0) => Ok(TensorShape::unranked()),
-            (true, given) => bail!("a TensorShapeProto of unknown rank must have no dimensions, got {given}"),
-        }
+        Ok(if unknown_rank { TensorShape::unranked() } else { TensorShape::new(dims) })
     }
 }
 
@@ -288,11 +284,12 @@ mod tests {
             b"\x08\x05\x11\0\0\0\0\0\0\0\0\x22\x01x\x2d\0\0\0\0\x33\x3b\x08\x01\x3c\x34\x10\x07\x1a\x00\
                       \x12\x06\x1a\x00\x08\x07\x08\x03";
         assert_eq!(TensorShape::from_proto(bytes), Ok(shape![3]));
+        assert_eq!(TensorShape::from_proto(b"\x12\x00\x18\x01"), Ok(shape![..]));
     }
 
     #[test]
     fn what_is_damaged_is_refused() {
-        let cases: [&[u8]; 13] = [
+        let cases: [&[u8]; 12] = [
             b"\x12",
             b"\x12\x05\x08",
             b"\x12\x02\x08\x80",
@@ -303,7 +300,6 @@ mod tests {
             b"\x1c",
             b"\x33\x08\x01",
             b"\x33\x3c",
-            b"\x18\x01\x12\x00",
             b"\x12\x0b\x08\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01",
             b"\x12\x04\x12\x02\xff\xfe",
         ];

@@ -3,14 +3,17 @@
 mod abi;
 mod clif;
 mod disasm;
+mod isa;
 mod launch;
 mod memory;
 mod module;
 mod pool;
 mod product;
+mod simd;
 #[cfg(test)]
 mod tests;
 
+pub use isa::Isa;
 pub(crate) use launch::{Lane, Launch, Prepared, launch};
 pub(crate) use memory::{Left, Memory};
 pub(crate) use module::{CodeModule, FuncIndex, Jit};

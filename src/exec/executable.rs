@@ -170,6 +170,12 @@ impl Executable {
     pub fn run_named(&self, feeds: &[(&str, TensorView<'_>)]) -> Result<Results> {
         let location = Location::caller();
         let refuse = |message: String| Err(Error::new(ErrorKind::Feed, Phase::Run, message).at(location));
+        if let Some((name, _)) =
+            feeds.iter().find(|(name, _)| !self.0.inputs.iter().any(|port| port.name == *name))
+        {
+            let names: Vec<&str> = self.0.inputs.iter().map(|port| port.name.as_str()).collect();
+            return refuse(format!("\"{name}\" is not an input; the inputs are {}", names.join(", ")));
+        }
         let mut ordered = Vec::with_capacity(self.0.inputs.len());
         for port in &self.0.inputs {
             let mut found = feeds.iter().filter(|(name, _)| *name == port.name);
@@ -185,12 +191,6 @@ impl Executable {
                     return refuse(format!("input \"{}\" must be fed once, got two", port.name));
                 }
             }
-        }
-        if let Some((name, _)) =
-            feeds.iter().find(|(name, _)| !self.0.inputs.iter().any(|port| port.name == *name))
-        {
-            let names: Vec<&str> = self.0.inputs.iter().map(|port| port.name.as_str()).collect();
-            return refuse(format!("\"{name}\" is not an input; the inputs are {}", names.join(", ")));
         }
         let tensors = self.run_all(&ordered)?;
         let names = self.0.outputs.iter().map(|port| port.name.clone());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::codegen::ThreadPool;
+use crate::codegen::{Isa, ThreadPool};
 use crate::dump::{Snapshot, StageKind, StageSink, Trace, Watch};
 use crate::error::Result;
 
@@ -30,6 +30,7 @@ pub struct CompileOptions {
     sink: Option<Arc<dyn StageSink>>,
     watch: Option<Watch>,
     trace: Option<Trace>,
+    isa: Option<Isa>,
 }
 
 impl Default for CompileOptions {
@@ -39,7 +40,7 @@ impl Default for CompileOptions {
 }
 
 impl CompileOptions {
-    /// One thread, machine code, no memory limit, 64 plans.
+    /// One thread, machine code for the host ([`Isa::of_host`]), no memory limit, 64 plans.
     pub fn new() -> CompileOptions {
         CompileOptions {
             threads: 1,
@@ -50,6 +51,7 @@ impl CompileOptions {
             sink: None,
             watch: None,
             trace: None,
+            isa: None,
         }
     }
 
@@ -114,6 +116,16 @@ impl CompileOptions {
 
     pub(crate) fn kept_trace(&self) -> Option<&Trace> {
         self.trace.as_ref()
+    }
+
+    /// Makes kernels of these instructions; compiling fails if the processor lacks them.
+    pub fn isa(mut self, isa: Isa) -> CompileOptions {
+        self.isa = Some(isa);
+        self
+    }
+
+    pub(crate) fn chosen_isa(&self) -> crate::error::Result<Isa> {
+        self.isa.map_or_else(Isa::of_host, Ok)
     }
 
     pub(crate) fn interprets(&self) -> bool {

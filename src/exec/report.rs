@@ -184,6 +184,20 @@ impl Stage {
         format!("{}: {}[{}] = {content}", BufferIx(number as u32), buffer.dtype, dims.join(", "))
     }
 
+    /// Which emitters made the functions of a step, each once.
+    fn write_bodies(&self, f: &mut fmt::Formatter<'_>, step: usize) -> fmt::Result {
+        let Some(code) = &self.code else { return Ok(()) };
+        let mut bodies: Vec<String> = Vec::new();
+        for function in &self.functions[step] {
+            let Some(body) = code.emitted(*function) else { continue };
+            let text = body.to_string();
+            if !bodies.contains(&text) {
+                bodies.push(text);
+            }
+        }
+        if bodies.is_empty() { Ok(()) } else { writeln!(f, "body: {}", bodies.join(", ")) }
+    }
+
     /// The fused nodes of a kernel, each op once with its count.
     fn fused_text(&self, kernel: &Kernel) -> String {
         let mut counts: IndexMap<String, usize> = IndexMap::new();
@@ -210,7 +224,10 @@ impl fmt::Display for Stage {
         }
         for (at, step) in self.program.steps.iter().enumerate() {
             match step {
-                Step::Kernel(_) => writeln!(f, "step {at}: {}\n{}", self.step_label(at), self.step_text(at))?,
+                Step::Kernel(_) => {
+                    writeln!(f, "step {at}: {}\n{}", self.step_label(at), self.step_text(at))?;
+                    self.write_bodies(f, at)?;
+                }
                 Step::MatMul { .. } | Step::Node { .. } => writeln!(f, "step {at}: {}", self.step_text(at))?,
             }
         }

@@ -127,7 +127,7 @@ impl Inner {
     }
 
     /// How dimensions of these values that the text mentions became what they are: what was found, and where.
-    pub(super) fn ties_of(
+    pub(crate) fn ties_of(
         &self,
         values: &[ValueIx],
         text: &str,

@@ -56,7 +56,7 @@ mod text_parse;
 mod text_print;
 
 #[cfg(feature = "graphdef")]
-pub use export::{to_graphdef, to_pbtxt};
+pub use export::{tensor_names, to_graphdef, to_pbtxt};
 #[cfg(feature = "graphdef")]
 pub use imported::{Imported, ImportedNode};
 #[cfg(feature = "graphdef")]
@@ -88,6 +88,3 @@ const AUXILIARY: &str = "_shapeflow_auxiliary";
 /// Operands that were left out, and that TensorFlow must be told.
 #[cfg(feature = "graphdef")]
 const ABSENT: &str = "_shapeflow_absent";
-/// A node that the program has given no name.
-#[cfg(feature = "graphdef")]
-const UNNAMED: &str = "_shapeflow_unnamed";

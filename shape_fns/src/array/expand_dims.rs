@@ -63,6 +63,7 @@ pub fn squeeze(cx: &mut InferenceContext<'_>) -> Result<()> {
                 "a squeezed axis must have size 1, got {} at axis {axis} of {input}",
                 dims[axis]
             ))
+            .with_help_if(crate::advice::axes_of_one(&input))
             .operand(0)
         })?;
     }

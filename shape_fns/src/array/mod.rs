@@ -14,6 +14,7 @@ mod dynamic_stitch;
 mod edit_distance;
 mod expand_dims;
 mod fill;
+pub(crate) mod follow;
 mod gather;
 mod gather_nd;
 mod identity;

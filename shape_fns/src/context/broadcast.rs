@@ -30,7 +30,8 @@ impl InferenceContext<'_> {
                     (Some(x), Some(y)) => ShapeError::new(format_args!(
                         "dimensions must be equal or 1 to broadcast, got {x} and {y} at axis {} of {a} and {b}",
                         axis + offset
-                    )),
+                    ))
+                    .with_help_if(crate::advice::broadcast(a, b)),
                     _ => error,
                 }
             })?;

@@ -1,7 +1,7 @@
 //! Constraints: what a shape function requires of ranks, dimensions and shapes.
 
 use crate::error::bail;
-use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
+use crate::{Dim, Guard, InferenceContext, Result, TensorShape, advice};
 
 impl InferenceContext<'_> {
     /// Records that two dimensions are equal and returns what both are: [`DimTable::merge`](crate::DimTable::merge).
@@ -58,7 +58,10 @@ impl InferenceContext<'_> {
             Some(own) if own == rank => Ok(shape.clone()),
             None => Ok(self.unknown_shape_of_rank(rank)),
             Some(own) => {
-                Err(self.blame(index, format_args!("must have rank {rank}, got rank {own} in {shape}")))
+                let help = if own.checked_add(1) == Some(rank) { advice::add_axis(shape) } else { None };
+                Err(self
+                    .blame(index, format_args!("must have rank {rank}, got rank {own} in {shape}"))
+                    .with_help_if(help))
             }
         }
     }
@@ -71,8 +74,10 @@ impl InferenceContext<'_> {
         let shape = self.input(index);
         match shape.rank() {
             Some(own) if own < rank => {
+                let help = if own.checked_add(1) == Some(rank) { advice::add_axis(shape) } else { None };
                 Err(self
-                    .blame(index, format_args!("must have rank at least {rank}, got rank {own} in {shape}")))
+                    .blame(index, format_args!("must have rank at least {rank}, got rank {own} in {shape}"))
+                    .with_help_if(help))
             }
             _ => Ok(shape.clone()),
         }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
+use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape, advice};
 
 /// `[..batch, m, k], [..batch, k, n] -> [..batch, m, n]`: the inner dimensions are equal from here on, leading axes
 /// broadcast. Attributes `transpose_a` and `transpose_b` (or `adj_x` and `adj_y`) swap the last two axes of an
@@ -60,9 +60,13 @@ fn product(cx: &mut InferenceContext<'_>, a: &TensorShape, b: &TensorShape) -> R
     let (other_inner, columns) = if swap_b { (b_columns, b_rows) } else { (b_rows, b_columns) };
     cx.merge(inner, other_inner).map_err(|_| {
         let note = if swap_a || swap_b { " after transposing" } else { "" };
+        let [inner, other_inner, rows, columns] =
+            [inner, other_inner, rows, columns].map(|dim| cx.table().resolve(dim));
+        let is_plain = a.rank() == Some(2) && b.rank() == Some(2);
         ShapeError::new(format_args!(
             "the inner dimensions of a product must agree, got {inner} and {other_inner} in {a} and {b}{note}"
         ))
+        .with_help_if(advice::product([&rows, &inner], [&other_inner, &columns], is_plain))
     })?;
     let mut dims: SmallVec<[Dim; 4]> = SmallVec::new();
     if !(a_batch.is_empty() && b_batch.is_empty()) {

@@ -3,11 +3,13 @@
 mod add_n;
 mod arithmetic;
 mod cast;
+mod compare;
 mod select;
 
 pub use add_n::add_n;
-pub use arithmetic::{add, floordiv, floormod, maximum, minimum, mul, neg, sub};
+pub use arithmetic::{add, floordiv, floormod, maximum, minimum, mul, neg, sub, truncatediv, truncatemod};
 pub use cast::cast;
+pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};
 pub use select::{clip_by_value, select, select_v1};
 
 use crate::common;

@@ -2,17 +2,15 @@
 
 use crate::{InferenceContext, Result, TensorShape};
 
-/// `features[n, c], labels[n, c] -> [n], [n, c]`. Operands that are provably different broadcast; all others are taken to
-/// have one shape, as TensorFlow takes them.
+/// `features[n, c], labels[n, c] -> [n], [n, c]`, of operands that broadcast.
 ///
 /// # Errors
 /// An operand has more than 2 axes, the result has not 2, or the shapes provably do not broadcast.
 pub fn softmax_cross_entropy(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (features, labels) = (cx.with_rank_at_most(0, 2)?, cx.with_rank_at_most(1, 2)?);
-    let both = match features.rank().or(labels.rank()) {
-        None => cx.unknown_shape_of_rank(2),
-        Some(_) if features.is_compatible_with(&labels) => cx.merge_shapes(&features, &labels)?,
-        Some(_) => cx.broadcast(&features, &labels)?,
+    let both = match (features.rank(), labels.rank()) {
+        (Some(_), Some(_)) => cx.broadcast(&features, &labels)?,
+        _ => cx.unknown_shape_of_rank(2),
     };
     let Some(batch) = both.dims().filter(|dims| dims.len() == 2).map(|dims| dims[0].clone()) else {
         return Err(
@@ -67,7 +65,8 @@ mod tests {
     use crate::testing::shape_table;
 
     shape_table! { dense: softmax_cross_entropy, ["features", "labels"];
-        {} "[?, 3]; [n, ?]" => "[n]; [n, 3]";
+        {} "[?, 3]; [n, ?]" => "[bcast(d0_0, n)]; [bcast(d0_0, n), 3]";
+        {} "[n, 3]; [n, ?]" => "[n]; [n, 3] if d1_1 in {1, 3}";
         {} "[2, 3]; [1, 3]" => "[2]; [2, 3]";
         {} "[2, 3]; [3]" => "[2]; [2, 3]";
         {} "?; ?" => "[?]; [?, ?]";

@@ -41,6 +41,9 @@ pub fn sparse_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     match shape.dims() {
         Some([]) => bail!("dense_shape must have a size or more, got none"),
         Some([_]) => cx.set_output(0, TensorShape::new([size])),
+        Some([_, _, _, ..]) if shape.is_fully_defined() => {
+            bail!("dense_shape must be of one or two axes, got {shape}");
+        }
         Some([rows, ..]) => cx.set_output(0, TensorShape::new([rows.clone(), size])),
         None => {}
     }
@@ -148,6 +151,7 @@ mod tests {
         {} "?; ?; i64 [1]; i32 [] = 7; ?" => "[7]";
         {} "?; ?; ?; i32 []; ?" => "?";
         {} "?; ?; i64 [3] = [b, 4, 5]; i32 [] = 7; ?" => "[b, 7]";
+        {} "?; ?; i64 [3] = [3, 4, 5]; i32 [] = 7; ?" => "error dense_shape must be of one or two axes, got [3, 4, 5]";
         {} "?; ?; i64 [0]; i32 []; ?" => "error dense_shape must have a size or more, got none";
     }
     shape_table! { ragged: ragged_bincount, ["splits", "values", "size", "weights"];

@@ -166,7 +166,7 @@ proptest! {
             prop_assert!(ge.is_none_or(|ge| ge == (x >= y)), "{} >= {} at {:?}", &a, &b, values);
             prop_assert!(gt.is_none_or(|gt| gt == (x > y)), "{} > {} at {:?}", &a, &b, values);
             prop_assert!(compare.is_none_or(|order| order == x.cmp(&y)), "{} ? {} at {:?}", &a, &b, values);
-            prop_assert!(divides.is_none_or(|d| d == (x != 0 && y % x == 0)), "{} divides {} at {:?}", &a, &b, values);
+            prop_assert!(divides.is_none_or(|d| d == (x != 0 && i128::from(y) % i128::from(x) == 0)), "{} divides {} at {:?}", &a, &b, values);
         }
     }
 

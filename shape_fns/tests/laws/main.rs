@@ -10,5 +10,5 @@ use proptest::prelude::ProptestConfig;
 /// So many cases, times the number in `SHAPEFLOW_LAWS` where that is set.
 fn cases(count: u32) -> ProptestConfig {
     let times = std::env::var("SHAPEFLOW_LAWS").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
-    ProptestConfig { max_global_rejects: u32::MAX, ..ProptestConfig::with_cases(count.saturating_mul(times)) }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(count.saturating_mul(times)) }
 }

@@ -102,7 +102,7 @@ impl Stage {
         let code = if options.interprets() {
             None
         } else {
-            let mut jit = Jit::new()?;
+            let mut jit = Jit::new(options.chosen_isa()?)?;
             for step in &program.steps {
                 functions.push(match step {
                     Step::Kernel(kernel) => {

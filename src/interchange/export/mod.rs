@@ -41,15 +41,31 @@ pub fn to_pbtxt(graph: &Graph, outputs: &[Value<'_>]) -> Result<String> {
     Ok(text_print::print(&to_graphdef(graph, outputs)?, &GRAPH))
 }
 
-fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<GraphDef> {
-    let mut wanted = Vec::new();
-    for output in outputs {
-        if output.graph().tag() != graph.tag() {
+/// What a written graph calls these values: `NAME`, or `NAME:i` for output `i`.
+///
+/// # Errors
+/// A value is poisoned or of another graph.
+pub fn tensor_names(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<String>> {
+    let wanted = indices(graph, values)?;
+    let inner = graph.read();
+    let exporter = Exporter::new(&inner);
+    Ok(wanted.into_iter().map(|value| exporter.tensor_name(value)).collect())
+}
+
+/// The places of values that belong to the graph.
+fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
+    let index = |value: &Value<'_>| {
+        if value.graph().tag() != graph.tag() {
             let message = "outputs must belong to the graph that is written";
             return Err(Error::new(ErrorKind::ForeignValue, Phase::Build, message));
         }
-        wanted.push(output.index()?);
-    }
+        value.index()
+    };
+    values.iter().map(index).collect()
+}
+
+fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<GraphDef> {
+    let wanted = indices(graph, outputs)?;
     let inner = graph.read();
     let mut exporter = Exporter::new(&inner);
     let needed = needed(&inner, &wanted);
@@ -115,9 +131,6 @@ impl<'a> Exporter<'a> {
                 None => self.own(node, &name)?,
             },
         };
-        if node.own_name().is_none() {
-            put(&mut def, super::UNNAMED, AttrKind::B(true));
-        }
         let shapes = node
             .values()
             .map(|value| shape::to_proto(&inner.table.resolve_shape(&inner.values[value.at()].shape)));

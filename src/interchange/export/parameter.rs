@@ -41,6 +41,18 @@ impl Parameter {
         }))
     }
 
+    /// A flat list as rows of two.
+    pub(super) fn in_pairs(self) -> Parameter {
+        match self {
+            Parameter::Elements(elements) if elements.rank() == 1 => {
+                let sizes = [elements.len() / 2, 2];
+                let pairs = PartialElements::with_sizes(&sizes, elements.elements().iter().cloned());
+                Parameter::Elements(pairs.unwrap_or(elements))
+            }
+            other => other,
+        }
+    }
+
     /// Whether every element is an i32.
     pub(super) fn is_narrow(&self) -> bool {
         match self {

@@ -81,6 +81,14 @@ impl Exporter<'_> {
                 }
                 continue;
             }
+            if let Some((_, value)) = spelling.fixed.iter().find(|(own, _)| *own == ours) {
+                let known = attr.to_elements().and_then(|elements| elements.get(0)?.as_known());
+                if known != Some(*value) {
+                    return Ok(None);
+                }
+                note(&mut def, ours, attr)?;
+                continue;
+            }
             let theirs = renamed(ours);
             let declared = signature.attr(&theirs).map(|declared| declared.kind);
             match (declared, attr) {
@@ -177,7 +185,10 @@ impl Exporter<'_> {
                 continue;
             }
             if let Some(attr) = node.attrs().get(name) {
-                draft.inputs.push((*argument, Input::Parameter(name, Parameter::of(attr)?)));
+                let pairs = spelling.pairs.contains(&name);
+                let parameter =
+                    Parameter::of(attr).map(|parameter| if pairs { parameter.in_pairs() } else { parameter });
+                draft.inputs.push((*argument, Input::Parameter(name, parameter?)));
                 continue;
             }
             if name.ends_with("..") {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::super::AUXILIARY;
 use super::super::imported::split_name;
 use super::super::proto::{ArgDef, AttrKind, AttrValue, FunctionDef, GraphDef, NodeDef};
 use super::super::signature::{ArgumentType, signature};
@@ -138,6 +139,11 @@ impl<'a, 'g> Frame<'a, 'g> {
         }
     }
 
+    /// Whether a node is there for TensorFlow alone: what it says is noted at its readers.
+    pub(super) fn is_auxiliary(&self, node: usize) -> bool {
+        matches!(self.attr(node, AUXILIARY), Some(AttrKind::B(true)))
+    }
+
     /// A count that an attribute says, at most as many as an op may have outputs.
     pub(super) fn int(&self, node: usize, name: &str) -> Option<usize> {
         match self.attr(node, name)? {
@@ -188,6 +194,7 @@ impl<'a, 'g> Frame<'a, 'g> {
                 };
                 stack.push((at, input + 1));
                 match self.source(text) {
+                    Ok(Source::Node(next, _)) if self.is_auxiliary(next) => {}
                     Ok(Source::Node(next, _) | Source::Control(next)) => match state[next] {
                         State::New => stack.push((next, 0)),
                         State::Open => return damaged(self.cycle(next, &stack)),

@@ -18,13 +18,14 @@ use super::limits::Budget;
 use super::model::Model;
 use super::options::ImportOptions;
 use super::proto::{AttrKind, FunctionDef, GraphDef};
-use super::{AUXILIARY, constant, shape};
+use super::{constant, shape};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, Value};
 use crate::op::{OpDef, OpRef};
 use check::{Checks, Condition, union};
 use frame::{Frame, Source, damaged};
-use node::{Kernels, is_unnamed};
+use node::Kernels;
+use unknown::is_structure;
 
 /// A node that nothing is known of but its operands.
 static OPAQUE: OpDef = OpDef::absent("opaque", None)
@@ -150,9 +151,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let frame = Frame::of_graph(self.model)?;
         let roots = match fetches {
             Some(fetches) => self.roots(&frame, fetches, aliases)?,
-            None => (0..frame.nodes.len())
-                .filter(|&at| !matches!(frame.attr(at, AUXILIARY), Some(AttrKind::B(true))))
-                .collect(),
+            None => (0..frame.nodes.len()).filter(|&at| !frame.is_auxiliary(at)).collect(),
         };
         self.check_overrides(&frame)?;
         let order = frame.order(&roots)?;
@@ -265,6 +264,10 @@ impl<'a, 'g> Importer<'a, 'g> {
                     }
                     continue;
                 }
+                Source::Node(node, _) if frame.is_auxiliary(node) => {
+                    inputs.push(None);
+                    continue;
+                }
                 Source::Argument(name) => frame.args.get(name),
                 Source::Node(node, output) => {
                     built.get(node).and_then(Option::as_ref).and_then(|built| built.outputs.get(output))
@@ -273,7 +276,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             match slot {
                 Some(slot) => {
                     blocked = blocked.or_else(|| slot.blocked.clone());
-                    inputs.push(slot.clone());
+                    inputs.push(Some(slot.clone()));
                 }
                 None => {
                     let message =
@@ -282,23 +285,27 @@ impl<'a, 'g> Importer<'a, 'g> {
                 }
             }
         }
+        let present: Vec<Slot<'g>> = inputs.iter().flatten().cloned().collect();
         let outcome = match refused {
             Some(error) => Err(error),
-            None => self.dispatch(frame, at, &name, &inputs),
+            None if is_structure(&def.op) || self.functions.contains_key(def.op.as_str()) => {
+                self.structure(frame, at, &name, &present)
+            }
+            None => self.op(frame, at, &name, &inputs),
         };
         let mut made = match outcome {
             Ok(made) => made,
             Err(error) if error.kind() == ErrorKind::Memory => return Err(error),
-            Err(error) => self.refused(frame, at, &name, &inputs, error)?,
+            Err(error) => self.refused(frame, at, &name, &present, error)?,
         };
         // A check's node is no data, but what runs after it must see it hold.
-        for slot in &inputs {
+        for slot in &present {
             made.checks = union(&made.checks, &slot.checks);
         }
         made.checks = union(&made.checks, &checks);
         made.blocked = made.blocked.or(blocked);
         for slot in &mut made.outputs {
-            for input in &inputs {
+            for input in &present {
                 slot.checks = union(&slot.checks, &input.checks);
             }
             slot.blocked = slot.blocked.take().or_else(|| made.blocked.clone());
@@ -307,7 +314,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(made)
     }
 
-    fn dispatch(
+    /// A node that is no op but holds the graph together.
+    fn structure(
         &mut self,
         frame: &Frame<'a, 'g>,
         at: usize,
@@ -329,8 +337,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 };
                 let tensor = constant::from_proto(proto, &mut self.budget)?;
                 let value = self.graph.constant_at(tensor, self.location);
-                let value = if is_unnamed(frame, at) { value } else { value.named(name) };
-                Ok(Built::of(vec![value]))
+                Ok(Built::of(vec![value.named(name)]))
             }
             "NoOp" => Ok(Built::default()),
             "Assert" => self.assert(frame, at, inputs),
@@ -341,8 +348,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 _ => damaged("a call must name a function as its attribute f".to_string()),
             },
             "If" | "StatelessIf" => self.branch(frame, at, name, inputs),
-            op if self.functions.contains_key(op) => self.call(op, &def.attr, frame, name, inputs),
-            _ => self.op(frame, at, name, inputs),
+            op => self.call(op, &def.attr, frame, name, inputs),
         }
     }
 

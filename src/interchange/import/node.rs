@@ -8,7 +8,7 @@ use shapeflow_shape_fns::{Attr, Attrs, DType, Registered, TensorShape, lookup};
 use super::super::dtype_number::{dtype_of, text_of};
 use super::super::proto::AttrKind;
 use super::super::signature::{ArgumentType, Signature, signature};
-use super::super::{ABSENT, OWN_OPERANDS, UNNAMED};
+use super::super::{ABSENT, OWN_OPERANDS};
 use super::frame::{Frame, damaged};
 use super::{Built, Importer, Slot, attrs, opaque};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -84,12 +84,13 @@ impl<'a, 'g> Importer<'a, 'g> {
         frame: &Frame<'a, 'g>,
         at: usize,
         name: &str,
-        inputs: &[Slot<'g>],
+        inputs: &[Option<Slot<'g>>],
     ) -> Result<Built<'g>> {
         let op_type = frame.nodes[at].op.as_str();
         let signature = signature(op_type);
+        let present: Vec<Slot<'g>> = inputs.iter().flatten().cloned().collect();
         if let Some(own) = self.options.ops.get(op_type).filter(|_| signature.is_none()) {
-            return self.own(frame, at, &own, name, inputs);
+            return self.own(frame, at, &own, name, &present);
         }
         let row = lookup(op_type);
         if let Some(signature) = &signature {
@@ -118,35 +119,29 @@ impl<'a, 'g> Importer<'a, 'g> {
             for (place, value) in call.operands {
                 builder = builder.operand(place, value);
             }
-            return self.finish(frame, at, builder, name);
+            return self.finish(builder, name);
         }
-        let Some(row) = row else { return self.opaque(frame, at, name, inputs) };
+        if present.len() != inputs.len() {
+            return damaged("the node must note what its parameters are".to_string());
+        }
+        let Some(row) = row else { return self.opaque(frame, at, name, &present) };
         let dtypes: Option<Vec<DType>> = expected.iter().copied().collect();
-        let Some(dtypes) = dtypes else { return self.opaque(frame, at, name, inputs) };
+        let Some(dtypes) = dtypes else { return self.opaque(frame, at, name, &present) };
         let mut attrs = Attrs::new();
         for (name, attr) in plain.iter() {
             attrs.insert(ours(name, &[], Some(row)).to_string(), attr.clone());
         }
         attrs.insert("dtypes", Attr::DTypes(dtypes.into()));
         let mut builder = OpBuilder::new(self.graph, self.kernels.shapes_only(row)).attrs(attrs);
-        for (place, slot) in inputs.iter().enumerate() {
+        for (place, slot) in present.iter().enumerate() {
             builder = builder.operand(place, slot.value);
         }
-        self.finish(frame, at, builder, name)
+        self.finish(builder, name)
     }
 
-    fn finish(
-        &mut self,
-        frame: &Frame<'a, 'g>,
-        at: usize,
-        builder: OpBuilder<'g>,
-        name: &str,
-    ) -> Result<Built<'g>> {
+    fn finish(&mut self, builder: OpBuilder<'g>, name: &str) -> Result<Built<'g>> {
         let values = builder.finish_all_at(self.location)?;
-        if let (Some(value), false) = (values.first(), is_unnamed(frame, at)) {
-            let _ = value.named(name);
-        }
-        Ok(Built::of(values))
+        Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
     }
 
     /// A node of an op that only this crate has, as our export writes it.
@@ -173,7 +168,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         for (place, slot) in places.into_iter().zip(inputs) {
             builder = builder.operand(place, slot.value);
         }
-        self.finish(frame, at, builder, name)
+        self.finish(builder, name)
     }
 
     /// Puts inputs where the definition has them; `None` where it has no such operand.
@@ -186,7 +181,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         def: &OpRef,
         spelling: &TfOp,
         row: Option<&'static Registered>,
-        inputs: &[Slot<'g>],
+        inputs: &[Option<Slot<'g>>],
         plain: &Attrs,
         noted: &Attrs,
         absent: &[Bytes],
@@ -198,7 +193,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         };
         let spread = (inputs.len() + 1).checked_sub(names.len())?;
         let mut rest = inputs.iter();
-        let mut operands: Vec<(usize, &Slot<'g>)> = Vec::new();
+        let mut operands: Vec<(usize, &Option<Slot<'g>>)> = Vec::new();
         for name in names {
             let place = list.iter().position(|operand| operand.name() == name)?;
             let count = if name.ends_with("..") { spread } else { 1 };
@@ -221,6 +216,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             if left_out || noted.get(operand.name()).is_some() {
                 continue;
             }
+            let slot = slot.as_ref()?;
             // Elements of floats are not followed through the graph, so a float parameter is one only if it is known.
             if matches!(operand, Operand::Size(_)) && slot.value.dtype().is_float() {
                 let float = self.constant_float(slot.value)?;
@@ -318,7 +314,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         for (place, slot) in inputs.iter().enumerate() {
             builder = builder.operand(place, slot.value);
         }
-        let mut made = self.finish(frame, at, builder, name)?;
+        let mut made = self.finish(builder, name)?;
         for (slot, dtype) in made.outputs.iter_mut().zip(types) {
             slot.typed = dtype.is_some();
         }
@@ -333,11 +329,6 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         list.shape.iter().map(|proto| super::shape::from_proto(proto, &self.budget)).collect()
     }
-}
-
-/// Whether an export of ours had no name for the node.
-pub(super) fn is_unnamed(frame: &Frame<'_, '_>, at: usize) -> bool {
-    matches!(frame.attr(at, UNNAMED), Some(AttrKind::B(true)))
 }
 
 /// A call of a definition: which operand each value is, and the attributes.
@@ -420,7 +411,12 @@ fn typed(
 }
 
 /// That a node has as many inputs as its op, of the dtypes that its attributes say.
-fn check_inputs(frame: &Frame<'_, '_>, at: usize, signature: &Signature, inputs: &[Slot<'_>]) -> Result<()> {
+fn check_inputs(
+    frame: &Frame<'_, '_>,
+    at: usize,
+    signature: &Signature,
+    inputs: &[Option<Slot<'_>>],
+) -> Result<()> {
     let mut expected: Vec<(&str, Option<i32>)> = Vec::new();
     for input in &signature.inputs {
         let count = match input.count {
@@ -455,7 +451,9 @@ fn check_inputs(frame: &Frame<'_, '_>, at: usize, signature: &Signature, inputs:
         return damaged(format!("the op takes {} inputs, got {}", expected.len(), inputs.len()));
     }
     for (number, ((name, expected), slot)) in expected.iter().zip(inputs).enumerate() {
-        let Some(wanted) = expected.filter(|_| slot.typed) else { continue };
+        let (Some(wanted), Some(slot)) = (*expected, slot.as_ref().filter(|slot| slot.typed)) else {
+            continue;
+        };
         if dtype_of(wanted) != Some(slot.value.dtype()) {
             let message = format!(
                 "input {number} ({name}) must be {}, got {}",

@@ -30,6 +30,11 @@ const STRUCTURE: &[&str] = &[
     "_Retval",
 ];
 
+/// Whether the importer itself understands the op type.
+pub(super) fn is_structure(op: &str) -> bool {
+    STRUCTURE.contains(&op)
+}
+
 impl<'a, 'g> Importer<'a, 'g> {
     /// That every op of the nodes, and of the functions that they call, is known.
     ///
@@ -44,7 +49,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut seen: Vec<&str> = Vec::new();
         let mut visit =
             |prefix: &str, node: &'a super::super::proto::NodeDef, called: &mut Vec<&'a FunctionDef>| {
-                let known = STRUCTURE.contains(&node.op.as_str())
+                let known = is_structure(&node.op)
                     || self.kernels.knows(&node.op)
                     || lookup(&node.op).is_some()
                     || self.options.ops.get(&node.op).is_some()
@@ -119,8 +124,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                     let source = node.input.get(number).and_then(|input| frame.source(input).ok());
                     number += 1;
                     let (Some(dtype), Some(Source::Node(read, output))) = (dtype, source) else { continue };
-                    let needs =
-                        frame.nodes.get(read).is_some_and(|node| super::unknown::is_untyped(&node.op));
+                    let needs = frame.nodes.get(read).is_some_and(|node| is_untyped(&node.op));
                     if needs && output <= 64 {
                         self.read_as.entry((read, output)).or_insert(dtype);
                     }

@@ -145,9 +145,10 @@ fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     };
     dtype::indices(operands, 0)?;
     match rest.iter().find(|other| *other != first) {
-        Some(other) => dtype::refuse(format!(
-            "bounds must have one dtype, got {first} and {other}; cast one with .cast(..)"
-        )),
+        Some(other) => dtype::refuse_with_help(
+            format!("bounds must have one dtype, got {first} and {other}"),
+            format!("cast all bounds with .cast({})", dtype::spelled(*first)),
+        ),
         None => Ok(vec![*first]),
     }
 }
@@ -189,7 +190,10 @@ pub(crate) static FLOATS: OpDef = OpDef::host("float_range", run)
     })
     .dtype_rule(|dtypes, _| match dtype::common(dtypes, 0, 3, dtype::Class::Float)? {
         dtype @ (DType::F32 | DType::F64) => Ok(vec![dtype]),
-        other => dtype::refuse(format!("a range of floats must be f32 or f64, got {other}; cast its bounds")),
+        other => dtype::refuse_with_help(
+            format!("a range of floats must be f32 or f64, got {other}"),
+            "cast its bounds with .cast(DType::F32)".to_string(),
+        ),
     })
     .tensorflow(&[TfOp::new("Range")]);
 

@@ -1,0 +1,466 @@
+#!/usr/bin/env python3
+"""Runs the rows of the bench `pipelines` in shapeflow and in its peers, alternating, each on one pinned thread.
+
+    python3 benches/peers/run.py [--quick] [--rows TEXT,..] [--peers NAME,..] [--core N] [--work FOLDER]
+
+Makes a virtual environment and builds what is measured, in `target/peers` unless told otherwise; a peer that cannot
+be installed is reported and left out. Prints a table and writes `results.json` beside this file. A ratio above 1
+says that shapeflow is faster than the fastest peer. Medians of all samples, and the least sample, which other
+programs on the machine have disturbed least. Memory of results is kept from call to call wherever a peer can, and
+the allocator is told to keep pages.
+"""
+
+import argparse
+import json
+import math
+import os
+import platform
+import select
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+# name: (module of a Python worker or None, packages, its environment)
+PEERS = {
+    "jax": ("jax", ["jax"], {}),
+    "tf": ("tensorflow", ["tensorflow-cpu"], {}),
+    "tf xla": ("tensorflow", ["tensorflow-cpu"], {"PEERS_XLA": "1"}),
+    "torch": ("torch", ["torch"], {}),
+    "torch.compile": ("torch", ["torch"], {"PEERS_COMPILE": "1"}),
+    "ort": ("onnxruntime", ["onnxruntime"], {}),
+    "numpy": ("numpy", [], {}),
+    "numexpr": ("numexpr", ["numexpr"], {}),
+    "tract": (None, [], {}),
+    "candle": (None, [], {}),
+    "ndarray": (None, [], {}),
+    "gemm": (None, [], {}),
+    "rust": (None, [], {}),
+    "copy": (None, [], {}),
+}
+# What the machine can do: shown, and no peer to be ahead of.
+REFERENCES = ["copy"]
+ENGINES = ["jax", "tf", "tf xla", "torch.compile", "ort", "tract"]
+ENVIRONMENT = {
+    **{f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "NUMEXPR", "RAYON", "TF_NUM_INTEROP")},
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+    "CUDA_VISIBLE_DEVICES": "",
+    "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",
+}
+# Freed pages stay with the process: a fresh page costs more than most of what is measured.
+KEEPING = {
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
+    "MALLOC_TOP_PAD_": str(1 << 26),
+}
+
+
+def main():
+    options = parse()
+    work = Path(options.work).resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    python = environment(work, options.peers)
+    if "PEERS_INNER" not in os.environ:
+        os.execve(python, [str(python), __file__, *sys.argv[1:]], {**os.environ, "PEERS_INNER": "1"})
+    comparison = Comparison(options, work, python)
+    try:
+        comparison.run()
+    finally:
+        comparison.stop()
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", default="", help="only rows that contain one of these texts, separated by |")
+    parser.add_argument("--peers", default=",".join(PEERS), help="only these peers")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter samples")
+    parser.add_argument("--rounds", type=int, help="how often each takes its turn")
+    parser.add_argument("--seconds", type=float, help="length of a turn")
+    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="the core to run on")
+    parser.add_argument("--nice", type=int, default=0, help="priority; below 0 on a machine with other work, as root")
+    parser.add_argument("--work", default=ROOT / "target" / "peers", help="folder for what is made on the way")
+    parser.add_argument("--keep", action="store_true", help="replace only the rows measured in results.json")
+    options = parser.parse_args()
+    options.peers = [peer.strip() for peer in options.peers.split(",") if peer.strip()]
+    unknown = [peer for peer in options.peers if peer not in PEERS]
+    if unknown:
+        parser.error(f"no peers {unknown}; there are {list(PEERS)}")
+    options.rounds = options.rounds or (3 if options.quick else 7)
+    options.seconds = options.seconds or (0.05 if options.quick else 0.25)
+    return options
+
+
+def environment(work, peers):
+    """The Python of a virtual environment that has what the peers need."""
+    folder = work / "venv"
+    python = folder / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    marks = folder / "installed"
+    marks.mkdir(exist_ok=True)
+    wanted = ["numpy", "onnx"] + [package for peer in peers for package in PEERS[peer][1]]
+    for package in dict.fromkeys(wanted):
+        if (marks / package).exists():
+            continue
+        log(f"installing {package}")
+        done = subprocess.run([python, "-m", "pip", "install", "-q", package], capture_output=True, text=True)
+        if done.returncode == 0:
+            (marks / package).touch()
+        else:
+            log(f"{package} cannot be installed: {done.stderr.strip().splitlines()[-1:]}")
+    return python
+
+
+def log(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def confine(options):
+    """In a process about to start: its core and priority."""
+    os.sched_setaffinity(0, {options.core})
+    if options.nice:
+        os.setpriority(os.PRIO_PROCESS, 0, options.nice)
+
+
+class Worker:
+    """A process that answers a line of JSON with a line of JSON."""
+
+    def __init__(self, name, command, options, extra=None, greets=True):
+        self.name = name
+        self.errors = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            env={**os.environ, **ENVIRONMENT, **(extra or {}), "PEERS_CORE": str(options.core)},
+            preexec_fn=lambda: confine(options),
+        )
+        self.version = ""
+        if greets:
+            self.version = self.read(180).get("version", "")
+
+    def ask(self, request, patience=240):
+        try:
+            self.process.stdin.write((json.dumps(request) + "\n").encode())
+            self.process.stdin.flush()
+        except OSError:
+            return {"error": f"{self.name} has ended: {self.last_words()}"}
+        return self.read(patience)
+
+    def read(self, patience):
+        ready, _, _ = select.select([self.process.stdout], [], [], patience)
+        line = self.process.stdout.readline() if ready else b""
+        if not line:
+            self.stop()
+            return {"error": "no answer in time" if not ready else f"ended: {self.last_words()}"}
+        return json.loads(line)
+
+    def last_words(self):
+        self.errors.seek(0)
+        return self.errors.read().decode(errors="replace").strip()[-300:]
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Comparison:
+    def __init__(self, options, work, python):
+        self.options, self.work, self.python = options, work, python
+        self.binaries()
+        self.ours = self.start("ours")
+        self.peers, self.versions = {}, {}
+        for name in options.peers:
+            worker = self.start(name)
+            if worker is None or not worker.alive():
+                log(f"{name} is left out: {worker.last_words() if worker else 'not built'}")
+                continue
+            self.peers[name] = worker
+            self.versions[name] = worker.version
+        log(f"peers: {self.versions}")
+        self.results = []
+
+    def binaries(self):
+        """Builds the bench and the crate of Rust peers."""
+        self.bench = built(["cargo", "bench", "--bench", "pipelines", "--no-run"], ROOT, None)
+        self.rust = {}
+        rust = [name for name in self.options.peers if PEERS[name][0] is None]
+        together = self.build_rust(rust) if rust else None
+        for name in rust:
+            # If one does not build, the others are built without it.
+            self.rust[name] = together or self.build_rust([name])
+
+    def build_rust(self, names):
+        """The executable that holds these Rust peers; `None` if it cannot be built."""
+        features = ",".join(name for name in names if name not in ("rust", "copy"))
+        # Loops of generic crates are compiled here: the peers too may use all of the processor.
+        command = ["cargo", "rustc", "--release", "--features", features, "--", "-Ctarget-cpu=native"]
+        try:
+            path = Path(built(command, HERE / "rust", self.work / "rust"))
+        except subprocess.CalledProcessError:
+            log(f"the Rust peers {names} cannot be built")
+            return None
+        # Another build would put its own executable in this place.
+        own = path.with_name("-".join([path.name, *names]))
+        shutil.copy2(path, own)
+        return str(own)
+
+    def start(self, name, memory=KEEPING):
+        options = self.options
+        if name == "ours":
+            return Worker(name, [self.bench, "serve"], options, memory, greets=False)
+        module, _, extra = PEERS[name]
+        extra = {**extra, **memory}
+        if module is None:
+            return self.rust[name] and Worker(name, [self.rust[name], name], options, extra)
+        return Worker(name, [self.python, HERE / "workers" / "worker.py", module], options, extra)
+
+    def stop(self):
+        for worker in [self.ours, *self.peers.values()]:
+            worker.stop()
+
+    def run(self):
+        listed = self.ours.ask({"do": "rows"})
+        texts = self.options.rows.split("|")
+        rows = [row for row in listed["rows"] if any(text in row["row"] for text in texts)]
+        for case in dict.fromkeys(row["case"] for row in rows):
+            mine = [row for row in rows if row["case"] == case]
+            shared = Path("/dev/shm")
+            with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else self.work) as folder:
+                self.measure(case, mine, folder)
+        order = {row["row"]: at for at, row in enumerate(listed["rows"])}
+        path = HERE / "results.json"
+        if self.options.keep and path.exists():
+            new = {result["row"] for result in self.results}
+            old = json.loads(path.read_text())
+            self.results += [result for result in old if result["row"] in order and result["row"] not in new]
+        self.results.sort(key=lambda result: order[result["row"]])
+        path.write_text(json.dumps(self.results, indent=1, ensure_ascii=False) + "\n")
+        print(table(self.results, list(PEERS)))
+        print("\nnot built: " + "; ".join(listed["not built"]))
+        print(f"machine: {processor()}; " + ", ".join(f"{name} {v}" for name, v in self.versions.items()))
+
+    def measure(self, case, rows, folder):
+        log(f"{time.strftime('%H:%M:%S')} {case}")
+        if not self.ours.alive():
+            self.ours = self.start("ours")
+        files = self.ours.ask({"do": "load", "case": case, "folder": folder})
+        if "error" in files:
+            log(f"  ours: {files['error']}")
+            return
+        request = {"case": case, "inputs": files["inputs"], "folder": folder, "model": self.model(case, files, folder)}
+        if all(row["how"] == "Memory" for row in rows):
+            self.ours.ask({"do": "drop"})
+            for row in rows:
+                self.memory(row, request)
+            return
+        wrong, failed, present = {}, {}, {}
+        for name in self.peers:
+            if not self.peers[name].alive():
+                self.peers[name] = self.start(name)
+            answer = self.peers[name].ask({"do": "load", "peer": name, **request})
+            if "outputs" in answer:
+                present[name] = self.peers[name]
+                difference = None if name in REFERENCES else disagreement(case, files, answer["outputs"])
+                if difference:
+                    wrong[name] = difference
+                    log(f"  {name} gives something else: {difference}")
+            elif "error" in answer:
+                failed[name] = answer["error"]
+                log(f"  {name}: {answer['error']}")
+        for row in rows:
+            self.take_turns(row, present, wrong, failed)
+        for worker in [self.ours, *present.values()]:
+            worker.ask({"do": "drop"})
+
+    def model(self, case, files, folder):
+        """The ONNX model of a case, if there is one."""
+        sys.path.insert(0, str(HERE))
+        import models
+
+        path = os.path.join(folder, "model.onnx")
+        return path if models.write(case, files["inputs"], files["outputs"], path) else None
+
+    def take_turns(self, row, present, wrong, failed):
+        first = row["how"] == "First"
+        turns = {"ours": self.ours, **{n: w for n, w in present.items() if not first or n in ENGINES}}
+        samples = {name: [] for name in turns}
+        for turn in range(self.options.rounds):
+            for name, worker in turns.items():
+                if first and name == "torch.compile" and turn >= 2:
+                    continue
+                request = {"do": "first"} if first else {
+                    "do": "time", "how": row["how"], "seconds": self.options.seconds
+                }
+                answer = worker.ask(request)
+                if "us" in answer:
+                    samples[name] += answer["us"]
+                else:
+                    failed[name] = answer.get("error", "no figure")
+        cold = {}
+        if first:
+            command = [self.bench, "first", row["case"]]
+            runs = [
+                subprocess.run(command, capture_output=True, text=True, preexec_fn=lambda: confine(self.options)).stdout
+                for _ in range(5)
+            ]
+            cold = {"cold_us": statistics.median(float(run) for run in runs if run.strip())}
+        self.record(row, {name: s for name, s in samples.items() if s}, wrong, failed, cold)
+
+    def memory(self, row, request):
+        samples, failed = {}, {}
+        small = None
+        if request["model"]:
+            with_files = {"constant": False, "dtype": "f32", "sizes": [8]}
+            small = os.path.join(request["folder"], "small.onnx")
+            import models
+
+            models.write(row["case"], [with_files], [with_files], small)
+        for name in ["ours", *self.peers]:
+            worker = self.start(name, memory={})
+            if worker is None:
+                continue
+            answer = worker.ask({"do": "memory", "peer": name, "small": small, **request})
+            worker.stop()
+            if "mib" in answer:
+                samples[name] = [answer["mib"]]
+            elif "error" in answer:
+                failed[name] = answer["error"]
+                log(f"  {name}: {answer['error']}")
+        self.record(row, samples, {}, failed, {})
+
+    def record(self, row, samples, wrong, failed, more):
+        medians = {name: statistics.median(values) for name, values in samples.items()}
+        least = {name: min(values) for name, values in samples.items()}
+        peers = {name: value for name, value in medians.items() if name != "ours"}
+        # A peer that gives something else is shown, but is not what we are compared with.
+        honest = {name: value for name, value in peers.items() if name not in wrong and name not in REFERENCES}
+        fastest = min(honest, key=honest.get, default=None)
+        quickest = min((name for name in honest), key=least.get, default=None)
+        result = {
+            "row": row["row"],
+            "how": row["how"],
+            "unit": row["unit"],
+            "ours_us": medians.get("ours"),
+            "fastest_peer": fastest,
+            "peer_us": honest.get(fastest),
+            "ratio": ratio(honest.get(fastest), medians.get("ours")),
+            "ratio_of_least": ratio(least.get(quickest), least.get("ours")),
+            "peers": peers,
+            "least": least,
+            "disagree": wrong,
+            "failed": failed,
+            **more,
+        }
+        self.results.append(result)
+        log(f"  {row['row']}: ours {figure(result['ours_us'])}, {fastest} {figure(result['peer_us'])}, "
+            f"ratio {figure(result['ratio'])}, of least {figure(result['ratio_of_least'])}")
+
+
+def built(command, folder, target):
+    """The executable that a command of cargo builds."""
+    extra = {} if target is None else {"CARGO_TARGET_DIR": str(target)}
+    at = command.index("--") if "--" in command else len(command)
+    command = [*command[:at], "--message-format=json-render-diagnostics", *command[at:]]
+    done = subprocess.run(command, cwd=folder, env={**os.environ, **extra}, stdout=subprocess.PIPE, check=True)
+    found = [json.loads(line).get("executable") for line in done.stdout.splitlines() if line.startswith(b"{")]
+    return [path for path in found if path][-1]
+
+
+def ratio(peer, ours):
+    return peer / ours if peer and ours else None
+
+
+FILE_TYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8", "u8": "u1", "bool": "?"}
+
+
+def disagreement(case, files, theirs):
+    """In what the results of a peer differ from ours beyond rounding; `None` if in nothing."""
+    import numpy as np
+
+    def raw(file):
+        return np.fromfile(file["path"], FILE_TYPES[file["dtype"]]).reshape(file["sizes"])
+
+    ours = [raw(file) for file in files["outputs"]]
+    theirs = [np.load(file) if isinstance(file, str) else raw(file) for file in theirs]
+    if "unique_with_counts" in case:
+        ours, theirs = in_order(ours), in_order(theirs)
+    if len(ours) != len(theirs):
+        return f"{len(theirs)} results, not {len(ours)}"
+    for a, b in zip(ours, theirs):
+        if a.size != b.size or [n for n in a.shape if n != 1] != [n for n in b.shape if n != 1]:
+            return f"sizes {b.shape}, not {a.shape}"
+        if a.size == 0:
+            continue
+        a, b = a.ravel().astype("f8"), b.ravel().astype("f8")
+        error = np.abs(a - b)
+        # Sums are taken in different orders: an absolute error in proportion to the largest element.
+        far = ~(error <= 2e-4 * np.abs(a) + 2e-5 * np.abs(a).max())
+        # A sum that lies on the border of two roundings may fall to either side.
+        if far.mean() > (1e-4 if "quantize" in case else 0):
+            return f"{far.sum()} of {far.size} elements, the largest difference is {error.max():.3g}"
+    return None
+
+
+def in_order(unique):
+    """Values, counts and places of different elements, with the values ascending."""
+    import numpy as np
+
+    values, places, counts = (np.asarray(part) for part in unique)
+    order = np.argsort(values)
+    return [values[order], counts[order], values[places.ravel()]]
+
+
+def figure(value):
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def table(results, names):
+    names = [name for name in names if any(name in result["peers"] for result in results)]
+    head = ["row", "ours", *names, "fastest", "ratio", "of least"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for result in results:
+        peers = [figure(result["peers"].get(name)) + ("*" if name in result["disagree"] else "") for name in names]
+        ours = figure(result["ours_us"]) + (f" (cold {figure(result['cold_us'])})" if "cold_us" in result else "")
+        ratios = [figure(result["ratio"]), figure(result["ratio_of_least"])]
+        lines.append("| " + " | ".join([result["row"], ours, *peers, str(result["fastest_peer"]), *ratios]) + " |")
+    lines.append("")
+    lines.append("Microseconds (memory: MiB above the base); * gives other results than ours.")
+    engines = []
+    for result in results:
+        figures = [result["peers"][name] for name in ENGINES
+                   if name in result["peers"] and name not in result["disagree"]]
+        if figures and result["ours_us"] and result["unit"] == "us" and result["how"] in ("RunInto", "Run"):
+            engines.append(math.log(min(figures) / result["ours_us"]))
+    if engines:
+        mean = math.exp(sum(engines) / len(engines))
+        lines.append(f"Geometric mean of the ratios to the fastest graph engine, {len(engines)} rows: {mean:.2f}")
+    behind = [result for result in results if result["ratio"] is not None and result["ratio"] < 1]
+    lines.append(f"Behind the fastest peer: {len(behind)} of {len(results)} rows")
+    return "\n".join(lines)
+
+
+def processor():
+    try:
+        with open("/proc/cpuinfo") as lines:
+            name = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        name = platform.processor() or platform.machine()
+    return f"{name}, one thread"
+
+
+if __name__ == "__main__":
+    main()

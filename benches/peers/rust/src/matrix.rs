@@ -1,0 +1,47 @@
+//! The crate gemm, into memory that is kept.
+
+use std::rc::Rc;
+
+use crate::file::{Array, Data};
+use crate::{Call, Result};
+
+pub fn make(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Result<Call>> {
+    if !matches!(case, "matmul 512³" | "matmul 2048³" | "[1,784]×[784,512]") {
+        return None;
+    }
+    let inputs = Rc::clone(inputs);
+    let [a, b] = inputs.as_slice() else { return Some(Err("a product has two operands".into())) };
+    let (m, k, n) = (a.sizes[0], a.sizes[1], b.sizes[1]);
+    if a.f32().len() != m * k || b.f32().len() != k * n {
+        return Some(Err("operands of other sizes".into()));
+    }
+    let mut product = vec![0.0f32; m * n];
+    Some(Ok(Box::new(move |wanted| {
+        let (a, b) = (inputs[0].f32(), inputs[1].f32());
+        // SAFETY: the operands hold m × k and k × n elements and the product m × n, all in row-major order.
+        unsafe {
+            gemm::gemm(
+                m,
+                n,
+                k,
+                product.as_mut_ptr(),
+                1,
+                n as isize,
+                false,
+                a.as_ptr(),
+                1,
+                k as isize,
+                b.as_ptr(),
+                1,
+                n as isize,
+                0.0,
+                1.0,
+                false,
+                false,
+                false,
+                gemm::Parallelism::None,
+            );
+        }
+        Ok(if wanted { vec![Array::new(Data::F32(product.clone()), &[m, n])] } else { Vec::new() })
+    })))
+}

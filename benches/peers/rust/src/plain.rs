@@ -1,0 +1,123 @@
+//! Plain loops and hash maps, and a copy that tells what the machine can do.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+use std::rc::Rc;
+
+use rustc_hash::FxHasher;
+
+use crate::file::{Array, Data};
+use crate::{Call, Result};
+
+pub fn make(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Result<Call>> {
+    let inputs = Rc::clone(inputs);
+    Some(Ok(match case {
+        "relu(a*x+b) 4 KiB" | "relu(a*x+b) 256 KiB" | "relu(a*x+b) 4 MiB" | "relu(a*x+b) 256 MiB" => {
+            let mut y = vec![0.0; inputs[0].f32().len()];
+            Box::new(move |wanted| {
+                let (a, b) = (inputs[1].f32()[0], inputs[2].f32()[0]);
+                for (y, x) in y.iter_mut().zip(inputs[0].f32()) {
+                    *y = (a * x + b).max(0.0);
+                }
+                given(wanted, &y, &inputs[0].sizes)
+            })
+        }
+        "unique_with_counts 1M, 10k distinct" => Box::new(move |wanted| unique(inputs[0].i32(), wanted)),
+        "boolean_mask half of 4M" => Box::new(move |wanted| {
+            let (x, mask) = (inputs[0].f32(), inputs[1].bool());
+            // Every element is written, and stays if its flag is set: no branch to predict wrongly.
+            let mut kept = vec![0.0; x.len()];
+            let mut count = 0;
+            for (x, flag) in x.iter().zip(mask) {
+                kept[count] = *x;
+                count += usize::from(*flag);
+            }
+            kept.truncate(count);
+            given(wanted, &kept, &[count])
+        }),
+        "dequantize 4M" => {
+            let mut y = vec![0.0; inputs[0].u8().len()];
+            Box::new(move |wanted| {
+                for (y, x) in y.iter_mut().zip(inputs[0].u8()) {
+                    *y = (f32::from(*x) - 128.0) * 0.031_25;
+                }
+                given(wanted, &y, &inputs[0].sizes)
+            })
+        }
+        "gather_nd 1M scalars from 1024²" => {
+            let mut y = vec![0.0; inputs[1].sizes[0]];
+            Box::new(move |wanted| {
+                let (x, (places, _)) = (inputs[0].f32(), inputs[1].i32().as_chunks::<2>());
+                for (y, [row, column]) in y.iter_mut().zip(places) {
+                    *y = x[*row as usize * 1024 + *column as usize];
+                }
+                given(wanted, &y, &[y.len()])
+            })
+        }
+        _ => return None,
+    }))
+}
+
+fn given(wanted: bool, y: &[f32], sizes: &[usize]) -> Result<Vec<Array>> {
+    Ok(if wanted { vec![Array::new(Data::F32(y.to_vec()), sizes)] } else { Vec::new() })
+}
+
+fn unique(x: &[i32], wanted: bool) -> Result<Vec<Array>> {
+    let mut found: HashMap<i32, i64, BuildHasherDefault<FxHasher>> = HashMap::default();
+    let (mut values, mut counts) = (Vec::new(), Vec::<i64>::new());
+    let mut places = Vec::with_capacity(x.len());
+    for element in x {
+        let place = *found.entry(*element).or_insert_with(|| {
+            values.push(*element);
+            counts.push(0);
+            counts.len() as i64 - 1
+        });
+        places.push(place);
+        counts[place as usize] += 1;
+    }
+    if !wanted {
+        std::hint::black_box((&values, &counts, &places));
+        return Ok(Vec::new());
+    }
+    let sizes = [values.len()];
+    let all = [places.len()];
+    Ok(vec![
+        Array::new(Data::I32(values), &sizes),
+        Array::new(Data::I64(places), &all),
+        Array::new(Data::I64(counts), &sizes),
+    ])
+}
+
+/// The input copied past the caches: what a case that reads and writes as much can reach at best.
+pub fn copy(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Result<Call>> {
+    if case != "relu(a*x+b) 256 MiB" {
+        return None;
+    }
+    let inputs = Rc::clone(inputs);
+    let mut y = vec![0.0; inputs[0].f32().len()];
+    Some(Ok(Box::new(move |wanted| {
+        stream(inputs[0].f32(), &mut y);
+        given(wanted, &y, &inputs[0].sizes)
+    })))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn stream(x: &[f32], y: &mut [f32]) {
+    use std::arch::x86_64::{_mm_loadu_ps, _mm_sfence, _mm_stream_ps};
+    let start = y.as_ptr().align_offset(16).min(y.len());
+    y[..start].copy_from_slice(&x[..start]);
+    let (targets, rest) = y[start..].as_chunks_mut::<4>();
+    let (sources, last) = x[start..].as_chunks::<4>();
+    for (target, source) in targets.iter_mut().zip(sources) {
+        // SAFETY: both are four elements, and the target is aligned to 16 bytes.
+        unsafe { _mm_stream_ps(target.as_mut_ptr(), _mm_loadu_ps(source.as_ptr())) };
+    }
+    // SAFETY: a fence has no operands.
+    unsafe { _mm_sfence() };
+    rest.copy_from_slice(last);
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn stream(x: &[f32], y: &mut [f32]) {
+    y.copy_from_slice(x);
+}

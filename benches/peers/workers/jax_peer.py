@@ -1,0 +1,85 @@
+"""JAX, compiled by XLA; what data sizes is run op by op."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from formulas import bound, normalized
+
+jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_platforms", "cpu")
+VERSION = jax.__version__
+
+
+class Namespace:
+    sqrt, exp, log, maximum, round = jnp.sqrt, jnp.exp, jnp.log, jnp.maximum, jnp.round
+    erf, rsqrt = jax.scipy.special.erf, jax.lax.rsqrt
+    transpose, reshape = jnp.transpose, jnp.reshape
+    relu = staticmethod(lambda x: jnp.maximum(x, 0))
+    softmax = staticmethod(lambda x: jax.nn.softmax(x, -1))
+    clip = staticmethod(lambda x, low, high: jnp.clip(x, low, high))
+    mean = staticmethod(lambda x, axis: jnp.mean(x, axis, keepdims=True))
+    concat = staticmethod(lambda xs, axis: jnp.concatenate(xs, axis))
+    pad = staticmethod(lambda x, n: jnp.pad(x, ((0, 0), (n, n), (n, n), (0, 0))))
+    cast = staticmethod(lambda x, dtype: x.astype(dtype))
+    constant = staticmethod(lambda values: jnp.asarray(values, "float32"))
+
+
+def reverse_sequence(x, lengths):
+    places = jnp.arange(512)
+    lengths = lengths[:, None]
+    source = jnp.where(places < lengths, lengths - 1 - places, places)
+    return jnp.take_along_axis(x, source[:, :, None], axis=1)
+
+
+def hashing(x, table):
+    hashed = (x.astype("int64") * 2654435761) % 100000
+    different, places = jnp.unique(hashed, return_inverse=True)
+    return jnp.take(jnp.take(table, different, axis=0), places, axis=0)
+
+
+EAGER = {
+    "boolean_mask half of 4M": lambda x, mask: x[mask],
+    "unique_with_counts 1M, 10k distinct": lambda x: jnp.unique(x, return_inverse=True, return_counts=True),
+    "dynamic_partition 1M in 8": lambda x, part: tuple(x[part == p] for p in range(8)),
+    "feature hashing: unique + gather 256K, 16 columns": hashing,
+}
+FUNCTIONS = bound(Namespace, {
+    **EAGER,
+    "gelu erf 1M": lambda x: jax.nn.gelu(x, approximate=False),
+    "gelu tanh 1M": lambda x: jax.nn.gelu(x, approximate=True),
+    "sum axis 0 of 4096²": lambda x: x.sum(0),
+    "sum axis 1 of 4096²": lambda x: x.sum(1),
+    "sum all of 4096²": lambda x: x.sum(),
+    "transpose 4096² f32": lambda x: x.T,
+    "image pipeline: crop, mirror, normalize [32,256,256,3]":
+        lambda x: normalized(Namespace, x[:, 16:240, 16:240][:, :, ::-1]),
+    "tile [1024,256] × [4,4]": lambda x: jnp.tile(x, (4, 4)),
+    "x[::-1, ::-2] of 4096²": lambda x: x[::-1, ::-2],
+    "reverse axis 1 of 4096²": lambda x: x[:, ::-1],
+    "sequence_mask [65536,256]": lambda n: jnp.arange(256, dtype="int32") < n[:, None],
+    "gather 100k rows of 64 from 1M": lambda x, at: jnp.take(x, at, axis=0, mode="clip"),
+    "gather_nd 1M scalars from 1024²": lambda x, at: x.at[at[:, 0], at[:, 1]].get(mode="promise_in_bounds"),
+    "one_hot [65536] × 256": lambda at: jax.nn.one_hot(at, 256, dtype="float32"),
+    "reverse_sequence [256,512,64]": reverse_sequence,
+    "embedding lookup + mean [1024,32] from 50k × 64":
+        lambda at, table: jnp.take(table, at, axis=0, mode="clip").mean(1),
+})
+
+
+def place(arrays):
+    return [jax.device_put(array) for array in arrays]
+
+
+def make(case, placed, fed, request):
+    function = FUNCTIONS[case]
+    if case in EAGER:
+        return lambda: jax.block_until_ready(function(*placed))
+    compiled = jax.jit(lambda *inputs: function(*inputs))
+    if len(placed) == 1:
+        (only,) = placed
+        return lambda: compiled(only).block_until_ready()
+    return lambda: compiled(*placed).block_until_ready()
+
+
+def fetch(result):
+    return [np.asarray(part) for part in (result if isinstance(result, (tuple, list)) else [result])]

@@ -1,0 +1,85 @@
+"""TensorFlow: graphs as its runtime runs them, or compiled by XLA if `PEERS_XLA` is set."""
+
+import os
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import numpy as np  # noqa: E402
+import tensorflow as tf  # noqa: E402
+from formulas import bound, normalized  # noqa: E402
+
+tf.config.threading.set_intra_op_parallelism_threads(1)
+tf.config.threading.set_inter_op_parallelism_threads(1)
+XLA = "PEERS_XLA" in os.environ
+VERSION = tf.__version__
+
+
+class Namespace:
+    sqrt, exp, log, maximum, round = tf.sqrt, tf.exp, tf.math.log, tf.maximum, tf.round
+    erf, rsqrt, relu = tf.math.erf, tf.math.rsqrt, tf.nn.relu
+    transpose, reshape, clip = tf.transpose, tf.reshape, tf.clip_by_value
+    concat, softmax, cast = tf.concat, tf.nn.softmax, tf.cast
+    mean = staticmethod(lambda x, axis: tf.reduce_mean(x, axis, keepdims=True))
+    pad = staticmethod(lambda x, n: tf.pad(x, ((0, 0), (n, n), (n, n), (0, 0))))
+    constant = staticmethod(lambda values: tf.constant(values, "float32"))
+
+
+def hashing(x, table):
+    hashed = tf.math.floormod(tf.cast(x, tf.int64) * 2654435761, 100000)
+    different, places = tf.unique(hashed)
+    return tf.gather(tf.gather(table, different), places)
+
+
+def outputs_of(unique):
+    return unique.y, unique.idx, unique.count
+
+
+UNCOMPILED = {
+    "boolean_mask half of 4M": lambda x, mask: tf.boolean_mask(x, mask),
+    "unique_with_counts 1M, 10k distinct": lambda x: outputs_of(tf.unique_with_counts(x)),
+    "dynamic_partition 1M in 8": lambda x, part: tuple(tf.dynamic_partition(x, part, 8)),
+    "feature hashing: unique + gather 256K, 16 columns": hashing,
+}
+FUNCTIONS = bound(Namespace, {
+    **UNCOMPILED,
+    "gelu erf 1M": lambda x: tf.nn.gelu(x, approximate=False),
+    "gelu tanh 1M": lambda x: tf.nn.gelu(x, approximate=True),
+    "sum axis 0 of 4096²": lambda x: tf.reduce_sum(x, 0),
+    "sum axis 1 of 4096²": lambda x: tf.reduce_sum(x, 1),
+    "sum all of 4096²": lambda x: tf.reduce_sum(x),
+    "transpose 4096² f32": lambda x: tf.transpose(x),
+    "image pipeline: crop, mirror, normalize [32,256,256,3]":
+        lambda x: normalized(Namespace, x[:, 16:240, 16:240, :][:, :, ::-1, :]),
+    "tile [1024,256] × [4,4]": lambda x: tf.tile(x, (4, 4)),
+    "x[::-1, ::-2] of 4096²": lambda x: x[::-1, ::-2],
+    "reverse axis 1 of 4096²": lambda x: tf.reverse(x, [1]),
+    "sequence_mask [65536,256]": lambda n: tf.sequence_mask(n, 256),
+    "space_to_depth [8,256,256,16] by 2": lambda x: tf.nn.space_to_depth(x, 2),
+    "space_to_batch_nd [8,256,256,16] by 2": lambda x: tf.space_to_batch(x, [2, 2], [[2, 2], [2, 2]]),
+    "image patches 3×3 [8,128,128,32]":
+        lambda x: tf.image.extract_patches(x, [1, 3, 3, 1], [1, 1, 1, 1], [1, 1, 1, 1], "SAME"),
+    "gather 100k rows of 64 from 1M": lambda x, at: tf.gather(x, at),
+    "gather_nd 1M scalars from 1024²": lambda x, at: tf.gather_nd(x, at),
+    "one_hot [65536] × 256": lambda at: tf.one_hot(at, 256),
+    "reverse_sequence [256,512,64]": lambda x, n: tf.reverse_sequence(x, n, seq_axis=1, batch_axis=0),
+    "embedding lookup + mean [1024,32] from 50k × 64": lambda at, table: tf.reduce_mean(tf.gather(table, at), 1),
+})
+
+
+def place(arrays):
+    return [tf.constant(array) for array in arrays]
+
+
+def make(case, placed, fed, request):
+    function = FUNCTIONS[case]
+    if XLA and case in UNCOMPILED:
+        raise KeyError(case)
+    constants = placed[fed:]
+    compiled = tf.function(lambda *inputs: function(*inputs, *constants), jit_compile=XLA)
+    concrete = compiled.get_concrete_function(*[tf.TensorSpec(x.shape, x.dtype) for x in placed[:fed]])
+    inputs = placed[:fed]
+    return lambda: concrete(*inputs)
+
+
+def fetch(result):
+    return [np.asarray(part) for part in (result if isinstance(result, (tuple, list)) else [result])]

@@ -1,0 +1,98 @@
+"""torch, op by op, or compiled if `PEERS_COMPILE` is set."""
+
+import os
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from formulas import bound, normalized
+
+torch.set_num_threads(1)
+torch.set_num_interop_threads(1)
+torch.inference_mode().__enter__()
+COMPILE = "PEERS_COMPILE" in os.environ
+VERSION = torch.__version__
+
+
+class Namespace:
+    sqrt, exp, log, erf, rsqrt, relu, round = (
+        torch.sqrt, torch.exp, torch.log, torch.erf, torch.rsqrt, torch.relu, torch.round,
+    )
+    clip, reshape = torch.clamp, torch.reshape
+    maximum = staticmethod(lambda x, k: torch.clamp(x, min=k))
+    softmax = staticmethod(lambda x: torch.softmax(x, -1))
+    mean = staticmethod(lambda x, axis: x.mean(axis, keepdim=True))
+    concat = staticmethod(lambda xs, axis: torch.cat(xs, axis))
+    pad = staticmethod(lambda x, n: F.pad(x, (0, 0, n, n, n, n)))
+    transpose = staticmethod(lambda x, axes: x.permute(axes))
+    cast = staticmethod(lambda x, dtype: x.to(getattr(torch, dtype)))
+    constant = staticmethod(lambda values: torch.tensor(values))
+
+
+def reverse_sequence(x, lengths):
+    places = torch.arange(512)
+    lengths = lengths[:, None]
+    source = torch.where(places < lengths, lengths - 1 - places, places)
+    return torch.gather(x, 1, source[:, :, None].expand(-1, -1, 64))
+
+
+def hashing(x, table):
+    hashed = torch.remainder(x.long() * 2654435761, 100000)
+    different, places = torch.unique(hashed, return_inverse=True)
+    return table[different][places]
+
+
+UNCOMPILED = {
+    "boolean_mask half of 4M": lambda x, mask: torch.masked_select(x, mask),
+    "unique_with_counts 1M, 10k distinct": lambda x: torch.unique(x, return_inverse=True, return_counts=True),
+    "dynamic_partition 1M in 8": lambda x, part: tuple(x[part == p] for p in range(8)),
+    "feature hashing: unique + gather 256K, 16 columns": hashing,
+}
+OWN = {
+    **UNCOMPILED,
+    "gelu erf 1M": lambda x: F.gelu(x),
+    "gelu tanh 1M": lambda x: F.gelu(x, approximate="tanh"),
+    "layer norm [4096,1024]": lambda x, scale, shift: F.layer_norm(x, (1024,), scale, shift, 1e-5),
+    "sum axis 0 of 4096²": lambda x: x.sum(0),
+    "sum axis 1 of 4096²": lambda x: x.sum(1),
+    "sum all of 4096²": lambda x: x.sum(),
+    "transpose 4096² f32": lambda x: x.t().contiguous(),
+    "u8 NHWC [32,224,224,3] to f32 NCHW, normalized": lambda x: normalized(Namespace, x).contiguous(),
+    "image pipeline: crop, mirror, normalize [32,256,256,3]":
+        lambda x: normalized(Namespace, x[:, 16:240, 16:240].flip(2)).contiguous(),
+    "tile [1024,256] × [4,4]": lambda x: x.tile((4, 4)),
+    "x[::-1, ::-2] of 4096²": lambda x: x.flip(0, 1)[:, ::2].contiguous(),
+    "reverse axis 1 of 4096²": lambda x: x.flip(1),
+    "sequence_mask [65536,256]": lambda n: torch.arange(256, dtype=torch.int32) < n[:, None],
+    "gather 100k rows of 64 from 1M": lambda x, at: torch.index_select(x, 0, at),
+    "gather_nd 1M scalars from 1024²": lambda x, at: x[at[:, 0], at[:, 1]],
+    "one_hot [65536] × 256": lambda at: F.one_hot(at.long(), 256).float(),
+    "reverse_sequence [256,512,64]": reverse_sequence,
+    "embedding lookup + mean [1024,32] from 50k × 64": lambda at, table: F.embedding(at, table).mean(1),
+}
+if not COMPILE:
+    OWN["quantize 4M"] = lambda x: torch.quantize_per_tensor(x, 0.03125, 128, torch.quint8)
+    OWN["embedding lookup + mean [1024,32] from 50k × 64"] = lambda at, table: F.embedding_bag(at, table, mode="mean")
+FUNCTIONS = bound(Namespace, OWN)
+
+
+def place(arrays):
+    return [torch.from_numpy(array) for array in arrays]
+
+
+def make(case, placed, fed, request):
+    function = FUNCTIONS[case]
+    if COMPILE:
+        if case in UNCOMPILED:
+            raise KeyError(case)
+        function = torch.compile(lambda *inputs, function=function: function(*inputs), dynamic=False)
+    return lambda: function(*placed)
+
+
+def forget():
+    torch._dynamo.reset()
+
+
+def fetch(result):
+    parts = result if isinstance(result, (tuple, list)) else [result]
+    return [(part.int_repr() if part.is_quantized else part).numpy() for part in parts]

@@ -1,0 +1,133 @@
+"""A peer as a process: answers lines of JSON with lines of JSON, as shapeflow's bench does.
+
+`worker.py PEER` takes the peer from the module `PEER_peer` beside it, which has
+
+- `VERSION`;
+- `place(arrays)`: the inputs as the peer's own arrays;
+- `make(case, placed, fed, request)`: a function of no arguments that runs the case once, waits for it, and gives
+  what `fetch` takes; `KeyError` if the peer has no such case. Inputs from `fed` on are constants;
+- `fetch(result)`: numpy arrays.
+"""
+
+import gc
+import importlib
+import json
+import os
+import sys
+import time
+import traceback
+
+CORE = os.environ.get("PEERS_CORE")
+if CORE is not None:
+    os.sched_setaffinity(0, {int(CORE)})
+
+import numpy as np  # noqa: E402
+
+FILE_TYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8", "u8": "u1", "bool": "?"}
+
+
+def read(files):
+    return [np.fromfile(f["path"], FILE_TYPES[f["dtype"]]).reshape(f["sizes"]) for f in files]
+
+
+def samples(call, seconds):
+    """Microseconds of a call, over and over; calls shorter than 200 µs by the hundreds."""
+    call()
+    count = 1
+    while timed(call, count) < 200e-6 and count < 1 << 20:
+        count *= 2
+    start, found = time.perf_counter(), []
+    while len(found) < 3 or time.perf_counter() - start < seconds:
+        found.append(timed(call, count) * 1e6 / count)
+    return found
+
+
+def timed(call, count):
+    loop = range(count)
+    start = time.perf_counter()
+    for _ in loop:
+        call()
+    return time.perf_counter() - start
+
+
+def resident(name):
+    with open("/proc/self/status") as status:
+        for line in status:
+            if line.startswith(name):
+                return int(line.split()[1]) / 1024
+    return float("nan")
+
+
+class Worker:
+    def __init__(self, peer):
+        self.peer = peer
+        self.call = None
+        self.case = None
+
+    def load(self, request):
+        self.drop(request)
+        files = request["inputs"]
+        fed = sum(not f["constant"] for f in files)
+        placed = self.peer.place(read(files))
+        call = self.peer.make(request["case"], placed, fed, request)
+        written = []
+        for at, array in enumerate(self.peer.fetch(call())):
+            path = os.path.join(request["folder"], f"{request['peer']}{at}.npy")
+            np.save(path, np.asarray(array))
+            written.append(path)
+        self.case, self.call = (request["case"], placed, fed, request), call
+        return {"outputs": written}
+
+    def time(self, request):
+        return {"us": samples(self.call, request["seconds"])}
+
+    def first(self, request):
+        getattr(self.peer, "forget", gc.collect)()
+        start = time.perf_counter()
+        call = self.peer.make(*self.case)
+        result = call()
+        taken = time.perf_counter() - start
+        del result, call
+        return {"us": [taken * 1e6]}
+
+    def memory(self, request):
+        """The peak above what the process holds once it has run a small input."""
+        small = [np.ones(8, "f4")]
+        self.peer.make(request["case"], self.peer.place(small), 1, {**request, "model": request.get("small")})()
+        gc.collect()
+        before = resident("VmRSS")
+        placed = self.peer.place(read(request["inputs"]))
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")
+        result = self.peer.make(request["case"], placed, 1, request)()
+        peak = resident("VmHWM")
+        del result
+        return {"mib": peak - before}
+
+    def drop(self, request):
+        self.call = self.case = None
+        gc.collect()
+        return {}
+
+
+def main():
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a peer prints must not stand between the answers
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    peer = importlib.import_module(f"{sys.argv[1]}_peer")
+    worker = Worker(peer)
+    print(json.dumps({"version": peer.VERSION}), file=replies, flush=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = getattr(worker, request["do"])(request)
+        except KeyError as error:
+            answer = {"missing": str(error)}
+        except Exception as error:  # a peer may fail in any way; the others go on
+            traceback.print_exc()
+            answer = {"error": f"{type(error).__name__}: {error}"[:400]}
+        print(json.dumps(answer), file=replies, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+//! The pipelines that shapeflow is measured on beside its peers.
+//!
+//! `cargo bench --bench pipelines` times them by criterion; a filter runs part of them. With `json` as an argument,
+//! followed by a filter or nothing, it prints a line `{"row", "how", "unit", "median", "min"}` for each row; with
+//! `serve` it answers `peers/run.py`, see `pipelines/serve.rs`; with `first` and a case it prints the time to the
+//! first result in a process that has compiled nothing; with `dump` and a case it prints kernels.
+
+#[path = "pipelines/case.rs"]
+mod case;
+#[path = "pipelines/elementwise.rs"]
+mod elementwise;
+#[path = "pipelines/indices.rs"]
+mod indices;
+#[path = "pipelines/models.rs"]
+mod models;
+#[path = "pipelines/movement.rs"]
+mod movement;
+#[path = "pipelines/reductions.rs"]
+mod reductions;
+#[path = "pipelines/row.rs"]
+mod row;
+#[path = "pipelines/serve.rs"]
+mod serve;
+#[path = "pipelines/subject.rs"]
+mod subject;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use case::Case;
+use criterion::Criterion;
+use row::{How, Row};
+use serde_json::json;
+use shapeflow::Result;
+use subject::Subject;
+
+fn main() -> Result<()> {
+    let cases = cases();
+    let rows = row::rows(&cases);
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let word = words.get(1).map(String::as_str);
+    match words.first().map(String::as_str) {
+        Some("serve") => serve::serve(&cases, &rows),
+        Some("json") => {
+            print(&cases, &rows, word.unwrap_or(""))?;
+            println!("{}", json!({"not built": row::NOT_BUILT}));
+            Ok(())
+        }
+        Some("first") => {
+            for case in chosen(&cases, word) {
+                let inputs = (case.inputs)()?;
+                println!("{:.1}", subject::first_result(case, &inputs)?);
+            }
+            Ok(())
+        }
+        Some("dump") => {
+            for case in chosen(&cases, word) {
+                let exe = case.compile(&(case.inputs)()?)?;
+                println!("{}: {:?}\n{}", case.name, exe.stats(), exe.kernels());
+            }
+            Ok(())
+        }
+        _ => criterion(&cases, &rows),
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let mut cases = elementwise::cases();
+    cases.extend(reductions::cases());
+    cases.extend(movement::cases());
+    cases.extend(indices::cases());
+    cases.extend(models::cases());
+    cases
+}
+
+fn chosen<'c>(cases: &'c [Case], name: Option<&str>) -> impl Iterator<Item = &'c Case> {
+    cases.iter().filter(move |case| name.is_none_or(|name| case.name == name))
+}
+
+/// One line a row whose name contains `filter`.
+fn print(cases: &[Case], rows: &[Row], filter: &str) -> Result<()> {
+    for row in rows.iter().filter(|row| row.name.contains(filter)) {
+        let Some(case) = chosen(cases, Some(row.case)).next() else { continue };
+        let inputs = (case.inputs)()?;
+        let mut values = match row.how {
+            How::Memory => vec![subject::memory(case)?],
+            How::First => (0..10).map(|_| subject::first_result(case, &inputs)).collect::<Result<_>>()?,
+            how => Subject::new(case, inputs)?.samples(how, Duration::from_millis(300))?,
+        };
+        values.sort_by(f64::total_cmp);
+        let (median, min) = (values[values.len() / 2], values[0]);
+        let how = format!("{:?}", row.how);
+        println!(
+            "{}",
+            json!({"row": row.name, "how": how, "unit": row.how.unit(), "median": median, "min": min})
+        );
+    }
+    Ok(())
+}
+
+/// Every row that is a time, by criterion.
+fn criterion(cases: &[Case], rows: &[Row]) -> Result<()> {
+    let mut criterion = Criterion::default()
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(800))
+        .sample_size(10)
+        .nresamples(1000)
+        .without_plots()
+        .configure_from_args();
+    let mut failure = None;
+    for row in rows.iter().filter(|row| row.how != How::Memory) {
+        let Some(case) = chosen(cases, Some(row.case)).next() else { continue };
+        let mut subject = None;
+        criterion.bench_function(&row.name, |bencher| {
+            bencher.iter_custom(|count| {
+                let mut timed = || -> Result<Duration> {
+                    let subject = match &mut subject {
+                        Some(subject) => subject,
+                        empty => empty.insert(Subject::new(case, (case.inputs)()?)?),
+                    };
+                    if row.how == How::First {
+                        let micros = (0..count).map(|_| subject::first_result(case, subject.inputs()));
+                        let micros: f64 = micros.sum::<Result<f64>>()?;
+                        return Ok(Duration::from_secs_f64(micros * 1e-6));
+                    }
+                    subject.with_call(row.how, |call| {
+                        let start = Instant::now();
+                        for _ in 0..count {
+                            black_box(call()?);
+                        }
+                        Ok(start.elapsed())
+                    })
+                };
+                timed().unwrap_or_else(|error| {
+                    failure.get_or_insert(error);
+                    Duration::from_secs(1)
+                })
+            });
+        });
+    }
+    failure.map_or(Ok(()), Err)
+}

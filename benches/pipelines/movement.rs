@@ -1,0 +1,84 @@
+//! Cases that move elements by rules that do not depend on data.
+
+use shapeflow::{DType, Graph, Result, SliceItem, Value, concat};
+
+use super::case::{Build, Case, bytes, integers, numbers};
+
+/// All of them.
+pub fn cases() -> Vec<Case> {
+    const SQUARE: &[usize] = &[4096, 4096];
+    vec![
+        moved("transpose 4096² f32", "[a, b]", SQUARE, |_, x| Ok(vec![x[0].t()?])),
+        Case::new(
+            "u8 NHWC [32,224,224,3] to f32 NCHW, normalized",
+            &["[n, h, w, 3]"],
+            || Ok(vec![bytes(&[32, 224, 224, 3])?]),
+            |g, x| Ok(vec![normalized(g, x[0])?]),
+        ),
+        Case::new(
+            "image pipeline: crop, mirror, normalize [32,256,256,3]",
+            &["[n, h, w, 3]"],
+            || Ok(vec![bytes(&[32, 256, 256, 3])?]),
+            image_pipeline,
+        ),
+        Case::new(
+            "concat 8 × [1024,512] axis 1",
+            &["[n, a]", "[n, b]", "[n, c]", "[n, d]", "[n, e]", "[n, f]", "[n, g]", "[n, h]"],
+            || (0..8).map(|_| numbers(&[1024, 512])).collect(),
+            |_, x| Ok(vec![concat(x, 1)?]),
+        ),
+        moved("pad [32,224,224,3] by 3", "[n, h, w, c]", &[32, 224, 224, 3], |_, x| {
+            Ok(vec![x[0].pad([0, 0, 3, 3, 3, 3, 0, 0])?])
+        }),
+        moved("tile [1024,256] × [4,4]", "[a, b]", &[1024, 256], |_, x| Ok(vec![x[0].tile([4, 4])?])),
+        moved("x[::-1, ::-2] of 4096²", "[a, b]", SQUARE, |_, x| {
+            let step = |step| SliceItem::from(..).step(step);
+            Ok(vec![x[0].slice_with(&[step(-1), step(-2)])?])
+        }),
+        moved("reverse axis 1 of 4096²", "[a, b]", SQUARE, |_, x| Ok(vec![x[0].reverse([1])?])),
+        moved("space_to_depth [8,256,256,16] by 2", "[n, 256, 256, 16]", &[8, 256, 256, 16], |_, x| {
+            let split = x[0].reshape([-1, 128, 2, 128, 2, 16])?;
+            Ok(vec![split.transpose([0, 1, 3, 2, 4, 5])?.reshape([-1, 128, 128, 64])?])
+        }),
+        moved("space_to_batch_nd [8,256,256,16] by 2", "[8, 256, 256, 16]", &[8, 256, 256, 16], |_, x| {
+            let split = x[0].pad([0, 0, 2, 2, 2, 2, 0, 0])?.reshape([8, 130, 2, 130, 2, 16])?;
+            Ok(vec![split.transpose([2, 4, 0, 1, 3, 5])?.reshape([32, 130, 130, 16])?])
+        }),
+        moved("image patches 3×3 [8,128,128,32]", "[n, 128, 128, c]", &[8, 128, 128, 32], patches),
+        Case::new(
+            "sequence_mask [65536,256]",
+            &["[n]"],
+            || Ok(vec![integers(&[65536], 257)?]),
+            |g, x| {
+                let places = g.range(0, 256, 1)?.cast(DType::I32)?;
+                Ok(vec![places.less(x[0].expand_dims(-1)?)?])
+            },
+        ),
+    ]
+}
+
+fn moved(name: &'static str, shape: &'static str, sizes: &'static [usize], build: Build) -> Case {
+    let shapes: &'static [&'static str] = Box::leak(Box::new([shape]));
+    Case::new(name, shapes, move || Ok(vec![numbers(sizes)?]), build)
+}
+
+fn normalized<'g>(g: &'g Graph, x: Value<'g>) -> Result<Value<'g>> {
+    let mean = g.constant([0.485f32, 0.456, 0.406])?;
+    let deviation = g.constant([0.229f32, 0.224, 0.225])?;
+    ((x.cast(DType::F32)? * (1.0 / 255.0) - mean) / deviation).transpose([0, 3, 1, 2])
+}
+
+fn image_pipeline<'g>(g: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let middle = x[0].slice([0, 16, 16, 0], [-1, 224, 224, 3])?;
+    Ok(vec![normalized(g, middle.reverse([2])?)?])
+}
+
+/// The 3×3 surroundings of every place, zeros beyond the edge, as one axis of 9 times the channels.
+fn patches<'g>(_: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let padded = x[0].pad([0, 0, 1, 1, 1, 1, 0, 0])?;
+    let mut shifted = Vec::new();
+    for (row, column) in (0..9).map(|at| (at / 3, at % 3)) {
+        shifted.push(padded.slice([0, row, column, 0], [-1, 128, 128, -1])?);
+    }
+    Ok(vec![concat(&shifted, -1)?])
+}

@@ -1,0 +1,33 @@
+//! Cases of reductions and of rows that are reduced and mapped.
+
+use shapeflow::{Axes, Graph, Result, Value};
+
+use super::case::{Case, numbers, scaled};
+
+/// All of them.
+pub fn cases() -> Vec<Case> {
+    vec![
+        rows("softmax [1024,1024]", &[1024, 1024], |_, x| Ok(vec![x[0].softmax(-1)?])),
+        rows("softmax [4096,1024]", &[4096, 1024], |_, x| Ok(vec![x[0].softmax(-1)?])),
+        Case::new(
+            "layer norm [4096,1024]",
+            &["[rows, columns]", "[columns]", "[columns]"],
+            || Ok(vec![numbers(&[4096, 1024])?, scaled(&[1024], 0.5, 1.0)?, numbers(&[1024])?]),
+            layer_norm,
+        ),
+        rows("sum axis 0 of 4096²", &[4096, 4096], |_, x| Ok(vec![x[0].reduce_sum(0)?])),
+        rows("sum axis 1 of 4096²", &[4096, 4096], |_, x| Ok(vec![x[0].reduce_sum(1)?])),
+        rows("sum all of 4096²", &[4096, 4096], |_, x| Ok(vec![x[0].reduce_sum(..)?])),
+    ]
+}
+
+fn rows(name: &'static str, sizes: &'static [usize], build: super::case::Build) -> Case {
+    Case::new(name, &["[rows, columns]"], move || Ok(vec![numbers(sizes)?]), build)
+}
+
+fn layer_norm<'g>(_: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let [x, scale, shift] = [x[0], x[1], x[2]];
+    let centred = x - x.reduce_mean(Axes::of(-1).keep_dims())?;
+    let variance = centred.square()?.reduce_mean(Axes::of(-1).keep_dims())?;
+    Ok(vec![(centred * (variance + 1e-5).rsqrt()? * scale + shift).ok()?])
+}

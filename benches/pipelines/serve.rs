@@ -1,0 +1,126 @@
+//! `serve`: answers to the script that compares peers, one line of JSON to each line of JSON.
+//!
+//! | request | answer |
+//! |---|---|
+//! | `{"do": "rows"}` | `{"rows": [{"row", "case", "how", "unit"}], "not built": [..]}` |
+//! | `{"do": "load", "case", "folder"}` | compiles; writes inputs and results; `{"inputs": [file..], "outputs": [file..]}` |
+//! | `{"do": "time", "how", "seconds"}` | `{"us": [..]}`, the loaded case |
+//! | `{"do": "first"}` | `{"us": [x]}`, the loaded case |
+//! | `{"do": "memory", "case"}` | `{"mib": x}` |
+//! | `{"do": "drop"}` | `{}` |
+//!
+//! A file is `{"path", "dtype", "sizes", "constant"}`: elements in row-major order, as they stand in memory.
+
+use std::fs::File;
+use std::io::{BufRead, BufWriter, Write, stdin, stdout};
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use shapeflow::{DType, Element, Result, Tensor};
+
+use super::case::Case;
+use super::row::{How, NOT_BUILT, Row};
+use super::subject::{self, Subject};
+
+type Answer = std::result::Result<Json, Box<dyn std::error::Error>>;
+
+/// Answers until the input ends.
+pub fn serve(cases: &[Case], rows: &[Row]) -> Result<()> {
+    let mut loaded = None;
+    for line in stdin().lock().lines().map_while(std::result::Result::ok) {
+        let answer = answer(cases, rows, &mut loaded, &line);
+        let answer = answer.unwrap_or_else(|error| json!({"error": error.to_string()}));
+        println!("{answer}");
+        if stdout().flush().is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn answer<'c>(
+    cases: &'c [Case],
+    rows: &[Row],
+    loaded: &mut Option<(&'c Case, Subject)>,
+    line: &str,
+) -> Answer {
+    let request: Json = serde_json::from_str(line)?;
+    let word = |name: &str| request[name].as_str().ok_or_else(|| format!("{name} is missing in {request}"));
+    let find = || -> std::result::Result<&'c Case, Box<dyn std::error::Error>> {
+        let name = word("case")?;
+        Ok(cases.iter().find(|case| case.name == name).ok_or_else(|| format!("no case {name}"))?)
+    };
+    match word("do")? {
+        "rows" => {
+            let rows = rows.iter().map(
+                |row| json!({"row": row.name, "case": row.case, "how": format!("{:?}", row.how), "unit": row.how.unit()}),
+            );
+            Ok(json!({"rows": rows.collect::<Vec<_>>(), "not built": NOT_BUILT}))
+        }
+        "load" => {
+            *loaded = None;
+            let (case, folder) = (find()?, Path::new(word("folder")?));
+            let subject = Subject::new(case, (case.inputs)()?)?;
+            let files = |kind: &str, tensors: &[Tensor], fed: usize| -> std::result::Result<Vec<Json>, _> {
+                let write = |(at, tensor)| -> Answer {
+                    let path = folder.join(format!("{kind}{at}"));
+                    write(&path, tensor)?;
+                    let (dtype, sizes) = (tensor.dtype().to_string(), tensor.sizes());
+                    Ok(json!({"path": path, "dtype": dtype, "sizes": sizes, "constant": at >= fed}))
+                };
+                tensors.iter().enumerate().map(write).collect()
+            };
+            let inputs = files("input", subject.inputs(), case.shapes.len())?;
+            let outputs = files("output", subject.outputs(), usize::MAX)?;
+            *loaded = Some((case, subject));
+            Ok(json!({"inputs": inputs, "outputs": outputs}))
+        }
+        "time" => {
+            let (_, subject) = loaded.as_mut().ok_or("nothing is loaded")?;
+            let how = match word("how")? {
+                "Run" => How::Run,
+                "Bind" => How::Bind,
+                _ => How::RunInto,
+            };
+            let seconds = request["seconds"].as_f64().unwrap_or(0.2);
+            Ok(json!({"us": subject.samples(how, Duration::from_secs_f64(seconds))?}))
+        }
+        "first" => {
+            let (case, subject) = loaded.as_ref().ok_or("nothing is loaded")?;
+            Ok(json!({"us": [subject::first_result(case, subject.inputs())?]}))
+        }
+        "memory" => Ok(json!({"mib": subject::memory(find()?)?})),
+        "drop" => {
+            *loaded = None;
+            Ok(json!({}))
+        }
+        other => Err(format!("no request {other}").into()),
+    }
+}
+
+/// Writes the elements as they stand in memory.
+fn write(path: &Path, tensor: &Tensor) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
+    match tensor.dtype() {
+        DType::F32 => put(&mut file, tensor, f32::to_ne_bytes),
+        DType::F64 => put(&mut file, tensor, f64::to_ne_bytes),
+        DType::I32 => put(&mut file, tensor, i32::to_ne_bytes),
+        DType::I64 => put(&mut file, tensor, i64::to_ne_bytes),
+        DType::U8 => put(&mut file, tensor, u8::to_ne_bytes),
+        DType::Bool => put(&mut file, tensor, |flag: bool| [u8::from(flag)]),
+        other => Err(format!("no case has elements of {other}").into()),
+    }?;
+    Ok(file.flush()?)
+}
+
+fn put<T: Element, const N: usize>(
+    file: &mut impl Write,
+    tensor: &Tensor,
+    bytes: fn(T) -> [u8; N],
+) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    for element in tensor.as_slice::<T>()? {
+        file.write_all(&bytes(*element))?;
+    }
+    Ok(())
+}

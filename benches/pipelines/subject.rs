@@ -1,0 +1,125 @@
+//! `Subject`: a case compiled, with its inputs and memory for its results.
+
+use std::time::{Duration, Instant};
+
+use shapeflow::{Executable, Result, Tensor, TensorView, TensorViewMut};
+
+use super::case::Case;
+use super::row::How;
+
+/// A case compiled, with its inputs and memory for its results.
+pub struct Subject {
+    exe: Executable,
+    inputs: Vec<Tensor>,
+    fed: usize,
+    outputs: Vec<Tensor>,
+}
+
+impl Subject {
+    /// Compiles and runs a case once.
+    pub fn new(case: &Case, inputs: Vec<Tensor>) -> Result<Subject> {
+        let exe = case.compile(&inputs)?;
+        let fed = case.shapes.len();
+        let outputs = exe.run_all(&views(&inputs[..fed]))?;
+        Ok(Subject { exe, inputs, fed, outputs })
+    }
+
+    /// What the case is fed, then the constants of its graph.
+    pub fn inputs(&self) -> &[Tensor] {
+        &self.inputs
+    }
+
+    /// The results of the first run.
+    pub fn outputs(&self) -> &[Tensor] {
+        &self.outputs
+    }
+
+    /// Hands one call of the case, made in the way `how` says, to `user`.
+    pub fn with_call<R>(
+        &mut self,
+        how: How,
+        user: impl FnOnce(&mut dyn FnMut() -> Result<()>) -> Result<R>,
+    ) -> Result<R> {
+        let inputs = views(&self.inputs[..self.fed]);
+        let mut runner = self.exe.runner();
+        match how {
+            How::RunInto => {
+                let mut outputs = views_mut(&mut self.outputs)?;
+                user(&mut || runner.run_into(&inputs, &mut outputs))
+            }
+            How::Bind => {
+                let mut outputs = views_mut(&mut self.outputs)?;
+                let mut bound = runner.bind(&inputs, &mut outputs)?;
+                user(&mut || bound.run())
+            }
+            How::Run | How::First | How::Memory => user(&mut || self.exe.run_all(&inputs).map(drop)),
+        }
+    }
+
+    /// Microseconds of a call, over and over until `time` has passed; calls shorter than 200 µs by the hundreds.
+    pub fn samples(&mut self, how: How, time: Duration) -> Result<Vec<f64>> {
+        const LEAST: usize = 3;
+        self.with_call(how, |call| {
+            call()?;
+            let mut count = 1u32;
+            loop {
+                let taken = timed(count, call)?;
+                if taken >= Duration::from_micros(200) || count >= 1 << 20 {
+                    break;
+                }
+                count *= 2;
+            }
+            let (start, mut samples) = (Instant::now(), Vec::new());
+            while samples.len() < LEAST || start.elapsed() < time {
+                samples.push(timed(count, call)?.as_secs_f64() * 1e6 / f64::from(count));
+            }
+            Ok(samples)
+        })
+    }
+}
+
+fn timed(count: u32, call: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
+    let start = Instant::now();
+    for _ in 0..count {
+        call()?;
+    }
+    Ok(start.elapsed())
+}
+
+/// Microseconds to build the graph of a case, compile it and run it.
+pub fn first_result(case: &Case, inputs: &[Tensor]) -> Result<f64> {
+    let start = Instant::now();
+    let exe = case.compile(inputs)?;
+    let outputs = exe.run_all(&views(&inputs[..case.shapes.len()]))?;
+    let time = start.elapsed();
+    drop(outputs);
+    Ok(time.as_secs_f64() * 1e6)
+}
+
+/// Most memory in MiB that inputs, results and one run of a case take, above what the process has held.
+pub fn memory(case: &Case) -> Result<f64> {
+    let before = resident("VmRSS:");
+    let inputs = (case.inputs)()?;
+    let exe = case.compile(&inputs)?;
+    let outputs = exe.run_all(&views(&inputs[..case.shapes.len()]))?;
+    let peak = resident("VmHWM:");
+    drop(outputs);
+    Ok(peak - before)
+}
+
+/// A figure of this process in MiB, as Linux reports it.
+fn resident(name: &str) -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let kib: Option<f64> =
+        line.and_then(|line| line.split_whitespace().next()).and_then(|word| word.parse().ok());
+    kib.unwrap_or(f64::NAN) / 1024.0
+}
+
+fn views(tensors: &[Tensor]) -> Vec<TensorView<'_>> {
+    tensors.iter().map(Tensor::view).collect()
+}
+
+fn views_mut(tensors: &mut [Tensor]) -> Result<Vec<TensorViewMut<'_>>> {
+    tensors.iter_mut().map(Tensor::view_mut).collect()
+}
