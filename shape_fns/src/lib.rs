@@ -57,6 +57,13 @@
 //! slice that is empty because its stride points the other way follows values too, `reverse` takes any rank, and an
 //! unknown axis of `split_v` is not taken for the last one.
 //!
+//! A window of image patches that misses by less than a stride has no place instead of being refused, as when TensorFlow
+//! runs it; a convolution or pool whose window may not fit is held to it when sizes are known. Softmax cross entropy
+//! broadcasts also what is unknown. `tests/data/differences` of this crate lists all that differs in TensorFlow's own cases.
+//! Of a sparse tensor indices, values and shape are held against
+//! each other by every op, as the ops do when they run; a transform over named axes has the lengths it is given; `einsum`
+//! takes any number of operands; `substr` takes positions and lengths one of which is not known.
+//!
 //! # `tf.TensorShape`, `tf.compat.v1.Dimension` and Java's `Shape`, and ours
 //! Errors are worded as TensorFlow words them, with shapes written as ours are: `Shapes [1] and [1, 2] must have the
 //! same rank`. TensorFlow's unknown parts have no identity; ours are symbols, which are equal to themselves.

@@ -1,6 +1,6 @@
-//! Operands read with a requirement: by rank, as axes, as sizes.
+//! Operands read with a requirement: by their number, by rank, as axes.
 
-use crate::{Dim, InferenceContext, List, Result, ShapeError, TensorShape};
+use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
 impl InferenceContext<'_> {
     /// The dimensions of operand `index`, which must have `N` axes; of an unranked operand, as many new unknown sizes.
@@ -63,37 +63,6 @@ impl InferenceContext<'_> {
     /// They are provably different.
     pub fn agree(&mut self, what: &str, a: &Dim, b: &Dim) -> Result<Dim> {
         self.merge(a, b).map_err(|_| ShapeError::new(format_args!("{what} must agree, got {a} and {b}")))
-    }
-
-    /// The parameter of this name as a size: a number, an expression, or a new unknown.
-    ///
-    /// # Errors
-    /// It is negative, or as [`InferenceContext::param_scalar`].
-    pub fn size_param(&mut self, name: &str) -> Result<Dim> {
-        match self.param_scalar(name)? {
-            Some(size) => {
-                self.require_not_negative(name, &size)?;
-                Ok(size)
-            }
-            None => Ok(self.fresh()),
-        }
-    }
-
-    /// The parameter of this name as a shape: a vector of sizes. Where only its length is known, that many new unknowns.
-    ///
-    /// # Errors
-    /// A size is negative, or as [`InferenceContext::param_vector`].
-    pub fn shape_param(&mut self, name: &str) -> Result<TensorShape> {
-        match self.param_vector(name)? {
-            List::Elements(sizes) => {
-                for size in &sizes {
-                    self.require_not_negative(name, size)?;
-                }
-                Ok(TensorShape::from(sizes))
-            }
-            List::Unknown(Some(rank)) => Ok(self.unknown_shape_of_rank(rank)),
-            List::Unknown(None) | List::Absent => Ok(TensorShape::unranked()),
-        }
     }
 
     /// Gives output `output` the shape of operand `input`, and its elements where they are known.

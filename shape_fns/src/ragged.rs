@@ -253,7 +253,7 @@ pub fn fill_empty_rows(cx: &mut InferenceContext<'_>) -> Result<()> {
     let ([ids], [values]) = (cx.axes::<1>(0)?, cx.axes::<1>(1)?);
     let before =
         cx.agree("the numbers of row ids and of values", &ids, &values).map_err(|error| error.operand(1))?;
-    let rows = cx.size_param("nrows")?;
+    let rows = cx.make_dim_for_scalar_input("nrows")?;
     cx.scalars(&["default_value"])?;
     let after = cx.fresh();
     for (output, size) in [after.clone(), after, rows, before].into_iter().enumerate() {

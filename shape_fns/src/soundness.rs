@@ -224,6 +224,7 @@ fn promises_hold() {
             held += matched;
         }
     }
+    println!("{} ops: {compared} cases refined, {held} of them accepted", registered().len());
     assert!(
         compared > 100_000 && held > 100_000,
         "the cases must say something: {compared} tried, {held} ran"

@@ -232,7 +232,7 @@ const TEMPLATES: &[Template] = &[
     ("LowerBound UpperBound", "[b, n]; [b, m]", "", 0),
     ("MatrixDiagV2 MatrixDiagV3", "[*a, 2, n]; i32 [2] = 0..1; i32 [] = -1..3; i32 [] = -1..3; []", "", 0),
     ("MatrixDiagPartV2 MatrixDiagPartV3", "[*a, m, n]; i32 [2] = -1..1; []", "", 0),
-    ("MatrixSetDiagV2 MatrixSetDiagV3", "[*a, n, n]; [*a, n]; i32 [] = 0..0", "", 0),
+    ("MatrixSetDiagV2 MatrixSetDiagV3", "[*a, n, n]; [*a, n]; i32 [1] = 0..0", "", 0),
     ("MirrorPadGrad", "[4, n]; i32 [2, 2] = 0..2", "", 0),
     ("Placeholder PlaceholderV2", "", "shape=[2, 3]", 0),
     ("PlaceholderWithDefault", "[2, n]", "shape=[2, 3]", 0),

@@ -6,11 +6,13 @@ use crate::{Dim, InferenceContext, List, PartialElements, Result, TensorShape};
 /// `hypothesis_indices[m, r], hypothesis_values[m], hypothesis_shape[r]`, and `truth_…` the same.
 ///
 /// # Errors
-/// An operand has another rank, or the shapes provably have another number of elements.
+/// An operand has another rank, or the numbers of indices, values and sizes provably do not fit.
 pub fn edit_distance(cx: &mut InferenceContext<'_>) -> Result<()> {
-    for (rank, [hypothesis, truth]) in [(2, [0, 3]), (1, [1, 4]), (1, [2, 5])] {
-        cx.with_rank(hypothesis, rank)?;
-        cx.with_rank(truth, rank)?;
+    for first in [0, 3] {
+        let ([count, columns], [values], [sizes]) =
+            (cx.axes::<2>(first)?, cx.axes::<1>(first + 1)?, cx.axes::<1>(first + 2)?);
+        cx.agree("the numbers of indices and values", &count, &values)?;
+        cx.agree("the columns of indices and the number of sizes", &columns, &sizes)?;
     }
     let ([own], [other]) = (cx.axes::<1>(2)?, cx.axes::<1>(5)?);
     let rank = cx.agree("the numbers of sizes of hypothesis and truth", &own, &other)?;
@@ -42,6 +44,8 @@ mod tests {
         {} "?; ?; [3] = [2, n, 9]; ?; ?; [3] = [4, 1, 7]" => "[4, max(1, n)]";
         {} "?; ?; i32 [3]; ?; ?; i32 [?]" => "[?, ?]";
         {} "?; ?; i32 [2]; ?; ?; i32 [3]" => "error the numbers of sizes of hypothesis and truth must agree, got 2 and 3";
+        {} "[2, 3]; [4]; ?; ?; ?; ?" => "error the numbers of indices and values must agree, got 2 and 4";
+        {} "?; ?; ?; [2, 3]; ?; [2]" => "error the columns of indices and the number of sizes must agree, got 3 and 2";
         {} "[2]; ?; ?; ?; ?; ?" => "error hypothesis_indices must have rank 2";
     }
 }

@@ -7,13 +7,18 @@ use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape}
 enum Band {
     /// Counted from the main one, which is 0, upwards.
     Known(i64, i64),
+    /// One, and not known which.
+    Single,
     /// Not known.
     Unknown,
 }
 
 impl Band {
     /// The parameter `k`: one diagonal, or the lowest and the highest; the main one where it is absent.
-    fn of(cx: &InferenceContext<'_>) -> Result<Band> {
+    fn of(cx: &mut InferenceContext<'_>) -> Result<Band> {
+        if let Some(index) = cx.operand("k") {
+            cx.with_rank_at_most(index, 1)?;
+        }
         let list = match cx.param_list("k")? {
             List::Absent => return Ok(Band::Known(0, 0)),
             list => list,
@@ -29,6 +34,7 @@ impl Band {
             Some(&[low, high]) => Err(
                 cx.blame_param("k", format_args!("must name the lower diagonal first, got {low} and {high}"))
             ),
+            _ if list.known_len() == Some(1) => Ok(Band::Single),
             _ => Ok(Band::Unknown),
         }
     }
@@ -57,17 +63,28 @@ fn band_axes(low: i64, high: i64, longest: Dim) -> Result<TensorShape> {
     })
 }
 
-/// A size of the parameter of this name; `None` for -1, which leaves it to the diagonals, or where it is absent.
-fn size(cx: &mut InferenceContext<'_>, name: &str) -> Result<Option<Dim>> {
-    Ok(match cx.param_scalar(name)? {
-        Some(size) if size == -1 => None,
-        Some(size) if cx.at_least(&size, &Dim::known(0)) => Some(size),
-        Some(size) if size.is_known() => {
-            return Err(cx.blame_param(name, format_args!("must be a size or -1, got {size}")));
-        }
-        None if cx.operand(name).is_none() => None,
-        _ => Some(cx.fresh()),
-    })
+/// The number of rows or of columns.
+enum Size {
+    /// So many.
+    Given(Dim),
+    /// As many as the diagonals need: -1, or absent.
+    Needed,
+    /// Not known which.
+    Unknown,
+}
+
+impl Size {
+    fn of(cx: &mut InferenceContext<'_>, name: &str) -> Result<Size> {
+        Ok(match cx.param_scalar(name)? {
+            Some(size) if size == -1 => Size::Needed,
+            Some(size) if cx.at_least(&size, &Dim::known(0)) => Size::Given(size),
+            Some(size) if size.is_known() => {
+                return Err(cx.blame_param(name, format_args!("must be a size or -1, got {size}")));
+            }
+            None if cx.operand(name).is_none() => Size::Needed,
+            _ => Size::Unknown,
+        })
+    }
 }
 
 /// `[.., d] -> [.., d, d]`. With `k`, one diagonal or the lowest and the highest, `[.., b, d]` has `b` diagonals of at
@@ -77,7 +94,18 @@ fn size(cx: &mut InferenceContext<'_>, name: &str) -> Result<Option<Dim>> {
 /// The rank is too small, the number of diagonals is provably not that of `k`, or the sizes do provably not fit.
 pub fn matrix_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
     let diagonal = cx.with_rank_at_least(0, 1)?;
-    let Band::Known(low, high) = Band::of(cx)? else { return Ok(()) };
+    cx.scalars(&["num_rows", "num_cols", "padding_value"])?;
+    let (low, high) = match Band::of(cx)? {
+        Band::Known(low, high) => (low, high),
+        Band::Single => {
+            if let Some((leading, _)) = cx.last_axes::<1>(0)? {
+                let matrix = cx.unknown_shape_of_rank(2);
+                cx.set_output(0, leading.concatenate(&matrix));
+            }
+            return Ok(());
+        }
+        Band::Unknown => return Ok(()),
+    };
     let (leading, length) = if low == high {
         let Some((leading, [length])) = cx.last_axes::<1>(0)? else { return Ok(()) };
         (leading, length)
@@ -94,25 +122,28 @@ pub fn matrix_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
     };
     let least_rows = cx.sub(&length, &Dim::known(high.min(0)))?;
     let least_columns = cx.add(&length, &Dim::known(low.max(0)))?;
-    let (rows, columns) = (size(cx, "num_rows")?, size(cx, "num_cols")?);
-    let (rows, columns) = match (rows, columns) {
-        (None, None) => {
+    let (rows, columns) = match (Size::of(cx, "num_rows")?, Size::of(cx, "num_cols")?) {
+        (Size::Needed, Size::Needed) => {
             let size = cx.max(&least_rows, &least_columns)?;
             (size.clone(), size)
         }
-        (rows, columns) => {
-            let (rows, columns) =
-                (rows.unwrap_or(least_rows.clone()), columns.unwrap_or(least_columns.clone()));
-            let found = longest(cx, &rows, &columns, low, high)?;
-            if found.same(&length) == Some(false) {
-                bail!(
-                    "num_rows and num_cols must be those of a matrix with such diagonals, got {rows} and {columns} for {length} \
-                     elements from diagonal {low} to {high}"
-                );
-            }
-            (rows, columns)
+        // What is needed depends on whether the other is given.
+        (Size::Unknown, Size::Needed | Size::Unknown) | (Size::Needed, Size::Unknown) => {
+            (cx.fresh(), cx.fresh())
         }
+        (Size::Unknown, Size::Given(columns)) => (cx.fresh(), columns),
+        (Size::Given(rows), Size::Unknown) => (rows, cx.fresh()),
+        (Size::Given(rows), Size::Needed) => (rows, least_columns),
+        (Size::Needed, Size::Given(columns)) => (least_rows, columns),
+        (Size::Given(rows), Size::Given(columns)) => (rows, columns),
     };
+    let found = longest(cx, &rows, &columns, low, high)?;
+    if found.same(&length) == Some(false) {
+        bail!(
+            "num_rows and num_cols must be those of a matrix with such diagonals, got {rows} and {columns} for {length} \
+             elements from diagonal {low} to {high}"
+        );
+    }
     cx.set_output(0, leading.concatenate(&TensorShape::new([rows, columns])));
     Ok(())
 }
@@ -124,9 +155,17 @@ pub fn matrix_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The rank is less than 2, or a diagonal is provably outside the matrices.
 pub fn matrix_diag_part(cx: &mut InferenceContext<'_>) -> Result<()> {
     let input = cx.with_rank_at_least(0, 2)?;
+    cx.scalars(&["padding_value"])?;
     let band = Band::of(cx)?;
-    let (Band::Known(low, high), Some((leading, [rows, columns]))) = (band, cx.last_axes::<2>(0)?) else {
-        return Ok(());
+    let Some((leading, [rows, columns])) = cx.last_axes::<2>(0)? else { return Ok(()) };
+    let (low, high) = match band {
+        Band::Known(low, high) => (low, high),
+        Band::Single => {
+            let only = cx.unknown_shape_of_rank(1);
+            cx.set_output(0, leading.concatenate(&only));
+            return Ok(());
+        }
+        Band::Unknown => return Ok(()),
     };
     check_band(cx, &input, &rows, &columns, low, high)?;
     let longest = longest(cx, &rows, &columns, low, high)?;
@@ -171,11 +210,24 @@ pub fn matrix_set_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
     let input = cx.with_rank_at_least(0, 2)?;
     let diagonal = cx.with_rank_at_least(1, 1)?;
     let band = Band::of(cx)?;
-    let Band::Known(low, high) = band else {
-        cx.set_output(0, input);
-        return Ok(());
+    let own = match band {
+        Band::Known(low, high) if low < high => 2,
+        // Of several diagonals there is an axis more.
+        Band::Unknown => match (input.rank(), diagonal.rank()) {
+            (Some(rank), Some(own)) if own + 1 == rank || own == rank => own + 2 - rank,
+            (Some(_), Some(_)) => {
+                return Err(cx.blame(
+                    1,
+                    format_args!("must have the rank of input or one less, got {diagonal} for {input}"),
+                ));
+            }
+            _ => {
+                cx.set_output(0, input);
+                return Ok(());
+            }
+        },
+        _ => 1,
     };
-    let own = if low == high { 1 } else { 2 };
     let diagonal = if own == 2 { cx.with_rank_at_least(1, 2)? } else { diagonal };
     let Some((leading, [rows, columns])) = cx.last_axes::<2>(0)? else {
         if let Some(dims) = diagonal.dims() {
@@ -185,9 +237,18 @@ pub fn matrix_set_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
         }
         return Ok(());
     };
-    check_band(cx, &input, &rows, &columns, low, high)?;
-    let longest = longest(cx, &rows, &columns, low, high)?;
-    let last = band_axes(low, high, longest)?;
+    let last = match band {
+        Band::Known(low, high) => {
+            check_band(cx, &input, &rows, &columns, low, high)?;
+            let longest = longest(cx, &rows, &columns, low, high)?;
+            band_axes(low, high, longest)?
+        }
+        _ if diagonal.rank().is_none() => {
+            cx.set_output(0, input);
+            return Ok(());
+        }
+        _ => diagonal.slice(-(own as i64)..),
+    };
     let wanted = leading.concatenate(&last);
     let merged = cx.merge_shapes(&wanted, &diagonal).map_err(|_| {
         ShapeError::new(format_args!(
@@ -212,8 +273,11 @@ mod tests {
         {} "[n, ?, m]; [2] = [-1, 1]; [] = -1; [] = -1" => "[n, m, m]";
         {} "[n, 3]; [] = -1; [] = 7; [] = 3" => "[n, 7, 3]";
         {} "[n, 3]; [] = 0; [] = 3; [] = -1" => "[n, 3, 3]";
-        {} "[n, 3]; i32 []; [] = -1; [] = -1" => "?";
-        {} "[n, 3]; [] = 0; i32 []; [] = -1" => "[n, ?, 3]";
+        {} "[n, 3]; i32 []; [] = -1; [] = -1" => "[n, ?, ?]";
+        {} "[n, 3]; i32 [2]; [] = -1; [] = -1" => "?";
+        {} "[n, 3]; i32 [2]; [] = -1; i32 [1]" => "error num_cols must have rank 0";
+        {} "[n, 3]; [] = 0; i32 []; [] = -1" => "[n, ?, ?]";
+        {} "[n, 3]; [] = 0; i32 []; [] = 3" => "[n, ?, 3]";
         {} "?" => "?";
         {} "[n, 3, 3]; [2] = [0, 1]; [] = -1; [] = -1" => "error diagonal must have as many diagonals as k names, got 3 in [n, 3, 3] and 2";
         {} "[n, 3]; [] = -1; [] = 2; [] = 3" => "error num_rows and num_cols must be those of a matrix with such diagonals, got 2 and 3 for 3 elements";
@@ -227,7 +291,8 @@ mod tests {
         {} "[b, 3, 4]; [2] = [-1, 1]" => "[b, 3, 3]";
         {} "[b, 3, 4]; [1] = [2]" => "[b, 2]";
         {} "[b, ?, 4]; [] = -1" => "[b, min(4, d0_1-1)] if d0_1-1 >= 1";
-        {} "[b, 3, 4]; i32 []" => "?";
+        {} "[b, 3, 4]; i32 []" => "[b, ?]";
+        {} "[b, 3, 4]; i32 [2]" => "?";
         {} "[b, 3, 4]; [] = -3" => "error k must name diagonals of the matrices, got -3 for [b, 3, 4]";
         {} "[b, 3, 4]; [] = 4" => "error k must name diagonals of the matrices, got 4 for [b, 3, 4]";
         {} "[b]" => "error input must have rank at least 2";
@@ -238,7 +303,13 @@ mod tests {
         {} "[b, 3, 4]; [b, 2, ?]; [2] = [0, 1]" => "[b, 3, 4]";
         {} "?; [b, 3]" => "[b, ?, ?]";
         {} "?; ?" => "?";
-        {} "[b, 3, 4]; ?; i32 []" => "[b, 3, 4]";
+        {} "[b, 3, 4]; ?; i32 [2]" => "[b, 3, 4]";
+        {} "[?, 3, 4]; [b, ?, ?]; i32 [?]" => "[b, 3, 4]";
+        {} "[?, 3, 4]; [3]; i32 [?]" => "error diagonal must have the rank of input or one less, got [3] for [?, 3, 4]";
+        {} "[b, 3, 4]; ?; i32 [1, 1]" => "error k must have rank at most 1";
+        {} "[?, 3, 4]; [b, ?]; i32 []" => "[b, 3, 4]";
+        {} "[b, 3, ?]; ?; i32 [1]" => "[b, 3, d0_2]";
+        {} "?; [b, ?]; i32 [1]" => "[b, ?, ?]";
         {} "[3, 4]; [4]" => "error diagonal must be shaped as the diagonals of input, got [4] and [3] of [3, 4]";
         {} "[b, 3, 4]; [3]" => "error diagonal must be shaped as the diagonals of input, got [3] and [b, 3] of [b, 3, 4]";
     }

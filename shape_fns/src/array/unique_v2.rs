@@ -40,11 +40,7 @@ fn distinct_slices(cx: &mut InferenceContext<'_>) -> Result<()> {
         Some(count) => {
             return Err(cx.blame_param("axis", format_args!("must have at most one element, got {count}")));
         }
-        None => {
-            let places = cx.unknown_shape_of_rank(1);
-            cx.set_output(1, places);
-            return Ok(());
-        }
+        None => {}
     }
     let known = match &list {
         List::Elements(elements) => elements.first().and_then(|axis| axis.as_known()),
@@ -81,6 +77,7 @@ mod tests {
         {} "[n, 1]; [1] = [-1]" => "[n, 1]; [1]";
         {} "[n, 4]; i32 [1]" => "[?, ?]; [?]";
         {} "?; [1] = [0]" => "?; [?]";
+        {} "[n, 4]; i32 [?]" => "[?, ?]; [?]";
         {} "[n]; i32 [0]" => "[?]; [n]";
         {} "[n, 4]; i32 [0]" => "error(2) x must have rank 1";
         {} "[n, 4]; i32 [2]" => "error(2) axis must have at most one element, got 2";

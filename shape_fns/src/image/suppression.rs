@@ -1,6 +1,6 @@
 //! `non_max_suppression(boxes, scores)`: the best boxes that do not overlap.
 
-use crate::{Dim, InferenceContext, Result, TensorShape};
+use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
 
 /// `boxes[n, 4], scores[n], max_output_size -> [m]`, the number of boxes being known when the op runs; with
 /// `pad_to_max_output_size` it is `max_output_size`. Boxes may be `overlaps[n, n]`. The last output is a scalar where
@@ -17,7 +17,7 @@ pub fn non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()> {
     } else {
         cx.agree("a box's corners and 4", &columns, &Dim::known(4))?;
     }
-    let most = cx.size_param("max_output_size")?;
+    let most = cx.make_dim_for_scalar_input("max_output_size")?;
     for index in 3..cx.len() {
         cx.scalar(index)?;
     }
@@ -37,16 +37,26 @@ pub fn non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `max_output_size_per_class` times the classes with `pad_per_class`; `q` is 1 or the number of classes.
 ///
 /// # Errors
-/// An operand has another rank, sizes provably differ, or a size is negative.
+/// An operand has another rank, sizes provably differ, or a size in use is less than 1.
 pub fn combined_non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [batch, count, _, corners] = cx.axes::<4>(0)?;
     let [batches, scores, classes] = cx.axes::<3>(1)?;
     let batch = cx.agree("the batches of boxes and scores", &batch, &batches)?;
     cx.agree("the numbers of boxes and scores", &count, &scores)?;
     cx.agree("a box's corners and 4", &corners, &Dim::known(4))?;
-    let (each, total) = (cx.size_param("max_output_size_per_class")?, cx.size_param("max_total_size")?);
+    let (each, total) = (
+        cx.make_dim_for_scalar_input("max_output_size_per_class")?,
+        cx.make_dim_for_scalar_input("max_total_size")?,
+    );
     cx.scalars(&["iou_threshold", "score_threshold"])?;
-    let most = if cx.bool_or("pad_per_class", false)? {
+    let padded = cx.bool_or("pad_per_class", false)?;
+    for (name, size) in [("max_total_size", &total), ("max_output_size_per_class", &each)] {
+        if padded || name == "max_total_size" {
+            cx.require(Guard::Ge(size.clone(), Dim::known(1)))
+                .map_err(|_| cx.blame_param(name, format_args!("must be at least 1, got {size}")))?;
+        }
+    }
+    let most = if padded {
         let all = cx.mul(&each, &classes)?;
         cx.min(&total, &all)?
     } else {
@@ -76,6 +86,7 @@ mod tests {
     }
     shape_table! { combined: combined_non_max_suppression, ["boxes", "scores", "max_output_size_per_class", "max_total_size", "iou_threshold", "score_threshold"];
         {} "[b, n, 1, 4]; [?, ?, 3]; [] = 4; [] = 9; []; []" => "[b, 9, 4]; [b, 9]; [b, 9]; [b]";
+        {} "[b, n, 1, 4]; [?, ?, 2]; [] = 4; [] = 0; []; []" => "error(4) max_total_size must be at least 1, got 0";
         {pad_per_class: true} "[b, n, 1, 4]; [?, ?, 2]; [] = 4; [] = 9; []; []" => "[b, 8, 4]; [b, 8]; [b, 8]; [b]";
     }
 }

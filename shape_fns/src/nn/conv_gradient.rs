@@ -14,7 +14,7 @@ pub(crate) fn sized(cx: &mut InferenceContext<'_>, name: &str, rank: usize) -> R
     if let Some(count) = count.filter(|count| *count != rank) {
         return Err(cx.blame_param(name, format_args!("must have {rank} entries, got {count}")));
     }
-    let shape = cx.shape_param(name)?;
+    let shape = cx.input_as_shape(name)?;
     Ok(if shape.rank().is_some() { shape } else { cx.unknown_shape_of_rank(rank) })
 }
 
@@ -22,8 +22,21 @@ pub(crate) fn sized(cx: &mut InferenceContext<'_>, name: &str, rank: usize) -> R
 /// `out_backprop` and `filter`: `input_sizes, filter[kh, kw, c, m], out_backprop[n, oh, ow, m] -> [n, h, w, c]`.
 ///
 /// # Errors
-/// An operand has another rank, or `input_sizes` another length, or the batch provably differs.
+/// An operand has another rank, or `input_sizes` another length, or the batch or the filters provably differ.
 pub fn input_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let channels_first = cx.str_or("data_format", "NHWC")?.starts_with("NC");
+    let [_, _, _, filters] = cx.axes::<4>(1)?;
+    let gradient = cx.axes::<4>(2)?;
+    let outputs = if channels_first { &gradient[1] } else { &gradient[3] };
+    cx.agree("the number of filters and the channels of the gradient", outputs, &filters)?;
+    depthwise_input_2d(cx)
+}
+
+/// As [`input_2d`], where every channel has `m` filters of its own: the gradient has `c*m` channels.
+///
+/// # Errors
+/// An operand has another rank, or `input_sizes` another length, or the batch provably differs.
+pub fn depthwise_input_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let channels_first = cx.str_or("data_format", "NHWC")?.starts_with("NC");
     let [_, _, channels, _] = cx.axes::<4>(1)?;
     let [batch, ..] = cx.axes::<4>(2)?;
@@ -121,6 +134,7 @@ mod tests {
         {data_format: "NCHW"} "i32 [2]; [3, 3, c, m]; [n, 8, 8, ?]" => "[n, c, ?, ?]";
         {} "i32 [4]; [3, 3, c, m]; [n, 8, 8, ?]" => "[n, ?, ?, ?]";
         {} "i32 [?]; ?; ?" => "[?, ?, ?, ?]";
+        {} "i32 [4]; [3, 3, 2, 5]; [n, 8, 8, 6]" => "error the number of filters and the channels of the gradient must agree, got 6 and 5";
         {} "i32 [3]; ?; ?" => "error input_sizes must have 4 entries or 2, got 3";
         {} "[4] = [2, 8, 8, 3]; ?; [3, 8, 8, 3]" => "error the batches of input and gradient must agree, got 3 and 2";
     }

@@ -1,6 +1,6 @@
 //! Losses of classifiers.
 
-use crate::{InferenceContext, Result, TensorShape};
+use crate::{Dim, InferenceContext, Result, TensorShape};
 
 /// `features[n, c], labels[n, c] -> [n], [n, c]`, of operands that broadcast.
 ///
@@ -8,8 +8,14 @@ use crate::{InferenceContext, Result, TensorShape};
 /// An operand has more than 2 axes, the result has not 2, or the shapes provably do not broadcast.
 pub fn softmax_cross_entropy(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (features, labels) = (cx.with_rank_at_most(0, 2)?, cx.with_rank_at_most(1, 2)?);
-    let both = match (features.rank(), labels.rank()) {
+    let both = match (features.dims(), labels.dims()) {
         (Some(_), Some(_)) => cx.broadcast(&features, &labels)?,
+        // Nothing but 1 broadcasts to another size.
+        (Some([batch, classes]), None) | (None, Some([batch, classes])) => {
+            let one = Dim::known(1);
+            let mut kept = |dim: &Dim| if dim.same(&one) == Some(false) { dim.clone() } else { cx.fresh() };
+            TensorShape::new([kept(batch), kept(classes)])
+        }
         _ => cx.unknown_shape_of_rank(2),
     };
     let Some(batch) = both.dims().filter(|dims| dims.len() == 2).map(|dims| dims[0].clone()) else {
@@ -70,6 +76,7 @@ mod tests {
         {} "[2, 3]; [1, 3]" => "[2]; [2, 3]";
         {} "[2, 3]; [3]" => "[2]; [2, 3]";
         {} "?; ?" => "[?]; [?, ?]";
+        {} "[1, 3]; ?" => "[?]; [?, 3]";
         {} "[2, 3]; [4, 3]" => "error(2) dimensions must be equal or 1 to broadcast, got 2 and 4 at axis 0";
         {} "[3]; [3]" => "error(2) labels must have rank 2 together with features, got [3] and [3]";
         {} "[2, 3, 4]; ?" => "error(2) features must have rank at most 2";

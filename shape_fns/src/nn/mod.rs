@@ -18,7 +18,9 @@ pub(crate) mod window;
 pub use bias_add::{bias_add, bias_add_grad};
 pub use conv::{conv, conv_2d, conv_3d, depthwise_conv_2d};
 pub(crate) use conv_gradient::sized;
-pub use conv_gradient::{filter_2d, filter_3d, input_2d, input_3d, sized_filter_3d, sized_input_3d};
+pub use conv_gradient::{
+    depthwise_input_2d, filter_2d, filter_3d, input_2d, input_3d, sized_filter_3d, sized_input_3d,
+};
 pub use dilation::{dilation_2d, dilation_2d_filter, dilation_2d_input};
 pub use fractional_pool::fractional_pool;
 pub use loss::{in_top_k, l2_loss, softmax_cross_entropy, sparse_softmax_cross_entropy};

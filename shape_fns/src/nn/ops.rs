@@ -26,7 +26,7 @@ pub(crate) static OPS: &[Registered] = &[
     row("Conv3DBackpropInputV2", &["input_sizes", "filter", "out_backprop"], sized_input_3d),
     row("DepthwiseConv2dNative", &["input", "filter"], depthwise_conv_2d),
     row("DepthwiseConv2dNativeBackpropFilter", &["input", "filter_sizes", "out_backprop"], filter_2d),
-    row("DepthwiseConv2dNativeBackpropInput", &["input_sizes", "filter", "out_backprop"], input_2d),
+    row("DepthwiseConv2dNativeBackpropInput", &["input_sizes", "filter", "out_backprop"], depthwise_input_2d),
     row("Dilation2D", &["input", "filter"], dilation_2d),
     row("Dilation2DBackpropFilter", &["input", "filter", "out_backprop"], dilation_2d_filter),
     row("Dilation2DBackpropInput", &["input", "filter", "out_backprop"], dilation_2d_input),

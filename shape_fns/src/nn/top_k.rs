@@ -7,7 +7,7 @@ use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
 /// # Errors
 /// The operand is a scalar, `k` is negative, or provably more than the last dimension.
 pub fn top_k(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let k = cx.size_param("k")?;
+    let k = cx.make_dim_for_scalar_input("k")?;
     let Some((leading, [last])) = cx.last_axes::<1>(0)? else { return Ok(()) };
     cx.require(Guard::Ge(last.clone(), k.clone())).map_err(|_| {
         cx.blame(0, format_args!("must have at least k elements along its last axis, got {last} and k {k}"))
@@ -23,7 +23,7 @@ pub fn top_k(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// The operand is a scalar, `n` is negative, or provably not less than the last dimension.
 pub fn nth_element(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let position = cx.size_param("n")?;
+    let position = cx.make_dim_for_scalar_input("n")?;
     let Some((leading, [last])) = cx.last_axes::<1>(0)? else { return Ok(()) };
     let least = cx.add(&position, &Dim::known(1))?;
     cx.require(Guard::Ge(last.clone(), least)).map_err(|_| {

@@ -11,7 +11,7 @@ use crate::{InferenceContext, Result, TensorShape};
 pub fn numbers(cx: &mut InferenceContext<'_>) -> Result<()> {
     check_seeds(cx)?;
     cx.scalars(&["minval", "maxval"])?;
-    let output = cx.shape_param("shape")?;
+    let output = cx.input_as_shape("shape")?;
     cx.set_output(0, output);
     Ok(())
 }
@@ -21,7 +21,7 @@ pub fn numbers(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// `shape` is no vector of sizes.
 pub fn numbers_of_each(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let (output, each) = (cx.shape_param("shape")?, cx.input(1).clone());
+    let (output, each) = (cx.input_as_shape("shape")?, cx.input(1).clone());
     cx.set_output(0, output.concatenate(&each));
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 pub fn multinomial(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [rows, _] = cx.axes::<2>(0)?;
     check_seeds(cx)?;
-    let samples = cx.size_param("num_samples")?;
+    let samples = cx.make_dim_for_scalar_input("num_samples")?;
     cx.set_output(0, TensorShape::new([rows, samples]));
     Ok(())
 }
@@ -21,7 +21,7 @@ pub fn multinomial(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// An operand is negative or no scalar.
 pub fn sobol(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let (dim, results) = (cx.size_param("dim")?, cx.size_param("num_results")?);
+    let (dim, results) = (cx.make_dim_for_scalar_input("dim")?, cx.make_dim_for_scalar_input("num_results")?);
     cx.scalars(&["skip"])?;
     cx.set_output(0, TensorShape::new([results, dim]));
     Ok(())

@@ -8,7 +8,7 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 /// # Errors
 /// `size` is negative or no scalar.
 pub fn bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let size = cx.size_param("size")?;
+    let size = cx.make_dim_for_scalar_input("size")?;
     cx.set_output(0, TensorShape::new([size]));
     Ok(())
 }
@@ -19,7 +19,7 @@ pub fn bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The input has more than two axes, or `size` is negative or no scalar.
 pub fn dense_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     let input = cx.with_rank_at_most(0, 2)?;
-    let size = cx.size_param("size")?;
+    let size = cx.make_dim_for_scalar_input("size")?;
     match input.dims() {
         Some([rows, _]) => cx.set_output(0, TensorShape::new([rows.clone(), size])),
         Some(_) => cx.set_output(0, TensorShape::new([size])),
@@ -36,8 +36,8 @@ pub fn sparse_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<2>(0)?;
     cx.axes::<1>(1)?;
     cx.axes::<1>(2)?;
-    let size = cx.size_param("size")?;
-    let shape = cx.shape_param("dense_shape")?;
+    let size = cx.make_dim_for_scalar_input("size")?;
+    let shape = cx.input_as_shape("dense_shape")?;
     match shape.dims() {
         Some([]) => bail!("dense_shape must have a size or more, got none"),
         Some([_]) => cx.set_output(0, TensorShape::new([size])),
@@ -56,7 +56,7 @@ pub fn sparse_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `splits` is no vector or empty, or `size` is negative or no scalar.
 pub fn ragged_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     let rows = crate::ragged::row_count(cx, 0)?;
-    let size = cx.size_param("size")?;
+    let size = cx.make_dim_for_scalar_input("size")?;
     cx.set_output(0, TensorShape::new([rows, size]));
     Ok(())
 }
@@ -70,7 +70,7 @@ pub fn histogram(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.merge(&limits, &Dim::known(2)).map_err(|_| {
         cx.blame(1, format_args!("must be a lower and an upper limit, got {limits} elements"))
     })?;
-    let bins = cx.size_param("nbins")?;
+    let bins = cx.make_dim_for_scalar_input("nbins")?;
     if bins == 0 {
         return Err(cx.blame_param("nbins", "must be at least 1, got 0"));
     }

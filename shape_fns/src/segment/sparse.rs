@@ -29,7 +29,7 @@ pub fn sparse_segment_of(cx: &mut InferenceContext<'_>) -> Result<()> {
         bail!("the number of rows must be given: num_segments or output_dim0");
     };
     let data = picked(cx)?;
-    let count = cx.size_param(name)?;
+    let count = cx.make_dim_for_scalar_input(name)?;
     if data.rank().is_some() {
         cx.set_output(0, rows(count, &data));
     }
@@ -42,7 +42,7 @@ pub fn sparse_segment_of(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// As [`sparse_segment`], or `dense_output_dim0` is negative or no scalar.
 pub fn sparse_segment_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let data = picked(cx)?;
-    cx.size_param("dense_output_dim0")?;
+    cx.make_dim_for_scalar_input("dense_output_dim0")?;
     let count = cx.fresh();
     if data.rank().is_some() {
         cx.set_output(0, rows(count.clone(), &data));

@@ -9,7 +9,7 @@ use crate::{InferenceContext, Result, TensorShape};
 /// `num_segments` is negative or no scalar, the ids have more axes than the data, or a shared dimension provably
 /// differs.
 pub fn unsorted_segment(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let segments = cx.size_param("num_segments")?;
+    let segments = cx.make_dim_for_scalar_input("num_segments")?;
     let ids = cx.input(1).clone();
     let Some(ids) = ids.dims() else { return Ok(()) };
     let data = cx.with_rank_at_least(0, ids.len())?;

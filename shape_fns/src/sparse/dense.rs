@@ -13,7 +13,7 @@ pub fn to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     let indices = cx.with_rank_at_most(0, 2)?;
     cx.with_rank_at_most(2, 1)?;
     cx.scalar(3)?;
-    let output = cx.shape_param("output_shape")?;
+    let output = cx.input_as_shape("output_shape")?;
     if let (Some([_, columns]), Some([sizes])) = (indices.dims(), cx.input(1).clone().dims()) {
         cx.agree("the columns of the indices and the number of sizes", columns, sizes)?;
     }
@@ -27,7 +27,7 @@ pub fn to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The first three operands are no sparse tensor, or the shapes provably differ.
 pub fn add_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     SparseOperand::read(cx, 0)?;
-    let (sparse, dense) = (cx.shape_param("a_shape")?, cx.input(3).clone());
+    let (sparse, dense) = (cx.input_as_shape("a_shape")?, cx.input(3).clone());
     let both = cx.merge_shapes(&dense, &sparse).map_err(|error| error.operand(3))?;
     cx.set_output(0, both);
     Ok(())
@@ -40,7 +40,7 @@ pub fn add_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The first three operands are no sparse tensor, one of the two is no matrix, or the inner dimensions provably differ.
 pub fn matmul_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     SparseOperand::read(cx, 0)?;
-    let sizes = cx.shape_param("a_shape")?;
+    let sizes = cx.input_as_shape("a_shape")?;
     let [mut rows, mut inner] = match sizes.dims() {
         None => [cx.fresh(), cx.fresh()],
         Some([rows, columns]) => [rows.clone(), columns.clone()],

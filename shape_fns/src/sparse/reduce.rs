@@ -34,7 +34,7 @@ pub fn reduce_sparse(cx: &mut InferenceContext<'_>) -> Result<()> {
 
 fn reduced(cx: &mut InferenceContext<'_>) -> Result<TensorShape> {
     SparseOperand::read(cx, 0)?;
-    let input = cx.shape_param("input_shape")?;
+    let input = cx.input_as_shape("input_shape")?;
     without_axes(cx, &input, "reduction_axes")
 }
 

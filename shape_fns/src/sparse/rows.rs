@@ -11,7 +11,7 @@ use crate::{InferenceContext, Result, TensorShape};
 pub fn fill_empty_rows(cx: &mut InferenceContext<'_>) -> Result<()> {
     let sparse = SparseOperand::read(cx, 0)?;
     cx.scalar(3)?;
-    let rows = match cx.shape_param("dense_shape")?.dim(0) {
+    let rows = match cx.input_as_shape("dense_shape")?.dim(0) {
         Some(rows) => rows.clone(),
         None => cx.fresh(),
     };

@@ -23,7 +23,7 @@ pub fn serialize(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The operands are no sparse tensor.
 pub fn serialize_many(cx: &mut InferenceContext<'_>) -> Result<()> {
     SparseOperand::read(cx, 0)?;
-    let rows = match cx.shape_param("sparse_shape")?.dim(0) {
+    let rows = match cx.input_as_shape("sparse_shape")?.dim(0) {
         Some(rows) => rows.clone(),
         None => cx.fresh(),
     };

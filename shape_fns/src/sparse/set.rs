@@ -31,7 +31,7 @@ pub fn dense_to_sparse_set(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.takes(4)?;
     let dense = sets(cx, 0)?;
     let sparse = SparseOperand::read(cx, 1)?;
-    let sizes = cx.shape_param("set2_shape")?;
+    let sizes = cx.input_as_shape("set2_shape")?;
     let rank = match &dense {
         Some(dense) => {
             if sizes.rank().is_some() {
@@ -56,7 +56,7 @@ pub fn sparse_to_sparse_set(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (a, b) = (SparseOperand::read(cx, 0)?, SparseOperand::read(cx, 3)?);
     let rank = cx.agree("the ranks of both sets", &a.rank, &b.rank)?;
     least_rank(cx, 0, &rank)?;
-    let (a, b) = (cx.shape_param("set1_shape")?, cx.shape_param("set2_shape")?);
+    let (a, b) = (cx.input_as_shape("set1_shape")?, cx.input_as_shape("set2_shape")?);
     if a.rank().is_some() && b.rank().is_some() {
         groups(cx, &a, &b, 5)?;
     }
@@ -71,7 +71,7 @@ pub fn sparse_to_sparse_set(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The operands are no sparse tensor.
 pub fn set_size(cx: &mut InferenceContext<'_>) -> Result<()> {
     SparseOperand::read(cx, 0)?;
-    let sizes = cx.shape_param("set_shape")?;
+    let sizes = cx.input_as_shape("set_shape")?;
     if let Some([groups @ .., _]) = sizes.dims() {
         cx.set_output(0, TensorShape::from(groups));
     }

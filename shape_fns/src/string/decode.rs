@@ -20,7 +20,7 @@ pub fn decode_raw(cx: &mut InferenceContext<'_>) -> Result<()> {
 pub fn decode_padded_raw(cx: &mut InferenceContext<'_>) -> Result<()> {
     let known = cx.attr("fixed_length").is_some()
         || cx.operand("fixed_length").is_some_and(|index| cx.input_value(index).is_some());
-    let length = cx.size_param("fixed_length")?;
+    let length = cx.make_dim_for_scalar_input("fixed_length")?;
     let bytes = cx.attr("out_type").map(|_| cx.dtype("out_type")).transpose()?.and_then(|to| to.size_bytes());
     let numbers = match bytes.and_then(|bytes| i64::try_from(bytes).ok()).map(Dim::known) {
         Some(bytes) if known => {
