@@ -3,7 +3,7 @@
 use super::Isa;
 use super::allocate::{Allocator, frame_at};
 use super::block::{Block, Pool};
-use super::encode::{Asm, Gpr, Mem};
+use super::encode::{Asm, Gpr, Label, Mem};
 use super::frame::{Frame, Layout as FrameLayout};
 use super::machine::{END, INDEX, Machine, POINTERS};
 use super::memory::TAIL_MASK;
@@ -11,13 +11,15 @@ use super::op;
 use super::scalar::{Alu, Cond, RAX, RBP, RBX, RCX, RDI, RDX, RSP};
 use super::select::{Mode, Refusal, Selector};
 use crate::codegen::abi::{KernelArgs, SLOT_BASE, SLOT_LOOPS, SLOT_ROW, slot_words};
-use crate::codegen::clif::{Repr, is_uniform, lane_bits};
+use crate::codegen::clif::{Repr, is_uniform, lane_bits, size_of};
 use crate::expr::Scalar;
-use crate::lower::code::{Code, FoldStep, Inst, Layout, Pass, SlotUse, TILE, Vid};
+use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotUse, TILE, Vid};
 
 /// Bytes of stack that a function may take: what it takes is touched page by page.
 const MOST_FRAME: u32 = 1 << 16;
 const PAGE: i32 = 4096;
+/// The least bytes of a row that is written past the caches.
+const STREAMED_ROW: i32 = 4096;
 
 /// A function under construction.
 pub(super) struct Function<'a> {
@@ -29,6 +31,8 @@ pub(super) struct Function<'a> {
     pub layout: FrameLayout,
     /// Where the constants have the masks of steps that are not whole.
     mask_table: u32,
+    /// Bytes of a result from which it is written past the caches.
+    stream_from: i32,
 }
 
 /// A body with what its inner loops need to know of it.
@@ -80,12 +84,13 @@ impl<'a> Body<'a> {
 ///
 /// # Errors
 /// Why it is left to another emitter.
-pub(super) fn emit(code: &Code, isa: Isa) -> Result<Vec<u8>, Refusal> {
+pub(super) fn emit(code: &Code, isa: Isa, stream_from: usize) -> Result<Vec<u8>, Refusal> {
     let mut frame = Frame::new();
     let layout = FrameLayout::new(code, isa, &mut frame);
     let mut pool = Pool::new(isa);
     let mask_table = pool.mask_table(isa.step());
-    let mut f = Function { code, isa, asm: Asm::new(isa), pool, frame, layout, mask_table };
+    let stream_from = i32::try_from(stream_from).unwrap_or(i32::MAX);
+    let mut f = Function { code, isa, asm: Asm::new(isa), pool, frame, layout, mask_table, stream_from };
     f.function()?;
     let size = f.frame.bytes();
     if size > MOST_FRAME {
@@ -139,10 +144,14 @@ impl Function<'_> {
         let asm = &mut self.asm;
         asm.store(frame_at(self.layout.args), RDI);
         asm.store_imm(frame_at(self.layout.failed), 0);
+        asm.store_imm(frame_at(self.layout.leading), 0);
         for (from, to) in kept {
             asm.mov(RAX, field(from));
             asm.store(frame_at(to), RAX);
         }
+        asm.mov(RAX, frame_at(self.layout.n));
+        asm.imul(RAX, frame_at(self.layout.rows));
+        asm.store(frame_at(self.layout.elements), RAX);
         asm.mov(RCX, field(std::mem::offset_of!(KernelArgs, slots)));
         let words = slot_words(self.code.loops);
         for slot in 0..self.code.slots.len() {
@@ -308,9 +317,10 @@ impl Function<'_> {
         homes: &[Option<u32>],
         unroll: u32,
         masked: bool,
+        stream: bool,
         folds: &[FoldStep],
     ) -> Result<Block, Refusal> {
-        let mut selector = self.selector(body, Mode::Step { unroll, ahead: 0, masked }, homes);
+        let mut selector = self.selector(body, Mode::Step { unroll, ahead: 0, masked, stream }, homes);
         selector.body()?;
         for fold in folds {
             selector.fold_in_tile(*fold)?;
@@ -320,26 +330,92 @@ impl Function<'_> {
     }
 
     /// The inner axis: unrolled steps, single ones, then what is left under a mask.
+    ///
+    /// A large result is written past the caches, which takes whole vectors: what comes before the first
+    /// boundary goes through the masked step too.
     fn walk(&mut self, body: &Body<'_>, folds: &[FoldStep]) -> Result<(), Refusal> {
-        let done = self.asm.label();
+        let [plain, led, done] = std::array::from_fn(|_| self.asm.label());
         self.asm.mov(END, frame_at(self.layout.n));
         self.asm.test(END, END);
         self.asm.jump_if(Cond::LessEqual, done);
         self.load_pointers(body);
         let homes = self.uniforms(body)?;
         self.asm.mov_imm(INDEX, 0);
-        let single = self.step(body, &homes, 1, false, folds)?;
+        let single = self.step(body, &homes, 1, false, false, folds)?;
         let unroll = self.isa.unroll(single.pressure());
         let registers = self.isa.registers();
+        let masked = self.asm.label();
+        let streamed = if folds.is_empty() { self.streamed(body) } else { None };
+        if let Some((slot, size)) = streamed {
+            self.lead(body, slot, size, [plain, masked]);
+            self.asm.bind(led);
+            self.asm.mov(END, frame_at(self.layout.n));
+            let block = self.step(body, &homes, unroll, false, true, &[])?;
+            self.repeat(body, block, unroll * self.isa.step(), registers);
+            self.asm.store_fence();
+            self.asm.bind(plain);
+        }
         if unroll > 1 {
-            let block = self.step(body, &homes, unroll, false, folds)?;
+            let block = self.step(body, &homes, unroll, false, false, folds)?;
             self.repeat(body, block, unroll * self.isa.step(), registers);
         }
         self.repeat(body, single, self.isa.step(), registers);
-        let block = self.step(body, &homes, 1, true, folds)?;
+        self.asm.bind(masked);
+        let block = self.step(body, &homes, 1, true, false, folds)?;
         self.last(body, block);
+        if streamed.is_some() {
+            let leading = frame_at(self.layout.leading);
+            self.asm.alu_imm(Alu::Cmp, leading, 0);
+            self.asm.store_imm(leading, 0);
+            self.asm.jump_if(Cond::NotEqual, led);
+        }
         self.asm.bind(done);
         Ok(())
+    }
+
+    /// The slot and the size of an element of a body's only result, if whole vectors of it are stored: in a
+    /// kernel that is one loop over elements.
+    fn streamed(&self, body: &Body<'_>) -> Option<(u32, u32)> {
+        let code = self.code;
+        if code.layout != Layout::Row || code.loops > 0 || code.passes.len() > 1 || !code.epilogue.is_empty()
+        {
+            return None;
+        }
+        let mut stores = body.insts.iter().filter_map(|inst| match inst.op {
+            InstOp::Store { slot, .. } => Some(slot),
+            _ => None,
+        });
+        let (slot, None) = (stores.next()?, stores.next()) else { return None };
+        let kind = &code.slots[slot as usize];
+        let size = size_of(kind.dtype);
+        let whole = kind.class == Class::Contiguous && kind.used == SlotUse::Store && size >= 4;
+        whole.then_some((slot, size))
+    }
+
+    /// Goes to `plain` unless the result is to be written past the caches, and first to `masked` for the
+    /// elements before the first whole vector.
+    fn lead(&mut self, body: &Body<'_>, slot: u32, size: u32, [plain, masked]: [Label; 2]) {
+        let asm = &mut self.asm;
+        asm.mov(RAX, frame_at(self.layout.elements));
+        asm.shl(RAX, size.trailing_zeros() as u8);
+        asm.alu_imm(Alu::Cmp, RAX, self.stream_from);
+        asm.jump_if(Cond::Less, plain);
+        // Short rows would be written in broken lines.
+        asm.mov(RAX, END);
+        asm.shl(RAX, size.trailing_zeros() as u8);
+        asm.alu_imm(Alu::Cmp, RAX, self.stream_from.min(STREAMED_ROW));
+        asm.jump_if(Cond::Less, plain);
+        asm.mov(RAX, frame_at(self.layout.start(body.level, slot)));
+        asm.neg(RAX);
+        asm.test_imm(RAX, size as i32 - 1);
+        asm.jump_if(Cond::NotEqual, plain);
+        asm.alu_imm(Alu::And, RAX, self.isa.vector().bytes() as i32 - 1);
+        asm.shr(RAX, size.trailing_zeros() as u8);
+        asm.alu(Alu::Cmp, RAX, END);
+        asm.jump_if(Cond::GreaterEqual, plain);
+        asm.mov(END, RAX);
+        asm.store_imm(frame_at(self.layout.leading), 1);
+        asm.jump(masked);
     }
 
     /// Repeats a block while so many elements are left, of which it uses registers below `registers`.

@@ -35,6 +35,8 @@ pub(super) enum Mode {
         ahead: u32,
         /// Only the elements that are left count; never unrolled.
         masked: bool,
+        /// Results are written past the caches, to whole vectors that do not cross a boundary.
+        stream: bool,
     },
 }
 

@@ -222,6 +222,7 @@ fn every_general_instruction_decodes_to_itself() {
     }
     check(&|asm| asm.cqo());
     check(&|asm| asm.ret());
+    check(&|asm| asm.store_fence());
 }
 
 /// What each instruction is, with the first registers as operands: to be read once and not to change.

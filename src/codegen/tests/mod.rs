@@ -344,6 +344,11 @@ impl Batch {
         self.cases.push((function, case, name.into()));
     }
 
+    /// Results of the codes added from now on that have so many bytes are written past the caches.
+    pub fn stream_from(&mut self, bytes: usize) {
+        self.jit.stream_from(bytes);
+    }
+
     /// How many cases run in the instructions asked for, and how many there are.
     pub fn report(&self) -> [usize; 2] {
         let own = self.cases.iter().filter(|(function, ..)| {
