@@ -5,6 +5,8 @@ mod ops;
 mod random;
 mod random_code;
 
+pub(in crate::codegen) use random_code::generate;
+
 use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
@@ -16,7 +18,7 @@ use crate::lower::code::{Class, Code, Layout, SlotType, SlotUse, TILE};
 use crate::lower::interpret::{InterpArgs, InterpSlot, Memory, interpret};
 
 /// A small generator of pseudo-random numbers; the same seed gives the same test.
-pub(super) struct Random(u64);
+pub(in crate::codegen) struct Random(u64);
 
 impl Random {
     pub fn new(seed: u64) -> Random {
