@@ -2,6 +2,7 @@
 
 use std::panic::Location;
 
+use crate::dump::{Snapshot, StageKind, folder_of_environment, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::exec::{CompileOptions, Executable};
 use crate::graph::{Graph, Value, ValueIx};
@@ -113,11 +114,19 @@ impl Graph {
             names.push(name.unwrap_or_else(|| inner.node_name(inner.values[index.at()].node)));
             wanted.push(index);
         }
+        let options = options.watched(folder_of_environment());
+        options.show(StageKind::Graph, &mut || {
+            let inner = self.read();
+            let mut snapshot = Snapshot::of_graph(&inner, StageKind::Graph);
+            snapshot.mark_results(&inner, &wanted);
+            Ok(snapshot)
+        })?;
         let rebuilt = {
+            let _span = span(options.kept_trace(), "compile", "passes");
             let inner = self.read();
             rebuild(&inner, &wanted, &Facts::default())?
         };
         let outputs = wanted.iter().map(|value| rebuilt.values[value]).collect();
-        Executable::new(rebuilt.inner, outputs, names, options)
+        Executable::new(rebuilt.inner, outputs, names, &options)
     }
 }

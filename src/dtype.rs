@@ -64,6 +64,11 @@ pub(crate) fn refuse<T>(message: String) -> Result<T> {
     Err(Error::new(ErrorKind::DType, Phase::Build, message))
 }
 
+/// As [`refuse`], with what to do about it.
+pub(crate) fn refuse_with_help<T>(message: String, help: String) -> Result<T> {
+    refuse(message).map_err(|error| error.with_help(help))
+}
+
 /// The one dtype of operands `from..to`, which must be of `class`.
 ///
 /// An op that is called with fewer operands is refused elsewhere.
@@ -71,26 +76,44 @@ pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> 
     let Some((&first, rest)) = dtypes.get(from..to.min(dtypes.len())).and_then(<[DType]>::split_first) else {
         return refuse(format!("operand {from} must be given, got {} operands", dtypes.len()));
     };
-    if let Some(other) = rest.iter().find(|other| **other != first) {
-        return refuse(format!(
-            "operands must have one dtype, got {first} and {other}; cast one with .cast(..)"
-        ));
+    if let Some(at) = rest.iter().position(|other| *other != first) {
+        let (other, at) = (rest.get(at).copied().unwrap_or(first), from + 1 + at);
+        return refuse_with_help(
+            format!("operands must have one dtype, got {first} and {other}"),
+            format!(
+                "cast operand {at} with .cast({}), or operand {from} with .cast({})",
+                spelled(first),
+                spelled(other)
+            ),
+        );
     }
     if !class.holds(first) {
         let (name, example) = (class.name(), class.example());
-        return refuse(format!("the element type must be {name}, got {first}; cast with .cast({example})"));
+        let message = format!("the element type must be {name}, got {first} in operand {from}");
+        // Text has no cast.
+        return match Class::Scalar.holds(first) {
+            true => refuse_with_help(message, format!("cast operand {from} with .cast({example})")),
+            false => refuse(message),
+        };
     }
     Ok(first)
 }
 
 /// Parameters that are fed, operands `from..`, must be integers that can be an index.
 pub(crate) fn indices(dtypes: &[DType], from: usize) -> Result<()> {
-    match dtypes.iter().skip(from).find(|dtype| !matches!(dtype, DType::I32 | DType::I64)) {
-        Some(other) => {
-            refuse(format!("a parameter must be i32 or i64, got {other}; cast with .cast(DType::I64)"))
+    let mut parameters = dtypes.iter().enumerate().skip(from);
+    match parameters.find(|(_, dtype)| !matches!(dtype, DType::I32 | DType::I64)) {
+        Some((at, other)) => {
+            let message = format!("a parameter must be i32 or i64, got {other} in operand {at}");
+            refuse_with_help(message, format!("cast operand {at} with .cast(DType::I64)"))
         }
         None => Ok(()),
     }
+}
+
+/// A dtype as a program writes it.
+pub(crate) fn spelled(dtype: DType) -> String {
+    format!("DType::{dtype:?}")
 }
 
 /// A dtype attribute.
@@ -124,7 +147,7 @@ rules! {
     ];
     /// Rules of ops with two data operands of one dtype, which is the result's.
     binary: 2 operands, |dtype| dtype, [
-        number Number, integer Integer, boolean Bool, bits Bits,
+        number Number, float Float, integer Integer, boolean Bool, bits Bits,
     ];
     /// Rules of ops with three data operands of one dtype, which is the result's.
     ternary: 3 operands, |dtype| dtype, [number Number];
@@ -147,15 +170,15 @@ mod tests {
         assert_eq!(comparison::scalar(&[DType::Bool, DType::Bool], &none).unwrap(), [DType::Bool]);
         assert_eq!(
             message(binary::number(&[DType::F32, DType::F64], &none)),
-            "operands must have one dtype, got f32 and f64; cast one with .cast(..)"
+            "operands must have one dtype, got f32 and f64"
         );
         assert_eq!(
             message(unary::float(&[DType::I32], &none)),
-            "the element type must be a float, got i32; cast with .cast(DType::F32)"
+            "the element type must be a float, got i32 in operand 0"
         );
         assert_eq!(
             message(unary::number(&[DType::F32, DType::F32], &none)),
-            "a parameter must be i32 or i64, got f32; cast with .cast(DType::I64)"
+            "a parameter must be i32 or i64, got f32 in operand 1"
         );
         assert_eq!(message(unary::any(&[], &none)), "operand 0 must be given, got 0 operands");
     }

@@ -83,6 +83,8 @@ struct Inner {
     location: Option<&'static Location<'static>>,
     notes: Vec<(String, Option<&'static Location<'static>>)>,
     scopes: Vec<(String, &'static Location<'static>)>,
+    operand: Option<usize>,
+    help: Option<String>,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
     others: Vec<Error>,
 }
@@ -98,6 +100,8 @@ impl Error {
             location: None,
             notes: Vec::new(),
             scopes: Vec::new(),
+            operand: None,
+            help: None,
             source: None,
             others: Vec::new(),
         }))
@@ -135,6 +139,12 @@ impl Error {
         })
     }
 
+    /// The same message, below what it is about.
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn about(self, what: impl fmt::Display) -> Error {
+        self.edit(|inner| inner.message = format!("{what}: {}", inner.message))
+    }
+
     pub(crate) fn with_node(self, node: impl Into<String>) -> Error {
         self.edit(|inner| inner.node = Some(node.into()))
     }
@@ -151,6 +161,24 @@ impl Error {
     /// A further line below the location: where an operand comes from, what to do.
     pub(crate) fn note(self, text: impl Into<String>, location: Option<&'static Location<'static>>) -> Error {
         self.edit(|inner| inner.notes.push((text.into(), location)))
+    }
+
+    /// What to do about it, below everything else, unless the error says so already.
+    ///
+    /// ```
+    /// let error = shapeflow::Error::msg("the window must be odd, got 4").with_help("use a window of 3 or 5");
+    /// assert!(error.to_string().ends_with("help: use a window of 3 or 5"));
+    /// ```
+    #[must_use]
+    pub fn with_help(self, help: impl Into<String>) -> Error {
+        self.edit(|inner| {
+            inner.help.get_or_insert_with(|| help.into());
+        })
+    }
+
+    /// The position of the operand to blame.
+    pub(crate) fn blamed_operand(&self) -> Option<usize> {
+        self.0.operand
     }
 
     pub(crate) fn in_scopes(self, scopes: Vec<(String, &'static Location<'static>)>) -> Error {
@@ -205,6 +233,11 @@ impl Error {
         std::iter::once(self).chain(self.0.others.iter())
     }
 
+    /// What to do about it, where a likely fix can be told from the facts.
+    pub fn help(&self) -> Option<&str> {
+        self.0.help.as_deref()
+    }
+
     /// The message without location and notes.
     pub fn message(&self) -> &str {
         &self.0.message
@@ -215,17 +248,23 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &*self.0;
         write!(f, "error: {}", inner.message)?;
-        if let Some(location) = inner.location {
-            write!(f, "\n  --> {location}")?;
+        match (inner.location, &inner.node) {
+            // What was read from a file is known by its name.
+            (Some(location), Some(node)) if is_own_line(location) => write!(f, "\n  --> node {node}")?,
+            (Some(location), _) => write!(f, "\n  --> {location}")?,
+            _ => {}
         }
         for (text, location) in &inner.notes {
             write!(f, "\n  {text}")?;
-            if let Some(location) = location {
+            if let Some(location) = location.filter(|location| !is_own_line(location)) {
                 write!(f, " at {location}")?;
             }
         }
         for (name, location) in &inner.scopes {
             write!(f, "\n  in scope {name} at {location}")?;
+        }
+        if let Some(help) = &inner.help {
+            write!(f, "\n  help: {help}")?;
         }
         for other in &inner.others {
             write!(f, "\n{other}")?;
@@ -248,7 +287,10 @@ impl std::error::Error for Error {
 
 impl From<ShapeError> for Error {
     fn from(error: ShapeError) -> Error {
-        Error::new(ErrorKind::Shape, Phase::Build, error.to_string())
+        Error::new(ErrorKind::Shape, Phase::Build, error.to_string()).edit(|inner| {
+            inner.operand = error.blamed_operand();
+            inner.help = error.help().map(str::to_string);
+        })
     }
 }
 

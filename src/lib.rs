@@ -8,6 +8,8 @@ mod error;
 pub(crate) mod exec;
 pub mod expr;
 mod graph;
+#[cfg(any(feature = "graphdef", feature = "npz"))]
+pub mod interchange;
 pub(crate) mod lower;
 mod op;
 mod ops;
@@ -17,17 +19,22 @@ pub(crate) mod tiles;
 
 pub use shapeflow_shape_fns as shape_fns;
 pub use shapeflow_shape_fns::{
-    Attr, Attrs, DType, Dim, InferenceContext, IntoDim, ShapeError, ShapeFn, TensorShape, Unknown, shape,
+    Attr, Attrs, DType, Dim, InferenceContext, IntoDim, ShapeError, ShapeFn, Sizes, TensorShape, Unknown,
+    shape,
 };
 
 pub use compile::IntoOutputs;
+pub use dump::{Snapshot, StageKind, StageSink, Trace};
 pub use error::{Error, ErrorKind, Phase, Result};
-pub use exec::{Backend, BoundRun, CompileOptions, Executable, Port, Results, Runner, Stats, ThreadPool};
+pub use exec::{
+    Backend, BoundRun, CompileOptions, Executable, Isa, Port, Results, Runner, Stats, ThreadPool,
+};
 pub use graph::{
     Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, OpBuilder, Param, Scope, Value, ValueId,
 };
 pub use op::{
-    CompositeCx, CompositeFn, DTypeRule, HostCx, HostKernel, LowerFn, OpDef, OpRef, Operand, Registry, TfOp,
+    Absent, CompositeCx, CompositeFn, DTypeRule, HostCx, HostKernel, LowerFn, OpDef, OpRef, Operand,
+    Registry, TfOp,
 };
 pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{Bound, IntoScalar, Mirror, SliceItem, SliceMasks, concat, stack};

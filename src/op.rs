@@ -83,19 +83,88 @@ pub(crate) enum Body {
     Host(fn(&mut HostCx<'_>) -> Result<()>),
     HostWith(Arc<dyn HostKernel>),
     Composite(CompositeFn),
+    /// Shapes are inferred, but nothing computes the elements.
+    Absent,
+}
+
+/// What an operand that was left out stands for, so that TensorFlow can be told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Absent {
+    /// The scalar 0.
+    Zero,
+    /// The scalar 1.
+    One,
+    /// As many ones as operand 1 has elements.
+    Ones,
+    /// Every axis of the first data operand.
+    AllAxes,
+    /// Every axis of the first data operand, from the last to the first.
+    ReversedAxes,
 }
 
 /// How TensorFlow spells an op.
+///
+/// Operands stand in the order that [`shape_fns::lookup`](shapeflow_shape_fns::lookup) has for the op type; what is
+/// said here is where TensorFlow's spelling differs from ours beyond that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TfOp {
     /// The op type in a GraphDef.
     pub op_type: &'static str,
+    pub(crate) attrs: &'static [(&'static str, &'static str)],
+    pub(crate) output_type: Option<&'static str>,
+    pub(crate) rank: Option<usize>,
+    pub(crate) absent: &'static [(&'static str, Absent)],
+    pub(crate) pairs: &'static [&'static str],
+    pub(crate) fixed: &'static [(&'static str, i64)],
 }
 
 impl TfOp {
     /// The op type alone.
     pub const fn new(op_type: &'static str) -> TfOp {
-        TfOp { op_type }
+        TfOp { op_type, attrs: &[], output_type: None, rank: None, absent: &[], pairs: &[], fixed: &[] }
+    }
+
+    /// Attributes that have another name here: TensorFlow's, then ours.
+    #[must_use]
+    pub const fn attrs(mut self, attrs: &'static [(&'static str, &'static str)]) -> TfOp {
+        self.attrs = attrs;
+        self
+    }
+
+    /// Our attribute for the dtype that TensorFlow's only output always has.
+    #[must_use]
+    pub const fn output_type(mut self, attr: &'static str) -> TfOp {
+        self.output_type = Some(attr);
+        self
+    }
+
+    /// The spelling is only for data operands of this rank.
+    #[must_use]
+    pub const fn of_rank(mut self, rank: usize) -> TfOp {
+        self.rank = Some(rank);
+        self
+    }
+
+    /// Parameters that may be a flat list here and are rows of two there.
+    #[must_use]
+    pub const fn pairs(mut self, parameters: &'static [&'static str]) -> TfOp {
+        self.pairs = parameters;
+        self
+    }
+
+    /// Integer attributes of ours that TensorFlow's op does not have, and the only value it knows.
+    #[must_use]
+    pub const fn fixed(mut self, attrs: &'static [(&'static str, i64)]) -> TfOp {
+        self.fixed = attrs;
+        self
+    }
+
+    /// What operands mean that may be left out here and not there.
+    #[must_use]
+    pub const fn absent(mut self, absent: &'static [(&'static str, Absent)]) -> TfOp {
+        self.absent = absent;
+        self
     }
 }
 
@@ -118,6 +187,8 @@ impl TfOp {
 pub struct OpDef {
     name: &'static str,
     operands: Option<&'static [Operand]>,
+    /// The names by which the shape function finds the operands, all of which are given.
+    names: Option<&'static [&'static str]>,
     outputs: fn(&Attrs, usize) -> usize,
     shape_fn: Option<ShapeFn>,
     dtype_rule: DTypeRule,
@@ -142,6 +213,7 @@ impl OpDef {
         OpDef {
             name,
             operands: None,
+            names: None,
             outputs: one_output,
             shape_fn: None,
             dtype_rule: same_as_first,
@@ -177,6 +249,15 @@ impl OpDef {
     /// An op that is made of other ops; dumps and errors still show it by its own name.
     pub const fn composite(name: &'static str, build: CompositeFn) -> OpDef {
         OpDef::with_body(name, Body::Composite(build))
+    }
+
+    /// An op without a body: shapes are inferred, a graph that needs its elements does not compile. The shape
+    /// function finds the operands by these names.
+    #[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an import makes such ops"))]
+    pub(crate) const fn absent(name: &'static str, operands: Option<&'static [&'static str]>) -> OpDef {
+        let mut def = OpDef::with_body(name, Body::Absent);
+        def.names = operands;
+        def
     }
 
     /// Names the operands in order; without it, any number of data operands is taken.
@@ -227,6 +308,10 @@ impl OpDef {
 
     pub(crate) fn operand_list(&self) -> Option<&'static [Operand]> {
         self.operands
+    }
+
+    pub(crate) fn operand_names(&self) -> Option<&'static [&'static str]> {
+        self.names
     }
 
     pub(crate) fn output_count(&self, attrs: &Attrs, operands: usize) -> usize {
@@ -395,6 +480,12 @@ impl Registry {
     /// The op of that name.
     pub fn get(&self, name: &str) -> Option<OpRef> {
         self.by_name.get(name).cloned()
+    }
+
+    /// Every op, in no order.
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn defs(&self) -> impl Iterator<Item = &OpRef> {
+        self.by_name.values()
     }
 
     /// Every op, by name.

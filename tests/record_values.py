@@ -135,6 +135,15 @@ UNARY = {
     "tanh": unary(RAW.Tanh),
     "sigmoid": unary(RAW.Sigmoid),
     "erf": unary(RAW.Erf),
+    "asin": unary(RAW.Asin),
+    "acos": unary(RAW.Acos),
+    "atan": unary(RAW.Atan),
+    "sinh": unary(RAW.Sinh),
+    "cosh": unary(RAW.Cosh),
+    "asinh": unary(RAW.Asinh),
+    "acosh": unary(RAW.Acosh),
+    "atanh": unary(RAW.Atanh),
+    "erfc": unary(RAW.Erfc),
     "floor": unary(RAW.Floor),
     "ceil": unary(RAW.Ceil),
     "logical_not": unary(RAW.LogicalNot),
@@ -147,6 +156,7 @@ ARITHMETIC = {
     "floordiv": binary(RAW.FloorDiv),
     "floormod": binary(RAW.FloorMod),
     "pow": binary(RAW.Pow),
+    "atan2": lambda a, y, x: RAW.Atan2(y=y, x=x),
     "maximum": binary(RAW.Maximum),
     "minimum": binary(RAW.Minimum),
     "squared_difference": binary(RAW.SquaredDifference),
@@ -352,6 +362,15 @@ def unary_specials(op, name):
         "cos": [3.1415927, 100.0, -100.0, 12345.0, 1e-5],
         "tanh": [1e-5, 0.1, 10.0, -50.0, 0.0004],
         "sigmoid": [20.0, -20.0, 80.0, -80.0, 1000.0, -1000.0],
+        "asin": [1e-5, 0.9999, -0.9999, 1.5],
+        "acos": [1e-5, 0.9999, -0.9999, 1.5],
+        "atan": [1e-5, 1e10, -1e10, 0.9999],
+        "sinh": [1e-5, 20.0, -20.0, 80.0],
+        "cosh": [1e-5, 20.0, -20.0, 80.0],
+        "asinh": [1e-5, 1e10, -1e10, 0.1],
+        "acosh": [1.0001, 1e10, 0.5, 1.5],
+        "atanh": [1e-5, 0.9999, -0.9999, 1.5],
+        "erfc": [1e-5, 0.1, 3.0, -3.5, 5.0, -30.0],
         "erf": [1e-5, 0.1, 3.0, -3.5, 5.0, -30.0],
         "sign": [big, -big, 1 / big],
         "square": [LARGEST[name], big**0.5, 1 / big**0.5],
@@ -365,7 +384,7 @@ def unary_specials(op, name):
         near = np.nextafter(NUMPY[name].type(0.5), NUMPY[name].type(0))
         odd[op] = [near, -near, edge - 0.5, -edge + 0.5, edge + 1, LARGEST[name], 3.5, -3.5]
     values = np.array(COMMON + odd[op], NUMPY[name])
-    return values[~np.isinf(values)] if op == "erf" and wide else values
+    return values[~np.isinf(values)] if op in ("erf", "erfc") and wide else values
 
 
 DOMAIN = {
@@ -378,6 +397,11 @@ DOMAIN = {
     "tanh": (-4, 4),
     "sigmoid": (-10, 10),
     "erf": (-3, 3),
+    "erfc": (-3, 3),
+    "asin": (-1, 1),
+    "acos": (-1, 1),
+    "acosh": (1, 50),
+    "atanh": (-1, 1),
 }
 INTEGER_UNARY = {
     "neg": SIGNED,
@@ -469,7 +493,7 @@ def chunks(columns, size):
 
 
 def binary_cases(out):
-    dtypes = {**{op: NUMBERS for op in [*ARITHMETIC, *COMPARISONS]}, "div": FLOATS}
+    dtypes = {**{op: NUMBERS for op in [*ARITHMETIC, *COMPARISONS]}, "div": FLOATS, "atan2": FLOATS}
     dtypes["pow"] = dtypes["squared_difference"] = FLOATS + SIGNED
     dtypes["equal"] = dtypes["not_equal"] = ALL
     dtypes["logical_and"] = dtypes["logical_or"] = ["bool"]

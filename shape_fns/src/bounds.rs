@@ -16,7 +16,7 @@ pub struct Bounds {
 impl Bounds {
     const NONE: Bounds = Bounds { lower: None, upper: None };
 
-    fn exact(value: i128) -> Bounds {
+    pub(crate) fn exact(value: i128) -> Bounds {
         Bounds { lower: Some(value), upper: Some(value) }
     }
 
@@ -41,6 +41,12 @@ impl Bounds {
     fn plus(self, other: Bounds) -> Bounds {
         let add = |a: Option<i128>, b: Option<i128>| a?.checked_add(b?);
         Bounds { lower: add(self.lower, other.lower), upper: add(self.upper, other.upper) }
+    }
+
+    /// The interval of differences.
+    pub(crate) fn minus(self, other: Bounds) -> Bounds {
+        let negate = |bound: Option<i128>| bound.and_then(i128::checked_neg);
+        self.plus(Bounds { lower: negate(other.upper), upper: negate(other.lower) })
     }
 
     fn times(self, other: Bounds) -> Bounds {

@@ -62,9 +62,32 @@ pub fn same_shape(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
+/// One output of the shape that all operands have which are no scalars. Where all of
+/// known rank are scalars and one is unranked, so is the output.
+///
+/// # Errors
+/// Ranks or dimensions provably differ.
+pub fn same_shape_but_scalars(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let mut all = TensorShape::scalar();
+    let mut unranked = false;
+    for index in 0..cx.len() {
+        let shape = cx.input(index).clone();
+        match (shape.rank(), all.rank()) {
+            (None, _) => unranked = true,
+            (Some(0), _) => {}
+            (_, Some(0)) => all = shape,
+            _ => all = cx.merge_shapes(&all, &shape).map_err(|error| error.operand(index))?,
+        }
+    }
+    // An operand of unknown rank may have axes where none of the others has.
+    let open = unranked && all.rank() == Some(0);
+    cx.set_output(0, if open { TensorShape::unranked() } else { all });
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{broadcast, equality, same_shape, unary};
+    use super::{broadcast, equality, same_shape, same_shape_but_scalars, unary};
     use crate::testing::shape_table;
 
     shape_table! { one_operand: unary, ["x"];
@@ -94,5 +117,13 @@ mod tests {
     shape_table! { equal: same_shape, ["x", "y"];
         {} "[?, 3]; [2, ?]" => "[2, 3]";
         {} "[2]; [3]" => "error shapes must agree, got 2 and 3 at axis 0";
+    }
+    shape_table! { equal_but_scalars: same_shape_but_scalars, ["a", "b", "x"];
+        {} "[]; []; []" => "[]";
+        {} "[]; ?; []" => "?";
+        {} "[?, 2, ?]; []; [?, ?, 3]" => "[d0_0, 2, 3]";
+        {} "[?, 2]; ?; [1, ?]" => "[1, 2]";
+        {} "[1, 2]; []; [1, 2, 3]" => "error shapes must have the same rank";
+        {} "[1, 2]; []; [?, 3]" => "error shapes must agree, got 2 and 3 at axis 1";
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::poly::{self, Poly};
 use crate::symbol::{Symbol, SymbolKind};
-use crate::{Result, ShapeError};
+use crate::{Result, ShapeError, Unknown};
 
 /// One dimension: a number, a symbol, or a term such as `4*n+1` in canonical form.
 ///
@@ -14,8 +14,20 @@ use crate::{Result, ShapeError};
 /// ([`Dim::same`] is three-valued).
 ///
 /// Arithmetic is that of the integers and checked: the `checked_` methods and their like return errors, the operators
-/// `+ - *` return an invalid dimension that every use refuses with an error. Where TensorFlow forgets (an unknown
-/// operand makes everything but `0 * ?` unknown) this keeps the term.
+/// `+ - * %` return an invalid dimension that every use refuses with an error. A dimension may be negative on the way
+/// to one that is not, and as an element of an integer tensor; a shape refuses it.
+///
+/// Where TensorFlow's `Dimension` forgets, this keeps the term:
+///
+/// | | TensorFlow | here |
+/// |---|---|---|
+/// | `n + 3`, `n * 2`, `n // 2`, `n % 2` | unknown | the term |
+/// | `0 * n` | unknown | `0` |
+/// | `n // 0`, `n % 0` | unknown | an error |
+/// | `7 // 0` | an error | an error |
+/// | `2 - 5` | an error | `-3` |
+/// | `n < 3`, `n == 3` | `None` | `None` |
+/// | `n < n + 1`, `n >= 0` | `None` | `Some(true)` |
 ///
 /// ```
 /// use shapeflow_shape_fns::Dim;
@@ -64,12 +76,8 @@ impl From<Invalid> for ShapeError {
     }
 }
 
-/// The value of `?` where a dimension is expected: each conversion makes a new anonymous symbol.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Unknown;
-
 impl Dim {
-    /// `?`: converts into a new anonymous dimension wherever [`IntoDim`] is accepted.
+    /// `?`: converts into a new anonymous dimension wherever [`IntoDim`](crate::IntoDim) is accepted.
     pub const UNKNOWN: Unknown = Unknown;
 
     /// A known dimension. Negative values stand for elements of integer tensors; a shape refuses them.
@@ -152,28 +160,6 @@ impl Dim {
         Ok(self.times(other)?)
     }
 
-    /// Whether the two are equal for all values of their symbols (`Some(true)`), for none (`Some(false)`), or neither
-    /// is proven.
-    pub fn same(&self, other: &Dim) -> Option<bool> {
-        match (&self.0, &other.0) {
-            (Repr::Known(a), Repr::Known(b)) => return Some(a == b),
-            (Repr::Symbol(a), Repr::Symbol(b)) => return (a == b).then_some(true),
-            (Repr::Symbol(symbol), Repr::Known(value)) | (Repr::Known(value), Repr::Symbol(symbol)) => {
-                return (symbol.kind() == SymbolKind::Size && *value < 0).then_some(false);
-            }
-            (Repr::Invalid(_), _) | (_, Repr::Invalid(_)) => return None,
-            _ => {}
-        }
-        let difference = self.plus(other, -1).ok()?;
-        match difference.as_known() {
-            Some(value) => Some(value == 0),
-            None => {
-                let bounds = difference.bounds();
-                (bounds.is_above(0) || bounds.is_below(0)).then_some(false)
-            }
-        }
-    }
-
     pub(crate) fn plus(&self, other: &Dim, factor: i64) -> Result<Dim, Invalid> {
         match (&self.0, &other.0) {
             (Repr::Known(a), Repr::Known(b)) => {
@@ -203,115 +189,6 @@ impl Dim {
             Repr::Invalid(why) => Err(why),
             _ => Ok(self.clone()),
         }
-    }
-}
-
-/// What can stand where a dimension is expected: numbers, [`Dim`]s, names of symbols (`"?"` is an unknown), [`Unknown`].
-pub trait IntoDim {
-    /// The dimension; invalid when a number does not fit in `i64` or a name is ill-formed.
-    fn into_dim(self) -> Dim;
-}
-
-impl IntoDim for Dim {
-    fn into_dim(self) -> Dim {
-        self
-    }
-}
-
-impl IntoDim for Unknown {
-    fn into_dim(self) -> Dim {
-        Dim(Repr::Symbol(Symbol::free()))
-    }
-}
-
-impl IntoDim for &str {
-    fn into_dim(self) -> Dim {
-        if self == "?" { Unknown.into_dim() } else { Dim::symbol(self) }
-    }
-}
-
-impl IntoDim for usize {
-    fn into_dim(self) -> Dim {
-        i64::try_from(self).map_or(Dim(Repr::Invalid(Invalid::Overflow)), Dim::known)
-    }
-}
-
-macro_rules! into_dim {
-    (known $($int:ty)*) => {$(
-        impl IntoDim for $int {
-            fn into_dim(self) -> Dim {
-                Dim::known(self.into())
-            }
-        }
-    )*};
-    (by_ref $($owned:ty)*) => {$(
-        impl IntoDim for &$owned {
-            fn into_dim(self) -> Dim {
-                self.clone().into_dim()
-            }
-        }
-    )*};
-}
-into_dim!(known i32 i64 u32);
-into_dim!(by_ref i32 i64 u32 usize Dim &str);
-
-impl IntoDim for &Unknown {
-    fn into_dim(self) -> Dim {
-        Unknown.into_dim()
-    }
-}
-
-fn lift(result: Result<Dim, Invalid>) -> Dim {
-    result.unwrap_or_else(|why| Dim(Repr::Invalid(why)))
-}
-
-macro_rules! operators {
-    ($($Op:ident $method:ident |$a:ident, $b:ident| $body:expr;)*) => {$(
-        impl<T: IntoDim> std::ops::$Op<T> for Dim {
-            type Output = Dim;
-            fn $method(self, other: T) -> Dim {
-                let ($a, $b) = (&self, &other.into_dim());
-                lift($body)
-            }
-        }
-        impl<T: IntoDim> std::ops::$Op<T> for &Dim {
-            type Output = Dim;
-            fn $method(self, other: T) -> Dim {
-                let ($a, $b) = (self, &other.into_dim());
-                lift($body)
-            }
-        }
-        impl std::ops::$Op<Dim> for i64 {
-            type Output = Dim;
-            fn $method(self, other: Dim) -> Dim {
-                let ($a, $b) = (&Dim::known(self), &other);
-                lift($body)
-            }
-        }
-        impl std::ops::$Op<&Dim> for i64 {
-            type Output = Dim;
-            fn $method(self, other: &Dim) -> Dim {
-                let ($a, $b) = (&Dim::known(self), other);
-                lift($body)
-            }
-        }
-    )*};
-}
-operators! {
-    Add add |a, b| a.plus(b, 1);
-    Sub sub |a, b| a.plus(b, -1);
-    Mul mul |a, b| a.times(b);
-}
-
-impl From<i64> for Dim {
-    fn from(value: i64) -> Dim {
-        Dim::known(value)
-    }
-}
-
-impl From<Symbol> for Dim {
-    fn from(symbol: Symbol) -> Dim {
-        Dim(Repr::Symbol(symbol))
     }
 }
 
@@ -388,22 +265,5 @@ mod tests {
                 let _ = table.require(crate::Guard::Divides { divisor: a.clone(), dividend: b.clone() });
             }
         }
-    }
-
-    #[test]
-    fn unknowns_are_distinct_and_names_are_not() {
-        assert_ne!(Dim::UNKNOWN.into_dim(), Dim::UNKNOWN.into_dim());
-        assert_ne!("?".into_dim(), "?".into_dim());
-        assert_eq!("n".into_dim(), Dim::symbol("n"));
-        assert!("a b".into_dim().validate().is_err());
-    }
-
-    #[test]
-    fn same_has_three_answers() {
-        let n = Dim::symbol("n");
-        assert_eq!(n.same(&n), Some(true));
-        assert_eq!(n.same(&(&n + 1)), Some(false));
-        assert_eq!((&n + 3).same(&Dim::known(2)), Some(false));
-        assert_eq!((&n + 2).same(&Dim::known(2)), None);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::dim::{Dim, Repr};
@@ -13,7 +14,7 @@ pub(crate) enum Anonymous {
     /// By their own numbers.
     Numbered,
     /// These by these texts, all others `?`.
-    Spelled(Vec<(Symbol, String)>),
+    Spelled(FxHashMap<Symbol, String>),
 }
 
 impl Anonymous {
@@ -31,15 +32,23 @@ impl Anonymous {
                 }
             });
         }
-        let mut sorted = seen.clone();
-        sorted.sort_unstable();
-        let mut repeated: Vec<(Symbol, String)> = Vec::new();
-        for symbol in seen {
-            let occurrences = sorted.partition_point(|other| *other <= symbol)
-                - sorted.partition_point(|other| *other < symbol);
-            if occurrences > 1 && !repeated.iter().any(|(other, _)| *other == symbol) {
-                let text = format!("?{}", repeated.len());
-                repeated.push((symbol, text));
+        let mut occurrences: FxHashMap<Symbol, usize> = FxHashMap::default();
+        // Most shapes have few symbols and no name twice: these allocate nothing.
+        let few = seen.len() <= 8;
+        if !few {
+            for symbol in &seen {
+                *occurrences.entry(*symbol).or_default() += 1;
+            }
+        }
+        let is_repeated = |symbol: Symbol| match few {
+            true => seen.iter().filter(|other| **other == symbol).count() > 1,
+            false => occurrences.get(&symbol).is_some_and(|count| *count > 1),
+        };
+        let mut repeated: FxHashMap<Symbol, String> = FxHashMap::default();
+        for &symbol in &seen {
+            if is_repeated(symbol) {
+                let next = repeated.len();
+                repeated.entry(symbol).or_insert_with(|| format!("?{next}"));
             }
         }
         Anonymous::Spelled(repeated)
@@ -48,8 +57,8 @@ impl Anonymous {
     fn write(&self, f: &mut dyn Write, symbol: Symbol) -> fmt::Result {
         match self {
             Anonymous::Numbered => write!(f, "{symbol:?}"),
-            Anonymous::Spelled(texts) => match texts.iter().find(|(other, _)| *other == symbol) {
-                Some((_, text)) => f.write_str(text),
+            Anonymous::Spelled(texts) => match texts.get(&symbol) {
+                Some(text) => f.write_str(text),
                 None => write!(f, "{symbol}"),
             },
         }

@@ -7,6 +7,8 @@ pub type Result<T, E = ShapeError> = std::result::Result<T, E>;
 
 /// A refusal: the requirement first, then what was got, and the operand it was found in where one operand is to blame.
 ///
+/// Where a likely fix can be told from the facts, [`ShapeError::help`] says it.
+///
 /// The message names neither the op nor the line that built it; whoever called the shape function adds both.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ShapeError(Box<Inner>);
@@ -15,13 +17,14 @@ pub struct ShapeError(Box<Inner>);
 struct Inner {
     message: String,
     operand: Option<usize>,
+    help: Option<String>,
 }
 
 impl ShapeError {
     /// An error with this message, blaming no operand.
     #[cold]
     pub fn new(message: impl fmt::Display) -> ShapeError {
-        ShapeError(Box::new(Inner { message: message.to_string(), operand: None }))
+        ShapeError(Box::new(Inner { message: message.to_string(), operand: None, help: None }))
     }
 
     /// The same error, blaming operand `index` unless an operand is blamed already.
@@ -29,6 +32,27 @@ impl ShapeError {
     pub fn operand(mut self, index: usize) -> ShapeError {
         self.0.operand.get_or_insert(index);
         self
+    }
+
+    /// The same error, with what the user may do about it, unless it says so already: `transpose b with .t()`.
+    #[must_use]
+    pub fn with_help(mut self, help: impl fmt::Display) -> ShapeError {
+        self.0.help.get_or_insert_with(|| help.to_string());
+        self
+    }
+
+    /// As [`ShapeError::with_help`], where there is something to do.
+    #[must_use]
+    pub fn with_help_if(self, help: Option<impl fmt::Display>) -> ShapeError {
+        match help {
+            Some(help) => self.with_help(help),
+            None => self,
+        }
+    }
+
+    /// What the user may do about it.
+    pub fn help(&self) -> Option<&str> {
+        self.0.help.as_deref()
     }
 
     /// The requirement, then what was got.

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::dim::{Dim, Invalid, Repr};
 use crate::poly::{Atom, Call, Function, call};
-use crate::quotient::{ceil_div, floor_i128, floordiv, modulo};
+use crate::quotient::{ceil_div, floor_i128, floordiv, modulo, modulo_i128};
 use crate::symbol::Symbol;
 use crate::{Result, ShapeError, lattice};
 
@@ -146,7 +146,7 @@ fn eval_call(call: &Call, values: &dyn Fn(Symbol) -> Option<i64>) -> Result<Opti
             return Err(Invalid::Overflow.into());
         }
         (Function::FloorDiv, [a, b]) => floor_i128(*a, *b),
-        (Function::Mod, [a, b]) => a - b * floor_i128(*a, *b),
+        (Function::Mod, [a, b]) => modulo_i128(*a, *b),
         (Function::CeilDiv, [a, b]) => -floor_i128(-a, *b),
         (Function::Min, [first, rest @ ..]) => rest.iter().fold(*first, |a, b| a.min(*b)),
         (Function::Max, [first, rest @ ..]) => rest.iter().fold(*first, |a, b| a.max(*b)),
@@ -169,4 +169,59 @@ fn eval_call(call: &Call, values: &dyn Fn(Symbol) -> Option<i64>) -> Result<Opti
         _ => return Err(Invalid::TooLarge.into()),
     };
     Ok(Some(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_beyond_64_bits_on_the_way_are_exact() {
+        let eval =
+            |text: &str, value: i64| text.parse::<Dim>().unwrap().eval(&|_| Some(value)).ok().flatten();
+        assert_eq!(eval("mod(0-2*n*m-n, 2*n*m)", i64::MAX), None);
+        assert_eq!(eval("floordiv(0-2*n*m-n, 2*n*m)", i64::MAX), Some(-2));
+        assert_eq!(eval("mod(n*m+3, n*m)", i64::MAX), Some(3));
+        assert_eq!(eval("mod(0-n*m-3, 0-n*m)", i64::MAX), Some(-3));
+        assert_eq!(eval("n*m*k*l", i64::MAX), None);
+        assert_eq!(eval("floordiv(n*m, k)", i64::MAX), Some(i64::MAX));
+    }
+
+    #[test]
+    fn floored_and_rounded_up_for_every_sign() {
+        let (x, y) = (Dim::symbol("eval_x"), Dim::symbol("eval_y"));
+        let (floor, up, rest) = (x.floordiv(&y).unwrap(), x.ceil_div(&y).unwrap(), x.modulo(&y).unwrap());
+        let ends = [i64::MIN, i64::MIN + 1, -7, -2, -1, 0, 1, 2, 7, i64::MAX];
+        for a in ends {
+            for b in ends {
+                let values = |symbol: Symbol| Some(if Some(symbol) == x.as_symbol() { a } else { b });
+                let eval = |dim: &Dim| dim.eval(&values).ok().flatten().map(i128::from);
+                if b == 0 {
+                    assert_eq!((eval(&floor), eval(&up), eval(&rest)), (None, None, None));
+                    continue;
+                }
+                let (wide, by) = (i128::from(a), i128::from(b));
+                let quotient = (wide as f64 / by as f64).floor();
+                let exact = (quotient as i128 - 2..=quotient as i128 + 2).filter(|q| {
+                    let rest = wide - q * by;
+                    rest == 0 || (rest.signum() == by.signum() && rest.abs() < by.abs())
+                });
+                let exact: Vec<i128> = exact.collect();
+                let fits = |value: i128| i64::try_from(value).ok().map(i128::from);
+                if let [q] = exact[..] {
+                    assert_eq!(eval(&floor), fits(q), "{a} // {b}");
+                    assert_eq!(eval(&rest), Some(wide - q * by), "{a} % {b}");
+                    assert_eq!(eval(&up), fits(q + i128::from(wide != q * by)), "ceil {a} / {b}");
+                    assert_eq!(
+                        Dim::known(a)
+                            .floordiv(&Dim::known(b))
+                            .ok()
+                            .and_then(|dim| dim.as_known())
+                            .map(i128::from),
+                        fits(q)
+                    );
+                }
+            }
+        }
+    }
 }

@@ -89,14 +89,15 @@ impl Guard {
     }
 }
 
-/// As a sentence: `n >= 3`, `n in {1, 5}`, `4 divides n`.
+/// As a sentence: `n >= 3`, `n in {1, 5}`, `4 divides n`; with `{:#}` every anonymous symbol shows its own number.
 impl fmt::Display for Guard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b] = self.dims().map(|dim| if f.alternate() { format!("{dim:#}") } else { dim.to_string() });
         match self {
-            Guard::Eq(a, b) => write!(f, "{a} == {b}"),
-            Guard::Ge(a, b) => write!(f, "{a} >= {b}"),
-            Guard::OneOrEqual(a, b) => write!(f, "{a} in {{1, {b}}}"),
-            Guard::Divides { divisor, dividend } => write!(f, "{divisor} divides {dividend}"),
+            Guard::Eq(..) => write!(f, "{a} == {b}"),
+            Guard::Ge(..) => write!(f, "{a} >= {b}"),
+            Guard::OneOrEqual(..) => write!(f, "{a} in {{1, {b}}}"),
+            Guard::Divides { .. } => write!(f, "{a} divides {b}"),
         }
     }
 }

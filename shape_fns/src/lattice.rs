@@ -59,7 +59,7 @@ pub(crate) fn join<'a>(function: Function, args: impl IntoIterator<Item = &'a Di
                 return if known.next().is_some() { Err(Invalid::Broadcast) } else { Ok(first.clone()) };
             }
         }
-        _ => drop_dominated(function, &mut flat)?,
+        _ => drop_dominated(function, &mut flat),
     }
     match flat.len() {
         1 => flat.pop().ok_or(Invalid::TooLarge),
@@ -79,17 +79,19 @@ fn as_call(dim: &Dim, function: Function) -> Option<&[Dim]> {
 }
 
 /// Drops every argument that another one is provably never beaten by.
-fn drop_dominated(function: Function, args: &mut SmallVec<[Dim; 2]>) -> Result<(), Invalid> {
-    let sign = if function == Function::Min { 1 } else { -1 };
+fn drop_dominated(function: Function, args: &mut SmallVec<[Dim; 2]>) {
     let mut kept: SmallVec<[Dim; 2]> = SmallVec::new();
     'args: for arg in args.drain(..) {
         let mut position = 0;
-        while position < kept.len() {
-            let bounds = arg.plus(&kept[position], -1)?.times(&Dim::known(sign))?.bounds();
-            if bounds.is_above(-1) {
+        while let Some(other) = kept.get(position) {
+            let beats = |a: &Dim, b: &Dim| match function {
+                Function::Min => a.le(b),
+                _ => a.ge(b),
+            };
+            if beats(other, &arg) == Some(true) {
                 continue 'args;
             }
-            if bounds.is_below(1) {
+            if beats(&arg, other) == Some(true) {
                 kept.remove(position);
             } else {
                 position += 1;
@@ -98,7 +100,6 @@ fn drop_dominated(function: Function, args: &mut SmallVec<[Dim; 2]>) -> Result<(
         kept.push(arg);
     }
     *args = kept;
-    Ok(())
 }
 
 #[cfg(test)]
@@ -128,5 +129,7 @@ mod tests {
         assert_eq!(dim("max(n, 0)"), dim("n"));
         assert_eq!(dim("min(n, m, n+m)"), dim("min(m, n)"));
         assert_eq!(dim("max(min(n, 3), 4)"), dim("4"));
+        assert_eq!(dim("max(-9223372036854775808, 9223372036854775807)"), Dim::known(i64::MAX));
+        assert_eq!(dim("min(n, -9223372036854775808, 2)"), Dim::known(i64::MIN));
     }
 }

@@ -19,7 +19,7 @@
 //! let attrs = Attrs::new().with("shape", [-1, 64]);
 //! let mut cx = InferenceContext::new(&["x"], &operands, &attrs, &mut table, 1);
 //! (lookup("Reshape").ok_or("no such op")?.shape_fn)(&mut cx)?;
-//! let flat = cx.finish()?.shapes.remove(0);
+//! let flat = cx.finish()?.shapes()[0].clone();
 //! assert_eq!(flat.to_string(), "[batch, 64]");
 //!
 //! // concat(flat, pixels): sizes along the axis add up.
@@ -27,7 +27,7 @@
 //! let attrs = Attrs::new().with("axis", 0);
 //! let mut cx = InferenceContext::new(&["values.."], &operands, &attrs, &mut table, 1);
 //! shapeflow_shape_fns::array::concat(&mut cx)?;
-//! assert_eq!(cx.finish()?.shapes[0].to_string(), "[?+batch, 64]");
+//! assert_eq!(cx.finish()?.shapes()[0].to_string(), "[?+batch, 64]");
 //!
 //! // matmul(flat, weights): a mistake is refused with the numbers that disagree.
 //! let weights = shape![32, 10];
@@ -56,52 +56,136 @@
 //! step of 0 in a range, a known index outside a gather, negative multiples and sizes, `unique` of a matrix. A strided
 //! slice that is empty because its stride points the other way follows values too, `reverse` takes any rank, and an
 //! unknown axis of `split_v` is not taken for the last one.
+//!
+//! A window of image patches that misses by less than a stride has no place instead of being refused, as when TensorFlow
+//! runs it; a convolution or pool whose window may not fit is held to it when sizes are known. Softmax cross entropy
+//! broadcasts also what is unknown. `tests/data/differences` of this crate lists all that differs in TensorFlow's own cases.
+//! Of a sparse tensor indices, values and shape are held against
+//! each other by every op, as the ops do when they run; a transform over named axes has the lengths it is given; `einsum`
+//! takes any number of operands; `substr` takes positions and lengths one of which is not known.
+//!
+//! # `tf.TensorShape`, `tf.compat.v1.Dimension` and Java's `Shape`, and ours
+//! Errors are worded as TensorFlow words them, with shapes written as ours are: `Shapes [1] and [1, 2] must have the
+//! same rank`. TensorFlow's unknown parts have no identity; ours are symbols, which are equal to themselves.
+//!
+//! | `tf.TensorShape` (2.x, and 1.15 where it differs) | here |
+//! |---|---|
+//! | `TensorShape([2, None])`, of lists, generators, numbers | [`shape!`]`[2, ?]`, `TensorShape::from([Some(2), None])`, `collect`, `TensorShape::from(3)`; `-1` is refused by [`validate`](TensorShape::validate) |
+//! | `TensorShape(None)`, `unknown_shape(rank)` | [`unranked`](TensorShape::unranked), [`unknown_of_rank`](TensorShape::unknown_of_rank) |
+//! | `dims`, `iter`, `len`, `bool` | [`dims`](TensorShape::dims), which is `None` where Python raises |
+//! | `rank`, `ndims` | [`rank`](TensorShape::rank) |
+//! | `shape[i]` | [`dim`](TensorShape::dim), [`size`](TensorShape::size) |
+//! | `shape[i:j]` | [`slice`](TensorShape::slice) |
+//! | `as_list` | [`as_list`](TensorShape::as_list); [`as_known`](TensorShape::as_known) where all are numbers |
+//! | `num_elements` | [`num_elements`](TensorShape::num_elements), a term where Python has `None` |
+//! | `concatenate`, `+` | [`concatenate`](TensorShape::concatenate), `+` |
+//! | `merge_with` | [`merge_with`](TensorShape::merge_with) |
+//! | `is_compatible_with`, `assert_is_compatible_with` | the same: [`is_compatible_with`](TensorShape::is_compatible_with), [`assert_is_compatible_with`](TensorShape::assert_is_compatible_with) |
+//! | `with_rank`, `with_rank_at_least`, `with_rank_at_most`, `assert_has_rank` | the same: [`with_rank`](TensorShape::with_rank), [`with_rank_at_least`](TensorShape::with_rank_at_least), [`with_rank_at_most`](TensorShape::with_rank_at_most), [`assert_has_rank`](TensorShape::assert_has_rank) |
+//! | `assert_same_rank` | [`has_same_rank`](TensorShape::has_same_rank), [`assert_same_rank`](TensorShape::assert_same_rank) |
+//! | `is_fully_defined`, `assert_is_fully_defined` | the same: [`is_fully_defined`](TensorShape::is_fully_defined), [`assert_is_fully_defined`](TensorShape::assert_is_fully_defined) |
+//! | `is_subtype_of` | [`is_subtype_of`](TensorShape::is_subtype_of) |
+//! | `most_specific_common_supertype`, `most_specific_compatible_shape` | the same: [`most_specific_common_supertype`](TensorShape::most_specific_common_supertype), [`most_specific_compatible_shape`](TensorShape::most_specific_compatible_shape) |
+//! | `==` (2.x) | [`equals_v2`](TensorShape::equals_v2); `==` also compares symbols, and so does the hash |
+//! | `==`, `!=` (1.15) | [`same`](TensorShape::same): `None` where 1.15 is neither equal nor unequal |
+//! | `as_proto`, `TensorShape(proto)`, `experimental_as_proto`, `experimental_from_proto` | [`as_proto`](TensorShape::as_proto), [`from_proto`](TensorShape::from_proto) |
+//! | `str` | `Display`, and [`FromStr`](std::str::FromStr) back |
+//!
+//! | `tf.compat.v1.Dimension` | here |
+//! |---|---|
+//! | `Dimension(3)`, `Dimension(None)` | [`Dim::known`], [`Dim::UNKNOWN`], [`Dim::symbol`] |
+//! | `value`, `int`, `index` | [`as_known`](Dim::as_known) |
+//! | `+`, `-`, `*`, `%` | the same operators, reflected too; [`checked_add`](Dim::checked_add) and its like return errors |
+//! | `//` | [`floordiv`](Dim::floordiv), and [`ceil_div`](Dim::ceil_div) |
+//! | `/` | refused there, absent here |
+//! | `<`, `<=`, `>`, `>=` | [`lt`](Dim::lt), [`le`](Dim::le), [`gt`](Dim::gt), [`ge`](Dim::ge), [`compare`](Dim::compare) |
+//! | `==`, `!=` | [`same`](Dim::same); `==` compares forms |
+//! | `is_compatible_with`, `assert_is_compatible_with`, `merge_with` | the same: [`is_compatible_with`](Dim::is_compatible_with), [`assert_is_compatible_with`](Dim::assert_is_compatible_with), [`merge_with`](Dim::merge_with) |
+//!
+//! | Java's `Shape` | here |
+//! |---|---|
+//! | `of(2, -1)`, `scalar()`, `unknown()` | [`shape!`]`[2, ?]`, [`scalar`](TensorShape::scalar), [`unranked`](TensorShape::unranked) |
+//! | `numDimensions()`, `asArray()` | [`rank`](TensorShape::rank), [`dims`](TensorShape::dims): `None` for -1 and null |
+//! | `size()`, `size(i)` | [`num_elements`](TensorShape::num_elements), [`size`](TensorShape::size): `None` for `UNKNOWN_SIZE` |
+//! | `isUnknown`, `isScalar`, `isVector`, `isMatrix` | [`is_unranked`](TensorShape::is_unranked), [`is_scalar`](TensorShape::is_scalar), [`is_vector`](TensorShape::is_vector), [`is_matrix`](TensorShape::is_matrix) |
+//! | `hasUnknownDimension` | [`has_unknown_dimension`](TensorShape::has_unknown_dimension) |
+//! | `head`, `tail`, `take`, `takeLast`, `subShape` | [`head`](TensorShape::head), [`tail`](TensorShape::tail), [`take`](TensorShape::take), [`take_last`](TensorShape::take_last), [`sub_shape`](TensorShape::sub_shape) |
+//! | `append`, `prepend`, of numbers and shapes | [`append`](TensorShape::append), [`prepend`](TensorShape::prepend) |
+//! | `isCompatibleWith`, `isCompatible(long, long)` | [`TensorShape::is_compatible_with`], [`Dim::is_compatible_with`] |
+//! | `equals`, `hashCode` | [`definitely_equals`](TensorShape::definitely_equals), `Hash` |
+//! | `toString` | `Display` |
 #![deny(missing_docs)]
 
+mod advice;
 mod arithmetic;
 pub mod array;
 mod attrs;
 mod bounds;
 pub mod common;
+mod compare;
 mod context;
+pub mod control;
+pub mod ctc;
 mod dim;
 mod display;
 mod dtype;
+mod equality;
 mod error;
 mod eval;
 mod guard;
+pub mod image;
+mod into_dim;
 mod lattice;
 pub mod linalg;
 mod linear;
+mod literal;
 pub mod math;
 pub mod nn;
+mod operand;
+mod operators;
 mod param;
 mod parse;
 mod poly;
+mod proto;
+pub mod quantize;
 mod quotient;
+pub mod ragged;
+pub mod random;
+mod rank;
 pub mod reduce;
 mod registry;
+pub mod segment;
 mod shape;
+mod sizes;
 mod solve;
 #[cfg(test)]
 mod soundness;
+pub mod sparse;
+pub mod string;
+mod subshape;
 mod substitute;
+mod subtype;
 mod symbol;
 mod table;
 #[cfg(test)]
+mod templates;
+#[cfg(test)]
 mod testing;
+mod unify;
 mod values;
 
 pub use attrs::{Attr, AttrName, Attrs};
 pub use bounds::Bounds;
-pub use context::{Derived, InferenceContext, InferenceResult, OperandInfo, ShapeFn};
-pub use dim::{Dim, IntoDim, Unknown};
+pub use context::{InferenceContext, InferenceResult, OperandInfo, ShapeFn};
+pub use dim::Dim;
 pub use dtype::DType;
 pub use error::{Result, ShapeError};
 pub use guard::Guard;
+pub use into_dim::{IntoDim, Unknown};
 pub use param::{List, Param, normalize_axis};
 pub use registry::{Registered, lookup, registered};
 pub use shape::TensorShape;
+pub use sizes::Sizes;
 pub use symbol::{Symbol, SymbolKind};
 pub use table::{DimTable, Equality, GuardRecord, Mark, Provenance};
 pub use values::PartialElements;

@@ -1,7 +1,5 @@
 //! Attributes and parameters of an op: one way to read a parameter, whether it is an attribute or an operand.
 
-use smallvec::SmallVec;
-
 use crate::error::bail;
 use crate::{Attr, DType, Dim, InferenceContext, PartialElements, Result, ShapeError, TensorShape};
 
@@ -37,7 +35,7 @@ impl Param {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum List {
     /// Its elements, each a number, an expression or an unknown integer.
-    Elements(SmallVec<[Dim; 4]>),
+    Elements(Vec<Dim>),
     /// Only its length may be known.
     Unknown(Option<usize>),
     /// Neither attribute nor operand.
@@ -208,9 +206,7 @@ impl<'a> InferenceContext<'a> {
     /// Nothing is known of the elements and there is more than one axis, or as [`InferenceContext::param`].
     pub fn param_list(&self, name: &str) -> Result<List> {
         Ok(match self.param(name)? {
-            Param::Known(elements) | Param::Partial(elements) => {
-                List::Elements(elements.elements().iter().cloned().collect())
-            }
+            Param::Known(elements) | Param::Partial(elements) => List::Elements(elements.elements().to_vec()),
             Param::Unknown { rank: Some(rank), .. } if rank > 1 => {
                 return Err(self.blame_param(name, format_args!("must be a vector, got rank {rank}")));
             }
@@ -264,8 +260,9 @@ impl<'a> InferenceContext<'a> {
     /// # Errors
     /// It is outside `-rank..rank`; the message names the parameter.
     pub fn axis_of(&self, name: &str, axis: i64, rank: usize) -> Result<usize> {
-        normalize_axis(axis, rank)
-            .map_err(|error| self.blame_param(name, error.message().trim_start_matches("axis ")))
+        normalize_axis(axis, rank).map_err(|error| {
+            self.blame_param(name, error.message().trim_start_matches("axis ")).with_help_if(error.help())
+        })
     }
 }
 
@@ -279,6 +276,11 @@ pub fn normalize_axis(axis: i64, rank: usize) -> Result<usize> {
     match positive.and_then(|axis| usize::try_from(axis).ok()) {
         Some(axis) if axis < rank => Ok(axis),
         _ if rank == 0 => bail!("axis must be of a tensor of rank at least 1, got {axis} for a scalar"),
-        _ => bail!("axis must be in [-{rank}, {rank}), got {axis}"),
+        _ => {
+            let error = ShapeError::new(format_args!("axis must be in [-{rank}, {rank}), got {axis}"));
+            let past = usize::try_from(axis) == Ok(rank);
+            Err(error
+                .with_help_if(past.then(|| format!("axes count from 0: the last one is {} or -1", rank - 1))))
+        }
     }
 }

@@ -9,13 +9,14 @@
 
 use std::str::FromStr;
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::dim::{Dim, Unknown};
+use crate::dim::Dim;
 use crate::error::bail;
 use crate::poly::Function;
 use crate::symbol::{continues_name, starts_name};
-use crate::{IntoDim, Result, ShapeError, TensorShape};
+use crate::{IntoDim, Result, ShapeError, TensorShape, Unknown};
 
 /// Nesting beyond this is refused, so that no text can exhaust the stack.
 const MAX_NESTING: u32 = 64;
@@ -45,7 +46,7 @@ impl FromStr for TensorShape {
             return Ok(TensorShape::unranked());
         }
         parser.expect('[')?;
-        let mut dims: SmallVec<[Dim; 4]> = SmallVec::new();
+        let mut dims: Vec<Dim> = Vec::new();
         if !parser.take(']') {
             loop {
                 dims.push(parser.dim()?);
@@ -62,16 +63,24 @@ impl FromStr for TensorShape {
     }
 }
 
+/// Reads a dimension in which `?name` is the anonymous symbol that this name has in `anonymous`, or a new one.
+pub(crate) fn parse_sharing<'a>(text: &'a str, anonymous: &mut FxHashMap<&'a str, Dim>) -> Result<Dim> {
+    let mut parser = Parser { anonymous: std::mem::take(anonymous), ..Parser::new(text) };
+    let dim = parser.dim().and_then(|dim| parser.end().map(|()| dim));
+    *anonymous = parser.anonymous;
+    dim
+}
+
 struct Parser<'a> {
     text: &'a str,
     rest: &'a str,
     nesting: u32,
-    anonymous: Vec<(&'a str, Dim)>,
+    anonymous: FxHashMap<&'a str, Dim>,
 }
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str) -> Parser<'a> {
-        Parser { text, rest: text, nesting: 0, anonymous: Vec::new() }
+        Parser { text, rest: text, nesting: 0, anonymous: FxHashMap::default() }
     }
 
     fn take(&mut self, c: char) -> bool {
@@ -125,7 +134,10 @@ impl<'a> Parser<'a> {
             if self.take('+') {
                 sum = sum.checked_add(&self.product()?)?;
             } else if self.take('-') {
-                sum = sum.checked_sub(&self.product()?)?;
+                sum = match self.take_least() {
+                    Some(least) => sum.checked_add(&self.multiples(least)?)?,
+                    None => sum.checked_sub(&self.product()?)?,
+                };
             } else {
                 self.nesting -= 1;
                 return Ok(sum);
@@ -145,6 +157,27 @@ impl<'a> Parser<'a> {
             } else {
                 return Ok(product);
             }
+        }
+    }
+
+    /// The least i64, whose sign was read and whose digits alone do not fit.
+    fn take_least(&mut self) -> Option<Dim> {
+        let rest = self.rest.trim_start().strip_prefix("9223372036854775808")?;
+        if rest.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        self.rest = rest;
+        Some(Dim::known(i64::MIN))
+    }
+
+    /// The rest of a product whose first factor was read with its sign, which quotients would not take along.
+    fn multiples(&mut self, mut product: Dim) -> Result<Dim> {
+        while self.take('*') {
+            product = product.checked_mul(&self.factor()?)?;
+        }
+        match self.rest.trim_start().starts_with(['/', '%']) {
+            true => bail!("a dimension must fit in 64 bits, got 9223372036854775808"),
+            false => Ok(product),
         }
     }
 
@@ -179,12 +212,7 @@ impl<'a> Parser<'a> {
             if name.is_empty() {
                 return Ok(Unknown.into_dim());
             }
-            if let Some((_, dim)) = self.anonymous.iter().find(|(known, _)| *known == name) {
-                return Ok(dim.clone());
-            }
-            let dim = Unknown.into_dim();
-            self.anonymous.push((name, dim.clone()));
-            return Ok(dim);
+            return Ok(self.anonymous.entry(name).or_insert_with(|| Unknown.into_dim()).clone());
         }
         if !start.starts_with(starts_name) {
             return self.fail("a dimension");
@@ -239,6 +267,7 @@ mod tests {
             "[floordiv(n, m)]",
             "[ceildiv(n, m)]",
             "[m-n, n-1, 2*floordiv(a*b+n, 7)+5]",
+            "[m*n-9223372036854775808*n, n-9223372036854775808]",
         ] {
             let shape: TensorShape = text.parse().unwrap();
             assert_eq!(shape.to_string(), text);
@@ -265,6 +294,8 @@ mod tests {
             "[-1]",
             "[0-n-1]",
             "[9223372036854775808]",
+            "[n-92233720368547758080]",
+            "[n-9223372036854775808//2]",
             "[n//0]",
             "[floordiv(n)]",
             "[sin(n)]",

@@ -51,7 +51,8 @@ pub(crate) fn floordiv(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
             &Dim::known(k.checked_neg().ok_or(Invalid::Overflow)?),
         ),
         (_, Repr::Known(k)) => floordiv_by_known(dividend, *k),
-        _ => match exact_div(dividend, divisor)? {
+        // A division that overflows on the way is no exact one.
+        _ => match dividend.exact_div(divisor) {
             Some(quotient) => Ok(quotient),
             None => {
                 let (dividend, divisor) = without_common_factor(dividend, divisor)?;
@@ -67,10 +68,10 @@ pub(crate) fn modulo(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
         (_, Repr::Known(0)) => Err(Invalid::DivisionByZero),
         (Repr::Known(a), Repr::Known(b)) => {
             let (a, b) = (i128::from(*a), i128::from(*b));
-            i64::try_from(a - b * floor_i128(a, b)).map(Dim::known).map_err(|_| Invalid::Overflow)
+            i64::try_from(modulo_i128(a, b)).map(Dim::known).map_err(|_| Invalid::Overflow)
         }
         (_, Repr::Known(k)) if *k > 0 => modulo_by_known(dividend, *k),
-        _ if exact_div(dividend, divisor)?.is_some() => Ok(Dim::known(0)),
+        _ if dividend.exact_div(divisor).is_some() => Ok(Dim::known(0)),
         _ => call(Function::Mod, SmallVec::from_iter([dividend.clone(), divisor.clone()])),
     }
 }
@@ -89,7 +90,8 @@ pub(crate) fn ceil_div(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
             let negated = Dim::known(k.checked_neg().ok_or(Invalid::Overflow)?);
             ceil_div(&dividend.times(&Dim::known(-1))?, &negated)
         }
-        _ => match exact_div(dividend, divisor)? {
+        // A division that overflows on the way is no exact one.
+        _ => match dividend.exact_div(divisor) {
             Some(quotient) => Ok(quotient),
             None => {
                 let (dividend, divisor) = without_common_factor(dividend, divisor)?;
@@ -103,6 +105,12 @@ pub(crate) fn ceil_div(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
 pub(crate) fn floor_i128(dividend: i128, divisor: i128) -> i128 {
     let quotient = dividend.div_euclid(divisor);
     if divisor < 0 && dividend.rem_euclid(divisor) != 0 { quotient - 1 } else { quotient }
+}
+
+/// The remainder of [`floor_i128`], without multiplying back, which may overflow.
+pub(crate) fn modulo_i128(dividend: i128, divisor: i128) -> i128 {
+    let rest = dividend.rem_euclid(divisor);
+    if divisor < 0 && rest != 0 { rest + divisor } else { rest }
 }
 
 /// `dividend = divisor * quotient + rest`, every coefficient of the rest in `0..divisor`.

@@ -58,7 +58,7 @@ pub fn reduce(cx: &mut InferenceContext<'_>) -> Result<()> {
     }
     let axes = reduced.iter().enumerate().filter(|(_, reduced)| **reduced);
     cx.set_derived("axis", axes.map(|(axis, _)| Dim::known(axis as i64)));
-    cx.set_output(0, TensorShape::from(output));
+    cx.set_output(0, TensorShape::new(output));
     Ok(())
 }
 
@@ -66,7 +66,7 @@ pub fn reduce(cx: &mut InferenceContext<'_>) -> Result<()> {
 fn unknown_or_one(cx: &mut InferenceContext<'_>, dims: &[Dim]) -> TensorShape {
     let dims: SmallVec<[Dim; 4]> =
         dims.iter().map(|dim| if *dim == 1 { Dim::known(1) } else { cx.fresh() }).collect();
-    TensorShape::from(dims)
+    TensorShape::new(dims)
 }
 
 type Fold = fn(&Dim, &Dim) -> Result<Dim>;
@@ -152,7 +152,7 @@ pub fn argmax(cx: &mut InferenceContext<'_>) -> Result<()> {
     let mut rest: SmallVec<[Dim; 4]> = dims.iter().cloned().collect();
     rest.remove(axis);
     cx.set_derived("axis", [Dim::known(axis as i64)]);
-    cx.set_output(0, TensorShape::from(rest));
+    cx.set_output(0, TensorShape::new(rest));
     Ok(())
 }
 

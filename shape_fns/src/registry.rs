@@ -1,6 +1,11 @@
 //! [`lookup`]: the shape function of a TensorFlow op type.
 
-use crate::{ShapeFn, array, common, linalg, math, nn, reduce};
+use std::sync::LazyLock;
+
+use crate::{
+    ShapeFn, array, common, control, ctc, image, linalg, math, nn, quantize, ragged, random, reduce, segment,
+    sparse, string,
+};
 
 /// How a TensorFlow op is read by a shape function.
 #[derive(Clone, Copy, Debug)]
@@ -18,12 +23,12 @@ pub struct Registered {
 }
 
 impl Registered {
-    const fn renamed(mut self, attrs: &'static [(&'static str, &'static str)]) -> Registered {
+    pub(crate) const fn renamed(mut self, attrs: &'static [(&'static str, &'static str)]) -> Registered {
         self.attrs = attrs;
         self
     }
 
-    const fn outputs(mut self, outputs: Option<usize>) -> Registered {
+    pub(crate) const fn outputs(mut self, outputs: Option<usize>) -> Registered {
         self.outputs = outputs;
         self
     }
@@ -37,17 +42,47 @@ impl Registered {
 /// # Ok::<(), &str>(())
 /// ```
 pub fn lookup(tf_op: &str) -> Option<&'static Registered> {
-    TABLE.binary_search_by(|row| row.op.cmp(tf_op)).ok().and_then(|position| TABLE.get(position))
+    let all = registered();
+    all.binary_search_by(|row| row.op.cmp(tf_op)).ok().and_then(|position| all.get(position))
 }
 
 /// Every registered op, in the order of op types.
 pub fn registered() -> &'static [Registered] {
-    TABLE
+    static ALL: LazyLock<Vec<Registered>> = LazyLock::new(|| {
+        let mut all = FAMILIES.concat();
+        all.sort_unstable_by_key(|row| row.op);
+        all
+    });
+    &ALL
 }
 
-const fn row(op: &'static str, operands: &'static [&'static str], shape_fn: ShapeFn) -> Registered {
+/// A row of a family's table: one output, attributes of TensorFlow's names.
+pub(crate) const fn row(
+    op: &'static str,
+    operands: &'static [&'static str],
+    shape_fn: ShapeFn,
+) -> Registered {
     Registered { op, operands, attrs: &[], outputs: Some(1), shape_fn }
 }
+
+/// The tables of all families; an op stands in one of them.
+#[rustfmt::skip]
+static FAMILIES: &[&[Registered]] = &[
+    TABLE,
+    array::OPS,
+    control::OPS,
+    ctc::OPS,
+    image::OPS,
+    linalg::OPS,
+    math::OPS,
+    nn::OPS,
+    quantize::OPS,
+    ragged::OPS,
+    random::OPS,
+    segment::OPS,
+    sparse::OPS,
+    string::OPS,
+];
 
 #[rustfmt::skip]
 static TABLE: &[Registered] = &[
@@ -92,10 +127,10 @@ static TABLE: &[Registered] = &[
     row("Cumsum", &["x", "axis"], array::cumsum),
     row("CumulativeLogsumexp", &["x", "axis"], array::cumsum),
     row("Digamma", &["x"], common::unary),
-    row("Div", &["x", "y"], common::broadcast),
+    row("Div", &["x", "y"], math::truncatediv),
     row("DivNoNan", &["x", "y"], common::broadcast),
     row("Elu", &["x"], common::unary),
-    row("Equal", &["x", "y"], common::equality),
+    row("Equal", &["x", "y"], math::equal),
     row("Erf", &["x"], common::unary),
     row("Erfc", &["x"], common::unary),
     row("Erfinv", &["x"], common::unary),
@@ -109,8 +144,8 @@ static TABLE: &[Registered] = &[
     row("FloorMod", &["x", "y"], math::floormod),
     row("Gather", &["params", "indices"], array::gather),
     row("GatherV2", &["params", "indices", "axis"], array::gather),
-    row("Greater", &["x", "y"], common::broadcast),
-    row("GreaterEqual", &["x", "y"], common::broadcast),
+    row("Greater", &["x", "y"], math::greater),
+    row("GreaterEqual", &["x", "y"], math::greater_equal),
     row("Identity", &["x"], array::identity),
     row("IdentityN", &["x.."], array::identity_n).outputs(None),
     row("Igamma", &["x", "y"], common::broadcast),
@@ -122,8 +157,8 @@ static TABLE: &[Registered] = &[
     row("IsInf", &["x"], common::unary),
     row("IsNan", &["x"], common::unary),
     row("LeakyRelu", &["x"], common::unary),
-    row("Less", &["x", "y"], common::broadcast),
-    row("LessEqual", &["x", "y"], common::broadcast),
+    row("Less", &["x", "y"], math::less),
+    row("LessEqual", &["x", "y"], math::less_equal),
     row("Lgamma", &["x"], common::unary),
     row("Log", &["x"], common::unary),
     row("Log1p", &["x"], common::unary),
@@ -138,12 +173,12 @@ static TABLE: &[Registered] = &[
     row("Min", &["input", "axis"], reduce::min),
     row("Minimum", &["x", "y"], math::minimum),
     row("MirrorPad", &["x", "paddings"], array::pad),
-    row("Mod", &["x", "y"], common::broadcast),
+    row("Mod", &["x", "y"], math::truncatemod),
     row("Mul", &["x", "y"], math::mul),
     row("MulNoNan", &["x", "y"], common::broadcast),
     row("Ndtri", &["x"], common::unary),
     row("Neg", &["x"], math::neg),
-    row("NotEqual", &["x", "y"], common::equality),
+    row("NotEqual", &["x", "y"], math::not_equal),
     row("OneHot", &["indices", "depth", "on_value", "off_value"], array::one_hot),
     row("OnesLike", &["x"], common::unary),
     row("Pack", &["values.."], array::stack),
@@ -194,8 +229,8 @@ static TABLE: &[Registered] = &[
     row("Tanh", &["x"], common::unary),
     row("Tile", &["x", "multiples"], array::tile),
     row("Transpose", &["x", "perm"], array::transpose),
-    row("TruncateDiv", &["x", "y"], common::broadcast),
-    row("TruncateMod", &["x", "y"], common::broadcast),
+    row("TruncateDiv", &["x", "y"], math::truncatediv),
+    row("TruncateMod", &["x", "y"], math::truncatemod),
     row("Unique", &["x"], array::unique).outputs(Some(2)),
     row("UniqueWithCounts", &["x"], array::unique_with_counts).outputs(Some(3)),
     row("Unpack", &["x"], array::unstack).outputs(None),
@@ -211,9 +246,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_in_order_and_found() {
-        assert!(TABLE.windows(2).all(|pair| pair[0].op < pair[1].op));
-        assert!(TABLE.iter().all(|row| lookup(row.op).is_some_and(|found| found.op == row.op)));
+    fn every_op_stands_in_one_row_and_is_found() {
+        let all = registered();
+        let twice = all.windows(2).find(|pair| pair[0].op >= pair[1].op);
+        assert!(twice.is_none(), "{twice:?}");
+        assert!(all.iter().all(|row| lookup(row.op).is_some_and(|found| found.op == row.op)));
         assert!(lookup("NoSuchOp").is_none());
     }
 }

@@ -1,15 +1,11 @@
 //! [`TensorShape`]: what is known of a tensor's shape.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-
-use smallvec::SmallVec;
 
 use crate::display::{Anonymous, write_dim};
 use crate::error::bail;
-use crate::symbol::Symbol;
-use crate::{Dim, IntoDim, Result};
+use crate::{Dim, Result, Sizes};
 
 /// What is known of a tensor's shape: nothing (unranked), or one [`Dim`] an axis.
 ///
@@ -98,19 +94,99 @@ impl TensorShape {
         dims.get(usize::try_from(axis).ok()?)
     }
 
+    /// The size of an axis, negative axes counted from the end: a number, or `None` where it is no number or the rank
+    /// is unknown. Java's `Shape.size(int)`.
+    ///
+    /// # Errors
+    /// The rank is known and has no such axis.
+    ///
+    /// ```
+    /// use shapeflow_shape_fns::shape;
+    /// assert_eq!(shape![2, ?].size(0)?, Some(2));
+    /// assert_eq!((shape![2, ?].size(-1)?, shape![..].size(7)?), (None, None));
+    /// assert!(shape![2, ?].size(2).is_err());
+    /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
+    /// ```
+    pub fn size(&self, axis: i64) -> Result<Option<i64>> {
+        match (self.rank(), self.dim(axis)) {
+            (_, Some(dim)) => Ok(dim.as_known()),
+            (None, None) => Ok(None),
+            (Some(rank), None) => bail!("an axis of {self} must lie in [-{rank}, {rank}), got {axis}"),
+        }
+    }
+
+    /// Whether the rank is unknown.
+    pub fn is_unranked(&self) -> bool {
+        self.dims().is_none()
+    }
+
+    /// Whether the rank is 0.
+    pub fn is_scalar(&self) -> bool {
+        self.rank() == Some(0)
+    }
+
+    /// Whether the rank is 1.
+    pub fn is_vector(&self) -> bool {
+        self.rank() == Some(1)
+    }
+
+    /// Whether the rank is 2.
+    pub fn is_matrix(&self) -> bool {
+        self.rank() == Some(2)
+    }
+
     /// Whether every dimension is a number.
     pub fn is_fully_defined(&self) -> bool {
         self.dims().is_some_and(|dims| dims.iter().all(Dim::is_known))
     }
 
-    /// The product of the dimensions; `None` for an unknown rank and where the product is too large to be written.
-    pub fn num_elements(&self) -> Option<Dim> {
-        self.dims()?.iter().try_fold(Dim::known(1), |product, dim| product.times(dim).ok())
+    /// Whether the rank or a dimension is not a number: the contrary of [`TensorShape::is_fully_defined`].
+    pub fn has_unknown_dimension(&self) -> bool {
+        !self.is_fully_defined()
     }
 
-    /// The sizes, where every dimension is a number that is not negative.
-    pub fn as_known(&self) -> Option<SmallVec<[usize; 6]>> {
+    /// The product of the dimensions, a term where some are not numbers: 0 wherever one of them is 0, while
+    /// TensorFlow answers `None` as soon as one is unknown, for `[2, 0, ?]` too. `None` for an unknown rank, for an
+    /// invalid dimension, and where the product is too large to be written.
+    ///
+    /// ```
+    /// use shapeflow_shape_fns::{Dim, shape};
+    /// assert_eq!(shape![2, "n", 4].num_elements(), Some(8 * Dim::symbol("n")));
+    /// assert_eq!(shape![2, 0, ?].num_elements(), Some(Dim::known(0)));
+    /// assert_eq!((shape![].num_elements(), shape![..].num_elements()), (Some(Dim::known(1)), None));
+    /// ```
+    pub fn num_elements(&self) -> Option<Dim> {
+        let dims = self.dims()?;
+        if dims.iter().any(|dim| *dim == 0) {
+            return dims.iter().all(|dim| dim.validate().is_ok()).then_some(const { Dim::known(0) });
+        }
+        dims.iter().try_fold(Dim::known(1), |product, dim| product.times(dim).ok())
+    }
+
+    /// The sizes, where every dimension is a number that is not negative. Up to six axes allocate nothing.
+    pub fn as_known(&self) -> Option<Sizes> {
         self.dims()?.iter().map(|dim| usize::try_from(dim.as_known()?).ok()).collect()
+    }
+
+    /// Every dimension as a number or `None`.
+    ///
+    /// # Errors
+    /// The rank is unknown.
+    ///
+    /// ```
+    /// use shapeflow_shape_fns::shape;
+    /// assert_eq!(shape![2, ?, "n"].as_list()?, [Some(2), None, None]);
+    /// assert_eq!(
+    ///     shape![..].as_list().unwrap_err().to_string(),
+    ///     "as_list() is not defined on an unknown TensorShape."
+    /// );
+    /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
+    /// ```
+    pub fn as_list(&self) -> Result<Vec<Option<i64>>> {
+        match self.dims() {
+            Some(dims) => Ok(dims.iter().map(Dim::as_known).collect()),
+            None => bail!("as_list() is not defined on an unknown TensorShape."),
+        }
     }
 
     /// Refuses a shape with an invalid or provably negative dimension.
@@ -125,171 +201,6 @@ impl TensorShape {
             }
         }
         Ok(())
-    }
-
-    /// What both shapes say, dimension by dimension; nothing is recorded. Of two different symbols this one's stays.
-    ///
-    /// # Errors
-    /// The ranks differ, or two dimensions are provably different.
-    pub fn merge_with(&self, other: &TensorShape) -> Result<TensorShape> {
-        let (Some(a), Some(b)) = (self.dims(), other.dims()) else {
-            return Ok(if self.rank().is_some() { self.clone() } else { other.clone() });
-        };
-        if a.len() != b.len() {
-            bail!("shapes must have the same rank, got {self} and {other}");
-        }
-        let mut merged: SmallVec<[Dim; 4]> = SmallVec::with_capacity(a.len());
-        for (axis, (x, y)) in a.iter().zip(b).enumerate() {
-            x.validate()?;
-            y.validate()?;
-            if x.same(y) == Some(false) {
-                bail!("shapes must agree, got {x} and {y} at axis {axis} of {self} and {other}");
-            }
-            merged.push(if y.is_known() { y.clone() } else { x.clone() });
-        }
-        Ok(TensorShape::new(merged))
-    }
-
-    /// Whether one shape could be both: no rank and no dimension is provably different.
-    pub fn is_compatible_with(&self, other: &TensorShape) -> bool {
-        match (self.dims(), other.dims()) {
-            (Some(a), Some(b)) => {
-                a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.same(y) != Some(false))
-            }
-            _ => true,
-        }
-    }
-
-    /// The axes of this shape, then those of the other; unranked if either is.
-    #[must_use]
-    pub fn concatenate(&self, other: &TensorShape) -> TensorShape {
-        match (self.dims(), other.dims()) {
-            (Some(a), Some(b)) => TensorShape::new(a.iter().chain(b).cloned()),
-            _ => TensorShape::unranked(),
-        }
-    }
-
-    /// The axes `start..end`, negative positions counted from the end, clamped to the rank as Python slices are; an
-    /// unranked shape gives an unranked one.
-    #[must_use]
-    pub fn slice(&self, start: i64, end: i64) -> TensorShape {
-        let Some(dims) = self.dims() else { return TensorShape::unranked() };
-        let rank = i64::try_from(dims.len()).unwrap_or(i64::MAX);
-        let clamp = |at: i64| {
-            usize::try_from(if at < 0 { at.saturating_add(rank) } else { at }.clamp(0, rank)).unwrap_or(0)
-        };
-        let (start, end) = (clamp(start), clamp(end));
-        TensorShape::new(dims.get(start..end.max(start)).unwrap_or_default().iter().cloned())
-    }
-
-    /// The shape with this rank: itself, or that many unknown dimensions.
-    ///
-    /// # Errors
-    /// The rank is known and another.
-    pub fn with_rank(&self, rank: usize) -> Result<TensorShape> {
-        match self.rank() {
-            None => Ok(TensorShape::new((0..rank).map(|_| crate::Unknown.into_dim()))),
-            Some(own) if own == rank => Ok(self.clone()),
-            Some(own) => bail!("shape must have rank {rank}, got rank {own} in {self}"),
-        }
-    }
-
-    /// The shape, whose rank is at least this or unknown.
-    ///
-    /// # Errors
-    /// The rank is smaller.
-    pub fn with_rank_at_least(&self, rank: usize) -> Result<TensorShape> {
-        match self.rank() {
-            Some(own) if own < rank => {
-                bail!("shape must have rank at least {rank}, got rank {own} in {self}")
-            }
-            _ => Ok(self.clone()),
-        }
-    }
-
-    /// The shape, whose rank is at most this or unknown.
-    ///
-    /// # Errors
-    /// The rank is greater.
-    pub fn with_rank_at_most(&self, rank: usize) -> Result<TensorShape> {
-        match self.rank() {
-            Some(own) if own > rank => bail!("shape must have rank at most {rank}, got rank {own} in {self}"),
-            _ => Ok(self.clone()),
-        }
-    }
-
-    /// Free-standing anonymous symbols renumbered in order of appearance, for comparison.
-    fn canonical(&self) -> Option<SmallVec<[Dim; 4]>> {
-        let dims = self.dims()?;
-        let mut seen: Vec<Symbol> = Vec::new();
-        let mut renumber = |symbol: Symbol| {
-            symbol.is_free().then(|| {
-                let position = seen.iter().position(|other| *other == symbol).unwrap_or_else(|| {
-                    seen.push(symbol);
-                    seen.len() - 1
-                });
-                Dim::from(Symbol::free_at(position))
-            })
-        };
-        Some(dims.iter().map(|dim| dim.substitute(&mut renumber)).collect())
-    }
-
-    fn has_free(&self) -> bool {
-        let mut free = false;
-        for dim in self.dims().unwrap_or_default() {
-            dim.symbols(&mut |symbol| free |= symbol.is_free());
-        }
-        free
-    }
-}
-
-impl PartialEq for TensorShape {
-    fn eq(&self, other: &TensorShape) -> bool {
-        if self.dims() == other.dims() {
-            return true;
-        }
-        self.rank() == other.rank()
-            && self.has_free()
-            && other.has_free()
-            && self.canonical() == other.canonical()
-    }
-}
-
-impl Eq for TensorShape {}
-
-impl Hash for TensorShape {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        if self.has_free() { self.canonical().as_deref().hash(state) } else { self.dims().hash(state) }
-    }
-}
-
-impl<T: IntoDim, const N: usize> From<[T; N]> for TensorShape {
-    fn from(dims: [T; N]) -> TensorShape {
-        TensorShape::new(dims.into_iter().map(IntoDim::into_dim))
-    }
-}
-
-impl<T: IntoDim + Clone> From<&[T]> for TensorShape {
-    fn from(dims: &[T]) -> TensorShape {
-        TensorShape::new(dims.iter().cloned().map(IntoDim::into_dim))
-    }
-}
-
-impl<T: IntoDim> From<Vec<T>> for TensorShape {
-    fn from(dims: Vec<T>) -> TensorShape {
-        TensorShape::new(dims.into_iter().map(IntoDim::into_dim))
-    }
-}
-
-impl From<SmallVec<[Dim; 4]>> for TensorShape {
-    fn from(dims: SmallVec<[Dim; 4]>) -> TensorShape {
-        TensorShape::new(dims)
-    }
-}
-
-impl From<&TensorShape> for TensorShape {
-    fn from(shape: &TensorShape) -> TensorShape {
-        shape.clone()
     }
 }
 
@@ -316,68 +227,38 @@ impl fmt::Debug for TensorShape {
     }
 }
 
-/// A shape from its dimensions: `shape!["b", 64]`, `shape![?, 3]`, `shape![..]` (unranked), `shape![]` (scalar).
-///
-/// A string is a named symbol, each `?` an unknown of its own; everything else is an expression (`i64`, `i32`,
-/// `usize`, `Dim`), borrowed.
-#[macro_export]
-macro_rules! shape {
-    (..) => { $crate::TensorShape::unranked() };
-    ($($t:tt)*) => { $crate::__shape!([] $($t)*) };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __shape {
-    ([$($done:expr,)*]) => { $crate::TensorShape::from([$($done,)*] as [$crate::Dim; _]) };
-    ([$($done:expr,)*] ? $(, $($rest:tt)*)?) => {
-        $crate::__shape!([$($done,)* $crate::IntoDim::into_dim($crate::Unknown),] $($($rest)*)?)
-    };
-    ([$($done:expr,)*] $e:expr $(, $($rest:tt)*)?) => {
-        $crate::__shape!([$($done,)* $crate::IntoDim::into_dim(&$e),] $($($rest)*)?)
-    };
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shape;
 
     #[test]
-    fn the_macro_takes_every_kind_of_entry() {
-        let (n, b) = (64usize, Dim::symbol("b"));
-        let shape = shape!["b", n, ?, 2 * &b + 1, 3, ?, b,];
-        assert_eq!(shape.to_string(), "[b, 64, ?, 2*b+1, 3, ?, b]");
-        assert_eq!((shape![].rank(), shape![..].rank()), (Some(0), None));
-        let text = String::from("x");
-        assert_eq!(shape![text.as_str(), -1].to_string(), "[x, -1]");
-    }
-
-    #[test]
-    fn free_unknowns_compare_by_pattern() {
-        assert_eq!(shape![?, 3], shape![?, 3]);
-        assert_ne!("[?0, ?0]".parse::<TensorShape>().unwrap(), shape![?, ?]);
-        assert_eq!("[?a, ?a]".parse::<TensorShape>().unwrap(), "[?b, ?b]".parse().unwrap());
-        assert_ne!(shape![..], shape![]);
-    }
-
-    #[test]
-    fn products_and_slices() {
+    fn products_and_sizes() {
         let shape = shape!["n", 4, "n", 2];
         assert_eq!(shape.num_elements().unwrap().to_string(), "8*n*n");
-        assert_eq!(shape.slice(1, -1).to_string(), "[4, n]");
-        assert_eq!(shape.slice(-100, 1).to_string(), "[n]");
-        assert_eq!(shape.slice(3, 1), shape![]);
         assert_eq!((shape.dim(4), shape.dim(-5), shape.dim(i64::MIN)), (None, None, None));
-        assert_eq!(shape![2, 3].as_known().unwrap().as_slice(), [2, 3]);
+        assert_eq!(shape![2, 3].as_known().unwrap()[..], [2, 3]);
+        assert_eq!((shape![2, -1].as_known(), shape![2, ?].as_known()), (None, None));
         assert_eq!(shape![i64::MAX, 2].num_elements(), None);
+        assert_eq!(shape![i64::MAX, 2, 0].num_elements(), Some(Dim::known(0)));
+        assert_eq!(shape![0, Dim::known(i64::MAX) + 1].num_elements(), None);
     }
 
     #[test]
-    fn merging_keeps_what_is_known() {
-        assert_eq!(shape![?, 3].merge_with(&shape![2, ?]), Ok(shape![2, 3]));
-        assert_eq!(shape![..].merge_with(&shape![2, ?]), Ok(shape![2, ?]));
-        assert!(shape![2].merge_with(&shape![3]).is_err() && shape![2].merge_with(&shape![2, 2]).is_err());
-        assert!(!shape!["n"].is_compatible_with(&shape![Dim::symbol("n") + 1]));
-        assert!(shape!["n"].is_compatible_with(&shape!["m"]));
+    fn shapes_are_small() {
+        assert!(size_of::<TensorShape>() <= 72);
+    }
+
+    #[test]
+    fn ranks_have_names() {
+        let ranks = |shape: TensorShape| {
+            (shape.is_unranked(), shape.is_scalar(), shape.is_vector(), shape.is_matrix())
+        };
+        assert_eq!(ranks(shape![..]), (true, false, false, false));
+        assert_eq!(ranks(shape![]), (false, true, false, false));
+        assert_eq!(ranks(shape![?]), (false, false, true, false));
+        assert_eq!(ranks(shape![1, ?]), (false, false, false, true));
+        assert!(shape![..].has_unknown_dimension() && shape![?].has_unknown_dimension());
+        assert!(!shape![].has_unknown_dimension());
     }
 }

@@ -164,7 +164,7 @@ fn places(case: &Case) -> Anonymous {
             note(dim, format!("v{operand}_{element}"));
         }
     }
-    Anonymous::Spelled(places)
+    Anonymous::Spelled(places.into_iter().collect())
 }
 
 fn show(dim: &Dim, places: &Anonymous) -> String {
@@ -188,7 +188,7 @@ fn show_guard(guard: &Guard, places: &Anonymous) -> String {
 }
 
 fn describe(places: &Anonymous, result: &InferenceResult) -> String {
-    let outputs = result.shapes.iter().zip(&result.values).map(|(shape, value)| {
+    let outputs = result.shapes().iter().zip(result.values()).map(|(shape, value)| {
         let shape = shape.dims().map_or("?".to_owned(), |dims| show_all(dims, places));
         match value {
             Some(value) if value.rank() == 0 => format!("{shape} = {}", show(&value.elements()[0], places)),
@@ -250,7 +250,7 @@ fn refine(
         attrs.with(name.to_owned(), attr)
     });
     let mut fresh = DimTable::new();
-    let Ok(found) = run(function, names, &attrs, &fixed, &mut fresh, promised.shapes.len()) else {
+    let Ok(found) = run(function, names, &attrs, &fixed, &mut fresh, promised.shapes().len()) else {
         return false;
     };
     let inputs = inputs.into_inner();
@@ -278,20 +278,20 @@ fn refine(
             assert_eq!(promised, found, "{label}: {what}");
         }
     };
-    for (promised, found) in promised.shapes.iter().zip(&found.shapes) {
+    for (promised, found) in promised.shapes().iter().zip(found.shapes()) {
         if let Some(dims) = promised.dims() {
             let found = found.dims().unwrap_or_else(|| panic!("{label}: rank is lost"));
             assert_eq!(dims.len(), found.len(), "{label}");
             dims.iter().zip(found).for_each(|(a, b)| compare("dimension", a, b));
         }
     }
-    for (promised, found) in promised.values.iter().zip(&found.values) {
+    for (promised, found) in promised.values().iter().zip(found.values()) {
         if let (Some(promised), Some(found)) = (promised, found) {
             promised.elements().iter().zip(found.elements()).for_each(|(a, b)| compare("element", a, b));
         }
     }
-    for (name, promised) in &promised.derived {
-        if let Some((_, found)) = found.derived.iter().find(|(other, _)| other == name) {
+    for (name, promised) in promised.derived() {
+        if let Some((_, found)) = found.derived().find(|(other, _)| *other == name) {
             promised.iter().zip(found).for_each(|(a, b)| compare(name, a, b));
         }
     }

@@ -6,6 +6,7 @@ use super::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_w
 use super::memory::Memory;
 use super::module::{CodeModule, FuncIndex};
 use super::pool::Pool;
+use crate::dump::Traced;
 use crate::error::Result;
 use crate::lower::code::{Code, Layout, SlotUse, TILE};
 use crate::lower::kernel::Kernel;
@@ -51,6 +52,8 @@ pub(crate) struct Launch<'a> {
     /// The function of each variant.
     pub functions: &'a [FuncIndex],
     pub memory: &'a Memory<'a>,
+    /// Under what the time of each thread is recorded.
+    pub traced: Option<Traced<'a>>,
 }
 
 /// The arguments of a launch that needs nothing else, made once for many runs on the same memory.
@@ -140,7 +143,11 @@ pub(crate) fn launch(launch: &Launch<'_>, lanes: &mut Vec<Lane>, pool: &Pool) ->
     for (number, plan) in launch.plan.boxes.iter().enumerate() {
         split(launch.kernel, number, plan, &mut parts);
     }
-    pool.run(&parts, lanes, &|part, lane, failed| launch.run_part(part, lane, failed))
+    let traced = launch.traced.map(Traced::part);
+    pool.run(&parts, lanes, &|part, lane, failed| {
+        let _span = traced.map(Traced::begin);
+        launch.run_part(part, lane, failed)
+    })
 }
 
 fn whole(number: usize, plan: &BoxPlan) -> Part {

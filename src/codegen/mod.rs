@@ -2,17 +2,23 @@
 
 mod abi;
 mod clif;
+mod disasm;
+mod isa;
 mod launch;
 mod memory;
 mod module;
 mod pool;
+mod product;
+mod simd;
 #[cfg(test)]
 mod tests;
 
+pub use isa::Isa;
 pub(crate) use launch::{Lane, Launch, Prepared, launch};
-pub(crate) use memory::{Left, MatMul, Memory};
+pub(crate) use memory::{Left, Memory};
 pub(crate) use module::{CodeModule, FuncIndex, Jit};
 pub use pool::ThreadPool;
 #[cfg(feature = "threads")]
 pub(crate) use pool::rayon_pool;
 pub(crate) use pool::{Pool, lock};
+pub(crate) use product::MatMul;

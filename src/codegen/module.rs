@@ -13,6 +13,8 @@ use rustc_hash::FxHashMap;
 
 use super::abi::{KernelArgs, KernelFn};
 use super::clif::{self, Target, kernel_signature};
+use super::isa::Isa;
+use super::simd;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::code::Code;
 use crate::lower::verify::verify;
@@ -49,7 +51,27 @@ pub(crate) struct Jit {
     known: FxHashMap<Code, FuncIndex>,
     context: Context,
     builder_context: FunctionBuilderContext,
-    code_bytes: usize,
+    /// Bytes of each function.
+    sizes: Vec<usize>,
+    isa: Isa,
+    bodies: Vec<Emitted>,
+}
+
+/// Which emitter made a function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Emitted {
+    pub isa: Isa,
+    /// Why it is not the one that was asked for.
+    pub reason: Option<&'static str>,
+}
+
+impl std::fmt::Display for Emitted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.reason {
+            Some(reason) => write!(f, "{} ({reason})", self.isa),
+            None => write!(f, "{}", self.isa),
+        }
+    }
 }
 
 fn refused(reason: impl std::fmt::Display) -> Error {
@@ -138,17 +160,18 @@ fn target_of(isa: &dyn TargetIsa) -> Target {
 }
 
 impl Jit {
-    /// An empty module for this machine.
+    /// An empty module for this machine, with functions in `isa` where its emitter serves.
     ///
     /// # Errors
-    /// The machine is not supported.
-    pub fn new() -> Result<Jit> {
-        Jit::with_isa(host_isa()?)
+    /// The machine is not supported, or lacks `isa`.
+    pub fn new(isa: Isa) -> Result<Jit> {
+        isa.check()?;
+        Jit::with_isa(host_isa()?, isa)
     }
 
-    fn with_isa(isa: OwnedTargetIsa) -> Result<Jit> {
-        let target = target_of(&*isa);
-        let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+    fn with_isa(host: OwnedTargetIsa, isa: Isa) -> Result<Jit> {
+        let target = target_of(&*host);
+        let mut builder = JITBuilder::with_isa(host, default_libcall_names());
         builder.symbol(IMPORTS[0], remainder_f32 as *const u8);
         builder.symbol(IMPORTS[1], remainder_f64 as *const u8);
         let mut module = JITModule::new(builder);
@@ -167,17 +190,19 @@ impl Jit {
             functions: Vec::new(),
             known: FxHashMap::default(),
             builder_context: FunctionBuilderContext::new(),
-            code_bytes: 0,
+            sizes: Vec::new(),
+            isa,
+            bodies: Vec::new(),
         })
     }
 
     /// A module for this machine or for the least the emitter supports, and whether `MulAdd` rounds
     /// once there.
     #[cfg(test)]
-    pub(super) fn for_tests(native: bool) -> (Jit, bool) {
-        let isa = make_isa(native).expect("the machine is supported");
-        let fused = is_fused(&*isa);
-        (Jit::with_isa(isa).expect("the machine is supported"), fused)
+    pub(super) fn for_tests(native: bool, isa: Isa) -> (Jit, bool) {
+        let host = make_isa(native).expect("the machine is supported");
+        let fused = is_fused(&*host);
+        (Jit::with_isa(host, isa).expect("the machine is supported"), fused)
     }
 
     /// Compiles `code`, or finds the function of an equal one.
@@ -190,18 +215,38 @@ impl Jit {
             Entry::Vacant(entry) => entry,
         };
         verify(code).map_err(refused)?;
-        clif::emit(code, self.target, &mut self.context.func, &mut self.builder_context);
         let signature = kernel_signature(self.target.call_conv);
         let module = self.module.get()?;
         let id = module.declare_anonymous_function(&signature).map_err(refused)?;
+        let wide = self.isa.wide().map(|isa| simd::emit(code, isa));
+        let reason = match wide {
+            Some(Ok(bytes)) => {
+                module.define_function_bytes(id, simd::ALIGN, &bytes, &[]).map_err(refused)?;
+                self.sizes.push(bytes.len());
+                self.bodies.push(Emitted { isa: self.isa, reason: None });
+                let index = FuncIndex(self.functions.len() as u32);
+                self.functions.push(id);
+                return Ok(*entry.insert(index));
+            }
+            Some(Err(reason)) => Some(reason),
+            None => None,
+        };
+        clif::emit(code, self.target, &mut self.context.func, &mut self.builder_context);
         let defined = module.define_function(id, &mut self.context);
         let size = self.context.compiled_code().map_or(0, |code| code.code_info().total_size as usize);
         module.clear_context(&mut self.context);
         defined.map_err(|reason| refused(format_args!("{reason:?}")))?;
-        self.code_bytes += size;
+        self.sizes.push(size);
+        self.bodies.push(Emitted { isa: Isa::Clif, reason });
         let index = FuncIndex(self.functions.len() as u32);
         self.functions.push(id);
         Ok(*entry.insert(index))
+    }
+
+    /// Which emitter made a function.
+    #[cfg(test)]
+    pub(super) fn emitted(&self, f: FuncIndex) -> Option<Emitted> {
+        self.bodies.get(f.0 as usize).copied()
     }
 
     /// Makes the functions executable.
@@ -218,7 +263,8 @@ impl Jit {
             unsafe { std::mem::transmute::<*const u8, KernelFn>(address) }
         });
         let functions = functions.collect();
-        Ok(CodeModule { functions, code_bytes: self.code_bytes, _module: Mutex::new(self.module) })
+        let (sizes, bodies) = (self.sizes, self.bodies);
+        Ok(CodeModule { functions, sizes, bodies, _module: Mutex::new(self.module) })
     }
 
     /// `code` as Cranelift's textual IR.
@@ -237,7 +283,9 @@ impl Jit {
 /// holds it in an [`Arc`](std::sync::Arc).
 pub(crate) struct CodeModule {
     functions: Vec<KernelFn>,
-    code_bytes: usize,
+    /// Bytes of each function.
+    sizes: Vec<usize>,
+    bodies: Vec<Emitted>,
     /// Kept until the functions go; the lock, which nothing takes, makes the type `Sync`.
     _module: Mutex<OwnedModule>,
 }
@@ -264,7 +312,22 @@ impl CodeModule {
 
     /// Bytes of machine code.
     pub fn code_bytes(&self) -> usize {
-        self.code_bytes
+        self.sizes.iter().sum()
+    }
+
+    /// The machine code of a function.
+    #[cfg(all(feature = "disasm", target_arch = "x86_64"))]
+    pub(super) fn bytes(&self, f: FuncIndex) -> Option<&[u8]> {
+        let (function, size) = (self.functions.get(f.0 as usize)?, self.sizes.get(f.0 as usize)?);
+        let start = *function as *const u8;
+        // SAFETY: the function was placed here with so many bytes, which stay readable as long as the module,
+        // and nothing writes to finalized code.
+        Some(unsafe { std::slice::from_raw_parts(start, *size) })
+    }
+
+    /// Which emitter made a function.
+    pub fn emitted(&self, f: FuncIndex) -> Option<Emitted> {
+        self.bodies.get(f.0 as usize).copied()
     }
 
     /// Number of functions.

@@ -31,6 +31,10 @@ impl Pool {
         Pool { shared: shared.filter(|pool| pool.threads() > 1) }
     }
 
+    pub(crate) fn is_one(&self) -> bool {
+        self.shared.is_none()
+    }
+
     /// Whether several threads pay for so many elements of a kernel.
     pub(crate) fn pays(&self, kernel: &Kernel, elements: i64) -> bool {
         if self.shared.is_none() {

@@ -3,8 +3,9 @@
 use petgraph::dot::{Config, Dot};
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use crate::graph::{Graph, Inner, Node, NodeIx};
-use crate::op::Body;
+use super::snapshot::{NodeKind, NodeView};
+use super::{Snapshot, palette};
+use crate::graph::Graph;
 
 impl Graph {
     /// The graph in the language of Graphviz: `dot -Tsvg` draws it.
@@ -21,49 +22,53 @@ impl Graph {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     pub fn to_dot(&self) -> String {
-        let inner = self.read();
-        let mut drawing: DiGraph<NodeIx, String> = DiGraph::new();
-        let places: Vec<NodeIndex> =
-            (0..inner.nodes.len()).map(|number| drawing.add_node(NodeIx(number as u32))).collect();
-        for (number, node) in inner.nodes.iter().enumerate() {
+        self.snapshot().to_dot()
+    }
+}
+
+impl Snapshot {
+    /// The stage's graph in the language of Graphviz, as [`Graph::to_dot`]; the nodes of a kernel have one colour.
+    pub fn to_dot(&self) -> String {
+        let mut drawing: DiGraph<usize, String> = DiGraph::new();
+        let places: Vec<NodeIndex> = (0..self.nodes.len()).map(|number| drawing.add_node(number)).collect();
+        for (number, node) in self.nodes.iter().enumerate() {
             for (position, operand) in node.operands.iter().enumerate() {
-                let source = inner.values[operand.at()].node;
+                let source = &self.nodes[operand.node];
                 let mut label = if node.operands.len() > 1 { position.to_string() } else { String::new() };
-                if inner.nodes[source.at()].outputs > 1 {
-                    label = format!("{label} {operand}").trim_start().to_string();
+                if source.outputs.len() > 1 {
+                    label =
+                        format!("{label} {}", source.outputs[operand.output].name).trim_start().to_string();
                 }
-                drawing.add_edge(places[source.at()], places[number], label);
+                drawing.add_edge(places[operand.node], places[number], label);
             }
         }
-        let edge = |_: &DiGraph<NodeIx, String>, edge: petgraph::graph::EdgeReference<'_, String>| {
+        let edge = |_: &DiGraph<usize, String>, edge: petgraph::graph::EdgeReference<'_, String>| {
             if edge.weight().is_empty() { String::new() } else { format!("label={}", quoted(edge.weight())) }
         };
-        let node = |_: &DiGraph<NodeIx, String>, (_, index): (NodeIndex, &NodeIx)| {
-            let shape = match inner.nodes[index.at()].op.body {
-                Body::Input | Body::Constant => "ellipse",
-                _ => "box",
-            };
-            format!("shape={shape}, label={}", quoted(&inner.label(*index)))
+        let node = |_: &DiGraph<usize, String>, (_, number): (NodeIndex, &usize)| {
+            let node = &self.nodes[*number];
+            let shape = if node.kind == NodeKind::Op { "box" } else { "ellipse" };
+            let fill = node.kernel.map_or_else(String::new, |kernel| {
+                format!("style=filled, fillcolor=\"{}\", ", palette::light(kernel))
+            });
+            format!("shape={shape}, {fill}label={}", quoted(&node.dot_label()))
         };
         let config = [Config::NodeNoLabel, Config::EdgeNoLabel];
         format!("{:?}", Dot::with_attr_getters(&drawing, &config, &edge, &node))
     }
 }
 
-impl Inner {
-    fn label(&self, index: NodeIx) -> String {
-        let node: &Node = &self.nodes[index.at()];
-        let mut label = node.op.name().to_string();
-        if !node.attrs().is_empty() {
-            label.push_str(&format!("({})", node.attrs()));
+impl NodeView {
+    fn dot_label(&self) -> String {
+        let mut label = self.op.to_string();
+        if !self.attrs.is_empty() {
+            label.push_str(&format!("({})", self.attrs_text()));
         }
-        for value in node.values() {
-            let info = &self.values[value.at()];
-            label.push_str(&format!("\n{}{}", info.dtype, self.table.resolve_shape(&info.shape)));
+        for value in &self.outputs {
+            label.push_str(&format!("\n{}", value.type_text()));
         }
-        let name = self.node_label(index);
-        if name != node.op.name() {
-            label.push_str(&format!("\n{name}"));
+        if self.named {
+            label.push_str(&format!("\n{}", self.label));
         }
         label
     }

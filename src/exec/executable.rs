@@ -11,6 +11,7 @@ use super::options::CompileOptions;
 use super::stage::{RunState, Sink};
 use super::staged::Staged;
 use crate::codegen::lock;
+use crate::dump::{Snapshot, StageKind};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, ValueIx};
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
@@ -169,6 +170,12 @@ impl Executable {
     pub fn run_named(&self, feeds: &[(&str, TensorView<'_>)]) -> Result<Results> {
         let location = Location::caller();
         let refuse = |message: String| Err(Error::new(ErrorKind::Feed, Phase::Run, message).at(location));
+        if let Some((name, _)) =
+            feeds.iter().find(|(name, _)| !self.0.inputs.iter().any(|port| port.name == *name))
+        {
+            let names: Vec<&str> = self.0.inputs.iter().map(|port| port.name.as_str()).collect();
+            return refuse(format!("\"{name}\" is not an input; the inputs are {}", names.join(", ")));
+        }
         let mut ordered = Vec::with_capacity(self.0.inputs.len());
         for port in &self.0.inputs {
             let mut found = feeds.iter().filter(|(name, _)| *name == port.name);
@@ -184,12 +191,6 @@ impl Executable {
                     return refuse(format!("input \"{}\" must be fed once, got two", port.name));
                 }
             }
-        }
-        if let Some((name, _)) =
-            feeds.iter().find(|(name, _)| !self.0.inputs.iter().any(|port| port.name == *name))
-        {
-            let names: Vec<&str> = self.0.inputs.iter().map(|port| port.name.as_str()).collect();
-            return refuse(format!("\"{name}\" is not an input; the inputs are {}", names.join(", ")));
         }
         let tensors = self.run_all(&ordered)?;
         let names = self.0.outputs.iter().map(|port| port.name.clone());
@@ -254,6 +255,23 @@ impl Executable {
             }
         });
         text
+    }
+
+    /// The graph that was compiled, with its kernels if `stage` is [`StageKind::Kernels`] or later.
+    ///
+    /// A graph that is compiled when it runs has the kernels of the first form it met, and none before that.
+    /// Of a graph that needs results to go on, these are the kernels of its first part.
+    ///
+    /// # Errors
+    /// The processor is not one that machine code is made for; [`StageKind::Asm`] in a build without `disasm`.
+    pub fn snapshot(&self, stage: StageKind) -> Result<Snapshot> {
+        let mut made = None;
+        if stage >= StageKind::Kernels {
+            self.0.staged.for_each_stage(&mut |compiled| {
+                made.get_or_insert_with(|| compiled.snapshot(stage));
+            });
+        }
+        made.unwrap_or_else(|| Ok(self.0.staged.graph_snapshot()))
     }
 
     fn check_outputs(&self, got: usize) -> Result<()> {

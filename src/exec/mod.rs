@@ -8,6 +8,6 @@ mod segment;
 mod stage;
 mod staged;
 
-pub use crate::codegen::ThreadPool;
+pub use crate::codegen::{Isa, ThreadPool};
 pub use executable::{BoundRun, Executable, Port, Results, Runner, Stats};
 pub use options::{Backend, CompileOptions};

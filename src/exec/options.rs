@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::codegen::ThreadPool;
+use crate::codegen::{Isa, ThreadPool};
+use crate::dump::{Snapshot, StageKind, StageSink, Trace, Watch};
+use crate::error::Result;
 
 /// What runs a compiled graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -25,6 +27,10 @@ pub struct CompileOptions {
     memory_limit: Option<usize>,
     plans: usize,
     backend: Backend,
+    sink: Option<Arc<dyn StageSink>>,
+    watch: Option<Watch>,
+    trace: Option<Trace>,
+    isa: Option<Isa>,
 }
 
 impl Default for CompileOptions {
@@ -34,9 +40,19 @@ impl Default for CompileOptions {
 }
 
 impl CompileOptions {
-    /// One thread, machine code, no memory limit, 64 plans.
+    /// One thread, machine code for the host ([`Isa::of_host`]), no memory limit, 64 plans.
     pub fn new() -> CompileOptions {
-        CompileOptions { threads: 1, pool: None, memory_limit: None, plans: 64, backend: Backend::Jit }
+        CompileOptions {
+            threads: 1,
+            pool: None,
+            memory_limit: None,
+            plans: 64,
+            backend: Backend::Jit,
+            sink: None,
+            watch: None,
+            trace: None,
+            isa: None,
+        }
     }
 
     /// Runs large kernels on so many threads of a pool of the executable's own; 1 makes none.
@@ -72,6 +88,46 @@ impl CompileOptions {
         self
     }
 
+    /// Shows every stage of the compilation to a sink.
+    ///
+    /// Without one, the environment variable `SHAPEFLOW_DUMP` may name a folder that every stage of every
+    /// compilation is written to.
+    pub fn sink(mut self, sink: Arc<dyn StageSink>) -> CompileOptions {
+        self.sink = Some(sink);
+        self
+    }
+
+    /// Records when what is compiled, and every kernel of every run.
+    pub fn trace(mut self, trace: &Trace) -> CompileOptions {
+        self.trace = Some(trace.clone());
+        self
+    }
+
+    /// The options for one call of `compile`: its stages go to the sink, or else to the `default` one.
+    pub(crate) fn watched(&self, default: Option<Arc<dyn StageSink>>) -> CompileOptions {
+        let watch = self.sink.clone().or(default).map(Watch::begin);
+        CompileOptions { watch, ..self.clone() }
+    }
+
+    /// Shows a stage if someone watches.
+    pub(crate) fn show(&self, stage: StageKind, make: &mut dyn FnMut() -> Result<Snapshot>) -> Result<()> {
+        self.watch.as_ref().map_or(Ok(()), |watch| watch.show(stage, make))
+    }
+
+    pub(crate) fn kept_trace(&self) -> Option<&Trace> {
+        self.trace.as_ref()
+    }
+
+    /// Makes kernels of these instructions; compiling fails if the processor lacks them.
+    pub fn isa(mut self, isa: Isa) -> CompileOptions {
+        self.isa = Some(isa);
+        self
+    }
+
+    pub(crate) fn chosen_isa(&self) -> crate::error::Result<Isa> {
+        self.isa.map_or_else(Isa::of_host, Ok)
+    }
+
     pub(crate) fn interprets(&self) -> bool {
         self.backend == Backend::Interpreter
     }
@@ -82,10 +138,6 @@ impl CompileOptions {
 
     pub(crate) fn memory_limit_bytes(&self) -> Option<usize> {
         self.memory_limit
-    }
-
-    pub(crate) fn thread_count(&self) -> usize {
-        self.pool.as_ref().map_or(self.threads, |pool| pool.threads())
     }
 
     pub(crate) fn make_pool(&self) -> crate::error::Result<crate::codegen::Pool> {

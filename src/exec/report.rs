@@ -9,7 +9,9 @@ use rustc_hash::FxHashSet;
 use super::executable::Stats;
 use super::stage::Stage;
 use crate::codegen::{CodeModule, Jit};
+use crate::dump::{KernelKind, KernelView, Snapshot, StageKind};
 use crate::error::Result;
+use crate::graph::ValueIx;
 use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::program::{Content, Step};
 
@@ -30,16 +32,125 @@ impl Stage {
 
     /// The intermediate code of every variant of every kernel.
     pub(super) fn clif(&self) -> Result<String> {
+        self.code_text(&|step| self.kernel_clif(step))
+    }
+
+    /// The instructions of every variant of every kernel.
+    fn asm(&self) -> Result<String> {
+        self.code_text(&|step| self.kernel_asm(step))
+    }
+
+    fn code_text(&self, of_step: &dyn Fn(usize) -> Result<Option<String>>) -> Result<String> {
         let mut text = String::new();
-        for (at, step) in self.program.steps.iter().enumerate() {
-            let Step::Kernel(kernel) = step else { continue };
-            for (number, variant) in kernel.variants.iter().enumerate() {
-                let fused = self.fused_text(kernel);
-                let code = Jit::clif_text(&variant.code)?;
-                text.push_str(&format!("; step {at}: {fused}; variant {number}\n{code}\n"));
+        for at in 0..self.program.steps.len() {
+            if let Some(code) = of_step(at)? {
+                text.push_str(&format!("; step {at}: {}\n{code}", self.step_label(at)));
             }
         }
         Ok(text)
+    }
+
+    fn kernel_clif(&self, step: usize) -> Result<Option<String>> {
+        let Some(Step::Kernel(kernel)) = self.program.steps.get(step) else { return Ok(None) };
+        let mut text = String::new();
+        for (number, variant) in kernel.variants.iter().enumerate() {
+            text.push_str(&format!("; variant {number}\n{}\n", Jit::clif_text(&variant.code)?));
+        }
+        Ok(Some(text))
+    }
+
+    fn kernel_asm(&self, step: usize) -> Result<Option<String>> {
+        let (Some(code), Some(functions)) = (&self.code, self.functions.get(step)) else { return Ok(None) };
+        let mut text = String::new();
+        for (number, function) in functions.iter().enumerate() {
+            text.push_str(&format!("; variant {number}\n{}\n", code.asm_text(*function)?));
+        }
+        Ok((!functions.is_empty()).then_some(text))
+    }
+
+    /// Whether its machine code can be printed.
+    pub(super) fn has_asm(&self) -> bool {
+        self.code.is_some() && CodeModule::PRINTS_ASM
+    }
+
+    /// What a step is called: the fused ops, or the node that runs by itself.
+    pub(super) fn step_label(&self, step: usize) -> String {
+        match self.program.steps.get(step) {
+            Some(Step::Kernel(kernel)) => self.fused_text(kernel),
+            Some(Step::MatMul { node, .. } | Step::Node { node, .. }) => self.inner.node_label(*node),
+            None => String::new(),
+        }
+    }
+
+    /// The stage with its kernels: with their intermediate code from [`StageKind::Clif`] on, with their
+    /// instructions for [`StageKind::Asm`].
+    pub(super) fn snapshot(&self, stage: StageKind) -> Result<Snapshot> {
+        let mut snapshot = Snapshot::of_graph(&self.inner, stage);
+        let outputs: Vec<ValueIx> =
+            self.program.outputs.iter().map(|buffer| self.program.buffers[buffer.at()].value).collect();
+        snapshot.mark_results(&self.inner, &outputs);
+        if stage < StageKind::Kernels {
+            return Ok(snapshot);
+        }
+        snapshot.origin = self.number;
+        snapshot.text = match stage {
+            StageKind::Clif => self.clif()?,
+            StageKind::Asm => self.asm()?,
+            _ => self.to_string(),
+        };
+        for (at, step) in self.program.steps.iter().enumerate() {
+            let (kind, written, root_nodes, fused_nodes) = match step {
+                Step::Kernel(kernel) => {
+                    (KernelKind::Fused, kernel.writes.clone(), kernel.roots.clone(), kernel.fused.clone())
+                }
+                Step::MatMul { node, out, .. } => (
+                    KernelKind::Product,
+                    vec![*out],
+                    self.inner.nodes[node.at()].values().collect(),
+                    Vec::new(),
+                ),
+                Step::Node { node, outputs, .. } => (
+                    KernelKind::Host,
+                    outputs.clone(),
+                    self.inner.nodes[node.at()].values().collect(),
+                    Vec::new(),
+                ),
+            };
+            snapshot.kernels.push(KernelView {
+                step: at,
+                kind,
+                label: self.step_label(at),
+                loops: self.step_text(at),
+                writes: written.iter().map(|buffer| self.buffer_text(buffer.at())).collect(),
+                clif: if stage >= StageKind::Clif { self.kernel_clif(at)? } else { None },
+                asm: if stage == StageKind::Asm { self.kernel_asm(at)? } else { None },
+            });
+            // A cheap producer may stand in several kernels; it belongs to the one that writes it, or the first.
+            for value in root_nodes {
+                snapshot.nodes[self.inner.values[value.at()].node.at()].kernel = Some(at);
+            }
+            for value in fused_nodes {
+                snapshot.nodes[self.inner.values[value.at()].node.at()].kernel.get_or_insert(at);
+            }
+        }
+        Ok(snapshot)
+    }
+
+    /// What a step does.
+    fn step_text(&self, at: usize) -> String {
+        match &self.program.steps[at] {
+            Step::Kernel(kernel) => kernel.to_string(),
+            Step::MatMul { a, b, out, spec, .. } => {
+                let mark = |transposed| if transposed { "ᵀ" } else { "" };
+                format!("{out} = {a}{} · {b}{}", mark(spec.transpose_a), mark(spec.transpose_b))
+            }
+            Step::Node { node, operands, outputs } => {
+                let list = |buffers: &[BufferIx]| {
+                    buffers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+                };
+                format!("{} = {}({})", list(outputs), self.inner.node_label(*node), list(operands))
+            }
+        }
     }
 
     fn buffers_of_steps(&self) -> FxHashSet<usize> {
@@ -73,6 +184,20 @@ impl Stage {
         format!("{}: {}[{}] = {content}", BufferIx(number as u32), buffer.dtype, dims.join(", "))
     }
 
+    /// Which emitters made the functions of a step, each once.
+    fn write_bodies(&self, f: &mut fmt::Formatter<'_>, step: usize) -> fmt::Result {
+        let Some(code) = &self.code else { return Ok(()) };
+        let mut bodies: Vec<String> = Vec::new();
+        for function in &self.functions[step] {
+            let Some(body) = code.emitted(*function) else { continue };
+            let text = body.to_string();
+            if !bodies.contains(&text) {
+                bodies.push(text);
+            }
+        }
+        if bodies.is_empty() { Ok(()) } else { writeln!(f, "body: {}", bodies.join(", ")) }
+    }
+
     /// The fused nodes of a kernel, each op once with its count.
     fn fused_text(&self, kernel: &Kernel) -> String {
         let mut counts: IndexMap<String, usize> = IndexMap::new();
@@ -99,23 +224,11 @@ impl fmt::Display for Stage {
         }
         for (at, step) in self.program.steps.iter().enumerate() {
             match step {
-                Step::Kernel(kernel) => writeln!(f, "step {at}: {}\n{kernel}", self.fused_text(kernel))?,
-                Step::MatMul { a, b, out, spec, .. } => {
-                    let mark = |transposed| if transposed { "ᵀ" } else { "" };
-                    writeln!(
-                        f,
-                        "step {at}: {out} = {a}{} · {b}{}",
-                        mark(spec.transpose_a),
-                        mark(spec.transpose_b)
-                    )?;
+                Step::Kernel(_) => {
+                    writeln!(f, "step {at}: {}\n{}", self.step_label(at), self.step_text(at))?;
+                    self.write_bodies(f, at)?;
                 }
-                Step::Node { node, operands, outputs } => {
-                    let list = |buffers: &[BufferIx]| {
-                        buffers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-                    };
-                    let label = self.inner.node_label(*node);
-                    writeln!(f, "step {at}: {} = {label}({})", list(outputs), list(operands))?;
-                }
+                Step::MatMul { .. } | Step::Node { .. } => writeln!(f, "step {at}: {}", self.step_text(at))?,
             }
         }
         Ok(())

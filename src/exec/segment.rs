@@ -253,17 +253,5 @@ fn plan_matmul(
     }
     let double = stage.program.buffers[out.at()].dtype == shapeflow_shape_fns::DType::F64;
     let transposes = (spec.transpose_a, spec.transpose_b);
-    Ok(MatMul {
-        a,
-        b,
-        out,
-        double,
-        m,
-        k,
-        n,
-        transpose_a: transposes.0,
-        transpose_b: transposes.1,
-        batch,
-        threads: stage.threads(),
-    })
+    Ok(MatMul { a, b, out, double, m, k, n, transpose_a: transposes.0, transpose_b: transposes.1, batch })
 }

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::options::CompileOptions;
 use super::stage::{RunState, Sink, Stage};
 use crate::codegen::{Pool, lock};
+use crate::dump::{Snapshot, StageKind, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, ValueIx};
 use crate::passes::{Facts, Pins, pinned_inputs, rebuild, rest, unresolved};
@@ -77,20 +78,44 @@ impl Staged {
             only: None,
             compiles: Mutex::default(),
         };
-        if staged.pins.is_empty() {
+        if !staged.pins.is_empty() {
+            staged.show_graph(&staged.inner, &staged.outputs)?;
+        } else {
             staged.only = Some(Arc::new(staged.compile(&Facts::default(), "graph")?));
         }
         Ok(staged)
     }
 
+    fn show_graph(&self, inner: &Inner, outputs: &[ValueIx]) -> Result<()> {
+        self.options.show(StageKind::Optimized, &mut || {
+            let mut snapshot = Snapshot::of_graph(inner, StageKind::Optimized);
+            snapshot.mark_results(inner, outputs);
+            Ok(snapshot)
+        })
+    }
+
+    fn compile_stage(&self, inner: Inner, outputs: &[ValueIx]) -> Result<Stage> {
+        let stage = Stage::compile(inner, outputs, &self.options, self.pool.clone())?;
+        for kind in [StageKind::Kernels, StageKind::Clif, StageKind::Asm] {
+            if kind != StageKind::Asm || stage.has_asm() {
+                self.options.show(kind, &mut || stage.snapshot(kind))?;
+            }
+        }
+        Ok(stage)
+    }
+
     fn compile(&self, facts: &Facts, reason: &str) -> Result<Form> {
-        let rebuilt = rebuild(&self.inner, &self.outputs, facts)?;
+        let rebuilt = {
+            let _span = span(self.options.kept_trace(), "compile", "passes");
+            rebuild(&self.inner, &self.outputs, facts)?
+        };
         let outputs: Vec<ValueIx> = self.outputs.iter().map(|value| rebuilt.values[value]).collect();
+        self.show_graph(&rebuilt.inner, &outputs)?;
         lock(&self.compiles).push(reason.to_string());
         let waits = unresolved(&rebuilt.inner)?;
         let waiting = |value: &ValueIx| waits[rebuilt.inner.values[value.at()].node.at()];
         if !waits.contains(&true) {
-            let stage = Stage::compile(rebuilt.inner, &outputs, &self.options, self.pool.clone())?;
+            let stage = self.compile_stage(rebuilt.inner, &outputs)?;
             return Ok(Form { stage, rest: None });
         }
         // The first stage makes the outputs it can and whatever the waiting nodes read.
@@ -128,7 +153,7 @@ impl Staged {
         let staged = Staged::new(following.inner, late, &self.options, &self.pool)?;
         let first = rebuild(&rebuilt.inner, &made, &Facts::default())?;
         let made: Vec<ValueIx> = made.iter().map(|value| first.values[value]).collect();
-        let stage = Stage::compile(first.inner, &made, &self.options, self.pool.clone())?;
+        let stage = self.compile_stage(first.inner, &made)?;
         Ok(Form { stage, rest: Some(Rest { staged, feeds, outputs: from }) })
     }
 
@@ -238,6 +263,13 @@ impl Staged {
                 rest.staged.for_each_stage(f);
             }
         }
+    }
+
+    /// What all stages are compiled from: the graph that the outputs need.
+    pub(crate) fn graph_snapshot(&self) -> Snapshot {
+        let mut snapshot = Snapshot::of_graph(&self.inner, StageKind::Optimized);
+        snapshot.mark_results(&self.inner, &self.outputs);
+        snapshot
     }
 
     /// The reason of every compilation so far.

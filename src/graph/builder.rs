@@ -91,7 +91,7 @@ pub struct OpBuilder<'g> {
 }
 
 impl<'g> OpBuilder<'g> {
-    pub(super) fn new(graph: &'g Graph, op: OpRef) -> OpBuilder<'g> {
+    pub(crate) fn new(graph: &'g Graph, op: OpRef) -> OpBuilder<'g> {
         OpBuilder { graph, op, operands: SmallVec::new(), attrs: Attrs::default(), error: None }
     }
 
@@ -181,6 +181,20 @@ impl<'g> OpBuilder<'g> {
         self
     }
 
+    /// Operand number `place` of those declared.
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn operand(mut self, place: usize, value: Value<'g>) -> Self {
+        self.push(u32::try_from(place).unwrap_or(u32::MAX), value);
+        self
+    }
+
+    /// All attributes at once.
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn attrs(mut self, attrs: Attrs) -> Self {
+        self.attrs = attrs;
+        self
+    }
+
     /// Adds the node and gives its first output.
     ///
     /// # Errors
@@ -254,10 +268,20 @@ impl<'g> OpBuilder<'g> {
         let location =
             if is_own_line(location) { scopes.first().map_or(location, |(_, at)| at) } else { location };
         let operands: Vec<ValueIx> = self.operands.iter().map(|(_, value)| *value).collect();
+        let blamed = error.blamed_operand();
+        let ties = inner.ties_of(&operands, error.message());
         let mut error =
             error.with_op(self.op.name(), inner.call_text(&self.op, &operands, &self.attrs)).at(location);
-        for (number, operand) in operands.iter().enumerate().take(4) {
+        // The operand to blame is shown however many there are.
+        let shown = |number: usize| number < SHOWN_OPERANDS || Some(number) == blamed;
+        for (number, operand) in operands.iter().enumerate().filter(|(number, _)| shown(*number)) {
             let node = inner.node_of(*operand);
+            if is_own_line(node.location)
+                && let Some(name) = node.own_name()
+            {
+                error = error.note(format!("operand {number} comes from {name}"), None);
+                continue;
+            }
             if !std::ptr::eq(node.location, location)
                 && !is_own_line(node.location)
                 && *node.location != *location
@@ -266,9 +290,18 @@ impl<'g> OpBuilder<'g> {
                 error = error.note(format!("operand {number} comes from {name}"), Some(node.location));
             }
         }
+        for (text, at) in ties.into_iter().take(SHOWN_TIES) {
+            error = error.note(text, Some(at));
+        }
         error.in_scopes(scopes)
     }
 }
+
+/// Operands whose origin an error shows.
+const SHOWN_OPERANDS: usize = 4;
+
+/// Equalities that an error shows.
+const SHOWN_TIES: usize = 4;
 
 /// What a user's panic said.
 pub(crate) fn panicked(op: &str, part: &str, payload: &(dyn std::any::Any + Send)) -> Error {
@@ -357,19 +390,15 @@ impl Inner {
         match self.infer(&node, attrs, shape_fn, outputs) {
             Ok(result) => {
                 self.table.commit(mark);
-                if !attrs.is_empty() || !result.derived.is_empty() || name.is_some() {
-                    let derived =
-                        result.derived.into_iter().map(|(name, dims)| (name, dims.to_vec())).collect();
+                if !attrs.is_empty() || result.derived().len() > 0 || name.is_some() {
+                    let derived = result.derived().map(|(name, dims)| (name, dims.to_vec())).collect();
                     node.extra = Some(Box::new(Extra { attrs: attrs.clone(), derived, name }));
                 }
-                let first = self.push(
-                    node,
-                    output_dtypes
-                        .into_iter()
-                        .zip(result.shapes)
-                        .zip(result.values)
-                        .map(|((dtype, shape), elements)| (dtype, shape, elements.map(Box::new))),
-                );
+                let outputs_known = output_dtypes
+                    .into_iter()
+                    .zip(result.into_outputs())
+                    .map(|(dtype, (shape, elements))| (dtype, shape, elements.map(Box::new)));
+                let first = self.push(node, outputs_known);
                 Ok((first.0..first.0 + outputs as u32).map(ValueIx))
             }
             Err(error) => {
@@ -386,6 +415,14 @@ impl Inner {
     /// depend on constants alone.
     fn symbolise_parameters(&mut self, node: &Node) -> SmallVec<[ValueIx; 2]> {
         let mut changed = SmallVec::new();
+        if matches!(node.op.body, Body::Absent) {
+            for &value in &node.operands {
+                if self.values[value.at()].elements.is_none() {
+                    self.values[value.at()].elements = fold::constant_elements(self, value);
+                }
+            }
+            return changed;
+        }
         let Some(list) = node.op.operand_list() else { return changed };
         let given =
             list.iter().enumerate().filter(|(i, _)| node.given & (1 << i) != 0).map(|(_, operand)| operand);

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use super::{Graph, Inner, NodeIx};
+use crate::error::is_own_line;
 use crate::op::Body;
 
 impl fmt::Display for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.read().fmt_nodes(f)
+        self.read().write_text(f)
     }
 }
 
@@ -24,18 +25,33 @@ const COMMENTS: usize = 56;
 const ELEMENTS: usize = 8;
 
 impl Inner {
-    fn fmt_nodes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// The text of the graph.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = self.write_text(&mut text);
+        text
+    }
+
+    fn write_text(&self, f: &mut impl fmt::Write) -> fmt::Result {
         writeln!(f, "graph {{")?;
         for number in 0..self.nodes.len() {
             let index = NodeIx(number as u32);
             let node = &self.nodes[number];
-            write!(f, "  {:COMMENTS$}  // ", self.node_text(index))?;
+            let mut notes: Vec<String> = Vec::new();
             // The name of an input is in its call, and that of any other unnamed node says no more than its op.
             let label = self.node_label(index);
             if !matches!(node.op.body, Body::Input) && label != node.op.name() {
-                write!(f, "{label}, ")?;
+                notes.push(label);
             }
-            writeln!(f, "{}", node.location)?;
+            // A node that was read from a file has no line.
+            if !is_own_line(node.location) {
+                notes.push(node.location.to_string());
+            }
+            match notes.is_empty() {
+                true => writeln!(f, "  {}", self.node_text(index))?,
+                false => writeln!(f, "  {:COMMENTS$}  // {}", self.node_text(index), notes.join(", "))?,
+            }
         }
         for record in self.table.guards() {
             writeln!(f, "  guard {}", record.guard)?;

@@ -4,6 +4,7 @@ mod builder;
 mod constant;
 mod display;
 mod evaluate;
+mod explain;
 mod fold;
 mod node;
 mod operand;
@@ -26,7 +27,7 @@ use crate::tensor::Tensor;
 pub use builder::{IntoParam, OpBuilder, Param};
 pub use constant::IntoConstant;
 pub(crate) use evaluate::{SizedOperand, evaluate, evaluate_with, infer_sizes, shape_of};
-#[cfg(test)]
+#[cfg(any(test, feature = "graphdef"))]
 pub(crate) use fold::constant_tensor;
 pub(crate) use fold::elements_of;
 pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};

@@ -88,6 +88,9 @@ impl Node {
 
     /// The names of the operands that are values, in order.
     pub(crate) fn operand_names(&self) -> SmallVec<[&'static str; 4]> {
+        if let Some(names) = self.op.operand_names() {
+            return SmallVec::from_slice(names);
+        }
         let Some(declared) = self.op.operand_list() else {
             return SmallVec::new();
         };

@@ -83,10 +83,12 @@ weak_scalar!(bool weak_bool, u8 weak_int, i32 weak_int, i64 weak_int, f32 weak_f
 fn does_not_fit(scalar: &dyn fmt::Debug, peer: Value<'_>) -> Error {
     let (dtype, shape) = (peer.dtype(), peer.shape());
     let message = format!(
-        "a scalar takes the dtype of the tensor beside it and must fit it, got {scalar:?} beside {dtype}{shape}; \
-         cast the tensor with .cast(..)"
+        "a scalar takes the dtype of the tensor beside it and must fit it, got {scalar:?} beside {dtype}{shape}"
     );
-    let error = Error::new(ErrorKind::DType, Phase::Build, message);
+    let mut error = Error::new(ErrorKind::DType, Phase::Build, message);
+    if dtype.is_numeric() {
+        error = error.with_help("cast the tensor to a dtype that holds the scalar, with .cast(..)");
+    }
     let Ok(index) = peer.index() else { return error };
     let inner = peer.graph().read();
     let node = inner.values[index.at()].node;

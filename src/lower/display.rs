@@ -260,11 +260,12 @@ mod tests {
     use insta::assert_snapshot;
     use shapeflow_shape_fns::shape;
 
-    use crate::{DType, Graph, Result, Value, concat};
+    use crate::{CompileOptions, DType, Graph, Isa, Result, Value, concat};
 
     fn kernels(build: impl for<'g> Fn(&'g Graph) -> Result<Value<'g>>) -> Result<String> {
         let g = Graph::new();
-        Ok(g.compile(build(&g)?)?.kernels())
+        let options = CompileOptions::new().isa(Isa::Clif);
+        Ok(g.compile_with(&options, build(&g)?)?.kernels())
     }
 
     #[test]
@@ -283,6 +284,7 @@ mod tests {
             v6: f32 = max(v4, 0)
             b3[i0, i1] = v6
         }
+        body: clif
         "#);
         Ok(())
     }
@@ -304,6 +306,7 @@ mod tests {
             v1: f64 = sqrt(f0)
             b1[i0] = v1
         }
+        body: clif
         "#);
         Ok(())
     }
@@ -337,6 +340,7 @@ mod tests {
             v2: i32 = v0 + 1
             b2[i0] = v2
         }
+        body: clif
         "#);
         Ok(())
     }
@@ -360,6 +364,7 @@ mod tests {
             v2: f32 = b1[v1, i1]
             b2[i0, i1] = v2
         }
+        body: clif
         "#);
         Ok(())
     }

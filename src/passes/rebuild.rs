@@ -56,10 +56,21 @@ pub(crate) fn rebuild(old: &Inner, wanted: &[ValueIx], facts: &Facts) -> Result<
                 let Some(tensor) = old.constants.get(&index) else { continue };
                 this.constant(node, tensor.clone());
             }
+            Body::Absent => return Err(no_kernel(old, index)),
             _ => this.copy(index)?,
         }
     }
     Ok(Rebuilt { inner: this.new, values: this.values })
+}
+
+/// The error about a node whose elements nothing computes.
+fn no_kernel(old: &Inner, index: NodeIx) -> Error {
+    let node = &old.nodes[index.at()];
+    let message = "the op has no kernel here: its shapes are inferred, but nothing computes its elements";
+    Error::new(ErrorKind::Compile, Phase::Compile, message)
+        .with_op(node.op.name(), old.call_text(&node.op, &node.operands, node.attrs()))
+        .with_node(old.node_name(index))
+        .at(node.location)
 }
 
 /// The nodes of `old` that are `marked`, as a graph of its own whose inputs are the `frontier`: values of other

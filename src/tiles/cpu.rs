@@ -15,6 +15,13 @@ pub(super) fn has_avx2() -> bool {
     }
 }
 
+/// Whether 256-bit vectors and fused multiply-adds may be used.
+#[inline]
+#[cfg(target_arch = "x86_64")]
+pub(super) fn has_fma() -> bool {
+    has_avx2() && std::arch::is_x86_feature_detected!("fma")
+}
+
 /// Bytes of the largest cache; 32 MiB where the processor does not say.
 pub(super) fn last_level_cache() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();

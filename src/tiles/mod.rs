@@ -1,4 +1,4 @@
-//! Precompiled movement of tensor elements: copies between any strides.
+//! Precompiled loops over tensor elements: copies between any strides, products of a vector and a matrix.
 //!
 //! Addresses come from plans that have checked them, so every function here is unsafe and says what its
 //! caller promises.
@@ -9,5 +9,7 @@ mod copy;
 mod cpu;
 mod run;
 mod transpose;
+mod vector;
 
 pub(crate) use copy::copy_strided;
+pub(crate) use vector::{Element, Matrix};

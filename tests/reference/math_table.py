@@ -57,6 +57,9 @@ UNARY = {
     "asin": (mp.asin, unit),
     "acos": (mp.acos, unit),
     "atan": (mp.atan, [between(-4, 4), spread(-1074, 1023)]),
+    "asinh": (mp.asinh, [spread(-1074, 1023), between(-4, 4)]),
+    "acosh": (mp.acosh, [spread(0, 1023, False), between(1, 3)]),
+    "atanh": (mp.atanh, unit),
     "cbrt": (lambda x: mp.sign(x) * mp.cbrt(abs(x)), [spread(-1074, 1023), between(-8, 8)]),
     "rsqrt": (lambda x: 1 / mp.sqrt(x), [spread(-1074, 1023, False), between(0.3, 3)]),
 }

@@ -6,26 +6,7 @@ use shapeflow::{
     TensorView, concat, shape, shape_fns, stack,
 };
 
-/// The message with every `file:line:column` of this file replaced by the text of that line.
-fn told<T>(result: Result<T>) -> String {
-    let Err(error) = result else { return "nothing".to_string() };
-    let text = error.to_string();
-    let lines: Vec<&str> = include_str!("errors.rs").lines().collect();
-    let mut parts = text.split(concat!(file!(), ":"));
-    let mut out = parts.next().unwrap_or_default().to_string();
-    for part in parts {
-        let end = part.find(|c: char| c != ':' && !c.is_ascii_digit()).unwrap_or(part.len());
-        let (place, rest) = part.split_at(end);
-        let number: Option<usize> = place.split(':').next().and_then(|line| line.parse().ok());
-        let line =
-            number.and_then(|number| lines.get(number.checked_sub(1)?)).map_or("nowhere", |line| line.trim());
-        // The snapshot that follows a call is no part of it.
-        let line =
-            line.strip_prefix("assert_snapshot!(").and_then(|line| line.split(", @").next()).unwrap_or(line);
-        out += &format!("`{line}`{rest}");
-    }
-    out
-}
+use crate::told::told;
 
 #[test]
 fn matrices_that_do_not_fit() -> Result<()> {
@@ -38,6 +19,7 @@ fn matrices_that_do_not_fit() -> Result<()> {
       --> `told(x.matmul(w))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 4])?;`
       operand 1 comes from transpose at `let w = w.t()?;`
+      help: transpose b with .t(): its last axis is the 4 that the last axis of a is
     "#);
     let vector = g.input("v", DType::F32, shape![4])?;
     assert_snapshot!(told(x.matmul(vector)), @r#"
@@ -45,6 +27,7 @@ fn matrices_that_do_not_fit() -> Result<()> {
       --> `told(x.matmul(vector))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 4])?;`
       operand 1 comes from v at `let vector = g.input("v", DType::F32, shape![4])?;`
+      help: add an axis of size 1: .expand_dims(0) makes it [1, 4], .expand_dims(-1) makes it [4, 1]
     "#);
     Ok(())
 }
@@ -55,39 +38,45 @@ fn dtypes_that_differ() -> Result<()> {
     let x = g.input("x", DType::F32, shape!["n"])?;
     let y = g.input("y", DType::F64, shape!["n"])?;
     assert_snapshot!(told((x + y).ok()), @r#"
-    error: add(f32[n], f64[n]): operands must have one dtype, got f32 and f64; cast one with .cast(..)
+    error: add(f32[n], f64[n]): operands must have one dtype, got f32 and f64
       --> `told((x + y).ok())`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
       operand 1 comes from y at `let y = g.input("y", DType::F64, shape!["n"])?;`
+      help: cast operand 1 with .cast(DType::F32), or operand 0 with .cast(DType::F64)
     "#);
     let count = g.input("count", DType::I32, shape!["n"])?;
     assert_snapshot!(told(count.exp()), @r#"
-    error: exp(i32[n]): the element type must be a float, got i32; cast with .cast(DType::F32)
+    error: exp(i32[n]): the element type must be a float, got i32 in operand 0
       --> `told(count.exp())`
       operand 0 comes from count at `let count = g.input("count", DType::I32, shape!["n"])?;`
+      help: cast operand 0 with .cast(DType::F32)
     "#);
     assert_snapshot!(told((count / 2).ok()), @r#"
-    error: div(i32[n], i32[]): `/` divides floats, got i32: integers have .floordiv(..) and .truncatediv(..), or cast both operands with .cast(DType::F64)
+    error: div(i32[n], i32[]): `/` divides floats, got i32
       --> `told((count / 2).ok())`
       operand 0 comes from count at `let count = g.input("count", DType::I32, shape!["n"])?;`
+      help: integers have .floordiv(..) and .truncatediv(..), or cast both operands with .cast(DType::F64)
     "#);
     assert_snapshot!(told((count + 0.5).ok()), @r#"
-    error: a scalar takes the dtype of the tensor beside it and must fit it, got 0.5 beside i32[n]; cast the tensor with .cast(..)
+    error: a scalar takes the dtype of the tensor beside it and must fit it, got 0.5 beside i32[n]
       --> `told((count + 0.5).ok())`
       the tensor comes from count at `let count = g.input("count", DType::I32, shape!["n"])?;`
+      help: cast the tensor to a dtype that holds the scalar, with .cast(..)
     "#);
     let bytes = g.input("bytes", DType::U8, shape!["n"])?;
     assert_snapshot!(told((bytes + 300).ok()), @r#"
-    error: a scalar takes the dtype of the tensor beside it and must fit it, got 300 beside u8[n]; cast the tensor with .cast(..)
+    error: a scalar takes the dtype of the tensor beside it and must fit it, got 300 beside u8[n]
       --> `told((bytes + 300).ok())`
       the tensor comes from bytes at `let bytes = g.input("bytes", DType::U8, shape!["n"])?;`
+      help: cast the tensor to a dtype that holds the scalar, with .cast(..)
     "#);
     assert_snapshot!(told(x.select(x, y)), @r#"
-    error: select(f32[n], f32[n], f64[n]): the element type must be bool, got f32; cast with .cast(DType::Bool)
+    error: select(f32[n], f32[n], f64[n]): the element type must be bool, got f32 in operand 0
       --> `told(x.select(x, y))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
       operand 1 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
       operand 2 comes from y at `let y = g.input("y", DType::F64, shape!["n"])?;`
+      help: cast operand 0 with .cast(DType::Bool)
     "#);
     Ok(())
 }
@@ -125,6 +114,7 @@ fn shapes_that_do_not_agree() -> Result<()> {
     error: reshape(f32[3, 4], shape=[2, 5]): shape must keep the number of elements, got 12 in [3, 4] and 10 in [2, 5]
       --> `told(z.reshape([2, 5]))`
       operand 0 comes from z at `let z = g.input("z", DType::F32, shape![3, 4])?;`
+      help: -1 at axis 1 is what is left: [2, 6]
     "#);
     assert_snapshot!(told(z.broadcast_to([2, 4])), @r#"
     error: broadcast_to(f32[3, 4], shape=[2, 4]): x must have size 1 or 2, got 3 at axis 0 of [3, 4]
@@ -142,6 +132,7 @@ fn parameters_that_do_not_fit() -> Result<()> {
     error: softmax(f32[3, 4], axis=2): axis must be in [-2, 2), got 2
       --> `told(x.softmax(2))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
+      help: axes count from 0: the last one is 1 or -1
     "#);
     assert_snapshot!(told(x.reduce_sum([0, -2])), @r#"
     error: reduce_sum(f32[3, 4], axis=[0, -2]): axis must name each axis once, got axis 0 twice
@@ -157,6 +148,7 @@ fn parameters_that_do_not_fit() -> Result<()> {
     error: slice(f32[3, 4], begin=[0, 2], size=[3, 3]): a slice must lie within the tensor, got 2 to 5 at axis 1 of [3, 4]
       --> `told(x.slice([0, 2], [3, 3]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
+      help: a size of -1 takes all that is left of an axis
     "#);
     assert_snapshot!(told(x.slice_with(&[SliceItem::from(7)])), @r#"
     error: strided_slice(f32[3, 4], begin=[7], end=[8], shrink_axis_mask=1, strides=[1]): index 7 must lie within axis 0 of size 3
@@ -167,11 +159,13 @@ fn parameters_that_do_not_fit() -> Result<()> {
     error: split(f32[3, 4], axis=1, num=3): a dimension must split into equal parts, got 4 into 3 at axis 1 of [3, 4]
       --> `told(x.split::<3>(1))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
+      help: split_sizes cuts into parts of given sizes, one of which may be -1 for the rest
     "#);
     assert_snapshot!(told(x.pad([1, -1])), @r#"
     error: pad(f32[3, 4], paddings=[1, -1]): paddings must have one pair an axis, got 1 for [3, 4]
       --> `told(x.pad([1, -1]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
+      help: 0, 0 is the pair of an axis that stays as it is
     "#);
     assert_snapshot!(told(x.squeeze(&[0])), @r#"
     error: squeeze(f32[3, 4], axis=[0]): a squeezed axis must have size 1, got 3 at axis 0 of [3, 4]
@@ -332,7 +326,7 @@ fn data_that_does_not_fit() -> Result<()> {
       --> `let quotient = x.floordiv(y)?;`
     ");
     assert_snapshot!(told(exe.run_all(&[TensorView::new(&[2], &[1, 2])?, TensorView::new(&[1], &[3])?])), @r#"
-    error: input "y" must be i32[n], got i32[1]: axis 0 is n, which is already 2
+    error: input "y" must be i32[n], got i32[1]: axis 0 is n, which is 2 at axis 0 of input "x"
       --> `told(exe.run_all(&[TensorView::new(&[2], &[1, 2])?, TensorView::new(&[1], &[3])?]))`
       the input is declared at `let y = g.input("y", DType::I32, shape!["n"])?;`
     "#);
@@ -346,15 +340,16 @@ fn sizes_that_do_not_fit() -> Result<()> {
     let [low, high] = x.split::<2>(0)?;
     let exe = g.compile(low - high)?;
     assert_snapshot!(told(exe.run_all(&[TensorView::new(&[3], &[1.0f32, 2.0, 3.0])?])), @r"
-    error: split(f32[n], axis=0, num=2): n must be a multiple of 2, got 3
+    error: split(f32[n], axis=0, num=2): a dimension must split into equal parts, got 3 into 2 at axis 0 of [3]
       --> `let [low, high] = x.split::<2>(0)?;`
+      help: split_sizes cuts into parts of given sizes, one of which may be -1 for the rest
     ");
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let sum = x + g.input("y", DType::F32, shape!["m"])?;
     let exe = g.compile(sum)?;
     assert_snapshot!(told(exe.run_all(&[TensorView::new(&[2], &[1.0f32; 2])?, TensorView::new(&[3], &[1.0f32; 3])?])), @r#"
-    error: add(f32[n], f32[m]): dimensions broadcast when they are equal or one of them is 1, got 2 and 3
+    error: add(f32[n], f32[m]): dimensions must be equal or 1 to broadcast, got 2 and 3 at axis 0 of [2] and [3]
       --> `let sum = x + g.input("y", DType::F32, shape!["m"])?;`
     "#);
     let g = Graph::new();

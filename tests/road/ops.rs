@@ -9,9 +9,16 @@ use crate::recipe::{Content, Size};
 /// Every op, and how often it stands in a graph.
 pub const OPS: &[(&str, usize)] = &[
     ("abs", 3),
+    ("acos", 1),
+    ("acosh", 1),
     ("add", 8),
     ("argmax", 2),
     ("argmin", 2),
+    ("asin", 1),
+    ("asinh", 1),
+    ("atan", 1),
+    ("atan2", 1),
+    ("atanh", 1),
     ("bitwise_and", 2),
     ("bitwise_not", 2),
     ("bitwise_or", 2),
@@ -19,16 +26,20 @@ pub const OPS: &[(&str, usize)] = &[
     ("boolean_mask", 1),
     ("broadcast_to", 3),
     ("cast", 6),
+    ("cbrt", 1),
     ("ceil", 2),
     ("clip_by_value", 2),
     ("concat", 6),
     ("cos", 2),
+    ("cosh", 1),
     ("cumsum", 1),
     ("div", 4),
     ("elu", 1),
     ("equal", 2),
     ("erf", 2),
+    ("erfc", 1),
     ("exp", 3),
+    ("exp2", 1),
     ("expand_dims", 4),
     ("expm1", 2),
     ("fill", 1),
@@ -47,6 +58,7 @@ pub const OPS: &[(&str, usize)] = &[
     ("less_equal", 2),
     ("log", 2),
     ("log1p", 2),
+    ("log2", 1),
     ("log_softmax", 2),
     ("logical_and", 2),
     ("logical_not", 2),
@@ -89,6 +101,7 @@ pub const OPS: &[(&str, usize)] = &[
     ("sign", 2),
     ("silu", 1),
     ("sin", 2),
+    ("sinh", 1),
     ("size", 1),
     ("slice", 5),
     ("softmax", 4),
@@ -209,9 +222,10 @@ pub fn grow(g: &mut Grower<'_>, op: &'static str) -> Grown {
         "identity" | "zeros_like" | "ones_like" => unary(g, op, Class::Any),
         "logical_not" => unary(g, op, Class::Bool),
         "bitwise_not" => unary(g, op, Class::Bits),
-        "ceil" | "cos" | "elu" | "erf" | "exp" | "expm1" | "floor" | "log" | "log1p" | "reciprocal"
-        | "rsqrt" | "selu" | "sigmoid" | "silu" | "sin" | "softplus" | "softsign" | "sqrt" | "tan"
-        | "tanh" => unary(g, op, Class::Float),
+        "acos" | "acosh" | "asin" | "asinh" | "atan" | "atanh" | "cbrt" | "cosh" | "erfc" | "exp2"
+        | "log2" | "sinh" | "ceil" | "cos" | "elu" | "erf" | "exp" | "expm1" | "floor" | "log" | "log1p"
+        | "reciprocal" | "rsqrt" | "selu" | "sigmoid" | "silu" | "sin" | "softplus" | "softsign" | "sqrt"
+        | "tan" | "tanh" => unary(g, op, Class::Float),
         "leaky_relu" => unary_with(g, Call::new(op).attr("alpha", 0.25), Class::Float),
         "gelu" => {
             let approximate = g.draws.chance(1, 2);
@@ -221,7 +235,7 @@ pub fn grow(g: &mut Grower<'_>, op: &'static str) -> Grown {
             binary(g, op, Class::Number)
         }
         "floordiv" | "floormod" => binary(g, op, Class::Number),
-        "div" => binary(g, op, Class::Float),
+        "div" | "atan2" => binary(g, op, Class::Float),
         "truncatediv" | "truncatemod" => binary(g, op, Class::Int),
         "pow" => binary(g, op, Class::Number),
         "equal" | "not_equal" => binary(g, op, Class::Any),

@@ -36,6 +36,29 @@ fn unaligned_and_strided_inputs() -> Result<()> {
 }
 
 #[test]
+fn threads_do_not_change_a_bit_of_products() -> Result<()> {
+    let g = Graph::new();
+    let a = g.input("a", DType::F32, shape!["b", "m", "k"])?;
+    let b = g.input("b", DType::F32, shape!["b", "k", "n"])?;
+    let product = a.matmul(b)?;
+    let one = g.compile([product])?;
+    let three = g.compile_with(&CompileOptions::new().threads(3), [product])?;
+    let sizes =
+        [(1, 1024, 40, 130), (1, 65, 900, 1100), (1, 64, 80, 2000), (7, 130, 70, 140), (1, 600, 30, 300)];
+    for [batch, m, k, n] in sizes.map(|(batch, m, k, n)| [batch, m, k, n]) {
+        let data: Vec<f32> =
+            (0..batch * k * m.max(n)).map(|i| (i as f32 * 0.618_034).fract() - 0.5).collect();
+        let (left, right) = ([batch, m, k], [batch, k, n]);
+        let feeds = [
+            TensorView::new(&left, &data[..batch * m * k])?,
+            TensorView::new(&right, &data[..batch * k * n])?,
+        ];
+        assert_eq!(one.run_all(&feeds)?, three.run_all(&feeds)?, "{batch} of {m} x {k} x {n}");
+    }
+    Ok(())
+}
+
+#[test]
 fn threads_do_not_change_a_bit() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", "m"])?;

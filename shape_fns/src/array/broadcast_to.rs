@@ -1,5 +1,6 @@
 //! `broadcast_to(x, shape)`: `x` repeated along axes of size 1 and along new leading axes.
 
+use super::follow::{broadcast_at, follow};
 use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, List, Result, TensorShape};
 
@@ -44,6 +45,9 @@ pub fn broadcast_to(cx: &mut InferenceContext<'_>) -> Result<()> {
         dims.push(size);
     }
     cx.set_output(0, TensorShape::from(dims));
+    if let Some(value) = cx.input_value(0).cloned() {
+        follow(cx, 0, |index| broadcast_at(&value, index));
+    }
     Ok(())
 }
 
@@ -53,6 +57,10 @@ mod tests {
     use crate::shape;
     use crate::testing::shape_table;
 
+    shape_table! { elements: broadcast_to, ["x", "shape"];
+        {shape: [3]} "i32 [] = n" => "[3] = [n, n, n]";
+        {shape: [2, 2]} "i32 [2, 1] = [n, 3]" => "[2, 2] = [n, n, 3, 3]";
+    }
     shape_table! { shapes: broadcast_to, ["x", "shape"];
         {shape: [4, 2, 3]} "[2, 1]" => "[4, 2, 3]";
         {shape: shape!["n", 3]} "[3]" => "[n, 3]";

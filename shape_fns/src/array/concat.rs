@@ -1,7 +1,8 @@
 //! `concat(values, axis)`: tensors joined along an axis they have.
 
+use super::follow::{at, follow};
 use crate::error::bail;
-use crate::{Dim, InferenceContext, PartialElements, Result, ShapeError, TensorShape};
+use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape, advice};
 
 /// `[a, n], [b, n], axis=0 -> [a+b, n]`: the dimensions along `axis` add up, all others are equal from here on. An
 /// unknown `axis` keeps the rank. Sets `axis`, counted from the front.
@@ -62,9 +63,13 @@ pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
                 }
             } else if dim != own {
                 *dim = cx.merge(dim, own).map_err(|_| {
+                    let other = advice::join(cx.input(first), &shape);
                     ShapeError::new(format_args!(
                         "every dimension but axis {axis} must agree, got {dim} and {own} at axis {at}"
                     ))
+                    .with_help_if(
+                        other.map(|axis| format!("join along axis {axis}, the only one that differs")),
+                    )
                     .operand(index)
                 })?;
             }
@@ -72,28 +77,33 @@ pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     }
     dims[axis] = length.unwrap_or_else(|| cx.fresh());
     cx.set_output(0, TensorShape::from(dims));
-    join_elements(cx);
+    follow_joined(cx, axis);
     Ok(())
 }
 
-/// The elements of vectors joined, where something is known of each; elements of the others are new integers.
-fn join_elements(cx: &mut InferenceContext<'_>) {
+/// Sets the elements of the output where something is known of those of an operand, and every operand's size along the
+/// axis is a number.
+fn follow_joined(cx: &mut InferenceContext<'_>, axis: usize) {
     let members = cx.operands_named("values");
-    if cx.output(0).rank() != Some(1) || !members.clone().any(|index| cx.input_value(index).is_some()) {
+    if !members.clone().any(|index| cx.input_value(index).is_some()) {
         return;
     }
-    let mut elements: Vec<Dim> = Vec::new();
-    for index in members {
-        match (cx.input_value(index), cx.input(index).as_known().as_deref()) {
-            (Some(value), _) => elements.extend_from_slice(value.elements()),
-            (None, Some([count])) if elements.len().saturating_add(*count) <= PartialElements::MAX => {
-                let count = *count;
-                elements.extend((0..count).map(|_| cx.fresh_integer()));
+    let member = |index: usize| {
+        let size = cx.input(index).dims()?.get(axis)?.as_known()?;
+        Some((usize::try_from(size).ok()?, cx.input_value(index).cloned()))
+    };
+    let Some(parts) = members.map(member).collect::<Option<Vec<_>>>() else { return };
+    follow(cx, 0, |index| {
+        let mut own = index.to_vec();
+        for (size, value) in &parts {
+            let position = own.get_mut(axis)?;
+            if *position < *size {
+                return at(value.as_ref()?, own);
             }
-            _ => return,
+            *position -= size;
         }
-    }
-    cx.set_output_value(0, PartialElements::vector(elements));
+        None
+    });
 }
 
 #[cfg(test)]
@@ -112,6 +122,7 @@ mod tests {
         {} "[a, 3]; [b, 3]; [] = 0" => "[a+b, 3]";
         {axis: 0} "[n]" => "[n]";
         {axis: 0} "i32 [2] = [1, n]; [1] = [?]" => "[3] = [1, n, v1_0]";
+        {axis: 1} "i32 [2, 1] = [1, n]; i32 [2, 1]; i32 [2, 1] = [3, m]" => "[2, 3] = [1, ?, 3, n, ?, m]";
         {axis: 0} "[a, 3]; [b, 4]" => "error every dimension but axis 0 must agree, got 3 and 4 at axis 1";
         {axis: 0} "[]; []" => "error operand 0 must have an axis to join along";
         {axis: 0} "[2]; [2, 3]" => "error operand 1 must have rank 1 as operand 0, [2], got rank 2 in [2, 3]";

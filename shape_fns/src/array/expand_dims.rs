@@ -18,7 +18,7 @@ pub fn expand_dims(cx: &mut InferenceContext<'_>) -> Result<()> {
             let mut dims: SmallVec<[Dim; 4]> = dims.iter().cloned().collect();
             dims.insert(axis, Dim::known(1));
             cx.set_derived("axis", [Dim::known(axis as i64)]);
-            cx.set_output(0, TensorShape::from(dims));
+            cx.set_output(0, TensorShape::new(dims));
         }
         None if dims.iter().all(|dim| *dim == 1) => {
             cx.set_output(0, TensorShape::new(vec![Dim::known(1); dims.len() + 1]))
@@ -63,6 +63,7 @@ pub fn squeeze(cx: &mut InferenceContext<'_>) -> Result<()> {
                 "a squeezed axis must have size 1, got {} at axis {axis} of {input}",
                 dims[axis]
             ))
+            .with_help_if(crate::advice::axes_of_one(&input))
             .operand(0)
         })?;
     }

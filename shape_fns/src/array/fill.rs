@@ -1,6 +1,6 @@
 //! `fill(dims, value)`: a tensor of these sizes, every element the scalar `value`.
 
-use crate::{Dim, InferenceContext, List, PartialElements, Result, TensorShape};
+use crate::{Dim, InferenceContext, PartialElements, Result};
 
 /// The output has the sizes `dims`; an element of `dims` that is an expression is the dimension.
 ///
@@ -11,16 +11,7 @@ pub fn fill(cx: &mut InferenceContext<'_>) -> Result<()> {
     if let Some(value) = value {
         cx.with_rank(value, 0)?;
     }
-    let output = match cx.param_vector("dims")? {
-        List::Elements(sizes) => {
-            for size in &sizes {
-                cx.require_not_negative("dims", size)?;
-            }
-            TensorShape::from(sizes)
-        }
-        List::Unknown(Some(rank)) => cx.unknown_shape_of_rank(rank),
-        List::Unknown(None) | List::Absent => TensorShape::unranked(),
-    };
+    let output = cx.input_as_shape("dims")?;
     let element = value.and_then(|value| cx.input_value(value)?.get(0).cloned());
     if let (Some(element), Some(sizes)) = (element, output.as_known()) {
         let count = sizes.iter().try_fold(1usize, |count, size| count.checked_mul(*size));

@@ -1,7 +1,8 @@
 //! `gather(params, indices, axis)`: slices of `params` along an axis, by their positions.
 
+use super::follow::{at, follow};
 use crate::error::bail;
-use crate::{Dim, Guard, InferenceContext, PartialElements, Result, ShapeError, TensorShape, normalize_axis};
+use crate::{Dim, Guard, InferenceContext, Result, ShapeError, TensorShape, normalize_axis};
 
 /// `params[..a, d, b..], indices[i..] -> [a.., i.., b..]`; with `batch_dims` the first axes of both run together and
 /// are equal from here on. The position is checked when the op runs. An unknown `axis` keeps the rank. Sets `axis` and
@@ -52,17 +53,17 @@ pub fn gather(cx: &mut InferenceContext<'_>) -> Result<()> {
     check_known(cx, &dims[axis], axis)?;
     cx.set_derived("axis", [Dim::known(axis as i64)]);
     cx.set_derived("batch_dims", [Dim::known(batch as i64)]);
-    if batch == 0
-        && let (Some(from), Some(at)) = (cx.input_value(0).filter(|from| from.rank() == 1), cx.input_value(1))
-    {
-        let pick = |at: &Dim| from.get(usize::try_from(at.as_known()?).ok()?).cloned();
-        let elements: Vec<Option<Dim>> = at.elements().iter().map(pick).collect();
-        let sizes = at.sizes().to_vec();
-        let elements: Vec<Dim> =
-            elements.into_iter().map(|element| element.unwrap_or_else(|| cx.fresh_integer())).collect();
-        cx.set_output_value(0, PartialElements::with_sizes(&sizes, elements)?);
-    }
     cx.set_output(0, TensorShape::from(output));
+    if batch == 0
+        && let (Some(from), Some(picks)) = (cx.input_value(0).cloned(), cx.input_value(1).cloned())
+    {
+        follow(cx, 0, |index| {
+            let end = axis.checked_add(picks.rank())?;
+            let (before, pick, after) = (index.get(..axis)?, index.get(axis..end)?, index.get(end..)?);
+            let pick = usize::try_from(at(&picks, pick.iter().copied())?.as_known()?).ok()?;
+            at(&from, before.iter().copied().chain([pick]).chain(after.iter().copied()))
+        });
+    }
     Ok(())
 }
 
@@ -100,6 +101,8 @@ mod tests {
         {axis: 0} "?; i32 [k]" => "?";
         {axis: 0} "i32 [3] = [a, ?, 5]; [2] = [2, 0]" => "[2] = [5, a]";
         {axis: 0} "i32 [3] = [a, ?, 5]; [] = 1" => "[] = v0_1";
+        {axis: 0} "i32 [2, 2] = [a, b, 3, 4]; [] = 1" => "[2] = [3, 4]";
+        {axis: 1} "i32 [2, 2] = [a, b, 3, 4]; [2] = [1, ?]" => "[2, 2] = [b, ?, 4, ?]";
         {axis: 0} "i32 [3] = [a, ?, 5]; [2] = [?, 0]" => "[2] = [?, a]";
         {axis: 0} "[]; i32 [k]" => "error params must have rank at least 1";
         {axis: 2} "[2, 3]; i32 [k]" => "error axis must be in [-2, 2), got 2";

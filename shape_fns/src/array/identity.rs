@@ -29,3 +29,18 @@ pub fn identity_n(cx: &mut InferenceContext<'_>) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{identity, identity_n};
+    use crate::testing::shape_table;
+
+    shape_table! { one: identity, ["x"];
+        {} "[2, ?]" => "[2, d0_1]";
+        {} "i32 [2] = [n, ?]" => "[2] = [n, v0_1]";
+        {} "?" => "?";
+    }
+    shape_table! { many: identity_n, ["x.."];
+        {} "[2, ?]; i32 [] = n" => "[2, d0_1]; [] = n";
+    }
+}

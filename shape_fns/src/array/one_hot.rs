@@ -13,13 +13,7 @@ pub fn one_hot(cx: &mut InferenceContext<'_>) -> Result<()> {
             cx.with_rank(index, 0)?;
         }
     }
-    let depth = match cx.param_scalar("depth")? {
-        Some(depth) => {
-            cx.require_not_negative("depth", &depth)?;
-            depth
-        }
-        None => cx.fresh(),
-    };
+    let depth = cx.make_dim_for_scalar_input("depth")?;
     let axis = cx.int_or("axis", -1)?;
     if axis < -1 {
         return Err(cx.blame_param("axis", format_args!("must be at least -1, got {axis}")));

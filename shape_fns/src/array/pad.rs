@@ -1,5 +1,6 @@
 //! `pad(x, paddings, mode)`: `x` with elements before and after along every axis.
 
+use super::follow::{at, follow};
 use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, Param, PartialElements, Result, ShapeError, TensorShape};
 
@@ -32,9 +33,10 @@ pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
     if let (Some(own), Some(rank)) = (input.rank(), rank)
         && own != rank
     {
-        return Err(
-            cx.blame_param("paddings", format_args!("must have one pair an axis, got {rank} for {input}"))
-        );
+        let error =
+            cx.blame_param("paddings", format_args!("must have one pair an axis, got {rank} for {input}"));
+        let help = rank < own;
+        return Err(error.with_help_if(help.then_some("0, 0 is the pair of an axis that stays as it is")));
     }
     let Some(rank) = input.rank().or(rank) else { return Ok(()) };
     let input = cx.with_rank(0, rank)?;
@@ -65,8 +67,40 @@ pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
         befores.push(before);
     }
     cx.set_output(0, TensorShape::from(dims));
+    follow_padded(cx, &befores, mirrored);
     cx.set_derived("before", befores);
     Ok(())
+}
+
+/// Sets the elements of the output where those of the operand are followed and so many stand before it on every axis.
+/// `mirrored` is how many elements the axes are mirrored at.
+fn follow_padded(cx: &mut InferenceContext<'_>, befores: &[Dim], mirrored: Option<i64>) {
+    let befores: Option<Vec<i64>> = befores.iter().map(Dim::as_known).collect();
+    let (Some(befores), Some(value)) = (befores, cx.input_value(0).cloned()) else { return };
+    let fill = match cx.operand("constant_values") {
+        Some(index) => cx.input_value(index).and_then(|value| value.get(0).cloned()),
+        None => Some(Dim::known(0)),
+    };
+    let source = |position: usize, before: i64, size: usize| -> Option<usize> {
+        let (position, size) = (i64::try_from(position).ok()?, i64::try_from(size).ok()?);
+        let from = position.checked_sub(before)?;
+        let from = match mirrored {
+            Some(less) if from < 0 => from.checked_neg()?.checked_sub(1 - less)?,
+            Some(less) if from >= size => size.checked_mul(2)?.checked_sub(from)?.checked_sub(1 + less)?,
+            _ => from,
+        };
+        usize::try_from(from).ok().filter(|_| from < size)
+    };
+    follow(cx, 0, |index| {
+        let own = index.iter().zip(&befores).zip(value.sizes());
+        match own
+            .map(|((position, before), size)| source(*position, *before, *size))
+            .collect::<Option<Vec<_>>>()
+        {
+            Some(index) => at(&value, index),
+            None => fill.clone(),
+        }
+    });
 }
 
 /// A number of entries that is known, and not more than are followed.
@@ -91,6 +125,15 @@ mod tests {
     use super::pad;
     use crate::testing::shape_table;
 
+    shape_table! { elements: pad, ["x", "paddings", "constant_values"];
+        {} "i32 [2] = [n, 3]; [1, 2] = [1, 2]; i32 [] = 7" => "[5] = [7, n, 3, 7, 7]";
+        {} "i32 [2] = [n, 3]; [1, 2] = [1, 0]; i32 []" => "[3] = [?, n, 3]";
+    }
+    shape_table! { zeros: pad, ["x", "paddings"];
+        {} "i32 [2, 1] = [n, 3]; [2, 2] = [0, 0, 1, 0]" => "[2, 2] = [0, n, 0, 3]";
+        {mode: "reflect"} "i32 [3] = [n, 3, ?]; [1, 2] = [2, 1]" => "[6] = [v0_2, 3, n, 3, v0_2, 3]";
+        {mode: "symmetric"} "i32 [3] = [n, 3, ?]; [1, 2] = [2, 1]" => "[6] = [3, n, n, 3, v0_2, v0_2]";
+    }
     shape_table! { shapes: pad, ["x", "paddings"];
         {paddings: [1, 2, 0, 0]} "[2, ?]" => "[5, d0_1]";
         {paddings: [1, 1]} "[n]" => "[n+2]";

@@ -90,6 +90,7 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
                             TensorShape::from(sizes)
                         ),
                     )
+                    .with_help_if(crate::advice::reshape(&total, sizes))
                 })?;
             }
         }
@@ -127,6 +128,7 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
                             TensorShape::from(sizes)
                         ),
                     )
+                    .with_help_if(crate::advice::flatten(input, sizes))
                 })?,
                 None => cx.fresh(),
             };

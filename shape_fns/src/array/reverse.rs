@@ -1,5 +1,6 @@
 //! `reverse(x, axis)`: `x` with some axes in the opposite order.
 
+use super::follow::{at, follow};
 use crate::{Dim, InferenceContext, List, Result, normalize_axis};
 
 /// The shape of `x`. Sets `axis`, the reversed axes counted from the front, in order, where they are known.
@@ -18,12 +19,33 @@ pub fn reverse(cx: &mut InferenceContext<'_>) -> Result<()> {
             }
         }
         if list.as_known().is_some() {
-            let axes = reversed.iter().enumerate().filter(|(_, reversed)| **reversed);
-            cx.set_derived("axis", axes.map(|(axis, _)| Dim::known(axis as i64)));
+            cx.set_output(0, shape);
+            set_reversed(cx, &reversed);
+            return Ok(());
         }
     }
     cx.set_output(0, shape);
     Ok(())
+}
+
+/// Sets the axes that are reversed, and the elements of the output where they are followed.
+fn set_reversed(cx: &mut InferenceContext<'_>, reversed: &[bool]) {
+    let axes = reversed.iter().enumerate().filter(|(_, reversed)| **reversed);
+    cx.set_derived("axis", axes.map(|(axis, _)| Dim::known(axis as i64)));
+    if let Some(value) = cx.input_value(0).cloned() {
+        let turned = |index: &[usize]| {
+            let own = index.iter().zip(value.sizes()).zip(reversed);
+            at(
+                &value,
+                own.map(
+                    |((at, size), reversed)| {
+                        if *reversed { size.checked_sub(at + 1).unwrap_or(*size) } else { *at }
+                    },
+                ),
+            )
+        };
+        follow(cx, 0, turned);
+    }
 }
 
 /// As [`reverse`], the axes marked by a vector of bools `dims`.
@@ -42,11 +64,11 @@ pub fn reverse_by_flags(cx: &mut InferenceContext<'_>) -> Result<()> {
         (None, Some(len)) => shape = cx.unknown_shape_of_rank(len),
         _ => {}
     }
-    if let Some(flags) = flags.as_known() {
-        let axes = flags.into_iter().enumerate().filter(|(_, flag)| *flag != 0);
-        cx.set_derived("axis", axes.map(|(axis, _)| Dim::known(axis as i64)));
-    }
     cx.set_output(0, shape);
+    if let Some(flags) = flags.as_known() {
+        let flags: Vec<bool> = flags.into_iter().map(|flag| flag != 0).collect();
+        set_reversed(cx, &flags);
+    }
     Ok(())
 }
 
@@ -55,6 +77,11 @@ mod tests {
     use super::{reverse, reverse_by_flags};
     use crate::testing::shape_table;
 
+    shape_table! { elements: reverse, ["x", "axis"];
+        {axis: [0]} "i32 [3] = [n, 3, ?]" => "[3] = [v0_2, 3, n]";
+        {axis: [-1]} "i32 [2, 2] = [n, 3, 4, m]" => "[2, 2] = [3, n, m, 4]";
+        {} "i32 [3] = [n, 3, ?]; i32 [1]" => "[3]";
+    }
     shape_table! { by_axis: reverse, ["x", "axis"];
         {axis: [0, -1]} "[2, n, ?]" => "[2, n, d0_2]";
         {axis: []} "[2]" => "[2]";

@@ -1,5 +1,6 @@
 //! `slice(x, begin, size)`: a box of `x`.
 
+use super::follow::{at, follow};
 use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape};
 
 /// Axis `i` of the output is `begin[i] .. begin[i] + size[i]` of `x`, where a size of -1 is all the rest:
@@ -38,22 +39,22 @@ pub fn slice(cx: &mut InferenceContext<'_>) -> Result<()> {
                 ShapeError::new(format_args!(
                     "a slice must lie within the tensor, got {start} to {end} at axis {axis} of {input}"
                 ))
+                .with_help("a size of -1 takes all that is left of an axis")
             })?;
         }
         dims.push(length);
         starts.push(start);
     }
-    let output = TensorShape::from(dims);
-    if let (Some(value), [start], Some([count])) =
-        (cx.input_value(0), starts.as_slice(), output.as_known().as_deref())
-        && let Some(start) = start.as_known().and_then(|start| usize::try_from(start).ok())
-        && let Some(elements) = value.elements().get(start..start.saturating_add(*count))
+    cx.set_output(0, TensorShape::from(dims));
+    let known = |start: &Dim| usize::try_from(start.as_known()?).ok();
+    if let (Some(value), Some(offsets)) =
+        (cx.input_value(0).cloned(), starts.iter().map(known).collect::<Option<Vec<usize>>>())
     {
-        let value = crate::PartialElements::vector(elements.to_vec());
-        cx.set_output_value(0, value);
+        follow(cx, 0, |index| {
+            at(&value, index.iter().zip(&offsets).map(|(at, offset)| at.saturating_add(*offset)))
+        });
     }
     cx.set_derived("begin", starts);
-    cx.set_output(0, output);
     Ok(())
 }
 
@@ -94,6 +95,10 @@ mod tests {
     use super::slice;
     use crate::testing::shape_table;
 
+    shape_table! { elements: slice, ["x", "begin", "size"];
+        {begin: [1], size: [2]} "i32 [4] = [1, n, ?, 4]" => "[2] = [n, v0_2]";
+        {begin: [0, 1], size: [-1, 1]} "i32 [2, 2] = [1, n, 3, m]" => "[2, 1] = [n, m]";
+    }
     shape_table! { shapes: slice, ["x", "begin", "size"];
         {begin: [1, 0], size: [2, 3]} "[4, 3]" => "[2, 3]";
         {begin: [1, 0], size: [-1, -1]} "[n, m]" => "[n-1, m] if n >= 1";

@@ -1,5 +1,6 @@
 //! `split(x, axis)` cuts a tensor into equal parts, `split_v(x, size_splits, axis)` into parts of given sizes.
 
+use super::follow::{at, follow};
 use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape};
 
@@ -17,13 +18,29 @@ pub fn split(cx: &mut InferenceContext<'_>) -> Result<()> {
             "a dimension must split into equal parts, got {} into {parts} at axis {axis} of {input}",
             dims[axis]
         ))
+        .with_help("split_sizes cuts into parts of given sizes, one of which may be -1 for the rest")
     })?;
     let mut dims = dims;
-    dims[axis] = part;
+    dims[axis] = part.clone();
     for index in 0..cx.outputs() {
         cx.set_output(index, TensorShape::from(dims.as_slice()));
+        let begin = Dim::known(index as i64).checked_mul(&part);
+        follow_part(cx, index, axis, begin.ok().as_ref());
     }
     Ok(())
+}
+
+/// Sets the elements of a part that starts so far along the axis, where those of the whole are followed.
+fn follow_part(cx: &mut InferenceContext<'_>, output: usize, axis: usize, begin: Option<&Dim>) {
+    let value = cx.input_value(cx.operand("x").unwrap_or(0)).cloned();
+    let begin = begin.and_then(Dim::as_known).and_then(|begin| usize::try_from(begin).ok());
+    let (Some(value), Some(begin)) = (value, begin) else { return };
+    follow(cx, output, |index| {
+        let mut own = index.to_vec();
+        let position = own.get_mut(axis)?;
+        *position = position.checked_add(begin)?;
+        at(&value, own)
+    });
 }
 
 /// Output `i` has size `size_splits[i]` along `axis`; one size may be -1 and is then the rest. Sets `axis`, counted
@@ -68,6 +85,7 @@ pub fn split_v(cx: &mut InferenceContext<'_>) -> Result<()> {
             }
         };
         cx.set_output(index, TensorShape::from(dims));
+        follow_part(cx, index, axis, begins.last());
     }
     cx.set_derived("begin", begins);
     Ok(())
@@ -149,6 +167,13 @@ mod tests {
     use super::{split, split_v};
     use crate::testing::shape_table;
 
+    shape_table! { halves: split, ["x", "axis"];
+        {axis: 0} "i32 [4] = [n, 1, ?, 4]" => "[2] = [n, 1]; [2] = [v0_2, 4]";
+        {axis: 1} "i32 [2, 2] = [n, 1, m, 4]" => "[2, 1] = [n, m]; [2, 1] = [1, 4]";
+    }
+    shape_table! { elements: split_v, ["x", "size_splits", "axis"];
+        {axis: 0, size_splits: [1, -1]} "i32 [3] = [n, 1, ?]" => "[1] = [n]; [2] = [1, v0_2]";
+    }
     shape_table! { equal: split, ["x", "axis"];
         {axis: 0} "[4, n]" => "[2, n]; [2, n]";
         {axis: -1} "[3, 2*n]" => "[3, n]; [3, n]";

@@ -1,7 +1,8 @@
 //! `stack(values, axis)` joins tensors of one shape along a new axis, `unstack(x, axis)` takes them apart.
 
+use super::follow::{at, follow};
 use crate::error::bail;
-use crate::{Dim, InferenceContext, PartialElements, Result, ShapeError, TensorShape};
+use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape, advice};
 
 /// `k` operands of shape `[d0, …, dn]` give `[d0, …, k, …, dn]`; the operands' shapes are equal from here on. Sets
 /// `axis`, counted from the front.
@@ -18,7 +19,12 @@ pub fn stack(cx: &mut InferenceContext<'_>) -> Result<()> {
     for index in members.clone() {
         let own = cx.input(index).clone();
         shape = cx.merge_shapes(&shape, &own).map_err(|error| {
-            ShapeError::new(format_args!("stacked operands must have one shape: {error}")).operand(index)
+            let axis = advice::join(&shape, &own);
+            ShapeError::new(format_args!("stacked operands must have one shape: {error}"))
+                .with_help_if(
+                    axis.map(|axis| format!("concat joins along axis {axis}, the only one that differs")),
+                )
+                .operand(index)
         })?;
     }
     let Some(dims) = shape.dims() else { return Ok(()) };
@@ -32,24 +38,15 @@ pub fn stack(cx: &mut InferenceContext<'_>) -> Result<()> {
     let mut dims = dims.to_vec();
     dims.insert(axis, Dim::known(count as i64));
     cx.set_derived("axis", [Dim::known(axis as i64)]);
-    if dims.len() == 1 && members.clone().any(|index| cx.input_value(index).is_some()) {
-        let elements: Vec<Dim> = members
-            .map(|index| match cx.input_value(index).and_then(|value| value.get(0).cloned()) {
-                Some(element) => element,
-                None => cx.fresh_integer(),
-            })
-            .collect();
-        cx.set_output_value(0, PartialElements::vector(elements));
-    } else if axis == 0
-        && let Some(rows) = members.map(|index| cx.input_value(index)).collect::<Option<Vec<_>>>()
-    {
-        let sizes = TensorShape::from(dims.as_slice()).as_known();
-        let elements = rows.into_iter().flat_map(|row| row.elements().iter().cloned());
-        if let Some(Ok(value)) = sizes.map(|sizes| PartialElements::with_sizes(&sizes, elements)) {
-            cx.set_output_value(0, value);
-        }
-    }
     cx.set_output(0, TensorShape::from(dims));
+    if members.clone().any(|index| cx.input_value(index).is_some()) {
+        let values: Vec<_> = members.map(|index| cx.input_value(index).cloned()).collect();
+        follow(cx, 0, |index| {
+            let mut own = index.to_vec();
+            let member = own.remove(axis);
+            at(values.get(member)?.as_ref()?, own)
+        });
+    }
     Ok(())
 }
 
@@ -78,14 +75,15 @@ pub fn unstack(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.set_derived("axis", [Dim::known(axis as i64)]);
     let mut rest = dims.to_vec();
     rest.remove(axis);
-    let value = cx.input_value(0).filter(|value| axis == 0 && value.sizes().first() == Some(&count)).cloned();
-    for index in 0..count {
-        cx.set_output(index, TensorShape::from(rest.as_slice()));
-        if let Some(value) = &value {
-            let width = value.len() / count;
-            let elements = value.elements().iter().skip(index * width).take(width).cloned();
-            cx.set_output_value(index, PartialElements::with_sizes(&value.sizes()[1..], elements)?);
-        }
+    let value = cx.input_value(0).cloned();
+    for output in 0..count {
+        cx.set_output(output, TensorShape::from(rest.as_slice()));
+        let Some(value) = &value else { continue };
+        follow(cx, output, |index| {
+            let mut own = index.to_vec();
+            own.insert(axis, output);
+            at(value, own)
+        });
     }
     Ok(())
 }
@@ -103,6 +101,7 @@ mod tests {
         {axis: 0} "?; [3]" => "[2, 3]";
         {axis: 0} "?; ?" => "?";
         {axis: 0} "i32 [] = n; i32 []; i32 [] = 3" => "[3] = [n, ?, 3]";
+        {axis: 1} "i32 [2] = [1, n]; i32 [2] = [3, 4]" => "[2, 2] = [1, 3, n, 4]";
         {axis: 0} "i32 [2] = [1, n]; i32 [2] = [3, 4]" => "[2, 2] = [1, n, 3, 4]";
         {axis: 0} "[2]; [3]" => "error stacked operands must have one shape: shapes must agree, got 2 and 3 at axis 0";
         {axis: 2} "[2]; [2]" => "error axis must be in [-2, 2), got 2";
@@ -113,6 +112,7 @@ mod tests {
         {axis: -1} "[n, ?]" => "[n]; [n]; [n]";
         {axis: 0} "?" => "?; ?";
         {axis: 0} "i32 [2] = [n, 3]" => "[] = n; [] = 3";
+        {axis: 1} "i32 [2, 2] = [n, 3, m, 4]" => "[2] = [n, m]; [2] = [3, 4]";
         {axis: 0} "[3, 2]" => "error x must have size 1 along axis 0, got 3 in [3, 2]";
         {axis: 1} "[3]" => "error axis must be in [-1, 1), got 1";
         {axis: 0} "[]" => "error x must have an axis to take apart, got a scalar";

@@ -1,7 +1,8 @@
 //! `strided_slice(x, begin, end, strides)`: Python's `x[begin:end:stride, …]` with all its masks.
 
+use super::follow::{at, follow};
 use crate::error::bail;
-use crate::{Dim, Guard, InferenceContext, List, PartialElements, Result, ShapeError, TensorShape};
+use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape};
 
 /// Entry `i` of `begin`, `end` and `strides` says what is taken of the next axis: a range, clamped to the axis,
 /// negative positions from the end. By bit `i` of the masks `begin_mask` and `end_mask` the range starts or ends where
@@ -91,37 +92,34 @@ pub fn strided_slice(cx: &mut InferenceContext<'_>) -> Result<()> {
         starts.push(part.start);
         strides.push(part.stride);
     }
-    let output = TensorShape::from(output);
-    if let Some(value) = pick(cx, &output, &axes, &starts, &strides) {
-        cx.set_output_value(0, value);
-    }
+    cx.set_output(0, TensorShape::from(output));
+    follow_taken(cx, &axes, &starts, &strides);
     cx.set_derived("start", starts);
     cx.set_derived("stride", strides);
     cx.set_derived("axes", axes);
-    cx.set_output(0, output);
     Ok(())
 }
 
-/// The elements taken of a vector.
-fn pick(
-    cx: &InferenceContext<'_>,
-    output: &TensorShape,
-    axes: &[Dim],
-    starts: &[Dim],
-    strides: &[Dim],
-) -> Option<PartialElements> {
-    let (value, sizes) = (cx.input_value(0)?, output.as_known()?);
-    let ([start], [stride]) = (starts, strides) else { return None };
-    let (start, stride) = (start.as_known()?, stride.as_known()?);
-    let count =
-        sizes.iter().zip(axes).filter(|(_, axis)| **axis == 0).map(|(size, _)| *size).next().unwrap_or(1);
-    let elements: Option<Vec<Dim>> = (0..count)
-        .map(|step| {
-            let position = stride.checked_mul(step as i64)?.checked_add(start)?;
-            value.get(usize::try_from(position).ok()?).cloned()
-        })
-        .collect();
-    PartialElements::with_sizes(&sizes, elements?).ok()
+/// Sets the elements of the output where every start and stride is a number. `axes` are the input's axes in the output.
+fn follow_taken(cx: &mut InferenceContext<'_>, axes: &[Dim], starts: &[Dim], strides: &[Dim]) {
+    let known = |dims: &[Dim]| dims.iter().map(Dim::as_known).collect::<Option<Vec<i64>>>();
+    let (Some(value), Some(starts), Some(strides)) =
+        (cx.input_value(0).cloned(), known(starts), known(strides))
+    else {
+        return;
+    };
+    follow(cx, 0, |index| {
+        let mut source = starts.clone();
+        for (step, axis) in index.iter().zip(axes) {
+            // An axis that is new comes of none.
+            let Some(axis) = axis.as_known().and_then(|axis| usize::try_from(axis).ok()) else { continue };
+            let step = strides.get(axis)?.checked_mul(i64::try_from(*step).ok()?)?;
+            let position = source.get_mut(axis)?;
+            *position = position.checked_add(step)?;
+        }
+        let source = source.into_iter().map(usize::try_from).collect::<Result<Vec<_>, _>>().ok()?;
+        at(&value, source)
+    });
 }
 
 /// The masks, bit `i` for entry `i`.
@@ -329,6 +327,8 @@ mod tests {
         {begin: [1], end: [3], strides: [1]} "i32 [4] = [1, n, ?, 4]" => "[2] = [n, v0_2]";
         {begin: [-1], end: [0], strides: [1], shrink_axis_mask: 1} "i32 [2] = [1, n]" => "[] = n";
         {begin: [0], end: [0], strides: [-1], begin_mask: 1, end_mask: 1} "i32 [3] = [1, n, 5]" => "[3] = [5, n, 1]";
+        {begin: [0, 1], end: [0, 2], strides: [1, 1], begin_mask: 1, end_mask: 1, shrink_axis_mask: 2} "i32 [2, 2] = [1, n, 3, m]" => "[2] = [n, m]";
+        {begin: [0, 0], end: [0, 0], strides: [1, -1], new_axis_mask: 1, begin_mask: 2, end_mask: 2} "i32 [2] = [1, n]" => "[1, 2] = [n, 1]";
         {begin: [3], end: [0], strides: [1], shrink_axis_mask: 1} "[3]" => "error index 3 must lie within axis 0 of size 3";
         {begin: [-4], end: [0], strides: [1], shrink_axis_mask: 1} "[3]" => "error index -4 must lie within axis 0";
         {begin: [0], end: [0], strides: [0]} "[3]" => "error strides must not be 0, got 0 at entry 0";

@@ -1,5 +1,6 @@
 //! `tile(x, multiples)`: `x` repeated along every axis.
 
+use super::follow::{at, follow};
 use crate::{Dim, InferenceContext, List, Result, TensorShape};
 
 /// `[d0, …, dn], multiples=[m0, …, mn] -> [d0*m0, …, dn*mn]`. A dimension or a multiple of 0 gives 0 whatever the
@@ -31,6 +32,12 @@ pub fn tile(cx: &mut InferenceContext<'_>) -> Result<()> {
         });
     }
     cx.set_output(0, TensorShape::from(dims));
+    if let Some(value) = cx.input_value(0).cloned() {
+        let repeated = |index: &[usize]| {
+            at(&value, index.iter().zip(value.sizes()).map(|(at, size)| at.checked_rem(*size).unwrap_or(0)))
+        };
+        follow(cx, 0, repeated);
+    }
     Ok(())
 }
 
@@ -39,6 +46,10 @@ mod tests {
     use super::tile;
     use crate::testing::shape_table;
 
+    shape_table! { elements: tile, ["x", "multiples"];
+        {} "i32 [2] = [n, 3]; [1] = [2]" => "[4] = [n, 3, n, 3]";
+        {} "i32 [2, 1] = [n, 3]; [2] = [1, 2]" => "[2, 2] = [n, n, 3, 3]";
+    }
     shape_table! { shapes: tile, ["x", "multiples"];
         {multiples: [2, 1]} "[n, ?]" => "[2*n, d0_1]";
         {multiples: [0]} "[?]" => "[0]";

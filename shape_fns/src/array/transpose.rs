@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::follow::{at, follow};
 use crate::{Dim, InferenceContext, List, Result, TensorShape, normalize_axis};
 
 /// `[d0, …, dn] -> [d(perm[0]), …, d(perm[n])]`; without `perm` the axes are reversed, negative axes count from the
@@ -15,9 +16,15 @@ pub fn transpose(cx: &mut InferenceContext<'_>) -> Result<()> {
     if let (Some(axes), Some(rank)) = (perm.known_len(), shape.rank())
         && axes != rank
     {
-        return Err(
-            cx.blame_param("perm", format_args!("must have one entry an axis, got {axes} for {shape}"))
-        );
+        // Leading axes that were forgotten stay where they are.
+        let forgotten = rank.checked_sub(axes).filter(|_| perm.as_known().is_some()).unwrap_or(0);
+        let kept = (0..forgotten).map(|axis| axis as i64);
+        let moved = perm.as_known().unwrap_or_default().into_iter();
+        let whole: Vec<i64> = kept.chain(moved.map(|axis| axis.saturating_add(forgotten as i64))).collect();
+        let help = forgotten > 0 && permutation(cx, &whole, rank).is_ok();
+        return Err(cx
+            .blame_param("perm", format_args!("must have one entry an axis, got {axes} for {shape}"))
+            .with_help_if(help.then(|| format!("perm={whole:?} keeps the leading axes where they are"))));
     }
     let Some(rank) = shape.rank().or(perm.known_len()) else { return Ok(()) };
     let shape = cx.with_rank(0, rank)?;
@@ -29,7 +36,18 @@ pub fn transpose(cx: &mut InferenceContext<'_>) -> Result<()> {
     let output = match perm {
         Some(perm) => {
             cx.set_derived("perm", perm.iter().map(|axis| Dim::known(*axis as i64)));
-            TensorShape::new(perm.iter().filter_map(|axis| dims.get(*axis).cloned()))
+            let output = TensorShape::new(perm.iter().filter_map(|axis| dims.get(*axis).cloned()));
+            cx.set_output(0, output);
+            if let Some(value) = cx.input_value(0).cloned() {
+                follow(cx, 0, |index| {
+                    let mut source = vec![0; index.len()];
+                    for (at, axis) in index.iter().zip(&perm) {
+                        *source.get_mut(*axis)? = *at;
+                    }
+                    at(&value, source)
+                });
+            }
+            return Ok(());
         }
         // Whatever the permutation of equal dimensions, they stay equal.
         None if dims.windows(2).all(|pair| pair[0] == pair[1]) => shape,
@@ -62,6 +80,10 @@ mod tests {
     use super::transpose;
     use crate::testing::shape_table;
 
+    shape_table! { elements: transpose, ["x", "perm"];
+        {perm: [1, 0]} "i32 [2, 3] = [n, 1, 2, 3, m, ?]" => "[3, 2] = [n, 3, 1, m, 2, v0_5]";
+        {} "i32 [2] = [n, 1]" => "[2] = [n, 1]";
+    }
     shape_table! { shapes: transpose, ["x", "perm"];
         {perm: [1, 0]} "[2, n]" => "[n, 2]";
         {perm: [-1, 0, 1]} "[?, 3, ?]" => "[d0_2, d0_0, 3]";

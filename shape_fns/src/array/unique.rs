@@ -23,13 +23,19 @@ pub fn unique_with_counts(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Sets the distinct elements and the places of all; returns how many are distinct.
 fn distinct(cx: &mut InferenceContext<'_>) -> Result<Dim> {
     let shape = cx.with_rank(0, 1)?;
-    let count = match shape.dim(0).and_then(Dim::as_known) {
-        Some(size @ 0..=1) => Dim::known(size),
-        _ => cx.fresh(),
-    };
+    let [size] = cx.axes::<1>(0)?;
+    let count = count_distinct(cx, &size);
     cx.set_output(0, TensorShape::new([count.clone()]));
     cx.set_output(1, shape);
     Ok(count)
+}
+
+/// How many of so many are distinct: a new unknown, unless there is at most one.
+pub(super) fn count_distinct(cx: &mut InferenceContext<'_>, of: &Dim) -> Dim {
+    match of.as_known() {
+        Some(0 | 1) => of.clone(),
+        _ => cx.fresh(),
+    }
 }
 
 #[cfg(test)]

@@ -30,10 +30,31 @@ binary! {
     floordiv = Dim::floordiv;
     /// The remainder of the quotient rounded down.
     floormod = Dim::modulo;
+    /// The quotient without what is after the point.
+    truncatediv = truncated_quotient;
+    /// The remainder of the quotient without what is after the point.
+    truncatemod = truncated_remainder;
     /// The smaller of the two.
     minimum = Dim::min;
     /// The greater of the two.
     maximum = Dim::max;
+}
+
+/// Of operands that are not negative it is the quotient rounded down.
+fn truncated_quotient(a: &Dim, b: &Dim) -> Result<Dim> {
+    positive(a, b)?.floordiv(b)
+}
+
+fn truncated_remainder(a: &Dim, b: &Dim) -> Result<Dim> {
+    positive(a, b)?.modulo(b)
+}
+
+/// The dividend, where neither is negative.
+fn positive<'d>(a: &'d Dim, b: &Dim) -> Result<&'d Dim> {
+    if a.bounds().is_above(-1) && b.bounds().is_above(-1) {
+        return Ok(a);
+    }
+    Err(crate::ShapeError::new("operands must not be negative to be rounded down"))
 }
 
 /// `-x`: the shape of `x`; elements of integer vectors and scalars follow.
@@ -53,7 +74,7 @@ pub fn neg(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// Sets the elements of two operands combined, one of which may be a single one.
-fn follow(cx: &mut InferenceContext<'_>, function: Binary) {
+pub(super) fn follow(cx: &mut InferenceContext<'_>, function: Binary) {
     if cx.input_value(0).is_none() && cx.input_value(1).is_none() {
         return;
     }
@@ -136,6 +157,12 @@ mod tests {
         {} "i32 [2] = [n, -3]" => "[2] = [-n, 3]";
         {} "i32 [] = -2147483648" => "[] = ?";
         {} "f32 [n]" => "[n]";
+    }
+    shape_table! { truncated: super::truncatediv, ["x", "y"];
+        {} "i32 [3] = [4*n, -3, 7]; i32 [] = 2" => "[3] = [2*n, ?, 3]";
+    }
+    shape_table! { left_over: super::truncatemod, ["x", "y"];
+        {} "i32 [3] = [4*n+1, -3, 7]; i32 [] = 2" => "[3] = [1, ?, 1]";
     }
     shape_table! { extremes: super::minimum, ["x", "y"];
         {} "i32 [] = n; i32 [] = n+1" => "[] = n";

@@ -1,5 +1,6 @@
 //! `select(condition, x, y)` and `clip_by_value(x, min, max)`.
 
+use crate::array::follow::{broadcast_at, follow};
 use crate::{Guard, InferenceContext, Result, ShapeError, common};
 
 /// The shape that condition and both branches broadcast to.
@@ -7,7 +8,31 @@ use crate::{Guard, InferenceContext, Result, ShapeError, common};
 /// # Errors
 /// Two dimensions are provably different and neither is 1.
 pub fn select(cx: &mut InferenceContext<'_>) -> Result<()> {
-    common::broadcast(cx)
+    common::broadcast(cx)?;
+    follow_selected(cx);
+    Ok(())
+}
+
+/// Sets the elements of the output where those of the branches are followed: of the branch that a known condition
+/// selects, or of both where they are the same.
+fn follow_selected(cx: &mut InferenceContext<'_>) {
+    let value = |index| cx.input_value(index).cloned();
+    let [condition, x, y] = [value(0), value(1), value(2)];
+    if !cx.input_dtype(1).is_some_and(|dtype| dtype.is_integer()) || (x.is_none() && y.is_none()) {
+        return;
+    }
+    // A condition along the first axis does not stand as broadcasting has it.
+    if cx.input(0).rank() == Some(1) && cx.output(0).rank().is_some_and(|rank| rank > 1) {
+        return;
+    }
+    follow(cx, 0, |index| {
+        let [condition, x, y] = [&condition, &x, &y].map(|side| broadcast_at(side.as_ref()?, index));
+        match condition.and_then(|condition| condition.as_known()) {
+            Some(0) => y,
+            Some(_) => x,
+            None => x.filter(|x| Some(x) == y.as_ref()),
+        }
+    });
 }
 
 /// As TensorFlow's first Select: the branches have one shape, and the condition has it too, or is a scalar, or a vector
@@ -38,6 +63,7 @@ pub fn select_v1(cx: &mut InferenceContext<'_>) -> Result<()> {
         }
     }
     cx.set_output(0, output);
+    follow_selected(cx);
     Ok(())
 }
 
@@ -75,6 +101,11 @@ mod tests {
     use super::{clip_by_value, select, select_v1};
     use crate::testing::shape_table;
 
+    shape_table! { elements: select, ["condition", "x", "y"];
+        {} "bool [3] = [1, 0, ?]; i32 [3] = [n, 2, 5]; i32 [3] = [1, m, 5]" => "[3] = [n, m, 5]";
+        {} "bool [] = 1; i32 [2] = [n, 2]; i32 [2]" => "[2] = [n, 2]";
+        {} "bool []; i32 [2] = [n, 2]; i32 [2] = [m, 2]" => "[2] = [?, 2]";
+    }
     shape_table! { broadcasting: select, ["condition", "x", "y"];
         {} "bool [n, 1]; [m]; []" => "[n, m]";
         {} "bool [2]; [3]; []" => "error got 2 and 3 at axis 0";

@@ -12,12 +12,12 @@ use crate::expr::{BinaryOp, UnaryOp};
 use crate::lower::code::{InstOp, Vid};
 
 /// Bits of an element.
-pub(super) fn bits_of(dtype: DType) -> u32 {
+pub(in crate::codegen) fn bits_of(dtype: DType) -> u32 {
     8 * size_of(dtype)
 }
 
 /// Whether an integer dtype is narrower than its lanes.
-pub(super) fn is_narrow(dtype: DType) -> bool {
+pub(in crate::codegen) fn is_narrow(dtype: DType) -> bool {
     matches!(dtype, DType::I8 | DType::I16 | DType::U8 | DType::U16)
 }
 

@@ -122,7 +122,8 @@ fn pressure(body: &[Inst], uniform: &[bool], last_use: &[usize]) -> u32 {
     most
 }
 
-fn is_uniform(code: &Code, inst: &Inst, before: &[bool]) -> bool {
+/// Whether an instruction has one value for the whole inner loop, `before` saying it of those before.
+pub(in crate::codegen) fn is_uniform(code: &Code, inst: &Inst, before: &[bool]) -> bool {
     let at = |v: Vid| before[v.0 as usize];
     let splat = |slot: u32| code.slots[slot as usize].class == Class::Splat;
     match &inst.op {

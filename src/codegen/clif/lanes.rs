@@ -11,7 +11,7 @@ use crate::expr::Scalar;
 /// Integers below 32 bits are held sign- or zero-extended and wrapped after arithmetic that can leave
 /// their range; `f16` and `bf16` are held as `f32` and rounded after every operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Repr {
+pub(in crate::codegen) enum Repr {
     I32,
     I64,
     F32,
@@ -68,7 +68,7 @@ impl Repr {
 }
 
 /// The bits of one lane that holds `value`.
-pub(super) fn lane_bits(value: Scalar) -> u64 {
+pub(in crate::codegen) fn lane_bits(value: Scalar) -> u64 {
     match value {
         Scalar::Bool(true) => u64::MAX,
         Scalar::Bool(false) => 0,

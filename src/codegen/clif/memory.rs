@@ -10,7 +10,7 @@ use crate::codegen::abi::{SLOT_INNER, slot_words};
 use crate::lower::code::{Class, Layout, Vid};
 
 /// Bytes of an element in memory.
-pub(super) fn size_of(dtype: DType) -> u32 {
+pub(in crate::codegen) fn size_of(dtype: DType) -> u32 {
     dtype.size_bytes().unwrap_or(1) as u32
 }
 

@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::DType;
 
 use super::{Batch, Case, Random, Sizes};
-use crate::codegen::Jit;
+use crate::codegen::{Isa, Jit};
 use crate::error::ErrorKind;
 use crate::expr::{BinaryOp, FoldOp, Scalar, UnaryOp};
 use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
@@ -59,6 +59,11 @@ fn relu() -> Code {
     code(slots, 0, body)
 }
 
+/// Every emitter that serves this processor.
+fn isas() -> impl Iterator<Item = Isa> {
+    [Isa::Clif, Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_present())
+}
+
 /// Row-wise `e / sum(e)` with `e = |x - max(x)|`: three passes and a scratch row.
 fn normalized_rows() -> Code {
     let f32 = DType::F32;
@@ -110,19 +115,21 @@ fn row_gather() -> Code {
 
 #[test]
 fn kernels_of_everyday() {
-    let mut batch = Batch::new(true);
-    let random = &mut Random::new(5);
-    for n in [0, 1, 3, 4, 15, 16, 17, 31, 64, 100, 1000, 5000] {
-        for code in [relu(), normalized_rows()] {
-            let sizes = Sizes { rows: 3, n, extents: Vec::new() };
-            batch.add(Case::new(random, &code, sizes, Vec::new(), &[]), "everyday");
+    for isa in isas() {
+        let mut batch = Batch::of(true, isa);
+        let random = &mut Random::new(5);
+        for n in [0, 1, 3, 4, 15, 16, 17, 31, 64, 100, 1000, 5000] {
+            for code in [relu(), normalized_rows()] {
+                let sizes = Sizes { rows: 3, n, extents: Vec::new() };
+                batch.add(Case::new(random, &code, sizes, Vec::new(), &[]), "everyday");
+            }
+            let sizes = Sizes { rows: 4, n, extents: Vec::new() };
+            let mut case = Case::new(random, &row_gather(), sizes, vec![6, 40], &[0, 5 * 40, 0]);
+            case.fill(0, |k| Scalar::I32(k as i32 % 6));
+            batch.add(case, "row gather");
         }
-        let sizes = Sizes { rows: 4, n, extents: Vec::new() };
-        let mut case = Case::new(random, &row_gather(), sizes, vec![6, 40], &[0, 5 * 40, 0]);
-        case.fill(0, |k| Scalar::I32(k as i32 % 6));
-        batch.add(case, "row gather");
+        batch.check();
     }
-    batch.check();
 }
 
 #[test]
@@ -142,44 +149,47 @@ fn a_refused_index_is_reported_and_reads_nothing_else() {
 
 #[test]
 fn folds_of_signed_zeros_keep_the_first() {
-    let mut batch = Batch::new(true);
-    let random = &mut Random::new(7);
-    for dtype in [DType::F32, DType::F64] {
-        for op in [FoldOp::Max, FoldOp::Min, FoldOp::Sum] {
-            for layout in [Layout::Row, Layout::Column] {
-                let mut code = normalized_rows();
-                code.layout = layout;
-                code.loops = 1;
-                code.slots = vec![
-                    slot(dtype, Class::Contiguous, SlotUse::Load),
-                    slot(dtype, Class::Contiguous, SlotUse::Store),
-                ];
-                code.folded = vec![dtype];
-                let inst = |op| Inst { dtype, op };
-                code.passes = vec![Pass {
-                    body: vec![inst(InstOp::Load(0))],
-                    folds: vec![FoldStep { op, value: Vid(0), dtype, into: 0 }],
-                }];
-                code.epilogue = vec![inst(InstOp::Folded(0)), inst(InstOp::Store { slot: 1, value: Vid(0) })];
-                for n in [1, 2, 3, 5, 33, 70] {
-                    let sizes = Sizes { rows: 3, n, extents: vec![3] };
-                    let mut case = Case::new(random, &code, sizes, Vec::new(), &[]);
-                    let mut signs = Random::new(n as u64);
-                    case.fill(0, |_| {
-                        let zero = if signs.chance(2) { -0.0 } else { 0.0 };
-                        crate::expr::eval_cast(Scalar::F64(zero), dtype)
-                    });
-                    batch.add(case, format!("{op:?} {dtype} {layout:?} {n}"));
+    for isa in isas() {
+        let mut batch = Batch::of(true, isa);
+        let random = &mut Random::new(7);
+        for dtype in [DType::F32, DType::F64] {
+            for op in [FoldOp::Max, FoldOp::Min, FoldOp::Sum] {
+                for layout in [Layout::Row, Layout::Column] {
+                    let mut code = normalized_rows();
+                    code.layout = layout;
+                    code.loops = 1;
+                    code.slots = vec![
+                        slot(dtype, Class::Contiguous, SlotUse::Load),
+                        slot(dtype, Class::Contiguous, SlotUse::Store),
+                    ];
+                    code.folded = vec![dtype];
+                    let inst = |op| Inst { dtype, op };
+                    code.passes = vec![Pass {
+                        body: vec![inst(InstOp::Load(0))],
+                        folds: vec![FoldStep { op, value: Vid(0), dtype, into: 0 }],
+                    }];
+                    code.epilogue =
+                        vec![inst(InstOp::Folded(0)), inst(InstOp::Store { slot: 1, value: Vid(0) })];
+                    for n in [1, 2, 3, 5, 33, 70] {
+                        let sizes = Sizes { rows: 3, n, extents: vec![3] };
+                        let mut case = Case::new(random, &code, sizes, Vec::new(), &[]);
+                        let mut signs = Random::new(n as u64);
+                        case.fill(0, |_| {
+                            let zero = if signs.chance(2) { -0.0 } else { 0.0 };
+                            crate::expr::eval_cast(Scalar::F64(zero), dtype)
+                        });
+                        batch.add(case, format!("{op:?} {dtype} {layout:?} {n}"));
+                    }
                 }
             }
         }
+        batch.check();
     }
-    batch.check();
 }
 
 #[test]
 fn equal_codes_share_a_function() {
-    let mut jit = Jit::new().unwrap();
+    let mut jit = Jit::new(Isa::Clif).unwrap();
     let first = jit.add(&relu()).unwrap();
     let other = jit.add(&normalized_rows()).unwrap();
     assert_eq!(jit.add(&relu()).unwrap(), first);
@@ -193,7 +203,7 @@ fn equal_codes_share_a_function() {
 fn ill_formed_codes_are_errors() {
     let mut bad = relu();
     bad.passes[0].body[3].op = InstOp::Binary(BinaryOp::Mul, Vid(0), Vid(9));
-    let error = Jit::new().unwrap().add(&bad).unwrap_err();
+    let error = Jit::new(Isa::Clif).unwrap().add(&bad).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Compile);
     assert!(error.message().contains("v9 is not computed before"), "{error}");
     assert!(Jit::clif_text(&bad).is_err());

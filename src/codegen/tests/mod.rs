@@ -9,6 +9,7 @@ use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
 use super::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
+use super::isa::Isa;
 use super::module::{CodeModule, FuncIndex, Jit};
 use crate::expr::{Scalar, eval_cast};
 use crate::lower::code::{Class, Code, Layout, SlotType, SlotUse, TILE};
@@ -329,13 +330,26 @@ pub(super) struct Batch {
 impl Batch {
     /// For this machine, or for the least the emitter supports.
     pub fn new(native: bool) -> Batch {
-        let (jit, fused) = Jit::for_tests(native);
+        Batch::of(native, Isa::Clif)
+    }
+
+    /// The same in instructions that the processor must have.
+    pub fn of(native: bool, isa: Isa) -> Batch {
+        let (jit, fused) = Jit::for_tests(native, isa);
         Batch { jit, fused, cases: Vec::new() }
     }
 
     pub fn add(&mut self, case: Case, name: impl Into<String>) {
         let function = self.jit.add(&case.code).unwrap_or_else(|e| panic!("{e}\n{}", case.describe()));
         self.cases.push((function, case, name.into()));
+    }
+
+    /// How many cases run in the instructions asked for, and how many there are.
+    pub fn report(&self) -> [usize; 2] {
+        let own = self.cases.iter().filter(|(function, ..)| {
+            self.jit.emitted(*function).is_some_and(|emitted| emitted.reason.is_none())
+        });
+        [own.count(), self.cases.len()]
     }
 
     /// Runs every case.

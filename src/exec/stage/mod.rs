@@ -16,6 +16,7 @@ use super::bindings::Bindings;
 use super::options::CompileOptions;
 use super::segment::{SegmentPlan, StepPlan, plan_segment, touched};
 use crate::codegen::{CodeModule, FuncIndex, Jit, Lane, Launch, Left, Memory, Pool, Prepared, launch, lock};
+use crate::dump::{KernelKey, STEP, Trace, Traced, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, ValueIx};
 use crate::lower::kernel::BufferIx;
@@ -31,7 +32,7 @@ pub(crate) struct Stage {
     pub program: Program,
     pub code: Option<CodeModule>,
     /// The function of each variant of each step.
-    functions: Vec<Vec<FuncIndex>>,
+    pub functions: Vec<Vec<FuncIndex>>,
     /// By segment: plans by the values of its symbols.
     plans: Vec<Mutex<FxHashMap<Vec<i64>, Arc<SegmentPlan>>>>,
     /// The first output that a buffer is.
@@ -45,9 +46,19 @@ pub(crate) struct Stage {
     plan_limit: usize,
     memory_limit: Option<usize>,
     pool: Pool,
-    threads: usize,
     pub counters: Counters,
+    /// A number of its own in this process, by which traces know its kernels.
+    pub number: u64,
+    trace: Option<Times>,
 }
+
+/// A trace, and what the steps of a stage are called in it.
+struct Times {
+    trace: Trace,
+    names: Vec<Arc<str>>,
+}
+
+static STAGES: AtomicU64 = AtomicU64::new(1);
 
 /// What `stats` reports of plans and memory.
 #[derive(Default)]
@@ -81,12 +92,17 @@ impl Stage {
         options: &CompileOptions,
         pool: Pool,
     ) -> Result<Stage> {
-        let program = lower(&inner, outputs)?;
+        let trace = options.kept_trace();
+        let program = {
+            let _span = span(trace, "compile", "lower");
+            lower(&inner, outputs)?
+        };
+        let codegen = span(trace, "compile", "machine code");
         let mut functions = Vec::with_capacity(program.steps.len());
         let code = if options.interprets() {
             None
         } else {
-            let mut jit = Jit::new()?;
+            let mut jit = Jit::new(options.chosen_isa()?)?;
             for step in &program.steps {
                 functions.push(match step {
                     Step::Kernel(kernel) => {
@@ -97,6 +113,7 @@ impl Stage {
             }
             Some(jit.finish()?)
         };
+        drop(codegen);
         let mut last_use = vec![0; program.buffers.len()];
         let mut used = vec![false; program.buffers.len()];
         for (at, step) in program.steps.iter().enumerate() {
@@ -118,7 +135,7 @@ impl Stage {
             }
         }
         let outputs = program.outputs.iter().enumerate().rev();
-        Ok(Stage {
+        let mut stage = Stage {
             output_of: outputs.map(|(number, buffer)| (*buffer, number)).collect(),
             given,
             plans: program.segments.iter().map(|_| Mutex::default()).collect(),
@@ -130,14 +147,23 @@ impl Stage {
             kept,
             plan_limit: options.plan_limit(),
             memory_limit: options.memory_limit_bytes(),
-            threads: options.thread_count(),
             pool,
             counters: Counters::default(),
-        })
+            number: STAGES.fetch_add(1, Ordering::Relaxed),
+            trace: None,
+        };
+        stage.trace = trace.map(|trace| {
+            let names = (0..stage.program.steps.len()).map(|step| stage.step_label(step).into());
+            Times { trace: trace.clone(), names: names.collect() }
+        });
+        Ok(stage)
     }
 
-    pub(crate) fn threads(&self) -> usize {
-        self.threads
+    /// A step as a trace knows it.
+    fn traced(&self, step: usize) -> Option<Traced<'_>> {
+        let times = self.trace.as_ref()?;
+        let key = KernelKey { stage: self.number, step };
+        Some(Traced { trace: &times.trace, name: times.names.get(step)?, category: STEP, key })
     }
 
     pub(crate) fn memory_limit(&self) -> Option<usize> {
@@ -167,6 +193,8 @@ impl Stage {
     ) -> Result<Vec<Tensor>> {
         let mut sinks = sinks;
         if self.code.is_none() {
+            let trace = self.trace.as_ref().map(|times| &times.trace);
+            let _span = span(trace, "interpreter", "interpreter");
             return self.run_interpreted(inputs, sinks);
         }
         let mut memory = Memory::new(&self.program.roots, std::mem::take(&mut state.left));
@@ -243,7 +271,8 @@ impl Stage {
             for ((step, step_plan), functions) in steps {
                 prepared.push(match (step, step_plan) {
                     (Step::Kernel(kernel), StepPlan::Kernel(plan)) => {
-                        Prepared::new(&Launch { kernel, plan, code, functions, memory: &memory }, &self.pool)
+                        let run = Launch { kernel, plan, code, functions, memory: &memory, traced: None };
+                        Prepared::new(&run, &self.pool)
                     }
                     _ => None,
                 });
@@ -356,15 +385,17 @@ impl Stage {
         let Some(code) = &self.code else { return Ok(()) };
         let range = self.program.segments[number].steps.clone();
         for (at, step_plan) in range.zip(&plan.steps) {
+            let traced = self.traced(at);
+            let _span = traced.map(Traced::begin);
             match (&self.program.steps[at], step_plan) {
                 (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan)) => {
-                    let run =
-                        Launch { kernel, plan: kernel_plan, code, functions: &self.functions[at], memory };
+                    let functions = &self.functions[at];
+                    let run = Launch { kernel, plan: kernel_plan, code, functions, memory, traced };
                     if launch(&run, lanes, &self.pool)? {
                         return Err(self.find_fault(kernel, plan, memory, bindings.as_deref()));
                     }
                 }
-                (Step::MatMul { .. }, StepPlan::MatMul(product)) => memory.matmul(product)?,
+                (Step::MatMul { .. }, StepPlan::MatMul(product)) => product.run(memory, &self.pool, lanes)?,
                 (Step::Node { node, operands, outputs }, StepPlan::Node) => {
                     let made = self.run_node(*node, operands, plan, memory, bindings.as_deref())?;
                     for (buffer, tensor) in outputs.iter().zip(made) {
@@ -397,6 +428,7 @@ impl BoundStage<'_> {
     pub(crate) fn run(&mut self) -> Result<()> {
         if let (Some(prepared), Some(code)) = (&self.prepared, &self.stage.code) {
             for (at, launch) in prepared.iter().enumerate() {
+                let _span = self.stage.traced(at).map(Traced::begin);
                 if launch.run(code, &mut self.memory)
                     && let Step::Kernel(kernel) = &self.stage.program.steps[at]
                 {

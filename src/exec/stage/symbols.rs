@@ -5,7 +5,7 @@ use super::super::segment::Sizes;
 use super::Stage;
 use crate::codegen::Memory;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{NodeIx, SizedOperand, ValueIx, elements_of, infer_sizes};
+use crate::graph::{Inner, NodeIx, SizedOperand, ValueIx, elements_of, infer_sizes};
 use crate::lower::kernel::BufferIx;
 use crate::tensor::TensorView;
 use shapeflow_shape_fns::{DType, Dim, Guard, Symbol};
@@ -36,15 +36,29 @@ impl Stage {
             let got = format!("{dtype}{sizes:?}");
             let refuse = |detail: String| {
                 let location = self.inner.node_of(*value).location;
-                Error::new(ErrorKind::Feed, Phase::Run, format!("{}, got {got}{detail}", required()))
-                    .note("the input is declared", Some(location))
+                let message = format!("{}, got {got}{detail}", required());
+                let ties = self.inner.ties_of(&[*value], &message).into_iter().take(2);
+                let error = Error::new(ErrorKind::Feed, Phase::Run, message)
+                    .note("the input is declared", Some(location));
+                ties.fold(error, |error, (text, at)| error.note(text, Some(at)))
             };
             if info.dtype != *dtype {
                 return Err(refuse(String::new()));
             }
             let Some(dims) = info.shape.dims() else { continue };
             if dims.len() != sizes.len() {
-                return Err(refuse(format!(": the rank must be {}", dims.len())));
+                let error = refuse(format!(": the rank must be {}", dims.len()));
+                // One example where a batch of them is expected.
+                let with_batch = [&[1], *sizes].concat();
+                let fits = dims.len() == with_batch.len()
+                    && dims.iter().zip(&with_batch).all(|(dim, size)| {
+                        let size = Dim::known(i64::try_from(*size).unwrap_or(i64::MAX));
+                        self.inner.table.same(dim, &size) != Some(false)
+                    });
+                return Err(match fits {
+                    true => error.with_help(format!("a single example is fed with sizes {with_batch:?}")),
+                    false => error,
+                });
             }
             for (axis, (dim, size)) in dims.iter().zip(*sizes).enumerate() {
                 bindings.bind(&self.inner.table, dim, *size as i64).map_err(|mismatch: Mismatch| {
@@ -53,7 +67,8 @@ impl Stage {
                             format!(": axis {axis} must be {expected}")
                         }
                         Some(expected) => {
-                            format!(": axis {axis} is {}, which is already {expected}", mismatch.dim)
+                            let by = self.bound_by(*value, &mismatch.dim);
+                            format!(": axis {axis} is {}, which is {expected}{by}", mismatch.dim)
                         }
                         None => {
                             format!(": axis {axis} is {}, which cannot be {}", mismatch.dim, mismatch.got)
@@ -74,6 +89,21 @@ impl Stage {
         Ok(bindings)
     }
 
+    /// Where a dimension got its size before axes of this input were read: ` at axis 0 of input "x"`.
+    fn bound_by(&self, before: ValueIx, dim: &Dim) -> String {
+        let table = &self.inner.table;
+        let earlier = self.inner.inputs.iter().take_while(|(_, value)| *value != before);
+        let own = self.inner.inputs.iter().filter(|(_, value)| *value == before);
+        let mut axes = earlier.chain(own).flat_map(|(name, value)| {
+            let dims = self.inner.values[value.at()].shape.dims().unwrap_or_default();
+            dims.iter().enumerate().map(move |(axis, dim)| (name, axis, dim))
+        });
+        match axes.find(|(_, _, other)| table.resolve(other) == *dim) {
+            Some((name, axis, _)) => format!(" at axis {axis} of input \"{name}\""),
+            None => " by another input".to_string(),
+        }
+    }
+
     /// Checks what was left to run time.
     pub(crate) fn check_guards(&self, bindings: &Bindings) -> Result<()> {
         for record in self.inner.table.guards() {
@@ -83,10 +113,9 @@ impl Stage {
                 continue;
             }
             let message = unmet(&record.guard, &|dim| bindings.try_eval(&self.inner.table, dim));
-            let error = Error::new(ErrorKind::Guard, Phase::Run, message);
             return Err(match self.inner.nodes.get(record.origin as usize) {
-                Some(_) => self.locate(NodeIx(record.origin), error),
-                None => error,
+                Some(_) => self.refusal(NodeIx(record.origin), bindings, message),
+                None => Error::new(ErrorKind::Guard, Phase::Run, message),
             });
         }
         Ok(())
@@ -99,7 +128,7 @@ impl Stage {
             let reason =
                 dims.map(|dim| self.inner.table.resolve(dim).eval(&|symbol| bindings.get(symbol)).err());
             let message = reason.flatten().next()?.to_string();
-            Some(self.locate(info.node, Error::new(ErrorKind::Guard, Phase::Run, message)))
+            Some(self.refusal(info.node, bindings, message))
         })
     }
 
@@ -179,35 +208,8 @@ impl Stage {
     ) -> Result<bool> {
         let node = &self.inner.nodes[index.at()];
         let table = &self.inner.table;
-        let mut sizes: Vec<Sizes> = Vec::with_capacity(node.operands.len());
-        for operand in &node.operands {
-            let dims = self.inner.values[operand.at()].shape.dims().unwrap_or_default();
-            let known = dims.iter().map(|dim| usize::try_from(bindings.try_eval(table, dim)?).ok());
-            match known.collect::<Option<Sizes>>() {
-                Some(known) => sizes.push(known),
-                None => return Ok(false),
-            }
-        }
-        let mut operands = Vec::with_capacity(sizes.len());
-        for (operand, sizes) in node.operands.iter().zip(&sizes) {
-            let info = &self.inner.values[operand.at()];
-            let symbolic = info
-                .elements
-                .as_ref()
-                .map(|elements| elements.substitute(&mut |symbol| self.known(Some(bindings), symbol)));
-            let mut elements = symbolic.map(|elements| Box::new(table.resolve_elements(&elements)));
-            if elements.as_ref().is_none_or(|elements| !elements.is_known())
-                && let Some(buffer) = self.program.buffer_of.get(operand)
-                && memory.has(*buffer)
-                && let Ok(view) = self.view(*buffer, sizes, memory)
-            {
-                elements = elements_of(&view);
-            }
-            operands.push(SizedOperand { dtype: info.dtype, sizes, elements });
-        }
-        let attrs = node.attrs().substitute(&mut |symbol| self.known(Some(bindings), symbol));
-        let (concrete, outputs) =
-            infer_sizes(&node.op, node.given, &attrs, operands).map_err(|error| self.locate(index, error))?;
+        let Some(inferred) = self.infer_on_sizes(index, bindings, Some(memory)) else { return Ok(false) };
+        let (concrete, outputs) = inferred?;
         let bind = |bindings: &mut Bindings,
                     symbolic: &shapeflow_shape_fns::Dim,
                     known: &shapeflow_shape_fns::Dim| {
@@ -239,6 +241,54 @@ impl Stage {
             }
         }
         Ok(all)
+    }
+}
+
+impl Stage {
+    /// What a node's shape function says of the sizes of its operands; `None` while some are not known.
+    fn infer_on_sizes(
+        &self,
+        index: NodeIx,
+        bindings: &Bindings,
+        memory: Option<&Memory<'_>>,
+    ) -> Option<Result<(Inner, Vec<ValueIx>)>> {
+        let node = &self.inner.nodes[index.at()];
+        let table = &self.inner.table;
+        let mut sizes: Vec<Sizes> = Vec::with_capacity(node.operands.len());
+        for operand in &node.operands {
+            let dims = self.inner.values[operand.at()].shape.dims().unwrap_or_default();
+            let known = dims.iter().map(|dim| usize::try_from(bindings.try_eval(table, dim)?).ok());
+            sizes.push(known.collect::<Option<Sizes>>()?);
+        }
+        let mut operands = Vec::with_capacity(sizes.len());
+        for (operand, sizes) in node.operands.iter().zip(&sizes) {
+            let info = &self.inner.values[operand.at()];
+            let symbolic = info
+                .elements
+                .as_ref()
+                .map(|elements| elements.substitute(&mut |symbol| self.known(Some(bindings), symbol)));
+            let mut elements = symbolic.map(|elements| Box::new(table.resolve_elements(&elements)));
+            if elements.as_ref().is_none_or(|elements| !elements.is_known())
+                && let Some(memory) = memory
+                && let Some(buffer) = self.program.buffer_of.get(operand)
+                && memory.has(*buffer)
+                && let Ok(view) = self.view(*buffer, sizes, memory)
+            {
+                elements = elements_of(&view);
+            }
+            operands.push(SizedOperand { dtype: info.dtype, sizes, elements });
+        }
+        let attrs = node.attrs().substitute(&mut |symbol| self.known(Some(bindings), symbol));
+        let inferred = infer_sizes(&node.op, node.given, &attrs, operands);
+        Some(inferred.map_err(|error| self.locate(index, error)))
+    }
+
+    /// The error of a node that does not accept these sizes: what its shape function says of them, or else `message`.
+    fn refusal(&self, index: NodeIx, bindings: &Bindings, message: String) -> Error {
+        match self.infer_on_sizes(index, bindings, None) {
+            Some(Err(error)) => error,
+            _ => self.locate(index, Error::new(ErrorKind::Guard, Phase::Run, message)),
+        }
     }
 }
 

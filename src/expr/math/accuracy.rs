@@ -24,7 +24,7 @@ macro_rules! functions {
     };
 }
 
-const FUNCTIONS: [Function; 20] = functions! {
+const FUNCTIONS: [Function; 23] = functions! {
     exp Some(f64::exp), 0.9, 0.9;
     exp2 Some(f64::exp2), 0.9, 0.9;
     expm1 Some(f64::exp_m1), 1.5, 1.7;
@@ -43,6 +43,9 @@ const FUNCTIONS: [Function; 20] = functions! {
     asin Some(f64::asin), 1.2, 1.1;
     acos Some(f64::acos), 1.2, 1.2;
     atan Some(f64::atan), 1.2, 1.1;
+    asinh Some(f64::asinh), 0.6, 1.6;
+    acosh Some(f64::acosh), 0.6, 1.6;
+    atanh Some(f64::atanh), 0.6, 1.6;
     cbrt Some(f64::cbrt), 0.8, 0.8;
     rsqrt Some(|x| 1.0 / x.sqrt()), 1.5, 1.5;
 };

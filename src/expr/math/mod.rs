@@ -7,6 +7,7 @@
 //! unless stated. An argument of a dtype that a function is not for gives an expression that is
 //! refused when the op is added to a graph.
 
+mod area;
 mod build;
 mod division;
 mod erf;
@@ -17,6 +18,7 @@ mod log;
 mod power;
 mod trig;
 
+pub use area::{acosh, asinh, atanh};
 pub use division::{floordiv, floormod, relu, round_half_even, sign, squared_difference};
 pub use erf::{erf, erfc};
 pub use exp::{exp, exp2, expm1};

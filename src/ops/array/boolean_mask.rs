@@ -33,7 +33,10 @@ pub(crate) static DEF: OpDef = OpDef::host("boolean_mask", run)
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     if let Some(other) = operands.get(1).filter(|dtype| **dtype != DType::Bool) {
-        return dtype::refuse(format!("the mask must be bool, got {other}; compare it with .not_equal(0)"));
+        return dtype::refuse_with_help(
+            format!("the mask must be bool, got {other}"),
+            "compare it with .not_equal(0)".to_string(),
+        );
     }
     Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Any)?])
 }

@@ -8,7 +8,7 @@ use shapeflow_shape_fns::{Attr, Attrs, DType};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoParam, Value};
-use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::op::{Absent, HostCx, OpDef, Operand, TfOp};
 use crate::tensor::{Element, Tensor, TensorView};
 
 use super::axis::given_axis;
@@ -43,7 +43,7 @@ pub(crate) static DEF: OpDef = OpDef::host("cumsum", run)
     .operands(&[Operand::Data("x"), Operand::Structure("axis")])
     .shape_fn(shapeflow_shape_fns::array::cumsum)
     .dtype_rule(dtype::unary::number)
-    .tensorflow(&[TfOp::new("Cumsum")]);
+    .tensorflow(&[TfOp::new("Cumsum").absent(&[("axis", Absent::Zero)])]);
 
 /// How the sums run: the sizes before, along and after the axis.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoOperand, Value};
-use crate::op::{OpDef, Operand, TfOp};
+use crate::op::{Absent, OpDef, Operand, TfOp};
 
 use super::axis::body_axis;
 
@@ -46,7 +46,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("gather", lower)
     .operands(&[Operand::Data("params"), Operand::Data("indices"), Operand::Structure("axis")])
     .shape_fn(shapeflow_shape_fns::array::gather)
     .dtype_rule(dtypes)
-    .tensorflow(&[TfOp::new("GatherV2"), TfOp::new("Gather")]);
+    .tensorflow(&[TfOp::new("GatherV2").absent(&[("axis", Absent::Zero)]), TfOp::new("Gather")]);
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     dtype::indices(operands, 1)?;

@@ -39,7 +39,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("mirror_pad", lower)
     .operands(&[Operand::Data("x"), Operand::Size("paddings")])
     .shape_fn(shapeflow_shape_fns::array::pad)
     .dtype_rule(dtype::unary::any)
-    .tensorflow(&[TfOp::new("MirrorPad")]);
+    .tensorflow(&[TfOp::new("MirrorPad").pairs(&["paddings"])]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let symmetric =

@@ -7,6 +7,8 @@ mod scalar;
 
 pub(crate) mod boolean_mask;
 pub(crate) mod broadcast_to;
+pub(crate) mod check_numerics;
+pub(crate) mod checked;
 pub(crate) mod concat;
 pub(crate) mod cumsum;
 pub(crate) mod expand_dims;
@@ -51,6 +53,8 @@ pub use strided_slice::SliceMasks;
 pub(crate) static ALL: &[&OpDef] = &[
     &boolean_mask::DEF,
     &broadcast_to::DEF,
+    &check_numerics::DEF,
+    &checked::DEF,
     &concat::DEF,
     &cumsum::DEF,
     &expand_dims::DEF,

@@ -47,9 +47,10 @@ pub(crate) static DEF: OpDef = OpDef::compute("one_hot", lower)
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     if let Some(other) = operands.first().filter(|dtype| !dtype.is_integer()) {
-        return dtype::refuse(format!(
-            "indices must be integers, got {other}; cast them with .cast(DType::I64)"
-        ));
+        return dtype::refuse_with_help(
+            format!("indices must be integers, got {other}"),
+            "cast them with .cast(DType::I64)".to_string(),
+        );
     }
     let values = operands.len().saturating_sub(2);
     dtype::indices(operands.get(1..values).unwrap_or_default(), 0)?;

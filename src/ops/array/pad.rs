@@ -37,19 +37,20 @@ pub(crate) static DEF: OpDef = OpDef::compute("pad", lower)
     .operands(&[Operand::Data("x"), Operand::Size("paddings")])
     .shape_fn(shapeflow_shape_fns::array::pad)
     .dtype_rule(dtype::unary::scalar)
-    .tensorflow(&[TfOp::new("Pad")]);
+    .tensorflow(&[TfOp::new("Pad").pairs(&["paddings"])]);
 
 pub(crate) static WITH: OpDef = OpDef::compute("pad_with", lower_with)
     .operands(&[Operand::Data("x"), Operand::Size("paddings"), Operand::Data("constant_values")])
     .shape_fn(shapeflow_shape_fns::array::pad)
     .dtype_rule(with_dtypes)
-    .tensorflow(&[TfOp::new("PadV2")]);
+    .tensorflow(&[TfOp::new("PadV2").pairs(&["paddings"])]);
 
 fn with_dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     match (operands.first(), operands.last()) {
-        (Some(x), Some(value)) if x != value => dtype::refuse(format!(
-            "the border must have the dtype of the tensor, got {value} around {x}; cast one with .cast(..)"
-        )),
+        (Some(x), Some(value)) if x != value => dtype::refuse_with_help(
+            format!("the border must have the dtype of the tensor, got {value} around {x}"),
+            format!("cast the border with .cast({})", dtype::spelled(*x)),
+        ),
         _ => dtype::unary::any(operands.get(..operands.len().saturating_sub(1)).unwrap_or_default(), attrs),
     }
 }

@@ -6,7 +6,7 @@ use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx, Scalar};
 use crate::graph::{Graph, IntoOperand, Param, Value};
-use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::op::{Absent, HostCx, OpDef, Operand, TfOp};
 use crate::tensor::Tensor;
 
 /// A bound or a step of [`Graph::range`]: `i32`, `i64`, `f32`, `f64`, a [`Dim`], or a scalar [`Value`].
@@ -135,7 +135,9 @@ pub(crate) static DEF: OpDef = OpDef::compute("range", lower)
     .operands(&[Operand::Size("start"), Operand::Size("limit"), Operand::Size("delta")])
     .shape_fn(shapeflow_shape_fns::array::range)
     .dtype_rule(dtypes)
-    .tensorflow(&[TfOp::new("Range")]);
+    .tensorflow(&[TfOp::new("Range")
+        .attrs(&[("Tidx", "dtype")])
+        .absent(&[("start", Absent::Zero), ("delta", Absent::One)])]);
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     let Some((first, rest)) = operands.split_first() else {
@@ -143,9 +145,10 @@ fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     };
     dtype::indices(operands, 0)?;
     match rest.iter().find(|other| *other != first) {
-        Some(other) => dtype::refuse(format!(
-            "bounds must have one dtype, got {first} and {other}; cast one with .cast(..)"
-        )),
+        Some(other) => dtype::refuse_with_help(
+            format!("bounds must have one dtype, got {first} and {other}"),
+            format!("cast all bounds with .cast({})", dtype::spelled(*first)),
+        ),
         None => Ok(vec![*first]),
     }
 }
@@ -187,8 +190,12 @@ pub(crate) static FLOATS: OpDef = OpDef::host("float_range", run)
     })
     .dtype_rule(|dtypes, _| match dtype::common(dtypes, 0, 3, dtype::Class::Float)? {
         dtype @ (DType::F32 | DType::F64) => Ok(vec![dtype]),
-        other => dtype::refuse(format!("a range of floats must be f32 or f64, got {other}; cast its bounds")),
-    });
+        other => dtype::refuse_with_help(
+            format!("a range of floats must be f32 or f64, got {other}"),
+            "cast its bounds with .cast(DType::F32)".to_string(),
+        ),
+    })
+    .tensorflow(&[TfOp::new("Range")]);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let mut bounds = [0.0; 3];

@@ -35,7 +35,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("rank", lower)
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::array::rank)
     .dtype_rule(size_dtype)
-    .tensorflow(&[TfOp::new("Rank")]);
+    .tensorflow(&[TfOp::new("Rank").output_type("out_type")]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, _index: &[Index]) -> Expr {
     Expr::constant(cx.dims(0).len() as i64).cast(cx.output_dtype(0))

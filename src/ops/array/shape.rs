@@ -36,7 +36,10 @@ impl<'g> Value<'g> {
 pub(super) fn size_dtype(_: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     match dtype::attribute(attrs, "out_type")?.unwrap_or(DType::I64) {
         dtype @ (DType::I32 | DType::I64) => Ok(vec![dtype]),
-        other => dtype::refuse(format!("sizes must be i32 or i64, got {other}; cast them with .cast(..)")),
+        other => dtype::refuse_with_help(
+            format!("sizes must be i32 or i64, got {other}"),
+            format!("ask for DType::I64, then cast with .cast({})", dtype::spelled(other)),
+        ),
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("split", lower)
         dtype::indices(dtypes.get(..at).unwrap_or_default(), 0)?;
         counted(dtype::common(dtypes, at, at + 1, dtype::Class::Any)?, attrs)
     })
-    .tensorflow(&[TfOp::new("Split")]);
+    .tensorflow(&[TfOp::new("Split").attrs(&[("num_split", "num")])]);
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let axis = body_axis(cx);

@@ -41,7 +41,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("split_sizes", lower)
         dtype::indices(dtypes, 1)?;
         counted(dtype::common(dtypes, 0, 1, dtype::Class::Any)?, attrs)
     })
-    .tensorflow(&[TfOp::new("SplitV")]);
+    .tensorflow(&[TfOp::new("SplitV").attrs(&[("num_split", "num")])]);
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let axis = body_axis(cx);

@@ -4,7 +4,7 @@ use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoParam, Value};
-use crate::op::{OpDef, Operand, TfOp};
+use crate::op::{Absent, OpDef, Operand, TfOp};
 
 /// What bit `i` of each mask says of entry `i` of a strided slice. An ellipsis goes before a new axis, a new
 /// axis before a single position.
@@ -63,7 +63,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("strided_slice", lower)
     .operands(&[Operand::Data("x"), Operand::Size("begin"), Operand::Size("end"), Operand::Size("strides")])
     .shape_fn(shapeflow_shape_fns::array::strided_slice)
     .dtype_rule(dtype::unary::any)
-    .tensorflow(&[TfOp::new("StridedSlice")]);
+    .tensorflow(&[TfOp::new("StridedSlice").absent(&[("strides", Absent::Ones)])]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let stride = cx.derived("stride");

@@ -4,7 +4,7 @@ use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoParam, Value};
-use crate::op::{OpDef, Operand, TfOp};
+use crate::op::{Absent, OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
     /// Axis `i` of the result is axis `perm[i]` of `self`.
@@ -33,7 +33,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("transpose", lower)
     .operands(&[Operand::Data("x"), Operand::Structure("perm")])
     .shape_fn(shapeflow_shape_fns::array::transpose)
     .dtype_rule(dtype::unary::any)
-    .tensorflow(&[TfOp::new("Transpose")]);
+    .tensorflow(&[TfOp::new("Transpose").absent(&[("perm", Absent::ReversedAxes)])]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let mut read = vec![Index::from(0); index.len()];

@@ -57,19 +57,18 @@ pub(crate) static DEF: OpDef = OpDef::contraction("matmul", lower, spec)
     .shape_fn(shape_fns::linalg::matmul)
     .dtype_rule(dtype::binary::number)
     .tensorflow(&[
-        TfOp::new("MatMul"),
-        TfOp::new("BatchMatMul"),
-        TfOp::new("BatchMatMulV2"),
-        TfOp::new("BatchMatMulV3"),
+        TfOp::new("MatMul").of_rank(2),
+        TfOp::new("BatchMatMulV2").attrs(ADJOINT),
+        TfOp::new("BatchMatMul").attrs(ADJOINT),
+        TfOp::new("BatchMatMulV3").attrs(ADJOINT),
     ]);
+
+/// The adjoint is the transpose of real numbers.
+const ADJOINT: &[(&str, &str)] = &[("adj_x", "transpose_a"), ("adj_y", "transpose_b")];
 
 fn spec(attrs: &Attrs) -> MatMulSpec {
     let set = |name| matches!(attrs.get(name), Some(Attr::Bool(true)));
-    // The batched TensorFlow ops say adjoint, which is the transpose of real numbers.
-    MatMulSpec {
-        transpose_a: set("transpose_a") || set("adj_x"),
-        transpose_b: set("transpose_b") || set("adj_y"),
-    }
+    MatMulSpec { transpose_a: set("transpose_a"), transpose_b: set("transpose_b") }
 }
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {

@@ -36,10 +36,11 @@ pub(crate) static DEF: OpDef = OpDef::compute("div", lower)
 fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     let dtype = dtype::common(dtypes, 0, 2, dtype::Class::Number)?;
     if dtype.is_integer() {
-        return dtype::refuse(format!(
-            "`/` divides floats, got {dtype}: integers have .floordiv(..) and .truncatediv(..), \
-             or cast both operands with .cast(DType::F64)"
-        ));
+        return dtype::refuse_with_help(
+            format!("`/` divides floats, got {dtype}"),
+            "integers have .floordiv(..) and .truncatediv(..), or cast both operands with .cast(DType::F64)"
+                .to_string(),
+        );
     }
     Ok(vec![dtype])
 }
@@ -57,7 +58,7 @@ mod tests {
         "[2, n]; [n]" => "[2, d0_1]",
         "[3, 1]; [?]" => "[3, d1_0]",
         "[2]; f64[2]" => error "one dtype, got f32 and f64",
-        "i32[2]; i32[2]" => error "integers have .floordiv(..) and .truncatediv(..)",
+        "i32[2]; i32[2]" => error "`/` divides floats, got i32",
         "bool[2]; bool[2]" => error "must be an integer or a float, got bool",
     }
 

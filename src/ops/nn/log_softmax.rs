@@ -32,7 +32,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("log_softmax", lower)
     .operands(&[Operand::Data("logits"), Operand::Structure("axis")])
     .shape_fn(shape_fns::nn::softmax)
     .dtype_rule(dtype::unary::float)
-    .tensorflow(&[TfOp::new("LogSoftmax")]);
+    .tensorflow(&[TfOp::new("LogSoftmax").fixed(&[("axis", -1)])]);
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let row = Row::new(cx, index, widen);

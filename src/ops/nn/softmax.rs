@@ -30,7 +30,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("softmax", lower)
     .operands(&[Operand::Data("logits"), Operand::Structure("axis")])
     .shape_fn(shape_fns::nn::softmax)
     .dtype_rule(dtype::unary::float)
-    .tensorflow(&[TfOp::new("Softmax")]);
+    .tensorflow(&[TfOp::new("Softmax").fixed(&[("axis", -1)])]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let row = Row::new(cx, index, |x| x);

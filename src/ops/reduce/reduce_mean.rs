@@ -10,7 +10,7 @@ use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, FoldOp, Index, LowerCx};
 use crate::graph::Value;
-use crate::op::{OpDef, Operand, TfOp};
+use crate::op::{Absent, OpDef, Operand, TfOp};
 use crate::ops::wide::widen;
 use crate::shape_fns;
 
@@ -33,7 +33,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("reduce_mean", lower)
     .operands(&[Operand::Data("input"), Operand::Structure("axis")])
     .shape_fn(shape_fns::reduce::reduce)
     .dtype_rule(dtype::unary::number)
-    .tensorflow(&[TfOp::new("Mean")]);
+    .tensorflow(&[TfOp::new("Mean").absent(&[("axis", Absent::AllAxes)])]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let reduction = Reduction::new(cx);

@@ -8,7 +8,7 @@ use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, FoldOp, Index, LowerCx};
 use crate::graph::Value;
-use crate::op::{OpDef, Operand, TfOp};
+use crate::op::{Absent, OpDef, Operand, TfOp};
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
@@ -29,7 +29,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("reduce_min", lower)
     .operands(&[Operand::Data("input"), Operand::Structure("axis")])
     .shape_fn(shape_fns::reduce::min)
     .dtype_rule(dtype::unary::number)
-    .tensorflow(&[TfOp::new("Min")]);
+    .tensorflow(&[TfOp::new("Min").absent(&[("axis", Absent::AllAxes)])]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     lower_fold(cx, index, FoldOp::Min)

@@ -1,0 +1,138 @@
+//! Bodies of kernels against the same sequences of operations compiled by LLVM for AVX2 and FMA, in one run.
+//!
+//! `cargo bench --bench bodies` prints one line for each body: nanoseconds an element in the best of many runs,
+//! LLVM's time as a multiple of the time of kernels for this processor, and what compiling the graph took.
+
+#[expect(clippy::excessive_precision, clippy::approx_constant, reason = "constants as a kernel prints them")]
+#[expect(clippy::neg_multiply, clippy::let_and_return, reason = "sequences as a kernel prints them")]
+mod sequences;
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use shapeflow::{CompileOptions, DType, Graph, Isa, Result, TensorView, TensorViewMut, Value, shape};
+
+const N: usize = 65_536;
+const RUNS: usize = 600;
+
+fn main() -> Result<()> {
+    println!("ns an element, n = {N}; kernels for this processor in {}\n", Isa::of_host()?);
+    println!("{:16} {:>8} {:>8} {:>8} {:>9} {:>10}", "", "clif", "own", "LLVM", "LLVM/own", "graph, µs");
+    row("relu(a*x+b)", |[x, ..]| (x * 1.5 - 0.25).relu(), relu)?;
+    row("exp", |[x, ..]| x.exp(), exp)?;
+    row("gelu, tanh", |[x, ..]| x.gelu(true), gelu_tanh)?;
+    row("gelu, erf", |[x, ..]| x.gelu(false), gelu_erf)?;
+    row("Black-Scholes", |[x, s, t]| black_scholes(s, x, t), black_scholes_plain)?;
+    row("20 ops", |[x, ..]| twenty(x), twenty_plain)
+}
+
+fn black_scholes<'g>(s: Value<'g>, k: Value<'g>, t: Value<'g>) -> Result<Value<'g>> {
+    let root = t.sqrt()?;
+    let d1 = ((s / k).log()? + t * (0.05 + 0.5 * 0.2 * 0.2)) / (root * 0.2);
+    let d2 = d1 - root * 0.2;
+    let half = std::f64::consts::FRAC_1_SQRT_2;
+    let below = |x: Value<'g>| ((x * half).erf()? * 0.5 + 0.5).ok();
+    (s * below(d1)? - k * (t * -0.05).exp()? * below(d2)?).ok()
+}
+
+fn twenty(x: Value<'_>) -> Result<Value<'_>> {
+    let mut y = x;
+    for k in 0..5 {
+        y = ((y + f64::from(k)) * 0.75).maximum(-2.0)? - 0.125 * f64::from(k);
+    }
+    y.ok()
+}
+
+/// A loop over elements that LLVM compiles for AVX2 and FMA.
+macro_rules! compiled {
+    ($name:ident($($x:ident = $k:literal),*) $body:expr) => {
+        fn $name(inputs: &[Vec<f32>; 3], out: &mut [f32]) {
+            #[target_feature(enable = "avx2,fma")]
+            fn inner($($x: &[f32],)* out: &mut [f32]) {
+                let n = out.len();
+                $(let $x = &$x[..n];)*
+                for i in 0..n {
+                    $(let $x = $x[i];)*
+                    out[i] = $body;
+                }
+            }
+            // SAFETY: the bench runs only where kernels in AVX2 do.
+            unsafe { inner($(&inputs[$k],)* out) }
+        }
+    };
+}
+
+compiled! { relu(x = 0) { let y: f32 = x * 1.5 - 0.25; if 0.0 > y { 0.0 } else { y } } }
+compiled! { exp(x = 0) sequences::exp(x) }
+compiled! { gelu_tanh(x = 0) sequences::gelu_tanh(x) }
+compiled! { gelu_erf(x = 0) sequences::gelu_erf(x) }
+compiled! { black_scholes_plain(x = 0, s = 1, t = 2) sequences::black_scholes(x, s, t) }
+compiled! { twenty_plain(x = 0) {
+    let mut y: f32 = x;
+    for k in 0..5 {
+        let z = (y + k as f32) * 0.75;
+        y = if -2.0 > z { -2.0 } else { z } - 0.125 * k as f32;
+    }
+    y
+} }
+
+/// Numbers in (0.25, 2.25), the same in every run.
+fn numbers(seed: u32) -> Vec<f32> {
+    let number =
+        |i: u32| (i.wrapping_mul(2_654_435_761).wrapping_add(seed) >> 8) as f32 / (1 << 23) as f32 + 0.25;
+    (0..N as u32).map(number).collect()
+}
+
+fn row(
+    name: &str,
+    build: impl for<'g> Fn([Value<'g>; 3]) -> Result<Value<'g>>,
+    plain: fn(&[Vec<f32>; 3], &mut [f32]),
+) -> Result<()> {
+    if !Isa::Avx2.is_present() {
+        println!("{name:16} needs AVX2");
+        return Ok(());
+    }
+    let data = [1, 2, 3].map(numbers);
+    let mut expected = vec![0.0; N];
+    plain(&data, &mut expected);
+    let mut best = [f64::INFINITY; 3];
+    let mut graph_time = f64::INFINITY;
+    for (k, isa) in [Isa::Clif, Isa::of_host()?].into_iter().enumerate() {
+        let g = Graph::new();
+        let inputs = ["x", "s", "t"].map(|name| g.input(name, DType::F32, shape!["n"]));
+        let [x, s, t] = inputs;
+        let y = build([x?, s?, t?])?;
+        let mut exe = None;
+        for _ in 0..5 {
+            let start = Instant::now();
+            exe = Some(g.compile_with(&CompileOptions::new().isa(isa), y)?);
+            graph_time = graph_time.min(start.elapsed().as_secs_f64());
+        }
+        let Some(exe) = exe else { return Ok(()) };
+        let sizes = [N];
+        let views = exe.inputs().iter().map(|port| {
+            let at = ["x", "s", "t"].iter().position(|name| *name == port.name).unwrap_or(0);
+            TensorView::new(&sizes, &data[at])
+        });
+        let views = views.collect::<Result<Vec<_>>>()?;
+        let mut out = vec![0.0f32; N];
+        let mut runner = exe.runner();
+        {
+            let mut outputs = [TensorViewMut::new(&sizes, &mut out)?];
+            let mut bound = runner.bind(&views, &mut outputs)?;
+            for _ in 0..RUNS {
+                let start = Instant::now();
+                bound.run()?;
+                best[k] = best[k].min(start.elapsed().as_secs_f64());
+                let start = Instant::now();
+                plain(black_box(&data), black_box(&mut expected));
+                best[2] = best[2].min(start.elapsed().as_secs_f64());
+            }
+        }
+        let differ = out.iter().zip(&expected).filter(|(a, b)| a.to_bits() != b.to_bits()).count();
+        assert_eq!(differ, 0, "{name}: {differ} elements differ from LLVM's in {isa}");
+    }
+    let [clif, own, llvm] = best.map(|time| time * 1e9 / N as f64);
+    println!("{name:16} {clif:8.4} {own:8.4} {llvm:8.4} {:9.2} {:10.1}", llvm / own, graph_time * 1e6);
+    Ok(())
+}

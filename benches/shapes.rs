@@ -1,0 +1,161 @@
+//! What shape inference costs: one op, and graphs of a million nodes and more.
+//!
+//! `cargo bench --bench shapes` prints nanoseconds and bytes a node at the end; a filter runs part of it. A debug build
+//! (`cargo test --benches`) only checks that everything runs.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use criterion::Criterion;
+use shapeflow::shape_fns::{
+    Attrs, DimTable, InferenceContext, InferenceResult, OperandInfo, ShapeFn, common, math,
+};
+use shapeflow::{DType, Graph, Result, ShapeError, TensorShape, Value, shape};
+
+/// The system's allocator, which counts the bytes that live and the most that ever did.
+struct Counting;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+impl Counting {
+    fn add(bytes: usize) {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        let live = LIVE.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        PEAK.fetch_max(live, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: every call is passed on unchanged to the system's allocator, whose contract is the caller's.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        Counting::add(layout.size());
+        // SAFETY: the caller's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        Counting::add(size);
+        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn main() -> Result<()> {
+    let mut criterion = Criterion::default().configure_from_args();
+    inference(&mut criterion)?;
+    let test = std::env::args().any(|arg| arg == "--test");
+    let filter = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
+    if filter.is_none_or(|filter| "graph".contains(&filter)) {
+        let sizes =
+            if test { vec![1000] } else { vec![10_000, 100_000, 1_000_000, 1_100_000, 2_000_000, 4_000_000] };
+        println!(
+            "\n{:>9} {:>10} {:>8} {:>10} {:>10} {:>12}",
+            "nodes", "seconds", "ns/node", "bytes/node", "peak/node", "allocations"
+        );
+        for nodes in sizes {
+            build(nodes)?;
+        }
+    }
+    Ok(())
+}
+
+/// One elementwise op on operands of rank 4, as a graph infers it: a transaction, a context, its result.
+fn inference(criterion: &mut Criterion) -> Result<()> {
+    type Case = (&'static str, ShapeFn, Vec<TensorShape>);
+    let cases: [Case; 5] = [
+        ("unary", common::unary, vec![shape!["b", 8, "n", 64]]),
+        ("binary, known", common::broadcast, vec![shape![2, 8, 16, 64], shape![2, 8, 16, 64]]),
+        ("binary, equal symbols", common::broadcast, vec![shape!["b", 8, "n", 64], shape!["b", 8, "n", 64]]),
+        ("binary, a bias", math::add, vec![shape!["b", 8, "n", 64], shape![64]]),
+        ("binary, guards", common::broadcast, vec![shape!["b", 8, "n", 64], shape![2, "h", 16, "d"]]),
+    ];
+    for (name, shape_fn, shapes) in cases {
+        let mut table = DimTable::new();
+        let shapes: Vec<TensorShape> = shapes.iter().map(|shape| table.import(shape)).collect();
+        let attrs = Attrs::new();
+        let calls = CALLS.load(Ordering::Relaxed);
+        infer(&mut table, shape_fn, &shapes, &attrs)?;
+        let calls = CALLS.load(Ordering::Relaxed) - calls;
+        criterion.bench_function(&format!("infer/{name} ({calls} allocations)"), |bencher| {
+            bencher.iter(|| infer(&mut table, shape_fn, black_box(&shapes), &attrs).map(black_box));
+        });
+    }
+    Ok(())
+}
+
+/// Infers and takes back what was recorded, so that every call does the same work.
+fn infer(
+    table: &mut DimTable,
+    shape_fn: ShapeFn,
+    shapes: &[TensorShape],
+    attrs: &Attrs,
+) -> Result<InferenceResult, ShapeError> {
+    let mark = table.begin();
+    let info = |shape| OperandInfo { shape, dtype: DType::F32, value: None };
+    let result = match shapes {
+        [x, y] => one(table, shape_fn, &["x", "y"], &[info(x), info(y)], attrs),
+        _ => one(table, shape_fn, &["x"], &[info(&shapes[0])], attrs),
+    };
+    table.rollback(mark);
+    result
+}
+
+fn one(
+    table: &mut DimTable,
+    shape_fn: ShapeFn,
+    names: &[&'static str],
+    operands: &[OperandInfo<'_>],
+    attrs: &Attrs,
+) -> Result<InferenceResult, ShapeError> {
+    let mut cx = InferenceContext::new(names, operands, attrs, table, 1);
+    shape_fn(&mut cx)?;
+    cx.finish()
+}
+
+/// A graph of so many nodes of two operands: blocks that add, multiply and compare tensors of rank 4, biases and rows.
+fn build(nodes: usize) -> Result<()> {
+    let (live, calls) = (LIVE.load(Ordering::Relaxed), CALLS.load(Ordering::Relaxed));
+    PEAK.store(live, Ordering::Relaxed);
+    let start = Instant::now();
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["b", "n", 8, 64])?;
+    let rows = g.input("rows", DType::F32, shape!["n", 1, 64])?;
+    let bias = g.input("bias", DType::F32, shape![64])?;
+    let mut last: [Value<'_>; 3] = [x, x, x];
+    while g.len() < nodes {
+        let [a, b, c] = last;
+        let y = match g.len() % 4 {
+            0 => a.maximum(bias)?,
+            1 => (a + b).ok()?,
+            2 => (a * rows).ok()?,
+            _ => (a - c).ok()?,
+        };
+        last = [y, a, b];
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let count = g.len() as f64;
+    println!(
+        "{:>9} {seconds:>10.3} {:>8.0} {:>10.1} {:>10.1} {:>12}",
+        g.len(),
+        seconds / count * 1e9,
+        (LIVE.load(Ordering::Relaxed) - live) as f64 / count,
+        (PEAK.load(Ordering::Relaxed) - live) as f64 / count,
+        CALLS.load(Ordering::Relaxed) - calls,
+    );
+    black_box(&g);
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! Advice: what a user may do about shapes that do not fit, told from the shapes alone.
+//!
+//! It is only given where the change provably makes the shapes fit.
+
+use crate::{Dim, TensorShape};
+
+/// Another axis makes the shape fit where a rank is too small by one.
+pub(crate) fn add_axis(shape: &TensorShape) -> Option<String> {
+    let dims = shape.dims()?;
+    let with = |axis: usize| {
+        let mut dims = dims.to_vec();
+        dims.insert(axis, Dim::known(1));
+        TensorShape::from(dims)
+    };
+    Some(match dims.len() {
+        0 => "add an axis of size 1 with .expand_dims(0)".to_owned(),
+        last => format!(
+            "add an axis of size 1: .expand_dims(0) makes it {}, .expand_dims(-1) makes it {}",
+            with(0),
+            with(last)
+        ),
+    })
+}
+
+/// An axis of size 1, or a transposition, that makes two shapes broadcast.
+pub(crate) fn broadcast(a: &TensorShape, b: &TensorShape) -> Option<String> {
+    let (x, y) = (a.dims()?, b.dims()?);
+    let (longer, shorter) = if x.len() >= y.len() { (x, y) } else { (y, x) };
+    let shape = TensorShape::from(shorter);
+    if longer.len() == shorter.len() {
+        let [rows, columns] = shorter else { return None };
+        let swapped = [columns.clone(), rows.clone()];
+        let fits = longer.iter().zip(&swapped).all(|(a, b)| a.same(b) == Some(true));
+        return fits.then(|| format!("transpose {b} with .t()"));
+    }
+    (1..=shorter.len()).rev().find_map(|axis| {
+        let mut dims = shorter.to_vec();
+        dims.insert(axis, Dim::known(1));
+        let one = Dim::known(1);
+        let fits = |(a, b): (&Dim, &Dim)| [a.same(b), a.same(&one), b.same(&one)].contains(&Some(true));
+        let fits = longer.iter().rev().zip(dims.iter().rev()).all(fits);
+        fits.then(|| {
+            format!("{shape}.expand_dims({axis}) is {}, which broadcasts", TensorShape::from(dims.as_slice()))
+        })
+    })
+}
+
+/// A transposition or an exchange that makes two stacks of matrices multiply; `a` and `b` end in `[rows, columns]`.
+pub(crate) fn product(a: [&Dim; 2], b: [&Dim; 2], is_plain: bool) -> Option<String> {
+    let ([a_rows, a_columns], [b_rows, b_columns]) = (a, b);
+    let same = |x: &Dim, y: &Dim| x.same(y) == Some(true);
+    let how = if is_plain { " with .t()" } else { "" };
+    if same(a_columns, b_columns) {
+        Some(format!("transpose b{how}: its last axis is the {a_columns} that the last axis of a is"))
+    } else if same(b_columns, a_rows) {
+        Some("swap the operands: b times a fits".to_owned())
+    } else if same(a_rows, b_rows) {
+        Some(format!("transpose a{how}: its first axis is the {a_rows} that the first axis of b is"))
+    } else {
+        None
+    }
+}
+
+/// Another axis along which two shapes can be joined: the only one on which they differ.
+pub(crate) fn join(a: &TensorShape, b: &TensorShape) -> Option<usize> {
+    let (x, y) = (a.dims()?, b.dims()?);
+    let mut differing = x.iter().zip(y).enumerate().filter(|(_, (x, y))| x.same(y) != Some(true));
+    let (axis, _) = differing.next()?;
+    (x.len() == y.len() && differing.next().is_none()).then_some(axis)
+}
+
+/// Which one size of a reshape would keep the number of elements if it were -1, and what it would be.
+pub(crate) fn reshape(total: &Dim, sizes: &[Dim]) -> Option<String> {
+    let total = total.as_known()?;
+    let known: Vec<i64> = sizes.iter().map(Dim::as_known).collect::<Option<_>>()?;
+    (0..known.len()).rev().find_map(|axis| {
+        let others = known.iter().enumerate().filter(|(at, _)| *at != axis);
+        let others = others.map(|(_, size)| *size).try_fold(1i64, i64::checked_mul)?;
+        let fits = others > 0 && total.checked_rem(others)? == 0 && known.get(axis)? > &1;
+        let mut sizes = sizes.to_vec();
+        *sizes.get_mut(axis)? = Dim::known(total.checked_div(others)?);
+        fits.then(|| format!("-1 at axis {axis} is what is left: {}", TensorShape::from(sizes)))
+    })
+}
+
+/// What flattens all axes but the first, for who got their product wrong.
+pub(crate) fn flatten(input: &TensorShape, sizes: &[Dim]) -> Option<String> {
+    let ([first, rest @ ..], [inferred, _]) = (input.dims()?, sizes) else { return None };
+    let product = rest.iter().try_fold(1i64, |product, dim| product.checked_mul(dim.as_known()?))?;
+    (rest.len() > 1 && product > 0 && *inferred == -1)
+        .then(|| format!("[-1, {product}] keeps the first axis, of size {first}, and flattens the others"))
+}
+
+/// The axes of size 1, for who named another.
+pub(crate) fn axes_of_one(shape: &TensorShape) -> Option<String> {
+    let axes = shape.dims()?.iter().enumerate().filter(|(_, dim)| **dim == 1);
+    let axes: Vec<String> = axes.map(|(axis, _)| axis.to_string()).collect();
+    match axes.as_slice() {
+        [] => None,
+        [axis] => Some(format!("the axis of size 1 is {axis}")),
+        _ => Some(format!("the axes of size 1 are {}", axes.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(text: &str) -> TensorShape {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn advice_is_given_where_it_helps() {
+        let told = |a: &str, b: &str| broadcast(&shape(a), &shape(b)).unwrap_or_default();
+        assert_eq!(told("[8]", "[8, 3]"), "[8].expand_dims(1) is [8, 1], which broadcasts");
+        assert_eq!(told("[b, n, 4]", "[b, n]"), "[b, n].expand_dims(2) is [b, n, 1], which broadcasts");
+        assert_eq!(told("[3, 8]", "[8, 3]"), "transpose [8, 3] with .t()");
+        assert_eq!(told("[5]", "[8, 3]"), "");
+        assert_eq!(join(&shape("[n, 3]"), &shape("[n, 4]")), Some(1));
+        assert_eq!(join(&shape("[n, 3]"), &shape("[m, 4]")), None);
+        let dims = [Dim::known(2), Dim::known(5)];
+        assert_eq!(reshape(&Dim::known(12), &dims).as_deref(), Some("-1 at axis 1 is what is left: [2, 6]"));
+        assert_eq!(reshape(&Dim::known(13), &dims), None);
+    }
+}

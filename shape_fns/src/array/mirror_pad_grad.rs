@@ -1,0 +1,64 @@
+//! `mirror_pad_grad(input, paddings)`: the gradient of a mirrored padding, without it.
+
+use crate::error::bail;
+use crate::{Dim, Guard, InferenceContext, Param, PartialElements, Result, ShapeError, TensorShape};
+
+/// `[d0, …], paddings=[[b0, a0], …] -> [d0-b0-a0, …]`.
+///
+/// # Errors
+/// `paddings` is not two columns with a row for every axis, one is negative, or provably more than there is.
+pub fn mirror_pad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let [rows, columns] = cx.axes::<2>(1)?;
+    cx.agree("the columns of paddings and 2", &columns, &Dim::known(2))?;
+    let own = cx.input(0).rank();
+    let count = rows.as_known().and_then(|rows| usize::try_from(rows).ok());
+    let Some(rank) = own.or(count.filter(|rows| *rows <= PartialElements::MAX)) else { return Ok(()) };
+    let Ok(rank_dim) = i64::try_from(rank) else { bail!("input has too many axes, got {rank}") };
+    cx.agree("the rows of paddings and the rank of input", &rows, &Dim::known(rank_dim))?;
+    let input = cx.with_rank(0, rank)?;
+    let elements = match cx.param("paddings")? {
+        Param::Known(value) | Param::Partial(value) if value.len() == 2 * rank => Some(value),
+        _ => None,
+    };
+    let mut dims = Vec::with_capacity(rank);
+    for (axis, dim) in input.dims().unwrap_or_default().iter().enumerate() {
+        let sides = elements.as_ref().and_then(|value| value.elements().get(2 * axis..2 * axis + 2));
+        let Some(sides) = sides else {
+            dims.push(cx.fresh());
+            continue;
+        };
+        let mut rest = dim.clone();
+        for side in sides {
+            cx.require_not_negative("paddings", side)?;
+            rest = cx.sub(&rest, side)?;
+        }
+        cx.require(Guard::Ge(rest.clone(), Dim::known(0))).map_err(|_| {
+            ShapeError::new(format_args!(
+                "paddings must be at most the size of the axis, got {} and {} for {dim} at axis {axis}",
+                sides[0], sides[1]
+            ))
+            .operand(1)
+        })?;
+        dims.push(rest);
+    }
+    cx.set_output(0, TensorShape::from(dims));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mirror_pad_grad;
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: mirror_pad_grad, ["input", "paddings"];
+        {} "[9, ?]; [2, 2] = [1, 2, 0, 0]" => "[6, d0_1]";
+        {} "[n]; [1, 2] = [k, 1]" => "[n-k-1] if n-k-1 >= 0";
+        {} "[n, 4]; i32 [?, 2]" => "[?, ?]";
+        {} "?; i32 [3, 2]" => "[?, ?, ?]";
+        {} "?; i32 [?, 2]" => "?";
+        {} "[2, 3]; i32 [3, 2]" => "error the rows of paddings and the rank of input must agree, got 3 and 2";
+        {} "[2, 3]; i32 [2, 3]" => "error the columns of paddings and 2 must agree, got 3 and 2";
+        {} "[2]; [1, 2] = [2, 1]" => "error paddings must be at most the size of the axis, got 2 and 1 for 2 at axis 0";
+        {} "[2]; [1, 2] = [-1, 1]" => "error paddings must not be negative, got -1";
+    }
+}

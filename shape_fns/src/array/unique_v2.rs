@@ -1,0 +1,91 @@
+//! `unique(x, axis)`: the distinct slices along an axis.
+
+use super::unique::{count_distinct, unique};
+use crate::{InferenceContext, List, Result, TensorShape, normalize_axis};
+
+/// `x[.., n, ..], axis -> y[.., u, ..], idx[n]`, where the data decide `u`. The vector `axis` has one element, or none where
+/// `x` is a vector.
+///
+/// # Errors
+/// `axis` is no vector of at most one element or outside the rank, or without an axis `x` is no vector.
+pub fn unique_v2(cx: &mut InferenceContext<'_>) -> Result<()> {
+    distinct_slices(cx)
+}
+
+/// As [`unique_v2`], with how often each slice occurs: `count[u]`.
+///
+/// # Errors
+/// As [`unique_v2`].
+pub fn unique_with_counts_v2(cx: &mut InferenceContext<'_>) -> Result<()> {
+    distinct_slices(cx)?;
+    let counted = cx.output(2).clone();
+    if counted.rank().is_none() {
+        let counts = cx.unknown_shape_of_rank(1);
+        cx.set_output(2, counts);
+    }
+    Ok(())
+}
+
+fn distinct_slices(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let list = cx.param_vector("axis")?;
+    let shape = cx.input(0).clone();
+    match list.known_len() {
+        Some(0) => {
+            unique(cx)?;
+            let distinct = cx.output(0).clone();
+            cx.set_output(2, distinct);
+            return Ok(());
+        }
+        Some(1) => {}
+        Some(count) => {
+            return Err(cx.blame_param("axis", format_args!("must have at most one element, got {count}")));
+        }
+        None => {}
+    }
+    let known = match &list {
+        List::Elements(elements) => elements.first().and_then(|axis| axis.as_known()),
+        _ => None,
+    };
+    let (Some(axis), Some(dims)) = (known, shape.dims()) else {
+        let places = cx.unknown_shape_of_rank(1);
+        if let Some(rank) = shape.rank() {
+            let distinct = cx.unknown_shape_of_rank(rank);
+            cx.set_output(0, distinct);
+        }
+        cx.set_output(1, places);
+        return Ok(());
+    };
+    let axis = normalize_axis(axis, dims.len())
+        .map_err(|error| cx.blame_param("axis", error.message().trim_start_matches("axis ")))?;
+    let mut dims = dims.to_vec();
+    let all = dims[axis].clone();
+    let distinct = count_distinct(cx, &all);
+    dims[axis] = distinct.clone();
+    cx.set_output(0, TensorShape::from(dims));
+    cx.set_output(1, TensorShape::new([all]));
+    cx.set_output(2, TensorShape::new([distinct]));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{unique_v2, unique_with_counts_v2};
+    use crate::testing::shape_table;
+
+    shape_table! { slices: unique_v2, ["x", "axis"];
+        {} "[n, 4]; [1] = [0]" => "[?, 4]; [n]";
+        {} "[n, 1]; [1] = [-1]" => "[n, 1]; [1]";
+        {} "[n, 4]; i32 [1]" => "[?, ?]; [?]";
+        {} "?; [1] = [0]" => "?; [?]";
+        {} "[n, 4]; i32 [?]" => "[?, ?]; [?]";
+        {} "[n]; i32 [0]" => "[?]; [n]";
+        {} "[n, 4]; i32 [0]" => "error(2) x must have rank 1";
+        {} "[n, 4]; i32 [2]" => "error(2) axis must have at most one element, got 2";
+        {} "[n, 4]; [1] = [2]" => "error(2) axis must be in [-2, 2), got 2";
+    }
+    shape_table! { counted: unique_with_counts_v2, ["x", "axis"];
+        {} "[n, 1]; [1] = [1]" => "[n, 1]; [1]; [1]";
+        {} "[n, 4]; i32 [1]" => "[?, ?]; [?]; [?]";
+        {} "[3]; i32 [0]" => "[?]; [3]; [?]";
+    }
+}

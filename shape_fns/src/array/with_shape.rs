@@ -1,0 +1,27 @@
+//! Ops whose result has the shape that the elements of an operand are.
+
+use crate::{InferenceContext, Result};
+
+/// The shape that the elements of operand `shape` are.
+///
+/// # Errors
+/// It is no vector, or an element is negative.
+pub fn with_shape(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let shape = cx.input_as_shape("shape")?;
+    cx.set_output(0, shape);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_shape;
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: with_shape, ["shape", "begin", "end", "strides", "dy"];
+        {} "[3] = [n, 2, ?]; ?; ?; ?; ?" => "[n, 2, v0_2] if v0_2 >= 0";
+        {} "i32 [2]; ?; ?; ?; ?" => "[?, ?]";
+        {} "?; ?; ?; ?; ?" => "?";
+        {} "[1] = [-2]; ?; ?; ?; ?" => "error shape must not be negative, got -2";
+        {} "i32 [2, 2]; ?; ?; ?; ?" => "error shape must be a vector, got rank 2";
+    }
+}

@@ -1,0 +1,278 @@
+//! [`InferenceContext`]: what a shape function reads and writes.
+
+mod assembly;
+mod broadcast;
+mod constraint;
+mod result;
+
+use std::ops::Range;
+
+pub use result::InferenceResult;
+
+use crate::error::bail;
+use crate::{Attr, Attrs, DType, Dim, DimTable, Guard, PartialElements, Result, ShapeError, TensorShape};
+
+/// A shape function: reads operands and attributes of one op and sets the shapes of its outputs.
+///
+/// The same function serves partial and concrete operands: what it promises of partial ones must hold of concrete
+/// ones, and with fully known operands and parameters it sets every dimension, except those that only the data decide.
+///
+/// A function of one's own, with two outputs: the scores of `heads` heads of attention, and the values by head.
+///
+/// ```
+/// use shapeflow_shape_fns::{
+///     Attrs, DType, Dim, DimTable, InferenceContext, OperandInfo, Result, TensorShape, shape,
+/// };
+///
+/// /// `query [..batch, n, d], key [..batch, m, d] -> [..batch, heads, n, m], [..batch, heads, m, d / heads]`.
+/// fn attention(cx: &mut InferenceContext<'_>) -> Result<()> {
+///     let heads = Dim::known(cx.int("heads")?);
+///     let (query, key) = (cx.with_rank_at_least(0, 2)?, cx.with_rank_at_least(1, 2)?);
+///     let (batch, same_batch) = (cx.subshape(&query, ..-2)?, cx.subshape(&key, ..-2)?);
+///     let batch = cx.merge_shapes(&batch, &same_batch).map_err(|error| error.operand(1))?;
+///     let (Some([.., n, d]), Some([.., m, same_d])) = (query.dims(), key.dims()) else { return Ok(()) };
+///     let d = cx.merge(d, same_d).map_err(|error| error.operand(1))?;
+///     let width = cx.exact_div(&d, &heads)?;
+///     let scores = TensorShape::new([heads.clone(), n.clone(), m.clone()]);
+///     cx.set_output(0, cx.concatenate(&batch, &scores));
+///     let values = cx.replace_dim(&scores, -2, m.clone())?;
+///     cx.set_output(1, cx.concatenate(&batch, &cx.replace_dim(&values, -1, width)?));
+///     Ok(())
+/// }
+///
+/// let mut table = DimTable::new();
+/// let shapes = [shape!["b", "n", 64], shape![?, "m", ?]].map(|shape| table.import(&shape));
+/// let operands = shapes.each_ref().map(|shape| OperandInfo { shape, dtype: DType::F32, value: None });
+/// let attrs = Attrs::new().with("heads", 8);
+/// let mut cx = InferenceContext::new(&["query", "key"], &operands, &attrs, &mut table, 2);
+/// attention(&mut cx)?;
+/// let outputs = cx.finish()?;
+/// assert_eq!(outputs.shapes()[0].to_string(), "[b, 8, n, m]");
+/// assert_eq!(outputs.shapes()[1].to_string(), "[b, 8, m, 8]");
+///
+/// let attrs = Attrs::new().with("heads", 7);
+/// let mut cx = InferenceContext::new(&["query", "key"], &operands, &attrs, &mut table, 2);
+/// assert_eq!(attention(&mut cx).unwrap_err().to_string(), "64 must be a multiple of 7");
+/// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
+/// ```
+pub type ShapeFn = fn(&mut InferenceContext<'_>) -> Result<()>;
+
+/// What is known of one operand.
+#[derive(Clone, Copy, Debug)]
+pub struct OperandInfo<'a> {
+    /// Its shape.
+    pub shape: &'a TensorShape,
+    /// The type of its elements.
+    pub dtype: DType,
+    /// Its elements, where it is a small integer tensor some elements of which are known.
+    pub value: Option<&'a PartialElements>,
+}
+
+/// The operands and attributes of one op, and what its shape function says of the outputs.
+///
+/// ```
+/// use shapeflow_shape_fns::{Attrs, DType, DimTable, InferenceContext, OperandInfo, array, shape};
+/// let mut table = DimTable::new();
+/// let (shape, attrs) = (table.import(&shape!["n", 3, ?]), Attrs::new().with("perm", [2, 0, 1]));
+/// let x = OperandInfo { shape: &shape, dtype: DType::F32, value: None };
+/// let mut cx = InferenceContext::new(&["x"], std::slice::from_ref(&x), &attrs, &mut table, 1);
+/// array::transpose(&mut cx)?;
+/// assert_eq!(cx.finish()?.shapes()[0].to_string(), "[?, n, 3]");
+/// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
+/// ```
+#[derive(Debug)]
+pub struct InferenceContext<'a> {
+    names: &'a [&'static str],
+    operands: &'a [OperandInfo<'a>],
+    attrs: &'a Attrs,
+    table: &'a mut DimTable,
+    /// Operands some of whose dimensions turned out equal to something since; empty when there are none.
+    resolved: Vec<(TensorShape, Option<PartialElements>)>,
+    /// Anonymous symbols from here on were made for this op.
+    first_own: usize,
+    result: InferenceResult,
+}
+
+static UNRANKED: TensorShape = TensorShape::unranked();
+
+impl<'a> InferenceContext<'a> {
+    /// A context for one op. `names` are the operands' names in order; one that ends in `..` stands for any number of
+    /// operands, several such for equally many each.
+    pub fn new(
+        names: &'a [&'static str],
+        operands: &'a [OperandInfo<'a>],
+        attrs: &'a Attrs,
+        table: &'a mut DimTable,
+        outputs: usize,
+    ) -> InferenceContext<'a> {
+        let stale = table.has_equalities()
+            && operands.iter().any(|operand| {
+                table.is_stale(operand.shape.dims().unwrap_or_default())
+                    || operand.value.is_some_and(|value| table.is_stale(value.elements()))
+            });
+        let mut resolved = Vec::new();
+        if stale {
+            resolved.extend(operands.iter().map(|operand| {
+                (table.resolve_shape(operand.shape), operand.value.map(|value| table.resolve_elements(value)))
+            }));
+        }
+        let result = InferenceResult::unknown(outputs);
+        let first_own = table.symbol_count();
+        InferenceContext { names, operands, attrs, table, resolved, first_own, result }
+    }
+
+    /// The number of operands.
+    pub fn len(&self) -> usize {
+        self.operands.len()
+    }
+
+    /// Whether there are no operands.
+    pub fn is_empty(&self) -> bool {
+        self.operands.is_empty()
+    }
+
+    /// The shape of operand `index`; unranked past the last.
+    pub fn input(&self, index: usize) -> &TensorShape {
+        match self.resolved.get(index) {
+            Some((shape, _)) => shape,
+            None => self.operands.get(index).map_or(&UNRANKED, |operand| operand.shape),
+        }
+    }
+
+    /// The element type of operand `index`.
+    pub fn input_dtype(&self, index: usize) -> Option<DType> {
+        self.operands.get(index).map(|operand| operand.dtype)
+    }
+
+    /// The elements of operand `index`, as far as they are known.
+    pub fn input_value(&self, index: usize) -> Option<&PartialElements> {
+        match self.resolved.get(index) {
+            Some((_, value)) => value.as_ref(),
+            None => self.operands.get(index).and_then(|operand| operand.value),
+        }
+    }
+
+    /// The positions of the operands of this name: one, any number where the name is variadic, none where it is
+    /// absent. Several variadic names have equally many.
+    pub fn operands_named(&self, name: &str) -> Range<usize> {
+        let given = self.operands.len();
+        let lists = self.names.iter().filter(|own| own.ends_with("..")).count();
+        let spread = given.saturating_sub(self.names.len() - lists) / lists.max(1);
+        let mut start = 0;
+        for own in self.names {
+            let width = if own.ends_with("..") { spread } else { 1 };
+            if own.trim_end_matches("..") == name {
+                return start.min(given)..(start + width).min(given);
+            }
+            start += width;
+        }
+        0..0
+    }
+
+    /// The position of the operand of this name, where there is one.
+    pub fn operand(&self, name: &str) -> Option<usize> {
+        Some(self.operands_named(name)).filter(|range| range.len() == 1).map(|range| range.start)
+    }
+
+    /// The attribute of this name.
+    pub fn attr(&self, name: &str) -> Option<&'a Attr> {
+        self.attrs.get(name)
+    }
+
+    /// All attributes.
+    pub fn attrs(&self) -> &'a Attrs {
+        self.attrs
+    }
+
+    /// The table of the graph.
+    pub fn table(&mut self) -> &mut DimTable {
+        self.table
+    }
+
+    /// The number of outputs.
+    pub fn outputs(&self) -> usize {
+        self.result.shapes.len()
+    }
+
+    /// Sets the shape of output `index`; an output that is never set is unranked.
+    pub fn set_output(&mut self, index: usize, shape: TensorShape) {
+        if let Some(output) = self.result.shapes.get_mut(index) {
+            *output = shape;
+        }
+    }
+
+    /// The shape of output `index` as set so far.
+    pub fn output(&self, index: usize) -> &TensorShape {
+        self.result.shapes.get(index).unwrap_or(&UNRANKED)
+    }
+
+    /// Sets the elements of output `index`, an integer tensor. More than [`PartialElements::MAX`] are not kept.
+    pub fn set_output_value(&mut self, index: usize, value: PartialElements) {
+        if let Some(output) = self.result.values.get_mut(index) {
+            *output = Some(value).filter(|value| value.len() <= PartialElements::MAX);
+        }
+    }
+
+    /// Sets a normalised parameter that the op's body reads: numbers, expressions, or fresh integers, which the same
+    /// function defines when it runs on concrete operands.
+    pub fn set_derived(&mut self, name: &'static str, values: impl IntoIterator<Item = Dim>) {
+        self.result.derived.retain(|(other, _)| *other != name);
+        self.result.derived.push((name, values.into_iter().collect()));
+    }
+
+    /// An error about operand `index`, which the message starts with.
+    pub fn blame(&self, index: usize, requirement: impl std::fmt::Display) -> ShapeError {
+        let variadic = |name: &&&str| {
+            name.ends_with("..") && self.operands_named(name.trim_end_matches("..")).contains(&index)
+        };
+        let name = match self.names.iter().find(variadic) {
+            Some(_) => None,
+            None => self.names.iter().find(|name| self.operand(name) == Some(index)),
+        };
+        match name {
+            Some(name) => ShapeError::new(format_args!("{name} {requirement}")).operand(index),
+            None => ShapeError::new(format_args!("operand {index} {requirement}")).operand(index),
+        }
+    }
+
+    /// Ends inference: every dimension is resolved and must be possible.
+    ///
+    /// # Errors
+    /// An output has an invalid or provably negative dimension. Where that is undecided a guard is recorded.
+    pub fn finish(mut self) -> Result<InferenceResult> {
+        for output in 0..self.result.shapes.len() {
+            let dims = self.output(output).dims().unwrap_or_default();
+            let stale = self.table.has_equalities() && self.table.is_stale(dims);
+            if !stale && dims.iter().all(Dim::is_plain_size) {
+                continue;
+            }
+            let shape = self.table.resolve_shape(self.output(output));
+            for (axis, dim) in shape.dims().unwrap_or_default().iter().enumerate() {
+                self.check_size(axis, dim)?;
+            }
+            self.set_output(output, shape);
+        }
+        if self.table.has_equalities() {
+            for value in self.result.values.iter_mut().flatten() {
+                *value = self.table.resolve_elements(value);
+            }
+            for dim in self.result.derived.iter_mut().flat_map(|(_, dims)| dims) {
+                *dim = self.table.resolve(dim);
+            }
+        }
+        Ok(self.result)
+    }
+
+    /// Refuses a dimension that is surely negative; where that is undecided a guard is recorded.
+    fn check_size(&mut self, axis: usize, dim: &Dim) -> Result<()> {
+        dim.validate()?;
+        let bounds = dim.bounds();
+        if bounds.is_above(-1) {
+            return Ok(());
+        }
+        if bounds.is_below(0) {
+            bail!("no dimension of the result may be negative, got {dim} at axis {axis}");
+        }
+        self.require(Guard::Ge(dim.clone(), Dim::known(0)))
+    }
+}

@@ -1,0 +1,34 @@
+//! `ensure_shape(input, shape)`: a promise about a shape, checked when the graph runs.
+
+use crate::{InferenceContext, Result};
+
+/// What the operand and attribute `shape` say together; both are equal from here on. Elements follow.
+///
+/// # Errors
+/// Ranks or dimensions provably differ.
+pub fn ensure_shape(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let promised = cx.shape("shape")?.clone();
+    let promised = cx.table().import(&promised);
+    let given = cx.input(0).clone();
+    cx.forward(0, 0);
+    let both = cx.merge_shapes(&given, &promised).map_err(|error| error.operand(0))?;
+    cx.set_output(0, both);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ensure_shape;
+    use crate::shape;
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: ensure_shape, ["input"];
+        {shape: shape![?, 3]} "[5, ?]" => "[5, 3]";
+        {shape: shape![?, 3]} "[?, n]" => "[d0_0, 3]";
+        {shape: shape!["b", 3]} "?" => "[b, 3]";
+        {shape: shape![..]} "[n]" => "[n]";
+        {shape: shape![2]} "i32 [2] = [n, 3]" => "[2] = [n, 3]";
+        {shape: shape![4, 3]} "[5, ?]" => "error shapes must agree, got 5 and 4 at axis 0";
+        {shape: shape![4]} "[4, 1]" => "error shapes must have the same rank";
+    }
+}

@@ -1,0 +1,59 @@
+//! `merge`: one of several values, whichever arrives.
+
+use crate::{Dim, InferenceContext, Result, TensorShape};
+
+/// What all operands have in common, and the position of the one that arrives, a scalar. Dimensions that differ, or are
+/// not known to be the same, are unknown; so is the rank. Nothing is recorded: only one operand arrives.
+///
+/// # Errors
+/// None.
+pub fn merge(cx: &mut InferenceContext<'_>) -> Result<()> {
+    cx.set_output(1, TensorShape::scalar());
+    let first = cx.input(0).clone();
+    let Some(dims) = first.dims() else { return Ok(()) };
+    let mut common: Vec<Option<Dim>> = dims.iter().cloned().map(Some).collect();
+    for index in 1..cx.len() {
+        let shape = cx.input(index);
+        let Some(others) = shape.dims().filter(|others| others.len() == common.len()) else { return Ok(()) };
+        for (dim, other) in common.iter_mut().zip(others) {
+            *dim = dim.take().filter(|dim| dim == other);
+        }
+    }
+    let dims: Vec<Dim> = common.into_iter().map(|dim| dim.unwrap_or_else(|| cx.fresh())).collect();
+    cx.set_output(0, TensorShape::new(dims));
+    Ok(())
+}
+
+/// `index[]` and references, one of which is chosen: their shape, where all have the same that is fully known. What a
+/// reference refers to may be given another shape as long as that is not.
+///
+/// # Errors
+/// The index is no scalar.
+pub fn ref_select(cx: &mut InferenceContext<'_>) -> Result<()> {
+    cx.scalar(0)?;
+    let first = cx.input(1).clone();
+    if first.is_fully_defined() && (2..cx.len()).all(|index| *cx.input(index) == first) {
+        cx.set_output(0, first);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{merge, ref_select};
+    use crate::testing::shape_table;
+
+    shape_table! { merged: merge, ["inputs.."];
+        {} "[2, n]; [2, n]" => "[2, n]; []";
+        {} "[2, 1]; [3, 1]" => "[?, 1]; []";
+        {} "[n]; [m]" => "[?]; []";
+        {} "[2, 1]; ?" => "?; []";
+        {} "[2, 1]; [2]" => "?; []";
+    }
+    shape_table! { selected: ref_select, ["index", "inputs.."];
+        {} "i32 []; [1, 2]; [1, 2]" => "[1, 2]";
+        {} "i32 []; [1, 2]; [1, ?]" => "?";
+        {} "i32 []; [1, 2]; [1]" => "?";
+        {} "i32 [2]; ?; ?" => "error index must have rank 0";
+    }
+}

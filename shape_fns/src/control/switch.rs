@@ -1,0 +1,53 @@
+//! `switch`: data forwarded to one of several outputs.
+
+use crate::{InferenceContext, Result, TensorShape};
+
+/// `data[a..], pred[] -> [a..]` for each output, one of which receives the data.
+///
+/// # Errors
+/// The second operand is no scalar.
+pub fn switch(cx: &mut InferenceContext<'_>) -> Result<()> {
+    cx.scalar(1)?;
+    for output in 0..cx.outputs() {
+        cx.forward(0, output);
+    }
+    Ok(())
+}
+
+/// As [`switch`], by the number of an output.
+///
+/// # Errors
+/// As [`switch`].
+pub fn switch_n(cx: &mut InferenceContext<'_>) -> Result<()> {
+    switch(cx)
+}
+
+/// `input[] -> []`: whether a loop goes on.
+///
+/// # Errors
+/// The operand is no scalar.
+pub fn loop_condition(cx: &mut InferenceContext<'_>) -> Result<()> {
+    cx.scalar(0)?;
+    cx.set_output(0, TensorShape::scalar());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{loop_condition, switch, switch_n};
+    use crate::testing::shape_table;
+
+    shape_table! { two: switch, ["data", "pred"];
+        {} "[2, ?]; bool []" => "[2, d0_1]; [2, d0_1]";
+        {} "i32 [2] = [n, 3]; ?" => "[2] = [n, 3]; [2] = [n, 3]";
+        {} "?; bool [1]" => "error(2) pred must have rank 0";
+    }
+    shape_table! { many: switch_n, ["data", "output_index"];
+        {} "[n]; i32 []" => "[n]; [n]; [n]";
+        {} "?; i32 [?]" => "error(3) output_index must have rank 0";
+    }
+    shape_table! { conditions: loop_condition, ["input"];
+        {} "bool ?" => "[]";
+        {} "bool [1]" => "error input must have rank 0";
+    }
+}

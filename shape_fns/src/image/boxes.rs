@@ -1,0 +1,52 @@
+//! Bounding boxes drawn and sampled.
+
+use crate::{Dim, InferenceContext, Result, TensorShape};
+
+/// `images[b, h, w, c], boxes[b, n, 4] -> [b, h, w, c]`, of one, three or four channels.
+///
+/// # Errors
+/// An operand has another rank, there are provably other channels, or a box provably has not four corners.
+pub fn draw_bounding_boxes(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let images = cx.with_rank(0, 4)?;
+    if let Some(channels) =
+        images.dim(3).and_then(Dim::as_known).filter(|channels| ![1, 3, 4].contains(channels))
+    {
+        return Err(cx.blame(0, format_args!("must have 1, 3 or 4 channels, got {channels} in {images}")));
+    }
+    let [_, _, corners] = cx.axes::<3>(1)?;
+    cx.agree("a box's corners and 4", &corners, &Dim::known(4))?;
+    cx.set_output(0, images);
+    Ok(())
+}
+
+/// `image_size[3], bounding_boxes[b, n, 4] -> [3], [3], [1, 1, 4]`: where to begin, how much to take, and the box.
+///
+/// # Errors
+/// An operand has another rank or provably other sizes.
+pub fn sample_distorted_bounding_box(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let [sizes] = cx.axes::<1>(0)?;
+    cx.agree("an image's sizes and 3", &sizes, &Dim::known(3))?;
+    let [_, _, corners] = cx.axes::<3>(1)?;
+    cx.agree("a box's corners and 4", &corners, &Dim::known(4))?;
+    cx.scalars(&["min_object_covered"])?;
+    cx.set_output(0, TensorShape::from([3]));
+    cx.set_output(1, TensorShape::from([3]));
+    cx.set_output(2, TensorShape::from([1, 1, 4]));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{draw_bounding_boxes, sample_distorted_bounding_box};
+    use crate::testing::shape_table;
+
+    shape_table! { drawn: draw_bounding_boxes, ["images", "boxes"];
+        {} "[b, ?, ?, 3]; [b, n, 4]" => "[b, d0_1, d0_2, 3]";
+        {} "[b, ?, ?, 5]; [b, n, 4]" => "error images must have 1, 3 or 4 channels, got 5";
+        {} "[b, ?, ?, 3]; [b, n, 2]" => "error a box's corners and 4 must agree, got 2 and 4";
+    }
+    shape_table! { sampled: sample_distorted_bounding_box, ["image_size", "bounding_boxes", "min_object_covered"];
+        {} "?; ?" => "[3]; [3]; [1, 1, 4]";
+        {} "[2]; ?" => "error(3) an image's sizes and 3 must agree, got 2 and 3";
+    }
+}

@@ -1,0 +1,45 @@
+//! Colours converted and adjusted.
+
+use crate::{Dim, InferenceContext, Result, TensorShape};
+
+/// `[.., 3] -> [.., 3]`.
+///
+/// # Errors
+/// The operand is a scalar, or its last dimension provably not 3.
+pub fn convert_color(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let Some((leading, [channels])) = cx.last_axes::<1>(0)? else { return Ok(()) };
+    let channels = cx.agree("the number of channels and 3", &channels, &Dim::known(3))?;
+    cx.set_output(0, leading.concatenate(&TensorShape::new([channels])));
+    Ok(())
+}
+
+/// The shape of the images `[.., h, w, c]`; further operands are scalars.
+///
+/// # Errors
+/// The images have less than 3 axes, or another operand has axes.
+pub fn adjust(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let shape = cx.with_rank_at_least(0, 3)?;
+    for index in 1..cx.len() {
+        cx.scalar(index)?;
+    }
+    cx.set_output(0, shape);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{adjust, convert_color};
+    use crate::testing::shape_table;
+
+    shape_table! { converted: convert_color, ["images"];
+        {} "[n, ?]" => "[n, 3]";
+        {} "?" => "?";
+        {} "[n, 4]" => "error the number of channels and 3 must agree, got 4 and 3";
+        {} "[]" => "error images must have rank at least 1";
+    }
+    shape_table! { adjusted: adjust, ["images", "delta"];
+        {} "[n, ?, w, 3]; []" => "[n, d0_1, w, 3]";
+        {} "[n, 3]; []" => "error images must have rank at least 3";
+        {} "[n, h, w, 3]; [1]" => "error delta must have rank 0";
+    }
+}

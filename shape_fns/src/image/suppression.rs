@@ -1,0 +1,92 @@
+//! `non_max_suppression(boxes, scores)`: the best boxes that do not overlap.
+
+use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
+
+/// `boxes[n, 4], scores[n], max_output_size -> [m]`, the number of boxes being known when the op runs; with
+/// `pad_to_max_output_size` it is `max_output_size`. Boxes may be `overlaps[n, n]`. The last output is a scalar where
+/// there are several, those between are as the first.
+///
+/// # Errors
+/// An operand has another rank, sizes provably differ, or `max_output_size` is negative.
+pub fn non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let [rows, columns] = cx.axes::<2>(0)?;
+    let [scores] = cx.axes::<1>(1)?;
+    let count = cx.agree("the numbers of boxes and scores", &rows, &scores)?;
+    if cx.operand("overlaps").is_some() {
+        cx.agree("the rows and columns of overlaps", &count, &columns)?;
+    } else {
+        cx.agree("a box's corners and 4", &columns, &Dim::known(4))?;
+    }
+    let most = cx.make_dim_for_scalar_input("max_output_size")?;
+    for index in 3..cx.len() {
+        cx.scalar(index)?;
+    }
+    let selected = if cx.bool_or("pad_to_max_output_size", false)? { most } else { cx.fresh() };
+    let outputs = cx.outputs();
+    for index in 0..outputs {
+        let scalar = index > 0 && index + 1 == outputs;
+        cx.set_output(
+            index,
+            if scalar { TensorShape::scalar() } else { TensorShape::new([selected.clone()]) },
+        );
+    }
+    Ok(())
+}
+
+/// `boxes[b, n, q, 4], scores[b, n, c] -> [b, m, 4], [b, m], [b, m], [b]` with `m` `max_total_size`, or at most
+/// `max_output_size_per_class` times the classes with `pad_per_class`; `q` is 1 or the number of classes.
+///
+/// # Errors
+/// An operand has another rank, sizes provably differ, or a size in use is less than 1.
+pub fn combined_non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let [batch, count, _, corners] = cx.axes::<4>(0)?;
+    let [batches, scores, classes] = cx.axes::<3>(1)?;
+    let batch = cx.agree("the batches of boxes and scores", &batch, &batches)?;
+    cx.agree("the numbers of boxes and scores", &count, &scores)?;
+    cx.agree("a box's corners and 4", &corners, &Dim::known(4))?;
+    let (each, total) = (
+        cx.make_dim_for_scalar_input("max_output_size_per_class")?,
+        cx.make_dim_for_scalar_input("max_total_size")?,
+    );
+    cx.scalars(&["iou_threshold", "score_threshold"])?;
+    let padded = cx.bool_or("pad_per_class", false)?;
+    for (name, size) in [("max_total_size", &total), ("max_output_size_per_class", &each)] {
+        if padded || name == "max_total_size" {
+            cx.require(Guard::Ge(size.clone(), Dim::known(1)))
+                .map_err(|_| cx.blame_param(name, format_args!("must be at least 1, got {size}")))?;
+        }
+    }
+    let most = if padded {
+        let all = cx.mul(&each, &classes)?;
+        cx.min(&total, &all)?
+    } else {
+        total
+    };
+    cx.set_output(0, TensorShape::new([batch.clone(), most.clone(), Dim::known(4)]));
+    cx.set_output(1, TensorShape::new([batch.clone(), most.clone()]));
+    cx.set_output(2, TensorShape::new([batch.clone(), most]));
+    cx.set_output(3, TensorShape::new([batch]));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{combined_non_max_suppression, non_max_suppression};
+    use crate::testing::shape_table;
+
+    shape_table! { boxes: non_max_suppression, ["boxes", "scores", "max_output_size"];
+        {} "[n, 4]; [n]; i32 []" => "[?]";
+        {pad_to_max_output_size: true} "[n, 4]; [?]; [] = 7" => "[7]; []";
+        {} "[n, 4]; [?]; [] = 7" => "[?]; [?]; []";
+        {} "[2, 4]; [3]; i32 []" => "error the numbers of boxes and scores must agree, got 2 and 3";
+        {} "[2, 3]; [2]; i32 []" => "error a box's corners and 4 must agree, got 3 and 4";
+    }
+    shape_table! { overlaps: non_max_suppression, ["overlaps", "scores", "max_output_size"];
+        {} "[2, 3]; [2]; i32 []" => "error the rows and columns of overlaps must agree, got 2 and 3";
+    }
+    shape_table! { combined: combined_non_max_suppression, ["boxes", "scores", "max_output_size_per_class", "max_total_size", "iou_threshold", "score_threshold"];
+        {} "[b, n, 1, 4]; [?, ?, 3]; [] = 4; [] = 9; []; []" => "[b, 9, 4]; [b, 9]; [b, 9]; [b]";
+        {} "[b, n, 1, 4]; [?, ?, 2]; [] = 4; [] = 0; []; []" => "error(4) max_total_size must be at least 1, got 0";
+        {pad_per_class: true} "[b, n, 1, 4]; [?, ?, 2]; [] = 4; [] = 9; []; []" => "[b, 8, 4]; [b, 8]; [b, 8]; [b]";
+    }
+}

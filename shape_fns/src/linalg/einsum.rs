@@ -1,0 +1,178 @@
+//! `einsum(inputs, equation)`: sums of products written as an equation of labelled axes.
+
+use crate::error::bail;
+use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
+
+/// One side's operand in an equation: labels before and after an ellipsis, if there is one.
+struct Labels {
+    before: Vec<char>,
+    after: Vec<char>,
+    ellipsis: bool,
+}
+
+impl Labels {
+    fn parse(text: &str, equation: &str) -> Result<Labels> {
+        let parts: Vec<&str> = text.split("...").collect();
+        let stray = parts.iter().any(|part| part.contains('.'));
+        match parts.as_slice() {
+            [all] if !stray => {
+                Ok(Labels { before: all.chars().collect(), after: Vec::new(), ellipsis: false })
+            }
+            [before, after] if !stray => Ok(Labels {
+                before: before.chars().collect(),
+                after: after.chars().collect(),
+                ellipsis: true,
+            }),
+            _ => bail!("an operand of an equation may have one ellipsis (...), got {text:?} in {equation:?}"),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.before.len() + self.after.len()
+    }
+}
+
+/// The dimensions of labels and of the ellipsis, as the operands give them.
+#[derive(Default)]
+struct Bound {
+    labels: Vec<(char, Dim)>,
+    /// What the operands' ellipses broadcast to; unranked while one of them is.
+    ellipsis: Option<TensorShape>,
+}
+
+impl Bound {
+    fn bind(&mut self, cx: &mut InferenceContext<'_>, operand: usize, label: char, dim: &Dim) -> Result<()> {
+        match self.labels.iter_mut().find(|(other, _)| *other == label) {
+            Some((_, bound)) => {
+                *bound = cx.merge(bound, dim).map_err(|_| {
+                    ShapeError::new(format_args!(
+                        "every axis labelled {label} must have one size, got {bound} and {dim}"
+                    ))
+                    .operand(operand)
+                })?;
+            }
+            None => self.labels.push((label, dim.clone())),
+        }
+        Ok(())
+    }
+
+    fn cover(&mut self, cx: &mut InferenceContext<'_>, operand: usize, dims: TensorShape) -> Result<()> {
+        let all = match self.ellipsis.take() {
+            Some(sofar) => cx.broadcast(&sofar, &dims).map_err(|error| error.operand(operand))?,
+            None => dims,
+        };
+        self.ellipsis = Some(all);
+        Ok(())
+    }
+
+    fn find(&self, label: char, equation: &str) -> Result<Dim> {
+        match self.labels.iter().find(|(other, _)| *other == label) {
+            Some((_, dim)) => Ok(dim.clone()),
+            None => bail!("every label of the output must stand in an operand, got {label} in {equation:?}"),
+        }
+    }
+}
+
+/// The dimensions that attribute `equation` names: `"ij,jk->ik"`, `[m, k], [k, n] -> [m, n]`.
+///
+/// Axes of one label are equal from here on, in one operand (`"ii->i"`) and between operands; a label may stand in the
+/// output more than once. An ellipsis stands for any number of axes, which broadcast between operands. Blanks in the
+/// equation are ignored. Any number of operands is taken; TensorFlow's op takes one or two.
+///
+/// # Errors
+/// The equation has no output or a stray dot, names another number of operands, or an output label no operand has; an
+/// operand's rank does not fit its labels; axes of one label provably differ; the axes of ellipses do not broadcast, or
+/// are not empty and the output has no ellipsis.
+pub fn einsum(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let equation = cx.str("equation")?;
+    let bare: String = equation.chars().filter(|label| !label.is_whitespace()).collect();
+    let sides: Vec<&str> = bare.split("->").collect();
+    let [inputs, output] = sides.as_slice() else {
+        bail!("an equation must have its output after one ->, got {equation:?}");
+    };
+    let inputs: Vec<&str> = inputs.split(',').collect();
+    if inputs.len() != cx.len() {
+        bail!("an equation must name every operand, got {} for {} in {equation:?}", inputs.len(), cx.len());
+    }
+    if output.contains(',') {
+        bail!("an equation must have one output, got {equation:?}");
+    }
+    let mut bound = Bound::default();
+    for (operand, text) in inputs.iter().enumerate() {
+        let labels = Labels::parse(text, equation)?;
+        read(cx, operand, &labels, &mut bound)?;
+    }
+    let labels = Labels::parse(output, equation)?;
+    let resolve = |labels: &[char]| -> Result<TensorShape> {
+        let dims = labels.iter().map(|label| bound.find(*label, equation));
+        Ok(TensorShape::new(dims.collect::<Result<Vec<Dim>>>()?))
+    };
+    let (before, after) = (resolve(&labels.before)?, resolve(&labels.after)?);
+    let ellipsis = match &bound.ellipsis {
+        Some(dims) if !labels.ellipsis && dims.rank().is_some_and(|rank| rank > 0) => {
+            bail!("an output without ellipsis must have none to keep, got {dims} in {equation:?}");
+        }
+        Some(dims) if labels.ellipsis => dims.clone(),
+        _ => TensorShape::scalar(),
+    };
+    cx.set_output(0, before.concatenate(&ellipsis).concatenate(&after));
+    Ok(())
+}
+
+/// Binds the labels of one operand to its dimensions.
+fn read(cx: &mut InferenceContext<'_>, operand: usize, labels: &Labels, bound: &mut Bound) -> Result<()> {
+    let shape = cx.input(operand).clone();
+    let Some(dims) = shape.dims() else {
+        for label in labels.before.iter().chain(&labels.after) {
+            let dim = cx.fresh();
+            bound.bind(cx, operand, *label, &dim)?;
+        }
+        return if labels.ellipsis { bound.cover(cx, operand, TensorShape::unranked()) } else { Ok(()) };
+    };
+    let covered = match dims.len().checked_sub(labels.len()) {
+        Some(covered) if covered == 0 || labels.ellipsis => covered,
+        _ => {
+            let least = if labels.ellipsis { " at least" } else { "" };
+            return Err(cx.blame(
+                operand,
+                format_args!("must have{least} {} axes, one a label, got {shape}", labels.len()),
+            ));
+        }
+    };
+    let (before, rest) = dims.split_at(labels.before.len());
+    let (middle, after) = rest.split_at(covered);
+    for (label, dim) in labels.before.iter().zip(before).chain(labels.after.iter().zip(after)) {
+        bound.bind(cx, operand, *label, dim)?;
+    }
+    if labels.ellipsis { bound.cover(cx, operand, TensorShape::from(middle)) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: super::einsum, ["inputs.."];
+        {equation: "ij,jk->ik"} "[m, 3]; [?, n]" => "[m, n]";
+        {equation: "ij, jk -> ik"} "[m, 3]; [?, n]" => "[m, n]";
+        {equation: "abc->aabbcc"} "[?, 2, ?]" => "[d0_0, d0_0, 2, 2, d0_2, d0_2]";
+        {equation: "->"} "[]" => "[]";
+        {equation: "aaa,b->abbb"} "[?, 4, ?]; [?]" => "[4, d1_0, d1_0, d1_0]";
+        {equation: "a...bc->c..."} "[?, ?, ?, ?, ?]" => "[d0_4, d0_1, d0_2]";
+        {equation: "...ij,...jk->...ik"} "[7, ?, m, k]; [1, k, n]" => "[7, d0_1, m, n]";
+        {equation: "...ij,...jk->...ik"} "?; [1, ?, n]" => "?";
+        {equation: "...ij,...jk->ik"} "?; ?" => "[?, ?]";
+        {equation: "a...bc->c"} "?" => "[?]";
+        {equation: "ab->a..."} "[2, 3]" => "[2]";
+        {equation: "ab,bc,cd->ad"} "[2, ?]; [n, ?]; [m, 5]" => "[2, 5]";
+        {equation: "ab->b"} "[2, 2]; [2, 2]" => "error an equation must name every operand, got 1 for 2";
+        {equation: "a"} "[2]" => "error an equation must have its output after one ->, got \"a\"";
+        {equation: "..a.->a..."} "[1, 1]" => "error may have one ellipsis (...), got \"..a.\"";
+        {equation: "...a...->a"} "[1, 1]" => "error may have one ellipsis";
+        {equation: "abc->d"} "[?, ?, ?]" => "error every label of the output must stand in an operand, got d";
+        {equation: "abc->c"} "[?, ?]" => "error operand 0 must have 3 axes, one a label, got [?, ?]";
+        {equation: "...abc->c"} "[?, ?]" => "error operand 0 must have at least 3 axes";
+        {equation: "aa,bb->a"} "[1, 2]; [2, 2]" => "error every axis labelled a must have one size, got 1 and 2";
+        {equation: "i...j,jk...->ik"} "[?, 2, ?]; [?, ?]" => "error an output without ellipsis must have none to keep, got [2]";
+        {equation: "...i,...i->..."} "[2, ?]; [3, ?]" => "error must be equal or 1 to broadcast, got 2 and 3";
+    }
+}

@@ -1,0 +1,182 @@
+//! Fourier transforms: over the last axes, or over named ones.
+
+use crate::error::bail;
+use crate::{Dim, InferenceContext, List, Result, TensorShape, normalize_axis};
+
+/// What a transform makes of the last axis it runs along.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// Complex to complex: the length stays as given.
+    Complex,
+    /// Real to complex: of a length `n` half of it and one more is kept.
+    Forward,
+    /// Complex to real: the length is that of the output.
+    Inverse,
+}
+
+/// The shape of the operand, which has at least `N` axes.
+///
+/// # Errors
+/// The rank is less.
+pub fn fft<const N: usize>(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let shape = cx.with_rank_at_least(0, N)?;
+    cx.set_output(0, shape);
+    Ok(())
+}
+
+/// `input[..batch, d1, …, dN], fft_length=[n1, …, nN] -> [..batch, n1, …, nN/2+1]`: of real numbers the second half of
+/// the last axis follows from the first. A length of 0 stays 0.
+///
+/// # Errors
+/// The operand has fewer than `N` axes, or `fft_length` is no vector of `N` sizes.
+pub fn rfft<const N: usize>(cx: &mut InferenceContext<'_>) -> Result<()> {
+    over_last(cx, N, Kind::Forward)
+}
+
+/// `input[..batch, d1, …, dN], fft_length=[n1, …, nN] -> [..batch, n1, …, nN]`: the inverse of [`rfft`].
+///
+/// # Errors
+/// As [`rfft`].
+pub fn irfft<const N: usize>(cx: &mut InferenceContext<'_>) -> Result<()> {
+    over_last(cx, N, Kind::Inverse)
+}
+
+fn over_last(cx: &mut InferenceContext<'_>, count: usize, kind: Kind) -> Result<()> {
+    let input = cx.with_rank_at_least(0, count)?;
+    let lengths = cx.param_vector("fft_length")?;
+    if let Some(given) = lengths.known_len().filter(|given| *given != count) {
+        return Err(cx.blame_param("fft_length", format_args!("must have {count} elements, got {given}")));
+    }
+    let Some(dims) = input.dims() else { return Ok(()) };
+    let axes: Vec<usize> = (dims.len() - count..dims.len()).collect();
+    let output = transformed(cx, dims, &axes, &lengths, kind)?;
+    cx.set_output(0, output);
+    Ok(())
+}
+
+/// The dimensions with the lengths of the transform along these axes, the last of which is the one that is halved.
+fn transformed(
+    cx: &mut InferenceContext<'_>,
+    dims: &[Dim],
+    axes: &[usize],
+    lengths: &List,
+    kind: Kind,
+) -> Result<TensorShape> {
+    let mut output = dims.to_vec();
+    for (position, axis) in axes.iter().enumerate() {
+        let length = match lengths {
+            List::Elements(lengths) => lengths.get(position).cloned(),
+            _ => None,
+        };
+        let length = match length {
+            Some(length) => {
+                cx.require_not_negative("fft_length", &length)?;
+                if kind == Kind::Forward && position + 1 == axes.len() {
+                    halved(cx, &length)?
+                } else {
+                    length
+                }
+            }
+            None => cx.fresh(),
+        };
+        if let Some(dim) = output.get_mut(*axis) {
+            *dim = length;
+        }
+    }
+    Ok(TensorShape::from(output))
+}
+
+/// `n/2 + 1`, and 0 for 0.
+fn halved(cx: &mut InferenceContext<'_>, length: &Dim) -> Result<Dim> {
+    let (half, any) = (cx.floordiv(length, &Dim::known(2))?, cx.min(length, &Dim::known(1))?);
+    cx.add(&half, &any)
+}
+
+/// The operand with the sizes `fft_length` along the axes `axes`. Where the axes are unknown only the rank stays.
+///
+/// # Errors
+/// An axis is outside the rank or named twice, there are not as many lengths as axes, or a length is negative.
+pub fn fft_along(cx: &mut InferenceContext<'_>) -> Result<()> {
+    over_named(cx, Kind::Complex)
+}
+
+/// As [`fft_along`], of real numbers: of the last of `axes` half the length and one more is kept.
+///
+/// # Errors
+/// As [`fft_along`].
+pub fn rfft_along(cx: &mut InferenceContext<'_>) -> Result<()> {
+    over_named(cx, Kind::Forward)
+}
+
+/// As [`fft_along`], to real numbers.
+///
+/// # Errors
+/// As [`fft_along`].
+pub fn irfft_along(cx: &mut InferenceContext<'_>) -> Result<()> {
+    over_named(cx, Kind::Inverse)
+}
+
+fn over_named(cx: &mut InferenceContext<'_>, kind: Kind) -> Result<()> {
+    let input = cx.input(0).clone();
+    let (lengths, named) = (cx.param_vector("fft_length")?, cx.param_vector("axes")?);
+    if let (Some(lengths), Some(axes)) = (lengths.known_len(), named.known_len())
+        && lengths != axes
+    {
+        bail!("there must be a length for every axis, got {lengths} lengths and {axes} axes");
+    }
+    let Some(dims) = input.dims() else { return Ok(()) };
+    let Some(named) = named.as_known() else {
+        let output = cx.unknown_shape_of_rank(dims.len());
+        cx.set_output(0, output);
+        return Ok(());
+    };
+    let mut axes = Vec::with_capacity(named.len());
+    for axis in named {
+        let axis = normalize_axis(axis, dims.len()).map_err(|error| cx.blame_param("axes", error))?;
+        if axes.contains(&axis) {
+            return Err(
+                cx.blame_param("axes", format_args!("must name each axis once, got axis {axis} twice"))
+            );
+        }
+        axes.push(axis);
+    }
+    let output = transformed(cx, dims, &axes, &lengths, kind)?;
+    cx.set_output(0, output);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fft, fft_along, irfft, rfft, rfft_along};
+    use crate::testing::shape_table;
+
+    shape_table! { complex: fft::<2>, ["input"];
+        {} "[b, ?, 3]" => "[b, d0_1, 3]";
+        {} "?" => "?";
+        {} "[1]" => "error input must have rank at least 2, got rank 1 in [1]";
+    }
+    shape_table! { forward: rfft::<2>, ["input", "fft_length"];
+        {} "[b, ?, ?]; [2] = [9, 10]" => "[b, 9, 6]";
+        {} "[?, ?]; [2] = [n, 0]" => "[n, 0]";
+        {} "[?, ?]; [2] = [3, n]" => "[3, floordiv(n, 2)+min(1, n)]";
+        {} "[1, 2, 3]; i32 [2]" => "[1, ?, ?]";
+        {} "?; [2] = [3, 4]" => "?";
+        {} "[1, 1]; i32 [3]" => "error fft_length must have 2 elements, got 3";
+        {} "[1]; i32 [2]" => "error input must have rank at least 2";
+    }
+    shape_table! { inverse: irfft::<1>, ["input", "fft_length"];
+        {} "[1, ?]; [1] = [11]" => "[1, 11]";
+        {} "[1]; i32 ?" => "[?]";
+        {} "[1]; i32 [1, 1]" => "error fft_length must be a vector, got rank 2";
+    }
+    shape_table! { named: fft_along, ["input", "fft_length", "axes"];
+        {} "[3, ?, 5]; [2] = [4, 6]; [2] = [0, -1]" => "[4, d0_1, 6]";
+        {} "[3, ?, 5]; i32 [2]; [2] = [0, -1]" => "[?, d0_1, ?]";
+        {} "[3, ?, 5]; [2] = [4, 6]; i32 [2]" => "[?, ?, ?]";
+        {} "[3, 5]; [2] = [4, 6]; [2] = [0, -2]" => "error axes must name each axis once, got axis 0 twice";
+        {} "[3, 5]; [1] = [4]; i32 [2]" => "error there must be a length for every axis, got 1 lengths and 2 axes";
+    }
+    shape_table! { real: rfft_along, ["input", "fft_length", "axes"];
+        {} "[3, 4, 5]; [2] = [6, 7]; [2] = [2, 0]" => "[4, 4, 6]";
+    }
+}

@@ -1,0 +1,107 @@
+//! Stacks of square matrices: inverses, Cholesky factors, determinants; and the cross product.
+
+use crate::{Dim, InferenceContext, Result, TensorShape};
+
+/// The leading axes of operand `index` and the number of rows and columns, equal from here on; `None` where it is
+/// unranked.
+pub(super) fn square(cx: &mut InferenceContext<'_>, index: usize) -> Result<Option<(TensorShape, Dim)>> {
+    let Some((batch, [rows, columns])) = cx.last_axes::<2>(index)? else { return Ok(None) };
+    let size = cx.merge(&rows, &columns).map_err(|_| {
+        let shape = cx.input(index);
+        cx.blame(index, format_args!("must hold square matrices, got {rows} by {columns} in {shape}"))
+    })?;
+    Ok(Some((batch, size)))
+}
+
+/// A stack of matrices, or of vectors, after leading axes.
+pub(super) fn stack<const N: usize>(batch: &TensorShape, last: [Dim; N]) -> TensorShape {
+    batch.concatenate(&TensorShape::new(last))
+}
+
+/// `[..batch, n, n] -> [..batch, n, n]`: the two last dimensions are equal from here on.
+///
+/// # Errors
+/// The rank is below 2, or the two last dimensions provably differ.
+pub fn square_matrix(cx: &mut InferenceContext<'_>) -> Result<()> {
+    if let Some((batch, size)) = square(cx, 0)? {
+        cx.set_output(0, stack(&batch, [size.clone(), size]));
+    }
+    Ok(())
+}
+
+/// `l[..batch, n, n], grad[..batch, n, n] -> [..batch, n, n]`.
+///
+/// # Errors
+/// As [`square_matrix`], or the two shapes provably differ.
+pub fn cholesky_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
+    square_matrix(cx)?;
+    let (factor, grad) = (cx.output(0).clone(), cx.input(1).clone());
+    let both = cx.merge_shapes(&factor, &grad).map_err(|error| error.operand(1))?;
+    cx.set_output(0, both);
+    Ok(())
+}
+
+/// `[..batch, n, n] -> [..batch]`, for every output: the determinant, or its sign and its logarithm.
+///
+/// # Errors
+/// As [`square_matrix`].
+pub fn determinant(cx: &mut InferenceContext<'_>) -> Result<()> {
+    if let Some((batch, _)) = square(cx, 0)? {
+        for output in 0..cx.outputs() {
+            cx.set_output(output, batch.clone());
+        }
+    }
+    Ok(())
+}
+
+/// `a[.., 3], b[.., 3] -> [.., 3]`, of two operands of one shape.
+///
+/// # Errors
+/// A rank is 0, the last dimension is provably not 3, or the shapes provably differ.
+pub fn cross(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let (a, b) = (cx.with_rank_at_least(0, 1)?, cx.with_rank_at_least(1, 1)?);
+    let both = cx.merge_shapes(&a, &b)?;
+    if let Some(last) = both.dim(-1) {
+        cx.merge(last, &Dim::known(3)).map_err(|_| {
+            cx.blame(
+                0,
+                format_args!("must hold vectors of 3 elements, got {last} at the last axis of {both}"),
+            )
+        })?;
+    }
+    cx.set_output(0, both);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cholesky_grad, cross, determinant, square_matrix};
+    use crate::testing::shape_table;
+
+    shape_table! { squares: square_matrix, ["input"];
+        {} "?" => "?";
+        {} "[?, ?]" => "[d0_0, d0_0]";
+        {} "[1, ?]" => "[1, 1]";
+        {} "[5, b, ?, 7]" => "[5, b, 7, 7]";
+        {} "[1]" => "error input must have rank at least 2, got rank 1 in [1]";
+        {} "[3, 1, 2]" => "error input must hold square matrices, got 1 by 2 in [3, 1, 2]";
+    }
+    shape_table! { gradients: cholesky_grad, ["l", "grad"];
+        {} "[?, ?]; ?" => "[d0_0, d0_0]";
+        {} "?; [b, 3, 3]" => "[b, 3, 3]";
+        {} "[?, n, ?]; [b, ?, 3]" => "[b, 3, 3]";
+        {} "[2, 2]; [2, 3]" => "error shapes must agree, got 2 and 3 at axis 1";
+    }
+    shape_table! { determinants: determinant, ["input"];
+        {} "[1, ?, 3, ?, ?]" => "[1, d0_1, 3]";
+        {} "[b, n, 2]" => "[b]; [b]";
+        {} "[1, ?]" => "[]";
+        {} "[1, 2]" => "error must hold square matrices, got 1 by 2";
+    }
+    shape_table! { crossed: cross, ["a", "b"];
+        {} "[1, ?, ?]; [?, n, 3]" => "[1, n, 3]";
+        {} "?; ?" => "?";
+        {} "[]; ?" => "error a must have rank at least 1";
+        {} "[3, 5]; [3, 5]" => "error a must hold vectors of 3 elements, got 5 at the last axis of [3, 5]";
+    }
+}

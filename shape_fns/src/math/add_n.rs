@@ -1,0 +1,68 @@
+//! `add_n(inputs)`: the sum of any number of tensors of one shape.
+
+use crate::error::bail;
+use crate::{Attr, InferenceContext, PartialElements, Result};
+
+/// The shape that all operands have, and attribute `shape` where it is given. Elements of integer tensors are added.
+///
+/// # Errors
+/// There is no operand, or shapes provably differ.
+pub fn add_n(cx: &mut InferenceContext<'_>) -> Result<()> {
+    if cx.is_empty() {
+        bail!("there must be one operand or more, got none");
+    }
+    let mut all = cx.input(0).clone();
+    for index in 1..cx.len() {
+        let shape = cx.input(index).clone();
+        all = cx.merge_shapes(&all, &shape).map_err(|error| error.operand(index))?;
+    }
+    if let Some(Attr::Shape(shape)) = cx.attr("shape") {
+        let shape = cx.table().import(shape);
+        all = cx.merge_shapes(&all, &shape)?;
+    }
+    cx.set_output(0, all);
+    if let Some(sum) = summed(cx)? {
+        cx.set_output_value(0, sum);
+    }
+    Ok(())
+}
+
+/// The sums of the elements, where something is known of those of every operand.
+fn summed(cx: &mut InferenceContext<'_>) -> Result<Option<PartialElements>> {
+    let range = cx.input_dtype(0).filter(|dtype| dtype.is_integer()).and_then(|dtype| dtype.integer_range());
+    let (Some((low, high)), Some(first)) = (range, cx.input_value(0).cloned()) else { return Ok(None) };
+    let mut sums = first.elements().to_vec();
+    for index in 1..cx.len() {
+        let Some(value) = cx.input_value(index).filter(|value| value.sizes() == first.sizes()) else {
+            return Ok(None);
+        };
+        for (sum, element) in sums.iter_mut().zip(value.elements()) {
+            match sum.checked_add(element) {
+                Ok(added) => *sum = added,
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+    // A number outside the type wraps.
+    let fits = |value: i64| (low..=high).contains(&value.into());
+    if !sums.iter().all(|sum| sum.as_known().is_none_or(fits)) {
+        return Ok(None);
+    }
+    PartialElements::with_sizes(first.sizes(), sums).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::add_n;
+    use crate::shape;
+    use crate::testing::shape_table;
+
+    shape_table! { sums: add_n, ["inputs.."];
+        {} "[1, ?]; ?; [?, 2]" => "[1, 2]";
+        {} "?; [n]" => "[n]";
+        {} "i32 [2] = [n, 1]; i32 [2] = [n, 3]; i32 [2] = [m, ?]" => "[2] = [m+2*n, v2_1+4]";
+        {shape: shape![?, 2]} "[5, ?]; [5, ?]" => "[5, 2]";
+        {} "[1, 2]; ?; [1, 4]" => "error shapes must agree, got 2 and 4 at axis 1";
+        {} "" => "error there must be one operand or more, got none";
+    }
+}

@@ -1,0 +1,249 @@
+//! Convolutions: `conv_2d`, `conv_3d`, `depthwise_conv_2d`, and `conv` of any of these.
+
+use super::layout::Layout;
+use super::window::{Padding, Window, padding};
+use crate::error::bail;
+use crate::{Dim, Guard, InferenceContext, Result, ShapeError, TensorShape};
+
+/// Where the filters have their axes.
+struct Filter {
+    spatial: Vec<Dim>,
+    inputs: Dim,
+    outputs: Dim,
+}
+
+/// How channels meet filters.
+#[derive(Clone, Copy)]
+enum Channels {
+    /// The groups follow from the channels of the input and of the filter.
+    Implied,
+    /// So many groups.
+    Groups(i64),
+    /// Every channel has filters of its own.
+    Separate,
+}
+
+/// `input[n, h, w, c], filter[kh, kw, c/groups, m] -> [n, oh, ow, m]`, in the order of `data_format` (`NHWC`, `NCHW`,
+/// `NCHW_VECT_C`). An axis of size `d` has `ceildiv(d, stride)` places with padding `SAME`, and
+/// `floordiv(d - (k-1)*dilation - 1, stride) + 1` with `VALID`; `EXPLICIT` reads `explicit_paddings`.
+///
+/// # Errors
+/// An operand has another rank, the window provably does not fit, the channels of the input are provably no multiple of
+/// the filter's or the filters provably no multiple of the groups, or an attribute is out of range.
+pub fn conv_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let layout = Layout::of(cx, 2)?;
+    convolve(cx, layout, &[], Channels::Implied)
+}
+
+/// As [`conv_2d`] of volumes: `input[n, d, h, w, c], filter[kd, kh, kw, c/groups, m] -> [n, od, oh, ow, m]`, in the order
+/// of `data_format` (`NDHWC`, `NCDHW`).
+///
+/// # Errors
+/// As [`conv_2d`].
+pub fn conv_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let layout = Layout::of(cx, 3)?;
+    convolve(cx, layout, &[], Channels::Implied)
+}
+
+/// `input[n, h, w, c], filter[kh, kw, c, m] -> [n, oh, ow, c*m]`: [`conv_2d`] of every channel by itself.
+///
+/// # Errors
+/// As [`conv_2d`], and the channels of input and filter provably differ.
+pub fn depthwise_conv_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let layout = Layout::of(cx, 2)?;
+    convolve(cx, layout, &[], Channels::Separate)
+}
+
+/// [`conv_2d`] or [`conv_3d`] by the rank of the operands, with `batch_dims` leading axes and `groups` as attributes;
+/// `data_format` is `CHANNELS_LAST` or `CHANNELS_FIRST`. Unranked where neither operand has a rank.
+///
+/// # Errors
+/// As [`conv_2d`], and `batch_dims` or `groups` is out of range, or the channels of the input are provably not those of
+/// the filter times the groups.
+pub fn conv(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let (batch, groups) = (cx.int_or("batch_dims", 1)?, cx.int_or("groups", 1)?);
+    if groups < 1 {
+        bail!("groups must be at least 1, got {groups}");
+    }
+    let Some(batch) = usize::try_from(batch).ok().filter(|batch| *batch >= 1) else {
+        bail!("batch_dims must be at least 1, got {batch}");
+    };
+    let input = cx.input(0).clone();
+    let spatial = match (input.rank(), cx.input(1).rank()) {
+        (Some(rank), _) => rank.checked_sub(batch).and_then(|rest| rest.checked_sub(1)),
+        (None, Some(rank)) => rank.checked_sub(2),
+        (None, None) => return Ok(()),
+    };
+    let Some(spatial @ (2 | 3)) = spatial else {
+        bail!(
+            "operands must have 2 or 3 spatial axes, got {input} with {batch} batch axes and {}",
+            cx.input(1)
+        );
+    };
+    let leading: Vec<Dim> = match input.dims() {
+        Some(dims) => dims[..batch - 1].to_vec(),
+        None => (1..batch).map(|_| cx.fresh()).collect(),
+    };
+    let layout = Layout::of(cx, spatial)?;
+    convolve(cx, layout, &leading, Channels::Groups(groups))
+}
+
+fn convolve(
+    cx: &mut InferenceContext<'_>,
+    layout: Layout,
+    leading: &[Dim],
+    channels: Channels,
+) -> Result<()> {
+    let input = match leading {
+        [] => layout.dims(cx, 0)?,
+        _ => {
+            let shape = cx.with_rank(0, leading.len() + layout.rank())?;
+            shape.dims().unwrap_or_default()[leading.len()..].to_vec()
+        }
+    };
+    let filter = filter(cx, layout)?;
+    let strides = layout.entries_of(cx, "strides", false)?;
+    let dilations = layout.entries_of(cx, "dilations", true)?;
+    let explicit = layout.explicit_paddings(cx)?;
+    let mut depth = input[layout.channel()].clone();
+    let vectors = if layout.vectors { input.last().cloned() } else { None };
+    if let Some(inner) = &vectors {
+        depth = cx.mul(&depth, inner)?;
+    }
+    let outputs = match_channels(cx, &depth, &filter, channels)?;
+    let mut places = Vec::with_capacity(layout.spatial);
+    for (spatial, size) in filter.spatial.iter().enumerate() {
+        let axis = layout.axis(spatial);
+        let padding = match &explicit {
+            Some(pairs) => Padding::Explicit(pairs[axis][0].saturating_add(pairs[axis][1])),
+            None => padding(cx)?,
+        };
+        let window = Window {
+            axis: axis + leading.len(),
+            size,
+            stride: &Dim::known(strides[axis]),
+            dilation: dilations[axis],
+            padding,
+        };
+        places.push(window.places(cx, &input[axis])?);
+    }
+    let outputs = match &vectors {
+        Some(inner) => cx.exact_div(&outputs, inner)?,
+        None => outputs,
+    };
+    let output = layout.shape(input[0].clone(), places, outputs, vectors);
+    cx.set_output(0, TensorShape::from(leading).concatenate(&output));
+    Ok(())
+}
+
+/// The filter's dimensions, in the order `filter_format` names: `HWIO`, `OIHW`, or `OIHW_VECT_I` for vectors.
+fn filter(cx: &mut InferenceContext<'_>, layout: Layout) -> Result<Filter> {
+    let format = cx.str_or("filter_format", if layout.vectors { "OIHW_VECT_I" } else { "HWIO" })?;
+    let (outputs_first, vectors) = match format {
+        "HWIO" | "DHWIO" => (false, false),
+        "OIHW" | "OIDHW" => (true, false),
+        "OIHW_VECT_I" => (true, true),
+        _ => bail!("filter_format must be HWIO, OIHW or OIHW_VECT_I, got {format:?}"),
+    };
+    let shape = cx.with_rank(1, layout.spatial + 2 + usize::from(vectors))?;
+    let dims = shape.dims().unwrap_or_default();
+    let (spatial, [first, second]) = if outputs_first {
+        (dims[2..2 + layout.spatial].to_vec(), [dims[1].clone(), dims[0].clone()])
+    } else {
+        (dims[..layout.spatial].to_vec(), [dims[layout.spatial].clone(), dims[layout.spatial + 1].clone()])
+    };
+    let inputs = match dims.last() {
+        Some(inner) if vectors => cx.mul(&first, inner)?,
+        _ => first,
+    };
+    Ok(Filter { spatial, inputs, outputs: second })
+}
+
+/// Relates the channels of the input to the filter's, and returns those of the output.
+fn match_channels(
+    cx: &mut InferenceContext<'_>,
+    depth: &Dim,
+    filter: &Filter,
+    channels: Channels,
+) -> Result<Dim> {
+    let own = &filter.inputs;
+    let groups = match channels {
+        Channels::Separate => {
+            let depth = cx.agree("the channels of input and filter", depth, own)?;
+            return cx.mul(&depth, &filter.outputs);
+        }
+        Channels::Groups(groups) => {
+            let groups = Dim::known(groups);
+            let all = cx.mul(own, &groups)?;
+            cx.merge(depth, &all).map_err(|_| {
+                ShapeError::new(format_args!(
+                    "the input must have the filter's channels times the groups, got {depth} channels, {own} in the \
+                     filter and {groups} groups"
+                ))
+            })?;
+            groups
+        }
+        Channels::Implied => {
+            let divides = Guard::Divides { divisor: own.clone(), dividend: depth.clone() };
+            cx.require(divides).map_err(|_| {
+                ShapeError::new(format_args!(
+                    "the channels of the input must be a multiple of the filter's, got {depth} and {own}"
+                ))
+                .operand(1)
+            })?;
+            match depth.exact_div(own) {
+                Some(groups) if groups.is_known() => groups,
+                _ => return Ok(filter.outputs.clone()),
+            }
+        }
+    };
+    let divides = Guard::Divides { divisor: groups.clone(), dividend: filter.outputs.clone() };
+    cx.require(divides).map_err(|_| {
+        ShapeError::new(format_args!(
+            "the number of filters must be a multiple of the groups, got {} filters and {groups} groups",
+            filter.outputs
+        ))
+        .operand(1)
+    })?;
+    Ok(filter.outputs.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{conv, conv_2d, conv_3d, depthwise_conv_2d};
+    use crate::testing::shape_table;
+
+    shape_table! { two: conv_2d, ["input", "filter"];
+        {strides: [1, 1, 1, 1], padding: "SAME"} "[?, h, w, 3]; [3, 3, 3, m]" => "[d0_0, h, w, m]";
+        {strides: [1, 2, 2, 1], padding: "SAME"} "[n, h, 7, 3]; [3, 3, 3, 8]" => "[n, ceildiv(h, 2), 4, 8]";
+        {strides: [1, 1, 1, 1], padding: "VALID"} "[n, ?, 7, 3]; [3, 3, 3, 8]" => "[n, d0_1-2, 5, 8] if d0_1-3 >= 0";
+        {strides: [1, 1, 2, 1], padding: "VALID", dilations: [1, 1, 2, 1]} "[n, 9, 9, 4]; [1, 3, 2, 8]" => "[n, 9, 3, 8]";
+        {strides: [1, 1, 1, 1], padding: "VALID", data_format: "NCHW"} "[n, 3, 9, w]; [1, 1, 3, 8]" => "[n, 8, 9, w] if w-1 >= 0";
+        {strides: [1, 1, 1, 1], padding: "EXPLICIT", explicit_paddings: [0, 0, 1, 2, 0, 0, 0, 0]} "[n, h, 4, 1]; [3, 1, 1, 1]" => "[n, h+1, 4, 1]";
+        {strides: [1, 1, 1, 1], padding: "VALID", data_format: "NCHW_VECT_C"} "[n, 2, 5, 5, 4]; [8, 2, 3, 3, 4]" => "[n, 2, 3, 3, 4]";
+        {strides: [1, 1, 1, 1], padding: "SAME"} "?; ?" => "[?, ?, ?, ?]";
+        {strides: [1, 1, 1, 1], padding: "VALID"} "[1, 2, 9, 3]; [3, 3, 3, 8]" => "error a window must fit into the input, got a window of 3 for 2 at axis 1";
+        {strides: [1, 1, 1, 1], padding: "VALID"} "[1, 9, 9, 3]; [3, 3, 2, 8]" => "error the channels of the input must be a multiple of the filter's, got 3 and 2";
+        {strides: [1, 1, 1, 1], padding: "VALID"} "[1, 9, 9, 4]; [3, 3, 2, 7]" => "error the number of filters must be a multiple of the groups, got 7 filters and 2 groups";
+        {strides: [1, 0, 1, 1], padding: "VALID"} "[1, 9, 9, 4]; [3, 3, 4, 7]" => "error strides must be at least 1, got 0";
+        {strides: [1, 1, 1], padding: "VALID"} "[1, 9, 9, 4]; [3, 3, 4, 7]" => "error strides must have 4 entries, got 3";
+        {strides: [1, 1, 1, 1], padding: "HALF"} "[1, 9, 9, 4]; [3, 3, 4, 7]" => "error padding must be VALID or SAME, got \"HALF\"";
+        {strides: [1, 1, 1, 1], padding: "SAME"} "[9, 9, 4]; [3, 3, 4, 7]" => "error input must have rank 4, got rank 3 in [9, 9, 4]";
+    }
+    shape_table! { three: conv_3d, ["input", "filter"];
+        {strides: [1, 2, 1, 1, 1], padding: "SAME"} "[n, d, 4, 4, 2]; [2, 2, 2, 2, 5]" => "[n, ceildiv(d, 2), 4, 4, 5]";
+        {strides: [1, 1, 1, 1, 1], padding: "VALID", data_format: "NCDHW"} "[n, 2, 4, 4, ?]; [2, 2, 1, 2, 5]" => "[n, 5, 3, 3, d0_4]";
+    }
+    shape_table! { depthwise: depthwise_conv_2d, ["input", "filter"];
+        {strides: [1, 1, 1, 1], padding: "VALID"} "[n, 5, 5, ?]; [3, 3, c, 2]" => "[n, 3, 3, 2*c]";
+        {strides: [1, 1, 1, 1], padding: "VALID"} "[n, 5, 5, 3]; [3, 3, 4, 2]" => "error the channels of input and filter must agree, got 3 and 4";
+    }
+    shape_table! { any: conv, ["input", "filter"];
+        {strides: [1, 1, 1, 1], padding: "SAME", groups: 2} "[n, 4, w, ?]; [3, 3, 4, 6]" => "[n, 4, w, 6]";
+        {strides: [1, 1, 1, 1], padding: "SAME", batch_dims: 2} "[b, n, 4, w, 3]; [3, 3, 3, 6]" => "[b, n, 4, w, 6]";
+        {strides: [1, 1, 1, 1], padding: "SAME"} "?; [3, 3, 4, 6]" => "[?, ?, ?, 6]";
+        {strides: [1, 1, 1, 1], padding: "SAME"} "?; ?" => "?";
+        {strides: [1, 1, 1, 1], padding: "SAME", groups: 2} "[n, 4, 4, 4]; [3, 3, 4, 6]" => "error the input must have the filter's channels times the groups, got 4 channels, 4 in the filter and 2 groups";
+        {strides: [1, 1, 1, 1], padding: "SAME", batch_dims: 0} "[n, 4, 4, 4]; [3, 3, 4, 6]" => "error batch_dims must be at least 1, got 0";
+    }
+}

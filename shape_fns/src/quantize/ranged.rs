@@ -1,0 +1,153 @@
+//! Ops on quantized tensors, each followed by the ends of its range.
+
+use crate::{InferenceContext, Result, TensorShape, array, image, linalg, nn};
+
+/// Requires the operands from `first` on to be scalars, and makes all outputs after the first scalars: the ends of ranges.
+fn with_range(cx: &mut InferenceContext<'_>, first: usize) -> Result<()> {
+    for index in first..cx.len() {
+        cx.scalar(index)?;
+    }
+    for output in 1..cx.outputs() {
+        cx.set_output(output, TensorShape::scalar());
+    }
+    Ok(())
+}
+
+/// `x, y` broadcast, with a range each: `x[..], y[..], min_x[], max_x[], min_y[], max_y[] -> [..], [], []`.
+///
+/// # Errors
+/// The two provably do not broadcast, or an end of a range is no scalar.
+pub fn quantized_binary(cx: &mut InferenceContext<'_>) -> Result<()> {
+    with_range(cx, 2)?;
+    let (x, y) = (cx.input(0).clone(), cx.input(1).clone());
+    let shape = cx.broadcast(&x, &y).map_err(|error| error.operand(1))?;
+    cx.set_output(0, shape);
+    Ok(())
+}
+
+/// The shape of the first operand, all others being scalars.
+///
+/// # Errors
+/// One is not.
+pub fn quantized_unary(cx: &mut InferenceContext<'_>) -> Result<()> {
+    with_range(cx, 1)?;
+    let shape = cx.input(0).clone();
+    cx.set_output(0, shape);
+    Ok(())
+}
+
+/// As [`quantized_unary`], of rank 4.
+///
+/// # Errors
+/// As [`quantized_unary`], and the rank is another.
+pub fn quantized_norm(cx: &mut InferenceContext<'_>) -> Result<()> {
+    cx.with_rank(0, 4)?;
+    quantized_unary(cx)
+}
+
+/// As [`array::concat`], with a minimum and a maximum for every value.
+///
+/// # Errors
+/// As [`array::concat`], or an end of a range is no scalar.
+pub fn quantized_concat(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let first = cx.operands_named("values").end;
+    with_range(cx, first)?;
+    array::concat(cx)
+}
+
+/// As [`array::reshape`], with the range of the operand.
+///
+/// # Errors
+/// As [`array::reshape`], or an end of a range is no scalar.
+pub fn quantized_reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
+    with_range(cx, 2)?;
+    array::reshape(cx)
+}
+
+/// As [`linalg::matmul_2d`], with a range each.
+///
+/// # Errors
+/// As [`linalg::matmul_2d`], or an end of a range is no scalar.
+pub fn quantized_matmul(cx: &mut InferenceContext<'_>) -> Result<()> {
+    with_range(cx, 2)?;
+    linalg::matmul_2d(cx)
+}
+
+/// As [`nn::conv_2d`], with a range each.
+///
+/// # Errors
+/// As [`nn::conv_2d`], or an end of a range is no scalar.
+pub fn quantized_conv_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
+    with_range(cx, 2)?;
+    nn::conv_2d(cx)
+}
+
+/// As [`nn::bias_add`], with a range each.
+///
+/// # Errors
+/// As [`nn::bias_add`], or an end of a range is no scalar.
+pub fn quantized_bias_add(cx: &mut InferenceContext<'_>) -> Result<()> {
+    with_range(cx, 2)?;
+    nn::bias_add(cx)
+}
+
+/// As [`nn::avg_pool`], with a range.
+///
+/// # Errors
+/// As [`nn::avg_pool`], or an end of a range is no scalar.
+pub fn quantized_avg_pool(cx: &mut InferenceContext<'_>) -> Result<()> {
+    nn::avg_pool(cx)?;
+    with_range(cx, 1)
+}
+
+/// As [`nn::max_pool`], with a range.
+///
+/// # Errors
+/// As [`nn::max_pool`], or an end of a range is no scalar.
+pub fn quantized_max_pool(cx: &mut InferenceContext<'_>) -> Result<()> {
+    nn::max_pool(cx)?;
+    with_range(cx, 1)
+}
+
+/// As [`image::resize`], with a range.
+///
+/// # Errors
+/// As [`image::resize`], or an end of a range is no scalar.
+pub fn quantized_resize(cx: &mut InferenceContext<'_>) -> Result<()> {
+    image::resize(cx)?;
+    with_range(cx, 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        quantized_binary, quantized_concat, quantized_matmul, quantized_max_pool, quantized_norm,
+        quantized_reshape, quantized_unary,
+    };
+    use crate::testing::shape_table;
+
+    shape_table! { binary: quantized_binary, ["x", "y", "min_x", "max_x", "min_y", "max_y"];
+        {} "[n, 3]; [3]; []; []; ?; ?" => "[n, 3]; []; []";
+        {} "[n, 3]; [3]; []; [2]; ?; ?" => "error(3) max_x must have rank 0";
+        {} "[2]; [3]; []; []; ?; ?" => "error(3) dimensions must be equal or 1 to broadcast";
+    }
+    shape_table! { unary: quantized_unary, ["x", "x_min", "x_max"];
+        {} "[n, ?]; []; []" => "[n, d0_1]; []; []";
+    }
+    shape_table! { norm: quantized_norm, ["x", "x_min", "x_max"];
+        {} "[n]; []; []" => "error(3) x must have rank 4";
+    }
+    shape_table! { joined: quantized_concat, ["axis", "values..", "input_mins..", "input_maxes.."];
+        {} "[] = 0; [a, 3]; [b, ?]; []; []; []; []" => "[a+b, 3]; []; []";
+        {} "[] = 0; [a, 3]; [b, ?]; []; [1]; []; []" => "error(3) operand 4 must have rank 0";
+    }
+    shape_table! { reshaped: quantized_reshape, ["x", "shape", "input_min", "input_max"];
+        {} "[n, 4]; [2] = [2, -1]; []; []" => "[2, 2*n]; []; []";
+    }
+    shape_table! { product: quantized_matmul, ["a", "b", "min_a", "max_a", "min_b", "max_b"];
+        {transpose_b: true} "[n, 4]; [3, 4]; []; []; []; []" => "[n, 3]; []; []";
+    }
+    shape_table! { pooled: quantized_max_pool, ["input", "min_input", "max_input"];
+        {ksize: [1, 2, 2, 1], strides: [1, 2, 2, 1], padding: "SAME"} "[n, 4, 5, c]; []; []" => "[n, 2, 3, c]; []; []";
+    }
+}

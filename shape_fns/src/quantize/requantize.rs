@@ -1,0 +1,74 @@
+//! Quantized numbers of one range as numbers of another.
+
+use super::quantized_unary;
+use crate::{InferenceContext, Result, TensorShape};
+
+/// `input[..], input_min[], input_max[], requested_output_min[], requested_output_max[] -> [..], [], []`.
+///
+/// # Errors
+/// An end of a range is no scalar.
+pub fn requantize(cx: &mut InferenceContext<'_>) -> Result<()> {
+    quantized_unary(cx)
+}
+
+/// As [`requantize`], where the range of the input is two vectors, an element for every channel.
+///
+/// # Errors
+/// The ends of the input's range are no vectors of one length, or those requested no scalars.
+pub fn requantize_per_channel(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let ([low], [high]) = (cx.axes::<1>(1)?, cx.axes::<1>(2)?);
+    cx.agree("the numbers of minima and maxima", &low, &high)?;
+    cx.scalar(3)?;
+    cx.scalar(4)?;
+    let shape = cx.input(0).clone();
+    cx.set_output(0, shape);
+    cx.set_output(1, TensorShape::scalar());
+    cx.set_output(2, TensorShape::scalar());
+    Ok(())
+}
+
+/// The range in use, as two scalars: `input[..], input_min[], input_max[] -> [], []`.
+///
+/// # Errors
+/// An end of the range is no scalar.
+pub fn requantization_range(cx: &mut InferenceContext<'_>) -> Result<()> {
+    cx.scalar(1)?;
+    cx.scalar(2)?;
+    cx.set_output(0, TensorShape::scalar());
+    cx.set_output(1, TensorShape::scalar());
+    Ok(())
+}
+
+/// As [`requantization_range`], where the range is two vectors, an element for every channel.
+///
+/// # Errors
+/// They are no vectors, or provably of different lengths.
+pub fn range_per_channel(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let ([low], [high]) = (cx.axes::<1>(1)?, cx.axes::<1>(2)?);
+    cx.agree("the numbers of minima and maxima", &low, &high)?;
+    cx.set_output(0, TensorShape::scalar());
+    cx.set_output(1, TensorShape::scalar());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{range_per_channel, requantization_range, requantize, requantize_per_channel};
+    use crate::testing::shape_table;
+
+    shape_table! { whole: requantize, ["input", "input_min", "input_max", "requested_output_min", "requested_output_max"];
+        {} "[n, ?]; []; []; ?; ?" => "[n, d0_1]; []; []";
+        {} "[n, ?]; []; []; [1]; ?" => "error(3) requested_output_min must have rank 0";
+    }
+    shape_table! { channelwise: requantize_per_channel, ["input", "input_min", "input_max", "requested_output_min", "requested_output_max"];
+        {} "[n, ?]; [c]; [?]; ?; ?" => "[n, d0_1]; []; []";
+        {} "[n, ?]; [2]; [3]; ?; ?" => "error(3) the numbers of minima and maxima must agree, got 2 and 3";
+    }
+    shape_table! { range: requantization_range, ["input", "input_min", "input_max"];
+        {} "?; []; []" => "[]; []";
+    }
+    shape_table! { ranges: range_per_channel, ["input", "input_min", "input_max"];
+        {} "?; [n]; ?" => "[]; []";
+        {} "?; []; ?" => "error(2) input_min must have rank 1";
+    }
+}

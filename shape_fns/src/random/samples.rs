@@ -1,0 +1,100 @@
+//! Samples: of categories, of candidate classes, of low-discrepancy sequences.
+
+use super::generator::check_seeds;
+use crate::error::bail;
+use crate::{Dim, InferenceContext, Result, TensorShape};
+
+/// `logits[b, c], num_samples=n -> [b, n]`.
+///
+/// # Errors
+/// `logits` is no matrix, `num_samples` is negative or no scalar, or `seed` has not two elements.
+pub fn multinomial(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let [rows, _] = cx.axes::<2>(0)?;
+    check_seeds(cx)?;
+    let samples = cx.make_dim_for_scalar_input("num_samples")?;
+    cx.set_output(0, TensorShape::new([rows, samples]));
+    Ok(())
+}
+
+/// `dim=d, num_results=n, skip[] -> [n, d]`.
+///
+/// # Errors
+/// An operand is negative or no scalar.
+pub fn sobol(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let (dim, results) = (cx.make_dim_for_scalar_input("dim")?, cx.make_dim_for_scalar_input("num_results")?);
+    cx.scalars(&["skip"])?;
+    cx.set_output(0, TensorShape::new([results, dim]));
+    Ok(())
+}
+
+/// `true_classes[b, num_true]` to the classes that are sampled, `[num_sampled]`, and how often each true and each sampled
+/// class is expected, `[b, num_true]` and `[num_sampled]`.
+///
+/// # Errors
+/// `true_classes` is no matrix, has provably another number of columns than attribute `num_true`, or an attribute is
+/// less than 1.
+pub fn candidates(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let (rows, number) = true_classes(cx)?;
+    let sampled = positive(cx, "num_sampled")?;
+    cx.set_output(0, TensorShape::new([sampled.clone()]));
+    cx.set_output(1, TensorShape::new([rows, number]));
+    cx.set_output(2, TensorShape::new([sampled]));
+    Ok(())
+}
+
+/// `true_classes[b, num_true], sampled_candidates[s]` to three vectors of one entry a hit: the data decide how many.
+///
+/// # Errors
+/// `true_classes` is no matrix of `num_true` columns, or `sampled_candidates` no vector.
+pub fn accidental_hits(cx: &mut InferenceContext<'_>) -> Result<()> {
+    true_classes(cx)?;
+    cx.axes::<1>(1)?;
+    let hits = cx.fresh();
+    for output in 0..3 {
+        cx.set_output(output, TensorShape::new([hits.clone()]));
+    }
+    Ok(())
+}
+
+fn true_classes(cx: &mut InferenceContext<'_>) -> Result<(Dim, Dim)> {
+    let [rows, columns] = cx.axes::<2>(0)?;
+    let number = positive(cx, "num_true")?;
+    cx.merge(&columns, &number)
+        .map_err(|_| cx.blame(0, format_args!("must have num_true columns, got {columns} for {number}")))?;
+    Ok((rows, number))
+}
+
+fn positive(cx: &InferenceContext<'_>, name: &str) -> Result<Dim> {
+    match cx.int(name)? {
+        value @ 1.. => Ok(Dim::known(value)),
+        value => bail!("{name} must be at least 1, got {value}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{accidental_hits, candidates, multinomial, sobol};
+    use crate::testing::shape_table;
+
+    shape_table! { categories: multinomial, ["logits", "num_samples"];
+        {} "?; ?" => "[?, ?]";
+        {} "[b, ?]; i32 [] = 3" => "[b, 3]";
+        {} "[?]; ?" => "error logits must have rank 2";
+        {} "[2, 1]; i32 [3] = [1, 2, 3]" => "error num_samples must be one integer, got rank 1";
+    }
+    shape_table! { sequences: sobol, ["dim", "num_results", "skip"];
+        {} "i32 []; i32 []; i32 []" => "[?, ?]";
+        {} "i32 [] = 3; i32 [] = n; ?" => "[n, 3]";
+        {} "?; ?; [1]" => "error skip must have rank 0";
+        {} "[1]; ?; ?" => "error dim must be one integer, got rank 1";
+    }
+    shape_table! { classes: candidates, ["true_classes"];
+        {num_true: 2, num_sampled: 7} "i64 [b, ?]" => "[7]; [b, 2]; [7]";
+        {num_true: 2, num_sampled: 7} "i64 [5, 3]" => "error(3) true_classes must have num_true columns, got 3 for 2";
+        {num_true: 2, num_sampled: 0} "i64 [5, 2]" => "error(3) num_sampled must be at least 1, got 0";
+    }
+    shape_table! { hits: accidental_hits, ["true_classes", "sampled_candidates"];
+        {num_true: 2} "i64 [5, 2]; i64 [7]" => "[?]; [?]; [?]";
+        {num_true: 2} "i64 [5, 2]; i64 []" => "error(3) sampled_candidates must have rank 1";
+    }
+}

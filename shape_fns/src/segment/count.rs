@@ -1,0 +1,183 @@
+//! `bincount` and histograms: how often each number occurs.
+
+use crate::error::bail;
+use crate::{Dim, InferenceContext, Result, TensorShape};
+
+/// `arr[..], size=s -> [s]`.
+///
+/// # Errors
+/// `size` is negative or no scalar.
+pub fn bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let size = cx.make_dim_for_scalar_input("size")?;
+    cx.set_output(0, TensorShape::new([size]));
+    Ok(())
+}
+
+/// `input[n], size=s -> [s]`, `input[b, n], size=s -> [b, s]`.
+///
+/// # Errors
+/// The input has more than two axes, or `size` is negative or no scalar.
+pub fn dense_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let input = cx.with_rank_at_most(0, 2)?;
+    let size = cx.make_dim_for_scalar_input("size")?;
+    match input.dims() {
+        Some([rows, _]) => cx.set_output(0, TensorShape::new([rows.clone(), size])),
+        Some(_) => cx.set_output(0, TensorShape::new([size])),
+        None => {}
+    }
+    Ok(())
+}
+
+/// As [`dense_bincount`], of a sparse tensor: the counts of a vector, or of each row of a tensor with more axes.
+///
+/// # Errors
+/// As [`dense_bincount`], or indices, values or shape have another rank than those of a sparse tensor.
+pub fn sparse_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
+    cx.axes::<2>(0)?;
+    cx.axes::<1>(1)?;
+    cx.axes::<1>(2)?;
+    let size = cx.make_dim_for_scalar_input("size")?;
+    let shape = cx.input_as_shape("dense_shape")?;
+    match shape.dims() {
+        Some([]) => bail!("dense_shape must have a size or more, got none"),
+        Some([_]) => cx.set_output(0, TensorShape::new([size])),
+        Some([_, _, _, ..]) if shape.is_fully_defined() => {
+            bail!("dense_shape must be of one or two axes, got {shape}");
+        }
+        Some([rows, ..]) => cx.set_output(0, TensorShape::new([rows.clone(), size])),
+        None => {}
+    }
+    Ok(())
+}
+
+/// `splits[b+1], values[n], size=s -> [b, s]`: the counts of each row of a ragged tensor.
+///
+/// # Errors
+/// `splits` is no vector or empty, or `size` is negative or no scalar.
+pub fn ragged_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let rows = crate::ragged::row_count(cx, 0)?;
+    let size = cx.make_dim_for_scalar_input("size")?;
+    cx.set_output(0, TensorShape::new([rows, size]));
+    Ok(())
+}
+
+/// `value_range[2], nbins=n -> [n]`, of values of any shape.
+///
+/// # Errors
+/// `value_range` has provably not two elements, or `nbins` is less than 1 or no scalar.
+pub fn histogram(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let [limits] = cx.axes::<1>(1)?;
+    cx.merge(&limits, &Dim::known(2)).map_err(|_| {
+        cx.blame(1, format_args!("must be a lower and an upper limit, got {limits} elements"))
+    })?;
+    let bins = cx.make_dim_for_scalar_input("nbins")?;
+    if bins == 0 {
+        return Err(cx.blame_param("nbins", "must be at least 1, got 0"));
+    }
+    cx.set_output(0, TensorShape::new([bins]));
+    Ok(())
+}
+
+/// The counts of each row of a dense matrix, or of a vector, as a sparse tensor of the same rank. Weights have the shape
+/// of the values, or are empty.
+///
+/// # Errors
+/// The values have another rank than 1 or 2, or the weights provably another shape.
+pub fn count_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
+    cx.with_rank_at_least(0, 1)?;
+    let (values, weights) = (cx.with_rank_at_most(0, 2)?, cx.input(1).clone());
+    let empty = weights.num_elements().map(|count| count.same(&Dim::known(0)));
+    if empty == Some(Some(false)) && !values.is_compatible_with(&weights) {
+        return Err(cx.blame(
+            1,
+            format_args!("must be empty or have the shape of the values, got {weights} for {values}"),
+        ));
+    }
+    let rank = match values.rank() {
+        Some(rank) => Dim::known(i64::try_from(rank).unwrap_or(i64::MAX)),
+        None => cx.fresh(),
+    };
+    set_counts(cx, rank)
+}
+
+/// As [`count_dense`], of a sparse tensor: indices, values and shape.
+///
+/// # Errors
+/// Indices are no matrix.
+pub fn count_sparse(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let [_, rank] = cx.axes::<2>(0)?;
+    set_counts(cx, rank)
+}
+
+/// As [`count_dense`], of a ragged tensor of one ragged axis.
+///
+/// # Errors
+/// None.
+pub fn count_ragged(cx: &mut InferenceContext<'_>) -> Result<()> {
+    set_counts(cx, Dim::known(2))
+}
+
+fn set_counts(cx: &mut InferenceContext<'_>, rank: Dim) -> Result<()> {
+    let count = cx.fresh();
+    cx.set_output(0, TensorShape::new([count.clone(), rank.clone()]));
+    cx.set_output(1, TensorShape::new([count]));
+    cx.set_output(2, TensorShape::new([rank]));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        bincount, count_dense, count_ragged, count_sparse, dense_bincount, histogram, ragged_bincount,
+        sparse_bincount,
+    };
+    use crate::testing::shape_table;
+
+    shape_table! { plain: bincount, ["arr", "size", "weights"];
+        {} "[?]; i32 [] = n; ?" => "[n]";
+        {} "?; i32 []; ?" => "[?]";
+        {} "?; i32 [1]; ?" => "error size must be one integer, got rank 1";
+        {} "?; i32 [] = -7; ?" => "error size must not be negative, got -7";
+    }
+    shape_table! { dense: dense_bincount, ["input", "size", "weights"];
+        {} "i32 [b, 3]; i32 [] = 4; ?" => "[b, 4]";
+        {} "i32 [5]; i32 [] = n; ?" => "[n]";
+        {} "i32 []; i32 []; ?" => "[?]";
+        {} "?; i32 [] = 4; ?" => "?";
+        {} "i32 [1, 2, 3]; i32 [] = 4; ?" => "error input must have rank at most 2";
+    }
+    shape_table! { sparse: sparse_bincount, ["indices", "values", "dense_shape", "size", "weights"];
+        {} "?; ?; i64 [2] = [b, 4]; i32 [] = 7; ?" => "[b, 7]";
+        {} "?; ?; i64 [1]; i32 [] = 7; ?" => "[7]";
+        {} "?; ?; ?; i32 []; ?" => "?";
+        {} "?; ?; i64 [3] = [b, 4, 5]; i32 [] = 7; ?" => "[b, 7]";
+        {} "?; ?; i64 [3] = [3, 4, 5]; i32 [] = 7; ?" => "error dense_shape must be of one or two axes, got [3, 4, 5]";
+        {} "?; ?; i64 [0]; i32 []; ?" => "error dense_shape must have a size or more, got none";
+    }
+    shape_table! { ragged: ragged_bincount, ["splits", "values", "size", "weights"];
+        {} "i64 [4]; ?; i32 [] = 7; ?" => "[3, 7]";
+        {} "i64 [n]; ?; i32 []; ?" => "[n-1, ?]";
+        {} "?; ?; i32 []; ?" => "[?, ?]";
+    }
+    shape_table! { bins: histogram, ["values", "value_range", "nbins"];
+        {} "[?]; [2]; i32 [] = n" => "[n]";
+        {} "?; ?; ?" => "[?]";
+        {} "[]; [3]; ?" => "error value_range must be a lower and an upper limit, got 3 elements";
+        {} "[]; []; ?" => "error value_range must have rank 1";
+        {} "[]; [2]; i32 [2]" => "error nbins must be one integer, got rank 1";
+        {} "[]; [2]; i32 [] = 0" => "error nbins must be at least 1, got 0";
+    }
+    shape_table! { dense_counts: count_dense, ["values", "weights"];
+        {} "[n, 3]; [0]" => "[?, 2]; [?]; [2]";
+        {} "[n, 3]; [n, 3]" => "[?, 2]; [?]; [2]";
+        {} "[n, 3]; [3]" => "error(3) weights must be empty or have the shape of the values, got [3] for [n, 3]";
+        {} "[]; ?" => "error(3) values must have rank at least 1";
+        {} "?; ?" => "[?, ?]; [?]; [?]";
+    }
+    shape_table! { sparse_counts: count_sparse, ["indices", "values", "dense_shape", "weights"];
+        {} "[4, ?]; ?; ?; ?" => "[?, d0_1]; [?]; [d0_1]";
+    }
+    shape_table! { ragged_counts: count_ragged, ["splits", "values", "weights"];
+        {} "?; ?; ?" => "[?, 2]; [?]; [2]";
+    }
+}

@@ -1,0 +1,36 @@
+//! `segment(data, segment_ids)`: rows folded by sorted segment.
+
+use crate::{Dim, InferenceContext, Result, TensorShape};
+
+/// `data[n, a..], segment_ids[n] -> [u, a..]`: the data decide `u`. That there is an id for each row is checked when the
+/// op runs.
+///
+/// # Errors
+/// `data` is a scalar or `segment_ids` no vector.
+pub fn segment(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let data = cx.with_rank_at_least(0, 1)?;
+    cx.axes::<1>(1)?;
+    if data.rank().is_some() {
+        let segments = cx.fresh();
+        cx.set_output(0, rows(segments, &data));
+    }
+    Ok(())
+}
+
+/// So many rows like those of `data`.
+pub(super) fn rows(count: Dim, data: &TensorShape) -> TensorShape {
+    TensorShape::new([count]).concatenate(&data.slice(1..))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: super::segment, ["data", "segment_ids"];
+        {} "[?, n, 2]; i32 [?]" => "[?, n, 2]";
+        {} "[1]; i32 [100]" => "[?]";
+        {} "?; i32 [100]" => "?";
+        {} "[]; i32 [1]" => "error data must have rank at least 1";
+        {} "?; i32 [1, 2]" => "error segment_ids must have rank 1";
+    }
+}

@@ -1,0 +1,45 @@
+//! `unsorted_segment(data, segment_ids, num_segments)`: rows folded by segment, in any order.
+
+use crate::{InferenceContext, Result, TensorShape};
+
+/// `data[i.., a..], segment_ids[i..], num_segments=s -> [s, a..]`: the axes of the ids are the first of the data from
+/// here on.
+///
+/// # Errors
+/// `num_segments` is negative or no scalar, the ids have more axes than the data, or a shared dimension provably
+/// differs.
+pub fn unsorted_segment(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let segments = cx.make_dim_for_scalar_input("num_segments")?;
+    let ids = cx.input(1).clone();
+    let Some(ids) = ids.dims() else { return Ok(()) };
+    let data = cx.with_rank_at_least(0, ids.len())?;
+    let Some(dims) = data.dims() else { return Ok(()) };
+    let (shared, rest) = dims.split_at(ids.len());
+    for (axis, (dim, id)) in shared.iter().zip(ids).enumerate() {
+        cx.merge(dim, id).map_err(|_| {
+            cx.blame(
+                1,
+                format_args!("must have the first axes of the data, got {id} for {dim} at axis {axis}"),
+            )
+        })?;
+    }
+    cx.set_output(0, TensorShape::new([segments]).concatenate(&TensorShape::from(rest)));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: super::unsorted_segment, ["data", "segment_ids", "num_segments"];
+        {} "[?, 2, 3, ?, 5]; i32 [1, 2, ?]; i32 [] = 100" => "[100, d0_3, 5]";
+        {} "[m, n]; i32 []; i32 [] = s" => "[s, m, n]";
+        {} "[m, 2]; i32 [m]; i32 []" => "[?, 2]";
+        {} "?; i32 [3]; ?" => "?";
+        {} "[3]; ?; i32 []" => "?";
+        {} "?; ?; i32 [1, 2]" => "error num_segments must be one integer, got rank 2";
+        {} "[3]; i32 [3]; i32 [] = -1" => "error num_segments must not be negative, got -1";
+        {} "[1, 2]; i32 [1, 2, 3]; ?" => "error data must have rank at least 3";
+        {} "[1, 2]; i32 [1, 3]; ?" => "error segment_ids must have the first axes of the data, got 3 for 2 at axis 1";
+    }
+}

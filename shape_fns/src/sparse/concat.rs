@@ -1,0 +1,72 @@
+//! `sparse_concat`: sparse tensors joined along an axis.
+
+use super::operand::{SparseOperand, set_sparse};
+use crate::error::bail;
+use crate::{Dim, InferenceContext, PartialElements, Result, normalize_axis};
+
+/// Indices of all, values of all, then shapes of all, joined along axis `concat_dim`: the numbers of elements add up,
+/// and so do the sizes of that axis.
+///
+/// # Errors
+/// The operands are no sparse tensors, ranks provably differ, or `concat_dim` is outside the rank.
+pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let number = cx.len() / 3;
+    if number == 0 || !cx.len().is_multiple_of(3) {
+        bail!(
+            "there must be indices, values and shapes of one sparse tensor or more, got {} operands",
+            cx.len()
+        );
+    }
+    let first = SparseOperand::of(cx, 0, number, 2 * number)?;
+    let (mut count, mut rank) = (first.count, first.rank);
+    for index in 1..number {
+        let next = SparseOperand::of(cx, index, number + index, 2 * number + index)?;
+        rank = cx
+            .agree("the ranks of the sparse tensors", &rank, &next.rank)
+            .map_err(|error| error.operand(2 * number + index))?;
+        count = cx.add(&count, &next.count)?;
+    }
+    set_sparse(cx, 0, &count, &rank);
+    if let Some(known) = rank.as_known().and_then(|rank| usize::try_from(rank).ok())
+        && cx.attr("concat_dim").is_some()
+    {
+        let axis = normalize_axis(cx.int("concat_dim")?, known)?;
+        if let Some(sizes) = joined(cx, 2 * number, axis)? {
+            cx.set_output_value(2, PartialElements::vector(sizes));
+        }
+    }
+    Ok(())
+}
+
+/// The sizes of the result, where something is known of those of all operands from `first` on.
+fn joined(cx: &mut InferenceContext<'_>, first: usize, axis: usize) -> Result<Option<Vec<Dim>>> {
+    let all: Option<Vec<Vec<Dim>>> =
+        (first..cx.len()).map(|index| Some(cx.input_value(index)?.elements().to_vec())).collect();
+    let Some(all) = all else { return Ok(None) };
+    let mut sum = Dim::known(0);
+    for sizes in &all {
+        let Some(size) = sizes.get(axis) else { return Ok(None) };
+        sum = cx.add(&sum, size)?;
+    }
+    let Some(mut sizes) = all.into_iter().next() else { return Ok(None) };
+    if let Some(size) = sizes.get_mut(axis) {
+        *size = sum;
+    }
+    Ok(Some(sizes))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: super::concat, ["operands.."];
+        {concat_dim: 0} "[4, 5]; [3, ?]; ?; ?; ?; ?" => "[7, 5]; [7]; [5]";
+        {concat_dim: 0} "?; [m, ?]; [n]; ?; i64 [?]; ?" => "[m+n, d1_1]; [m+n]; [d1_1]";
+        {concat_dim: -1} "[n, 2]; [m, 2]; ?; ?; i64 [2] = [b, 3]; i64 [2] = [b, k]" => "[m+n, 2]; [m+n]; [2] = [b, k+3]";
+        {concat_dim: 2} "[n, 2]; ?; ?" => "error(3) axis must be in [-2, 2), got 2";
+        {concat_dim: 0} "[?, 2]; [?, 3]; ?; ?; ?; ?" => "error(3) the ranks of the sparse tensors must agree, got 2 and 3";
+        {concat_dim: 0} "[100, ?]; ?; [200]; ?; ?; ?" => "error(3) the rows of the indices and the number of values must agree, got 100 and 200";
+        {concat_dim: 0} "[1]; ?; ?; ?; ?; ?" => "error(3) operand 0 must have rank 2";
+        {concat_dim: 0} "?; ?" => "error(3) there must be indices, values and shapes";
+    }
+}

@@ -1,0 +1,23 @@
+//! `sparse_cross`: the combinations of the features of each row.
+
+use super::operand::set_sparse;
+use crate::{Dim, InferenceContext, Result};
+
+/// A sparse matrix whose sizes the data decide, whatever the operands.
+///
+/// # Errors
+/// None.
+pub fn cross(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let count = cx.fresh();
+    set_sparse(cx, 0, &count, &Dim::known(2));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: super::cross, ["operands.."];
+        {} "[n, 2]; [n]; i64 [2]; [3, 4]" => "[?, 2]; [?]; [2]";
+    }
+}

@@ -1,0 +1,91 @@
+//! Sparse tensors with dense ones: converted, added, multiplied.
+
+use super::operand::SparseOperand;
+use crate::{InferenceContext, Result, ShapeError, TensorShape};
+
+/// A dense tensor of shape `output_shape` with `sparse_values` at `sparse_indices` (a matrix with a row for each value,
+/// a vector, or a scalar) and `default_value` elsewhere.
+///
+/// # Errors
+/// Indices have more than two axes, values more than one, `default_value` is no scalar, or the columns of the indices
+/// provably differ from the output's rank.
+pub fn to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let indices = cx.with_rank_at_most(0, 2)?;
+    cx.with_rank_at_most(2, 1)?;
+    cx.scalar(3)?;
+    let output = cx.input_as_shape("output_shape")?;
+    if let (Some([_, columns]), Some([sizes])) = (indices.dims(), cx.input(1).clone().dims()) {
+        cx.agree("the columns of the indices and the number of sizes", columns, sizes)?;
+    }
+    cx.set_output(0, output);
+    Ok(())
+}
+
+/// A sparse tensor and a dense one of the same shape, added.
+///
+/// # Errors
+/// The first three operands are no sparse tensor, or the shapes provably differ.
+pub fn add_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
+    SparseOperand::read(cx, 0)?;
+    let (sparse, dense) = (cx.input_as_shape("a_shape")?, cx.input(3).clone());
+    let both = cx.merge_shapes(&dense, &sparse).map_err(|error| error.operand(3))?;
+    cx.set_output(0, both);
+    Ok(())
+}
+
+/// A sparse matrix times a dense one, `[m, k], [k, n] -> [m, n]`; attributes `adjoint_a` and `adjoint_b` swap the axes of
+/// an operand.
+///
+/// # Errors
+/// The first three operands are no sparse tensor, one of the two is no matrix, or the inner dimensions provably differ.
+pub fn matmul_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
+    SparseOperand::read(cx, 0)?;
+    let sizes = cx.input_as_shape("a_shape")?;
+    let [mut rows, mut inner] = match sizes.dims() {
+        None => [cx.fresh(), cx.fresh()],
+        Some([rows, columns]) => [rows.clone(), columns.clone()],
+        Some(_) => return Err(cx.blame(2, format_args!("must be of a matrix, got {sizes}"))),
+    };
+    let [mut other_inner, mut columns] = cx.axes::<2>(3)?;
+    if cx.bool_or("adjoint_a", false)? {
+        std::mem::swap(&mut rows, &mut inner);
+    }
+    if cx.bool_or("adjoint_b", false)? {
+        std::mem::swap(&mut other_inner, &mut columns);
+    }
+    cx.merge(&inner, &other_inner).map_err(|_| {
+        let b = cx.input(3);
+        ShapeError::new(format_args!(
+            "the inner dimensions of a product must agree, got {inner} and {other_inner} in {sizes} and {b}"
+        ))
+        .operand(3)
+    })?;
+    cx.set_output(0, TensorShape::new([rows, columns]));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{add_dense, matmul_dense, to_dense};
+    use crate::testing::shape_table;
+
+    shape_table! { dense: to_dense, ["indices", "output_shape", "values", "default_value"];
+        {} "?; i64 [4]; ?; ?" => "[?, ?, ?, ?]";
+        {} "[n, 2]; i64 [2] = [b, 3]; [n]; []" => "[b, 3]";
+        {} "?; ?; ?; ?" => "?";
+        {} "[n, 3]; i64 [2]; ?; ?" => "error the columns of the indices and the number of sizes must agree, got 3 and 2";
+        {} "?; i64 [1] = [-2]; ?; ?" => "error output_shape must not be negative, got -2";
+    }
+    shape_table! { sums: add_dense, ["indices", "values", "a_shape", "b"];
+        {} "?; ?; ?; [3, ?]" => "[3, d3_1]";
+        {} "?; ?; i64 [2] = [n, 4]; [3, ?]" => "[3, 4]";
+        {} "?; ?; i64 [2] = [n, 4]; [3, 5]" => "error shapes must agree, got 5 and 4 at axis 1";
+    }
+    shape_table! { products: matmul_dense, ["indices", "values", "a_shape", "b"];
+        {} "?; ?; ?; [1, n]" => "[?, n]";
+        {adjoint_b: true} "?; ?; ?; [m, 2]" => "[?, m]";
+        {} "?; ?; i64 [2] = [b, ?]; [k, n]" => "[b, n]";
+        {adjoint_a: true} "?; ?; i64 [2] = [3, 1]; [1, 2]" => "error the inner dimensions of a product must agree, got 3 and 1 in [3, 1] and [1, 2]";
+        {} "?; ?; i64 [3]; ?" => "error a_shape must be of a matrix, got [?, ?, ?]";
+    }
+}

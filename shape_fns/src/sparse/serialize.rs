@@ -1,0 +1,87 @@
+//! Sparse tensors as three strings each, and back.
+
+use super::operand::{SparseOperand, set_sparse};
+use crate::{Dim, InferenceContext, Result, TensorShape};
+
+const PARTS: Dim = Dim::known(3);
+
+/// A sparse tensor as a vector of three strings.
+///
+/// # Errors
+/// Indices are no matrix, or values or shape no vector.
+pub fn serialize(cx: &mut InferenceContext<'_>) -> Result<()> {
+    cx.axes::<2>(0)?;
+    cx.axes::<1>(1)?;
+    cx.axes::<1>(2)?;
+    cx.set_output(0, TensorShape::new([PARTS]));
+    Ok(())
+}
+
+/// Each row of a sparse tensor as three strings: `[rows, 3]`.
+///
+/// # Errors
+/// The operands are no sparse tensor.
+pub fn serialize_many(cx: &mut InferenceContext<'_>) -> Result<()> {
+    SparseOperand::read(cx, 0)?;
+    let rows = match cx.input_as_shape("sparse_shape")?.dim(0) {
+        Some(rows) => rows.clone(),
+        None => cx.fresh(),
+    };
+    cx.set_output(0, TensorShape::new([rows, PARTS]));
+    Ok(())
+}
+
+/// `serialized_sparse[.., 3]` to a sparse tensor of which the data decide everything.
+///
+/// # Errors
+/// The operand is a scalar, or its last dimension provably not 3.
+pub fn deserialize(cx: &mut InferenceContext<'_>) -> Result<()> {
+    if let Some((_, [parts])) = cx.last_axes::<1>(0)? {
+        three(cx, &parts)?;
+    }
+    let (count, rank) = (cx.fresh(), cx.fresh());
+    set_sparse(cx, 0, &count, &rank);
+    Ok(())
+}
+
+/// As [`deserialize`], of a matrix with a row for each sparse tensor.
+///
+/// # Errors
+/// The operand is no matrix, or its last dimension provably not 3.
+pub fn deserialize_many(cx: &mut InferenceContext<'_>) -> Result<()> {
+    cx.axes::<2>(0)?;
+    deserialize(cx)
+}
+
+fn three(cx: &mut InferenceContext<'_>, parts: &Dim) -> Result<()> {
+    cx.merge(parts, &PARTS).map(drop).map_err(|_| {
+        let shape = cx.input(0);
+        cx.blame(0, format_args!("must have 3 strings at its last axis, got {parts} in {shape}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{deserialize, deserialize_many, serialize, serialize_many};
+    use crate::testing::shape_table;
+
+    shape_table! { one: serialize, ["indices", "values", "sparse_shape"];
+        {} "?; [5]; ?" => "[3]";
+        {} "?; []; ?" => "error values must have rank 1";
+    }
+    shape_table! { many: serialize_many, ["indices", "values", "sparse_shape"];
+        {} "?; ?; i64 [2] = [n, 4]" => "[n, 3]";
+        {} "?; ?; ?" => "[?, 3]";
+        {} "[1]; ?; ?" => "error indices must have rank 2";
+    }
+    shape_table! { back: deserialize, ["serialized_sparse"];
+        {} "string [5, 2, 3]" => "[?, ?]; [?]; [?]";
+        {} "string [4]" => "error(3) serialized_sparse must have 3 strings at its last axis, got 4 in [4]";
+        {} "string []" => "error(3) serialized_sparse must have rank at least 1";
+    }
+    shape_table! { many_back: deserialize_many, ["serialized_sparse"];
+        {} "string [?, 3]" => "[?, ?]; [?]; [?]";
+        {} "string [3]" => "error(3) serialized_sparse must have rank 2";
+        {} "string [?, 4]" => "error(3) must have 3 strings";
+    }
+}

@@ -1,0 +1,73 @@
+//! `sparse_slice`: a part of a sparse tensor.
+
+use super::operand::{SparseOperand, set_sparse};
+use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
+
+/// What a sparse tensor holds in the box of `size` elements from `start` on: the data decide how much. Its shape is the
+/// box, cut off where the tensor ends.
+///
+/// # Errors
+/// The operands are no sparse tensor, `start` or `size` is no vector, there is not one of each an axis, or a size is
+/// negative.
+pub fn slice(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let sparse = SparseOperand::read(cx, 0)?;
+    let mut rank = sparse.rank;
+    for index in [3, 4] {
+        let [given] = cx.axes::<1>(index)?;
+        rank = cx.merge(&rank, &given).map_err(|_| {
+            cx.blame(index, format_args!("must have an element for each of {rank} axes, got {given}"))
+        })?;
+    }
+    if let Some(elements) = cx.param_elements("size")? {
+        for element in elements.elements() {
+            cx.require_not_negative("size", element)?;
+        }
+    }
+    let count = cx.fresh();
+    set_sparse(cx, 0, &count, &rank);
+    if let (Some(shape), Some(start), Some(size)) = (sizes(cx, 2), sizes(cx, 3), sizes(cx, 4)) {
+        let mut sliced = Vec::with_capacity(shape.len());
+        for ((dim, start), size) in shape.iter().zip(&start).zip(&size) {
+            let left = cx.sub(dim, start)?;
+            let left = cx.max(&left, &Dim::known(0))?;
+            sliced.push(cx.min(size, &left)?);
+        }
+        cx.set_output_value(2, PartialElements::vector(sliced));
+    }
+    Ok(())
+}
+
+fn sizes(cx: &InferenceContext<'_>, index: usize) -> Option<Vec<Dim>> {
+    cx.input_value(index).map(|value| value.elements().to_vec())
+}
+
+/// The gradient of the values of the sliced tensor: a vector as long as its indices.
+///
+/// # Errors
+/// The gradient or `input_start` is no vector, or indices are no matrix.
+pub fn slice_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
+    cx.axes::<1>(0)?;
+    let [count, _] = cx.axes::<2>(1)?;
+    cx.axes::<1>(2)?;
+    cx.axes::<2>(3)?;
+    cx.set_output(0, TensorShape::new([count]));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{slice, slice_grad};
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: slice, ["indices", "values", "shape", "start", "size"];
+        {} "?; ?; i64 [?]; ?; ?" => "[?, d2_0]; [?]; [d2_0]";
+        {} "[4, 2]; [4]; [2] = [3, n]; [2] = [0, 1]; [2] = [2, 9]" => "[?, 2]; [?]; [2] = [2, min(9, max(0, n-1))]";
+        {} "[4, 2]; [4]; [2] = [2, 3]; [2] = [1, 5]; [2] = [4, 1]" => "[?, 2]; [?]; [2] = [1, 0]";
+        {} "[4, 2]; [4]; i64 [2]; i64 [3]; ?" => "error(3) start must have an element for each of 2 axes, got 3";
+        {} "[4, 1]; [4]; i64 [1]; i64 [1]; i64 [1] = [-1]" => "error(3) size must not be negative, got -1";
+    }
+    shape_table! { gradients: slice_grad, ["grad", "indices", "start", "output_indices"];
+        {} "?; [?, 3]; ?; ?" => "[d1_0]";
+        {} "?; [1]; ?; ?" => "error indices must have rank 2";
+    }
+}

@@ -1,0 +1,275 @@
+//! Parts of shapes, and shapes put together: slices, heads and tails, concatenation.
+
+use std::ops::{Add, Bound, RangeBounds};
+
+use crate::error::bail;
+use crate::{Dim, Result, TensorShape};
+
+impl TensorShape {
+    /// The axes in a range, negative positions counted from the end, clamped to the rank as Python slices are. There
+    /// are no steps.
+    ///
+    /// Of an unranked shape, a range whose ends are both counted from the start is taken to exist and gives that many
+    /// unknown axes, as in TensorFlow; every other range, and one of more than [`TensorShape::MAX_RANK`] axes, gives
+    /// an unranked shape. Clippy takes a literal `1..-1` for an empty range: `slice(1..).slice(..-1)` says the same.
+    ///
+    /// ```
+    /// use shapeflow_shape_fns::shape;
+    /// let shape = shape!["n", 4, 5, 2];
+    /// assert_eq!(shape.slice(1..3), shape![4, 5]);
+    /// assert_eq!(shape.slice(-2..), shape![5, 2]);
+    /// assert_eq!(shape.slice(..100), shape);
+    /// assert_eq!(shape.slice(3..=1), shape![]);
+    /// assert_eq!((shape![..].slice(1..3), shape![..].slice(1..)), (shape![?, ?], shape![..]));
+    /// ```
+    #[must_use]
+    pub fn slice(&self, range: impl RangeBounds<i64>) -> TensorShape {
+        let start = match range.start_bound() {
+            Bound::Unbounded => None,
+            Bound::Included(start) => Some(*start),
+            Bound::Excluded(start) => Some(after(*start).unwrap_or(i64::MAX)),
+        };
+        let end = match range.end_bound() {
+            Bound::Unbounded => None,
+            Bound::Included(end) => after(*end),
+            Bound::Excluded(end) => Some(*end),
+        };
+        let Some(dims) = self.dims() else { return unknown_slice(start.unwrap_or(0), end) };
+        let rank = i64::try_from(dims.len()).unwrap_or(i64::MAX);
+        let clamp = |at: i64| {
+            usize::try_from(if at < 0 { at.saturating_add(rank) } else { at }.clamp(0, rank)).unwrap_or(0)
+        };
+        let (start, end) = (clamp(start.unwrap_or(0)), clamp(end.unwrap_or(rank)));
+        TensorShape::new(dims.get(start..end.max(start)).unwrap_or_default().iter().cloned())
+    }
+
+    /// The axes in a range, without clamping. Java's `Shape.subShape`.
+    ///
+    /// # Errors
+    /// The rank is unknown or less than the end, or the start is past the end.
+    ///
+    /// ```
+    /// use shapeflow_shape_fns::shape;
+    /// assert_eq!(shape![2, "n", 3].sub_shape(1..3)?, shape!["n", 3]);
+    /// assert!(shape![2].sub_shape(0..2).is_err() && shape![..].sub_shape(0..1).is_err());
+    /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
+    /// ```
+    pub fn sub_shape(&self, range: impl RangeBounds<usize>) -> Result<TensorShape> {
+        let dims = self.known_dims("a part of")?;
+        let bounds = (range.start_bound().cloned(), range.end_bound().cloned());
+        match dims.get(bounds) {
+            Some(part) => Ok(TensorShape::new(part.iter().cloned())),
+            None => bail!(
+                "axes must lie in 0..{} and start before they end, got {} of {self}",
+                dims.len(),
+                Spelled(bounds)
+            ),
+        }
+    }
+
+    /// The first axis alone, as a shape of rank 1. Java's `Shape.head`.
+    ///
+    /// # Errors
+    /// There is none, or the rank is unknown.
+    pub fn head(&self) -> Result<TensorShape> {
+        self.take(1)
+    }
+
+    /// All axes but the first; of a scalar, a scalar. Java's `Shape.tail`.
+    ///
+    /// # Errors
+    /// The rank is unknown.
+    ///
+    /// ```
+    /// use shapeflow_shape_fns::shape;
+    /// let shape = shape!["n", 4, 5];
+    /// assert_eq!((shape.head()?, shape.tail()?), (shape!["n"], shape![4, 5]));
+    /// assert_eq!((shape.take(2)?, shape.take_last(1)?), (shape!["n", 4], shape![5]));
+    /// assert_eq!(shape.take(9).unwrap_err().to_string(), "Cannot take 9 dimensions, shape has only 3.");
+    /// assert_eq!(shape![].tail()?, shape![]);
+    /// assert!(shape![].head().is_err() && shape![..].tail().is_err());
+    /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
+    /// ```
+    pub fn tail(&self) -> Result<TensorShape> {
+        Ok(TensorShape::new(self.known_dims("the tail of")?.iter().skip(1).cloned()))
+    }
+
+    /// The first `count` axes. Java's `Shape.take`.
+    ///
+    /// # Errors
+    /// There are fewer, or the rank is unknown.
+    pub fn take(&self, count: usize) -> Result<TensorShape> {
+        let dims = self.known_dims("axes of")?;
+        match dims.get(..count) {
+            Some(first) => Ok(TensorShape::new(first.iter().cloned())),
+            None => bail!("Cannot take {count} dimensions, shape has only {}.", dims.len()),
+        }
+    }
+
+    /// The last `count` axes. Java's `Shape.takeLast`.
+    ///
+    /// # Errors
+    /// There are fewer, or the rank is unknown.
+    pub fn take_last(&self, count: usize) -> Result<TensorShape> {
+        let dims = self.known_dims("axes of")?;
+        match dims.len().checked_sub(count).and_then(|start| dims.get(start..)) {
+            Some(last) => Ok(TensorShape::new(last.iter().cloned())),
+            None => bail!("Cannot take last {count} dimensions, shape has only {}.", dims.len()),
+        }
+    }
+
+    /// The axes of this shape, then those of the other, which may be one number or dimension. Java's `Shape.append`:
+    /// [`TensorShape::concatenate`] where both ranks are known.
+    ///
+    /// # Errors
+    /// A rank is unknown.
+    ///
+    /// ```
+    /// use shapeflow_shape_fns::{Dim, shape};
+    /// assert_eq!(shape![2].append(3)?.prepend(Dim::symbol("n"))?, shape!["n", 2, 3]);
+    /// assert_eq!(shape![2].prepend([5, 6])?.append(&shape![7])?, shape![5, 6, 2, 7]);
+    /// assert!(shape![..].append(3).is_err());
+    /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
+    /// ```
+    pub fn append(&self, last: impl Into<TensorShape>) -> Result<TensorShape> {
+        let (own, last) = (self.known_dims("axes after those of")?, last.into());
+        Ok(TensorShape::new(own.iter().chain(last.known_dims("axes of")?).cloned()))
+    }
+
+    /// The axes of the other, which may be one number or dimension, then those of this shape. Java's `Shape.prepend`.
+    ///
+    /// # Errors
+    /// A rank is unknown.
+    pub fn prepend(&self, first: impl Into<TensorShape>) -> Result<TensorShape> {
+        let (own, first) = (self.known_dims("axes before those of")?, first.into());
+        Ok(TensorShape::new(first.known_dims("axes of")?.iter().chain(own).cloned()))
+    }
+
+    /// The axes of this shape, then those of the other; unranked if either is. So is `+`.
+    ///
+    /// ```
+    /// use shapeflow_shape_fns::shape;
+    /// assert_eq!(shape![2, ?].concatenate(&shape!["n"]), shape![2, ?, "n"]);
+    /// assert_eq!(3 + shape![2] + [4, 5], shape![3, 2, 4, 5]);
+    /// assert_eq!(shape![2] + shape![..], shape![..]);
+    /// ```
+    #[must_use]
+    pub fn concatenate(&self, other: &TensorShape) -> TensorShape {
+        match (self.dims(), other.dims()) {
+            (Some(a), Some(b)) => TensorShape::new(a.iter().chain(b).cloned()),
+            _ => TensorShape::unranked(),
+        }
+    }
+
+    /// The dimensions, where `wanted` of the shape can only be told when the rank is known.
+    fn known_dims(&self, wanted: &str) -> Result<&[Dim]> {
+        match self.dims() {
+            Some(dims) => Ok(dims),
+            None => bail!("{wanted} a shape must have a known rank, got {self}"),
+        }
+    }
+}
+
+/// The position after this one; `None`, the end, after the last.
+fn after(position: i64) -> Option<i64> {
+    position.checked_add(1).filter(|next| *next != 0)
+}
+
+/// Positions `start..end` of a shape of unknown rank.
+fn unknown_slice(start: i64, end: Option<i64>) -> TensorShape {
+    let count = match end {
+        Some(end) if start >= 0 && end >= 0 => i128::from(end) - i128::from(start),
+        _ => return TensorShape::unranked(),
+    };
+    let rank = usize::try_from(count.max(0)).unwrap_or(usize::MAX);
+    TensorShape::unknown_of_rank(rank).unwrap_or(TensorShape::unranked())
+}
+
+/// A range as Rust writes it.
+struct Spelled((Bound<usize>, Bound<usize>));
+
+impl std::fmt::Display for Spelled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0.0 {
+            Bound::Included(start) => write!(f, "{start}..")?,
+            Bound::Excluded(start) => write!(f, "{}..", start.saturating_add(1))?,
+            Bound::Unbounded => f.write_str("..")?,
+        }
+        match self.0.1 {
+            Bound::Included(end) => write!(f, "={end}"),
+            Bound::Excluded(end) => write!(f, "{end}"),
+            Bound::Unbounded => Ok(()),
+        }
+    }
+}
+
+macro_rules! concatenation {
+    ($($left:ty, <$($T:ident)?> $right:ty;)*) => {$(
+        impl$(<$T: Into<TensorShape>>)? Add<$right> for $left {
+            type Output = TensorShape;
+
+            fn add(self, other: $right) -> TensorShape {
+                TensorShape::from(self).concatenate(&other.into())
+            }
+        }
+    )*};
+}
+concatenation! {
+    TensorShape, <T> T;
+    &TensorShape, <T> T;
+    i64, <> TensorShape;
+    i64, <> &TensorShape;
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::shape;
+
+    #[test]
+    fn slices_are_those_of_python() {
+        let shape = shape!["n", 4, "n", 2];
+        let (end, past) = (-1, 100);
+        assert_eq!(shape.slice(1..end).to_string(), "[4, n]");
+        assert_eq!(shape.slice(-past..1).to_string(), "[n]");
+        assert_eq!(shape.slice(past..).to_string(), "[]");
+        assert_eq!(shape.slice(..), shape);
+        assert_eq!(shape.slice(i64::MIN..=i64::MAX), shape);
+        assert_eq!(shape.slice(..=-1), shape);
+        assert_eq!(shape.slice(-2..=-1).to_string(), "[n, 2]");
+    }
+
+    #[test]
+    fn slices_of_an_unknown_rank() {
+        let (start, end) = (3, 1);
+        assert_eq!(shape![..].slice(1..3), shape![?, ?]);
+        assert_eq!(shape![..].slice(start..end), shape![]);
+        assert_eq!(shape![..].slice(..2), shape![?, ?]);
+        for unknown in [
+            shape![..].slice(-2..),
+            shape![..].slice(..-1),
+            shape![..].slice(1..),
+            shape![..].slice(..),
+            shape![..].slice(..i64::MAX),
+            shape![..].slice(..=-1),
+        ] {
+            assert_eq!(unknown, shape![..]);
+        }
+    }
+
+    #[test]
+    fn parts_are_not_clamped() {
+        let shape = shape![2, 3, 4];
+        let (start, end) = (2, 1);
+        assert_eq!(shape.sub_shape(..), Ok(shape.clone()));
+        assert_eq!(shape.sub_shape(3..), Ok(shape![]));
+        for refused in [shape.sub_shape(0..4), shape.sub_shape(start..end), shape.sub_shape(..=usize::MAX)] {
+            assert!(refused.unwrap_err().to_string().contains("of [2, 3, 4]"));
+        }
+        assert_eq!(
+            shape.take_last(4).unwrap_err().to_string(),
+            "Cannot take last 4 dimensions, shape has only 3."
+        );
+        assert_eq!(shape.take(0), Ok(shape![]));
+        assert!(shape![2].append(shape![..]).is_err() && shape![..].prepend(2).is_err());
+    }
+}

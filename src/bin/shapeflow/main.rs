@@ -1,0 +1,168 @@
+//! The command line: shapes, runs, dumps and times of models.
+
+mod bench;
+mod dump;
+mod failure;
+mod infer;
+mod model;
+mod ops;
+mod progress;
+mod run;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let json = std::env::args_os().any(|argument| argument == "--json");
+    match command().try_get_matches() {
+        Ok(matches) => finish(run(&matches), json),
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            finish(Ok(error.to_string()), false)
+        }
+        Err(error) => finish(Err(Failure::usage(error.to_string())), json),
+    }
+}
+
+/// Prints what a command gives; a reader that went away is no failure.
+fn finish(result: Result<String, Failure>, json: bool) -> ExitCode {
+    let (text, code) = match result {
+        Ok(text) => (text, 0),
+        Err(failure) => {
+            eprintln!("{}", failure.message().trim_end());
+            (if json { failure.json() } else { failure.printed().to_string() }, failure.code())
+        }
+    };
+    let mut out = std::io::stdout().lock();
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    let _ = write!(out, "{text}{end}").and_then(|()| out.flush());
+    ExitCode::from(code)
+}
+
+fn run(matches: &ArgMatches) -> Result<String, Failure> {
+    match matches.subcommand() {
+        Some(("infer", arguments)) => infer::infer(arguments),
+        Some(("run", arguments)) => run::run(arguments),
+        Some(("dump", arguments)) => dump::dump(arguments),
+        Some(("bench", arguments)) => bench::bench(arguments),
+        Some(("ops", arguments)) => ops::ops(arguments),
+        _ => Err(Failure::usage("error: a command is needed: infer, run, dump, bench or ops".to_string())),
+    }
+}
+
+fn command() -> Command {
+    let model = || {
+        Arg::new("model")
+            .value_name("MODEL")
+            .required(true)
+            .value_parser(value_parser!(std::path::PathBuf))
+            .help("A GraphDef (.pb, .pbtxt) or a SavedModel folder")
+    };
+    let shape = || {
+        Arg::new("shape")
+            .long("shape")
+            .value_name("NAME=2,?,n")
+            .action(ArgAction::Append)
+            .help("Gives a placeholder another shape: sizes, ? and names, or .. for any rank")
+    };
+    let unknown = || {
+        Arg::new("allow-unknown")
+            .long("allow-unknown")
+            .action(ArgAction::SetTrue)
+            .help("Takes ops that are not known as nodes of unknown shape")
+    };
+    let json = || Arg::new("json").long("json").action(ArgAction::SetTrue).help("Prints one JSON document");
+    let feeds = || {
+        Arg::new("feeds")
+            .long("feeds")
+            .value_name("FEEDS.npz")
+            .value_parser(value_parser!(std::path::PathBuf))
+            .help("Tensors by the names of placeholders, with or without :0")
+    };
+    let fetch = || {
+        Arg::new("fetch")
+            .long("fetch")
+            .value_name("NAME[:i]")
+            .num_args(1..)
+            .action(ArgAction::Append)
+            .help("The tensors to compute")
+    };
+    let threads = || {
+        Arg::new("threads")
+            .long("threads")
+            .value_name("N")
+            .default_value("1")
+            .value_parser(value_parser!(u16).range(1..))
+            .help("Runs large kernels on so many threads")
+    };
+    let file = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).value_parser(value_parser!(std::path::PathBuf)).help(help)
+    };
+    Command::new("shapeflow")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Infers shapes of TensorFlow graphs, compiles them once for every size, and runs them.")
+        .subcommand_required(true)
+        .subcommand(
+            Command::new("infer").about("Prints every node: name, op, dtype and partial shape").args([
+                model(),
+                shape(),
+                unknown(),
+                json(),
+            ]),
+        )
+        .subcommand(
+            Command::new("run")
+                .about("Runs a model on tensors from an npz file")
+                .args([
+                    model(),
+                    feeds().required(true),
+                    fetch().required(true),
+                    file("out", "OUT.npz", "Writes the results there"),
+                    file("trace", "TRACE.json", "Writes times for chrome://tracing and Perfetto"),
+                ])
+                .args([shape(), threads(), json()]),
+        )
+        .subcommand(
+            Command::new("dump")
+                .about("Prints or draws a stage of the compiler")
+                .args([
+                    model(),
+                    Arg::new("stage")
+                        .long("stage")
+                        .default_value("graph")
+                        .value_parser(["graph", "optimized", "kernels", "clif", "asm"])
+                        .help("How far to go"),
+                    Arg::new("format")
+                        .long("format")
+                        .value_parser(["text", "dot", "svg", "html", "json", "pb", "pbtxt"])
+                        .help("What to write; by the end of FILE's name, else text"),
+                    Arg::new("output")
+                        .short('o')
+                        .long("output")
+                        .value_name("FILE")
+                        .value_parser(value_parser!(std::path::PathBuf))
+                        .help("Writes there instead of standard output"),
+                ])
+                .args([fetch(), feeds().help("Runs once, so that a page shows the time of each kernel")])
+                .args([shape(), unknown(), json()]),
+        )
+        .subcommand(
+            Command::new("bench")
+                .about("Measures building, compiling and running a model")
+                .args([model(), feeds().required(true), fetch().required(true)])
+                .arg(
+                    Arg::new("repeat")
+                        .long("repeat")
+                        .value_name("N")
+                        .default_value("100")
+                        .value_parser(value_parser!(u32).range(1..))
+                        .help("Runs that are measured"),
+                )
+                .args([threads(), shape(), json()]),
+        )
+        .subcommand(Command::new("ops").about("Lists every registered op").arg(json()))
+}

@@ -1,0 +1,65 @@
+//! `shapeflow ops`: every registered op.
+
+use clap::ArgMatches;
+use serde_json::{Value, json};
+use shapeflow::Registry;
+use shapeflow::shape_fns::registered;
+
+use super::failure::Failure;
+use super::infer::table;
+use super::model::flag;
+
+/// A line of the list.
+struct Row {
+    op_type: Option<&'static str>,
+    builder: Option<&'static str>,
+    dtypes: Vec<&'static str>,
+    body: &'static str,
+}
+
+/// Lists ops by their TensorFlow op types: with kernels, or with a shape function only.
+pub(crate) fn ops(arguments: &ArgMatches) -> Result<String, Failure> {
+    let rows = rows();
+    if flag(arguments, "json") {
+        let ops: Vec<Value> = rows
+            .iter()
+            .map(|row| {
+                json!({"op_type": row.op_type, "builder": row.builder, "dtypes": row.dtypes, "body": row.body})
+            })
+            .collect();
+        return Ok(json!({"ops": ops}).to_string());
+    }
+    let cells = rows.iter().map(|row| {
+        let text = |name: Option<&str>| name.unwrap_or("-").to_string();
+        [text(row.op_type), text(row.builder), row.body.to_string(), row.dtypes.join(" ")]
+    });
+    let mut lines = vec![["TensorFlow", "builder", "body", "dtypes"].map(str::to_string)];
+    lines.extend(cells);
+    Ok(table(&lines))
+}
+
+fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for def in Registry::builtin().iter() {
+        let dtypes: Vec<&'static str> =
+            def.dtypes().into_iter().map(|dtype| dtype.tensorflow_name()).collect();
+        let row = |op_type| Row {
+            op_type,
+            builder: Some(def.name()),
+            dtypes: dtypes.clone(),
+            body: def.body_kind(),
+        };
+        match def.tensorflow_ops() {
+            [] => rows.push(row(None)),
+            spellings => rows.extend(spellings.iter().map(|spelling| row(Some(spelling.op_type)))),
+        }
+    }
+    let known: Vec<&str> = rows.iter().filter_map(|row| row.op_type).collect();
+    let shapes = registered().iter().filter(|op| !known.contains(&op.op));
+    let shapes: Vec<Row> = shapes
+        .map(|op| Row { op_type: Some(op.op), builder: None, dtypes: Vec::new(), body: "shape only" })
+        .collect();
+    rows.extend(shapes);
+    rows.sort_by_key(|row| (row.op_type.is_none(), row.op_type, row.builder));
+    rows
+}

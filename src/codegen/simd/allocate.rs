@@ -1,0 +1,432 @@
+//! Registers for the values of a block: on demand, giving up the value whose next use is farthest.
+
+use smallvec::SmallVec;
+
+use super::Isa;
+use super::block::{Block, Home, Kind, V, VInst};
+use super::encode::{Asm, Label, Len, Mem, Reg, Rm};
+use super::frame::Frame;
+use super::machine::Machine;
+use super::op::{self, Form};
+use super::scalar::RSP;
+
+/// Never used again.
+const NEVER: u32 = u32::MAX;
+
+/// Chooses registers for one block and emits it.
+pub(super) struct Allocator<'a, 'm> {
+    asm: &'a mut Asm,
+    block: &'a mut Block,
+    machine: &'a Machine<'m>,
+    frame: &'a mut Frame,
+    /// The register each value is in.
+    reg_of: Vec<Option<Reg>>,
+    held: [Option<V>; 32],
+    /// Registers that keep their value to the end.
+    fixed: [bool; 32],
+    /// Where each value is in memory, if it is.
+    memory: Vec<Option<Mem>>,
+    /// The next use of each value that is in a register.
+    next: Vec<u32>,
+    /// Uses after each use, and after each definition, of values.
+    after: Vec<[u32; 3]>,
+    first: Vec<u32>,
+    registers: u8,
+    spills: Vec<u32>,
+}
+
+impl<'a, 'm> Allocator<'a, 'm> {
+    /// Registers from `registers` on are left alone, but for pinned values.
+    pub fn new(
+        asm: &'a mut Asm,
+        block: &'a mut Block,
+        machine: &'a Machine<'m>,
+        frame: &'a mut Frame,
+        registers: u8,
+    ) -> Allocator<'a, 'm> {
+        let count = block.values.len();
+        let mut this = Allocator {
+            asm,
+            machine,
+            frame,
+            reg_of: vec![None; count],
+            held: [None; 32],
+            fixed: [false; 32],
+            memory: vec![None; count],
+            next: vec![NEVER; count],
+            after: vec![[NEVER; 3]; block.insts.len()],
+            first: vec![NEVER; block.insts.len()],
+            registers,
+            spills: Vec::new(),
+            block,
+        };
+        for (v, home) in this.block.values.iter().enumerate() {
+            match home {
+                Home::Made => {}
+                Home::Pool(offset) => this.memory[v] = Some(Mem::Pool(*offset)),
+                Home::Frame(offset) => this.memory[v] = Some(frame_at(*offset)),
+                Home::Pinned(reg) => {
+                    this.reg_of[v] = Some(*reg);
+                    this.held[reg.0 as usize] = Some(V(v as u32));
+                    this.fixed[reg.0 as usize] = true;
+                }
+            }
+        }
+        let mut seen = vec![NEVER; count];
+        for (at, inst) in this.block.insts.iter().enumerate().rev() {
+            if let Some(dst) = inst.dst {
+                this.first[at] = seen[dst.0 as usize];
+            }
+            for (k, src) in inst.srcs.iter().enumerate() {
+                this.after[at][k] = seen[src.0 as usize];
+            }
+            for src in &inst.srcs {
+                seen[src.0 as usize] = at as u32;
+            }
+        }
+        this
+    }
+
+    /// Loads values that the block finds in memory into registers it can spare, those used most first; they
+    /// stay there while the block is repeated.
+    pub fn hoist(&mut self) {
+        let pinned = self.fixed[..self.registers as usize].iter().filter(|fixed| **fixed).count() as u32;
+        let spare = u32::from(self.registers).saturating_sub(pinned + self.block.pressure() + 1);
+        if spare == 0 {
+            return;
+        }
+        let mut uses = vec![0u32; self.block.values.len()];
+        for inst in &self.block.insts {
+            inst.srcs.iter().for_each(|src| uses[src.0 as usize] += 1);
+        }
+        let mut wanted: Vec<usize> =
+            (0..uses.len()).filter(|v| self.memory[*v].is_some() && uses[*v] > 0).collect();
+        wanted.sort_by_key(|v| std::cmp::Reverse(uses[*v]));
+        for v in wanted.into_iter().take(spare as usize) {
+            let Some(reg) =
+                (0..self.registers).rev().map(Reg).find(|reg| self.held[reg.0 as usize].is_none())
+            else {
+                return;
+            };
+            self.load(reg, V(v as u32));
+            self.fixed[reg.0 as usize] = true;
+        }
+    }
+
+    pub fn bind_label(&mut self, label: Label) {
+        self.asm.bind(label);
+    }
+
+    /// Emits the block.
+    pub fn run(&mut self) {
+        for at in 0..self.block.insts.len() {
+            let inst = self.block.insts[at].clone();
+            self.inst(at, inst);
+        }
+        self.frame.give_back(&self.spills);
+    }
+
+    fn len(&self) -> Len {
+        self.asm.isa.vector()
+    }
+
+    fn load(&mut self, reg: Reg, v: V) {
+        let at = v.0 as usize;
+        let from = self.memory[at].expect("a value is in a register or in memory");
+        let len = self.len();
+        self.asm.vector(op::MOV_LOAD, len, reg.0, 0, from.into(), None);
+        self.bind(reg, v);
+    }
+
+    fn bind(&mut self, reg: Reg, v: V) {
+        self.held[reg.0 as usize] = Some(v);
+        self.reg_of[v.0 as usize] = Some(reg);
+    }
+
+    fn release(&mut self, reg: Reg) {
+        if let Some(v) = self.held[reg.0 as usize].take() {
+            self.reg_of[v.0 as usize] = None;
+        }
+    }
+
+    fn free(&self) -> Option<Reg> {
+        (0..self.registers).map(Reg).find(|reg| self.held[reg.0 as usize].is_none())
+    }
+
+    /// A register, if need be that of the value whose next use is farthest; not one of `locked`.
+    fn take(&mut self, locked: &[Reg]) -> Reg {
+        if let Some(reg) = self.free() {
+            return reg;
+        }
+        let candidates =
+            (0..self.registers).map(Reg).filter(|reg| !self.fixed[reg.0 as usize] && !locked.contains(reg));
+        let reg = candidates
+            .max_by_key(|reg| {
+                let v = self.held[reg.0 as usize].map_or(0, |v| v.0 as usize);
+                (self.next[v], self.memory[v].is_some())
+            })
+            .expect("there are more registers than operands");
+        if let Some(v) = self.held[reg.0 as usize] {
+            let at = v.0 as usize;
+            if self.memory[at].is_none() && self.next[at] != NEVER {
+                let home = self.frame.spill(self.asm.isa);
+                self.spills.push(home);
+                let home = frame_at(home);
+                let len = self.len();
+                self.asm.vector(op::MOV_STORE, len, reg.0, 0, home.into(), None);
+                self.memory[at] = Some(home);
+            }
+        }
+        self.release(reg);
+        reg
+    }
+
+    fn in_register(&self, v: V) -> bool {
+        self.reg_of[v.0 as usize].is_some()
+    }
+
+    /// The register of a source, loaded if need be.
+    fn source(&mut self, v: V, locked: &mut SmallVec<[Reg; 8]>) -> Reg {
+        let reg = match self.reg_of[v.0 as usize] {
+            Some(reg) => reg,
+            None => {
+                let reg = self.take(locked);
+                self.load(reg, v);
+                reg
+            }
+        };
+        locked.push(reg);
+        reg
+    }
+
+    /// A source that may stay in memory: it does if it is not needed again or there is no register for it.
+    fn source_or_memory(&mut self, v: V, after: u32, locked: &mut SmallVec<[Reg; 8]>) -> Rm {
+        match (self.reg_of[v.0 as usize], self.memory[v.0 as usize]) {
+            (None, Some(memory)) if after == NEVER || self.free().is_none() => memory.into(),
+            _ => self.source(v, locked).into(),
+        }
+    }
+
+    /// Lets go of the sources that are not needed again.
+    fn retire(&mut self, inst: &VInst, after: [u32; 3]) {
+        for (src, after) in inst.srcs.iter().zip(after) {
+            self.next[src.0 as usize] = after;
+            if after == NEVER
+                && let Some(reg) = self.reg_of[src.0 as usize]
+                && !self.fixed[reg.0 as usize]
+            {
+                self.release(reg);
+            }
+        }
+    }
+
+    /// The register of a result. Registers of `locked` are not given up for it.
+    fn result(&mut self, at: usize, dst: V, locked: &[Reg]) -> Reg {
+        if let Home::Pinned(reg) = self.block.values[dst.0 as usize] {
+            return reg;
+        }
+        let reg = self.take(locked);
+        self.bind(reg, dst);
+        self.next[dst.0 as usize] = self.first[at];
+        if self.first[at] == NEVER {
+            self.release(reg);
+        }
+        reg
+    }
+
+    fn inst(&mut self, at: usize, mut inst: VInst) {
+        let mut after = self.after[at];
+        // Until they are looked at, sources are needed now.
+        for src in &inst.srcs {
+            self.next[src.0 as usize] = at as u32;
+        }
+        let mut locked: SmallVec<[Reg; 8]> =
+            inst.srcs.iter().filter_map(|src| self.reg_of[src.0 as usize]).collect();
+        let len = self.len();
+        match inst.kind {
+            Kind::Op { op, len, imm } => {
+                if op.commutes && !self.in_register(inst.srcs[0]) && self.in_register(inst.srcs[1]) {
+                    inst.srcs.swap(0, 1);
+                    after.swap(0, 1);
+                }
+                let operands: (u8, Rm) = match op.form {
+                    Form::Three | Form::VexOnly | Form::Blend => {
+                        let first = self.source(inst.srcs[0], &mut locked);
+                        (first.0, self.source_or_memory(inst.srcs[1], after[1], &mut locked))
+                    }
+                    Form::Two => (0, self.source_or_memory(inst.srcs[0], after[0], &mut locked)),
+                    // Without EVEX, a shift takes no memory.
+                    Form::Back | Form::Shift(_) => (0, self.source(inst.srcs[0], &mut locked).into()),
+                };
+                self.retire(&inst, after);
+                let Some(dst) = inst.dst else { return };
+                let dst = self.result(at, dst, &[]);
+                match (op.form, operands) {
+                    (Form::Back, (_, Rm::Reg(source))) => {
+                        self.asm.vector(op, len, source, 0, dst.into(), imm)
+                    }
+                    (Form::Shift(number), (_, rm)) => self.asm.vector(op, len, number, dst.0, rm, imm),
+                    (_, (first, rm)) => self.asm.vector(op, len, dst.0, first, rm, imm),
+                }
+            }
+            Kind::Fma { double } => self.fma(at, &inst, after, double, locked),
+            Kind::Select if self.asm.isa == Isa::Avx512 => self.ternary(at, &inst, after, locked),
+            Kind::Select => {
+                let mask = self.source(inst.srcs[0], &mut locked);
+                let other = self.source(inst.srcs[2], &mut locked);
+                let chosen = self.source_or_memory(inst.srcs[1], after[1], &mut locked);
+                self.retire(&inst, after);
+                let Some(dst) = inst.dst else { return };
+                let dst = self.result(at, dst, &[]);
+                self.asm.vector(op::BLENDV, len, dst.0, other.0, chosen, Some(mask.0 << 4));
+            }
+            Kind::Compare { op, imm, wide } => {
+                let first = self.source(inst.srcs[0], &mut locked);
+                let second = self.source_or_memory(inst.srcs[1], after[1], &mut locked);
+                self.retire(&inst, after);
+                let Some(dst) = inst.dst else { return };
+                let dst = self.result(at, dst, &[]);
+                self.asm.vector(op, len, 1, first.0, second, Some(imm));
+                let spread = if wide { op::MASK_TO_Q } else { op::MASK_TO_D };
+                self.asm.vector(spread, len, dst.0, 0, Rm::Reg(1), None);
+            }
+            _ => {
+                let sources: SmallVec<[Reg; 3]> =
+                    inst.srcs.iter().map(|src| self.source(*src, &mut locked)).collect();
+                // These are more than one instruction: the result must not take a register of a source.
+                let dst = inst.dst.map(|dst| self.result(at, dst, &locked));
+                self.retire(&inst, after);
+                self.machine.emit(self.asm, &inst.kind, dst, &sources);
+            }
+        }
+    }
+
+    /// The source whose register the result overwrites: one that is not needed again, one that has yet to
+    /// be loaded, else a copy of the last. Its register, and which it is.
+    fn tied(
+        &mut self,
+        at: usize,
+        inst: &VInst,
+        after: [u32; 3],
+        locked: &mut SmallVec<[Reg; 8]>,
+    ) -> Option<(Reg, usize)> {
+        let dst = inst.dst?;
+        let pinned = match self.block.values[dst.0 as usize] {
+            Home::Pinned(reg) => Some(reg),
+            _ => None,
+        };
+        let dying = |this: &Self, k: usize| {
+            let reg = this.reg_of[inst.srcs[k].0 as usize]?;
+            (after[k] == NEVER && !this.fixed[reg.0 as usize]).then_some(reg)
+        };
+        if let Some(reg) = pinned
+            && let Some(k) = (0..3).find(|k| inst.srcs[*k] == dst)
+        {
+            return Some((reg, k));
+        }
+        if pinned.is_none()
+            && let Some((reg, k)) = (0..3).rev().find_map(|k| Some((dying(self, k)?, k)))
+        {
+            self.release(reg);
+            self.bind(reg, dst);
+            self.next[dst.0 as usize] = self.first[at];
+            return Some((reg, k));
+        }
+        let k = (0..3).rev().find(|k| !self.in_register(inst.srcs[*k])).unwrap_or(2);
+        let len = self.len();
+        let from: Rm = match (self.reg_of[inst.srcs[k].0 as usize], self.memory[inst.srcs[k].0 as usize]) {
+            (Some(reg), _) => reg.into(),
+            (None, Some(memory)) => memory.into(),
+            (None, None) => return None,
+        };
+        let reg = match pinned {
+            Some(reg) => reg,
+            None => {
+                let reg = self.take(locked);
+                self.bind(reg, dst);
+                self.next[dst.0 as usize] = self.first[at];
+                reg
+            }
+        };
+        locked.push(reg);
+        let mov = if matches!(from, Rm::Reg(_)) { op::MOV } else { op::MOV_LOAD };
+        self.asm.vector(mov, len, reg.0, 0, from, None);
+        Some((reg, k))
+    }
+
+    fn fma(
+        &mut self,
+        at: usize,
+        inst: &VInst,
+        after: [u32; 3],
+        double: bool,
+        mut locked: SmallVec<[Reg; 8]>,
+    ) {
+        let Some((dst, tied)) = self.tied(at, inst, after, &mut locked) else { return };
+        locked.push(dst);
+        // The other two: a register, then one that may be memory.
+        let (mut first, mut second) = [(1, 2), (0, 2), (0, 1)][tied];
+        let same = |k: usize| inst.srcs[k] == inst.srcs[tied];
+        let missing = |this: &Self, k: usize| !this.in_register(inst.srcs[k]) && !same(k);
+        if missing(self, first) && !missing(self, second) {
+            std::mem::swap(&mut first, &mut second);
+        }
+        let v = if same(first) { dst } else { self.source(inst.srcs[first], &mut locked) };
+        let rm: Rm = match same(second) {
+            true => dst.into(),
+            false => self.source_or_memory(inst.srcs[second], after[second], &mut locked),
+        };
+        // 213: dst = v * dst + rm; 132: dst = dst * rm + v; 231: dst = v * rm + dst.
+        let ops = if double {
+            [op::FMA213_PD, op::FMA132_PD, op::FMA231_PD]
+        } else {
+            [op::FMA213_PS, op::FMA132_PS, op::FMA231_PS]
+        };
+        let op = match (tied, second) {
+            (2, _) => ops[2],
+            (_, 2) => ops[0],
+            _ => ops[1],
+        };
+        self.finish_tied(at, inst, after, dst);
+        let len = self.len();
+        self.asm.vector(op, len, dst.0, v.0, rm, None);
+    }
+
+    /// AVX-512: `mask ? a : b` by a table of truth over whatever the result overwrites.
+    fn ternary(&mut self, at: usize, inst: &VInst, after: [u32; 3], mut locked: SmallVec<[Reg; 8]>) {
+        let Some((dst, tied)) = self.tied(at, inst, after, &mut locked) else { return };
+        locked.push(dst);
+        let (first, second) = [(1, 2), (0, 2), (0, 1)][tied];
+        let same = |k: usize| inst.srcs[k] == inst.srcs[tied];
+        let v = if same(first) { dst } else { self.source(inst.srcs[first], &mut locked) };
+        let rm: Rm = match same(second) {
+            true => dst.into(),
+            false => self.source_or_memory(inst.srcs[second], after[second], &mut locked),
+        };
+        let mut table = 0u8;
+        for row in 0..8u8 {
+            let mut bits = [false; 3];
+            bits[tied] = row & 4 != 0;
+            bits[first] = row & 2 != 0;
+            bits[second] = row & 1 != 0;
+            if if bits[0] { bits[1] } else { bits[2] } {
+                table |= 1 << row;
+            }
+        }
+        self.finish_tied(at, inst, after, dst);
+        let len = self.len();
+        self.asm.vector(op::TERNARY, len, dst.0, v.0, rm, Some(table));
+    }
+
+    fn finish_tied(&mut self, at: usize, inst: &VInst, after: [u32; 3], dst: Reg) {
+        self.retire(inst, after);
+        if self.first[at] == NEVER && !self.fixed[dst.0 as usize] {
+            self.release(dst);
+        }
+    }
+}
+
+/// A place of the frame as a memory operand.
+pub(super) fn frame_at(offset: u32) -> Mem {
+    Mem::Base(RSP, offset as i32)
+}

@@ -1,0 +1,119 @@
+//! `Frame`: the stack memory of a function, and what stands where in it.
+
+use super::Isa;
+use super::encode::Len;
+use crate::lower::code::{Code, FOLD_BYTES, SlotUse};
+
+/// Memory given out from the bottom of the frame.
+pub(super) struct Frame {
+    size: u32,
+    /// Vectors that blocks have spilled to and left.
+    left: Vec<u32>,
+}
+
+impl Frame {
+    pub fn new() -> Frame {
+        Frame { size: 0, left: Vec::new() }
+    }
+
+    pub fn word(&mut self) -> u32 {
+        self.area(8, 8)
+    }
+
+    /// A whole vector.
+    pub fn vector(&mut self, isa: Isa) -> u32 {
+        let bytes = isa.vector().bytes();
+        self.area(bytes, bytes)
+    }
+
+    /// A vector for the length of a block.
+    pub fn spill(&mut self, isa: Isa) -> u32 {
+        self.left.pop().unwrap_or_else(|| self.vector(isa))
+    }
+
+    /// Takes back what [`Frame::spill`] gave.
+    pub fn give_back(&mut self, spills: &[u32]) {
+        self.left.extend(spills);
+    }
+
+    pub fn area(&mut self, bytes: u32, align: u32) -> u32 {
+        let at = self.size.next_multiple_of(align);
+        self.size = at + bytes;
+        at
+    }
+
+    /// Bytes of the frame, in whole vectors of any size.
+    pub fn bytes(&self) -> u32 {
+        self.size.next_multiple_of(64)
+    }
+}
+
+/// Offsets in the frame of what a function keeps there.
+pub(super) struct Layout {
+    /// The address of the arguments.
+    pub args: u32,
+    /// Rows that are left.
+    pub rows: u32,
+    /// Elements of the inner axis.
+    pub n: u32,
+    /// The address of the tile.
+    pub tile: u32,
+    /// Nonzero once a check failed.
+    pub failed: u32,
+    /// Elements that are left for a masked step.
+    pub left: u32,
+    /// A word on its way to a vector.
+    pub scratch: u32,
+    /// Positions that are left of each loop.
+    pub counters: Vec<u32>,
+    /// Where each slot starts: in the row, then inside each loop.
+    pub starts: Vec<u32>,
+    /// Set lanes of a masked step: with lanes of 4 bytes, then two vectors with lanes of 8.
+    pub masks: [u32; 3],
+    /// Elements on their way to or from memory in a masked step.
+    pub staging: u32,
+    /// Vectors whose lanes are worked on one by one: two arguments and the result.
+    pub lanes: [u32; 3],
+    /// The results of row folds.
+    pub folded: Vec<u32>,
+    /// Multiples of the stride of an iota that moves, by slot.
+    pub ramps: Vec<Option<u32>>,
+    /// Accumulators of the folds of a pass, by their place in it.
+    pub own: Vec<u32>,
+    /// Their totals.
+    pub totals: Vec<u32>,
+}
+
+impl Layout {
+    pub fn new(code: &Code, isa: Isa, frame: &mut Frame) -> Layout {
+        let slots = code.slots.len() as u32;
+        let folds = code.passes.iter().map(|pass| pass.folds.len()).max().unwrap_or(0);
+        let align = Len::Z.bytes();
+        let moves = |slot: &crate::lower::code::SlotType| {
+            slot.used == SlotUse::Iota && slot.class == crate::lower::code::Class::Contiguous
+        };
+        Layout {
+            args: frame.word(),
+            rows: frame.word(),
+            n: frame.word(),
+            tile: frame.word(),
+            failed: frame.word(),
+            left: frame.word(),
+            scratch: frame.word(),
+            counters: (0..code.loops).map(|_| frame.word()).collect(),
+            starts: (0..=code.loops).map(|_| frame.area(8 * slots, 8)).collect(),
+            masks: std::array::from_fn(|_| frame.vector(isa)),
+            staging: frame.area(8 * isa.step(), align),
+            lanes: std::array::from_fn(|_| frame.vector(isa)),
+            folded: code.folded.iter().map(|_| frame.vector(isa)).collect(),
+            ramps: code.slots.iter().map(|slot| moves(slot).then(|| frame.vector(isa))).collect(),
+            own: (0..folds).map(|_| frame.area(FOLD_BYTES as u32, align)).collect(),
+            totals: (0..folds).map(|_| frame.area(FOLD_BYTES as u32, align)).collect(),
+        }
+    }
+
+    /// Where slot `slot` starts inside `level` loops.
+    pub fn start(&self, level: usize, slot: u32) -> u32 {
+        self.starts[level] + 8 * slot
+    }
+}

@@ -1,0 +1,462 @@
+//! A whole kernel function: rows, loops around the inner axis, and the inner loops of each pass.
+
+use super::Isa;
+use super::allocate::{Allocator, frame_at};
+use super::block::{Block, Pool};
+use super::encode::{Asm, Gpr, Mem};
+use super::frame::{Frame, Layout as FrameLayout};
+use super::machine::{END, INDEX, Machine, POINTERS};
+use super::memory::TAIL_MASK;
+use super::op;
+use super::scalar::{Alu, Cond, RAX, RBP, RBX, RCX, RDI, RDX, RSP};
+use super::select::{Mode, Refusal, Selector};
+use crate::codegen::abi::{KernelArgs, SLOT_BASE, SLOT_LOOPS, SLOT_ROW, slot_words};
+use crate::codegen::clif::{Repr, is_uniform, lane_bits};
+use crate::expr::Scalar;
+use crate::lower::code::{Code, FoldStep, Inst, Layout, Pass, SlotUse, TILE, Vid};
+
+/// Bytes of stack that a function may take: what it takes is touched page by page.
+const MOST_FRAME: u32 = 1 << 16;
+const PAGE: i32 = 4096;
+
+/// A function under construction.
+pub(super) struct Function<'a> {
+    pub code: &'a Code,
+    pub isa: Isa,
+    pub asm: Asm,
+    pub pool: Pool,
+    pub frame: Frame,
+    pub layout: FrameLayout,
+    /// Where the constants have the masks of steps that are not whole.
+    mask_table: u32,
+}
+
+/// A body with what its inner loops need to know of it.
+pub(super) struct Body<'a> {
+    pub insts: &'a [Inst],
+    /// Values that folds read.
+    pub roots: Vec<Vid>,
+    pub uniform: Vec<bool>,
+    /// The slots it names.
+    pub slots: Vec<u32>,
+    /// The registers of those that have one.
+    pub pointers: Vec<Option<Gpr>>,
+    /// Loops around it.
+    pub level: usize,
+}
+
+impl<'a> Body<'a> {
+    pub fn new(code: &Code, insts: &'a [Inst], folds: &[FoldStep], level: usize) -> Body<'a> {
+        let mut uniform = Vec::with_capacity(insts.len());
+        let mut slots = Vec::new();
+        for inst in insts {
+            uniform.push(is_uniform(code, inst, &uniform));
+            if let Some(slot) = inst.op.slot()
+                && !slots.contains(&slot)
+            {
+                slots.push(slot);
+            }
+        }
+        // Those that move come first: they are read in every step.
+        let moving =
+            |slot: &u32| insts.iter().zip(&uniform).any(|(inst, u)| !u && inst.op.slot() == Some(*slot));
+        let addresses = slots.iter().filter(|slot| code.slots[**slot as usize].used != SlotUse::Iota);
+        let (first, last): (Vec<u32>, Vec<u32>) = addresses.partition(|slot| moving(slot));
+        let mut pointers = vec![None; code.slots.len()];
+        for (slot, pointer) in first.iter().chain(&last).zip(POINTERS) {
+            pointers[*slot as usize] = Some(pointer);
+        }
+        let roots = folds.iter().map(|fold| fold.value).collect();
+        Body { insts, roots, uniform, slots, pointers, level }
+    }
+
+    /// Whether nothing is computed for each element.
+    fn is_idle(&self) -> bool {
+        self.uniform.iter().all(|uniform| *uniform)
+    }
+}
+
+/// `code`, which must have passed its verifier, as the bytes of a function.
+///
+/// # Errors
+/// Why it is left to another emitter.
+pub(super) fn emit(code: &Code, isa: Isa) -> Result<Vec<u8>, Refusal> {
+    let mut frame = Frame::new();
+    let layout = FrameLayout::new(code, isa, &mut frame);
+    let mut pool = Pool::new(isa);
+    let mask_table = pool.mask_table(isa.step());
+    let mut f = Function { code, isa, asm: Asm::new(isa), pool, frame, layout, mask_table };
+    f.function()?;
+    let size = f.frame.bytes();
+    if size > MOST_FRAME {
+        return Err("more values than a frame holds");
+    }
+    let mut start = Asm::new(isa);
+    for reg in SAVED {
+        start.push(reg);
+    }
+    start.mov(RBP, RSP);
+    for page in 1..=size as i32 / PAGE {
+        start.store(Mem::Base(RSP, -page * PAGE), RAX);
+    }
+    start.alu_imm(Alu::Sub, RSP, size as i32);
+    start.alu_imm(Alu::And, RSP, -64);
+    Ok(f.asm.finish(&start, &f.pool.bytes))
+}
+
+/// Registers that belong to the caller.
+const SAVED: [Gpr; 6] = [RBP, RBX, END, INDEX, Gpr(14), Gpr(15)];
+
+impl Function<'_> {
+    fn function(&mut self) -> Result<(), Refusal> {
+        self.enter();
+        let (row, done) = (self.asm.label(), self.asm.label());
+        self.asm.alu_imm(Alu::Cmp, frame_at(self.layout.rows), 0);
+        self.asm.jump_if(Cond::LessEqual, done);
+        self.asm.bind(row);
+        let code = self.code;
+        for pass in &code.passes {
+            self.pass(pass)?;
+        }
+        self.epilogue()?;
+        let slots: Vec<u32> = (0..code.slots.len() as u32).collect();
+        self.advance(0, SLOT_ROW, &slots);
+        self.asm.alu_imm(Alu::Sub, frame_at(self.layout.rows), 1);
+        self.asm.jump_if(Cond::NotEqual, row);
+        self.asm.bind(done);
+        self.leave();
+        Ok(())
+    }
+
+    /// Keeps the arguments in the frame.
+    fn enter(&mut self) {
+        let field = |offset: usize| Mem::Base(RDI, offset as i32);
+        let kept = [
+            (std::mem::offset_of!(KernelArgs, rows), self.layout.rows),
+            (std::mem::offset_of!(KernelArgs, n), self.layout.n),
+            (std::mem::offset_of!(KernelArgs, tile), self.layout.tile),
+        ];
+        let asm = &mut self.asm;
+        asm.store(frame_at(self.layout.args), RDI);
+        asm.store_imm(frame_at(self.layout.failed), 0);
+        for (from, to) in kept {
+            asm.mov(RAX, field(from));
+            asm.store(frame_at(to), RAX);
+        }
+        asm.mov(RCX, field(std::mem::offset_of!(KernelArgs, slots)));
+        let words = slot_words(self.code.loops);
+        for slot in 0..self.code.slots.len() {
+            asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + SLOT_BASE) as i32));
+            asm.store(frame_at(self.layout.start(0, slot as u32)), RAX);
+        }
+        let machine =
+            Machine { code: self.code, layout: &self.layout, level: 0, pointers: &[], moving: false };
+        for slot in 0..self.code.slots.len() as u32 {
+            machine.make_ramp(asm, slot);
+        }
+    }
+
+    /// Reports a failed check and returns.
+    fn leave(&mut self) {
+        let asm = &mut self.asm;
+        let fine = asm.label();
+        asm.alu_imm(Alu::Cmp, frame_at(self.layout.failed), 0);
+        asm.jump_if(Cond::Equal, fine);
+        asm.mov(RAX, frame_at(self.layout.args));
+        asm.mov(RAX, Mem::Base(RAX, std::mem::offset_of!(KernelArgs, failed) as i32));
+        asm.store_imm(Mem::Base(RAX, 0), 1);
+        asm.bind(fine);
+        asm.zero_upper();
+        asm.mov(RSP, RBP);
+        for reg in SAVED.into_iter().rev() {
+            asm.pop(reg);
+        }
+        asm.ret();
+    }
+
+    /// Moves the starts of slots inside `level` loops by the strides in a word of their lines.
+    fn advance(&mut self, level: usize, word: usize, slots: &[u32]) {
+        let asm = &mut self.asm;
+        asm.mov(RCX, frame_at(self.layout.args));
+        asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
+        for slot in slots {
+            let line = *slot as usize * slot_words(self.code.loops);
+            asm.mov(RDX, Mem::Base(RCX, 8 * (line + word) as i32));
+            asm.add_to(frame_at(self.layout.start(level, *slot)), RDX);
+        }
+    }
+
+    fn pass(&mut self, pass: &Pass) -> Result<(), Refusal> {
+        let body = Body::new(self.code, &pass.body, &pass.folds, self.code.loops as usize);
+        match self.code.layout {
+            Layout::Row if !pass.folds.is_empty() => self.fold_pass(pass, &body),
+            Layout::Row if body.is_idle() => Ok(()),
+            Layout::Row => self.nest(&body.slots, 0, &mut |f| f.walk(&body, &[])),
+            Layout::Column => {
+                for fold in &pass.folds {
+                    self.fill_tile(*fold);
+                }
+                self.nest(&body.slots, 0, &mut |f| f.walk(&body, &pass.folds))
+            }
+        }
+    }
+
+    fn epilogue(&mut self) -> Result<(), Refusal> {
+        let code = self.code;
+        if code.epilogue.is_empty() {
+            return Ok(());
+        }
+        let body = Body::new(code, &code.epilogue, &[], 0);
+        if code.layout == Layout::Column {
+            return self.walk(&body, &[]);
+        }
+        self.load_pointers(&body);
+        let homes = vec![None; body.insts.len()];
+        let mut selector = self.selector(&body, Mode::Once, &homes);
+        selector.body()?;
+        selector.block.prune();
+        let block = selector.block;
+        self.once(&body, block);
+        Ok(())
+    }
+
+    /// The loops of a row from `level` on, around `f`.
+    pub fn nest(
+        &mut self,
+        slots: &[u32],
+        level: usize,
+        f: &mut dyn FnMut(&mut Self) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        if level == self.code.loops as usize {
+            return f(self);
+        }
+        let (top, done) = (self.asm.label(), self.asm.label());
+        let counter = frame_at(self.layout.counters[level]);
+        let asm = &mut self.asm;
+        asm.mov(RAX, frame_at(self.layout.args));
+        asm.mov(RAX, Mem::Base(RAX, std::mem::offset_of!(KernelArgs, extents) as i32));
+        asm.mov(RAX, Mem::Base(RAX, 8 * level as i32));
+        asm.store(counter, RAX);
+        asm.test(RAX, RAX);
+        asm.jump_if(Cond::LessEqual, done);
+        for slot in slots {
+            asm.mov(RAX, frame_at(self.layout.start(level, *slot)));
+            asm.store(frame_at(self.layout.start(level + 1, *slot)), RAX);
+        }
+        asm.bind(top);
+        self.nest(slots, level + 1, f)?;
+        self.advance(level + 1, SLOT_LOOPS + level, slots);
+        self.asm.alu_imm(Alu::Sub, counter, 1);
+        self.asm.jump_if(Cond::NotEqual, top);
+        self.asm.bind(done);
+        Ok(())
+    }
+
+    pub fn load_pointers(&mut self, body: &Body<'_>) {
+        for (slot, pointer) in body.pointers.iter().enumerate() {
+            if let Some(pointer) = pointer {
+                self.asm.mov(*pointer, frame_at(self.layout.start(body.level, slot as u32)));
+            }
+        }
+    }
+
+    pub fn selector<'s>(
+        &'s mut self,
+        body: &'s Body<'_>,
+        mode: Mode,
+        homes: &'s [Option<u32>],
+    ) -> Selector<'s> {
+        Selector::new(
+            self.code,
+            body.insts,
+            &body.uniform,
+            self.isa,
+            &mut self.pool,
+            &mut self.frame,
+            &self.layout,
+            mode,
+            homes,
+        )
+    }
+
+    /// A block that is run once, at the start of its slots.
+    pub fn once(&mut self, body: &Body<'_>, mut block: Block) {
+        let machine = Machine {
+            code: self.code,
+            layout: &self.layout,
+            level: body.level,
+            pointers: &body.pointers,
+            moving: false,
+        };
+        Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
+    }
+
+    /// Computes uniform values; where they are kept.
+    pub fn uniforms(&mut self, body: &Body<'_>) -> Result<Vec<Option<u32>>, Refusal> {
+        let mut selector = self.selector(body, Mode::Once, &[]);
+        let homes = selector.uniforms(&body.roots)?;
+        selector.block.prune();
+        let block = selector.block;
+        self.once(body, block);
+        Ok(homes)
+    }
+
+    /// One step of a body, with what `after` adds.
+    fn step(
+        &mut self,
+        body: &Body<'_>,
+        homes: &[Option<u32>],
+        unroll: u32,
+        masked: bool,
+        folds: &[FoldStep],
+    ) -> Result<Block, Refusal> {
+        let mut selector = self.selector(body, Mode::Step { unroll, ahead: 0, masked }, homes);
+        selector.body()?;
+        for fold in folds {
+            selector.fold_in_tile(*fold)?;
+        }
+        selector.block.prune();
+        Ok(selector.block)
+    }
+
+    /// The inner axis: unrolled steps, single ones, then what is left under a mask.
+    fn walk(&mut self, body: &Body<'_>, folds: &[FoldStep]) -> Result<(), Refusal> {
+        let done = self.asm.label();
+        self.asm.mov(END, frame_at(self.layout.n));
+        self.asm.test(END, END);
+        self.asm.jump_if(Cond::LessEqual, done);
+        self.load_pointers(body);
+        let homes = self.uniforms(body)?;
+        self.asm.mov_imm(INDEX, 0);
+        let single = self.step(body, &homes, 1, false, folds)?;
+        let unroll = self.isa.unroll(single.pressure());
+        let registers = self.isa.registers();
+        if unroll > 1 {
+            let block = self.step(body, &homes, unroll, false, folds)?;
+            self.repeat(body, block, unroll * self.isa.step(), registers);
+        }
+        self.repeat(body, single, self.isa.step(), registers);
+        let block = self.step(body, &homes, 1, true, folds)?;
+        self.last(body, block);
+        self.asm.bind(done);
+        Ok(())
+    }
+
+    /// Repeats a block while so many elements are left, of which it uses registers below `registers`.
+    pub fn repeat(&mut self, body: &Body<'_>, mut block: Block, elements: u32, registers: u8) {
+        let (top, done) = (self.asm.label(), self.asm.label());
+        self.asm.lea(RAX, Mem::Base(INDEX, elements as i32));
+        self.asm.alu(Alu::Cmp, RAX, END);
+        self.asm.jump_if(Cond::Greater, done);
+        let machine = Machine {
+            code: self.code,
+            layout: &self.layout,
+            level: body.level,
+            pointers: &body.pointers,
+            moving: true,
+        };
+        let mut allocator = Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, registers);
+        allocator.hoist();
+        allocator.bind_label(top);
+        allocator.run();
+        let asm = &mut self.asm;
+        asm.alu_imm(Alu::Add, INDEX, elements as i32);
+        asm.lea(RAX, Mem::Base(INDEX, elements as i32));
+        asm.alu(Alu::Cmp, RAX, END);
+        asm.jump_if(Cond::LessEqual, top);
+        asm.bind(done);
+    }
+
+    /// Runs a block for the elements that are left, if there are any.
+    pub fn last(&mut self, body: &Body<'_>, mut block: Block) {
+        let done = self.asm.label();
+        self.asm.mov(RAX, END);
+        self.asm.alu(Alu::Sub, RAX, INDEX);
+        self.asm.jump_if(Cond::LessEqual, done);
+        self.make_masks();
+        let machine = Machine {
+            code: self.code,
+            layout: &self.layout,
+            level: body.level,
+            pointers: &body.pointers,
+            moving: true,
+        };
+        Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
+        self.asm.mov(INDEX, END);
+        self.asm.bind(done);
+    }
+
+    /// Masks for the number of elements in rax.
+    fn make_masks(&mut self) {
+        let asm = &mut self.asm;
+        let whole = self.isa.vector();
+        asm.store(frame_at(self.layout.left), RAX);
+        if self.isa == Isa::Avx512 {
+            asm.mov(RCX, RAX);
+            asm.mov_imm(RDX, 1);
+            asm.shl_cl(RDX);
+            asm.alu_imm(Alu::Sub, RDX, 1);
+            asm.mask_move(true, TAIL_MASK, RDX.0);
+            asm.mask_move(true, TAIL_MASK + 1, RDX.0);
+            asm.shr(RDX, 8);
+            asm.mask_move(true, TAIL_MASK + 2, RDX.0);
+        }
+        // So many unset lanes before the end of the set ones.
+        asm.neg(RAX);
+        asm.lea(RCX, Mem::Pool(self.mask_table));
+        let step = self.isa.step() as i32;
+        let table = |offset: i32| Mem::Indexed(RCX, RAX, 2, 4 * step + offset);
+        let parts = [(op::MOV_LOAD, 0), (op::SX_DQ, 0), (op::SX_DQ, 2 * step)];
+        for ((op, offset), mask) in parts.into_iter().zip(self.layout.masks) {
+            asm.vector(op, whole, 0, 0, table(offset).into(), None);
+            asm.vector(op::MOV_STORE, whole, 0, 0, frame_at(mask).into(), None);
+        }
+    }
+
+    /// Sets the accumulators of every row of a column fold to its identity.
+    fn fill_tile(&mut self, fold: FoldStep) {
+        let bytes = Repr::of(fold.dtype).bytes();
+        let identity = self.identity(fold);
+        let (top, done) = (self.asm.label(), self.asm.label());
+        let asm = &mut self.asm;
+        let whole = self.isa.vector();
+        asm.vector(op::MOV_LOAD, whole, 0, 0, Mem::Pool(identity).into(), None);
+        asm.mov(RAX, frame_at(self.layout.tile));
+        asm.mov_imm(INDEX, 0);
+        asm.bind(top);
+        asm.alu(Alu::Cmp, INDEX, frame_at(self.layout.n));
+        asm.jump_if(Cond::GreaterEqual, done);
+        // Lanes past the last may be written: the tile is whole, and a vector divides it.
+        let start = (fold.into as usize * 8 * TILE) as i32;
+        let place = Mem::Indexed(RAX, INDEX, bytes.trailing_zeros() as u8, start);
+        asm.vector(op::MOV_STORE, whole, 0, 0, place.into(), None);
+        asm.alu_imm(Alu::Add, INDEX, (whole.bytes() / bytes) as i32);
+        asm.jump(top);
+        asm.bind(done);
+    }
+
+    /// The constant a fold starts from.
+    pub fn identity(&mut self, fold: FoldStep) -> u32 {
+        let identity: Scalar = fold.op.identity(fold.dtype);
+        self.pool.splat(lane_bits(identity), Repr::of(fold.dtype).bytes())
+    }
+}
+
+impl Isa {
+    /// Vectors of 4-byte lanes to work on side by side where one takes so many registers.
+    fn unroll(self, pressure: u32) -> u32 {
+        match (self, pressure) {
+            (Isa::Avx512, 0..=18) => 2,
+            (Isa::Avx2, 0..=6) => 4,
+            (Isa::Avx2, 7..=12) => 2,
+            _ => 1,
+        }
+    }
+}
+
+impl Asm {
+    /// Leaves no trace in the upper halves of registers, which slow older instructions down.
+    fn zero_upper(&mut self) {
+        self.bytes.extend([0xc5, 0xf8, 0x77]);
+    }
+}

@@ -1,0 +1,260 @@
+//! `Machine`: where the slots of a block are, and the instructions of a block that are more than one of the processor's.
+
+use super::Isa;
+use super::allocate::frame_at;
+use super::block::{Kind, LaneOp, Place, Tail};
+use super::encode::{Asm, Gpr, Len, Masked, Mem, Reg, Rm};
+use super::frame::Layout;
+use super::op;
+use super::scalar::{Alu, Cond, RAX, RBX, RCX, RDX, RSP};
+use crate::codegen::abi::{KernelArgs, SLOT_INNER, slot_words};
+use crate::codegen::clif::size_of;
+use crate::lower::code::{Class, Code, FOLD_BYTES, TILE};
+
+/// The number of the current element of the inner axis.
+pub(super) const INDEX: Gpr = Gpr(13);
+/// The first element that the running loop leaves out.
+pub(super) const END: Gpr = Gpr(12);
+/// Registers that hold the starts of slots; rax, rcx, rdx and rbx are free for every instruction.
+pub(super) const POINTERS: [Gpr; 8] = [Gpr(6), Gpr(7), Gpr(8), Gpr(9), Gpr(10), Gpr(11), Gpr(14), Gpr(15)];
+/// The mask register that comparisons pass through.
+const COMPARED: u8 = 1;
+
+/// What the instructions of a block stand on.
+pub(super) struct Machine<'a> {
+    pub code: &'a Code,
+    pub layout: &'a Layout,
+    /// Loops around the block.
+    pub level: usize,
+    /// The registers of slots that have one.
+    pub pointers: &'a [Option<Gpr>],
+    /// Whether the block is at the current element, or at the start of every slot.
+    pub moving: bool,
+}
+
+impl Machine<'_> {
+    /// A slot's memory `offset` bytes past the current element. May use rax.
+    fn slot(&self, asm: &mut Asm, slot: u32, offset: i32) -> Mem {
+        let base = match self.pointers.get(slot as usize).copied().flatten() {
+            Some(pointer) => pointer,
+            None => {
+                asm.mov(RAX, frame_at(self.layout.start(self.level, slot)));
+                RAX
+            }
+        };
+        let kind = &self.code.slots[slot as usize];
+        if self.moving && kind.class == Class::Contiguous {
+            Mem::Indexed(base, INDEX, size_of(kind.dtype).trailing_zeros() as u8, offset)
+        } else {
+            Mem::Base(base, offset)
+        }
+    }
+
+    fn place(&self, asm: &mut Asm, place: Place) -> Mem {
+        match place {
+            Place::Slot(slot, offset) => self.slot(asm, slot, offset),
+            Place::Frame(offset) => frame_at(offset),
+            Place::Lanes(offset, bytes) => {
+                asm.mov(RBX, INDEX);
+                asm.shl(RBX, bytes.trailing_zeros() as u8);
+                asm.alu_imm(Alu::And, RBX, FOLD_BYTES as i32 - 1);
+                Mem::Indexed(RSP, RBX, 0, offset as i32)
+            }
+            Place::Tile(fold, bytes, offset) => {
+                asm.mov(RAX, frame_at(self.layout.tile));
+                let start = fold as i32 * 8 * TILE as i32 + offset;
+                Mem::Indexed(RAX, INDEX, bytes.trailing_zeros() as u8, start)
+            }
+        }
+    }
+
+    /// Emits an instruction whose operands are in registers.
+    pub fn emit(&self, asm: &mut Asm, kind: &Kind, dst: Option<Reg>, sources: &[Reg]) {
+        let whole = asm.isa.vector();
+        let to = dst.map_or(0, |dst| dst.0);
+        let from = sources.first().map_or(0, |source| source.0);
+        match *kind {
+            Kind::Load { op, len, place, tail } => {
+                let memory = self.place(asm, place);
+                match tail {
+                    Tail::Whole => asm.vector(op, len, to, 0, memory.into(), None),
+                    Tail::Mask(k) => {
+                        asm.masked(op, len, to, 0, memory.into(), None, Masked { k, zero: true })
+                    }
+                }
+            }
+            Kind::LoadMasked { wide, place } => {
+                let memory = self.place(asm, place);
+                let op = if wide { op::LOAD_MASKED_Q } else { op::LOAD_MASKED_D };
+                asm.vector(op, whole, to, from, memory.into(), None);
+            }
+            Kind::Store { op, len, imm, place, tail } => {
+                let memory = self.place(asm, place);
+                match tail {
+                    Tail::Whole => asm.vector(op, len, from, 0, memory.into(), imm),
+                    Tail::Mask(k) => {
+                        asm.masked(op, len, from, 0, memory.into(), imm, Masked { k, zero: false })
+                    }
+                }
+            }
+            Kind::StoreOne { bytes, slot } => {
+                let memory = self.slot(asm, slot, 0);
+                let (op, imm) = match bytes {
+                    1 => (op::STORE_B, Some(0)),
+                    2 => (op::STORE_W, Some(0)),
+                    4 => (op::STORE_D, None),
+                    _ => (op::STORE_Q, None),
+                };
+                asm.vector(op, Len::X, from, 0, memory.into(), imm);
+            }
+            Kind::Stage { slot, out } => self.stage(asm, slot, out),
+            Kind::StoreLast { slot, masked } => {
+                let size = size_of(self.code.slots[slot as usize].dtype);
+                if masked {
+                    asm.mov(RCX, frame_at(self.layout.left));
+                } else {
+                    asm.mov_imm(RCX, asm.isa.step() as i32);
+                }
+                let last = self.layout.staging as i32 - size as i32;
+                asm.load_low(RBX, Mem::Indexed(RSP, RCX, size.trailing_zeros() as u8, last), size);
+                let memory = self.slot(asm, slot, 0);
+                asm.store_low(memory, RBX, size);
+            }
+            Kind::Scalar(k) => {
+                self.argument(asm, std::mem::offset_of!(KernelArgs, scalars));
+                let scalar = Mem::Base(RAX, 8 * k as i32);
+                asm.vector(op::SPLAT_Q, whole, to, 0, scalar.into(), None);
+            }
+            Kind::Iota { slot, ahead } => self.iota(asm, slot, ahead, to),
+            Kind::Fail => {
+                if asm.isa == Isa::Avx512 {
+                    asm.vector(op::D_TO_MASK, whole, COMPARED, 0, Rm::Reg(from), None);
+                    asm.mask_move(false, RAX.0, COMPARED);
+                } else {
+                    asm.vector(op::SIGN_BITS, whole, RAX.0, 0, Rm::Reg(from), None);
+                }
+                asm.or_to(frame_at(self.layout.failed), RAX);
+            }
+            Kind::Lanes(op) => self.lanes(asm, op, to, sources),
+            Kind::Op { .. } | Kind::Fma { .. } | Kind::Select | Kind::Compare { .. } => {
+                debug_assert!(false, "{kind:?} is emitted with its operands");
+            }
+        }
+    }
+
+    /// A field of the arguments, in rax.
+    fn argument(&self, asm: &mut Asm, field: usize) {
+        asm.mov(RAX, frame_at(self.layout.args));
+        asm.mov(RAX, Mem::Base(RAX, field as i32));
+    }
+
+    /// The stride per inner element of a slot, as a memory operand. Uses rax.
+    fn inner_stride(&self, asm: &mut Asm, slot: u32) -> Mem {
+        self.argument(asm, std::mem::offset_of!(KernelArgs, slots));
+        Mem::Base(RAX, 8 * (slot as i32 * slot_words(self.code.loops) as i32 + SLOT_INNER as i32))
+    }
+
+    fn iota(&self, asm: &mut Asm, slot: u32, ahead: i32, to: u8) {
+        let start = frame_at(self.layout.start(self.level, slot));
+        let mut value = start;
+        if self.moving && self.code.slots[slot as usize].class == Class::Contiguous {
+            let stride = self.inner_stride(asm, slot);
+            asm.lea(RCX, Mem::Base(INDEX, ahead));
+            asm.imul(RCX, stride);
+            asm.alu(Alu::Add, RCX, start);
+            value = frame_at(self.layout.scratch);
+            asm.store(value, RCX);
+        }
+        asm.vector(op::SPLAT_Q, asm.isa.vector(), to, 0, value.into(), None);
+    }
+
+    /// Writes the multiples of an iota's stride to its ramp.
+    pub fn make_ramp(&self, asm: &mut Asm, slot: u32) {
+        let Some(ramp) = self.layout.ramps[slot as usize] else { return };
+        let stride = self.inner_stride(asm, slot);
+        asm.mov(RCX, stride);
+        asm.mov_imm(RDX, 0);
+        for lane in 0..asm.isa.vector().bytes() / 8 {
+            asm.store(frame_at(ramp + 8 * lane), RDX);
+            asm.alu(Alu::Add, RDX, RCX);
+        }
+    }
+
+    /// Moves the elements that are left of a slot between memory and the staging area: by words, then by
+    /// what is left of one.
+    fn stage(&self, asm: &mut Asm, slot: u32, out: bool) {
+        let size = size_of(self.code.slots[slot as usize].dtype);
+        let memory = self.slot(asm, slot, 0);
+        asm.lea(RAX, memory);
+        asm.mov(RDX, frame_at(self.layout.left));
+        asm.shl(RDX, size.trailing_zeros() as u8);
+        asm.mov_imm(RCX, 0);
+        let own = Mem::Indexed(RAX, RCX, 0, 0);
+        let staged = Mem::Indexed(RSP, RCX, 0, self.layout.staging as i32);
+        let (from, to) = if out { (staged, own) } else { (own, staged) };
+        let (words, rest) = (asm.label(), asm.label());
+        asm.bind(words);
+        asm.alu_imm(Alu::Cmp, RDX, 8);
+        asm.jump_if(Cond::Less, rest);
+        asm.mov(RBX, from);
+        asm.store(to, RBX);
+        asm.alu_imm(Alu::Add, RCX, 8);
+        asm.alu_imm(Alu::Sub, RDX, 8);
+        asm.jump(words);
+        asm.bind(rest);
+        for part in [4, 2, 1].into_iter().filter(|part| *part >= size) {
+            let skip = asm.label();
+            asm.test_imm(RDX, part as i32);
+            asm.jump_if(Cond::Equal, skip);
+            asm.load_low(RBX, from, part);
+            asm.store_low(to, RBX, part);
+            asm.alu_imm(Alu::Add, RCX, part as i32);
+            asm.bind(skip);
+        }
+    }
+
+    /// Works on lanes of 8 bytes one by one, through the frame.
+    fn lanes(&self, asm: &mut Asm, lane_op: LaneOp, to: u8, sources: &[Reg]) {
+        let whole = asm.isa.vector();
+        for (source, area) in sources.iter().zip(self.layout.lanes) {
+            asm.vector(op::MOV_STORE, whole, source.0, 0, frame_at(area).into(), None);
+        }
+        let [first, second, result] = self.layout.lanes;
+        for lane in 0..whole.bytes() / 8 {
+            let at = |area: u32| frame_at(area + 8 * lane);
+            match lane_op {
+                LaneOp::I64ToF32 => {
+                    asm.vector(op::SI64_TO_SS, Len::X, to, to, at(first).into(), None);
+                    asm.vector(op::STORE_D, Len::X, to, 0, frame_at(result + 4 * lane).into(), None);
+                }
+                LaneOp::F64ToI64 => {
+                    asm.vector(op::SD_TO_SI64, Len::X, RAX.0, 0, at(first).into(), None);
+                    asm.store(at(result), RAX);
+                }
+                LaneOp::Divide { signed, rem } => {
+                    asm.mov(RAX, at(first));
+                    asm.mov(RBX, at(second));
+                    let (plain, done) = (asm.label(), asm.label());
+                    if signed {
+                        // By -1 the least value overflows: its quotient is a negation, every remainder 0.
+                        asm.alu_imm(Alu::Cmp, RBX, -1);
+                        asm.jump_if(Cond::NotEqual, plain);
+                        asm.neg(RAX);
+                        asm.mov_imm(RDX, 0);
+                        asm.jump(done);
+                        asm.bind(plain);
+                        asm.cqo();
+                    } else {
+                        asm.mov_imm(RDX, 0);
+                    }
+                    asm.divide(RBX, signed);
+                    if signed {
+                        asm.bind(done);
+                    }
+                    asm.store(at(result), if rem { RDX } else { RAX });
+                }
+            }
+        }
+        asm.vector(op::MOV_LOAD, whole, to, 0, frame_at(result).into(), None);
+    }
+}

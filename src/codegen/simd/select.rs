@@ -1,0 +1,494 @@
+//! `Selector`: the instructions of a body as vector instructions, each for all vectors of a step before the next.
+
+use shapeflow_shape_fns::DType;
+use smallvec::{SmallVec, smallvec};
+
+use super::Isa;
+use super::block::{Block, Home, Kind, Place, Pool, Tail, V};
+use super::encode::Len;
+use super::frame::{Frame, Layout as FrameLayout};
+use super::op::{self, Vop};
+use crate::codegen::clif::{Repr, is_narrow, lane_bits};
+use crate::expr::{BinaryOp, FoldOp, Scalar, UnaryOp};
+use crate::lower::code::{Code, FoldStep, Inst, InstOp, Layout, Vid};
+
+/// Vectors of one value, in element order; a single one if it is the same for all elements.
+pub(super) type Vecs = SmallVec<[V; 8]>;
+
+/// A selected value: vectors with lanes of its own size, and of a mask those with 8-byte lanes.
+#[derive(Clone, Default)]
+struct Val {
+    vecs: Option<Vecs>,
+    wide: Option<Vecs>,
+}
+
+/// What a body is selected for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Mode {
+    /// One element that stands for all: every lane of a vector is equal.
+    Once,
+    /// A step of elements.
+    Step {
+        /// Vectors of 4-byte lanes side by side.
+        unroll: u32,
+        /// Elements between the current one and the first of the step.
+        ahead: u32,
+        /// Only the elements that are left count; never unrolled.
+        masked: bool,
+    },
+}
+
+/// Why a body is left to Cranelift.
+pub(super) type Refusal = &'static str;
+
+/// Selects one body.
+pub(super) struct Selector<'a> {
+    pub block: Block,
+    pub code: &'a Code,
+    pub body: &'a [Inst],
+    /// Which instructions are uniform.
+    pub uniform: &'a [bool],
+    pub isa: Isa,
+    pub pool: &'a mut Pool,
+    pub frame: &'a mut Frame,
+    pub layout: &'a FrameLayout,
+    pub mode: Mode,
+    /// Where uniform values are kept, by instruction.
+    pub homes: &'a [Option<u32>],
+    vals: Vec<Val>,
+}
+
+impl<'a> Selector<'a> {
+    #[expect(clippy::too_many_arguments, reason = "the parts of one function")]
+    pub fn new(
+        code: &'a Code,
+        body: &'a [Inst],
+        uniform: &'a [bool],
+        isa: Isa,
+        pool: &'a mut Pool,
+        frame: &'a mut Frame,
+        layout: &'a FrameLayout,
+        mode: Mode,
+        homes: &'a [Option<u32>],
+    ) -> Selector<'a> {
+        let vals = vec![Val::default(); body.len()];
+        Selector { block: Block::new(), code, body, uniform, isa, pool, frame, layout, mode, homes, vals }
+    }
+
+    /// Starts the body again for another step of the same block.
+    pub fn restart(&mut self, mode: Mode) {
+        self.mode = mode;
+        self.vals.fill(Val::default());
+    }
+
+    pub fn dtype(&self, v: Vid) -> DType {
+        self.body[v.0 as usize].dtype
+    }
+
+    /// The whole of a vector register.
+    pub fn len(&self) -> Len {
+        self.isa.vector()
+    }
+
+    /// Vectors that hold a varying value with lanes of so many bytes.
+    pub fn vectors(&self, bytes: u32) -> usize {
+        match self.mode {
+            Mode::Once => 1,
+            Mode::Step { unroll, .. } => (unroll * bytes / 4) as usize,
+        }
+    }
+
+    pub fn masked(&self) -> bool {
+        matches!(self.mode, Mode::Step { masked: true, .. })
+    }
+
+    /// Equal lanes of 4 or 8 bytes.
+    pub fn splat(&mut self, bits: u64, bytes: u32) -> V {
+        let at = self.pool.splat(bits, bytes);
+        self.block.at(Home::Pool(at))
+    }
+
+    pub fn splat_of(&mut self, value: Scalar) -> V {
+        self.splat(lane_bits(value), Repr::of(value.dtype()).bytes())
+    }
+
+    /// The set lanes of vector `j` of a masked step, for lanes of so many bytes.
+    pub fn live(&mut self, j: usize, bytes: u32) -> V {
+        let at = if bytes == 4 { self.layout.masks[0] } else { self.layout.masks[1 + j] };
+        self.block.at(Home::Frame(at))
+    }
+
+    fn is_uniform(&self, v: Vid) -> bool {
+        self.mode != Mode::Once && self.uniform[v.0 as usize]
+    }
+
+    /// A uniform value inside a step.
+    fn resident(&mut self, v: Vid) -> Result<V, Refusal> {
+        let inst = &self.body[v.0 as usize];
+        if let InstOp::Const(scalar) = inst.op {
+            return Ok(self.splat_of(scalar));
+        }
+        let home = self.homes[v.0 as usize].ok_or("a uniform value has no place")?;
+        Ok(self.block.at(Home::Frame(home)))
+    }
+
+    /// The vectors of `v`; of a mask, those with 4-byte lanes.
+    pub fn vecs(&mut self, v: Vid) -> Result<Vecs, Refusal> {
+        let bytes = Repr::of(self.dtype(v)).bytes();
+        if self.is_uniform(v) {
+            let one = self.resident(v)?;
+            return Ok(smallvec![one; self.vectors(bytes)]);
+        }
+        let val = &self.vals[v.0 as usize];
+        if let Some(vecs) = &val.vecs {
+            return Ok(vecs.clone());
+        }
+        let wide = val.wide.clone().ok_or("a value is used before it is made")?;
+        let made = self.narrow_pairs(&wide, Selector::even_words);
+        self.vals[v.0 as usize].vecs = Some(made.clone());
+        Ok(made)
+    }
+
+    /// The mask `v` with lanes of so many bytes.
+    pub fn mask(&mut self, v: Vid, bytes: u32) -> Result<Vecs, Refusal> {
+        if bytes == 4 {
+            return self.vecs(v);
+        }
+        if self.is_uniform(v) {
+            let one = self.resident(v)?;
+            return Ok(smallvec![one; self.vectors(8)]);
+        }
+        if let Some(wide) = &self.vals[v.0 as usize].wide {
+            return Ok(wide.clone());
+        }
+        let narrow = self.vecs(v)?;
+        let made = self.widen(&narrow, op::SX_DQ);
+        self.vals[v.0 as usize].wide = Some(made.clone());
+        Ok(made)
+    }
+
+    /// Whether the mask `v` exists with 8-byte lanes only.
+    fn is_wide(&self, v: Vid) -> bool {
+        let val = &self.vals[v.0 as usize];
+        val.wide.is_some() && val.vecs.is_none()
+    }
+
+    pub fn op1(&mut self, op: Vop, a: V) -> V {
+        self.op_imm(op, &[a], None)
+    }
+
+    pub fn op2(&mut self, op: Vop, a: V, b: V) -> V {
+        self.op_imm(op, &[a, b], None)
+    }
+
+    pub fn op_imm(&mut self, op: Vop, srcs: &[V], imm: Option<u8>) -> V {
+        let len = self.len();
+        self.block.push(Kind::Op { op, len, imm }, srcs)
+    }
+
+    pub fn map(&mut self, x: &Vecs, mut f: impl FnMut(&mut Self, V) -> V) -> Vecs {
+        x.iter().map(|x| f(self, *x)).collect()
+    }
+
+    pub fn zip(&mut self, x: &Vecs, y: &Vecs, mut f: impl FnMut(&mut Self, V, V) -> V) -> Vecs {
+        x.iter().zip(y).map(|(x, y)| f(self, *x, *y)).collect()
+    }
+
+    /// Selects what the mode asks for: all of the body, or what varies.
+    pub fn body(&mut self) -> Result<(), Refusal> {
+        for at in 0..self.body.len() {
+            if self.mode == Mode::Once || !self.uniform[at] {
+                self.inst(at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Selects the uniform instructions and keeps in the frame what varying ones or `roots` use of them.
+    pub fn uniforms(&mut self, roots: &[Vid]) -> Result<Vec<Option<u32>>, Refusal> {
+        let mut wanted = vec![false; self.body.len()];
+        for (at, inst) in self.body.iter().enumerate() {
+            if !self.uniform[at] {
+                operands(&inst.op, |v| wanted[v.0 as usize] = true);
+            }
+        }
+        roots.iter().for_each(|root| wanted[root.0 as usize] = true);
+        let mut homes = vec![None; self.body.len()];
+        for at in 0..self.body.len() {
+            if !self.uniform[at] {
+                continue;
+            }
+            self.inst(at)?;
+            let inst = &self.body[at];
+            if !wanted[at] || matches!(inst.op, InstOp::Const(_)) {
+                continue;
+            }
+            if let InstOp::Folded(k) = inst.op {
+                homes[at] = Some(self.layout.folded[k as usize]);
+                continue;
+            }
+            let val = &self.vals[at];
+            let Some(one) = val.vecs.as_ref().or(val.wide.as_ref()).map(|vecs| vecs[0]) else { continue };
+            let home = self.frame.vector(self.isa);
+            let len = self.len();
+            let place = Place::Frame(home);
+            self.block
+                .effect(Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole }, &[one]);
+            homes[at] = Some(home);
+        }
+        Ok(homes)
+    }
+
+    fn inst(&mut self, at: usize) -> Result<(), Refusal> {
+        let inst = &self.body[at];
+        let dtype = inst.dtype;
+        let mask = dtype == DType::Bool;
+        let mut wide = false;
+        let vecs: Vecs = match &inst.op {
+            InstOp::Const(scalar) => smallvec![self.splat_of(*scalar)],
+            InstOp::Scalar(k) => smallvec![self.block.push(Kind::Scalar(*k), &[])],
+            InstOp::Iota(slot) => self.iota(*slot),
+            InstOp::Load(slot) => self.load(*slot),
+            InstOp::Gather { .. } => return Err("an index gather"),
+            InstOp::Unary(UnaryOp::Not, a) if mask => {
+                wide = self.is_wide(*a);
+                let x = self.mask(*a, if wide { 8 } else { 4 })?;
+                self.map(&x, Selector::not)
+            }
+            InstOp::Unary(op, a) => self.unary(*op, *a)?,
+            InstOp::Binary(op, a, b) if self.dtype(*a) == DType::Bool => {
+                wide = self.is_wide(*a) && self.is_wide(*b);
+                let bytes = if wide { 8 } else { 4 };
+                let (x, y) = (self.mask(*a, bytes)?, self.mask(*b, bytes)?);
+                self.zip(&x, &y, |s, x, y| s.logical(*op, x, y))
+            }
+            InstOp::Binary(op, a, b) => {
+                wide = mask && Repr::of(self.dtype(*a)).bytes() == 8;
+                self.binary(*op, *a, *b)?
+            }
+            InstOp::MulAdd(a, b, c) => self.mul_add(*a, *b, *c)?,
+            InstOp::Select(c, a, b) if mask => {
+                wide = self.is_wide(*c) && self.is_wide(*a) && self.is_wide(*b);
+                let bytes = if wide { 8 } else { 4 };
+                let (m, x, y) = (self.mask(*c, bytes)?, self.mask(*a, bytes)?, self.mask(*b, bytes)?);
+                (0..m.len()).map(|j| self.choose(m[j], x[j], y[j])).collect()
+            }
+            InstOp::Select(c, a, b) if let Some(op) = self.as_extremum(*c, *a, *b) => {
+                let (x, y) = (self.vecs(*a)?, self.vecs(*b)?);
+                self.zip(&x, &y, |s, x, y| s.op2(op, x, y))
+            }
+            InstOp::Select(c, a, b) => {
+                let m = self.mask(*c, Repr::of(dtype).bytes())?;
+                let (x, y) = (self.vecs(*a)?, self.vecs(*b)?);
+                (0..m.len()).map(|j| self.choose(m[j], x[j], y[j])).collect()
+            }
+            InstOp::Cast(a) => {
+                wide = mask && Repr::of(self.dtype(*a)).bytes() == 8;
+                self.cast(*a, dtype)?
+            }
+            InstOp::Bitcast(a) => self.bitcast(*a, dtype)?,
+            InstOp::Folded(k) => self.folded(*k)?,
+            InstOp::CheckIndex { value, limit } => self.check_index(*value, *limit)?,
+            InstOp::Store { slot, value } => {
+                self.store(*slot, *value)?;
+                self.vals[at] = self.vals[value.0 as usize].clone();
+                return Ok(());
+            }
+        };
+        self.vals[at] = if wide {
+            Val { vecs: None, wide: Some(vecs) }
+        } else if mask && self.mode == Mode::Once {
+            // Lanes of a single element are equal: set is set in lanes of any size.
+            Val { wide: Some(vecs.clone()), vecs: Some(vecs) }
+        } else {
+            Val { vecs: Some(vecs), wide: None }
+        };
+        if wide && self.mode == Mode::Once {
+            self.vals[at].vecs = self.vals[at].wide.clone();
+        }
+        Ok(())
+    }
+
+    /// A mask turned around.
+    pub fn not(&mut self, x: V) -> V {
+        let ones = self.splat(u64::MAX, 8);
+        self.op2(op::XOR_D, x, ones)
+    }
+
+    /// `x` where the mask is set, else `y`.
+    pub fn choose(&mut self, mask: V, x: V, y: V) -> V {
+        self.block.push(Kind::Select, &[mask, x, y])
+    }
+
+    /// The instruction that is `a < b ? a : b` or `a > b ? a : b` of floats, if that is what is chosen.
+    fn as_extremum(&self, condition: Vid, a: Vid, b: Vid) -> Option<Vop> {
+        let InstOp::Binary(BinaryOp::Lt, less, more) = self.body[condition.0 as usize].op else {
+            return None;
+        };
+        let wide = match Repr::of(self.dtype(a)) {
+            Repr::F32 => false,
+            Repr::F64 => true,
+            _ => return None,
+        };
+        match () {
+            () if (less, more) == (a, b) => Some(if wide { op::MIN_PD } else { op::MIN_PS }),
+            () if (less, more) == (b, a) => Some(if wide { op::MAX_PD } else { op::MAX_PS }),
+            () => None,
+        }
+    }
+
+    /// Two vectors for each one: the halves of its lanes widened.
+    pub fn widen(&mut self, x: &Vecs, op: Vop) -> Vecs {
+        let mut wide = Vecs::new();
+        for x in x {
+            wide.push(self.op1(op, *x));
+            if self.mode != Mode::Once {
+                let high = self.high_half(*x);
+                wide.push(self.op1(op, high));
+            }
+        }
+        wide
+    }
+
+    /// The upper half of a vector in the lower.
+    pub fn high_half(&mut self, x: V) -> V {
+        let op = if self.isa == Isa::Avx512 { op::EXTRACT_256 } else { op::EXTRACT_128 };
+        self.op_imm(op, &[x], Some(1))
+    }
+
+    /// The lower halves of two vectors as one.
+    pub fn join(&mut self, a: V, b: V) -> V {
+        let op = if self.isa == Isa::Avx512 { op::INSERT_256 } else { op::INSERT_128 };
+        self.op_imm(op, &[a, b], Some(1))
+    }
+
+    /// One vector for every two.
+    pub fn narrow_pairs(&mut self, x: &Vecs, f: fn(&mut Self, V, V) -> V) -> Vecs {
+        x.chunks(2).map(|pair| f(self, pair[0], pair[pair.len() - 1])).collect()
+    }
+
+    /// The low words of 8-byte lanes.
+    pub fn even_words(&mut self, a: V, b: V) -> V {
+        if self.isa == Isa::Avx512 {
+            let (a, b) = (self.op1(op::DOWN_QD, a), self.op1(op::DOWN_QD, b));
+            return self.join(a, b);
+        }
+        let both = self.op_imm(op::SHUFFLE_PS, &[a, b], Some(0x88));
+        self.op_imm(op::PERMUTE_Q, &[both], Some(0xd8))
+    }
+
+    /// The result of a fold: of the row, or of each element's own row.
+    fn folded(&mut self, k: u32) -> Result<Vecs, Refusal> {
+        if self.code.layout == Layout::Row {
+            let at = self.layout.folded[k as usize];
+            return Ok(smallvec![self.block.at(Home::Frame(at))]);
+        }
+        let fold = fold_of(self.code, k).ok_or("a fold is read before it is made")?;
+        let lanes = self.load_tile(fold);
+        Ok(self.map(&lanes, |s, x| s.finish_fold(fold, x)))
+    }
+
+    /// The last step of a fold: a float sum adds 0.0, and lanes wider than the dtype are settled.
+    pub fn finish_fold(&mut self, fold: FoldStep, mut x: V) -> V {
+        if fold.op == FoldOp::Sum && fold.dtype.is_float() {
+            let double = fold.dtype == DType::F64;
+            let zero = self.splat(0, 8);
+            x = self.op2(if double { op::ADD_PD } else { op::ADD_PS }, x, zero);
+        }
+        self.settle(fold.dtype, x)
+    }
+
+    fn iota(&mut self, slot: u32) -> Vecs {
+        let Mode::Step { ahead, .. } = self.mode else {
+            return smallvec![self.block.push(Kind::Iota { slot, ahead: 0 }, &[])];
+        };
+        let lanes = self.len().bytes() / 8;
+        let ramp = self.layout.ramps[slot as usize].map(|at| self.block.at(Home::Frame(at)));
+        (0..self.vectors(8) as u32)
+            .map(|j| {
+                let start = self.block.push(Kind::Iota { slot, ahead: (ahead + j * lanes) as i32 }, &[]);
+                match ramp {
+                    Some(ramp) => self.op2(op::ADD_Q, start, ramp),
+                    None => start,
+                }
+            })
+            .collect()
+    }
+
+    /// Loads the accumulators of a column fold.
+    pub fn load_tile(&mut self, fold: FoldStep) -> Vecs {
+        let bytes = Repr::of(fold.dtype).bytes();
+        let len = self.len();
+        (0..self.vectors(bytes))
+            .map(|j| {
+                let place = Place::Tile(fold.into, bytes as u8, self.tile_offset(j));
+                self.block.push(Kind::Load { op: op::MOV_LOAD, len, place, tail: Tail::Whole }, &[])
+            })
+            .collect()
+    }
+
+    fn tile_offset(&self, j: usize) -> i32 {
+        j as i32 * self.len().bytes() as i32
+    }
+
+    /// Folds the elements of the step into the accumulators of their own rows.
+    pub fn fold_in_tile(&mut self, fold: FoldStep) -> Result<(), Refusal> {
+        let bytes = Repr::of(fold.dtype).bytes();
+        let values = self.vecs(fold.value)?;
+        let before = self.load_tile(fold);
+        let after = self.zip(&before, &values, |s, x, y| s.combine(fold.dtype, fold.op.combiner(), x, y));
+        let len = self.len();
+        for (j, x) in after.into_iter().enumerate() {
+            let place = Place::Tile(fold.into, bytes as u8, self.tile_offset(j));
+            self.block
+                .effect(Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole }, &[x]);
+        }
+        Ok(())
+    }
+
+    /// The value a fold takes from each vector of the step; the identity where no element is.
+    pub fn fold_values(&mut self, fold: FoldStep) -> Result<Vecs, Refusal> {
+        let values = self.vecs(fold.value)?;
+        if !self.masked() {
+            return Ok(values);
+        }
+        let bytes = Repr::of(fold.dtype).bytes();
+        let identity = self.splat_of(fold.op.identity(fold.dtype));
+        Ok((0..values.len())
+            .map(|j| {
+                let live = self.live(j, bytes);
+                self.choose(live, values[j], identity)
+            })
+            .collect())
+    }
+
+    /// Integer lanes brought back into the range of `dtype`, or floats rounded to it.
+    pub fn settle(&mut self, dtype: DType, x: V) -> V {
+        match dtype {
+            DType::F16 => {
+                let half = self.op_imm(op::PS_TO_PH, &[x], Some(0));
+                self.op1(op::PH_TO_PS, half)
+            }
+            DType::BF16 => self.round_bf16(x),
+            _ if is_narrow(dtype) => self.wrap(dtype, x),
+            _ => x,
+        }
+    }
+}
+
+/// Calls `f` with every operand.
+pub(super) fn operands(op: &InstOp, mut f: impl FnMut(Vid)) {
+    match op {
+        InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Iota(_) | InstOp::Load(_) | InstOp::Folded(_) => {}
+        InstOp::Gather { offsets, .. } => offsets.iter().for_each(|(v, _)| f(*v)),
+        InstOp::Unary(_, a) | InstOp::Cast(a) | InstOp::Bitcast(a) => f(*a),
+        InstOp::CheckIndex { value, .. } | InstOp::Store { value, .. } => f(*value),
+        InstOp::Binary(_, a, b) => [*a, *b].into_iter().for_each(f),
+        InstOp::MulAdd(a, b, c) | InstOp::Select(a, b, c) => [*a, *b, *c].into_iter().for_each(f),
+    }
+}
+
+/// The step that makes fold result `k`.
+fn fold_of(code: &Code, k: u32) -> Option<FoldStep> {
+    code.passes.iter().flat_map(|pass| &pass.folds).find(|fold| fold.into == k).copied()
+}

@@ -1,0 +1,132 @@
+//! `Folder`: a sink that writes every stage into files.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
+
+use super::{Snapshot, StageKind, StageSink};
+
+/// The sink that the environment variable `SHAPEFLOW_DUMP` asks for: the folder it names.
+pub(crate) fn folder_of_environment() -> Option<Arc<dyn StageSink>> {
+    static FOLDER: OnceLock<Option<Arc<Folder>>> = OnceLock::new();
+    let make =
+        || std::env::var_os("SHAPEFLOW_DUMP").filter(|path| !path.is_empty()).map(Folder::new).map(Arc::new);
+    FOLDER.get_or_init(make).clone().map(|folder| folder as Arc<dyn StageSink>)
+}
+
+/// Writes a folder for each compilation, and in it a numbered set of files for each stage. What cannot be
+/// written is left out, with one warning for the whole process.
+#[derive(Debug)]
+struct Folder {
+    root: PathBuf,
+    /// By compilation: its folder and how many stages are in it.
+    places: Mutex<HashMap<u64, Option<(PathBuf, usize)>>>,
+}
+
+/// Folders that are looked for beside each other.
+const FOLDERS: usize = 100_000;
+
+impl Folder {
+    fn new(root: impl Into<PathBuf>) -> Folder {
+        Folder { root: root.into(), places: Mutex::default() }
+    }
+
+    /// The folder of a compilation and the number of its next stage.
+    fn place(&self, compile: u64) -> Option<(PathBuf, usize)> {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = places.entry(compile).or_insert_with(|| made(&self.root).map(|folder| (folder, 0)));
+        let (folder, next) = place.as_mut()?;
+        *next += 1;
+        Some((folder.clone(), *next - 1))
+    }
+}
+
+/// A new folder `compile-0001`, numbered after those that are there.
+fn made(root: &Path) -> Option<PathBuf> {
+    if let Err(error) = std::fs::create_dir_all(root) {
+        warn(root, &error);
+        return None;
+    }
+    for number in 1..FOLDERS {
+        let folder = root.join(format!("compile-{number:04}"));
+        match std::fs::create_dir(&folder) {
+            Ok(()) => return Some(folder),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                warn(&folder, &error);
+                return None;
+            }
+        }
+    }
+    None
+}
+
+fn warn(path: &Path, error: &std::io::Error) {
+    static WARNED: Once = Once::new();
+    WARNED.call_once(|| eprintln!("warning: SHAPEFLOW_DUMP: {} cannot be written: {error}", path.display()));
+}
+
+impl StageSink for Folder {
+    fn take(&self, compile: u64, snapshot: &Snapshot) {
+        let Some((folder, number)) = self.place(compile) else { return };
+        let stage = snapshot.stage();
+        let write = |extension: &str, content: &str| {
+            let path = folder.join(format!("{number:02}-{stage}.{extension}"));
+            if let Err(error) = std::fs::write(&path, content) {
+                warn(&path, &error);
+            }
+        };
+        write("txt", snapshot.text());
+        if stage <= StageKind::Kernels {
+            write("dot", &snapshot.to_dot());
+        }
+        #[cfg(feature = "dumps")]
+        {
+            if stage <= StageKind::Kernels {
+                write("json", &snapshot.to_json());
+                write("svg", &snapshot.to_svg());
+            }
+            // The page of the intermediate code shows all of the stages before it.
+            if stage == StageKind::Graph || stage == StageKind::Clif {
+                write("html", &snapshot.to_html(None));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CompileOptions, DType, Graph, Result, shape};
+
+    #[test]
+    fn every_stage_of_every_compilation_is_written() -> Result<()> {
+        let root = std::env::temp_dir().join(format!("shapeflow-folder-{}", std::process::id()));
+        let options = CompileOptions::new().sink(Arc::new(Folder::new(&root)));
+        let g = Graph::new();
+        let y = (g.input("x", DType::F32, shape!["n"])? * 2.0).relu()?;
+        for _ in 0..2 {
+            g.compile_with(&options, y)?;
+        }
+        for compile in ["compile-0001", "compile-0002"] {
+            for file in ["00-graph.txt", "00-graph.dot", "01-optimized.txt", "02-kernels.txt", "03-clif.txt"]
+            {
+                let text =
+                    std::fs::read_to_string(root.join(compile).join(file)).map_err(crate::Error::wrap)?;
+                assert!(text.len() > 20, "{compile}/{file}: {text}");
+            }
+        }
+        std::fs::remove_dir_all(&root).map_err(crate::Error::wrap)
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_fails_nothing() -> Result<()> {
+        let file = std::env::temp_dir().join(format!("shapeflow-file-{}", std::process::id()));
+        std::fs::write(&file, "").map_err(crate::Error::wrap)?;
+        let options = CompileOptions::new().sink(Arc::new(Folder::new(&file)));
+        let g = Graph::new();
+        let y = g.input("x", DType::F32, shape!["n"])?.relu()?;
+        g.compile_with(&options, y)?;
+        std::fs::remove_file(&file).map_err(crate::Error::wrap)
+    }
+}

@@ -1,0 +1,72 @@
+//! Stages as one page that needs nothing else: the graph to move around in, and what stands behind each node.
+
+use serde_json::json;
+
+use super::svg::{self, escaped};
+use super::trace::KernelKey;
+use super::{Snapshot, Trace};
+
+impl Snapshot {
+    /// The stage as one self-contained HTML page; with a trace, it shows the time of each kernel.
+    ///
+    /// The graph can be moved, zoomed and searched. A click on a node shows its op, attributes, the line that made
+    /// it, its shape and where the dimensions come from, and its kernel's loops and code, as far as the snapshot
+    /// has them: [`StageKind::Clif`](crate::StageKind::Clif) has all but instructions.
+    pub fn to_html(&self, trace: Option<&Trace>) -> String {
+        let times = trace.map(Trace::kernel_times).unwrap_or_default();
+        let data = self.json(&|kernel| {
+            let time = times.get(&KernelKey { stage: self.origin, step: kernel.step })?;
+            Some(json!({"runs": time.runs, "total_us": time.total_us, "least_us": time.least_us}))
+        });
+        let scene = self.scene();
+        let fill = [
+            ("@STAGE@", escaped(self.stage.name())),
+            ("@GRAPH_STYLE@", svg::STYLE.to_string()),
+            ("@PAGE_STYLE@", include_str!("page/page.css").to_string()),
+            ("@WIDTH@", scene.width.ceil().to_string()),
+            ("@HEIGHT@", scene.height.ceil().to_string()),
+            ("@SCENE@", scene.content),
+            // What ends a script element, or begins a comment in one, cannot stand in it.
+            ("@DATA@", data.to_string().replace('<', "\\u003c")),
+            ("@SCRIPT@", include_str!("page/page.js").to_string()),
+        ];
+        let mut page = String::new();
+        let mut rest = include_str!("page/page.html");
+        for (mark, content) in fill {
+            let Some((before, after)) = rest.split_once(mark) else { continue };
+            page.push_str(before);
+            page.push_str(&content);
+            rest = after;
+        }
+        page.push_str(rest);
+        page
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DType, Graph, Result, StageKind, shape};
+
+    #[test]
+    fn a_page_is_whole_and_asks_for_nothing() -> Result<()> {
+        let g = Graph::new();
+        let x = g.input("</script><b>", DType::F32, shape!["b", 4])?;
+        let page = g.compile(x.softmax(-1)?)?.snapshot(StageKind::Clif)?.to_html(None);
+        for mark in [
+            "@STAGE@",
+            "@GRAPH_STYLE@",
+            "@PAGE_STYLE@",
+            "@WIDTH@",
+            "@HEIGHT@",
+            "@SCENE@",
+            "@DATA@",
+            "@SCRIPT@",
+        ] {
+            assert!(!page.contains(mark), "{mark}");
+        }
+        assert!(!page.contains("</script><b>"));
+        let addresses = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!addresses.contains("http://") && !addresses.contains("https://"));
+        Ok(())
+    }
+}

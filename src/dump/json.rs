@@ -1,0 +1,157 @@
+//! Stages as JSON.
+
+use serde_json::{Map, Value, json};
+use shapeflow_shape_fns::TensorShape;
+
+use super::Snapshot;
+use super::snapshot::{Edge, KernelView, NodeKind, NodeView, ValueView};
+
+impl Snapshot {
+    /// The stage as one JSON document.
+    ///
+    /// `{"stage", "nodes": [{"name", "op", "kind", "attrs", "operands", "outputs": [{"value", "dtype", "shape",
+    /// "provenance"}], "location", "scopes", "kernel"}], "guards": [{"text", "node"}], "kernels": [{"step", "kind",
+    /// "label", "writes", "loops", "clif", "asm"}]}`. Dtypes have TensorFlow's names. A shape is `null` where the
+    /// rank is unknown; a dimension is a number, `null`, or the text of a name or term.
+    pub fn to_json(&self) -> String {
+        self.json(&|_| None).to_string()
+    }
+
+    /// The document, with the times of kernels where there are any.
+    pub(super) fn json(&self, time: &dyn Fn(&KernelView) -> Option<Value>) -> Value {
+        let value_name =
+            |edge: &Edge| match self.nodes.get(edge.node).and_then(|n| n.outputs.get(edge.output)) {
+                Some(value) => Value::from(value.name.as_str()),
+                None => Value::Null,
+            };
+        let nodes: Vec<Value> = self
+            .nodes
+            .iter()
+            .map(|node| {
+                let operands: Vec<Value> = node.operands.iter().map(value_name).collect();
+                node_json(node, operands)
+            })
+            .collect();
+        let guards: Vec<Value> = self
+            .guards
+            .iter()
+            .map(|guard| {
+                let node = guard.node.and_then(|node| self.nodes.get(node)).map(|node| node.label.as_str());
+                json!({"text": guard.text, "node": node})
+            })
+            .collect();
+        let kernels: Vec<Value> =
+            self.kernels.iter().map(|kernel| kernel_json(kernel, time(kernel))).collect();
+        json!({"stage": self.stage.name(), "nodes": nodes, "guards": guards, "kernels": kernels})
+    }
+}
+
+fn node_json(node: &NodeView, operands: Vec<Value>) -> Value {
+    let attrs: Map<String, Value> =
+        node.attrs.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect();
+    let kind = match node.kind {
+        NodeKind::Input => "input",
+        NodeKind::Constant => "constant",
+        NodeKind::Op => "op",
+    };
+    let mut json = json!({
+        "name": node.label,
+        "op": node.op,
+        "kind": kind,
+        "operands": operands,
+        "outputs": node.outputs.iter().map(value_json).collect::<Vec<_>>(),
+    });
+    let mut add = |name: &str, value: Value| {
+        if let Some(object) = json.as_object_mut() {
+            object.insert(name.to_string(), value);
+        }
+    };
+    if let Some(location) = &node.location {
+        add("location", location.as_str().into());
+    }
+    if !attrs.is_empty() {
+        add("attrs", Value::Object(attrs));
+    }
+    if !node.scopes.is_empty() {
+        add("scopes", node.scopes.clone().into());
+    }
+    if let Some(content) = &node.content {
+        add("content", content.as_str().into());
+    }
+    if let Some(kernel) = node.kernel {
+        add("kernel", kernel.into());
+    }
+    json
+}
+
+fn value_json(value: &ValueView) -> Value {
+    let mut json = json!({
+        "value": value.name,
+        "dtype": value.dtype.tensorflow_name(),
+        "shape": shape_json(&value.shape),
+        "text": value.type_text(),
+    });
+    if let Some(object) = json.as_object_mut() {
+        if !value.provenance.is_empty() {
+            object.insert("provenance".to_string(), value.provenance.clone().into());
+        }
+        if let Some(result) = value.result {
+            object.insert("result".to_string(), result.into());
+        }
+    }
+    json
+}
+
+/// `[2, null, "n"]`; `null` for a shape of unknown rank.
+fn shape_json(shape: &TensorShape) -> Value {
+    let Some(dims) = shape.dims() else { return Value::Null };
+    let dims = dims.iter().map(|dim| match (dim.as_known(), dim.as_symbol()) {
+        (Some(size), _) => Value::from(size),
+        (None, Some(symbol)) if symbol.is_anonymous() => Value::Null,
+        _ => Value::from(dim.to_string()),
+    });
+    Value::Array(dims.collect())
+}
+
+fn kernel_json(kernel: &KernelView, time: Option<Value>) -> Value {
+    let mut json = json!({
+        "step": kernel.step,
+        "kind": kernel.kind.name(),
+        "label": kernel.label,
+        "writes": kernel.writes,
+        "loops": kernel.loops,
+    });
+    if let Some(object) = json.as_object_mut() {
+        let code = [("clif", &kernel.clif), ("asm", &kernel.asm)];
+        for (name, text) in code.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?))) {
+            object.insert(name.to_string(), text.as_str().into());
+        }
+        if let Some(time) = time {
+            object.insert("time".to_string(), time);
+        }
+    }
+    json
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DType, Graph, Result, shape};
+
+    #[test]
+    fn a_document_has_tensorflows_dtypes_and_open_dimensions() -> Result<()> {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape![2, ?, "n"])?;
+        let _ = g.input("y", DType::I64, shape![..])?;
+        let _ = x.transpose(&[2, 0, 1])?;
+        let json: serde_json::Value =
+            serde_json::from_str(&g.snapshot().to_json()).map_err(crate::Error::wrap)?;
+        let output = |node: usize| &json["nodes"][node]["outputs"][0];
+        assert_eq!(output(0)["shape"], serde_json::json!([2, null, "n"]));
+        assert_eq!(output(0)["dtype"], "float32");
+        assert_eq!(output(1)["shape"], serde_json::Value::Null);
+        assert_eq!(output(2)["shape"], serde_json::json!(["n", 2, null]));
+        assert_eq!(json["nodes"][2]["attrs"]["perm"], "[2, 0, 1]");
+        assert_eq!(json["nodes"][2]["operands"][0], "%0");
+        Ok(())
+    }
+}

@@ -1,0 +1,293 @@
+//! `lay_out`: places the boxes of a graph in layers, and the wires between them.
+//!
+//! Boxes get ranks by their longest path from a source, an order within each rank by barycenters, and places by
+//! least squares. A value that is read several ranks below runs through the ranks between as one trunk that all
+//! its readers share. Everything is iterative, nearly linear, and depends on the graph alone.
+
+mod order;
+mod place;
+mod ranks;
+
+/// What is to be placed: boxes whose operands are earlier boxes.
+#[derive(Default)]
+pub(super) struct Sketch {
+    pub boxes: Vec<SketchBox>,
+}
+
+/// A box with the places where wires arrive and leave, from its left edge.
+pub(super) struct SketchBox {
+    pub width: f64,
+    pub height: f64,
+    /// By operand: box and output it comes from, and where it arrives.
+    pub operands: Vec<(usize, usize, f64)>,
+    /// By output: where it leaves.
+    pub outputs: Vec<f64>,
+}
+
+/// Where everything is.
+pub(super) struct Layout {
+    pub width: f64,
+    pub height: f64,
+    /// Left upper corners.
+    pub corners: Vec<(f64, f64)>,
+    /// The wires of values that are read, in the order of boxes and outputs.
+    pub wires: Vec<Wire>,
+}
+
+/// The way of a value to its readers.
+pub(super) struct Wire {
+    pub source: (usize, usize),
+    /// Where it crosses ranks between, with top and bottom of each crossing.
+    pub trunk: Vec<Crossing>,
+    /// Box, operand, and how many crossings of the trunk come before it; `None` for a reader too far away
+    /// to be shown by a wire.
+    pub readers: Vec<(usize, usize, Option<usize>)>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Crossing {
+    pub x: f64,
+    pub top: f64,
+    pub bottom: f64,
+}
+
+/// A box, or a value that crosses a rank.
+#[derive(Clone, Copy)]
+struct Item {
+    rank: usize,
+    width: f64,
+    crossing: bool,
+}
+
+/// From an item to one in the next rank, with the offsets from their middles.
+#[derive(Clone, Copy)]
+struct Link {
+    upper: usize,
+    lower: usize,
+    upper_port: f64,
+    lower_port: f64,
+}
+
+/// Items by rank, and what ties them. Items are boxes first, then crossings.
+struct Layers {
+    items: Vec<Item>,
+    links: Vec<Link>,
+    /// Items of each rank from left to right.
+    ranks: Vec<Vec<usize>>,
+}
+
+/// Room between ranks.
+const RANK_GAP: f64 = 46.0;
+
+/// Room around the whole.
+const MARGIN: f64 = 24.0;
+
+/// A value's wire before its crossings have places.
+struct Route {
+    source: (usize, usize),
+    crossings: Vec<usize>,
+    readers: Vec<(usize, usize, Option<usize>)>,
+}
+
+/// Places all boxes and wires.
+pub(super) fn lay_out(sketch: &Sketch) -> Layout {
+    let ranks = ranks::ranks(sketch);
+    let (mut layers, routes) = layered(sketch, &ranks);
+    order::order(&mut layers);
+    let middles = place::place(&layers);
+    let left = layers.items.iter().zip(&middles).map(|(item, middle)| middle - item.width / 2.0);
+    let left = left.fold(f64::INFINITY, f64::min);
+    let right = layers.items.iter().zip(&middles).map(|(item, middle)| middle + item.width / 2.0);
+    let right = right.fold(f64::NEG_INFINITY, f64::max);
+    let mut heights = vec![0.0f64; layers.ranks.len()];
+    for (number, item) in sketch.boxes.iter().enumerate() {
+        heights[ranks[number]] = heights[ranks[number]].max(item.height);
+    }
+    let mut tops = Vec::with_capacity(heights.len());
+    let mut top = MARGIN;
+    for height in &heights {
+        tops.push(top);
+        top += height + RANK_GAP;
+    }
+    let shift = if left.is_finite() { MARGIN - left } else { 0.0 };
+    let corners = sketch
+        .boxes
+        .iter()
+        .enumerate()
+        .map(|(number, item)| (middles[number] - item.width / 2.0 + shift, tops[ranks[number]]));
+    let wires = routes.into_iter().map(|route| Wire {
+        source: route.source,
+        trunk: route
+            .crossings
+            .iter()
+            .map(|&item| {
+                let rank = layers.items[item].rank;
+                Crossing { x: middles[item] + shift, top: tops[rank], bottom: tops[rank] + heights[rank] }
+            })
+            .collect(),
+        readers: route.readers,
+    });
+    Layout {
+        width: if right.is_finite() { right - left + 2.0 * MARGIN } else { 2.0 * MARGIN },
+        height: (top - RANK_GAP).max(MARGIN) + MARGIN,
+        corners: corners.collect(),
+        wires: wires.collect(),
+    }
+}
+
+/// Width of a crossing.
+const CROSSING: f64 = 10.0;
+
+/// Cuts long wires into crossings, the shortest first, as long as there are not many more of them than boxes.
+fn layered(sketch: &Sketch, ranks: &[usize]) -> (Layers, Vec<Route>) {
+    let mut items: Vec<Item> = sketch
+        .boxes
+        .iter()
+        .zip(ranks)
+        .map(|(item, rank)| Item { rank: *rank, width: item.width, crossing: false })
+        .collect();
+    let first: Vec<usize> = sketch
+        .boxes
+        .iter()
+        .scan(0, |next, item| {
+            let first = *next;
+            *next += item.outputs.len();
+            Some(first)
+        })
+        .collect();
+    let mut routes: Vec<Route> = Vec::new();
+    for (number, item) in sketch.boxes.iter().enumerate() {
+        let of = |output| Route { source: (number, output), crossings: Vec::new(), readers: Vec::new() };
+        routes.extend((0..item.outputs.len()).map(of));
+    }
+    for (number, item) in sketch.boxes.iter().enumerate() {
+        for (operand, (source, output, _)) in item.operands.iter().enumerate() {
+            routes[first[*source] + output].readers.push((number, operand, None));
+        }
+    }
+    routes.retain(|route| !route.readers.is_empty());
+    let span = |route: &Route| {
+        let last = route.readers.iter().map(|(reader, _, _)| ranks[*reader]).max().unwrap_or_default();
+        last - ranks[route.source.0]
+    };
+    let mut by_span: Vec<usize> = (0..routes.len()).collect();
+    by_span.sort_by_key(|&route| span(&routes[route]));
+    let mut budget = 6 * sketch.boxes.len() + 2000;
+    let mut links = Vec::new();
+    for number in by_span {
+        let route = &mut routes[number];
+        let (source, output) = route.source;
+        let between = span(route).saturating_sub(1);
+        let crosses = between <= budget;
+        if crosses {
+            budget -= between;
+            for rank in ranks[source] + 1..ranks[source] + 1 + between {
+                route.crossings.push(items.len());
+                items.push(Item { rank, width: CROSSING, crossing: true });
+            }
+        }
+        let leaves = sketch.boxes[source].outputs[output] - sketch.boxes[source].width / 2.0;
+        let mut before = (source, leaves);
+        for &crossing in &route.crossings {
+            links.push(Link { upper: before.0, lower: crossing, upper_port: before.1, lower_port: 0.0 });
+            before = (crossing, 0.0);
+        }
+        for (reader, operand, passed) in &mut route.readers {
+            let distance = ranks[*reader] - ranks[source];
+            if !crosses && distance > 1 {
+                continue;
+            }
+            *passed = Some(distance - 1);
+            let lower_port = sketch.boxes[*reader].operands[*operand].2 - sketch.boxes[*reader].width / 2.0;
+            let (upper, upper_port) = match distance {
+                1 => (source, leaves),
+                _ => (route.crossings[distance - 2], 0.0),
+            };
+            links.push(Link { upper, lower: *reader, upper_port, lower_port });
+        }
+    }
+    let mut layers: Vec<Vec<usize>> = vec![Vec::new(); ranks.iter().max().map_or(0, |rank| rank + 1)];
+    for (number, item) in items.iter().enumerate() {
+        layers[item.rank].push(number);
+    }
+    (Layers { items, links, ranks: layers }, routes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Boxes of one size whose operands are these.
+    fn sketch(operands: &[&[usize]]) -> Sketch {
+        let boxes = operands.iter().map(|operands| SketchBox {
+            width: 100.0,
+            height: 40.0,
+            operands: operands.iter().map(|source| (*source, 0, 50.0)).collect(),
+            outputs: vec![50.0],
+        });
+        Sketch { boxes: boxes.collect() }
+    }
+
+    fn check(sketch: &Sketch) -> Layout {
+        let layout = lay_out(sketch);
+        let mut by_top: std::collections::BTreeMap<i64, Vec<f64>> = Default::default();
+        for (x, y) in &layout.corners {
+            assert!(*x >= MARGIN - 1e-6 && *x + 100.0 <= layout.width + 1e-6, "{x} of {}", layout.width);
+            by_top.entry(*y as i64).or_default().push(*x);
+        }
+        for row in by_top.values_mut() {
+            row.sort_by(f64::total_cmp);
+            assert!(row.windows(2).all(|pair| pair[1] - pair[0] >= 100.0 - 1e-6), "boxes overlap: {row:?}");
+        }
+        for (number, item) in sketch.boxes.iter().enumerate() {
+            for (source, _, _) in &item.operands {
+                assert!(layout.corners[*source].1 < layout.corners[number].1, "{number} is above {source}");
+            }
+        }
+        layout
+    }
+
+    #[test]
+    fn a_chain_is_a_straight_line() {
+        let layout = check(&sketch(&[&[], &[0], &[1], &[2]]));
+        assert!(layout.corners.iter().all(|corner| (corner.0 - MARGIN).abs() < 1e-6));
+    }
+
+    #[test]
+    fn long_wires_share_a_trunk() {
+        let layout = check(&sketch(&[&[], &[0], &[1], &[0, 2], &[0, 3]]));
+        let wire = layout.wires.iter().find(|wire| wire.source == (0, 0)).unwrap();
+        assert_eq!(wire.readers, [(1, 0, Some(0)), (3, 0, Some(2)), (4, 0, Some(3))]);
+        assert_eq!(wire.trunk.len(), 3);
+    }
+
+    #[test]
+    fn crossings_go_away_where_they_can() {
+        // Two chains whose sources stand in the wrong order.
+        let layout = check(&sketch(&[&[], &[], &[1], &[0], &[3], &[2]]));
+        let side = |number: usize| layout.corners[number].0;
+        assert_eq!(side(0) < side(1), side(3) < side(2));
+        assert_eq!(side(4) < side(5), side(3) < side(2));
+    }
+
+    #[test]
+    fn many_boxes_are_placed_in_little_time() {
+        let mut state = 1u64;
+        let mut draw = |below: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as usize % below
+        };
+        let operands: Vec<Vec<usize>> = (0..10_000usize)
+            .map(|number| (0..number.min(2)).map(|_| number - 1 - draw(number.min(200))).collect())
+            .collect();
+        let operands: Vec<&[usize]> = operands.iter().map(Vec::as_slice).collect();
+        let start = std::time::Instant::now();
+        check(&sketch(&operands));
+        assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn nothing_is_placed_nowhere() {
+        assert!(lay_out(&Sketch::default()).width > 0.0);
+    }
+}

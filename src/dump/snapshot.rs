@@ -1,0 +1,251 @@
+//! `Snapshot`: a stage of a graph as plain data, to be printed or drawn.
+
+use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::{DType, TensorShape};
+
+use super::StageKind;
+use super::provenance::Explainer;
+use crate::error::is_own_line;
+use crate::graph::{Graph, Inner, NodeIx, ValueIx};
+use crate::op::Body;
+
+/// What a stage looks like: its text, and its nodes and kernels for the other formats.
+///
+/// It holds no tensor but the text of the first elements of small constants, and it does not change with the graph.
+///
+/// ```
+/// use shapeflow::{DType, Graph, shape};
+///
+/// let g = Graph::new();
+/// let _ = g.input("x", DType::F32, shape!["n", 3])?.relu()?;
+/// let snapshot = g.snapshot();
+/// assert!(snapshot.text().contains("%1: f32[n, 3] = relu(%0)"));
+/// assert!(snapshot.to_dot().starts_with("digraph"));
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    pub(crate) stage: StageKind,
+    pub(crate) text: String,
+    pub(crate) nodes: Vec<NodeView>,
+    pub(crate) guards: Vec<GuardView>,
+    pub(crate) kernels: Vec<KernelView>,
+    /// The number of the compiled stage, by which a trace knows its kernels.
+    pub(crate) origin: u64,
+}
+
+/// What a node is to whoever looks at the graph.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NodeKind {
+    Input,
+    Constant,
+    Op,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeView {
+    pub kind: NodeKind,
+    pub op: &'static str,
+    /// Its own name below its scopes, or its op's.
+    pub label: String,
+    /// Whether the label says more than the op.
+    pub named: bool,
+    pub attrs: Vec<(String, String)>,
+    pub operands: Vec<Edge>,
+    pub outputs: Vec<ValueView>,
+    /// The user's line; what was read from a file has none.
+    pub location: Option<String>,
+    /// The lines of its scopes, innermost first.
+    pub scopes: Vec<String>,
+    /// The first elements of a constant.
+    pub content: Option<String>,
+    /// The kernel that computes it, a position in [`Snapshot::kernels`].
+    pub kernel: Option<usize>,
+}
+
+/// Where an operand comes from: a node, and which of its outputs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(crate) struct Edge {
+    pub node: usize,
+    pub output: usize,
+}
+
+/// An output of a node.
+#[derive(Clone, Debug)]
+pub(crate) struct ValueView {
+    /// As the text names it, `%3`.
+    pub name: String,
+    pub dtype: DType,
+    pub shape: TensorShape,
+    /// Where its dimensions come from, a line each.
+    pub provenance: Vec<String>,
+    /// The number among the outputs of the compiled graph.
+    pub result: Option<usize>,
+}
+
+/// A requirement that is checked when the graph runs.
+#[derive(Clone, Debug)]
+pub(crate) struct GuardView {
+    pub text: String,
+    /// Who requires it.
+    pub node: Option<usize>,
+}
+
+/// What runs at once: a fused kernel, a matrix product, or a node by itself.
+#[derive(Clone, Debug)]
+pub(crate) struct KernelView {
+    /// `step 2`.
+    pub step: usize,
+    pub kind: KernelKind,
+    /// The fused ops.
+    pub label: String,
+    /// As loops.
+    pub loops: String,
+    /// The values it writes, each with the reason it has memory.
+    pub writes: Vec<String>,
+    pub clif: Option<String>,
+    pub asm: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum KernelKind {
+    Fused,
+    Product,
+    Host,
+}
+
+impl KernelKind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            KernelKind::Fused => "kernel",
+            KernelKind::Product => "product",
+            KernelKind::Host => "host",
+        }
+    }
+}
+
+/// Elements of a constant that are shown.
+const ELEMENTS: usize = 8;
+
+impl Snapshot {
+    /// Which stage it shows.
+    pub fn stage(&self) -> StageKind {
+        self.stage
+    }
+
+    /// The stage as text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The stage as text, as of a graph that has no kernels yet.
+    pub(crate) fn of_graph(inner: &Inner, stage: StageKind) -> Snapshot {
+        let mut explainer = Explainer::new(inner);
+        let nodes =
+            (0..inner.nodes.len()).map(|number| node_view(inner, NodeIx(number as u32), &mut explainer));
+        let guard = |record: &shapeflow_shape_fns::GuardRecord| GuardView {
+            text: record.guard.to_string(),
+            node: Some(record.origin as usize).filter(|node| *node < inner.nodes.len()),
+        };
+        Snapshot {
+            stage,
+            text: inner.text(),
+            nodes: nodes.collect(),
+            guards: inner.table.guards().iter().map(guard).collect(),
+            kernels: Vec::new(),
+            origin: 0,
+        }
+    }
+
+    /// Marks the outputs of the compiled graph.
+    pub(crate) fn mark_results(&mut self, inner: &Inner, outputs: &[ValueIx]) {
+        for (number, value) in outputs.iter().enumerate() {
+            let edge = edge_of(inner, *value);
+            let view = self.nodes.get_mut(edge.node).and_then(|node| node.outputs.get_mut(edge.output));
+            if let Some(view) = view {
+                view.result.get_or_insert(number);
+            }
+        }
+    }
+
+    /// The values that are read, by how many operands.
+    pub(crate) fn readers(&self) -> FxHashMap<Edge, usize> {
+        let mut readers = FxHashMap::default();
+        for operand in self.nodes.iter().flat_map(|node| &node.operands) {
+            *readers.entry(*operand).or_default() += 1;
+        }
+        readers
+    }
+}
+
+impl ValueView {
+    /// `f32[n, 3]`.
+    pub(crate) fn type_text(&self) -> String {
+        format!("{}{}", self.dtype, self.shape)
+    }
+}
+
+impl NodeView {
+    /// `axis=-1, num=2`.
+    pub(crate) fn attrs_text(&self) -> String {
+        self.attrs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn edge_of(inner: &Inner, value: ValueIx) -> Edge {
+    let node = inner.values[value.at()].node;
+    Edge { node: node.at(), output: (value.0 - inner.nodes[node.at()].first_output.0) as usize }
+}
+
+fn node_view(inner: &Inner, index: NodeIx, explainer: &mut Explainer<'_>) -> NodeView {
+    let node = &inner.nodes[index.at()];
+    let label = inner.node_label(index);
+    let outputs = node.values().map(|value| {
+        let info = &inner.values[value.at()];
+        let shape = inner.table.resolve_shape(&info.shape);
+        ValueView {
+            name: value.to_string(),
+            dtype: info.dtype,
+            provenance: explainer.lines(&info.shape),
+            shape,
+            result: None,
+        }
+    });
+    NodeView {
+        kind: match node.op.body {
+            Body::Input => NodeKind::Input,
+            Body::Constant => NodeKind::Constant,
+            _ => NodeKind::Op,
+        },
+        op: node.op.name(),
+        named: label != node.op.name(),
+        label,
+        attrs: node.attrs().iter().map(|(name, attr)| (name.to_string(), attr.to_string())).collect(),
+        operands: node.operands.iter().map(|operand| edge_of(inner, *operand)).collect(),
+        outputs: outputs.collect(),
+        location: (!is_own_line(node.location)).then(|| node.location.to_string()),
+        scopes: inner
+            .scope_chain(node.scope)
+            .into_iter()
+            .map(|(name, at)| format!("{name} at {at}"))
+            .collect(),
+        content: inner.constants.get(&index).map(|tensor| match tensor.len() {
+            0..=ELEMENTS => tensor.elements_text(ELEMENTS),
+            count => format!("{} of {count} elements", tensor.elements_text(ELEMENTS)),
+        }),
+        kernel: None,
+    }
+}
+
+impl Graph {
+    /// The graph as it is now, for dumps.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::of_graph(&self.read(), StageKind::Graph)
+    }
+
+    /// What could not be decided while the graph was built and is checked when it runs, as text.
+    pub fn guards(&self) -> Vec<String> {
+        self.read().table.guards().iter().map(|record| record.guard.to_string()).collect()
+    }
+}

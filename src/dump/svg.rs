@@ -1,0 +1,427 @@
+//! Graphs as pictures: SVG that follows the reader's choice of light and dark.
+
+use std::fmt::Write;
+
+use rustc_hash::FxHashMap;
+
+use super::layout::{Crossing, Layout, Sketch, SketchBox, Wire, lay_out};
+use super::snapshot::{Edge, NodeKind, NodeView};
+use super::{Snapshot, palette};
+
+/// Colours and fonts of the drawing, also part of the page.
+pub(super) const STYLE: &str = include_str!("page/graph.css");
+
+/// Width of a character by its size: the fonts of the drawing are monospaced.
+const ADVANCE: f64 = 0.602;
+const TITLE: f64 = 13.0;
+const SMALL: f64 = 11.0;
+const TITLE_ROW: f64 = 19.0;
+const SMALL_ROW: f64 = 14.0;
+const PAD: f64 = 10.0;
+/// The row above a box where the shapes of its operands stand.
+const LABEL_ROW: f64 = 17.0;
+/// Below a box whose result leaves the graph or is not read.
+const STUB: f64 = 30.0;
+/// Characters of a title, a line below it, and the text at a wire.
+const MOST: (usize, usize, usize) = (34, 40, 30);
+/// Shapes of operands are left out of a box that they would make wider than this.
+const WIDEST: f64 = 460.0;
+
+/// A node with its texts and places.
+struct Drawn {
+    title: String,
+    lines: Vec<String>,
+    /// By operand: the text where it arrives, if there is room.
+    arrivals: Vec<String>,
+    /// By output: the text below, where no wire says it.
+    stubs: Vec<Option<String>>,
+    width: f64,
+    body: f64,
+}
+
+/// A drawing of a snapshot without the `svg` element around it.
+pub(super) struct Scene {
+    pub width: f64,
+    pub height: f64,
+    pub content: String,
+}
+
+impl Snapshot {
+    /// The stage's graph as an SVG picture, laid out in layers: shapes at the wires, a colour for each kernel.
+    pub fn to_svg(&self) -> String {
+        let scene = self.scene();
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"graph\" width=\"{w}\" height=\"{h}\" \
+             viewBox=\"0 0 {w} {h}\">\n<style>{STYLE}</style>\n\
+             <rect class=\"paper\" width=\"{w}\" height=\"{h}\" fill=\"#ffffff\"/>\n{}</svg>\n",
+            scene.content,
+            w = number(scene.width),
+            h = number(scene.height),
+        )
+    }
+
+    pub(super) fn scene(&self) -> Scene {
+        let readers = self.readers();
+        let drawn: Vec<Drawn> =
+            self.nodes.iter().enumerate().map(|(number, _)| self.drawn(number, &readers)).collect();
+        let boxes = drawn.iter().zip(&self.nodes).map(|(drawn, node)| SketchBox {
+            width: drawn.width,
+            height: drawn.height(),
+            operands: node
+                .operands
+                .iter()
+                .enumerate()
+                .map(|(position, edge)| (edge.node, edge.output, drawn.arrival(position)))
+                .collect(),
+            outputs: (0..node.outputs.len()).map(|output| drawn.departure(output)).collect(),
+        });
+        let layout = lay_out(&Sketch { boxes: boxes.collect() });
+        let mut content = String::from("<g class=\"wires\">\n");
+        for wire in &layout.wires {
+            self.write_wire(&mut content, wire, &layout, &drawn);
+        }
+        content.push_str("</g>\n<g class=\"nodes\">\n");
+        for number in 0..self.nodes.len() {
+            self.write_node(&mut content, number, &layout, &drawn[number]);
+        }
+        content.push_str("</g>\n");
+        Scene { width: layout.width, height: layout.height, content }
+    }
+
+    fn drawn(&self, number: usize, readers: &FxHashMap<Edge, usize>) -> Drawn {
+        let node = &self.nodes[number];
+        let (title, lines) = node.texts();
+        let mut arrivals: Vec<String> = node
+            .operands
+            .iter()
+            .map(|edge| match self.nodes[edge.node].outputs.get(edge.output) {
+                Some(value) => short(&value.type_text(), MOST.2),
+                None => String::new(),
+            })
+            .collect();
+        let stubs: Vec<Option<String>> = node
+            .outputs
+            .iter()
+            .enumerate()
+            .map(|(output, value)| {
+                let is_read = readers.contains_key(&Edge { node: number, output });
+                let text = short(&value.type_text(), MOST.2);
+                match value.result {
+                    Some(result) => Some(format!("→ output {result}: {text}")),
+                    None if !is_read => Some(text),
+                    None => None,
+                }
+            })
+            .collect();
+        let wide =
+            |texts: &[String], size: f64| texts.iter().map(|text| width(text, size)).fold(0.0, f64::max);
+        let mut room = (width(&title, TITLE) + 2.0 * PAD).max(wide(&lines, SMALL) + 2.0 * PAD).max(46.0);
+        if !stubs.iter().all(Option::is_none) {
+            let widest = stubs.iter().flatten().map(|text| width(text, SMALL)).fold(0.0, f64::max);
+            room = room.max((widest + 12.0) * stubs.len() as f64);
+        }
+        let widest = wide(&arrivals, SMALL) + 14.0;
+        if widest * arrivals.len() as f64 > WIDEST {
+            arrivals = vec![String::new(); arrivals.len()];
+            room = room.max(16.0 * arrivals.len() as f64);
+        } else {
+            room = room.max(widest * arrivals.len() as f64);
+        }
+        let body = TITLE_ROW + SMALL_ROW * lines.len() as f64 + 7.0;
+        Drawn { title, lines, arrivals, stubs, width: room.ceil(), body }
+    }
+
+    /// A wire: its trunk once, and a branch to each reader.
+    fn write_wire(&self, out: &mut String, wire: &Wire, layout: &Layout, drawn: &[Drawn]) {
+        let (source, output) = wire.source;
+        let leaves = (
+            layout.corners[source].0 + drawn[source].departure(output),
+            layout.corners[source].1 + drawn[source].top() + drawn[source].body,
+        );
+        let class = match self.nodes[source].kind {
+            NodeKind::Constant => "wire constant",
+            _ => "wire",
+        };
+        let mut write = |path: &str, readers: &str| {
+            let _ = writeln!(
+                out,
+                "<path class=\"{class}\" data-from=\"{source}\"{readers} d=\"{path}\" fill=\"none\" stroke=\"#9aa4b2\"/>"
+            );
+        };
+        if !wire.trunk.is_empty() {
+            let mut path = String::new();
+            trunk(&mut path, leaves, &wire.trunk);
+            write(&path, "");
+        }
+        for (reader, operand, passed) in &wire.readers {
+            let corner = layout.corners[*reader];
+            let arrives = (corner.0 + drawn[*reader].arrival(*operand), corner.1 + drawn[*reader].top());
+            let labelled = !drawn[*reader].arrivals[*operand].is_empty();
+            let Some(passed) = passed else {
+                // Too far for a wire: a short one that only shows that something arrives.
+                write(
+                    &format!(
+                        "M{} v{}",
+                        point((arrives.0, corner.1 - 14.0)),
+                        number(arrives.1 - corner.1 + 14.0)
+                    ),
+                    &format!(" data-to=\"{reader}\" stroke-dasharray=\"2 3\""),
+                );
+                continue;
+            };
+            let from = match passed.checked_sub(1).and_then(|last| wire.trunk.get(last)) {
+                Some(crossing) => (crossing.x, crossing.bottom),
+                None => leaves,
+            };
+            // A label stands on the last, upright stretch.
+            let top = if labelled { corner.1 } else { arrives.1 - 4.0 };
+            let mut path = format!("M{}", point(from));
+            curve(&mut path, from, (arrives.0, top));
+            let _ = write!(path, " V{}", number(arrives.1));
+            write(&path, &format!(" data-to=\"{reader}\""));
+        }
+    }
+
+    fn write_node(&self, out: &mut String, at: usize, layout: &Layout, drawn: &Drawn) {
+        let node = &self.nodes[at];
+        let (x, y) = layout.corners[at];
+        let kind = match node.kind {
+            NodeKind::Input => "input",
+            NodeKind::Constant => "constant",
+            NodeKind::Op => "op",
+        };
+        let (kernel, fill) = match node.kernel {
+            Some(kernel) => (
+                format!(" in-kernel\" data-kernel=\"{kernel}\" style=\"--hue:{}", palette::hue(kernel)),
+                palette::light(kernel),
+            ),
+            None => (String::new(), "#f4f5f7".to_string()),
+        };
+        let _ = write!(
+            out,
+            "<g class=\"node {kind}{kernel}\" data-node=\"{at}\" transform=\"translate({},{})\"><title>{}</title>",
+            number(x),
+            number(y),
+            escaped(&self.hint(node)),
+        );
+        for (position, text) in drawn.arrivals.iter().enumerate().filter(|(_, text)| !text.is_empty()) {
+            let _ = write!(
+                out,
+                "<text class=\"shape\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+                number(drawn.arrival(position)),
+                number(LABEL_ROW - 5.5),
+                escaped(text)
+            );
+        }
+        let top = drawn.top();
+        let round = if node.kind == NodeKind::Op { 5.0 } else { (drawn.body / 2.0).min(14.0) };
+        let _ = write!(
+            out,
+            "<rect class=\"box\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"{}\" fill=\"{fill}\" stroke=\"#8a94a3\"/>\
+             <text class=\"title\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+            number(top),
+            number(drawn.width),
+            number(drawn.body),
+            number(round),
+            number(drawn.width / 2.0),
+            number(top + TITLE_ROW - 2.0),
+            escaped(&drawn.title),
+        );
+        for (line, text) in drawn.lines.iter().enumerate() {
+            let _ = write!(
+                out,
+                "<text class=\"line\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+                number(drawn.width / 2.0),
+                number(top + TITLE_ROW - 2.0 + SMALL_ROW * (line + 1) as f64),
+                escaped(text),
+            );
+        }
+        let bottom = top + drawn.body;
+        for (output, text) in drawn.stubs.iter().enumerate() {
+            let (Some(text), Some(value)) = (text, node.outputs.get(output)) else { continue };
+            let class = if value.result.is_some() { "shape result" } else { "shape" };
+            let _ = write!(
+                out,
+                "<path class=\"wire\" d=\"M{} v12\" fill=\"none\" stroke=\"#9aa4b2\"/>\
+                 <text class=\"{class}\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+                point((drawn.departure(output), bottom)),
+                number(drawn.departure(output)),
+                number(bottom + 24.0),
+                escaped(text)
+            );
+        }
+        out.push_str("</g>\n");
+    }
+
+    /// What is shown where the pointer rests.
+    fn hint(&self, node: &NodeView) -> String {
+        let values: Vec<String> =
+            node.outputs.iter().map(|value| format!("{}: {}", value.name, value.type_text())).collect();
+        let operands: Vec<&str> = node
+            .operands
+            .iter()
+            .filter_map(|edge| Some(self.nodes[edge.node].outputs.get(edge.output)?.name.as_str()))
+            .collect();
+        let line = node.location.as_deref().unwrap_or_default();
+        format!("{} = {}({})\n{line}", values.join(", "), node.op, operands.join(", "))
+    }
+}
+
+impl Drawn {
+    /// From the upper edge of the place to the upper edge of the box.
+    fn top(&self) -> f64 {
+        if self.arrivals.iter().any(|text| !text.is_empty()) { LABEL_ROW } else { 0.0 }
+    }
+
+    fn height(&self) -> f64 {
+        self.top() + self.body + if self.stubs.iter().any(Option::is_some) { STUB } else { 0.0 }
+    }
+
+    fn arrival(&self, operand: usize) -> f64 {
+        self.width * (operand as f64 + 0.5) / self.arrivals.len().max(1) as f64
+    }
+
+    fn departure(&self, output: usize) -> f64 {
+        self.width * (output as f64 + 0.5) / self.stubs.len().max(1) as f64
+    }
+}
+
+impl NodeView {
+    /// The title of the box and the lines below it.
+    fn texts(&self) -> (String, Vec<String>) {
+        let name = || short_name(&self.label, MOST.1);
+        match self.kind {
+            NodeKind::Input => (short_name(&self.label, MOST.0), vec!["input".to_string()]),
+            NodeKind::Constant => {
+                let content = self.content.as_deref().unwrap_or_default();
+                match self.named {
+                    true => (short_name(&self.label, MOST.0), Vec::new()),
+                    false => (short(content, 22), Vec::new()),
+                }
+            }
+            NodeKind::Op => {
+                let mut lines = Vec::new();
+                // A switch that is off says little.
+                let told =
+                    self.attrs.iter().filter(|(name, value)| value != "false" && !name.starts_with('_'));
+                let told: Vec<String> = told.map(|(name, value)| format!("{name}={value}")).collect();
+                if !told.is_empty() {
+                    lines.push(short(&told.join(", "), MOST.1));
+                }
+                if self.named {
+                    lines.push(name());
+                }
+                (self.op.to_string(), lines)
+            }
+        }
+    }
+}
+
+/// A way through all crossings, upright while it crosses.
+fn trunk(path: &mut String, from: (f64, f64), crossings: &[Crossing]) {
+    let _ = write!(path, "M{}", point(from));
+    let mut at = from;
+    for crossing in crossings {
+        curve(path, at, (crossing.x, crossing.top));
+        let _ = write!(path, " V{}", number(crossing.bottom));
+        at = (crossing.x, crossing.bottom);
+    }
+}
+
+/// A curve that leaves and arrives upright.
+fn curve(path: &mut String, from: (f64, f64), to: (f64, f64)) {
+    if (from.0 - to.0).abs() < 0.5 {
+        let _ = write!(path, " L{}", point(to));
+        return;
+    }
+    let bend = ((to.1 - from.1) * 0.55).clamp(8.0, 60.0);
+    let (a, b) = ((from.0, from.1 + bend), (to.0, to.1 - bend));
+    let _ = write!(path, " C{} {} {}", point(a), point(b), point(to));
+}
+
+fn point(at: (f64, f64)) -> String {
+    format!("{} {}", number(at.0), number(at.1))
+}
+
+/// To a tenth, without needless digits.
+fn number(value: f64) -> String {
+    let tenths = (value * 10.0).round() as i64;
+    match tenths % 10 {
+        0 => (tenths / 10).to_string(),
+        rest => format!("{}{}.{}", if tenths < 0 { "-" } else { "" }, (tenths / 10).abs(), rest.abs()),
+    }
+}
+
+fn width(text: &str, size: f64) -> f64 {
+    text.chars().count() as f64 * size * ADVANCE
+}
+
+/// The first characters of a text.
+fn short(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
+/// The last characters of a name: its end tells it from its neighbours.
+fn short_name(name: &str, most: usize) -> String {
+    let count = name.chars().count();
+    match name.char_indices().nth(count.saturating_sub(most)) {
+        Some((start, _)) if count > most => format!("…{}", &name[start..]),
+        _ => name.to_string(),
+    }
+}
+
+/// Text that XML and HTML take for nothing else.
+pub(super) fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            '\n' | '\t' => escaped.push(letter),
+            // XML has no place for these.
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            _ if letter.is_control() => escaped.push('\u{fffd}'),
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DType, Graph, Result, shape};
+
+    #[test]
+    fn names_of_users_are_text_alone() -> Result<()> {
+        let g = Graph::new();
+        let x = g.input("<script>&\"'\u{1}", DType::F32, shape!["b", 4])?;
+        let _ = x.relu()?.named("</text><a>");
+        let svg = g.snapshot().to_svg();
+        assert!(!svg.contains("<script>") && !svg.contains("</text><a>"), "{svg}");
+        assert!(svg.contains("&lt;script&gt;&amp;&quot;&#39;\u{fffd}"));
+        assert!(svg.contains(">f32[b, 4]</text>"));
+        Ok(())
+    }
+
+    #[test]
+    fn pictures_depend_on_the_graph_alone() -> Result<()> {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["b", 4])?;
+        let _ = (x.softmax(-1)? * x + 1.0).ok()?;
+        assert_eq!(g.snapshot().to_svg(), g.snapshot().to_svg());
+        Ok(())
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let texts: Vec<String> = [1.0, 1.25, -0.5, -12.04, 0.04].into_iter().map(number).collect();
+        assert_eq!(texts, ["1", "1.3", "-0.5", "-12", "0"]);
+    }
+}

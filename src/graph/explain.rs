@@ -1,0 +1,277 @@
+//! `explain`: where every dimension of a shape comes from, and what tied it to others.
+
+use std::fmt::Write;
+use std::panic::Location;
+
+use rustc_hash::FxHashSet;
+use shapeflow_shape_fns::{Dim, Equality, Provenance, Symbol};
+
+use super::{Graph, Inner, NodeIx, Value, ValueIx};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::Operand;
+
+/// Places shown for one dimension.
+const PLACES: usize = 6;
+
+impl Graph {
+    /// Where every dimension of a value's shape comes from: for each axis the ops and lines that introduced it, the
+    /// equalities that tied it to other dimensions, and what a run must check of it.
+    ///
+    /// ```
+    /// use shapeflow::{concat, shape, DType, Graph};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["batch", 3])?;
+    /// let y = g.input("y", DType::F32, shape![?, 4])?;
+    /// let both = concat(&[x, y], 1)?;
+    /// println!("{}", g.explain(both)?);
+    /// # assert!(both.explain()?.contains("axis 0 is batch"));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// prints, with the lines of the program:
+    ///
+    /// ```text
+    /// %2: f32[batch, 7] = concat(%0, %1, axis=1)  // src/main.rs:6:12
+    ///   axis 0 is batch
+    ///     batch: axis 0 of x at src/main.rs:4:11
+    ///     ?: axis 0 of y at src/main.rs:5:11
+    ///     ? == batch since concat at src/main.rs:6:12
+    ///   axis 1 is 7
+    ///     7: made by concat at src/main.rs:6:12
+    /// ```
+    ///
+    /// # Errors
+    /// The value is poisoned or of another graph.
+    #[track_caller]
+    pub fn explain(&self, value: Value<'_>) -> Result<String> {
+        if value.graph().tag() != self.tag() {
+            let message = format!(
+                "the value must belong to the graph made at {}, got one of the graph made at {}",
+                self.created(),
+                value.graph().created()
+            );
+            return Err(Error::new(ErrorKind::ForeignValue, Phase::Build, message).at(Location::caller()));
+        }
+        let index = value.index()?;
+        Ok(self.read().explain(index))
+    }
+}
+
+impl Value<'_> {
+    /// As [`Graph::explain`].
+    ///
+    /// # Errors
+    /// The value is poisoned.
+    #[track_caller]
+    pub fn explain(self) -> Result<String> {
+        self.graph().explain(self)
+    }
+}
+
+impl Inner {
+    fn explain(&self, value: ValueIx) -> String {
+        let info = &self.values[value.at()];
+        let mut text = format!("{}  // {}", self.node_text(info.node), self.nodes[info.node.at()].location);
+        let shape = self.table.resolve_shape(&info.shape);
+        let Some(dims) = shape.dims() else {
+            text += "\n  the rank is known when the graph runs";
+            return text;
+        };
+        if dims.is_empty() {
+            text += "\n  a scalar has no axes";
+        }
+        for (axis, dim) in dims.iter().enumerate() {
+            let origin = Origin::of(self, value, dim);
+            let named = |dim: &Dim| if origin.numbered { format!("{dim:#}") } else { dim.to_string() };
+            // Writing to a string does not fail.
+            let _ = write!(text, "\n  axis {axis} is {}", named(dim));
+            for place in origin.places.iter().take(PLACES) {
+                let _ = write!(text, "\n    {}", self.place_text(place, &named));
+            }
+            if let Some(more) = origin.places.len().checked_sub(PLACES).filter(|more| *more > 0) {
+                let _ = write!(text, "\n    … and {more} places more");
+            }
+            for tie in &origin.ties {
+                let (label, at) = self.label_at(tie.origin);
+                let symbol = named(&Dim::from(tie.symbol));
+                let _ = write!(text, "\n    {symbol} == {} since {label} at {at}", named(&tie.dim));
+            }
+            for record in self.table.guards() {
+                let about = |dim: &&Dim| origin.symbols.iter().any(|symbol| dim.mentions(*symbol));
+                if record.guard.dims().iter().any(about) {
+                    let (label, at) = self.label_at(record.origin);
+                    let guard = &record.guard;
+                    let guard = if origin.numbered { format!("{guard:#}") } else { guard.to_string() };
+                    let _ = write!(text, "\n    {guard} is checked at run time for {label} at {at}");
+                }
+            }
+        }
+        text
+    }
+
+    fn place_text(&self, place: &Place, named: &dyn Fn(&Dim) -> String) -> String {
+        let info = &self.values[place.value.at()];
+        let (label, at) = self.label_at(info.node.0);
+        let given = self.nodes[info.node.at()].operands.is_empty();
+        match place.axis {
+            Some(axis) if given => format!("{}: axis {axis} of {label} at {at}", named(&place.dim)),
+            None if given => format!("{}: an element of {label} at {at}", named(&place.dim)),
+            _ => format!("{}: made by {label} at {at}", named(&place.dim)),
+        }
+    }
+
+    fn label_at(&self, node: u32) -> (String, &'static Location<'static>) {
+        let index = NodeIx(node);
+        (self.node_label(index), self.nodes[index.at()].location)
+    }
+
+    /// How dimensions of these values that the text mentions became what they are: what was found, and where.
+    pub(crate) fn ties_of(
+        &self,
+        values: &[ValueIx],
+        text: &str,
+    ) -> Vec<(String, &'static Location<'static>)> {
+        let mut ties: Vec<Equality> = Vec::new();
+        if self.table.equalities().is_empty() {
+            return Vec::new();
+        }
+        for value in values {
+            let shape = self.table.resolve_shape(&self.values[value.at()].shape);
+            for dim in shape.dims().unwrap_or_default() {
+                if !mentions(text, &dim.to_string()) {
+                    continue;
+                }
+                for tie in Origin::of(self, *value, dim).ties {
+                    if !ties.contains(&tie) {
+                        ties.push(tie);
+                    }
+                }
+            }
+        }
+        ties.iter()
+            .map(|tie| {
+                let (label, at) = self.label_at(tie.origin);
+                (format!("{} is {} since {label}", tie.symbol, tie.dim), at)
+            })
+            .collect()
+    }
+}
+
+/// Whether the text holds the word, not as part of a longer one.
+fn mentions(text: &str, word: &str) -> bool {
+    let continues = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(at, _)| {
+        let before = text.get(..at).and_then(|text| text.chars().next_back());
+        let after = text.get(at + word.len()..).and_then(|text| text.chars().next());
+        !before.is_some_and(continues) && !after.is_some_and(continues)
+    })
+}
+
+/// A value that has a dimension which none of its operands has.
+#[derive(PartialEq)]
+struct Place {
+    value: ValueIx,
+    /// The axis, unless it is an element.
+    axis: Option<usize>,
+    /// The dimension as it was written there.
+    dim: Dim,
+}
+
+/// Where one dimension comes from.
+struct Origin {
+    places: Vec<Place>,
+    ties: Vec<Equality>,
+    symbols: FxHashSet<Symbol>,
+    /// Whether anonymous symbols are told apart by number.
+    numbered: bool,
+}
+
+impl Origin {
+    /// Where a resolved dimension of a value comes from.
+    fn of(inner: &Inner, value: ValueIx, dim: &Dim) -> Origin {
+        let mut origin =
+            Origin { places: Vec::new(), ties: Vec::new(), symbols: FxHashSet::default(), numbered: false };
+        let mut written = vec![dim.clone()];
+        let mut sources: Vec<ValueIx> = sources(inner, value, dim);
+        sources.sort_unstable();
+        for source in sources {
+            let place = place(inner, source, dim);
+            written.push(place.dim.clone());
+            origin.places.push(place);
+        }
+        let mut seen: FxHashSet<(Symbol, u32)> = FxHashSet::default();
+        for provenance in written.iter().flat_map(|dim| inner.table.explain(dim)) {
+            match provenance {
+                Provenance::Introduced(symbol, node) => {
+                    origin.symbols.insert(symbol);
+                    let values = inner.nodes.get(node as usize).into_iter().flat_map(|node| node.values());
+                    let home = values.map(|value| place(inner, value, &Dim::from(symbol)));
+                    let Some(home) =
+                        home.reduce(|first, next| if first.axis.is_some() { first } else { next })
+                    else {
+                        continue;
+                    };
+                    let shown = origin.places.iter().any(|place| place.value == home.value);
+                    if seen.insert((symbol, node)) && !shown {
+                        origin.places.push(Place { dim: Dim::from(symbol), ..home });
+                    }
+                }
+                Provenance::Equated(tie) => {
+                    if !origin.ties.contains(&tie) {
+                        origin.ties.push(tie);
+                    }
+                }
+            }
+        }
+        origin.places.sort_by_key(|place| place.value);
+        origin.numbered = origin.symbols.iter().filter(|symbol| symbol.is_anonymous()).count() > 1;
+        origin
+    }
+}
+
+/// The values through which a dimension came into this one: it is in their shape, and in that of none of their
+/// operands. Iterative, as graphs are deep.
+fn sources(inner: &Inner, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
+    let mut seen: FxHashSet<ValueIx> = FxHashSet::default();
+    let (mut pending, mut sources) = (vec![value], Vec::new());
+    while let Some(value) = pending.pop() {
+        let node = inner.node_of(value);
+        let mut is_source = true;
+        let places =
+            (0..32).filter(|place| node.given & (1 << place) != 0).map(Some).chain(std::iter::repeat(None));
+        for (operand, declared) in node.operands.iter().zip(places) {
+            let declared = declared.and_then(|place: usize| node.op.operand_list()?.get(place));
+            let info = &inner.values[operand.at()];
+            let is_size = matches!(declared, Some(Operand::Size(_)));
+            let elements = info.elements.iter().filter(|_| is_size).flat_map(|elements| elements.elements());
+            let shape = info.shape.dims().unwrap_or_default();
+            if shape.iter().chain(elements).any(|other| inner.table.resolve(other) == *dim) {
+                is_source = false;
+                if seen.insert(*operand) {
+                    pending.push(*operand);
+                }
+            }
+        }
+        if is_source {
+            sources.push(value);
+        }
+    }
+    sources
+}
+
+/// Where in a value a resolved dimension stands.
+fn place(inner: &Inner, value: ValueIx, dim: &Dim) -> Place {
+    let resolved = inner.table.resolve(dim);
+    let info = &inner.values[value.at()];
+    let mut dims = info.shape.dims().unwrap_or_default().iter().enumerate();
+    let found = dims.find(|(_, other)| inner.table.resolve(other) == resolved);
+    let element = || {
+        let mut elements = info.elements.iter().flat_map(|elements| elements.elements());
+        elements.find(|other| inner.table.resolve(other) == resolved).cloned()
+    };
+    match found {
+        Some((axis, written)) => Place { value, axis: Some(axis), dim: written.clone() },
+        None => Place { value, axis: None, dim: element().unwrap_or_else(|| dim.clone()) },
+    }
+}

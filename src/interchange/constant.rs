@@ -1,0 +1,276 @@
+//! Constants as protobuf messages.
+
+use prost::bytes::Bytes;
+use prost::encoding::decode_varint;
+use shapeflow_shape_fns::DType;
+
+use super::dtype_number::{dtype_of, number_of, text_of};
+use super::limits::Budget;
+use super::proto::{DimProto, TensorProto, TensorShapeProto};
+use super::raw;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::tensor::{Element, Tensor};
+
+/// The tensor of a message, whose elements stand as bytes or in the typed field; a typed field that is shorter than
+/// the shape goes on with its last element, and one that is empty is zeros.
+///
+/// # Errors
+/// No dtype that is known here, sizes that are not known or too large, or elements that do not fill them.
+pub(super) fn from_proto(proto: &TensorProto, budget: &mut Budget) -> Result<Tensor> {
+    let Some(dtype) = dtype_of(proto.dtype) else {
+        return refuse(ErrorKind::DType, format!("a constant of {} is not supported", text_of(proto.dtype)));
+    };
+    let sizes = sizes_of(proto.tensor_shape.as_ref(), budget)?;
+    let count = sizes.iter().try_fold(1u64, |count, &size| count.checked_mul(size as u64));
+    let element = dtype.size_bytes().unwrap_or(size_of::<Box<[u8]>>()) as u64;
+    let bytes = count.and_then(|count| count.checked_mul(element));
+    let (Some(count), Some(bytes)) = (count, bytes) else {
+        return refuse(ErrorKind::Memory, format!("a constant of sizes {sizes:?} has too many elements"));
+    };
+    budget.constant(bytes)?;
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    if dtype == DType::String {
+        return strings(proto, &sizes, count, budget);
+    }
+    if !proto.tensor_content.is_empty() {
+        if proto.tensor_content.len() as u64 != bytes {
+            let got = proto.tensor_content.len();
+            return refuse(
+                ErrorKind::Parse,
+                format!("the content of a constant {dtype}{sizes:?} must have {bytes} bytes, got {got}"),
+            );
+        }
+        return raw::from_bytes(dtype, &sizes, &proto.tensor_content, false);
+    }
+    let ints = || proto.int_val.iter();
+    match dtype {
+        DType::F32 => fill(dtype, &sizes, count, 1, &proto.float_val),
+        DType::F64 => fill(dtype, &sizes, count, 1, &proto.double_val),
+        DType::C64 => fill(dtype, &sizes, count, 2, &proto.scomplex_val),
+        DType::C128 => fill(dtype, &sizes, count, 2, &proto.dcomplex_val),
+        DType::I64 => fill(dtype, &sizes, count, 1, &proto.int64_val),
+        DType::U32 => fill(dtype, &sizes, count, 1, &proto.uint32_val),
+        DType::U64 => fill(dtype, &sizes, count, 1, &proto.uint64_val),
+        DType::Bool => fill(dtype, &sizes, count, 1, &proto.bool_val),
+        DType::I32 | DType::QI32 => fill(dtype, &sizes, count, 1, &proto.int_val),
+        DType::I8 | DType::QI8 => {
+            fill(dtype, &sizes, count, 1, &ints().map(|value| *value as i8).collect::<Vec<_>>())
+        }
+        DType::U8 | DType::QU8 => {
+            fill(dtype, &sizes, count, 1, &ints().map(|value| *value as u8).collect::<Vec<_>>())
+        }
+        DType::I16 | DType::QI16 => {
+            fill(dtype, &sizes, count, 1, &ints().map(|value| *value as i16).collect::<Vec<_>>())
+        }
+        DType::U16 | DType::QU16 => {
+            fill(dtype, &sizes, count, 1, &ints().map(|value| *value as u16).collect::<Vec<_>>())
+        }
+        _ => {
+            let halves: Vec<u16> = proto.half_val.iter().map(|value| *value as u16).collect();
+            fill(dtype, &sizes, count, 1, &halves)
+        }
+    }
+}
+
+fn refuse<T>(kind: ErrorKind, message: String) -> Result<T> {
+    Err(Error::new(kind, Phase::Build, message))
+}
+
+fn sizes_of(shape: Option<&TensorShapeProto>, budget: &Budget) -> Result<Vec<usize>> {
+    let Some(shape) = shape else { return Ok(Vec::new()) };
+    if shape.unknown_rank {
+        return refuse(ErrorKind::Shape, "the shape of a constant must be known, got ?".to_string());
+    }
+    budget.rank(shape.dim.len())?;
+    let size = |dim: &DimProto| match usize::try_from(dim.size) {
+        Ok(size) => Ok(size),
+        Err(_) => refuse(ErrorKind::Shape, format!("a constant's size must be known, got {}", dim.size)),
+    };
+    shape.dim.iter().map(size).collect()
+}
+
+/// `units` values make an element.
+fn fill<T: Element>(
+    dtype: DType,
+    sizes: &[usize],
+    count: usize,
+    units: usize,
+    values: &[T],
+) -> Result<Tensor> {
+    let wanted = count.saturating_mul(units);
+    if values.len() > wanted || values.len() % units != 0 {
+        let got = values.len();
+        return refuse(
+            ErrorKind::Parse,
+            format!("a constant {dtype}{sizes:?} must have at most {wanted} values, got {got}"),
+        );
+    }
+    if values.len() == wanted {
+        return Tensor::from_bits(dtype, sizes, values);
+    }
+    let Some(last) = values.len().checked_sub(units).and_then(|start| values.get(start..)) else {
+        return Tensor::zeros(dtype, sizes);
+    };
+    let mut all: Vec<T> = Vec::new();
+    if all.try_reserve_exact(wanted).is_err() {
+        return refuse(ErrorKind::Memory, format!("memory for a constant {dtype}{sizes:?} was refused"));
+    }
+    all.extend_from_slice(values);
+    while all.len() < wanted {
+        all.extend_from_slice(last);
+    }
+    Tensor::from_bits(dtype, sizes, &all)
+}
+
+fn strings(proto: &TensorProto, sizes: &[usize], count: usize, budget: &mut Budget) -> Result<Tensor> {
+    let mut strings: Vec<Bytes> = Vec::new();
+    if proto.tensor_content.is_empty() {
+        if proto.string_val.len() > count {
+            let got = proto.string_val.len();
+            let message = format!("a constant string{sizes:?} must have at most {count} values, got {got}");
+            return refuse(ErrorKind::Parse, message);
+        }
+        let last = proto.string_val.last().cloned().unwrap_or_default();
+        let repeated = (count - proto.string_val.len()) as u64;
+        budget.constant(repeated.saturating_mul(last.len() as u64))?;
+        if strings.try_reserve_exact(count).is_err() {
+            return refuse(ErrorKind::Memory, format!("memory for a constant string{sizes:?} was refused"));
+        }
+        strings.extend_from_slice(&proto.string_val);
+        strings.resize(count, last);
+        return Tensor::from_strings(sizes, &strings);
+    }
+    // All lengths first, then all bytes.
+    let whole = proto.tensor_content.clone();
+    let mut rest = &whole[..];
+    let damaged = || {
+        let message = format!("the content of a constant string{sizes:?} is damaged");
+        Error::new(ErrorKind::Parse, Phase::Build, message)
+    };
+    let mut lengths = Vec::new();
+    for _ in 0..count {
+        let length = decode_varint(&mut rest).ok().and_then(|length| usize::try_from(length).ok());
+        lengths.push(length.ok_or_else(damaged)?);
+    }
+    for length in lengths {
+        let (string, after) = rest.split_at_checked(length).ok_or_else(damaged)?;
+        strings.push(whole.slice_ref(string));
+        rest = after;
+    }
+    Tensor::from_strings(sizes, &strings)
+}
+
+/// The message of a tensor.
+///
+/// # Errors
+/// Never for the dtypes of this crate.
+pub(super) fn to_proto(tensor: &Tensor) -> Result<TensorProto> {
+    let dim = |size: &usize| DimProto { size: *size as i64, name: String::new() };
+    let mut proto = TensorProto {
+        dtype: number_of(tensor.dtype()),
+        tensor_shape: Some(TensorShapeProto {
+            dim: tensor.sizes().iter().map(dim).collect(),
+            unknown_rank: false,
+        }),
+        ..TensorProto::default()
+    };
+    if tensor.dtype() == DType::String {
+        proto.string_val = tensor.as_strings()?.iter().map(|string| Bytes::copy_from_slice(string)).collect();
+        return Ok(proto);
+    }
+    // A scalar stands in its typed field, where people read it.
+    match (tensor.dtype(), tensor.sizes()) {
+        (DType::F32, []) => proto.float_val = tensor.to_vec()?,
+        (DType::F64, []) => proto.double_val = tensor.to_vec()?,
+        (DType::I32, []) => proto.int_val = tensor.to_vec()?,
+        (DType::I64, []) => proto.int64_val = tensor.to_vec()?,
+        (DType::Bool, []) => proto.bool_val = tensor.to_vec()?,
+        _ => proto.tensor_content = raw::to_bytes(tensor)?.into(),
+    }
+    Ok(proto)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::limits::Limits;
+    use super::*;
+
+    fn shaped(dtype: DType, sizes: &[i64]) -> TensorProto {
+        let dim = sizes.iter().map(|&size| DimProto { size, name: String::new() }).collect();
+        TensorProto {
+            dtype: number_of(dtype),
+            tensor_shape: Some(TensorShapeProto { dim, unknown_rank: false }),
+            ..TensorProto::default()
+        }
+    }
+
+    fn read(proto: &TensorProto) -> Result<Tensor> {
+        from_proto(proto, &mut Budget::new(&Limits { constant_bytes: 1 << 20, ..Limits::default() }))
+    }
+
+    #[test]
+    fn every_dtype_goes_out_and_in() {
+        for dtype in DType::all() {
+            for sizes in [&[][..], &[2, 3], &[0, 4]] {
+                let tensor = match dtype {
+                    DType::String => {
+                        let count = sizes.iter().product();
+                        let strings: Vec<String> = (0..count).map(|at| format!("s{at}")).collect();
+                        Tensor::from_strings(sizes, &strings).unwrap()
+                    }
+                    _ => {
+                        let count: usize = sizes.iter().product::<usize>() * size_of_element(dtype);
+                        let bytes: Vec<u8> = (0..count).map(|at| at as u8).collect();
+                        raw::from_bytes(dtype, sizes, &bytes, false).unwrap()
+                    }
+                };
+                assert_eq!(read(&to_proto(&tensor).unwrap()).unwrap(), tensor, "{dtype}");
+            }
+        }
+    }
+
+    fn size_of_element(dtype: DType) -> usize {
+        dtype.size_bytes().unwrap()
+    }
+
+    #[test]
+    fn typed_fields_go_on_with_their_last_element() {
+        let floats = TensorProto { float_val: vec![1.0, 2.0], ..shaped(DType::F32, &[4]) };
+        assert_eq!(read(&floats).unwrap().to_vec::<f32>().unwrap(), [1.0, 2.0, 2.0, 2.0]);
+        let complex = TensorProto { scomplex_val: vec![1.0, 2.0], ..shaped(DType::C64, &[2]) };
+        assert_eq!(read(&complex).unwrap().to_bits::<f32>().unwrap(), [1.0, 2.0, 1.0, 2.0]);
+        let halves = TensorProto { half_val: vec![0x3c00], ..shaped(DType::F16, &[2]) };
+        assert_eq!(read(&halves).unwrap().to_bits::<u16>().unwrap(), [0x3c00, 0x3c00]);
+        let quantized = TensorProto { int_val: vec![-3], ..shaped(DType::QI8, &[]) };
+        assert_eq!(read(&quantized).unwrap().to_bits::<i8>().unwrap(), [-3]);
+        assert_eq!(read(&shaped(DType::I64, &[2])).unwrap().to_vec::<i64>().unwrap(), [0, 0]);
+        let strings = TensorProto { string_val: vec!["a".into()], ..shaped(DType::String, &[2]) };
+        assert_eq!(&*read(&strings).unwrap().as_strings().unwrap()[1], b"a");
+        let content =
+            TensorProto { tensor_content: Bytes::from_static(b"\x01\x02abc"), ..shaped(DType::String, &[2]) };
+        assert_eq!(&*read(&content).unwrap().as_strings().unwrap()[1], b"bc");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        for (proto, message) in [
+            (shaped(DType::F32, &[1 << 62]), "too many elements"),
+            (shaped(DType::F32, &[1 << 40]), "at most 1048576 bytes"),
+            (shaped(DType::F32, &[1 << 62, 0]), "too many elements"),
+            (shaped(DType::F32, &[-1]), "must be known, got -1"),
+            (TensorProto { dtype: 20, ..TensorProto::default() }, "DT_RESOURCE"),
+            (TensorProto { float_val: vec![1.0; 3], ..shaped(DType::F32, &[2]) }, "at most 2 values, got 3"),
+            (
+                TensorProto { tensor_content: Bytes::from_static(b"abc"), ..shaped(DType::F32, &[1]) },
+                "must have 4 bytes, got 3",
+            ),
+            (
+                TensorProto { tensor_content: Bytes::from_static(b"\x7fa"), ..shaped(DType::String, &[1]) },
+                "damaged",
+            ),
+        ] {
+            let error = read(&proto).unwrap_err();
+            assert!(error.message().contains(message), "{}", error.message());
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! From a graph to a GraphDef that TensorFlow, TensorBoard and Netron read.
+
+mod attrs;
+mod parameter;
+mod spelling;
+
+use std::collections::{BTreeMap, HashSet};
+
+use prost::Message;
+use shapeflow_shape_fns::{Attr, DType};
+
+use super::dtype_number::number_of;
+use super::fields::GRAPH;
+use super::proto::{AttrKind, AttrValue, GraphDef, ListValue, NodeDef, VersionDef};
+use super::{AUXILIARY, OWN_OPERANDS, constant, shape, text_print};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{Graph, Inner, Node, NodeIx, Value, ValueIx};
+use crate::op::Body;
+
+/// The version of the graphs that are written: TensorFlow 2.21's.
+const PRODUCER: i32 = 2474;
+
+/// The graph as the bytes of a TensorFlow GraphDef: what `outputs` need, or all of it where there are none.
+///
+/// Every node has the attribute `_output_shapes`, with expressions as names of dimensions, which TensorBoard and Netron
+/// show. TensorFlow runs the graph where it has the ops; an op that only this crate has stands under its own name. What
+/// TensorFlow does not need to know is noted in attributes that start with `_shapeflow`, so that
+/// [`Model::import`](super::Model::import) gives an equal graph.
+///
+/// # Errors
+/// An output is poisoned or of another graph.
+pub fn to_graphdef(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<u8>> {
+    Ok(export(graph, outputs)?.encode_to_vec())
+}
+
+/// As [`to_graphdef`], as protobuf text.
+///
+/// # Errors
+/// As [`to_graphdef`].
+pub fn to_pbtxt(graph: &Graph, outputs: &[Value<'_>]) -> Result<String> {
+    Ok(text_print::print(&to_graphdef(graph, outputs)?, &GRAPH))
+}
+
+/// What a written graph calls these values: `NAME`, or `NAME:i` for output `i`.
+///
+/// # Errors
+/// A value is poisoned or of another graph.
+pub fn tensor_names(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<String>> {
+    let wanted = indices(graph, values)?;
+    let inner = graph.read();
+    let exporter = Exporter::new(&inner);
+    Ok(wanted.into_iter().map(|value| exporter.tensor_name(value)).collect())
+}
+
+/// The places of values that belong to the graph.
+fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
+    let index = |value: &Value<'_>| {
+        if value.graph().tag() != graph.tag() {
+            let message = "outputs must belong to the graph that is written";
+            return Err(Error::new(ErrorKind::ForeignValue, Phase::Build, message));
+        }
+        value.index()
+    };
+    values.iter().map(index).collect()
+}
+
+fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<GraphDef> {
+    let wanted = indices(graph, outputs)?;
+    let inner = graph.read();
+    let mut exporter = Exporter::new(&inner);
+    let needed = needed(&inner, &wanted);
+    for (number, needed) in needed.into_iter().enumerate() {
+        if needed {
+            exporter.node(NodeIx(number as u32))?;
+        }
+    }
+    Ok(GraphDef {
+        node: exporter.nodes,
+        versions: Some(VersionDef { producer: PRODUCER, min_consumer: 0 }),
+        ..GraphDef::default()
+    })
+}
+
+fn needed(inner: &Inner, wanted: &[ValueIx]) -> Vec<bool> {
+    let mut needed = vec![wanted.is_empty(); inner.nodes.len()];
+    for value in wanted {
+        needed[inner.values[value.at()].node.at()] = true;
+    }
+    for number in (0..inner.nodes.len()).rev() {
+        if needed[number] {
+            for operand in &inner.nodes[number].operands {
+                needed[inner.values[operand.at()].node.at()] = true;
+            }
+        }
+    }
+    needed
+}
+
+struct Exporter<'a> {
+    inner: &'a Inner,
+    nodes: Vec<NodeDef>,
+    /// The name of every node of the graph.
+    names: Vec<String>,
+    taken: HashSet<String>,
+}
+
+impl<'a> Exporter<'a> {
+    fn new(inner: &'a Inner) -> Exporter<'a> {
+        let mut taken = HashSet::with_capacity(inner.nodes.len());
+        let names = (0..inner.nodes.len())
+            .map(|number| unique(&mut taken, &inner.node_name(NodeIx(number as u32))))
+            .collect();
+        Exporter { inner, nodes: Vec::new(), names, taken }
+    }
+
+    fn node(&mut self, index: NodeIx) -> Result<()> {
+        let inner = self.inner;
+        let node = &inner.nodes[index.at()];
+        let name = self.names[index.at()].clone();
+        let mut def = match (&node.op.body, inner.constants.get(&index)) {
+            (Body::Input, _) => {
+                let info = &inner.values[node.first_output.at()];
+                let mut def = node_def(&name, "Placeholder");
+                put(&mut def, "dtype", AttrKind::Type(number_of(info.dtype)));
+                put(&mut def, "shape", AttrKind::Shape(shape::to_proto(&info.shape)));
+                def
+            }
+            (_, Some(tensor)) => constant_def(&name, tensor)?,
+            _ => match self.spelled(index, node, &name)? {
+                Some(def) => def,
+                None => self.own(node, &name)?,
+            },
+        };
+        let shapes = node
+            .values()
+            .map(|value| shape::to_proto(&inner.table.resolve_shape(&inner.values[value.at()].shape)));
+        let list = ListValue { shape: shapes.collect(), ..ListValue::default() };
+        put(&mut def, "_output_shapes", AttrKind::List(list));
+        self.nodes.push(def);
+        Ok(())
+    }
+
+    /// A node under our own name, with all its attributes noted.
+    fn own(&mut self, node: &Node, name: &str) -> Result<NodeDef> {
+        let op = match (&node.op.body, node.attrs().get("op")) {
+            (Body::Absent, Some(Attr::Str(op))) => op.to_string(),
+            _ => node.op.name().to_string(),
+        };
+        let mut def = node_def(name, &op);
+        let places: Vec<i64> = self.places(node).map(|(place, _)| place as i64).collect();
+        for &operand in &node.operands {
+            let input = self.tensor_name(operand);
+            def.input.push(input);
+        }
+        put(&mut def, OWN_OPERANDS, AttrKind::List(ListValue { i: places, ..ListValue::default() }));
+        for (name, attr) in node.attrs().iter() {
+            attrs::note(&mut def, name, attr)?;
+        }
+        Ok(def)
+    }
+
+    /// The operands with their places among those declared.
+    fn places<'n>(&self, node: &'n Node) -> impl Iterator<Item = (usize, ValueIx)> + use<'n> {
+        let declared = node.op.operand_list().map_or(0, <[_]>::len);
+        let given: Vec<usize> =
+            (0..declared.min(32)).filter(|place| node.given & (1 << place) != 0).collect();
+        node.operands.iter().enumerate().map(move |(number, value)| {
+            // The last place that is given may be any number of operands; before it each is one.
+            let place = match given.last() {
+                None => number,
+                Some(last) => given.get(number).copied().unwrap_or(*last),
+            };
+            (place, *value)
+        })
+    }
+
+    fn tensor_name(&self, value: ValueIx) -> String {
+        let info = &self.inner.values[value.at()];
+        let first = self.inner.nodes[info.node.at()].first_output;
+        let name = &self.names[info.node.at()];
+        match value.0 - first.0 {
+            0 => name.clone(),
+            output => format!("{name}:{output}"),
+        }
+    }
+
+    /// A node that only TensorFlow needs, and its name.
+    fn auxiliary(&mut self, name: &str, mut def: NodeDef) -> String {
+        let name = unique(&mut self.taken, name);
+        def.name.clone_from(&name);
+        put(&mut def, AUXILIARY, AttrKind::B(true));
+        self.nodes.push(def);
+        name
+    }
+
+    fn dtype(&self, value: ValueIx) -> DType {
+        self.inner.values[value.at()].dtype
+    }
+}
+
+fn node_def(name: &str, op: &str) -> NodeDef {
+    NodeDef { name: name.to_string(), op: op.to_string(), ..NodeDef::default() }
+}
+
+fn put(def: &mut NodeDef, name: &str, kind: AttrKind) {
+    def.attr.insert(name.to_string(), AttrValue { value: Some(kind) });
+}
+
+fn constant_def(name: &str, tensor: &crate::tensor::Tensor) -> Result<NodeDef> {
+    let mut def = node_def(name, "Const");
+    def.attr = BTreeMap::new();
+    put(&mut def, "dtype", AttrKind::Type(number_of(tensor.dtype())));
+    put(&mut def, "value", AttrKind::Tensor(Box::new(constant::to_proto(tensor)?)));
+    Ok(def)
+}
+
+/// A name as TensorFlow takes it, that no other node has.
+fn unique(taken: &mut HashSet<String>, name: &str) -> String {
+    let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '\\');
+    let mut clean: String = name.chars().map(|c| if letter(c) { c } else { '_' }).collect();
+    if !clean.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.') {
+        clean.insert_str(0, "n_");
+    }
+    if taken.insert(clean.clone()) {
+        return clean;
+    }
+    let mut number = 1u64;
+    loop {
+        let other = format!("{clean}_{number}");
+        if taken.insert(other.clone()) {
+            return other;
+        }
+        number += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_that_tensorflow_takes() {
+        let mut taken = HashSet::new();
+        assert_eq!(unique(&mut taken, "layer0/dense"), "layer0/dense");
+        assert_eq!(unique(&mut taken, "layer0/dense"), "layer0/dense_1");
+        assert_eq!(unique(&mut taken, "_größe"), "n__gr__e");
+        assert_eq!(unique(&mut taken, ""), "n_");
+    }
+}

@@ -1,0 +1,237 @@
+//! Parameters that are attributes here and inputs of a node there, as nodes that compute them.
+
+use shapeflow_shape_fns::{Attr, DType, Dim, PartialElements, Symbol, TensorShape};
+
+use super::super::dtype_number::number_of;
+use super::super::proto::{AttrKind, NodeDef};
+use super::{Exporter, constant_def, node_def, put};
+use crate::error::Result;
+use crate::graph::ValueIx;
+use crate::op::Absent;
+use crate::tensor::Tensor;
+
+/// A parameter's elements, as far as TensorFlow can be told them.
+pub(super) enum Parameter {
+    Elements(PartialElements),
+    Float(f64),
+    /// Every axis of a value whose rank a run decides.
+    AxesOf(ValueIx),
+}
+
+impl Parameter {
+    pub(super) fn of(attr: &Attr) -> Option<Parameter> {
+        match attr {
+            Attr::Float(value) => Some(Parameter::Float(*value)),
+            attr => attr.to_elements().map(Parameter::Elements),
+        }
+    }
+
+    /// What an operand that was left out stands for; `None` where it cannot be said.
+    pub(super) fn absent(what: Absent, data: ValueIx, shape: &TensorShape, ones: usize) -> Option<Parameter> {
+        let rank = shape.rank().map(|rank| rank as i64);
+        Some(Parameter::Elements(match what {
+            Absent::Zero => PartialElements::scalar(Dim::known(0)),
+            Absent::One => PartialElements::scalar(Dim::known(1)),
+            Absent::Ones => PartialElements::vector((0..ones).map(|_| Dim::known(1))),
+            Absent::AllAxes => match rank {
+                Some(rank) => PartialElements::vector((0..rank).map(Dim::known)),
+                None => return Some(Parameter::AxesOf(data)),
+            },
+            Absent::ReversedAxes => PartialElements::vector((0..rank?).rev().map(Dim::known)),
+        }))
+    }
+
+    /// A flat list as rows of two.
+    pub(super) fn in_pairs(self) -> Parameter {
+        match self {
+            Parameter::Elements(elements) if elements.rank() == 1 => {
+                let sizes = [elements.len() / 2, 2];
+                let pairs = PartialElements::with_sizes(&sizes, elements.elements().iter().cloned());
+                Parameter::Elements(pairs.unwrap_or(elements))
+            }
+            other => other,
+        }
+    }
+
+    /// Whether every element is an i32.
+    pub(super) fn is_narrow(&self) -> bool {
+        match self {
+            Parameter::Elements(elements) => elements
+                .elements()
+                .iter()
+                .all(|element| element.as_known().is_none_or(|value| i32::try_from(value).is_ok())),
+            _ => true,
+        }
+    }
+}
+
+impl Exporter<'_> {
+    /// The tensor that holds a parameter as elements of `dtype`, by name; `None` where TensorFlow cannot be told.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(super) fn parameter(
+        &mut self,
+        name: &str,
+        parameter: &Parameter,
+        dtype: DType,
+    ) -> Result<Option<String>> {
+        let elements = match parameter {
+            Parameter::Float(value) => {
+                let tensor = match dtype {
+                    DType::F32 => Tensor::scalar(*value as f32),
+                    DType::F64 => Tensor::scalar(*value),
+                    _ => return Ok(None),
+                };
+                let def = constant_def(name, &tensor)?;
+                return Ok(Some(self.auxiliary(name, def)));
+            }
+            Parameter::AxesOf(value) => return self.axes_of(name, *value, dtype).map(Some),
+            Parameter::Elements(elements) => elements,
+        };
+        if let Some(known) = elements.as_known() {
+            let Some(tensor) = integers(elements.sizes(), &known, dtype)? else { return Ok(None) };
+            let def = constant_def(name, &tensor)?;
+            return Ok(Some(self.auxiliary(name, def)));
+        }
+        if !matches!(dtype, DType::I32 | DType::I64) {
+            return Ok(None);
+        }
+        // Nothing is made before it is clear that all can be.
+        let parts: Option<Vec<Part>> = elements.elements().iter().map(|element| self.part(element)).collect();
+        let Some(parts) = parts else { return Ok(None) };
+        let mut inputs = Vec::new();
+        for part in parts {
+            inputs.push(self.scalar(name, &part, dtype)?);
+        }
+        if elements.rank() == 0 {
+            return Ok(inputs.pop());
+        }
+        let mut pack = self.typed(name, "Pack", inputs, &[("T", dtype)]);
+        put(&mut pack, "N", AttrKind::I(elements.len() as i64));
+        let mut packed = self.auxiliary(name, pack);
+        if elements.rank() > 1 {
+            let sizes: Vec<i64> = elements.sizes().iter().map(|size| *size as i64).collect();
+            let shape = self.known(name, &[sizes.len()], &sizes, DType::I32)?;
+            let reshape =
+                self.typed(name, "Reshape", vec![packed, shape], &[("T", dtype), ("Tshape", DType::I32)]);
+            packed = self.auxiliary(name, reshape);
+        }
+        Ok(Some(packed))
+    }
+
+    /// A dimension as a number, or as `a * size + b` of an axis of an input.
+    fn part(&self, element: &Dim) -> Option<Part> {
+        if let Some(value) = element.as_known() {
+            return Some(Part::Known(value));
+        }
+        let element = self.inner.table.resolve(element);
+        if let Some(value) = element.as_known() {
+            return Some(Part::Known(value));
+        }
+        let (factor, symbol, offset) = element.as_linear()?;
+        let (input, axis) = self.axis_of(symbol)?;
+        Some(Part::Size { input, axis, factor, offset })
+    }
+
+    /// An axis of an input that is as long as the symbol.
+    fn axis_of(&self, symbol: Symbol) -> Option<(ValueIx, usize)> {
+        self.inner.inputs.iter().find_map(|(_, value)| {
+            let shape = self.inner.table.resolve_shape(&self.inner.values[value.at()].shape);
+            let axis = shape.dims()?.iter().position(|dim| dim.as_symbol() == Some(symbol))?;
+            Some((*value, axis))
+        })
+    }
+
+    fn scalar(&mut self, name: &str, part: &Part, dtype: DType) -> Result<String> {
+        let (input, axis, factor, offset) = match *part {
+            Part::Known(value) => return self.known(name, &[], &[value], dtype),
+            Part::Size { input, axis, factor, offset } => (input, axis as i64, factor, offset),
+        };
+        let source = self.tensor_name(input);
+        let mut shape =
+            self.typed(name, "Shape", vec![source], &[("T", self.dtype(input)), ("out_type", dtype)]);
+        shape.name = format!("{name}/shape");
+        let shape = self.auxiliary(&format!("{name}/shape"), shape);
+        let begin = self.known(name, &[1], &[axis], DType::I32)?;
+        let end = self.known(name, &[1], &[axis + 1], DType::I32)?;
+        let strides = self.known(name, &[1], &[1], DType::I32)?;
+        let mut slice = self.typed(
+            name,
+            "StridedSlice",
+            vec![shape, begin, end, strides],
+            &[("T", dtype), ("Index", DType::I32)],
+        );
+        put(&mut slice, "shrink_axis_mask", AttrKind::I(1));
+        let mut scalar = self.auxiliary(&format!("{name}/size"), slice);
+        for (op, value, neutral) in [("Mul", factor, 1), ("AddV2", offset, 0)] {
+            if value != neutral {
+                let other = self.known(name, &[], &[value], dtype)?;
+                let def = self.typed(name, op, vec![scalar, other], &[("T", dtype)]);
+                scalar = self.auxiliary(name, def);
+            }
+        }
+        Ok(scalar)
+    }
+
+    /// `range(0, rank(x), 1)`.
+    fn axes_of(&mut self, name: &str, value: ValueIx, dtype: DType) -> Result<String> {
+        let source = self.tensor_name(value);
+        let rank = self.typed(name, "Rank", vec![source], &[("T", self.dtype(value))]);
+        let rank = self.auxiliary(&format!("{name}/rank"), rank);
+        let start = self.known(name, &[], &[0], DType::I32)?;
+        let delta = self.known(name, &[], &[1], DType::I32)?;
+        let range = self.typed(name, "Range", vec![start, rank, delta], &[("Tidx", DType::I32)]);
+        let range = self.auxiliary(name, range);
+        self.cast(name, range, DType::I32, dtype)
+    }
+
+    /// A tensor as elements of another dtype.
+    pub(super) fn cast(&mut self, name: &str, tensor: String, from: DType, to: DType) -> Result<String> {
+        if from == to {
+            return Ok(tensor);
+        }
+        let def = self.typed(name, "Cast", vec![tensor], &[("SrcT", from), ("DstT", to)]);
+        Ok(self.auxiliary(name, def))
+    }
+
+    fn known(&mut self, name: &str, sizes: &[usize], values: &[i64], dtype: DType) -> Result<String> {
+        let tensor = match integers(sizes, values, dtype)? {
+            Some(tensor) => tensor,
+            None => Tensor::from_slice(sizes, values)?,
+        };
+        let def = constant_def(name, &tensor)?;
+        Ok(self.auxiliary(&format!("{name}/const"), def))
+    }
+
+    fn typed(&self, name: &str, op: &str, inputs: Vec<String>, types: &[(&str, DType)]) -> NodeDef {
+        let mut def = node_def(name, op);
+        def.input = inputs;
+        for (attr, dtype) in types {
+            put(&mut def, attr, AttrKind::Type(number_of(*dtype)));
+        }
+        def
+    }
+}
+
+/// A number, or a size of an input.
+enum Part {
+    Known(i64),
+    Size { input: ValueIx, axis: usize, factor: i64, offset: i64 },
+}
+
+/// The integers as elements of `dtype`; `None` where one does not fit.
+fn integers(sizes: &[usize], values: &[i64], dtype: DType) -> Result<Option<Tensor>> {
+    Ok(match dtype {
+        DType::I64 => Some(Tensor::from_slice(sizes, values)?),
+        DType::I32 => {
+            let narrow: Option<Vec<i32>> = values.iter().map(|value| i32::try_from(*value).ok()).collect();
+            narrow.map(|narrow| Tensor::from_slice(sizes, &narrow)).transpose()?
+        }
+        DType::Bool => {
+            let flags: Vec<bool> = values.iter().map(|value| *value != 0).collect();
+            Some(Tensor::from_slice(sizes, &flags)?)
+        }
+        _ => None,
+    })
+}

@@ -1,0 +1,300 @@
+//! A node under TensorFlow's spelling of its op.
+
+use std::collections::BTreeMap;
+
+use prost::bytes::Bytes;
+use shapeflow_shape_fns::{Attr, DType, lookup};
+
+use super::super::dtype_number::number_of;
+use super::super::proto::{AttrKind, ListValue, NodeDef};
+use super::super::signature::{Argument, ArgumentType, Signature, signature};
+use super::super::{ABSENT, IMPLIED};
+use super::attrs::{note, note_elements, of_kind};
+use super::parameter::Parameter;
+use super::{Exporter, node_def, put};
+use crate::error::Result;
+use crate::graph::{Node, NodeIx, ValueIx};
+use crate::op::{Body, TfOp};
+
+/// What an input of the TensorFlow op is here.
+enum Input {
+    Value(ValueIx),
+    Parameter(&'static str, Parameter),
+}
+
+/// What was known of a node before it was written.
+struct Draft {
+    /// Every input with its declared argument.
+    inputs: Vec<(Argument, Input)>,
+    absent: Vec<&'static str>,
+}
+
+impl Exporter<'_> {
+    /// The node in the first of TensorFlow's spellings that says all of it; `None` where none does.
+    pub(super) fn spelled(&mut self, index: NodeIx, node: &Node, name: &str) -> Result<Option<NodeDef>> {
+        if let Body::Absent = node.op.body {
+            return match node.op.operand_names() {
+                Some(_) => self.spell(index, node, name, &TfOp::new(node.op.name())),
+                None => Ok(None),
+            };
+        }
+        for spelling in node.op.tensorflow_ops() {
+            if let Some(def) = self.spell(index, node, name, spelling)? {
+                return Ok(Some(def));
+            }
+        }
+        Ok(None)
+    }
+
+    fn spell(&mut self, _: NodeIx, node: &Node, name: &str, spelling: &TfOp) -> Result<Option<NodeDef>> {
+        let (Some(signature), Some(row)) = (signature(spelling.op_type), lookup(spelling.op_type)) else {
+            return Ok(None);
+        };
+        if let Some(rank) = spelling.rank {
+            let shape =
+                |value: &ValueIx| self.inner.table.resolve_shape(&self.inner.values[value.at()].shape);
+            if node.operands.iter().any(|value| shape(value).rank() != Some(rank)) {
+                return Ok(None);
+            }
+        }
+        let Some(draft) = self.draft(node, &signature, row.operands, spelling) else { return Ok(None) };
+        let Some(types) = self.types(node, &signature, &draft) else { return Ok(None) };
+        let renamed = |ours: &str| {
+            let names = spelling.attrs.iter().chain(row.attrs);
+            names
+                .clone()
+                .find(|(_, own)| *own == ours)
+                .map_or(ours.to_string(), |(theirs, _)| (*theirs).to_string())
+        };
+        let mut def = node_def(name, spelling.op_type);
+        let parameter = |name: &str| {
+            draft.inputs.iter().any(|(_, input)| matches!(input, Input::Parameter(own, _) if *own == name))
+        };
+        for (ours, attr) in node.attrs().iter() {
+            if matches!(node.op.body, Body::Absent) && ours == "dtypes" {
+                continue;
+            }
+            if parameter(ours) {
+                match attr.to_elements() {
+                    Some(elements) => note_elements(&mut def, ours, &elements),
+                    None => note(&mut def, ours, attr)?,
+                }
+                continue;
+            }
+            if let Some((_, value)) = spelling.fixed.iter().find(|(own, _)| *own == ours) {
+                let known = attr.to_elements().and_then(|elements| elements.get(0)?.as_known());
+                if known != Some(*value) {
+                    return Ok(None);
+                }
+                note(&mut def, ours, attr)?;
+                continue;
+            }
+            let theirs = renamed(ours);
+            let declared = signature.attr(&theirs).map(|declared| declared.kind);
+            match (declared, attr) {
+                // Types are those of operands and outputs; which of them are said here is noted.
+                (Some("type"), Attr::DType(_)) => note(&mut def, ours, attr)?,
+                (Some(kind), attr) => match of_kind(attr, kind) {
+                    Some(AttrKind::F(short)) if attr != &Attr::Float(shortest(short)) => {
+                        put(&mut def, &theirs, AttrKind::F(short));
+                        note(&mut def, ours, attr)?;
+                    }
+                    Some(kind) => put(&mut def, &theirs, kind),
+                    None => return Ok(None),
+                },
+                (None, Attr::DType(_)) => note(&mut def, ours, attr)?,
+                (None, _) => return Ok(None),
+            }
+        }
+        let mut implied = Vec::new();
+        for (attr, dtype) in &types {
+            put(&mut def, attr, AttrKind::Type(number_of(*dtype)));
+            if !signature.is_of_inputs(attr) || spelling.attrs.iter().any(|(theirs, _)| theirs == attr) {
+                implied.push(Bytes::from((*attr).to_string()));
+            }
+        }
+        if !implied.is_empty() && !matches!(node.op.body, Body::Absent) {
+            put(&mut def, IMPLIED, AttrKind::List(ListValue { s: implied, ..ListValue::default() }));
+        }
+        if !draft.absent.is_empty() {
+            let names = draft.absent.iter().map(|name| Bytes::from_static(name.as_bytes())).collect();
+            put(&mut def, ABSENT, AttrKind::List(ListValue { s: names, ..ListValue::default() }));
+        }
+        self.counts(node, &signature, &draft, &mut def);
+        let needed = |attr: &&super::super::signature::Attribute| {
+            attr.default.is_none() && !def.attr.contains_key(attr.name)
+        };
+        if signature.attrs.iter().any(|attr| needed(&attr)) {
+            return Ok(None);
+        }
+        for (argument, input) in draft.inputs {
+            let wanted = match argument.dtype {
+                ArgumentType::Fixed(dtype) => Some(dtype),
+                ArgumentType::Attr(attr) => types.get(attr).copied(),
+                ArgumentType::List(_) => None,
+            };
+            let tensor = match input {
+                Input::Value(value) => {
+                    let tensor = self.tensor_name(value);
+                    let own = self.dtype(value);
+                    self.cast(&format!("{name}/{}", argument.name), tensor, own, wanted.unwrap_or(own))?
+                }
+                Input::Parameter(own, parameter) => {
+                    let dtype = wanted.unwrap_or(DType::I32);
+                    match self.parameter(&format!("{name}/{own}"), &parameter, dtype)? {
+                        Some(tensor) => tensor,
+                        None => return Ok(None),
+                    }
+                }
+            };
+            def.input.push(tensor);
+        }
+        Ok(Some(def))
+    }
+
+    /// What each of TensorFlow's operands is; `None` where one is missing.
+    fn draft(
+        &self,
+        node: &Node,
+        signature: &Signature,
+        names: &[&'static str],
+        spelling: &TfOp,
+    ) -> Option<Draft> {
+        if signature.inputs.len() != names.len() {
+            return None;
+        }
+        let own_names = node.op.operand_names();
+        let declared = node.op.operand_list();
+        let places: Vec<(usize, ValueIx)> = match own_names {
+            Some(own) => spread(own, &node.operands),
+            None => self.places(node).collect(),
+        };
+        let mut draft = Draft { inputs: Vec::new(), absent: Vec::new() };
+        let mut used = 0;
+        for (argument, &name) in signature.inputs.iter().zip(names) {
+            let place = match (own_names, declared) {
+                (Some(own), _) => own.iter().position(|own| *own == name),
+                (None, Some(list)) => list.iter().position(|operand| operand.name() == name),
+                (None, None) => None,
+            };
+            let given: Vec<ValueIx> =
+                places.iter().filter(|(at, _)| Some(*at) == place).map(|(_, value)| *value).collect();
+            used += given.len();
+            if !given.is_empty() {
+                draft.inputs.extend(given.into_iter().map(|value| (*argument, Input::Value(value))));
+                continue;
+            }
+            if let Some(attr) = node.attrs().get(name) {
+                let pairs = spelling.pairs.contains(&name);
+                let parameter =
+                    Parameter::of(attr).map(|parameter| if pairs { parameter.in_pairs() } else { parameter });
+                draft.inputs.push((*argument, Input::Parameter(name, parameter?)));
+                continue;
+            }
+            if name.ends_with("..") {
+                continue;
+            }
+            let (_, what) = spelling.absent.iter().find(|(own, _)| *own == name)?;
+            let first = *node.operands.first()?;
+            let shape = self.inner.table.resolve_shape(&self.inner.values[first.at()].shape);
+            let ones = node.attrs().get("begin").and_then(Attr::to_elements).map(|begin| begin.len());
+            let ones = ones.or_else(|| {
+                let begin = node.operands.get(1)?;
+                let shape = self.inner.table.resolve_shape(&self.inner.values[begin.at()].shape);
+                usize::try_from(shape.dims()?.first()?.as_known()?).ok()
+            });
+            let parameter = Parameter::absent(*what, first, &shape, ones.unwrap_or(0))?;
+            draft.inputs.push((*argument, Input::Parameter(name, parameter)));
+            draft.absent.push(name);
+        }
+        (used == node.operands.len()).then_some(draft)
+    }
+
+    /// The type attributes; `None` where outputs have other dtypes than TensorFlow's op gives.
+    fn types(
+        &self,
+        node: &Node,
+        signature: &Signature,
+        draft: &Draft,
+    ) -> Option<BTreeMap<&'static str, DType>> {
+        let mut types: BTreeMap<&'static str, DType> = BTreeMap::new();
+        for (argument, input) in &draft.inputs {
+            if let (ArgumentType::Attr(attr), Input::Value(value)) = (argument.dtype, input) {
+                // Parameters of two widths meet in the wider.
+                let dtype = self.dtype(*value);
+                let known = types.entry(attr).or_insert(dtype);
+                if dtype == DType::I64 && *known == DType::I32 {
+                    *known = DType::I64;
+                }
+            }
+        }
+        let mut outputs = node.values().map(|value| self.dtype(value));
+        for output in &signature.outputs {
+            let count = match (output.count, signature.outputs.len()) {
+                (Some(_), 1) => node.outputs as usize,
+                _ => 1,
+            };
+            for dtype in outputs.by_ref().take(count) {
+                match output.dtype {
+                    ArgumentType::Fixed(fixed) if fixed != dtype => return None,
+                    ArgumentType::Attr(attr) => {
+                        if *types.entry(attr).or_insert(dtype) != dtype {
+                            return None;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if outputs.next().is_some() {
+            return None;
+        }
+        for (argument, input) in &draft.inputs {
+            if let (ArgumentType::Attr(attr), Input::Parameter(_, parameter)) = (argument.dtype, input) {
+                let narrow = parameter.is_narrow();
+                types.entry(attr).or_insert(if narrow { DType::I32 } else { DType::I64 });
+            }
+        }
+        Some(types)
+    }
+
+    /// The attributes that count inputs and outputs, and lists of types.
+    fn counts(&self, node: &Node, signature: &Signature, draft: &Draft, def: &mut NodeDef) {
+        for argument in &signature.inputs {
+            let same = draft.inputs.iter().filter(|(own, _)| own.name == argument.name);
+            if let Some(count) = argument.count {
+                put(def, count, AttrKind::I(same.clone().count() as i64));
+            }
+            if let ArgumentType::List(list) = argument.dtype {
+                let types = same.filter_map(|(_, input)| match input {
+                    Input::Value(value) => Some(number_of(self.dtype(*value))),
+                    Input::Parameter(..) => None,
+                });
+                let types = ListValue { r#type: types.collect(), ..ListValue::default() };
+                put(def, list, AttrKind::List(types));
+            }
+        }
+        for output in &signature.outputs {
+            if let Some(count) = output.count
+                && !def.attr.contains_key(count)
+            {
+                put(def, count, AttrKind::I(node.outputs.into()));
+            }
+        }
+    }
+}
+
+/// The place of each operand among names, one of which may stand for any number.
+fn spread(names: &[&str], operands: &[ValueIx]) -> Vec<(usize, ValueIx)> {
+    let several = (operands.len() + 1).saturating_sub(names.len());
+    let places = names
+        .iter()
+        .enumerate()
+        .flat_map(|(place, name)| std::iter::repeat_n(place, if name.ends_with("..") { several } else { 1 }));
+    places.zip(operands.iter().copied()).collect()
+}
+
+/// The number that the nearest f32 is read as.
+fn shortest(value: f32) -> f64 {
+    format!("{value:?}").parse().unwrap_or(f64::from(value))
+}

@@ -1,0 +1,136 @@
+//! Attributes of a node as ours.
+
+use shapeflow_shape_fns::{Attr, Attrs, Dim, PartialElements};
+
+use super::super::dtype_number::dtype_of;
+use super::super::limits::Budget;
+use super::super::proto::{AttrKind, ListValue};
+use super::super::signature::Signature;
+use super::super::{OWN_ATTR, OWN_PARAM, constant, shape};
+use super::frame::Frame;
+use crate::error::Result;
+
+/// The attributes of a node that say more than its inputs do, under TensorFlow's names.
+///
+/// # Errors
+/// A shape that is none.
+pub(super) fn plain(
+    frame: &Frame<'_, '_>,
+    node: usize,
+    signature: Option<&Signature>,
+    budget: &Budget,
+) -> Result<Attrs> {
+    let mut attrs = Attrs::new();
+    let Some(def) = frame.nodes.get(node) else { return Ok(attrs) };
+    for (name, value) in &def.attr {
+        if name.starts_with('_') || signature.is_some_and(|signature| signature.is_of_inputs(name)) {
+            continue;
+        }
+        let kind = signature.and_then(|signature| signature.attr(name)).map(|attr| attr.kind);
+        if let Some(value) = frame.resolve(value)
+            && let Some(attr) = attr_of(value, kind, budget)?
+        {
+            attrs.insert(name.clone(), attr);
+        }
+    }
+    // Types that TensorFlow has a default for must be said here, where the default is another.
+    for attr in signature.iter().flat_map(|signature| &signature.attrs) {
+        if attr.kind == "type"
+            && !def.attr.contains_key(attr.name)
+            && !signature.is_some_and(|signature| signature.is_of_inputs(attr.name))
+            && let Some(dtype) = attr.default.and_then(|text| text.parse().ok())
+        {
+            attrs.insert(attr.name, Attr::DType(dtype));
+        }
+    }
+    Ok(attrs)
+}
+
+/// One attribute; `None` for what no op here reads. `kind` says what an empty list is of.
+fn attr_of(value: &AttrKind, kind: Option<&str>, budget: &Budget) -> Result<Option<Attr>> {
+    Ok(match value {
+        AttrKind::S(bytes) => Some(Attr::from(String::from_utf8_lossy(bytes).into_owned())),
+        AttrKind::I(value) => Some(Attr::Int(*value)),
+        AttrKind::F(value) => Some(Attr::Float(decimal(*value))),
+        AttrKind::B(value) => Some(Attr::Bool(*value)),
+        AttrKind::Type(number) => dtype_of(*number).map(Attr::DType),
+        AttrKind::Shape(proto) => Some(Attr::Shape(shape::from_proto(proto, budget)?)),
+        AttrKind::List(list) => list_of(list, kind, budget)?,
+        AttrKind::Tensor(_) | AttrKind::Placeholder(_) | AttrKind::Func(_) => None,
+    })
+}
+
+/// The number that was meant by the nearest f32: 0.2 and not 0.20000000298.
+fn decimal(value: f32) -> f64 {
+    format!("{value:?}").parse().unwrap_or(f64::from(value))
+}
+
+fn list_of(list: &ListValue, kind: Option<&str>, budget: &Budget) -> Result<Option<Attr>> {
+    let kind = match kind {
+        _ if !list.i.is_empty() => "list(int)",
+        _ if !list.f.is_empty() => "list(float)",
+        _ if !list.s.is_empty() => "list(string)",
+        _ if !list.b.is_empty() => "list(bool)",
+        _ if !list.r#type.is_empty() => "list(type)",
+        _ if !list.shape.is_empty() => "list(shape)",
+        kind => kind.unwrap_or("list(int)"),
+    };
+    Ok(match kind {
+        "list(int)" => Some(Attr::Ints(list.i.as_slice().into())),
+        "list(float)" => Some(Attr::Floats(list.f.iter().map(|value| decimal(*value)).collect())),
+        "list(string)" => {
+            Some(Attr::Strs(list.s.iter().map(|text| String::from_utf8_lossy(text).into()).collect()))
+        }
+        "list(bool)" => Some(Attr::Bools(list.b.as_slice().into())),
+        "list(type)" => {
+            let dtypes: Option<Vec<_>> = list.r#type.iter().map(|number| dtype_of(*number)).collect();
+            dtypes.map(|dtypes| Attr::DTypes(dtypes.into()))
+        }
+        "list(shape)" => {
+            let shapes: Result<Vec<_>> =
+                list.shape.iter().map(|proto| shape::from_proto(proto, budget)).collect();
+            Some(Attr::Shapes(shapes?.into()))
+        }
+        _ => None,
+    })
+}
+
+/// Attributes and parameters that an export of ours has noted, under our names: TensorFlow's say less, or another
+/// thing.
+///
+/// # Errors
+/// What is noted does not read.
+pub(super) fn noted(frame: &Frame<'_, '_>, node: usize, budget: &Budget) -> Result<Attrs> {
+    let mut attrs = Attrs::new();
+    let Some(def) = frame.nodes.get(node) else { return Ok(attrs) };
+    for (name, value) in &def.attr {
+        let Some(value) = frame.resolve(value) else { continue };
+        if let Some(name) = name.strip_prefix(OWN_PARAM) {
+            if let AttrKind::List(list) = value
+                && let Some(elements) = elements_of(list)
+            {
+                attrs.insert(name.to_string(), elements);
+            }
+        } else if let Some(name) = name.strip_prefix(OWN_ATTR) {
+            let attr = match value {
+                AttrKind::Tensor(proto) => {
+                    let tensor = constant::from_proto(proto, &mut budget.clone())?;
+                    tensor.item::<f64>().ok().map(Attr::Float)
+                }
+                value => attr_of(value, None, budget)?,
+            };
+            if let Some(attr) = attr {
+                attrs.insert(name.to_string(), attr);
+            }
+        }
+    }
+    Ok(attrs)
+}
+
+/// Elements as an export notes them: sizes, and every element's text.
+fn elements_of(list: &ListValue) -> Option<PartialElements> {
+    let sizes: Vec<usize> = list.i.iter().map(|size| usize::try_from(*size).ok()).collect::<Option<_>>()?;
+    let element = |text: &prost::bytes::Bytes| std::str::from_utf8(text).ok()?.parse::<Dim>().ok();
+    let dims: Vec<Dim> = list.s.iter().map(element).collect::<Option<_>>()?;
+    PartialElements::with_sizes(&sizes, dims).ok()
+}

@@ -1,0 +1,187 @@
+//! Calls of functions, branches and assertions.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+use shapeflow_shape_fns::DType;
+
+use super::super::limits::refuse;
+use super::super::proto::{AttrKind, AttrValue};
+use super::check::{Condition, union};
+use super::frame::{Frame, Source, damaged, returned};
+use super::{Built, Importer, Slot};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{Value, constant_tensor};
+use crate::tensor::Tensor;
+
+/// Elements of an assertion's data that are shown.
+const SHOWN: usize = 16;
+
+impl<'a, 'g> Importer<'a, 'g> {
+    /// What a function gives for these arguments; its nodes are named below the call.
+    pub(super) fn call(
+        &mut self,
+        function: &str,
+        attrs: &'a BTreeMap<String, AttrValue>,
+        frame: &Frame<'a, 'g>,
+        name: &str,
+        inputs: &[Slot<'g>],
+    ) -> Result<Built<'g>> {
+        let Some(&function) = self.functions.get(function) else {
+            return damaged(format!("there is no function named {function}"));
+        };
+        let signature = function.signature.as_ref();
+        let depth = frame.depth + 1;
+        if depth > self.budget.limits.nesting {
+            return refuse(format_args!("calls may nest at most {} deep", self.budget.limits.nesting));
+        }
+        let parameters = signature.map_or(&[][..], |signature| &signature.input_arg);
+        if parameters.len() != inputs.len() {
+            return damaged(format!(
+                "{} takes {} arguments, got {}",
+                signature.map_or("", |signature| &signature.name),
+                parameters.len(),
+                inputs.len()
+            ));
+        }
+        let args: HashMap<&str, Slot<'g>> =
+            parameters.iter().map(|arg| arg.name.as_str()).zip(inputs.iter().cloned()).collect();
+        let inner = Frame::of(&function.node_def, args, format!("{name}/"), Some(attrs), depth)?;
+        let mut wanted: Vec<Source<'a>> = Vec::new();
+        for (arg, source) in returned(function) {
+            let Some(source) = source else {
+                return damaged(format!("a function must give all its outputs, got none for {}", arg.name));
+            };
+            wanted.push(inner.source(source)?);
+        }
+        let controls: Vec<usize> = function
+            .control_ret
+            .values()
+            .filter_map(|node| inner.by_name.get(node.as_str()).copied())
+            .collect();
+        let roots: Vec<usize> = wanted
+            .iter()
+            .filter_map(|source| match source {
+                Source::Node(node, _) | Source::Control(node) => Some(*node),
+                Source::Argument(_) => None,
+            })
+            .chain(controls.iter().copied())
+            .collect();
+        let order = inner.order(&roots)?;
+        let mut built: Vec<Option<Built<'g>>> = (0..inner.nodes.len()).map(|_| None).collect();
+        let mut result = Built::default();
+        for at in order {
+            let node = self.node(&inner, at, &built)?;
+            // The call is where the model's reader finds it.
+            if result.error.is_none() {
+                result.error = node.error.clone();
+            }
+            built[at] = Some(node);
+        }
+        for node in controls {
+            if let Some(built) = built.get(node).and_then(Option::as_ref) {
+                result.checks = union(&result.checks, &built.checks);
+                result.blocked = result.blocked.or_else(|| built.blocked.clone());
+            }
+        }
+        for source in wanted {
+            let slot = match source {
+                Source::Argument(name) => inner.args.get(name).cloned(),
+                Source::Node(node, output) => built
+                    .get(node)
+                    .and_then(Option::as_ref)
+                    .and_then(|built| built.outputs.get(output).cloned()),
+                Source::Control(_) => None,
+            };
+            let Some(slot) = slot else {
+                return damaged("an output of a function must be an output of one of its nodes".to_string());
+            };
+            let checks = result.checks.clone();
+            result.outputs.push(self.checked(slot, &checks)?);
+        }
+        Ok(result)
+    }
+
+    /// The branch that a constant predicate chooses.
+    pub(super) fn branch(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        at: usize,
+        name: &str,
+        inputs: &[Slot<'g>],
+    ) -> Result<Built<'g>> {
+        let Some((predicate, arguments)) = inputs.split_first() else {
+            return damaged("a branch must have a predicate, got no inputs".to_string());
+        };
+        let Some(constant) = self.constant(predicate.value) else {
+            let message = "the predicate of a branch must be a constant of the model, got one that a run decides; \
+                           there is no control flow inside a graph";
+            return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
+        };
+        let branch = if is_true(&constant) { "then_branch" } else { "else_branch" };
+        match frame.attr(at, branch) {
+            Some(AttrKind::Func(function)) => {
+                self.call(&function.name, &function.attr, frame, name, arguments)
+            }
+            _ => damaged(format!("a branch must name a function as its attribute {branch}")),
+        }
+    }
+
+    /// A condition for whatever runs after the node.
+    pub(super) fn assert(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        at: usize,
+        inputs: &[Slot<'g>],
+    ) -> Result<Built<'g>> {
+        let Some((condition, data)) = inputs.split_first() else {
+            return damaged("an assertion must have a condition, got no inputs".to_string());
+        };
+        if condition.value.dtype() != DType::Bool {
+            let message =
+                format!("the condition of an assertion must be bool, got {}", condition.value.dtype());
+            return Err(Error::new(ErrorKind::DType, Phase::Build, message));
+        }
+        if self.constant(condition.value).is_some_and(|constant| is_true(&constant)) {
+            return Ok(Built::default());
+        }
+        let mut message = format!("the assertion {} must hold", frame.full_name(&frame.nodes[at]));
+        let mut shown: Vec<Value<'g>> = Vec::new();
+        for slot in data {
+            match self.constant(slot.value) {
+                Some(tensor) => {
+                    let text = match tensor.as_strings() {
+                        Ok([text]) => String::from_utf8_lossy(text).into_owned(),
+                        _ => tensor.elements_text(SHOWN),
+                    };
+                    message.push_str(if shown.is_empty() { ": " } else { " " });
+                    message.push_str(&text);
+                }
+                None if slot.value.dtype() != DType::String => {
+                    message.push_str(" {}");
+                    shown.push(slot.value);
+                }
+                None => {}
+            }
+        }
+        let number = self.conditions.len();
+        self.conditions.push(Condition { value: condition.value, data: shown, message });
+        Ok(Built { checks: Some(Rc::new(BTreeSet::from([number]))), ..Built::default() })
+    }
+
+    /// The elements of a value that depends on constants alone.
+    fn constant(&self, value: Value<'g>) -> Option<Tensor> {
+        constant_tensor(&self.graph.read(), value.index().ok()?)
+    }
+}
+
+/// What TensorFlow takes for true: a number that is not 0, a text or a tensor that is not empty.
+fn is_true(tensor: &Tensor) -> bool {
+    if !tensor.sizes().is_empty() {
+        return !tensor.is_empty();
+    }
+    match tensor.as_strings() {
+        Ok(strings) => strings.iter().any(|string| !string.is_empty()),
+        Err(_) => tensor.view().bytes().iter().any(|byte| *byte != 0),
+    }
+}

@@ -1,0 +1,411 @@
+//! From a model to a graph: names, order, and which node becomes what.
+
+mod attrs;
+mod call;
+mod check;
+mod frame;
+mod node;
+mod unknown;
+
+use std::collections::HashMap;
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attr, DType, TensorShape};
+
+use super::dtype_number::dtype_of;
+use super::imported::{Imported, Output, Record, split_name};
+use super::limits::Budget;
+use super::model::Model;
+use super::options::ImportOptions;
+use super::proto::{AttrKind, FunctionDef, GraphDef};
+use super::{constant, shape};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{Graph, Value};
+use crate::op::{OpDef, OpRef};
+use check::{Checks, Condition, union};
+use frame::{Frame, Source, damaged};
+use node::Kernels;
+use unknown::is_structure;
+
+/// A node that nothing is known of but its operands.
+static OPAQUE: OpDef = OpDef::absent("opaque", None)
+    .outputs(|attrs, _| match attrs.get("dtypes") {
+        Some(Attr::DTypes(dtypes)) => dtypes.len(),
+        _ => 0,
+    })
+    .dtype_rule(|_, attrs| match attrs.get("dtypes") {
+        Some(Attr::DTypes(dtypes)) => Ok(dtypes.to_vec()),
+        _ => Ok(Vec::new()),
+    })
+    .shape_fn(|cx| {
+        if let Some(Attr::Shapes(shapes)) = cx.attr("shapes") {
+            for (output, shape) in shapes.iter().enumerate() {
+                let shape = cx.table().import(shape);
+                cx.set_output(output, shape);
+            }
+        }
+        Ok(())
+    });
+
+/// A tensor while the graph is made.
+#[derive(Clone)]
+struct Slot<'g> {
+    value: Value<'g>,
+    /// Whether its dtype is known.
+    typed: bool,
+    /// Why it cannot be computed: what it comes from was refused.
+    blocked: Option<Error>,
+    /// The conditions under which it may be used.
+    checks: Checks,
+}
+
+/// What a node has become.
+#[derive(Clone, Default)]
+struct Built<'g> {
+    outputs: Vec<Slot<'g>>,
+    /// The conditions of whatever runs after the node.
+    checks: Checks,
+    blocked: Option<Error>,
+    error: Option<Error>,
+    is_input: bool,
+}
+
+struct Importer<'a, 'g> {
+    model: &'a GraphDef,
+    options: &'a ImportOptions,
+    graph: &'g Graph,
+    functions: HashMap<&'a str, &'a FunctionDef>,
+    kernels: Kernels,
+    budget: Budget,
+    conditions: Vec<Condition<'g>>,
+    /// The readers of outputs of unknown dtype say what it is: by node and output of the graph itself.
+    read_as: HashMap<(usize, usize), DType>,
+    location: &'static Location<'static>,
+}
+
+impl Model {
+    /// Makes a graph of the model: of what `fetches` need, each `NAME` or `NAME:i`, or of all of it. Of a SavedModel,
+    /// `None` means what the signature `serving_default` gives, or the only one there is.
+    ///
+    /// Shapes are inferred as far as the placeholders' shapes allow. A node that inference refuses has the error, see
+    /// [`Imported::nodes`]; what it gives is unknown, and the rest is inferred all the same.
+    ///
+    /// Functions are inlined, and so is the branch of an `If` whose predicate is a constant. A failed `Assert` that
+    /// something depends on is an error of the run. An op without a kernel here has shapes but does not compile.
+    ///
+    /// # Errors
+    /// `Parse`: the model is damaged: two nodes of one name, inputs that are not there, nodes that need each other.
+    /// `UnknownOp`: an op that is not known here; all of them are listed. `Attribute`: no node of a fetched name, no
+    /// placeholder of a name in [`ImportOptions::shapes`]. `Memory`: the limits are passed.
+    pub fn import(&self, fetches: Option<&[&str]>, options: &ImportOptions) -> Result<Imported> {
+        let graph = Graph::new();
+        let mut aliases = HashMap::new();
+        let signature = self.signatures.get("serving_default").or_else(|| match self.signatures.len() {
+            1 => self.signatures.values().next(),
+            _ => None,
+        });
+        for (name, tensor) in
+            signature.iter().flat_map(|signature| signature.inputs.iter().chain(&signature.outputs))
+        {
+            aliases.insert(name.clone(), tensor.clone());
+        }
+        let served: Vec<&str> = signature
+            .iter()
+            .flat_map(|signature| &signature.outputs)
+            .map(|(_, tensor)| tensor.as_str())
+            .collect();
+        let fetches = fetches.or(if served.is_empty() { None } else { Some(&served) });
+        let (nodes, by_name) = {
+            let mut importer = Importer::new(&self.graph, options, &graph);
+            importer.run(fetches, &aliases)?
+        };
+        Ok(Imported { graph, nodes, by_name, aliases })
+    }
+}
+
+impl<'a, 'g> Importer<'a, 'g> {
+    fn new(model: &'a GraphDef, options: &'a ImportOptions, graph: &'g Graph) -> Importer<'a, 'g> {
+        let functions = model.library.iter().flat_map(|library| &library.function);
+        let functions = functions
+            .filter_map(|function| Some((function.signature.as_ref()?.name.as_str(), function)))
+            .collect();
+        Importer {
+            model,
+            options,
+            graph,
+            functions,
+            kernels: Kernels::new(&options.ops),
+            budget: Budget::new(&options.limits),
+            conditions: Vec::new(),
+            read_as: HashMap::new(),
+            // A line of ours: what was read from a file is located by its name.
+            location: Location::caller(),
+        }
+    }
+
+    fn run(
+        &mut self,
+        fetches: Option<&[&str]>,
+        aliases: &HashMap<String, String>,
+    ) -> Result<(Vec<Record>, HashMap<String, usize>)> {
+        let frame = Frame::of_graph(self.model)?;
+        let roots = match fetches {
+            Some(fetches) => self.roots(&frame, fetches, aliases)?,
+            None => (0..frame.nodes.len()).filter(|&at| !frame.is_auxiliary(at)).collect(),
+        };
+        self.check_overrides(&frame)?;
+        let order = frame.order(&roots)?;
+        self.check_ops(&frame, &order)?;
+        self.learn_types(&frame, &order);
+        let mut built: Vec<Option<Built<'g>>> = (0..frame.nodes.len()).map(|_| None).collect();
+        let mut is_read = vec![false; frame.nodes.len()];
+        for &at in &order {
+            for input in &frame.nodes[at].input {
+                if let Ok(Source::Node(node, _)) = frame.source(input) {
+                    is_read[node] = true;
+                }
+            }
+            let node = self.node(&frame, at, &built)?;
+            built[at] = Some(node);
+        }
+        let mut records = Vec::with_capacity(order.len());
+        let mut by_name = HashMap::with_capacity(order.len());
+        // As the model has them, not as they were made.
+        for (at, node) in frame.nodes.iter().enumerate() {
+            let Some(built) = built[at].take() else { continue };
+            by_name.insert(node.name.clone(), records.len());
+            records.push(Record {
+                name: node.name.clone(),
+                op: node.op.clone(),
+                outputs: built
+                    .outputs
+                    .iter()
+                    .map(|slot| Output { value: slot.value.id(), typed: slot.typed })
+                    .collect(),
+                blocked: built.blocked,
+                error: built.error,
+                is_input: built.is_input,
+                is_read: is_read[at],
+            });
+        }
+        Ok((records, by_name))
+    }
+
+    fn roots(
+        &self,
+        frame: &Frame<'a, 'g>,
+        fetches: &[&str],
+        aliases: &HashMap<String, String>,
+    ) -> Result<Vec<usize>> {
+        let mut roots = Vec::new();
+        for fetch in fetches {
+            let tensor = match aliases.get(*fetch) {
+                Some(tensor) if !frame.by_name.contains_key(fetch) => tensor.as_str(),
+                _ => fetch,
+            };
+            let name = split_name(tensor).0;
+            match frame.by_name.get(name).or_else(|| frame.by_name.get(tensor)) {
+                Some(&at) => roots.push(at),
+                None => {
+                    let message = format!("there is no node named {name}");
+                    return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+                }
+            }
+        }
+        // What is fed is an input, needed or not.
+        roots.extend((0..frame.nodes.len()).filter(|&at| {
+            let node = &frame.nodes[at];
+            is_placeholder(&node.op) && node.input.is_empty() && self.override_of(&node.name).is_some()
+        }));
+        Ok(roots)
+    }
+
+    /// The shape that the options give a placeholder.
+    fn override_of(&self, name: &str) -> Option<&'a TensorShape> {
+        let shapes = self.options.shapes.iter().rev();
+        shapes
+            .into_iter()
+            .find(|(own, _)| own.strip_suffix(":0").unwrap_or(own) == name)
+            .map(|(_, shape)| shape)
+    }
+
+    fn check_overrides(&self, frame: &Frame<'a, 'g>) -> Result<()> {
+        for (name, _) in &self.options.shapes {
+            let node = name.strip_suffix(":0").unwrap_or(name);
+            let found = frame.by_name.get(node).and_then(|at| frame.nodes.get(*at));
+            if found.is_none_or(|node| !is_placeholder(&node.op)) {
+                let inputs = frame.nodes.iter().filter(|node| is_placeholder(&node.op));
+                let names: Vec<&str> = inputs.map(|node| node.name.as_str()).take(16).collect();
+                let message = format!(
+                    "a shape must be given to a placeholder, got {name}; there are {}",
+                    names.join(", ")
+                );
+                return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes one node. Errors are those of the whole import; what concerns the node alone is in what is made.
+    fn node(&mut self, frame: &Frame<'a, 'g>, at: usize, built: &[Option<Built<'g>>]) -> Result<Built<'g>> {
+        self.budget.node()?;
+        let def = &frame.nodes[at];
+        let name = frame.full_name(def);
+        let mut inputs = Vec::with_capacity(def.input.len());
+        let (mut checks, mut blocked): (Checks, Option<Error>) = (None, None);
+        let mut refused = None;
+        for (number, input) in def.input.iter().enumerate() {
+            let source = frame.source(input)?;
+            let slot = match source {
+                Source::Control(node) => {
+                    if let Some(built) = built.get(node).and_then(Option::as_ref) {
+                        checks = union(&checks, &built.checks);
+                        blocked = blocked.or_else(|| built.blocked.clone());
+                    }
+                    continue;
+                }
+                Source::Node(node, _) if frame.is_auxiliary(node) => {
+                    inputs.push(None);
+                    continue;
+                }
+                Source::Argument(name) => frame.args.get(name),
+                Source::Node(node, output) => {
+                    built.get(node).and_then(Option::as_ref).and_then(|built| built.outputs.get(output))
+                }
+            };
+            match slot {
+                Some(slot) => {
+                    blocked = blocked.or_else(|| slot.blocked.clone());
+                    inputs.push(Some(slot.clone()));
+                }
+                None => {
+                    let message =
+                        format!("input {number} is {input}, which is not there: the node has fewer outputs");
+                    refused = refused.or(Some(Error::new(ErrorKind::Parse, Phase::Build, message)));
+                }
+            }
+        }
+        let present: Vec<Slot<'g>> = inputs.iter().flatten().cloned().collect();
+        let outcome = match refused {
+            Some(error) => Err(error),
+            None if is_structure(&def.op) || self.functions.contains_key(def.op.as_str()) => {
+                self.structure(frame, at, &name, &present)
+            }
+            None => self.op(frame, at, &name, &inputs),
+        };
+        let mut made = match outcome {
+            Ok(made) => made,
+            Err(error) if error.kind() == ErrorKind::Memory => return Err(error),
+            Err(error) => self.refused(frame, at, &name, &present, error)?,
+        };
+        // A check's node is no data, but what runs after it must see it hold.
+        for slot in &present {
+            made.checks = union(&made.checks, &slot.checks);
+        }
+        made.checks = union(&made.checks, &checks);
+        made.blocked = made.blocked.or(blocked);
+        for slot in &mut made.outputs {
+            for input in &present {
+                slot.checks = union(&slot.checks, &input.checks);
+            }
+            slot.blocked = slot.blocked.take().or_else(|| made.blocked.clone());
+            *slot = self.checked(slot.clone(), &checks)?;
+        }
+        Ok(made)
+    }
+
+    /// A node that is no op but holds the graph together.
+    fn structure(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        at: usize,
+        name: &str,
+        inputs: &[Slot<'g>],
+    ) -> Result<Built<'g>> {
+        let def = &frame.nodes[at];
+        match def.op.as_str() {
+            op if is_placeholder(op) && (inputs.is_empty() || self.override_of(name).is_some()) => {
+                self.placeholder(frame, at, name)
+            }
+            "PlaceholderWithDefault" | "IdentityN" | "_Retval" => {
+                let outputs = inputs.to_vec();
+                Ok(Built { outputs, ..Built::default() })
+            }
+            "Const" => {
+                let Some(AttrKind::Tensor(proto)) = frame.attr(at, "value") else {
+                    return damaged("a Const must have a tensor as its attribute value".to_string());
+                };
+                let tensor = constant::from_proto(proto, &mut self.budget)?;
+                let value = self.graph.constant_at(tensor, self.location);
+                Ok(Built::of(vec![value.named(name)]))
+            }
+            "NoOp" => Ok(Built::default()),
+            "Assert" => self.assert(frame, at, inputs),
+            "PartitionedCall" | "StatefulPartitionedCall" => match frame.attr(at, "f") {
+                Some(AttrKind::Func(function)) => {
+                    self.call(&function.name, &function.attr, frame, name, inputs)
+                }
+                _ => damaged("a call must name a function as its attribute f".to_string()),
+            },
+            "If" | "StatelessIf" => self.branch(frame, at, name, inputs),
+            op => self.call(op, &def.attr, frame, name, inputs),
+        }
+    }
+
+    fn placeholder(&mut self, frame: &Frame<'a, 'g>, at: usize, name: &str) -> Result<Built<'g>> {
+        let number = match frame.attr(at, "dtype") {
+            Some(AttrKind::Type(number)) => *number,
+            _ => return damaged("a placeholder must have a dtype".to_string()),
+        };
+        let Some(dtype) = dtype_of(number) else {
+            let message =
+                format!("a placeholder of {} is not supported", super::dtype_number::text_of(number));
+            return Err(Error::new(ErrorKind::DType, Phase::Build, message));
+        };
+        let producer = self.model.versions.as_ref().map_or(self.model.version, |versions| versions.producer);
+        let shape = match (self.override_of(name), frame.attr(at, "shape")) {
+            (Some(shape), _) => shape.clone(),
+            // Graphs of that age wrote an unknown shape so.
+            (None, Some(AttrKind::Shape(proto))) if producer <= 21 && proto.dim.is_empty() => {
+                TensorShape::unranked()
+            }
+            (None, Some(AttrKind::Shape(proto))) => shape::from_proto(proto, &self.budget)?,
+            (None, _) => TensorShape::unranked(),
+        };
+        let value = self.graph.input_at(name, dtype, shape, self.location)?;
+        Ok(Built { is_input: true, ..Built::of(vec![value]) })
+    }
+
+    /// A node of unknown outputs in place of one that was refused.
+    fn refused(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        at: usize,
+        name: &str,
+        inputs: &[Slot<'g>],
+        error: Error,
+    ) -> Result<Built<'g>> {
+        let error = error.with_node(name).at(self.location);
+        let mut made = self.opaque(frame, at, name, inputs)?;
+        made.blocked = Some(error.clone());
+        made.error = Some(error);
+        Ok(made)
+    }
+}
+
+impl<'g> Built<'g> {
+    fn of(values: Vec<Value<'g>>) -> Built<'g> {
+        let slot = |value| Slot { value, typed: true, blocked: None, checks: None };
+        Built { outputs: values.into_iter().map(slot).collect(), ..Built::default() }
+    }
+}
+
+/// A node that is fed.
+fn is_placeholder(op: &str) -> bool {
+    matches!(op, "Placeholder" | "PlaceholderV2" | "PlaceholderWithDefault")
+}
+
+/// The op of a node without a kernel.
+fn opaque() -> OpRef {
+    OpRef::from(&OPAQUE)
+}

@@ -1,0 +1,467 @@
+//! A node that is an op: which definition it is, and how its inputs and attributes become ours.
+
+use std::collections::HashMap;
+
+use prost::bytes::Bytes;
+use shapeflow_shape_fns::{Attr, Attrs, DType, Registered, TensorShape, lookup};
+
+use super::super::dtype_number::{dtype_of, text_of};
+use super::super::proto::AttrKind;
+use super::super::signature::{ArgumentType, Signature, signature};
+use super::super::{ABSENT, OWN_OPERANDS};
+use super::frame::{Frame, damaged};
+use super::{Built, Importer, Slot, attrs, opaque};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{OpBuilder, Value, constant_tensor};
+use crate::op::{OpDef, OpRef, Operand, Registry, TfOp};
+
+/// More tensors than any node takes or gives.
+const MAX_TENSORS: usize = 1 << 16;
+
+/// The definitions that an op type may stand for.
+pub(super) struct Kernels {
+    by_type: HashMap<&'static str, Vec<(OpRef, TfOp)>>,
+    /// Definitions with TensorFlow's shape function of one spelling, where it is stricter.
+    adapted: HashMap<(&'static str, &'static str), OpRef>,
+    /// Definitions without a body.
+    shapes_only: HashMap<&'static str, OpRef>,
+}
+
+impl Kernels {
+    pub(super) fn new(ops: &Registry) -> Kernels {
+        let mut by_type: HashMap<&'static str, Vec<(OpRef, TfOp)>> = HashMap::new();
+        for def in ops.defs() {
+            for spelling in def.tensorflow_ops() {
+                by_type.entry(spelling.op_type).or_default().push((def.clone(), *spelling));
+            }
+        }
+        // By name, so that nothing depends on the order of a hash table.
+        by_type.values_mut().for_each(|defs| defs.sort_by_key(|(def, _)| def.name()));
+        Kernels { by_type, adapted: HashMap::new(), shapes_only: HashMap::new() }
+    }
+
+    pub(super) fn knows(&self, op_type: &str) -> bool {
+        self.by_type.contains_key(op_type)
+    }
+
+    fn candidates(&self, op_type: &str) -> Vec<(OpRef, TfOp)> {
+        self.by_type.get(op_type).cloned().unwrap_or_default()
+    }
+
+    /// The definition with the shape function that the spelling has.
+    fn adapted(&mut self, def: &OpRef, row: &'static Registered) -> OpRef {
+        let own = def.shape_function();
+        if own.is_none_or(|own| std::ptr::fn_addr_eq(own, row.shape_fn)) {
+            return def.clone();
+        }
+        let adapted = || OpRef::from(std::sync::Arc::new(OpDef::clone(def).shape_fn(row.shape_fn)));
+        self.adapted.entry((def.name(), row.op)).or_insert_with(adapted).clone()
+    }
+
+    fn shapes_only(&mut self, row: &'static Registered) -> OpRef {
+        let made = || {
+            let def = OpDef::absent(row.op, Some(row.operands)).shape_fn(row.shape_fn);
+            let def =
+                def.outputs(|attrs, _| types(attrs).len()).dtype_rule(|_, attrs| Ok(types(attrs).to_vec()));
+            OpRef::from(std::sync::Arc::new(def))
+        };
+        self.shapes_only.entry(row.op).or_insert_with(made).clone()
+    }
+}
+
+/// What the outputs of a definition without a body are.
+fn types(attrs: &Attrs) -> &[DType] {
+    match attrs.get("dtypes") {
+        Some(Attr::DTypes(dtypes)) => dtypes,
+        _ => &[],
+    }
+}
+
+impl<'a, 'g> Importer<'a, 'g> {
+    /// A node that is an op of the registry, or has a shape function, or is opaque.
+    pub(super) fn op(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        at: usize,
+        name: &str,
+        inputs: &[Option<Slot<'g>>],
+    ) -> Result<Built<'g>> {
+        let op_type = frame.nodes[at].op.as_str();
+        let signature = signature(op_type);
+        let present: Vec<Slot<'g>> = inputs.iter().flatten().cloned().collect();
+        if let Some(own) = self.options.ops.get(op_type).filter(|_| signature.is_none()) {
+            return self.own(frame, at, &own, name, &present);
+        }
+        let row = lookup(op_type);
+        if let Some(signature) = &signature {
+            check_inputs(frame, at, signature, inputs)?;
+        }
+        let expected = self.output_types(frame, at, signature.as_ref());
+        let plain = attrs::plain(frame, at, signature.as_ref(), &self.budget)?;
+        let noted = attrs::noted(frame, at, &self.budget)?;
+        let absent = match frame.attr(at, ABSENT) {
+            Some(AttrKind::List(list)) => &list.s[..],
+            _ => &[],
+        };
+        for (def, spelling) in self.kernels.candidates(op_type) {
+            let Some(call) = self.place(&def, &spelling, row, inputs, &plain, &noted, absent) else {
+                continue;
+            };
+            let Some(attrs) = typed(&def, &spelling, call.attrs, &call.dtypes, &expected, frame, at, row)
+            else {
+                continue;
+            };
+            let def = match row {
+                Some(row) => self.kernels.adapted(&def, row),
+                None => def,
+            };
+            let mut builder = OpBuilder::new(self.graph, def).attrs(attrs);
+            for (place, value) in call.operands {
+                builder = builder.operand(place, value);
+            }
+            return self.finish(builder, name);
+        }
+        if present.len() != inputs.len() {
+            return damaged("the node must note what its parameters are".to_string());
+        }
+        let Some(row) = row else { return self.opaque(frame, at, name, &present) };
+        let dtypes: Option<Vec<DType>> = expected.iter().copied().collect();
+        let Some(dtypes) = dtypes else { return self.opaque(frame, at, name, &present) };
+        let mut attrs = Attrs::new();
+        for (name, attr) in plain.iter() {
+            attrs.insert(ours(name, &[], Some(row)).to_string(), attr.clone());
+        }
+        attrs.insert("dtypes", Attr::DTypes(dtypes.into()));
+        let mut builder = OpBuilder::new(self.graph, self.kernels.shapes_only(row)).attrs(attrs);
+        for (place, slot) in present.iter().enumerate() {
+            builder = builder.operand(place, slot.value);
+        }
+        self.finish(builder, name)
+    }
+
+    fn finish(&mut self, builder: OpBuilder<'g>, name: &str) -> Result<Built<'g>> {
+        let values = builder.finish_all_at(self.location)?;
+        Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
+    }
+
+    /// A node of an op that only this crate has, as our export writes it.
+    fn own(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        at: usize,
+        def: &OpRef,
+        name: &str,
+        inputs: &[Slot<'g>],
+    ) -> Result<Built<'g>> {
+        let attrs = attrs::noted(frame, at, &self.budget)?;
+        let places: Vec<usize> = match (frame.attr(at, OWN_OPERANDS), def.operand_list()) {
+            (Some(AttrKind::List(list)), Some(_)) => {
+                list.i.iter().map(|place| usize::try_from(*place).unwrap_or(usize::MAX)).collect()
+            }
+            _ => (0..inputs.len()).collect(),
+        };
+        let declared = def.operand_list().map_or(usize::MAX, <[Operand]>::len);
+        if places.len() != inputs.len() || places.iter().any(|place| *place >= declared) {
+            return damaged(format!("the node must say which operand each of {} inputs is", inputs.len()));
+        }
+        let mut builder = OpBuilder::new(self.graph, def.clone()).attrs(attrs);
+        for (place, slot) in places.into_iter().zip(inputs) {
+            builder = builder.operand(place, slot.value);
+        }
+        self.finish(builder, name)
+    }
+
+    /// Puts inputs where the definition has them; `None` where it has no such operand.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "what a node says, and what an export of ours has noted of it"
+    )]
+    fn place(
+        &self,
+        def: &OpRef,
+        spelling: &TfOp,
+        row: Option<&'static Registered>,
+        inputs: &[Option<Slot<'g>>],
+        plain: &Attrs,
+        noted: &Attrs,
+        absent: &[Bytes],
+    ) -> Option<Call<'g>> {
+        let list = def.operand_list()?;
+        let names: Vec<&str> = match row {
+            Some(row) => row.operands.to_vec(),
+            None => list.iter().map(|operand| operand.name()).collect(),
+        };
+        let spread = (inputs.len() + 1).checked_sub(names.len())?;
+        let mut rest = inputs.iter();
+        let mut operands: Vec<(usize, &Option<Slot<'g>>)> = Vec::new();
+        for name in names {
+            let place = list.iter().position(|operand| operand.name() == name)?;
+            let count = if name.ends_with("..") { spread } else { 1 };
+            operands.extend(rest.by_ref().take(count).map(|slot| (place, slot)));
+        }
+        if rest.next().is_some() {
+            return None;
+        }
+        let mut attrs = Attrs::new();
+        for (name, attr) in plain.iter().filter(|(_, attr)| !matches!(attr, Attr::DType(_))) {
+            attrs.insert(ours(name, spelling.attrs, row).to_string(), attr.clone());
+        }
+        for (name, attr) in noted.iter() {
+            attrs.insert(name.to_string(), attr.clone());
+        }
+        let mut call = Call { operands: Vec::new(), dtypes: Vec::new(), attrs };
+        for (place, slot) in operands {
+            let operand = list.get(place)?;
+            let left_out = absent.iter().any(|name| name == operand.name().as_bytes());
+            if left_out || noted.get(operand.name()).is_some() {
+                continue;
+            }
+            let slot = slot.as_ref()?;
+            // Elements of floats are not followed through the graph, so a float parameter is one only if it is known.
+            if matches!(operand, Operand::Size(_)) && slot.value.dtype().is_float() {
+                let float = self.constant_float(slot.value)?;
+                call.attrs.insert(operand.name(), Attr::Float(float));
+                continue;
+            }
+            call.operands.push((place, slot.value));
+        }
+        call.operands.sort_by_key(|(place, _)| *place);
+        call.dtypes = call.operands.iter().map(|(_, value)| value.dtype()).collect();
+        Some(call)
+    }
+
+    fn constant_float(&self, value: Value<'g>) -> Option<f64> {
+        let tensor = constant_tensor(&self.graph.read(), value.index().ok()?)?;
+        match tensor.dtype() {
+            DType::F32 => tensor.item::<f32>().ok().map(f64::from),
+            DType::F64 => tensor.item::<f64>().ok(),
+            _ => None,
+        }
+    }
+
+    /// The dtype of every output, as far as signature and attributes say.
+    pub(super) fn output_types(
+        &self,
+        frame: &Frame<'a, 'g>,
+        at: usize,
+        signature: Option<&Signature>,
+    ) -> Vec<Option<DType>> {
+        let Some(signature) = signature else { return Vec::new() };
+        let mut types = Vec::new();
+        for output in &signature.outputs {
+            let count = output.count.map_or(1, |count| frame.int(at, count).unwrap_or(0));
+            match output.dtype {
+                ArgumentType::Fixed(dtype) => types.extend(std::iter::repeat_n(Some(dtype), count)),
+                ArgumentType::Attr(attr) => {
+                    let dtype = match frame.attr(at, attr) {
+                        Some(AttrKind::Type(number)) => dtype_of(*number),
+                        _ => signature.attr(attr).and_then(|attr| attr.default?.parse().ok()),
+                    };
+                    types.extend(std::iter::repeat_n(dtype, count));
+                }
+                ArgumentType::List(attr) => {
+                    let list = frame.types(at, attr).unwrap_or_default();
+                    types.extend(list.iter().map(|number| dtype_of(*number)));
+                }
+            }
+        }
+        types.truncate(MAX_TENSORS);
+        types
+    }
+
+    /// A node whose outputs have unknown shapes.
+    pub(super) fn opaque(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        at: usize,
+        name: &str,
+        inputs: &[Slot<'g>],
+    ) -> Result<Built<'g>> {
+        let op_type = frame.nodes[at].op.as_str();
+        let mut types = match signature(op_type) {
+            Some(signature) => self.output_types(frame, at, Some(&signature)),
+            None => match frame.attr(at, "Tout") {
+                Some(AttrKind::List(list)) => list.r#type.iter().map(|number| dtype_of(*number)).collect(),
+                _ => Vec::new(),
+            },
+        };
+        if signature(op_type).is_none() && types.is_empty() {
+            let own =
+                ["dtype", "DstT", "out_type", "T"].into_iter().find_map(|attr| match frame.attr(at, attr) {
+                    Some(AttrKind::Type(number)) => dtype_of(*number),
+                    _ => None,
+                });
+            types.push(own);
+        }
+        if frame.depth == 0 {
+            // Readers know what they read.
+            for output in 0..MAX_TENSORS {
+                match (self.read_as.get(&(at, output)), types.get_mut(output)) {
+                    (Some(dtype), Some(known)) => *known = known.or(Some(*dtype)),
+                    (Some(dtype), None) => types.push(Some(*dtype)),
+                    (None, Some(_)) => {}
+                    (None, None) => break,
+                }
+            }
+        }
+        let known: Vec<DType> = types.iter().map(|dtype| dtype.unwrap_or(DType::F32)).collect();
+        let shapes: Vec<TensorShape> = self.declared_shapes(frame, at, types.len())?;
+        let mut attrs = Attrs::new().with("op", op_type).with("dtypes", Attr::DTypes(known.into()));
+        if shapes.iter().any(|shape| shape.rank().is_some()) {
+            attrs.insert("shapes", Attr::Shapes(shapes.into()));
+        }
+        let mut builder = OpBuilder::new(self.graph, opaque()).attrs(attrs);
+        for (place, slot) in inputs.iter().enumerate() {
+            builder = builder.operand(place, slot.value);
+        }
+        let mut made = self.finish(builder, name)?;
+        for (slot, dtype) in made.outputs.iter_mut().zip(types) {
+            slot.typed = dtype.is_some();
+        }
+        Ok(made)
+    }
+
+    /// The shapes that a branch or call says its outputs have.
+    fn declared_shapes(&self, frame: &Frame<'a, 'g>, at: usize, count: usize) -> Result<Vec<TensorShape>> {
+        let Some(AttrKind::List(list)) = frame.attr(at, "output_shapes") else { return Ok(Vec::new()) };
+        if list.shape.len() != count {
+            return Ok(Vec::new());
+        }
+        list.shape.iter().map(|proto| super::shape::from_proto(proto, &self.budget)).collect()
+    }
+}
+
+/// A call of a definition: which operand each value is, and the attributes.
+struct Call<'g> {
+    operands: Vec<(usize, Value<'g>)>,
+    dtypes: Vec<DType>,
+    attrs: Attrs,
+}
+
+/// Our name of an attribute.
+fn ours<'n>(
+    name: &'n str,
+    renamed: &[(&'static str, &'static str)],
+    row: Option<&'static Registered>,
+) -> &'n str {
+    let rows = row.map_or(&[][..], |row| row.attrs);
+    renamed.iter().chain(rows).find(|(theirs, _)| *theirs == name).map_or(name, |(_, ours)| *ours)
+}
+
+/// The attributes with those dtypes without which the definition would give others than TensorFlow's op does; `None`
+/// where it gives others all the same, or does not take the operands.
+#[expect(clippy::too_many_arguments, reason = "all that two spellings of one call may differ in")]
+fn typed(
+    def: &OpRef,
+    spelling: &TfOp,
+    mut attrs: Attrs,
+    operands: &[DType],
+    expected: &[Option<DType>],
+    frame: &Frame<'_, '_>,
+    at: usize,
+    row: Option<&'static Registered>,
+) -> Option<Attrs> {
+    let node = frame.nodes.get(at)?;
+    let gives = |attrs: &Attrs| {
+        let given = def.infer_dtypes(operands, attrs).ok()?;
+        let fits = given.len() == expected.len()
+            && given
+                .iter()
+                .zip(expected)
+                .all(|(given, expected)| expected.is_none_or(|expected| expected == *given));
+        fits.then_some(())
+    };
+    let is_implied = |name: &str| match frame.attr(at, super::super::IMPLIED) {
+        Some(AttrKind::List(list)) => list.s.iter().any(|implied| implied == name.as_bytes()),
+        _ => false,
+    };
+    let mut said = attrs.clone();
+    let table = signature(&node.op);
+    let declared = table.iter().flat_map(|table| &table.attrs).filter(|attr| attr.kind == "type");
+    for attr in declared {
+        let renamed = ours(attr.name, spelling.attrs, row);
+        // What inputs say is said again only where it has a name of its own here.
+        let of_inputs =
+            table.as_ref().is_some_and(|table| table.is_of_inputs(attr.name)) && renamed == attr.name;
+        let number = match frame.attr(at, attr.name) {
+            Some(AttrKind::Type(number)) => dtype_of(*number),
+            _ => attr.default.and_then(|text| text.parse().ok()),
+        };
+        if let Some(dtype) = number.filter(|_| !of_inputs && !is_implied(attr.name)) {
+            said.insert(renamed.to_string(), dtype);
+        }
+    }
+    let is_noted = said.len() > attrs.len();
+    // A type that the inputs say is left out where nothing depends on it.
+    let from_inputs = table.as_ref().is_some_and(|table| {
+        table.outputs.iter().all(|output| match output.dtype {
+            ArgumentType::Attr(attr) => table.is_of_inputs(attr),
+            _ => true,
+        })
+    });
+    if is_noted && !(from_inputs && gives(&attrs).is_some()) {
+        return gives(&said).map(|()| said);
+    }
+    if gives(&attrs).is_some() {
+        return Some(attrs);
+    }
+    let only = expected.first().copied().flatten()?;
+    attrs.insert(spelling.output_type?, only);
+    gives(&attrs).map(|()| attrs)
+}
+
+/// That a node has as many inputs as its op, of the dtypes that its attributes say.
+fn check_inputs(
+    frame: &Frame<'_, '_>,
+    at: usize,
+    signature: &Signature,
+    inputs: &[Option<Slot<'_>>],
+) -> Result<()> {
+    let mut expected: Vec<(&str, Option<i32>)> = Vec::new();
+    for input in &signature.inputs {
+        let count = match input.count {
+            Some(count) => match frame.int(at, count) {
+                Some(count) => count,
+                None => return damaged(format!("attribute {count} must say how many inputs there are")),
+            },
+            None => 1,
+        };
+        match input.dtype {
+            ArgumentType::Fixed(dtype) => {
+                let number = super::super::dtype_number::number_of(dtype);
+                expected.extend(std::iter::repeat_n((input.name, Some(number)), count));
+            }
+            ArgumentType::Attr(attr) => {
+                let number = match frame.attr(at, attr) {
+                    Some(AttrKind::Type(number)) => Some(*number),
+                    _ => None,
+                };
+                expected.extend(std::iter::repeat_n((input.name, number), count));
+            }
+            ArgumentType::List(attr) => {
+                let types = frame.types(at, attr).unwrap_or_default();
+                expected.extend(types.iter().map(|number| (input.name, Some(*number))));
+            }
+        }
+        if expected.len() > MAX_TENSORS {
+            return damaged(format!("a node may have at most {MAX_TENSORS} inputs, got {}", expected.len()));
+        }
+    }
+    if expected.len() != inputs.len() {
+        return damaged(format!("the op takes {} inputs, got {}", expected.len(), inputs.len()));
+    }
+    for (number, ((name, expected), slot)) in expected.iter().zip(inputs).enumerate() {
+        let (Some(wanted), Some(slot)) = (*expected, slot.as_ref().filter(|slot| slot.typed)) else {
+            continue;
+        };
+        if dtype_of(wanted) != Some(slot.value.dtype()) {
+            let message = format!(
+                "input {number} ({name}) must be {}, got {}",
+                dtype_of(wanted).map_or_else(|| text_of(wanted), |dtype| dtype.to_string()),
+                slot.value.dtype()
+            );
+            return Err(Error::new(ErrorKind::DType, Phase::Build, message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! Ops that nobody knows, and what their readers say of them.
+
+use std::collections::BTreeMap;
+
+use shapeflow_shape_fns::lookup;
+
+use super::super::dtype_number::dtype_of;
+use super::super::proto::{AttrKind, FunctionDef};
+use super::super::signature::{ArgumentType, signature};
+use super::Importer;
+use super::frame::{Frame, Source};
+use crate::error::{Error, ErrorKind, Phase, Result};
+
+/// Nodes that are shown of each unknown op.
+const SHOWN: usize = 8;
+
+/// Op types that the importer itself understands.
+const STRUCTURE: &[&str] = &[
+    "Placeholder",
+    "PlaceholderV2",
+    "PlaceholderWithDefault",
+    "Const",
+    "NoOp",
+    "IdentityN",
+    "Assert",
+    "PartitionedCall",
+    "StatefulPartitionedCall",
+    "If",
+    "StatelessIf",
+    "_Retval",
+];
+
+/// Whether the importer itself understands the op type.
+pub(super) fn is_structure(op: &str) -> bool {
+    STRUCTURE.contains(&op)
+}
+
+impl<'a, 'g> Importer<'a, 'g> {
+    /// That every op of the nodes, and of the functions that they call, is known.
+    ///
+    /// # Errors
+    /// Some is not: all of them, with their nodes.
+    pub(super) fn check_ops(&self, frame: &Frame<'a, 'g>, order: &[usize]) -> Result<()> {
+        if self.options.allow_unknown {
+            return Ok(());
+        }
+        let mut unknown: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        let mut called: Vec<&'a FunctionDef> = Vec::new();
+        let mut seen: Vec<&str> = Vec::new();
+        let mut visit =
+            |prefix: &str, node: &'a super::super::proto::NodeDef, called: &mut Vec<&'a FunctionDef>| {
+                let known = is_structure(&node.op)
+                    || self.kernels.knows(&node.op)
+                    || lookup(&node.op).is_some()
+                    || self.options.ops.get(&node.op).is_some()
+                    || self.functions.contains_key(node.op.as_str());
+                if !known {
+                    unknown.entry(&node.op).or_default().push(format!("{prefix}{}", node.name));
+                }
+                let named = node.attr.values().filter_map(|attr| match &attr.value {
+                    Some(AttrKind::Func(function)) => Some(function.name.as_str()),
+                    _ => None,
+                });
+                for name in named.chain([node.op.as_str()]) {
+                    if let Some((name, function)) = self.functions.get_key_value(name)
+                        && !seen.contains(name)
+                    {
+                        seen.push(name);
+                        called.push(function);
+                    }
+                }
+            };
+        for &at in order {
+            visit("", &frame.nodes[at], &mut called);
+        }
+        while let Some(function) = called.pop() {
+            let name = function.signature.as_ref().map_or("", |signature| signature.name.as_str());
+            for node in &function.node_def {
+                visit(&format!("{name}/"), node, &mut called);
+            }
+        }
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let ops = unknown.len();
+        let list: Vec<String> = unknown
+            .into_iter()
+            .map(|(op, nodes)| {
+                let more = nodes.len().saturating_sub(SHOWN);
+                let shown = nodes.into_iter().take(SHOWN).collect::<Vec<_>>().join(", ");
+                if more == 0 { format!("{op} ({shown})") } else { format!("{op} ({shown}, … {more} more)") }
+            })
+            .collect();
+        let message = match ops {
+            1 => format!("every op must be known, got one that is not: {}", list.join("; ")),
+            _ => format!("every op must be known, got {ops} that are not: {}", list.join("; ")),
+        };
+        Err(Error::new(ErrorKind::UnknownOp, Phase::Build, message))
+    }
+
+    /// What the readers of outputs say of their dtypes, for the nodes that do not know themselves.
+    pub(super) fn learn_types(&mut self, frame: &Frame<'a, 'g>, order: &[usize]) {
+        for &at in order {
+            let node = &frame.nodes[at];
+            let Some(signature) = signature(&node.op) else { continue };
+            let mut number = 0;
+            for input in &signature.inputs {
+                let count = match (input.count, input.dtype) {
+                    (Some(count), _) => frame.int(at, count).unwrap_or(0),
+                    (None, ArgumentType::List(list)) => frame.types(at, list).map_or(0, <[i32]>::len),
+                    _ => 1,
+                };
+                for position in 0..count {
+                    let dtype = match input.dtype {
+                        ArgumentType::Fixed(dtype) => Some(dtype),
+                        ArgumentType::Attr(attr) => match frame.attr(at, attr) {
+                            Some(AttrKind::Type(number)) => dtype_of(*number),
+                            _ => None,
+                        },
+                        ArgumentType::List(list) => {
+                            frame.types(at, list).and_then(|types| dtype_of(*types.get(position)?))
+                        }
+                    };
+                    let source = node.input.get(number).and_then(|input| frame.source(input).ok());
+                    number += 1;
+                    let (Some(dtype), Some(Source::Node(read, output))) = (dtype, source) else { continue };
+                    let needs = frame.nodes.get(read).is_some_and(|node| is_untyped(&node.op));
+                    if needs && output <= 64 {
+                        self.read_as.entry((read, output)).or_insert(dtype);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether the op's own node may not say what its outputs are.
+fn is_untyped(op: &str) -> bool {
+    signature(op).is_none()
+}

@@ -1,0 +1,248 @@
+//! `Model`: a TensorFlow graph as a file has it.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use prost::Message;
+use prost::bytes::Bytes;
+use prost::encoding::decode_varint;
+
+use super::fields::{GRAPH, SAVED_MODEL};
+use super::limits::{Limits, refuse};
+use super::proto::{GraphDef, MetaGraphDef, SavedModel, SignatureDef};
+use super::text_parse;
+use crate::error::{Error, ErrorKind, Phase, Result};
+
+/// A TensorFlow graph as a file has it, not yet checked: see [`Model::import`](Model::import).
+#[derive(Clone)]
+pub struct Model {
+    pub(super) graph: Arc<GraphDef>,
+    /// Inputs and outputs by the names that a SavedModel gives them.
+    pub(super) signatures: BTreeMap<String, Signature>,
+}
+
+/// What a SavedModel calls the inputs and outputs of one of its functions.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Signature {
+    /// The signature's name of each input, and the tensor it is, `NAME:0`.
+    pub inputs: Vec<(String, String)>,
+    /// The signature's name of each output, and the tensor it is.
+    pub outputs: Vec<(String, String)>,
+}
+
+/// Reads a GraphDef (`.pb`, `.pbtxt`), or a SavedModel from its folder or file. What it is, is told by its content.
+///
+/// # Errors
+/// `Io`: the file cannot be read. `Parse`: it is damaged or no model. `Memory`: it passes the default limits.
+pub fn read_model(path: impl AsRef<Path>) -> Result<Model> {
+    Model::read(path.as_ref(), &Limits::default())
+}
+
+impl Model {
+    /// As [`read_model`], with other limits.
+    ///
+    /// # Errors
+    /// As [`read_model`].
+    pub fn read(path: &Path, limits: &Limits) -> Result<Model> {
+        if path.is_dir() {
+            for name in ["saved_model.pb", "saved_model.pbtxt"] {
+                let file = path.join(name);
+                if file.is_file() {
+                    return Model::read(&file, limits);
+                }
+            }
+            return Err(io(path, "the folder must hold saved_model.pb or saved_model.pbtxt"));
+        }
+        let file = std::fs::File::open(path).map_err(|error| io(path, error))?;
+        let mut bytes = Vec::new();
+        file.take(limits.file_bytes.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|error| io(path, error))?;
+        Model::from_bytes_limited(bytes, limits).map_err(|error| error.about(path.display()))
+    }
+
+    /// The model in these bytes: a GraphDef or a SavedModel, binary or text.
+    ///
+    /// # Errors
+    /// `Parse`: the bytes are damaged or no model. `Memory`: they pass the default limits.
+    pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Model> {
+        Model::from_bytes_limited(bytes.into(), &Limits::default())
+    }
+
+    /// As [`Model::from_bytes`], with other limits.
+    ///
+    /// # Errors
+    /// As [`Model::from_bytes`].
+    pub fn from_bytes_limited(bytes: Vec<u8>, limits: &Limits) -> Result<Model> {
+        if bytes.len() as u64 > limits.file_bytes {
+            return refuse(format_args!("a file may have at most {} bytes", limits.file_bytes));
+        }
+        if let Some(text) = as_text(&bytes) {
+            return Model::from_text_limited(text, limits);
+        }
+        // The first field of a SavedModel is its version, that of a GraphDef a message.
+        let is_saved = bytes.first() == Some(&0x08);
+        Model::decode(bytes, is_saved, limits)
+    }
+
+    /// The model that this protobuf text writes.
+    ///
+    /// # Errors
+    /// `Parse`: the text does not parse, and where. `Memory`: it passes the default limits.
+    pub fn from_text(text: &str) -> Result<Model> {
+        Model::from_text_limited(text, &Limits::default())
+    }
+
+    fn from_text_limited(text: &str, limits: &Limits) -> Result<Model> {
+        let is_saved = text.lines().any(|line| line.starts_with("meta_graphs"));
+        let bytes = text_parse::parse(text, if is_saved { &SAVED_MODEL } else { &GRAPH })?;
+        Model::decode(bytes, is_saved, limits)
+    }
+
+    fn decode(bytes: Vec<u8>, is_saved: bool, limits: &Limits) -> Result<Model> {
+        let path: &[&[u32]] = if is_saved { &[&[2, 2, 1], &[2, 2, 2, 1, 3]] } else { &[&[1], &[2, 1, 3]] };
+        let nodes: usize = path.iter().map(|path| count(&bytes, path, limits.nodes)).sum();
+        if nodes > limits.nodes {
+            return refuse(format_args!("a model may have at most {} nodes", limits.nodes));
+        }
+        let bytes = Bytes::from(bytes);
+        if !is_saved {
+            let graph = GraphDef::decode(bytes).map_err(|error| damaged("GraphDef", &error))?;
+            return Ok(Model { graph: Arc::new(graph), signatures: BTreeMap::new() });
+        }
+        let saved = SavedModel::decode(bytes).map_err(|error| damaged("SavedModel", &error))?;
+        let Some(MetaGraphDef { graph_def: Some(graph), signature_def }) =
+            saved.meta_graphs.into_iter().find(|meta| meta.graph_def.is_some())
+        else {
+            return Err(Error::new(
+                ErrorKind::Parse,
+                Phase::Build,
+                "a SavedModel must hold a graph, got none",
+            ));
+        };
+        let signatures = signature_def
+            .into_iter()
+            .filter(|(name, _)| !name.starts_with("__"))
+            .map(|(name, signature)| (name, Signature::of(signature)))
+            .collect();
+        Ok(Model { graph: Arc::new(graph), signatures })
+    }
+
+    /// The number of nodes, those of functions not counted.
+    pub fn len(&self) -> usize {
+        self.graph.node.len()
+    }
+
+    /// Whether there are no nodes.
+    pub fn is_empty(&self) -> bool {
+        self.graph.node.is_empty()
+    }
+
+    /// The signatures of a SavedModel, by name; none for a GraphDef.
+    pub fn signatures(&self) -> impl Iterator<Item = (&str, &Signature)> {
+        self.signatures.iter().map(|(name, signature)| (name.as_str(), signature))
+    }
+}
+
+impl std::fmt::Debug for Model {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Model({} nodes)", self.len())
+    }
+}
+
+impl Signature {
+    fn of(signature: SignatureDef) -> Signature {
+        let tensors = |infos: BTreeMap<String, super::proto::TensorInfo>| {
+            infos.into_iter().map(|(name, info)| (name, info.name)).collect()
+        };
+        Signature { inputs: tensors(signature.inputs), outputs: tensors(signature.outputs) }
+    }
+}
+
+fn io(path: &Path, error: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Io, Phase::Build, format!("{}: {error}", path.display()))
+}
+
+fn damaged(what: &str, error: &prost::DecodeError) -> Error {
+    Error::new(ErrorKind::Parse, Phase::Build, format!("the bytes must be a {what}: {error}"))
+}
+
+/// The text, where the bytes are text: a binary message has bytes that no text has.
+fn as_text(bytes: &[u8]) -> Option<&str> {
+    let is_control = |byte: &u8| *byte < 0x20 && !matches!(*byte, b'\t' | b'\n' | b'\r') || *byte == 0x7f;
+    if bytes.is_empty() || bytes.iter().any(is_control) {
+        return None;
+    }
+    std::str::from_utf8(bytes).ok()
+}
+
+/// How many messages there are at this path of field numbers, as far as the bytes are whole; counting stops
+/// beyond `most`.
+fn count(mut bytes: &[u8], path: &[u32], most: usize) -> usize {
+    let Some((first, rest)) = path.split_first() else { return 1 };
+    let mut found = 0usize;
+    while !bytes.is_empty() && found <= most {
+        let Ok(tag) = decode_varint(&mut bytes) else { break };
+        let length = match tag & 7 {
+            0 => {
+                if decode_varint(&mut bytes).is_err() {
+                    break;
+                }
+                continue;
+            }
+            1 => 8,
+            5 => 4,
+            2 => match decode_varint(&mut bytes).ok().and_then(|length| usize::try_from(length).ok()) {
+                Some(length) => length,
+                None => break,
+            },
+            _ => break,
+        };
+        let Some((value, after)) = bytes.split_at_checked(length) else { break };
+        bytes = after;
+        if tag & 7 == 2 && tag >> 3 == u64::from(*first) {
+            found = found.saturating_add(count(value, rest, most));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_is_is_told_by_its_content() {
+        let text = "node { name: \"x\" op: \"NoOp\" }\n";
+        let model = Model::from_bytes(text).unwrap();
+        assert_eq!((model.len(), model.signatures().count()), (1, 0));
+        let binary = model.graph.encode_to_vec();
+        assert_eq!(Model::from_bytes(binary.clone()).unwrap().len(), 1);
+        let saved = SavedModel {
+            saved_model_schema_version: 1,
+            meta_graphs: vec![MetaGraphDef {
+                graph_def: Some(GraphDef::clone(&model.graph)),
+                signature_def: BTreeMap::from([("serving_default".to_string(), SignatureDef::default())]),
+            }],
+        };
+        let model = Model::from_bytes(saved.encode_to_vec()).unwrap();
+        assert_eq!((model.len(), model.signatures().next().unwrap().0), (1, "serving_default"));
+        assert!(Model::from_bytes(vec![]).unwrap().is_empty());
+        for cut in 1..binary.len() {
+            assert_eq!(Model::from_bytes(&binary[..cut]).unwrap_err().kind(), ErrorKind::Parse);
+        }
+    }
+
+    #[test]
+    fn limits_hold_before_anything_is_decoded() {
+        let many = [0x0a, 0].repeat(1000);
+        let limits = Limits { nodes: 999, ..Limits::default() };
+        let error = Model::from_bytes_limited(many.clone(), &limits).unwrap_err();
+        assert_eq!(error.message(), "a model may have at most 999 nodes");
+        let limits = Limits { file_bytes: 10, ..Limits::default() };
+        assert_eq!(Model::from_bytes_limited(many, &limits).unwrap_err().kind(), ErrorKind::Memory);
+    }
+}

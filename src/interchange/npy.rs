@@ -1,0 +1,298 @@
+//! npy: one tensor with a header, as numpy writes it.
+
+use shapeflow_shape_fns::DType;
+
+use super::raw;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::tensor::Tensor;
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// More axes than numpy has.
+const MAX_RANK: usize = 254;
+
+/// The tensor of an npy file: bool, integers, floats and complex numbers of either byte order, row-major or
+/// column-major; texts (`U`) and byte strings (`S`) are strings, without the zeros that fill them up.
+///
+/// # Errors
+/// `Parse`: the bytes are no npy file, or damaged, or of another dtype. `Memory`: the allocation is refused.
+pub fn read_npy(bytes: &[u8]) -> Result<Tensor> {
+    let Some(rest) = bytes.strip_prefix(MAGIC) else {
+        return refuse("an npy file must start with its magic bytes");
+    };
+    let (length, rest) = match rest {
+        [1, _, a, b, rest @ ..] => (usize::from(u16::from_le_bytes([*a, *b])), rest),
+        [2 | 3, _, a, b, c, d, rest @ ..] => {
+            (usize::try_from(u32::from_le_bytes([*a, *b, *c, *d])).unwrap_or(usize::MAX), rest)
+        }
+        _ => return refuse("an npy file must be of version 1, 2 or 3"),
+    };
+    let Some((header, data)) = rest.split_at_checked(length) else {
+        return refuse("the header of an npy file must be whole");
+    };
+    let Some(header) = std::str::from_utf8(header).ok().and_then(Header::parse) else {
+        return refuse("the header of an npy file must name descr, fortran_order and shape");
+    };
+    if header.shape.len() > MAX_RANK {
+        return refuse(format_args!("an npy file has at most {MAX_RANK} axes, got {}", header.shape.len()));
+    }
+    let Some(kind) = Kind::parse(&header.descr) else {
+        return refuse(format_args!("an npy file of {} is not supported", header.descr));
+    };
+    let count = header.shape.iter().try_fold(1usize, |count, size| count.checked_mul(*size));
+    let needed = count.and_then(|count| count.checked_mul(kind.size()));
+    if needed != Some(data.len()) {
+        return refuse(format_args!(
+            "an npy file of {} and shape {:?} must have {} bytes of data, got {}",
+            header.descr,
+            header.shape,
+            needed.map_or("too many".to_string(), |needed| needed.to_string()),
+            data.len()
+        ));
+    }
+    let reordered;
+    let data = if header.fortran_order && header.shape.len() > 1 {
+        reordered = row_major(data, &header.shape, kind.size());
+        &reordered
+    } else {
+        data
+    };
+    match kind {
+        Kind::Plain { dtype, big_endian } => raw::from_bytes(dtype, &header.shape, data, big_endian),
+        Kind::Strings { width, is_text, big_endian } => {
+            let strings: Result<Vec<Vec<u8>>> = match width {
+                0 => Ok(vec![Vec::new(); count.unwrap_or(0)]),
+                _ => data.chunks_exact(width).map(|chunk| string(chunk, is_text, big_endian)).collect(),
+            };
+            Tensor::from_strings(&header.shape, &strings?)
+        }
+    }
+}
+
+/// The npy file of a tensor. f16 is numpy's; what numpy has no dtype for is written as the integer below it: bf16 as
+/// u16, quantized types as plain integers. Strings are not written: see [`write_npz`](super::write_npz).
+///
+/// # Errors
+/// `DType`: strings.
+pub fn write_npy(tensor: &Tensor) -> Result<Vec<u8>> {
+    let Some(descr) = descr(tensor.dtype()) else {
+        return Err(Error::new(ErrorKind::DType, Phase::Run, "strings are written to npz files only"));
+    };
+    let mut shape: String = tensor.sizes().iter().map(|size| format!("{size}, ")).collect();
+    if tensor.sizes().len() > 1 {
+        shape.truncate(shape.len() - 2);
+    } else {
+        shape.truncate(shape.trim_end().len());
+    }
+    let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
+    // Data starts at a multiple of 64 bytes.
+    let length = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(64);
+    header.push_str(&" ".repeat(length - MAGIC.len() - 4 - header.len() - 1));
+    header.push('\n');
+    let mut out = MAGIC.to_vec();
+    // A header of 254 axes has about 5,600 bytes.
+    let size = u16::try_from(header.len()).map_err(|_| {
+        Error::new(ErrorKind::Shape, Phase::Run, "the shape has too many axes for an npy file")
+    })?;
+    out.extend_from_slice(&[1, 0]);
+    out.extend_from_slice(&size.to_le_bytes());
+    out.extend_from_slice(header.as_bytes());
+    out.extend_from_slice(&raw::to_bytes(tensor)?);
+    Ok(out)
+}
+
+fn descr(dtype: DType) -> Option<&'static str> {
+    Some(match dtype {
+        DType::Bool => "|b1",
+        DType::I8 | DType::QI8 => "|i1",
+        DType::U8 | DType::QU8 => "|u1",
+        DType::I16 | DType::QI16 => "<i2",
+        DType::U16 | DType::QU16 | DType::BF16 => "<u2",
+        DType::I32 | DType::QI32 => "<i4",
+        DType::U32 => "<u4",
+        DType::I64 => "<i8",
+        DType::U64 => "<u8",
+        DType::F16 => "<f2",
+        DType::F32 => "<f4",
+        DType::F64 => "<f8",
+        DType::C64 => "<c8",
+        DType::C128 => "<c16",
+        _ => return None,
+    })
+}
+
+fn refuse<T>(message: impl std::fmt::Display) -> Result<T> {
+    Err(Error::new(ErrorKind::Parse, Phase::Run, message.to_string()))
+}
+
+/// What the elements are.
+#[derive(Clone, Copy)]
+enum Kind {
+    Plain { dtype: DType, big_endian: bool },
+    Strings { width: usize, is_text: bool, big_endian: bool },
+}
+
+impl Kind {
+    fn parse(descr: &str) -> Option<Kind> {
+        let (order, rest) = match descr.as_bytes().first()? {
+            b'<' | b'|' | b'=' => (false, descr.get(1..)?),
+            b'>' => (true, descr.get(1..)?),
+            _ => (false, descr),
+        };
+        let big_endian = order;
+        if let Some(width) = rest.strip_prefix('S') {
+            return Some(Kind::Strings { width: width.parse().ok()?, is_text: false, big_endian });
+        }
+        if let Some(width) = rest.strip_prefix('U') {
+            let width = width.parse::<usize>().ok()?.checked_mul(4)?;
+            return Some(Kind::Strings { width, is_text: true, big_endian });
+        }
+        let dtype = match rest {
+            "b1" | "?" => DType::Bool,
+            "i1" => DType::I8,
+            "u1" => DType::U8,
+            "i2" => DType::I16,
+            "u2" => DType::U16,
+            "i4" => DType::I32,
+            "u4" => DType::U32,
+            "i8" => DType::I64,
+            "u8" => DType::U64,
+            "f2" => DType::F16,
+            "f4" => DType::F32,
+            "f8" => DType::F64,
+            "c8" => DType::C64,
+            "c16" => DType::C128,
+            _ => return None,
+        };
+        Some(Kind::Plain { dtype, big_endian })
+    }
+
+    fn size(self) -> usize {
+        match self {
+            Kind::Plain { dtype, .. } => dtype.size_bytes().unwrap_or(1),
+            Kind::Strings { width, .. } => width,
+        }
+    }
+}
+
+fn string(chunk: &[u8], is_text: bool, big_endian: bool) -> Result<Vec<u8>> {
+    if !is_text {
+        let end = chunk.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        return Ok(chunk[..end].to_vec());
+    }
+    let mut text = String::new();
+    for unit in chunk.chunks_exact(4) {
+        let bytes = [unit[0], unit[1], unit[2], unit[3]];
+        let number = if big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) };
+        match char::from_u32(number) {
+            Some(letter) => text.push(letter),
+            None => return refuse(format_args!("a text must be of characters, got {number}")),
+        }
+    }
+    Ok(text.trim_end_matches('\0').as_bytes().to_vec())
+}
+
+/// Column-major elements in row-major order.
+fn row_major(data: &[u8], sizes: &[usize], width: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(data.len());
+    let mut index = vec![0usize; sizes.len()];
+    let count = data.len().checked_div(width).unwrap_or(0);
+    for _ in 0..count {
+        let at = index.iter().zip(sizes).rev().fold(0, |at, (index, size)| at * size + index);
+        out.extend_from_slice(data.get(at * width..(at + 1) * width).unwrap_or_default());
+        for (index, size) in index.iter_mut().zip(sizes).rev() {
+            *index += 1;
+            if *index < *size {
+                break;
+            }
+            *index = 0;
+        }
+    }
+    out
+}
+
+/// The dictionary at the start.
+struct Header {
+    descr: String,
+    fortran_order: bool,
+    shape: Vec<usize>,
+}
+
+impl Header {
+    fn parse(text: &str) -> Option<Header> {
+        let after = |key: &str| {
+            let at = text.find(&format!("'{key}'")).or_else(|| text.find(&format!("\"{key}\"")))?;
+            Some(text.get(at + key.len() + 2..)?.trim_start().strip_prefix(':')?.trim_start())
+        };
+        let descr = after("descr")?;
+        let quote = descr.chars().next().filter(|quote| matches!(quote, '\'' | '"'))?;
+        let descr = descr.get(1..)?.split(quote).next()?.to_string();
+        let fortran_order = match after("fortran_order")? {
+            text if text.starts_with("True") => true,
+            text if text.starts_with("False") => false,
+            _ => return None,
+        };
+        let shape = after("shape")?.strip_prefix('(')?.split(')').next()?;
+        let sizes = shape.split(',').map(str::trim).filter(|size| !size.is_empty());
+        let shape = sizes.map(|size| size.trim_end_matches('L').parse().ok()).collect::<Option<_>>()?;
+        Some(Header { descr, fortran_order, shape })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(header: &str, data: &[u8]) -> Vec<u8> {
+        let mut out = b"\x93NUMPY\x01\x00".to_vec();
+        out.extend_from_slice(&(header.len() as u16).to_le_bytes());
+        out.extend_from_slice(header.as_bytes());
+        out.extend_from_slice(data);
+        out
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for dtype in DType::all().filter(|dtype| *dtype != DType::String) {
+            for sizes in [&[][..], &[3], &[2, 0, 4], &[2, 3]] {
+                let tensor = Tensor::zeros(dtype, sizes).unwrap();
+                let bytes = write_npy(&tensor).unwrap();
+                let data = tensor.len() * dtype.size_bytes().unwrap();
+                assert_eq!((bytes.len() - data) % 64, 0);
+                assert_eq!(read_npy(&bytes).unwrap().sizes(), sizes);
+            }
+        }
+        let tensor = Tensor::from([[1.5f32, f32::NAN], [-0.0, 3.0]]);
+        assert_eq!(read_npy(&write_npy(&tensor).unwrap()).unwrap(), tensor);
+    }
+
+    #[test]
+    fn numpy_has_more_ways_to_write() {
+        let big = file("{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }", &[1, 2, 3, 4]);
+        assert_eq!(read_npy(&big).unwrap().to_vec::<i16>().unwrap(), [0x0102, 0x0304]);
+        let columns = file("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3)}", &[1, 4, 2, 5, 3, 6]);
+        assert_eq!(read_npy(&columns).unwrap(), Tensor::from([[1u8, 2, 3], [4, 5, 6]]));
+        let text =
+            file("{'descr': '<U2', 'fortran_order': False, 'shape': (1,)}", &[b'a', 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(&*read_npy(&text).unwrap().as_strings().unwrap()[0], b"a");
+        let bytes = file("{'descr': '|S3', 'fortran_order': False, 'shape': (2,)}", b"a\0\0bcd");
+        assert_eq!(&*read_npy(&bytes).unwrap().as_strings().unwrap()[1], b"bcd");
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        let whole = write_npy(&Tensor::from([1i32, 2])).unwrap();
+        for cut in 0..whole.len() {
+            assert_eq!(read_npy(&whole[..cut]).unwrap_err().kind(), ErrorKind::Parse);
+        }
+        for header in [
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 16)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
+            "{'descr': '|O', 'fortran_order': False, 'shape': ()}",
+            "{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': ()}",
+            "",
+        ] {
+            assert_eq!(read_npy(&file(header, &[])).unwrap_err().kind(), ErrorKind::Parse);
+        }
+    }
+}

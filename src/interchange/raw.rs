@@ -1,0 +1,63 @@
+//! Tensors from the bytes that files hold.
+
+use shapeflow_shape_fns::DType;
+
+use crate::error::Result;
+use crate::tensor::{Tensor, size_of_element};
+
+/// The bytes of one unit of an element that byte order turns: a complex number has two.
+fn unit(dtype: DType, size: usize) -> usize {
+    if dtype.is_complex() { size / 2 } else { size }
+}
+
+/// A tensor of these sizes whose elements are little-endian bytes, or big-endian ones.
+///
+/// The number of bytes is that of the elements; a bool is true where its byte is not 0.
+///
+/// # Errors
+/// `Shape`: too many elements. `Memory`: the allocation is refused. `DType`: strings.
+pub(super) fn from_bytes(dtype: DType, sizes: &[usize], bytes: &[u8], big_endian: bool) -> Result<Tensor> {
+    let mut tensor = Tensor::allocate(dtype, sizes)?;
+    let size = size_of_element(dtype)?;
+    let mut view = tensor.view_mut()?;
+    let target = view.bytes_mut();
+    if dtype == DType::Bool {
+        target.iter_mut().zip(bytes).for_each(|(to, from)| *to = u8::from(*from != 0));
+        return Ok(tensor);
+    }
+    let count = target.len().min(bytes.len());
+    target[..count].copy_from_slice(&bytes[..count]);
+    if big_endian != cfg!(target_endian = "big") {
+        target.chunks_exact_mut(unit(dtype, size).max(1)).for_each(<[u8]>::reverse);
+    }
+    Ok(tensor)
+}
+
+/// The elements as little-endian bytes.
+///
+/// # Errors
+/// `DType`: strings.
+pub(super) fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
+    let size = size_of_element(tensor.dtype())?;
+    let mut bytes = tensor.view().bytes().to_vec();
+    if cfg!(target_endian = "big") {
+        bytes.chunks_exact_mut(unit(tensor.dtype(), size).max(1)).for_each(<[u8]>::reverse);
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn byte_order_and_bools() {
+        let tensor = from_bytes(DType::I16, &[2], &[1, 2, 3, 4], false).unwrap();
+        assert_eq!(tensor.to_vec::<i16>().unwrap(), [0x0201, 0x0403]);
+        assert_eq!(to_bytes(&tensor).unwrap(), [1, 2, 3, 4]);
+        let tensor = from_bytes(DType::C64, &[1], &[0x3f, 0x80, 0, 0, 0x40, 0, 0, 0], true).unwrap();
+        assert_eq!(tensor.to_bits::<f32>().unwrap(), [1.0, 2.0]);
+        let tensor = from_bytes(DType::Bool, &[3], &[0, 1, 7], false).unwrap();
+        assert_eq!(tensor.to_vec::<bool>().unwrap(), [false, true, true]);
+    }
+}

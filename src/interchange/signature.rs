@@ -1,0 +1,129 @@
+//! `Signature`: the arguments and attributes of a TensorFlow op, from the table `signatures.tsv`.
+
+use std::sync::LazyLock;
+
+use shapeflow_shape_fns::DType;
+
+/// Facts recorded from TensorFlow by `tests/record_tensorflow_ops.py`, which describes the format.
+static TABLE: &str = include_str!("signatures.tsv");
+
+/// The lines of the table, sorted by op type.
+static LINES: LazyLock<Vec<(&str, &str)>> =
+    LazyLock::new(|| TABLE.lines().filter_map(|line| line.split_once('\t')).collect());
+
+/// A TensorFlow op's declaration.
+#[derive(Clone, Debug)]
+pub(super) struct Signature {
+    pub inputs: Vec<Argument>,
+    pub outputs: Vec<Argument>,
+    pub attrs: Vec<Attribute>,
+}
+
+/// An input or output, which may stand for several tensors.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Argument {
+    pub name: &'static str,
+    /// The integer attribute that says how many tensors it is.
+    pub count: Option<&'static str>,
+    pub dtype: ArgumentType,
+}
+
+/// Where an argument's dtype comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ArgumentType {
+    Fixed(DType),
+    /// A type attribute.
+    Attr(&'static str),
+    /// A list of types, one tensor for each.
+    List(&'static str),
+}
+
+/// A declared attribute.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attribute {
+    pub name: &'static str,
+    pub kind: &'static str,
+    /// The default's text; `?` where it has one that is not plain.
+    pub default: Option<&'static str>,
+}
+
+/// The declaration of this op type, where TensorFlow has it.
+pub(super) fn signature(op_type: &str) -> Option<Signature> {
+    let at = LINES.binary_search_by(|line| line.0.cmp(op_type)).ok()?;
+    let mut columns = LINES.get(at)?.1.split('\t');
+    let mut words = || columns.next().unwrap_or_default().split(' ').filter(|word| !word.is_empty());
+    let inputs = words().filter_map(argument).collect();
+    let outputs = words().filter_map(argument).collect();
+    let attrs = words().filter_map(attribute).collect();
+    Some(Signature { inputs, outputs, attrs })
+}
+
+fn argument(word: &'static str) -> Option<Argument> {
+    let (name, kind) = word.split_once(':')?;
+    if let Some(list) = kind.strip_prefix('[') {
+        let list = list.strip_suffix(']')?;
+        return Some(Argument { name, count: None, dtype: ArgumentType::List(list) });
+    }
+    let (count, kind) = match kind.split_once('*') {
+        Some((count, kind)) => (Some(count), kind),
+        None => (None, kind),
+    };
+    let dtype = match kind.parse() {
+        // A type attribute's name may read as no dtype does.
+        Ok(dtype) => ArgumentType::Fixed(dtype),
+        Err(_) => ArgumentType::Attr(kind),
+    };
+    Some(Argument { name, count, dtype })
+}
+
+fn attribute(word: &'static str) -> Option<Attribute> {
+    let (name, kind) = word.split_once(':')?;
+    let (kind, default) = match kind.split_once('=') {
+        Some((kind, default)) => (kind, Some(default)),
+        None => (kind, None),
+    };
+    Some(Attribute { name, kind, default })
+}
+
+impl Signature {
+    /// Whether the dtypes of inputs say what this type attribute is.
+    pub(super) fn is_of_inputs(&self, attr: &str) -> bool {
+        self.inputs.iter().any(|input| match input.dtype {
+            ArgumentType::Attr(name) | ArgumentType::List(name) => name == attr || input.count == Some(attr),
+            ArgumentType::Fixed(_) => input.count == Some(attr),
+        })
+    }
+
+    /// The attribute of this name.
+    pub(super) fn attr(&self, name: &str) -> Option<&Attribute> {
+        self.attrs.iter().find(|attr| attr.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted_and_reads() {
+        assert!(LINES.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        assert!(LINES.iter().all(|line| signature(line.0).is_some()));
+        let concat = signature("ConcatV2").unwrap();
+        assert_eq!((concat.inputs[0].name, concat.inputs[0].count), ("values", Some("N")));
+        assert_eq!(concat.inputs[1].dtype, ArgumentType::Attr("Tidx"));
+        assert_eq!(concat.attr("Tidx").unwrap().default, Some("int32"));
+        assert!(concat.is_of_inputs("N") && concat.is_of_inputs("T") && !concat.is_of_inputs("axis"));
+        assert_eq!(signature("Split").unwrap().inputs[0].dtype, ArgumentType::Fixed(DType::I32));
+        assert!(signature("NoSuchOp").is_none());
+    }
+
+    /// A shape function reads operands in TensorFlow's order, so there are as many as TensorFlow declares.
+    #[test]
+    fn shape_functions_have_the_operands_of_the_table() {
+        for row in shapeflow_shape_fns::registered() {
+            let Some(signature) = signature(row.op) else { continue };
+            let declared = signature.inputs.len();
+            assert_eq!(declared, row.operands.len(), "{}: {:?}", row.op, row.operands);
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! Reads protobuf text into protobuf bytes, by the table of fields.
+
+use prost::encoding::encode_varint;
+
+use super::dtype_number::number_of_text;
+use super::fields::{Kind, Message};
+use crate::error::{Error, ErrorKind, Phase, Result};
+
+/// How deep messages may nest.
+const DEPTH: usize = 96;
+
+const LENGTH: u64 = 2;
+
+/// The bytes of the message that this text writes. Fields that the table does not have are left out.
+///
+/// # Errors
+/// The text does not parse; the error says where.
+pub(super) fn parse(text: &str, message: &'static Message) -> Result<Vec<u8>> {
+    let mut parser = Parser { text, at: 0 };
+    let mut out = Vec::new();
+    parser.message(Some(message), None, DEPTH, &mut out)?;
+    Ok(out)
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn refuse<T>(&self, message: impl std::fmt::Display) -> Result<T> {
+        let before = self.text.get(..self.at).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        let message = format!("line {line}, column {column}: {message}");
+        Err(Error::new(ErrorKind::Parse, Phase::Build, message))
+    }
+
+    fn skip_space(&mut self) {
+        loop {
+            let rest = self.rest();
+            let kept = rest.trim_start();
+            self.at += rest.len() - kept.len();
+            if !kept.starts_with('#') {
+                return;
+            }
+            self.at += kept.find('\n').unwrap_or(kept.len());
+        }
+    }
+
+    fn peek(&mut self) -> Option<char> {
+        self.skip_space();
+        self.rest().chars().next()
+    }
+
+    fn accept(&mut self, wanted: char) -> bool {
+        let found = self.peek() == Some(wanted);
+        if found {
+            self.at += wanted.len_utf8();
+        }
+        found
+    }
+
+    /// A word of letters, digits and what numbers are written with.
+    fn word(&mut self) -> Result<&'a str> {
+        self.skip_space();
+        let rest = self.rest();
+        let end = rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '+')))
+            .unwrap_or(rest.len());
+        match rest.get(..end) {
+            Some(word) if end > 0 => {
+                self.at += end;
+                Ok(word)
+            }
+            _ => match rest.chars().next() {
+                Some(found) => self.refuse(format_args!("a name or a value is expected, got {found:?}")),
+                None => self.refuse("a name or a value is expected, got the end"),
+            },
+        }
+    }
+
+    /// Fields up to `close`, or to the end.
+    fn message(
+        &mut self,
+        message: Option<&'static Message>,
+        close: Option<char>,
+        depth: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        if depth == 0 {
+            return self.refuse(format_args!("messages nest deeper than {DEPTH}"));
+        }
+        loop {
+            match (self.peek(), close) {
+                (None, None) => return Ok(()),
+                (None, Some(close)) => {
+                    return self.refuse(format_args!("{close:?} is expected, got the end"));
+                }
+                (Some(found), Some(close)) if found == close => {
+                    self.at += close.len_utf8();
+                    return Ok(());
+                }
+                _ => self.field(message, depth, out)?,
+            }
+        }
+    }
+
+    fn field(&mut self, message: Option<&'static Message>, depth: usize, out: &mut Vec<u8>) -> Result<()> {
+        let name = if self.accept('[') {
+            // An extension or the type of an `Any`: no field of ours.
+            let rest = self.rest();
+            let Some(end) = rest.find(']') else { return self.refuse("']' is expected, got the end") };
+            self.at += end + 1;
+            ""
+        } else {
+            self.word()?
+        };
+        let field = message.and_then(|message| message.by_name(name));
+        let colon = self.accept(':');
+        let is_list = colon && self.accept('[');
+        if !(is_list && self.accept(']')) {
+            loop {
+                self.value(field.map(|field| (field.number, field.kind)), colon, depth, out)?;
+                if !is_list || !self.accept(',') {
+                    break;
+                }
+            }
+            if is_list && !self.accept(']') {
+                return self.refuse("',' or ']' is expected");
+            }
+        }
+        let _ = self.accept(',') || self.accept(';');
+        Ok(())
+    }
+
+    fn value(
+        &mut self,
+        field: Option<(u32, Kind)>,
+        colon: bool,
+        depth: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        if let Some(open @ ('{' | '<')) = self.peek() {
+            self.at += 1;
+            let close = if open == '{' { '}' } else { '>' };
+            let mut inner = Vec::new();
+            return match field {
+                None => self.message(None, Some(close), depth - 1, &mut inner),
+                Some((number, Kind::Message(message))) => {
+                    self.message(Some(message), Some(close), depth - 1, &mut inner)?;
+                    put_bytes(out, number, &inner);
+                    Ok(())
+                }
+                Some(_) => self.refuse("a value is expected, got a message"),
+            };
+        }
+        if !colon {
+            return self.refuse("':' or '{' is expected");
+        }
+        let is_text = matches!(self.peek(), Some('"' | '\''));
+        let Some((number, kind)) = field else {
+            return if is_text { self.string().map(drop) } else { self.word().map(drop) };
+        };
+        match kind {
+            Kind::Str | Kind::Bytes if is_text => {
+                let bytes = self.string()?;
+                if matches!(kind, Kind::Str) && std::str::from_utf8(&bytes).is_err() {
+                    return self.refuse("a text must be UTF-8");
+                }
+                put_bytes(out, number, &bytes);
+                return Ok(());
+            }
+            Kind::Str | Kind::Bytes => return self.refuse("a text in quotes is expected"),
+            Kind::Message(_) => return self.refuse("a message in braces is expected"),
+            _ => {}
+        }
+        let start = self.at;
+        let word = self.word()?;
+        let tag = u64::from(number) << 3;
+        let wrong = |this: &mut Parser<'a>, what: &str| {
+            this.at = start;
+            this.refuse(format_args!("{what} is expected, got {word:?}"))
+        };
+        match kind {
+            Kind::Float => match float(word) {
+                Some(value) => {
+                    encode_varint(tag | 5, out);
+                    out.extend_from_slice(&(value as f32).to_le_bytes());
+                }
+                None => return wrong(self, "a number"),
+            },
+            Kind::Double => match float(word) {
+                Some(value) => {
+                    encode_varint(tag | 1, out);
+                    out.extend_from_slice(&value.to_le_bytes());
+                }
+                None => return wrong(self, "a number"),
+            },
+            _ => {
+                let value = match kind {
+                    Kind::Bool => match word {
+                        "true" | "True" | "t" | "1" => Some(1),
+                        "false" | "False" | "f" | "0" => Some(0),
+                        _ => None,
+                    },
+                    Kind::DataType => match number_of_text(word) {
+                        Some(number) => Some(number as u64),
+                        None => integer(word),
+                    },
+                    _ => integer(word),
+                };
+                let Some(value) = value else {
+                    let what = match kind {
+                        Kind::Bool => "true or false",
+                        Kind::DataType => "a dtype",
+                        _ => "an integer of 64 bits",
+                    };
+                    return wrong(self, what);
+                };
+                encode_varint(tag, out);
+                encode_varint(value, out);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adjacent quoted texts, as one.
+    fn string(&mut self) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        while let Some(quote @ ('"' | '\'')) = self.peek() {
+            self.at += 1;
+            self.quoted(quote as u8, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    fn quoted(&mut self, quote: u8, out: &mut Vec<u8>) -> Result<()> {
+        let bytes = self.text.as_bytes();
+        loop {
+            let Some(&byte) = bytes.get(self.at) else {
+                return self.refuse("the end of a text is expected, got the end");
+            };
+            self.at += 1;
+            if byte == quote {
+                return Ok(());
+            }
+            if byte != b'\\' {
+                out.push(byte);
+                continue;
+            }
+            let Some(&escaped) = bytes.get(self.at) else {
+                return self.refuse("the end of a text is expected, got the end");
+            };
+            if escaped.is_ascii() {
+                self.at += 1;
+            }
+            match escaped {
+                b'n' => out.push(b'\n'),
+                b't' => out.push(b'\t'),
+                b'r' => out.push(b'\r'),
+                b'a' => out.push(7),
+                b'b' => out.push(8),
+                b'f' => out.push(12),
+                b'v' => out.push(11),
+                b'0'..=b'7' => {
+                    let value = self.digits(8, 2, u32::from(escaped - b'0'));
+                    out.push(value as u8);
+                }
+                b'x' | b'X' => {
+                    let value = self.digits(16, 2, 0);
+                    out.push(value as u8);
+                }
+                b'u' | b'U' => {
+                    let value = self.digits(16, if escaped == b'u' { 4 } else { 8 }, 0);
+                    let Some(c) = char::from_u32(value) else {
+                        return self.refuse("no character has that number");
+                    };
+                    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                }
+                b'\\' | b'\'' | b'"' | b'?' => out.push(escaped),
+                _ => return self.refuse("an escape that text does not have"),
+            }
+        }
+    }
+
+    /// At most `most` more digits after those that made `value`.
+    fn digits(&mut self, base: u32, most: usize, mut value: u32) -> u32 {
+        for _ in 0..most {
+            let digit = self.text.as_bytes().get(self.at).and_then(|byte| char::from(*byte).to_digit(base));
+            let Some(digit) = digit else { break };
+            value = value.wrapping_mul(base).wrapping_add(digit);
+            self.at += 1;
+        }
+        value
+    }
+}
+
+fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
+    encode_varint(u64::from(number) << 3 | LENGTH, out);
+    encode_varint(bytes.len() as u64, out);
+    out.extend_from_slice(bytes);
+}
+
+fn float(word: &str) -> Option<f64> {
+    let plain = match word.strip_suffix(['f', 'F']) {
+        Some(number) if number.parse::<f64>().is_ok() && !word.ends_with("inf") => number,
+        _ => word,
+    };
+    plain.parse().ok()
+}
+
+/// The varint of a decimal, hexadecimal or octal number, signed or not.
+fn integer(word: &str) -> Option<u64> {
+    let (negative, digits) = match word.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, word),
+    };
+    if digits.starts_with(['+', '-']) {
+        return None;
+    }
+    let value = if let Some(hex) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        u64::from_str_radix(hex, 16)
+    } else if digits.len() > 1 && digits.starts_with('0') {
+        u64::from_str_radix(digits, 8)
+    } else {
+        digits.parse()
+    };
+    let value = value.ok()?;
+    match negative {
+        false => Some(value),
+        true => (value <= 1 << 63).then(|| value.wrapping_neg()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message as _;
+
+    use super::super::fields::GRAPH;
+    use super::super::proto::{AttrKind, GraphDef};
+    use super::*;
+
+    fn read(text: &str) -> Result<GraphDef> {
+        Ok(GraphDef::decode(&parse(text, &GRAPH)?[..]).unwrap())
+    }
+
+    #[test]
+    fn values_of_every_kind_are_read() {
+        let graph = read(
+            r#"# a comment
+            node { name: "x" 'y' op: "Const", input: ["a", "^b"];
+              attr { key: "value" value { tensor { dtype: DT_FLOAT float_val: 1.5f float_val: -inf
+                float_val: nan tensor_content: "\000\x7f\n\"" unknown_field: { a: 1 } } } }
+              attr < key: "i" value < i: -0x10 > >
+              attr { key: "t" value { type: DT_INT32_REF } }
+              attr { key: "l" value { list { b: true b: false i: 017 i: -9223372036854775808 } } } }
+            versions { producer: 7 } other: "skipped" [ext.name]: 3"#,
+        )
+        .unwrap();
+        let node = &graph.node[0];
+        assert_eq!((node.name.as_str(), &node.input[..]), ("xy", &["a".to_string(), "^b".to_string()][..]));
+        assert_eq!(node.attr["i"].value, Some(AttrKind::I(-16)));
+        assert_eq!(node.attr["t"].value, Some(AttrKind::Type(103)));
+        let Some(AttrKind::List(list)) = &node.attr["l"].value else { panic!() };
+        assert_eq!((&list.b[..], &list.i[..]), (&[true, false][..], &[15, i64::MIN][..]));
+        let Some(AttrKind::Tensor(tensor)) = &node.attr["value"].value else { panic!() };
+        assert_eq!(tensor.float_val[..2], [1.5, f32::NEG_INFINITY]);
+        assert!(tensor.float_val[2].is_nan());
+        assert_eq!(&tensor.tensor_content[..], b"\0\x7f\n\"");
+        assert_eq!(graph.versions.unwrap().producer, 7);
+    }
+
+    #[test]
+    fn mistakes_are_located() {
+        for (text, message) in [
+            ("node {", "line 1, column 7: '}' is expected, got the end"),
+            ("node {\n  name: x }", "line 2, column 9: a text in quotes is expected"),
+            (
+                "node { attr { value { i: z } } }",
+                "line 1, column 26: an integer of 64 bits is expected, got \"z\"",
+            ),
+            ("version: 99999999999999999999", "line 1, column 10: an integer of 64 bits is expected"),
+            ("node: 3", "a message in braces is expected"),
+            ("node", "':' or '{' is expected"),
+            ("\"", "a name or a value is expected, got '\"'"),
+            ("node { name: \"a\\", "got the end"),
+        ] {
+            let error = parse(text, &GRAPH).unwrap_err();
+            assert!(error.message().contains(message), "{text}: {}", error.message());
+        }
+        let deep = "x {".repeat(100_000);
+        assert!(parse(&deep, &GRAPH).unwrap_err().message().contains("deeper"));
+    }
+}

@@ -1,0 +1,74 @@
+//! `check_numerics`: the operand itself, where all its elements are finite when the graph runs.
+
+use shapeflow_shape_fns::Attr;
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::Scalar;
+use crate::graph::Value;
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::array::row_major::RowMajor;
+
+impl<'g> Value<'g> {
+    /// The same elements; a run in which one of them is NaN or infinite fails with `message`.
+    ///
+    /// `[..] -> [..]`, floats. As TensorFlow's `CheckNumerics`.
+    ///
+    /// # Errors
+    /// The elements are not floats.
+    #[track_caller]
+    pub fn check_numerics(self, message: &str) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).attr("message", message).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("check_numerics", run)
+    .operands(&[Operand::Data("x")])
+    .shape_fn(shapeflow_shape_fns::common::unary)
+    .dtype_rule(dtype::unary::float)
+    .tensorflow(&[TfOp::new("CheckNumerics")]);
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let x = RowMajor::new(cx.input(0)?)?;
+    let x = x.view();
+    let mut found = None;
+    for position in 0..x.len() {
+        let element = x.element(position).and_then(|bytes| Scalar::from_bytes(x.dtype(), bytes));
+        if let Some(value) = element.map(Scalar::to_f64).filter(|value| !value.is_finite()) {
+            found = Some(if value.is_nan() { "NaN" } else { "an infinity" });
+            break;
+        }
+    }
+    let Some(found) = found else {
+        let same = x.to_tensor()?;
+        return cx.set_output(0, same);
+    };
+    let message = match cx.attrs().get("message") {
+        Some(Attr::Str(message)) if !message.is_empty() => format!("{message}: "),
+        _ => String::new(),
+    };
+    let text = format!("{message}every element must be finite, got {found}");
+    Err(Error::new(ErrorKind::Guard, Phase::Run, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Attrs;
+    use crate::ops::testing::{run, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"message": ""},
+        "[n, 3]" => "[n, 3]",
+        "i32[2]" => error "must be a float, got i32",
+    }
+
+    #[test]
+    fn what_is_not_finite_is_an_error() {
+        let x = tensor(&[2], &[1.0, 2.0f64]);
+        assert_eq!(run_one(&DEF, &Attrs::new(), std::slice::from_ref(&x)), x);
+        let attrs = Attrs::new().with("message", "loss");
+        let error = run(&DEF, &attrs, &[tensor(&[2], &[1.0, f64::NAN])]).unwrap_err();
+        assert_eq!(error.message(), "loss: every element must be finite, got NaN");
+        assert!(run(&DEF, &attrs, &[tensor(&[1], &[f32::INFINITY])]).is_err());
+    }
+}

@@ -1,0 +1,82 @@
+//! `checked`: the operand itself, where a condition holds when the graph runs.
+
+use shapeflow_shape_fns::{Attr, DType};
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::Value;
+use crate::op::{HostCx, OpDef, Operand};
+
+impl<'g> Value<'g> {
+    /// The same elements; a run in which `condition` is false fails with `message`.
+    ///
+    /// `[..], bool[] -> [..]`, any dtype. As TensorFlow's `Assert` for what depends on it.
+    ///
+    /// # Errors
+    /// The condition is not a scalar of bool.
+    #[track_caller]
+    pub fn checked(self, condition: Value<'g>, message: &str) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).data(condition).attr("message", message).finish()
+    }
+}
+
+/// Each `{}` of the message is an operand of `data`.
+pub(crate) static DEF: OpDef = OpDef::host("checked", run)
+    .operands(&[Operand::Data("x"), Operand::Data("condition"), Operand::Variadic("data..")])
+    .shape_fn(|cx| {
+        cx.with_rank(1, 0)?;
+        shapeflow_shape_fns::array::identity(cx)
+    })
+    .dtype_rule(|dtypes, _| {
+        dtype::common(dtypes, 1, 2, dtype::Class::Bool)?;
+        Ok(dtypes.iter().take(1).copied().collect())
+    });
+
+/// Elements of an operand that are shown.
+const SHOWN: usize = 8;
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let condition = cx.input(1)?;
+    if condition.dtype() == DType::Bool && condition.to_vec::<bool>()?.iter().all(|holds| *holds) {
+        let x = cx.input(0)?.to_tensor()?;
+        return cx.set_output(0, x);
+    }
+    let message = match cx.attrs().get("message") {
+        Some(Attr::Str(message)) => message.to_string(),
+        _ => "a condition must hold".to_string(),
+    };
+    let mut parts = message.split("{}");
+    let mut text = parts.next().unwrap_or_default().to_string();
+    for (number, part) in parts.enumerate() {
+        match cx.input(number + 2) {
+            Ok(data) => text.push_str(&data.to_tensor()?.elements_text(SHOWN)),
+            Err(_) => text.push_str("{}"),
+        }
+        text.push_str(part);
+    }
+    Err(Error::new(ErrorKind::Guard, Phase::Run, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{run, run_one, shape_table, tensor};
+    use crate::{Attrs, Tensor};
+
+    shape_table! { DEF, {"message": "it must"},
+        "[n, 3]; bool[]" => "[n, 3]",
+        "i32?; bool?" => "i32?",
+        "[2]; bool[1]" => error "condition must have rank 0",
+        "[2]; i32[]" => error "must be bool, got i32",
+    }
+
+    #[test]
+    fn a_condition_that_fails_is_the_error() {
+        let attrs = Attrs::new().with("message", "x must be small, got {}");
+        let x = tensor(&[2], &[1, 2i32]);
+        let y = run_one(&DEF, &attrs, &[x.clone(), Tensor::scalar(true)]);
+        assert_eq!(y, x);
+        let error = run(&DEF, &attrs, &[x.clone(), Tensor::scalar(false), x]).unwrap_err();
+        assert_eq!((error.message(), error.kind()), ("x must be small, got [1, 2]", ErrorKind::Guard));
+    }
+}

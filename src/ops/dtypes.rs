@@ -1,0 +1,111 @@
+//! What lists of ops say of them: dtypes and kind of body.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use shapeflow_shape_fns::{Attrs, DType, TensorShape};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{Graph, Value};
+use crate::op::{Body, CompositeCx, OpDef, Operand};
+
+/// What other data operands may have to be, beside the dtype of the first.
+const OTHERS: [DType; 4] = [DType::I32, DType::I64, DType::Bool, DType::F32];
+
+impl OpDef {
+    /// The dtypes that the first data operand may have; none for an op without data operands.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Registry};
+    ///
+    /// let registry = Registry::builtin();
+    /// let erf = registry.get("erf").expect("it is built in");
+    /// assert!(erf.dtypes().contains(&DType::F64) && !erf.dtypes().contains(&DType::I32));
+    /// ```
+    pub fn dtypes(&self) -> Vec<DType> {
+        let data = self.operand_list().map_or(1, |operands| {
+            operands
+                .iter()
+                .filter(|operand| matches!(operand, Operand::Data(_) | Operand::Variadic(_)))
+                .count()
+        });
+        if data == 0 {
+            return Vec::new();
+        }
+        DType::all().filter(|dtype| self.takes(*dtype, data)).collect()
+    }
+
+    /// How the elements are computed: `compute` (fused scalar expressions), `contraction`, `host`, `composite` (of
+    /// other ops), `input`, `constant`, or `shape only` if nothing computes them.
+    pub fn body_kind(&self) -> &'static str {
+        match self.body {
+            Body::Input => "input",
+            Body::Constant => "constant",
+            Body::Compute(_) => "compute",
+            Body::Contraction { .. } => "contraction",
+            Body::Host(_) | Body::HostWith(_) => "host",
+            Body::Composite(_) => "composite",
+            Body::Absent => "shape only",
+        }
+    }
+
+    /// Whether the first of so many data operands may have a dtype, with some dtypes of the others.
+    fn takes(&self, dtype: DType, data: usize) -> bool {
+        let all_same = vec![dtype; data];
+        let rest_is = OTHERS.iter().map(|other| {
+            let mut dtypes = vec![*other; data];
+            dtypes[0] = dtype;
+            dtypes
+        });
+        let last_is = OTHERS.iter().map(|other| {
+            let mut dtypes = vec![dtype; data];
+            dtypes[data - 1] = *other;
+            dtypes
+        });
+        let first_is = OTHERS.iter().map(|other| {
+            let mut dtypes = vec![dtype; data];
+            dtypes[0] = *other;
+            dtypes
+        });
+        // A condition comes first, and is not what an op like select is for.
+        let leads = |dtypes: &Vec<DType>| dtypes[0] == dtype || data > 2;
+        std::iter::once(all_same).chain(rest_is).chain(last_is).chain(first_is).filter(leads).any(|dtypes| {
+            // Missing attributes and unknown shapes say nothing of dtypes.
+            catch_unwind(AssertUnwindSafe(|| self.probe(&dtypes)))
+                .is_ok_and(|result| !result.is_err_and(|error| error.kind() == ErrorKind::DType))
+        })
+    }
+
+    fn probe(&self, dtypes: &[DType]) -> Result<()> {
+        let Body::Composite(build) = self.body else {
+            return self.infer_dtypes(dtypes, &Attrs::default()).map(|_| ());
+        };
+        let graph = Graph::new();
+        let values: Vec<Value<'_>> = dtypes
+            .iter()
+            .enumerate()
+            .map(|(at, dtype)| graph.input(&at.to_string(), *dtype, TensorShape::unranked()))
+            .collect::<Result<_, Error>>()?;
+        build(&CompositeCx { attrs: &Attrs::default() }, &values)?;
+        graph.check()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::DType;
+
+    use crate::Registry;
+
+    #[test]
+    fn every_op_with_data_takes_some_dtype() {
+        let registry = Registry::builtin();
+        let bare: Vec<&str> =
+            registry.iter().filter(|op| op.dtypes().is_empty()).map(|op| op.name()).collect();
+        assert!(bare.len() < 8, "{bare:?}");
+        let dtypes = |name: &str| registry.get(name).map(|op| op.dtypes()).unwrap_or_default();
+        assert!(dtypes("add").contains(&DType::F32) && !dtypes("add").contains(&DType::String));
+        assert_eq!(dtypes("logical_not"), [DType::Bool]);
+        assert!(dtypes("transpose").contains(&DType::String));
+        assert!(dtypes("select").contains(&DType::F32));
+    }
+}

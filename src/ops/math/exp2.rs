@@ -1,0 +1,51 @@
+//! `exp2`: powers of 2.
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx, math};
+use crate::graph::Value;
+use crate::op::{OpDef, Operand};
+use crate::shape_fns;
+
+impl<'g> Value<'g> {
+    /// 2 to the power of every element.
+    ///
+    /// `[..] -> [..]`, floats. As C's `exp2`.
+    ///
+    /// # Errors
+    /// The element type is not a float.
+    #[track_caller]
+    pub fn exp2(self) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("exp2", lower)
+    .operands(&[Operand::Data("x")])
+    .shape_fn(shape_fns::common::unary)
+    .dtype_rule(dtype::unary::float);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    math::exp2(cx.operand(0, index))
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::DEF;
+    use crate::ops::testing::{check_tensor, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {},
+        "[2, n]" => "[2, d0_1]",
+        "?" => "?",
+        "i32[2]" => error "must be a float, got i32",
+    }
+
+    #[test]
+    fn values() {
+        let x = [0.0f64, 0.5, -1.5, 3.0];
+        let expected = x.map(f64::exp2);
+        check_tensor(&run_one(&DEF, &Attrs::new(), &[tensor(&[4], &x)]), &tensor(&[4], &expected), "exp2");
+    }
+}

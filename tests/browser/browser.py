@@ -1,0 +1,132 @@
+"""Chromium without a window, driven over a pipe: no package is needed."""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+
+NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"]
+
+
+def find():
+    """The path of a browser, or None."""
+    return next((path for path in map(shutil.which, NAMES) if path), None)
+
+
+class Browser:
+    """One page of a browser that is gone when the `with` block ends."""
+
+    def __init__(self, path, width=1440, height=900):
+        self.profile = tempfile.mkdtemp(prefix="shapeflow-browser-")
+        to_browser, self.out = os.pipe()
+        self.back, from_browser = os.pipe()
+
+        def attach():
+            # The browser reads from descriptor 3 and writes to 4.
+            spare_in, spare_out = os.dup(to_browser), os.dup(from_browser)
+            os.dup2(spare_in, 3)
+            os.dup2(spare_out, 4)
+
+        self.process = subprocess.Popen(
+            [path, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe",
+             f"--user-data-dir={self.profile}", f"--window-size={width},{height}", "about:blank"],
+            preexec_fn=attach, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(to_browser)
+        os.close(from_browser)
+        self.number, self.buffer, self.session = 0, b"", None
+        self.errors = []
+        targets = self.call("Target.getTargets")["targetInfos"]
+        page = next(target for target in targets if target["type"] == "page")
+        self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
+        self.call("Page.enable")
+        self.call("Runtime.enable")
+        self.call("Network.enable")
+        self.requests = []
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+    def call(self, method, **params):
+        """Sends a command and waits for its answer; events are looked at on the way."""
+        self.number += 1
+        number = self.number
+        message = {"id": number, "method": method, "params": params}
+        if self.session:
+            message["sessionId"] = self.session
+        os.write(self.out, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self.receive()
+            if answer.get("id") == number:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return answer["result"]
+
+    def receive(self):
+        while b"\0" not in self.buffer:
+            more = os.read(self.back, 1 << 16)
+            if not more:
+                raise RuntimeError("the browser is gone")
+            self.buffer += more
+        message, self.buffer = self.buffer.split(b"\0", 1)
+        event = json.loads(message)
+        if event.get("method") == "Runtime.exceptionThrown":
+            details = event["params"]["exceptionDetails"]
+            self.errors.append(details.get("exception", {}).get("description", details.get("text")))
+        if event.get("method") == "Network.requestWillBeSent":
+            self.requests.append(event["params"]["request"]["url"])
+        return event
+
+    def open(self, path):
+        """Opens a file and waits until its script has run."""
+        self.requests.clear()
+        self.call("Page.navigate", url="file://" + os.path.abspath(path))
+        self.wait("document.readyState === 'complete' && document.getElementById('scene')?.hasAttribute('transform')")
+
+    def evaluate(self, expression):
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        if "exceptionDetails" in answer:
+            raise RuntimeError(f"{expression}: {answer['exceptionDetails']}")
+        return answer["result"].get("value")
+
+    def wait(self, condition, seconds=30):
+        end = time.monotonic() + seconds
+        while not self.evaluate(condition):
+            if time.monotonic() > end:
+                raise RuntimeError(f"never true: {condition}")
+            time.sleep(0.05)
+
+    def click(self, selector):
+        """Clicks in the middle of what the selector finds, as a mouse does."""
+        box = self.evaluate(f"(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e) return null;"
+                            "const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })()")
+        assert box, f"nothing is {selector}"
+        for kind in ["mousePressed", "mouseReleased"]:
+            self.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
+
+    def type(self, text):
+        self.call("Input.insertText", text=text)
+
+    def press(self, key):
+        for kind in ["keyDown", "keyUp"]:
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+
+    def scroll(self, x, y, delta):
+        self.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=delta)
+
+    def prefer(self, scheme):
+        """Light or dark, as the reader's system would say."""
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def screenshot(self, path):
+        data = self.call("Page.captureScreenshot", format="png")["data"]
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(data))

@@ -1,0 +1,97 @@
+"""The page of a model in a real browser: a click on a node shows its shape, its kernel's loops and its code.
+
+Run: python3 tests/browser/page.py target/debug/shapeflow [FOLDER-FOR-SCREENSHOTS]
+
+The binary is built by `cargo build --features cli`. Without a browser the test is skipped, with a message.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from browser import Browser, find
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    path = find()
+    if path is None:
+        print("skipped: there is no Chromium here")
+        return
+    shots = Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    with tempfile.TemporaryDirectory() as folder, Browser(path) as browser:
+        page = os.path.join(folder, "mlp.html")
+        subprocess.run([sys.argv[1], "dump", DATA / "mlp.pb", "--stage", "kernels", "--shape", "x=batch,4",
+                        "--feeds", DATA / "mlp_feeds.npz", "-o", page], check=True)
+        browser.open(page)
+        text = lambda selector: browser.evaluate(f"document.querySelector({selector!r})?.textContent")
+        hidden = lambda selector: browser.evaluate(f"document.querySelector({selector!r}).hidden")
+        number = lambda name: browser.evaluate(
+            f"JSON.parse(document.getElementById('data').textContent).nodes.findIndex((node) => node.name === {name!r})")
+
+        def shot(name):
+            if shots:
+                shots.mkdir(parents=True, exist_ok=True)
+                browser.screenshot(shots / f"{name}.png")
+
+        assert browser.evaluate("document.querySelectorAll('g.node').length") == 11
+        assert hidden("#details")
+        shot("light")
+
+        # A click on a node.
+        relu = number("hidden/Relu")
+        browser.click(f"g.node[data-node='{relu}'] .box")
+        assert text("#op") == "relu" and text("#name") == "hidden/Relu", text("#details")
+        assert "f32[batch, 8]" in text("#outputs"), text("#outputs")
+        assert "batch is axis 0 of x" in text("#outputs"), text("#outputs")
+        assert "for i0 < batch" in text("#loops"), text("#loops")
+        assert "function" in text("#clif"), text("#clif")
+        assert "1 run" in text("#time"), text("#time")
+        assert browser.evaluate("document.querySelectorAll('.wire.lit').length") == 2
+        assert "f32[batch, 8]" in text(f"g.node[data-node='{relu}'] .shape")
+        shot("node")
+
+        # A click beside it.
+        browser.press("Escape")
+        assert hidden("#details")
+
+        # Attributes.
+        browser.click(f"g.node[data-node='{number('class')}'] .box")
+        assert "output_type" in text("#attrs"), text("#attrs")
+        browser.press("Escape")
+
+        # A kernel in the list.
+        browser.click(".kernel:nth-of-type(2)")
+        assert browser.evaluate("document.querySelectorAll('.node.in-focus').length") == 2
+        shot("kernel")
+        browser.press("Escape")
+
+        # The search finds shapes and names.
+        browser.press("/")
+        browser.type("softmax")
+        assert browser.evaluate("document.querySelectorAll('.node.found').length") == 1
+        browser.press("Enter")
+        assert "f32[batch, 3]" in text("#outputs"), text("#outputs")
+        shot("search")
+
+        # The wheel zooms about the pointer.
+        scale = "new DOMMatrix(getComputedStyle(document.getElementById('scene')).transform).a"
+        before = browser.evaluate(scale)
+        browser.scroll(600, 400, 300)
+        browser.wait(f"{scale} < {before}")
+        browser.prefer("dark")
+        assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 31)"
+        browser.click("#fit")
+        shot("dark")
+        assert browser.errors == [], browser.errors
+        assert all(url.startswith("file://") for url in browser.requests), browser.requests
+    print("the page shows nodes, shapes, kernels and code")
+
+
+if __name__ == "__main__":
+    main()

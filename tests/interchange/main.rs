@@ -1,0 +1,4 @@
+//! TensorFlow graphs and numpy files, in and out.
+
+mod roundtrip;
+mod shapes;

@@ -1,0 +1,117 @@
+//! Shapes that TensorFlow infers, held against ours: never less precise, and nothing refused that it accepts and runs.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+use shapeflow::interchange::{ImportOptions, Model, read_npz};
+use shapeflow::{DType, TensorShape};
+
+/// How a case came out.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Outcome {
+    Equal,
+    MorePrecise,
+    LessPrecise,
+    Different,
+    RefusedByBoth,
+    RefusedEarlier,
+    Accepted,
+    NotImported,
+}
+
+/// The recorded cases: a line of JSON and the bytes of a GraphDef each.
+fn cases() -> Vec<(Json, Vec<u8>)> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/shapes.npz");
+    let arrays: BTreeMap<String, _> = read_npz(path).unwrap().into_iter().collect();
+    let strings = |name: &str| arrays[name].as_strings().unwrap().to_vec();
+    let cases = strings("cases").into_iter().zip(strings("graphs"));
+    cases.map(|(case, graph)| (serde_json::from_slice(&case).unwrap(), graph.into_vec())).collect()
+}
+
+/// Numbers where they are known.
+fn recorded(shape: &Json) -> Option<Vec<Option<i64>>> {
+    let dims = shape.as_array()?;
+    Some(dims.iter().map(Json::as_i64).collect())
+}
+
+fn inferred(shape: &TensorShape) -> Option<Vec<Option<i64>>> {
+    Some(shape.dims()?.iter().map(|dim| dim.as_known()).collect())
+}
+
+fn compare(ours: &TensorShape, theirs: &Json) -> Outcome {
+    match (inferred(ours), recorded(theirs)) {
+        (None, None) => Outcome::Equal,
+        (Some(_), None) => Outcome::MorePrecise,
+        (None, Some(_)) => Outcome::LessPrecise,
+        (Some(ours), Some(theirs)) => {
+            if ours.len() != theirs.len() {
+                return Outcome::Different;
+            }
+            let each = ours.iter().zip(&theirs).map(|pair| match pair {
+                (Some(a), Some(b)) if a != b => Outcome::Different,
+                (Some(_), None) => Outcome::MorePrecise,
+                (None, Some(_)) => Outcome::LessPrecise,
+                _ => Outcome::Equal,
+            });
+            each.max().unwrap_or(Outcome::Equal)
+        }
+    }
+}
+
+fn judge(case: &Json, graph: Vec<u8>) -> (Outcome, String) {
+    let imported = match Model::from_bytes(graph).and_then(|model| model.import(None, &ImportOptions::new()))
+    {
+        Ok(imported) => imported,
+        Err(error) => return (Outcome::NotImported, error.to_string()),
+    };
+    let refused =
+        imported.nodes().find_map(|node| node.error.map(|error| (node.name.to_string(), error.clone())));
+    let Some(outputs) = case["outputs"].as_array() else {
+        return match refused {
+            Some(_) => (Outcome::RefusedByBoth, String::new()),
+            None => (Outcome::Accepted, case["error"].to_string()),
+        };
+    };
+    if let Some((_, error)) = refused {
+        return (Outcome::RefusedEarlier, error.to_string());
+    }
+    let mut worst = (Outcome::Equal, String::new());
+    for (number, output) in outputs.iter().enumerate() {
+        let fetch = case["fetch"][number].as_str().unwrap();
+        let value = match imported.value(fetch) {
+            Ok(value) => value,
+            Err(error) => return (Outcome::NotImported, error.to_string()),
+        };
+        let dtype: DType = output[0].as_str().unwrap().parse().unwrap();
+        let outcome =
+            if value.dtype() == dtype { compare(&value.shape(), &output[1]) } else { Outcome::Different };
+        let text = format!("{fetch}: {}{} and {dtype}{}", value.dtype(), value.shape(), output[1]);
+        worst = worst.max((outcome, text));
+    }
+    worst
+}
+
+#[test]
+fn recorded_shapes() {
+    let mut counts: BTreeMap<Outcome, usize> = BTreeMap::new();
+    let mut listed = Vec::new();
+    for (case, graph) in cases() {
+        if case["nograph"].as_bool() == Some(true) || graph.is_empty() {
+            continue;
+        }
+        let (outcome, what) = judge(&case, graph);
+        *counts.entry(outcome).or_default() += 1;
+        if !matches!(outcome, Outcome::Equal | Outcome::MorePrecise | Outcome::RefusedByBoth) {
+            listed.push(format!(
+                "{outcome:?} {} {}: {}",
+                case["id"],
+                case["call"],
+                what.replace('\n', " | ")
+            ));
+        }
+    }
+    println!("{counts:#?}");
+    if let Ok(path) = std::env::var("SHAPEFLOW_LIST") {
+        std::fs::write(path, listed.join("\n")).unwrap();
+    }
+}

@@ -1,0 +1,78 @@
+"""Records the signatures of TensorFlow's ops into src/interchange/signatures.tsv.
+
+Recorded with TensorFlow 2.21.0. Run: pip install tensorflow-cpu==2.21.0 && python tests/record_tensorflow_ops.py
+
+One op a line, sorted: op type, inputs, outputs and attributes, separated by tabs.
+
+    ConcatV2    values:N*T axis:Tidx    output:T    N:int T:type Tidx:type=int32
+
+An argument is NAME:TYPE, where TYPE is a dtype or the type attribute that names it; `N*T` is as many as the
+integer attribute N says, `[T]` one for each entry of the list attribute T. An attribute is NAME:KIND, followed
+by `=` and its default where it has a simple one, and by `=?` where it has another. Left out are ops whose name
+starts with an underscore and ops with an argument that is not a tensor of plain elements (resource, variant).
+"""
+
+import os
+from pathlib import Path
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import tensorflow as tf
+from tensorflow.core.framework import op_def_pb2
+from tensorflow.python.client import pywrap_tf_session
+
+OUTPUT = Path(__file__).resolve().parent.parent / "src" / "interchange" / "signatures.tsv"
+OPAQUE = {"resource", "variant"}
+
+
+def type_name(number):
+    return tf.dtypes.as_dtype(number % 100).name
+
+
+def argument(arg):
+    if arg.type_list_attr:
+        return f"{arg.name}:[{arg.type_list_attr}]"
+    kind = arg.type_attr or type_name(arg.type)
+    return f"{arg.name}:{arg.number_attr}*{kind}" if arg.number_attr else f"{arg.name}:{kind}"
+
+
+def attribute(attr):
+    text = f"{attr.name}:{attr.type}"
+    if not attr.HasField("default_value"):
+        return text
+    value = attr.default_value
+    kind = value.WhichOneof("value")
+    if kind == "type":
+        return f"{text}={type_name(value.type)}"
+    if kind == "i":
+        return f"{text}={value.i}"
+    if kind == "b":
+        return f"{text}={str(value.b).lower()}"
+    if kind == "f":
+        return f"{text}={value.f!r}"
+    if kind == "s" and value.s.decode().isidentifier():
+        return f"{text}={value.s.decode()}"
+    return f"{text}=?"
+
+
+def main():
+    ops = op_def_pb2.OpList()
+    ops.ParseFromString(pywrap_tf_session.TF_GetBuffer(pywrap_tf_session.TF_GetAllOpList()))
+    lines = []
+    for op in ops.op:
+        arguments = list(op.input_arg) + list(op.output_arg)
+        plain = all(not a.type or type_name(a.type) not in OPAQUE for a in arguments)
+        if op.name.startswith("_") or ">" in op.name or not plain or not arguments:
+            continue
+        columns = [
+            op.name,
+            " ".join(map(argument, op.input_arg)),
+            " ".join(map(argument, op.output_arg)),
+            " ".join(map(attribute, op.attr)),
+        ]
+        lines.append("\t".join(columns))
+    OUTPUT.write_text("\n".join(sorted(lines)) + "\n")
+    print(f"{len(lines)} ops")
+
+
+main()

@@ -1,0 +1,65 @@
+"""Runs graphs that this crate writes in TensorFlow and compares what both give.
+
+Run: pip install tensorflow-cpu==2.21.0 && python tests/tensorflow_roundtrip.py
+
+The graphs are those of tests/interchange/roundtrip.rs, which also writes what is fed to each and what this crate
+gives for it. Exits with 1 if a graph does not load, does not run, or gives another result.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+os.environ.update(TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3")
+
+import numpy as np
+import tensorflow as tf
+
+ROOT = Path(__file__).resolve().parent.parent
+TEST = ["cargo", "test", "--all-features", "--test", "interchange", "results_stay_the_same"]
+TOLERANCE = {np.dtype(np.float16): 1e-3, np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}
+
+
+def run(folder, name):
+    """The first difference, or None."""
+    graph_def = tf.compat.v1.GraphDef.FromString((folder / f"{name}.pb").read_bytes())
+    names = (folder / f"{name}.txt").read_text().split()
+    feeds = np.load(folder / f"{name}.feeds.npz")
+    given = np.load(folder / f"{name}.given.npz")
+    with tf.Graph().as_default() as graph:
+        tf.graph_util.import_graph_def(graph_def, name="")
+        fetches = [graph.get_tensor_by_name(n if ":" in n else n + ":0") for n in names]
+        with tf.compat.v1.Session(graph=graph) as session:
+            expected = session.run(fetches, {f"{key}:0": feeds[key] for key in feeds.files})
+    for number, (fetch, theirs) in enumerate(zip(names, expected)):
+        ours = given[str(number)]
+        theirs = np.asarray(theirs)
+        if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
+            return f"{fetch}: {ours.dtype}{ours.shape} and {theirs.dtype}{theirs.shape}"
+        bound = TOLERANCE.get(ours.dtype, 0)
+        if not np.allclose(ours, theirs, rtol=bound, atol=bound / 10, equal_nan=bound > 0):
+            return f"{fetch}: {ours.tolist()} and {theirs.tolist()}"
+    return None
+
+
+def main():
+    failed = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        environment = {**os.environ, "SHAPEFLOW_ROUNDTRIP": name}
+        subprocess.run(TEST, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+        graphs = sorted(path.stem for path in folder.glob("*.pb"))
+        for graph in graphs:
+            try:
+                difference = run(folder, graph)
+            except Exception as error:
+                difference = f"{type(error).__name__}: {error}"
+            failed += difference is not None
+            print(f"{graph}: {difference or 'equal'}")
+    print(f"{len(graphs) - failed} of {len(graphs)} graphs give equal results")
+    sys.exit(failed > 0 or not graphs)
+
+
+main()
