@@ -23,7 +23,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from table import ENGINES, figure, table
+sys.dont_write_bytecode = True  # nothing beside the sources but the results
+from table import ENGINES, figure, table  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -51,6 +52,7 @@ ENVIRONMENT = {
     **{f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "NUMEXPR", "RAYON", "TF_NUM_INTEROP")},
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
     "CUDA_VISIBLE_DEVICES": "",
+    "PYTHONDONTWRITEBYTECODE": "1",
     "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
 }
