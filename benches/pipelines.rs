@@ -3,7 +3,8 @@
 //! `cargo bench --bench pipelines` times them by criterion; a filter runs part of them. With `json` as an argument,
 //! followed by a filter or nothing, it prints a line `{"row", "how", "unit", "median", "min"}` for each row; with
 //! `serve` it answers `peers/run.py`, see `pipelines/serve.rs`; with `first` and a case it prints the time to the
-//! first result in a process that has compiled nothing; with `dump` and a case it prints kernels.
+//! first result in a process that has compiled nothing; with `dump` and a case it prints kernels, with a third
+//! argument `clif` also their code.
 
 #[path = "pipelines/case.rs"]
 mod case;
@@ -57,6 +58,9 @@ fn main() -> Result<()> {
             for case in chosen(&cases, word) {
                 let exe = case.compile(&(case.inputs)()?)?;
                 println!("{}: {:?}\n{}", case.name, exe.stats(), exe.kernels());
+                if words.get(2).is_some_and(|word| word == "clif") {
+                    println!("{}", exe.clif()?);
+                }
             }
             Ok(())
         }

@@ -12,7 +12,6 @@ the allocator is told to keep pages.
 
 import argparse
 import json
-import math
 import os
 import platform
 import select
@@ -23,6 +22,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+sys.dont_write_bytecode = True  # nothing beside the sources but the results
+from table import ENGINES, figure, table  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -46,11 +48,11 @@ PEERS = {
 }
 # What the machine can do: shown, and no peer to be ahead of.
 REFERENCES = ["copy"]
-ENGINES = ["jax", "tf", "tf xla", "torch.compile", "ort", "tract"]
 ENVIRONMENT = {
     **{f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "NUMEXPR", "RAYON", "TF_NUM_INTEROP")},
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
     "CUDA_VISIBLE_DEVICES": "",
+    "PYTHONDONTWRITEBYTECODE": "1",
     "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
 }
@@ -234,19 +236,16 @@ class Comparison:
         listed = self.ours.ask({"do": "rows"})
         texts = self.options.rows.split("|")
         rows = [row for row in listed["rows"] if any(text in row["row"] for text in texts)]
-        for case in dict.fromkeys(row["case"] for row in rows):
-            mine = [row for row in rows if row["case"] == case]
-            shared = Path("/dev/shm")
-            with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else self.work) as folder:
-                self.measure(case, mine, folder)
         order = {row["row"]: at for at, row in enumerate(listed["rows"])}
         path = HERE / "results.json"
         if self.options.keep and path.exists():
-            new = {result["row"] for result in self.results}
-            old = json.loads(path.read_text())
-            self.results += [result for result in old if result["row"] in order and result["row"] not in new]
-        self.results.sort(key=lambda result: order[result["row"]])
-        path.write_text(json.dumps(self.results, indent=1, ensure_ascii=False) + "\n")
+            self.results = [result for result in json.loads(path.read_text()) if result["row"] in order]
+        for case in dict.fromkeys(row["case"] for row in rows):
+            mine = [row for row in rows if row["case"] == case]
+            with tempfile.TemporaryDirectory(dir=memory_folder(self.work)) as folder:
+                self.measure(case, mine, folder)
+            self.results.sort(key=lambda result: order[result["row"]])
+            path.write_text(json.dumps(self.results, indent=1, ensure_ascii=False) + "\n")
         print(table(self.results, list(PEERS)))
         print("\nnot built: " + "; ".join(listed["not built"]))
         print(f"machine: {processor()}; " + ", ".join(f"{name} {v}" for name, v in self.versions.items()))
@@ -272,7 +271,11 @@ class Comparison:
             answer = self.peers[name].ask({"do": "load", "peer": name, **request})
             if "outputs" in answer:
                 present[name] = self.peers[name]
-                difference = None if name in REFERENCES else disagreement(case, files, answer["outputs"])
+                import agreement
+
+                difference = None if name in REFERENCES else agreement.disagreement(
+                    case, files["outputs"], answer["outputs"]
+                )
                 if difference:
                     wrong[name] = difference
                     log(f"  {name} gives something else: {difference}")
@@ -286,8 +289,7 @@ class Comparison:
 
     def model(self, case, files, folder):
         """The ONNX model of a case, if there is one."""
-        sys.path.insert(0, str(HERE))
-        import models
+        import models  # needs what only the virtual environment has
 
         path = os.path.join(folder, "model.onnx")
         return path if models.write(case, files["inputs"], files["outputs"], path) else None
@@ -363,7 +365,7 @@ class Comparison:
             "failed": failed,
             **more,
         }
-        self.results.append(result)
+        self.results = [old for old in self.results if old["row"] != row["row"]] + [result]
         log(f"  {row['row']}: ours {figure(result['ours_us'])}, {fastest} {figure(result['peer_us'])}, "
             f"ratio {figure(result['ratio'])}, of least {figure(result['ratio_of_least'])}")
 
@@ -378,79 +380,14 @@ def built(command, folder, target):
     return [path for path in found if path][-1]
 
 
+def memory_folder(other):
+    """A folder in memory, for files that are read and thrown away; `other` where there is none."""
+    shared = Path("/dev/shm")
+    return shared if shared.is_dir() else other
+
+
 def ratio(peer, ours):
     return peer / ours if peer and ours else None
-
-
-FILE_TYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8", "u8": "u1", "bool": "?"}
-
-
-def disagreement(case, files, theirs):
-    """In what the results of a peer differ from ours beyond rounding; `None` if in nothing."""
-    import numpy as np
-
-    def raw(file):
-        return np.fromfile(file["path"], FILE_TYPES[file["dtype"]]).reshape(file["sizes"])
-
-    ours = [raw(file) for file in files["outputs"]]
-    theirs = [np.load(file) if isinstance(file, str) else raw(file) for file in theirs]
-    if "unique_with_counts" in case:
-        ours, theirs = in_order(ours), in_order(theirs)
-    if len(ours) != len(theirs):
-        return f"{len(theirs)} results, not {len(ours)}"
-    for a, b in zip(ours, theirs):
-        if a.size != b.size or [n for n in a.shape if n != 1] != [n for n in b.shape if n != 1]:
-            return f"sizes {b.shape}, not {a.shape}"
-        if a.size == 0:
-            continue
-        a, b = a.ravel().astype("f8"), b.ravel().astype("f8")
-        error = np.abs(a - b)
-        # Sums are taken in different orders: an absolute error in proportion to the largest element.
-        far = ~(error <= 2e-4 * np.abs(a) + 2e-5 * np.abs(a).max())
-        # A sum that lies on the border of two roundings may fall to either side.
-        if far.mean() > (1e-4 if "quantize" in case else 0):
-            return f"{far.sum()} of {far.size} elements, the largest difference is {error.max():.3g}"
-    return None
-
-
-def in_order(unique):
-    """Values, counts and places of different elements, with the values ascending."""
-    import numpy as np
-
-    values, places, counts = (np.asarray(part) for part in unique)
-    order = np.argsort(values)
-    return [values[order], counts[order], values[places.ravel()]]
-
-
-def figure(value):
-    if value is None:
-        return "–"
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
-
-
-def table(results, names):
-    names = [name for name in names if any(name in result["peers"] for result in results)]
-    head = ["row", "ours", *names, "fastest", "ratio", "of least"]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for result in results:
-        peers = [figure(result["peers"].get(name)) + ("*" if name in result["disagree"] else "") for name in names]
-        ours = figure(result["ours_us"]) + (f" (cold {figure(result['cold_us'])})" if "cold_us" in result else "")
-        ratios = [figure(result["ratio"]), figure(result["ratio_of_least"])]
-        lines.append("| " + " | ".join([result["row"], ours, *peers, str(result["fastest_peer"]), *ratios]) + " |")
-    lines.append("")
-    lines.append("Microseconds (memory: MiB above the base); * gives other results than ours.")
-    engines = []
-    for result in results:
-        figures = [result["peers"][name] for name in ENGINES
-                   if name in result["peers"] and name not in result["disagree"]]
-        if figures and result["ours_us"] and result["unit"] == "us" and result["how"] in ("RunInto", "Run"):
-            engines.append(math.log(min(figures) / result["ours_us"]))
-    if engines:
-        mean = math.exp(sum(engines) / len(engines))
-        lines.append(f"Geometric mean of the ratios to the fastest graph engine, {len(engines)} rows: {mean:.2f}")
-    behind = [result for result in results if result["ratio"] is not None and result["ratio"] < 1]
-    lines.append(f"Behind the fastest peer: {len(behind)} of {len(results)} rows")
-    return "\n".join(lines)
 
 
 def processor():

@@ -4,9 +4,9 @@ import os
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
-import numpy as np  # noqa: E402
-import tensorflow as tf  # noqa: E402
-from formulas import bound, normalized  # noqa: E402
+import numpy as np
+import tensorflow as tf
+from formulas import bound, normalized
 
 tf.config.threading.set_intra_op_parallelism_threads(1)
 tf.config.threading.set_inter_op_parallelism_threads(1)

@@ -2,7 +2,6 @@
 
 import os
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from formulas import bound, normalized

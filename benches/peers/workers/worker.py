@@ -21,7 +21,7 @@ CORE = os.environ.get("PEERS_CORE")
 if CORE is not None:
     os.sched_setaffinity(0, {int(CORE)})
 
-import numpy as np  # noqa: E402
+import numpy as np
 
 FILE_TYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8", "u8": "u1", "bool": "?"}
 

@@ -1,0 +1,43 @@
+"""Whether a peer gives what we give."""
+
+import numpy as np
+
+FILE_TYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8", "u8": "u1", "bool": "?"}
+
+
+def disagreement(case, ours, theirs):
+    """In what the results of a peer differ from ours beyond rounding; `None` if in nothing."""
+
+    def raw(file):
+        return np.fromfile(file["path"], FILE_TYPES[file["dtype"]]).reshape(file["sizes"])
+
+    ours = [raw(file) for file in ours]
+    theirs = [np.load(file) if isinstance(file, str) else raw(file) for file in theirs]
+    if "unique_with_counts" in case:
+        ours, theirs = in_order(ours), in_order(theirs)
+    if len(ours) != len(theirs):
+        return f"{len(theirs)} results, not {len(ours)}"
+    for a, b in zip(ours, theirs):
+        if a.size != b.size or [n for n in a.shape if n != 1] != [n for n in b.shape if n != 1]:
+            return f"sizes {b.shape}, not {a.shape}"
+        if a.size == 0:
+            continue
+        a, b = a.ravel(), b.ravel()
+        far, worst, largest = 0, 0.0, float(np.abs(a[:: max(1, a.size >> 20)].astype("f8")).max())
+        for at in range(0, a.size, 1 << 20):
+            x, y = a[at : at + (1 << 20)].astype("f8"), b[at : at + (1 << 20)].astype("f8")
+            error = np.abs(x - y)
+            # Sums are taken in different orders: an absolute error in proportion to the largest elements.
+            far += int((~(error <= 2e-4 * np.abs(x) + 2e-5 * largest)).sum())
+            worst = max(worst, float(error.max()))
+        # A sum that lies on the border of two roundings may fall to either side.
+        if far > a.size * (1e-2 if "quantize" in case else 0):
+            return f"{far} of {a.size} elements, the largest difference is {worst:.3g}"
+    return None
+
+
+def in_order(unique):
+    """Values, counts and places of different elements, with the values ascending."""
+    values, places, counts = (np.asarray(part) for part in unique)
+    order = np.argsort(values)
+    return [values[order], counts[order], values[places.ravel()]]
