@@ -46,7 +46,6 @@ const CRATES: &[(&str, &str)] = &[
     ("iced_x86", "codegen"),
     ("clap", "bin"),
     ("prost", "interchange"),
-    ("zip", "interchange"),
 ];
 
 /// A source file: its room, and its code without comments, texts and the tests at its end.
