@@ -193,7 +193,7 @@ impl Bytes<'_> {
     }
 
     fn shape(&mut self, table: &mut DimTable) -> TensorShape {
-        if self.next() % 12 == 0 {
+        if self.next().is_multiple_of(12) {
             return TensorShape::unranked();
         }
         let rank = self.rank();
@@ -208,7 +208,7 @@ impl Bytes<'_> {
             (0..if kind == 0 { 1 } else { count }).map(|_| self.dim(table, false)).collect();
         match kind {
             0 => PartialElements::scalar(elements[0].clone()),
-            1 if count % 2 == 0 => PartialElements::with_sizes(&[count / 2, 2], elements)
+            1 if count.is_multiple_of(2) => PartialElements::with_sizes(&[count / 2, 2], elements)
                 .unwrap_or_else(|_| PartialElements::vector([])),
             _ => PartialElements::vector(elements),
         }
@@ -217,7 +217,7 @@ impl Bytes<'_> {
     fn attr(&mut self, table: &mut DimTable) -> Attr {
         match self.next() % 10 {
             0 | 1 => Attr::Int(self.number()),
-            2 => Attr::Bool(self.next() % 2 == 0),
+            2 => Attr::Bool(self.next().is_multiple_of(2)),
             3 => self.pick(TEXTS).into(),
             4 | 5 => {
                 let count = self.rank();
