@@ -227,13 +227,13 @@ impl Selector<'_> {
             return Ok(x);
         }
         Ok(self.map(&x, |s, x| {
-            let bits = s.to_bits(from, x);
+            let bits = s.stored(from, x);
             s.value_of_bits(to, bits)
         }))
     }
 
     /// What memory holds of a value, in the low bits of its lanes.
-    pub fn to_bits(&mut self, from: DType, x: V) -> V {
+    pub fn stored(&mut self, from: DType, x: V) -> V {
         match from {
             DType::F16 => {
                 let half = self.op_imm(op::PS_TO_PH, &[x], Some(0));

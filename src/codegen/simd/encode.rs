@@ -215,7 +215,6 @@ impl Asm {
 
     /// A vector instruction in the encoding of the machine: `reg` and `rm` as in the manual, `v` the
     /// operand of the prefix (0 if there is none).
-    #[expect(clippy::too_many_arguments, reason = "the fields of the encoding")]
     pub fn vector(&mut self, op: Vop, len: Len, reg: u8, v: u8, rm: Rm, imm: Option<u8>) {
         if self.isa == Isa::Avx512 && op.form != Form::VexOnly {
             self.evex(op, len, reg, v, rm, imm, None);
@@ -230,7 +229,6 @@ impl Asm {
         self.evex(op, len, reg, v, rm, imm, Some(masked));
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the fields of the encoding")]
     fn vex(&mut self, op: Vop, len: Len, reg: u8, v: u8, rm: Rm, imm: Option<u8>) {
         debug_assert!(len != Len::Z && reg < 16 && v < 16, "{op:?} has no VEX form");
         let (x, b) = high_bits(rm);

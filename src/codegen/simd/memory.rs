@@ -101,7 +101,7 @@ impl Selector<'_> {
         let Mode::Step { ahead, masked, stream, .. } = self.mode else {
             let bits = match dtype {
                 DType::F16 => self.op_imm(op::PS_TO_PH, &[x[0]], Some(0)),
-                _ => self.to_bits(dtype, x[0]),
+                _ => self.stored(dtype, x[0]),
             };
             self.block.effect(Kind::StoreOne { bytes: size as u8, slot }, &[bits]);
             return Ok(());
@@ -141,7 +141,7 @@ impl Selector<'_> {
     }
 
     fn store_vector(&mut self, dtype: DType, x: V, place: Place, tail: Tail) {
-        let bits = if dtype == DType::F16 { x } else { self.to_bits(dtype, x) };
+        let bits = if dtype == DType::F16 { x } else { self.stored(dtype, x) };
         let wide = self.isa == Isa::Avx512;
         let len = self.len();
         let (op, len, imm, value) = match (size_of(dtype), wide) {
