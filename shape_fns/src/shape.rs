@@ -27,11 +27,24 @@ pub struct TensorShape(Repr);
 
 /// Up to four axes stand in place, the places past `len` filled with 0; more are shared, so that a clone never
 /// allocates.
-#[derive(Clone)]
 enum Repr {
     Unranked,
     Inline { len: u8, dims: [Dim; INLINE] },
     Shared(Arc<[Dim]>),
+}
+
+impl Clone for Repr {
+    /// Written out, as every node of a graph clones shapes.
+    #[inline]
+    fn clone(&self) -> Repr {
+        match self {
+            Repr::Unranked => Repr::Unranked,
+            Repr::Inline { len, dims: [a, b, c, d] } => {
+                Repr::Inline { len: *len, dims: [a.clone(), b.clone(), c.clone(), d.clone()] }
+            }
+            Repr::Shared(dims) => Repr::Shared(Arc::clone(dims)),
+        }
+    }
 }
 
 const INLINE: usize = 4;

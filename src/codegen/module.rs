@@ -18,6 +18,7 @@ use super::simd;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::code::Code;
 use crate::lower::verify::verify;
+use crate::tiles::last_level_cache;
 
 /// A function of a module, in the order its code was first added.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -55,6 +56,8 @@ pub(crate) struct Jit {
     sizes: Vec<usize>,
     isa: Isa,
     bodies: Vec<Emitted>,
+    /// Bytes of a result from which it is written past the caches.
+    stream_from: usize,
 }
 
 /// Which emitter made a function.
@@ -193,6 +196,7 @@ impl Jit {
             sizes: Vec::new(),
             isa,
             bodies: Vec::new(),
+            stream_from: last_level_cache().saturating_mul(2),
         })
     }
 
@@ -203,6 +207,12 @@ impl Jit {
         let host = make_isa(native).expect("the machine is supported");
         let fused = is_fused(&*host);
         (Jit::with_isa(host, isa).expect("the machine is supported"), fused)
+    }
+
+    /// Writes results of so many bytes past the caches.
+    #[cfg(test)]
+    pub(super) fn stream_from(&mut self, bytes: usize) {
+        self.stream_from = bytes;
     }
 
     /// Compiles `code`, or finds the function of an equal one.
@@ -218,7 +228,7 @@ impl Jit {
         let signature = kernel_signature(self.target.call_conv);
         let module = self.module.get()?;
         let id = module.declare_anonymous_function(&signature).map_err(refused)?;
-        let wide = self.isa.wide().map(|isa| simd::emit(code, isa));
+        let wide = self.isa.wide().map(|isa| simd::emit(code, isa, self.stream_from));
         let reason = match wide {
             Some(Ok(bytes)) => {
                 module.define_function_bytes(id, simd::ALIGN, &bytes, &[]).map_err(refused)?;

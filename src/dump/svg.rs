@@ -81,8 +81,8 @@ impl Snapshot {
             self.write_wire(&mut content, wire, &layout, &drawn);
         }
         content.push_str("</g>\n<g class=\"nodes\">\n");
-        for number in 0..self.nodes.len() {
-            self.write_node(&mut content, number, &layout, &drawn[number]);
+        for (number, drawn) in drawn.iter().enumerate() {
+            self.write_node(&mut content, number, &layout, drawn);
         }
         content.push_str("</g>\n");
         Scene { width: layout.width, height: layout.height, content }

@@ -139,7 +139,10 @@ impl Stage {
     /// What a step does.
     fn step_text(&self, at: usize) -> String {
         match &self.program.steps[at] {
-            Step::Kernel(kernel) => kernel.to_string(),
+            Step::Kernel(kernel) => match self.bodies_text(at) {
+                Some(bodies) => format!("{kernel}\nbody: {bodies}"),
+                None => kernel.to_string(),
+            },
             Step::MatMul { a, b, out, spec, .. } => {
                 let mark = |transposed| if transposed { "ᵀ" } else { "" };
                 format!("{out} = {a}{} · {b}{}", mark(spec.transpose_a), mark(spec.transpose_b))
@@ -185,17 +188,17 @@ impl Stage {
     }
 
     /// Which emitters made the functions of a step, each once.
-    fn write_bodies(&self, f: &mut fmt::Formatter<'_>, step: usize) -> fmt::Result {
-        let Some(code) = &self.code else { return Ok(()) };
+    fn bodies_text(&self, step: usize) -> Option<String> {
+        let code = self.code.as_ref()?;
         let mut bodies: Vec<String> = Vec::new();
-        for function in &self.functions[step] {
+        for function in self.functions.get(step)? {
             let Some(body) = code.emitted(*function) else { continue };
             let text = body.to_string();
             if !bodies.contains(&text) {
                 bodies.push(text);
             }
         }
-        if bodies.is_empty() { Ok(()) } else { writeln!(f, "body: {}", bodies.join(", ")) }
+        (!bodies.is_empty()).then(|| bodies.join(", "))
     }
 
     /// The fused nodes of a kernel, each op once with its count.
@@ -224,10 +227,7 @@ impl fmt::Display for Stage {
         }
         for (at, step) in self.program.steps.iter().enumerate() {
             match step {
-                Step::Kernel(_) => {
-                    writeln!(f, "step {at}: {}\n{}", self.step_label(at), self.step_text(at))?;
-                    self.write_bodies(f, at)?;
-                }
+                Step::Kernel(_) => writeln!(f, "step {at}: {}\n{}", self.step_label(at), self.step_text(at))?,
                 Step::MatMul { .. } | Step::Node { .. } => writeln!(f, "step {at}: {}", self.step_text(at))?,
             }
         }

@@ -254,9 +254,11 @@ impl Staged {
         self.only.as_deref().filter(|form| form.rest.is_none()).map(|form| &form.stage)
     }
 
-    /// Calls `f` on every stage compiled so far.
+    /// Calls `f` on every stage compiled so far, the forms in the order in which they were.
     pub(crate) fn for_each_stage(&self, f: &mut dyn FnMut(&Stage)) {
-        let forms: Vec<Arc<Form>> = lock(&self.forms).values().cloned().chain(self.only.clone()).collect();
+        let mut forms: Vec<Arc<Form>> =
+            lock(&self.forms).values().cloned().chain(self.only.clone()).collect();
+        forms.sort_by_key(|form| form.stage.number);
         for form in forms {
             f(&form.stage);
             if let Some(rest) = &form.rest {

@@ -210,7 +210,7 @@ impl<'g> OpBuilder<'g> {
     /// As [`OpBuilder::finish`].
     #[track_caller]
     pub fn finish_all(self) -> Result<Vec<Value<'g>>> {
-        self.finish_all_at(Location::caller())
+        self.finish_all_at(Location::caller()).map(SmallVec::into_vec)
     }
 
     pub(crate) fn finish_at(self, location: &'static Location<'static>) -> Result<Value<'g>> {
@@ -220,7 +220,10 @@ impl<'g> OpBuilder<'g> {
         })
     }
 
-    pub(crate) fn finish_all_at(mut self, location: &'static Location<'static>) -> Result<Vec<Value<'g>>> {
+    pub(crate) fn finish_all_at(
+        mut self,
+        location: &'static Location<'static>,
+    ) -> Result<SmallVec<[Value<'g>; 1]>> {
         let graph = self.graph;
         if let Some(error) = self.error.take() {
             // A poisoned operand's error already has its own place.
@@ -243,7 +246,7 @@ impl<'g> OpBuilder<'g> {
         self,
         build: crate::op::CompositeFn,
         location: &'static Location<'static>,
-    ) -> Result<Vec<Value<'g>>> {
+    ) -> Result<SmallVec<[Value<'g>; 1]>> {
         let graph = self.graph;
         let values: Vec<Value<'g>> =
             self.operands.iter().map(|(_, value)| Value::new(graph, *value)).collect();
@@ -253,7 +256,7 @@ impl<'g> OpBuilder<'g> {
             let cx = CompositeCx { attrs: &self.attrs };
             catch_unwind(AssertUnwindSafe(|| build(&cx, &values)))
                 .unwrap_or_else(|panic| Err(panicked(self.op.name(), "body", &*panic)))
-                .and_then(|built| built.into_iter().map(Value::ok).collect::<Result<Vec<_>>>())
+                .and_then(|built| built.into_iter().map(Value::ok).collect::<Result<_>>())
         };
         built.map_err(|error| {
             graph.write().rollback(checkpoint);

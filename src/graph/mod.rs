@@ -280,6 +280,13 @@ impl Graph {
     }
 }
 
+/// Makes room for one more. A full list grows by a quarter: doubled, half of a large graph's memory might be empty.
+fn make_room<T>(list: &mut Vec<T>) {
+    if list.len() == list.capacity() {
+        list.reserve_exact((list.len() / 4).max(64));
+    }
+}
+
 impl Inner {
     /// Adds a node whose outputs are given; the only place where nodes are made.
     pub(crate) fn push(
@@ -290,6 +297,8 @@ impl Inner {
         let index = NodeIx(self.nodes.len() as u32);
         let first = ValueIx(self.values.len() as u32);
         node.first_output = first;
+        make_room(&mut self.nodes);
+        make_room(&mut self.values);
         for (dtype, shape, elements) in outputs {
             self.values.push(ValueInfo { node: index, dtype, shape, elements });
         }

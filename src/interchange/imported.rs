@@ -92,13 +92,12 @@ impl Imported {
         }
     }
 
-    /// The placeholders in the order of the model, by name.
+    /// The placeholders, by name, in the order in which an executable of the graph takes them.
     pub fn inputs(&self) -> impl Iterator<Item = (&str, Value<'_>)> {
         let inputs = self.nodes.iter().filter(|record| record.is_input);
-        inputs.filter_map(|record| {
-            let output = record.outputs.first()?;
-            Some((record.name.as_str(), self.graph.value(output.value).ok()?))
-        })
+        let names: HashMap<ValueId, &str> =
+            inputs.filter_map(|record| Some((record.outputs.first()?.value, record.name.as_str()))).collect();
+        self.graph.inputs().into_iter().filter_map(move |value| Some((*names.get(&value.id())?, value)))
     }
 
     /// The nodes in the order of the model: those that were imported, without those inside functions.

@@ -30,6 +30,8 @@ mod export;
 #[cfg(feature = "graphdef")]
 mod fields;
 #[cfg(feature = "graphdef")]
+mod fuzz;
+#[cfg(feature = "graphdef")]
 mod import;
 #[cfg(feature = "graphdef")]
 mod imported;
@@ -57,6 +59,9 @@ mod text_print;
 
 #[cfg(feature = "graphdef")]
 pub use export::{tensor_names, to_graphdef, to_pbtxt};
+#[cfg(feature = "graphdef")]
+#[doc(hidden)]
+pub use fuzz::fuzz;
 #[cfg(feature = "graphdef")]
 pub use imported::{Imported, ImportedNode};
 #[cfg(feature = "graphdef")]

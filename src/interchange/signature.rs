@@ -1,15 +1,20 @@
 //! `Signature`: the arguments and attributes of a TensorFlow op, from the table `signatures.tsv`.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use shapeflow_shape_fns::DType;
 
 /// Facts recorded from TensorFlow by `tests/record_tensorflow_ops.py`, which describes the format.
 static TABLE: &str = include_str!("signatures.tsv");
 
+/// A line of the table: op type, what follows, and what that says once somebody asks.
+type Line = (&'static str, &'static str, OnceLock<Signature>);
+
 /// The lines of the table, sorted by op type.
-static LINES: LazyLock<Vec<(&str, &str)>> =
-    LazyLock::new(|| TABLE.lines().filter_map(|line| line.split_once('\t')).collect());
+static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
+    let lines = TABLE.lines().filter_map(|line| line.split_once('\t'));
+    lines.map(|(op_type, rest)| (op_type, rest, OnceLock::new())).collect()
+});
 
 /// A TensorFlow op's declaration.
 #[derive(Clone, Debug)]
@@ -48,14 +53,10 @@ pub(super) struct Attribute {
 }
 
 /// The declaration of this op type, where TensorFlow has it.
-pub(super) fn signature(op_type: &str) -> Option<Signature> {
+pub(super) fn signature(op_type: &str) -> Option<&'static Signature> {
     let at = LINES.binary_search_by(|line| line.0.cmp(op_type)).ok()?;
-    let mut columns = LINES.get(at)?.1.split('\t');
-    let mut words = || columns.next().unwrap_or_default().split(' ').filter(|word| !word.is_empty());
-    let inputs = words().filter_map(argument).collect();
-    let outputs = words().filter_map(argument).collect();
-    let attrs = words().filter_map(attribute).collect();
-    Some(Signature { inputs, outputs, attrs })
+    let (_, rest, read) = LINES.get(at)?;
+    Some(read.get_or_init(|| Signature::of(rest)))
 }
 
 fn argument(word: &'static str) -> Option<Argument> {
@@ -86,6 +87,15 @@ fn attribute(word: &'static str) -> Option<Attribute> {
 }
 
 impl Signature {
+    fn of(line: &'static str) -> Signature {
+        let mut columns = line.split('\t');
+        let mut words = || columns.next().unwrap_or_default().split(' ').filter(|word| !word.is_empty());
+        let inputs = words().filter_map(argument).collect();
+        let outputs = words().filter_map(argument).collect();
+        let attrs = words().filter_map(attribute).collect();
+        Signature { inputs, outputs, attrs }
+    }
+
     /// Whether the dtypes of inputs say what this type attribute is.
     pub(super) fn is_of_inputs(&self, attr: &str) -> bool {
         self.inputs.iter().any(|input| match input.dtype {
@@ -123,7 +133,32 @@ mod tests {
         for row in shapeflow_shape_fns::registered() {
             let Some(signature) = signature(row.op) else { continue };
             let declared = signature.inputs.len();
+            // One name may stand for all operands.
+            if matches!(row.operands, [all] if all.ends_with("..")) {
+                continue;
+            }
             assert_eq!(declared, row.operands.len(), "{}: {:?}", row.op, row.operands);
+        }
+    }
+
+    /// By name an input of TensorFlow's finds the operand that it is here.
+    #[test]
+    fn spellings_have_the_operands_that_their_shape_functions_name() {
+        for def in crate::Registry::builtin().iter() {
+            for spelling in def.tensorflow_ops() {
+                let row = shapeflow_shape_fns::lookup(spelling.op_type);
+                let row = row.unwrap_or_else(|| panic!("{} has no shape function", spelling.op_type));
+                assert!(
+                    signature(spelling.op_type).is_some(),
+                    "{} is no op of TensorFlow's",
+                    spelling.op_type
+                );
+                let own = def.operand_list().unwrap_or_default();
+                for name in row.operands {
+                    let found = own.iter().any(|operand| operand.name() == *name);
+                    assert!(found, "{} names {name}, {} does not", spelling.op_type, def.name());
+                }
+            }
         }
     }
 }

@@ -12,4 +12,5 @@ mod transpose;
 mod vector;
 
 pub(crate) use copy::copy_strided;
+pub(crate) use cpu::last_level_cache;
 pub(crate) use vector::{Element, Matrix};

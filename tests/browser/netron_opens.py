@@ -39,6 +39,7 @@ def main():
                 browser.wait("(() => { const button = document.getElementById('message-button');"
                              " if (button?.offsetParent) button.click();"
                              " return document.querySelectorAll('.node').length > 4; })()", seconds=60)
+                browser.wait("document.body.classList.contains('default')")
                 texts = browser.evaluate("[...document.querySelectorAll('.node')].map((node) => node.textContent).join(' ')")
                 for op in ["MatMul", "AddV2", "Relu", "Softmax", "ArgMax"]:
                     assert op in texts, f"{op} is not in {texts}"

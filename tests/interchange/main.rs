@@ -1,4 +1,7 @@
 //! TensorFlow graphs and numpy files, in and out.
 
+mod damage;
 mod roundtrip;
 mod shapes;
+mod structure;
+mod values;

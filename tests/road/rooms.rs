@@ -202,7 +202,7 @@ fn foreign_crates_stay_in_their_rooms() {
         for (name, room) in CRATES {
             // As the head of a path: a field or function may have the name.
             let is_used = source.code.match_indices(&format!("{name}::")).any(|(at, _)| {
-                !source.code[..at].ends_with(|letter: char| letter.is_alphanumeric() || letter == '_')
+                !source.code[..at].ends_with(|letter: char| letter.is_alphanumeric() || "_:".contains(letter))
             });
             if is_used && source.room == *room {
                 seen.insert(*name);

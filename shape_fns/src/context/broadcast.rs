@@ -15,11 +15,12 @@ impl InferenceContext<'_> {
     /// Two dimensions are provably different and neither is 1.
     pub fn broadcast(&mut self, a: &TensorShape, b: &TensorShape) -> Result<TensorShape> {
         let (Some(x), Some(y)) = (a.dims(), b.dims()) else { return Ok(TensorShape::unranked()) };
-        if x == y && !self.table.has_equalities() {
-            return Ok(a.clone());
-        }
         let (longer, shorter) = if x.len() >= y.len() { (x, y) } else { (y, x) };
         let offset = longer.len() - shorter.len();
+        // What ends in the other's dimensions is the result, whatever they are.
+        if longer.ends_with(shorter) {
+            return Ok(if x.len() >= y.len() { a.clone() } else { b.clone() });
+        }
         let mut dims: SmallVec<[Dim; 4]> = SmallVec::with_capacity(longer.len());
         dims.extend(longer[..offset].iter().cloned());
         for (axis, (p, q)) in longer[offset..].iter().zip(shorter).enumerate() {

@@ -15,11 +15,15 @@ pub struct InferenceResult {
 impl InferenceResult {
     /// Of so many outputs nothing yet.
     pub(super) fn unknown(outputs: usize) -> InferenceResult {
-        InferenceResult {
-            shapes: (0..outputs).map(|_| TensorShape::unranked()).collect(),
-            values: (0..outputs).map(|_| None).collect(),
-            derived: Vec::new(),
-        }
+        // Nearly every op has one output.
+        let (shapes, values) = match outputs {
+            1 => (SmallVec::from_buf([const { TensorShape::unranked() }]), SmallVec::from_buf([None])),
+            _ => (
+                (0..outputs).map(|_| TensorShape::unranked()).collect(),
+                (0..outputs).map(|_| None).collect(),
+            ),
+        };
+        InferenceResult { shapes, values, derived: Vec::new() }
     }
 
     /// The shape of every output.

@@ -94,7 +94,18 @@ fn drawn(
             let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
             exe.run_all(&views)?;
         }
+        let whole = match (format, stage) {
+            ("text", StageKind::Kernels) => Some(exe.kernels()),
+            ("text", StageKind::Clif) => Some(exe.clif()?),
+            _ => None,
+        };
+        if let Some(text) = whole.filter(|text| !text.is_empty()) {
+            return Ok(text);
+        }
         snapshot = exe.snapshot(kept)?;
+        if snapshot.stage() < stage {
+            eprintln!("note: the model is compiled when it runs; its kernels are there with --feeds");
+        }
     }
     Ok(written(&snapshot, format, &trace))
 }

@@ -7,6 +7,10 @@ use shapeflow::interchange::{ImportOptions, Imported, as_dtype, read_model, read
 use shapeflow::{DType, Tensor, TensorShape, Value};
 
 use super::failure::Failure;
+use super::progress::Progress;
+
+/// Bytes of a file that takes a while to read.
+const LARGE: u64 = 16 << 20;
 
 /// Reads the model and imports what `fetches` need, or all of it.
 pub(crate) fn import(arguments: &ArgMatches, fetches: Option<&[&str]>) -> Result<Imported, Failure> {
@@ -15,7 +19,12 @@ pub(crate) fn import(arguments: &ArgMatches, fetches: Option<&[&str]>) -> Result
         let (name, shape) = named_shape(given)?;
         options = options.shape(name, shape);
     }
-    Ok(read_model(path(arguments, "model")?)?.import(fetches, &options)?)
+    let file = path(arguments, "model")?;
+    let mut progress = Progress::new();
+    if std::fs::metadata(file).is_ok_and(|data| data.len() > LARGE) {
+        progress.announce(&format!("reading {}", file.display()));
+    }
+    Ok(read_model(file)?.import(fetches, &options)?)
 }
 
 /// Whether a flag is there, also for a command that does not have it.

@@ -21,6 +21,15 @@ impl Progress {
         Progress { begin: Instant::now(), shown: None, terminal: std::io::stderr().is_terminal() }
     }
 
+    /// Says at once what will take long.
+    pub(crate) fn announce(&mut self, text: &str) {
+        if self.terminal {
+            self.shown = Some(Instant::now());
+            eprint!("\r\x1b[K{text}");
+            let _ = std::io::stderr().flush();
+        }
+    }
+
     /// Shows what is going on, at most a few times a second.
     pub(crate) fn show(&mut self, text: impl FnOnce() -> String) {
         let due = self.shown.is_none_or(|shown| shown.elapsed() >= BETWEEN);

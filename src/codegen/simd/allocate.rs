@@ -11,26 +11,26 @@ use super::op::{self, Form};
 use super::scalar::RSP;
 
 /// Never used again.
-const NEVER: u32 = u32::MAX;
+pub(super) const NEVER: u32 = u32::MAX;
 
 /// Chooses registers for one block and emits it.
 pub(super) struct Allocator<'a, 'm> {
-    asm: &'a mut Asm,
-    block: &'a mut Block,
+    pub asm: &'a mut Asm,
+    pub block: &'a mut Block,
     machine: &'a Machine<'m>,
     frame: &'a mut Frame,
     /// The register each value is in.
-    reg_of: Vec<Option<Reg>>,
+    pub reg_of: Vec<Option<Reg>>,
     held: [Option<V>; 32],
     /// Registers that keep their value to the end.
-    fixed: [bool; 32],
+    pub fixed: [bool; 32],
     /// Where each value is in memory, if it is.
-    memory: Vec<Option<Mem>>,
+    pub memory: Vec<Option<Mem>>,
     /// The next use of each value that is in a register.
-    next: Vec<u32>,
+    pub next: Vec<u32>,
     /// Uses after each use, and after each definition, of values.
     after: Vec<[u32; 3]>,
-    first: Vec<u32>,
+    pub first: Vec<u32>,
     registers: u8,
     spills: Vec<u32>,
 }
@@ -126,7 +126,7 @@ impl<'a, 'm> Allocator<'a, 'm> {
         self.frame.give_back(&self.spills);
     }
 
-    fn len(&self) -> Len {
+    pub fn len(&self) -> Len {
         self.asm.isa.vector()
     }
 
@@ -138,12 +138,12 @@ impl<'a, 'm> Allocator<'a, 'm> {
         self.bind(reg, v);
     }
 
-    fn bind(&mut self, reg: Reg, v: V) {
+    pub fn bind(&mut self, reg: Reg, v: V) {
         self.held[reg.0 as usize] = Some(v);
         self.reg_of[v.0 as usize] = Some(reg);
     }
 
-    fn release(&mut self, reg: Reg) {
+    pub fn release(&mut self, reg: Reg) {
         if let Some(v) = self.held[reg.0 as usize].take() {
             self.reg_of[v.0 as usize] = None;
         }
@@ -154,7 +154,7 @@ impl<'a, 'm> Allocator<'a, 'm> {
     }
 
     /// A register, if need be that of the value whose next use is farthest; not one of `locked`.
-    fn take(&mut self, locked: &[Reg]) -> Reg {
+    pub fn take(&mut self, locked: &[Reg]) -> Reg {
         if let Some(reg) = self.free() {
             return reg;
         }
@@ -181,12 +181,12 @@ impl<'a, 'm> Allocator<'a, 'm> {
         reg
     }
 
-    fn in_register(&self, v: V) -> bool {
+    pub fn in_register(&self, v: V) -> bool {
         self.reg_of[v.0 as usize].is_some()
     }
 
     /// The register of a source, loaded if need be.
-    fn source(&mut self, v: V, locked: &mut SmallVec<[Reg; 8]>) -> Reg {
+    pub fn source(&mut self, v: V, locked: &mut SmallVec<[Reg; 8]>) -> Reg {
         let reg = match self.reg_of[v.0 as usize] {
             Some(reg) => reg,
             None => {
@@ -200,7 +200,7 @@ impl<'a, 'm> Allocator<'a, 'm> {
     }
 
     /// A source that may stay in memory: it does if it is not needed again or there is no register for it.
-    fn source_or_memory(&mut self, v: V, after: u32, locked: &mut SmallVec<[Reg; 8]>) -> Rm {
+    pub fn source_or_memory(&mut self, v: V, after: u32, locked: &mut SmallVec<[Reg; 8]>) -> Rm {
         match (self.reg_of[v.0 as usize], self.memory[v.0 as usize]) {
             (None, Some(memory)) if after == NEVER || self.free().is_none() => memory.into(),
             _ => self.source(v, locked).into(),
@@ -208,7 +208,7 @@ impl<'a, 'm> Allocator<'a, 'm> {
     }
 
     /// Lets go of the sources that are not needed again.
-    fn retire(&mut self, inst: &VInst, after: [u32; 3]) {
+    pub fn retire(&mut self, inst: &VInst, after: [u32; 3]) {
         for (src, after) in inst.srcs.iter().zip(after) {
             self.next[src.0 as usize] = after;
             if after == NEVER
@@ -298,130 +298,6 @@ impl<'a, 'm> Allocator<'a, 'm> {
                 self.retire(&inst, after);
                 self.machine.emit(self.asm, &inst.kind, dst, &sources);
             }
-        }
-    }
-
-    /// The source whose register the result overwrites: one that is not needed again, one that has yet to
-    /// be loaded, else a copy of the last. Its register, and which it is.
-    fn tied(
-        &mut self,
-        at: usize,
-        inst: &VInst,
-        after: [u32; 3],
-        locked: &mut SmallVec<[Reg; 8]>,
-    ) -> Option<(Reg, usize)> {
-        let dst = inst.dst?;
-        let pinned = match self.block.values[dst.0 as usize] {
-            Home::Pinned(reg) => Some(reg),
-            _ => None,
-        };
-        let dying = |this: &Self, k: usize| {
-            let reg = this.reg_of[inst.srcs[k].0 as usize]?;
-            (after[k] == NEVER && !this.fixed[reg.0 as usize]).then_some(reg)
-        };
-        if let Some(reg) = pinned
-            && let Some(k) = (0..3).find(|k| inst.srcs[*k] == dst)
-        {
-            return Some((reg, k));
-        }
-        if pinned.is_none()
-            && let Some((reg, k)) = (0..3).rev().find_map(|k| Some((dying(self, k)?, k)))
-        {
-            self.release(reg);
-            self.bind(reg, dst);
-            self.next[dst.0 as usize] = self.first[at];
-            return Some((reg, k));
-        }
-        let k = (0..3).rev().find(|k| !self.in_register(inst.srcs[*k])).unwrap_or(2);
-        let len = self.len();
-        let from: Rm = match (self.reg_of[inst.srcs[k].0 as usize], self.memory[inst.srcs[k].0 as usize]) {
-            (Some(reg), _) => reg.into(),
-            (None, Some(memory)) => memory.into(),
-            (None, None) => return None,
-        };
-        let reg = match pinned {
-            Some(reg) => reg,
-            None => {
-                let reg = self.take(locked);
-                self.bind(reg, dst);
-                self.next[dst.0 as usize] = self.first[at];
-                reg
-            }
-        };
-        locked.push(reg);
-        let mov = if matches!(from, Rm::Reg(_)) { op::MOV } else { op::MOV_LOAD };
-        self.asm.vector(mov, len, reg.0, 0, from, None);
-        Some((reg, k))
-    }
-
-    fn fma(
-        &mut self,
-        at: usize,
-        inst: &VInst,
-        after: [u32; 3],
-        double: bool,
-        mut locked: SmallVec<[Reg; 8]>,
-    ) {
-        let Some((dst, tied)) = self.tied(at, inst, after, &mut locked) else { return };
-        locked.push(dst);
-        // The other two: a register, then one that may be memory.
-        let (mut first, mut second) = [(1, 2), (0, 2), (0, 1)][tied];
-        let same = |k: usize| inst.srcs[k] == inst.srcs[tied];
-        let missing = |this: &Self, k: usize| !this.in_register(inst.srcs[k]) && !same(k);
-        if missing(self, first) && !missing(self, second) {
-            std::mem::swap(&mut first, &mut second);
-        }
-        let v = if same(first) { dst } else { self.source(inst.srcs[first], &mut locked) };
-        let rm: Rm = match same(second) {
-            true => dst.into(),
-            false => self.source_or_memory(inst.srcs[second], after[second], &mut locked),
-        };
-        // 213: dst = v * dst + rm; 132: dst = dst * rm + v; 231: dst = v * rm + dst.
-        let ops = if double {
-            [op::FMA213_PD, op::FMA132_PD, op::FMA231_PD]
-        } else {
-            [op::FMA213_PS, op::FMA132_PS, op::FMA231_PS]
-        };
-        let op = match (tied, second) {
-            (2, _) => ops[2],
-            (_, 2) => ops[0],
-            _ => ops[1],
-        };
-        self.finish_tied(at, inst, after, dst);
-        let len = self.len();
-        self.asm.vector(op, len, dst.0, v.0, rm, None);
-    }
-
-    /// AVX-512: `mask ? a : b` by a table of truth over whatever the result overwrites.
-    fn ternary(&mut self, at: usize, inst: &VInst, after: [u32; 3], mut locked: SmallVec<[Reg; 8]>) {
-        let Some((dst, tied)) = self.tied(at, inst, after, &mut locked) else { return };
-        locked.push(dst);
-        let (first, second) = [(1, 2), (0, 2), (0, 1)][tied];
-        let same = |k: usize| inst.srcs[k] == inst.srcs[tied];
-        let v = if same(first) { dst } else { self.source(inst.srcs[first], &mut locked) };
-        let rm: Rm = match same(second) {
-            true => dst.into(),
-            false => self.source_or_memory(inst.srcs[second], after[second], &mut locked),
-        };
-        let mut table = 0u8;
-        for row in 0..8u8 {
-            let mut bits = [false; 3];
-            bits[tied] = row & 4 != 0;
-            bits[first] = row & 2 != 0;
-            bits[second] = row & 1 != 0;
-            if if bits[0] { bits[1] } else { bits[2] } {
-                table |= 1 << row;
-            }
-        }
-        self.finish_tied(at, inst, after, dst);
-        let len = self.len();
-        self.asm.vector(op::TERNARY, len, dst.0, v.0, rm, Some(table));
-    }
-
-    fn finish_tied(&mut self, at: usize, inst: &VInst, after: [u32; 3], dst: Reg) {
-        self.retire(inst, after);
-        if self.first[at] == NEVER && !self.fixed[dst.0 as usize] {
-            self.release(dst);
         }
     }
 }

@@ -152,9 +152,15 @@ impl Function<'_> {
         let vectors = self.isa.fold_vectors();
         let bytes = self.isa.vector().bytes();
         let step = self.isa.step();
-        let mut selector = self.selector(body, Mode::Step { unroll, ahead: 0, masked: false }, homes);
+        let mut selector =
+            self.selector(body, Mode::Step { unroll, ahead: 0, masked: false, stream: false }, homes);
         for part in 0..steps / unroll {
-            selector.restart(Mode::Step { unroll, ahead: part * unroll * step, masked: false });
+            selector.restart(Mode::Step {
+                unroll,
+                ahead: part * unroll * step,
+                masked: false,
+                stream: false,
+            });
             selector.body()?;
             for (place, fold) in pass.folds.iter().enumerate() {
                 let values = selector.fold_values(*fold)?;
@@ -189,7 +195,8 @@ impl Function<'_> {
         masked: bool,
     ) -> Result<Block, Refusal> {
         let own: Vec<u32> = self.layout.own[..pass.folds.len()].to_vec();
-        let mut selector = self.selector(body, Mode::Step { unroll: 1, ahead: 0, masked }, homes);
+        let mut selector =
+            self.selector(body, Mode::Step { unroll: 1, ahead: 0, masked, stream: false }, homes);
         selector.body()?;
         for (place, fold) in pass.folds.iter().enumerate() {
             let bytes = Repr::of(fold.dtype).bytes();

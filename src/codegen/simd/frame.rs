@@ -62,6 +62,10 @@ pub(super) struct Layout {
     pub failed: u32,
     /// Elements that are left for a masked step.
     pub left: u32,
+    /// Elements of all rows.
+    pub elements: u32,
+    /// Nonzero while a masked step leads up to the first whole vector of a result.
+    pub leading: u32,
     /// A word on its way to a vector.
     pub scratch: u32,
     /// Positions that are left of each loop.
@@ -99,6 +103,8 @@ impl Layout {
             tile: frame.word(),
             failed: frame.word(),
             left: frame.word(),
+            elements: frame.word(),
+            leading: frame.word(),
             scratch: frame.word(),
             counters: (0..code.loops).map(|_| frame.word()).collect(),
             starts: (0..=code.loops).map(|_| frame.area(8 * slots, 8)).collect(),

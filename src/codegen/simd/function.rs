@@ -6,7 +6,6 @@ use super::block::{Block, Pool};
 use super::encode::{Asm, Gpr, Mem};
 use super::frame::{Frame, Layout as FrameLayout};
 use super::machine::{END, INDEX, Machine, POINTERS};
-use super::memory::TAIL_MASK;
 use super::op;
 use super::scalar::{Alu, Cond, RAX, RBP, RBX, RCX, RDI, RDX, RSP};
 use super::select::{Mode, Refusal, Selector};
@@ -28,7 +27,9 @@ pub(super) struct Function<'a> {
     pub frame: Frame,
     pub layout: FrameLayout,
     /// Where the constants have the masks of steps that are not whole.
-    mask_table: u32,
+    pub mask_table: u32,
+    /// Bytes of a result from which it is written past the caches.
+    pub stream_from: i32,
 }
 
 /// A body with what its inner loops need to know of it.
@@ -80,12 +81,13 @@ impl<'a> Body<'a> {
 ///
 /// # Errors
 /// Why it is left to another emitter.
-pub(super) fn emit(code: &Code, isa: Isa) -> Result<Vec<u8>, Refusal> {
+pub(super) fn emit(code: &Code, isa: Isa, stream_from: usize) -> Result<Vec<u8>, Refusal> {
     let mut frame = Frame::new();
     let layout = FrameLayout::new(code, isa, &mut frame);
     let mut pool = Pool::new(isa);
     let mask_table = pool.mask_table(isa.step());
-    let mut f = Function { code, isa, asm: Asm::new(isa), pool, frame, layout, mask_table };
+    let stream_from = i32::try_from(stream_from).unwrap_or(i32::MAX);
+    let mut f = Function { code, isa, asm: Asm::new(isa), pool, frame, layout, mask_table, stream_from };
     f.function()?;
     let size = f.frame.bytes();
     if size > MOST_FRAME {
@@ -139,10 +141,14 @@ impl Function<'_> {
         let asm = &mut self.asm;
         asm.store(frame_at(self.layout.args), RDI);
         asm.store_imm(frame_at(self.layout.failed), 0);
+        asm.store_imm(frame_at(self.layout.leading), 0);
         for (from, to) in kept {
             asm.mov(RAX, field(from));
             asm.store(frame_at(to), RAX);
         }
+        asm.mov(RAX, frame_at(self.layout.n));
+        asm.imul(RAX, frame_at(self.layout.rows));
+        asm.store(frame_at(self.layout.elements), RAX);
         asm.mov(RCX, field(std::mem::offset_of!(KernelArgs, slots)));
         let words = slot_words(self.code.loops);
         for slot in 0..self.code.slots.len() {
@@ -301,118 +307,6 @@ impl Function<'_> {
         Ok(homes)
     }
 
-    /// One step of a body, with what `after` adds.
-    fn step(
-        &mut self,
-        body: &Body<'_>,
-        homes: &[Option<u32>],
-        unroll: u32,
-        masked: bool,
-        folds: &[FoldStep],
-    ) -> Result<Block, Refusal> {
-        let mut selector = self.selector(body, Mode::Step { unroll, ahead: 0, masked }, homes);
-        selector.body()?;
-        for fold in folds {
-            selector.fold_in_tile(*fold)?;
-        }
-        selector.block.prune();
-        Ok(selector.block)
-    }
-
-    /// The inner axis: unrolled steps, single ones, then what is left under a mask.
-    fn walk(&mut self, body: &Body<'_>, folds: &[FoldStep]) -> Result<(), Refusal> {
-        let done = self.asm.label();
-        self.asm.mov(END, frame_at(self.layout.n));
-        self.asm.test(END, END);
-        self.asm.jump_if(Cond::LessEqual, done);
-        self.load_pointers(body);
-        let homes = self.uniforms(body)?;
-        self.asm.mov_imm(INDEX, 0);
-        let single = self.step(body, &homes, 1, false, folds)?;
-        let unroll = self.isa.unroll(single.pressure());
-        let registers = self.isa.registers();
-        if unroll > 1 {
-            let block = self.step(body, &homes, unroll, false, folds)?;
-            self.repeat(body, block, unroll * self.isa.step(), registers);
-        }
-        self.repeat(body, single, self.isa.step(), registers);
-        let block = self.step(body, &homes, 1, true, folds)?;
-        self.last(body, block);
-        self.asm.bind(done);
-        Ok(())
-    }
-
-    /// Repeats a block while so many elements are left, of which it uses registers below `registers`.
-    pub fn repeat(&mut self, body: &Body<'_>, mut block: Block, elements: u32, registers: u8) {
-        let (top, done) = (self.asm.label(), self.asm.label());
-        self.asm.lea(RAX, Mem::Base(INDEX, elements as i32));
-        self.asm.alu(Alu::Cmp, RAX, END);
-        self.asm.jump_if(Cond::Greater, done);
-        let machine = Machine {
-            code: self.code,
-            layout: &self.layout,
-            level: body.level,
-            pointers: &body.pointers,
-            moving: true,
-        };
-        let mut allocator = Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, registers);
-        allocator.hoist();
-        allocator.bind_label(top);
-        allocator.run();
-        let asm = &mut self.asm;
-        asm.alu_imm(Alu::Add, INDEX, elements as i32);
-        asm.lea(RAX, Mem::Base(INDEX, elements as i32));
-        asm.alu(Alu::Cmp, RAX, END);
-        asm.jump_if(Cond::LessEqual, top);
-        asm.bind(done);
-    }
-
-    /// Runs a block for the elements that are left, if there are any.
-    pub fn last(&mut self, body: &Body<'_>, mut block: Block) {
-        let done = self.asm.label();
-        self.asm.mov(RAX, END);
-        self.asm.alu(Alu::Sub, RAX, INDEX);
-        self.asm.jump_if(Cond::LessEqual, done);
-        self.make_masks();
-        let machine = Machine {
-            code: self.code,
-            layout: &self.layout,
-            level: body.level,
-            pointers: &body.pointers,
-            moving: true,
-        };
-        Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
-        self.asm.mov(INDEX, END);
-        self.asm.bind(done);
-    }
-
-    /// Masks for the number of elements in rax.
-    fn make_masks(&mut self) {
-        let asm = &mut self.asm;
-        let whole = self.isa.vector();
-        asm.store(frame_at(self.layout.left), RAX);
-        if self.isa == Isa::Avx512 {
-            asm.mov(RCX, RAX);
-            asm.mov_imm(RDX, 1);
-            asm.shl_cl(RDX);
-            asm.alu_imm(Alu::Sub, RDX, 1);
-            asm.mask_move(true, TAIL_MASK, RDX.0);
-            asm.mask_move(true, TAIL_MASK + 1, RDX.0);
-            asm.shr(RDX, 8);
-            asm.mask_move(true, TAIL_MASK + 2, RDX.0);
-        }
-        // So many unset lanes before the end of the set ones.
-        asm.neg(RAX);
-        asm.lea(RCX, Mem::Pool(self.mask_table));
-        let step = self.isa.step() as i32;
-        let table = |offset: i32| Mem::Indexed(RCX, RAX, 2, 4 * step + offset);
-        let parts = [(op::MOV_LOAD, 0), (op::SX_DQ, 0), (op::SX_DQ, 2 * step)];
-        for ((op, offset), mask) in parts.into_iter().zip(self.layout.masks) {
-            asm.vector(op, whole, 0, 0, table(offset).into(), None);
-            asm.vector(op::MOV_STORE, whole, 0, 0, frame_at(mask).into(), None);
-        }
-    }
-
     /// Sets the accumulators of every row of a column fold to its identity.
     fn fill_tile(&mut self, fold: FoldStep) {
         let bytes = Repr::of(fold.dtype).bytes();
@@ -439,18 +333,6 @@ impl Function<'_> {
     pub fn identity(&mut self, fold: FoldStep) -> u32 {
         let identity: Scalar = fold.op.identity(fold.dtype);
         self.pool.splat(lane_bits(identity), Repr::of(fold.dtype).bytes())
-    }
-}
-
-impl Isa {
-    /// Vectors of 4-byte lanes to work on side by side where one takes so many registers.
-    fn unroll(self, pressure: u32) -> u32 {
-        match (self, pressure) {
-            (Isa::Avx512, 0..=18) => 2,
-            (Isa::Avx2, 0..=6) => 4,
-            (Isa::Avx2, 7..=12) => 2,
-            _ => 1,
-        }
     }
 }
 

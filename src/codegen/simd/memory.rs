@@ -98,7 +98,7 @@ impl Selector<'_> {
         let dtype = kind.dtype;
         let size = size_of(dtype);
         let x = self.vecs(v)?;
-        let Mode::Step { ahead, masked, .. } = self.mode else {
+        let Mode::Step { ahead, masked, stream, .. } = self.mode else {
             let bits = match dtype {
                 DType::F16 => self.op_imm(op::PS_TO_PH, &[x[0]], Some(0)),
                 _ => self.to_bits(dtype, x[0]),
@@ -127,7 +127,12 @@ impl Selector<'_> {
                 let tail = if masked { tail_mask(j, bytes) } else { Tail::Whole };
                 (Place::Slot(slot, (ahead * size + offset) as i32), tail)
             };
-            self.store_vector(dtype, x, place, tail);
+            if stream {
+                let len = self.len();
+                self.block.effect(Kind::Store { op: op::MOV_STREAM, len, imm: None, place, tail }, &[x]);
+            } else {
+                self.store_vector(dtype, x, place, tail);
+            }
         }
         if staged {
             self.block.effect(Kind::Stage { slot, out: true }, &[]);

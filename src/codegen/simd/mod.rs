@@ -1,9 +1,10 @@
 //! Whole kernel functions in AVX2 or AVX-512, emitted without Cranelift: every instruction for all unrolled vectors before the next.
 //!
 //! [`select`] makes vector instructions of a body, [`allocate`] gives them registers and emits them,
-//! [`function`] and [`folds`] put loops around; [`encode`] and [`op`] know the machine. Bodies read and
+//! [`function`], [`inner`] and [`folds`] put loops around; [`encode`] and [`op`] know the machine. Bodies read and
 //! write only the elements of their slots: what is left of a row is moved under masks or piecewise.
 
+mod accumulate;
 mod allocate;
 mod arith;
 mod block;
@@ -12,6 +13,8 @@ mod encode;
 mod folds;
 mod frame;
 mod function;
+mod inner;
+mod integer;
 mod machine;
 mod memory;
 mod op;
@@ -19,6 +22,7 @@ mod scalar;
 mod select;
 #[cfg(test)]
 mod tests;
+mod tied;
 
 use self::encode::Len;
 use crate::lower::code::Code;
@@ -80,10 +84,11 @@ impl Isa {
 }
 
 /// `code`, which must have passed its verifier, as a function of the signature of every kernel: its bytes
-/// with the constants behind them, to be placed at a multiple of [`ALIGN`].
+/// with the constants behind them, to be placed at a multiple of [`ALIGN`]. A result of at least `stream_from`
+/// bytes is written past the caches where it can be.
 ///
 /// # Errors
 /// What it does that this emitter leaves to the portable one.
-pub(super) fn emit(code: &Code, isa: Isa) -> Result<Vec<u8>, &'static str> {
-    function::emit(code, isa)
+pub(super) fn emit(code: &Code, isa: Isa, stream_from: usize) -> Result<Vec<u8>, &'static str> {
+    function::emit(code, isa, stream_from)
 }

@@ -171,6 +171,11 @@ impl Asm {
         self.byte(opcode | reg.0 & 7);
     }
 
+    /// Waits for what was written past the caches.
+    pub fn store_fence(&mut self) {
+        self.bytes.extend([0x0f, 0xae, 0xf8]);
+    }
+
     pub fn ret(&mut self) {
         self.byte(0xc3);
     }

@@ -1,11 +1,12 @@
 //! Encodings against a decoder: every instruction, over operands of every kind.
 
-use iced_x86::{Decoder, DecoderOptions, Encoder, Formatter, Instruction, IntelFormatter};
+use iced_x86::{Decoder, DecoderOptions, Encoder, Formatter, Instruction, IntelFormatter, Mnemonic};
 
 use super::Isa;
 use super::encode::{Asm, Gpr, Len, Masked, Mem, Rm};
 use super::op::{self, Form, Vop};
 use super::scalar::{Alu, Cond};
+use crate::codegen::tests::{Random, generate};
 
 /// What the bytes say, if they are exactly one instruction that encodes to the same bytes.
 fn decode(bytes: &[u8]) -> String {
@@ -222,6 +223,7 @@ fn every_general_instruction_decodes_to_itself() {
     }
     check(&|asm| asm.cqo());
     check(&|asm| asm.ret());
+    check(&|asm| asm.store_fence());
 }
 
 /// What each instruction is, with the first registers as operands: to be read once and not to change.
@@ -246,4 +248,39 @@ fn instructions_are_what_their_names_say() {
         text.push('\n');
     }
     insta::assert_snapshot!(text);
+}
+
+/// The instructions of a whole function: all that stands before the constants.
+fn check_function(bytes: &[u8]) -> usize {
+    let mut decoder = Decoder::with_ip(64, bytes, 0, DecoderOptions::NONE);
+    let mut encoder = Encoder::new(64);
+    let mut count = 0;
+    loop {
+        let at = decoder.position();
+        let instruction = decoder.decode();
+        assert!(!instruction.is_invalid(), "at {at}: {:02x?}", &bytes[at..bytes.len().min(at + 16)]);
+        encoder.encode(&instruction, at as u64).unwrap_or_else(|e| panic!("at {at}: {e}"));
+        assert_eq!(encoder.take_buffer(), bytes[at..decoder.position()], "at {at}");
+        count += 1;
+        if instruction.mnemonic() == Mnemonic::Ret {
+            return count;
+        }
+    }
+}
+
+#[test]
+fn whole_functions_decode_to_themselves() {
+    for isa in [Isa::Avx2, Isa::Avx512] {
+        let (mut functions, mut instructions) = (0, 0);
+        for seed in 0..400 {
+            let code = generate(&mut Random::new(seed)).code;
+            let Ok(bytes) = super::emit(&code, isa, 1 << 20) else { continue };
+            instructions += check_function(&bytes);
+            functions += 1;
+        }
+        assert!(
+            functions > 60 && instructions > 10_000,
+            "{functions} functions, {instructions} instructions"
+        );
+    }
 }

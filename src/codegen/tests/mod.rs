@@ -5,6 +5,8 @@ mod ops;
 mod random;
 mod random_code;
 
+pub(in crate::codegen) use random_code::generate;
+
 use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
@@ -16,7 +18,7 @@ use crate::lower::code::{Class, Code, Layout, SlotType, SlotUse, TILE};
 use crate::lower::interpret::{InterpArgs, InterpSlot, Memory, interpret};
 
 /// A small generator of pseudo-random numbers; the same seed gives the same test.
-pub(super) struct Random(u64);
+pub(in crate::codegen) struct Random(u64);
 
 impl Random {
     pub fn new(seed: u64) -> Random {
@@ -342,6 +344,11 @@ impl Batch {
     pub fn add(&mut self, case: Case, name: impl Into<String>) {
         let function = self.jit.add(&case.code).unwrap_or_else(|e| panic!("{e}\n{}", case.describe()));
         self.cases.push((function, case, name.into()));
+    }
+
+    /// Results of the codes added from now on that have so many bytes are written past the caches.
+    pub fn stream_from(&mut self, bytes: usize) {
+        self.jit.stream_from(bytes);
     }
 
     /// How many cases run in the instructions asked for, and how many there are.

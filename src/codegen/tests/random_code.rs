@@ -9,7 +9,7 @@ use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, Slot
 use crate::lower::verify::{supports_binary, supports_fold, supports_unary};
 
 /// A random code, with what its cases need to know of it.
-pub(super) struct Generated {
+pub(in crate::codegen) struct Generated {
     pub code: Code,
     /// Per scalar, the values it may take.
     scalars: Vec<Vec<i64>>,
@@ -91,7 +91,7 @@ struct Generator<'r> {
 }
 
 /// A random code.
-pub(super) fn generate(random: &mut Random) -> Generated {
+pub(in crate::codegen) fn generate(random: &mut Random) -> Generated {
     let layout = if random.chance(3) { Layout::Column } else { Layout::Row };
     let all = dtypes();
     let palette = (0..1 + random.below(3)).map(|_| random.pick(&all)).collect();

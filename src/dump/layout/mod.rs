@@ -57,6 +57,8 @@ struct Item {
     rank: usize,
     width: f64,
     crossing: bool,
+    /// A box that reads nothing: it goes where its readers are.
+    leaf: bool,
 }
 
 /// From an item to one in the next rank, with the offsets from their middles.
@@ -144,7 +146,12 @@ fn layered(sketch: &Sketch, ranks: &[usize]) -> (Layers, Vec<Route>) {
         .boxes
         .iter()
         .zip(ranks)
-        .map(|(item, rank)| Item { rank: *rank, width: item.width, crossing: false })
+        .map(|(item, rank)| Item {
+            rank: *rank,
+            width: item.width,
+            crossing: false,
+            leaf: item.operands.is_empty(),
+        })
         .collect();
     let first: Vec<usize> = sketch
         .boxes
@@ -183,7 +190,7 @@ fn layered(sketch: &Sketch, ranks: &[usize]) -> (Layers, Vec<Route>) {
             budget -= between;
             for rank in ranks[source] + 1..ranks[source] + 1 + between {
                 route.crossings.push(items.len());
-                items.push(Item { rank, width: CROSSING, crossing: true });
+                items.push(Item { rank, width: CROSSING, crossing: true, leaf: false });
             }
         }
         let leaves = sketch.boxes[source].outputs[output] - sketch.boxes[source].width / 2.0;

@@ -47,14 +47,23 @@ pub(super) fn place(layers: &Layers) -> Vec<f64> {
 fn pulls(layers: &Layers) -> (Vec<Vec<Pull>>, Vec<Vec<Pull>>) {
     let mut above: Vec<Vec<Pull>> = vec![Vec::new(); layers.items.len()];
     let mut below = above.clone();
+    let mut from_others = vec![0u32; layers.items.len()];
+    for link in layers.links.iter().filter(|link| !layers.items[link.upper].leaf) {
+        from_others[link.lower] += 1;
+    }
     for link in &layers.links {
-        let weight = match (layers.items[link.upper].crossing, layers.items[link.lower].crossing) {
+        let (upper, lower) = (layers.items[link.upper], layers.items[link.lower]);
+        let weight = match (upper.crossing, lower.crossing) {
             (true, true) => 8.0,
+            (false, false) if upper.leaf => 0.05,
             (false, false) => 1.0,
             _ => 2.0,
         };
-        above[link.lower].push((link.upper, link.upper_port - link.lower_port, weight));
-        below[link.upper].push((link.lower, link.lower_port - link.upper_port, weight));
+        // A box that goes on from one other stands straight below it, whatever leaves it reads besides.
+        let straight = !upper.leaf && !lower.crossing && from_others[link.lower] == 1;
+        let difference = if straight { -link.upper_port } else { link.lower_port - link.upper_port };
+        above[link.lower].push((link.upper, -difference, weight));
+        below[link.upper].push((link.lower, difference, weight));
     }
     (above, below)
 }

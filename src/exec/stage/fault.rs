@@ -4,7 +4,7 @@ use super::super::bindings::Bindings;
 use super::super::segment::{SegmentPlan, Sizes};
 use super::Stage;
 use crate::codegen::Memory;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
 use crate::graph::{NodeIx, ValueIx, evaluate};
 use crate::lower::kernel::{BufferIx, Kernel};
 use crate::tensor::{Tensor, TensorView};
@@ -68,6 +68,10 @@ impl Stage {
                     && let Ok(view) = self.view(*buffer, sizes, memory)
                 {
                     operands.push(view);
+                } else if let Some(constant) = self.inner.constants.get(&self.inner.values[operand.at()].node)
+                {
+                    // A parameter that the kernel has built in needs no memory.
+                    operands.push(constant.view());
                 }
             }
             if operands.len() != node.operands.len() {
@@ -95,11 +99,14 @@ impl Stage {
         Error::new(ErrorKind::Shape, Phase::Run, format!("nothing determines the sizes of {value}"))
     }
 
-    /// `%4 (relu_4 at src/model.rs:3:1)`.
+    /// `relu made at src/model.rs:3:1`.
     pub(crate) fn value_text(&self, value: ValueIx) -> String {
         let index = self.inner.values[value.at()].node;
         let node = &self.inner.nodes[index.at()];
-        format!("{} made at {}", self.inner.node_label(index), node.location)
+        match is_own_line(node.location) {
+            true => self.inner.node_label(index),
+            false => format!("{} made at {}", self.inner.node_label(index), node.location),
+        }
     }
 
     pub(crate) fn too_large(&self, buffer: BufferIx) -> Error {

@@ -57,8 +57,8 @@ impl Exporter<'_> {
                 return Ok(None);
             }
         }
-        let Some(draft) = self.draft(node, &signature, row.operands, spelling) else { return Ok(None) };
-        let Some(types) = self.types(node, &signature, &draft) else { return Ok(None) };
+        let Some(draft) = self.draft(node, signature, row.operands, spelling) else { return Ok(None) };
+        let Some(types) = self.types(node, signature, &draft) else { return Ok(None) };
         let renamed = |ours: &str| {
             let names = spelling.attrs.iter().chain(row.attrs);
             names
@@ -120,7 +120,7 @@ impl Exporter<'_> {
             let names = draft.absent.iter().map(|name| Bytes::from_static(name.as_bytes())).collect();
             put(&mut def, ABSENT, AttrKind::List(ListValue { s: names, ..ListValue::default() }));
         }
-        self.counts(node, &signature, &draft, &mut def);
+        self.counts(node, signature, &draft, &mut def);
         let needed = |attr: &&super::super::signature::Attribute| {
             attr.default.is_none() && !def.attr.contains_key(attr.name)
         };
@@ -235,14 +235,13 @@ impl Exporter<'_> {
                 _ => 1,
             };
             for dtype in outputs.by_ref().take(count) {
-                match output.dtype {
-                    ArgumentType::Fixed(fixed) if fixed != dtype => return None,
-                    ArgumentType::Attr(attr) => {
-                        if *types.entry(attr).or_insert(dtype) != dtype {
-                            return None;
-                        }
-                    }
-                    _ => {}
+                let known = match output.dtype {
+                    ArgumentType::Fixed(fixed) => fixed,
+                    ArgumentType::Attr(attr) => *types.entry(attr).or_insert(dtype),
+                    ArgumentType::List(_) => dtype,
+                };
+                if known != dtype {
+                    return None;
                 }
             }
         }

@@ -78,8 +78,9 @@ struct Importer<'a, 'g> {
     kernels: Kernels,
     budget: Budget,
     conditions: Vec<Condition<'g>>,
-    /// The readers of outputs of unknown dtype say what it is: by node and output of the graph itself.
-    read_as: HashMap<(usize, usize), DType>,
+    /// The outputs of unknown ops that have readers, and their dtypes where these say: by node and output of the graph
+    /// itself.
+    read_as: HashMap<(usize, usize), Option<DType>>,
     location: &'static Location<'static>,
 }
 
@@ -154,7 +155,10 @@ impl<'a, 'g> Importer<'a, 'g> {
             None => (0..frame.nodes.len()).filter(|&at| !frame.is_auxiliary(at)).collect(),
         };
         self.check_overrides(&frame)?;
-        let order = frame.order(&roots)?;
+        // As the model has them, as far as nodes stand after what they need there.
+        let mut needed = frame.order(&roots)?;
+        needed.sort_unstable();
+        let order = frame.order(&needed)?;
         self.check_ops(&frame, &order)?;
         self.learn_types(&frame, &order);
         let mut built: Vec<Option<Built<'g>>> = (0..frame.nodes.len()).map(|_| None).collect();

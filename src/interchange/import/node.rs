@@ -93,11 +93,11 @@ impl<'a, 'g> Importer<'a, 'g> {
             return self.own(frame, at, &own, name, &present);
         }
         let row = lookup(op_type);
-        if let Some(signature) = &signature {
+        if let Some(signature) = signature {
             check_inputs(frame, at, signature, inputs)?;
         }
-        let expected = self.output_types(frame, at, signature.as_ref());
-        let plain = attrs::plain(frame, at, signature.as_ref(), &self.budget)?;
+        let expected = self.output_types(frame, at, signature);
+        let plain = attrs::plain(frame, at, signature, &self.budget)?;
         let noted = attrs::noted(frame, at, &self.budget)?;
         let absent = match frame.attr(at, ABSENT) {
             Some(AttrKind::List(list)) => &list.s[..],
@@ -279,7 +279,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     ) -> Result<Built<'g>> {
         let op_type = frame.nodes[at].op.as_str();
         let mut types = match signature(op_type) {
-            Some(signature) => self.output_types(frame, at, Some(&signature)),
+            Some(signature) => self.output_types(frame, at, Some(signature)),
             None => match frame.attr(at, "Tout") {
                 Some(AttrKind::List(list)) => list.r#type.iter().map(|number| dtype_of(*number)).collect(),
                 _ => Vec::new(),
@@ -295,13 +295,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         if frame.depth == 0 {
             // Readers know what they read.
-            for output in 0..MAX_TENSORS {
-                match (self.read_as.get(&(at, output)), types.get_mut(output)) {
-                    (Some(dtype), Some(known)) => *known = known.or(Some(*dtype)),
-                    (Some(dtype), None) => types.push(Some(*dtype)),
-                    (None, Some(_)) => {}
-                    (None, None) => break,
-                }
+            let read = |output: usize| self.read_as.get(&(at, output));
+            let last = (0..super::unknown::MOST_OUTPUTS).rev().find(|output| read(*output).is_some());
+            types.resize(types.len().max(last.map_or(0, |last| last + 1)), None);
+            for (output, known) in types.iter_mut().enumerate() {
+                *known = known.or(read(output).copied().flatten());
             }
         }
         let known: Vec<DType> = types.iter().map(|dtype| dtype.unwrap_or(DType::F32)).collect();

@@ -11,6 +11,9 @@ use super::Importer;
 use super::frame::{Frame, Source};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
+/// Outputs that an unknown op is believed to have.
+pub(super) const MOST_OUTPUTS: usize = 64;
+
 /// Nodes that are shown of each unknown op.
 const SHOWN: usize = 8;
 
@@ -102,6 +105,14 @@ impl<'a, 'g> Importer<'a, 'g> {
     pub(super) fn learn_types(&mut self, frame: &Frame<'a, 'g>, order: &[usize]) {
         for &at in order {
             let node = &frame.nodes[at];
+            for input in &node.input {
+                if let Ok(Source::Node(read, output)) = frame.source(input)
+                    && output < MOST_OUTPUTS
+                    && is_untyped(&frame.nodes[read].op)
+                {
+                    self.read_as.entry((read, output)).or_insert(None);
+                }
+            }
             let Some(signature) = signature(&node.op) else { continue };
             let mut number = 0;
             for input in &signature.inputs {
@@ -124,9 +135,8 @@ impl<'a, 'g> Importer<'a, 'g> {
                     let source = node.input.get(number).and_then(|input| frame.source(input).ok());
                     number += 1;
                     let (Some(dtype), Some(Source::Node(read, output))) = (dtype, source) else { continue };
-                    let needs = frame.nodes.get(read).is_some_and(|node| is_untyped(&node.op));
-                    if needs && output <= 64 {
-                        self.read_as.entry((read, output)).or_insert(dtype);
+                    if let Some(known) = self.read_as.get_mut(&(read, output)) {
+                        *known = known.or(Some(dtype));
                     }
                 }
             }

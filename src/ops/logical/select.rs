@@ -42,7 +42,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("select", lower)
-    .operands(&[Operand::Data("condition"), Operand::Data("t"), Operand::Data("e")])
+    .operands(&[Operand::Data("condition"), Operand::Data("x"), Operand::Data("y")])
     .shape_fn(shape_fns::math::select)
     .dtype_rule(dtypes)
     .tensorflow(&[TfOp::new("SelectV2")]);

@@ -10,7 +10,7 @@ use crate::shape_fns;
 
 /// Only for import: programs have [`select`](super::select), which broadcasts.
 pub(crate) static DEF: OpDef = OpDef::compute("select_v1", lower)
-    .operands(&[Operand::Data("condition"), Operand::Data("t"), Operand::Data("e")])
+    .operands(&[Operand::Data("condition"), Operand::Data("x"), Operand::Data("y")])
     .shape_fn(shape_fns::math::select_v1)
     .dtype_rule(dtypes)
     .tensorflow(&[TfOp::new("Select")]);

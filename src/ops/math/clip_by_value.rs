@@ -28,7 +28,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("clip_by_value", lower)
-    .operands(&[Operand::Data("t"), Operand::Data("clip_value_min"), Operand::Data("clip_value_max")])
+    .operands(&[Operand::Data("x"), Operand::Data("min"), Operand::Data("max")])
     .shape_fn(shape_fns::math::clip_by_value)
     .dtype_rule(dtype::ternary::number)
     .tensorflow(&[TfOp::new("ClipByValue")]);

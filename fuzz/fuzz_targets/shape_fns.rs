@@ -1,0 +1,7 @@
+//! Every registered shape function on bytes that coverage leads: `cargo fuzz run shape_fns`.
+#![no_main]
+
+#[path = "../../shape_fns/tests/bytes/mod.rs"]
+mod bytes;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| bytes::drive(data));

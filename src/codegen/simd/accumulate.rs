@@ -1,0 +1,86 @@
+//! What bodies take from folds and give to them.
+
+use shapeflow_shape_fns::DType;
+use smallvec::smallvec;
+
+use super::block::{Home, Kind, Place, Tail, V};
+use super::op;
+use super::select::{Refusal, Selector, Vecs};
+use crate::codegen::clif::Repr;
+use crate::expr::FoldOp;
+use crate::lower::code::{Code, FoldStep, Layout};
+
+impl Selector<'_> {
+    /// The result of a fold: of the row, or of each element's own row.
+    pub fn folded(&mut self, k: u32) -> Result<Vecs, Refusal> {
+        if self.code.layout == Layout::Row {
+            let at = self.layout.folded[k as usize];
+            return Ok(smallvec![self.block.at(Home::Frame(at))]);
+        }
+        let fold = fold_of(self.code, k).ok_or("a fold is read before it is made")?;
+        let lanes = self.load_tile(fold);
+        Ok(self.map(&lanes, |s, x| s.finish_fold(fold, x)))
+    }
+
+    /// The last step of a fold: a float sum adds 0.0, and lanes wider than the dtype are settled.
+    pub fn finish_fold(&mut self, fold: FoldStep, mut x: V) -> V {
+        if fold.op == FoldOp::Sum && fold.dtype.is_float() {
+            let double = fold.dtype == DType::F64;
+            let zero = self.splat(0, 8);
+            x = self.op2(if double { op::ADD_PD } else { op::ADD_PS }, x, zero);
+        }
+        self.settle(fold.dtype, x)
+    }
+
+    /// Loads the accumulators of a column fold.
+    pub fn load_tile(&mut self, fold: FoldStep) -> Vecs {
+        let bytes = Repr::of(fold.dtype).bytes();
+        let len = self.len();
+        (0..self.vectors(bytes))
+            .map(|j| {
+                let place = Place::Tile(fold.into, bytes as u8, self.tile_offset(j));
+                self.block.push(Kind::Load { op: op::MOV_LOAD, len, place, tail: Tail::Whole }, &[])
+            })
+            .collect()
+    }
+
+    fn tile_offset(&self, j: usize) -> i32 {
+        j as i32 * self.len().bytes() as i32
+    }
+
+    /// Folds the elements of the step into the accumulators of their own rows.
+    pub fn fold_in_tile(&mut self, fold: FoldStep) -> Result<(), Refusal> {
+        let bytes = Repr::of(fold.dtype).bytes();
+        let values = self.vecs(fold.value)?;
+        let before = self.load_tile(fold);
+        let after = self.zip(&before, &values, |s, x, y| s.combine(fold.dtype, fold.op.combiner(), x, y));
+        let len = self.len();
+        for (j, x) in after.into_iter().enumerate() {
+            let place = Place::Tile(fold.into, bytes as u8, self.tile_offset(j));
+            self.block
+                .effect(Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole }, &[x]);
+        }
+        Ok(())
+    }
+
+    /// The value a fold takes from each vector of the step; the identity where no element is.
+    pub fn fold_values(&mut self, fold: FoldStep) -> Result<Vecs, Refusal> {
+        let values = self.vecs(fold.value)?;
+        if !self.masked() {
+            return Ok(values);
+        }
+        let bytes = Repr::of(fold.dtype).bytes();
+        let identity = self.splat_of(fold.op.identity(fold.dtype));
+        Ok((0..values.len())
+            .map(|j| {
+                let live = self.live(j, bytes);
+                self.choose(live, values[j], identity)
+            })
+            .collect())
+    }
+}
+
+/// The step that makes fold result `k`.
+fn fold_of(code: &Code, k: u32) -> Option<FoldStep> {
+    code.passes.iter().flat_map(|pass| &pass.folds).find(|fold| fold.into == k).copied()
+}

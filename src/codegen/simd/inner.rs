@@ -1,0 +1,210 @@
+//! The inner axis: unrolled steps, single ones, and what is left under a mask.
+
+use super::Isa;
+use super::allocate::{Allocator, frame_at};
+use super::block::Block;
+use super::encode::{Label, Mem};
+use super::function::{Body, Function};
+use super::machine::{END, INDEX, Machine};
+use super::memory::TAIL_MASK;
+use super::op;
+use super::scalar::{Alu, Cond, RAX, RCX, RDX};
+use super::select::{Mode, Refusal};
+use crate::codegen::clif::size_of;
+use crate::lower::code::{Class, FoldStep, InstOp, Layout, SlotUse};
+
+/// The least bytes of a row that is written past the caches.
+const STREAMED_ROW: i32 = 4096;
+
+impl Function<'_> {
+    /// One step of a body, folded into the tile.
+    fn step(
+        &mut self,
+        body: &Body<'_>,
+        homes: &[Option<u32>],
+        unroll: u32,
+        masked: bool,
+        stream: bool,
+        folds: &[FoldStep],
+    ) -> Result<Block, Refusal> {
+        let mut selector = self.selector(body, Mode::Step { unroll, ahead: 0, masked, stream }, homes);
+        selector.body()?;
+        for fold in folds {
+            selector.fold_in_tile(*fold)?;
+        }
+        selector.block.prune();
+        Ok(selector.block)
+    }
+
+    /// The inner axis: unrolled steps, single ones, then what is left under a mask.
+    ///
+    /// A large result is written past the caches, which takes whole vectors: what comes before the first
+    /// boundary goes through the masked step too.
+    pub fn walk(&mut self, body: &Body<'_>, folds: &[FoldStep]) -> Result<(), Refusal> {
+        let [plain, led, done] = std::array::from_fn(|_| self.asm.label());
+        self.asm.mov(END, frame_at(self.layout.n));
+        self.asm.test(END, END);
+        self.asm.jump_if(Cond::LessEqual, done);
+        self.load_pointers(body);
+        let homes = self.uniforms(body)?;
+        self.asm.mov_imm(INDEX, 0);
+        let single = self.step(body, &homes, 1, false, false, folds)?;
+        let unroll = self.isa.unroll(single.pressure());
+        let registers = self.isa.registers();
+        let masked = self.asm.label();
+        let streamed = if folds.is_empty() { self.streamed(body) } else { None };
+        if let Some((slot, size)) = streamed {
+            self.lead(body, slot, size, [plain, masked]);
+            self.asm.bind(led);
+            self.asm.mov(END, frame_at(self.layout.n));
+            let block = self.step(body, &homes, unroll, false, true, &[])?;
+            self.repeat(body, block, unroll * self.isa.step(), registers);
+            self.asm.store_fence();
+            self.asm.bind(plain);
+        }
+        if unroll > 1 {
+            let block = self.step(body, &homes, unroll, false, false, folds)?;
+            self.repeat(body, block, unroll * self.isa.step(), registers);
+        }
+        self.repeat(body, single, self.isa.step(), registers);
+        self.asm.bind(masked);
+        let block = self.step(body, &homes, 1, true, false, folds)?;
+        self.last(body, block);
+        if streamed.is_some() {
+            let leading = frame_at(self.layout.leading);
+            self.asm.alu_imm(Alu::Cmp, leading, 0);
+            self.asm.store_imm(leading, 0);
+            self.asm.jump_if(Cond::NotEqual, led);
+        }
+        self.asm.bind(done);
+        Ok(())
+    }
+
+    /// The slot and the size of an element of a body's only result, if whole vectors of it are stored: in a
+    /// kernel that is one loop over elements.
+    fn streamed(&self, body: &Body<'_>) -> Option<(u32, u32)> {
+        let code = self.code;
+        if code.layout != Layout::Row || code.loops > 0 || code.passes.len() > 1 || !code.epilogue.is_empty()
+        {
+            return None;
+        }
+        let mut stores = body.insts.iter().filter_map(|inst| match inst.op {
+            InstOp::Store { slot, .. } => Some(slot),
+            _ => None,
+        });
+        let (slot, None) = (stores.next()?, stores.next()) else { return None };
+        let kind = &code.slots[slot as usize];
+        let size = size_of(kind.dtype);
+        let whole = kind.class == Class::Contiguous && kind.used == SlotUse::Store && size >= 4;
+        whole.then_some((slot, size))
+    }
+
+    /// Goes to `plain` unless the result is to be written past the caches, and first to `masked` for the
+    /// elements before the first whole vector.
+    fn lead(&mut self, body: &Body<'_>, slot: u32, size: u32, [plain, masked]: [Label; 2]) {
+        let asm = &mut self.asm;
+        asm.mov(RAX, frame_at(self.layout.elements));
+        asm.shl(RAX, size.trailing_zeros() as u8);
+        asm.alu_imm(Alu::Cmp, RAX, self.stream_from);
+        asm.jump_if(Cond::Less, plain);
+        // Short rows would be written in broken lines.
+        asm.mov(RAX, END);
+        asm.shl(RAX, size.trailing_zeros() as u8);
+        asm.alu_imm(Alu::Cmp, RAX, self.stream_from.min(STREAMED_ROW));
+        asm.jump_if(Cond::Less, plain);
+        asm.mov(RAX, frame_at(self.layout.start(body.level, slot)));
+        asm.neg(RAX);
+        asm.test_imm(RAX, size as i32 - 1);
+        asm.jump_if(Cond::NotEqual, plain);
+        asm.alu_imm(Alu::And, RAX, self.isa.vector().bytes() as i32 - 1);
+        asm.shr(RAX, size.trailing_zeros() as u8);
+        asm.alu(Alu::Cmp, RAX, END);
+        asm.jump_if(Cond::GreaterEqual, plain);
+        asm.mov(END, RAX);
+        asm.store_imm(frame_at(self.layout.leading), 1);
+        asm.jump(masked);
+    }
+
+    /// Repeats a block while so many elements are left, of which it uses registers below `registers`.
+    pub fn repeat(&mut self, body: &Body<'_>, mut block: Block, elements: u32, registers: u8) {
+        let (top, done) = (self.asm.label(), self.asm.label());
+        self.asm.lea(RAX, Mem::Base(INDEX, elements as i32));
+        self.asm.alu(Alu::Cmp, RAX, END);
+        self.asm.jump_if(Cond::Greater, done);
+        let machine = Machine {
+            code: self.code,
+            layout: &self.layout,
+            level: body.level,
+            pointers: &body.pointers,
+            moving: true,
+        };
+        let mut allocator = Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, registers);
+        allocator.hoist();
+        allocator.bind_label(top);
+        allocator.run();
+        let asm = &mut self.asm;
+        asm.alu_imm(Alu::Add, INDEX, elements as i32);
+        asm.lea(RAX, Mem::Base(INDEX, elements as i32));
+        asm.alu(Alu::Cmp, RAX, END);
+        asm.jump_if(Cond::LessEqual, top);
+        asm.bind(done);
+    }
+
+    /// Runs a block for the elements that are left, if there are any.
+    pub fn last(&mut self, body: &Body<'_>, mut block: Block) {
+        let done = self.asm.label();
+        self.asm.mov(RAX, END);
+        self.asm.alu(Alu::Sub, RAX, INDEX);
+        self.asm.jump_if(Cond::LessEqual, done);
+        self.make_masks();
+        let machine = Machine {
+            code: self.code,
+            layout: &self.layout,
+            level: body.level,
+            pointers: &body.pointers,
+            moving: true,
+        };
+        Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
+        self.asm.mov(INDEX, END);
+        self.asm.bind(done);
+    }
+
+    /// Masks for the number of elements in rax.
+    fn make_masks(&mut self) {
+        let asm = &mut self.asm;
+        let whole = self.isa.vector();
+        asm.store(frame_at(self.layout.left), RAX);
+        if self.isa == Isa::Avx512 {
+            asm.mov(RCX, RAX);
+            asm.mov_imm(RDX, 1);
+            asm.shl_cl(RDX);
+            asm.alu_imm(Alu::Sub, RDX, 1);
+            asm.mask_move(true, TAIL_MASK, RDX.0);
+            asm.mask_move(true, TAIL_MASK + 1, RDX.0);
+            asm.shr(RDX, 8);
+            asm.mask_move(true, TAIL_MASK + 2, RDX.0);
+        }
+        // So many unset lanes before the end of the set ones.
+        asm.neg(RAX);
+        asm.lea(RCX, Mem::Pool(self.mask_table));
+        let step = self.isa.step() as i32;
+        let table = |offset: i32| Mem::Indexed(RCX, RAX, 2, 4 * step + offset);
+        let parts = [(op::MOV_LOAD, 0), (op::SX_DQ, 0), (op::SX_DQ, 2 * step)];
+        for ((op, offset), mask) in parts.into_iter().zip(self.layout.masks) {
+            asm.vector(op, whole, 0, 0, table(offset).into(), None);
+            asm.vector(op::MOV_STORE, whole, 0, 0, frame_at(mask).into(), None);
+        }
+    }
+}
+
+impl Isa {
+    /// Vectors of 4-byte lanes to work on side by side where one takes so many registers.
+    fn unroll(self, pressure: u32) -> u32 {
+        match (self, pressure) {
+            (Isa::Avx512, 0..=18) => 2,
+            (Isa::Avx2, 0..=6) => 4,
+            (Isa::Avx2, 7..=12) => 2,
+            _ => 1,
+        }
+    }
+}

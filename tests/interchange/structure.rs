@@ -1,0 +1,217 @@
+//! What holds a TensorFlow graph together: functions, branches, control edges, placeholders, old spellings.
+
+use shapeflow::interchange::{ImportOptions, Imported, Model};
+use shapeflow::{DType, Error, ErrorKind, Result, Tensor, TensorView, shape};
+
+const X: &str = r#"
+    node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+           attr { key: "shape" value { shape { dim { size: -1 } } } } }
+"#;
+
+fn import(text: &str) -> Result<Imported> {
+    import_with(text, &ImportOptions::new())
+}
+
+fn import_with(text: &str, options: &ImportOptions) -> Result<Imported> {
+    let text = format!("{text}\nversions {{ producer: 1882 }}");
+    Model::from_text(&text)?.import(None, options)
+}
+
+fn run(imported: &Imported, fetch: &str, x: &[f32]) -> Result<Vec<f32>> {
+    let exe = imported.graph().compile(imported.value(fetch)?)?;
+    let inputs = imported.inputs().count();
+    let sizes = [x.len()];
+    let views = [TensorView::new(&sizes, x)?];
+    exe.run_all(&views[..inputs.min(1)])?[0].to_vec()
+}
+
+/// A function that doubles and one that calls it and negates.
+const LIBRARY: &str = r#"
+    library {
+      function {
+        signature { name: "double" input_arg { name: "a" type_attr: "T" } output_arg { name: "b" type_attr: "T" } }
+        node_def { name: "sum" op: "AddV2" input: "a" input: "a" attr { key: "T" value { placeholder: "T" } } }
+        ret { key: "b" value: "sum:z:0" }
+      }
+      function {
+        signature { name: "outer" input_arg { name: "a" type: DT_FLOAT } output_arg { name: "b" type: DT_FLOAT }
+                    output_arg { name: "same" type: DT_FLOAT } }
+        node_def { name: "call" op: "PartitionedCall" input: "a"
+          attr { key: "Tin" value { list { type: DT_FLOAT } } } attr { key: "Tout" value { list { type: DT_FLOAT } } }
+          attr { key: "f" value { func { name: "double" attr { key: "T" value { type: DT_FLOAT } } } } } }
+        node_def { name: "neg" op: "Neg" input: "call:output:0" attr { key: "T" value { type: DT_FLOAT } } }
+        ret { key: "b" value: "neg:y:0" } ret { key: "same" value: "a" }
+      }
+    }
+"#;
+
+#[test]
+fn functions_are_inlined() -> Result<()> {
+    let call = r#"
+      node { name: "f" op: "StatefulPartitionedCall" input: "x"
+        attr { key: "Tin" value { list { type: DT_FLOAT } } }
+        attr { key: "Tout" value { list { type: DT_FLOAT type: DT_FLOAT } } }
+        attr { key: "f" value { func { name: "outer" } } } }
+      node { name: "g" op: "double" input: "f" attr { key: "T" value { type: DT_FLOAT } } }"#;
+    let imported = import(&format!("{X}{LIBRARY}{call}"))?;
+    assert_eq!(run(&imported, "f", &[1.0, 2.0])?, [-2.0, -4.0]);
+    assert_eq!(run(&imported, "f:1", &[1.0, 2.0])?, [1.0, 2.0]);
+    assert_eq!(run(&imported, "g:0", &[1.0])?, [-4.0]);
+    assert!(imported.graph().to_string().contains("f/call/sum"));
+    assert_eq!(imported.fetches().collect::<Vec<_>>(), ["g"]);
+    let recursive = LIBRARY.replace("name: \"double\" attr", "name: \"outer\" attr");
+    let error = import(&format!("{X}{recursive}{call}")).unwrap_err();
+    assert_eq!(error.message(), "calls may nest at most 32 deep");
+    Ok(())
+}
+
+fn branch(predicate: &str) -> String {
+    format!(
+        r#"{X}{LIBRARY}
+      node {{ name: "p" op: "Const" attr {{ key: "dtype" value {{ type: DT_BOOL }} }}
+             attr {{ key: "value" value {{ tensor {{ dtype: DT_BOOL tensor_shape {{ }} bool_val: {predicate} }} }} }} }}
+      node {{ name: "not" op: "LogicalNot" input: "p" }}
+      node {{ name: "y" op: "StatelessIf" input: "not" input: "x"
+        attr {{ key: "Tcond" value {{ type: DT_BOOL }} }} attr {{ key: "Tin" value {{ list {{ type: DT_FLOAT }} }} }}
+        attr {{ key: "Tout" value {{ list {{ type: DT_FLOAT }} }} }}
+        attr {{ key: "then_branch" value {{ func {{ name: "double" attr {{ key: "T" value {{ type: DT_FLOAT }} }} }} }} }}
+        attr {{ key: "else_branch" value {{ func {{ name: "outer" }} }} }} }}"#
+    )
+}
+
+#[test]
+fn a_constant_predicate_chooses_its_branch() -> Result<()> {
+    assert_eq!(run(&import(&branch("false"))?, "y", &[3.0])?, [6.0]);
+    assert_eq!(run(&import(&branch("true"))?, "y", &[3.0])?, [-6.0]);
+    let fed = branch("true").replace("\"Const\" attr", "\"Placeholder\" attr");
+    let imported = import(&fed)?;
+    let error = imported.value("y").unwrap_err();
+    assert!(error.message().contains("predicate of a branch must be a constant"), "{error}");
+    assert!(error.to_string().contains("--> node y"), "{error}");
+    Ok(())
+}
+
+/// `y = -x` after an assertion that every element of x is positive, through a NoOp.
+const ASSERTED: &str = r#"
+    node { name: "zero" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+           attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 0 } } } }
+    node { name: "axes" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+           attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 0 } } } }
+    node { name: "text" op: "Const" attr { key: "dtype" value { type: DT_STRING } }
+           attr { key: "value" value { tensor { dtype: DT_STRING tensor_shape { } string_val: "x is" } } } }
+    node { name: "positive" op: "Greater" input: "x" input: "zero" attr { key: "T" value { type: DT_FLOAT } } }
+    node { name: "all" op: "All" input: "positive" input: "axes" attr { key: "Tidx" value { type: DT_INT32 } } }
+    node { name: "check" op: "Assert" input: "all" input: "text" input: "x"
+           attr { key: "T" value { list { type: DT_STRING type: DT_FLOAT } } } }
+    node { name: "deps" op: "NoOp" input: "^check" }
+    node { name: "y" op: "Neg" input: "x" input: "^deps" attr { key: "T" value { type: DT_FLOAT } } }
+    node { name: "z" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+"#;
+
+#[test]
+fn an_assertion_is_checked_when_what_depends_on_it_runs() -> Result<()> {
+    let imported = import(&format!("{X}{ASSERTED}"))?;
+    assert_eq!(run(&imported, "y", &[1.0, 2.0])?, [-1.0, -2.0]);
+    assert_eq!(run(&imported, "z", &[1.0, -2.0])?, [-1.0, 2.0]);
+    let error = run(&imported, "y", &[1.0, -2.0]).unwrap_err();
+    assert!(error.message().contains("the assertion check must hold: x is [1.0, -2.0]"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn old_spellings_put_parameters_first() -> Result<()> {
+    let text = r#"
+    node { name: "axis" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+           attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 0 } } } }
+    node { name: "joined" op: "Concat" input: "axis" input: "x" input: "x" attr { key: "N" value { i: 2 } }
+           attr { key: "T" value { type: DT_FLOAT } } }
+    node { name: "parts" op: "Split" input: "axis" input: "joined" attr { key: "num_split" value { i: 2 } }
+           attr { key: "T" value { type: DT_FLOAT } } }
+    node { name: "size" op: "Size" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+    "#;
+    let imported = import(&format!("{X}{text}"))?;
+    assert_eq!(imported.value("joined")?.shape().to_string(), "[2*?]");
+    assert_eq!(run(&imported, "parts:1", &[1.0, 2.0])?, [1.0, 2.0]);
+    assert_eq!(imported.value("size")?.dtype(), DType::I32);
+    assert_eq!(imported.value("parts:2").unwrap_err().kind(), ErrorKind::Attribute);
+    Ok(())
+}
+
+#[test]
+fn all_unknown_ops_are_listed_at_once() -> Result<()> {
+    let text = r#"
+    node { name: "a" op: "Frobnicate" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+    node { name: "b" op: "Twiddle" input: "a" }
+    node { name: "c" op: "Frobnicate" input: "b:1" }
+    node { name: "d" op: "Relu" input: "c" attr { key: "T" value { type: DT_DOUBLE } } }
+    node { name: "e" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }"#;
+    let error = import(&format!("{X}{text}")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnknownOp);
+    assert_eq!(error.message(), "every op must be known, got 2 that are not: Frobnicate (a, c); Twiddle (b)");
+    // What is not fetched is not looked at.
+    let model = Model::from_text(&format!("{X}{text}"))?;
+    assert!(model.import(Some(&["e"]), &ImportOptions::new()).is_ok());
+
+    let nodes = model.import(None, &ImportOptions::new().allow_unknown(true))?;
+    let listed: Vec<String> = nodes
+        .nodes()
+        .map(|node| {
+            let outputs = node.outputs.iter().map(|(dtype, shape)| match dtype {
+                Some(dtype) => format!("{dtype}{shape}"),
+                None => format!("?{shape}"),
+            });
+            format!("{}: {}", node.name, outputs.collect::<Vec<_>>().join(" "))
+        })
+        .collect();
+    assert_eq!(listed, ["x: f32[?]", "a: f32?", "b: ?? ??", "c: f64?", "d: f64?", "e: f32[?]"]);
+    let error = nodes.graph().compile(nodes.value("d")?).unwrap_err();
+    assert!(error.message().contains("no kernel"), "{error}");
+    assert!(error.to_string().contains("--> node"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn a_refused_node_does_not_spoil_the_rest() -> Result<()> {
+    let text = r#"
+    node { name: "w" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+           attr { key: "shape" value { shape { dim { size: 2 } dim { size: 3 } } } } }
+    node { name: "bad" op: "MatMul" input: "w" input: "w" attr { key: "T" value { type: DT_FLOAT } } }
+    node { name: "after" op: "Relu" input: "bad" attr { key: "T" value { type: DT_FLOAT } } }
+    node { name: "fine" op: "Relu" input: "w" attr { key: "T" value { type: DT_FLOAT } } }"#;
+    let imported = import(text)?;
+    let errors: Vec<(&str, Option<&Error>)> = imported.nodes().map(|node| (node.name, node.error)).collect();
+    assert!(errors.iter().all(|(name, error)| error.is_some() == (*name == "bad")));
+    assert!(errors[1].1.unwrap().to_string().contains("--> node bad"), "{}", errors[1].1.unwrap());
+    assert_eq!(imported.value("fine")?.shape().to_string(), "[2, 3]");
+    assert_eq!(imported.value("after").unwrap_err().node(), Some("bad"));
+    Ok(())
+}
+
+#[test]
+fn placeholders_take_the_shapes_of_the_options() -> Result<()> {
+    let text = format!(
+        "{X} node {{ name: \"y\" op: \"Neg\" input: \"x\" attr {{ key: \"T\" value {{ type: DT_FLOAT }} }} }}"
+    );
+    let imported = import_with(&text, &ImportOptions::new().shape("x:0", shape!["n", 4]))?;
+    assert_eq!(imported.value("y")?.shape().to_string(), "[n, 4]");
+    let error = import_with(&text, &ImportOptions::new().shape("y", shape![2])).unwrap_err();
+    assert_eq!(error.message(), "a shape must be given to a placeholder, got y; there are x");
+    // Graphs of an age when a scalar was how an unknown shape was written.
+    let old = text.replace("dim { size: -1 }", "");
+    let imported = Model::from_text(&old)?.import(None, &ImportOptions::new())?;
+    assert_eq!(imported.value("y")?.shape().rank(), None);
+    assert_eq!(import(&old)?.value("y")?.shape().rank(), Some(0));
+    Ok(())
+}
+
+#[test]
+fn a_constant_stands_in_few_elements() -> Result<()> {
+    let text = r#"node { name: "c" op: "Const" attr { key: "dtype" value { type: DT_HALF } } attr { key: "value" value {
+        tensor { dtype: DT_HALF tensor_shape { dim { size: 3 } } half_val: 15360 half_val: 16384 } } } }
+        node { name: "y" op: "Cast" input: "c" attr { key: "SrcT" value { type: DT_HALF } }
+               attr { key: "DstT" value { type: DT_FLOAT } } }"#;
+    let imported = import(text)?;
+    let [y] = imported.graph().compile(imported.value("y")?)?.run(&[])?;
+    assert_eq!(y, Tensor::from([1.0f32, 2.0, 2.0]));
+    Ok(())
+}
