@@ -108,7 +108,7 @@ fn criterion(cases: &[Case], rows: &[Row]) -> Result<()> {
         .warm_up_time(Duration::from_millis(200))
         .measurement_time(Duration::from_millis(800))
         .sample_size(10)
-        .nresamples(1000)
+        .nresamples(2000)
         .without_plots()
         .configure_from_args();
     let mut failure = None;

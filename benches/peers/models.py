@@ -136,7 +136,7 @@ def reverse_sequence(m, x, lengths):
 
 
 def one_hot(m, at):
-    return m.OneHot(at, m.const([256], np.int64), m.const([0.0, 1.0]))
+    return m.OneHot(at, m.const([256], np.int32), m.const([0.0, 1.0]))
 
 
 def perceptron(m, x, w1, b1, w2, b2):
