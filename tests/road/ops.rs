@@ -28,6 +28,8 @@ pub const OPS: &[(&str, usize)] = &[
     ("cast", 6),
     ("cbrt", 1),
     ("ceil", 2),
+    ("check_numerics", 1),
+    ("checked", 1),
     ("clip_by_value", 2),
     ("concat", 6),
     ("cos", 2),
@@ -230,6 +232,17 @@ pub fn grow(g: &mut Grower<'_>, op: &'static str) -> Grown {
         "gelu" => {
             let approximate = g.draws.chance(1, 2);
             unary_with(g, Call::new(op).attr("approximate", approximate), Class::Float)
+        }
+        "check_numerics" => {
+            let x = g.pick(Class::Float, 0..=8, |facts| !facts.loose)?;
+            let facts = facts_of(g, &[x]);
+            g.add(Call::new(op).attr("message", "finite"), &[x], &[], facts)
+        }
+        "checked" => {
+            let x = g.pick(Class::Any, 0..=8, |_| true)?;
+            let condition = g.scalar(DType::Bool, Content::Whole)?;
+            let facts = facts_of(g, &[x]);
+            g.add(Call::new(op).attr("message", "it must"), &[x, condition], &[], facts)
         }
         "add" | "sub" | "mul" | "maximum" | "minimum" | "squared_difference" | "legacy_div" => {
             binary(g, op, Class::Number)
