@@ -3,8 +3,8 @@
 //! `cargo bench --bench bodies` prints one line for each body: nanoseconds an element in the best of many runs,
 //! LLVM's time as a multiple of the time of kernels for this processor, and what compiling the graph took.
 
-#[expect(clippy::excessive_precision, clippy::approx_constant, reason = "constants as a kernel prints them")]
-#[expect(clippy::neg_multiply, clippy::let_and_return, reason = "sequences as a kernel prints them")]
+#[expect(clippy::approx_constant, reason = "constants as a kernel prints them")]
+#[expect(clippy::let_and_return, reason = "sequences as a kernel prints them")]
 mod sequences;
 
 use std::hint::black_box;

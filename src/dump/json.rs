@@ -142,7 +142,7 @@ mod tests {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape![2, ?, "n"])?;
         let _ = g.input("y", DType::I64, shape![..])?;
-        let _ = x.transpose(&[2, 0, 1])?;
+        let _ = x.transpose([2, 0, 1])?;
         let json: serde_json::Value =
             serde_json::from_str(&g.snapshot().to_json()).map_err(crate::Error::wrap)?;
         let output = |node: usize| &json["nodes"][node]["outputs"][0];
