@@ -104,6 +104,16 @@ fn check(recipe: &Recipe, facts: Option<&[Facts]>) -> std::result::Result<Outcom
                 outcome.refused += 1;
                 continue;
             }
+            // So is a check of a value of which only the shape is demanded, and the name of a size that no input that
+            // is needed has.
+            (Err(a), Ok(_)) if checks(recipe) && a.kind() == ErrorKind::Guard => {
+                outcome.refused += 1;
+                continue;
+            }
+            (Err(a), Ok(_)) if is_dangling(&a) => {
+                outcome.refused += 1;
+                continue;
+            }
             // So is what is required of a size that data decide, where nothing demands these data.
             (Err(a), Ok(_))
                 if matches!(a.kind(), ErrorKind::Guard | ErrorKind::Shape) && decides_sizes(recipe) =>
@@ -254,8 +264,7 @@ fn derive(recipe: &Recipe) -> Vec<Facts> {
 
 /// Smaller recipes that still fail, one step after the other.
 fn shrink(recipe: &Recipe) -> (Recipe, String) {
-    // A dimension of what has been taken away stands in an attribute: nothing that a graph can be.
-    let dangling = |error: &String| error.contains("sizes must be known when the op runs");
+    let dangling = |error: &String| error.contains(DANGLING);
     let fails = |recipe: &Recipe| {
         let error = catch_unwind(|| check(recipe, None).err()).unwrap_or_else(|p| Some(message(&*p)));
         error.filter(|error| !dangling(error))
@@ -420,6 +429,18 @@ pub fn random_graph(seed: u64) -> Grown {
         grown.recipe.sources[number].unranked = !grown.recipe.sources[number].constant;
     }
     grown
+}
+
+/// A dimension of what has been taken away stands in an attribute: nothing that a graph can be.
+const DANGLING: &str = "sizes must be known when the op runs";
+
+fn is_dangling(error: &shapeflow::Error) -> bool {
+    error.message().contains(DANGLING)
+}
+
+/// Whether a step is there to fail.
+fn checks(recipe: &Recipe) -> bool {
+    recipe.steps.iter().any(|step| matches!(step.call.op, "checked" | "check_numerics"))
 }
 
 /// Whether a parameter is made of the names of dimensions.
