@@ -95,7 +95,7 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
             }
         }
         Some(axis) => {
-            let (rest, others, dropped) = cancel(input.dims(), sizes, axis);
+            let Cancelled { rest, others, empty, dropped } = cancel(input.dims(), sizes, axis);
             let others = product(cx, &others, &[])?;
             // A dimension that is not known may be the zero among the sizes.
             let may_cancel = input.as_known().is_none();
@@ -120,6 +120,8 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
                 {
                     cx.fresh()
                 }
+                // No elements are no elements, however they are divided: TensorFlow rounds down.
+                Some(total) if empty => cx.floordiv(&total, &others)?,
                 Some(total) => cx.exact_div(&total, &others).map_err(|_| {
                     cx.blame_param(
                         "shape",
@@ -146,8 +148,8 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
 ///
 /// A dimension in both keeps the number of elements whatever it is, so it may be 0: `[n, 4]` to `[n, -1]` is `[n, 4]`.
 /// Once the same zero is gone from both, further zeros among the sizes keep the number of elements, 0, too, and are
-/// dropped: whether any were is returned last.
-fn cancel(dims: Option<&[Dim]>, sizes: &[Dim], inferred: usize) -> (Option<Vec<Dim>>, Vec<Dim>, bool) {
+/// dropped.
+fn cancel(dims: Option<&[Dim]>, sizes: &[Dim], inferred: usize) -> Cancelled {
     let mut rest = dims.map(<[Dim]>::to_vec);
     let mut others: Vec<Dim> = Vec::new();
     let mut empty = false;
@@ -164,7 +166,17 @@ fn cancel(dims: Option<&[Dim]>, sizes: &[Dim], inferred: usize) -> (Option<Vec<D
     let before = others.len();
     others.retain(|size| !(empty && *size == 0));
     let dropped = others.len() < before;
-    (rest, others, dropped)
+    Cancelled { rest, others, empty, dropped }
+}
+
+/// What [`cancel`] leaves.
+struct Cancelled {
+    rest: Option<Vec<Dim>>,
+    others: Vec<Dim>,
+    /// Whether a zero stood in both.
+    empty: bool,
+    /// Whether further zeros were dropped.
+    dropped: bool,
 }
 
 /// The product of the sizes of all axes but these.
@@ -198,6 +210,7 @@ mod tests {
         {shape: shape![Dim::symbol("n") + 1, -1]} "[n, 4]" => "[n+1, floordiv(4*n, n+1)] if n+1 divides 4*n";
         {shape: [-1, 0]} "[2, 0]" => "[2, 0]";
         {shape: [0, -1, 0]} "[0, 3]" => "[0, 3, 0]";
+        {shape: [-1, 0, 2]} "[0, 3]" => "[1, 0, 2]";
         {shape: [0, 0, -1]} "[0, n, 2]" => "[0, 0, ?]";
         {shape: shape!["n", -1]} "[n, m, 2]" => "[n, 2*m] if ";
         {shape: shape![Dim::symbol("n"), 4, 1]} "[n, 4]" => "[n, 4, 1]";
