@@ -1,4 +1,4 @@
-//! Substitution of symbols in shapes and attributes.
+//! Symbols in shapes and attributes: found, and replaced.
 
 use crate::{Attr, Attrs, Dim, Symbol, TensorShape};
 
@@ -22,9 +22,28 @@ impl Attr {
             other => other.clone(),
         }
     }
+
+    /// Calls `f` on every occurrence of every symbol.
+    pub fn symbols(&self, f: &mut impl FnMut(Symbol)) {
+        let dims = match self {
+            Attr::Shape(shape) => shape.dims().unwrap_or_default(),
+            Attr::Shapes(shapes) => {
+                let dims = shapes.iter().flat_map(|shape| shape.dims().unwrap_or_default());
+                return dims.for_each(|dim| dim.symbols(f));
+            }
+            Attr::Elements(elements) => elements.elements(),
+            _ => return,
+        };
+        dims.iter().for_each(|dim| dim.symbols(f));
+    }
 }
 
 impl Attrs {
+    /// Calls `f` on every occurrence of every symbol.
+    pub fn symbols(&self, f: &mut impl FnMut(Symbol)) {
+        self.iter().for_each(|(_, attr)| attr.symbols(f));
+    }
+
     /// The attributes with other dimensions in place of symbols.
     pub fn substitute(&self, f: &mut dyn FnMut(Symbol) -> Option<Dim>) -> Attrs {
         let mut result = self.clone();

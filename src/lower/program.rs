@@ -297,10 +297,7 @@ fn needed_symbols(inner: &Inner) -> FxHashSet<Symbol> {
             elements.flat_map(|elements| elements.elements()).for_each(&mut note);
         }
         node.derived().iter().flat_map(|(_, dims)| dims).for_each(&mut note);
-        node.attrs().substitute(&mut |symbol| {
-            note(&Dim::from(symbol));
-            None
-        });
+        node.attrs().symbols(&mut |symbol| note(&Dim::from(symbol)));
     }
     needed
 }
@@ -325,10 +322,7 @@ fn new_symbols<'a>(
 /// Whether attributes mention symbols.
 fn has_symbols(node: &crate::graph::Node) -> bool {
     let mut found = false;
-    node.attrs().substitute(&mut |_| {
-        found = true;
-        None
-    });
+    node.attrs().symbols(&mut |_| found = true);
     found
 }
 

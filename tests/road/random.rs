@@ -448,10 +448,7 @@ fn names_dims(recipe: &Recipe) -> bool {
     let attrs = recipe.steps.iter().flat_map(|step| &step.call.attrs);
     let mut named = false;
     for (_, attr) in attrs {
-        attr.substitute(&mut |_| {
-            named = true;
-            None
-        });
+        attr.symbols(&mut |_| named = true);
     }
     named
 }
