@@ -146,6 +146,10 @@ impl Launch<'_> {
     fn run_part(&self, part: &Part, copies: &[StridedCopy], lane: &mut Lane, failed: &mut i64) -> Result<()> {
         let plan = &self.plan.boxes[part.plan];
         match &plan.mode {
+            Mode::Direct if plan.scratch == 0 && !self.is_column(plan) => {
+                self.run_direct(plan, part, lane, failed);
+                Ok(())
+            }
             Mode::Direct => self.run_code(plan, &[], part, lane, failed),
             Mode::Staged(staged) => self.run_code(plan, staged, part, lane, failed),
             Mode::Copy(copy) => {
@@ -166,6 +170,38 @@ impl Launch<'_> {
         slot.buffer.map_or(0, |buffer| self.memory.address(buffer) as i64)
     }
 
+    fn is_column(&self, plan: &BoxPlan) -> bool {
+        self.kernel.variants[plan.variant].code.layout == Layout::Column
+    }
+
+    /// Runs the machine code on the buffers themselves, once for every position of the outer axes.
+    fn run_direct(&self, plan: &BoxPlan, part: &Part, lane: &mut Lane, failed: &mut i64) {
+        let stride = slot_words(self.kernel.variants[plan.variant].code.loops);
+        let (mut outer, mut row) = plan.position(part.begin);
+        let words = &mut lane.words;
+        words.clear();
+        for slot in &plan.slots {
+            let base = self.start(slot) + slot.at(&outer, row, part.first);
+            push_slot(words, base, slot.row, slot.inner, &slot.loops);
+        }
+        let mut at = part.begin;
+        loop {
+            let rows = (plan.rows - row).min(part.end - at);
+            self.call(plan, words, rows, part.last - part.first, 0, failed);
+            at += rows;
+            if at >= part.end {
+                return;
+            }
+            if row > 0 {
+                for (word, slot) in words.iter_mut().step_by(stride).zip(&plan.slots) {
+                    *word -= slot.row * row;
+                }
+                row = 0;
+            }
+            advance(plan, &mut outer, words, stride);
+        }
+    }
+
     /// Runs the machine code block by block, each with the staged slots in contiguous memory of the lane.
     fn run_code(
         &self,
@@ -176,7 +212,7 @@ impl Launch<'_> {
         failed: &mut i64,
     ) -> Result<()> {
         let code = &self.kernel.variants[plan.variant].code;
-        let column = code.layout == Layout::Column;
+        let column = self.is_column(plan);
         let along_row = !column && !self.kernel.row.is_empty();
         let widest = if column { TILE as i64 } else { i64::MAX };
         let block = if staged.is_empty() {
@@ -257,7 +293,7 @@ impl Launch<'_> {
                 break;
             }
             row = 0;
-            advance(plan, &mut outer, &mut bases);
+            advance(plan, &mut outer, &mut bases, 1);
         }
         (lane.words, lane.bases) = (words, bases);
         Ok(())
@@ -285,30 +321,27 @@ impl Launch<'_> {
     }
 }
 
-/// The next position of the outer axes, and where every slot stands there.
-fn advance(plan: &BoxPlan, outer: &mut [i64], bases: &mut [i64]) {
+/// The next position of the outer axes, and where every slot stands there: a base each `step` of `bases`.
+fn advance(plan: &BoxPlan, outer: &mut [i64], bases: &mut [i64], step: usize) {
     for axis in (0..outer.len()).rev() {
         outer[axis] += 1;
-        if outer[axis] < plan.outer[axis] {
-            for (base, slot) in bases.iter_mut().zip(&plan.slots) {
-                *base += slot.outer[axis];
-            }
-            return;
+        let rest = plan.outer[axis] - outer[axis];
+        // From the last index an axis goes back to its first, and the next axis around it moves.
+        let moved = if rest > 0 { 1 } else { 1 - plan.outer[axis] };
+        for (base, slot) in bases.iter_mut().step_by(step).zip(&plan.slots) {
+            *base += slot.outer[axis] * moved;
         }
-        for (base, slot) in bases.iter_mut().zip(&plan.slots) {
-            *base -= slot.outer[axis] * (outer[axis] - 1);
+        if rest > 0 {
+            return;
         }
         outer[axis] = 0;
     }
 }
 
 fn push_slot(words: &mut Vec<i64>, base: i64, row: i64, inner: i64, loops: &[i64]) {
-    let start = words.len();
-    words.resize(start + SLOT_LOOPS + loops.len(), 0);
-    words[start + SLOT_BASE] = base;
-    words[start + SLOT_ROW] = row;
-    words[start + SLOT_INNER] = inner;
-    words[start + SLOT_LOOPS..].copy_from_slice(loops);
+    const { assert!(SLOT_BASE == 0 && SLOT_ROW == 1 && SLOT_INNER == 2 && SLOT_LOOPS == 3) };
+    words.extend([base, row, inner]);
+    words.extend_from_slice(loops);
 }
 
 fn element_size(kernel: &Kernel, plan: &BoxPlan, slot: usize) -> usize {

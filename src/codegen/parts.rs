@@ -30,7 +30,7 @@ const PART: i64 = 1 << 16;
 const SPREAD: i64 = 256 << 10;
 
 /// Bytes that a box may write in a row without much being written beside them in their first and last line.
-const LONG: i64 = 2 << 10;
+const LONG: i64 = 16 << 10;
 
 impl Part {
     pub(super) fn whole(number: usize, plan: &BoxPlan) -> Part {
@@ -142,12 +142,26 @@ fn extent(plan: &BoxPlan, axis: usize) -> i64 {
 /// Whether parts run in the order of what they store: several boxes write pieces of the same cache lines, which
 /// should still be in a cache when the next of them comes.
 pub(super) fn are_mixed(kernel: &Kernel, plan: &KernelPlan) -> bool {
-    let bytes = plan.buffers.iter().filter(|used| used.stored).map(|used| used.bytes).max();
-    if plan.boxes.len() < 2 || !kernel.row.is_empty() || bytes.unwrap_or(0) as i64 <= 2 * SPREAD {
+    if plan.boxes.len() < 2 || !kernel.row.is_empty() {
         return false;
     }
-    let Some(most) = plan.boxes.iter().max_by_key(|plan| plan.len()) else { return false };
-    stored(kernel, most).is_some_and(|slot| stretch(most, &most.slots[slot]) < LONG)
+    let bytes = plan.buffers.iter().filter(|used| used.stored).map(|used| used.bytes).max();
+    if bytes.unwrap_or(0) as i64 <= 2 * SPREAD {
+        return false;
+    }
+    let target = |plan: &BoxPlan| stored(kernel, plan).map(|slot| plan.slots[slot].clone());
+    let most = plan.boxes.iter().max_by_key(|plan| plan.len());
+    let long = |plan: &BoxPlan| target(plan).is_none_or(|slot| stretch(plan, &slot) >= LONG);
+    !most.is_none_or(long)
+        && plan.boxes.iter().any(|plan| target(plan).is_some_and(|slot| breaks_lines(plan, &slot)))
+}
+
+/// Whether a slot moves over pieces of cache lines.
+fn breaks_lines(plan: &BoxPlan, slot: &SlotPlan) -> bool {
+    const LINE: i64 = 64;
+    let row = plan.n.saturating_mul(slot.inner);
+    let mut strides = slot.outer.iter().chain([&slot.row, &slot.base, &row]);
+    strides.any(|stride| stride % LINE != 0)
 }
 
 /// Bytes that a slot moves over without a gap.

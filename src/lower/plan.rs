@@ -62,6 +62,9 @@ impl BoxPlan {
     /// The outer indices and the row at a position along all outer axes and rows together.
     pub(crate) fn position(&self, at: i64) -> (SmallVec<[i64; 4]>, i64) {
         let mut outer: SmallVec<[i64; 4]> = SmallVec::from_elem(0, self.outer.len());
+        if at == 0 {
+            return (outer, 0);
+        }
         let rows = self.rows.max(1);
         let mut rest = at / rows;
         for (index, extent) in outer.iter_mut().zip(&self.outer).rev() {

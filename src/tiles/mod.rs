@@ -1,10 +1,12 @@
-//! Precompiled loops over tensor elements: copies between any strides, products of a vector and a matrix.
+//! Precompiled loops over tensor elements: copies between any strides, elements picked by flags, products of a vector
+//! and a matrix.
 //!
 //! Addresses come from plans that have checked them, so every function here is unsafe and says what its
 //! caller promises.
 
 mod axes;
 mod blocks;
+mod compress;
 mod copy;
 mod cpu;
 mod run;
@@ -15,6 +17,7 @@ mod stream;
 mod transpose;
 mod vector;
 
+pub(crate) use compress::{compress, count};
 pub(crate) use copy::StridedCopy;
 pub(crate) use cpu::last_level_cache;
 pub(crate) use vector::{Element, Matrix};
