@@ -9,7 +9,7 @@ use super::op;
 use super::scalar::{Alu, Cond, RAX, RBX, RCX, RDX, RSP};
 use crate::codegen::abi::{KernelArgs, SLOT_INNER, slot_words};
 use crate::codegen::clif::size_of;
-use crate::lower::code::{Class, Code, FOLD_BYTES, TILE};
+use crate::lower::code::{Class, Code, FOLD_BYTES, SlotUse, TILE};
 
 /// The number of the current element of the inner axis.
 pub(super) const INDEX: Gpr = Gpr(13);
@@ -33,16 +33,25 @@ pub(super) struct Machine<'a> {
 }
 
 impl Machine<'_> {
+    /// The register that holds the address of a slot.
+    pub fn pointer(&self, slot: u32) -> Option<Gpr> {
+        self.pointers.get(slot as usize).copied().flatten()
+    }
+
     /// A slot's memory `offset` bytes past the current element. May use rax.
     fn slot(&self, asm: &mut Asm, slot: u32, offset: i32) -> Mem {
-        let base = match self.pointers.get(slot as usize).copied().flatten() {
+        let kind = &self.code.slots[slot as usize];
+        let base = match self.pointer(slot) {
             Some(pointer) => pointer,
             None => {
-                asm.mov(RAX, frame_at(self.layout.start(self.level, slot)));
+                let start = match kind.used {
+                    SlotUse::Gather => self.layout.gathers[slot as usize].address,
+                    _ => self.layout.start(self.level, slot),
+                };
+                asm.mov(RAX, frame_at(start));
                 RAX
             }
         };
-        let kind = &self.code.slots[slot as usize];
         if self.moving && kind.class == Class::Contiguous {
             Mem::Indexed(base, INDEX, size_of(kind.dtype).trailing_zeros() as u8, offset)
         } else {
@@ -126,6 +135,8 @@ impl Machine<'_> {
                 asm.vector(op::SPLAT_Q, whole, to, 0, scalar.into(), None);
             }
             Kind::Iota { slot, ahead } => self.iota(asm, slot, ahead, to),
+            Kind::Displace { slot, offset } => self.displace(asm, slot, offset, sources[0]),
+            Kind::Gather { slot, group } => self.gather(asm, slot, group, to),
             Kind::Fail => {
                 if asm.isa == Isa::Avx512 {
                     asm.vector(op::D_TO_MASK, whole, COMPARED, 0, Rm::Reg(from), None);

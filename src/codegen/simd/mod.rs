@@ -13,6 +13,7 @@ mod encode;
 mod folds;
 mod frame;
 mod function;
+mod gather;
 mod inner;
 mod integer;
 mod machine;
