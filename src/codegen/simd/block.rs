@@ -126,6 +126,14 @@ pub(super) enum Kind {
         slot: u32,
         offset: u32,
     },
+    /// Starts the address of a gather slot ahead.
+    Aim {
+        slot: u32,
+    },
+    /// Asks for the row that a gather slot points to.
+    Prefetch {
+        slot: u32,
+    },
     /// Elements of a gather slot, brought together one by one.
     Gather {
         slot: u32,

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::encode::Len;
+use super::prefetch::{Ahead, gathers_rows};
 use super::select::Refusal;
 use super::{Isa, gather};
 use crate::lower::code::{Code, FOLD_BYTES, SlotUse};
@@ -100,6 +101,8 @@ pub(super) struct Layout {
     pub folded: Vec<u32>,
     /// What moves each gather slot, by slot.
     pub gathers: Vec<Gather>,
+    /// For addresses ahead, if any are needed.
+    pub ahead: Option<Ahead>,
     /// The offsets of the elements of a step, by their place in a gather.
     pub offsets: Vec<u32>,
     /// Multiples of the stride of an iota that moves, by slot.
@@ -151,6 +154,10 @@ impl Layout {
             lanes: std::array::from_fn(|_| frame.vector(isa)),
             folded: code.folded.iter().map(|_| frame.vector(isa)).collect(),
             gathers,
+            ahead: gathers_rows(code).then(|| Ahead {
+                strides: code.slots.iter().map(|_| frame.word()).collect(),
+                flat: frame.word(),
+            }),
             offsets: (0..most_offsets).map(|_| frame.area(gather::OFFSET_BYTES, align)).collect(),
             ramps: code.slots.iter().map(|slot| moves(slot).then(|| frame.vector(isa))).collect(),
             own: (0..folds).map(|_| frame.area(FOLD_BYTES as u32, align)).collect(),

@@ -169,8 +169,16 @@ impl Function<'_> {
                 asm.store(frame_at(*stride), RAX);
             }
         }
-        let machine =
-            Machine { code: self.code, layout: &self.layout, level: 0, pointers: &[], moving: false };
+        self.enter_ahead();
+        let asm = &mut self.asm;
+        let machine = Machine {
+            code: self.code,
+            layout: &self.layout,
+            level: 0,
+            pointers: &[],
+            moving: false,
+            ahead: None,
+        };
         for slot in 0..self.code.slots.len() as u32 {
             machine.make_ramp(asm, slot);
         }
@@ -342,6 +350,7 @@ impl Function<'_> {
             level: body.level,
             pointers: &body.pointers,
             moving: false,
+            ahead: None,
         };
         Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
     }

@@ -30,6 +30,8 @@ pub(super) struct Machine<'a> {
     pub pointers: &'a [Option<Gpr>],
     /// Whether the block is at the current element, or at the start of every slot.
     pub moving: bool,
+    /// How far ahead of the current place every slot is read, if it is.
+    pub ahead: Option<&'a [u32]>,
 }
 
 impl Machine<'_> {
@@ -49,6 +51,11 @@ impl Machine<'_> {
                     _ => self.layout.start(self.level, slot),
                 };
                 asm.mov(RAX, frame_at(start));
+                if let Some(strides) = self.ahead
+                    && kind.used != SlotUse::Gather
+                {
+                    asm.alu(Alu::Add, RAX, frame_at(strides[slot as usize]));
+                }
                 RAX
             }
         };
@@ -136,6 +143,8 @@ impl Machine<'_> {
             }
             Kind::Iota { slot, ahead } => self.iota(asm, slot, ahead, to),
             Kind::Displace { slot, offset } => self.displace(asm, slot, offset, sources[0]),
+            Kind::Aim { slot } => self.aim(asm, slot),
+            Kind::Prefetch { slot } => self.prefetch(asm, slot),
             Kind::Gather { slot, group } => self.gather(asm, slot, group, to),
             Kind::Fail => {
                 if asm.isa == Isa::Avx512 {
@@ -144,7 +153,12 @@ impl Machine<'_> {
                 } else {
                     asm.vector(op::SIGN_BITS, whole, RAX.0, 0, Rm::Reg(from), None);
                 }
-                asm.or_to(frame_at(self.layout.failed), RAX);
+                // A jump rather than a sum in memory, for which the next step would wait.
+                let fine = asm.label();
+                asm.test(RAX, RAX);
+                asm.jump_if(Cond::Equal, fine);
+                asm.store_imm(frame_at(self.layout.failed), 1);
+                asm.bind(fine);
             }
             Kind::Lanes(op) => self.lanes(asm, op, to, sources),
             Kind::Op { .. } | Kind::Fma { .. } | Kind::Select | Kind::Compare { .. } => {
@@ -173,6 +187,11 @@ impl Machine<'_> {
             asm.lea(RCX, Mem::Base(INDEX, ahead));
             asm.imul(RCX, stride);
             asm.alu(Alu::Add, RCX, start);
+            value = frame_at(self.layout.scratch);
+            asm.store(value, RCX);
+        } else if let Some(strides) = self.ahead {
+            asm.mov(RCX, start);
+            asm.alu(Alu::Add, RCX, frame_at(strides[slot as usize]));
             value = frame_at(self.layout.scratch);
             asm.store(value, RCX);
         }

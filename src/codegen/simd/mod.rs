@@ -19,6 +19,7 @@ mod integer;
 mod machine;
 mod memory;
 mod op;
+mod prefetch;
 mod scalar;
 mod select;
 #[cfg(test)]

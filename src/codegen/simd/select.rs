@@ -60,6 +60,8 @@ pub(super) struct Selector<'a> {
     pub homes: &'a [Option<u32>],
     /// Whether the elements of gathered rows do not follow each other.
     pub strided: bool,
+    /// Whether values of later rows are computed.
+    pub ahead: bool,
     vals: Vec<Val>,
 }
 
@@ -90,6 +92,7 @@ impl<'a> Selector<'a> {
             mode,
             homes,
             strided,
+            ahead: false,
             vals,
         }
     }
@@ -265,7 +268,7 @@ impl<'a> Selector<'a> {
         Ok(homes)
     }
 
-    fn inst(&mut self, at: usize) -> Result<(), Refusal> {
+    pub fn inst(&mut self, at: usize) -> Result<(), Refusal> {
         let inst = &self.body[at];
         let dtype = inst.dtype;
         let mask = dtype == DType::Bool;

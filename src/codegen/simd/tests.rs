@@ -204,10 +204,10 @@ fn every_general_instruction_decodes_to_itself() {
         check(&|asm| asm.mov(reg, memory));
         check(&|asm| asm.store(memory, reg));
         check(&|asm| asm.lea(reg, memory));
+        check(&|asm| asm.prefetch(memory));
         check(&|asm| asm.imul(reg, memory));
         check(&|asm| asm.alu(Alu::Cmp, reg, memory));
         check(&|asm| asm.add_to(memory, reg));
-        check(&|asm| asm.or_to(memory, reg));
         check(&|asm| asm.store_imm(memory, 77));
         check(&|asm| asm.alu_imm(Alu::Sub, memory, 1));
         for bytes in [1, 2, 4, 8] {
