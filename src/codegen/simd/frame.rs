@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::encode::Len;
 use super::prefetch::{Ahead, gathers_rows};
 use super::select::Refusal;
-use super::{Isa, gather};
+use super::{Isa, gather, index};
 use crate::lower::code::{Code, FOLD_BYTES, SlotUse};
 
 /// Memory given out from the bottom of the frame.
@@ -101,6 +101,8 @@ pub(super) struct Layout {
     pub folded: Vec<u32>,
     /// What moves each gather slot, by slot.
     pub gathers: Vec<Gather>,
+    /// A word for each instruction of index arithmetic.
+    pub index: u32,
     /// For addresses ahead, if any are needed.
     pub ahead: Option<Ahead>,
     /// The offsets of the elements of a step, by their place in a gather.
@@ -154,6 +156,7 @@ impl Layout {
             lanes: std::array::from_fn(|_| frame.vector(isa)),
             folded: code.folded.iter().map(|_| frame.vector(isa)).collect(),
             gathers,
+            index: frame.area(8 * index::longest(code) as u32, 8),
             ahead: gathers_rows(code).then(|| Ahead {
                 strides: code.slots.iter().map(|_| frame.word()).collect(),
                 flat: frame.word(),

@@ -1,6 +1,5 @@
 //! A whole kernel function: rows, loops around the inner axis, and the inner loops of each pass.
 
-use super::Isa;
 use super::allocate::{Allocator, frame_at};
 use super::block::{Block, Pool};
 use super::encode::{Asm, Gpr, Mem};
@@ -9,6 +8,7 @@ use super::machine::{END, INDEX, Machine, POINTERS};
 use super::op;
 use super::scalar::{Alu, Cond, RAX, RBP, RBX, RCX, RDI, RDX, RSP};
 use super::select::{Mode, Refusal, Selector};
+use super::{Isa, index};
 use crate::codegen::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
 use crate::codegen::clif::{Repr, is_uniform, lane_bits, size_of};
 use crate::expr::Scalar;
@@ -40,6 +40,8 @@ pub(super) struct Body<'a> {
     /// Values that folds read.
     pub roots: Vec<Vid>,
     pub uniform: Vec<bool>,
+    /// Which instructions are index arithmetic.
+    pub index: Vec<bool>,
     /// The slots it names.
     pub slots: Vec<u32>,
     /// The registers of those that have one.
@@ -69,8 +71,9 @@ impl<'a> Body<'a> {
         for (slot, pointer) in first.iter().chain(&last).zip(POINTERS) {
             pointers[*slot as usize] = Some(pointer);
         }
-        let roots = folds.iter().map(|fold| fold.value).collect();
-        Body { insts, roots, uniform, slots, pointers, level }
+        let roots: Vec<Vid> = folds.iter().map(|fold| fold.value).collect();
+        let index = index::of_body(insts, &uniform, &roots);
+        Body { insts, roots, uniform, index, slots, pointers, level }
     }
 
     /// Whether nothing is computed for each element.
@@ -332,6 +335,7 @@ impl Function<'_> {
             self.code,
             body.insts,
             &body.uniform,
+            &body.index,
             self.isa,
             &mut self.pool,
             &mut self.frame,

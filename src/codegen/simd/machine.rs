@@ -41,7 +41,7 @@ impl Machine<'_> {
     }
 
     /// A slot's memory `offset` bytes past the current element. May use rax.
-    fn slot(&self, asm: &mut Asm, slot: u32, offset: i32) -> Mem {
+    pub fn slot(&self, asm: &mut Asm, slot: u32, offset: i32) -> Mem {
         let kind = &self.code.slots[slot as usize];
         let base = match self.pointer(slot) {
             Some(pointer) => pointer,
@@ -143,6 +143,8 @@ impl Machine<'_> {
             }
             Kind::Iota { slot, ahead } => self.iota(asm, slot, ahead, to),
             Kind::Displace { slot, offset } => self.displace(asm, slot, offset, sources[0]),
+            Kind::DisplaceBy { slot, offset, word } => self.displace_by(asm, slot, offset, word),
+            Kind::Index(inst) => self.index(asm, inst),
             Kind::Aim { slot } => self.aim(asm, slot),
             Kind::Prefetch { slot } => self.prefetch(asm, slot),
             Kind::Gather { slot, group } => self.gather(asm, slot, group, to),
@@ -168,7 +170,7 @@ impl Machine<'_> {
     }
 
     /// A field of the arguments, in rax.
-    fn argument(&self, asm: &mut Asm, field: usize) {
+    pub fn argument(&self, asm: &mut Asm, field: usize) {
         asm.mov(RAX, frame_at(self.layout.args));
         asm.mov(RAX, Mem::Base(RAX, field as i32));
     }

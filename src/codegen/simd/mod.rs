@@ -14,6 +14,7 @@ mod folds;
 mod frame;
 mod function;
 mod gather;
+mod index;
 mod inner;
 mod integer;
 mod machine;

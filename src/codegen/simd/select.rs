@@ -51,6 +51,8 @@ pub(super) struct Selector<'a> {
     pub body: &'a [Inst],
     /// Which instructions are uniform.
     pub uniform: &'a [bool],
+    /// Which instructions are index arithmetic.
+    pub index: &'a [bool],
     pub isa: Isa,
     pub pool: &'a mut Pool,
     pub frame: &'a mut Frame,
@@ -71,6 +73,7 @@ impl<'a> Selector<'a> {
         code: &'a Code,
         body: &'a [Inst],
         uniform: &'a [bool],
+        index: &'a [bool],
         isa: Isa,
         pool: &'a mut Pool,
         frame: &'a mut Frame,
@@ -85,6 +88,7 @@ impl<'a> Selector<'a> {
             code,
             body,
             uniform,
+            index,
             isa,
             pool,
             frame,
@@ -249,7 +253,7 @@ impl<'a> Selector<'a> {
             }
             self.inst(at)?;
             let inst = &self.body[at];
-            if !wanted[at] || matches!(inst.op, InstOp::Const(_)) {
+            if !wanted[at] || self.index[at] || matches!(inst.op, InstOp::Const(_)) {
                 continue;
             }
             if let InstOp::Folded(k) = inst.op {
@@ -269,6 +273,10 @@ impl<'a> Selector<'a> {
     }
 
     pub fn inst(&mut self, at: usize) -> Result<(), Refusal> {
+        if self.index[at] {
+            self.index(at);
+            return Ok(());
+        }
         let inst = &self.body[at];
         let dtype = inst.dtype;
         let mask = dtype == DType::Bool;
