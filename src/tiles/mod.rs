@@ -8,9 +8,13 @@ mod blocks;
 mod copy;
 mod cpu;
 mod run;
+mod runs;
+#[cfg(target_arch = "x86_64")]
+mod shuffle;
+mod stream;
 mod transpose;
 mod vector;
 
-pub(crate) use copy::copy_strided;
+pub(crate) use copy::StridedCopy;
 pub(crate) use cpu::last_level_cache;
 pub(crate) use vector::{Element, Matrix};
