@@ -97,11 +97,6 @@ impl Asm {
         self.legacy(None, true, &[0x01], from.0, to.into(), 0);
     }
 
-    /// `memory = memory | from`.
-    pub fn or_to(&mut self, to: Mem, from: Gpr) {
-        self.legacy(None, true, &[0x09], from.0, to.into(), 0);
-    }
-
     pub fn imul(&mut self, to: Gpr, from: impl Into<Rm>) {
         self.legacy(None, true, &[0x0f, 0xaf], to.0, from.into(), 0);
     }
@@ -169,6 +164,11 @@ impl Asm {
             self.byte(0x41);
         }
         self.byte(opcode | reg.0 & 7);
+    }
+
+    /// Asks for a cache line; of any address, also one that is not there.
+    pub fn prefetch(&mut self, line: Mem) {
+        self.legacy(None, false, &[0x0f, 0x18], 1, line.into(), 0);
     }
 
     /// Waits for what was written past the caches.
