@@ -4,7 +4,7 @@
 //! followed by a filter or nothing, it prints a line `{"row", "how", "unit", "median", "min"}` for each row; with
 //! `serve` it answers `peers/run.py`, see `pipelines/serve.rs`; with `first` and a case it prints the time to the
 //! first result in a process that has compiled nothing; with `dump` and a case it prints kernels, with a third
-//! argument `clif` also their code.
+//! argument `clif` or `asm` also their code.
 
 #[path = "pipelines/case.rs"]
 mod case;
@@ -32,7 +32,7 @@ use case::Case;
 use criterion::Criterion;
 use row::{How, Row};
 use serde_json::json;
-use shapeflow::Result;
+use shapeflow::{Result, StageKind};
 use subject::Subject;
 
 fn main() -> Result<()> {
@@ -58,8 +58,10 @@ fn main() -> Result<()> {
             for case in chosen(&cases, word) {
                 let exe = case.compile(&(case.inputs)()?)?;
                 println!("{}: {:?}\n{}", case.name, exe.stats(), exe.kernels());
-                if words.get(2).is_some_and(|word| word == "clif") {
-                    println!("{}", exe.clif()?);
+                match words.get(2).map(String::as_str) {
+                    Some("clif") => println!("{}", exe.clif()?),
+                    Some("asm") => println!("{}", exe.snapshot(StageKind::Asm)?.text()),
+                    _ => {}
                 }
             }
             Ok(())

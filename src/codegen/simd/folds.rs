@@ -84,6 +84,7 @@ impl Function<'_> {
         let n = frame_at(self.layout.n);
         self.asm.alu_imm(Alu::Cmp, n, 0);
         self.asm.jump_if(Cond::LessEqual, done);
+        self.prefetch(body)?;
         self.load_pointers(body);
         let homes = self.uniforms(body)?;
         self.asm.mov_imm(INDEX, 0);
@@ -267,6 +268,7 @@ impl Function<'_> {
             level: body.level,
             pointers: &body.pointers,
             moving: false,
+            ahead: None,
         };
         Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
     }

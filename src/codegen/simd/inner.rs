@@ -45,6 +45,7 @@ impl Function<'_> {
         self.asm.mov(END, frame_at(self.layout.n));
         self.asm.test(END, END);
         self.asm.jump_if(Cond::LessEqual, done);
+        self.prefetch(body)?;
         self.load_pointers(body);
         let homes = self.uniforms(body)?;
         self.asm.mov_imm(INDEX, 0);
@@ -137,6 +138,7 @@ impl Function<'_> {
             level: body.level,
             pointers: &body.pointers,
             moving: true,
+            ahead: None,
         };
         let mut allocator = Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, registers);
         allocator.hoist();
@@ -163,6 +165,7 @@ impl Function<'_> {
             level: body.level,
             pointers: &body.pointers,
             moving: true,
+            ahead: None,
         };
         Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
         self.asm.mov(INDEX, END);

@@ -13,11 +13,14 @@ mod encode;
 mod folds;
 mod frame;
 mod function;
+mod gather;
+mod index;
 mod inner;
 mod integer;
 mod machine;
 mod memory;
 mod op;
+mod prefetch;
 mod scalar;
 mod select;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::tensor::{Tensor, TensorView};
 use crate::tiles;
 
 use super::axis::given_axis;
-use super::row_major::RowMajor;
+use crate::ops::row_major::RowMajor;
 
 impl<'g> Value<'g> {
     /// The slices of `self` whose flag in `mask` is set, in their order.
