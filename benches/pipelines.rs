@@ -8,6 +8,8 @@
 
 #[path = "pipelines/case.rs"]
 mod case;
+#[path = "pipelines/compile.rs"]
+mod compile;
 #[path = "pipelines/elementwise.rs"]
 mod elementwise;
 #[path = "pipelines/indices.rs"]
@@ -51,6 +53,25 @@ fn main() -> Result<()> {
             for case in chosen(&cases, word) {
                 let inputs = (case.inputs)()?;
                 println!("{:.1}", subject::first_result(case, &inputs)?);
+            }
+            Ok(())
+        }
+        Some("compile") => match words.get(2) {
+            Some(before) => {
+                for case in chosen(&cases, word) {
+                    println!("{}", compile::measure(case, compile::Before::of(before))?);
+                }
+                Ok(())
+            }
+            None => {
+                let is_measured = |case: &&Case| row::FIRST.contains(&case.name);
+                compile::print(&chosen(&cases, word).filter(is_measured).collect::<Vec<_>>())
+            }
+        },
+        Some("count") => {
+            let calls = words.get(2).and_then(|word| word.parse().ok()).unwrap_or(1);
+            for case in chosen(&cases, word) {
+                println!("{}", subject::called(case, calls)?);
             }
             Ok(())
         }
