@@ -8,6 +8,7 @@ mod accumulate;
 mod allocate;
 mod arith;
 mod block;
+mod columns;
 mod convert;
 mod encode;
 mod folds;
@@ -20,6 +21,7 @@ mod memory;
 mod op;
 mod scalar;
 mod select;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod tied;
