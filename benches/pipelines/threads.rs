@@ -22,7 +22,7 @@ pub fn compare<'c>(cases: impl Iterator<Item = &'c Case>) -> Result<()> {
             let inputs = (case.inputs)()?;
             let g = Graph::new();
             let outputs = case.build(&g, &inputs)?;
-            let exe = g.compile_with(&outputs, &CompileOptions::new().threads(threads))?;
+            let exe = g.compile_with(&CompileOptions::new().threads(threads), &outputs)?;
             subjects.push(Subject::of(exe, inputs, case.shapes.len())?);
         }
         let mut same = true;
