@@ -217,12 +217,20 @@ impl Function<'_> {
 
     /// Moves the starts of slots inside `level` loops by the strides in a word of their lines.
     pub fn advance(&mut self, level: usize, word: usize, slots: &[u32]) {
+        self.advance_by(1, level, word, slots);
+    }
+
+    /// The same by a power of two of strides.
+    pub fn advance_by(&mut self, steps: usize, level: usize, word: usize, slots: &[u32]) {
         let asm = &mut self.asm;
         asm.mov(RCX, frame_at(self.layout.args));
         asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
         for slot in slots {
             let line = *slot as usize * slot_words(self.code.loops);
             asm.mov(RDX, Mem::Base(RCX, 8 * (line + word) as i32));
+            if steps > 1 {
+                asm.shl(RDX, steps.trailing_zeros() as u8);
+            }
             asm.add_to(frame_at(self.layout.start(level, *slot)), RDX);
         }
     }

@@ -52,6 +52,7 @@ impl Function<'_> {
         self.prefetch(body)?;
         self.load_pointers(body);
         let homes = self.uniforms(body)?;
+        self.place_copies(body)?;
         self.asm.mov_imm(INDEX, 0);
         let single = self.step(body, &homes, 1, false, false, folds)?;
         let unroll = self.isa.unroll(single.pressure());
