@@ -35,18 +35,21 @@ pub struct Row {
 }
 
 /// Rows of the table of peers for which there is no op.
-pub const NOT_BUILT: &[&str] =
-    &["scatter_nd add 1M", "dynamic_stitch of 1M from 8", "ragged row mean, 100k rows", "ragged to_tensor"];
+pub const NOT_BUILT: &[&str] = &["ragged row mean, 100k rows", "ragged to_tensor"];
 
 /// Cases whose results have sizes that only the data decides, so that no memory can be kept for them.
-const DATA_DEPENDENT: &[&str] =
-    &["boolean_mask half of 4M", "unique_with_counts 1M, 10k distinct", "dynamic_partition 1M in 8"];
+const DATA_DEPENDENT: &[&str] = &[
+    "boolean_mask half of 4M",
+    "unique_with_counts 1M, 10k distinct",
+    "dynamic_partition 1M in 8",
+    "dynamic_stitch of 1M from 8",
+];
 
 /// Cases of small calls, which are measured in every way to call.
 const CALLS: &[&str] = &["10 ops, scalar", "10 ops, 8 elements", "relu(a*x+b) 4 KiB"];
 
 /// Cases whose time to the first result counts.
-const FIRST: &[&str] = &[
+pub const FIRST: &[&str] = &[
     "relu(a*x+b) 4 MiB",
     "Black-Scholes f32 1M",
     "softmax [1024,1024]",
@@ -56,6 +59,11 @@ const FIRST: &[&str] = &[
 
 /// The cases whose memory is measured, and nothing else.
 const MEMORY: &[&str] = &["10 ops, 256 MiB"];
+
+/// Whether only the data decides how large the results of a case are.
+pub fn is_sized_by_data(case: &str) -> bool {
+    DATA_DEPENDENT.contains(&case)
+}
 
 /// All rows.
 pub fn rows(cases: &[Case]) -> Vec<Row> {
@@ -71,7 +79,7 @@ pub fn rows(cases: &[Case]) -> Vec<Row> {
                 rows.push(Row { name: format!("{case}, {way}"), case, how });
             }
         } else {
-            let how = if DATA_DEPENDENT.contains(&case) { How::Run } else { How::RunInto };
+            let how = if is_sized_by_data(case) { How::Run } else { How::RunInto };
             rows.push(Row { name: case.to_string(), case, how });
         }
     }

@@ -18,8 +18,11 @@ pub struct Subject {
 impl Subject {
     /// Compiles and runs a case once.
     pub fn new(case: &Case, inputs: Vec<Tensor>) -> Result<Subject> {
-        let exe = case.compile(&inputs)?;
-        let fed = case.shapes.len();
+        Subject::of(case.compile(&inputs)?, inputs, case.shapes.len())
+    }
+
+    /// Of an executable that is fed the first `fed` inputs, which it runs once.
+    pub fn of(exe: Executable, inputs: Vec<Tensor>, fed: usize) -> Result<Subject> {
         let outputs = exe.run_all(&views(&inputs[..fed]))?;
         Ok(Subject { exe, inputs, fed, outputs })
     }
@@ -94,6 +97,13 @@ pub fn first_result(case: &Case, inputs: &[Tensor]) -> Result<f64> {
     let time = start.elapsed();
     drop(outputs);
     Ok(time.as_secs_f64() * 1e6)
+}
+
+/// Calls a case so often, after the first run, and gives the number of elements of its results.
+pub fn called(case: &Case, calls: usize) -> Result<usize> {
+    let mut subject = Subject::new(case, (case.inputs)()?)?;
+    subject.with_call(How::RunInto, |call| (0..calls).try_for_each(|_| call()))?;
+    Ok(subject.outputs.iter().map(Tensor::len).sum())
 }
 
 /// Most memory in MiB that inputs, results and one run of a case take, above what the process has held.

@@ -8,6 +8,7 @@ mod accumulate;
 mod allocate;
 mod arith;
 mod block;
+mod columns;
 mod convert;
 mod encode;
 mod folds;
@@ -23,6 +24,7 @@ mod op;
 mod prefetch;
 mod scalar;
 mod select;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod tied;

@@ -14,6 +14,7 @@ pub(super) const RDI: Gpr = Gpr(7);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Alu {
     Add = 0x03,
+    Or = 0x0b,
     And = 0x23,
     Sub = 0x2b,
     Cmp = 0x3b,

@@ -58,6 +58,8 @@ pub(super) struct Selector<'a> {
     pub frame: &'a mut Frame,
     pub layout: &'a FrameLayout,
     pub mode: Mode,
+    /// The copy of the body: at which position of the innermost loop it is.
+    pub copy: u32,
     /// Where uniform values are kept, by instruction.
     pub homes: &'a [Option<u32>],
     /// Whether the elements of gathered rows do not follow each other.
@@ -94,6 +96,7 @@ impl<'a> Selector<'a> {
             frame,
             layout,
             mode,
+            copy: 0,
             homes,
             strided,
             ahead: false,
@@ -418,15 +421,16 @@ impl<'a> Selector<'a> {
         let Mode::Step { ahead, .. } = self.mode else {
             return smallvec![self.block.push(Kind::Iota { slot, ahead: 0 }, &[])];
         };
-        let lanes = self.len().bytes() / 8;
-        let ramp = self.layout.ramps[slot as usize].map(|at| self.block.at(Home::Frame(at)));
+        let start = self.block.push(Kind::Iota { slot, ahead: ahead as i32 }, &[]);
+        let bytes = self.len().bytes();
+        let ramp = self.layout.ramps[slot as usize];
         (0..self.vectors(8) as u32)
-            .map(|j| {
-                let start = self.block.push(Kind::Iota { slot, ahead: (ahead + j * lanes) as i32 }, &[]);
-                match ramp {
-                    Some(ramp) => self.op2(op::ADD_Q, start, ramp),
-                    None => start,
+            .map(|j| match ramp {
+                Some(ramp) => {
+                    let ramp = self.block.at(Home::Frame(ramp + j * bytes));
+                    self.op2(op::ADD_Q, start, ramp)
                 }
+                None => start,
             })
             .collect()
     }

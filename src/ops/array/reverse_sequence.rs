@@ -80,8 +80,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let (place, last) = (Expr::iota(at.clone()), length.clone() - Expr::constant(1i64));
     let from = place.clone().less(length).select(last - place.clone(), place);
     let mut read = index.to_vec();
-    // A length inside gives a place inside.
-    read[along] = Index::value(from);
+    read[along] = cx.checked_index(from, size, along);
     cx.operand(0, &read)
 }
 

@@ -1,12 +1,13 @@
 //! `sequence_mask`: the first places of a new axis on, so many in every row.
 
-use shapeflow_shape_fns::{Attrs, DType, InferenceContext, TensorShape};
+use shapeflow_shape_fns::{Attr, DType};
 
 use crate::dtype;
-use crate::error::Result;
-use crate::expr::{Expr, Index, LowerCx};
+use crate::error::{Error, Result};
 use crate::graph::{IntoParam, Value};
-use crate::op::{OpDef, Operand};
+use crate::op::{CompositeCx, OpDef, Operand};
+
+use super::range::Bound;
 
 impl<'g> Value<'g> {
     /// A new last axis of size `maxlen`, on which as many of the first elements are true as `self` says: none for a
@@ -32,43 +33,39 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static DEF: OpDef = OpDef::compute("sequence_mask", lower)
-    .operands(&[Operand::Data("lengths"), Operand::Size("maxlen")])
-    .shape_fn(shape)
-    .dtype_rule(dtypes);
+pub(crate) static DEF: OpDef =
+    OpDef::composite("sequence_mask", build).operands(&[Operand::Data("lengths"), Operand::Size("maxlen")]);
 
-fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
-    let most = cx.make_dim_for_scalar_input("maxlen")?;
-    let shape = cx.input(0).concatenate(&TensorShape::new([most]));
-    cx.set_output(0, shape);
-    Ok(())
-}
-
-fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    dtype::common(operands, 0, 1, dtype::Class::Integer)?;
-    dtype::indices(operands, 1)?;
-    Ok(vec![DType::Bool])
-}
-
-fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
-    let Some((place, row)) = index.split_last() else { return Expr::constant(false) };
-    let length = cx.operand(0, row);
+/// The places of the new axis, compared with the lengths. They are a vector of their own: a kernel that counts them for
+/// every row anew takes longer than one that reads them.
+fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let Some(&lengths) = values.first() else { return Err(Error::msg("sequence_mask needs lengths")) };
+    dtype::common(&[lengths.dtype()], 0, 1, dtype::Class::Integer)?;
+    let given = cx.attrs().get("maxlen").and_then(Attr::to_elements);
+    let known = given.as_ref().and_then(|given| given.get(0)?.as_known());
+    let most: Bound<'g> = match (given.as_ref().and_then(|given| given.get(0)), values.get(1)) {
+        (Some(most), _) => most.into(),
+        (None, Some(&most)) => most.into(),
+        (None, None) => return Err(Error::msg("maxlen must be given")),
+    };
     // Places that are all i32 are compared as that, which takes half the room.
-    let most = cx.output_dims(output).last().and_then(|most| most.as_known());
-    let is_small = length.dtype() == DType::I32 && most.is_some_and(|most| i32::try_from(most).is_ok());
+    let is_small = lengths.dtype() == DType::I32 && known.is_some_and(|most| i32::try_from(most).is_ok());
     let dtype = if is_small { DType::I32 } else { DType::I64 };
-    let place = Expr::iota(place.clone()).cast(dtype);
-    match length.dtype() {
-        // Beyond the places of i64, and so beyond every axis.
-        DType::U64 => place.cast(DType::U64).less(length),
-        _ => place.less(length.cast(dtype)),
-    }
+    let places = lengths.graph().range(0, most, 1)?.cast(dtype)?;
+    let lengths = match lengths.dtype() {
+        // A length beyond i64 is beyond every axis.
+        DType::U64 => lengths.minimum(i64::MAX)?,
+        _ => lengths,
+    };
+    Ok(vec![places.less(lengths.cast(dtype)?.expand_dims(-1)?)?])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::{recorded, run_one, shape_table, tensor};
+    use crate::graph::Graph;
+    use crate::ops::testing::{recorded, shape_table, tensor};
+    use crate::tensor::Tensor;
 
     shape_table! { DEF, {"maxlen": 4},
         "i32[n, 3]" => "bool[n, 3, 4]",
@@ -79,22 +76,36 @@ mod tests {
         "i32[n]; maxlen=i64[]" => "bool[n, ?]",
     }
     shape_table! { negative: DEF, {"maxlen": -1},
-        "i32[n]" => error "maxlen must not be negative, got -1",
+        "i32[n]" => error "limit must not be less than start",
     }
 
     #[test]
     fn values_are_those_recorded() {
-        recorded(&DEF);
+        // A composite op is its parts, so that it is compiled to be run.
+        static COMPILED: OpDef = OpDef::host("sequence_mask", |cx| {
+            let lengths = cx.input(0)?.to_tensor()?;
+            let output = masked(&lengths, cx.attrs().get("maxlen").unwrap().clone())?;
+            cx.set_output(0, output)
+        })
+        .shape_fn(|_| Ok(()))
+        .dtype_rule(|_, _| Ok(vec![DType::Bool]));
+        recorded(&COMPILED);
+    }
+
+    fn masked(lengths: &Tensor, most: Attr) -> Result<Tensor> {
+        let g = Graph::new();
+        let mask = g.op(&DEF).data(g.constant(lengths)?).attr("maxlen", most).finish()?;
+        let [mask] = g.compile(mask)?.run(&[])?;
+        Ok(mask)
     }
 
     #[test]
     fn lengths_of_all_integers() {
-        let attrs = Attrs::new().with("maxlen", 2);
         let expected = [true, false, true, true];
-        assert_eq!(
-            run_one(&DEF, &attrs, &[tensor(&[2], &[1, u64::MAX])]).to_vec::<bool>().unwrap(),
-            expected
-        );
-        assert_eq!(run_one(&DEF, &attrs, &[tensor(&[2], &[1, i8::MAX])]).to_vec::<bool>().unwrap(), expected);
+        for lengths in
+            [tensor(&[2], &[1, u64::MAX]), tensor(&[2], &[1, i64::MAX]), tensor(&[2], &[1, i8::MAX])]
+        {
+            assert_eq!(masked(&lengths, Attr::Int(2)).unwrap().to_vec::<bool>().unwrap(), expected);
+        }
     }
 }
