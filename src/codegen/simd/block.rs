@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use super::Isa;
 use super::encode::{Len, Reg};
 use super::gather::Group;
+use super::index::IndexInst;
 use super::op::Vop;
 
 /// A vector value of a block.
@@ -126,6 +127,13 @@ pub(super) enum Kind {
         slot: u32,
         offset: u32,
     },
+    /// The same by a word of the frame.
+    DisplaceBy {
+        slot: u32,
+        offset: u32,
+        word: u32,
+    },
+    Index(IndexInst),
     /// Starts the address of a gather slot ahead.
     Aim {
         slot: u32,

@@ -5,8 +5,11 @@ use smallvec::SmallVec;
 use super::encode::Len;
 use super::prefetch::{Ahead, gathers_rows};
 use super::select::Refusal;
-use super::{Isa, gather};
+use super::{Isa, gather, index};
 use crate::lower::code::{Code, FOLD_BYTES, SlotUse};
+
+/// Bytes of the multiples of an iota's stride: 8-byte lanes for the largest step.
+pub(super) const RAMP: u32 = 256;
 
 /// Memory given out from the bottom of the frame.
 pub(super) struct Frame {
@@ -85,6 +88,8 @@ pub(super) struct Layout {
     pub elements: u32,
     /// Nonzero while a masked step leads up to the first whole vector of a result.
     pub leading: u32,
+    /// Nonzero once something is written past the caches.
+    pub streamed: u32,
     /// A word on its way to a vector.
     pub scratch: u32,
     /// Positions that are left of each loop.
@@ -101,11 +106,13 @@ pub(super) struct Layout {
     pub folded: Vec<u32>,
     /// What moves each gather slot, by slot.
     pub gathers: Vec<Gather>,
+    /// A word for each instruction of index arithmetic.
+    pub index: u32,
     /// For addresses ahead, if any are needed.
     pub ahead: Option<Ahead>,
     /// The offsets of the elements of a step, by their place in a gather.
     pub offsets: Vec<u32>,
-    /// Multiples of the stride of an iota that moves, by slot.
+    /// Multiples of the stride of an iota that moves, by slot: for as many vectors as a step has.
     pub ramps: Vec<Option<u32>>,
     /// Accumulators of the folds of a pass, by their place in it.
     pub own: Vec<u32>,
@@ -146,6 +153,7 @@ impl Layout {
             left: frame.word(),
             elements: frame.word(),
             leading: frame.word(),
+            streamed: frame.word(),
             scratch: frame.word(),
             counters: (0..code.loops).map(|_| frame.word()).collect(),
             starts: (0..=code.loops).map(|_| frame.area(8 * slots, 8)).collect(),
@@ -154,12 +162,13 @@ impl Layout {
             lanes: std::array::from_fn(|_| frame.vector(isa)),
             folded: code.folded.iter().map(|_| frame.vector(isa)).collect(),
             gathers,
+            index: frame.area(8 * index::longest(code) as u32, 8),
             ahead: gathers_rows(code).then(|| Ahead {
                 strides: code.slots.iter().map(|_| frame.word()).collect(),
                 flat: frame.word(),
             }),
             offsets: (0..most_offsets).map(|_| frame.area(gather::OFFSET_BYTES, align)).collect(),
-            ramps: code.slots.iter().map(|slot| moves(slot).then(|| frame.vector(isa))).collect(),
+            ramps: code.slots.iter().map(|slot| moves(slot).then(|| frame.area(RAMP, align))).collect(),
             own: (0..folds).map(|_| frame.area(FOLD_BYTES as u32, align)).collect(),
             totals: (0..folds).map(|_| frame.area(FOLD_BYTES as u32, align)).collect(),
         })

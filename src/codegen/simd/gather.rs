@@ -74,8 +74,14 @@ impl Selector<'_> {
     /// Moves a slot by values that are the same for all elements.
     pub fn place(&mut self, slot: u32, offsets: &[(Vid, u32)]) -> Result<(), Refusal> {
         for (k, (v, _)) in offsets.iter().enumerate() {
-            let offset = self.vecs(*v)?[0];
-            self.block.effect(Kind::Displace { slot, offset: k as u32 }, &[offset]);
+            let offset = k as u32;
+            if self.index[v.0 as usize] {
+                let word = self.layout.index + 8 * v.0;
+                self.block.effect(Kind::DisplaceBy { slot, offset, word }, &[]);
+            } else {
+                let vector = self.vecs(*v)?[0];
+                self.block.effect(Kind::Displace { slot, offset }, &[vector]);
+            }
         }
         Ok(())
     }
@@ -140,9 +146,14 @@ impl Selector<'_> {
 impl Machine<'_> {
     /// Moves a gather slot by one of its offsets, the lowest lane of a vector.
     pub fn displace(&self, asm: &mut Asm, slot: u32, offset: u32, from: Reg) {
-        let word = frame_at(self.layout.scratch);
-        asm.vector(op::STORE_Q, Len::X, from.0, 0, word.into(), None);
-        asm.mov(RAX, word);
+        let word = self.layout.scratch;
+        asm.vector(op::STORE_Q, Len::X, from.0, 0, frame_at(word).into(), None);
+        self.displace_by(asm, slot, offset, word);
+    }
+
+    /// Moves a gather slot by one of its offsets, a word of the frame.
+    pub fn displace_by(&self, asm: &mut Asm, slot: u32, offset: u32, word: u32) {
+        asm.mov(RAX, frame_at(word));
         asm.imul(RAX, frame_at(self.layout.gathers[slot as usize].strides[offset as usize]));
         match self.pointer(slot) {
             Some(pointer) => asm.alu(Alu::Add, pointer, RAX),

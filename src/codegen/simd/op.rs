@@ -176,6 +176,10 @@ ops! {
     SX_WD = two(1, 2, 0x23, false).part(1);
     SX_DQ = two(1, 2, 0x25, false).part(1);
     SHUFFLE_B = three(1, 2, 0x00, false);
+    PACK_SDW = three(1, 1, 0x6b, false);
+    PACK_UDW = three(1, 2, 0x2b, false);
+    PACK_SWB = three(1, 1, 0x63, false);
+    PACK_UWB = three(1, 1, 0x67, false);
     UNPACK_LOW_D = three(1, 1, 0x62, false);
     PERMUTE_Q = two(1, 3, 0x00, true).vex_w();
     SHUFFLE_PS = three(0, 1, 0xc6, false);

@@ -14,7 +14,7 @@ use crate::codegen::clif::size_of;
 use crate::lower::code::{Code, InstOp, SlotUse};
 
 /// How many rows ahead of the one that is read.
-const DISTANCE: i32 = 16;
+const DISTANCE: i32 = 32;
 /// Bytes of a row that are asked for; from there on the processor sees that memory is read in order.
 const MOST_BYTES: i32 = 512;
 /// Bytes of a cache line.

@@ -51,11 +51,15 @@ pub(super) struct Selector<'a> {
     pub body: &'a [Inst],
     /// Which instructions are uniform.
     pub uniform: &'a [bool],
+    /// Which instructions are index arithmetic.
+    pub index: &'a [bool],
     pub isa: Isa,
     pub pool: &'a mut Pool,
     pub frame: &'a mut Frame,
     pub layout: &'a FrameLayout,
     pub mode: Mode,
+    /// The copy of the body: at which position of the innermost loop it is.
+    pub copy: u32,
     /// Where uniform values are kept, by instruction.
     pub homes: &'a [Option<u32>],
     /// Whether the elements of gathered rows do not follow each other.
@@ -71,6 +75,7 @@ impl<'a> Selector<'a> {
         code: &'a Code,
         body: &'a [Inst],
         uniform: &'a [bool],
+        index: &'a [bool],
         isa: Isa,
         pool: &'a mut Pool,
         frame: &'a mut Frame,
@@ -85,11 +90,13 @@ impl<'a> Selector<'a> {
             code,
             body,
             uniform,
+            index,
             isa,
             pool,
             frame,
             layout,
             mode,
+            copy: 0,
             homes,
             strided,
             ahead: false,
@@ -249,7 +256,7 @@ impl<'a> Selector<'a> {
             }
             self.inst(at)?;
             let inst = &self.body[at];
-            if !wanted[at] || matches!(inst.op, InstOp::Const(_)) {
+            if !wanted[at] || self.index[at] || matches!(inst.op, InstOp::Const(_)) {
                 continue;
             }
             if let InstOp::Folded(k) = inst.op {
@@ -269,6 +276,10 @@ impl<'a> Selector<'a> {
     }
 
     pub fn inst(&mut self, at: usize) -> Result<(), Refusal> {
+        if self.index[at] {
+            self.index(at);
+            return Ok(());
+        }
         let inst = &self.body[at];
         let dtype = inst.dtype;
         let mask = dtype == DType::Bool;
@@ -410,15 +421,16 @@ impl<'a> Selector<'a> {
         let Mode::Step { ahead, .. } = self.mode else {
             return smallvec![self.block.push(Kind::Iota { slot, ahead: 0 }, &[])];
         };
-        let lanes = self.len().bytes() / 8;
-        let ramp = self.layout.ramps[slot as usize].map(|at| self.block.at(Home::Frame(at)));
+        let start = self.block.push(Kind::Iota { slot, ahead: ahead as i32 }, &[]);
+        let bytes = self.len().bytes();
+        let ramp = self.layout.ramps[slot as usize];
         (0..self.vectors(8) as u32)
-            .map(|j| {
-                let start = self.block.push(Kind::Iota { slot, ahead: (ahead + j * lanes) as i32 }, &[]);
-                match ramp {
-                    Some(ramp) => self.op2(op::ADD_Q, start, ramp),
-                    None => start,
+            .map(|j| match ramp {
+                Some(ramp) => {
+                    let ramp = self.block.at(Home::Frame(ramp + j * bytes));
+                    self.op2(op::ADD_Q, start, ramp)
                 }
+                None => start,
             })
             .collect()
     }

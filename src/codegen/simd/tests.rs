@@ -179,6 +179,11 @@ fn every_general_instruction_decodes_to_itself() {
                 check(&|asm| asm.alu(op, a, b));
             }
         }
+        for b in (0..16).map(Gpr) {
+            check(&|asm| asm.extend_word(a, b));
+            check(&|asm| asm.move_if(Cond::Less, a, b));
+            check(&|asm| asm.move_if(Cond::NotEqual, a, b));
+        }
         check(&|asm| asm.neg(a));
         check(&|asm| asm.shl(a, 3));
         check(&|asm| asm.shr(a, 8));
@@ -212,11 +217,19 @@ fn every_general_instruction_decodes_to_itself() {
         check(&|asm| asm.alu_imm(Alu::Sub, memory, 1));
         for bytes in [1, 2, 4, 8] {
             check(&|asm| asm.load_low(reg, memory, bytes));
+            check(&|asm| asm.load_signed(reg, memory, bytes));
             check(&|asm| asm.store_low(memory, Gpr(k as u8 % 4), bytes));
         }
     }
-    let conditions =
-        [Cond::Equal, Cond::NotEqual, Cond::Less, Cond::GreaterEqual, Cond::LessEqual, Cond::Greater];
+    let conditions = [
+        Cond::Below,
+        Cond::Equal,
+        Cond::NotEqual,
+        Cond::Less,
+        Cond::GreaterEqual,
+        Cond::LessEqual,
+        Cond::Greater,
+    ];
     for cond in conditions {
         check(&|asm| {
             let label = asm.label();
