@@ -1,16 +1,23 @@
-//! Precompiled loops over tensor elements: copies between any strides, products of a vector and a matrix.
+//! Precompiled loops over tensor elements: copies between any strides, elements picked by flags, products of a vector
+//! and a matrix.
 //!
 //! Addresses come from plans that have checked them, so every function here is unsafe and says what its
 //! caller promises.
 
 mod axes;
 mod blocks;
+mod compress;
 mod copy;
 mod cpu;
 mod run;
+mod runs;
+#[cfg(target_arch = "x86_64")]
+mod shuffle;
+mod stream;
 mod transpose;
 mod vector;
 
-pub(crate) use copy::copy_strided;
+pub(crate) use compress::{compress, count};
+pub(crate) use copy::StridedCopy;
 pub(crate) use cpu::last_level_cache;
 pub(crate) use vector::{Element, Matrix};

@@ -93,6 +93,7 @@ impl Function<'_> {
         let n = frame_at(self.layout.n);
         self.asm.alu_imm(Alu::Cmp, n, 0);
         self.asm.jump_if(Cond::LessEqual, done);
+        self.prefetch(body)?;
         self.asm.mov_imm(INDEX, 0);
         self.fold_tiles(pass, body, accumulators)?;
         self.asm.alu(Alu::Cmp, INDEX, n);
@@ -279,6 +280,7 @@ impl Function<'_> {
             level: body.level,
             pointers: &body.pointers,
             moving: false,
+            ahead: None,
         };
         Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
     }

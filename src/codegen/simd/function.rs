@@ -1,6 +1,5 @@
 //! A whole kernel function: rows, loops around the inner axis, and the inner loops of each pass.
 
-use super::Isa;
 use super::allocate::{Allocator, frame_at};
 use super::block::{Block, Pool};
 use super::encode::{Asm, Gpr, Mem};
@@ -9,8 +8,9 @@ use super::machine::{END, INDEX, Machine, POINTERS};
 use super::scalar::{Alu, Cond, RAX, RBP, RBX, RCX, RDI, RDX, RSP};
 use super::select::{Mode, Refusal, Selector};
 use super::streams::Apart;
-use crate::codegen::abi::{KernelArgs, SLOT_BASE, SLOT_LOOPS, SLOT_ROW, slot_words};
-use crate::codegen::clif::{Repr, is_uniform, lane_bits};
+use super::{Isa, index};
+use crate::codegen::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_ROW, slot_words};
+use crate::codegen::clif::{Repr, is_uniform, lane_bits, size_of};
 use crate::expr::Scalar;
 use crate::lower::code::{Code, FoldStep, Inst, Layout, Pass, SlotUse, Vid};
 
@@ -30,6 +30,8 @@ pub(super) struct Function<'a> {
     pub mask_table: u32,
     /// Bytes of a result from which it is written past the caches.
     pub stream_from: i32,
+    /// Whether the elements of gathered rows do not follow each other.
+    pub strided: bool,
 }
 
 /// A body with what its inner loops need to know of it.
@@ -38,6 +40,8 @@ pub(super) struct Body<'a> {
     /// Values that folds read.
     pub roots: Vec<Vid>,
     pub uniform: Vec<bool>,
+    /// Which instructions are index arithmetic.
+    pub index: Vec<bool>,
     /// The slots it names.
     pub slots: Vec<u32>,
     /// The registers of those that have one.
@@ -70,8 +74,9 @@ impl<'a> Body<'a> {
         for (slot, pointer) in first.iter().chain(&last).zip(POINTERS) {
             pointers[*slot as usize] = Some(pointer);
         }
-        let roots = folds.iter().map(|fold| fold.value).collect();
-        Body { insts, roots, uniform, slots, pointers, level, copies: 1, apart: Apart::Single }
+        let roots: Vec<Vid> = folds.iter().map(|fold| fold.value).collect();
+        let index = index::of_body(insts, &uniform, &roots);
+        Body { insts, roots, uniform, index, slots, pointers, level, copies: 1, apart: Apart::Single }
     }
 
     /// Whether nothing is computed for each element.
@@ -86,11 +91,12 @@ impl<'a> Body<'a> {
 /// Why it is left to another emitter.
 pub(super) fn emit(code: &Code, isa: Isa, stream_from: usize) -> Result<Vec<u8>, Refusal> {
     let mut frame = Frame::new();
-    let layout = FrameLayout::new(code, isa, &mut frame);
+    let layout = FrameLayout::new(code, isa, &mut frame)?;
     let mut pool = Pool::new(isa);
     let mask_table = pool.mask_table(isa.step());
     let stream_from = i32::try_from(stream_from).unwrap_or(i32::MAX);
-    let mut f = Function { code, isa, asm: Asm::new(isa), pool, frame, layout, mask_table, stream_from };
+    let asm = Asm::new(isa);
+    let mut f = Function { code, isa, asm, pool, frame, layout, mask_table, stream_from, strided: false };
     f.function()?;
     let size = f.frame.bytes();
     if size > MOST_FRAME {
@@ -160,8 +166,27 @@ impl Function<'_> {
             asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + SLOT_BASE) as i32));
             asm.store(frame_at(self.layout.start(0, slot as u32)), RAX);
         }
-        let machine =
-            Machine { code: self.code, layout: &self.layout, level: 0, pointers: &[], moving: false };
+        asm.mov(RDX, field(std::mem::offset_of!(KernelArgs, scalars)));
+        for (slot, gather) in self.layout.gathers.iter().enumerate() {
+            if self.code.slots[slot].used == SlotUse::Gather {
+                asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + SLOT_INNER) as i32));
+                asm.store(frame_at(gather.inner), RAX);
+            }
+            for (scalar, stride) in gather.scalars.iter().zip(&gather.strides) {
+                asm.mov(RAX, Mem::Base(RDX, 8 * *scalar as i32));
+                asm.store(frame_at(*stride), RAX);
+            }
+        }
+        self.enter_ahead();
+        let asm = &mut self.asm;
+        let machine = Machine {
+            code: self.code,
+            layout: &self.layout,
+            level: 0,
+            pointers: &[],
+            moving: false,
+            ahead: None,
+        };
         for slot in 0..self.code.slots.len() as u32 {
             machine.make_ramp(asm, slot);
         }
@@ -190,25 +215,43 @@ impl Function<'_> {
         asm.ret();
     }
 
-    /// Moves the starts of slots inside `level` loops by the strides in a word of their lines.
-    pub fn advance(&mut self, level: usize, word: usize, slots: &[u32]) {
-        let asm = &mut self.asm;
-        asm.mov(RCX, frame_at(self.layout.args));
-        asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
-        for slot in slots {
-            let line = *slot as usize * slot_words(self.code.loops);
-            asm.mov(RDX, Mem::Base(RCX, 8 * (line + word) as i32));
-            asm.add_to(frame_at(self.layout.start(level, *slot)), RDX);
-        }
-    }
-
     fn pass(&mut self, pass: &Pass) -> Result<(), Refusal> {
         let body = Body::new(self.code, &pass.body, &pass.folds, self.code.loops as usize);
+        self.over_rows(&body, &mut |f| f.pass_over(pass, &body))
+    }
+
+    /// What `emit` does, twice where rows are gathered: for rows whose elements follow each other, and for others.
+    fn over_rows(
+        &mut self,
+        body: &Body<'_>,
+        emit: &mut dyn FnMut(&mut Self) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        let rows = body.gathered_rows(self.code);
+        if rows.is_empty() {
+            return emit(self);
+        }
+        let (strided, done) = (self.asm.label(), self.asm.label());
+        for slot in rows {
+            let size = size_of(self.code.slots[slot as usize].dtype) as i32;
+            self.asm.alu_imm(Alu::Cmp, frame_at(self.layout.gathers[slot as usize].inner), size);
+            self.asm.jump_if(Cond::NotEqual, strided);
+        }
+        emit(self)?;
+        self.asm.jump(done);
+        self.asm.bind(strided);
+        self.strided = true;
+        let emitted = emit(self);
+        self.strided = false;
+        self.asm.bind(done);
+        emitted
+    }
+
+    fn pass_over(&mut self, pass: &Pass, body: &Body<'_>) -> Result<(), Refusal> {
         match self.code.layout {
-            Layout::Row if !pass.folds.is_empty() => self.fold_pass(pass, &body),
+            Layout::Row if !pass.folds.is_empty() => self.fold_pass(pass, body),
             Layout::Row if body.is_idle() => Ok(()),
-            Layout::Row => self.nest(&body.slots, 0, &mut |f| f.walk(&body, &[])),
-            Layout::Column => self.column_pass(pass, &body),
+            Layout::Row => self.nest(&body.slots, 0, &mut |f| f.walk(body, &[])),
+            Layout::Column => self.column_pass(pass, body),
         }
     }
 
@@ -219,7 +262,7 @@ impl Function<'_> {
         }
         let body = Body::new(code, &code.epilogue, &[], 0);
         if code.layout == Layout::Column {
-            return self.walk(&body, &[]);
+            return self.over_rows(&body, &mut |f| f.walk(&body, &[]));
         }
         self.load_pointers(&body);
         let homes = vec![None; body.insts.len()];
@@ -231,59 +274,14 @@ impl Function<'_> {
         Ok(())
     }
 
-    /// The loops of a row from `level` on, around `f`.
-    pub fn nest(
-        &mut self,
-        slots: &[u32],
-        level: usize,
-        f: &mut dyn FnMut(&mut Self) -> Result<(), Refusal>,
-    ) -> Result<(), Refusal> {
-        self.nest_to(slots, level, self.code.loops as usize, f)
-    }
-
-    /// The loops of a row from `level` to `end`, around `f`.
-    pub fn nest_to(
-        &mut self,
-        slots: &[u32],
-        level: usize,
-        end: usize,
-        f: &mut dyn FnMut(&mut Self) -> Result<(), Refusal>,
-    ) -> Result<(), Refusal> {
-        if level == end {
-            return f(self);
-        }
-        let (top, done) = (self.asm.label(), self.asm.label());
-        let counter = self.enter_loop(slots, level);
-        self.asm.alu_imm(Alu::Cmp, counter, 0);
-        self.asm.jump_if(Cond::LessEqual, done);
-        self.asm.bind(top);
-        self.nest_to(slots, level + 1, end, f)?;
-        self.advance(level + 1, SLOT_LOOPS + level, slots);
-        self.asm.alu_imm(Alu::Sub, counter, 1);
-        self.asm.jump_if(Cond::NotEqual, top);
-        self.asm.bind(done);
-        Ok(())
-    }
-
-    /// Sets the positions that are left of a loop, which it returns, and the starts of slots inside it.
-    pub fn enter_loop(&mut self, slots: &[u32], level: usize) -> Mem {
-        let counter = frame_at(self.layout.counters[level]);
-        let asm = &mut self.asm;
-        asm.mov(RAX, frame_at(self.layout.args));
-        asm.mov(RAX, Mem::Base(RAX, std::mem::offset_of!(KernelArgs, extents) as i32));
-        asm.mov(RAX, Mem::Base(RAX, 8 * level as i32));
-        asm.store(counter, RAX);
-        for slot in slots {
-            asm.mov(RAX, frame_at(self.layout.start(level, *slot)));
-            asm.store(frame_at(self.layout.start(level + 1, *slot)), RAX);
-        }
-        counter
-    }
-
     pub fn load_pointers(&mut self, body: &Body<'_>) {
-        for (slot, pointer) in body.pointers.iter().enumerate().take(self.code.slots.len()) {
-            if let Some(pointer) = pointer {
-                self.asm.mov(*pointer, frame_at(self.layout.start(body.level, slot as u32)));
+        for slot in &body.slots {
+            let start = frame_at(self.layout.start(body.level, *slot));
+            if let Some(pointer) = body.pointers[*slot as usize] {
+                self.asm.mov(pointer, start);
+            } else if self.code.slots[*slot as usize].used == SlotUse::Gather {
+                self.asm.mov(RAX, start);
+                self.asm.store(frame_at(self.layout.gathers[*slot as usize].address), RAX);
             }
         }
         self.load_copies(body);
@@ -299,12 +297,14 @@ impl Function<'_> {
             self.code,
             body.insts,
             &body.uniform,
+            &body.index,
             self.isa,
             &mut self.pool,
             &mut self.frame,
             &self.layout,
             mode,
             homes,
+            self.strided,
         )
     }
 
@@ -316,6 +316,7 @@ impl Function<'_> {
             level: body.level,
             pointers: &body.pointers,
             moving: false,
+            ahead: None,
         };
         Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
     }

@@ -49,6 +49,7 @@ impl Function<'_> {
         self.asm.mov(END, frame_at(self.layout.n));
         self.asm.test(END, END);
         self.asm.jump_if(Cond::LessEqual, done);
+        self.prefetch(body)?;
         self.load_pointers(body);
         let homes = self.uniforms(body)?;
         self.asm.mov_imm(INDEX, 0);
@@ -147,6 +148,7 @@ impl Function<'_> {
             level: body.level,
             pointers: &body.pointers,
             moving: true,
+            ahead: None,
         };
         let mut allocator = Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, registers);
         allocator.hoist();
@@ -173,6 +175,7 @@ impl Function<'_> {
             level: body.level,
             pointers: &body.pointers,
             moving: true,
+            ahead: None,
         };
         Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
         self.asm.mov(INDEX, END);
@@ -214,7 +217,7 @@ impl Isa {
             (Isa::Avx512, 0..=18) => 2,
             (Isa::Avx2, 0..=6) => 4,
             (Isa::Avx2, 7..=12) => 2,
-            _ => std::env::var("SF_U").ok().and_then(|u| u.parse().ok()).unwrap_or(1),
+            _ => 1,
         }
     }
 }

@@ -21,7 +21,7 @@ pub(super) const TAIL_MASK: u8 = 2;
 
 impl Selector<'_> {
     /// How an element becomes a lane as it is loaded.
-    fn loading(dtype: DType) -> Vop {
+    pub fn loading(dtype: DType) -> Vop {
         match dtype {
             DType::F16 => op::PH_TO_PS,
             DType::BF16 | DType::U16 => op::ZX_WD,
@@ -33,7 +33,7 @@ impl Selector<'_> {
     }
 
     /// Lanes as they were loaded, made lanes of `dtype`.
-    fn loaded(&mut self, dtype: DType, x: V) -> V {
+    pub fn loaded(&mut self, dtype: DType, x: V) -> V {
         match dtype {
             DType::BF16 => self.shift(op::SLL_D, x, 16),
             DType::Bool => {

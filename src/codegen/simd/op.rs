@@ -188,6 +188,10 @@ ops! {
     EXTRACT_256 = vop(1, 3, 0x3b, true, Form::Back).element(32);
     INSERT_128 = three(1, 3, 0x38, false).element(16);
     INSERT_256 = three(1, 3, 0x3a, true).element(32);
+    INSERT_B = three(1, 3, 0x20, false).element(1);
+    INSERT_W = three(1, 1, 0xc4, false).element(2);
+    INSERT_D = three(1, 3, 0x22, false).element(4);
+    INSERT_Q = three(1, 3, 0x22, true).vex_w().element(8);
     DOWN_DB = vop(2, 2, 0x31, false, Form::Back).part(2);
     DOWN_DW = vop(2, 2, 0x33, false, Form::Back).part(1);
     DOWN_QD = vop(2, 2, 0x35, false, Form::Back).part(1);

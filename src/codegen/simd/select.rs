@@ -7,6 +7,7 @@ use super::Isa;
 use super::block::{Block, Home, Kind, Place, Pool, Tail, V};
 use super::encode::Len;
 use super::frame::{Frame, Layout as FrameLayout};
+use super::gather::is_placed;
 use super::op::{self, Vop};
 use crate::codegen::clif::{Repr, is_narrow, lane_bits};
 use crate::expr::{BinaryOp, Scalar, UnaryOp};
@@ -50,6 +51,8 @@ pub(super) struct Selector<'a> {
     pub body: &'a [Inst],
     /// Which instructions are uniform.
     pub uniform: &'a [bool],
+    /// Which instructions are index arithmetic.
+    pub index: &'a [bool],
     pub isa: Isa,
     pub pool: &'a mut Pool,
     pub frame: &'a mut Frame,
@@ -59,6 +62,10 @@ pub(super) struct Selector<'a> {
     pub copy: u32,
     /// Where uniform values are kept, by instruction.
     pub homes: &'a [Option<u32>],
+    /// Whether the elements of gathered rows do not follow each other.
+    pub strided: bool,
+    /// Whether values of later rows are computed.
+    pub ahead: bool,
     vals: Vec<Val>,
 }
 
@@ -68,12 +75,14 @@ impl<'a> Selector<'a> {
         code: &'a Code,
         body: &'a [Inst],
         uniform: &'a [bool],
+        index: &'a [bool],
         isa: Isa,
         pool: &'a mut Pool,
         frame: &'a mut Frame,
         layout: &'a FrameLayout,
         mode: Mode,
         homes: &'a [Option<u32>],
+        strided: bool,
     ) -> Selector<'a> {
         let vals = vec![Val::default(); body.len()];
         Selector {
@@ -81,6 +90,7 @@ impl<'a> Selector<'a> {
             code,
             body,
             uniform,
+            index,
             isa,
             pool,
             frame,
@@ -88,6 +98,8 @@ impl<'a> Selector<'a> {
             mode,
             copy: 0,
             homes,
+            strided,
+            ahead: false,
             vals,
         }
     }
@@ -224,8 +236,12 @@ impl<'a> Selector<'a> {
     /// Selects the uniform instructions and keeps in the frame what varying ones or `roots` use of them.
     pub fn uniforms(&mut self, roots: &[Vid]) -> Result<Vec<Option<u32>>, Refusal> {
         let mut wanted = vec![false; self.body.len()];
+        let placed = |inst: &'a Inst| match &inst.op {
+            InstOp::Gather { slot, offsets } if is_placed(self.uniform, offsets) => Some((*slot, offsets)),
+            _ => None,
+        };
         for (at, inst) in self.body.iter().enumerate() {
-            if !self.uniform[at] {
+            if !self.uniform[at] && placed(inst).is_none() {
                 operands(&inst.op, |v| wanted[v.0 as usize] = true);
             }
         }
@@ -233,11 +249,14 @@ impl<'a> Selector<'a> {
         let mut homes = vec![None; self.body.len()];
         for at in 0..self.body.len() {
             if !self.uniform[at] {
+                if let Some((slot, offsets)) = placed(&self.body[at]) {
+                    self.place(slot, offsets)?;
+                }
                 continue;
             }
             self.inst(at)?;
             let inst = &self.body[at];
-            if !wanted[at] || matches!(inst.op, InstOp::Const(_)) {
+            if !wanted[at] || self.index[at] || matches!(inst.op, InstOp::Const(_)) {
                 continue;
             }
             if let InstOp::Folded(k) = inst.op {
@@ -256,7 +275,11 @@ impl<'a> Selector<'a> {
         Ok(homes)
     }
 
-    fn inst(&mut self, at: usize) -> Result<(), Refusal> {
+    pub fn inst(&mut self, at: usize) -> Result<(), Refusal> {
+        if self.index[at] {
+            self.index(at);
+            return Ok(());
+        }
         let inst = &self.body[at];
         let dtype = inst.dtype;
         let mask = dtype == DType::Bool;
@@ -266,7 +289,7 @@ impl<'a> Selector<'a> {
             InstOp::Scalar(k) => smallvec![self.block.push(Kind::Scalar(*k), &[])],
             InstOp::Iota(slot) => self.iota(*slot),
             InstOp::Load(slot) => self.load(*slot),
-            InstOp::Gather { .. } => return Err("an index gather"),
+            InstOp::Gather { slot, offsets } => self.gather(*slot, offsets)?,
             InstOp::Unary(UnaryOp::Not, a) if mask => {
                 wide = self.is_wide(*a);
                 let x = self.mask(*a, if wide { 8 } else { 4 })?;

@@ -55,8 +55,17 @@ impl Body<'_> {
         for (place, pointer) in places.zip(POINTERS) {
             pointers[place] = Some(pointer);
         }
-        let (roots, uniform, slots) = (self.roots.clone(), self.uniform.clone(), self.slots.clone());
-        Some(Body { insts: self.insts, roots, uniform, slots, pointers, level: self.level, copies, apart })
+        Some(Body {
+            insts: self.insts,
+            roots: self.roots.clone(),
+            uniform: self.uniform.clone(),
+            index: self.index.clone(),
+            slots: self.slots.clone(),
+            pointers,
+            level: self.level,
+            copies,
+            apart,
+        })
     }
 }
 
