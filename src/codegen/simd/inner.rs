@@ -218,7 +218,7 @@ impl Isa {
             (Isa::Avx512, 0..=18) => 2,
             (Isa::Avx2, 0..=6) => 4,
             (Isa::Avx2, 7..=12) => 2,
-            _ => std::env::var("SF_U").ok().and_then(|u| u.parse().ok()).unwrap_or(1),
+            _ => 1,
         }
     }
 }

@@ -44,14 +44,14 @@ pub(super) struct Shift<'a> {
 }
 
 impl Machine<'_> {
-    /// The register that holds the address of a slot.
-    pub fn pointer(&self, slot: u32) -> Option<Gpr> {
-        self.pointers.get(slot as usize).copied().flatten()
-    }
-
     /// The type of a slot, or of a copy of one.
     fn kind(&self, slot: u32) -> &SlotType {
         &self.code.slots[slot as usize % self.code.slots.len()]
+    }
+
+    /// The register that holds the address of a slot.
+    pub fn pointer(&self, slot: u32) -> Option<Gpr> {
+        self.pointers.get(slot as usize).copied().flatten()
     }
 
     /// A slot's memory `offset` bytes past the current element. May use rax.

@@ -70,14 +70,12 @@ impl Body<'_> {
         for (place, pointer) in places.zip(POINTERS) {
             pointers[place] = Some(pointer);
         }
-        let (roots, uniform, slots) = (self.roots.clone(), self.uniform.clone(), self.slots.clone());
-        let index = self.index.clone();
         Some(Body {
             insts: self.insts,
-            roots,
-            uniform,
-            index,
-            slots,
+            roots: self.roots.clone(),
+            uniform: self.uniform.clone(),
+            index: self.index.clone(),
+            slots: self.slots.clone(),
             pointers,
             level: self.level,
             copies,
