@@ -4,10 +4,12 @@
 //! followed by a filter or nothing, it prints a line `{"row", "how", "unit", "median", "min"}` for each row; with
 //! `serve` it answers `peers/run.py`, see `pipelines/serve.rs`; with `first` and a case it prints the time to the
 //! first result in a process that has compiled nothing; with `dump` and a case it prints kernels, with a third
-//! argument `clif` also their code.
+//! argument `clif` or `asm` also their code.
 
 #[path = "pipelines/case.rs"]
 mod case;
+#[path = "pipelines/compile.rs"]
+mod compile;
 #[path = "pipelines/elementwise.rs"]
 mod elementwise;
 #[path = "pipelines/indices.rs"]
@@ -32,7 +34,7 @@ use case::Case;
 use criterion::Criterion;
 use row::{How, Row};
 use serde_json::json;
-use shapeflow::Result;
+use shapeflow::{Result, StageKind};
 use subject::Subject;
 
 fn main() -> Result<()> {
@@ -54,12 +56,33 @@ fn main() -> Result<()> {
             }
             Ok(())
         }
+        Some("compile") => match words.get(2) {
+            Some(before) => {
+                for case in chosen(&cases, word) {
+                    println!("{}", compile::measure(case, compile::Before::of(before))?);
+                }
+                Ok(())
+            }
+            None => {
+                let is_measured = |case: &&Case| row::FIRST.contains(&case.name);
+                compile::print(&chosen(&cases, word).filter(is_measured).collect::<Vec<_>>())
+            }
+        },
+        Some("count") => {
+            let calls = words.get(2).and_then(|word| word.parse().ok()).unwrap_or(1);
+            for case in chosen(&cases, word) {
+                println!("{}", subject::called(case, calls)?);
+            }
+            Ok(())
+        }
         Some("dump") => {
             for case in chosen(&cases, word) {
                 let exe = case.compile(&(case.inputs)()?)?;
                 println!("{}: {:?}\n{}", case.name, exe.stats(), exe.kernels());
-                if words.get(2).is_some_and(|word| word == "clif") {
-                    println!("{}", exe.clif()?);
+                match words.get(2).map(String::as_str) {
+                    Some("clif") => println!("{}", exe.clif()?),
+                    Some("asm") => println!("{}", exe.snapshot(StageKind::Asm)?.text()),
+                    _ => {}
                 }
             }
             Ok(())

@@ -37,5 +37,7 @@ pub use op::{
     Registry, TfOp,
 };
 pub use ops::reduce::{Axes, IntoAxes};
-pub use ops::{Bound, IntoScalar, Mirror, SliceItem, SliceMasks, concat, stack};
+pub use ops::{
+    Bound, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch, stack,
+};
 pub use tensor::{Element, Tensor, TensorView, TensorViewMut};

@@ -21,7 +21,8 @@ pub enum Operand {
     Size(&'static str),
     /// Elements that choose the loop nest: perm, axis.
     Structure(&'static str),
-    /// Any number of data operands; the last entry of a list.
+    /// Any number of data operands; the last entry of a list. Where several entries are variadic, each has as many
+    /// operands, all of the first before all of the second.
     Variadic(&'static str),
 }
 
@@ -35,6 +36,24 @@ impl Operand {
             | Operand::Variadic(name) => name,
         }
     }
+}
+
+#[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an export asks it"))]
+/// Which declared operand each of so many operands is, where a declaration says which entries are lists: one of every
+/// other entry, and equally many of every list.
+pub(crate) fn spread(is_list: &[bool], operands: usize) -> impl Iterator<Item = usize> {
+    let lists = is_list.iter().filter(|list| **list).count();
+    let several = operands.saturating_sub(is_list.len() - lists) / lists.max(1);
+    let width =
+        move |(place, list): (usize, &bool)| std::iter::repeat_n(place, if *list { several } else { 1 });
+    is_list.iter().enumerate().flat_map(width).take(operands)
+}
+
+/// As [`spread`], where the names of lists end in `..`.
+#[cfg(feature = "graphdef")]
+pub(crate) fn spread_names(names: &[&str], operands: usize) -> Vec<usize> {
+    let lists: Vec<bool> = names.iter().map(|name| name.ends_with("..")).collect();
+    spread(&lists, operands).collect()
 }
 
 /// The dtypes of the outputs from those of the operands and the attributes.

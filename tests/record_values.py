@@ -28,6 +28,8 @@ Left out, because there is no one answer to hold an implementation to:
 - clip_by_value with a NaN bound (the API and the kernel of the same name differ) and round of
   integers by the kernel (it gives 0; the API, recorded here, returns its operand);
 - boolean_mask with a negative axis, which TensorFlow refuses although its shapes agree;
+- scatters and segments in which NaN meets a number in a maximum or minimum, whose order decides;
+- rows of a dynamic_stitch that no index names;
 - dtypes without a kernel: u8 for neg, abs, sign, pow, squared_difference and matmul.
 """
 
@@ -113,6 +115,20 @@ def one_hot(a, indices):
 
 def matmul(a, x, y):
     return tf.linalg.matmul(x, y, transpose_a=a["transpose_a"], transpose_b=a["transpose_b"])
+
+
+def scatter(kernel):
+    return lambda a, x, i, updates: kernel(tensor=x, indices=i, updates=updates)
+
+
+def segment(fold):
+    kernel = getattr(RAW, f"Segment{fold.title()}")
+    return lambda a, x, ids: kernel(data=x, segment_ids=ids)
+
+
+def unsorted_segment(fold):
+    kernel = getattr(RAW, f"UnsortedSegment{fold.title()}")
+    return lambda a, x, ids: kernel(data=x, segment_ids=ids, num_segments=a["num_segments"])
 
 
 MASKS = ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"]
@@ -215,6 +231,32 @@ RUN = {
     "one_hot": one_hot,
     "unique_with_counts": lambda a, x: RAW.UniqueWithCounts(x=x, out_idx=result_type(a)),
     "boolean_mask": lambda a, x, mask: tf.boolean_mask(x, mask, axis=a["axis"]),
+    "gather_nd": lambda a, x, i: tf.gather_nd(x, i, batch_dims=a["batch_dims"]),
+    "scatter_nd": lambda a, i, x: RAW.ScatterNd(indices=i, updates=x, shape=np.array(a["shape"], i.dtype.as_numpy_dtype)),
+    "tensor_scatter_nd_update": scatter(RAW.TensorScatterUpdate),
+    "tensor_scatter_nd_add": scatter(RAW.TensorScatterAdd),
+    "tensor_scatter_nd_sub": scatter(RAW.TensorScatterSub),
+    "tensor_scatter_nd_min": scatter(RAW.TensorScatterMin),
+    "tensor_scatter_nd_max": scatter(RAW.TensorScatterMax),
+    "dynamic_stitch": lambda a, *x: RAW.DynamicStitch(indices=x[: len(x) // 2], data=x[len(x) // 2 :]),
+    "dynamic_partition": lambda a, x, parts: RAW.DynamicPartition(
+        data=x, partitions=parts, num_partitions=a["num_partitions"]
+    ),
+    "space_to_depth": lambda a, x: RAW.SpaceToDepth(input=x, block_size=a["block_size"]),
+    "depth_to_space": lambda a, x: RAW.DepthToSpace(input=x, block_size=a["block_size"]),
+    "space_to_batch_nd": lambda a, x: RAW.SpaceToBatchND(
+        input=x, block_shape=ints(a["block_shape"]), paddings=ints(a["paddings"]).reshape(-1, 2)
+    ),
+    "batch_to_space_nd": lambda a, x: RAW.BatchToSpaceND(
+        input=x, block_shape=ints(a["block_shape"]), crops=ints(a["crops"]).reshape(-1, 2)
+    ),
+    "reverse_sequence": lambda a, x, n: RAW.ReverseSequence(
+        input=x, seq_lengths=n, seq_dim=a["seq_dim"], batch_dim=a["batch_dim"]
+    ),
+    "sequence_mask": lambda a, n: tf.sequence_mask(n, a["maxlen"]),
+    "extract_image_patches": lambda a, x: RAW.ExtractImagePatches(images=x, **a),
+    **{f"segment_{fold}": segment(fold) for fold in ("sum", "mean", "prod", "max", "min")},
+    **{f"unsorted_segment_{fold}": unsorted_segment(fold) for fold in ("sum", "prod", "max", "min")},
 }
 
 
@@ -1175,6 +1217,225 @@ def boolean_mask_cases(out):
         out.record("boolean_mask", {"axis": axis}, x, m, error=True)
 
 
+# (shape of params, positions, leading axes of a batch)
+GATHERED = [
+    ((5,), [[3], [0], [3]], 0),
+    ((3, 4), [[2, 1], [0, 3]], 0),
+    ((3, 4), [[2], [0], [2]], 0),
+    ((3, 4), [1, 2], 0),
+    ((2, 3, 2), [[[1, 0], [0, 2]], [[1, 1], [0, 0]]], 0),
+    ((2, 3), np.zeros((2, 0)), 0),
+    ((3, 2), np.zeros((0, 1)), 0),
+    ((3, 0), [[1], [2]], 0),
+    ((2, 3), [[[2], [0]], [[1], [1]]], 1),
+    ((2, 3, 2), [[2], [0]], 1),
+    ((2, 2, 3), [[[2], [0]], [[1], [1]]], 2),
+]
+
+
+def index_of(i):
+    return NUMPY[SIGNED[i % 2]]
+
+
+def gather_nd_cases(out):
+    for name in ALL:
+        rng = source("gather_nd", name)
+        for i, (shape, places, batch) in enumerate(GATHERED):
+            if 0 in shape:
+                continue
+            places = np.array(places, index_of(i))
+            out.record("gather_nd", {"batch_dims": batch}, moved(rng, name, shape), places)
+    x = exact(rng, "f32", (3, 4))
+    for places in ([[3, 0]], [[0, -1]], [[0, 0, 0]], 1):
+        out.record("gather_nd", {"batch_dims": 0}, x, np.array(places, np.int32), error=True)
+
+
+# (shape, positions, shape of updates); a position that stands twice is meant.
+SCATTERED = [
+    ((5,), [[3], [0], [3]], (3,)),
+    ((3, 4), [[2, 1], [0, 3], [2, 1]], (3,)),
+    ((4, 3), [[2], [0], [2]], (3, 3)),
+    ((4, 2), [[[3], [1]], [[0], [3]]], (2, 2, 2)),
+    ((2, 2, 3), [[1, 0]], (1, 3)),
+    ((3, 2), np.zeros((0, 1)), (0, 2)),
+    ((2, 2, 2, 2), [[1, 0, 1, 1], [0, 0, 0, 0]], (2,)),
+]
+SCATTERS_REFUSED = [((5,), [[5]], (1,)), ((5,), [[-1]], (1,)), ((2, 3), [[1, 3]], (1,)), ((3,), [[0]], (2,))]
+
+
+def scatter_cases(out):
+    def refused(op, *operands):
+        for i, (shape, places, updates) in enumerate(SCATTERS_REFUSED):
+            places, updates = np.array(places, index_of(i)), np.ones(updates, np.float32)
+            if op == "scatter_nd":
+                out.record(op, {"shape": list(shape)}, places, updates, error=True)
+            else:
+                out.record(op, {}, np.ones(shape, np.float32), places, updates, error=True)
+
+    for name in ALL:
+        rng = source("scatter_nd", name)
+        for i, (shape, places, updates) in enumerate(SCATTERED):
+            places = np.array(places, index_of(i))
+            out.record("scatter_nd", {"shape": list(shape)}, places, exact(rng, name, updates))
+    refused("scatter_nd")
+    for how in ("update", "add", "sub", "min", "max"):
+        op = f"tensor_scatter_nd_{how}"
+        for name in ALL if how == "update" else NUMBERS:
+            rng = source(op, name)
+            for i, (shape, places, updates) in enumerate(SCATTERED):
+                places = np.array(places, index_of(i + 1))
+                values = moved if how == "update" else exact
+                out.record(op, {}, values(rng, name, shape), places, values(rng, name, updates))
+        refused(op)
+        out.record(op, {}, np.ones(3, np.int32), np.array([[0]], np.int32), np.int32(2), error=True)
+
+
+def stitch_cases(out):
+    cases = [
+        ([[0, 2], [1]], [(2, 2), (1, 2)]),
+        ([[3, 1, 0], 2], [(3,), ()]),
+        ([[0, 1, 0], [1, 2]], [(3, 2), (2, 2)]),
+        ([[[0, 3], [2, 1]]], [(2, 2, 3)]),
+        ([[], [0, 1]], [(0, 2), (2, 2)]),
+        ([[]], [(0, 3)]),
+    ]
+    for name in ALL:
+        rng = source("dynamic_stitch", name)
+        for indices, shapes in cases:
+            indices = [np.array(places, np.int32) for places in indices]
+            out.record("dynamic_stitch", {}, *indices, *(moved(rng, name, shape) for shape in shapes))
+    x = np.ones(2, np.float32)
+    for places in ([0, -1], [[0, 1]], [0, 1, 2]):
+        out.record("dynamic_stitch", {}, np.array(places, np.int32), x, error=True)
+
+
+def partition_cases(out):
+    cases = [((6,), (6,), 3), ((4, 3), (4,), 2), ((2, 3, 2), (2, 3), 2), ((3, 2), (), 2), ((0, 2), (0,), 2), ((5,), (5,), 1)]
+    for name in ALL:
+        rng = source("dynamic_partition", name)
+        for shape, parts, count in cases:
+            parts = np.asarray(rng.integers(0, count, parts), np.int32)
+            out.record("dynamic_partition", {"num_partitions": count}, moved(rng, name, shape), parts)
+    for parts in ([0, 2], [-1, 0], [0]):
+        parts = np.array(parts, np.int32)
+        out.record("dynamic_partition", {"num_partitions": 2}, np.ones(2, np.float32), parts, error=True)
+
+
+def block_cases(out):
+    for name in ALL:
+        rng = source("space_to_depth", name)
+        for shape, block in [((1, 2, 2, 1), 2), ((2, 4, 2, 3), 2), ((1, 3, 6, 2), 3), ((0, 2, 2, 1), 2)]:
+            out.record("space_to_depth", {"block_size": block}, moved(rng, name, shape))
+        for shape, block in [((1, 1, 1, 4), 2), ((2, 1, 3, 8), 2), ((1, 2, 1, 9), 3), ((0, 1, 2, 4), 2)]:
+            out.record("depth_to_space", {"block_size": block}, moved(rng, name, shape))
+    x = exact(rng, "f32", (1, 3, 2, 3))
+    for block in (2, 1):
+        out.record("space_to_depth", {"block_size": block}, x, error=True)
+        out.record("depth_to_space", {"block_size": block}, x, error=True)
+    padded = [
+        ((1, 4, 1), [2], [2, 0]),
+        ((2, 3), [2], [0, 1]),
+        ((1, 2, 4, 2), [2, 2], [0, 0, 0, 0]),
+        ((2, 3, 5), [2, 3], [1, 0, 0, 1]),
+        ((1, 2, 2, 2, 2), [2, 1, 2], [0, 0, 1, 0, 1, 1]),
+        ((2, 3), [], []),
+        ((0, 4), [2], [0, 0]),
+        ((2, 2), [3], [1, 0]),
+    ]
+    cropped = [
+        ((2, 2), [2], [1, 0]),
+        ((4, 3, 1), [2], [0, 2]),
+        ((4, 2, 2, 2), [2, 2], [0, 0, 0, 0]),
+        ((12, 2, 2), [2, 3], [1, 0, 0, 2]),
+        ((4, 1, 2, 2, 1), [2, 1, 2], [0, 1, 0, 0, 1, 0]),
+        ((2, 3), [], []),
+        ((0, 3), [2], [0, 0]),
+    ]
+    for name in NUMBERS:
+        rng = source("space_to_batch_nd", name)
+        for shape, blocks, paddings in padded:
+            out.record("space_to_batch_nd", {"block_shape": blocks, "paddings": paddings}, moved(rng, name, shape))
+        for shape, blocks, crops in cropped:
+            out.record("batch_to_space_nd", {"block_shape": blocks, "crops": crops}, moved(rng, name, shape))
+    x = exact(rng, "f32", (2, 3))
+    for blocks, pairs in [([2], [0, 0]), ([0], [0, 0]), ([2], [-1, 2]), ([2, 2], [0, 0, 0, 0])]:
+        out.record("space_to_batch_nd", {"block_shape": blocks, "paddings": pairs}, x, error=True)
+    for blocks, pairs in [([3], [0, 0]), ([2], [4, 3]), ([2], [-1, 0])]:
+        out.record("batch_to_space_nd", {"block_shape": blocks, "crops": pairs}, x, error=True)
+
+
+def sequence_cases(out):
+    cases = [((3, 4), [0, 2, 4], 1, 0), ((4, 3), [1, 4, 2], 0, 1), ((2, 3, 2), [3, 2], 1, 0), ((2, 2, 3), [3, 1], 2, 1), ((0, 3), [], 1, 0)]
+    for name in ALL:
+        rng = source("reverse_sequence", name)
+        for i, (shape, lengths, along, batch) in enumerate(cases):
+            attrs = {"seq_dim": along, "batch_dim": batch}
+            out.record("reverse_sequence", attrs, moved(rng, name, shape), np.array(lengths, index_of(i)))
+    x = exact(rng, "f32", (2, 3))
+    for lengths, along, batch in [([4, 0], 1, 0), ([-1, 0], 1, 0), ([1], 1, 0), ([1, 1], 0, 0), ([1, 1], 2, 0)]:
+        attrs = {"seq_dim": along, "batch_dim": batch}
+        out.record("reverse_sequence", attrs, x, np.array(lengths, np.int32), error=True)
+    for name in SIGNED + ["u8"]:
+        for lengths, most in [([1, 3, 0], 3), ([[1, 7], [2, 0]], 4), (2, 3), ([], 2), ([1, 2], 0)]:
+            out.record("sequence_mask", {"maxlen": most}, np.array(lengths, NUMPY[name]))
+    out.record("sequence_mask", {"maxlen": 3}, np.array([-1, 1], np.int64))
+    out.record("sequence_mask", {"maxlen": -1}, np.array([1], np.int64), error=True)
+
+
+def patch_cases(out):
+    def attrs(sizes, strides, rates, padding):
+        entries = {"ksizes": sizes, "strides": strides, "rates": rates}
+        return {**{name: [1, *entry, 1] for name, entry in entries.items()}, "padding": padding}
+
+    cases = [
+        ((1, 3, 3, 1), (2, 2), (1, 1), (1, 1)),
+        ((2, 4, 5, 2), (3, 2), (1, 2), (1, 1)),
+        ((1, 5, 4, 1), (2, 2), (2, 1), (1, 2)),
+        ((1, 6, 6, 1), (3, 3), (3, 2), (2, 1)),
+        ((1, 2, 3, 2), (1, 1), (2, 2), (1, 1)),
+        ((0, 3, 3, 1), (2, 2), (1, 1), (1, 1)),
+    ]
+    for name in NUMBERS:
+        rng = source("extract_image_patches", name)
+        for i, (shape, *entries) in enumerate(cases):
+            for padding in ("VALID", "SAME"):
+                out.record("extract_image_patches", attrs(*entries, padding), moved(rng, name, shape))
+    x = np.ones((1, 1, 3, 1), np.float32)
+    out.record("extract_image_patches", attrs((2, 2), (1, 1), (1, 1), "VALID"), x)
+    out.record("extract_image_patches", attrs((3, 2), (1, 1), (1, 1), "VALID"), x, error=True)
+
+
+def segment_cases(out):
+    sorted_cases = [((6,), [0, 0, 1, 1, 1, 2]), ((4, 2), [0, 0, 2, 4]), ((3, 2), [1, 1, 1]), ((0, 2), []), ((5,), [0, 1, 2, 3, 4])]
+    unsorted_cases = [
+        ((6,), [2, 0, 0, 1, 0, 2], 3),
+        ((4, 2), [3, 0, 3, 0], 5),
+        ((4,), [-1, 1, -2, 0], 2),
+        ((2, 3, 2), [[0, 1, 1], [2, 0, 0]], 3),
+        ((2, 2), 1, 2),
+        ((0, 2), [], 2),
+        ((3,), [-1, -1, -1], 1),
+    ]
+    for fold in ("sum", "mean", "prod", "max", "min"):
+        for name in NUMBERS:
+            rng = source("segment", fold, name)
+            for i, (shape, ids) in enumerate(sorted_cases):
+                x = np.asarray(reduced_operand(rng, f"reduce_{fold}", name, shape), NUMPY[name])
+                out.record(f"segment_{fold}", {}, x, np.array(ids, index_of(i)))
+            for i, (shape, ids, count) in enumerate(unsorted_cases):
+                if fold == "mean":
+                    continue
+                x = np.asarray(reduced_operand(rng, f"reduce_{fold}", name, shape), NUMPY[name])
+                out.record(f"unsorted_segment_{fold}", {"num_segments": count}, x, np.array(ids, index_of(i)))
+        x = np.ones(3, np.float32)
+        for ids in ([1, 0, 2], [-1, 0, 1], [0, 1], [[0, 1, 2]]):
+            out.record(f"segment_{fold}", {}, x, np.array(ids, np.int32), error=True)
+        for ids, count in [([0, 2, 1], 2), ([0, 1], 2), ([0, 0, 0], -1)]:
+            if fold != "mean":
+                attrs = {"num_segments": count}
+                out.record(f"unsorted_segment_{fold}", attrs, x, np.array(ids, np.int32), error=True)
+
+
 def main():
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
@@ -1195,6 +1456,14 @@ def main():
         one_hot_cases,
         unique_cases,
         boolean_mask_cases,
+        gather_nd_cases,
+        scatter_cases,
+        stitch_cases,
+        partition_cases,
+        block_cases,
+        sequence_cases,
+        patch_cases,
+        segment_cases,
     ):
         family(out)
     assert set(out.counts) == set(RUN), "every op has cases"

@@ -1,7 +1,8 @@
 //! Bodies of kernels against the same sequences of operations compiled by LLVM for AVX2 and FMA, in one run.
 //!
 //! `cargo bench --bench bodies` prints one line for each body: nanoseconds an element in the best of many runs,
-//! LLVM's time as a multiple of the time of kernels for this processor, and what compiling the graph took.
+//! LLVM's time as a multiple of the time of kernels for this processor, and what compiling the graph took, and the
+//! machine code of its body alone.
 
 #[expect(clippy::approx_constant, reason = "constants as a kernel prints them")]
 #[expect(clippy::let_and_return, reason = "sequences as a kernel prints them")]
@@ -17,7 +18,10 @@ const RUNS: usize = 600;
 
 fn main() -> Result<()> {
     println!("ns an element, n = {N}; kernels for this processor in {}\n", Isa::of_host()?);
-    println!("{:16} {:>8} {:>8} {:>8} {:>9} {:>10}", "", "clif", "own", "LLVM", "LLVM/own", "graph, µs");
+    println!(
+        "{:16} {:>8} {:>8} {:>8} {:>9} {:>10} {:>9}",
+        "", "clif", "own", "LLVM", "LLVM/own", "graph, µs", "body, µs"
+    );
     row("relu(a*x+b)", |[x, ..]| (x * 1.5 - 0.25).relu(), relu)?;
     row("exp", |[x, ..]| x.exp(), exp)?;
     row("gelu, tanh", |[x, ..]| x.gelu(true), gelu_tanh)?;
@@ -96,17 +100,20 @@ fn row(
     let mut expected = vec![0.0; N];
     plain(&data, &mut expected);
     let mut best = [f64::INFINITY; 3];
-    let mut graph_time = f64::INFINITY;
+    let (mut graph_time, mut body_time) = (f64::INFINITY, f64::INFINITY);
     for (k, isa) in [Isa::Clif, Isa::of_host()?].into_iter().enumerate() {
         let g = Graph::new();
         let inputs = ["x", "s", "t"].map(|name| g.input(name, DType::F32, shape!["n"]));
         let [x, s, t] = inputs;
         let y = build([x?, s?, t?])?;
         let mut exe = None;
-        for _ in 0..5 {
+        for _ in 0..20 {
             let start = Instant::now();
-            exe = Some(g.compile_with(&CompileOptions::new().isa(isa), y)?);
+            let made = exe.insert(g.compile_with(&CompileOptions::new().isa(isa), y)?);
             graph_time = graph_time.min(start.elapsed().as_secs_f64());
+            if isa != Isa::Clif {
+                body_time = body_time.min(made.stats().code_time.as_secs_f64());
+            }
         }
         let Some(exe) = exe else { return Ok(()) };
         let sizes = [N];
@@ -133,6 +140,8 @@ fn row(
         assert_eq!(differ, 0, "{name}: {differ} elements differ from LLVM's in {isa}");
     }
     let [clif, own, llvm] = best.map(|time| time * 1e9 / N as f64);
-    println!("{name:16} {clif:8.4} {own:8.4} {llvm:8.4} {:9.2} {:10.1}", llvm / own, graph_time * 1e6);
+    let [graph_time, body_time] = [graph_time, body_time].map(|time| time * 1e6);
+    let ratio = llvm / own;
+    println!("{name:16} {clif:8.4} {own:8.4} {llvm:8.4} {ratio:9.2} {graph_time:10.1} {body_time:9.1}");
     Ok(())
 }

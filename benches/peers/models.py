@@ -150,6 +150,16 @@ def attention(m, x, query, key, value, out):
     return m.Add(m.MatMul(m.MatMul(m.Softmax(scores, axis=-1), v), out), x)
 
 
+def scatter(m, at, x):
+    zeros = m.const(np.zeros(1 << 20), np.float32)
+    return m.ScatterND(zeros, m.Cast(at, to=TensorProto.INT64), x, reduction="add")
+
+
+def stitch(m, *parts):
+    places = m.Unsqueeze(m.Cast(m.Concat(*parts[:8], axis=0), to=TensorProto.INT64), m.ints(-1))
+    return m.ScatterND(m.const(np.zeros(1 << 20), np.float32), places, m.Concat(*parts[8:], axis=0))
+
+
 def partition(m, x, part):
     return [m.Compress(x, m.Equal(part, m.const(p, np.int32)), axis=0) for p in range(8)]
 
@@ -196,6 +206,8 @@ CASES = {
     "sequence_mask [65536,256]": mask,
     "gather 100k rows of 64 from 1M": lambda m, x, at: m.Gather(x, at, axis=0),
     "gather_nd 1M scalars from 1024²": lambda m, x, at: m.GatherND(x, m.Cast(at, to=TensorProto.INT64)),
+    "scatter_nd add 1M": scatter,
+    "dynamic_stitch of 1M from 8": stitch,
     "one_hot [65536] × 256": one_hot,
     "boolean_mask half of 4M": lambda m, x, flags: m.Compress(x, flags, axis=0),
     "unique_with_counts 1M, 10k distinct": unique,

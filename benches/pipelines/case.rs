@@ -31,6 +31,12 @@ impl Case {
     /// The graph, built and compiled.
     pub fn compile(&self, inputs: &[Tensor]) -> Result<Executable> {
         let g = Graph::new();
+        let outputs = self.build(&g, inputs)?;
+        g.compile(&outputs)
+    }
+
+    /// Adds the case to a graph; gives its results.
+    pub fn build<'g>(&self, g: &'g Graph, inputs: &[Tensor]) -> Result<Vec<Value<'g>>> {
         let mut values = Vec::with_capacity(inputs.len());
         for (at, input) in inputs.iter().enumerate() {
             values.push(match self.shapes.get(at) {
@@ -41,8 +47,7 @@ impl Case {
                 None => g.constant(input)?,
             });
         }
-        let outputs = (self.build)(&g, &values)?;
-        g.compile(&outputs)
+        (self.build)(g, &values)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Cases in which data decides what is moved.
 
-use shapeflow::{DType, Graph, Result, Value};
+use shapeflow::{DType, Graph, Result, Tensor, Value, dynamic_stitch};
 
 use super::case::{Case, flags, integers, numbers};
 
@@ -19,7 +19,13 @@ pub fn cases() -> Vec<Case> {
             "gather_nd 1M scalars from 1024²",
             &["[1024, 1024]", "[k, 2]"],
             || Ok(vec![numbers(&[1024, 1024])?, integers(&[MEBI, 2], 1024)?]),
-            gather_scalars,
+            |_, x| Ok(vec![x[0].gather_nd(x[1])?]),
+        ),
+        Case::new(
+            "scatter_nd add 1M",
+            &["[k, 1]", "[k]"],
+            || Ok(vec![integers(&[MEBI, 1], MEBI as u32)?, numbers(&[MEBI])?]),
+            |_, x| Ok(vec![x[0].scatter_nd(x[1], [MEBI as i64])?]),
         ),
         Case::new(
             "one_hot [65536] × 256",
@@ -43,13 +49,22 @@ pub fn cases() -> Vec<Case> {
             "reverse_sequence [256,512,64]",
             &["[b, 512, c]", "[b]"],
             || Ok(vec![numbers(&[256, 512, 64])?, integers(&[256], 513)?]),
-            reverse_sequence,
+            |_, x| Ok(vec![x[0].reverse_sequence(x[1], 1, 0)?]),
         ),
         Case::new(
             "dynamic_partition 1M in 8",
             &["[n]", "[n]"],
             || Ok(vec![numbers(&[MEBI])?, integers(&[MEBI], 8)?]),
-            |_, x| (0..8).map(|part| x[0].boolean_mask(x[1].equal(part)?, 0)).collect(),
+            |_, x| x[0].dynamic_partition(x[1], 8),
+        ),
+        Case::new(
+            "dynamic_stitch of 1M from 8",
+            &[
+                "[a]", "[b]", "[c]", "[d]", "[e]", "[f]", "[g]", "[h]", "[a]", "[b]", "[c]", "[d]", "[e]",
+                "[f]", "[g]", "[h]",
+            ],
+            dealt,
+            |_, x| Ok(vec![dynamic_stitch(&x[..8], &x[8..])?]),
         ),
         Case::new(
             "feature hashing: unique + gather 256K, 16 columns",
@@ -60,17 +75,22 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// A gather of scalars by their place in the flat tensor.
-fn gather_scalars<'g>(_: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    let [rows, columns] = x[1].unstack_into::<2>(1)?;
-    Ok(vec![x[0].reshape([-1])?.gather((rows * 1024 + columns).ok()?, 0)?])
-}
-
-fn reverse_sequence<'g>(g: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    let places = g.range(0, 512, 1)?.cast(DType::I32)?;
-    let lengths = x[1].expand_dims(-1)?;
-    let from = places.less(lengths)?.select((lengths - 1 - places).ok()?, places)?;
-    Ok(vec![x[0].gather_batched(from, 1, 1)?])
+/// Where the parts of a million numbers stood before they were dealt out by random, and the parts.
+fn dealt() -> Result<Vec<Tensor>> {
+    let part_of = integers(&[MEBI], 8)?;
+    let mut places = vec![Vec::new(); 8];
+    for (place, part) in part_of.as_slice::<i32>()?.iter().enumerate() {
+        places[*part as usize].push(place as i32);
+    }
+    let all = numbers(&[MEBI])?;
+    let all = all.as_slice::<f32>()?;
+    let values = |places: &Vec<i32>| places.iter().map(|place| all[*place as usize]).collect();
+    let mut parts = Vec::new();
+    for places in &places {
+        parts.push(Tensor::from_vec(&[places.len()], values(places))?);
+    }
+    let places = places.into_iter().map(|places| Tensor::from_vec(&[places.len()], places));
+    places.chain(parts.into_iter().map(Ok)).collect()
 }
 
 /// A table of rows, looked up once for each different hashed feature.

@@ -1,6 +1,6 @@
 //! Cases that move elements by rules that do not depend on data.
 
-use shapeflow::{DType, Graph, Result, SliceItem, Value, concat};
+use shapeflow::{DType, Graph, Result, SliceItem, Value, WindowPadding, concat};
 
 use super::case::{Build, Case, bytes, integers, numbers};
 
@@ -37,22 +37,17 @@ pub fn cases() -> Vec<Case> {
         }),
         moved("reverse axis 1 of 4096²", "[a, b]", SQUARE, |_, x| Ok(vec![x[0].reverse([1])?])),
         moved("space_to_depth [8,256,256,16] by 2", "[n, 256, 256, 16]", &[8, 256, 256, 16], |_, x| {
-            let split = x[0].reshape([-1, 128, 2, 128, 2, 16])?;
-            Ok(vec![split.transpose([0, 1, 3, 2, 4, 5])?.reshape([-1, 128, 128, 64])?])
+            Ok(vec![x[0].space_to_depth(2)?])
         }),
         moved("space_to_batch_nd [8,256,256,16] by 2", "[8, 256, 256, 16]", &[8, 256, 256, 16], |_, x| {
-            let split = x[0].pad([0, 0, 2, 2, 2, 2, 0, 0])?.reshape([8, 130, 2, 130, 2, 16])?;
-            Ok(vec![split.transpose([2, 4, 0, 1, 3, 5])?.reshape([32, 130, 130, 16])?])
+            Ok(vec![x[0].space_to_batch_nd([2, 2], [2, 2, 2, 2])?])
         }),
         moved("image patches 3×3 [8,128,128,32]", "[n, 128, 128, c]", &[8, 128, 128, 32], patches),
         Case::new(
             "sequence_mask [65536,256]",
             &["[n]"],
             || Ok(vec![integers(&[65536], 257)?]),
-            |g, x| {
-                let places = g.range(0, 256, 1)?.cast(DType::I32)?;
-                Ok(vec![places.less(x[0].expand_dims(-1)?)?])
-            },
+            |_, x| Ok(vec![x[0].sequence_mask(256)?]),
         ),
     ]
 }
@@ -75,10 +70,5 @@ fn image_pipeline<'g>(g: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
 
 /// The 3×3 surroundings of every place, zeros beyond the edge, as one axis of 9 times the channels.
 fn patches<'g>(_: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    let padded = x[0].pad([0, 0, 1, 1, 1, 1, 0, 0])?;
-    let mut shifted = Vec::new();
-    for (row, column) in (0..9).map(|at| (at / 3, at % 3)) {
-        shifted.push(padded.slice([0, row, column, 0], [-1, 128, 128, -1])?);
-    }
-    Ok(vec![concat(&shifted, -1)?])
+    Ok(vec![x[0].extract_image_patches([3, 3], [1, 1], [1, 1], WindowPadding::Same)?])
 }

@@ -96,6 +96,13 @@ pub fn first_result(case: &Case, inputs: &[Tensor]) -> Result<f64> {
     Ok(time.as_secs_f64() * 1e6)
 }
 
+/// Calls a case so often, after the first run, and gives the number of elements of its results.
+pub fn called(case: &Case, calls: usize) -> Result<usize> {
+    let mut subject = Subject::new(case, (case.inputs)()?)?;
+    subject.with_call(How::RunInto, |call| (0..calls).try_for_each(|_| call()))?;
+    Ok(subject.outputs.iter().map(Tensor::len).sum())
+}
+
 /// Most memory in MiB that inputs, results and one run of a case take, above what the process has held.
 pub fn memory(case: &Case) -> Result<f64> {
     let before = resident("VmRSS:");

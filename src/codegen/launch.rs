@@ -5,14 +5,17 @@ use smallvec::SmallVec;
 use super::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
 use super::memory::Memory;
 use super::module::{CodeModule, FuncIndex};
+use super::parts::{Part, Parts, are_mixed};
 use super::pool::Pool;
+use super::staging::{Block, Staging};
 use crate::dump::Traced;
 use crate::error::Result;
-use crate::lower::code::{Code, Layout, SlotUse, TILE};
+use crate::lower::code::{Layout, SlotUse, TILE};
 use crate::lower::kernel::Kernel;
-use crate::lower::plan::{BoxPlan, KernelPlan, Mode, SlotPlan};
+use crate::lower::mode::Mode;
+use crate::lower::plan::{BoxPlan, KernelPlan, SlotPlan};
 use crate::tensor::Buffer;
-use crate::tiles;
+use crate::tiles::StridedCopy;
 
 /// Memory that one thread works in.
 #[derive(Default)]
@@ -20,6 +23,7 @@ pub(crate) struct Lane {
     scratch: Option<Buffer>,
     tile: Option<Buffer>,
     words: Vec<i64>,
+    bases: Vec<i64>,
 }
 
 impl Lane {
@@ -72,15 +76,14 @@ impl Prepared {
     pub(crate) fn new(launch: &Launch<'_>, pool: &Pool) -> Option<Prepared> {
         let [plan] = &launch.plan.boxes[..] else { return None };
         let code = &launch.kernel.variants[plan.variant].code;
-        let direct = plan.mode == Mode::Direct && plan.outer.is_empty() && plan.scratch == 0;
+        let direct = matches!(plan.mode, Mode::Direct) && plan.outer.is_empty() && plan.scratch == 0;
         if !direct || code.layout == Layout::Column || pool.pays(launch.kernel, plan.len()) {
             return None;
         }
         launch.plan.buffers.iter().try_for_each(|used| launch.memory.check(used)).ok()?;
-        let span = Span { outer: &[], row: 0, rows: plan.rows, first: 0, last: plan.n };
         let mut words = Vec::new();
         for slot in &plan.slots {
-            push_slot(&mut words, launch.base(slot, &span), slot.row, slot.inner, &slot.loops);
+            push_slot(&mut words, launch.start(slot) + slot.base, slot.row, slot.inner, &slot.loops);
         }
         let function = launch.functions[plan.variant];
         let (scalars, extents) = (plan.scalars.clone(), plan.loops.clone());
@@ -106,21 +109,6 @@ impl Prepared {
     }
 }
 
-/// A part of a box: rows of the driver's odometer, or elements of a single row.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    plan: usize,
-    /// Position along all outer axes and rows together.
-    begin: i64,
-    end: i64,
-    /// Range of the inner axis.
-    first: i64,
-    last: i64,
-}
-
-/// Elements of work in one part.
-const PART: i64 = 1 << 16;
-
 /// Runs the kernel; true if a check failed.
 ///
 /// # Errors
@@ -133,119 +121,182 @@ pub(crate) fn launch(launch: &Launch<'_>, lanes: &mut Vec<Lane>, pool: &Pool) ->
         lanes.push(Lane::default());
     }
     let work: i64 = launch.plan.boxes.iter().map(BoxPlan::len).fold(0, i64::saturating_add);
-    if !pool.pays(launch.kernel, work) {
-        let mut failed = 0;
+    let several = pool.pays(launch.kernel, work);
+    let mut failed = 0;
+    if !several && !are_mixed(launch.kernel, launch.plan) {
         for (number, plan) in launch.plan.boxes.iter().enumerate() {
-            launch.run_part(&whole(number, plan), &mut lanes[0], &mut failed)?;
+            launch.run_part(&Part::whole(number, plan), &[], &mut lanes[0], &mut failed)?;
         }
         return Ok(failed != 0);
     }
-    let mut parts = Vec::new();
-    for (number, plan) in launch.plan.boxes.iter().enumerate() {
-        split(launch.kernel, number, plan, &mut parts);
+    let Parts { parts, copies } = Parts::new(launch.kernel, launch.plan);
+    if !several {
+        for part in &parts {
+            launch.run_part(part, &copies, &mut lanes[0], &mut failed)?;
+        }
+        return Ok(failed != 0);
     }
     let traced = launch.traced.map(Traced::part);
     pool.run(&parts, lanes, &|part, lane, failed| {
         let _span = traced.map(Traced::begin);
-        launch.run_part(part, lane, failed)
+        launch.run_part(part, &copies, lane, failed)
     })
 }
 
-fn whole(number: usize, plan: &BoxPlan) -> Part {
-    let rows = plan.outer.iter().product::<i64>() * plan.rows;
-    Part { plan: number, begin: 0, end: rows, first: 0, last: plan.n }
-}
-
-/// Cuts a box into parts by its sizes alone, so that results do not depend on the number of threads.
-fn split(kernel: &Kernel, number: usize, plan: &BoxPlan, parts: &mut Vec<Part>) {
-    let all = whole(number, plan);
-    let row = plan.row_len().max(1);
-    let inner_may_be_cut = kernel.row.is_empty() || kernel.layout == Layout::Column;
-    if inner_may_be_cut && all.end < 8 && plan.n > 2 * TILE as i64 {
-        let around: i64 = plan.loops.iter().product();
-        let width = (PART / around.max(1)).max(TILE as i64) / TILE as i64 * TILE as i64;
-        for row in 0..all.end {
-            let mut first = 0;
-            while first < plan.n {
-                let last = (first + width).min(plan.n);
-                parts.push(Part { begin: row, end: row + 1, first, last, ..all });
-                first = last;
-            }
-        }
-        return;
-    }
-    let height = (PART / row).max(1);
-    let mut begin = 0;
-    while begin < all.end {
-        let end = (begin + height).min(all.end);
-        parts.push(Part { begin, end, ..all });
-        begin = end;
-    }
-}
-
 impl Launch<'_> {
-    fn run_part(&self, part: &Part, lane: &mut Lane, failed: &mut i64) -> Result<()> {
+    fn run_part(&self, part: &Part, copies: &[StridedCopy], lane: &mut Lane, failed: &mut i64) -> Result<()> {
         let plan = &self.plan.boxes[part.plan];
-        let mut at = part.begin;
-        let mut outer: SmallVec<[i64; 4]> = SmallVec::from_elem(0, plan.outer.len());
-        while at < part.end {
-            let row = at % plan.rows;
-            let rows = (plan.rows - row).min(part.end - at);
-            let mut rest = at / plan.rows;
-            for axis in (0..plan.outer.len()).rev() {
-                outer[axis] = rest % plan.outer[axis];
-                rest /= plan.outer[axis];
+        match &plan.mode {
+            Mode::Direct if plan.scratch == 0 && !self.is_column(plan) => {
+                self.run_direct(plan, part, lane, failed);
+                Ok(())
             }
-            let span = Span { outer: &outer, row, rows, first: part.first, last: part.last };
-            match &plan.mode {
-                Mode::Direct => self.run_direct(plan, &span, lane, failed)?,
-                Mode::Staged(staged) => self.run_staged(plan, staged, &span, lane, failed)?,
-                Mode::Copy { from, to } => self.run_copy(plan, *from, *to, &span),
+            Mode::Direct => self.run_code(plan, &[], part, lane, failed),
+            Mode::Staged(staged) => self.run_code(plan, staged, part, lane, failed),
+            Mode::Copy(copy) => {
+                let strided = part.copy.map_or(&copy.whole, |number| &copies[number as usize]);
+                let (outer, row) = plan.position(part.begin);
+                let [from, to] = [copy.from, copy.to]
+                    .map(|slot| self.start(&plan.slots[slot]) + plan.slots[slot].at(&outer, row, part.first));
+                // SAFETY: as in `call`: the plan checked both slots over the whole box, of which the copy is the
+                // part that begins here.
+                unsafe { strided.run(to as *mut u8, from as *const u8) };
+                Ok(())
             }
-            at += rows;
         }
-        Ok(())
     }
 
-    /// The address (or start value) of a slot at the beginning of a span.
-    fn base(&self, slot: &SlotPlan, span: &Span<'_>) -> i64 {
-        let start = slot.buffer.map_or(0, |buffer| self.memory.address(buffer) as i64);
-        let outer: i64 = slot.outer.iter().zip(span.outer).map(|(stride, at)| stride * at).sum();
-        start + slot.base + outer + slot.row * span.row + slot.inner * span.first
+    /// What a slot counts from: the address of its buffer.
+    fn start(&self, slot: &SlotPlan) -> i64 {
+        slot.buffer.map_or(0, |buffer| self.memory.address(buffer) as i64)
     }
 
-    fn run_direct(&self, plan: &BoxPlan, span: &Span<'_>, lane: &mut Lane, failed: &mut i64) -> Result<()> {
+    fn is_column(&self, plan: &BoxPlan) -> bool {
+        self.kernel.variants[plan.variant].code.layout == Layout::Column
+    }
+
+    /// Runs the machine code on the buffers themselves, once for every position of the outer axes.
+    fn run_direct(&self, plan: &BoxPlan, part: &Part, lane: &mut Lane, failed: &mut i64) {
+        let stride = slot_words(self.kernel.variants[plan.variant].code.loops);
+        let (mut outer, mut row) = plan.position(part.begin);
+        let words = &mut lane.words;
+        words.clear();
+        for slot in &plan.slots {
+            let base = self.start(slot) + slot.at(&outer, row, part.first);
+            push_slot(words, base, slot.row, slot.inner, &slot.loops);
+        }
+        let mut at = part.begin;
+        loop {
+            let rows = (plan.rows - row).min(part.end - at);
+            self.call(plan, words, rows, part.last - part.first, 0, failed);
+            at += rows;
+            if at >= part.end {
+                return;
+            }
+            if row > 0 {
+                for (word, slot) in words.iter_mut().step_by(stride).zip(&plan.slots) {
+                    *word -= slot.row * row;
+                }
+                row = 0;
+            }
+            advance(plan, &mut outer, words, stride);
+        }
+    }
+
+    /// Runs the machine code block by block, each with the staged slots in contiguous memory of the lane.
+    fn run_code(
+        &self,
+        plan: &BoxPlan,
+        staged: &[usize],
+        part: &Part,
+        lane: &mut Lane,
+        failed: &mut i64,
+    ) -> Result<()> {
         let code = &self.kernel.variants[plan.variant].code;
-        let column = code.layout == Layout::Column;
-        let width = if column { TILE as i64 } else { i64::MAX };
-        let scratch = if plan.scratch > 0 { lane.scratch(plan.scratch)? as i64 } else { 0 };
+        let column = self.is_column(plan);
+        let along_row = !column && !self.kernel.row.is_empty();
+        let widest = if column { TILE as i64 } else { i64::MAX };
+        let block = if staged.is_empty() {
+            Block::all(plan, widest)
+        } else {
+            // Rows that use scratch memory run one by one.
+            Block::staged(plan, !along_row, widest, plan.scratch == 0)
+        };
+        let size = |slot: usize| element_size(self.kernel, plan, slot) as i64;
+        let areas: usize = staged.iter().map(|slot| block.bytes(size(*slot))).sum();
+        let scratch = if plan.scratch + areas > 0 { lane.scratch(plan.scratch + areas)? as i64 } else { 0 };
         let tile = if column { lane.tile(code.folded.len())? } else { 0 };
         let mut words = std::mem::take(&mut lane.words);
-        let mut first = span.first;
+        let mut bases = std::mem::take(&mut lane.bases);
+        let mut stagings: SmallVec<[Staging; 2]> = SmallVec::new();
+        let stride = slot_words(code.loops);
+        let (mut outer, mut row) = plan.position(part.begin);
+        let is_scratch = |number: usize| code.slots[number].used == SlotUse::Scratch;
+        bases.clear();
+        bases.extend(plan.slots.iter().enumerate().map(|(number, slot)| {
+            if is_scratch(number) { scratch + slot.base } else { self.start(slot) + slot.at(&outer, 0, 0) }
+        }));
+        let mut at = part.begin;
+        // Rows and inner elements that the words and the staged copies are for.
+        let mut shape = (-1, -1);
         loop {
-            let last = first.saturating_add(width).min(span.last);
-            let part = Span { first, last, ..*span };
-            words.clear();
-            for (slot, kind) in plan.slots.iter().zip(&code.slots) {
-                let base = match kind.used {
-                    SlotUse::Scratch => scratch + slot.base,
-                    _ => self.base(slot, &part),
-                };
-                push_slot(
-                    &mut words,
-                    base,
-                    if kind.used == SlotUse::Scratch { 0 } else { slot.row },
-                    slot.inner,
-                    &slot.loops,
-                );
+            let end = plan.rows.min(row + part.end - at);
+            at += end - row;
+            while row < end {
+                let rows = block.rows.min(end - row);
+                let mut first = part.first;
+                loop {
+                    let n = block.width.min(part.last - first);
+                    if (rows, n) != shape {
+                        shape = (rows, n);
+                        let new = |slot: &usize| Staging::new(plan, code, *slot, size(*slot), rows, n);
+                        stagings = staged.iter().map(new).collect();
+                        words.clear();
+                        for (number, slot) in plan.slots.iter().enumerate() {
+                            match stagings.iter().find(|staging| staging.slot == number) {
+                                Some(staging) => {
+                                    push_slot(&mut words, 0, staging.row, staging.inner, &staging.loops);
+                                }
+                                None => push_slot(&mut words, 0, slot.row, slot.inner, &slot.loops),
+                            }
+                        }
+                    }
+                    for (number, (slot, base)) in plan.slots.iter().zip(&bases).enumerate() {
+                        let moved = if is_scratch(number) { 0 } else { slot.row * row + slot.inner * first };
+                        words[number * stride + SLOT_BASE] = base + moved;
+                    }
+                    let mut area = scratch + plan.scratch as i64;
+                    for staging in &stagings {
+                        let word = &mut words[staging.slot * stride + SLOT_BASE];
+                        // SAFETY: the area was sized for blocks as large as this one and belongs to the lane; the
+                        // plan checked the slot over the whole box.
+                        unsafe { staging.fill(area, *word) };
+                        *word = area;
+                        area += block.bytes(size(staging.slot)) as i64;
+                    }
+                    self.call(plan, &words, rows, n, tile, failed);
+                    let mut area = scratch + plan.scratch as i64;
+                    for staging in &stagings {
+                        let slot = &plan.slots[staging.slot];
+                        let own = bases[staging.slot] + slot.row * row + slot.inner * first;
+                        // SAFETY: as above.
+                        unsafe { staging.empty(area, own) };
+                        area += block.bytes(size(staging.slot)) as i64;
+                    }
+                    first += n;
+                    if first >= part.last {
+                        break;
+                    }
+                }
+                row += rows;
             }
-            self.call(plan, &words, part.rows, last - first, tile, failed);
-            first = last;
-            if first >= span.last {
+            if at >= part.end {
                 break;
             }
+            row = 0;
+            advance(plan, &mut outer, &mut bases, 1);
         }
-        lane.words = words;
+        (lane.words, lane.bases) = (words, bases);
         Ok(())
     }
 
@@ -269,185 +320,31 @@ impl Launch<'_> {
         // different elements.
         unsafe { self.code.launch(self.functions[plan.variant], &args) }
     }
-
-    fn run_copy(&self, plan: &BoxPlan, from: usize, to: usize, span: &Span<'_>) {
-        let size = element_size(self.kernel, plan, to);
-        let (source, target) = (&plan.slots[from], &plan.slots[to]);
-        let mut extents: SmallVec<[usize; 6]> = SmallVec::new();
-        let mut source_strides: SmallVec<[isize; 6]> = SmallVec::new();
-        let mut target_strides: SmallVec<[isize; 6]> = SmallVec::new();
-        let mut axis = |extent: i64, from: i64, to: i64| {
-            extents.push(extent as usize);
-            source_strides.push(from as isize);
-            target_strides.push(to as isize);
-        };
-        axis(span.rows, source.row, target.row);
-        axis(span.last - span.first, source.inner, target.inner);
-        // SAFETY: as in `call`: the plan checked both slots over the whole box.
-        unsafe {
-            tiles::copy_strided(
-                self.base(target, span) as *mut u8,
-                &target_strides,
-                self.base(source, span) as *const u8,
-                &source_strides,
-                &extents,
-                size,
-            );
-        }
-    }
-
-    /// Runs blocks of rows with the staged slots in contiguous memory of the lane.
-    fn run_staged(
-        &self,
-        plan: &BoxPlan,
-        staged: &[usize],
-        span: &Span<'_>,
-        lane: &mut Lane,
-        failed: &mut i64,
-    ) -> Result<()> {
-        let code = &self.kernel.variants[plan.variant].code;
-        let along_row = code.layout == Layout::Row && !self.kernel.row.is_empty();
-        // Values of the row's end are there also where the row has no elements.
-        let around: i64 = plan.loops.iter().map(|extent| (*extent).max(1)).product();
-        let width = if along_row { plan.n } else { STAGED_WIDTH };
-        // Rows that use scratch memory run one by one.
-        let height = if plan.scratch > 0 {
-            1
-        } else {
-            (STAGED_BLOCK / (around * width).max(1)).clamp(1, STAGED_HEIGHT)
-        };
-        let block = |size: i64| ((height * around * width * size + 63) / 64 * 64) as usize;
-        let areas: usize =
-            staged.iter().map(|slot| block(element_size(self.kernel, plan, *slot) as i64)).sum();
-        let scratch = lane.scratch(plan.scratch + areas)? as i64;
-        let tile = if code.layout == Layout::Column { lane.tile(code.folded.len())? } else { 0 };
-        let mut words = std::mem::take(&mut lane.words);
-        let mut row = span.row;
-        while row < span.row + span.rows {
-            let rows = height.min(span.row + span.rows - row);
-            let mut first = span.first;
-            loop {
-                let last = (first + width).min(span.last);
-                let part = Span { outer: span.outer, row, rows, first, last };
-                words.clear();
-                let mut area = scratch + plan.scratch as i64;
-                for (number, (slot, kind)) in plan.slots.iter().zip(&code.slots).enumerate() {
-                    if kind.used == SlotUse::Scratch {
-                        push_slot(&mut words, scratch + slot.base, 0, slot.inner, &slot.loops);
-                    } else if staged.contains(&number) {
-                        let size = element_size(self.kernel, plan, number) as i64;
-                        let staging = Staging::new(plan, code, number, size, &part);
-                        if kind.used == SlotUse::Load {
-                            staging.copy(area, self.base(slot, &part), slot, true);
-                        }
-                        push_slot(&mut words, area, staging.row, size, &staging.loops);
-                        area += block(size) as i64;
-                    } else {
-                        push_slot(&mut words, self.base(slot, &part), slot.row, slot.inner, &slot.loops);
-                    }
-                }
-                self.call(plan, &words, rows, last - first, tile, failed);
-                let mut area = scratch + plan.scratch as i64;
-                for &number in staged {
-                    let size = element_size(self.kernel, plan, number) as i64;
-                    let slot = &plan.slots[number];
-                    if code.slots[number].used == SlotUse::Store {
-                        Staging::new(plan, code, number, size, &part).copy(
-                            area,
-                            self.base(slot, &part),
-                            slot,
-                            false,
-                        );
-                    }
-                    area += block(size) as i64;
-                }
-                first = last;
-                if first >= span.last {
-                    break;
-                }
-            }
-            row += rows;
-        }
-        lane.words = words;
-        Ok(())
-    }
 }
 
-/// Inner elements of a staged block that may be cut.
-const STAGED_WIDTH: i64 = 128;
-/// Rows of a staged block at most.
-const STAGED_HEIGHT: i64 = 64;
-/// Elements of a staged block, if a row is not longer.
-const STAGED_BLOCK: i64 = 4096;
-
-/// Rows and inner elements that run together.
-struct Span<'a> {
-    outer: &'a [i64],
-    row: i64,
-    rows: i64,
-    first: i64,
-    last: i64,
+/// The next position of the outer axes, and where every slot stands there: a base each `step` of `bases`.
+fn advance(plan: &BoxPlan, outer: &mut [i64], bases: &mut [i64], step: usize) {
+    for axis in (0..outer.len()).rev() {
+        outer[axis] += 1;
+        let rest = plan.outer[axis] - outer[axis];
+        // From the last index an axis goes back to its first, and the next axis around it moves.
+        let moved = if rest > 0 { 1 } else { 1 - plan.outer[axis] };
+        for (base, slot) in bases.iter_mut().step_by(step).zip(&plan.slots) {
+            *base += slot.outer[axis] * moved;
+        }
+        if rest > 0 {
+            return;
+        }
+        outer[axis] = 0;
+    }
 }
 
 fn push_slot(words: &mut Vec<i64>, base: i64, row: i64, inner: i64, loops: &[i64]) {
-    let start = words.len();
-    words.resize(start + SLOT_LOOPS + loops.len(), 0);
-    words[start + SLOT_BASE] = base;
-    words[start + SLOT_ROW] = row;
-    words[start + SLOT_INNER] = inner;
-    words[start + SLOT_LOOPS..].copy_from_slice(loops);
+    const { assert!(SLOT_BASE == 0 && SLOT_ROW == 1 && SLOT_INNER == 2 && SLOT_LOOPS == 3) };
+    words.extend([base, row, inner]);
+    words.extend_from_slice(loops);
 }
 
 fn element_size(kernel: &Kernel, plan: &BoxPlan, slot: usize) -> usize {
     kernel.variants[plan.variant].code.slots[slot].dtype.size_bytes().unwrap_or(1)
-}
-
-/// The strides of a block in contiguous memory.
-struct Staging {
-    size: i64,
-    row: i64,
-    loops: SmallVec<[i64; 2]>,
-    extents: SmallVec<[usize; 6]>,
-}
-
-impl Staging {
-    /// For slot `number`. A slot that does not move along a loop has one position for all of it; where a loop has
-    /// no elements, only what the row's end touches is there.
-    fn new(plan: &BoxPlan, code: &Code, number: usize, size: i64, span: &Span<'_>) -> Staging {
-        let slot = &plan.slots[number];
-        let at_row_end = || code.epilogue.iter().any(|inst| inst.op.slot() == Some(number as u32));
-        let absent = plan.loops.contains(&0) && !at_row_end();
-        let mut loops: SmallVec<[i64; 2]> = SmallVec::from_elem(0, plan.loops.len());
-        let mut extents: SmallVec<[usize; 6]> = SmallVec::from_elem(1, plan.loops.len() + 2);
-        extents[0] = span.rows as usize;
-        extents[plan.loops.len() + 1] = (span.last - span.first) as usize;
-        let mut stride = size * (span.last - span.first);
-        for (at, extent) in plan.loops.iter().enumerate().rev() {
-            if absent || slot.loops[at] != 0 {
-                loops[at] = stride;
-                extents[at + 1] = *extent as usize;
-                stride *= (*extent).max(1);
-            }
-        }
-        Staging { size, row: stride, loops, extents }
-    }
-
-    /// Copies between the block at `area` and the slot's own memory at `base`.
-    fn copy(&self, area: i64, base: i64, slot: &SlotPlan, load: bool) {
-        let strides = |row: i64, loops: &[i64], inner: i64| -> SmallVec<[isize; 6]> {
-            [row].iter().chain(loops).chain([inner].iter()).map(|stride| *stride as isize).collect()
-        };
-        let block = strides(self.row, &self.loops, self.size);
-        let own = strides(slot.row, &slot.loops, slot.inner);
-        let size = self.size as usize;
-        // SAFETY: the block was sized for these extents and belongs to this lane; the plan checked the slot
-        // over the whole box.
-        unsafe {
-            if load {
-                tiles::copy_strided(area as *mut u8, &block, base as *const u8, &own, &self.extents, size);
-            } else {
-                tiles::copy_strided(base as *mut u8, &own, area as *const u8, &block, &self.extents, size);
-            }
-        }
-    }
 }

@@ -7,9 +7,11 @@ mod isa;
 mod launch;
 mod memory;
 mod module;
+mod parts;
 mod pool;
 mod product;
 mod simd;
+mod staging;
 #[cfg(test)]
 mod tests;
 

@@ -2,6 +2,7 @@
 
 use std::collections::hash_map::Entry;
 use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 use cranelift_codegen::Context;
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetIsa};
@@ -58,6 +59,8 @@ pub(crate) struct Jit {
     bodies: Vec<Emitted>,
     /// Bytes of a result from which it is written past the caches.
     stream_from: usize,
+    /// What the functions took to make.
+    time: Duration,
 }
 
 /// Which emitter made a function.
@@ -197,6 +200,7 @@ impl Jit {
             isa,
             bodies: Vec::new(),
             stream_from: last_level_cache().saturating_mul(2),
+            time: Duration::ZERO,
         })
     }
 
@@ -228,7 +232,9 @@ impl Jit {
         let signature = kernel_signature(self.target.call_conv);
         let module = self.module.get()?;
         let id = module.declare_anonymous_function(&signature).map_err(refused)?;
+        let start = Instant::now();
         let wide = self.isa.wide().map(|isa| simd::emit(code, isa, self.stream_from));
+        self.time += start.elapsed();
         let reason = match wide {
             Some(Ok(bytes)) => {
                 module.define_function_bytes(id, simd::ALIGN, &bytes, &[]).map_err(refused)?;
@@ -241,8 +247,10 @@ impl Jit {
             Some(Err(reason)) => Some(reason),
             None => None,
         };
+        let start = Instant::now();
         clif::emit(code, self.target, &mut self.context.func, &mut self.builder_context);
         let defined = module.define_function(id, &mut self.context);
+        self.time += start.elapsed();
         let size = self.context.compiled_code().map_or(0, |code| code.code_info().total_size as usize);
         module.clear_context(&mut self.context);
         defined.map_err(|reason| refused(format_args!("{reason:?}")))?;
@@ -273,8 +281,8 @@ impl Jit {
             unsafe { std::mem::transmute::<*const u8, KernelFn>(address) }
         });
         let functions = functions.collect();
-        let (sizes, bodies) = (self.sizes, self.bodies);
-        Ok(CodeModule { functions, sizes, bodies, _module: Mutex::new(self.module) })
+        let (sizes, bodies, time) = (self.sizes, self.bodies, self.time);
+        Ok(CodeModule { functions, sizes, bodies, time, _module: Mutex::new(self.module) })
     }
 
     /// `code` as Cranelift's textual IR.
@@ -296,6 +304,7 @@ pub(crate) struct CodeModule {
     /// Bytes of each function.
     sizes: Vec<usize>,
     bodies: Vec<Emitted>,
+    time: Duration,
     /// Kept until the functions go; the lock, which nothing takes, makes the type `Sync`.
     _module: Mutex<OwnedModule>,
 }
@@ -321,6 +330,11 @@ impl CodeModule {
     }
 
     /// Bytes of machine code.
+    /// What the functions took to make.
+    pub fn code_time(&self) -> Duration {
+        self.time
+    }
+
     pub fn code_bytes(&self) -> usize {
         self.sizes.iter().sum()
     }

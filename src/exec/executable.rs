@@ -50,6 +50,8 @@ pub struct Stats {
     pub plan_misses: u64,
     /// Time it took to compile what needed no run.
     pub compile_time: Duration,
+    /// Time it took to make the machine code of kernels.
+    pub code_time: Duration,
 }
 
 /// A compiled graph. Cheap to clone, and usable from several threads at once.

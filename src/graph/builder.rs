@@ -232,6 +232,7 @@ impl<'g> OpBuilder<'g> {
         if let Body::Composite(build) = self.op.body {
             return self.finish_composite(build, location);
         }
+        self.spread_lists();
         self.operands.sort_by_key(|(place, _)| *place);
         let operands: SmallVec<[ValueIx; 2]> = self.operands.iter().map(|(_, value)| *value).collect();
         let given = self.operands.iter().fold(0, |mask, (place, _)| mask | 1 << (*place).min(31));
@@ -239,6 +240,27 @@ impl<'g> OpBuilder<'g> {
         match outcome {
             Ok(values) => Ok(values.map(|value| Value::new(graph, value)).collect()),
             Err(error) => Err(self.locate(error, location)),
+        }
+    }
+
+    /// Data operands go to the first list of a declaration: where it has several, each gets its part.
+    fn spread_lists(&mut self) {
+        let Some(list) = self.op.operand_list() else { return };
+        let is_list: Vec<bool> = list.iter().map(|operand| matches!(operand, Operand::Variadic(_))).collect();
+        let lists = is_list.iter().filter(|list| **list).count();
+        let Some(first) = is_list.iter().position(|list| *list).filter(|_| lists > 1) else { return };
+        if self.operands.iter().any(|(place, _)| *place as usize > first) {
+            return;
+        }
+        let in_first: SmallVec<[&mut u32; 4]> = self
+            .operands
+            .iter_mut()
+            .map(|(place, _)| place)
+            .filter(|place| **place as usize == first)
+            .collect();
+        let part = in_first.len().div_ceil(lists).max(1);
+        for (number, place) in in_first.into_iter().enumerate() {
+            *place += (number / part) as u32;
         }
     }
 

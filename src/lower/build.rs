@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
-use super::access::depends_on;
+use super::access::{depends_on, varies_with};
 use super::cluster::{Cluster, Row};
 use super::code::Layout;
 use super::home::Home;
@@ -172,25 +172,36 @@ impl Builder<'_> {
     }
 }
 
-/// Lanes run along the axis that most loads of a fold move along by one element.
+/// What a load costs whose elements do not follow each other along the lanes, in loads that are one vector.
+const SCATTERED: usize = 8;
+
+/// Lanes run along the axis along which loads are cheaper: one element for all lanes costs nothing, neighbours cost
+/// one load.
 fn choose_layout(roots: &[Root], outer: usize, row: usize) -> Layout {
     if row == 0 || outer == 0 {
         return Layout::Row;
     }
     let (last_outer, last_row) = (Axis(outer as u32 - 1), Axis((outer + row) as u32 - 1));
-    let (mut along_outer, mut along_row) = (0, 0);
-    for expr in post_order(roots.iter().map(|root| &root.expr)) {
-        let fastest = match expr.kind() {
-            ExprKind::Load { index, .. } => index.last(),
-            ExprKind::LoadFlat { position, .. } => Some(position),
-            _ => None,
-        };
-        if let Some(fastest) = fastest {
-            along_outer += usize::from(depends_on(fastest, last_outer) && !depends_on(fastest, last_row));
-            along_row += usize::from(depends_on(fastest, last_row));
+    let cost = |index: &[Index], axis: Axis| match index {
+        _ if !index.iter().any(|index| varies_with(index, axis)) => 0,
+        [around @ .., last]
+            if depends_on(last, axis) && !around.iter().any(|index| varies_with(index, axis)) =>
+        {
+            1
         }
+        _ => SCATTERED,
+    };
+    let (mut by_outer, mut by_row) = (0, 0);
+    for expr in post_order(roots.iter().map(|root| &root.expr)) {
+        let index = match expr.kind() {
+            ExprKind::Load { index, .. } => &index[..],
+            ExprKind::LoadFlat { position, .. } => std::slice::from_ref(position),
+            _ => continue,
+        };
+        by_outer += cost(index, last_outer);
+        by_row += cost(index, last_row);
     }
-    if along_outer > along_row { Layout::Column } else { Layout::Row }
+    if by_outer < by_row { Layout::Column } else { Layout::Row }
 }
 
 /// Splits on the outermost piecewise choice until none is left, and schedules what results.

@@ -32,6 +32,16 @@ pub(crate) enum Row {
     Within(Vec<usize>),
 }
 
+/// What it would mean to compute a value again and again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cost {
+    /// Whether it is too much, with all that could be inlined into it.
+    pub high: bool,
+    /// Whether it is made from results of folds. Along the axes of such a fold, and for every element of an
+    /// inner axis, it is computed once a row.
+    pub folds: bool,
+}
+
 /// Nodes computed in one loop nest. Axis `k < domain.len()` is an axis of the domain.
 #[derive(Debug)]
 pub(crate) struct Cluster {
@@ -124,7 +134,7 @@ impl Cluster {
     pub fn accepts(
         &self,
         access: &Access,
-        costly: bool,
+        cost: Cost,
         operands: &[ValueIx],
         index: &[Index],
     ) -> Result<(), Why> {
@@ -167,8 +177,14 @@ impl Cluster {
         if !access.folds.is_empty() {
             return self.may_fold(access, index);
         }
-        if costly && (quotients || missing.iter().any(|axis| !in_row(*axis))) {
-            return Err(if quotients { Why::SeveralIndices } else { Why::AddedAxis });
+        if cost.high && quotients {
+            return Err(Why::SeveralIndices);
+        }
+        // A single row would leave nothing for other threads.
+        let inner = self.domain.len().checked_sub(1);
+        let once_a_row = cost.folds && missing.len() < self.domain.len() && missing.last().copied() == inner;
+        if cost.high && !once_a_row && missing.iter().any(|axis| !in_row(*axis)) {
+            return Err(Why::AddedAxis);
         }
         Ok(())
     }

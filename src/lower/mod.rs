@@ -12,8 +12,10 @@ mod home;
 #[cfg(test)]
 pub(crate) mod interpret;
 pub(crate) mod kernel;
+pub(crate) mod mode;
 mod partition;
 pub(crate) mod plan;
+mod plan_axes;
 pub(crate) mod program;
 mod schedule;
 pub(crate) mod verify;

@@ -10,7 +10,7 @@ use shapeflow_shape_fns::{Dim, Symbol};
 use smallvec::SmallVec;
 
 use super::access::{Access, Read};
-use super::cluster::{Cluster, ClusterIx, Row, fold_index, needs_interpreter, split_axes, substitute};
+use super::cluster::{Cluster, ClusterIx, Cost, Row, fold_index, needs_interpreter, split_axes, substitute};
 use super::home::{Home, Why};
 use crate::error::Result;
 use crate::expr::{Axis, Index};
@@ -61,6 +61,8 @@ struct Partitioner<'a> {
     access: FxHashMap<ValueIx, Access>,
     /// Cost of a value with everything that could be inlined into it.
     full_cost: Vec<u32>,
+    /// Whether a value is made from results of folds.
+    folds: Vec<bool>,
     clusters: Vec<Cluster>,
     /// Values that must be computed before a symbol is bound.
     late: Late,
@@ -81,6 +83,7 @@ pub(crate) fn partition(inner: &Inner, outputs: &[ValueIx], late: Late) -> Resul
         templates: FxHashMap::default(),
         access: FxHashMap::default(),
         full_cost: vec![0; count],
+        folds: vec![false; count],
         clusters: Vec::new(),
         late,
         node_depth: FxHashMap::default(),
@@ -110,6 +113,9 @@ impl Partitioner<'_> {
                 let access = Access::of(&template.root);
                 let operands = node.operands.iter().map(|operand| self.full_cost[operand.at()]);
                 self.full_cost[value.at()] = operands.fold(access.cost, u32::saturating_add);
+                let mut operands = node.operands.iter();
+                self.folds[value.at()] =
+                    !access.folds.is_empty() || operands.any(|operand| self.folds[operand.at()]);
                 self.templates.insert(value, template);
                 self.access.insert(value, access);
             }
@@ -314,9 +320,9 @@ impl Partitioner<'_> {
 
     /// Whether a cluster takes a value at an index, by every limit there is.
     fn may_inline(&self, value: ValueIx, cluster: ClusterIx, index: &[Index]) -> Result<(), Why> {
-        let costly = self.full_cost[value.at()] > CHEAP;
+        let cost = Cost { high: self.full_cost[value.at()] > CHEAP, folds: self.folds[value.at()] };
         let operands = &self.inner.node_of(value).operands;
-        self.cluster(cluster).accepts(&self.access[&value], costly, operands, index)
+        self.cluster(cluster).accepts(&self.access[&value], cost, operands, index)
     }
 
     /// Puts a value into a cluster and hands its reads on to its operands.

@@ -6,6 +6,8 @@ use smallvec::SmallVec;
 use super::affine::{Affine, Piece, Sized, SizedDecision, Unsized};
 use super::code::{Class, InstOp, Layout, SlotUse};
 use super::kernel::{Address, BufferIx, Kernel, ScalarArg, Variant};
+use super::mode::{BoxCopy, Mode, plain_copy, staged};
+use super::plan_axes::{PlanAxes, PlanAxis};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::size_of_element;
 
@@ -22,15 +24,12 @@ pub(crate) struct SlotPlan {
     pub loops: SmallVec<[i64; 2]>,
 }
 
-/// How a box is run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// By the machine code, on the buffers themselves.
-    Direct,
-    /// By the machine code, with these slots copied to or from contiguous memory of the thread.
-    Staged(SmallVec<[usize; 2]>),
-    /// As a copy from one slot to another.
-    Copy { from: usize, to: usize },
+impl SlotPlan {
+    /// Where it stands at a position of the box, in its buffer or as a value.
+    pub(crate) fn at(&self, outer: &[i64], row: i64, inner: i64) -> i64 {
+        let outer: i64 = self.outer.iter().zip(outer).map(|(stride, at)| stride * at).sum();
+        self.base + outer + self.row * row + self.inner * inner
+    }
 }
 
 /// One box of the domain.
@@ -53,6 +52,26 @@ impl BoxPlan {
     /// Elements of one row.
     pub(crate) fn row_len(&self) -> i64 {
         self.loops.iter().product::<i64>() * self.n
+    }
+
+    /// How often each loop of the box runs, outermost first.
+    pub(crate) fn extents(&self) -> SmallVec<[i64; 6]> {
+        self.outer.iter().chain([&self.rows]).chain(&self.loops).chain([&self.n]).copied().collect()
+    }
+
+    /// The outer indices and the row at a position along all outer axes and rows together.
+    pub(crate) fn position(&self, at: i64) -> (SmallVec<[i64; 4]>, i64) {
+        let mut outer: SmallVec<[i64; 4]> = SmallVec::from_elem(0, self.outer.len());
+        if at == 0 {
+            return (outer, 0);
+        }
+        let rows = self.rows.max(1);
+        let mut rest = at / rows;
+        for (index, extent) in outer.iter_mut().zip(&self.outer).rev() {
+            *index = rest % extent;
+            rest /= extent;
+        }
+        (outer, at % rows)
     }
 
     /// Elements of the box.
@@ -303,8 +322,8 @@ impl Planner<'_> {
             .collect();
         let outer_axes = self.kernel.outer.len();
         let is_row = |axis: &usize| piece.axes[*axis].of >= outer_axes;
-        let mut outer = Axes::new(piece, (0..piece.axes.len()).filter(|axis| !is_row(axis)), &strides);
-        let mut row = Axes::new(piece, (0..piece.axes.len()).filter(is_row), &strides);
+        let mut outer = PlanAxes::new(piece, (0..piece.axes.len()).filter(|axis| !is_row(axis)), &strides);
+        let mut row = PlanAxes::new(piece, (0..piece.axes.len()).filter(is_row), &strides);
         outer.coalesce();
         row.coalesce();
         // Slots that do not move along the inner axis of the code must not move along that of the box.
@@ -322,7 +341,7 @@ impl Planner<'_> {
             Some(axis) if splat_ok(axis) => inner_group.axes.pop(),
             _ => None,
         };
-        let none = || PlanAxis { extent: 1, strides: SmallVec::from_elem(0, sized.slots.len()) };
+        let none = || PlanAxes::one(sized.slots.len());
         let inner = inner.unwrap_or_else(none);
         let rows = outer.axes.pop().unwrap_or_else(none);
         while row.axes.len() < code.loops as usize {
@@ -355,8 +374,7 @@ impl Planner<'_> {
             }
             slots.push(plan);
         }
-        let mode = self.mode(variant, &slots, sized, n);
-        BoxPlan {
+        let mut plan = BoxPlan {
             variant: number,
             outer: outer.axes.iter().map(|axis| axis.extent).collect(),
             rows: row_count,
@@ -364,82 +382,17 @@ impl Planner<'_> {
             loops,
             slots,
             scalars: sized.scalars.clone(),
-            mode,
+            mode: Mode::Direct,
             scratch: scratch as usize,
-        }
-    }
-
-    fn mode(&self, variant: &Variant, slots: &[SlotPlan], sized: &SizedVariant, n: i64) -> Mode {
-        if let Some((from, to)) = plain_copy(variant) {
-            return Mode::Copy { from, to };
-        }
-        let staged: SmallVec<[usize; 2]> = (0..slots.len())
-            .filter(|&number| {
-                let kind = &variant.code.slots[number];
-                let moved =
-                    kind.class == Class::Contiguous && slots[number].inner != sized.slots[number].size;
-                moved && n > 1 && matches!(kind.used, SlotUse::Load | SlotUse::Store)
-            })
-            .collect();
-        if staged.is_empty() { Mode::Direct } else { Mode::Staged(staged) }
-    }
-}
-
-/// The two slots of a body that only copies.
-fn plain_copy(variant: &Variant) -> Option<(usize, usize)> {
-    let code = &variant.code;
-    let [pass] = &code.passes[..] else { return None };
-    let [load, store] = &pass.body[..] else { return None };
-    match (&load.op, &store.op) {
-        (InstOp::Load(from), InstOp::Store { slot, .. })
-            if pass.folds.is_empty() && code.epilogue.is_empty() && load.dtype == store.dtype =>
-        {
-            Some((*from as usize, *slot as usize))
-        }
-        _ => None,
-    }
-}
-
-/// An axis with every slot's stride along it.
-struct PlanAxis {
-    extent: i64,
-    strides: SmallVec<[i64; 6]>,
-}
-
-/// The outer axes or the row axes of a box, outermost first.
-struct Axes {
-    axes: Vec<PlanAxis>,
-}
-
-impl Axes {
-    fn new(piece: &Piece, which: impl Iterator<Item = usize>, strides: &[SmallVec<[i64; 6]>]) -> Axes {
-        let axes = which
-            .map(|axis| PlanAxis {
-                extent: piece.axes[axis].extent,
-                strides: strides.iter().map(|slot| slot[axis]).collect(),
-            })
-            .collect();
-        Axes { axes }
-    }
-
-    /// Drops axes of one element and joins neighbours along which every slot moves evenly.
-    fn coalesce(&mut self) {
-        let mut joined: Vec<PlanAxis> = Vec::with_capacity(self.axes.len());
-        for axis in self.axes.drain(..) {
-            if axis.extent == 1 {
-                continue;
+        };
+        plan.mode = match plain_copy(code) {
+            Some((from, to)) => {
+                let target = &sized.slots[to];
+                let bytes = target.len.saturating_mul(target.size);
+                Mode::Copy(Box::new(BoxCopy::new(&plan, from, to, target.size, bytes)))
             }
-            let even = joined.last().is_some_and(|last| {
-                last.strides.iter().zip(&axis.strides).all(|(a, b)| b.checked_mul(axis.extent) == Some(*a))
-            });
-            match joined.last_mut() {
-                Some(last) if even => {
-                    last.extent *= axis.extent;
-                    last.strides = axis.strides;
-                }
-                _ => joined.push(axis),
-            }
-        }
-        self.axes = joined;
+            None => staged(&plan, code),
+        };
+        plan
     }
 }

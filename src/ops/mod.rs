@@ -4,6 +4,7 @@ pub(crate) mod array;
 pub(crate) mod broadcast;
 pub(crate) mod derived;
 mod dtypes;
+pub(crate) mod given;
 pub(crate) mod linalg;
 pub(crate) mod logical;
 pub(crate) mod math;
@@ -11,18 +12,23 @@ pub(crate) mod nn;
 #[cfg(test)]
 mod recorded;
 pub(crate) mod reduce;
+pub(crate) mod row_major;
+pub(crate) mod rows;
+pub(crate) mod segment;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod wide;
 
 use crate::op::{OpDef, Registry};
 
-pub use array::{Bound, IntoScalar, Mirror, SliceItem, SliceMasks, concat, stack};
+pub use array::{
+    Bound, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch, stack,
+};
 
 /// Every built-in op.
 pub(crate) fn registry() -> Registry {
-    let families: [&[&'static OpDef]; 6] =
-        [array::ALL, linalg::ALL, logical::ALL, math::ALL, nn::ALL, reduce::ALL];
+    let families: [&[&'static OpDef]; 7] =
+        [array::ALL, linalg::ALL, logical::ALL, math::ALL, nn::ALL, reduce::ALL, segment::ALL];
     families.into_iter().flatten().fold(Registry::default(), |registry, def| registry.with(*def))
 }
 
@@ -43,6 +49,7 @@ mod tests {
             super::math::ALL,
             super::nn::ALL,
             super::reduce::ALL,
+            super::segment::ALL,
         ];
         let (mut names, mut spellings) = (HashSet::new(), HashSet::new());
         for def in families.into_iter().flatten() {

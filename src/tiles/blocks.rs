@@ -1,10 +1,11 @@
 //! [`Plane`]: two loops of a copy with what moves inside them.
 
-use std::mem::MaybeUninit;
-
 use super::axes::Axis;
-use super::cpu::has_avx2;
 use super::run;
+use super::runs::runs_fn;
+use super::stream::{PIECE, Stream};
+#[cfg(target_arch = "x86_64")]
+use super::{cpu::has_avx2, shuffle};
 
 /// Two nested loops. Their bodies move contiguous runs or single elements.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +19,15 @@ pub(super) struct Plane {
     pub stream: bool,
 }
 
+#[cfg(target_arch = "x86_64")]
+impl Plane {
+    /// Elements from a column of the source to the next where the destination is contiguous; 0 if nothing is.
+    fn step(&self) -> isize {
+        let elem = self.elem as isize;
+        if self.cols.dst == elem && self.cols.src % elem == 0 { self.cols.src / elem } else { 0 }
+    }
+}
+
 /// How the columns of a plane move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
@@ -25,8 +35,6 @@ pub(super) enum Kind {
     Runs,
     /// The destination is contiguous along the columns, the source does not move.
     Splat,
-    /// The destination is contiguous along the columns, the source is too, downwards.
-    Reversed,
     /// Any strides.
     Strided,
     /// The destination is contiguous, two to four columns wide; the source is contiguous along the rows and
@@ -41,49 +49,77 @@ pub(super) enum Kind {
 /// do not overlap.
 pub(super) type PlaneFn = unsafe fn(&Plane, *mut u8, *const u8);
 
-/// The function for a plane whose elements have a size that [`super::copy_strided`] takes.
+/// The function for a plane whose elements have a size that a copy takes.
 pub(super) fn plane_fn(plane: &Plane) -> PlaneFn {
-    match (plane.kind, plane.elem, has_avx2()) {
-        (Kind::Runs, ..) => move_runs,
-        #[cfg(target_arch = "x86_64")]
-        (_, 1, true) => move_avx2::<u8>,
-        #[cfg(target_arch = "x86_64")]
-        (_, 2, true) => move_avx2::<u16>,
-        #[cfg(target_arch = "x86_64")]
-        (_, 4, true) => move_avx2::<u32>,
-        #[cfg(target_arch = "x86_64")]
-        (_, 8, true) => move_avx2::<u64>,
-        (_, 1, _) => move_elements::<u8>,
-        (_, 2, _) => move_elements::<u16>,
-        (_, 4, _) => move_elements::<u32>,
-        (_, 8, _) => move_elements::<u64>,
+    match (plane.kind, plane.elem) {
+        (Kind::Runs, _) => runs_fn(plane),
+        (_, 1) => elements_fn::<u8>(plane),
+        (_, 2) => elements_fn::<u16>(plane),
+        (_, 4) => elements_fn::<u32>(plane),
+        (_, 8) => elements_fn::<u64>(plane),
         _ => move_elements::<[u64; 2]>,
     }
 }
 
-unsafe fn move_runs(plane: &Plane, dst: *mut u8, src: *const u8) {
-    let Plane { rows, cols, elem: len, .. } = *plane;
-    for row in 0..rows.n as isize {
-        for col in 0..cols.n as isize {
-            // SAFETY: the caller's promise for row and column.
+fn elements_fn<T: Copy>(plane: &Plane) -> PlaneFn {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx2() {
+        return match (plane.kind, plane.step()) {
+            (Kind::Zip, _) => match plane.cols.n {
+                2 => avx2::zipped::<T, 2>,
+                3 => avx2::zipped::<T, 3>,
+                _ => avx2::zipped::<T, 4>,
+            },
+            (Kind::Strided, -1) => avx2::picked::<T, 1, true>,
+            (Kind::Strided, 2) => avx2::picked::<T, 2, false>,
+            (Kind::Strided, -2) => avx2::picked::<T, 2, true>,
+            // A vector has at most one such element of 8 bytes: nothing to shuffle.
+            (Kind::Strided, 3) if plane.elem < 8 => avx2::picked::<T, 3, false>,
+            (Kind::Strided, -3) if plane.elem < 8 => avx2::picked::<T, 3, true>,
+            (Kind::Strided, 4) if plane.elem < 8 => avx2::picked::<T, 4, false>,
+            (Kind::Strided, -4) if plane.elem < 8 => avx2::picked::<T, 4, true>,
+            _ => avx2::moved::<T>,
+        };
+    }
+    move_elements::<T>
+}
+
+/// Planes by 256-bit vectors. All functions are [`PlaneFn`]s on a processor with AVX2.
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use super::{Plane, move_elements, shuffle};
+
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn moved<T: Copy>(plane: &Plane, dst: *mut u8, src: *const u8) {
+        // SAFETY: the caller's promise.
+        unsafe { move_elements::<T>(plane, dst, src) }
+    }
+
+    /// Columns that follow each other in the destination, `STEP` elements apart in the source.
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn picked<T: Copy, const STEP: usize, const DOWN: bool>(
+        plane: &Plane,
+        dst: *mut u8,
+        src: *const u8,
+    ) {
+        let Plane { rows, cols, .. } = *plane;
+        for row in 0..rows.n as isize {
+            // SAFETY: the caller's promise for the row.
             unsafe {
-                let dst = dst.offset(row * rows.dst + col * cols.dst);
-                let src = src.offset(row * rows.src + col * cols.src);
-                if plane.stream { run::stream_run(dst, src, len) } else { run::copy_run(dst, src, len) }
+                shuffle::pick::<T, STEP, DOWN>(
+                    dst.offset(row * rows.dst),
+                    src.offset(row * rows.src),
+                    cols.n,
+                );
             }
         }
     }
-}
 
-/// The loops of [`move_elements`], compiled for 256-bit vectors.
-///
-/// # Safety
-/// As [`PlaneFn`], on a processor with AVX2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-unsafe fn move_avx2<T: Copy>(plane: &Plane, dst: *mut u8, src: *const u8) {
-    // SAFETY: the caller's promise.
-    unsafe { move_elements::<T>(plane, dst, src) }
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn zipped<T: Copy, const N: usize>(plane: &Plane, dst: *mut u8, src: *const u8) {
+        // SAFETY: the caller's promise; groups of `N` elements follow each other.
+        unsafe { shuffle::zip::<T, N>(dst, src, plane.cols.src, plane.rows.n) }
+    }
 }
 
 #[inline(always)]
@@ -99,18 +135,12 @@ unsafe fn move_elements<T: Copy>(plane: &Plane, dst: *mut u8, src: *const u8) {
             }
         };
     }
-    let elem = size_of::<T>() as isize;
-    let step = if cols.dst == elem && cols.src % elem == 0 { cols.src / elem } else { 0 };
     for row in 0..rows.n as isize {
         // SAFETY: the caller's promise for the row; each function is given the strides it is for.
         unsafe {
             let (dst, src) = (dst.offset(row * rows.dst), src.offset(row * rows.src));
-            match (kind, step) {
-                (Kind::Splat, _) => run::splat(dst, src.cast::<T>().read_unaligned(), cols.n),
-                (Kind::Reversed, _) => run::reversed::<T>(dst, src, cols.n),
-                (_, 2) => run::every::<T, 2>(dst, src, cols.n),
-                (_, 3) => run::every::<T, 3>(dst, src, cols.n),
-                (_, 4) => run::every::<T, 4>(dst, src, cols.n),
+            match kind {
+                Kind::Splat => run::splat(dst, src.cast::<T>().read_unaligned(), cols.n),
                 _ => run::moved::<T>(dst, cols.dst, src, cols.src, cols.n),
             }
         }
@@ -149,28 +179,30 @@ pub(super) unsafe fn move_tiles(
     }
 }
 
-/// Bytes that a row is moved by on its way past the caches.
-const PIECE: usize = 4 << 10;
-
-/// Moves a plane whose destination is contiguous along the columns, row by row and piece by piece through a
-/// buffer that leaves past the caches.
+/// Moves a plane whose destination is contiguous along the columns, piece by piece past the caches.
 ///
 /// # Safety
-/// As [`PlaneFn`].
-pub(super) unsafe fn move_streamed(plane: &Plane, dst: *mut u8, src: *const u8) {
+/// As [`PlaneFn`]; the destination stays writable until the stream ends.
+pub(super) unsafe fn move_streamed(plane: &Plane, stream: &mut Stream, dst: *mut u8, src: *const u8) {
     let body = plane_fn(plane);
     let Plane { rows, cols, elem, .. } = *plane;
-    let mut buffer = MaybeUninit::<[u8; PIECE]>::uninit();
-    let buffer = buffer.as_mut_ptr().cast::<u8>();
-    let step = PIECE / elem;
-    for row in 0..rows.n as isize {
-        for col in (0..cols.n).step_by(step) {
-            let n = step.min(cols.n - col);
-            let piece = Plane { rows: Axis { n: 1, ..rows }, cols: Axis { n, ..cols }, ..*plane };
-            // SAFETY: the piece is part of the plane and fits the buffer.
+    let row_bytes = cols.n * elem;
+    let packed = rows.dst == row_bytes as isize && row_bytes <= PIECE;
+    let (step_rows, step_cols) = if packed { (PIECE / row_bytes, cols.n) } else { (1, PIECE / elem) };
+    for row in (0..rows.n).step_by(step_rows) {
+        let n = step_rows.min(rows.n - row);
+        for col in (0..cols.n).step_by(step_cols) {
+            let piece = Plane {
+                rows: Axis { n, ..rows },
+                cols: Axis { n: step_cols.min(cols.n - col), ..cols },
+                ..*plane
+            };
+            let (row, col) = (row as isize, col as isize);
+            // SAFETY: the piece is part of the plane, contiguous in the destination, and fits a piece.
             unsafe {
-                body(&piece, buffer, src.offset(row * rows.src + col as isize * cols.src));
-                run::stream_run(dst.offset(row * rows.dst).add(col * elem), buffer, n * elem);
+                let to = dst.offset(row * rows.dst + col * cols.dst);
+                let from = src.offset(row * rows.src + col * cols.src);
+                stream.put(to, n * piece.cols.n * elem, |buffer| body(&piece, buffer, from));
             }
         }
     }

@@ -1,45 +1,37 @@
-//! [`copy_strided`]: copies elements between any two strided layouts.
+//! [`StridedCopy`]: copies elements between any two strided layouts.
 
 use smallvec::SmallVec;
 
 use super::axes::{Axes, Axis, for_each_offset};
 use super::blocks::{Kind, Plane, PlaneFn, move_streamed, move_tiles, plane_fn};
 use super::cpu::last_level_cache;
+use super::stream::Stream;
 use super::{run, transpose};
 
-/// Shorter runs are copied in tiles if their source is not in order: several share a cache line.
-const SHORT_RUN: usize = 64;
+/// Shorter runs are copied in tiles if their source is not in order: several share a cache line, or lines that are
+/// fetched together.
+const SHORT_RUN: usize = 2048;
 
-/// Shorter runs are not streamed: too little of them is whole cache lines.
+/// Shorter stretches of a destination are not streamed: too little of them is whole cache lines.
 const SHORT_STREAM: usize = 512;
+
+/// Shorter runs of whole lines are streamed in the order of the source.
+const SHORT_LINES: usize = 256;
+
+/// Longer runs are streamed from where they are.
+const LONG_RUN: usize = 2048;
 
 /// Rows and columns of a tile of single elements or short runs.
 const TILE: usize = 32;
 
+/// Bytes of the destination in a row of a tile of runs, and of the source in a column.
+const TILE_BYTES: usize = 4096;
+
 /// Elements of a chunk of columns whose source is read once for each of a few rows.
 const CHUNK: usize = 512;
 
-/// Copies the elements at every index below `extents`, `elem` bytes each (1, 2, 4, 8 or 16), from
-/// `src + Σ index·src_strides` to `dst + Σ index·dst_strides`. Strides are in bytes and of any sign; a source
-/// stride of 0 repeats.
-///
-/// # Safety
-/// Every source element is readable and every destination element writable; destination elements do not
-/// overlap one another or any source element. No alignment is needed.
-pub(crate) unsafe fn copy_strided(
-    dst: *mut u8,
-    dst_strides: &[isize],
-    src: *const u8,
-    src_strides: &[isize],
-    extents: &[usize],
-    elem: usize,
-) {
-    let whole = extents.iter().fold(elem, |bytes, extent| bytes.saturating_mul(*extent));
-    // SAFETY: the caller's promise.
-    unsafe { StridedCopy::new(dst_strides, src_strides, extents, elem, whole).run(dst, src) }
-}
-
-/// A copy as [`copy_strided`] does it, decided once to be done many times.
+/// A copy of the elements at every index below some extents, each from `src + Σ index·src_stride` to
+/// `dst + Σ index·dst_stride`, decided once to be done many times.
 #[derive(Clone, Debug)]
 pub(crate) struct StridedCopy {
     /// Loops around the plane.
@@ -62,8 +54,9 @@ enum Walk {
 const ONE: Axis = Axis { n: 1, dst: 0, src: 0 };
 
 impl StridedCopy {
-    /// Decides how to copy. The elements are part of a destination of `whole` bytes: one that no cache holds
-    /// is written past the caches, whichever part of it a thread writes.
+    /// Decides how to copy elements of `elem` bytes (1, 2, 4, 8 or 16). Strides are in bytes and of any sign; a
+    /// source stride of 0 repeats. The elements are part of a destination of `whole` bytes: one that no cache
+    /// holds is written past the caches, whichever part of it a thread writes.
     pub(crate) fn new(
         dst_strides: &[isize],
         src_strides: &[isize],
@@ -87,26 +80,39 @@ impl StridedCopy {
     /// Copies from `src` to `dst`.
     ///
     /// # Safety
-    /// As [`copy_strided`], for the strides and extents the copy was made with.
+    /// For the strides and extents the copy was made with, every source element is readable and every destination
+    /// element writable; destination elements do not overlap one another or any source element. No alignment is
+    /// needed.
     pub(crate) unsafe fn run(&self, dst: *mut u8, src: *const u8) {
         if matches!(self.walk, Walk::Nothing) {
             return;
         }
         // SAFETY: both are offsets of elements of the caller's.
         let (dst, src) = unsafe { (dst.offset(self.dst_first), src.offset(self.src_first)) };
-        for_each_offset(&self.outer, |dst_offset, src_offset| {
-            // SAFETY: the loops name the caller's elements, each once.
-            unsafe {
-                let (dst, src) = (dst.offset(dst_offset), src.offset(src_offset));
-                match self.walk {
-                    Walk::Nothing => {}
-                    Walk::Whole(body) => body(&self.plane, dst, src),
-                    Walk::Tiles { rows, cols } => move_tiles(&self.plane, rows, cols, dst, src),
-                    Walk::Streamed => move_streamed(&self.plane, dst, src),
+        // SAFETY: the loops name the caller's elements, each once.
+        unsafe {
+            let at = |dst_offset, src_offset| (dst.offset(dst_offset), src.offset(src_offset));
+            match self.walk {
+                Walk::Nothing => {}
+                Walk::Whole(body) => for_each_offset(&self.outer, |dst, src| {
+                    let (dst, src) = at(dst, src);
+                    body(&self.plane, dst, src);
+                }),
+                Walk::Tiles { rows, cols } => for_each_offset(&self.outer, |dst, src| {
+                    let (dst, src) = at(dst, src);
+                    move_tiles(&self.plane, rows, cols, dst, src);
+                }),
+                Walk::Streamed => {
+                    let mut stream = Stream::new();
+                    for_each_offset(&self.outer, |dst, src| {
+                        let (dst, src) = at(dst, src);
+                        move_streamed(&self.plane, &mut stream, dst, src);
+                    });
+                    stream.end();
                 }
             }
-        });
-        if self.plane.stream || matches!(self.walk, Walk::Streamed) {
+        }
+        if self.plane.stream {
             run::stream_end();
         }
     }
@@ -115,33 +121,44 @@ impl StridedCopy {
         let Axes { axes: mut outer, mut dst_first, mut src_first, elem } = axes;
         let size = elem as isize;
         let inner = outer.pop().unwrap_or(Axis { dst: size, src: size, ..ONE });
-        let huge = whole / 2 > last_level_cache();
+        let huge = whole / 2 >= last_level_cache();
         if inner.dst == size && inner.src == size {
             let len = inner.n * elem;
             let cols = outer.pop().unwrap_or(ONE);
             let near = if len < SHORT_RUN { nearest(&outer, cols) } else { None };
             let tiled = near.is_some();
             let rows = near.map(|at| outer.remove(at)).or_else(|| outer.pop()).unwrap_or(ONE);
-            let stream = huge && len >= SHORT_STREAM;
-            let plane = Plane { rows, cols, kind: Kind::Runs, elem: len, stream };
-            let walk =
-                if tiled { Walk::Tiles { rows: TILE, cols: TILE } } else { Walk::Whole(plane_fn(&plane)) };
+            let lines = len % 64 == 0 && outer.iter().chain([&rows, &cols]).all(|axis| axis.dst % 64 == 0);
+            let stream = huge && (lines || len >= SHORT_STREAM);
+            // In a tile the source is read in order, a few lines of the destination written at a time, unless the
+            // destination takes whole lines in its own order.
+            let by_source = tiled && !(stream && len >= SHORT_LINES);
+            let (rows, cols) = if by_source { (cols, rows) } else { (rows, cols) };
+            let mut plane = Plane { rows, cols, kind: Kind::Runs, elem: len, stream };
+            let walk = if tiled {
+                let side = (TILE_BYTES / len).clamp(2, TILE);
+                Walk::Tiles { rows: side, cols: side }
+            } else if huge && len < LONG_RUN && stretch(&outer, &plane) >= SHORT_STREAM.max(2 * len) {
+                Walk::Streamed
+            } else {
+                let lines =
+                    len % 64 == 0 && outer.iter().chain([&rows, &cols]).all(|axis| axis.dst % 64 == 0);
+                plane.stream = huge && (lines || len >= SHORT_STREAM);
+                Walk::Whole(plane_fn(&plane))
+            };
             return StridedCopy { outer, plane, walk, dst_first, src_first };
         }
         let contiguous = inner.dst == size;
-        let kind = match inner.src {
-            0 if contiguous => Kind::Splat,
-            src if contiguous && src == -size => Kind::Reversed,
-            _ => Kind::Strided,
-        };
-        let near = if kind == Kind::Strided { nearest(&outer, inner) } else { None };
+        let kind = if contiguous && inner.src == 0 { Kind::Splat } else { Kind::Strided };
+        let reversed = contiguous && inner.src == -size;
+        let near = if kind == Kind::Strided && !reversed { nearest(&outer, inner) } else { None };
         let Some(at) = near else {
             let rows = outer.pop().unwrap_or(ONE);
             let mut plane = Plane { rows, cols: inner, kind, elem, stream: false };
             if kind == Kind::Splat && is_group(rows, inner, size) {
                 plane.kind = Kind::Zip;
             }
-            let walk = if huge && contiguous && inner.n * elem >= SHORT_STREAM {
+            let walk = if huge && contiguous && stretch(&outer, &plane) >= SHORT_STREAM {
                 Walk::Streamed
             } else {
                 Walk::Whole(plane_fn(&plane))
@@ -183,6 +200,18 @@ fn is_group(rows: Axis, cols: Axis, size: isize) -> bool {
     cols.n <= 4 && cols.dst == size && rows.dst == size * cols.n as isize && rows.src == size
 }
 
+/// Bytes of the destination that follow each other without a gap in the order of the loops.
+fn stretch(outer: &[Axis], plane: &Plane) -> usize {
+    let mut bytes = plane.elem;
+    for axis in outer.iter().chain([&plane.rows, &plane.cols]).rev() {
+        if axis.n > 1 && axis.dst != bytes as isize {
+            break;
+        }
+        bytes *= axis.n;
+    }
+    bytes
+}
+
 /// The axis whose source moves least, if that is less than the source of `inner` moves.
 fn nearest(outer: &[Axis], inner: Axis) -> Option<usize> {
     let (at, axis) = outer
@@ -200,13 +229,7 @@ mod tests {
     use super::*;
 
     /// A copy of one case, with the bytes around and between destination elements kept.
-    fn check(
-        extents: &[usize],
-        dst_strides: &[isize],
-        src_strides: &[isize],
-        elem: usize,
-        whole: Option<usize>,
-    ) {
+    fn check(extents: &[usize], dst_strides: &[isize], src_strides: &[isize], elem: usize, whole: usize) {
         let reach = |strides: &[isize]| {
             let ends = extents.iter().zip(strides).map(|(n, stride)| (*n as isize - 1).max(0) * stride);
             ends.fold((0, 0), |(low, high): (isize, isize), end| (low + end.min(0), high + end.max(0)))
@@ -236,10 +259,7 @@ mod tests {
         unsafe {
             let dst = got.as_mut_ptr().add(margin).offset(-dst_low);
             let src = source.as_ptr().offset(-src_low);
-            match whole {
-                Some(whole) => StridedCopy::new(dst_strides, src_strides, extents, elem, whole).run(dst, src),
-                None => copy_strided(dst, dst_strides, src, src_strides, extents, elem),
-            }
+            StridedCopy::new(dst_strides, src_strides, extents, elem, whole).run(dst, src);
         }
         assert!(
             got == wanted,
@@ -259,7 +279,7 @@ mod tests {
         strides
     }
 
-    fn case() -> impl Strategy<Value = (Vec<usize>, Vec<isize>, Vec<isize>, usize, Option<usize>)> {
+    fn case() -> impl Strategy<Value = (Vec<usize>, Vec<isize>, Vec<isize>, usize, usize)> {
         (0usize..6)
             .prop_flat_map(|rank| {
                 let top = [1usize, 1500, 70, 20, 9, 6][rank];
@@ -276,7 +296,7 @@ mod tests {
                         prop_oneof![2 => Just(0u32), 1 => any::<u32>()],
                     ),
                     prop_oneof![3 => Just(0u32), 1 => any::<u32>()],
-                    (0u32..5, prop_oneof![3 => Just(None), 1 => Just(Some(usize::MAX))]),
+                    (0u32..5, prop_oneof![3 => Just(0), 1 => Just(usize::MAX)]),
                 )
             })
             .prop_map(|(extents, dst_order, src_order, dst_gaps, src_gaps, signs, repeated, (log, whole))| {
@@ -305,7 +325,7 @@ mod tests {
     fn every_kind_of_plane_is_copied() {
         for elem in [1usize, 2, 4, 8, 16] {
             let e = elem as isize;
-            for whole in [None, Some(usize::MAX)] {
+            for whole in [0, usize::MAX] {
                 for n in [1usize, 2, 3, 4, 7, 8, 16, 17, 33, 65, 513] {
                     let s = n as isize * e;
                     check(&[n], &[e], &[e], elem, whole);
@@ -314,6 +334,8 @@ mod tests {
                     check(&[n, 3], &[3 * e, e], &[e, 0], elem, whole);
                     for step in 2..6 {
                         check(&[n], &[e], &[step * e], elem, whole);
+                        check(&[n], &[e], &[-step * e], elem, whole);
+                        check(&[3, n], &[s, e], &[step * s, step * e], elem, whole);
                         check(&[n], &[step * e], &[e], elem, whole);
                         check(&[n], &[-e], &[step * e + 1], elem, whole);
                     }
@@ -326,7 +348,11 @@ mod tests {
                     }
                 }
             }
-            check(&[3, 50, 7], &[50 * 7 * e, 7 * e, e], &[7 * e, 21 * e, e], elem, None);
+            for len in (1..300).chain([511, 512, 1000, 2047, 2048, 2049, 9000]) {
+                let s = (len as isize + 3) * e;
+                check(&[3, 2, len], &[2 * s, s, e], &[s, 3 * s, e], elem, 0);
+            }
+            check(&[3, 50, 7], &[50 * 7 * e, 7 * e, e], &[7 * e, 21 * e, e], elem, 0);
         }
     }
 
@@ -334,7 +360,7 @@ mod tests {
     fn many_tiles_are_copied() {
         for elem in [1, 2, 4, 8, 16] {
             let e = elem as isize;
-            for whole in [None, Some(usize::MAX)] {
+            for whole in [0, usize::MAX] {
                 check(&[2, 70, 576], &[70 * 576 * e, 576 * e, e], &[e, 2 * e, 140 * e], elem, whole);
                 check(
                     &[2, 150, 1025],
@@ -352,6 +378,6 @@ mod tests {
         let extents = [2usize; 16];
         let dst: Vec<isize> = (0..16).map(|axis| 4 << (15 - axis)).collect();
         let src: Vec<isize> = (0..16).map(|axis| 4 << axis).collect();
-        check(&extents, &dst, &src, 4, None);
+        check(&extents, &dst, &src, 4, 0);
     }
 }

@@ -1,18 +1,25 @@
-//! Precompiled loops over tensor elements: copies between any strides, products of vectors and matrices.
+//! Precompiled loops over tensor elements: copies between any strides, elements picked by flags, products of vectors
+//! and matrices.
 //!
 //! Addresses come from plans that have checked them, so every function here is unsafe and says what its
 //! caller promises.
 
 mod axes;
 mod blocks;
+mod compress;
 mod copy;
 mod cpu;
 mod matmul;
 mod run;
+mod runs;
+#[cfg(target_arch = "x86_64")]
+mod shuffle;
+mod stream;
 mod transpose;
 mod vector;
 
-pub(crate) use copy::copy_strided;
+pub(crate) use compress::{compress, count};
+pub(crate) use copy::StridedCopy;
 pub(crate) use cpu::last_level_cache;
 pub(crate) use matmul::{Float, Product, Strided};
 pub(crate) use vector::{Element, Matrix};

@@ -14,19 +14,6 @@ const INLINE: usize = 128;
 /// `len` bytes are readable at `src` and writable at `dst`, and do not overlap.
 #[inline(always)]
 pub(super) unsafe fn copy_run(dst: *mut u8, src: *const u8, len: usize) {
-    /// The first and the last `T`, which overlap where `len` is less than two of them.
-    #[inline(always)]
-    unsafe fn ends<T: Copy>(dst: *mut u8, src: *const u8, len: usize) {
-        let last = len - size_of::<T>();
-        // SAFETY: `size_of::<T>() <= len` in every call, so both lie in the run. Both are read before any is
-        // written.
-        unsafe {
-            let first = src.cast::<T>().read_unaligned();
-            let tail = src.add(last).cast::<T>().read_unaligned();
-            dst.cast::<T>().write_unaligned(first);
-            dst.add(last).cast::<T>().write_unaligned(tail);
-        }
-    }
     // SAFETY: each arm moves bytes inside the run only.
     unsafe {
         match len {
@@ -40,6 +27,22 @@ pub(super) unsafe fn copy_run(dst: *mut u8, src: *const u8, len: usize) {
             65..=INLINE => ends::<[u64; 8]>(dst, src, len),
             _ => ptr::copy_nonoverlapping(src, dst, len),
         }
+    }
+}
+
+/// Copies the first and the last `T` of `len` bytes, which overlap where `len` is less than two of them.
+///
+/// # Safety
+/// As [`copy_run`], with `len` at least the size of a `T` and at most twice that.
+#[inline(always)]
+pub(super) unsafe fn ends<T: Copy>(dst: *mut u8, src: *const u8, len: usize) {
+    let last = len - size_of::<T>();
+    // SAFETY: both lie in the run.
+    unsafe {
+        let first = src.cast::<T>().read_unaligned();
+        let tail = src.add(last).cast::<T>().read_unaligned();
+        dst.cast::<T>().write_unaligned(first);
+        dst.add(last).cast::<T>().write_unaligned(tail);
     }
 }
 
@@ -104,32 +107,6 @@ pub(super) unsafe fn splat<T: Copy>(dst: *mut u8, value: T, n: usize) {
     for i in 0..n {
         // SAFETY: `i < n`.
         unsafe { dst.add(i).write_unaligned(value) };
-    }
-}
-
-/// Copies `n` elements from a source that moves down: its first element is the highest.
-///
-/// # Safety
-/// `n` elements are writable from `dst` up and readable from `src` down, and do not overlap.
-#[inline(always)]
-pub(super) unsafe fn reversed<T: Copy>(dst: *mut u8, src: *const u8, n: usize) {
-    let (dst, src) = (dst.cast::<T>(), src.cast::<T>());
-    for i in 0..n {
-        // SAFETY: `i < n`.
-        unsafe { dst.add(i).write_unaligned(src.sub(i).read_unaligned()) };
-    }
-}
-
-/// Copies every `STEP`th of a row of elements: a step known to the compiler becomes loads and shuffles.
-///
-/// # Safety
-/// `n` elements are writable at `dst` and `n·STEP - (STEP - 1)` readable at `src`, and do not overlap.
-#[inline(always)]
-pub(super) unsafe fn every<T: Copy, const STEP: usize>(dst: *mut u8, src: *const u8, n: usize) {
-    let (dst, src) = (dst.cast::<T>(), src.cast::<T>());
-    for i in 0..n {
-        // SAFETY: `i < n`.
-        unsafe { dst.add(i).write_unaligned(src.add(i * STEP).read_unaligned()) };
     }
 }
 

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use shapeflow::interchange::{ImportOptions, Model, tensor_names, to_graphdef, to_pbtxt, write_npz};
 use shapeflow::{
-    Attr, Axes, DType, Dim, Graph, IntoAxes, Result, SliceMasks, Tensor, TensorView, Unknown, Value, concat,
-    shape, stack,
+    Attr, Axes, DType, Dim, Graph, IntoAxes, Result, SliceMasks, Tensor, TensorView, Unknown, Value,
+    WindowPadding, concat, dynamic_stitch, shape, stack,
 };
 
 /// A graph with one thing to compute, and what is fed to it.
@@ -166,6 +166,50 @@ fn samples() -> Vec<Sample> {
                 Ok(vec![x.gather(at, 1)?, x.gather(at, 0)?.cumsum(0)?, at.one_hot(4, 1.0f32, 0.0f32, -1)?])
             },
             feeds: vec![x(), ("at", ints(&[2, 0, 1]))],
+            runs: true,
+        },
+        Sample {
+            name: "places",
+            build: |g| {
+                let x = g.input("x", DType::F32, shape![3, 4])?;
+                let at = g.input("at", DType::I32, shape!["k", 1])?;
+                let [first, second, _] = x.unstack_into(0)?;
+                let parts = x.dynamic_partition(g.constant([1, 0, 1])?, 2)?;
+                let stitched = dynamic_stitch(
+                    &[g.constant([0, 2, 4, 6])?, g.constant([1, 3, 5, 7])?],
+                    &[first, second],
+                )?;
+                let rows = x.gather_nd(at)?;
+                Ok(vec![
+                    rows,
+                    at.scatter_nd(rows, [3, 4])?,
+                    x.tensor_scatter_nd_update(at, rows)?,
+                    x.tensor_scatter_nd_add(at, rows)?,
+                    x.tensor_scatter_nd_max(at, rows)?,
+                    parts[0],
+                    parts[1],
+                    stitched,
+                    x.reverse_sequence(g.constant([2, 0, 4])?, 1, 0)?,
+                    x.segment_mean(g.constant([0, 0, 2])?)?,
+                    x.unsorted_segment_min(g.constant([1, -1, 0])?, 3)?,
+                ])
+            },
+            feeds: vec![x(), ("at", Tensor::from([[2], [0], [2]]))],
+            runs: true,
+        },
+        Sample {
+            name: "blocks",
+            build: |g| {
+                let x = g.input("x", DType::F32, shape!["n", 2, 4, 4])?;
+                Ok(vec![
+                    x.space_to_depth(2)?,
+                    x.depth_to_space(2)?,
+                    x.space_to_batch_nd([2, 2], [0, 0, 1, 1])?,
+                    x.space_to_batch_nd([2], [0, 0])?.batch_to_space_nd([2], [0, 1])?,
+                    x.extract_image_patches([2, 3], [1, 2], [1, 1], WindowPadding::Same)?,
+                ])
+            },
+            feeds: vec![("x", floats(&[2, 2, 4, 4]))],
             runs: true,
         },
         Sample {

@@ -9,6 +9,7 @@ mod grow;
 mod limits;
 mod loosened;
 mod ops;
+mod placed;
 mod promises;
 mod random;
 mod recipe;

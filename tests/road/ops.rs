@@ -4,6 +4,7 @@ use shapeflow::{DType, Dim};
 
 use crate::call::Call;
 use crate::grow::{Class, Facts, Grower, Id, attribute};
+use crate::placed;
 use crate::recipe::{Content, Size};
 
 /// Every op, and how often it stands in a graph.
@@ -19,6 +20,7 @@ pub const OPS: &[(&str, usize)] = &[
     ("atan", 1),
     ("atan2", 1),
     ("atanh", 1),
+    ("batch_to_space_nd", 3),
     ("bitwise_and", 2),
     ("bitwise_not", 2),
     ("bitwise_or", 2),
@@ -35,7 +37,10 @@ pub const OPS: &[(&str, usize)] = &[
     ("cos", 2),
     ("cosh", 1),
     ("cumsum", 1),
+    ("depth_to_space", 3),
     ("div", 4),
+    ("dynamic_partition", 1),
+    ("dynamic_stitch", 1),
     ("elu", 1),
     ("equal", 2),
     ("erf", 2),
@@ -44,12 +49,14 @@ pub const OPS: &[(&str, usize)] = &[
     ("exp2", 1),
     ("expand_dims", 4),
     ("expm1", 2),
+    ("extract_image_patches", 3),
     ("fill", 1),
     ("float_range", 1),
     ("floor", 2),
     ("floordiv", 3),
     ("floormod", 3),
     ("gather", 5),
+    ("gather_nd", 3),
     ("gelu", 1),
     ("greater", 2),
     ("greater_equal", 2),
@@ -93,11 +100,19 @@ pub const OPS: &[(&str, usize)] = &[
     ("relu6", 1),
     ("reshape", 8),
     ("reverse", 4),
+    ("reverse_sequence", 3),
     ("round", 2),
     ("rsqrt", 2),
+    ("scatter_nd", 2),
+    ("segment_max", 1),
+    ("segment_mean", 1),
+    ("segment_min", 1),
+    ("segment_prod", 1),
+    ("segment_sum", 1),
     ("select", 5),
     ("select_v1", 1),
     ("selu", 1),
+    ("sequence_mask", 2),
     ("shape", 1),
     ("sigmoid", 2),
     ("sign", 2),
@@ -109,6 +124,8 @@ pub const OPS: &[(&str, usize)] = &[
     ("softmax", 4),
     ("softplus", 1),
     ("softsign", 1),
+    ("space_to_batch_nd", 3),
+    ("space_to_depth", 3),
     ("split", 3),
     ("split_sizes", 3),
     ("sqrt", 2),
@@ -120,12 +137,21 @@ pub const OPS: &[(&str, usize)] = &[
     ("sub", 5),
     ("tan", 2),
     ("tanh", 3),
+    ("tensor_scatter_nd_add", 1),
+    ("tensor_scatter_nd_max", 1),
+    ("tensor_scatter_nd_min", 1),
+    ("tensor_scatter_nd_sub", 1),
+    ("tensor_scatter_nd_update", 1),
     ("tile", 4),
     ("transpose", 8),
     ("truncatediv", 2),
     ("truncatemod", 2),
     ("unique", 1),
     ("unique_with_counts", 1),
+    ("unsorted_segment_max", 1),
+    ("unsorted_segment_min", 1),
+    ("unsorted_segment_prod", 1),
+    ("unsorted_segment_sum", 1),
     ("unstack", 2),
     ("where_indices", 1),
     ("zeros_like", 1),
@@ -197,7 +223,8 @@ fn tame(op: &str) -> impl Fn(&Facts) -> bool + use<> {
     move |facts| (tame || !facts.loose) && !(divides && facts.unsigned_zero)
 }
 
-fn facts_of(g: &Grower<'_>, ids: &[Id]) -> Facts {
+/// What may be said of an op that moves these values.
+pub fn facts_of(g: &Grower<'_>, ids: &[Id]) -> Facts {
     let mut all = Facts { whole: true, ..Facts::default() };
     for id in ids {
         let facts = g.facts[id.0];
@@ -285,7 +312,7 @@ pub fn grow(g: &mut Grower<'_>, op: &'static str) -> Grown {
         "boolean_mask" => boolean_mask(g),
         "where_indices" => unary(g, op, Class::Any),
         _ if op.starts_with("reduce_") => reduce(g, op),
-        _ => panic!("nothing is known of {op}"),
+        _ => placed::grow(g, op),
     }
 }
 

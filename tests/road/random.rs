@@ -175,8 +175,15 @@ fn check(recipe: &Recipe, facts: Option<&[Facts]>) -> std::result::Result<Outcom
 
 /// Whether data decide the size of a result.
 fn decides_sizes(recipe: &Recipe) -> bool {
-    let ops = ["unique", "unique_with_counts", "boolean_mask", "where_indices"];
-    recipe.steps.iter().any(|step| ops.contains(&step.call.op))
+    let ops = [
+        "unique",
+        "unique_with_counts",
+        "boolean_mask",
+        "where_indices",
+        "dynamic_stitch",
+        "dynamic_partition",
+    ];
+    recipe.steps.iter().any(|step| ops.contains(&step.call.op) || step.call.op.starts_with("segment_"))
 }
 
 /// Whether an op's parameters may come from data, so that it waits for a run.

@@ -103,6 +103,54 @@ fn threads_do_not_change_a_bit() -> Result<()> {
 }
 
 #[test]
+fn movement_in_many_parts_is_movement() -> Result<()> {
+    const SIZES: [usize; 4] = [5, 200, 180, 5];
+    let [n, h, w, c] = SIZES;
+    let g = Graph::new();
+    let x = g.input("x", DType::I32, shape!["n", "h", "w", "c"])?;
+    let padded = x.pad([0, 0, 1, 2, 3, 1, 0, 0])?;
+    let left = padded.slice([0, 1, 0, 0], [-1, h as i64, w as i64, -1])?;
+    let below = padded.slice([0, 2, 3, 0], [-1, h as i64, w as i64, -1])?;
+    let outputs = [
+        padded,
+        concat(&[left, x, below], 3)?,
+        x.reverse([2])?,
+        x.transpose([0, 3, 1, 2])?,
+        x.tile([1, 2, 1, 3])?,
+    ];
+    let data: Vec<i32> = (0..SIZES.iter().product::<usize>() as i32).collect();
+    // The element at an index, which may lie beyond the edges of the two middle axes.
+    let at = |i: usize, j: isize, k: isize, l: usize| -> i32 {
+        let inside = (0..h as isize).contains(&j) && (0..w as isize).contains(&k);
+        if inside { data[((i * h + j as usize) * w + k as usize) * c + l] } else { 0 }
+    };
+    let each = |[a, b, d, e]: [usize; 4], element: &dyn Fn(usize, isize, isize, usize) -> i32| -> Vec<i32> {
+        let index =
+            |at: usize| (at / e / d / b % a, (at / e / d % b) as isize, (at / e % d) as isize, at % e);
+        (0..a * b * d * e).map(index).map(|(i, j, k, l)| element(i, j, k, l)).collect()
+    };
+    let expected = [
+        each([n, h + 3, w + 4, c], &|i, j, k, l| at(i, j - 1, k - 3, l)),
+        each([n, h, w, 3 * c], &|i, j, k, l| match l / c {
+            0 => at(i, j, k - 3, l),
+            1 => at(i, j, k, l % c),
+            _ => at(i, j + 1, k, l % c),
+        }),
+        each(SIZES, &|i, j, k, l| at(i, j, w as isize - 1 - k, l)),
+        each([n, c, h, w], &|i, j, k, l| at(i, k, l as isize, j as usize)),
+        each([n, 2 * h, w, 3 * c], &|i, j, k, l| at(i, j % h as isize, k, l % c)),
+    ];
+    for threads in [1, 3] {
+        let exe = g.compile_with(&CompileOptions::new().threads(threads), outputs)?;
+        let got = exe.run_all(&[TensorView::new(&SIZES, &data)?])?;
+        for (number, (got, expected)) in got.iter().zip(&expected).enumerate() {
+            assert!(got.as_slice::<i32>()? == expected, "output {number} by {threads} threads");
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn ranks_may_depend_on_data() -> Result<()> {
     let pack = Arc::new(
         OpDef::host_with("as_rank", |cx: &mut HostCx<'_>| {

@@ -31,6 +31,11 @@ def reverse_sequence(x, lengths):
     return jnp.take_along_axis(x, source[:, :, None], axis=1)
 
 
+def stitch(*parts):
+    places, data = jnp.concatenate(parts[:8]), jnp.concatenate(parts[8:])
+    return jnp.zeros(1 << 20, "float32").at[places].set(data, unique_indices=True, mode="promise_in_bounds")
+
+
 def hashing(x, table):
     hashed = (x.astype("int64") * 2654435761) % 100000
     different, places = jnp.unique(hashed, return_inverse=True)
@@ -59,6 +64,9 @@ FUNCTIONS = bound(Namespace, {
     "sequence_mask [65536,256]": lambda n: jnp.arange(256, dtype="int32") < n[:, None],
     "gather 100k rows of 64 from 1M": lambda x, at: jnp.take(x, at, axis=0, mode="clip"),
     "gather_nd 1M scalars from 1024²": lambda x, at: x.at[at[:, 0], at[:, 1]].get(mode="promise_in_bounds"),
+    "scatter_nd add 1M":
+        lambda at, x: jnp.zeros(1 << 20, "float32").at[at[:, 0]].add(x, mode="promise_in_bounds"),
+    "dynamic_stitch of 1M from 8": stitch,
     "one_hot [65536] × 256": lambda at: jax.nn.one_hot(at, 256, dtype="float32"),
     "reverse_sequence [256,512,64]": reverse_sequence,
     "embedding lookup + mean [1024,32] from 50k × 64":

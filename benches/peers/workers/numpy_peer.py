@@ -174,6 +174,18 @@ def hashing(x, table):
     return table[different][places]
 
 
+def scatter(memory, at, x):
+    # Sums of doubles: numpy counts weights so, and adds in place several times slower.
+    return np.bincount(at[:, 0], x, 1 << 20).astype(np.float32)
+
+
+def stitch(memory, *parts):
+    y = out(memory, "y", 1 << 20)
+    for places, part in zip(parts[:8], parts[8:]):
+        y[places] = part
+    return y
+
+
 def reverse_sequence(memory, x, lengths):
     places, n = np.arange(512), lengths[:, None]
     source = np.where(places < n, n - 1 - places, places)
@@ -220,6 +232,8 @@ CASES = {
     "gather 100k rows of 64 from 1M":
         kept(lambda m, x, at: np.take(x, at, 0, out=out(m, "y", (100_000, 64)), mode="clip")),
     "gather_nd 1M scalars from 1024²": fresh(lambda x, at: x[at[:, 0], at[:, 1]]),
+    "scatter_nd add 1M": kept(scatter),
+    "dynamic_stitch of 1M from 8": kept(stitch),
     "one_hot [65536] × 256": kept(one_hot),
     "boolean_mask half of 4M": fresh(lambda x, mask: np.compress(mask, x)),
     "unique_with_counts 1M, 10k distinct": fresh(lambda x: np.unique(x, return_inverse=True, return_counts=True)),

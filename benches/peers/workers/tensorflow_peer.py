@@ -60,6 +60,8 @@ FUNCTIONS = bound(Namespace, {
         lambda x: tf.image.extract_patches(x, [1, 3, 3, 1], [1, 1, 1, 1], [1, 1, 1, 1], "SAME"),
     "gather 100k rows of 64 from 1M": lambda x, at: tf.gather(x, at),
     "gather_nd 1M scalars from 1024²": lambda x, at: tf.gather_nd(x, at),
+    "scatter_nd add 1M": lambda at, x: tf.scatter_nd(at, x, [1 << 20]),
+    "dynamic_stitch of 1M from 8": lambda *parts: tf.dynamic_stitch(parts[:8], parts[8:]),
     "one_hot [65536] × 256": lambda at: tf.one_hot(at, 256),
     "reverse_sequence [256,512,64]": lambda x, n: tf.reverse_sequence(x, n, seq_axis=1, batch_axis=0),
     "embedding lookup + mean [1024,32] from 50k × 64": lambda at, table: tf.reduce_mean(tf.gather(table, at), 1),

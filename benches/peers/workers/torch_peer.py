@@ -35,6 +35,10 @@ def reverse_sequence(x, lengths):
     return torch.gather(x, 1, source[:, :, None].expand(-1, -1, 64))
 
 
+def stitch(*parts):
+    return torch.empty(1 << 20).index_copy_(0, torch.cat(parts[:8]).long(), torch.cat(parts[8:]))
+
+
 def hashing(x, table):
     hashed = torch.remainder(x.long() * 2654435761, 100000)
     different, places = torch.unique(hashed, return_inverse=True)
@@ -65,6 +69,8 @@ OWN = {
     "sequence_mask [65536,256]": lambda n: torch.arange(256, dtype=torch.int32) < n[:, None],
     "gather 100k rows of 64 from 1M": lambda x, at: torch.index_select(x, 0, at),
     "gather_nd 1M scalars from 1024²": lambda x, at: x[at[:, 0], at[:, 1]],
+    "scatter_nd add 1M": lambda at, x: torch.zeros(1 << 20).index_add_(0, at[:, 0], x),
+    "dynamic_stitch of 1M from 8": stitch,
     "one_hot [65536] × 256": lambda at: F.one_hot(at.long(), 256).float(),
     "reverse_sequence [256,512,64]": reverse_sequence,
     "embedding lookup + mean [1024,32] from 50k × 64": lambda at, table: F.embedding(at, table).mean(1),

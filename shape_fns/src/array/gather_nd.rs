@@ -1,27 +1,46 @@
 //! `gather_nd(params, indices)`: slices of `params`, each by a vector of positions.
 
 use crate::error::bail;
-use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
+use crate::{Dim, InferenceContext, PartialElements, Result, ShapeError, TensorShape};
 
-/// `params[p0, …, pn], indices[i.., k] -> [i.., pk, …, pn]`. Positions are checked when the op runs.
+/// `params[p0, …, pn], indices[i.., k] -> [i.., pk, …, pn]`; with `batch_dims` the first axes of both run together and
+/// are equal from here on. Positions are checked when the op runs. Sets `batch_dims`.
 ///
 /// # Errors
-/// An operand is a scalar, or the last dimension of `indices` is more than the rank of `params`.
+/// An operand is a scalar, `batch_dims` is negative or outside a rank, batch dimensions provably differ, or the last
+/// dimension of `indices` is more than there are axes of `params` after the batch.
 pub fn gather_nd(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let params = cx.with_rank_at_least(0, 1)?;
+    let given = cx.int_or("batch_dims", 0)?;
+    let Ok(batch) = usize::try_from(given) else {
+        bail!("batch_dims must not be negative, got {given}");
+    };
+    let params = cx.with_rank_at_least(0, batch.saturating_add(1))?;
     let Some((leading, [depth])) = cx.last_axes::<1>(1)? else { return Ok(()) };
-    let Some(dims) = params.dims() else { return Ok(()) };
+    let (Some(dims), Some(places)) = (params.dims(), leading.dims()) else { return Ok(()) };
+    if batch > places.len() {
+        bail!("batch_dims must be less than the rank of indices, got {batch} for {}", cx.input(1));
+    }
+    let mut output = places.to_vec();
+    for (axis, (a, b)) in dims.iter().zip(places).take(batch).enumerate() {
+        output[axis] = cx.merge(a, b).map_err(|_| {
+            ShapeError::new(format_args!("batch dimensions must agree, got {a} and {b} at axis {axis}"))
+                .operand(1)
+        })?;
+    }
     let Some(depth) = depth.as_known() else { return Ok(()) };
-    let Some(rest) = usize::try_from(depth).ok().and_then(|depth| dims.get(depth..)) else {
+    let after = usize::try_from(depth).ok().and_then(|depth| depth.checked_add(batch));
+    let Some(rest) = after.and_then(|after| dims.get(after..)) else {
         bail!(
             "the last dimension of indices must be at most the rank of params, got {depth} and {} in {params}",
-            dims.len()
+            dims.len() - batch
         );
     };
-    let output = leading.concatenate(&TensorShape::from(rest));
+    output.extend_from_slice(rest);
+    let output = TensorShape::from(output);
     if let (Some(value), Some(at), 1) = (cx.input_value(0).cloned(), cx.input_value(1).cloned(), dims.len()) {
         take(cx, &value, &at, depth, &output)?;
     }
+    cx.set_derived("batch_dims", [Dim::known(given)]);
     cx.set_output(0, output);
     Ok(())
 }
@@ -57,6 +76,11 @@ mod tests {
         {} "?; i32 [m, 2]" => "?";
         {} "i32 [3] = [a, 5, ?]; [2, 1] = [1, 0]" => "[2] = [5, a]";
         {} "[n, 4]; i32 [m, 3]" => "error the last dimension of indices must be at most the rank of params, got 3 and 2 in [n, 4]";
+        {batch_dims: 1} "[b, n, 3]; i32 [?, k, 1]" => "[b, k, 3]";
+        {batch_dims: 1} "[2, n]; i32 [3, 1]" => "error batch dimensions must agree, got 2 and 3 at axis 0";
+        {batch_dims: 1} "[2, n]; i32 [1]" => "error batch_dims must be less than the rank of indices, got 1 for [1]";
+        {batch_dims: 1} "[2, n]; i32 [2, 2]" => "error the last dimension of indices must be at most the rank of params, got 2 and 1 in [2, n]";
+        {batch_dims: -1} "[2, n]; i32 [2, 2]" => "error batch_dims must not be negative, got -1";
         {} "[]; i32 [m, 0]" => "error params must have rank at least 1";
         {} "[n]; i32 []" => "error indices must have rank at least 1";
     }

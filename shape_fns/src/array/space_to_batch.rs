@@ -13,7 +13,7 @@ enum Way {
 }
 
 /// `[b, s0, …, r..], block_shape=[k0, …], paddings=[[p0, q0], …] -> [b*k0*…, (p0+s0+q0)/k0, …, r..]`. One integer
-/// `block_size` stands for blocks of two axes of an operand of rank 4.
+/// `block_size` stands for blocks of two axes of an operand of rank 4. Sets `block_shape` and, an entry a block, `before`.
 ///
 /// # Errors
 /// `block_shape` is no vector of known length, a block is less than 1 (`block_size` less than 2), the operand has not an
@@ -24,7 +24,7 @@ pub fn space_to_batch(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// `[b, s0, …, r..], block_shape=[k0, …], crops=[[p0, q0], …] -> [b/(k0*…), s0*k0-p0-q0, …, r..]`. One integer
-/// `block_size` stands for blocks of two axes of an operand of rank 4.
+/// `block_size` stands for blocks of two axes of an operand of rank 4. Sets `block_shape` and, an entry a block, `before`.
 ///
 /// # Errors
 /// As [`space_to_batch`], the batch is provably no multiple of the product of the blocks, or crops are provably more than
@@ -88,9 +88,20 @@ fn pairs(cx: &mut InferenceContext<'_>, name: &str, count: usize) -> Result<Opti
     }
 }
 
+/// Sets `block_shape`, and as `before` the first of each pair.
+fn derive(cx: &mut InferenceContext<'_>, count: usize, blocks: Option<&[Dim]>, pairs: Option<&[[Dim; 2]]>) {
+    let mut own = |known: Option<&Dim>| known.cloned().unwrap_or_else(|| cx.fresh_integer());
+    let sizes: Vec<Dim> = (0..count).map(|at| own(blocks.and_then(|blocks| blocks.get(at)))).collect();
+    let before: Vec<Dim> =
+        (0..count).map(|at| own(pairs.and_then(|pairs| Some(&pairs.get(at)?[0])))).collect();
+    cx.set_derived("block_shape", sizes);
+    cx.set_derived("before", before);
+}
+
 fn regroup(cx: &mut InferenceContext<'_>, way: Way, name: &str) -> Result<()> {
     let (blocks, count) = blocks(cx)?;
     let pairs = pairs(cx, name, count)?;
+    derive(cx, count, blocks.as_deref(), pairs.as_deref());
     if count == 0 {
         let shape = cx.input(0).clone();
         cx.set_output(0, shape);

@@ -20,21 +20,25 @@ fn extract(cx: &mut InferenceContext<'_>, rank: usize, rates: Vec<i64>) -> Resul
     let (sizes, strides) = (entries(cx, "ksizes", rank)?, entries(cx, "strides", rank)?);
     let images = cx.with_rank(0, rank)?;
     let mut dims: Vec<Dim> = images.dims().unwrap_or_default().to_vec();
-    let mut elements = Dim::known(1);
+    let (mut elements, mut befores) = (Dim::known(1), Vec::new());
     for axis in 1..rank - 1 {
         let (size, stride) = (Dim::known(sizes[axis]), Dim::known(strides[axis]));
         elements = cx.mul(&elements, &size)?;
         let window =
             Window { axis, size: &size, stride: &stride, dilation: rates[axis], padding: padding(cx)? };
-        dims[axis] = window.places_or_none(cx, &dims[axis])?;
+        let places = window.places_or_none(cx, &dims[axis])?;
+        befores.push(window.before(cx, &dims[axis], &places)?);
+        dims[axis] = places;
     }
+    cx.set_derived("before", befores);
     dims[rank - 1] = cx.mul(&dims[rank - 1], &elements)?;
     cx.set_output(0, TensorShape::from(dims));
     Ok(())
 }
 
 /// `[n, h, w, c], ksizes=[1, kh, kw, 1] -> [n, oh, ow, kh*kw*c]`, by `strides`, `rates` (dilations) and `padding`. A
-/// window that misses the images by less than a stride has no place: 0.
+/// window that misses the images by less than a stride has no place: 0. Sets `before`: how many zeros stand before each
+/// of the two axes.
 ///
 /// # Errors
 /// The rank is not 4, a list has not 4 entries of at least 1, or the window provably misses by more.

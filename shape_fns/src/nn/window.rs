@@ -93,6 +93,22 @@ impl Window<'_> {
         cx.add(&further, &Dim::known(1))
     }
 
+    /// The elements that a border has before an axis of this size, on which the window has so many places: half of what
+    /// the windows take more, rounded down.
+    ///
+    /// # Errors
+    /// An overflow.
+    pub(crate) fn before(&self, cx: &mut InferenceContext<'_>, input: &Dim, places: &Dim) -> Result<Dim> {
+        let zero = Dim::known(0);
+        let Padding::Same = self.padding else { return Ok(zero) };
+        let last = cx.sub(places, &Dim::known(1))?;
+        let start = cx.mul(&last, self.stride)?;
+        let slack = self.slack(cx, input)?;
+        let missing = cx.sub(&start, &slack)?;
+        let missing = cx.max(&missing, &zero)?;
+        cx.floordiv(&missing, &Dim::known(2))
+    }
+
     /// As [`Window::places`], where a window that does not fit by less than a stride has no place instead of being
     /// refused.
     ///

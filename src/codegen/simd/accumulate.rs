@@ -1,7 +1,7 @@
 //! What bodies take from folds and give to them.
 
 use shapeflow_shape_fns::DType;
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 use super::block::{Home, Kind, Place, Tail, V};
 use super::op;
@@ -48,17 +48,34 @@ impl Selector<'_> {
         j as i32 * self.len().bytes() as i32
     }
 
-    /// Folds the elements of the step into the accumulators of their own rows.
-    pub fn fold_in_tile(&mut self, fold: FoldStep) -> Result<(), Refusal> {
-        let bytes = Repr::of(fold.dtype).bytes();
-        let values = self.vecs(fold.value)?;
-        let before = self.load_tile(fold);
-        let after = self.zip(&before, &values, |s, x, y| s.combine(fold.dtype, fold.op.combiner(), x, y));
+    /// Selects the copies of a body for a step, and folds its elements into the accumulators of their own rows,
+    /// those of each copy in turn.
+    pub fn fold_in_tile(&mut self, folds: &[FoldStep], copies: u32) -> Result<(), Refusal> {
+        let mut sums: SmallVec<[Vecs; 2]> = SmallVec::new();
+        for copy in 0..copies {
+            self.restart(self.mode);
+            self.copy = copy;
+            self.body()?;
+            for (at, fold) in folds.iter().enumerate() {
+                let values = self.vecs(fold.value)?;
+                if copy == 0 {
+                    sums.push(self.load_tile(*fold));
+                }
+                sums[at] = self.zip(&sums[at].clone(), &values, |s, x, y| {
+                    s.combine(fold.dtype, fold.op.combiner(), x, y)
+                });
+            }
+        }
         let len = self.len();
-        for (j, x) in after.into_iter().enumerate() {
-            let place = Place::Tile(fold.into, bytes as u8, self.tile_offset(j));
-            self.block
-                .effect(Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole }, &[x]);
+        for (fold, sum) in folds.iter().zip(sums) {
+            let bytes = Repr::of(fold.dtype).bytes();
+            for (j, x) in sum.into_iter().enumerate() {
+                let place = Place::Tile(fold.into, bytes as u8, self.tile_offset(j));
+                self.block.effect(
+                    Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole },
+                    &[x],
+                );
+            }
         }
         Ok(())
     }

@@ -5,6 +5,8 @@ use smallvec::SmallVec;
 
 use super::Isa;
 use super::encode::{Len, Reg};
+use super::gather::Group;
+use super::index::IndexInst;
 use super::op::Vop;
 
 /// A vector value of a block.
@@ -119,6 +121,31 @@ pub(super) enum Kind {
     Iota {
         slot: u32,
         ahead: i32,
+    },
+    /// Moves a gather slot by its offset number `offset`: the lowest lane of `srcs[0]` times its stride.
+    Displace {
+        slot: u32,
+        offset: u32,
+    },
+    /// The same by a word of the frame.
+    DisplaceBy {
+        slot: u32,
+        offset: u32,
+        word: u32,
+    },
+    Index(IndexInst),
+    /// Starts the address of a gather slot ahead.
+    Aim {
+        slot: u32,
+    },
+    /// Asks for the row that a gather slot points to.
+    Prefetch {
+        slot: u32,
+    },
+    /// Elements of a gather slot, brought together one by one.
+    Gather {
+        slot: u32,
+        group: Group,
     },
     /// Reports failure if any lane of the mask is set.
     Fail,

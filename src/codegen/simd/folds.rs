@@ -16,7 +16,7 @@ use crate::lower::code::{FOLD_BYTES, FOLD_TILE, FoldStep, Pass};
 
 /// Where the accumulators of a pass are while its elements are folded.
 #[derive(Clone, Copy)]
-enum Accumulators {
+pub(super) enum Accumulators {
     /// In registers from this one on.
     Registers(u8),
     /// In the frame.
@@ -29,6 +29,12 @@ impl Isa {
         FOLD_BYTES as u32 / self.vector().bytes()
     }
 
+    /// Elements after which every accumulator of a pass has been folded into.
+    pub fn round(pass: &Pass) -> u32 {
+        let smallest = pass.folds.iter().map(|fold| Repr::of(fold.dtype).bytes()).min().unwrap_or(4);
+        FOLD_BYTES as u32 / smallest
+    }
+
     /// The most accumulators that are kept in registers.
     fn most_accumulators(self) -> u32 {
         u32::from(self.registers()) / 2
@@ -38,13 +44,7 @@ impl Isa {
 impl Function<'_> {
     /// A pass with folds of a row kernel.
     pub fn fold_pass(&mut self, pass: &Pass, body: &Body<'_>) -> Result<(), Refusal> {
-        let count = pass.folds.len() as u32 * self.isa.fold_vectors();
-        let accumulators = match count {
-            count if count <= self.isa.most_accumulators() => {
-                Accumulators::Registers(self.isa.registers() - count as u8)
-            }
-            _ => Accumulators::Frame,
-        };
+        let accumulators = self.accumulators(pass);
         for (place, fold) in pass.folds.iter().enumerate() {
             self.store_identity(*fold, self.layout.totals[place]);
         }
@@ -52,7 +52,16 @@ impl Function<'_> {
         self.finish_folds(pass, body)
     }
 
-    fn store_identity(&mut self, fold: FoldStep, area: u32) {
+    pub fn accumulators(&self, pass: &Pass) -> Accumulators {
+        match pass.folds.len() as u32 * self.isa.fold_vectors() {
+            count if count <= self.isa.most_accumulators() => {
+                Accumulators::Registers(self.isa.registers() - count as u8)
+            }
+            _ => Accumulators::Frame,
+        }
+    }
+
+    pub fn store_identity(&mut self, fold: FoldStep, area: u32) {
         let identity = self.identity(fold);
         let whole = self.isa.vector();
         self.asm.vector(op::MOV_LOAD, whole, 0, 0, Mem::Pool(identity).into(), None);
@@ -62,7 +71,7 @@ impl Function<'_> {
     }
 
     /// Moves accumulators in registers to or from an area of the frame for each fold.
-    fn move_accumulators(&mut self, first: u8, areas: &[u32], store: bool) {
+    pub fn move_accumulators(&mut self, first: u8, areas: &[u32], store: bool) {
         let whole = self.isa.vector();
         let mut reg = first;
         for area in areas {
@@ -84,9 +93,13 @@ impl Function<'_> {
         let n = frame_at(self.layout.n);
         self.asm.alu_imm(Alu::Cmp, n, 0);
         self.asm.jump_if(Cond::LessEqual, done);
+        self.asm.mov_imm(INDEX, 0);
+        self.fold_tiles(pass, body, accumulators)?;
+        self.asm.alu(Alu::Cmp, INDEX, n);
+        self.asm.jump_if(Cond::GreaterEqual, done);
+        self.prefetch(body)?;
         self.load_pointers(body);
         let homes = self.uniforms(body)?;
-        self.asm.mov_imm(INDEX, 0);
         self.asm.bind(tile);
         self.asm.mov(END, n);
         self.asm.lea(RAX, Mem::Base(INDEX, FOLD_TILE as i32));
@@ -102,7 +115,7 @@ impl Function<'_> {
             self.move_accumulators(first, &own, false);
             registers = first;
         }
-        self.rounds(pass, body, &homes, accumulators, registers)?;
+        self.rounds(pass, body, &homes, accumulators, registers, 0)?;
         self.asm.alu(Alu::Cmp, INDEX, END);
         self.asm.jump_if(Cond::GreaterEqual, no_rest);
         if let Accumulators::Registers(first) = accumulators {
@@ -126,24 +139,24 @@ impl Function<'_> {
             }
             self.move_accumulators(first, &own, true);
         }
-        self.add_to_totals(pass, body)?;
+        self.add_to_totals(pass, body, &own)?;
         self.asm.alu(Alu::Cmp, INDEX, n);
         self.asm.jump_if(Cond::Less, tile);
         self.asm.bind(done);
         Ok(())
     }
 
-    /// Whole rounds of the accumulators.
-    fn rounds(
+    /// Whole rounds of the accumulators, for a copy of the body.
+    pub fn rounds(
         &mut self,
         pass: &Pass,
         body: &Body<'_>,
         homes: &[Option<u32>],
         accumulators: Accumulators,
         registers: u8,
+        copy: u32,
     ) -> Result<(), Refusal> {
-        let smallest = pass.folds.iter().map(|fold| Repr::of(fold.dtype).bytes()).min().unwrap_or(4);
-        let round = FOLD_BYTES as u32 / smallest;
+        let round = Isa::round(pass);
         let steps = round / self.isa.step();
         let pressure = self.rest(pass, body, homes, false)?.pressure().max(1);
         let unroll =
@@ -154,6 +167,7 @@ impl Function<'_> {
         let step = self.isa.step();
         let mut selector =
             self.selector(body, Mode::Step { unroll, ahead: 0, masked: false, stream: false }, homes);
+        selector.copy = copy;
         for part in 0..steps / unroll {
             selector.restart(Mode::Step {
                 unroll,
@@ -211,10 +225,9 @@ impl Function<'_> {
     }
 
     /// Combines the accumulators in the frame into the totals.
-    fn add_to_totals(&mut self, pass: &Pass, body: &Body<'_>) -> Result<(), Refusal> {
+    pub fn add_to_totals(&mut self, pass: &Pass, body: &Body<'_>, own: &[u32]) -> Result<(), Refusal> {
         let bytes = self.isa.vector().bytes();
-        let areas: Vec<(u32, u32)> =
-            self.layout.totals.iter().copied().zip(self.layout.own.iter().copied()).collect();
+        let areas: Vec<(u32, u32)> = self.layout.totals.iter().copied().zip(own.iter().copied()).collect();
         let vectors = self.isa.fold_vectors();
         let mut selector = self.selector(body, Mode::Once, &[]);
         for (fold, (totals, own)) in pass.folds.iter().zip(areas) {
@@ -229,7 +242,7 @@ impl Function<'_> {
     }
 
     /// Combines the lanes of the totals by halving and keeps the results.
-    fn finish_folds(&mut self, pass: &Pass, body: &Body<'_>) -> Result<(), Refusal> {
+    pub fn finish_folds(&mut self, pass: &Pass, body: &Body<'_>) -> Result<(), Refusal> {
         let bytes = self.isa.vector().bytes();
         let vectors = self.isa.fold_vectors();
         let isa = self.isa;
@@ -267,6 +280,7 @@ impl Function<'_> {
             level: body.level,
             pointers: &body.pointers,
             moving: false,
+            ahead: None,
         };
         Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
     }

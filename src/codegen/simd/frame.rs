@@ -1,8 +1,15 @@
 //! `Frame`: the stack memory of a function, and what stands where in it.
 
-use super::Isa;
+use smallvec::SmallVec;
+
 use super::encode::Len;
+use super::prefetch::{Ahead, gathers_rows};
+use super::select::Refusal;
+use super::{Isa, gather, index};
 use crate::lower::code::{Code, FOLD_BYTES, SlotUse};
+
+/// Bytes of the multiples of an iota's stride: 8-byte lanes for the largest step.
+pub(super) const RAMP: u32 = 256;
 
 /// Memory given out from the bottom of the frame.
 pub(super) struct Frame {
@@ -48,6 +55,21 @@ impl Frame {
     }
 }
 
+/// Words of a gather slot.
+#[derive(Default)]
+pub(super) struct Gather {
+    /// Where it is, if no register holds that.
+    pub address: u32,
+    /// Its stride along the inner axis.
+    pub inner: u32,
+    /// The strides of its offsets, and the scalars they come from.
+    pub strides: SmallVec<[u32; 2]>,
+    pub scalars: SmallVec<[u32; 2]>,
+}
+
+/// Elements of a step at most: four vectors of 8 lanes, or two of 16.
+pub(super) const MOST_ELEMENTS: u32 = 32;
+
 /// Offsets in the frame of what a function keeps there.
 pub(super) struct Layout {
     /// The address of the arguments.
@@ -66,6 +88,8 @@ pub(super) struct Layout {
     pub elements: u32,
     /// Nonzero while a masked step leads up to the first whole vector of a result.
     pub leading: u32,
+    /// Nonzero once something is written past the caches.
+    pub streamed: u32,
     /// A word on its way to a vector.
     pub scratch: u32,
     /// Positions that are left of each loop.
@@ -80,7 +104,15 @@ pub(super) struct Layout {
     pub lanes: [u32; 3],
     /// The results of row folds.
     pub folded: Vec<u32>,
-    /// Multiples of the stride of an iota that moves, by slot.
+    /// What moves each gather slot, by slot.
+    pub gathers: Vec<Gather>,
+    /// A word for each instruction of index arithmetic.
+    pub index: u32,
+    /// For addresses ahead, if any are needed.
+    pub ahead: Option<Ahead>,
+    /// The offsets of the elements of a step, by their place in a gather.
+    pub offsets: Vec<u32>,
+    /// Multiples of the stride of an iota that moves, by slot: for as many vectors as a step has.
     pub ramps: Vec<Option<u32>>,
     /// Accumulators of the folds of a pass, by their place in it.
     pub own: Vec<u32>,
@@ -89,14 +121,30 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub fn new(code: &Code, isa: Isa, frame: &mut Frame) -> Layout {
+    /// # Errors
+    /// What a function cannot keep.
+    pub fn new(code: &Code, isa: Isa, frame: &mut Frame) -> Result<Layout, Refusal> {
+        let strides = gather::strides(code)?;
+        let most_offsets = strides.iter().map(SmallVec::len).max().unwrap_or(0);
+        let mut gathers = Vec::with_capacity(strides.len());
+        for (slot, scalars) in code.slots.iter().zip(strides) {
+            gathers.push(match slot.used {
+                SlotUse::Gather => Gather {
+                    address: frame.word(),
+                    inner: frame.word(),
+                    strides: scalars.iter().map(|_| frame.word()).collect(),
+                    scalars,
+                },
+                _ => Gather::default(),
+            });
+        }
         let slots = code.slots.len() as u32;
         let folds = code.passes.iter().map(|pass| pass.folds.len()).max().unwrap_or(0);
         let align = Len::Z.bytes();
         let moves = |slot: &crate::lower::code::SlotType| {
             slot.used == SlotUse::Iota && slot.class == crate::lower::code::Class::Contiguous
         };
-        Layout {
+        Ok(Layout {
             args: frame.word(),
             rows: frame.word(),
             n: frame.word(),
@@ -105,6 +153,7 @@ impl Layout {
             left: frame.word(),
             elements: frame.word(),
             leading: frame.word(),
+            streamed: frame.word(),
             scratch: frame.word(),
             counters: (0..code.loops).map(|_| frame.word()).collect(),
             starts: (0..=code.loops).map(|_| frame.area(8 * slots, 8)).collect(),
@@ -112,10 +161,17 @@ impl Layout {
             staging: frame.area(8 * isa.step(), align),
             lanes: std::array::from_fn(|_| frame.vector(isa)),
             folded: code.folded.iter().map(|_| frame.vector(isa)).collect(),
-            ramps: code.slots.iter().map(|slot| moves(slot).then(|| frame.vector(isa))).collect(),
+            gathers,
+            index: frame.area(8 * index::longest(code) as u32, 8),
+            ahead: gathers_rows(code).then(|| Ahead {
+                strides: code.slots.iter().map(|_| frame.word()).collect(),
+                flat: frame.word(),
+            }),
+            offsets: (0..most_offsets).map(|_| frame.area(gather::OFFSET_BYTES, align)).collect(),
+            ramps: code.slots.iter().map(|slot| moves(slot).then(|| frame.area(RAMP, align))).collect(),
             own: (0..folds).map(|_| frame.area(FOLD_BYTES as u32, align)).collect(),
             totals: (0..folds).map(|_| frame.area(FOLD_BYTES as u32, align)).collect(),
-        }
+        })
     }
 
     /// Where slot `slot` starts inside `level` loops.

@@ -1,18 +1,18 @@
 //! A whole kernel function: rows, loops around the inner axis, and the inner loops of each pass.
 
-use super::Isa;
 use super::allocate::{Allocator, frame_at};
 use super::block::{Block, Pool};
 use super::encode::{Asm, Gpr, Mem};
 use super::frame::{Frame, Layout as FrameLayout};
 use super::machine::{END, INDEX, Machine, POINTERS};
-use super::op;
 use super::scalar::{Alu, Cond, RAX, RBP, RBX, RCX, RDI, RDX, RSP};
 use super::select::{Mode, Refusal, Selector};
-use crate::codegen::abi::{KernelArgs, SLOT_BASE, SLOT_LOOPS, SLOT_ROW, slot_words};
-use crate::codegen::clif::{Repr, is_uniform, lane_bits};
+use super::streams::Apart;
+use super::{Isa, index};
+use crate::codegen::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
+use crate::codegen::clif::{Repr, is_uniform, lane_bits, size_of};
 use crate::expr::Scalar;
-use crate::lower::code::{Code, FoldStep, Inst, Layout, Pass, SlotUse, TILE, Vid};
+use crate::lower::code::{Code, FoldStep, Inst, Layout, Pass, SlotUse, Vid};
 
 /// Bytes of stack that a function may take: what it takes is touched page by page.
 const MOST_FRAME: u32 = 1 << 16;
@@ -30,6 +30,8 @@ pub(super) struct Function<'a> {
     pub mask_table: u32,
     /// Bytes of a result from which it is written past the caches.
     pub stream_from: i32,
+    /// Whether the elements of gathered rows do not follow each other.
+    pub strided: bool,
 }
 
 /// A body with what its inner loops need to know of it.
@@ -38,12 +40,17 @@ pub(super) struct Body<'a> {
     /// Values that folds read.
     pub roots: Vec<Vid>,
     pub uniform: Vec<bool>,
+    /// Which instructions are index arithmetic.
+    pub index: Vec<bool>,
     /// The slots it names.
     pub slots: Vec<u32>,
     /// The registers of those that have one.
     pub pointers: Vec<Option<Gpr>>,
     /// Loops around it.
     pub level: usize,
+    /// At how many places a step runs it, and how far apart.
+    pub copies: usize,
+    pub apart: Apart,
 }
 
 impl<'a> Body<'a> {
@@ -67,8 +74,9 @@ impl<'a> Body<'a> {
         for (slot, pointer) in first.iter().chain(&last).zip(POINTERS) {
             pointers[*slot as usize] = Some(pointer);
         }
-        let roots = folds.iter().map(|fold| fold.value).collect();
-        Body { insts, roots, uniform, slots, pointers, level }
+        let roots: Vec<Vid> = folds.iter().map(|fold| fold.value).collect();
+        let index = index::of_body(insts, &uniform, &roots);
+        Body { insts, roots, uniform, index, slots, pointers, level, copies: 1, apart: Apart::Single }
     }
 
     /// Whether nothing is computed for each element.
@@ -83,11 +91,12 @@ impl<'a> Body<'a> {
 /// Why it is left to another emitter.
 pub(super) fn emit(code: &Code, isa: Isa, stream_from: usize) -> Result<Vec<u8>, Refusal> {
     let mut frame = Frame::new();
-    let layout = FrameLayout::new(code, isa, &mut frame);
+    let layout = FrameLayout::new(code, isa, &mut frame)?;
     let mut pool = Pool::new(isa);
     let mask_table = pool.mask_table(isa.step());
     let stream_from = i32::try_from(stream_from).unwrap_or(i32::MAX);
-    let mut f = Function { code, isa, asm: Asm::new(isa), pool, frame, layout, mask_table, stream_from };
+    let asm = Asm::new(isa);
+    let mut f = Function { code, isa, asm, pool, frame, layout, mask_table, stream_from, strided: false };
     f.function()?;
     let size = f.frame.bytes();
     if size > MOST_FRAME {
@@ -116,6 +125,7 @@ impl Function<'_> {
         self.asm.alu_imm(Alu::Cmp, frame_at(self.layout.rows), 0);
         self.asm.jump_if(Cond::LessEqual, done);
         self.asm.bind(row);
+        self.fold_rows(row, done)?;
         let code = self.code;
         for pass in &code.passes {
             self.pass(pass)?;
@@ -142,6 +152,7 @@ impl Function<'_> {
         asm.store(frame_at(self.layout.args), RDI);
         asm.store_imm(frame_at(self.layout.failed), 0);
         asm.store_imm(frame_at(self.layout.leading), 0);
+        asm.store_imm(frame_at(self.layout.streamed), 0);
         for (from, to) in kept {
             asm.mov(RAX, field(from));
             asm.store(frame_at(to), RAX);
@@ -155,16 +166,40 @@ impl Function<'_> {
             asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + SLOT_BASE) as i32));
             asm.store(frame_at(self.layout.start(0, slot as u32)), RAX);
         }
-        let machine =
-            Machine { code: self.code, layout: &self.layout, level: 0, pointers: &[], moving: false };
+        asm.mov(RDX, field(std::mem::offset_of!(KernelArgs, scalars)));
+        for (slot, gather) in self.layout.gathers.iter().enumerate() {
+            if self.code.slots[slot].used == SlotUse::Gather {
+                asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + SLOT_INNER) as i32));
+                asm.store(frame_at(gather.inner), RAX);
+            }
+            for (scalar, stride) in gather.scalars.iter().zip(&gather.strides) {
+                asm.mov(RAX, Mem::Base(RDX, 8 * *scalar as i32));
+                asm.store(frame_at(*stride), RAX);
+            }
+        }
+        self.enter_ahead();
+        let asm = &mut self.asm;
+        let machine = Machine {
+            code: self.code,
+            layout: &self.layout,
+            level: 0,
+            pointers: &[],
+            moving: false,
+            ahead: None,
+        };
         for slot in 0..self.code.slots.len() as u32 {
             machine.make_ramp(asm, slot);
         }
     }
 
-    /// Reports a failed check and returns.
+    /// Waits for what was written past the caches, reports a failed check and returns.
     fn leave(&mut self) {
         let asm = &mut self.asm;
+        let waited = asm.label();
+        asm.alu_imm(Alu::Cmp, frame_at(self.layout.streamed), 0);
+        asm.jump_if(Cond::Equal, waited);
+        asm.store_fence();
+        asm.bind(waited);
         let fine = asm.label();
         asm.alu_imm(Alu::Cmp, frame_at(self.layout.failed), 0);
         asm.jump_if(Cond::Equal, fine);
@@ -181,7 +216,7 @@ impl Function<'_> {
     }
 
     /// Moves the starts of slots inside `level` loops by the strides in a word of their lines.
-    fn advance(&mut self, level: usize, word: usize, slots: &[u32]) {
+    pub fn advance(&mut self, level: usize, word: usize, slots: &[u32]) {
         let asm = &mut self.asm;
         asm.mov(RCX, frame_at(self.layout.args));
         asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
@@ -194,27 +229,52 @@ impl Function<'_> {
 
     fn pass(&mut self, pass: &Pass) -> Result<(), Refusal> {
         let body = Body::new(self.code, &pass.body, &pass.folds, self.code.loops as usize);
+        self.over_rows(&body, &mut |f| f.pass_over(pass, &body))
+    }
+
+    /// What `emit` does, twice where rows are gathered: for rows whose elements follow each other, and for others.
+    fn over_rows(
+        &mut self,
+        body: &Body<'_>,
+        emit: &mut dyn FnMut(&mut Self) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        let rows = body.gathered_rows(self.code);
+        if rows.is_empty() {
+            return emit(self);
+        }
+        let (strided, done) = (self.asm.label(), self.asm.label());
+        for slot in rows {
+            let size = size_of(self.code.slots[slot as usize].dtype) as i32;
+            self.asm.alu_imm(Alu::Cmp, frame_at(self.layout.gathers[slot as usize].inner), size);
+            self.asm.jump_if(Cond::NotEqual, strided);
+        }
+        emit(self)?;
+        self.asm.jump(done);
+        self.asm.bind(strided);
+        self.strided = true;
+        let emitted = emit(self);
+        self.strided = false;
+        self.asm.bind(done);
+        emitted
+    }
+
+    fn pass_over(&mut self, pass: &Pass, body: &Body<'_>) -> Result<(), Refusal> {
         match self.code.layout {
-            Layout::Row if !pass.folds.is_empty() => self.fold_pass(pass, &body),
+            Layout::Row if !pass.folds.is_empty() => self.fold_pass(pass, body),
             Layout::Row if body.is_idle() => Ok(()),
-            Layout::Row => self.nest(&body.slots, 0, &mut |f| f.walk(&body, &[])),
-            Layout::Column => {
-                for fold in &pass.folds {
-                    self.fill_tile(*fold);
-                }
-                self.nest(&body.slots, 0, &mut |f| f.walk(&body, &pass.folds))
-            }
+            Layout::Row => self.nest(&body.slots, 0, &mut |f| f.walk(body, &[])),
+            Layout::Column => self.column_pass(pass, body),
         }
     }
 
-    fn epilogue(&mut self) -> Result<(), Refusal> {
+    pub fn epilogue(&mut self) -> Result<(), Refusal> {
         let code = self.code;
         if code.epilogue.is_empty() {
             return Ok(());
         }
         let body = Body::new(code, &code.epilogue, &[], 0);
         if code.layout == Layout::Column {
-            return self.walk(&body, &[]);
+            return self.over_rows(&body, &mut |f| f.walk(&body, &[]));
         }
         self.load_pointers(&body);
         let homes = vec![None; body.insts.len()];
@@ -233,24 +293,26 @@ impl Function<'_> {
         level: usize,
         f: &mut dyn FnMut(&mut Self) -> Result<(), Refusal>,
     ) -> Result<(), Refusal> {
-        if level == self.code.loops as usize {
+        self.nest_to(slots, level, self.code.loops as usize, f)
+    }
+
+    /// The loops of a row from `level` to `end`, around `f`.
+    pub fn nest_to(
+        &mut self,
+        slots: &[u32],
+        level: usize,
+        end: usize,
+        f: &mut dyn FnMut(&mut Self) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        if level == end {
             return f(self);
         }
         let (top, done) = (self.asm.label(), self.asm.label());
-        let counter = frame_at(self.layout.counters[level]);
-        let asm = &mut self.asm;
-        asm.mov(RAX, frame_at(self.layout.args));
-        asm.mov(RAX, Mem::Base(RAX, std::mem::offset_of!(KernelArgs, extents) as i32));
-        asm.mov(RAX, Mem::Base(RAX, 8 * level as i32));
-        asm.store(counter, RAX);
-        asm.test(RAX, RAX);
-        asm.jump_if(Cond::LessEqual, done);
-        for slot in slots {
-            asm.mov(RAX, frame_at(self.layout.start(level, *slot)));
-            asm.store(frame_at(self.layout.start(level + 1, *slot)), RAX);
-        }
-        asm.bind(top);
-        self.nest(slots, level + 1, f)?;
+        let counter = self.enter_loop(slots, level);
+        self.asm.alu_imm(Alu::Cmp, counter, 0);
+        self.asm.jump_if(Cond::LessEqual, done);
+        self.asm.bind(top);
+        self.nest_to(slots, level + 1, end, f)?;
         self.advance(level + 1, SLOT_LOOPS + level, slots);
         self.asm.alu_imm(Alu::Sub, counter, 1);
         self.asm.jump_if(Cond::NotEqual, top);
@@ -258,12 +320,32 @@ impl Function<'_> {
         Ok(())
     }
 
+    /// Sets the positions that are left of a loop, which it returns, and the starts of slots inside it.
+    pub fn enter_loop(&mut self, slots: &[u32], level: usize) -> Mem {
+        let counter = frame_at(self.layout.counters[level]);
+        let asm = &mut self.asm;
+        asm.mov(RAX, frame_at(self.layout.args));
+        asm.mov(RAX, Mem::Base(RAX, std::mem::offset_of!(KernelArgs, extents) as i32));
+        asm.mov(RAX, Mem::Base(RAX, 8 * level as i32));
+        asm.store(counter, RAX);
+        for slot in slots {
+            asm.mov(RAX, frame_at(self.layout.start(level, *slot)));
+            asm.store(frame_at(self.layout.start(level + 1, *slot)), RAX);
+        }
+        counter
+    }
+
     pub fn load_pointers(&mut self, body: &Body<'_>) {
-        for (slot, pointer) in body.pointers.iter().enumerate() {
-            if let Some(pointer) = pointer {
-                self.asm.mov(*pointer, frame_at(self.layout.start(body.level, slot as u32)));
+        for slot in &body.slots {
+            let start = frame_at(self.layout.start(body.level, *slot));
+            if let Some(pointer) = body.pointers[*slot as usize] {
+                self.asm.mov(pointer, start);
+            } else if self.code.slots[*slot as usize].used == SlotUse::Gather {
+                self.asm.mov(RAX, start);
+                self.asm.store(frame_at(self.layout.gathers[*slot as usize].address), RAX);
             }
         }
+        self.load_copies(body);
     }
 
     pub fn selector<'s>(
@@ -276,12 +358,14 @@ impl Function<'_> {
             self.code,
             body.insts,
             &body.uniform,
+            &body.index,
             self.isa,
             &mut self.pool,
             &mut self.frame,
             &self.layout,
             mode,
             homes,
+            self.strided,
         )
     }
 
@@ -293,6 +377,7 @@ impl Function<'_> {
             level: body.level,
             pointers: &body.pointers,
             moving: false,
+            ahead: None,
         };
         Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
     }
@@ -305,28 +390,6 @@ impl Function<'_> {
         let block = selector.block;
         self.once(body, block);
         Ok(homes)
-    }
-
-    /// Sets the accumulators of every row of a column fold to its identity.
-    fn fill_tile(&mut self, fold: FoldStep) {
-        let bytes = Repr::of(fold.dtype).bytes();
-        let identity = self.identity(fold);
-        let (top, done) = (self.asm.label(), self.asm.label());
-        let asm = &mut self.asm;
-        let whole = self.isa.vector();
-        asm.vector(op::MOV_LOAD, whole, 0, 0, Mem::Pool(identity).into(), None);
-        asm.mov(RAX, frame_at(self.layout.tile));
-        asm.mov_imm(INDEX, 0);
-        asm.bind(top);
-        asm.alu(Alu::Cmp, INDEX, frame_at(self.layout.n));
-        asm.jump_if(Cond::GreaterEqual, done);
-        // Lanes past the last may be written: the tile is whole, and a vector divides it.
-        let start = (fold.into as usize * 8 * TILE) as i32;
-        let place = Mem::Indexed(RAX, INDEX, bytes.trailing_zeros() as u8, start);
-        asm.vector(op::MOV_STORE, whole, 0, 0, place.into(), None);
-        asm.alu_imm(Alu::Add, INDEX, (whole.bytes() / bytes) as i32);
-        asm.jump(top);
-        asm.bind(done);
     }
 
     /// The constant a fold starts from.

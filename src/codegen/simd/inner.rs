@@ -13,8 +13,10 @@ use super::select::{Mode, Refusal};
 use crate::codegen::clif::size_of;
 use crate::lower::code::{Class, FoldStep, InstOp, Layout, SlotUse};
 
-/// The least bytes of a row that is written past the caches.
+/// The least bytes of a row that is written past the caches where its ends break lines.
 const STREAMED_ROW: i32 = 4096;
+/// Bytes of a line of the caches.
+const LINE: i32 = 64;
 
 impl Function<'_> {
     /// One step of a body, folded into the tile.
@@ -28,9 +30,9 @@ impl Function<'_> {
         folds: &[FoldStep],
     ) -> Result<Block, Refusal> {
         let mut selector = self.selector(body, Mode::Step { unroll, ahead: 0, masked, stream }, homes);
-        selector.body()?;
-        for fold in folds {
-            selector.fold_in_tile(*fold)?;
+        match folds {
+            [] => selector.body()?,
+            folds => selector.fold_in_tile(folds, body.copies as u32)?,
         }
         selector.block.prune();
         Ok(selector.block)
@@ -45,6 +47,7 @@ impl Function<'_> {
         self.asm.mov(END, frame_at(self.layout.n));
         self.asm.test(END, END);
         self.asm.jump_if(Cond::LessEqual, done);
+        self.prefetch(body)?;
         self.load_pointers(body);
         let homes = self.uniforms(body)?;
         self.asm.mov_imm(INDEX, 0);
@@ -59,7 +62,6 @@ impl Function<'_> {
             self.asm.mov(END, frame_at(self.layout.n));
             let block = self.step(body, &homes, unroll, false, true, &[])?;
             self.repeat(body, block, unroll * self.isa.step(), registers);
-            self.asm.store_fence();
             self.asm.bind(plain);
         }
         if unroll > 1 {
@@ -107,12 +109,18 @@ impl Function<'_> {
         asm.shl(RAX, size.trailing_zeros() as u8);
         asm.alu_imm(Alu::Cmp, RAX, self.stream_from);
         asm.jump_if(Cond::Less, plain);
-        // Short rows would be written in broken lines.
+        // Short rows would be written in broken lines, unless each is whole ones.
+        let unbroken = asm.label();
+        let start = frame_at(self.layout.start(body.level, slot));
         asm.mov(RAX, END);
         asm.shl(RAX, size.trailing_zeros() as u8);
         asm.alu_imm(Alu::Cmp, RAX, self.stream_from.min(STREAMED_ROW));
-        asm.jump_if(Cond::Less, plain);
-        asm.mov(RAX, frame_at(self.layout.start(body.level, slot)));
+        asm.jump_if(Cond::GreaterEqual, unbroken);
+        asm.alu(Alu::Or, RAX, start);
+        asm.test_imm(RAX, LINE - 1);
+        asm.jump_if(Cond::NotEqual, plain);
+        asm.bind(unbroken);
+        asm.mov(RAX, start);
         asm.neg(RAX);
         asm.test_imm(RAX, size as i32 - 1);
         asm.jump_if(Cond::NotEqual, plain);
@@ -122,6 +130,7 @@ impl Function<'_> {
         asm.jump_if(Cond::GreaterEqual, plain);
         asm.mov(END, RAX);
         asm.store_imm(frame_at(self.layout.leading), 1);
+        asm.store_imm(frame_at(self.layout.streamed), 1);
         asm.jump(masked);
     }
 
@@ -137,6 +146,7 @@ impl Function<'_> {
             level: body.level,
             pointers: &body.pointers,
             moving: true,
+            ahead: None,
         };
         let mut allocator = Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, registers);
         allocator.hoist();
@@ -163,6 +173,7 @@ impl Function<'_> {
             level: body.level,
             pointers: &body.pointers,
             moving: true,
+            ahead: None,
         };
         Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
         self.asm.mov(INDEX, END);
@@ -204,7 +215,7 @@ impl Isa {
             (Isa::Avx512, 0..=18) => 2,
             (Isa::Avx2, 0..=6) => 4,
             (Isa::Avx2, 7..=12) => 2,
-            _ => 1,
+            _ => std::env::var("SF_U").ok().and_then(|u| u.parse().ok()).unwrap_or(1),
         }
     }
 }

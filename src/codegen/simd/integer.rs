@@ -62,7 +62,11 @@ impl Selector<'_> {
     }
 
     /// Fails the run if any element of a mask is set, with lanes of so many bytes; `j` is its vector.
+    /// What is ahead fails when its turn comes.
     fn fail_if(&mut self, bad: V, j: usize, bytes: u32) {
+        if self.ahead {
+            return;
+        }
         let mut failing = bad;
         if self.masked() {
             let live = self.live(j, bytes);

@@ -4,12 +4,12 @@ use super::Isa;
 use super::allocate::frame_at;
 use super::block::{Kind, LaneOp, Place, Tail};
 use super::encode::{Asm, Gpr, Len, Masked, Mem, Reg, Rm};
-use super::frame::Layout;
+use super::frame::{Layout, RAMP};
 use super::op;
 use super::scalar::{Alu, Cond, RAX, RBX, RCX, RDX, RSP};
 use crate::codegen::abi::{KernelArgs, SLOT_INNER, slot_words};
 use crate::codegen::clif::size_of;
-use crate::lower::code::{Class, Code, FOLD_BYTES, TILE};
+use crate::lower::code::{Class, Code, FOLD_BYTES, SlotType, SlotUse, TILE};
 
 /// The number of the current element of the inner axis.
 pub(super) const INDEX: Gpr = Gpr(13);
@@ -30,19 +30,40 @@ pub(super) struct Machine<'a> {
     pub pointers: &'a [Option<Gpr>],
     /// Whether the block is at the current element, or at the start of every slot.
     pub moving: bool,
+    /// How far ahead of the current place every slot is read, if it is.
+    pub ahead: Option<&'a [u32]>,
 }
 
 impl Machine<'_> {
+    /// The register that holds the address of a slot.
+    pub fn pointer(&self, slot: u32) -> Option<Gpr> {
+        self.pointers.get(slot as usize).copied().flatten()
+    }
+
+    /// The type of a slot, or of a copy of one.
+    fn kind(&self, slot: u32) -> &SlotType {
+        &self.code.slots[slot as usize % self.code.slots.len()]
+    }
+
     /// A slot's memory `offset` bytes past the current element. May use rax.
-    fn slot(&self, asm: &mut Asm, slot: u32, offset: i32) -> Mem {
-        let base = match self.pointers.get(slot as usize).copied().flatten() {
+    pub fn slot(&self, asm: &mut Asm, slot: u32, offset: i32) -> Mem {
+        let kind = self.kind(slot);
+        let base = match self.pointer(slot) {
             Some(pointer) => pointer,
             None => {
-                asm.mov(RAX, frame_at(self.layout.start(self.level, slot)));
+                let start = match kind.used {
+                    SlotUse::Gather => self.layout.gathers[slot as usize].address,
+                    _ => self.layout.start(self.level, slot),
+                };
+                asm.mov(RAX, frame_at(start));
+                if let Some(strides) = self.ahead
+                    && kind.used != SlotUse::Gather
+                {
+                    asm.alu(Alu::Add, RAX, frame_at(strides[slot as usize]));
+                }
                 RAX
             }
         };
-        let kind = &self.code.slots[slot as usize];
         if self.moving && kind.class == Class::Contiguous {
             Mem::Indexed(base, INDEX, size_of(kind.dtype).trailing_zeros() as u8, offset)
         } else {
@@ -126,6 +147,12 @@ impl Machine<'_> {
                 asm.vector(op::SPLAT_Q, whole, to, 0, scalar.into(), None);
             }
             Kind::Iota { slot, ahead } => self.iota(asm, slot, ahead, to),
+            Kind::Displace { slot, offset } => self.displace(asm, slot, offset, sources[0]),
+            Kind::DisplaceBy { slot, offset, word } => self.displace_by(asm, slot, offset, word),
+            Kind::Index(inst) => self.index(asm, inst),
+            Kind::Aim { slot } => self.aim(asm, slot),
+            Kind::Prefetch { slot } => self.prefetch(asm, slot),
+            Kind::Gather { slot, group } => self.gather(asm, slot, group, to),
             Kind::Fail => {
                 if asm.isa == Isa::Avx512 {
                     asm.vector(op::D_TO_MASK, whole, COMPARED, 0, Rm::Reg(from), None);
@@ -133,7 +160,12 @@ impl Machine<'_> {
                 } else {
                     asm.vector(op::SIGN_BITS, whole, RAX.0, 0, Rm::Reg(from), None);
                 }
-                asm.or_to(frame_at(self.layout.failed), RAX);
+                // A jump rather than a sum in memory, for which the next step would wait.
+                let fine = asm.label();
+                asm.test(RAX, RAX);
+                asm.jump_if(Cond::Equal, fine);
+                asm.store_imm(frame_at(self.layout.failed), 1);
+                asm.bind(fine);
             }
             Kind::Lanes(op) => self.lanes(asm, op, to, sources),
             Kind::Op { .. } | Kind::Fma { .. } | Kind::Select | Kind::Compare { .. } => {
@@ -143,7 +175,7 @@ impl Machine<'_> {
     }
 
     /// A field of the arguments, in rax.
-    fn argument(&self, asm: &mut Asm, field: usize) {
+    pub fn argument(&self, asm: &mut Asm, field: usize) {
         asm.mov(RAX, frame_at(self.layout.args));
         asm.mov(RAX, Mem::Base(RAX, field as i32));
     }
@@ -164,6 +196,11 @@ impl Machine<'_> {
             asm.alu(Alu::Add, RCX, start);
             value = frame_at(self.layout.scratch);
             asm.store(value, RCX);
+        } else if let Some(strides) = self.ahead {
+            asm.mov(RCX, start);
+            asm.alu(Alu::Add, RCX, frame_at(strides[slot as usize]));
+            value = frame_at(self.layout.scratch);
+            asm.store(value, RCX);
         }
         asm.vector(op::SPLAT_Q, asm.isa.vector(), to, 0, value.into(), None);
     }
@@ -174,16 +211,20 @@ impl Machine<'_> {
         let stride = self.inner_stride(asm, slot);
         asm.mov(RCX, stride);
         asm.mov_imm(RDX, 0);
-        for lane in 0..asm.isa.vector().bytes() / 8 {
-            asm.store(frame_at(ramp + 8 * lane), RDX);
-            asm.alu(Alu::Add, RDX, RCX);
-        }
+        asm.mov_imm(RBX, 0);
+        let top = asm.label();
+        asm.bind(top);
+        asm.store(Mem::Indexed(RSP, RBX, 0, ramp as i32), RDX);
+        asm.alu(Alu::Add, RDX, RCX);
+        asm.alu_imm(Alu::Add, RBX, 8);
+        asm.alu_imm(Alu::Cmp, RBX, RAMP as i32);
+        asm.jump_if(Cond::NotEqual, top);
     }
 
     /// Moves the elements that are left of a slot between memory and the staging area: by words, then by
     /// what is left of one.
     fn stage(&self, asm: &mut Asm, slot: u32, out: bool) {
-        let size = size_of(self.code.slots[slot as usize].dtype);
+        let size = size_of(self.kind(slot).dtype);
         let memory = self.slot(asm, slot, 0);
         asm.lea(RAX, memory);
         asm.mov(RDX, frame_at(self.layout.left));

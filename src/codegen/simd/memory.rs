@@ -21,7 +21,7 @@ pub(super) const TAIL_MASK: u8 = 2;
 
 impl Selector<'_> {
     /// How an element becomes a lane as it is loaded.
-    fn loading(dtype: DType) -> Vop {
+    pub fn loading(dtype: DType) -> Vop {
         match dtype {
             DType::F16 => op::PH_TO_PS,
             DType::BF16 | DType::U16 => op::ZX_WD,
@@ -33,7 +33,7 @@ impl Selector<'_> {
     }
 
     /// Lanes as they were loaded, made lanes of `dtype`.
-    fn loaded(&mut self, dtype: DType, x: V) -> V {
+    pub fn loaded(&mut self, dtype: DType, x: V) -> V {
         match dtype {
             DType::BF16 => self.shift(op::SLL_D, x, 16),
             DType::Bool => {
@@ -52,6 +52,7 @@ impl Selector<'_> {
     /// The elements of a load or scratch slot.
     pub fn load(&mut self, slot: u32) -> Vecs {
         let dtype = self.code.slots[slot as usize].dtype;
+        let slot = self.copy * self.code.slots.len() as u32 + slot;
         let size = size_of(dtype);
         let op = Selector::loading(dtype);
         let Mode::Step { ahead, masked, .. } = self.mode else {
@@ -119,6 +120,18 @@ impl Selector<'_> {
             return Ok(());
         }
         let staged = masked && self.isa != Isa::Avx512;
+        let together = (self.len().bytes() / (size * per)) as usize;
+        let packs = self.isa == Isa::Avx2 && size < 4 && dtype != DType::F16;
+        if packs && !masked && x.len().is_multiple_of(together) {
+            let len = self.len();
+            for (j, x) in x.chunks(together).enumerate() {
+                let packed = self.pack(dtype, x);
+                let place = Place::Slot(slot, (ahead * size + j as u32 * len.bytes()) as i32);
+                let store = Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole };
+                self.block.effect(store, &[packed]);
+            }
+            return Ok(());
+        }
         for (j, x) in x.into_iter().enumerate() {
             let offset = j as u32 * per * size;
             let (place, tail) = if staged {
@@ -159,6 +172,23 @@ impl Selector<'_> {
             _ => (op::MOV_STORE, len, None, bits),
         };
         self.block.effect(Kind::Store { op, len, imm, place, tail }, &[value]);
+    }
+
+    /// AVX2: what memory holds of two vectors of halves, or of four of bytes, as one.
+    fn pack(&mut self, dtype: DType, x: &[V]) -> V {
+        // Every lane fits, so that nothing is saturated.
+        let [words, bytes] = match dtype {
+            DType::I8 | DType::I16 => [op::PACK_SDW, op::PACK_SWB],
+            _ => [op::PACK_UDW, op::PACK_UWB],
+        };
+        let bits: Vecs = x.iter().map(|x| self.stored(dtype, *x)).collect();
+        let words: Vecs = bits.chunks(2).map(|pair| self.op2(words, pair[0], pair[1])).collect();
+        let [low, high] = words[..] else {
+            return self.op_imm(op::PERMUTE_Q, &[words[0]], Some(0xd8));
+        };
+        let mixed = self.op2(bytes, low, high);
+        let pairs = self.op_imm(op::PERMUTE_Q, &[mixed], Some(0xd8));
+        self.op_imm(op::SHUFFLE_D, &[pairs], Some(0xd8))
     }
 
     fn pattern(&mut self, pattern: u128) -> V {

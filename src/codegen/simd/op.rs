@@ -176,6 +176,10 @@ ops! {
     SX_WD = two(1, 2, 0x23, false).part(1);
     SX_DQ = two(1, 2, 0x25, false).part(1);
     SHUFFLE_B = three(1, 2, 0x00, false);
+    PACK_SDW = three(1, 1, 0x6b, false);
+    PACK_UDW = three(1, 2, 0x2b, false);
+    PACK_SWB = three(1, 1, 0x63, false);
+    PACK_UWB = three(1, 1, 0x67, false);
     UNPACK_LOW_D = three(1, 1, 0x62, false);
     PERMUTE_Q = two(1, 3, 0x00, true).vex_w();
     SHUFFLE_PS = three(0, 1, 0xc6, false);
@@ -184,6 +188,10 @@ ops! {
     EXTRACT_256 = vop(1, 3, 0x3b, true, Form::Back).element(32);
     INSERT_128 = three(1, 3, 0x38, false).element(16);
     INSERT_256 = three(1, 3, 0x3a, true).element(32);
+    INSERT_B = three(1, 3, 0x20, false).element(1);
+    INSERT_W = three(1, 1, 0xc4, false).element(2);
+    INSERT_D = three(1, 3, 0x22, false).element(4);
+    INSERT_Q = three(1, 3, 0x22, true).vex_w().element(8);
     DOWN_DB = vop(2, 2, 0x31, false, Form::Back).part(2);
     DOWN_DW = vop(2, 2, 0x33, false, Form::Back).part(1);
     DOWN_QD = vop(2, 2, 0x35, false, Form::Back).part(1);

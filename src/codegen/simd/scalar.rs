@@ -14,6 +14,7 @@ pub(super) const RDI: Gpr = Gpr(7);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Alu {
     Add = 0x03,
+    Or = 0x0b,
     And = 0x23,
     Sub = 0x2b,
     Cmp = 0x3b,
@@ -24,6 +25,7 @@ pub(super) enum Alu {
 pub(super) enum Cond {
     Equal = 0x84,
     NotEqual = 0x85,
+    Below = 0x82,
     Less = 0x8c,
     GreaterEqual = 0x8d,
     LessEqual = 0x8e,
@@ -58,6 +60,26 @@ impl Asm {
             4 => self.legacy(None, false, &[0x8b], to.0, from.into(), 0),
             _ => self.mov(to, from),
         }
+    }
+
+    /// Loads `bytes` bytes, sign-extended.
+    pub fn load_signed(&mut self, to: Gpr, from: Mem, bytes: u32) {
+        match bytes {
+            1 => self.legacy(None, true, &[0x0f, 0xbe], to.0, from.into(), 0),
+            2 => self.legacy(None, true, &[0x0f, 0xbf], to.0, from.into(), 0),
+            4 => self.extend_word(to, from),
+            _ => self.mov(to, from),
+        }
+    }
+
+    /// The low 4 bytes of `from`, sign-extended.
+    pub fn extend_word(&mut self, to: Gpr, from: impl Into<Rm>) {
+        self.legacy(None, true, &[0x63], to.0, from.into(), 0);
+    }
+
+    /// `to = from` if a condition holds.
+    pub fn move_if(&mut self, cond: Cond, to: Gpr, from: impl Into<Rm>) {
+        self.legacy(None, true, &[0x0f, cond as u8 - 0x40], to.0, from.into(), 0);
     }
 
     pub fn store_imm(&mut self, to: Mem, value: i32) {
@@ -95,11 +117,6 @@ impl Asm {
     /// `memory = memory + from`.
     pub fn add_to(&mut self, to: Mem, from: Gpr) {
         self.legacy(None, true, &[0x01], from.0, to.into(), 0);
-    }
-
-    /// `memory = memory | from`.
-    pub fn or_to(&mut self, to: Mem, from: Gpr) {
-        self.legacy(None, true, &[0x09], from.0, to.into(), 0);
     }
 
     pub fn imul(&mut self, to: Gpr, from: impl Into<Rm>) {
@@ -169,6 +186,11 @@ impl Asm {
             self.byte(0x41);
         }
         self.byte(opcode | reg.0 & 7);
+    }
+
+    /// Asks for a cache line; of any address, also one that is not there.
+    pub fn prefetch(&mut self, line: Mem) {
+        self.legacy(None, false, &[0x0f, 0x18], 1, line.into(), 0);
     }
 
     /// Waits for what was written past the caches.

@@ -7,6 +7,7 @@ use super::Isa;
 use super::block::{Block, Home, Kind, Place, Pool, Tail, V};
 use super::encode::Len;
 use super::frame::{Frame, Layout as FrameLayout};
+use super::gather::is_placed;
 use super::op::{self, Vop};
 use crate::codegen::clif::{Repr, is_narrow, lane_bits};
 use crate::expr::{BinaryOp, Scalar, UnaryOp};
@@ -50,13 +51,21 @@ pub(super) struct Selector<'a> {
     pub body: &'a [Inst],
     /// Which instructions are uniform.
     pub uniform: &'a [bool],
+    /// Which instructions are index arithmetic.
+    pub index: &'a [bool],
     pub isa: Isa,
     pub pool: &'a mut Pool,
     pub frame: &'a mut Frame,
     pub layout: &'a FrameLayout,
     pub mode: Mode,
+    /// The copy of the body: at which position of the innermost loop it is.
+    pub copy: u32,
     /// Where uniform values are kept, by instruction.
     pub homes: &'a [Option<u32>],
+    /// Whether the elements of gathered rows do not follow each other.
+    pub strided: bool,
+    /// Whether values of later rows are computed.
+    pub ahead: bool,
     vals: Vec<Val>,
 }
 
@@ -66,15 +75,33 @@ impl<'a> Selector<'a> {
         code: &'a Code,
         body: &'a [Inst],
         uniform: &'a [bool],
+        index: &'a [bool],
         isa: Isa,
         pool: &'a mut Pool,
         frame: &'a mut Frame,
         layout: &'a FrameLayout,
         mode: Mode,
         homes: &'a [Option<u32>],
+        strided: bool,
     ) -> Selector<'a> {
         let vals = vec![Val::default(); body.len()];
-        Selector { block: Block::new(), code, body, uniform, isa, pool, frame, layout, mode, homes, vals }
+        Selector {
+            block: Block::new(),
+            code,
+            body,
+            uniform,
+            index,
+            isa,
+            pool,
+            frame,
+            layout,
+            mode,
+            copy: 0,
+            homes,
+            strided,
+            ahead: false,
+            vals,
+        }
     }
 
     /// Starts the body again for another step of the same block.
@@ -209,8 +236,12 @@ impl<'a> Selector<'a> {
     /// Selects the uniform instructions and keeps in the frame what varying ones or `roots` use of them.
     pub fn uniforms(&mut self, roots: &[Vid]) -> Result<Vec<Option<u32>>, Refusal> {
         let mut wanted = vec![false; self.body.len()];
+        let placed = |inst: &'a Inst| match &inst.op {
+            InstOp::Gather { slot, offsets } if is_placed(self.uniform, offsets) => Some((*slot, offsets)),
+            _ => None,
+        };
         for (at, inst) in self.body.iter().enumerate() {
-            if !self.uniform[at] {
+            if !self.uniform[at] && placed(inst).is_none() {
                 operands(&inst.op, |v| wanted[v.0 as usize] = true);
             }
         }
@@ -218,11 +249,14 @@ impl<'a> Selector<'a> {
         let mut homes = vec![None; self.body.len()];
         for at in 0..self.body.len() {
             if !self.uniform[at] {
+                if let Some((slot, offsets)) = placed(&self.body[at]) {
+                    self.place(slot, offsets)?;
+                }
                 continue;
             }
             self.inst(at)?;
             let inst = &self.body[at];
-            if !wanted[at] || matches!(inst.op, InstOp::Const(_)) {
+            if !wanted[at] || self.index[at] || matches!(inst.op, InstOp::Const(_)) {
                 continue;
             }
             if let InstOp::Folded(k) = inst.op {
@@ -241,7 +275,11 @@ impl<'a> Selector<'a> {
         Ok(homes)
     }
 
-    fn inst(&mut self, at: usize) -> Result<(), Refusal> {
+    pub fn inst(&mut self, at: usize) -> Result<(), Refusal> {
+        if self.index[at] {
+            self.index(at);
+            return Ok(());
+        }
         let inst = &self.body[at];
         let dtype = inst.dtype;
         let mask = dtype == DType::Bool;
@@ -251,7 +289,7 @@ impl<'a> Selector<'a> {
             InstOp::Scalar(k) => smallvec![self.block.push(Kind::Scalar(*k), &[])],
             InstOp::Iota(slot) => self.iota(*slot),
             InstOp::Load(slot) => self.load(*slot),
-            InstOp::Gather { .. } => return Err("an index gather"),
+            InstOp::Gather { slot, offsets } => self.gather(*slot, offsets)?,
             InstOp::Unary(UnaryOp::Not, a) if mask => {
                 wide = self.is_wide(*a);
                 let x = self.mask(*a, if wide { 8 } else { 4 })?;
@@ -383,15 +421,16 @@ impl<'a> Selector<'a> {
         let Mode::Step { ahead, .. } = self.mode else {
             return smallvec![self.block.push(Kind::Iota { slot, ahead: 0 }, &[])];
         };
-        let lanes = self.len().bytes() / 8;
-        let ramp = self.layout.ramps[slot as usize].map(|at| self.block.at(Home::Frame(at)));
+        let start = self.block.push(Kind::Iota { slot, ahead: ahead as i32 }, &[]);
+        let bytes = self.len().bytes();
+        let ramp = self.layout.ramps[slot as usize];
         (0..self.vectors(8) as u32)
-            .map(|j| {
-                let start = self.block.push(Kind::Iota { slot, ahead: (ahead + j * lanes) as i32 }, &[]);
-                match ramp {
-                    Some(ramp) => self.op2(op::ADD_Q, start, ramp),
-                    None => start,
+            .map(|j| match ramp {
+                Some(ramp) => {
+                    let ramp = self.block.at(Home::Frame(ramp + j * bytes));
+                    self.op2(op::ADD_Q, start, ramp)
                 }
+                None => start,
             })
             .collect()
     }

@@ -113,6 +113,57 @@ fn row_gather() -> Code {
     code(slots, 2, body)
 }
 
+/// Sums of rows of a table, those that a loop over indices shifted by a scalar names.
+fn bags() -> Code {
+    let mut body = Body::default();
+    let index = body.push(DType::I32, InstOp::Load(0));
+    let shift = body.push(DType::I64, InstOp::Scalar(2));
+    let index = body.push(DType::I64, InstOp::Cast(index));
+    let index = body.binary(BinaryOp::Add, index, shift);
+    let index = body.push(DType::I64, InstOp::CheckIndex { value: index, limit: 0 });
+    let element = body.push(DType::F32, InstOp::Gather { slot: 1, offsets: Box::new([(index, 1)]) });
+    let mut end = Body::default();
+    let sum = end.push(DType::F32, InstOp::Folded(0));
+    end.push(DType::F32, InstOp::Store { slot: 2, value: sum });
+    Code {
+        layout: Layout::Column,
+        loops: 1,
+        slots: vec![
+            slot(DType::I32, Class::Splat, SlotUse::Load),
+            slot(DType::F32, Class::Contiguous, SlotUse::Gather),
+            slot(DType::F32, Class::Contiguous, SlotUse::Store),
+        ],
+        scalars: 3,
+        folded: vec![DType::F32],
+        passes: vec![Pass {
+            body: body.0,
+            folds: vec![FoldStep { op: FoldOp::Sum, value: element, dtype: DType::F32, into: 0 }],
+        }],
+        epilogue: end.0,
+    }
+}
+
+#[test]
+fn rows_are_gathered_ahead() {
+    for isa in isas() {
+        let mut batch = Batch::of(true, isa);
+        for (rows, extent, n, first) in
+            [(100, 1, 20, 0), (3, 40, 7, 0), (7, 9, 33, 0), (1, 70, 200, 0), (2, 50, 8, -1), (9, 0, 8, 0)]
+        {
+            let random = &mut Random::new(rows as u64);
+            let sizes = Sizes { rows, n, extents: vec![extent] };
+            let mut case = Case::new(random, &bags(), sizes, vec![6, 40, 1], &[0, 5 * 40, 0]);
+            case.fill(0, |k| Scalar::I32(first - 1 + k as i32 % 6));
+            batch.add(case, "bags");
+            let sizes = Sizes { rows: rows * extent, n, extents: Vec::new() };
+            let mut case = Case::new(random, &row_gather(), sizes, vec![6, 40], &[0, 5 * 40, 0]);
+            case.fill(0, |k| Scalar::I32(first + k as i32 % 6));
+            batch.add(case, "rows");
+        }
+        batch.check();
+    }
+}
+
 #[test]
 fn kernels_of_everyday() {
     for isa in isas() {

@@ -26,23 +26,23 @@ macro_rules! functions {
 
 const FUNCTIONS: [Function; 23] = functions! {
     exp Some(f64::exp), 0.9, 0.9;
-    exp2 Some(f64::exp2), 0.9, 0.9;
-    expm1 Some(f64::exp_m1), 1.5, 1.7;
+    exp2 Some(f64::exp2), 1.0, 0.9;
+    expm1 Some(f64::exp_m1), 1.6, 1.7;
     log Some(f64::ln), 0.9, 0.8;
-    log2 Some(f64::log2), 0.9, 0.8;
+    log2 Some(f64::log2), 1.0, 0.8;
     log1p Some(f64::ln_1p), 1.5, 0.8;
     sin Some(f64::sin), 1.6, 1.3;
     cos Some(f64::cos), 1.6, 1.4;
     tan Some(f64::tan), 0.6, 2.2;
-    tanh Some(f64::tanh), 1.5, 1.5;
-    sigmoid Some(|x| if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) }), 2.1, 2.1;
+    tanh Some(f64::tanh), 1.6, 1.5;
+    sigmoid Some(|x| if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) }), 2.3, 2.1;
     sinh Some(f64::sinh), 0.6, 2.2;
     cosh Some(f64::cosh), 0.6, 1.2;
-    erf None, 1.0, 1.0;
+    erf None, 1.4, 1.0;
     erfc None, 0.6, 3.0;
     asin Some(f64::asin), 1.2, 1.1;
     acos Some(f64::acos), 1.2, 1.2;
-    atan Some(f64::atan), 1.2, 1.1;
+    atan Some(f64::atan), 1.3, 1.1;
     asinh Some(f64::asinh), 0.6, 1.6;
     acosh Some(f64::acosh), 0.6, 1.6;
     atanh Some(f64::atanh), 0.6, 1.6;

@@ -50,6 +50,16 @@ const EXP2_SINGLE: [f64; 7] = [
     1.0,
 ];
 
+/// `2^r`: error 2^-23.4.
+const EXP2_SHORT: [f64; 6] = [
+    0.0013269521296024323,
+    0.009671291336417198,
+    0.0555071085691452,
+    0.24022246897220612,
+    0.6931470036506653,
+    1.0,
+];
+
 /// `2^r`: error 2^-55.6.
 const EXP2_DOUBLE: [f64; 13] = [
     2.5625406413906917e-11,
@@ -99,7 +109,7 @@ pub fn exp(x: Expr) -> Expr {
     })
 }
 
-/// `2^x`, exact for integers. Errors: f32 0.9 ulp, f64 0.9 ulp.
+/// `2^x`, exact for integers. Errors: f32 1 ulp, f64 0.9 ulp.
 pub fn exp2(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
@@ -107,7 +117,7 @@ pub fn exp2(x: Expr) -> Expr {
     })
 }
 
-/// `e^x - 1`, precise near 0. Errors: f32 1.5 ulp, f64 1.7 ulp.
+/// `e^x - 1`, precise near 0. Errors: f32 1.6 ulp, f64 1.7 ulp.
 pub fn expm1(x: Expr) -> Expr {
     in_float(x, |x| {
         // Below, e^x - 1 rounds to x, of which a quarter may lose bits, and -0.0 its sign.
@@ -151,6 +161,36 @@ pub(super) fn exp_normal(x: &Expr) -> Expr {
     let format = Format::of(x);
     let (r, sum) = reduce(x, format.bias as f64);
     horner(&r, format.pick(&EXP_SINGLE, &EXP_DOUBLE)) * from_bits(&format.to_exponent(&sum))
+}
+
+/// `e^2x + 1` in f32 for `x` in `[0, 40]`; the error of the power grows with `x`, from 2^-24.
+pub(super) fn exp_twice_plus_1(x: &Expr) -> Expr {
+    let format = Format::of(x);
+    let magic = x.like(format.magic + format.bias as f64);
+    let sum = fma_const(x, 2.0 * LOG2_E, &magic);
+    let r = fma_const(&(&sum - &magic), -0.5 * std::f64::consts::LN_2, x);
+    let mut scale = 0.5 * 2f64.powi(EXP_SINGLE.len() as i32);
+    let of_half = EXP_SINGLE.map(|coefficient| {
+        let scaled = coefficient * scale;
+        scale *= 0.5;
+        scaled
+    });
+    fma(&horner(&r, &of_half), &from_bits(&format.to_exponent(&bits(&sum))), &x.like(1.0))
+}
+
+/// `1 - 2^-x` in f32 for `x` in `[1, 126]`: error of the power 2^-23.4.
+pub(super) fn less_power_of_half(x: &Expr) -> Expr {
+    let format = Format::of(x);
+    let magic = x.like(format.magic + format.bias as f64);
+    let sum = &magic - x;
+    let r = (&sum - &magic) + x;
+    let mut sign = 1.0;
+    let mut coefficients = EXP2_SHORT;
+    for coefficient in coefficients.iter_mut().rev() {
+        sign = -sign;
+        *coefficient *= sign;
+    }
+    fma(&horner(&r, &coefficients), &from_bits(&format.to_exponent(&bits(&sum))), &x.like(1.0))
 }
 
 /// `2^(x + low)` for `x` in `[-151, 128]` or `[-1080, 1025]`.

@@ -14,7 +14,7 @@ use super::parameter::Parameter;
 use super::{Exporter, node_def, put};
 use crate::error::Result;
 use crate::graph::{Node, NodeIx, ValueIx};
-use crate::op::{Body, TfOp};
+use crate::op::{Body, TfOp, spread_names};
 
 /// What an input of the TensorFlow op is here.
 enum Input {
@@ -166,7 +166,10 @@ impl Exporter<'_> {
         let own_names = node.op.operand_names();
         let declared = node.op.operand_list();
         let places: Vec<(usize, ValueIx)> = match own_names {
-            Some(own) => spread(own, &node.operands),
+            Some(own) => spread_names(own, node.operands.len())
+                .into_iter()
+                .zip(node.operands.iter().copied())
+                .collect(),
             None => self.places(node).collect(),
         };
         let mut draft = Draft { inputs: Vec::new(), absent: Vec::new() };
@@ -281,16 +284,6 @@ impl Exporter<'_> {
             }
         }
     }
-}
-
-/// The place of each operand among names, one of which may stand for any number.
-fn spread(names: &[&str], operands: &[ValueIx]) -> Vec<(usize, ValueIx)> {
-    let several = (operands.len() + 1).saturating_sub(names.len());
-    let places = names
-        .iter()
-        .enumerate()
-        .flat_map(|(place, name)| std::iter::repeat_n(place, if name.ends_with("..") { several } else { 1 }));
-    places.zip(operands.iter().copied()).collect()
 }
 
 /// The number that the nearest f32 is read as.

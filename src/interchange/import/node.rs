@@ -13,7 +13,7 @@ use super::frame::{Frame, damaged};
 use super::{Built, Importer, Slot, attrs, opaque};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{OpBuilder, Value, constant_tensor};
-use crate::op::{OpDef, OpRef, Operand, Registry, TfOp};
+use crate::op::{OpDef, OpRef, Operand, Registry, TfOp, spread_names};
 
 /// More tensors than any node takes or gives.
 const MAX_TENSORS: usize = 1 << 16;
@@ -191,15 +191,14 @@ impl<'a, 'g> Importer<'a, 'g> {
             Some(row) => row.operands.to_vec(),
             None => list.iter().map(|operand| operand.name()).collect(),
         };
-        let spread = (inputs.len() + 1).checked_sub(names.len())?;
-        let mut rest = inputs.iter();
-        let mut operands: Vec<(usize, &Option<Slot<'g>>)> = Vec::new();
-        for name in names {
-            let place = list.iter().position(|operand| operand.name() == name)?;
-            let count = if name.ends_with("..") { spread } else { 1 };
-            operands.extend(rest.by_ref().take(count).map(|slot| (place, slot)));
-        }
-        if rest.next().is_some() {
+        let places: Vec<usize> = names
+            .iter()
+            .map(|name| list.iter().position(|operand| operand.name() == *name))
+            .collect::<Option<_>>()?;
+        let operands: Vec<(usize, &Option<Slot<'g>>)> =
+            spread_names(&names, inputs.len()).into_iter().map(|number| places[number]).zip(inputs).collect();
+        let single = names.iter().filter(|name| !name.ends_with("..")).count();
+        if operands.len() < inputs.len() || inputs.len() < single {
             return None;
         }
         let mut attrs = Attrs::new();

@@ -1,11 +1,10 @@
 //! Axes given by number, negative ones counted from the end.
 
-use shapeflow_shape_fns::Attr;
-
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::expr::{Index, LowerCx, Scalar};
+use crate::expr::{Index, LowerCx};
 use crate::op::HostCx;
 use crate::ops::derived;
+use crate::ops::given::given_ints;
 
 /// Axis `given` of a tensor of this rank.
 pub(super) fn resolve(given: i64, rank: usize) -> Option<usize> {
@@ -24,14 +23,7 @@ pub(super) fn body_axis(cx: &mut dyn LowerCx) -> usize {
 /// # Errors
 /// It is out of range.
 pub(super) fn given_axis(cx: &HostCx<'_>, operand: usize, rank: usize) -> Result<Option<usize>> {
-    let given = match cx.attrs().get("axis").and_then(Attr::to_elements) {
-        Some(elements) => elements.get(0).and_then(|element| element.as_known()),
-        None if operand < cx.inputs() => {
-            let axis = cx.input(operand)?;
-            axis.element(0).and_then(|bytes| Scalar::from_bytes(axis.dtype(), bytes)).map(Scalar::to_i64)
-        }
-        None => None,
-    };
+    let given = given_ints(cx, "axis", operand)?.and_then(|given| given.first().copied());
     let Some(given) = given else { return Ok(None) };
     resolve(given, rank).map(Some).ok_or_else(|| {
         let message = format!("axis must be in [-{rank}, {rank}), got {given}");

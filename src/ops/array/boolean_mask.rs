@@ -7,9 +7,10 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand};
 use crate::tensor::{Tensor, TensorView};
+use crate::tiles;
 
 use super::axis::given_axis;
-use super::row_major::RowMajor;
+use crate::ops::row_major::RowMajor;
 
 impl<'g> Value<'g> {
     /// The slices of `self` whose flag in `mask` is set, in their order.
@@ -61,7 +62,7 @@ fn select(x: TensorView<'_>, mask: TensorView<'_>, axis: usize) -> Result<Tensor
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }
     let flags = mask.as_slice::<bool>()?;
-    let picked = flags.iter().map(|&flag| usize::from(flag)).sum();
+    let picked = tiles::count(flags);
     let (outer, inner) = (&x.sizes()[..axis], &x.sizes()[end..]);
     let sizes = [outer, &[picked], inner].concat();
     if x.dtype() == DType::String {
@@ -93,29 +94,9 @@ fn select(x: TensorView<'_>, mask: TensorView<'_>, axis: usize) -> Result<Tensor
     Ok(output)
 }
 
-const BLOCK: usize = 64;
-
-/// Copies the elements of `N` bytes whose flag is set. Blocks of mixed flags are packed without branches.
+/// Copies the elements of `N` bytes whose flag is set.
 fn pick<const N: usize>(from: &[u8], to: &mut [u8], flags: &[bool]) {
-    let (from, _) = from.as_chunks::<N>();
-    let (to, _) = to.as_chunks_mut::<N>();
-    let mut done = 0;
-    for (elements, flags) in from.chunks(BLOCK).zip(flags.chunks(BLOCK)) {
-        let count: usize = flags.iter().map(|&flag| usize::from(flag)).sum();
-        if count == elements.len() {
-            to[done..done + count].copy_from_slice(elements);
-        } else if count > 0 {
-            let mut packed = [[0u8; N]; BLOCK];
-            let mut at = 0;
-            for (element, &flag) in elements.iter().zip(flags) {
-                // At most `BLOCK` elements are packed, so `at` is inside wherever it is written.
-                packed[at % BLOCK] = *element;
-                at += usize::from(flag);
-            }
-            to[done..done + count].copy_from_slice(&packed[..count]);
-        }
-        done += count;
-    }
+    tiles::compress(from.as_chunks::<N>().0, flags, to.as_chunks_mut::<N>().0);
 }
 
 /// Copies rows of `row` bytes, neighbours at once.

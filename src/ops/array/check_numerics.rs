@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
-use crate::ops::array::row_major::RowMajor;
+use crate::ops::row_major::RowMajor;
 
 impl<'g> Value<'g> {
     /// The same elements; a run in which one of them is NaN or infinite fails with `message`.

@@ -12,7 +12,7 @@ use crate::op::{Absent, HostCx, OpDef, Operand, TfOp};
 use crate::tensor::{Element, Tensor, TensorView};
 
 use super::axis::given_axis;
-use super::row_major::RowMajor;
+use crate::ops::row_major::RowMajor;
 
 impl<'g> Value<'g> {
     /// Running sums along `axis`: `[a, b, c]` gives `[a, a + b, a + b + c]`.

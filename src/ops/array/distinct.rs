@@ -8,7 +8,7 @@ use shapeflow_shape_fns::{Attr, Attrs, DType};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Element, Tensor, TensorView};
 
-use super::row_major::RowMajor;
+use crate::ops::row_major::RowMajor;
 
 /// The different elements of a vector.
 pub(super) struct Distinct {

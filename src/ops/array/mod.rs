@@ -2,7 +2,6 @@
 
 mod axis;
 mod distinct;
-mod row_major;
 mod scalar;
 
 pub(crate) mod boolean_mask;
@@ -11,9 +10,13 @@ pub(crate) mod check_numerics;
 pub(crate) mod checked;
 pub(crate) mod concat;
 pub(crate) mod cumsum;
+pub(crate) mod dynamic_partition;
+pub(crate) mod dynamic_stitch;
 pub(crate) mod expand_dims;
+pub(crate) mod extract_image_patches;
 pub(crate) mod fill;
 pub(crate) mod gather;
+pub(crate) mod gather_nd;
 pub(crate) mod identity;
 pub(crate) mod mirror_pad;
 pub(crate) mod one_hot;
@@ -23,15 +26,21 @@ pub(crate) mod range;
 pub(crate) mod rank;
 pub(crate) mod reshape;
 pub(crate) mod reverse;
+pub(crate) mod reverse_sequence;
+pub(crate) mod scatter_nd;
+pub(crate) mod sequence_mask;
 pub(crate) mod shape;
 pub(crate) mod size;
 pub(crate) mod slice;
 pub(crate) mod slice_with;
+pub(crate) mod space_to_batch_nd;
+pub(crate) mod space_to_depth;
 pub(crate) mod split;
 pub(crate) mod split_sizes;
 pub(crate) mod squeeze;
 pub(crate) mod stack;
 pub(crate) mod strided_slice;
+pub(crate) mod tensor_scatter;
 pub(crate) mod tile;
 pub(crate) mod transpose;
 pub(crate) mod unique;
@@ -43,6 +52,8 @@ pub(crate) mod zeros_like;
 use crate::op::OpDef;
 
 pub use concat::concat;
+pub use dynamic_stitch::dynamic_stitch;
+pub use extract_image_patches::WindowPadding;
 pub use mirror_pad::Mirror;
 pub use range::Bound;
 pub use scalar::IntoScalar;
@@ -57,9 +68,13 @@ pub(crate) static ALL: &[&OpDef] = &[
     &checked::DEF,
     &concat::DEF,
     &cumsum::DEF,
+    &dynamic_partition::DEF,
+    &dynamic_stitch::DEF,
     &expand_dims::DEF,
+    &extract_image_patches::DEF,
     &fill::DEF,
     &gather::DEF,
+    &gather_nd::DEF,
     &identity::DEF,
     &mirror_pad::DEF,
     &one_hot::DEF,
@@ -71,14 +86,26 @@ pub(crate) static ALL: &[&OpDef] = &[
     &rank::DEF,
     &reshape::DEF,
     &reverse::DEF,
+    &reverse_sequence::DEF,
+    &scatter_nd::DEF,
+    &sequence_mask::DEF,
     &shape::DEF,
     &size::DEF,
     &slice::DEF,
+    &space_to_batch_nd::DEF,
+    &space_to_batch_nd::BACK,
+    &space_to_depth::DEF,
+    &space_to_depth::BACK,
     &split::DEF,
     &split_sizes::DEF,
     &squeeze::DEF,
     &stack::DEF,
     &strided_slice::DEF,
+    &tensor_scatter::UPDATE,
+    &tensor_scatter::ADD,
+    &tensor_scatter::SUB,
+    &tensor_scatter::MIN,
+    &tensor_scatter::MAX,
     &tile::DEF,
     &transpose::DEF,
     &unique::DEF,

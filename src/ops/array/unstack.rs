@@ -55,7 +55,7 @@ pub(super) fn exactly<'g, const N: usize>(values: Vec<Value<'g>>) -> Result<[Val
 }
 
 /// Nodes have at most this many outputs.
-const MAX_OUTPUTS: i64 = 1 << 16;
+pub(super) const MAX_OUTPUTS: i64 = 1 << 16;
 
 /// Attribute `num` as a number of outputs.
 pub(super) fn count(attrs: &Attrs, _operands: usize) -> usize {

@@ -8,7 +8,7 @@ use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::tensor::{Element, Tensor, TensorView};
 
-use super::row_major::RowMajor;
+use crate::ops::row_major::RowMajor;
 
 impl<'g> Value<'g> {
     /// The indices of all elements that are true, or not zero, in row-major order.

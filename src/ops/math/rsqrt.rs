@@ -11,6 +11,7 @@ impl<'g> Value<'g> {
     /// One by the square root of every element.
     ///
     /// `[..] -> [..]`, floats. Infinite at zero, NaN below. As TensorFlow's `Rsqrt`.
+    /// From the exact result it is at most 1.5 ulp away in f32, 1.5 ulp in f64.
     ///
     /// # Errors
     /// The element type is not a float.

@@ -11,6 +11,7 @@ impl<'g> Value<'g> {
     /// The hyperbolic tangent of every element.
     ///
     /// `[..] -> [..]`, floats. As TensorFlow's `Tanh`.
+    /// From the exact result it is at most 1.6 ulp away in f32, 1.5 ulp in f64.
     ///
     /// # Errors
     /// The element type is not a float.

@@ -54,6 +54,43 @@ pub fn make(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Resu
                 given(wanted, &y, &[y.len()])
             })
         }
+        "scatter_nd add 1M" => {
+            let mut y = vec![0.0; 1 << 20];
+            Box::new(move |wanted| {
+                y.fill(0.0);
+                for (place, x) in inputs[0].i32().iter().zip(inputs[1].f32()) {
+                    y[*place as usize] += x;
+                }
+                given(wanted, &y, &[y.len()])
+            })
+        }
+        "dynamic_stitch of 1M from 8" => {
+            let mut y = vec![0.0; 1 << 20];
+            Box::new(move |wanted| {
+                for (places, part) in inputs[..8].iter().zip(&inputs[8..]) {
+                    for (place, x) in places.i32().iter().zip(part.f32()) {
+                        y[*place as usize] = *x;
+                    }
+                }
+                given(wanted, &y, &[y.len()])
+            })
+        }
+        "dynamic_partition 1M in 8" => Box::new(move |wanted| {
+            let (x, parts) = (inputs[0].f32(), inputs[1].i32());
+            let mut counts = [0; 8];
+            for part in parts {
+                counts[*part as usize] += 1;
+            }
+            let mut dealt = counts.map(Vec::with_capacity);
+            for (x, part) in x.iter().zip(parts) {
+                dealt[*part as usize].push(*x);
+            }
+            if !wanted {
+                std::hint::black_box(&dealt);
+                return Ok(Vec::new());
+            }
+            Ok(dealt.map(|part| Array::new(Data::F32(part.clone()), &[part.len()])).into())
+        }),
         _ => return None,
     }))
 }

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::tensor::{Tensor, TensorView};
 
 /// The operand itself, or a copy when its strides are others.
-pub(super) enum RowMajor<'a> {
+pub(crate) enum RowMajor<'a> {
     Given(TensorView<'a>),
     Copied(Tensor),
 }
@@ -12,11 +12,11 @@ pub(super) enum RowMajor<'a> {
 impl<'a> RowMajor<'a> {
     /// # Errors
     /// Memory for the copy is refused.
-    pub(super) fn new(view: TensorView<'a>) -> Result<RowMajor<'a>> {
+    pub(crate) fn new(view: TensorView<'a>) -> Result<RowMajor<'a>> {
         Ok(if view.is_row_major() { RowMajor::Given(view) } else { RowMajor::Copied(view.to_tensor()?) })
     }
 
-    pub(super) fn view(&self) -> TensorView<'_> {
+    pub(crate) fn view(&self) -> TensorView<'_> {
         match self {
             RowMajor::Given(view) => *view,
             RowMajor::Copied(tensor) => tensor.view(),

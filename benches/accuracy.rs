@@ -1,0 +1,164 @@
+//! Errors of the mathematical functions as kernels compute them, beside those that the ops' documentation states.
+//!
+//! `cargo bench --bench accuracy` prints one line for each function: the largest and the mean error in units of the
+//! last place, in f32 over every exponent and densely around 1 against the f64 kernel (of sines against the standard
+//! library, whose arguments may be of any size), in f64 against a table made with many more digits. It fails if an
+//! error is larger than stated.
+
+use std::collections::BTreeMap;
+
+use shapeflow::{Element, Graph, Isa, Result, Tensor, TensorView, Value, shape};
+
+/// Builds a function of one or two arguments.
+type Build = for<'g> fn(Value<'g>, Value<'g>) -> Result<Value<'g>>;
+
+macro_rules! functions {
+    ($($name:ident)*) => { [$((stringify!($name), |x, _| x.$name())),*] };
+}
+
+const OF_ONE: [(&str, Build); 23] = functions! {
+    exp exp2 expm1 log log2 log1p sin cos tan tanh sigmoid sinh cosh erf erfc asin acos atan asinh acosh atanh cbrt
+    rsqrt
+};
+const OF_TWO: [(&str, Build); 2] = [("pow", |x, y| x.pow(y)), ("atan2", |x, y| x.atan2(y))];
+
+/// The largest and the mean of errors.
+#[derive(Default)]
+struct Errors {
+    most: f64,
+    sum: f64,
+    count: f64,
+}
+
+impl Errors {
+    fn add(&mut self, error: f64) {
+        self.most = self.most.max(error);
+        self.sum += error;
+        self.count += 1.0;
+    }
+}
+
+fn main() -> Result<()> {
+    println!("errors in ulp, kernels for {}; stated: by the documentation of the op\n", Isa::of_host()?);
+    println!(
+        "{:8} {:>8} {:>8} {:>8} {:>10} {:>8} {:>8}",
+        "", "f32 max", "mean", "stated", "f64 max", "mean", "stated"
+    );
+    let (singles, pairs) = (singles(), pairs());
+    let table = table();
+    let sines: [(&str, fn(f64) -> f64); 3] = [("sin", f64::sin), ("cos", f64::cos), ("tan", f64::tan)];
+    let mut wrong = Vec::new();
+    for (name, build) in OF_ONE.into_iter().chain(OF_TWO) {
+        let of_two = OF_TWO.iter().any(|(other, _)| *other == name);
+        let (x, y) = if of_two { &pairs } else { &singles };
+        let reference = sines.iter().find(|(other, _)| *other == name).map(|(_, function)| *function);
+        let single = single(build, reference, x, y)?;
+        let double = double(build, &table[name], reference.is_some())?;
+        let stated = stated(name);
+        for (errors, stated) in [&single, &double].into_iter().zip(stated) {
+            if errors.most > stated {
+                wrong.push(name);
+            }
+        }
+        println!(
+            "{name:8} {:8.3} {:8.3} {:8} {:10.3} {:8.3} {:8}",
+            single.most,
+            single.sum / single.count,
+            stated[0],
+            double.most,
+            double.sum / double.count,
+            stated[1]
+        );
+    }
+    assert!(wrong.is_empty(), "larger than stated: {wrong:?}");
+    Ok(())
+}
+
+/// A function of all elements of two tensors.
+fn run<T: Element>(build: Build, x: &[T], y: &[T]) -> Result<Vec<T>> {
+    let g = Graph::new();
+    let inputs = ["x", "y"].map(|name| g.input(name, T::DTYPE, shape!["n"]));
+    let [x_in, y_in] = inputs;
+    let exe = g.compile(build(x_in?, y_in?)?)?;
+    let sizes = [x.len()];
+    let views = exe.inputs().iter().map(|port| TensorView::new(&sizes, if port.name == "x" { x } else { y }));
+    let outputs: Vec<Tensor> = exe.run_all(&views.collect::<Result<Vec<_>>>()?)?;
+    Ok(outputs[0].as_slice::<T>()?.to_vec())
+}
+
+/// Every exponent and both signs, denser from 1/16 to 16, and a second argument that is not read.
+fn singles() -> (Vec<f32>, Vec<f32>) {
+    let everywhere = (0..0x7f80_0000u32).step_by(65_521);
+    let dense = (0x3d80_0000..0x4180_0000u32).step_by(61);
+    let x: Vec<f32> =
+        everywhere.chain(dense).flat_map(|bits| [bits, bits | 1 << 31]).map(f32::from_bits).collect();
+    let y = vec![0.0; x.len()];
+    (x, y)
+}
+
+/// Bases of every exponent with powers whose results are finite.
+fn pairs() -> (Vec<f32>, Vec<f32>) {
+    let pair = |step: u32| {
+        let x = f32::from_bits(1 + step.wrapping_mul(2_654_435_761) % 0x7f7f_ffff);
+        let spread = step as f32 / 500_000.0 - 1.0;
+        (x, spread * 100.0 / f64::from(x).log2().abs().max(1e-3) as f32)
+    };
+    (0..1_000_000).map(pair).unzip()
+}
+
+fn single(build: Build, reference: Option<fn(f64) -> f64>, x: &[f32], y: &[f32]) -> Result<Errors> {
+    let wide = |values: &[f32]| values.iter().map(|value| f64::from(*value)).collect::<Vec<_>>();
+    let got = run(build, x, y)?;
+    let exact = match reference {
+        Some(reference) => wide(x).into_iter().map(reference).collect(),
+        None => run(build, &wide(x), &wide(y))?,
+    };
+    let mut errors = Errors::default();
+    for (got, exact) in got.iter().zip(exact).filter(|(_, exact)| exact.abs() <= f64::from(f32::MAX)) {
+        errors.add((f64::from(*got) - exact).abs() / ulp(exact, 23, -126));
+    }
+    Ok(errors)
+}
+
+/// Arguments, the nearest double to the exact result, and the rest in ulp.
+type Line = (f64, f64, f64, f64);
+
+fn table() -> BTreeMap<&'static str, Vec<Line>> {
+    let mut table: BTreeMap<&str, Vec<Line>> = BTreeMap::new();
+    for line in include_str!("../tests/reference/math_table.txt").lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let double = |word: &str| u64::from_str_radix(word, 16).map_or(f64::NAN, f64::from_bits);
+        let (first, last) = (double(words[1]), words.len() - 2);
+        let second = if last > 2 { double(words[2]) } else { 0.0 };
+        let rest = words[last + 1].parse().unwrap_or(f64::NAN);
+        table.entry(words[0]).or_default().push((first, second, double(words[last]), rest));
+    }
+    table
+}
+
+fn double(build: Build, lines: &[Line], bounded: bool) -> Result<Errors> {
+    let lines: Vec<&Line> = lines.iter().filter(|(x, ..)| !bounded || x.abs() <= 1e6).collect();
+    let column = |of: fn(&Line) -> f64| lines.iter().map(|line| of(line)).collect::<Vec<_>>();
+    let got = run(build, &column(|line| line.0), &column(|line| line.1))?;
+    let mut errors = Errors::default();
+    for (got, (.., nearest, rest)) in got.iter().zip(lines) {
+        errors.add(((got - nearest) / ulp(*nearest, 52, -1022) - rest).abs());
+    }
+    Ok(errors)
+}
+
+/// The unit in the last place of a float of this size: `digits` after the first, the least exponent being `least`.
+fn ulp(size: f64, digits: i32, least: i32) -> f64 {
+    let exponent = if size == 0.0 { least } else { (size.abs().to_bits() >> 52) as i32 - 1023 };
+    2f64.powi(exponent.max(least)) * 2f64.powi(-digits)
+}
+
+/// What the documentation of an op says of f32 and f64.
+fn stated(name: &str) -> [f64; 2] {
+    let path = format!("{}/src/ops/math/{name}.rs", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    ["at most ", "in f32, "].map(|before| {
+        let after = text.split(before).nth(1).and_then(|after| after.split(' ').next());
+        after.and_then(|number| number.parse().ok()).unwrap_or(0.0)
+    })
+}

@@ -1,0 +1,124 @@
+//! What compiling costs: by itself, in a process that has compiled nothing, and for a batch size that is new.
+
+use std::process::Command;
+use std::time::Instant;
+
+use serde_json::{Value as Json, json};
+use shapeflow::{DType, Graph, Result, Tensor, TensorShape, TensorView};
+
+use super::case::Case;
+
+/// What the process has compiled before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Before {
+    /// Nothing.
+    Nothing,
+    /// A graph that shares nothing with the case.
+    Another,
+}
+
+impl Before {
+    /// What one process is told, and prints.
+    pub fn of(word: &str) -> Before {
+        if word == "nothing" { Before::Nothing } else { Before::Another }
+    }
+
+    fn word(self) -> &'static str {
+        if self == Before::Nothing { "nothing" } else { "another graph" }
+    }
+}
+
+/// Processes a figure is taken from.
+const PROCESSES: usize = 5;
+
+/// The medians of these cases, each measured in processes of its own.
+pub fn print(cases: &[&Case]) -> Result<()> {
+    for case in cases {
+        for before in [Before::Nothing, Before::Another] {
+            let runs: Vec<Json> = (0..PROCESSES).filter_map(|_| apart(case, before)).collect();
+            let Some(Json::Object(mut row)) = runs.first().cloned() else { continue };
+            for (name, value) in row.iter_mut().filter(|(name, _)| name.ends_with("_us")) {
+                let mut figures: Vec<f64> = runs.iter().filter_map(|run| run[name].as_f64()).collect();
+                figures.sort_by(f64::total_cmp);
+                *value = json!(figures.get(figures.len() / 2));
+            }
+            println!("{}", Json::Object(row));
+        }
+    }
+    Ok(())
+}
+
+/// The figures of one process.
+fn apart(case: &Case, before: Before) -> Option<Json> {
+    let own = std::env::current_exe().ok()?;
+    let done = Command::new(own).args(["compile", case.name, before.word()]).output().ok()?;
+    serde_json::from_slice(&done.stdout).ok()
+}
+
+/// Builds, compiles and runs a case, at its own batch size and at half of it.
+pub fn measure(case: &Case, before: Before) -> Result<Json> {
+    let inputs = (case.inputs)()?;
+    let fed = &inputs[..case.shapes.len()];
+    let smaller = halved(case, fed)?;
+    if before == Before::Another {
+        another()?;
+    }
+    let graph = Graph::new();
+    let (outputs, build) = timed(|| case.build(&graph, &inputs))?;
+    let (exe, compile) = timed(|| graph.compile(&outputs))?;
+    let (_, first) = timed(|| exe.run_all(&views(fed)))?;
+    let compiles = exe.stats().compiles.len();
+    let (_, new) = timed(|| exe.run_all(&views(&smaller)))?;
+    let (_, again) = timed(|| exe.run_all(&views(&smaller)))?;
+    let stats = exe.stats();
+    Ok(json!({
+        "case": case.name,
+        "compiled before": before.word(),
+        "build_us": build,
+        "compile_us": compile,
+        "first_run_us": first,
+        "new_size_us": new,
+        "same_size_again_us": again,
+        "compiles": compiles,
+        "compiles_for_the_new_size": stats.compiles.len() - compiles,
+        "kernels": stats.kernels,
+        "code_bytes": stats.code_bytes,
+    }))
+}
+
+fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
+    let start = Instant::now();
+    let made = work()?;
+    Ok((made, start.elapsed().as_secs_f64() * 1e6))
+}
+
+fn views(tensors: &[Tensor]) -> Vec<TensorView<'_>> {
+    tensors.iter().map(Tensor::view).collect()
+}
+
+/// Compiles and runs a graph that no case has.
+fn another() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("another", DType::F64, "[k, 3]".parse::<TensorShape>()?)?;
+    let y = (x.floor()? - x).abs()?.reduce_max(-1)?;
+    let exe = g.compile(y)?;
+    exe.run_all(&[TensorView::new(&[2, 3], &[0.5, 1.0, -2.5, 3.0, 0.0, 1.5])?])?;
+    Ok(())
+}
+
+/// The inputs with half as many rows wherever the first dimension of the first one stands first.
+fn halved(case: &Case, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+    let shapes: Vec<TensorShape> = case.shapes.iter().map(|shape| shape.parse()).collect::<Result<_, _>>()?;
+    let first = |shape: &TensorShape| shape.dims().and_then(|dims| dims.first()).cloned();
+    let batch = shapes.first().and_then(first).filter(|dim| dim.as_known().is_none());
+    let half = |(input, shape): (&Tensor, &TensorShape)| {
+        if batch.is_none() || first(shape) != batch {
+            return Ok(input.clone());
+        }
+        let mut sizes = input.sizes().to_vec();
+        sizes[0] /= 2;
+        let count = sizes.iter().product();
+        Tensor::from_slice(&sizes, &input.as_slice::<f32>()?[..count])
+    };
+    inputs.iter().zip(&shapes).map(half).collect()
+}

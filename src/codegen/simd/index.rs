@@ -1,0 +1,190 @@
+//! Index arithmetic in general registers: integers that are the same for all elements, and that only say where
+//! gathered rows are.
+
+use shapeflow_shape_fns::DType;
+
+use super::allocate::frame_at;
+use super::block::Kind;
+use super::encode::{Asm, Mem};
+use super::gather::is_placed;
+use super::machine::Machine;
+use super::scalar::{Alu, Cond, RAX, RCX, RDX};
+use super::select::{Selector, operands};
+use crate::codegen::abi::KernelArgs;
+use crate::codegen::clif::size_of;
+use crate::expr::BinaryOp;
+use crate::lower::code::{Code, Inst, InstOp, SlotUse, Vid};
+
+/// What is done with integers of 64 bits, which hold those of fewer by value.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum IndexOp {
+    Const(i32),
+    Scalar(u32),
+    Iota(u32),
+    Load(u32),
+    Binary(BinaryOp),
+    Select,
+    Cast,
+    /// The value if it lies below a run-time scalar, else 0 and the run fails.
+    Check(u32),
+}
+
+/// One step of index arithmetic, from words of the frame to another.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct IndexInst {
+    pub op: IndexOp,
+    pub dtype: DType,
+    pub from: [u32; 3],
+    pub to: u32,
+}
+
+fn index_op(inst: &Inst) -> Option<IndexOp> {
+    use BinaryOp::{Add, Eq, Le, Lt, Max, Min, Mul, Ne, Sub};
+    let plain = matches!(inst.dtype, DType::I32 | DType::I64);
+    Some(match inst.op {
+        InstOp::Const(value) if plain => IndexOp::Const(i32::try_from(value.to_i64()).ok()?),
+        InstOp::Scalar(k) => IndexOp::Scalar(k),
+        InstOp::Iota(slot) => IndexOp::Iota(slot),
+        InstOp::Load(slot) if inst.dtype.is_integer() && inst.dtype != DType::U64 => IndexOp::Load(slot),
+        InstOp::Binary(op @ (Add | Sub | Mul | Min | Max), ..) if plain => IndexOp::Binary(op),
+        InstOp::Binary(op @ (Lt | Le | Eq | Ne), ..) => IndexOp::Binary(op),
+        InstOp::Select(..) if plain => IndexOp::Select,
+        InstOp::Cast(_) if plain => IndexOp::Cast,
+        InstOp::CheckIndex { limit, .. } => IndexOp::Check(limit),
+        _ => return None,
+    })
+}
+
+/// Which instructions of a body, of which folds read `roots`, are index arithmetic: nothing but gathered rows comes
+/// from them.
+pub(super) fn of_body(insts: &[Inst], uniform: &[bool], roots: &[Vid]) -> Vec<bool> {
+    let mut index: Vec<bool> =
+        insts.iter().zip(uniform).map(|(inst, uniform)| *uniform && index_op(inst).is_some()).collect();
+    loop {
+        let mut used = vec![false; insts.len()];
+        let mut elsewhere = vec![false; insts.len()];
+        roots.iter().for_each(|root| elsewhere[root.0 as usize] = true);
+        let mut sound = index.clone();
+        for (at, inst) in insts.iter().enumerate() {
+            let row = matches!(&inst.op, InstOp::Gather { offsets, .. } if is_placed(uniform, offsets));
+            operands(&inst.op, |v| {
+                let v = v.0 as usize;
+                used[v] = true;
+                elsewhere[v] |= !row && !index[at];
+                sound[at] &= index[v];
+            });
+        }
+        for at in 0..insts.len() {
+            sound[at] &= used[at] && !elsewhere[at];
+        }
+        if sound == index {
+            return index;
+        }
+        index = sound;
+    }
+}
+
+/// Whether a code has such instructions.
+pub(super) fn longest(code: &Code) -> usize {
+    if code.slots.iter().all(|slot| slot.used != SlotUse::Gather) {
+        return 0;
+    }
+    code.passes.iter().map(|pass| pass.body.len()).chain([code.epilogue.len()]).max().unwrap_or(0)
+}
+
+impl Selector<'_> {
+    /// Selects an instruction of index arithmetic.
+    pub fn index(&mut self, at: usize) {
+        let Some(op) = index_op(&self.body[at]) else { return };
+        let word = |at: u32| self.layout.index + 8 * at;
+        let mut from = [0; 3];
+        let mut next = from.iter_mut();
+        operands(&self.body[at].op, |v| {
+            if let Some(from) = next.next() {
+                *from = word(v.0);
+            }
+        });
+        let inst = IndexInst { op, dtype: self.body[at].dtype, from, to: word(at as u32) };
+        self.block.effect(Kind::Index(inst), &[]);
+    }
+}
+
+impl Machine<'_> {
+    /// Emits one step of index arithmetic.
+    pub fn index(&self, asm: &mut Asm, inst: IndexInst) {
+        let [first, second, third] = inst.from.map(frame_at);
+        match inst.op {
+            IndexOp::Const(value) => asm.mov_imm(RAX, value),
+            IndexOp::Scalar(k) => {
+                self.argument(asm, std::mem::offset_of!(KernelArgs, scalars));
+                asm.mov(RAX, Mem::Base(RAX, 8 * k as i32));
+            }
+            IndexOp::Iota(slot) => {
+                asm.mov(RAX, frame_at(self.layout.start(self.level, slot)));
+                if let Some(strides) = self.ahead {
+                    asm.alu(Alu::Add, RAX, frame_at(strides[slot as usize]));
+                }
+            }
+            IndexOp::Load(slot) => {
+                let memory = self.slot(asm, slot, 0);
+                let dtype = self.code.slots[slot as usize].dtype;
+                if dtype.is_signed() {
+                    asm.load_signed(RAX, memory, size_of(dtype));
+                } else {
+                    asm.load_low(RAX, memory, size_of(dtype));
+                }
+            }
+            IndexOp::Binary(op) => {
+                asm.mov(RAX, first);
+                match op {
+                    BinaryOp::Add => asm.alu(Alu::Add, RAX, second),
+                    BinaryOp::Sub => asm.alu(Alu::Sub, RAX, second),
+                    BinaryOp::Mul => asm.imul(RAX, second),
+                    BinaryOp::Min | BinaryOp::Max => {
+                        asm.mov(RCX, second);
+                        asm.alu(Alu::Cmp, RCX, RAX);
+                        asm.move_if(if op == BinaryOp::Min { Cond::Less } else { Cond::Greater }, RAX, RCX);
+                    }
+                    _ => {
+                        asm.mov(RCX, RAX);
+                        asm.mov_imm(RAX, 0);
+                        asm.mov_imm(RDX, 1);
+                        asm.alu(Alu::Cmp, RCX, second);
+                        let cond = match op {
+                            BinaryOp::Lt => Cond::Less,
+                            BinaryOp::Le => Cond::LessEqual,
+                            BinaryOp::Eq => Cond::Equal,
+                            _ => Cond::NotEqual,
+                        };
+                        asm.move_if(cond, RAX, RDX);
+                    }
+                }
+                if inst.dtype == DType::I32 {
+                    asm.extend_word(RAX, RAX);
+                }
+            }
+            IndexOp::Select => {
+                asm.mov(RAX, third);
+                asm.alu_imm(Alu::Cmp, first, 0);
+                asm.move_if(Cond::NotEqual, RAX, second);
+            }
+            IndexOp::Cast if inst.dtype == DType::I32 => asm.extend_word(RAX, first),
+            IndexOp::Cast => asm.mov(RAX, first),
+            IndexOp::Check(limit) => {
+                self.argument(asm, std::mem::offset_of!(KernelArgs, scalars));
+                asm.mov(RCX, first);
+                asm.alu(Alu::Cmp, RCX, Mem::Base(RAX, 8 * limit as i32));
+                asm.mov(RAX, RCX);
+                let fine = asm.label();
+                // As unsigned numbers, negative ones are above every limit.
+                asm.jump_if(Cond::Below, fine);
+                asm.mov_imm(RAX, 0);
+                if self.ahead.is_none() {
+                    asm.store_imm(frame_at(self.layout.failed), 1);
+                }
+                asm.bind(fine);
+            }
+        }
+        asm.store(frame_at(inst.to), RAX);
+    }
+}

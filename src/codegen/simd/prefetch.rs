@@ -1,0 +1,206 @@
+//! Rows to gather are asked for before they are read: their addresses are known well ahead, and no processor guesses
+//! them.
+
+use super::allocate::{Allocator, frame_at};
+use super::block::Kind;
+use super::encode::{Asm, Mem};
+use super::function::{Body, Function};
+use super::gather::is_placed;
+use super::machine::Machine;
+use super::scalar::{Alu, Cond, RAX, RCX, RDX};
+use super::select::{Mode, Refusal, Selector, operands};
+use crate::codegen::abi::{KernelArgs, SLOT_LOOPS, SLOT_ROW, slot_words};
+use crate::codegen::clif::size_of;
+use crate::lower::code::{Code, InstOp, SlotUse};
+
+/// How many rows ahead of the one that is read.
+const DISTANCE: i32 = 32;
+/// Bytes of a row that are asked for; from there on the processor sees that memory is read in order.
+const MOST_BYTES: i32 = 512;
+/// Bytes of a cache line.
+const LINE: i32 = 64;
+
+/// Words of the frame for addresses ahead.
+pub(super) struct Ahead {
+    /// How far each slot moves in [`DISTANCE`] steps of the innermost loop, or of rows.
+    pub strides: Vec<u32>,
+    /// Nonzero if what is ahead of the last steps of the loop are the first of the next row.
+    pub flat: u32,
+}
+
+/// What says where the rows of a body are.
+struct Guide {
+    /// The gather slots that are read along rows.
+    rows: Vec<u32>,
+    /// Which instructions make their offsets.
+    wanted: Vec<bool>,
+    /// The slots that these read; none if there is nothing to look ahead to.
+    slots: Vec<u32>,
+}
+
+impl Guide {
+    fn new(code: &Code, body: &Body<'_>) -> Guide {
+        let rows = body.gathered_rows(code);
+        let mut wanted = vec![false; body.insts.len()];
+        let mut slots = Vec::new();
+        for (at, inst) in body.insts.iter().enumerate().rev() {
+            let row = matches!(&inst.op, InstOp::Gather { slot, .. } if rows.contains(slot));
+            if row || wanted[at] {
+                operands(&inst.op, |v| wanted[v.0 as usize] = true);
+            }
+            if wanted[at] {
+                slots.extend(inst.op.slot());
+            }
+        }
+        Guide { rows, wanted, slots }
+    }
+
+    /// Of every pass of a code.
+    fn all(code: &Code) -> impl Iterator<Item = Guide> {
+        let level = code.loops as usize;
+        code.passes.iter().map(move |pass| Guide::new(code, &Body::new(code, &pass.body, &pass.folds, level)))
+    }
+}
+
+impl Function<'_> {
+    /// Keeps what addresses ahead need.
+    pub fn enter_ahead(&mut self) {
+        let code = self.code;
+        let Some(ahead) = &self.layout.ahead else { return };
+        let asm = &mut self.asm;
+        let args = frame_at(self.layout.args);
+        let words = slot_words(code.loops);
+        let inner = if code.loops > 0 { SLOT_LOOPS + code.loops as usize - 1 } else { SLOT_ROW };
+        asm.mov(RCX, args);
+        asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
+        for (slot, ahead) in ahead.strides.iter().enumerate() {
+            asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + inner) as i32));
+            asm.shl(RAX, DISTANCE.trailing_zeros() as u8);
+            asm.store(frame_at(*ahead), RAX);
+        }
+        let flat = frame_at(ahead.flat);
+        asm.store_imm(flat, 0);
+        if code.loops != 1 {
+            return;
+        }
+        let uneven = asm.label();
+        asm.mov(RDX, args);
+        asm.mov(RDX, Mem::Base(RDX, std::mem::offset_of!(KernelArgs, extents) as i32));
+        asm.mov(RDX, Mem::Base(RDX, 0));
+        let mut guiding: Vec<u32> = Guide::all(code).flat_map(|guide| guide.slots).collect();
+        guiding.sort_unstable();
+        guiding.dedup();
+        for slot in guiding {
+            let line = slot as usize * words;
+            asm.mov(RAX, Mem::Base(RCX, 8 * (line + inner) as i32));
+            asm.imul(RAX, RDX);
+            asm.alu(Alu::Cmp, RAX, Mem::Base(RCX, 8 * (line + SLOT_ROW) as i32));
+            asm.jump_if(Cond::NotEqual, uneven);
+        }
+        asm.store_imm(flat, 1);
+        asm.bind(uneven);
+    }
+
+    /// Asks for the rows that a body gathers some steps later.
+    pub fn prefetch(&mut self, body: &Body<'_>) -> Result<(), Refusal> {
+        let (code, guide) = (self.code, Guide::new(self.code, body));
+        let Some(flat) = self.layout.ahead.as_ref().map(|ahead| frame_at(ahead.flat)) else { return Ok(()) };
+        if self.strided || body.level != code.loops as usize || guide.slots.is_empty() {
+            return Ok(());
+        }
+        let last = self.asm.label();
+        let asm = &mut self.asm;
+        match self.layout.counters.last() {
+            None => asm.mov(RAX, frame_at(self.layout.rows)),
+            Some(counter) => {
+                let alone = asm.label();
+                asm.mov(RAX, frame_at(*counter));
+                asm.alu_imm(Alu::Cmp, flat, 0);
+                asm.jump_if(Cond::Equal, alone);
+                asm.mov(RCX, frame_at(self.layout.args));
+                asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, extents) as i32));
+                asm.mov(RDX, frame_at(self.layout.rows));
+                asm.alu_imm(Alu::Sub, RDX, 1);
+                asm.imul(RDX, Mem::Base(RCX, 0));
+                asm.alu(Alu::Add, RAX, RDX);
+                asm.bind(alone);
+            }
+        }
+        asm.alu_imm(Alu::Cmp, RAX, DISTANCE);
+        asm.jump_if(Cond::LessEqual, last);
+        let mut selector = self.selector(body, Mode::Once, &[]);
+        selector.ahead = true;
+        let gathers = |slot: &&u32| code.slots[**slot as usize].used == SlotUse::Gather;
+        for slot in guide.rows.iter().chain(&guide.slots).filter(gathers) {
+            selector.block.effect(Kind::Aim { slot: *slot }, &[]);
+        }
+        selector.look_ahead(&guide.wanted)?;
+        for slot in &guide.rows {
+            selector.block.effect(Kind::Prefetch { slot: *slot }, &[]);
+        }
+        selector.block.prune();
+        let mut block = selector.block;
+        let machine = Machine {
+            code,
+            layout: &self.layout,
+            level: body.level,
+            pointers: &[],
+            moving: false,
+            ahead: self.layout.ahead.as_ref().map(|ahead| &ahead.strides[..]),
+        };
+        Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
+        self.asm.bind(last);
+        Ok(())
+    }
+}
+
+impl Machine<'_> {
+    /// Sets the address of a gather slot ahead to its start there.
+    pub fn aim(&self, asm: &mut Asm, slot: u32) {
+        asm.mov(RAX, frame_at(self.layout.start(self.level, slot)));
+        if let Some(strides) = self.ahead {
+            asm.alu(Alu::Add, RAX, frame_at(strides[slot as usize]));
+        }
+        asm.store(frame_at(self.layout.gathers[slot as usize].address), RAX);
+    }
+
+    /// Asks for the lines of the row that a gather slot points to.
+    pub fn prefetch(&self, asm: &mut Asm, slot: u32) {
+        let size = size_of(self.code.slots[slot as usize].dtype);
+        let (line, least) = (asm.label(), asm.label());
+        asm.mov(RCX, frame_at(self.layout.gathers[slot as usize].address));
+        asm.mov(RDX, frame_at(self.layout.n));
+        asm.shl(RDX, size.trailing_zeros() as u8);
+        asm.alu_imm(Alu::Cmp, RDX, MOST_BYTES);
+        asm.jump_if(Cond::LessEqual, least);
+        asm.mov_imm(RDX, MOST_BYTES);
+        asm.bind(least);
+        asm.bind(line);
+        asm.prefetch(Mem::Base(RCX, 0));
+        asm.alu_imm(Alu::Add, RCX, LINE);
+        asm.alu_imm(Alu::Sub, RDX, LINE);
+        asm.jump_if(Cond::Greater, line);
+    }
+}
+
+impl Selector<'_> {
+    /// Computes the wanted values and moves the rows they lead to.
+    fn look_ahead(&mut self, wanted: &[bool]) -> Result<(), Refusal> {
+        for (at, inst) in self.body.iter().enumerate() {
+            match &inst.op {
+                _ if wanted[at] => self.inst(at)?,
+                InstOp::Gather { slot, offsets } if !self.uniform[at] && is_placed(self.uniform, offsets) => {
+                    self.place(*slot, offsets)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether some body gathers rows whose addresses are known ahead.
+pub(super) fn gathers_rows(code: &Code) -> bool {
+    code.slots.iter().any(|slot| slot.used == SlotUse::Gather)
+        && Guide::all(code).any(|guide| !guide.slots.is_empty())
+}

@@ -1,0 +1,180 @@
+//! `dynamic_partition`: rows by the number of their part.
+
+use shapeflow_shape_fns::{Attr, Attrs, DType};
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::Value;
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::row_major::RowMajor;
+use crate::tensor::{Tensor, TensorView, size_of_element};
+
+use super::unstack::MAX_OUTPUTS;
+
+impl<'g> Value<'g> {
+    /// `count` tensors, the first of the rows whose part in `parts` is 0, the second of those whose part is 1, and so on,
+    /// each in the order of the rows.
+    ///
+    /// `[p.., d..], parts [p..] -> count × [?, d..]`, any dtype: how many rows a part has, only the run decides. `parts` is
+    /// i32 or i64; a number outside `[0, count)` fails the run. TensorFlow's `DynamicPartition`.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([10, 11, 12, 13])?;
+    /// let parts = x.dynamic_partition(g.constant([0, 1, 0, 1])?, 2)?;
+    /// let [even, odd] = g.compile(&parts)?.run(&[])?;
+    /// assert_eq!((even.to_vec::<i32>()?, odd.to_vec::<i32>()?), (vec![10, 12], vec![11, 13]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `self` does not begin with the axes of `parts`, these are no integers, or `count` is less than 1.
+    #[track_caller]
+    pub fn dynamic_partition(self, parts: Value<'g>, count: usize) -> Result<Vec<Value<'g>>> {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        self.graph().op(&DEF).data(self).data(parts).attr("num_partitions", count).finish_all()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("dynamic_partition", run)
+    .operands(&[Operand::Data("data"), Operand::Data("partitions")])
+    .outputs(|attrs, _| count(attrs).unwrap_or(0))
+    .shape_fn(shapeflow_shape_fns::array::dynamic_partition)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("DynamicPartition")]);
+
+fn count(attrs: &Attrs) -> Result<usize> {
+    match attrs.get("num_partitions") {
+        Some(Attr::Int(count @ 1..=MAX_OUTPUTS)) => Ok(*count as usize),
+        other => {
+            let got = other.map_or("none".to_string(), Attr::to_string);
+            let message = format!("num_partitions must be an integer between 1 and {MAX_OUTPUTS}, got {got}");
+            Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
+        }
+    }
+}
+
+fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
+    dtype::indices(operands, 1)?;
+    let data = dtype::common(operands, 0, 1, dtype::Class::Any)?;
+    Ok(vec![data; count(attrs)?])
+}
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let outputs = {
+        let (data, parts) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
+        let (data, parts) = (data.view(), parts.view());
+        let count = count(cx.attrs())?;
+        match parts.dtype() {
+            DType::I32 => partition(data, parts.as_slice::<i32>()?, parts.sizes().len(), count)?,
+            _ => partition(data, parts.as_slice::<i64>()?, parts.sizes().len(), count)?,
+        }
+    };
+    for (number, output) in outputs.into_iter().enumerate() {
+        cx.set_output(number, output)?;
+    }
+    Ok(())
+}
+
+fn partition<I: Copy + Into<i64>>(
+    data: TensorView<'_>,
+    parts: &[I],
+    rank: usize,
+    count: usize,
+) -> Result<Vec<Tensor>> {
+    let mut rows = vec![0usize; count];
+    for part in parts {
+        let part: i64 = (*part).into();
+        let Some(rows) = rows.get_mut(part as usize) else {
+            let message = format!("the number of a part must lie in [0, {count}), got {part}");
+            return Err(Error::new(ErrorKind::Index, Phase::Run, message));
+        };
+        *rows += 1;
+    }
+    let rest = data.sizes().get(rank..).unwrap_or_default();
+    let row: usize = rest.iter().product();
+    let part_of = |at: usize| -> usize { parts.get(at).map_or(0, |part| (*part).into() as usize) };
+    if data.dtype() == DType::String {
+        let mut texts: Vec<Vec<&[u8]>> = rows.iter().map(|rows| Vec::with_capacity(rows * row)).collect();
+        for (at, row) in data.as_strings()?.chunks_exact(row.max(1)).enumerate() {
+            texts[part_of(at)].extend(row.iter().map(|text| &**text));
+        }
+        let part =
+            |(texts, rows): (Vec<&[u8]>, &usize)| Tensor::from_strings(&[&[*rows], rest].concat(), &texts);
+        return texts.into_iter().zip(&rows).map(part).collect();
+    }
+    let mut outputs: Vec<Tensor> = rows
+        .iter()
+        .map(|rows| Tensor::allocate(data.dtype(), &[&[*rows], rest].concat()))
+        .collect::<Result<_>>()?;
+    let bytes = row * size_of_element(data.dtype())?;
+    if bytes == 0 {
+        return Ok(outputs);
+    }
+    let mut views = outputs.iter_mut().map(Tensor::view_mut).collect::<Result<Vec<_>>>()?;
+    let mut targets: Vec<&mut [u8]> = views.iter_mut().map(|view| view.bytes_mut()).collect();
+    let part_of = |part: &I| (*part).into() as usize;
+    match bytes {
+        1 => deal_small::<1, I>(&mut targets, data.bytes(), parts, part_of),
+        2 => deal_small::<2, I>(&mut targets, data.bytes(), parts, part_of),
+        4 => deal_small::<4, I>(&mut targets, data.bytes(), parts, part_of),
+        8 => deal_small::<8, I>(&mut targets, data.bytes(), parts, part_of),
+        _ => {
+            let mut filled = vec![0; count];
+            for (row, part) in data.bytes().chunks_exact(bytes).zip(parts.iter().map(part_of)) {
+                let from = filled[part];
+                targets[part][from..from + bytes].copy_from_slice(row);
+                filled[part] = from + bytes;
+            }
+        }
+    }
+    drop(views);
+    Ok(outputs)
+}
+
+fn deal_small<const N: usize, I>(
+    targets: &mut [&mut [u8]],
+    rows: &[u8],
+    parts: &[I],
+    part_of: impl Fn(&I) -> usize,
+) {
+    // A part's rows that are still to come: the place of the next is the first of them.
+    let mut rest: Vec<std::slice::IterMut<'_, [u8; N]>> =
+        targets.iter_mut().map(|target| target.as_chunks_mut::<N>().0.iter_mut()).collect();
+    for (row, part) in rows.as_chunks::<N>().0.iter().zip(parts) {
+        if let Some(slot) = rest[part_of(part)].next() {
+            *slot = *row;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, run, shape_table, tensor};
+
+    shape_table! { DEF, {"num_partitions": 2},
+        "[n, 3]; i32[n]" => "[?, 3]; [?, 3]",
+        "[n]; [n]" => error "a parameter must be i32 or i64, got f32",
+        "[2, 3]; i32[3]" => error "data must begin with the axes of partitions",
+    }
+    shape_table! { none: DEF, {"num_partitions": 0},
+        "[n]; i32[n]" => error "num_partitions must be an integer between 1 and 65536, got 0",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+
+    #[test]
+    fn strings_keep_their_order() {
+        let x = Tensor::from_strings(&[3], &["a", "b", "c"]).unwrap();
+        let attrs = Attrs::new().with("num_partitions", 2);
+        let parts = run(&DEF, &attrs, &[x, tensor(&[3], &[1, 0, 1i64])]).unwrap();
+        let expected = [Tensor::from_strings(&[1], &["b"]), Tensor::from_strings(&[2], &["a", "c"])];
+        assert_eq!(parts, expected.map(Result::unwrap));
+    }
+}

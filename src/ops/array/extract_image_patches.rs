@@ -1,0 +1,136 @@
+//! `extract_image_patches`: every window of an image as a vector.
+
+use shapeflow_shape_fns::{Attr, Dim, InferenceContext, ShapeError};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, InRange, Index, LowerCx, Scalar};
+use crate::graph::Value;
+use crate::op::{OpDef, Operand, TfOp};
+
+/// Where windows may stand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum WindowPadding {
+    /// Inside.
+    Valid,
+    /// Also over the edge, with zeros beyond it: at every stride that begins inside, the windows in the middle.
+    Same,
+}
+
+impl<'g> Value<'g> {
+    /// Windows of `sizes` (rows, columns) places, one from another `strides` and their elements `rates` apart, each as
+    /// one vector: row by row, place by place, channel by channel.
+    ///
+    /// `[n, h, w, c] -> [n, oh, ow, sizes[0]*sizes[1]*c]`, bool, integers and floats; with [`WindowPadding::Same`] `oh` is
+    /// `ceil(h/strides[0])`, else as many as fit. TensorFlow's `ExtractImagePatches`, `tf.image.extract_patches`.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, WindowPadding, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 8, 8, 3])?;
+    /// let patches = x.extract_image_patches([3, 3], [1, 1], [1, 1], WindowPadding::Same)?;
+    /// assert_eq!(patches.shape().to_string(), "[n, 8, 8, 27]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The rank is not 4, a size, stride or rate is less than 1, or the windows do not fit.
+    #[track_caller]
+    pub fn extract_image_patches(
+        self,
+        sizes: [i64; 2],
+        strides: [i64; 2],
+        rates: [i64; 2],
+        padding: WindowPadding,
+    ) -> Result<Value<'g>> {
+        let entries = |[rows, columns]: [i64; 2]| Attr::Ints([1, rows, columns, 1].into());
+        let padding = match padding {
+            WindowPadding::Valid => "VALID",
+            WindowPadding::Same => "SAME",
+        };
+        let call = self.graph().op(&DEF).data(self).attr("ksizes", entries(sizes));
+        call.attr("strides", entries(strides)).attr("rates", entries(rates)).attr("padding", padding).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("extract_image_patches", lower)
+    .operands(&[Operand::Data("images")])
+    .shape_fn(shape)
+    .dtype_rule(dtype::unary::scalar)
+    .tensorflow(&[TfOp::new("ExtractImagePatches")]);
+
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    for name in ["ksizes", "strides", "rates"] {
+        let entries = cx.ints(name)?;
+        if let [batch, .., channels] = *entries
+            && (batch, channels) != (1, 1)
+        {
+            return Err(ShapeError::new(format_args!(
+                "{name} must be 1 for the batch and the channels, got {batch} and {channels}"
+            )));
+        }
+    }
+    shapeflow_shape_fns::image::extract_image_patches(cx)
+}
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let (sizes, strides, rates) = (cx.ints("ksizes"), cx.ints("strides"), cx.ints("rates"));
+    let before = cx.derived("before");
+    let dims = cx.dims(0);
+    let ([batch, row, column, at], [_, _, _, depth]) = (index, &dims[..]) else {
+        return cx.operand(0, index);
+    };
+    let entry = |list: &[i64], axis: usize| list.get(axis).copied().unwrap_or(1);
+    // The place in a window, then the channel.
+    let place = at.clone().floordiv(depth.clone());
+    let columns = entry(&sizes, 2);
+    let within = [place.clone().floordiv(columns), place.modulo(columns)];
+    let mut read = vec![batch.clone(), row.clone(), column.clone(), at.clone().modulo(depth.clone())];
+    let mut inside = Vec::new();
+    for (axis, within) in (1..3).zip(within) {
+        let before = before.get(axis - 1).cloned().unwrap_or(Dim::known(0));
+        let start = read[axis].clone() * entry(&strides, axis) - Index::constant(before.clone());
+        read[axis] = start + within * entry(&rates, axis);
+        if before.as_known() != Some(0) || is_same(cx) {
+            inside.push(InRange { index: read[axis].clone(), low: Dim::known(0), high: dims[axis].clone() });
+        }
+    }
+    let element = cx.operand(0, &read);
+    if inside.is_empty() {
+        return element;
+    }
+    let zero = Expr::constant(Scalar::zero(cx.dtype(0)));
+    Expr::case(vec![(inside, element)], zero)
+}
+
+fn is_same(cx: &dyn LowerCx) -> bool {
+    matches!(cx.attrs().get("padding"), Some(Attr::Str(padding)) if &**padding == "SAME")
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::*;
+    use crate::ops::testing::{recorded, run, shape_table, tensor};
+
+    shape_table! { DEF, {"ksizes": [1, 3, 2, 1], "strides": [1, 1, 2, 1], "rates": [1, 1, 1, 1], "padding": "SAME"},
+        "[n, 7, w, 2]" => "[n, 7, ceildiv(w, 2), 12]",
+        "string[n, 7, 7, 2]" => error "the element type must be bool, an integer or a float",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+
+    #[test]
+    fn windows_are_of_places() {
+        let ones = Attr::Ints([1, 1, 1, 1].into());
+        let attrs = Attrs::new().with("strides", ones.clone()).with("rates", ones).with("padding", "VALID");
+        let attrs = attrs.with("ksizes", Attr::Ints([1, 2, 2, 2].into()));
+        let error = run(&DEF, &attrs, &[tensor(&[1, 2, 2, 2], &[0u8; 8])]).unwrap_err();
+        assert_eq!(error.message(), "ksizes must be 1 for the batch and the channels, got 1 and 2");
+    }
+}

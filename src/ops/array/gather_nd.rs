@@ -1,0 +1,120 @@
+//! `gather_nd`: slices of a tensor picked by vectors of numbers.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{OpDef, Operand, TfOp};
+
+impl<'g> Value<'g> {
+    /// The slices of `self` whose positions along its first axes stand along the last axis of `indices`.
+    ///
+    /// `[d0, …, dn], indices [i.., k] -> [i.., dk, …, dn]`, any dtype; `indices` is i32 or i64. With `k` the rank of
+    /// `self` the slices are elements. An index outside its axis, also a negative one, fails the run. TensorFlow's
+    /// `GatherNd`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Result};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[1, 2], [3, 4]])?;
+    /// let diagonal = x.gather_nd(g.constant([[0, 0], [1, 1]])?)?;
+    /// let [y] = g.compile(diagonal)?.run(&[])?;
+    /// assert_eq!(y.to_vec::<i32>()?, [1, 4]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `indices` has no axis, more of them than `self` in its last one, or another dtype.
+    #[track_caller]
+    pub fn gather_nd(self, indices: impl IntoOperand<'g>) -> Result<Value<'g>> {
+        let indices = indices.into_operand(self, Location::caller());
+        self.graph().op(&DEF).data(self).data(indices).finish()
+    }
+
+    /// As [`Value::gather_nd`], one by one for each index of the first `batch_dims` axes, which `self` and `indices`
+    /// have in common. As TensorFlow's `tf.gather_nd`.
+    ///
+    /// # Errors
+    /// As [`Value::gather_nd`]; the common axes differ.
+    #[track_caller]
+    pub fn gather_nd_batched(self, indices: impl IntoOperand<'g>, batch_dims: i64) -> Result<Value<'g>> {
+        let indices = indices.into_operand(self, Location::caller());
+        self.graph().op(&DEF).data(self).data(indices).attr("batch_dims", batch_dims).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("gather_nd", lower)
+    .operands(&[Operand::Data("params"), Operand::Data("indices")])
+    .shape_fn(shapeflow_shape_fns::array::gather_nd)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("GatherNd").fixed(&[("batch_dims", 0)])]);
+
+fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    dtype::indices(operands, 1)?;
+    Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Any)?])
+}
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let batch = cx.derived("batch_dims").first().and_then(|batch| usize::try_from(batch.as_known()?).ok());
+    let batch = batch.unwrap_or(0);
+    let (params, indices) = (cx.dims(0), cx.dims(1));
+    let after = indices.len().saturating_sub(1);
+    let depth = indices.last().and_then(|depth| usize::try_from(depth.as_known()?).ok()).unwrap_or(0);
+    let (place, rest) = index.split_at(after.min(index.len()));
+    let mut read = place.get(..batch).unwrap_or_default().to_vec();
+    for (axis, limit) in params.iter().enumerate().skip(batch).take(depth) {
+        let mut at = place.to_vec();
+        at.push(Index::from((axis - batch) as i64));
+        let picked = cx.operand(1, &at);
+        read.push(cx.checked_index(picked, limit.clone(), axis));
+    }
+    read.extend_from_slice(rest);
+    cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::ops::testing::{recorded, run, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {},
+        "[a, b, c]; i32[i, j, 2]" => "[i, j, c]",
+        "[a, b]; i64[2]" => "[]",
+        "[a, b]; i64[i, 0]" => "[i, a, b]",
+        "[a]; [i, 1]" => error "a parameter must be i32 or i64, got f32",
+        "[a]; i32[i, 2]" => error "must be at most the rank of params",
+    }
+    shape_table! { batched: DEF, {"batch_dims": 1},
+        "[n, a, b]; i32[?, j, 1]" => "[n, j, b]",
+        "[2, a]; i32[3, 1]" => error "batch dimensions must agree, got 2 and 3 at axis 0",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+
+    #[test]
+    fn batches_are_gathered_one_by_one() {
+        let x = tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32]);
+        let places = tensor(&[2, 2, 1], &[2, 0, 1, 1i64]);
+        let y = run_one(&DEF, &Attrs::new().with("batch_dims", 1), &[x, places]);
+        assert_eq!((y.sizes(), y.to_vec::<i32>().unwrap()), (&[2, 2][..], vec![3, 1, 5, 5]));
+    }
+
+    #[test]
+    fn an_index_outside_names_axis_and_limit() {
+        let mut places = vec![0i32; 10_000];
+        places[7] = -1;
+        let operands = [tensor(&[1, 3], &[1, 2, 3i32]), tensor(&[5000, 2], &places)];
+        let error = run(&DEF, &Attrs::new(), &operands).unwrap_err();
+        assert_eq!(error.message(), "an index into axis 1 must lie in [0, 3), got -1");
+        assert_eq!(error.kind(), ErrorKind::Index);
+    }
+}

@@ -1,0 +1,115 @@
+//! `reverse_sequence`: the first elements along an axis in reverse, so many in every row.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, InferenceContext, ShapeError};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{OpDef, Operand, TfOp};
+
+impl<'g> Value<'g> {
+    /// For each index of axis `batch_axis` the first `lengths` elements along `seq_axis` in reverse, the others as they
+    /// are.
+    ///
+    /// `[.., b, .., s, ..], lengths [b] -> [.., b, .., s, ..]`, any dtype; `lengths` is i32 or i64. A length outside
+    /// `[0, s]` fails the run. TensorFlow's `ReverseSequence`; one axis for both is refused when the graph is built,
+    /// where TensorFlow fails when it runs.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[1, 2, 3], [4, 5, 6]])?;
+    /// let y = x.reverse_sequence(g.constant([2, 3])?, 1, 0)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y.to_vec::<i32>()?, [2, 1, 3, 6, 5, 4]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An axis is negative, out of range or given twice, or there are not as many lengths as rows.
+    #[track_caller]
+    pub fn reverse_sequence(
+        self,
+        lengths: impl IntoOperand<'g>,
+        seq_axis: i64,
+        batch_axis: i64,
+    ) -> Result<Value<'g>> {
+        let lengths = lengths.into_operand(self, Location::caller());
+        let call = self.graph().op(&DEF).data(self).data(lengths);
+        call.attr("seq_dim", seq_axis).attr("batch_dim", batch_axis).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("reverse_sequence", lower)
+    .operands(&[Operand::Data("input"), Operand::Data("seq_lengths")])
+    .shape_fn(shape)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("ReverseSequence")]);
+
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    shapeflow_shape_fns::array::reverse_sequence(cx)?;
+    let (along, batch) = (cx.int("seq_dim")?, cx.int_or("batch_dim", 0)?);
+    if along == batch {
+        return Err(ShapeError::new(format_args!("seq_dim must not be batch_dim, got {along} for both")));
+    }
+    Ok(())
+}
+
+fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    dtype::indices(operands, 1)?;
+    Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Any)?])
+}
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let axis = |name: &str| match cx.attrs().get(name) {
+        Some(Attr::Int(axis)) => usize::try_from(*axis).unwrap_or(0),
+        _ => 0,
+    };
+    let (along, batch) = (axis("seq_dim"), axis("batch_dim"));
+    let (Some(size), Some(row), Some(at)) =
+        (cx.dims(0).get(along).cloned(), index.get(batch), index.get(along))
+    else {
+        return cx.operand(0, index);
+    };
+    let length = cx.operand(1, std::slice::from_ref(row));
+    let length = Expr::iota(cx.checked_index(length, &size + &Dim::known(1), along));
+    let (place, last) = (Expr::iota(at.clone()), length.clone() - Expr::constant(1i64));
+    let from = place.clone().less(length).select(last - place.clone(), place);
+    let mut read = index.to_vec();
+    read[along] = cx.checked_index(from, size, along);
+    cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::ops::testing::{recorded, run, shape_table, tensor};
+
+    shape_table! { DEF, {"seq_dim": 1, "batch_dim": 0},
+        "[?, s, c]; i32[b]" => "[d1_0, s, c]",
+        "[n, s]; [n]" => error "a parameter must be i32 or i64, got f32",
+    }
+    shape_table! { one_axis: DEF, {"seq_dim": 0},
+        "[n, s]; i32[n]" => error "seq_dim must not be batch_dim, got 0 for both",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+
+    #[test]
+    fn a_length_outside_is_an_error() {
+        for length in [-1, 4] {
+            let operands = [tensor(&[1, 3], &[1, 2, 3i32]), tensor(&[1], &[length])];
+            let error = run(&DEF, &Attrs::new().with("seq_dim", 1), &operands).unwrap_err();
+            assert_eq!(error.message(), format!("an index into axis 1 must lie in [0, 4), got {length}"));
+            assert_eq!(error.kind(), ErrorKind::Index);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! `scatter_nd`: rows added up at the places that are named for them, zeros elsewhere.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::graph::{IntoOperand, IntoParam, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::given::given_sizes;
+use crate::ops::row_major::RowMajor;
+use crate::ops::rows::{Combine, Positions, combine};
+use crate::tensor::Tensor;
+
+use super::tensor_scatter::parts;
+
+impl<'g> Value<'g> {
+    /// A tensor of `shape` whose slices at the positions along the last axis of `self` are those of `updates`, and zero
+    /// elsewhere; slices for one position add up, in their order.
+    ///
+    /// `[i.., k], updates [i.., dk, …, dn], shape [d0, …, dn] -> [d0, …, dn]`; `self` is i32 or i64, `updates` integers
+    /// (which wrap), floats, complex numbers, or bool, where a sum is whether any is set. f16 and bf16 are added as f32
+    /// and rounded once. An index outside its axis fails the run. TensorFlow's `ScatterNd`, which also joins strings.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let places = g.constant([[3], [1], [3]])?;
+    /// let counts = places.scatter_nd(g.constant([1, 1, 1])?, [5])?;
+    /// let [y] = g.compile(counts)?.run(&[])?;
+    /// assert_eq!(y.to_vec::<i32>()?, [0, 1, 0, 2, 0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `updates` does not begin as `self` or end as `shape` does, or a dtype is unsuitable.
+    #[track_caller]
+    pub fn scatter_nd(self, updates: impl IntoOperand<'g>, shape: impl IntoParam<'g>) -> Result<Value<'g>> {
+        let updates = updates.into_operand(self, Location::caller());
+        self.graph().op(&DEF).data(self).data(updates).size("shape", shape).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("scatter_nd", run)
+    .operands(&[Operand::Data("indices"), Operand::Data("updates"), Operand::Size("shape")])
+    .shape_fn(shapeflow_shape_fns::array::scatter_nd)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("ScatterNd")]);
+
+fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    dtype::indices(operands.get(..1).unwrap_or_default(), 0)?;
+    dtype::indices(operands, 2)?;
+    match operands.get(1) {
+        Some(summed @ (DType::Bool | DType::C64 | DType::C128)) => Ok(vec![*summed]),
+        _ => Ok(vec![dtype::common(operands, 1, 2, dtype::Class::Number)?]),
+    }
+}
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let output = {
+        let (indices, updates) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
+        let sizes = given_sizes(cx, "shape", 2)?;
+        let mut output = Tensor::zeros(updates.view().dtype(), &sizes)?;
+        let (outer, row) = parts(indices.view(), &sizes);
+        let positions = Positions::new(indices.view(), outer)?;
+        combine(&mut output, updates.view(), row, Combine::Add, &positions)?;
+        output
+    };
+    cx.set_output(0, output)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::ops::testing::{recorded, run, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"shape": [4, 3]},
+        "i32[i, 1]; f64[i, 3]" => "f64[4, 3]",
+        "i64[2]; []" => error "updates must have rank at least 1",
+        "i32[i, 1]; [i, 2]" => error "updates must end with the axes of the result",
+        "[i, 1]; [i, 3]" => error "a parameter must be i32 or i64, got f32",
+        "i32[i, 1]; string[i, 3]" => error "the element type must be an integer or a float",
+    }
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+    }
+
+    #[test]
+    fn halves_are_rounded_once_and_complex_parts_add() {
+        let attrs = Attrs::new().with("shape", [1]);
+        let places = tensor(&[3, 1], &[0, 0, 0i32]);
+        let halves = Tensor::from_bits(DType::F16, &[3], &[0x6800u16, 0x3c00, 0x3c00]).unwrap();
+        // 2048 + 1 + 1, where 2048 + 1 is no f16.
+        assert_eq!(run_one(&DEF, &attrs, &[places.clone(), halves]).to_bits::<u16>().unwrap(), [0x6801]);
+        let z = Tensor::from_bits(DType::C64, &[3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        assert_eq!(run_one(&DEF, &attrs, &[places, z]).to_bits::<f32>().unwrap(), [9.0, 12.0]);
+    }
+
+    #[test]
+    fn an_index_outside_names_axis_and_limit() {
+        let attrs = Attrs::new().with("shape", [2, 3]);
+        let error = run(&DEF, &attrs, &[tensor(&[1, 2], &[1, 3i64]), tensor(&[1], &[1.0f32])]).unwrap_err();
+        assert_eq!(error.message(), "an index into axis 1 must lie in [0, 3), got 3");
+        assert_eq!(error.kind(), ErrorKind::Index);
+    }
+}

@@ -1,0 +1,111 @@
+//! `sequence_mask`: the first places of a new axis on, so many in every row.
+
+use shapeflow_shape_fns::{Attr, DType};
+
+use crate::dtype;
+use crate::error::{Error, Result};
+use crate::graph::{IntoParam, Value};
+use crate::op::{CompositeCx, OpDef, Operand};
+
+use super::range::Bound;
+
+impl<'g> Value<'g> {
+    /// A new last axis of size `maxlen`, on which as many of the first elements are true as `self` says: none for a
+    /// negative number, all for one beyond.
+    ///
+    /// `[d0, …] -> bool[d0, …, maxlen]`; `self` holds integers. TensorFlow's `tf.sequence_mask`.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let mask = g.constant([1, 3])?.sequence_mask(3)?;
+    /// let [y] = g.compile(mask)?.run(&[])?;
+    /// assert_eq!(y.to_vec::<bool>()?, [true, false, false, true, true, true]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The elements are no integers, or `maxlen` is negative.
+    #[track_caller]
+    pub fn sequence_mask(self, maxlen: impl IntoParam<'g>) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).size("maxlen", maxlen).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef =
+    OpDef::composite("sequence_mask", build).operands(&[Operand::Data("lengths"), Operand::Size("maxlen")]);
+
+/// The places of the new axis, compared with the lengths. They are a vector of their own: a kernel that counts them for
+/// every row anew takes longer than one that reads them.
+fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let Some(&lengths) = values.first() else { return Err(Error::msg("sequence_mask needs lengths")) };
+    dtype::common(&[lengths.dtype()], 0, 1, dtype::Class::Integer)?;
+    let given = cx.attrs().get("maxlen").and_then(Attr::to_elements);
+    let known = given.as_ref().and_then(|given| given.get(0)?.as_known());
+    let most: Bound<'g> = match (given.as_ref().and_then(|given| given.get(0)), values.get(1)) {
+        (Some(most), _) => most.into(),
+        (None, Some(&most)) => most.into(),
+        (None, None) => return Err(Error::msg("maxlen must be given")),
+    };
+    // Places that are all i32 are compared as that, which takes half the room.
+    let is_small = lengths.dtype() == DType::I32 && known.is_some_and(|most| i32::try_from(most).is_ok());
+    let dtype = if is_small { DType::I32 } else { DType::I64 };
+    let places = lengths.graph().range(0, most, 1)?.cast(dtype)?;
+    let lengths = match lengths.dtype() {
+        // A length beyond i64 is beyond every axis.
+        DType::U64 => lengths.minimum(i64::MAX)?,
+        _ => lengths,
+    };
+    Ok(vec![places.less(lengths.cast(dtype)?.expand_dims(-1)?)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Graph;
+    use crate::ops::testing::{recorded, shape_table, tensor};
+    use crate::tensor::Tensor;
+
+    shape_table! { DEF, {"maxlen": 4},
+        "i32[n, 3]" => "bool[n, 3, 4]",
+        "u8[]" => "bool[4]",
+        "[n]" => error "the element type must be an integer, got f32",
+    }
+    shape_table! { fed: DEF, {},
+        "i32[n]; maxlen=i64[]" => "bool[n, ?]",
+    }
+    shape_table! { negative: DEF, {"maxlen": -1},
+        "i32[n]" => error "limit must not be less than start",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        // A composite op is its parts, so that it is compiled to be run.
+        static COMPILED: OpDef = OpDef::host("sequence_mask", |cx| {
+            let lengths = cx.input(0)?.to_tensor()?;
+            let output = masked(&lengths, cx.attrs().get("maxlen").unwrap().clone())?;
+            cx.set_output(0, output)
+        })
+        .shape_fn(|_| Ok(()))
+        .dtype_rule(|_, _| Ok(vec![DType::Bool]));
+        recorded(&COMPILED);
+    }
+
+    fn masked(lengths: &Tensor, most: Attr) -> Result<Tensor> {
+        let g = Graph::new();
+        let mask = g.op(&DEF).data(g.constant(lengths)?).attr("maxlen", most).finish()?;
+        let [mask] = g.compile(mask)?.run(&[])?;
+        Ok(mask)
+    }
+
+    #[test]
+    fn lengths_of_all_integers() {
+        let expected = [true, false, true, true];
+        for lengths in
+            [tensor(&[2], &[1, u64::MAX]), tensor(&[2], &[1, i64::MAX]), tensor(&[2], &[1, i8::MAX])]
+        {
+            assert_eq!(masked(&lengths, Attr::Int(2)).unwrap().to_vec::<bool>().unwrap(), expected);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! `space_to_batch_nd` and `batch_to_space_nd`: blocks of the spatial axes as further members of the batch, and back.
+
+use shapeflow_shape_fns::Dim;
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, InRange, Index, LowerCx, Scalar};
+use crate::graph::{IntoParam, Value};
+use crate::op::{OpDef, Operand, TfOp};
+
+impl<'g> Value<'g> {
+    /// The axes after the first, with a border of zeros, cut in blocks; what stands at one place of all blocks becomes a
+    /// member of the batch. `paddings` holds, per axis, how many before and how many after.
+    ///
+    /// `[b, s0, …, r..], block_shape [k0, …] -> [k0*…*b, (paddings[0] + s0 + paddings[1])/k0, …, r..]`; bool, integers
+    /// and floats. As a value, `paddings` has shape `[blocks, 2]`. TensorFlow's `SpaceToBatchND`.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[1, 2, 3]])?;
+    /// let y = x.space_to_batch_nd([2], [0, 1])?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!((y.sizes(), y.to_vec::<i32>()?), (&[2, 2][..], vec![1, 3, 2, 0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A block is less than 1, there are not two paddings a block, or a padded size is no multiple of its block.
+    #[track_caller]
+    pub fn space_to_batch_nd(
+        self,
+        block_shape: impl IntoParam<'g>,
+        paddings: impl IntoParam<'g>,
+    ) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).size("block_shape", block_shape).size("paddings", paddings).finish()
+    }
+
+    /// The opposite of [`Value::space_to_batch_nd`]: `crops` holds, per axis, how many are cut off before and after.
+    ///
+    /// `[b, s0, …, r..], block_shape [k0, …] -> [b/(k0*…), s0*k0 - crops[0] - crops[1], …, r..]`, any dtype.
+    /// TensorFlow's `BatchToSpaceND`.
+    ///
+    /// # Errors
+    /// A block is less than 1, there are not two crops a block, more than there is, or the batch is no multiple of the
+    /// product of the blocks.
+    #[track_caller]
+    pub fn batch_to_space_nd(
+        self,
+        block_shape: impl IntoParam<'g>,
+        crops: impl IntoParam<'g>,
+    ) -> Result<Value<'g>> {
+        self.graph().op(&BACK).data(self).size("block_shape", block_shape).size("crops", crops).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("space_to_batch_nd", lower)
+    .operands(&[Operand::Data("input"), Operand::Size("block_shape"), Operand::Size("paddings")])
+    .shape_fn(shapeflow_shape_fns::array::space_to_batch)
+    .dtype_rule(dtype::unary::scalar)
+    .tensorflow(&[
+        TfOp::new("SpaceToBatchND").pairs(&["paddings"]),
+        TfOp::new("SpaceToBatch").pairs(&["paddings"]),
+    ]);
+
+pub(crate) static BACK: OpDef = OpDef::compute("batch_to_space_nd", lower_back)
+    .operands(&[Operand::Data("input"), Operand::Size("block_shape"), Operand::Size("crops")])
+    .shape_fn(shapeflow_shape_fns::array::batch_to_space)
+    .dtype_rule(dtype::unary::any)
+    .tensorflow(&[
+        TfOp::new("BatchToSpaceND").pairs(&["crops"]),
+        TfOp::new("BatchToSpace").pairs(&["crops"]),
+    ]);
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let (blocks, before) = (cx.derived("block_shape"), cx.derived("before"));
+    let (dims, mut read) = (cx.dims(0), index.to_vec());
+    let (Some(batch), Some(at)) = (dims.first(), index.first()) else { return cx.operand(0, index) };
+    if blocks.is_empty() {
+        return cx.operand(0, index);
+    }
+    read[0] = at.clone().modulo(batch.clone());
+    // Where in a block: the last axis the fastest.
+    let mut within = at.clone().floordiv(batch.clone());
+    let mut inside = Vec::new();
+    for (number, (block, before)) in blocks.iter().zip(&before).enumerate().rev() {
+        let axis = number + 1;
+        let (Some(place), Some(size)) = (index.get(axis), dims.get(axis)) else { continue };
+        let offset = if number == 0 { within.clone() } else { within.clone().modulo(block.clone()) };
+        within = within.floordiv(block.clone());
+        read[axis] = place.clone() * block.clone() + offset - Index::constant(before.clone());
+        inside.push(InRange { index: read[axis].clone(), low: Dim::known(0), high: size.clone() });
+    }
+    let element = cx.operand(0, &read);
+    let zero = Expr::constant(Scalar::zero(cx.dtype(0)));
+    Expr::case(vec![(inside, element)], zero)
+}
+
+fn lower_back(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
+    let (blocks, before) = (cx.derived("block_shape"), cx.derived("before"));
+    let (dims, mut read) = (cx.output_dims(output), index.to_vec());
+    let (Some(batch), Some(at)) = (dims.first(), index.first()) else { return cx.operand(0, index) };
+    let mut member = Index::from(0);
+    for (number, (block, before)) in blocks.iter().zip(&before).enumerate() {
+        let axis = number + 1;
+        let Some(place) = index.get(axis) else { continue };
+        let place = place.clone() + Index::constant(before.clone());
+        member = member * block.clone() + place.clone().modulo(block.clone());
+        read[axis] = place.floordiv(block.clone());
+    }
+    read[0] = member * batch.clone() + at.clone();
+    cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{recorded, shape_table};
+
+    shape_table! { DEF, {"block_shape": [2, 3], "paddings": [1, 1, 0, 0]},
+        "[b, 4, 6, c]" => "[6*b, 3, 2, c]",
+        "[b, 4, 5, c]" => error "a padded size must be a multiple of its block, got 5 and 3",
+        "string[b, 4, 6]" => error "the element type must be bool, an integer or a float",
+    }
+    shape_table! { fed: DEF, {},
+        "[b, s, c]; block_shape=i32[1]; paddings=i64[1, 2]" => "[?0*b, floordiv(?+?+s, ?0), c]",
+    }
+    shape_table! { back: BACK, {"block_shape": [2], "crops": [1, 0]},
+        "string[4*b, s]" => "string[2*b, 2*s-1]",
+        "[3, s]" => error "the batch must be a multiple of the product of the blocks, got 3 and 2",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+        recorded(&BACK);
+    }
+}

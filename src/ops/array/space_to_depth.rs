@@ -1,0 +1,132 @@
+//! `space_to_depth` and `depth_to_space`: blocks of the spatial axes as further channels, and back.
+
+use shapeflow_shape_fns::{Attr, Dim};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::Value;
+use crate::op::{OpDef, Operand, TfOp};
+
+impl<'g> Value<'g> {
+    /// Every block of `block` by `block` places as one place with the channels of all, row by row.
+    ///
+    /// `[n, h, w, c] -> [n, h/block, w/block, block*block*c]`, any dtype. TensorFlow's `SpaceToDepth`; its other formats
+    /// are taken from graphs that are read.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 4, 6, "c"])?;
+    /// assert_eq!(x.space_to_depth(2)?.shape().to_string(), "[n, 2, 3, 4*c]");
+    /// assert_eq!(x.space_to_depth(2)?.depth_to_space(2)?.shape(), x.shape());
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The rank is not 4, `block` is less than 2, or a size is no multiple of it.
+    #[track_caller]
+    pub fn space_to_depth(self, block: i64) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).attr("block_size", block).finish()
+    }
+
+    /// The channels of every place as a block of `block` by `block` places, row by row.
+    ///
+    /// `[n, h, w, block*block*c] -> [n, h*block, w*block, c]`, any dtype. TensorFlow's `DepthToSpace`; its other formats
+    /// are taken from graphs that are read.
+    ///
+    /// # Errors
+    /// The rank is not 4, `block` is less than 2, or the channels are no multiple of its square.
+    #[track_caller]
+    pub fn depth_to_space(self, block: i64) -> Result<Value<'g>> {
+        self.graph().op(&BACK).data(self).attr("block_size", block).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("space_to_depth", lower)
+    .operands(&[Operand::Data("input")])
+    .shape_fn(shapeflow_shape_fns::array::space_to_depth)
+    .dtype_rule(dtype::unary::any)
+    .tensorflow(&[TfOp::new("SpaceToDepth")]);
+
+pub(crate) static BACK: OpDef = OpDef::compute("depth_to_space", lower_back)
+    .operands(&[Operand::Data("input")])
+    .shape_fn(shapeflow_shape_fns::array::depth_to_space)
+    .dtype_rule(dtype::unary::any)
+    .tensorflow(&[TfOp::new("DepthToSpace")]);
+
+/// The size of a block, the first of the two spatial axes, and that of the channels.
+fn layout(cx: &dyn LowerCx) -> (Dim, usize, usize) {
+    let block = match cx.attrs().get("block_size") {
+        Some(Attr::Int(block)) => *block,
+        _ => 1,
+    };
+    let channels_first =
+        matches!(cx.attrs().get("data_format"), Some(Attr::Str(format)) if &**format != "NHWC");
+    let (rows, channels) = if channels_first { (2, 1) } else { (1, 3) };
+    (Dim::known(block), rows, channels)
+}
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let (block, rows, channels) = layout(cx);
+    let (dims, mut read) = (cx.dims(0), index.to_vec());
+    if let (Some(depth), Some(at)) = (dims.get(channels), index.get(channels)) {
+        let place = at.clone().floordiv(depth.clone());
+        read[channels] = at.clone().modulo(depth.clone());
+        let within = [place.clone().floordiv(block.clone()), place.modulo(block.clone())];
+        for (axis, within) in (rows..).zip(within) {
+            read[axis] = index[axis].clone() * block.clone() + within;
+        }
+    }
+    cx.operand(0, &read)
+}
+
+fn lower_back(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
+    let (block, rows, channels) = layout(cx);
+    let (dims, mut read) = (cx.output_dims(output), index.to_vec());
+    if let (Some(depth), Some(at), [first, second]) =
+        (dims.get(channels), index.get(channels), &index[rows..rows + 2])
+    {
+        let within =
+            first.clone().modulo(block.clone()) * block.clone() + second.clone().modulo(block.clone());
+        read[channels] = within * depth.clone() + at.clone();
+        read[rows] = first.clone().floordiv(block.clone());
+        read[rows + 1] = second.clone().floordiv(block);
+    }
+    cx.operand(0, &read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Attrs;
+    use crate::ops::testing::{recorded, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"block_size": 2},
+        "[n, 4, 2, c]" => "[n, 2, 1, 4*c]",
+        "i8[n, 4, 3, c]" => error "input must have a multiple of 2 at axis 2, got 3",
+    }
+    shape_table! { back: BACK, {"block_size": 2},
+        "[n, h, w, 8]" => "[n, 2*h, 2*w, 2]",
+        "[n, h, w, 6]" => error "input must have a multiple of 4 at axis 3, got 6",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        recorded(&DEF);
+        recorded(&BACK);
+    }
+
+    #[test]
+    fn channels_may_come_first() {
+        let attrs = Attrs::new().with("block_size", 2).with("data_format", "NCHW");
+        let x = tensor(&[1, 1, 2, 4], &[1, 2, 3, 4, 5, 6, 7, 8]);
+        let y = run_one(&DEF, &attrs, std::slice::from_ref(&x));
+        assert_eq!(
+            (y.sizes(), y.to_vec::<i32>().unwrap()),
+            (&[1, 4, 1, 2][..], vec![1, 3, 2, 4, 5, 7, 6, 8])
+        );
+        assert_eq!(run_one(&BACK, &attrs, &[y]), x);
+    }
+}

@@ -1,0 +1,178 @@
+//! `tensor_scatter_nd_update` and the ops that combine instead: rows put to the places that are named for them.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::graph::{IntoOperand, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::row_major::RowMajor;
+use crate::ops::rows::{Combine, Positions, combine, put};
+use crate::tensor::TensorView;
+
+macro_rules! scatters {
+    ($($(#[$doc:meta])* $method:ident, $DEF:ident, $op:literal, $run:expr, $dtypes:ident;)*) => {
+        impl<'g> Value<'g> {$(
+            $(#[$doc])*
+            ///
+            /// `[d0, …, dn], indices [i.., k], updates [i.., dk, …, dn] -> [d0, …, dn]`; `indices` is i32 or i64. An index
+            /// outside its axis, also a negative one, fails the run.
+            ///
+            /// # Errors
+            /// `updates` does not begin as `indices` or end as `self` does, or a dtype is unsuitable.
+            #[track_caller]
+            pub fn $method(
+                self,
+                indices: impl IntoOperand<'g>,
+                updates: impl IntoOperand<'g>,
+            ) -> Result<Value<'g>> {
+                let location = Location::caller();
+                let (indices, updates) = (indices.into_operand(self, location), updates.into_operand(self, location));
+                self.graph().op(&$DEF).data(self).data(indices).data(updates).finish()
+            }
+        )*}
+
+        $(pub(crate) static $DEF: OpDef = OpDef::host(stringify!($method), $run)
+            .operands(&[Operand::Data("tensor"), Operand::Data("indices"), Operand::Data("updates")])
+            .shape_fn(shape)
+            .dtype_rule($dtypes)
+            .tensorflow(&[TfOp::new($op)]);)*
+    };
+}
+scatters! {
+    /// `self` with the slices at the positions along the last axis of `indices` replaced by those of `updates`; of
+    /// several for one position the last stays. Any dtype. TensorFlow's `TensorScatterUpdate`.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([1, 2, 3])?;
+    /// let y = x.tensor_scatter_nd_update(g.constant([[2], [0]])?, g.constant([30, 10])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y.to_vec::<i32>()?, [10, 2, 30]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    tensor_scatter_nd_update, UPDATE, "TensorScatterUpdate", |cx| scatter(cx, None), moved;
+    /// `self` with those of `updates` added, in their order, to the slices at the positions along the last axis of
+    /// `indices`. Integers, which wrap, floats and complex numbers; f16 and bf16 are added as f32 and rounded once.
+    /// TensorFlow's `TensorScatterAdd`.
+    tensor_scatter_nd_add, ADD, "TensorScatterAdd", |cx| scatter(cx, Some(Combine::Add)), summed;
+    /// `self` less those of `updates`, in their order, in the slices at the positions along the last axis of
+    /// `indices`. Integers, which wrap, floats and complex numbers; f16 and bf16 are subtracted as f32 and rounded once.
+    /// TensorFlow's `TensorScatterSub`.
+    tensor_scatter_nd_sub, SUB, "TensorScatterSub", |cx| scatter(cx, Some(Combine::Sub)), summed;
+    /// The smaller of the elements of `self` and those of `updates` for the positions along the last axis of `indices`;
+    /// NaN where one is. Integers and floats. TensorFlow's `TensorScatterMin`, where an element of `updates` that is NaN
+    /// may be passed over.
+    tensor_scatter_nd_min, MIN, "TensorScatterMin", |cx| scatter(cx, Some(Combine::Min)), compared;
+    /// The larger of the elements of `self` and those of `updates` for the positions along the last axis of `indices`;
+    /// NaN where one is. Integers and floats. TensorFlow's `TensorScatterMax`, where an element of `updates` that is NaN
+    /// may be passed over.
+    tensor_scatter_nd_max, MAX, "TensorScatterMax", |cx| scatter(cx, Some(Combine::Max)), compared;
+}
+
+/// TensorFlow's shape function takes one scalar for all positions, its kernels refuse it.
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    cx.with_rank_at_least(2, 1)?;
+    shapeflow_shape_fns::array::tensor_scatter(cx)
+}
+
+fn of_class(operands: &[DType], class: dtype::Class) -> Result<Vec<DType>> {
+    let [x, indices, updates] = match operands {
+        [x, indices, updates, ..] => [*x, *indices, *updates],
+        _ => return dtype::common(operands, 0, 1, class).map(|x| vec![x]),
+    };
+    dtype::indices(&[x, indices], 1)?;
+    if x != updates {
+        return dtype::refuse_with_help(
+            format!("updates must have the dtype of the tensor, got {updates} for {x}"),
+            format!("cast them with .cast({})", dtype::spelled(x)),
+        );
+    }
+    Ok(vec![dtype::common(operands, 0, 1, class)?])
+}
+
+fn moved(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    of_class(operands, dtype::Class::Any)
+}
+
+fn summed(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    let is_complex = operands.first().is_some_and(|dtype| dtype.is_complex());
+    of_class(operands, if is_complex { dtype::Class::Any } else { dtype::Class::Number })
+}
+
+fn compared(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    of_class(operands, dtype::Class::Number)
+}
+
+/// The axes that positions along the last axis of `indices` have an index for, and the elements of a slice after them.
+pub(super) fn parts<'s>(indices: TensorView<'_>, sizes: &'s [usize]) -> (&'s [usize], usize) {
+    let depth = indices.sizes().last().copied().unwrap_or(0);
+    let (outer, inner) = sizes.split_at(depth.min(sizes.len()));
+    (outer, inner.iter().product())
+}
+
+fn scatter(cx: &mut HostCx<'_>, how: Option<Combine>) -> Result<()> {
+    let mut output = cx.input(0)?.to_tensor()?;
+    {
+        let (indices, updates) = (RowMajor::new(cx.input(1)?)?, RowMajor::new(cx.input(2)?)?);
+        let sizes = output.sizes().to_vec();
+        let (outer, row) = parts(indices.view(), &sizes);
+        let positions = Positions::new(indices.view(), outer)?;
+        match how {
+            Some(how) => combine(&mut output, updates.view(), row, how, &positions)?,
+            None => put(&mut output, updates.view(), row, &positions)?,
+        }
+    }
+    cx.set_output(0, output)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::ops::testing::{recorded, run, run_one, shape_table, tensor};
+    use crate::tensor::Tensor;
+
+    shape_table! { UPDATE, {},
+        "[n, 3]; i32[i, 1]; [i, ?]" => "[n, 3]",
+        "string[n]; i64[i, 1]; string[i]" => "string[n]",
+        "[n]; i32[i, 1]; []" => error "updates must have rank at least 1",
+        "[n]; i32[i, 1]; f64[i]" => error "updates must have the dtype of the tensor, got f64 for f32",
+    }
+    shape_table! { added: ADD, {},
+        "c64[n, 3]; i32[i, 2]; c64[i]" => "c64[n, 3]",
+        "bool[n]; i32[i, 1]; bool[i]" => error "the element type must be an integer or a float",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        for def in [&UPDATE, &ADD, &SUB, &MIN, &MAX] {
+            recorded(def);
+        }
+    }
+
+    #[test]
+    fn nan_wins() {
+        let x = tensor(&[2], &[1.0f32, f32::NAN]);
+        let operands = [x, tensor(&[2, 1], &[0, 1]), tensor(&[2], &[f32::NAN, 2.0])];
+        for def in [&MIN, &MAX] {
+            let y = run_one(def, &Attrs::new(), &operands).to_vec::<f32>().unwrap();
+            assert!(y.iter().all(|y| y.is_nan()), "{y:?}");
+        }
+    }
+
+    #[test]
+    fn text_is_put_and_a_wrong_place_is_an_error() {
+        let x = Tensor::from_strings(&[2, 2], &["a", "b", "c", "d"]).unwrap();
+        let y = Tensor::from_strings(&[1, 2], &["e", "f"]).unwrap();
+        let put = run_one(&UPDATE, &Attrs::new(), &[x.clone(), tensor(&[1, 1], &[1]), y.clone()]);
+        assert_eq!(put, Tensor::from_strings(&[2, 2], &["a", "b", "e", "f"]).unwrap());
+        let error = run(&UPDATE, &Attrs::new(), &[x, tensor(&[1, 1], &[-1]), y]).unwrap_err();
+        assert_eq!(error.message(), "an index into axis 0 must lie in [0, 2), got -1");
+        assert_eq!(error.kind(), ErrorKind::Index);
+    }
+}

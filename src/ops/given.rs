@@ -1,0 +1,41 @@
+//! Parameters that a kernel is given as an attribute or as an operand.
+
+use shapeflow_shape_fns::Attr;
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::Scalar;
+use crate::op::HostCx;
+
+/// Parameter `name`: an attribute, or else operand `operand`; `None` where it is neither.
+///
+/// # Errors
+/// Its elements are not known integers.
+pub(crate) fn given_ints(cx: &HostCx<'_>, name: &str, operand: usize) -> Result<Option<Vec<i64>>> {
+    if let Some(attr) = cx.attrs().get(name) {
+        let known = attr.to_elements().and_then(|elements| elements.as_known());
+        return known.map(Some).ok_or_else(|| wrong(name, attr));
+    }
+    if operand >= cx.inputs() {
+        return Ok(None);
+    }
+    let given = cx.input(operand)?;
+    let elements = (0..given.len()).filter_map(|at| Scalar::from_bytes(given.dtype(), given.element(at)?));
+    Ok(Some(elements.map(Scalar::to_i64).collect()))
+}
+
+/// Parameter `name`, as [`given_ints`], as sizes.
+///
+/// # Errors
+/// It is not given, or an element is negative.
+pub(crate) fn given_sizes(cx: &HostCx<'_>, name: &str, operand: usize) -> Result<Vec<usize>> {
+    let ints = given_ints(cx, name, operand)?.unwrap_or_default();
+    let size = |&int: &i64| {
+        let message = || format!("{name} must not be negative, got {int}");
+        usize::try_from(int).map_err(|_| Error::new(ErrorKind::Attribute, Phase::Run, message()))
+    };
+    ints.iter().map(size).collect()
+}
+
+fn wrong(name: &str, attr: &Attr) -> Error {
+    Error::new(ErrorKind::Attribute, Phase::Run, format!("{name} must be integers, got {attr}"))
+}

@@ -1,0 +1,373 @@
+//! Rows of one tensor put into numbered rows of another, or combined with them.
+
+use std::ops::{Add, Mul, Sub};
+
+use half::{bf16, f16};
+use shapeflow_shape_fns::DType;
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::tensor::{Element, Tensor, TensorView, size_of_element};
+
+/// The number of a row that goes nowhere.
+const NOWHERE: usize = usize::MAX;
+
+/// Rows are numbered this many at a time, so that the numbers stay in the first level of the cache.
+const BLOCK: usize = 1024;
+
+/// How a row is combined with the one in its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Combine {
+    /// The sum; of bools, whether either holds.
+    Add,
+    /// The row in place less the other.
+    Sub,
+    Mul,
+    /// The smaller; NaN if either is NaN.
+    Min,
+    /// The larger; NaN if either is NaN.
+    Max,
+}
+
+/// Positions along the first axes of a tensor, as integers that say where rows go.
+pub(crate) struct Positions<'a> {
+    ints: Ints<'a>,
+    /// The axes that a position has an index for.
+    sizes: &'a [usize],
+    /// Whether a row with a negative index goes nowhere, instead of being refused.
+    drops_negative: bool,
+}
+
+enum Ints<'a> {
+    I32(&'a [i32]),
+    I64(&'a [i64]),
+}
+
+impl<'a> Positions<'a> {
+    /// As many indices a row as `sizes` has axes.
+    ///
+    /// # Errors
+    /// The elements are neither i32 nor i64.
+    pub(crate) fn new(indices: TensorView<'a>, sizes: &'a [usize]) -> Result<Positions<'a>> {
+        let ints = match indices.dtype() {
+            DType::I32 => Ints::I32(indices.as_slice()?),
+            _ => Ints::I64(indices.as_slice()?),
+        };
+        Ok(Positions { ints, sizes, drops_negative: false })
+    }
+
+    /// With negative indices dropped.
+    pub(crate) fn dropping_negative(mut self) -> Positions<'a> {
+        self.drops_negative = true;
+        self
+    }
+
+    /// The numbers of rows `first..`, each below the product of the sizes, or [`NOWHERE`].
+    fn fill(&self, first: usize, rows: &mut [usize]) -> Result<()> {
+        match self.ints {
+            Ints::I32(ints) => self.fill_from(ints, first, rows),
+            Ints::I64(ints) => self.fill_from(ints, first, rows),
+        }
+    }
+
+    fn fill_from<I: Copy + Into<i64>>(&self, ints: &[I], first: usize, rows: &mut [usize]) -> Result<()> {
+        let depth = self.sizes.len();
+        let ints = &ints[first * depth..(first + rows.len()) * depth];
+        let outside = match depth {
+            0 => {
+                rows.fill(0);
+                return Ok(());
+            }
+            1 => number::<I, 1>(ints, self.sizes, rows),
+            2 => number::<I, 2>(ints, self.sizes, rows),
+            3 => number::<I, 3>(ints, self.sizes, rows),
+            _ => {
+                let mut outside = false;
+                for (row, position) in rows.iter_mut().zip(ints.chunks_exact(depth)) {
+                    *row = row_of(position, self.sizes, &mut outside);
+                }
+                outside
+            }
+        };
+        if !outside {
+            return Ok(());
+        }
+        for (row, position) in rows.iter_mut().zip(ints.chunks_exact(depth)) {
+            for (axis, (index, &size)) in position.iter().zip(self.sizes).enumerate() {
+                let index: i64 = (*index).into();
+                if index < 0 && self.drops_negative {
+                    *row = NOWHERE;
+                    break;
+                }
+                if usize::try_from(index).is_ok_and(|index| index < size) {
+                    continue;
+                }
+                let message = format!("an index into axis {axis} must lie in [0, {size}), got {index}");
+                return Err(Error::new(ErrorKind::Index, Phase::Run, message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Numbers rows by positions of `N` indices; whether one is outside.
+fn number<I: Copy + Into<i64>, const N: usize>(ints: &[I], sizes: &[usize], rows: &mut [usize]) -> bool {
+    let Some(sizes) = sizes.first_chunk::<N>() else { return true };
+    let mut outside = false;
+    for (row, position) in rows.iter_mut().zip(ints.as_chunks::<N>().0) {
+        *row = row_of(position, sizes, &mut outside);
+    }
+    outside
+}
+
+#[inline(always)]
+fn row_of<I: Copy + Into<i64>>(position: &[I], sizes: &[usize], outside: &mut bool) -> usize {
+    let mut row = 0usize;
+    for (index, &size) in position.iter().zip(sizes) {
+        // A negative index is a place far beyond every size.
+        let at = (*index).into() as usize;
+        *outside |= at >= size;
+        row = row.wrapping_mul(size).wrapping_add(at);
+    }
+    row
+}
+
+/// The greatest of some integers, negative ones left out.
+///
+/// # Errors
+/// The elements are neither i32 nor i64.
+pub(crate) fn greatest(ints: TensorView<'_>) -> Result<Option<usize>> {
+    let greatest = match ints.dtype() {
+        DType::I32 => ints.as_slice::<i32>()?.iter().max().map(|greatest| i64::from(*greatest)),
+        _ => ints.as_slice::<i64>()?.iter().max().copied(),
+    };
+    Ok(greatest.and_then(|greatest| usize::try_from(greatest).ok()))
+}
+
+/// Puts rows of `row` elements, one for each position; of several for one place the last stays.
+///
+/// # Errors
+/// A position is outside.
+pub(crate) fn put(
+    target: &mut Tensor,
+    updates: TensorView<'_>,
+    row: usize,
+    positions: &Positions<'_>,
+) -> Result<()> {
+    if updates.is_empty() {
+        return Ok(());
+    }
+    if updates.dtype() == DType::String {
+        let mut target = target.view_mut()?;
+        let (target, updates) = (target.as_mut_strings()?, updates.as_strings()?);
+        return each(updates.len() / row, positions, |number, place| {
+            target[place * row..][..row].clone_from_slice(&updates[number * row..][..row]);
+        });
+    }
+    let bytes = row * size_of_element(updates.dtype())?;
+    let mut target = target.view_mut()?;
+    let (target, updates) = (target.bytes_mut(), updates.bytes());
+    match bytes {
+        1 => put_small::<1>(target, updates, positions),
+        2 => put_small::<2>(target, updates, positions),
+        4 => put_small::<4>(target, updates, positions),
+        8 => put_small::<8>(target, updates, positions),
+        16 => put_small::<16>(target, updates, positions),
+        _ => each(updates.len() / bytes, positions, |number, place| {
+            target[place * bytes..][..bytes].copy_from_slice(&updates[number * bytes..][..bytes]);
+        }),
+    }
+}
+
+fn put_small<const N: usize>(target: &mut [u8], updates: &[u8], positions: &Positions<'_>) -> Result<()> {
+    let (target, updates) = (target.as_chunks_mut::<N>().0, updates.as_chunks::<N>().0);
+    each(updates.len(), positions, |number, place| target[place] = updates[number])
+}
+
+/// Calls `f` with the number of each row and the place it goes to.
+#[inline(always)]
+fn each(rows: usize, positions: &Positions<'_>, mut f: impl FnMut(usize, usize)) -> Result<()> {
+    let mut places = [0; BLOCK];
+    for first in (0..rows).step_by(BLOCK) {
+        let places = &mut places[..BLOCK.min(rows - first)];
+        positions.fill(first, places)?;
+        for (number, &place) in places.iter().enumerate().filter(|(_, place)| **place != NOWHERE) {
+            f(first + number, place);
+        }
+    }
+    Ok(())
+}
+
+/// Combines rows of `row` elements in their order, one for each position. f16 and bf16 are computed as f32 and rounded
+/// once.
+///
+/// # Errors
+/// A position is outside, or memory for the wider elements is refused.
+pub(crate) fn combine(
+    target: &mut Tensor,
+    updates: TensorView<'_>,
+    row: usize,
+    how: Combine,
+    positions: &Positions<'_>,
+) -> Result<()> {
+    macro_rules! of {
+        ($T:ty, $add:expr, $sub:expr, $mul:expr, $min:expr, $max:expr) => {{
+            let (target, updates) = (target.as_mut_slice::<$T>()?, updates.as_slice::<$T>()?);
+            match how {
+                Combine::Add => fold(target, updates, row, positions, $add),
+                Combine::Sub => fold(target, updates, row, positions, $sub),
+                Combine::Mul => fold(target, updates, row, positions, $mul),
+                Combine::Min => fold(target, updates, row, positions, $min),
+                Combine::Max => fold(target, updates, row, positions, $max),
+            }
+        }};
+        ($T:ident) => {
+            of!($T, $T::wrapping_add, $T::wrapping_sub, $T::wrapping_mul, Ord::min, Ord::max)
+        };
+    }
+    if updates.is_empty() {
+        return Ok(());
+    }
+    match updates.dtype() {
+        DType::Bool => {
+            of!(bool, |a, b| a | b, |a, b| a & !b, |a, b| a & b, |a, b| a & b, |a, b| a | b)
+        }
+        DType::I8 => of!(i8),
+        DType::I16 => of!(i16),
+        DType::I32 => of!(i32),
+        DType::I64 => of!(i64),
+        DType::U8 => of!(u8),
+        DType::U16 => of!(u16),
+        DType::U32 => of!(u32),
+        DType::U64 => of!(u64),
+        DType::F32 => of!(f32, f32::add, f32::sub, f32::mul, smaller, larger),
+        DType::F64 => of!(f64, f64::add, f64::sub, f64::mul, smaller, larger),
+        DType::C64 => parts::<f32>(target, updates, row, how, positions),
+        DType::C128 => parts::<f64>(target, updates, row, how, positions),
+        DType::F16 | DType::BF16 => {
+            let mut wide = widened(target.view())?;
+            combine(&mut wide, widened(updates)?.view(), row, how, positions)?;
+            *target = narrowed(&wide, target.dtype())?;
+            Ok(())
+        }
+        other => Err(unsuitable(other)),
+    }
+}
+
+fn unsuitable(dtype: DType) -> Error {
+    Error::new(ErrorKind::DType, Phase::Run, format!("rows of numbers are combined, got {dtype}"))
+}
+
+/// Complex numbers, whose sums and differences are those of their parts.
+fn parts<T: Element + Add<Output = T> + Sub<Output = T>>(
+    target: &mut Tensor,
+    updates: TensorView<'_>,
+    row: usize,
+    how: Combine,
+    positions: &Positions<'_>,
+) -> Result<()> {
+    let dtype = updates.dtype();
+    let mut target = target.view_mut()?;
+    let (target, updates) = (target.as_mut_bits::<T>()?, updates.as_bits::<T>()?);
+    match how {
+        Combine::Add => fold(target, updates, 2 * row, positions, T::add),
+        Combine::Sub => fold(target, updates, 2 * row, positions, T::sub),
+        _ => Err(unsuitable(dtype)),
+    }
+}
+
+fn smaller<T: PartialOrd + Copy>(a: T, b: T) -> T {
+    // Only NaN differs from itself.
+    let b_is_nan = b.partial_cmp(&b).is_none();
+    if b < a || b_is_nan { b } else { a }
+}
+
+fn larger<T: PartialOrd + Copy>(a: T, b: T) -> T {
+    let b_is_nan = b.partial_cmp(&b).is_none();
+    if b > a || b_is_nan { b } else { a }
+}
+
+fn fold<T: Copy>(
+    target: &mut [T],
+    updates: &[T],
+    row: usize,
+    positions: &Positions<'_>,
+    f: impl Fn(T, T) -> T,
+) -> Result<()> {
+    if row > 1 {
+        return each(updates.len() / row, positions, |number, place| {
+            let target = &mut target[place * row..][..row];
+            for (slot, update) in target.iter_mut().zip(&updates[number * row..][..row]) {
+                *slot = f(*slot, *update);
+            }
+        });
+    }
+    let Some(mut sum) = updates.first().copied() else { return Ok(()) };
+    // A run of elements for one place is combined in a register: through memory each would wait for the one before.
+    let mut at = NOWHERE;
+    each(updates.len(), positions, |number, place| {
+        if place != at {
+            if let Some(slot) = target.get_mut(at) {
+                *slot = sum;
+            }
+            at = place;
+            sum = target[place];
+        }
+        sum = f(sum, updates[number]);
+    })?;
+    if let Some(slot) = target.get_mut(at) {
+        *slot = sum;
+    }
+    Ok(())
+}
+
+/// f16 or bf16 as f32.
+pub(crate) fn widened(x: TensorView<'_>) -> Result<Tensor> {
+    let mut wide = Tensor::allocate(DType::F32, x.sizes())?;
+    let is_f16 = x.dtype() == DType::F16;
+    for (wide, &bits) in wide.as_mut_slice::<f32>()?.iter_mut().zip(x.as_bits::<u16>()?) {
+        *wide = if is_f16 { f16::from_bits(bits).to_f32() } else { bf16::from_bits(bits).to_f32() };
+    }
+    Ok(wide)
+}
+
+/// f32 rounded to f16 or bf16.
+pub(crate) fn narrowed(x: &Tensor, dtype: DType) -> Result<Tensor> {
+    let mut narrow = Tensor::allocate(dtype, x.sizes())?;
+    let is_f16 = dtype == DType::F16;
+    let mut view = narrow.view_mut()?;
+    for (bits, &x) in view.as_mut_bits::<u16>()?.iter_mut().zip(x.as_slice::<f32>()?) {
+        *bits = if is_f16 { f16::from_f32(x).to_bits() } else { bf16::from_f32(x).to_bits() };
+    }
+    Ok(narrow)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::tensor;
+
+    #[test]
+    fn runs_and_blocks_are_combined_in_order() {
+        let count = 3 * BLOCK + 7;
+        let ids: Vec<i64> = (0..count as i64).map(|at| at / 5 % 3 - i64::from(at % 7 == 0) * 9).collect();
+        let x: Vec<i32> = (0..count as i32).collect();
+        let mut sums = Tensor::zeros(DType::I32, &[3]).unwrap();
+        let ids_tensor = tensor(&[count], &ids);
+        let positions = Positions::new(ids_tensor.view(), &[3]).unwrap().dropping_negative();
+        combine(&mut sums, tensor(&[count], &x).view(), 1, Combine::Add, &positions).unwrap();
+        let mut expected = [0; 3];
+        for (id, x) in ids.iter().zip(&x).filter(|(id, _)| **id >= 0) {
+            expected[*id as usize] += x;
+        }
+        assert_eq!(sums.to_vec::<i32>().unwrap(), expected);
+    }
+
+    #[test]
+    fn nan_wins_whichever_comes_first() {
+        let nan = f32::NAN;
+        for (a, b) in [(nan, 1.0), (1.0, nan)] {
+            assert!(smaller(a, b).is_nan() && larger(a, b).is_nan());
+        }
+        assert_eq!((smaller(1.0, 2.0), larger(1.0, 2.0)), (1.0, 2.0));
+    }
+}

@@ -1,0 +1,143 @@
+//! `Fold`: how the rows of a segment become one.
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::Scalar;
+use crate::ops::rows::{Combine, Positions, combine, narrowed, widened};
+use crate::tensor::{Element, Tensor, TensorView};
+
+/// How the rows of a segment become one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fold {
+    Sum,
+    /// The sum by the number of rows; integers toward zero.
+    Mean,
+    Prod,
+    Max,
+    Min,
+}
+
+impl Fold {
+    fn combine(self) -> Combine {
+        match self {
+            Fold::Sum | Fold::Mean => Combine::Add,
+            Fold::Prod => Combine::Mul,
+            Fold::Max => Combine::Max,
+            Fold::Min => Combine::Min,
+        }
+    }
+
+    /// What every other value passes in this fold.
+    pub(super) fn start(self, dtype: DType) -> Scalar {
+        match self {
+            Fold::Sum | Fold::Mean => Scalar::zero(dtype),
+            Fold::Prod => Scalar::one(dtype),
+            Fold::Max => Scalar::lowest(dtype),
+            Fold::Min => Scalar::highest(dtype),
+        }
+    }
+}
+
+/// Data of integers and floats, or of complex numbers where they are added; then integers that name segments and counts.
+pub(super) fn dtypes(operands: &[DType], _: &Attrs, fold: Fold) -> Result<Vec<DType>> {
+    dtype::indices(operands, 1)?;
+    match operands.first() {
+        Some(complex) if complex.is_complex() && fold == Fold::Sum => Ok(vec![*complex]),
+        _ => Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Number)?]),
+    }
+}
+
+/// The fold of the rows of each segment, rows in their order, where a segment begins as rows of `start`. f16 and bf16 are
+/// computed as f32, and `finish` gets that.
+pub(super) fn folded(
+    data: TensorView<'_>,
+    sizes: &[usize],
+    positions: &Positions<'_>,
+    fold: Fold,
+    start: Scalar,
+    finish: &dyn Fn(&mut Tensor) -> Result<()>,
+) -> Result<Tensor> {
+    if let dtype @ (DType::F16 | DType::BF16) = data.dtype() {
+        let wide = widened(data)?;
+        let wide = folded(wide.view(), sizes, positions, fold, start, finish)?;
+        return narrowed(&wide, dtype);
+    }
+    let mut output = Tensor::zeros(data.dtype(), sizes)?;
+    fill(&mut output, start)?;
+    let row = sizes.get(1..).unwrap_or_default().iter().product();
+    combine(&mut output, data, row, fold.combine(), positions)?;
+    finish(&mut output)?;
+    Ok(output)
+}
+
+/// Makes every element `value`.
+fn fill(output: &mut Tensor, value: Scalar) -> Result<()> {
+    let dtype = output.dtype();
+    if value.to_bits() == 0 || dtype.is_complex() {
+        return Ok(());
+    }
+    let value = crate::expr::eval_cast(value, dtype);
+    let mut pattern = [0; 8];
+    let Some(()) = value.write_bytes(&mut pattern[..dtype.size_bytes().unwrap_or(8)]) else { return Ok(()) };
+    let size = dtype.size_bytes().unwrap_or(8);
+    for element in output.view_mut()?.bytes_mut().chunks_exact_mut(size) {
+        element.copy_from_slice(&pattern[..size]);
+    }
+    Ok(())
+}
+
+/// Makes the rows that no segment id names, which are those of ascending `ids` that leave out some, zero.
+pub(super) fn clear_gaps(output: &mut Tensor, ids: impl Iterator<Item = usize>) -> Result<()> {
+    let rows = output.sizes().first().copied().unwrap_or(0);
+    let mut view = output.view_mut()?;
+    let bytes = view.bytes_mut();
+    let row = bytes.len().checked_div(rows).unwrap_or(0);
+    let mut next = 0;
+    for id in ids {
+        if id > next {
+            bytes[next * row..id * row].fill(0);
+        }
+        next = id + 1;
+    }
+    Ok(())
+}
+
+/// Divides every row by how often its number stands among ascending `ids`; integers toward zero.
+pub(super) fn divide(output: &mut Tensor, ids: impl Iterator<Item = usize>) -> Result<()> {
+    macro_rules! of {
+        ($($DType:ident $T:ty, $Wide:ty);*) => {
+            match output.dtype() {
+                $(DType::$DType => rows_by_counts(output, ids, |x: $T, count| {
+                    (<$Wide>::from(x) / count as $Wide) as $T
+                }),)*
+                _ => Ok(()),
+            }
+        };
+    }
+    of!(I8 i8, i64; I16 i16, i64; I32 i32, i64; I64 i64, i64; U8 u8, u64; U16 u16, u64; U32 u32, u64; U64 u64, u64;
+        F32 f32, f32; F64 f64, f64)
+}
+
+fn rows_by_counts<T: Element>(
+    output: &mut Tensor,
+    mut ids: impl Iterator<Item = usize>,
+    by: impl Fn(T, usize) -> T,
+) -> Result<()> {
+    let rows = output.sizes().first().copied().unwrap_or(0);
+    let elements = output.as_mut_slice::<T>()?;
+    let row = elements.len().checked_div(rows).unwrap_or(0);
+    let mut next = ids.next();
+    while let Some(id) = next {
+        let mut count = 0;
+        while next == Some(id) {
+            count += 1;
+            next = ids.next();
+        }
+        for element in &mut elements[id * row..(id + 1) * row] {
+            *element = by(*element, count);
+        }
+    }
+    Ok(())
+}

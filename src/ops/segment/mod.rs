@@ -1,0 +1,31 @@
+//! Ops that fold the rows of a tensor by the segment that each belongs to.
+//!
+//! ```
+//! use shapeflow::Graph;
+//!
+//! let g = Graph::new();
+//! let rows = g.constant([[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0]])?;
+//! let sums = rows.segment_sum(g.constant([0, 0, 1])?)?;
+//! let [y] = g.compile(sums)?.run(&[])?;
+//! assert_eq!((y.sizes(), y.to_vec::<f32>()?), (&[2, 2][..], vec![4.0, 6.0, 5.0, 6.0]));
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+
+mod fold;
+
+pub(crate) mod sorted;
+pub(crate) mod unsorted;
+
+use crate::op::OpDef;
+
+pub(crate) static ALL: &[&OpDef] = &[
+    &sorted::MAX,
+    &sorted::MEAN,
+    &sorted::MIN,
+    &sorted::PROD,
+    &sorted::SUM,
+    &unsorted::MAX,
+    &unsorted::MIN,
+    &unsorted::PROD,
+    &unsorted::SUM,
+];

@@ -1,0 +1,163 @@
+//! `segment_sum` and its like: rows folded by segments whose numbers ascend.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::DType;
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::row_major::RowMajor;
+use crate::ops::rows::Positions;
+use crate::tensor::{Tensor, TensorView};
+
+use super::fold::{Fold, clear_gaps, divide, dtypes, folded};
+
+macro_rules! segments {
+    ($($(#[$doc:meta])* $method:ident, $DEF:ident, $op:literal, $Fold:ident;)*) => {
+        impl<'g> Value<'g> {$(
+            $(#[$doc])*
+            ///
+            /// `[n, d..], ids [n] -> [1 + the last id, d..]`; `ids` is i32 or i64 and ascends, or the run fails.
+            ///
+            /// # Errors
+            /// `self` is a scalar, `ids` no vector, or a dtype is unsuitable.
+            #[track_caller]
+            pub fn $method(self, ids: impl IntoOperand<'g>) -> Result<Value<'g>> {
+                let ids = ids.into_operand(self, Location::caller());
+                self.graph().op(&$DEF).data(self).data(ids).finish()
+            }
+        )*}
+
+        $(pub(crate) static $DEF: OpDef = OpDef::host(stringify!($method), |cx| run(cx, Fold::$Fold))
+            .operands(&[Operand::Data("data"), Operand::Data("segment_ids")])
+            .shape_fn(shapeflow_shape_fns::segment::segment)
+            .dtype_rule(|operands, attrs| dtypes(operands, attrs, Fold::$Fold))
+            .tensorflow(&[TfOp::new($op)]);)*
+    };
+}
+segments! {
+    /// The sum of the rows of each segment, in their order; zeros where there are none. Integers, which wrap, floats and
+    /// complex numbers; f16 and bf16 are added as f32 and rounded once. TensorFlow's `SegmentSum`.
+    segment_sum, SUM, "SegmentSum", Sum;
+    /// The mean of the rows of each segment, of integers toward zero; zeros where there are none. Integers and floats;
+    /// f16 and bf16 are added and divided as f32 and rounded once. TensorFlow's `SegmentMean`.
+    segment_mean, MEAN, "SegmentMean", Mean;
+    /// The product of the rows of each segment, in their order; ones where there are none. Integers, which wrap, and
+    /// floats; f16 and bf16 are multiplied as f32 and rounded once. TensorFlow's `SegmentProd`.
+    segment_prod, PROD, "SegmentProd", Prod;
+    /// The largest element of the rows of each segment, NaN if one is, where TensorFlow may pass it over; zeros where
+    /// there are no rows. Integers and floats. TensorFlow's `SegmentMax`.
+    segment_max, MAX, "SegmentMax", Max;
+    /// The smallest element of the rows of each segment, NaN if one is, where TensorFlow may pass it over; zeros where
+    /// there are no rows. Integers and floats. TensorFlow's `SegmentMin`.
+    segment_min, MIN, "SegmentMin", Min;
+}
+
+fn run(cx: &mut HostCx<'_>, fold: Fold) -> Result<()> {
+    let output = {
+        let (data, ids) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
+        let (data, ids) = (data.view(), ids.view());
+        match ids.dtype() {
+            DType::I32 => segments(data, ids, ids.as_slice::<i32>()?, fold)?,
+            _ => segments(data, ids, ids.as_slice::<i64>()?, fold)?,
+        }
+    };
+    cx.set_output(0, output)
+}
+
+fn segments<I: Copy + Into<i64>>(
+    data: TensorView<'_>,
+    ids: TensorView<'_>,
+    numbers: &[I],
+    fold: Fold,
+) -> Result<Tensor> {
+    let rows = data.sizes().first().copied().unwrap_or(0);
+    if rows != numbers.len() {
+        let message = format!("there must be an id for each row, got {} for {rows}", numbers.len());
+        return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+    }
+    let mut last = 0;
+    for id in numbers {
+        let id: i64 = (*id).into();
+        if id < last {
+            let message = format!("segment ids must ascend from 0 on, got {id} after {last}");
+            return Err(Error::new(ErrorKind::Index, Phase::Run, message));
+        }
+        last = id;
+    }
+    let count =
+        if numbers.is_empty() { 0 } else { usize::try_from(last).unwrap_or(usize::MAX).saturating_add(1) };
+    let rest = data.sizes().get(1..).unwrap_or_default();
+    let bounds = [count];
+    // Ascending from 0 on, they are all sizes.
+    let numbers = numbers.iter().map(|id| (*id).into() as usize);
+    folded(
+        data,
+        &[&bounds, rest].concat(),
+        &Positions::new(ids, &bounds)?,
+        fold,
+        fold.start(data.dtype()),
+        &|output| match fold {
+            Fold::Mean => divide(output, numbers.clone()),
+            Fold::Max | Fold::Min => clear_gaps(output, numbers.clone()),
+            Fold::Sum | Fold::Prod => Ok(()),
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::*;
+    use crate::ops::testing::{recorded, run, run_one, shape_table, tensor};
+
+    shape_table! { SUM, {},
+        "[n, 3]; i32[n]" => "[?, 3]",
+        "c64[n]; i64[n]" => "c64[?]",
+        "[n]; [n]" => error "a parameter must be i32 or i64, got f32",
+        "[]; i32[1]" => error "data must have rank at least 1",
+    }
+    shape_table! { compared: MAX, {},
+        "bool[n]; i32[n]" => error "the element type must be an integer or a float, got bool",
+        "f16[n]; i32[n]" => "f16[?]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        for def in [&SUM, &MEAN, &PROD, &MAX, &MIN] {
+            recorded(def);
+        }
+    }
+
+    #[test]
+    fn halves_are_folded_as_f32() {
+        // 2048 + 1 + 1, where 2048 + 1 is no f16.
+        let x = Tensor::from_bits(DType::F16, &[4], &[0x6800u16, 0x3c00, 0x3c00, 0xfc00]).unwrap();
+        let operands = [x, tensor(&[4], &[0, 0, 0, 2i64])];
+        let none = Attrs::new();
+        assert_eq!(run_one(&SUM, &none, &operands).to_bits::<u16>().unwrap(), [0x6801, 0, 0xfc00]);
+        // The only element is the lowest there is.
+        assert_eq!(run_one(&MAX, &none, &operands).to_bits::<u16>().unwrap(), [0x6800, 0, 0xfc00]);
+    }
+
+    #[test]
+    fn ids_ascend_and_are_as_many_as_rows() {
+        let told = |data: usize, ids: &[i32]| {
+            let operands = [tensor(&[data], &vec![1u8; data]), tensor(&[ids.len()], ids)];
+            run(&SUM, &Attrs::new(), &operands).unwrap_err().message().to_string()
+        };
+        assert_eq!(told(2, &[1, 0]), "segment ids must ascend from 0 on, got 0 after 1");
+        assert_eq!(told(1, &[-1]), "segment ids must ascend from 0 on, got -1 after 0");
+        assert_eq!(told(2, &[0]), "there must be an id for each row, got 1 for 2");
+    }
+
+    #[test]
+    fn many_rows_of_a_byte_have_a_mean() {
+        let x = tensor(&[512], &[1u8; 512]);
+        let y = run_one(&MEAN, &Attrs::new(), &[x, tensor(&[512], &[0i32; 512])]);
+        // The sum wraps to 0 before it is divided.
+        assert_eq!(y.to_vec::<u8>().unwrap(), [0]);
+    }
+}

@@ -1,0 +1,120 @@
+//! `unsorted_segment_sum` and its like: rows folded by segment, in any order.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::DType;
+
+use crate::error::Result;
+use crate::expr::Scalar;
+use crate::graph::{IntoOperand, IntoParam, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::given::given_sizes;
+use crate::ops::row_major::RowMajor;
+use crate::ops::rows::Positions;
+
+use super::fold::{Fold, dtypes, folded};
+
+macro_rules! segments {
+    ($($(#[$doc:meta])* $method:ident, $DEF:ident, $op:literal, $Fold:ident;)*) => {
+        impl<'g> Value<'g> {$(
+            $(#[$doc])*
+            ///
+            /// `[i.., d..], ids [i..] -> [num_segments, d..]`; `ids` is i32 or i64. A row with a negative id is left out; an
+            /// id that is not less than `num_segments` fails the run.
+            ///
+            /// # Errors
+            /// `self` does not begin with the axes of `ids`, `num_segments` is negative, or a dtype is unsuitable.
+            #[track_caller]
+            pub fn $method(self, ids: impl IntoOperand<'g>, num_segments: impl IntoParam<'g>) -> Result<Value<'g>> {
+                let ids = ids.into_operand(self, Location::caller());
+                self.graph().op(&$DEF).data(self).data(ids).size("num_segments", num_segments).finish()
+            }
+        )*}
+
+        $(pub(crate) static $DEF: OpDef = OpDef::host(stringify!($method), |cx| run(cx, Fold::$Fold))
+            .operands(&[Operand::Data("data"), Operand::Data("segment_ids"), Operand::Size("num_segments")])
+            .shape_fn(shapeflow_shape_fns::segment::unsorted_segment)
+            .dtype_rule(|operands, attrs| dtypes(operands, attrs, Fold::$Fold))
+            .tensorflow(&[TfOp::new($op)]);)*
+    };
+}
+segments! {
+    /// The sum of the rows of each segment, in their order; zeros where there are none. Integers, which wrap, floats and
+    /// complex numbers; f16 and bf16 are added as f32 and rounded once. TensorFlow's `UnsortedSegmentSum`.
+    unsorted_segment_sum, SUM, "UnsortedSegmentSum", Sum;
+    /// The product of the rows of each segment, in their order; ones where there are none. Integers, which wrap, and
+    /// floats; f16 and bf16 are multiplied as f32 and rounded once. TensorFlow's `UnsortedSegmentProd`.
+    unsorted_segment_prod, PROD, "UnsortedSegmentProd", Prod;
+    /// The largest element of the rows of each segment, NaN if one is; at least the lowest finite number, which stands
+    /// where there are no rows. Integers and floats. TensorFlow's `UnsortedSegmentMax`, which may pass NaN over.
+    unsorted_segment_max, MAX, "UnsortedSegmentMax", Max;
+    /// The smallest element of the rows of each segment, NaN if one is; at most the highest finite number, which stands
+    /// where there are no rows. Integers and floats. TensorFlow's `UnsortedSegmentMin`, which may pass NaN over.
+    unsorted_segment_min, MIN, "UnsortedSegmentMin", Min;
+}
+
+fn run(cx: &mut HostCx<'_>, fold: Fold) -> Result<()> {
+    let output = {
+        let (data, ids) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
+        let (data, ids) = (data.view(), ids.view());
+        let count = given_sizes(cx, "num_segments", 2)?;
+        let rest = data.sizes().get(ids.sizes().len()..).unwrap_or_default();
+        let positions = Positions::new(ids, &count)?.dropping_negative();
+        let sizes = [&count, rest].concat();
+        folded(data, &sizes, &positions, fold, finite(fold.start(data.dtype()), data.dtype()), &|_| Ok(()))?
+    };
+    cx.set_output(0, output)
+}
+
+/// The finite number nearest to an infinite one of this dtype.
+fn finite(value: Scalar, dtype: DType) -> Scalar {
+    let most = match dtype {
+        DType::F16 => f64::from(half::f16::MAX),
+        DType::BF16 => f64::from(half::bf16::MAX),
+        DType::F32 => f64::from(f32::MAX),
+        DType::F64 => f64::MAX,
+        _ => return value,
+    };
+    Scalar::F64(value.to_f64().clamp(-most, most))
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::ops::testing::{recorded, run, run_one, shape_table, tensor};
+    use crate::tensor::Tensor;
+
+    shape_table! { SUM, {"num_segments": 4},
+        "[n, m, 3]; i32[n, m]" => "[4, 3]",
+        "[n]; [n]" => error "a parameter must be i32 or i64, got f32",
+        "[2]; i32[3]" => error "segment_ids must have the first axes of the data",
+    }
+    shape_table! { fed: MAX, {},
+        "[n, 3]; i32[n]; num_segments=i64[]" => "[?, 3]",
+    }
+
+    #[test]
+    fn values_are_those_recorded() {
+        for def in [&SUM, &PROD, &MAX, &MIN] {
+            recorded(def);
+        }
+    }
+
+    #[test]
+    fn empty_segments_of_halves_are_finite() {
+        let x = Tensor::from_bits(DType::F16, &[1], &[0x3c00u16]).unwrap();
+        let y = run_one(&MIN, &Attrs::new().with("num_segments", 2), &[x, tensor(&[1], &[1])]);
+        assert_eq!(y.to_bits::<u16>().unwrap(), [0x7bff, 0x3c00]);
+    }
+
+    #[test]
+    fn an_id_beyond_is_an_error() {
+        let attrs = Attrs::new().with("num_segments", 2);
+        let error = run(&SUM, &attrs, &[tensor(&[1], &[1.0f32]), tensor(&[1], &[2])]).unwrap_err();
+        assert_eq!(error.message(), "an index into axis 0 must lie in [0, 2), got 2");
+        assert_eq!(error.kind(), ErrorKind::Index);
+    }
+}

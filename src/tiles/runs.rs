@@ -1,0 +1,149 @@
+//! Planes of byte runs, with loops for every length of run.
+
+use super::blocks::{Plane, PlaneFn};
+use super::cpu::has_avx2;
+use super::run;
+
+/// The function for a plane of runs.
+pub(super) fn runs_fn(plane: &Plane) -> PlaneFn {
+    if plane.stream {
+        return streamed;
+    }
+    if !has_avx2() {
+        return by_length;
+    }
+    #[cfg(target_arch = "x86_64")]
+    match plane.elem {
+        1 => avx2::whole::<u8>,
+        2 => avx2::whole::<u16>,
+        4 => avx2::whole::<u32>,
+        8 => avx2::whole::<u64>,
+        16 => avx2::whole::<[u64; 2]>,
+        32 => avx2::vectors::<1>,
+        64 => avx2::vectors::<2>,
+        128 => avx2::vectors::<4>,
+        3 => avx2::ends::<u16>,
+        5..=7 => avx2::ends::<u32>,
+        9..=15 => avx2::ends::<u64>,
+        17..=31 => avx2::ends::<[u64; 2]>,
+        33..=63 => avx2::vector_ends::<1>,
+        65..=127 => avx2::vector_ends::<2>,
+        129..=256 => avx2::vector_ends::<4>,
+        257..CALL => avx2::long,
+        _ => by_length,
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    by_length
+}
+
+/// From this many bytes on a call of the system's copy, which knows the processor, costs nothing beside the copy.
+#[cfg(target_arch = "x86_64")]
+const CALL: usize = 2048;
+
+/// Calls `move_run` with destination and source of every run of the plane.
+#[inline(always)]
+fn for_each_run(plane: &Plane, dst: *mut u8, src: *const u8, mut move_run: impl FnMut(*mut u8, *const u8)) {
+    let Plane { rows, cols, .. } = *plane;
+    let (mut row_dst, mut row_src) = (dst, src);
+    for _ in 0..rows.n {
+        let (mut dst, mut src) = (row_dst, row_src);
+        for _ in 0..cols.n {
+            move_run(dst, src);
+            (dst, src) = (dst.wrapping_offset(cols.dst), src.wrapping_offset(cols.src));
+        }
+        (row_dst, row_src) = (row_dst.wrapping_offset(rows.dst), row_src.wrapping_offset(rows.src));
+    }
+}
+
+unsafe fn by_length(plane: &Plane, dst: *mut u8, src: *const u8) {
+    let len = plane.elem;
+    // SAFETY: the caller's promise for every run.
+    for_each_run(plane, dst, src, |dst, src| unsafe { run::copy_run(dst, src, len) });
+}
+
+unsafe fn streamed(plane: &Plane, dst: *mut u8, src: *const u8) {
+    let len = plane.elem;
+    // SAFETY: the caller's promise for every run.
+    for_each_run(plane, dst, src, |dst, src| unsafe { run::stream_run(dst, src, len) });
+}
+
+/// The same loops by 256-bit vectors. All functions are [`PlaneFn`]s on a processor with AVX2.
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::{__m256i, _mm256_loadu_si256, _mm256_setzero_si256, _mm256_storeu_si256};
+
+    use super::{Plane, for_each_run, run};
+
+    /// Runs that are one `T`.
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn whole<T: Copy>(plane: &Plane, dst: *mut u8, src: *const u8) {
+        for_each_run(plane, dst, src, |dst, src| {
+            // SAFETY: the caller's promise for the run.
+            unsafe { dst.cast::<T>().write_unaligned(src.cast::<T>().read_unaligned()) };
+        });
+    }
+
+    /// Runs of one to two `T`.
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn ends<T: Copy>(plane: &Plane, dst: *mut u8, src: *const u8) {
+        let len = plane.elem;
+        // SAFETY: the caller's promise for the run, which is no shorter than a `T` and no longer than two.
+        for_each_run(plane, dst, src, |dst, src| unsafe { run::ends::<T>(dst, src, len) });
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn load<const N: usize>(src: *const u8) -> [__m256i; N] {
+        let mut vectors = [_mm256_setzero_si256(); N];
+        for (i, vector) in vectors.iter_mut().enumerate() {
+            // SAFETY: the caller's run has `N` vectors here.
+            *vector = unsafe { _mm256_loadu_si256(src.cast::<__m256i>().add(i)) };
+        }
+        vectors
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn store<const N: usize>(dst: *mut u8, vectors: [__m256i; N]) {
+        for (i, vector) in vectors.into_iter().enumerate() {
+            // SAFETY: the caller's run has `N` vectors here.
+            unsafe { _mm256_storeu_si256(dst.cast::<__m256i>().add(i), vector) };
+        }
+    }
+
+    /// Runs of `N` vectors.
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn vectors<const N: usize>(plane: &Plane, dst: *mut u8, src: *const u8) {
+        // SAFETY: the caller's promise for the run.
+        for_each_run(plane, dst, src, |dst, src| unsafe { store::<N>(dst, load(src)) });
+    }
+
+    /// Runs of `N` to `2·N` vectors: the first `N` and the last, which overlap.
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn vector_ends<const N: usize>(plane: &Plane, dst: *mut u8, src: *const u8) {
+        let last = plane.elem - 32 * N;
+        for_each_run(plane, dst, src, |dst, src| {
+            // SAFETY: the caller's promise for the run, of which both parts are.
+            unsafe {
+                store::<N>(dst, load(src));
+                store::<N>(dst.add(last), load(src.add(last)));
+            }
+        });
+    }
+
+    /// Runs of four vectors and more.
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn long(plane: &Plane, dst: *mut u8, src: *const u8) {
+        const STEP: usize = 128;
+        let last = plane.elem - STEP;
+        for_each_run(plane, dst, src, |dst, src| {
+            // SAFETY: the caller's promise for the run; every step ends at its last byte or before.
+            unsafe {
+                for at in (0..last).step_by(STEP) {
+                    store::<4>(dst.add(at), load(src.add(at)));
+                }
+                store::<4>(dst.add(last), load(src.add(last)));
+            }
+        });
+    }
+}
