@@ -46,7 +46,7 @@ pub(super) fn parts(len: usize, each: usize) -> impl Iterator<Item = (usize, usi
 
 /// Cuts rows into panels of [`ROWS`]. The last two share what they have: a panel of few rows is slow.
 pub(super) fn panels(rows: usize) -> impl Iterator<Item = (usize, usize)> {
-    let uneven = rows % ROWS != 0 && rows > ROWS;
+    let uneven = !rows.is_multiple_of(ROWS) && rows > ROWS;
     let full = rows / ROWS - usize::from(uneven);
     let rest = rows - full * ROWS;
     let first = if uneven { rest.div_ceil(2) } else { rest };

@@ -64,8 +64,8 @@ impl<T: Float> Product<T> {
     /// on how the operands are stored.
     ///
     /// # Safety
-    /// The operands can be read, the result and [`Product::room`] elements at `room` written, at any alignment; the
-    /// latter overlap neither each other nor the operands.
+    /// The operands can be read, with what lies between their elements, and the result and [`Product::room`] elements
+    /// at `room` written, the result and the operands at any alignment; what is written overlaps nothing else.
     pub(crate) unsafe fn run(&self, room: *mut T) {
         // SAFETY: the caller's, and the kernel is the processor's.
         unsafe { self.run_by(T::kernel(), room) }
@@ -161,7 +161,7 @@ impl<T: Float> Block<'_, T> {
         let lanes = plan.kernel.lanes;
         let wide = plan.in_place && rows <= WIDE_ROWS;
         let kept = plan.blocks.rows < plan.product.m;
-        // SAFETY: the caller's; a panel that is not whole is packed with zeros after it.
+        // SAFETY: the caller's; a panel that is not whole is packed, and what stands after its rows is not stored.
         unsafe {
             let right = room.add(plan.left());
             if plan.left {

@@ -122,7 +122,7 @@ fn products_are_the_sums_of_their_terms() {
 
 #[test]
 fn sizes_beyond_one_block() {
-    for sizes in [[3, 900, 40], [200, 20, 300], [40, 400, 2100], [7, 800, 20]] {
+    for sizes in [[3, 900, 40], [200, 20, 300], [200, 5, 2100], [200, 400, 33], [7, 800, 20]] {
         check::<f32>(sizes);
         check::<f64>(sizes);
     }

@@ -146,21 +146,24 @@ unsafe fn store<R: Register, const ROWS: usize, const VECTORS: usize>(
     tile: &Tile<R::Element>,
     sums: [[R; VECTORS]; ROWS],
 ) {
-    // SAFETY: the caller's; columns that are not whole vectors are stored one by one.
+    // SAFETY: the caller's; columns that are not a whole vector are stored one by one.
     unsafe {
-        let whole = tile.columns == VECTORS * R::LANES;
         for (i, sums) in sums.iter().enumerate() {
-            let out = tile.out.add(i * tile.out_row);
-            if whole {
-                for (j, sum) in sums.iter().enumerate() {
-                    let out = out.add(j * R::LANES);
-                    if tile.add { R::load(out).add(*sum).store(out) } else { sum.store(out) }
+            for (j, sum) in sums.iter().enumerate() {
+                let out = tile.out.add(i * tile.out_row + j * R::LANES);
+                let columns = tile.columns - j * R::LANES;
+                if columns >= R::LANES {
+                    if tile.add {
+                        R::load(out).add(*sum).store(out)
+                    } else {
+                        sum.store(out)
+                    }
+                    continue;
                 }
-            } else {
-                let kept = *sums;
-                let kept = kept.as_ptr().cast::<R::Element>();
-                for j in 0..tile.columns {
-                    let (out, sum) = (out.add(j), kept.add(j).read());
+                let kept = *sum;
+                let kept = (&raw const kept).cast::<R::Element>();
+                for lane in 0..columns {
+                    let (out, sum) = (out.add(lane), kept.add(lane).read());
                     out.write_unaligned(if tile.add { out.read_unaligned() + sum } else { sum });
                 }
             }
