@@ -18,7 +18,7 @@ impl<'g> Value<'g> {
     /// `GatherNd`.
     ///
     /// ```
-    /// use shapeflow::{Graph, Result};
+    /// use shapeflow::Graph;
     ///
     /// let g = Graph::new();
     /// let x = g.constant([[1, 2], [3, 4]])?;
