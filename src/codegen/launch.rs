@@ -27,7 +27,8 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    fn scratch(&mut self, bytes: usize) -> Result<usize> {
+    /// The address of so many bytes, at a multiple of [`Buffer::ALIGN`], of what an earlier use left.
+    pub(super) fn scratch(&mut self, bytes: usize) -> Result<usize> {
         Ok(grow(&mut self.scratch, bytes)?.as_ptr() as usize)
     }
 

@@ -1,5 +1,4 @@
-//! [`MatMul`]: products of matrices, by the `gemm` crate, on the threads of the executable; a vector times a matrix by
-//! a loop of our own.
+//! [`MatMul`]: products of matrices on the threads of the executable.
 
 use std::ops::Range;
 
@@ -9,7 +8,7 @@ use super::pool::Pool;
 use crate::error::Result;
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::BufferUse;
-use crate::tiles::{Element, Matrix};
+use crate::tiles::{Element, Float, Matrix, Product, Strided};
 
 /// `out = a · b` for every matrix of a batch; row-major, with either operand transposed.
 #[derive(Clone, Debug)]
@@ -28,6 +27,21 @@ pub(crate) struct MatMul {
 }
 
 impl MatMul {
+    /// The same product of fewer matrices, where they can be the rows of one: right next to each other, and times
+    /// the same matrix.
+    pub(crate) fn merged(mut self) -> MatMul {
+        let Some(&[_, right, _]) = self.batch.first() else { return self };
+        let are_rows = self.batch.iter().enumerate().all(|(number, at)| *at == [number, right, number]);
+        if let Some(m) = self.m.checked_mul(self.batch.len())
+            && are_rows
+            && !self.transpose_a
+        {
+            self.m = m;
+            self.batch.truncate(1);
+        }
+        self
+    }
+
     fn len(&self, which: usize, matrix: Option<usize>) -> usize {
         let matrices = self.batch.iter().map(|at| at[which] + 1).max().unwrap_or(0);
         matrix.and_then(|matrix| matrix.checked_mul(matrices)).unwrap_or(usize::MAX)
@@ -46,9 +60,11 @@ impl MatMul {
     }
 }
 
-/// Rows or columns of a product that one thread computes, fewer at the end. Results do not depend on the cut: the
-/// sums over `k` are cut by `k` alone as long as a part has more than 64 rows or columns.
+/// Rows and columns of a product that one thread computes, fewer at the end. Results do not depend on the cut.
 const PANEL: usize = 256;
+
+/// Parts from which on rows alone are cut: every thread packs the columns of its part by itself.
+const PARTS: usize = 16;
 
 /// Work, in multiplications, from which several threads are faster than one.
 const BREAK_EVEN: usize = 4 << 20;
@@ -67,10 +83,8 @@ impl MatMul {
             let count = if cut { (size / PANEL).max(1) } else { 1 };
             (0..count).map(|i| i * PANEL..if i + 1 == count { size } else { (i + 1) * PANEL }).collect()
         };
-        let by_rows = self.m >= 2 * PANEL;
-        // The sums of a vector's product are cut by nothing.
-        let by_columns = !by_rows && (self.m > 64 || self.m == 1);
-        let (rows, columns) = (cut(self.m, by_rows), cut(self.n, by_columns));
+        let rows = cut(self.m, true);
+        let columns = cut(self.n, rows.len().saturating_mul(self.batch.len()) < PARTS);
         let mut panels = Vec::with_capacity(self.batch.len() * rows.len() * columns.len());
         for matrix in 0..self.batch.len() {
             for rows in &rows {
@@ -98,35 +112,39 @@ impl MatMul {
             return Ok(());
         }
         let addresses = [memory.address(self.a), memory.address(self.b), memory.address(self.out)];
-        let run_panel = |panel: &Panel| {
+        let run_panel = |panel: &Panel, lane: &mut Lane| {
             // SAFETY: the buffers were checked to hold all batches of their matrices, and `out` is not one of the
             // operands, which the program ensures as they are different values that live at once. Panels do not
             // overlap, and `memory` is borrowed until all have run.
             unsafe {
                 if self.double {
-                    self.run_panel::<f64>(addresses, panel);
+                    self.run_panel::<f64>(addresses, panel, lane)
                 } else {
-                    self.run_panel::<f32>(addresses, panel);
+                    self.run_panel::<f32>(addresses, panel, lane)
                 }
             }
         };
         let work = [self.m, self.k, self.n, self.batch.len()];
         let work = work.iter().fold(1usize, |product, size| product.saturating_mul(*size));
         if pool.is_one() || work < BREAK_EVEN {
-            self.whole().for_each(|panel| run_panel(&panel));
-            return Ok(());
+            if lanes.is_empty() {
+                lanes.push(Lane::default());
+            }
+            return self.whole().try_for_each(|panel| run_panel(&panel, &mut lanes[0]));
         }
-        pool.run(&self.panels(), lanes, &|panel, _, _| {
-            run_panel(panel);
-            Ok(())
-        })?;
+        pool.run(&self.panels(), lanes, &|panel, lane, _| run_panel(panel, lane))?;
         Ok(())
     }
 
     /// # Safety
     /// The addresses hold the matrices that `self` describes, of elements `T`; `out` does not overlap the operands,
     /// and nothing else touches the panel.
-    unsafe fn run_panel<T: One>(&self, addresses: [usize; 3], panel: &Panel) {
+    unsafe fn run_panel<T: Element + Float>(
+        &self,
+        addresses: [usize; 3],
+        panel: &Panel,
+        lane: &mut Lane,
+    ) -> Result<()> {
         let MatMul { m, k, n, .. } = *self;
         let [a, b, out] = addresses;
         let at = self.batch[panel.matrix];
@@ -146,70 +164,65 @@ impl MatMul {
                     if m == 1 { (a, b, b_row, b_column) } else { (b, a, a_column, a_row) };
                 let vector = std::slice::from_raw_parts(vector, k);
                 let out = std::slice::from_raw_parts_mut(out, count);
-                return T::vector_product(vector, matrix, Matrix { along, across }, out);
+                T::vector_product(vector, matrix, Matrix { along, across }, out);
+                return Ok(());
             }
-            gemm::gemm(
-                panel.rows.len(),
-                panel.columns.len(),
+            let product = Product {
+                m: panel.rows.len(),
                 k,
+                n: panel.columns.len(),
+                a: Strided { at: a, row: a_row, column: a_column },
+                b: Strided { at: b, row: b_row, column: b_column },
                 out,
-                1,
-                n as isize,
-                false,
-                a,
-                a_column as isize,
-                a_row as isize,
-                b,
-                b_column as isize,
-                b_row as isize,
-                T::ONE,
-                T::ONE,
-                false,
-                false,
-                false,
-                gemm::Parallelism::None,
-            );
+                out_row: n,
+            };
+            let bytes = product.room().saturating_mul(size_of::<T>());
+            product.run(lane.scratch(bytes)? as *mut T);
         }
+        Ok(())
     }
-}
-
-/// The factor that changes nothing.
-trait One: Element + 'static {
-    const ONE: Self;
-}
-
-impl One for f32 {
-    const ONE: f32 = 1.0;
-}
-
-impl One for f64 {
-    const ONE: f64 = 1.0;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn product(m: usize, n: usize, batch: &[[usize; 3]]) -> MatMul {
+        let buffer = BufferIx(0);
+        MatMul {
+            a: buffer,
+            b: buffer,
+            out: buffer,
+            double: false,
+            m,
+            k: 1,
+            n,
+            transpose_a: false,
+            transpose_b: false,
+            batch: batch.to_vec(),
+        }
+    }
+
+    #[test]
+    fn matrices_times_one_are_the_rows_of_one() {
+        let merged = |batch: &[[usize; 3]]| {
+            let MatMul { m, batch, .. } = product(4, 5, batch).merged();
+            (m, batch)
+        };
+        assert_eq!(merged(&[[0, 0, 0], [1, 0, 1], [2, 0, 2]]), (12, vec![[0; 3]]));
+        for batch in [&[][..], &[[0, 0, 0], [1, 1, 1]], &[[0, 0, 0], [0, 0, 1]], &[[0, 0, 0], [2, 0, 1]]] {
+            assert_eq!(merged(batch), (4, batch.to_vec()));
+        }
+        let turned = MatMul { transpose_a: true, ..product(4, 5, &[[0, 0, 0], [1, 0, 1]]) };
+        assert_eq!(turned.merged().m, 4);
+    }
+
     #[test]
     fn panels_cover_the_result_once() {
         for (m, n) in [(1, 1), (64, 4096), (65, 511), (65, 4097), (512, 3), (1000, 1000), (1023, 70)] {
-            let buffer = BufferIx(0);
-            let product = MatMul {
-                a: buffer,
-                b: buffer,
-                out: buffer,
-                double: false,
-                m,
-                k: 1,
-                n,
-                transpose_a: false,
-                transpose_b: false,
-                batch: vec![[0; 3], [1; 3]],
-            };
+            let product = product(m, n, &[[0; 3], [1; 3]]);
             let mut seen = vec![0; 2 * m * n];
             for Panel { matrix, rows, columns } in product.panels() {
-                assert!(rows.len() > 64 || rows.len() == m, "{rows:?} of {m}");
-                assert!(columns.len() > 64 || columns.len() == n, "{columns:?} of {n}");
                 for row in rows {
                     columns.clone().for_each(|column| seen[(matrix * m + row) * n + column] += 1);
                 }

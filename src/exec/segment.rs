@@ -252,6 +252,6 @@ fn plan_matmul(
         }
     }
     let double = stage.program.buffers[out.at()].dtype == shapeflow_shape_fns::DType::F64;
-    let transposes = (spec.transpose_a, spec.transpose_b);
-    Ok(MatMul { a, b, out, double, m, k, n, transpose_a: transposes.0, transpose_b: transposes.1, batch })
+    let (transpose_a, transpose_b) = (spec.transpose_a, spec.transpose_b);
+    Ok(MatMul { a, b, out, double, m, k, n, transpose_a, transpose_b, batch }.merged())
 }

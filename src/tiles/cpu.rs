@@ -22,6 +22,13 @@ pub(super) fn has_fma() -> bool {
     has_avx2() && std::arch::is_x86_feature_detected!("fma")
 }
 
+/// Whether 512-bit vectors of floats may be used.
+#[inline]
+#[cfg(target_arch = "x86_64")]
+pub(super) fn has_avx512() -> bool {
+    std::arch::is_x86_feature_detected!("avx512f")
+}
+
 /// Bytes of the largest cache; 32 MiB where the processor does not say.
 pub(crate) fn last_level_cache() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();

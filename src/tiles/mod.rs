@@ -1,5 +1,5 @@
-//! Precompiled loops over tensor elements: copies between any strides, elements picked by flags, products of a vector
-//! and a matrix.
+//! Precompiled loops over tensor elements: copies between any strides, products of vectors and matrices, and what flags
+//! choose.
 //!
 //! Addresses come from plans that have checked them, so every function here is unsafe and says what its
 //! caller promises.
@@ -9,6 +9,7 @@ mod blocks;
 mod compress;
 mod copy;
 mod cpu;
+mod matmul;
 mod run;
 mod runs;
 #[cfg(target_arch = "x86_64")]
@@ -20,4 +21,5 @@ mod vector;
 pub(crate) use compress::{compress, count};
 pub(crate) use copy::StridedCopy;
 pub(crate) use cpu::last_level_cache;
+pub(crate) use matmul::{Float, Product, Strided};
 pub(crate) use vector::{Element, Matrix};

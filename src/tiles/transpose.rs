@@ -86,7 +86,7 @@ pub(super) unsafe fn transpose(plane: &Plane, dst: *mut u8, src: *const u8) {
 /// # Safety
 /// Every element named is writable or readable, and the sides do not overlap; at least [`smallest`] rows and
 /// columns.
-type BlockFn =
+pub(super) type BlockFn =
     unsafe fn(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize, rows: usize, cols: usize);
 
 /// Transposes a tile of at most 64 rows with `block`.
@@ -129,7 +129,7 @@ unsafe fn transpose_tile(
     }
 }
 
-fn block_fn(elem: usize) -> BlockFn {
+pub(super) fn block_fn(elem: usize) -> BlockFn {
     #[cfg(target_arch = "x86_64")]
     {
         x86::block_fn(elem)

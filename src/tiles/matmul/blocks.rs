@@ -1,0 +1,83 @@
+//! How a product is cut: blocks that stay in a cache, and panels of rows.
+
+use super::kernel::ROWS;
+
+/// Products that a sum gathers before it is added to the result. A panel of so many steps stays in the nearest cache.
+const DEPTH: usize = 384;
+
+/// Bytes of the left operand that stay in the second cache while panels of the right one pass.
+const LEFT: usize = 288 << 10;
+
+/// Bytes of the right operand that are packed at once.
+const RIGHT: usize = 3 << 20;
+
+/// The sizes of blocks, for elements of this many bytes.
+pub(super) struct Blocks {
+    pub depth: usize,
+    pub rows: usize,
+    pub columns: usize,
+}
+
+impl Blocks {
+    /// Blocks of a product `m × k × n` whose panels have `panel` columns.
+    pub(super) fn new([m, k, n]: [usize; 3], panel: usize, bytes: usize) -> Blocks {
+        let step = DEPTH * bytes;
+        Blocks {
+            // By `k` alone, on which the order of sums depends.
+            depth: even(k, DEPTH, 4),
+            rows: even(m, LEFT / step, ROWS),
+            columns: even(n, RIGHT / step, panel),
+        }
+    }
+}
+
+/// The size of equal parts of `len` that are at most `most`, a multiple of `unit` where there are several.
+fn even(len: usize, most: usize, unit: usize) -> usize {
+    match len.div_ceil(most) {
+        0 | 1 => len,
+        count => len.div_ceil(count).next_multiple_of(unit),
+    }
+}
+
+/// Cuts `len` into parts of `each`, fewer at the end.
+pub(super) fn parts(len: usize, each: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..len).step_by(each.max(1)).map(move |at| (at, each.min(len - at)))
+}
+
+/// Cuts rows into panels of [`ROWS`]. The last two share what they have: a panel of few rows is slow.
+pub(super) fn panels(rows: usize) -> impl Iterator<Item = (usize, usize)> {
+    let uneven = rows % ROWS != 0 && rows > ROWS;
+    let full = rows / ROWS - usize::from(uneven);
+    let rest = rows - full * ROWS;
+    let first = if uneven { rest.div_ceil(2) } else { rest };
+    let full = (0..full).map(|i| (i * ROWS, ROWS));
+    let tail = [(rows - rest, first), (rows - rest + first, rest - first)];
+    full.chain(tail).filter(|(_, rows)| *rows > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panels_cover_rows_once() {
+        for rows in 0..40 {
+            let mut next = 0;
+            for (at, count) in panels(rows) {
+                assert_eq!(at, next);
+                assert!((1..=ROWS).contains(&count) && (count > 2 || rows < 6), "{count} of {rows}");
+                next += count;
+            }
+            assert_eq!(next, rows);
+        }
+    }
+
+    #[test]
+    fn parts_are_at_most_the_limit() {
+        for len in 0..3000 {
+            let each = even(len, 384, 4);
+            assert!(each <= 384);
+            assert_eq!(parts(len, each).map(|(_, size)| size).sum::<usize>(), len);
+        }
+    }
+}

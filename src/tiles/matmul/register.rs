@@ -1,0 +1,131 @@
+//! [`Register`]: a vector of floats, of the processors that products have code for, and of any.
+
+use super::kernel::Float;
+
+/// A vector of floats.
+///
+/// # Safety
+/// Every function is for a processor that has such vectors; one with a pointer reads or writes as many elements there
+/// as it says, which need no alignment.
+pub(super) trait Register: Copy {
+    type Element: Float;
+    const LANES: usize;
+
+    unsafe fn zero() -> Self;
+    /// Reads `LANES` elements.
+    unsafe fn load(from: *const Self::Element) -> Self;
+    /// Writes `LANES` elements.
+    unsafe fn store(self, to: *mut Self::Element);
+    /// Reads one element into every lane.
+    unsafe fn splat(from: *const Self::Element) -> Self;
+    unsafe fn add(self, other: Self) -> Self;
+    /// `self · factor + sum`, rounded once where the processor can.
+    unsafe fn mul_add(self, factor: Self, sum: Self) -> Self;
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::Register;
+
+    macro_rules! register {
+        ($t:ident $element:ident $lanes:literal $zero:ident $load:ident $store:ident $set:ident $add:ident $fma:ident) => {
+            // SAFETY of every function: the caller's.
+            impl Register for $t {
+                type Element = $element;
+                const LANES: usize = $lanes;
+
+                #[inline(always)]
+                unsafe fn zero() -> $t {
+                    // SAFETY: as above.
+                    unsafe { $zero() }
+                }
+
+                #[inline(always)]
+                unsafe fn load(from: *const $element) -> $t {
+                    // SAFETY: as above.
+                    unsafe { $load(from) }
+                }
+
+                #[inline(always)]
+                unsafe fn store(self, to: *mut $element) {
+                    // SAFETY: as above.
+                    unsafe { $store(to, self) }
+                }
+
+                #[inline(always)]
+                unsafe fn splat(from: *const $element) -> $t {
+                    // SAFETY: as above.
+                    unsafe { $set(from.read_unaligned()) }
+                }
+
+                #[inline(always)]
+                unsafe fn add(self, other: $t) -> $t {
+                    // SAFETY: as above.
+                    unsafe { $add(self, other) }
+                }
+
+                #[inline(always)]
+                unsafe fn mul_add(self, factor: $t, sum: $t) -> $t {
+                    // SAFETY: as above.
+                    unsafe { $fma(self, factor, sum) }
+                }
+            }
+        };
+    }
+
+    register!(__m256 f32 8 _mm256_setzero_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_set1_ps _mm256_add_ps _mm256_fmadd_ps);
+    register!(__m256d f64 4 _mm256_setzero_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_set1_pd _mm256_add_pd _mm256_fmadd_pd);
+    register!(__m512 f32 16 _mm512_setzero_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_set1_ps _mm512_add_ps _mm512_fmadd_ps);
+    register!(__m512d f64 8 _mm512_setzero_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_set1_pd _mm512_add_pd _mm512_fmadd_pd);
+}
+
+/// Floats that the compiler keeps in vectors of 128 bits, which nearly every processor has.
+macro_rules! plain {
+    ($element:ident $lanes:literal) => {
+        impl Register for [$element; $lanes] {
+            type Element = $element;
+            const LANES: usize = $lanes;
+
+            #[inline(always)]
+            unsafe fn zero() -> Self {
+                [0.0; $lanes]
+            }
+
+            #[inline(always)]
+            unsafe fn load(from: *const $element) -> Self {
+                // SAFETY: the caller's.
+                unsafe { from.cast::<Self>().read_unaligned() }
+            }
+
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $element) {
+                // SAFETY: the caller's.
+                unsafe { to.cast::<Self>().write_unaligned(self) }
+            }
+
+            #[inline(always)]
+            unsafe fn splat(from: *const $element) -> Self {
+                // SAFETY: the caller's.
+                [unsafe { from.read_unaligned() }; $lanes]
+            }
+
+            #[inline(always)]
+            unsafe fn add(self, other: Self) -> Self {
+                std::array::from_fn(|lane| self[lane] + other[lane])
+            }
+
+            #[inline(always)]
+            unsafe fn mul_add(self, factor: Self, sum: Self) -> Self {
+                std::array::from_fn(|lane| match cfg!(target_arch = "aarch64") {
+                    true => self[lane].mul_add(factor[lane], sum[lane]),
+                    false => self[lane] * factor[lane] + sum[lane],
+                })
+            }
+        }
+    };
+}
+
+plain!(f32 4);
+plain!(f64 2);
