@@ -199,10 +199,12 @@ impl<'a, 'm> Allocator<'a, 'm> {
         reg
     }
 
-    /// A source that may stay in memory: it does if it is not needed again or there is no register for it.
+    /// A source that may stay in memory: a constant does, since loads are cheaper than more instructions; others do
+    /// if they are not needed again or there is no register for them.
     pub fn source_or_memory(&mut self, v: V, after: u32, locked: &mut SmallVec<[Reg; 8]>) -> Rm {
+        let constant = matches!(self.block.values[v.0 as usize], Home::Pool(_));
         match (self.reg_of[v.0 as usize], self.memory[v.0 as usize]) {
-            (None, Some(memory)) if after == NEVER || self.free().is_none() => memory.into(),
+            (None, Some(memory)) if constant || after == NEVER || self.free().is_none() => memory.into(),
             _ => self.source(v, locked).into(),
         }
     }

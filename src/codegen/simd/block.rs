@@ -1,6 +1,6 @@
 //! `Block`: straight-line vector code over as many values as it takes, before registers are chosen.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
 use super::Isa;
@@ -208,8 +208,13 @@ pub(super) struct Block {
 }
 
 impl Block {
-    pub fn new() -> Block {
-        Block::default()
+    /// A block with room for so many instructions.
+    pub fn with_capacity(insts: usize) -> Block {
+        Block {
+            insts: Vec::with_capacity(insts),
+            values: Vec::with_capacity(insts),
+            homes: FxHashMap::with_capacity_and_hasher(insts / 2, FxBuildHasher),
+        }
     }
 
     fn value(&mut self, home: Home) -> V {

@@ -85,8 +85,12 @@ impl<'a> Selector<'a> {
         strided: bool,
     ) -> Selector<'a> {
         let vals = vec![Val::default(); body.len()];
+        let vectors = match mode {
+            Mode::Step { unroll, .. } => unroll as usize,
+            Mode::Once => 1,
+        };
         Selector {
-            block: Block::new(),
+            block: Block::with_capacity(2 * vectors * body.len()),
             code,
             body,
             uniform,
