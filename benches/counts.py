@@ -36,11 +36,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--update", action="store_true", help="record what is counted")
     parser.add_argument("--cases", default="", help="only cases that contain this text")
+    parser.add_argument("--bench", help="the executable of the pipelines where it is built already")
     options = parser.parse_args()
     if shutil.which("valgrind") is None:
         print("skipped: there is no valgrind")
         return 0
-    bench = built()
+    bench = options.bench or built()
     recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
     failures = 0
     for case in (case for case in CASES if options.cases in case):

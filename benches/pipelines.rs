@@ -3,8 +3,8 @@
 //! `cargo bench --bench pipelines` times them by criterion; a filter runs part of them. With `json` as an argument,
 //! followed by a filter or nothing, it prints a line `{"row", "how", "unit", "median", "min"}` for each row; with
 //! `serve` it answers `peers/run.py`, see `pipelines/serve.rs`; with `first` and a case it prints the time to the
-//! first result in a process that has compiled nothing; with `dump` and a case it prints kernels, with a third
-//! argument `clif` or `asm` also their code.
+//! first result in a process that has compiled nothing; with `threads` it compares one thread with two; with `dump`
+//! and a case it prints kernels, with a third argument `clif` or `asm` also their code.
 
 #[path = "pipelines/case.rs"]
 mod case;
@@ -26,6 +26,8 @@ mod row;
 mod serve;
 #[path = "pipelines/subject.rs"]
 mod subject;
+#[path = "pipelines/threads.rs"]
+mod threads;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -75,6 +77,7 @@ fn main() -> Result<()> {
             }
             Ok(())
         }
+        Some("threads") => threads::compare(chosen(&cases, word)),
         Some("dump") => {
             for case in chosen(&cases, word) {
                 let exe = case.compile(&(case.inputs)()?)?;

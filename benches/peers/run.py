@@ -88,7 +88,9 @@ def parse():
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="the core to run on")
     parser.add_argument("--nice", type=int, default=0, help="priority; below 0 on a machine with other work, as root")
     parser.add_argument("--work", default=ROOT / "target" / "peers", help="folder for what is made on the way")
-    parser.add_argument("--keep", action="store_true", help="replace only the rows measured in results.json")
+    parser.add_argument("--bench", help="the bench's executable where it is built already")
+    parser.add_argument("--results", default=HERE / "results.json", help="the file of results")
+    parser.add_argument("--keep", action="store_true", help="replace only the rows measured in the file of results")
     options = parser.parse_args()
     options.peers = [peer.strip() for peer in options.peers.split(",") if peer.strip()]
     unknown = [peer for peer in options.peers if peer not in PEERS]
@@ -195,7 +197,8 @@ class Comparison:
 
     def binaries(self):
         """Builds the bench and the crate of Rust peers."""
-        self.bench = built(["cargo", "bench", "--bench", "pipelines", "--no-run"], ROOT, None)
+        bench = self.options.bench
+        self.bench = bench or built(["cargo", "bench", "--bench", "pipelines", "--no-run"], ROOT, None)
         self.rust = {}
         rust = [name for name in self.options.peers if PEERS[name][0] is None]
         together = self.build_rust(rust) if rust else None
@@ -237,7 +240,7 @@ class Comparison:
         texts = self.options.rows.split("|")
         rows = [row for row in listed["rows"] if any(text in row["row"] for text in texts)]
         order = {row["row"]: at for at, row in enumerate(listed["rows"])}
-        path = HERE / "results.json"
+        path = Path(self.options.results)
         if self.options.keep and path.exists():
             self.results = [result for result in json.loads(path.read_text()) if result["row"] in order]
         for case in dict.fromkeys(row["case"] for row in rows):

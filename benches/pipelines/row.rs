@@ -60,6 +60,11 @@ pub const FIRST: &[&str] = &[
 /// The cases whose memory is measured, and nothing else.
 const MEMORY: &[&str] = &["10 ops, 256 MiB"];
 
+/// Whether only the data decides how large the results of a case are.
+pub fn is_sized_by_data(case: &str) -> bool {
+    DATA_DEPENDENT.contains(&case)
+}
+
 /// All rows.
 pub fn rows(cases: &[Case]) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -74,7 +79,7 @@ pub fn rows(cases: &[Case]) -> Vec<Row> {
                 rows.push(Row { name: format!("{case}, {way}"), case, how });
             }
         } else {
-            let how = if DATA_DEPENDENT.contains(&case) { How::Run } else { How::RunInto };
+            let how = if is_sized_by_data(case) { How::Run } else { How::RunInto };
             rows.push(Row { name: case.to_string(), case, how });
         }
     }

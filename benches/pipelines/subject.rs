@@ -18,8 +18,11 @@ pub struct Subject {
 impl Subject {
     /// Compiles and runs a case once.
     pub fn new(case: &Case, inputs: Vec<Tensor>) -> Result<Subject> {
-        let exe = case.compile(&inputs)?;
-        let fed = case.shapes.len();
+        Subject::of(case.compile(&inputs)?, inputs, case.shapes.len())
+    }
+
+    /// Of an executable that is fed the first `fed` inputs, which it runs once.
+    pub fn of(exe: Executable, inputs: Vec<Tensor>, fed: usize) -> Result<Subject> {
         let outputs = exe.run_all(&views(&inputs[..fed]))?;
         Ok(Subject { exe, inputs, fed, outputs })
     }

@@ -159,9 +159,7 @@ pub(crate) fn put(
     if updates.dtype() == DType::String {
         let mut target = target.view_mut()?;
         let (target, updates) = (target.as_mut_strings()?, updates.as_strings()?);
-        return each(updates.len() / row, positions, |number, place| {
-            target[place * row..][..row].clone_from_slice(&updates[number * row..][..row]);
-        });
+        return each_row(target, updates, row, positions, <[Box<[u8]>]>::clone_from_slice);
     }
     let bytes = row * size_of_element(updates.dtype())?;
     let mut target = target.view_mut()?;
@@ -172,29 +170,47 @@ pub(crate) fn put(
         4 => put_small::<4>(target, updates, positions),
         8 => put_small::<8>(target, updates, positions),
         16 => put_small::<16>(target, updates, positions),
-        _ => each(updates.len() / bytes, positions, |number, place| {
-            target[place * bytes..][..bytes].copy_from_slice(&updates[number * bytes..][..bytes]);
-        }),
+        _ => each_row(target, updates, bytes, positions, <[u8]>::copy_from_slice),
     }
 }
 
 fn put_small<const N: usize>(target: &mut [u8], updates: &[u8], positions: &Positions<'_>) -> Result<()> {
     let (target, updates) = (target.as_chunks_mut::<N>().0, updates.as_chunks::<N>().0);
-    each(updates.len(), positions, |number, place| target[place] = updates[number])
+    each_block(updates.len(), positions, |first, places| {
+        for (&place, update) in places.iter().zip(&updates[first..]) {
+            if let Some(slot) = target.get_mut(place) {
+                *slot = *update;
+            }
+        }
+    })
 }
 
-/// Calls `f` with the number of each row and the place it goes to.
-#[inline(always)]
-fn each(rows: usize, positions: &Positions<'_>, mut f: impl FnMut(usize, usize)) -> Result<()> {
+/// Calls `f` with the number of the first row of a block, and the places of its rows.
+fn each_block(rows: usize, positions: &Positions<'_>, mut f: impl FnMut(usize, &[usize])) -> Result<()> {
     let mut places = [0; BLOCK];
     for first in (0..rows).step_by(BLOCK) {
         let places = &mut places[..BLOCK.min(rows - first)];
         positions.fill(first, places)?;
-        for (number, &place) in places.iter().enumerate().filter(|(_, place)| **place != NOWHERE) {
-            f(first + number, place);
-        }
+        f(first, places);
     }
     Ok(())
+}
+
+/// Calls `f` with each row of `row` elements and the row in its place.
+fn each_row<T>(
+    target: &mut [T],
+    updates: &[T],
+    row: usize,
+    positions: &Positions<'_>,
+    mut f: impl FnMut(&mut [T], &[T]),
+) -> Result<()> {
+    each_block(updates.len() / row, positions, |first, places| {
+        for (&place, update) in places.iter().zip(updates[first * row..].chunks_exact(row)) {
+            if place != NOWHERE {
+                f(&mut target[place * row..][..row], update);
+            }
+        }
+    })
 }
 
 /// Combines rows of `row` elements in their order, one for each position. f16 and bf16 are computed as f32 and rounded
@@ -294,9 +310,8 @@ fn fold<T: Copy>(
     f: impl Fn(T, T) -> T,
 ) -> Result<()> {
     if row > 1 {
-        return each(updates.len() / row, positions, |number, place| {
-            let target = &mut target[place * row..][..row];
-            for (slot, update) in target.iter_mut().zip(&updates[number * row..][..row]) {
+        return each_row(target, updates, row, positions, |target, update| {
+            for (slot, update) in target.iter_mut().zip(update) {
                 *slot = f(*slot, *update);
             }
         });
@@ -304,15 +319,19 @@ fn fold<T: Copy>(
     let Some(mut sum) = updates.first().copied() else { return Ok(()) };
     // A run of elements for one place is combined in a register: through memory each would wait for the one before.
     let mut at = NOWHERE;
-    each(updates.len(), positions, |number, place| {
-        if place != at {
-            if let Some(slot) = target.get_mut(at) {
-                *slot = sum;
+    each_block(updates.len(), positions, |first, places| {
+        for (&place, &update) in places.iter().zip(&updates[first..]) {
+            if place != at {
+                if let Some(slot) = target.get_mut(at) {
+                    *slot = sum;
+                }
+                at = place;
+                if let Some(slot) = target.get(place) {
+                    sum = *slot;
+                }
             }
-            at = place;
-            sum = target[place];
+            sum = f(sum, update);
         }
-        sum = f(sum, updates[number]);
     })?;
     if let Some(slot) = target.get_mut(at) {
         *slot = sum;

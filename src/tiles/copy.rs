@@ -349,8 +349,11 @@ mod tests {
                 }
             }
             for len in (1..300).chain([511, 512, 1000, 2047, 2048, 2049, 9000]) {
-                let s = (len as isize + 3) * e;
-                check(&[3, 2, len], &[2 * s, s, e], &[s, 3 * s, e], elem, 0);
+                let (n, s) = (len as isize * e, (len as isize + 3) * e);
+                for whole in [0, usize::MAX] {
+                    check(&[3, 2, len], &[2 * s, s, e], &[s, 3 * s, e], elem, whole);
+                    check(&[2, 5, len], &[5 * n, n, e], &[n, 2 * n, e], elem, whole);
+                }
             }
             check(&[3, 50, 7], &[50 * 7 * e, 7 * e, e], &[7 * e, 21 * e, e], elem, 0);
         }

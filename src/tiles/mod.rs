@@ -1,5 +1,5 @@
-//! Precompiled loops over tensor elements: copies between any strides, elements picked by flags, products of vectors
-//! and matrices.
+//! Precompiled loops over tensor elements: copies between any strides, products of vectors and matrices, and what flags
+//! choose.
 //!
 //! Addresses come from plans that have checked them, so every function here is unsafe and says what its
 //! caller promises.

@@ -87,6 +87,20 @@ pub(super) unsafe fn stream_run(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
+/// Asks for the cache lines of `len` bytes, which need not be there.
+#[inline]
+pub(super) fn ask_for(src: *const u8, len: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for at in (0..len).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
+        // SAFETY: a prefetch of any address is without effect but on caches.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(src.wrapping_add(at).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (src, len);
+}
+
 /// Orders streamed stores before every later store.
 #[inline]
 pub(super) fn stream_end() {

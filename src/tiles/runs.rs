@@ -40,6 +40,9 @@ pub(super) fn runs_fn(plane: &Plane) -> PlaneFn {
 #[cfg(target_arch = "x86_64")]
 const CALL: usize = 2048;
 
+/// Bytes of the next run that are asked for before this one moves.
+const FORESEEN: usize = 1024;
+
 /// Calls `move_run` with destination and source of every run of the plane.
 #[inline(always)]
 fn for_each_run(plane: &Plane, dst: *mut u8, src: *const u8, mut move_run: impl FnMut(*mut u8, *const u8)) {
@@ -63,8 +66,15 @@ unsafe fn by_length(plane: &Plane, dst: *mut u8, src: *const u8) {
 
 unsafe fn streamed(plane: &Plane, dst: *mut u8, src: *const u8) {
     let len = plane.elem;
-    // SAFETY: the caller's promise for every run.
-    for_each_run(plane, dst, src, |dst, src| unsafe { run::stream_run(dst, src, len) });
+    let next = plane.cols.src;
+    for_each_run(plane, dst, src, |dst, src| {
+        // A run that does not follow the one before is not foreseen by the processor.
+        if next != len as isize {
+            run::ask_for(src.wrapping_offset(next), len.min(FORESEEN));
+        }
+        // SAFETY: the caller's promise for every run.
+        unsafe { run::stream_run(dst, src, len) }
+    });
 }
 
 /// The same loops by 256-bit vectors. All functions are [`PlaneFn`]s on a processor with AVX2.

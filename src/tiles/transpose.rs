@@ -22,6 +22,14 @@ const SMALL: usize = 4 << 10;
 /// Bytes of source rows that are brought together.
 const STAGE: usize = 2 << 10;
 
+/// Bytes of a plane whose source is not in a cache of one core. Lines of many rows in turn are not foreseen by the
+/// processor, so they are asked for: those of 4-byte elements, of which a group is more lines than the processor
+/// reads ahead and takes less time than to fetch them.
+const FAR: usize = 2 << 20;
+
+/// Groups of source rows by which lines are asked for before they are read.
+const AHEAD: usize = 2;
+
 #[repr(C, align(64))]
 struct Aligned<const N: usize>(MaybeUninit<[u8; N]>);
 
@@ -48,6 +56,7 @@ pub(super) unsafe fn transpose(plane: &Plane, dst: *mut u8, src: *const u8) {
         // SAFETY: the caller's promise.
         return unsafe { block(dst, rows.dst, src, cols.src, rows.n, cols.n) };
     }
+    let far = elem == 4 && rows.n * cols.n * elem > FAR;
     let (tile_rows, tile_cols) = tile_sizes(elem, stream);
     let mut tile = Aligned::<TILE>(MaybeUninit::uninit());
     let tile = (&raw mut tile.0).cast::<u8>();
@@ -65,7 +74,7 @@ pub(super) unsafe fn transpose(plane: &Plane, dst: *mut u8, src: *const u8) {
             unsafe {
                 let from = src.offset(row * rows.src + col * cols.src);
                 let to = dst.offset(row * rows.dst + col * cols.dst);
-                transpose_tile(block, elem, tile, pitch as isize, from, cols.src, n_rows, n_cols);
+                transpose_tile(block, elem, far, tile, pitch as isize, from, cols.src, n_rows, n_cols);
                 for line in 0..n_rows {
                     let from = tile.add(line * pitch);
                     let to = to.offset(line as isize * rows.dst);
@@ -89,7 +98,7 @@ pub(super) unsafe fn transpose(plane: &Plane, dst: *mut u8, src: *const u8) {
 pub(super) type BlockFn =
     unsafe fn(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize, rows: usize, cols: usize);
 
-/// Transposes a tile of at most 64 rows with `block`.
+/// Transposes a tile of at most 64 rows with `block`; the lines of its source are asked for if they are `far`.
 ///
 /// # Safety
 /// As [`BlockFn`].
@@ -97,6 +106,7 @@ pub(super) type BlockFn =
 unsafe fn transpose_tile(
     block: BlockFn,
     elem: usize,
+    far: bool,
     dst: *mut u8,
     dst_stride: isize,
     src: *const u8,
@@ -108,23 +118,37 @@ unsafe fn transpose_tile(
     let group = 32 / elem;
     // Lines about half of 4 KiB apart have two sets of the nearest cache between them, too few for a group of
     // 32. Groups of larger elements are smaller and do better without the detour.
-    let crowded = (src_stride + 64).rem_euclid(2048) < 128;
-    if elem > 1 || cols < group || !crowded {
+    let crowded = elem == 1 && (src_stride + 64).rem_euclid(2048) < 128;
+    if cols < group || !crowded && !far {
         // SAFETY: the caller's promise.
         return unsafe { block(dst, dst_stride, src, src_stride, rows, cols) };
     }
     let mut stage = Aligned::<STAGE>(MaybeUninit::uninit());
     let stage = (&raw mut stage.0).cast::<u8>();
     let pitch = 64 * elem;
-    debug_assert!(rows <= 64 && group * pitch <= STAGE);
+    debug_assert!(rows <= 64 && (!crowded || group * pitch <= STAGE));
     for col in (0..cols).step_by(group) {
+        if far {
+            // Those of the group after the next, at the end of the tile those of the tile below.
+            let ahead = col + AHEAD * group;
+            let (ahead, below) = if ahead < cols { (ahead, 0) } else { (ahead - cols, rows * elem) };
+            for i in 0..group {
+                let line = src.wrapping_offset((ahead + i) as isize * src_stride).wrapping_add(below);
+                run::ask_for(line, rows * elem);
+            }
+        }
         let col = col.min(cols - group);
         // SAFETY: the columns are the caller's, and `group` of them fit the stage.
         unsafe {
-            for i in 0..group {
-                run::copy_run(stage.add(i * pitch), src.offset((col + i) as isize * src_stride), rows * elem);
+            let (mut from, mut from_stride) = (src.offset(col as isize * src_stride), src_stride);
+            if crowded {
+                for i in 0..group {
+                    let row = src.offset((col + i) as isize * src_stride);
+                    run::copy_run(stage.add(i * pitch), row, rows * elem);
+                }
+                (from, from_stride) = (stage, pitch as isize);
             }
-            block(dst.add(col * elem), dst_stride, stage, pitch as isize, rows, group);
+            block(dst.add(col * elem), dst_stride, from, from_stride, rows, group);
         }
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use shapeflow::{
-    Attr, Attrs, DType, Dim, Error, Executable, Graph, HostCx, HostKernel, OpDef, Operand, Registry, Result,
-    Runner, Tensor, TensorShape, TensorView, TensorViewMut, Value, ValueId, concat, shape, shape_fns, stack,
+    Attr, Attrs, Axes, DType, Dim, Error, Executable, Graph, HostCx, HostKernel, OpDef, Operand, Registry,
+    Result, Runner, Tensor, TensorShape, TensorView, TensorViewMut, Value, ValueId, concat, shape, shape_fns,
+    stack,
 };
 
 fn is_send<T: Send>() {}
@@ -345,6 +346,38 @@ fn ops_from_outside_the_crate() -> Result<()> {
     assert_eq!(y.to_vec::<f64>()?, [15.0, -17.0]);
     let wrong = g.op(&CUBE).finish().unwrap_err();
     assert!(wrong.to_string().contains("cube") && wrong.to_string().contains(file!()), "{wrong}");
+    Ok(())
+}
+
+#[test]
+fn a_layer_norm_of_ops_is_one_kernel() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["rows", "columns"])?;
+    let scale = g.input("scale", DType::F32, shape!["columns"])?;
+    let centred = x - x.reduce_mean(Axes::of(-1).keep_dims())?;
+    let variance = centred.square()?.reduce_mean(Axes::of(-1).keep_dims())?;
+    let exe = g.compile((centred * (variance + 1e-5).rsqrt()? * scale).ok()?)?;
+    assert_eq!(exe.stats().kernels, 1, "{}", exe.kernels());
+    for columns in [3usize, 200] {
+        let data: Vec<f32> = (0..2 * columns).map(|k| (k * k % 17) as f32 - 4.0).collect();
+        let scales: Vec<f32> = (0..columns).map(|k| 1.0 + k as f32).collect();
+        let [y] =
+            exe.run(&[TensorView::new(&[2, columns], &data)?, TensorView::new(&[columns], &scales)?])?;
+        let mut expected = Vec::new();
+        for row in data.chunks(columns) {
+            let mean = |values: &dyn Fn(f64) -> f64| {
+                row.iter().map(|x| values(f64::from(*x))).sum::<f64>() / columns as f64
+            };
+            let centre = mean(&|x| x);
+            let root = (mean(&|x| (x - centre).powi(2)) + 1e-5).sqrt();
+            expected.extend(
+                row.iter().zip(&scales).map(|(x, s)| (f64::from(*x) - centre) / root * f64::from(*s)),
+            );
+        }
+        for (got, expected) in y.to_vec::<f32>()?.iter().zip(expected) {
+            assert!((f64::from(*got) - expected).abs() <= 1e-5 * expected.abs().max(1.0), "{got} {expected}");
+        }
+    }
     Ok(())
 }
 

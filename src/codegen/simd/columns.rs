@@ -24,6 +24,7 @@ impl Function<'_> {
         // An accumulator is loaded and stored once for all positions.
         let several = match (&pass.folds[..], self.code.loops) {
             ([], _) | (_, 0) => None,
+            _ if self.strided => None,
             _ => body.copied(self.code, MOST_POSITIONS, Apart::Position),
         };
         let Some(several) = several else {
@@ -37,9 +38,7 @@ impl Function<'_> {
             f.asm.alu_imm(Alu::Cmp, counter, several.copies as i32);
             f.asm.jump_if(Cond::Less, rest);
             f.walk(&several, &pass.folds)?;
-            for _ in 0..several.copies {
-                f.advance(loops, SLOT_LOOPS + loops - 1, &body.slots);
-            }
+            f.advance_by(several.copies, loops, SLOT_LOOPS + loops - 1, &body.slots);
             f.asm.alu_imm(Alu::Sub, counter, several.copies as i32);
             f.asm.jump(several_top);
             f.asm.bind(rest);

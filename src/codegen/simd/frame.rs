@@ -165,6 +165,7 @@ impl Layout {
             index: frame.area(8 * index::longest(code) as u32, 8),
             ahead: gathers_rows(code).then(|| Ahead {
                 strides: code.slots.iter().map(|_| frame.word()).collect(),
+                near: code.slots.iter().map(|_| frame.word()).collect(),
                 flat: frame.word(),
             }),
             offsets: (0..most_offsets).map(|_| frame.area(gather::OFFSET_BYTES, align)).collect(),

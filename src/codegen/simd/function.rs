@@ -9,7 +9,7 @@ use super::scalar::{Alu, Cond, RAX, RBP, RBX, RCX, RDI, RDX, RSP};
 use super::select::{Mode, Refusal, Selector};
 use super::streams::Apart;
 use super::{Isa, index};
-use crate::codegen::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
+use crate::codegen::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_ROW, slot_words};
 use crate::codegen::clif::{Repr, is_uniform, lane_bits, size_of};
 use crate::expr::Scalar;
 use crate::lower::code::{Code, FoldStep, Inst, Layout, Pass, SlotUse, Vid};
@@ -215,18 +215,6 @@ impl Function<'_> {
         asm.ret();
     }
 
-    /// Moves the starts of slots inside `level` loops by the strides in a word of their lines.
-    pub fn advance(&mut self, level: usize, word: usize, slots: &[u32]) {
-        let asm = &mut self.asm;
-        asm.mov(RCX, frame_at(self.layout.args));
-        asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
-        for slot in slots {
-            let line = *slot as usize * slot_words(self.code.loops);
-            asm.mov(RDX, Mem::Base(RCX, 8 * (line + word) as i32));
-            asm.add_to(frame_at(self.layout.start(level, *slot)), RDX);
-        }
-    }
-
     fn pass(&mut self, pass: &Pass) -> Result<(), Refusal> {
         let body = Body::new(self.code, &pass.body, &pass.folds, self.code.loops as usize);
         self.over_rows(&body, &mut |f| f.pass_over(pass, &body))
@@ -284,55 +272,6 @@ impl Function<'_> {
         let block = selector.block;
         self.once(&body, block);
         Ok(())
-    }
-
-    /// The loops of a row from `level` on, around `f`.
-    pub fn nest(
-        &mut self,
-        slots: &[u32],
-        level: usize,
-        f: &mut dyn FnMut(&mut Self) -> Result<(), Refusal>,
-    ) -> Result<(), Refusal> {
-        self.nest_to(slots, level, self.code.loops as usize, f)
-    }
-
-    /// The loops of a row from `level` to `end`, around `f`.
-    pub fn nest_to(
-        &mut self,
-        slots: &[u32],
-        level: usize,
-        end: usize,
-        f: &mut dyn FnMut(&mut Self) -> Result<(), Refusal>,
-    ) -> Result<(), Refusal> {
-        if level == end {
-            return f(self);
-        }
-        let (top, done) = (self.asm.label(), self.asm.label());
-        let counter = self.enter_loop(slots, level);
-        self.asm.alu_imm(Alu::Cmp, counter, 0);
-        self.asm.jump_if(Cond::LessEqual, done);
-        self.asm.bind(top);
-        self.nest_to(slots, level + 1, end, f)?;
-        self.advance(level + 1, SLOT_LOOPS + level, slots);
-        self.asm.alu_imm(Alu::Sub, counter, 1);
-        self.asm.jump_if(Cond::NotEqual, top);
-        self.asm.bind(done);
-        Ok(())
-    }
-
-    /// Sets the positions that are left of a loop, which it returns, and the starts of slots inside it.
-    pub fn enter_loop(&mut self, slots: &[u32], level: usize) -> Mem {
-        let counter = frame_at(self.layout.counters[level]);
-        let asm = &mut self.asm;
-        asm.mov(RAX, frame_at(self.layout.args));
-        asm.mov(RAX, Mem::Base(RAX, std::mem::offset_of!(KernelArgs, extents) as i32));
-        asm.mov(RAX, Mem::Base(RAX, 8 * level as i32));
-        asm.store(counter, RAX);
-        for slot in slots {
-            asm.mov(RAX, frame_at(self.layout.start(level, *slot)));
-            asm.store(frame_at(self.layout.start(level + 1, *slot)), RAX);
-        }
-        counter
     }
 
     pub fn load_pointers(&mut self, body: &Body<'_>) {

@@ -121,8 +121,8 @@ impl Machine<'_> {
             }
             IndexOp::Iota(slot) => {
                 asm.mov(RAX, frame_at(self.layout.start(self.level, slot)));
-                if let Some(strides) = self.ahead {
-                    asm.alu(Alu::Add, RAX, frame_at(strides[slot as usize]));
+                if let Some(shift) = self.ahead {
+                    asm.alu(Alu::Add, RAX, frame_at(shift.words[slot as usize]));
                 }
             }
             IndexOp::Load(slot) => {
@@ -179,7 +179,7 @@ impl Machine<'_> {
                 // As unsigned numbers, negative ones are above every limit.
                 asm.jump_if(Cond::Below, fine);
                 asm.mov_imm(RAX, 0);
-                if self.ahead.is_none() {
+                if self.ahead.is_none_or(|shift| !shift.guess) {
                     asm.store_imm(frame_at(self.layout.failed), 1);
                 }
                 asm.bind(fine);

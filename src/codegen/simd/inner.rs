@@ -15,6 +15,8 @@ use crate::lower::code::{Class, FoldStep, InstOp, Layout, SlotUse};
 
 /// The least bytes of a row that is written past the caches where its ends break lines.
 const STREAMED_ROW: i32 = 4096;
+/// The most instructions of a body whose results are: a longer one does not wait for memory.
+const STREAMED_BODY: usize = 96;
 /// Bytes of a line of the caches.
 const LINE: i32 = 64;
 
@@ -50,6 +52,7 @@ impl Function<'_> {
         self.prefetch(body)?;
         self.load_pointers(body);
         let homes = self.uniforms(body)?;
+        self.place_copies(body)?;
         self.asm.mov_imm(INDEX, 0);
         let single = self.step(body, &homes, 1, false, false, folds)?;
         let unroll = self.isa.unroll(single.pressure());
@@ -86,8 +89,8 @@ impl Function<'_> {
     /// kernel that is one loop over elements.
     fn streamed(&self, body: &Body<'_>) -> Option<(u32, u32)> {
         let code = self.code;
-        if code.layout != Layout::Row || code.loops > 0 || code.passes.len() > 1 || !code.epilogue.is_empty()
-        {
+        let plain = code.layout == Layout::Row && code.loops == 0 && code.epilogue.is_empty();
+        if !plain || code.passes.len() > 1 || body.insts.len() > STREAMED_BODY {
             return None;
         }
         let mut stores = body.insts.iter().filter_map(|inst| match inst.op {
@@ -215,7 +218,7 @@ impl Isa {
             (Isa::Avx512, 0..=18) => 2,
             (Isa::Avx2, 0..=6) => 4,
             (Isa::Avx2, 7..=12) => 2,
-            _ => std::env::var("SF_U").ok().and_then(|u| u.parse().ok()).unwrap_or(1),
+            _ => 1,
         }
     }
 }

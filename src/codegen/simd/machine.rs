@@ -30,19 +30,28 @@ pub(super) struct Machine<'a> {
     pub pointers: &'a [Option<Gpr>],
     /// Whether the block is at the current element, or at the start of every slot.
     pub moving: bool,
-    /// How far ahead of the current place every slot is read, if it is.
-    pub ahead: Option<&'a [u32]>,
+    /// Where slots are read instead of at their starts, if they are.
+    pub ahead: Option<Shift<'a>>,
+}
+
+/// A place some positions further on.
+#[derive(Clone, Copy)]
+pub(super) struct Shift<'a> {
+    /// By slot: the word of the frame that says how far that is.
+    pub words: &'a [u32],
+    /// Whether what is found there is no more than a guess, which fails nothing.
+    pub guess: bool,
 }
 
 impl Machine<'_> {
-    /// The register that holds the address of a slot.
-    pub fn pointer(&self, slot: u32) -> Option<Gpr> {
-        self.pointers.get(slot as usize).copied().flatten()
-    }
-
     /// The type of a slot, or of a copy of one.
     fn kind(&self, slot: u32) -> &SlotType {
         &self.code.slots[slot as usize % self.code.slots.len()]
+    }
+
+    /// The register that holds the address of a slot.
+    pub fn pointer(&self, slot: u32) -> Option<Gpr> {
+        self.pointers.get(slot as usize).copied().flatten()
     }
 
     /// A slot's memory `offset` bytes past the current element. May use rax.
@@ -56,10 +65,10 @@ impl Machine<'_> {
                     _ => self.layout.start(self.level, slot),
                 };
                 asm.mov(RAX, frame_at(start));
-                if let Some(strides) = self.ahead
+                if let Some(shift) = self.ahead
                     && kind.used != SlotUse::Gather
                 {
-                    asm.alu(Alu::Add, RAX, frame_at(strides[slot as usize]));
+                    asm.alu(Alu::Add, RAX, frame_at(shift.words[slot as usize]));
                 }
                 RAX
             }
@@ -196,9 +205,9 @@ impl Machine<'_> {
             asm.alu(Alu::Add, RCX, start);
             value = frame_at(self.layout.scratch);
             asm.store(value, RCX);
-        } else if let Some(strides) = self.ahead {
+        } else if let Some(shift) = self.ahead {
             asm.mov(RCX, start);
-            asm.alu(Alu::Add, RCX, frame_at(strides[slot as usize]));
+            asm.alu(Alu::Add, RCX, frame_at(shift.words[slot as usize]));
             value = frame_at(self.layout.scratch);
             asm.store(value, RCX);
         }

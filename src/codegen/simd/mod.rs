@@ -18,6 +18,7 @@ mod gather;
 mod index;
 mod inner;
 mod integer;
+mod loops;
 mod machine;
 mod memory;
 mod op;

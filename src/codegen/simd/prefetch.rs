@@ -2,11 +2,11 @@
 //! them.
 
 use super::allocate::{Allocator, frame_at};
-use super::block::Kind;
-use super::encode::{Asm, Mem};
+use super::block::{Block, Kind};
+use super::encode::{Asm, Gpr, Mem};
 use super::function::{Body, Function};
 use super::gather::is_placed;
-use super::machine::Machine;
+use super::machine::{Machine, Shift};
 use super::scalar::{Alu, Cond, RAX, RCX, RDX};
 use super::select::{Mode, Refusal, Selector, operands};
 use crate::codegen::abi::{KernelArgs, SLOT_LOOPS, SLOT_ROW, slot_words};
@@ -24,6 +24,8 @@ const LINE: i32 = 64;
 pub(super) struct Ahead {
     /// How far each slot moves in [`DISTANCE`] steps of the innermost loop, or of rows.
     pub strides: Vec<u32>,
+    /// How far each slot moves to the position that is looked at.
+    pub near: Vec<u32>,
     /// Nonzero if what is ahead of the last steps of the loop are the first of the next row.
     pub flat: u32,
 }
@@ -126,31 +128,77 @@ impl Function<'_> {
                 asm.bind(alone);
             }
         }
-        asm.alu_imm(Alu::Cmp, RAX, DISTANCE);
+        asm.alu_imm(Alu::Cmp, RAX, DISTANCE + body.copies as i32 - 1);
         asm.jump_if(Cond::LessEqual, last);
-        let mut selector = self.selector(body, Mode::Once, &[]);
-        selector.ahead = true;
-        let gathers = |slot: &&u32| code.slots[**slot as usize].used == SlotUse::Gather;
-        for slot in guide.rows.iter().chain(&guide.slots).filter(gathers) {
-            selector.block.effect(Kind::Aim { slot: *slot }, &[]);
+        let mut slots = [&guide.rows[..], &guide.slots].concat();
+        slots.sort_unstable();
+        slots.dedup();
+        for copy in 0..body.copies {
+            if body.copies > 1 {
+                self.look_at(&slots, DISTANCE + copy as i32);
+            }
+            let mut selector = self.selector(body, Mode::Once, &[]);
+            selector.ahead = true;
+            for slot in slots.iter().filter(|slot| code.slots[**slot as usize].used == SlotUse::Gather) {
+                selector.block.effect(Kind::Aim { slot: *slot }, &[]);
+            }
+            selector.look_ahead(&guide.wanted)?;
+            for slot in &guide.rows {
+                selector.block.effect(Kind::Prefetch { slot: *slot }, &[]);
+            }
+            selector.block.prune();
+            let block = selector.block;
+            self.shifted(body, block, &[], true);
         }
-        selector.look_ahead(&guide.wanted)?;
-        for slot in &guide.rows {
-            selector.block.effect(Kind::Prefetch { slot: *slot }, &[]);
-        }
-        selector.block.prune();
-        let mut block = selector.block;
-        let machine = Machine {
-            code,
-            layout: &self.layout,
-            level: body.level,
-            pointers: &[],
-            moving: false,
-            ahead: self.layout.ahead.as_ref().map(|ahead| &ahead.strides[..]),
-        };
-        Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
         self.asm.bind(last);
         Ok(())
+    }
+
+    /// Moves the rows that the copies of a body gather, but for those of the first.
+    pub fn place_copies(&mut self, body: &Body<'_>) -> Result<(), Refusal> {
+        let (code, guide) = (self.code, Guide::new(self.code, body));
+        if guide.rows.is_empty() {
+            return Ok(());
+        }
+        let slots = code.slots.len();
+        for copy in 1..body.copies {
+            self.look_at(&guide.slots, copy as i32);
+            let mut selector = self.selector(body, Mode::Once, &[]);
+            selector.look_ahead(&guide.wanted)?;
+            let block = selector.block;
+            self.shifted(body, block, &body.pointers[copy * slots..(copy + 1) * slots], false);
+        }
+        Ok(())
+    }
+
+    /// Sets how far slots move in so many steps of the innermost loop.
+    fn look_at(&mut self, slots: &[u32], steps: i32) {
+        let (asm, code) = (&mut self.asm, self.code);
+        let Some(ahead) = &self.layout.ahead else { return };
+        let inner = if code.loops > 0 { SLOT_LOOPS + code.loops as usize - 1 } else { SLOT_ROW };
+        asm.mov(RCX, frame_at(self.layout.args));
+        asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
+        asm.mov_imm(RDX, steps);
+        for slot in slots {
+            asm.mov(RAX, Mem::Base(RCX, 8 * (*slot as usize * slot_words(code.loops) + inner) as i32));
+            asm.imul(RAX, RDX);
+            asm.store(frame_at(ahead.near[*slot as usize]), RAX);
+        }
+    }
+
+    /// Emits a block that is run once, some positions further on.
+    fn shifted(&mut self, body: &Body<'_>, mut block: Block, pointers: &[Option<Gpr>], guess: bool) {
+        let ahead = self.layout.ahead.as_ref();
+        let words = ahead.map(|ahead| if body.copies > 1 { &ahead.near[..] } else { &ahead.strides });
+        let machine = Machine {
+            code: self.code,
+            layout: &self.layout,
+            level: body.level,
+            pointers,
+            moving: false,
+            ahead: words.map(|words| Shift { words, guess }),
+        };
+        Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
     }
 }
 
@@ -158,8 +206,8 @@ impl Machine<'_> {
     /// Sets the address of a gather slot ahead to its start there.
     pub fn aim(&self, asm: &mut Asm, slot: u32) {
         asm.mov(RAX, frame_at(self.layout.start(self.level, slot)));
-        if let Some(strides) = self.ahead {
-            asm.alu(Alu::Add, RAX, frame_at(strides[slot as usize]));
+        if let Some(shift) = self.ahead {
+            asm.alu(Alu::Add, RAX, frame_at(shift.words[slot as usize]));
         }
         asm.store(frame_at(self.layout.gathers[slot as usize].address), RAX);
     }

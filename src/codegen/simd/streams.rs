@@ -12,7 +12,7 @@ use super::scalar::{Alu, Cond, RAX, RBX, RCX, RDX, RSP};
 use super::select::Refusal;
 use crate::codegen::abi::{KernelArgs, SLOT_LOOPS, SLOT_ROW, slot_words};
 use crate::codegen::clif::size_of;
-use crate::lower::code::{Class, Code, FOLD_BYTES, FOLD_TILE, Layout, Pass, SlotUse};
+use crate::lower::code::{Class, Code, FOLD_BYTES, FOLD_TILE, Inst, InstOp, Layout, Pass, SlotUse};
 
 /// Streams of a fold.
 const STREAMS: usize = 4;
@@ -37,32 +37,45 @@ pub(super) enum Apart {
 }
 
 impl Body<'_> {
-    /// A power of two of copies, up to `most`, of a body that only reads what moves with the inner axis. Slot `s`
-    /// of copy `c` is `c` times the number of slots plus `s`, and has a register.
+    /// A power of two of copies, up to `most`, of a body that only reads what moves with the inner axis, and rows that
+    /// index arithmetic names. Slot `s` of copy `c` is `c` times the number of slots plus `s`, and has a register if it
+    /// moves.
     pub fn copied(&self, code: &Code, most: usize, apart: Apart) -> Option<Body<'_>> {
+        let rows = self.gathered_rows(code);
         let moves = |slot: &u32| {
             let kind = &code.slots[*slot as usize];
-            kind.used == SlotUse::Load && kind.class == Class::Contiguous
+            kind.used == SlotUse::Load && kind.class == Class::Contiguous || rows.contains(slot)
         };
-        if self.slots.is_empty() || !self.slots.iter().all(moves) {
+        let moving: Vec<u32> = self.slots.iter().copied().filter(moves).collect();
+        let fits = |(at, inst): (usize, &Inst)| match &inst.op {
+            InstOp::Gather { slot, offsets } => {
+                apart == Apart::Position
+                    && rows.contains(slot)
+                    && offsets.iter().all(|(v, _)| self.index[v.0 as usize])
+            }
+            InstOp::Const(_) | InstOp::Scalar(_) => true,
+            op if self.uniform[at] => {
+                self.index[at] || op.slot().is_none() && !matches!(op, InstOp::CheckIndex { .. })
+            }
+            op => op.slot().is_none_or(|slot| moving.contains(&slot)),
+        };
+        if moving.is_empty() || !self.insts.iter().enumerate().all(fits) {
             return None;
         }
-        let most = most.min(POINTERS.len() / self.slots.len()).min(MOST_INSTS / self.insts.len());
+        let most = most.min(POINTERS.len() / moving.len()).min(MOST_INSTS / self.insts.len());
         let copies: usize = 1 << most.checked_ilog2().filter(|log| *log > 0)?;
         let mut pointers = vec![None; copies * code.slots.len()];
         let places = (0..copies)
-            .flat_map(|copy| self.slots.iter().map(move |slot| copy * code.slots.len() + *slot as usize));
+            .flat_map(|copy| moving.iter().map(move |slot| copy * code.slots.len() + *slot as usize));
         for (place, pointer) in places.zip(POINTERS) {
             pointers[place] = Some(pointer);
         }
-        let (roots, uniform, slots) = (self.roots.clone(), self.uniform.clone(), self.slots.clone());
-        let index = self.index.clone();
         Some(Body {
             insts: self.insts,
-            roots,
-            uniform,
-            index,
-            slots,
+            roots: self.roots.clone(),
+            uniform: self.uniform.clone(),
+            index: self.index.clone(),
+            slots: self.slots.clone(),
             pointers,
             level: self.level,
             copies,

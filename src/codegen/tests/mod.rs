@@ -136,8 +136,16 @@ impl Sizes {
             _ if code.loops == 0 => random.pick(&[300, 511, 512, 4095, 4096, 4100, 8200]),
             _ => random.pick(&[128, 300]),
         };
-        let rows = if n > 200 { 1 } else { random.below(5) as i64 };
-        let most_extent = if n > 100 { 2 } else { 4 };
+        let rows = match n {
+            0..=200 => random.below(5) as i64,
+            300 | 511 | 512 => random.below(10) as i64,
+            _ => 1,
+        };
+        let most_extent = match n {
+            0..=40 if code.loops == 1 => 20,
+            0..=100 => 4,
+            _ => 2,
+        };
         let extents = (0..code.loops).map(|_| random.below(most_extent + 1) as i64).collect();
         Sizes { rows, n: n.min(most) as i64, extents }
     }

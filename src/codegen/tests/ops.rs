@@ -206,8 +206,18 @@ fn folds() {
                     [(Layout::Row, 0), (Layout::Row, 1), (Layout::Column, 1), (Layout::Column, 2)]
                 {
                     let code = fold(layout, loops, op, dtype);
-                    for (n, extent) in [(0, 2), (3, 0), (1, 3), (16, 2), (33, 3), (70, 1), (300, 2)] {
-                        let sizes = Sizes { rows: 2, n, extents: vec![extent; loops as usize] };
+                    let sizes = [
+                        (0, 2, 2),
+                        (3, 0, 2),
+                        (1, 3, 2),
+                        (16, 2, 2),
+                        (33, 3, 2),
+                        (70, 1, 2),
+                        (300, 2, 2),
+                        (45, 19, 1),
+                    ];
+                    for (n, extent, rows) in sizes {
+                        let sizes = Sizes { rows, n, extents: vec![extent; loops as usize] };
                         let case = Case::new(random, &code, sizes, Vec::new(), &[]);
                         batch.add(case, format!("{op:?} {dtype} {layout:?} {loops}"));
                     }
@@ -223,8 +233,19 @@ fn long_rows_fold_tile_by_tile() {
         for dtype in [DType::F32, DType::F64, DType::BF16, DType::I32] {
             for loops in [0, 1] {
                 let code = fold(Layout::Row, loops, FoldOp::Sum, dtype);
-                for n in [4095, 4096, 4097, 8192, 9001] {
-                    let sizes = Sizes { rows: 1, n, extents: vec![2; loops as usize] };
+                // Several tiles of a row, and several rows of one tile, are streams.
+                for (n, rows) in [
+                    (4095, 1),
+                    (4096, 9),
+                    (4097, 1),
+                    (8192, 1),
+                    (9001, 1),
+                    (34000, 1),
+                    (512, 5),
+                    (288, 13),
+                    (300, 4),
+                ] {
+                    let sizes = Sizes { rows, n, extents: vec![2; loops as usize] };
                     let mut case = Case::new(random, &code, sizes, Vec::new(), &[]);
                     // Finite values, whose sum depends on the order of additions.
                     let mut scale = Random::new(n as u64);
@@ -232,7 +253,7 @@ fn long_rows_fold_tile_by_tile() {
                         let x = (scale.next() as i32) as f64 / f64::from(1 << scale.below(20));
                         crate::expr::eval_cast(x.into(), dtype)
                     });
-                    batch.add(case, format!("sum {dtype} {n}"));
+                    batch.add(case, format!("sum {dtype} {rows} {n}"));
                 }
             }
         }

@@ -109,6 +109,12 @@ pub fn exp(x: Expr) -> Expr {
     })
 }
 
+/// `e^x` for `x` that is not above 0; 0 where that is below the normal numbers. Errors: as those of [`exp`].
+pub(crate) fn exp_nonpositive(x: Expr) -> Expr {
+    // From here on the exponent field is that of 0.
+    in_float(x, |x| exp_normal(&at_least(x, Format::of(x).pick(-88.0, -709.0))))
+}
+
 /// `2^x`, exact for integers. Errors: f32 1 ulp, f64 0.9 ulp.
 pub fn exp2(x: Expr) -> Expr {
     in_float(x, |x| {
@@ -156,7 +162,7 @@ pub(super) fn exp_bounded(x: &Expr, shift: i32, low: Option<&Expr>) -> Expr {
     scale(horner(&r, format.pick(&EXP_SINGLE, &EXP_DOUBLE)), &sum)
 }
 
-/// `e^x` where that is a normal number and below the largest power of two.
+/// `e^x` where that is a normal number and below the largest power of two; 0 at once below the least.
 pub(super) fn exp_normal(x: &Expr) -> Expr {
     let format = Format::of(x);
     let (r, sum) = reduce(x, format.bias as f64);

@@ -21,6 +21,7 @@ mod trig;
 pub use area::{acosh, asinh, atanh};
 pub use division::{floordiv, floormod, relu, round_half_even, sign, squared_difference};
 pub use erf::{erf, erfc};
+pub(crate) use exp::exp_nonpositive;
 pub use exp::{exp, exp2, expm1};
 pub use hyperbolic::{cosh, sigmoid, sinh, tanh};
 pub use inverse::{acos, asin, atan, atan2};

@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::{Attr, DType};
 
 use crate::dtype;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoParam, Value};
 use crate::op::{CompositeCx, OpDef, Operand};
 
@@ -43,14 +43,18 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     dtype::common(&[lengths.dtype()], 0, 1, dtype::Class::Integer)?;
     let given = cx.attrs().get("maxlen").and_then(Attr::to_elements);
     let known = given.as_ref().and_then(|given| given.get(0)?.as_known());
+    if let Some(most) = known.filter(|most| *most < 0) {
+        let message = format!("maxlen must not be negative, got {most}");
+        return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+    }
+    // Places that are all i32 are compared as that, which takes half the room.
+    let small = known.and_then(|most| i32::try_from(most).ok()).filter(|_| lengths.dtype() == DType::I32);
     let most: Bound<'g> = match (given.as_ref().and_then(|given| given.get(0)), values.get(1)) {
-        (Some(most), _) => most.into(),
+        (Some(most), _) => small.map_or_else(|| most.into(), Bound::from),
         (None, Some(&most)) => most.into(),
         (None, None) => return Err(Error::msg("maxlen must be given")),
     };
-    // Places that are all i32 are compared as that, which takes half the room.
-    let is_small = lengths.dtype() == DType::I32 && known.is_some_and(|most| i32::try_from(most).is_ok());
-    let dtype = if is_small { DType::I32 } else { DType::I64 };
+    let dtype = if small.is_some() { DType::I32 } else { DType::I64 };
     let places = lengths.graph().range(0, most, 1)?.cast(dtype)?;
     let lengths = match lengths.dtype() {
         // A length beyond i64 is beyond every axis.
@@ -76,7 +80,7 @@ mod tests {
         "i32[n]; maxlen=i64[]" => "bool[n, ?]",
     }
     shape_table! { negative: DEF, {"maxlen": -1},
-        "i32[n]" => error "limit must not be less than start",
+        "i32[n]" => error "maxlen must not be negative, got -1",
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Row {
     /// The sum of the exponentials of all shifted elements.
     pub fn sum_of_exponentials(&self, cx: &mut dyn LowerCx) -> Expr {
         cx.fold(FoldOp::Sum, std::slice::from_ref(&self.extent), &mut |cx, at| {
-            math::exp(self.shifted(cx, &place(&self.index, self.axis, at)))
+            math::exp_nonpositive(self.shifted(cx, &place(&self.index, self.axis, at)))
         })
     }
 }

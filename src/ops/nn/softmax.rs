@@ -14,8 +14,8 @@ impl<'g> Value<'g> {
     /// `exp(x) / sum(exp(x))` along `axis`, without overflow.
     ///
     /// `[.., d, ..] -> [.., d, ..]`, floats. The largest element of a row is subtracted before anything else, so
-    /// that a row with NaN, with `inf`, or of nothing but `-inf` is NaN. As TensorFlow's `Softmax`, along any axis;
-    /// every step rounds to the element type, in half precision too.
+    /// that a row with NaN, with `inf`, or of nothing but `-inf` is NaN; exponentials below the normal numbers are 0.
+    /// As TensorFlow's `Softmax`, along any axis; every step rounds to the element type, in half precision too.
     ///
     /// # Errors
     /// The element type is not a float, or the axis is not one of the operand's.
@@ -37,7 +37,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let sum = row.sum_of_exponentials(cx);
     let x = row.shifted(cx, row.own_place());
     // One quotient a row, and a product an element.
-    math::exp(x) * (sum.like(1.0) / sum)
+    math::exp_nonpositive(x) * (sum.like(1.0) / sum)
 }
 
 #[cfg(test)]

@@ -1,0 +1,59 @@
+//! Every case by one thread and by two: the same bits, and how much faster.
+
+use std::time::Duration;
+
+use shapeflow::{CompileOptions, Graph, Result, Tensor};
+
+use super::case::Case;
+use super::row::{self, How};
+use super::subject::Subject;
+
+/// Prints for each case whether two threads give the bits of one, both times and their ratio.
+///
+/// # Errors
+/// A case does not run.
+pub fn compare<'c>(cases: impl Iterator<Item = &'c Case>) -> Result<()> {
+    println!("| case | 1 thread, µs | 2 threads, µs | speed-up | bits |");
+    println!("|---|---|---|---|---|");
+    let mut different = 0;
+    for case in cases {
+        let mut subjects = Vec::new();
+        for threads in [1, 2] {
+            let inputs = (case.inputs)()?;
+            let g = Graph::new();
+            let outputs = case.build(&g, &inputs)?;
+            let exe = g.compile_with(&CompileOptions::new().threads(threads), &outputs)?;
+            subjects.push(Subject::of(exe, inputs, case.shapes.len())?);
+        }
+        let mut same = true;
+        for (a, b) in subjects[0].outputs().iter().zip(subjects[1].outputs()) {
+            same &= are_same(a, b)?;
+        }
+        different += usize::from(!same);
+        let how = if row::is_sized_by_data(case.name) { How::Run } else { How::RunInto };
+        let mut times = [Vec::new(), Vec::new()];
+        for _ in 0..3 {
+            for (subject, times) in subjects.iter_mut().zip(&mut times) {
+                times.extend(subject.samples(how, Duration::from_millis(60))?);
+            }
+        }
+        let [one, two] = times.map(|mut times| {
+            times.sort_by(f64::total_cmp);
+            times[times.len() / 2]
+        });
+        let verdict = if same { "equal" } else { "DIFFERENT" };
+        println!("| {} | {one:.1} | {two:.1} | {:.2} | {verdict} |", case.name, one / two);
+    }
+    println!("\n{different} cases differ");
+    Ok(())
+}
+
+/// Whether two results have the same bits.
+fn are_same(a: &Tensor, b: &Tensor) -> Result<bool> {
+    Ok(match a.dtype().size_bytes() {
+        Some(1) => a.as_bits::<u8>()? == b.as_bits::<u8>()?,
+        Some(2) => a.as_bits::<u16>()? == b.as_bits::<u16>()?,
+        Some(4) => a.as_bits::<u32>()? == b.as_bits::<u32>()?,
+        _ => a.as_bits::<u64>()? == b.as_bits::<u64>()?,
+    })
+}
