@@ -38,6 +38,9 @@ impl Errors {
     }
 }
 
+/// A function in twice the precision.
+type Reference = fn(f64) -> f64;
+
 fn main() -> Result<()> {
     println!("errors in ulp, kernels for {}; stated: by the documentation of the op\n", Isa::of_host()?);
     println!(
@@ -46,7 +49,7 @@ fn main() -> Result<()> {
     );
     let (singles, pairs) = (singles(), pairs());
     let table = table();
-    let sines: [(&str, fn(f64) -> f64); 3] = [("sin", f64::sin), ("cos", f64::cos), ("tan", f64::tan)];
+    let sines: [(&str, Reference); 3] = [("sin", f64::sin), ("cos", f64::cos), ("tan", f64::tan)];
     let mut wrong = Vec::new();
     for (name, build) in OF_ONE.into_iter().chain(OF_TWO) {
         let of_two = OF_TWO.iter().any(|(other, _)| *other == name);
@@ -106,7 +109,7 @@ fn pairs() -> (Vec<f32>, Vec<f32>) {
     (0..1_000_000).map(pair).unzip()
 }
 
-fn single(build: Build, reference: Option<fn(f64) -> f64>, x: &[f32], y: &[f32]) -> Result<Errors> {
+fn single(build: Build, reference: Option<Reference>, x: &[f32], y: &[f32]) -> Result<Errors> {
     let wide = |values: &[f32]| values.iter().map(|value| f64::from(*value)).collect::<Vec<_>>();
     let got = run(build, x, y)?;
     let exact = match reference {
