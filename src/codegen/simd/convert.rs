@@ -161,19 +161,25 @@ impl Selector<'_> {
             let over = self.compare_float(false, 2, limit, x);
             return self.op2(op::OR_D, result, over);
         }
+        if is_narrow(to) {
+            let (low, high) = to.integer_range().unwrap_or((0, 0));
+            let mut x = x;
+            if low < 0 {
+                let ordered = self.compare_float(false, 7, x, x);
+                x = self.op2(op::AND_PS, x, ordered);
+            }
+            // Of a NaN and a constant the maximum is the constant.
+            let [low, high] = [low, high].map(|limit| self.splat(u64::from((limit as f32).to_bits()), 4));
+            let raised = self.op2(op::MAX_PS, x, low);
+            let lowered = self.op2(op::MIN_PS, raised, high);
+            return self.op1(op::PS_TO_DQ, lowered);
+        }
         // What is too large converts to the least value, whose complement is the greatest.
         let result = self.op1(op::PS_TO_DQ, x);
         let over = self.compare_float(false, 2, top, x);
         let result = self.op2(op::XOR_D, result, over);
         let ordered = self.compare_float(false, 7, x, x);
-        let result = self.op2(op::AND_D, result, ordered);
-        if !is_narrow(to) {
-            return result;
-        }
-        let (low, high) = to.integer_range().unwrap_or((0, 0));
-        let (low, high) = (self.splat(low as u64, 4), self.splat(high as u64, 4));
-        let raised = self.op2(op::MAX_SD, result, low);
-        self.op2(op::MIN_SD, raised, high)
+        self.op2(op::AND_D, result, ordered)
     }
 
     /// f64 lanes to an integer of at most 32 bits in the low half of each lane, saturating; NaN is 0.
