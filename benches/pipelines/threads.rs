@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shapeflow::{CompileOptions, Graph, Result, Tensor};
+use shapeflow::{CompileOptions, DType, Element, Graph, Result, Tensor};
 
 use super::case::Case;
 use super::row::{self, How};
@@ -50,10 +50,16 @@ pub fn compare<'c>(cases: impl Iterator<Item = &'c Case>) -> Result<()> {
 
 /// Whether two results have the same bits.
 fn are_same(a: &Tensor, b: &Tensor) -> Result<bool> {
-    Ok(match a.dtype().size_bytes() {
-        Some(1) => a.as_bits::<u8>()? == b.as_bits::<u8>()?,
-        Some(2) => a.as_bits::<u16>()? == b.as_bits::<u16>()?,
-        Some(4) => a.as_bits::<u32>()? == b.as_bits::<u32>()?,
-        _ => a.as_bits::<u64>()? == b.as_bits::<u64>()?,
+    Ok(match a.dtype() {
+        DType::F32 => bits(a, f32::to_bits)? == bits(b, f32::to_bits)?,
+        DType::F64 => bits(a, f64::to_bits)? == bits(b, f64::to_bits)?,
+        DType::I32 => a.as_slice::<i32>()? == b.as_slice::<i32>()?,
+        DType::I64 => a.as_slice::<i64>()? == b.as_slice::<i64>()?,
+        DType::Bool => a.as_slice::<bool>()? == b.as_slice::<bool>()?,
+        _ => a.as_slice::<u8>()? == b.as_slice::<u8>()?,
     })
+}
+
+fn bits<T: Element, B>(tensor: &Tensor, of: impl Fn(T) -> B) -> Result<Vec<B>> {
+    Ok(tensor.as_slice::<T>()?.iter().map(|x| of(*x)).collect())
 }
