@@ -3,11 +3,11 @@
 use smallvec::SmallVec;
 
 use super::Isa;
-use super::allocate::{Allocator, frame_at};
+use super::allocate::frame_at;
 use super::block::{Block, Home, Kind, Place, Tail, V};
 use super::encode::{Len, Mem, Reg};
 use super::function::{Body, Function};
-use super::machine::{END, INDEX, Machine};
+use super::machine::{END, INDEX};
 use super::op;
 use super::scalar::{Alu, Cond, RAX};
 use super::select::{Mode, Refusal, Selector, Vecs};
@@ -237,7 +237,7 @@ impl Function<'_> {
             }
         }
         let block = selector.block;
-        self.frame_block(body, block);
+        self.once(body, block);
         Ok(())
     }
 
@@ -268,21 +268,8 @@ impl Function<'_> {
             selector.block.effect(store, &[result]);
         }
         let block = selector.block;
-        self.frame_block(body, block);
+        self.once(body, block);
         Ok(())
-    }
-
-    /// A block that works on the frame only, with every register.
-    fn frame_block(&mut self, body: &Body<'_>, mut block: Block) {
-        let machine = Machine {
-            code: self.code,
-            layout: &self.layout,
-            level: body.level,
-            pointers: &body.pointers,
-            moving: false,
-            ahead: None,
-        };
-        Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
     }
 }
 

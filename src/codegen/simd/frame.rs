@@ -8,9 +8,6 @@ use super::select::Refusal;
 use super::{Isa, gather, index};
 use crate::lower::code::{Code, FOLD_BYTES, SlotUse};
 
-/// Bytes of the multiples of an iota's stride: 8-byte lanes for the largest step.
-pub(super) const RAMP: u32 = 256;
-
 /// Memory given out from the bottom of the frame.
 pub(super) struct Frame {
     size: u32,
@@ -68,7 +65,10 @@ pub(super) struct Gather {
 }
 
 /// Elements of a step at most: four vectors of 8 lanes, or two of 16.
-pub(super) const MOST_ELEMENTS: u32 = 32;
+const MOST_ELEMENTS: u32 = 32;
+
+/// What a word for each element of a step takes: multiples of an iota's stride, offsets of a gather.
+pub(super) const STEP_WORDS: u32 = 8 * MOST_ELEMENTS;
 
 /// Offsets in the frame of what a function keeps there.
 pub(super) struct Layout {
@@ -168,8 +168,8 @@ impl Layout {
                 near: code.slots.iter().map(|_| frame.word()).collect(),
                 flat: frame.word(),
             }),
-            offsets: (0..most_offsets).map(|_| frame.area(gather::OFFSET_BYTES, align)).collect(),
-            ramps: code.slots.iter().map(|slot| moves(slot).then(|| frame.area(RAMP, align))).collect(),
+            offsets: (0..most_offsets).map(|_| frame.area(STEP_WORDS, align)).collect(),
+            ramps: code.slots.iter().map(|slot| moves(slot).then(|| frame.area(STEP_WORDS, align))).collect(),
             own: (0..folds).map(|_| frame.area(FOLD_BYTES as u32, align)).collect(),
             totals: (0..folds).map(|_| frame.area(FOLD_BYTES as u32, align)).collect(),
         })

@@ -310,14 +310,7 @@ impl Function<'_> {
 
     /// A block that is run once, at the start of its slots.
     pub fn once(&mut self, body: &Body<'_>, mut block: Block) {
-        let machine = Machine {
-            code: self.code,
-            layout: &self.layout,
-            level: body.level,
-            pointers: &body.pointers,
-            moving: false,
-            ahead: None,
-        };
+        let machine = Machine::new(self.code, &self.layout, body, false);
         Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
     }
 

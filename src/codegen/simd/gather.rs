@@ -8,7 +8,6 @@ use smallvec::SmallVec;
 use super::allocate::frame_at;
 use super::block::{Kind, Place, Tail, V};
 use super::encode::{Asm, Len, Mem, Reg, Rm};
-use super::frame::MOST_ELEMENTS;
 use super::function::Body;
 use super::machine::{INDEX, Machine};
 use super::op;
@@ -210,6 +209,3 @@ impl Machine<'_> {
         asm.bind(done);
     }
 }
-
-/// What a step's offsets take of the frame.
-pub(super) const OFFSET_BYTES: u32 = 8 * MOST_ELEMENTS;

@@ -58,6 +58,9 @@ fn index_op(inst: &Inst) -> Option<IndexOp> {
 /// Which instructions of a body, of which folds read `roots`, are index arithmetic: nothing but gathered rows comes
 /// from them.
 pub(super) fn of_body(insts: &[Inst], uniform: &[bool], roots: &[Vid]) -> Vec<bool> {
+    if !insts.iter().any(|inst| matches!(inst.op, InstOp::Gather { .. })) {
+        return vec![false; insts.len()];
+    }
     let mut index: Vec<bool> =
         insts.iter().zip(uniform).map(|(inst, uniform)| *uniform && index_op(inst).is_some()).collect();
     loop {

@@ -143,14 +143,7 @@ impl Function<'_> {
         self.asm.lea(RAX, Mem::Base(INDEX, elements as i32));
         self.asm.alu(Alu::Cmp, RAX, END);
         self.asm.jump_if(Cond::Greater, done);
-        let machine = Machine {
-            code: self.code,
-            layout: &self.layout,
-            level: body.level,
-            pointers: &body.pointers,
-            moving: true,
-            ahead: None,
-        };
+        let machine = Machine::new(self.code, &self.layout, body, true);
         let mut allocator = Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, registers);
         allocator.hoist();
         allocator.bind_label(top);
@@ -170,14 +163,7 @@ impl Function<'_> {
         self.asm.alu(Alu::Sub, RAX, INDEX);
         self.asm.jump_if(Cond::LessEqual, done);
         self.make_masks();
-        let machine = Machine {
-            code: self.code,
-            layout: &self.layout,
-            level: body.level,
-            pointers: &body.pointers,
-            moving: true,
-            ahead: None,
-        };
+        let machine = Machine::new(self.code, &self.layout, body, true);
         Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
         self.asm.mov(INDEX, END);
         self.asm.bind(done);

@@ -4,7 +4,8 @@ use super::Isa;
 use super::allocate::frame_at;
 use super::block::{Kind, LaneOp, Place, Tail};
 use super::encode::{Asm, Gpr, Len, Masked, Mem, Reg, Rm};
-use super::frame::{Layout, RAMP};
+use super::frame::{Layout, STEP_WORDS};
+use super::function::Body;
 use super::op;
 use super::scalar::{Alu, Cond, RAX, RBX, RCX, RDX, RSP};
 use crate::codegen::abi::{KernelArgs, SLOT_INNER, slot_words};
@@ -41,6 +42,13 @@ pub(super) struct Shift<'a> {
     pub words: &'a [u32],
     /// Whether what is found there is no more than a guess, which fails nothing.
     pub guess: bool,
+}
+
+impl<'a> Machine<'a> {
+    /// For a block of a body: at the current element, or at the start of every slot.
+    pub fn new(code: &'a Code, layout: &'a Layout, body: &'a Body<'_>, moving: bool) -> Machine<'a> {
+        Machine { code, layout, level: body.level, pointers: &body.pointers, moving, ahead: None }
+    }
 }
 
 impl Machine<'_> {
@@ -226,7 +234,7 @@ impl Machine<'_> {
         asm.store(Mem::Indexed(RSP, RBX, 0, ramp as i32), RDX);
         asm.alu(Alu::Add, RDX, RCX);
         asm.alu_imm(Alu::Add, RBX, 8);
-        asm.alu_imm(Alu::Cmp, RBX, RAMP as i32);
+        asm.alu_imm(Alu::Cmp, RBX, STEP_WORDS as i32);
         asm.jump_if(Cond::NotEqual, top);
     }
 

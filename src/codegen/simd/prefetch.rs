@@ -30,6 +30,11 @@ pub(super) struct Ahead {
     pub flat: u32,
 }
 
+/// The word of a slot's line with its stride along the innermost loop, or from row to row where there is none.
+fn innermost(code: &Code) -> usize {
+    if code.loops > 0 { SLOT_LOOPS + code.loops as usize - 1 } else { SLOT_ROW }
+}
+
 /// What says where the rows of a body are.
 struct Guide {
     /// The gather slots that are read along rows.
@@ -72,7 +77,7 @@ impl Function<'_> {
         let asm = &mut self.asm;
         let args = frame_at(self.layout.args);
         let words = slot_words(code.loops);
-        let inner = if code.loops > 0 { SLOT_LOOPS + code.loops as usize - 1 } else { SLOT_ROW };
+        let inner = innermost(code);
         asm.mov(RCX, args);
         asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
         for (slot, ahead) in ahead.strides.iter().enumerate() {
@@ -105,8 +110,8 @@ impl Function<'_> {
 
     /// Asks for the rows that a body gathers some steps later.
     pub fn prefetch(&mut self, body: &Body<'_>) -> Result<(), Refusal> {
-        let (code, guide) = (self.code, Guide::new(self.code, body));
         let Some(flat) = self.layout.ahead.as_ref().map(|ahead| frame_at(ahead.flat)) else { return Ok(()) };
+        let (code, guide) = (self.code, Guide::new(self.code, body));
         if self.strided || body.level != code.loops as usize || guide.slots.is_empty() {
             return Ok(());
         }
@@ -156,6 +161,9 @@ impl Function<'_> {
 
     /// Moves the rows that the copies of a body gather, but for those of the first.
     pub fn place_copies(&mut self, body: &Body<'_>) -> Result<(), Refusal> {
+        if body.copies == 1 {
+            return Ok(());
+        }
         let (code, guide) = (self.code, Guide::new(self.code, body));
         if guide.rows.is_empty() {
             return Ok(());
@@ -175,7 +183,7 @@ impl Function<'_> {
     fn look_at(&mut self, slots: &[u32], steps: i32) {
         let (asm, code) = (&mut self.asm, self.code);
         let Some(ahead) = &self.layout.ahead else { return };
-        let inner = if code.loops > 0 { SLOT_LOOPS + code.loops as usize - 1 } else { SLOT_ROW };
+        let inner = innermost(code);
         asm.mov(RCX, frame_at(self.layout.args));
         asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
         asm.mov_imm(RDX, steps);
