@@ -8,7 +8,7 @@ use std::time::Duration;
 use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::options::CompileOptions;
-use super::stage::{RunState, Sink};
+use super::stage::{RunState, Sink, Stage};
 use super::staged::Staged;
 use crate::codegen::lock;
 use crate::dump::{Snapshot, StageKind};
@@ -162,6 +162,13 @@ impl Executable {
         let copies = row_major(inputs)?;
         let views: Vec<TensorView<'_>> = copies.iter().map(Tensor::view).collect();
         self.0.staged.run(&views, None, state)
+    }
+
+    /// Frees working memory, and memory of results that were dropped: both are kept for later runs, of results as many as
+    /// one run makes.
+    pub fn trim(&self) {
+        lock(&self.0.states).clear();
+        self.0.staged.for_each_stage(&mut Stage::trim);
     }
 
     /// Runs on inputs by name and gives the results by name.

@@ -225,7 +225,18 @@ impl Staged {
         sinks: Option<Vec<Sink<'m>>>,
         state: &mut RunState,
     ) -> Result<Vec<Tensor>> {
-        let form = self.form(inputs)?;
+        match &self.only {
+            Some(only) => Staged::run_form(only, inputs, sinks, state),
+            None => Staged::run_form(&*self.form(inputs)?, inputs, sinks, state),
+        }
+    }
+
+    fn run_form<'m>(
+        form: &Form,
+        inputs: &'m [TensorView<'m>],
+        sinks: Option<Vec<Sink<'m>>>,
+        state: &mut RunState,
+    ) -> Result<Vec<Tensor>> {
         let Some(rest) = &form.rest else { return form.stage.run(inputs, sinks, state) };
         let first = form.stage.run(inputs, None, &mut RunState::default())?;
         let feeds: Vec<TensorView<'_>> = rest.feeds.iter().map(|&at| first[at].view()).collect();

@@ -21,7 +21,8 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::{Content, Program, Step, lower};
-use crate::tensor::{Tensor, TensorView};
+use crate::op::Made;
+use crate::tensor::{Shelf, Tensor, TensorView};
 
 pub(crate) use sink::Sink;
 use symbols::Waiting;
@@ -35,8 +36,12 @@ pub(crate) struct Stage {
     pub functions: Vec<Vec<FuncIndex>>,
     /// By segment: plans by the values of its symbols.
     plans: Vec<Mutex<FxHashMap<Vec<i64>, Arc<SegmentPlan>>>>,
-    /// The first output that a buffer is.
-    output_of: FxHashMap<BufferIx, usize>,
+    /// By buffer: the first output that it is.
+    output_of: Vec<Option<usize>>,
+    /// By output: the first that has the bytes of the same buffer.
+    first_of_root: Vec<usize>,
+    /// Memory of results of earlier runs.
+    shelf: Shelf,
     /// Inputs and constants that are read.
     given: Vec<(BufferIx, Content)>,
     /// By buffer: the last step that touches it.
@@ -134,9 +139,22 @@ impl Stage {
                 given.push((buffer, *content));
             }
         }
-        let outputs = program.outputs.iter().enumerate().rev();
+        let mut output_of = vec![None; program.buffers.len()];
+        for (number, buffer) in program.outputs.iter().enumerate().rev() {
+            output_of[buffer.at()] = Some(number);
+        }
+        let mut first: FxHashMap<BufferIx, usize> = FxHashMap::default();
+        let roots = program.outputs.iter().map(|output| program.roots[output.at()]).enumerate();
+        let first_of_root = roots.map(|(number, root)| *first.entry(root).or_insert(number)).collect();
+        let by_nodes = program.steps.iter().map(|step| match step {
+            Step::Node { outputs, .. } => outputs.len(),
+            Step::Kernel(_) | Step::MatMul { .. } => 0,
+        });
+        let shelf = Shelf::new(program.outputs.len() + by_nodes.sum::<usize>());
         let mut stage = Stage {
-            output_of: outputs.map(|(number, buffer)| (*buffer, number)).collect(),
+            output_of,
+            first_of_root,
+            shelf,
             given,
             plans: program.segments.iter().map(|_| Mutex::default()).collect(),
             inner,
@@ -168,6 +186,11 @@ impl Stage {
 
     pub(crate) fn memory_limit(&self) -> Option<usize> {
         self.memory_limit
+    }
+
+    /// Frees memory of earlier results.
+    pub(crate) fn trim(&self) {
+        self.shelf.clear();
     }
 
     /// Whether a buffer is needed at or after step `end`, or as a result, or by the planner.
@@ -214,7 +237,7 @@ impl Stage {
         if self.is_static() {
             let plan = self.static_plan(inputs, state)?;
             self.place(&plan, sinks, memory)?;
-            self.run_segment(0, &plan, memory, &mut state.lanes, None)?;
+            self.run_segment(0, &plan, memory, sinks, &mut state.lanes, None)?;
             return self.collect(&|buffer| plan.sizes(buffer).cloned(), sinks, memory);
         }
         let mut bindings = self.bind_inputs(inputs)?;
@@ -225,7 +248,7 @@ impl Stage {
             self.check_guards(&bindings)?;
             let plan = self.segment_plan(number, &bindings)?;
             self.place(&plan, sinks, memory)?;
-            self.run_segment(number, &plan, memory, &mut state.lanes, Some(&mut bindings))?;
+            self.run_segment(number, &plan, memory, sinks, &mut state.lanes, Some(&mut bindings))?;
         }
         self.define(&mut bindings, &mut waiting, memory)?;
         self.check_guards(&bindings)?;
@@ -358,14 +381,14 @@ impl Stage {
             let Some(sizes) = plan.sizes(buffer) else { continue };
             let dtype = self.program.buffers[buffer.at()].dtype;
             if let Some(sinks) = sinks.as_mut()
-                && let Some(&at) = self.output_of.get(&buffer)
+                && let Some(at) = self.output_of[buffer.at()]
                 && sinks.get(at).is_some_and(|sink| sink.sizes == &sizes[..] && sink.dtype == dtype)
                 && let Some(bytes) = sinks[at].bytes.take()
             {
                 memory.lend_mut(buffer, bytes);
                 continue;
             }
-            let tensor = Tensor::allocate(dtype, sizes).map_err(|error| {
+            let tensor = self.shelf.allocate(dtype, sizes).map_err(|error| {
                 let value = self.value_text(self.program.buffers[buffer.at()].value);
                 error.note(format!("for the elements of {value}"), None)
             })?;
@@ -374,11 +397,12 @@ impl Stage {
         Ok(())
     }
 
-    fn run_segment(
-        &self,
+    fn run_segment<'m>(
+        &'m self,
         number: usize,
         plan: &SegmentPlan,
-        memory: &mut Memory<'_>,
+        memory: &mut Memory<'m>,
+        sinks: &mut Option<Vec<Sink<'m>>>,
         lanes: &mut Vec<Lane>,
         mut bindings: Option<&mut Bindings>,
     ) -> Result<()> {
@@ -397,12 +421,22 @@ impl Stage {
                 }
                 (Step::MatMul { .. }, StepPlan::MatMul(product)) => product.run(memory, &self.pool, lanes)?,
                 (Step::Node { node, operands, outputs }, StepPlan::Node) => {
-                    let made = self.run_node(*node, operands, plan, memory, bindings.as_deref())?;
-                    for (buffer, tensor) in outputs.iter().zip(made) {
+                    let room = self.room(outputs, sinks);
+                    let made = self.run_node(*node, operands, plan, memory, bindings.as_deref(), room)?;
+                    for (&buffer, made) in outputs.iter().zip(made) {
+                        let lent = self.sink_of(buffer, sinks).filter(|_| matches!(made, Made::Lent));
+                        let sizes = match (&made, &lent) {
+                            (Made::Tensor(tensor), _) => tensor.sizes(),
+                            (Made::Lent, sink) => sink.as_ref().map_or(&[][..], |sink| sink.sizes),
+                        };
                         if let Some(bindings) = bindings.as_deref_mut() {
-                            self.bind_sizes(bindings, *buffer, tensor.sizes())?;
+                            self.bind_sizes(bindings, buffer, sizes)?;
                         }
-                        memory.hold(*buffer, tensor);
+                        if let Some(bytes) = lent.and_then(|sink| sink.bytes.take()) {
+                            memory.lend_mut(buffer, bytes);
+                        } else if let Made::Tensor(tensor) = made {
+                            memory.hold(buffer, tensor);
+                        }
                     }
                 }
                 _ => {
@@ -437,6 +471,6 @@ impl BoundStage<'_> {
             }
             return Ok(());
         }
-        self.stage.run_segment(0, &self.plan, &mut self.memory, self.lanes, None)
+        self.stage.run_segment(0, &self.plan, &mut self.memory, &mut None, self.lanes, None)
     }
 }

@@ -19,6 +19,12 @@ impl<'m> Sink<'m> {
 }
 
 impl Sink<'_> {
+    /// The memory, unless it has been taken.
+    pub(super) fn view(&mut self) -> Option<TensorViewMut<'_>> {
+        let bytes = self.bytes.as_deref_mut()?;
+        Some(TensorViewMut::of_view(self.dtype, self.sizes, bytes))
+    }
+
     /// Copies result `number` into the memory.
     pub(crate) fn fill(mut self, number: usize, tensor: &Tensor) -> Result<()> {
         self.check(number, tensor.dtype(), tensor.sizes())?;
