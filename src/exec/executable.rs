@@ -157,11 +157,11 @@ impl Executable {
     fn run_with(&self, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Vec<Tensor>> {
         self.check_count(inputs.len())?;
         if inputs.iter().all(TensorView::is_row_major) {
-            return self.0.staged.run(inputs, None, state);
+            return self.0.staged.form(inputs)?.run(inputs, None, state);
         }
         let copies = row_major(inputs)?;
         let views: Vec<TensorView<'_>> = copies.iter().map(Tensor::view).collect();
-        self.0.staged.run(&views, None, state)
+        self.0.staged.form(&views)?.run(&views, None, state)
     }
 
     /// Frees working memory, and memory of results that were dropped: both are kept for later runs, of results as many as
@@ -376,8 +376,9 @@ impl Runner {
             views = copies.iter().map(Tensor::view).collect();
             &views
         };
+        let form = staged.form(inputs)?;
         let sinks = outputs.iter_mut().map(Sink::new).collect();
-        staged.run(inputs, Some(sinks), &mut self.state).map(|_| ())
+        form.run(inputs, Some(sinks), &mut self.state).map(|_| ())
     }
 
     /// Ties the runner to these inputs and outputs, so that [`BoundRun::run`] only launches kernels.

@@ -15,7 +15,7 @@ use shapeflow_shape_fns::DType;
 use super::bindings::Bindings;
 use super::options::CompileOptions;
 use super::segment::{SegmentPlan, StepPlan, plan_segment, touched};
-use crate::codegen::{CodeModule, FuncIndex, Jit, Lane, Launch, Left, Memory, Pool, Prepared, launch, lock};
+use crate::codegen::{CodeModule, FuncIndex, Jit, Lane, Launch, Left, Memory, Pool, Tied, launch, lock};
 use crate::dump::{KernelKey, STEP, Trace, Traced, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, ValueIx};
@@ -24,7 +24,7 @@ use crate::lower::program::{Content, Program, Step, lower};
 use crate::op::Made;
 use crate::tensor::{Shelf, Tensor, TensorView};
 
-pub(crate) use sink::Sink;
+pub(crate) use sink::{Sink, Sinks};
 use symbols::Waiting;
 
 /// A compiled graph all of whose ranks and structure parameters are known.
@@ -50,7 +50,7 @@ pub(crate) struct Stage {
     kept: Vec<bool>,
     plan_limit: usize,
     memory_limit: Option<usize>,
-    pool: Pool,
+    pub pool: Pool,
     pub counters: Counters,
     /// A number of its own in this process, by which traces know its kernels.
     pub number: u64,
@@ -211,7 +211,7 @@ impl Stage {
     pub(crate) fn run<'m>(
         &'m self,
         inputs: &'m [TensorView<'m>],
-        sinks: Option<Vec<Sink<'m>>>,
+        sinks: Option<Sinks<'m>>,
         state: &mut RunState,
     ) -> Result<Vec<Tensor>> {
         let mut sinks = sinks;
@@ -229,7 +229,7 @@ impl Stage {
     fn run_in<'m>(
         &'m self,
         inputs: &'m [TensorView<'m>],
-        sinks: &mut Option<Vec<Sink<'m>>>,
+        sinks: &mut Option<Sinks<'m>>,
         memory: &mut Memory<'m>,
         state: &mut RunState,
     ) -> Result<Vec<Tensor>> {
@@ -259,7 +259,7 @@ impl Stage {
     pub(crate) fn bind<'m>(
         &'m self,
         inputs: &'m [TensorView<'m>],
-        sinks: Vec<Sink<'m>>,
+        sinks: Sinks<'m>,
         state: &'m mut RunState,
     ) -> Result<BoundStage<'m>> {
         let direct = self.is_static()
@@ -288,21 +288,12 @@ impl Stage {
             let message = "bind needs different values as outputs; use run_into";
             return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
         }
-        let mut prepared = Vec::new();
-        if let Some(code) = &self.code {
-            let steps = self.program.steps.iter().zip(&plan.steps).zip(&self.functions);
-            for ((step, step_plan), functions) in steps {
-                prepared.push(match (step, step_plan) {
-                    (Step::Kernel(kernel), StepPlan::Kernel(plan)) => {
-                        let run = Launch { kernel, plan, code, functions, memory: &memory, traced: None };
-                        Prepared::new(&run, &self.pool)
-                    }
-                    _ => None,
-                });
-            }
-        }
-        let prepared = prepared.into_iter().collect();
-        Ok(BoundStage { stage: self, plan, memory, lanes: &mut state.lanes, prepared })
+        let tie = |step: &StepPlan| match step {
+            StepPlan::Kernel(kernel, Some(direct)) => direct.tie(kernel, &memory).ok(),
+            _ => None,
+        };
+        let tied = plan.steps.iter().map(tie).collect();
+        Ok(BoundStage { stage: self, plan, memory, lanes: &mut state.lanes, tied })
     }
 
     fn lend_given<'m>(&'m self, inputs: &'m [TensorView<'m>], memory: &mut Memory<'m>) -> Result<()> {
@@ -373,7 +364,7 @@ impl Stage {
     fn place<'m>(
         &'m self,
         plan: &SegmentPlan,
-        sinks: &mut Option<Vec<Sink<'m>>>,
+        sinks: &mut Option<Sinks<'m>>,
         memory: &mut Memory<'m>,
     ) -> Result<()> {
         memory.place(plan.arena, &plan.placed)?;
@@ -402,7 +393,7 @@ impl Stage {
         number: usize,
         plan: &SegmentPlan,
         memory: &mut Memory<'m>,
-        sinks: &mut Option<Vec<Sink<'m>>>,
+        sinks: &mut Option<Sinks<'m>>,
         lanes: &mut Vec<Lane>,
         mut bindings: Option<&mut Bindings>,
     ) -> Result<()> {
@@ -412,10 +403,16 @@ impl Stage {
             let traced = self.traced(at);
             let _span = traced.map(Traced::begin);
             match (&self.program.steps[at], step_plan) {
-                (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan)) => {
+                (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan, direct)) => {
                     let functions = &self.functions[at];
-                    let run = Launch { kernel, plan: kernel_plan, code, functions, memory, traced };
-                    if launch(&run, lanes, &self.pool)? {
+                    let failed = match direct {
+                        Some(direct) => direct.run(kernel_plan, code, memory, lanes)?,
+                        None => {
+                            let run = Launch { kernel, plan: kernel_plan, code, functions, memory, traced };
+                            launch(&run, lanes, &self.pool)?
+                        }
+                    };
+                    if failed {
                         return Err(self.find_fault(kernel, plan, memory, bindings.as_deref()));
                     }
                 }
@@ -454,16 +451,17 @@ pub(crate) struct BoundStage<'m> {
     plan: Arc<SegmentPlan>,
     memory: Memory<'m>,
     lanes: &'m mut Vec<Lane>,
-    /// The launches of all steps, if every step is one that can be made ready.
-    prepared: Option<Vec<Prepared>>,
+    /// The launches of all steps, if every step is one that only needs addresses.
+    tied: Option<Vec<Tied>>,
 }
 
 impl BoundStage<'_> {
     pub(crate) fn run(&mut self) -> Result<()> {
-        if let (Some(prepared), Some(code)) = (&self.prepared, &self.stage.code) {
-            for (at, launch) in prepared.iter().enumerate() {
+        if let (Some(tied), Some(code)) = (&self.tied, &self.stage.code) {
+            for (at, (tied, step)) in tied.iter().zip(&self.plan.steps).enumerate() {
                 let _span = self.stage.traced(at).map(Traced::begin);
-                if launch.run(code, &mut self.memory)
+                if let StepPlan::Kernel(plan, Some(direct)) = step
+                    && direct.run_tied(plan, code, tied, &mut self.memory)
                     && let Step::Kernel(kernel) = &self.stage.program.steps[at]
                 {
                     return Err(self.stage.find_fault(kernel, &self.plan, &self.memory, None));

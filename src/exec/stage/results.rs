@@ -2,7 +2,7 @@
 
 use super::super::bindings::Bindings;
 use super::super::segment::{SegmentPlan, Sizes};
-use super::{Sink, Stage};
+use super::{Sink, Sinks, Stage};
 use crate::codegen::Memory;
 use crate::error::Result;
 use crate::graph::{NodeIx, evaluate_into};
@@ -47,13 +47,13 @@ impl Stage {
     pub(super) fn sink_of<'s, 'm>(
         &self,
         buffer: BufferIx,
-        sinks: &'s mut Option<Vec<Sink<'m>>>,
+        sinks: &'s mut Option<Sinks<'m>>,
     ) -> Option<&'s mut Sink<'m>> {
         sinks.as_mut()?.get_mut(self.output_of[buffer.at()]?)
     }
 
     /// Where buffers that a node makes may go.
-    pub(super) fn room<'s>(&'s self, buffers: &[BufferIx], sinks: &'s mut Option<Vec<Sink<'_>>>) -> Room<'s> {
+    pub(super) fn room<'s>(&'s self, buffers: &[BufferIx], sinks: &'s mut Option<Sinks<'_>>) -> Room<'s> {
         let mut lent: Vec<Option<TensorViewMut<'s>>> = buffers.iter().map(|_| None).collect();
         for (number, sink) in sinks.iter_mut().flatten().enumerate() {
             if let Some(at) = buffers.iter().position(|buffer| self.output_of[buffer.at()] == Some(number)) {
@@ -67,7 +67,7 @@ impl Stage {
     pub(super) fn collect(
         &self,
         sizes: &dyn Fn(BufferIx) -> Option<Sizes>,
-        sinks: &mut Option<Vec<Sink<'_>>>,
+        sinks: &mut Option<Sinks<'_>>,
         memory: &mut Memory<'_>,
     ) -> Result<Vec<Tensor>> {
         let mut results: Vec<Tensor> =

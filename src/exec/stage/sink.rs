@@ -3,6 +3,10 @@
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Tensor, TensorViewMut};
 use shapeflow_shape_fns::DType;
+use smallvec::SmallVec;
+
+/// Memory of the caller for every result.
+pub(crate) type Sinks<'m> = SmallVec<[Sink<'m>; 2]>;
 
 /// Memory of the caller for one result.
 pub(crate) struct Sink<'m> {
