@@ -132,8 +132,9 @@ pub(crate) fn rayon_pool(threads: usize) -> Result<Arc<dyn ThreadPool>> {
         }
     }
 
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.saturating_sub(1).max(1)).build().map_err(|error| {
-        Error::new(ErrorKind::Memory, Phase::Compile, format!("threads were refused: {error}"))
-    })?;
+    let pool =
+        rayon::ThreadPoolBuilder::new().num_threads(threads.saturating_sub(1).max(1)).build().map_err(
+            |error| Error::new(ErrorKind::Memory, Phase::Compile, format!("threads were refused: {error}")),
+        )?;
     Ok(Arc::new(Rayon(pool)))
 }
