@@ -15,7 +15,7 @@ fn numbers(sizes: &[usize]) -> Tensor {
 fn arena(build: impl for<'g> Fn(Value<'g>) -> Result<Value<'g>>) -> usize {
     let (g, fed) = (Graph::new(), numbers(&[96, 64]));
     let y = build(g.input("x", DType::F32, shape!["n", 64]).unwrap()).unwrap();
-    let compile = |backend| g.compile_with(&CompileOptions::new().backend(backend), &[y]).unwrap();
+    let compile = |backend| g.compile_with(&CompileOptions::new().backend(backend), [y]).unwrap();
     let (jit, oracle) = (compile(Backend::Jit), compile(Backend::Interpreter));
     let run = |exe: &Executable| exe.run_all(&[fed.view()]).unwrap().remove(0);
     let (got, expected) = (run(&jit), run(&oracle));
@@ -69,7 +69,7 @@ fn host_kernels_write_into_memory_of_the_caller() -> Result<()> {
         x.cumsum(0)?,
         x.boolean_mask(places.greater(1)?, 0)?,
     ];
-    let mut runner = g.compile(&outputs)?.runner();
+    let mut runner = g.compile(outputs)?.runner();
     let fed = [Tensor::from([4, 0, 3]), Tensor::from([1.0f32, 2.0, 3.0])];
     let views = fed.each_ref().map(Tensor::view);
     let lengths = [5usize, 5, 5, 3, 2];
