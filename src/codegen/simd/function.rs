@@ -167,14 +167,14 @@ impl Function<'_> {
             asm.store(frame_at(self.layout.start(0, slot as u32)), RAX);
         }
         asm.mov(RDX, field(std::mem::offset_of!(KernelArgs, scalars)));
+        for (k, word) in self.layout.scalars.iter().enumerate() {
+            asm.mov(RAX, Mem::Base(RDX, 8 * k as i32));
+            asm.store(frame_at(*word), RAX);
+        }
         for (slot, gather) in self.layout.gathers.iter().enumerate() {
             if self.code.slots[slot].used == SlotUse::Gather {
                 asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + SLOT_INNER) as i32));
                 asm.store(frame_at(gather.inner), RAX);
-            }
-            for (scalar, stride) in gather.scalars.iter().zip(&gather.strides) {
-                asm.mov(RAX, Mem::Base(RDX, 8 * *scalar as i32));
-                asm.store(frame_at(*stride), RAX);
             }
         }
         self.enter_ahead();
@@ -310,6 +310,7 @@ impl Function<'_> {
 
     /// A block that is run once, at the start of its slots.
     pub fn once(&mut self, body: &Body<'_>, mut block: Block) {
+        index::chain(&mut block);
         let machine = Machine::new(self.code, &self.layout, body, false);
         Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
     }

@@ -76,7 +76,7 @@ impl Selector<'_> {
             let offset = k as u32;
             if self.index[v.0 as usize] {
                 let word = self.layout.index + 8 * v.0;
-                self.block.effect(Kind::DisplaceBy { slot, offset, word }, &[]);
+                self.block.effect(Kind::DisplaceBy { slot, offset, word, passed: false }, &[]);
             } else {
                 let vector = self.vecs(*v)?[0];
                 self.block.effect(Kind::Displace { slot, offset }, &[vector]);
@@ -147,12 +147,12 @@ impl Machine<'_> {
     pub fn displace(&self, asm: &mut Asm, slot: u32, offset: u32, from: Reg) {
         let word = self.layout.scratch;
         asm.vector(op::STORE_Q, Len::X, from.0, 0, frame_at(word).into(), None);
-        self.displace_by(asm, slot, offset, word);
+        asm.mov(RAX, frame_at(word));
+        self.displace_by(asm, slot, offset);
     }
 
-    /// Moves a gather slot by one of its offsets, a word of the frame.
-    pub fn displace_by(&self, asm: &mut Asm, slot: u32, offset: u32, word: u32) {
-        asm.mov(RAX, frame_at(word));
+    /// Moves a gather slot by one of its offsets, in rax.
+    pub fn displace_by(&self, asm: &mut Asm, slot: u32, offset: u32) {
         asm.imul(RAX, frame_at(self.layout.gathers[slot as usize].strides[offset as usize]));
         match self.pointer(slot) {
             Some(pointer) => asm.alu(Alu::Add, pointer, RAX),
