@@ -5,8 +5,9 @@ use smallvec::SmallVec;
 use super::encode::Len;
 use super::prefetch::Ahead;
 use super::select::Refusal;
+use super::spread::Spread;
 use super::{Isa, gather, index};
-use crate::lower::code::{Code, FOLD_BYTES, SlotUse};
+use crate::lower::code::{Code, FOLD_BYTES, Inst, InstOp, SlotUse};
 
 /// Memory given out from the bottom of the frame.
 pub(super) struct Frame {
@@ -103,8 +104,10 @@ pub(super) struct Layout {
     pub lanes: [u32; 3],
     /// The results of row folds.
     pub folded: Vec<u32>,
-    /// The run-time scalars, of a function that gathers.
+    /// The run-time scalars, of a function that checks indices.
     pub scalars: Vec<u32>,
+    /// For elements that are gathered one by one.
+    pub spread: Spread,
     /// What moves each gather slot, by slot.
     pub gathers: Vec<Gather>,
     /// A word for each instruction of index arithmetic.
@@ -127,8 +130,11 @@ impl Layout {
     pub fn new(code: &Code, isa: Isa, frame: &mut Frame) -> Result<Layout, Refusal> {
         let strides = gather::strides(code)?;
         let most_offsets = strides.iter().map(SmallVec::len).max().unwrap_or(0);
-        let is_gathering = code.slots.iter().any(|slot| slot.used == SlotUse::Gather);
-        let scalars: Vec<u32> = (0..code.scalars).filter(|_| is_gathering).map(|_| frame.word()).collect();
+        let is_check = |inst: &Inst| matches!(inst.op, InstOp::CheckIndex { .. });
+        let is_checking = code.slots.iter().any(|slot| slot.used == SlotUse::Gather)
+            || code.passes.iter().any(|pass| pass.body.iter().any(is_check))
+            || code.epilogue.iter().any(is_check);
+        let scalars: Vec<u32> = (0..code.scalars).filter(|_| is_checking).map(|_| frame.word()).collect();
         let mut gathers = Vec::with_capacity(strides.len());
         for (slot, strides) in code.slots.iter().zip(strides) {
             gathers.push(match slot.used {
@@ -164,6 +170,7 @@ impl Layout {
             lanes: std::array::from_fn(|_| frame.vector(isa)),
             folded: code.folded.iter().map(|_| frame.vector(isa)).collect(),
             scalars,
+            spread: Spread::new(code, isa, frame),
             gathers,
             index: frame.area(8 * index::longest(code) as u32, 8),
             ahead: Ahead::new(code, frame),

@@ -55,10 +55,10 @@ impl Function<'_> {
         self.place_copies(body)?;
         self.asm.mov_imm(INDEX, 0);
         let single = self.step(body, &homes, 1, false, false, folds)?;
-        let unroll = self.isa.unroll(single.pressure());
+        let unroll = if self.brief { 1 } else { self.isa.unroll(single.pressure()) };
         let registers = self.isa.registers();
         let masked = self.asm.label();
-        let streamed = if folds.is_empty() { self.streamed(body) } else { None };
+        let streamed = if folds.is_empty() && !self.brief { self.streamed(body) } else { None };
         if let Some((slot, size)) = streamed {
             self.lead(body, slot, size, [plain, masked]);
             self.asm.bind(led);

@@ -25,6 +25,7 @@ mod op;
 mod prefetch;
 mod scalar;
 mod select;
+mod spread;
 mod streams;
 #[cfg(test)]
 mod tests;
