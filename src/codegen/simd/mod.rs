@@ -24,6 +24,7 @@ mod memory;
 mod op;
 mod prefetch;
 mod scalar;
+mod schedule;
 mod select;
 mod spread;
 mod streams;

@@ -68,6 +68,8 @@ pub(super) struct Selector<'a> {
     pub strided: bool,
     /// Whether all elements to gather lie so near that 4-byte lanes hold how far.
     pub near: bool,
+    /// The varying instructions in the order in which steps compute them, if it is not their own.
+    pub order: &'a [u32],
     /// Whether values of later rows are computed.
     pub ahead: bool,
     vals: Vec<Val>,
@@ -108,6 +110,7 @@ impl<'a> Selector<'a> {
             homes,
             strided,
             near: false,
+            order: &[],
             ahead: false,
             vals,
         }
@@ -156,7 +159,7 @@ impl<'a> Selector<'a> {
         self.block.at(Home::Frame(at))
     }
 
-    fn is_uniform(&self, v: Vid) -> bool {
+    pub fn is_uniform(&self, v: Vid) -> bool {
         self.mode != Mode::Once && self.uniform[v.0 as usize]
     }
 
@@ -252,6 +255,9 @@ impl<'a> Selector<'a> {
 
     /// Selects what the mode asks for: all of the body, or what varies.
     pub fn body(&mut self) -> Result<(), Refusal> {
+        if self.mode != Mode::Once && !self.order.is_empty() {
+            return self.order.iter().try_for_each(|at| self.inst(*at as usize));
+        }
         for at in 0..self.body.len() {
             if self.mode == Mode::Once || !self.uniform[at] {
                 self.inst(at)?;
