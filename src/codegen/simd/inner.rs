@@ -28,12 +28,10 @@ impl Function<'_> {
         body: &Body<'_>,
         order: &[u32],
         homes: &[Option<u32>],
-        unroll: u32,
-        masked: bool,
-        stream: bool,
+        mode: Mode,
         folds: &[FoldStep],
     ) -> Result<Block, Refusal> {
-        let mut selector = self.selector(body, Mode::Step { unroll, ahead: 0, masked, stream }, homes);
+        let mut selector = self.selector(body, mode, homes);
         selector.order = order;
         match folds {
             [] => selector.body()?,
@@ -57,8 +55,9 @@ impl Function<'_> {
         let homes = self.uniforms(body)?;
         self.place_copies(body)?;
         self.asm.mov_imm(INDEX, 0);
+        let mode = |unroll, masked, stream| Mode::Step { unroll, ahead: 0, masked, stream };
         let order = schedule::order(body.insts, &body.uniform, self.isa);
-        let single = self.step(body, &order, &homes, 1, false, false, folds)?;
+        let single = self.step(body, &order, &homes, mode(1, false, false), folds)?;
         let unroll = if self.brief { 1 } else { self.isa.unroll(single.pressure()) };
         let registers = self.isa.registers();
         let masked = self.asm.label();
@@ -67,17 +66,17 @@ impl Function<'_> {
             self.lead(body, slot, size, [plain, masked]);
             self.asm.bind(led);
             self.asm.mov(END, frame_at(self.layout.n));
-            let block = self.step(body, &order, &homes, unroll, false, true, &[])?;
+            let block = self.step(body, &order, &homes, mode(unroll, false, true), &[])?;
             self.repeat(body, block, unroll * self.isa.step(), registers);
             self.asm.bind(plain);
         }
         if unroll > 1 {
-            let block = self.step(body, &order, &homes, unroll, false, false, folds)?;
+            let block = self.step(body, &order, &homes, mode(unroll, false, false), folds)?;
             self.repeat(body, block, unroll * self.isa.step(), registers);
         }
         self.repeat(body, single, self.isa.step(), registers);
         self.asm.bind(masked);
-        let block = self.step(body, &order, &homes, 1, true, false, folds)?;
+        let block = self.step(body, &order, &homes, mode(1, true, false), folds)?;
         self.last(body, block);
         if streamed.is_some() {
             let leading = frame_at(self.layout.leading);
