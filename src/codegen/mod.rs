@@ -7,6 +7,7 @@ mod isa;
 mod launch;
 mod memory;
 mod module;
+mod panels;
 mod parts;
 mod pool;
 mod product;
@@ -19,6 +20,7 @@ pub use isa::Isa;
 pub(crate) use launch::{Lane, Launch, Prepared, launch};
 pub(crate) use memory::{Left, Memory};
 pub(crate) use module::{CodeModule, FuncIndex, Jit};
+pub(crate) use panels::Panels;
 pub use pool::ThreadPool;
 #[cfg(feature = "threads")]
 pub(crate) use pool::rayon_pool;

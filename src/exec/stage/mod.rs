@@ -15,7 +15,9 @@ use shapeflow_shape_fns::DType;
 use super::bindings::Bindings;
 use super::options::CompileOptions;
 use super::segment::{SegmentPlan, StepPlan, plan_segment, touched};
-use crate::codegen::{CodeModule, FuncIndex, Jit, Lane, Launch, Left, Memory, Pool, Prepared, launch, lock};
+use crate::codegen::{
+    CodeModule, FuncIndex, Jit, Lane, Launch, Left, MatMul, Memory, Panels, Pool, Prepared, launch, lock,
+};
 use crate::dump::{KernelKey, STEP, Trace, Traced, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, ValueIx};
@@ -46,6 +48,8 @@ pub(crate) struct Stage {
     plan_limit: usize,
     memory_limit: Option<usize>,
     pool: Pool,
+    /// Constants that products read packed, and whether they are transposed.
+    panels: Mutex<FxHashMap<(BufferIx, bool), Option<Arc<Panels>>>>,
     pub counters: Counters,
     /// A number of its own in this process, by which traces know its kernels.
     pub number: u64,
@@ -66,6 +70,7 @@ pub(crate) struct Counters {
     pub hits: AtomicU64,
     pub misses: AtomicU64,
     pub arena: AtomicUsize,
+    pub packed: AtomicUsize,
 }
 
 /// What a thread keeps between runs.
@@ -148,6 +153,7 @@ impl Stage {
             plan_limit: options.plan_limit(),
             memory_limit: options.memory_limit_bytes(),
             pool,
+            panels: Mutex::default(),
             counters: Counters::default(),
             number: STAGES.fetch_add(1, Ordering::Relaxed),
             trace: None,
@@ -344,6 +350,26 @@ impl Stage {
         }
         plans.insert(key, plan.clone());
         Ok(plan)
+    }
+
+    /// The right operand of a product as it is read, if it is a constant that pays to be packed ahead. Copies of
+    /// constants are nothing that a run needs: under a limit of memory there are none.
+    pub(crate) fn panels(&self, product: &MatMul) -> Result<Option<Arc<Panels>>> {
+        let root = self.program.roots[product.b.at()];
+        let Content::Constant(node) = self.program.contents[root.at()] else { return Ok(None) };
+        if self.memory_limit.is_some() || !Panels::pay(product) {
+            return Ok(None);
+        }
+        let mut made = lock(&self.panels);
+        let key = (product.b, product.transpose_b);
+        if let Some(panels) = made.get(&key) {
+            return Ok(panels.clone());
+        }
+        let panels = Panels::new(product, self.inner.constants[&node].view().bytes())?.map(Arc::new);
+        let bytes = panels.as_ref().map_or(0, |panels| panels.bytes());
+        self.counters.packed.fetch_add(bytes, Ordering::Relaxed);
+        made.insert(key, panels.clone());
+        Ok(panels)
     }
 
     /// Gives every buffer of a segment its memory.
