@@ -3,7 +3,7 @@
 use super::kernel::ROWS;
 
 /// Products that a sum gathers before it is added to the result. A panel of so many steps stays in the nearest cache.
-const DEPTH: usize = 384;
+const DEPTH: usize = 320;
 
 /// Bytes of the left operand that stay in the second cache while panels of the right one pass.
 const LEFT: usize = 288 << 10;
@@ -57,9 +57,12 @@ pub(super) struct Panels {
     pub count: usize,
 }
 
-/// Cuts rows into panels of [`ROWS`]. The last two share what they have: a panel of few rows is slow.
+/// Rows of a panel that has too few sums to wait for none.
+const FEW: usize = 3;
+
+/// Cuts rows into panels of [`ROWS`]. The last two share what they have where few are left for the last.
 pub(super) fn panels(rows: usize) -> [Panels; 3] {
-    let uneven = !rows.is_multiple_of(ROWS) && rows > ROWS;
+    let uneven = (1..=FEW).contains(&(rows % ROWS)) && rows > ROWS;
     let full = rows / ROWS - usize::from(uneven);
     let rest = rows - full * ROWS;
     let first = if uneven { rest.div_ceil(2) } else { rest };

@@ -16,30 +16,41 @@ pub(super) fn prefetch<T>(at: *const T) {
     let _ = at;
 }
 
-/// Rows of a panel that are brought near, so many at a time.
+/// A panel that is brought near while tiles are computed.
 #[derive(Clone, Copy)]
 pub(super) struct Ahead<T> {
     at: *const T,
-    row: usize,
+    /// Rows that are left, and elements from one to the next.
     rows: usize,
-    /// Rows that are brought at a time.
+    row: usize,
+    /// Rows that are brought before a tile.
     each: usize,
+    /// Elements that are passed in a turn of a tile's loop, and in all of it.
+    turn: usize,
+    tile: usize,
 }
 
 impl<T: Copy> Ahead<T> {
-    /// Rows of a panel, `row` apart, in so many shares.
-    pub(super) fn new(at: *const T, row: usize, rows: usize, shares: usize) -> Ahead<T> {
-        Ahead { at, row, rows, each: rows.div_ceil(shares.max(1)) }
+    /// Nothing: only what is near already.
+    pub(super) fn none(at: *const T) -> Ahead<T> {
+        Ahead { at, rows: 0, row: 0, each: 0, turn: 0, tile: 0 }
     }
 
-    /// Nothing.
-    pub(super) fn none() -> Ahead<T> {
-        Ahead::new(std::ptr::null(), 0, 0, 0)
+    /// Rows that are apart, a share before each of so many tiles.
+    pub(super) fn rows(at: *const T, row: usize, rows: usize, tiles: usize) -> Ahead<T> {
+        Ahead { rows, row, each: rows.div_ceil(tiles.max(1)), ..Ahead::none(at) }
     }
 
-    /// What follows so many shares.
-    pub(super) fn after(mut self, shares: usize) -> Ahead<T> {
-        self.skip((shares * self.each).min(self.rows));
+    /// So many elements, line by line in so many tiles, whose loops have so many turns.
+    pub(super) fn run(at: *const T, elements: usize, tiles: usize, turns: usize) -> Ahead<T> {
+        let turn = elements.div_ceil((tiles * turns).max(1));
+        Ahead { turn, tile: turn * turns, ..Ahead::none(at) }
+    }
+
+    /// What is left after so many tiles.
+    pub(super) fn after(mut self, tiles: usize) -> Ahead<T> {
+        self.skip((tiles * self.each).min(self.rows));
+        self.at = self.at.wrapping_add(tiles * self.tile);
         self
     }
 
@@ -48,9 +59,9 @@ impl<T: Copy> Ahead<T> {
         self.rows -= rows;
     }
 
-    /// Brings the next share, rows of `width` elements, which is a constant to the compiler.
+    /// Brings what comes before a tile: rows of `width` elements.
     #[inline(always)]
-    pub(super) fn bring(&mut self, width: usize) {
+    pub(super) fn before(&mut self, width: usize) {
         for _ in 0..self.each.min(self.rows) {
             for line in (0..width).step_by(LINE / size_of::<T>()) {
                 prefetch(self.at.wrapping_add(line));
@@ -59,5 +70,12 @@ impl<T: Copy> Ahead<T> {
             prefetch(self.at.wrapping_add(width - 1));
             self.skip(1);
         }
+    }
+
+    /// Brings what comes in a turn.
+    #[inline(always)]
+    pub(super) fn within(&mut self) {
+        prefetch(self.at);
+        self.at = self.at.wrapping_add(self.turn);
     }
 }

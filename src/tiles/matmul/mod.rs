@@ -20,7 +20,7 @@ pub(crate) use kernel::Float;
 use kernel::{Kernel, ROWS, WIDE_ROWS};
 use pack::{Slab, pack};
 pub(crate) use packed::Packed;
-use tile::{Tile, TileFn};
+use tile::{Tile, TileFn, UNROLL};
 
 /// The elements of a matrix: `(i, j)` at `i * row + j * column`.
 #[derive(Clone, Copy, Debug)]
@@ -185,7 +185,7 @@ impl<T: Float> Block<'_, T> {
                         let slab =
                             Slab { at: a.from(at, 0).at, along: a.column, across: a.row, depth, count: rows };
                         if a.column == 1 {
-                            Ahead::new(a.at.wrapping_add((at + rows) * a.row), a.row, rows, 1).bring(depth);
+                            Ahead::rows(a.at.wrapping_add((at + rows) * a.row), a.row, rows, 1).before(depth);
                         }
                         pack(room.add(at * depth), rows, &slab);
                     }
@@ -249,12 +249,14 @@ impl<T: Float> Block<'_, T> {
     /// The panel of the right operand that comes next, brought near while tiles of the present one are computed.
     fn ahead(&self, column: usize, packed: *mut T) -> Ahead<T> {
         let Block { plan, b, depth, .. } = *self;
-        let shares = self.rows.div_ceil(ROWS);
+        let tiles = self.rows.div_ceil(ROWS);
+        let next = packed.wrapping_add(plan.panel * depth).cast_const();
         match self.first {
-            _ if column >= self.columns || plan.in_place => Ahead::none(),
-            true if b.column == 1 => Ahead::new(b.at.wrapping_add(column), b.row, depth, shares),
-            true => Ahead::none(),
-            false => Ahead::new(packed.wrapping_add(plan.panel * depth), plan.panel, depth, shares),
+            _ if column >= self.columns || plan.in_place => Ahead::none(b.at),
+            true if b.column == 1 => Ahead::rows(b.at.wrapping_add(column), b.row, depth, tiles),
+            true => Ahead::none(b.at),
+            false if plan.left => Ahead::run(next, plan.panel * depth, tiles, depth / UNROLL),
+            false => Ahead::rows(next, plan.panel, depth, tiles),
         }
     }
 

@@ -51,7 +51,7 @@ pub(super) const STRIDED: u8 = 1;
 pub(super) const COPYING: u8 = 2;
 
 /// Steps of a packed tile in one turn of its loop.
-const UNROLL: usize = 4;
+pub(super) const UNROLL: usize = 4;
 
 /// # Safety
 /// As [`TileFn`].
@@ -78,12 +78,13 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
                 prefetch(out);
                 prefetch(out.wrapping_add(VECTORS * R::LANES - 1));
             }
-            ahead.bring(VECTORS * R::LANES);
+            ahead.before(VECTORS * R::LANES);
             let mut sums = [[R::zero(); VECTORS]; ROWS];
             let (mut left, mut a, mut b) = (tile.depth, tile.a.add(number * tile.a_next), tile.b);
             let mut copy = tile.copy;
             if packed {
                 while left >= UNROLL {
+                    ahead.within();
                     for p in 0..UNROLL {
                         let row = row::<R, MODE, VECTORS>(b.add(p * b_step), copy);
                         step(&mut sums, row, |i| a.add(p * a_step + i));
