@@ -2,6 +2,7 @@
 
 mod abi;
 mod clif;
+mod direct;
 mod disasm;
 mod isa;
 mod launch;
@@ -16,11 +17,12 @@ mod staging;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use direct::{Direct, Tied};
 pub use isa::Isa;
-pub(crate) use launch::{Lane, Launch, Prepared, launch};
+pub(crate) use launch::{Lane, Launch, launch};
 pub(crate) use memory::{Left, Memory};
 pub(crate) use module::{CodeModule, FuncIndex, Jit};
-pub(crate) use panels::Panels;
+pub(crate) use panels::{PackedConstants, Panels};
 pub use pool::ThreadPool;
 #[cfg(feature = "threads")]
 pub(crate) use pool::rayon_pool;

@@ -1,7 +1,13 @@
 //! [`Panels`]: the matrices of a right operand that never changes, packed once for all its products.
 
+use std::sync::{Arc, Mutex};
+
+use rustc_hash::FxHashMap;
+
+use super::pool::lock;
 use super::product::MatMul;
 use crate::error::Result;
+use crate::lower::kernel::BufferIx;
 use crate::tensor::Buffer;
 use crate::tiles::{Float, Packed, Strided};
 
@@ -60,6 +66,34 @@ impl Panels {
     /// A matrix, which has so many columns.
     pub(super) fn matrix<T: Float>(&self, number: usize, n: usize) -> Packed<T> {
         Packed::new(self.buffer.as_ptr().wrapping_add(number * self.each).cast(), n)
+    }
+}
+
+/// The constants of a graph that have been packed.
+#[derive(Default)]
+pub(crate) struct PackedConstants {
+    /// By operand, and whether it is transposed.
+    made: Mutex<FxHashMap<(BufferIx, bool), Arc<Panels>>>,
+}
+
+impl PackedConstants {
+    /// The right operand of a product, which is a constant of these bytes.
+    ///
+    /// # Errors
+    /// As [`Panels::new`].
+    pub(crate) fn panels(&self, product: &MatMul, bytes: &[u8]) -> Result<Option<Arc<Panels>>> {
+        let mut made = lock(&self.made);
+        let key = (product.b, product.transpose_b);
+        if let Some(panels) = made.get(&key) {
+            return Ok(Some(panels.clone()));
+        }
+        let Some(panels) = Panels::new(product, bytes)? else { return Ok(None) };
+        Ok(Some(made.entry(key).or_insert(Arc::new(panels)).clone()))
+    }
+
+    /// Bytes of memory that they take.
+    pub(crate) fn bytes(&self) -> usize {
+        lock(&self.made).values().map(|panels| panels.bytes()).sum()
     }
 }
 

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::bindings::Bindings;
 use super::stage::Stage;
-use crate::codegen::MatMul;
+use crate::codegen::{Direct, MatMul};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::Unsized;
 use crate::lower::kernel::BufferIx;
@@ -20,7 +20,8 @@ pub(crate) type Sizes = SmallVec<[usize; 4]>;
 
 /// How one step runs.
 pub(crate) enum StepPlan {
-    Kernel(KernelPlan),
+    /// With the launch itself, where it only needs addresses.
+    Kernel(KernelPlan, Option<Direct>),
     MatMul(MatMul),
     Node,
 }
@@ -58,9 +59,14 @@ pub(crate) fn plan_segment(stage: &Stage, number: usize, bindings: &Bindings) ->
     };
     let range = program.segments[number].steps.clone();
     let mut steps = Vec::with_capacity(range.len());
-    for step in &program.steps[range.clone()] {
-        steps.push(match step {
-            Step::Kernel(kernel) => StepPlan::Kernel(plan(kernel, &dim, &buffer_sizes)?),
+    for at in range.clone() {
+        let functions = stage.functions.get(at).map_or(&[][..], Vec::as_slice);
+        steps.push(match &program.steps[at] {
+            Step::Kernel(kernel) => {
+                let plan = plan(kernel, &dim, &buffer_sizes)?;
+                let direct = Direct::new(kernel, &plan, functions, &stage.pool);
+                StepPlan::Kernel(plan, direct)
+            }
             Step::MatMul { a, b, out, spec, .. } => {
                 StepPlan::MatMul(plan_matmul(&sizes, *a, *b, *out, *spec, stage)?)
             }
