@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use shapeflow::{
-    CompileOptions, DType, ErrorKind, Graph, HostCx, OpDef, Operand, Phase, Result, TensorView, concat, shape,
+    CompileOptions, DType, ErrorKind, Executable, Graph, HostCx, OpDef, Operand, Phase, Result, TensorView,
+    concat, shape,
 };
 
 #[test]
@@ -54,6 +55,41 @@ fn threads_do_not_change_a_bit_of_products() -> Result<()> {
             TensorView::new(&right, &data[..batch * k * n])?,
         ];
         assert_eq!(one.run_all(&feeds)?, three.run_all(&feeds)?, "{batch} of {m} x {k} x {n}");
+    }
+    Ok(())
+}
+
+#[test]
+fn constants_give_the_bits_of_inputs_in_products() -> Result<()> {
+    // k, n and the threads that share the columns; rows from those of a vector to more than are packed for.
+    for (k, n, threads) in [(1, 2, 1), (40, 10, 1), (700, 70, 1), (80, 2000, 3)] {
+        let numbers: Vec<f32> =
+            (0..2 * k * n.max(600)).map(|i| (i as f32 * 0.618_034).fract() - 0.5).collect();
+        for (sizes, transposed) in [([1, k, n], false), ([2, k, n], false), ([2, n, k], true)] {
+            let right = TensorView::new(&sizes, &numbers[..sizes.iter().product()])?;
+            let compile = |constant: bool| -> Result<Executable> {
+                let g = Graph::new();
+                let a = g.input("a", DType::F32, shape![2, "m", k as i64])?;
+                let shape = shape![sizes[0] as i64, sizes[1] as i64, sizes[2] as i64];
+                let b = match constant {
+                    true => g.constant(&right.to_tensor()?)?,
+                    false => g.input("b", DType::F32, shape)?,
+                };
+                let options = CompileOptions::new().threads(threads);
+                g.compile_with(&options, [a.matmul_transposed(b, false, transposed)?])
+            };
+            let (fed, held) = (compile(false)?, compile(true)?);
+            for m in [1, 2, 3, 8, 64, 600] {
+                let sizes = [2, m, k];
+                let left = TensorView::new(&sizes, &numbers[..2 * m * k])?;
+                assert_eq!(
+                    fed.run_all(&[left, right])?,
+                    held.run_all(&[left])?,
+                    "{m} x {k} x {n}, {sizes:?}"
+                );
+            }
+            assert!(fed.stats().packed_bytes == 0 && held.stats().packed_bytes > 0);
+        }
     }
     Ok(())
 }

@@ -254,6 +254,10 @@ impl<T: Float> Block<'_, T> {
         match self.first {
             _ if column >= self.columns || plan.in_place => Ahead::none(b.at),
             true if b.column == 1 => Ahead::rows(b.at.wrapping_add(column), b.row, depth, tiles),
+            // Columns right after each other, line by line.
+            true if b.row == 1 && b.column == depth => {
+                Ahead::rows(b.at.wrapping_add(column * depth), plan.panel, depth, tiles)
+            }
             true => Ahead::none(b.at),
             false if plan.left => Ahead::run(next, plan.panel * depth, tiles, depth / UNROLL),
             false => Ahead::rows(next, plan.panel, depth, tiles),
