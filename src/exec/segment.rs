@@ -9,6 +9,7 @@ use super::stage::Stage;
 use crate::codegen::{Direct, MatMul};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::Unsized;
+use crate::lower::in_place::overwrites;
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::{KernelPlan, plan};
 use crate::lower::program::Step;
@@ -108,8 +109,8 @@ struct Life {
     to: usize,
 }
 
-/// Gives every value that lives and dies in the segment a place in the arena, at the lowest offset that is free
-/// all its life.
+/// Gives every value that lives and dies in the segment a place in the arena: that of an operand which its kernel may
+/// overwrite, or the lowest offset that is free all its life.
 fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -> Result<()> {
     let program = &stage.program;
     let mut lives: Vec<Life> = Vec::new();
@@ -143,15 +144,26 @@ fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -
     }
     // In the order of their steps; what has died gives its bytes back.
     let mut free: Vec<(usize, usize)> = Vec::new();
-    let mut alive: Vec<(usize, usize, usize)> = Vec::new();
+    let mut alive: Vec<(&Life, usize)> = Vec::new();
     for life in &lives {
-        alive.retain(|&(to, offset, bytes)| {
-            let lives_on = to >= life.from;
+        alive.retain(|&(other, offset)| {
+            let lives_on = other.to >= life.from;
             if !lives_on {
-                release(&mut free, offset, bytes);
+                release(&mut free, offset, other.bytes);
             }
             lives_on
         });
+        if let (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan, _)) =
+            (&program.steps[life.from], &plan.steps[life.from - range.start])
+            && let Some((holder, offset)) = alive.iter_mut().find(|(other, _)| {
+                let dies = other.to == life.from && other.bytes == life.bytes;
+                dies && overwrites(kernel, kernel_plan, other.buffer, &program.roots)
+            })
+        {
+            *holder = life;
+            plan.placed.push((life.buffer, *offset, life.len));
+            continue;
+        }
         let offset = match free.iter().position(|(_, bytes)| *bytes >= life.bytes) {
             Some(at) => {
                 let (offset, bytes) = free[at];
@@ -175,7 +187,7 @@ fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -
                 offset
             }
         };
-        alive.push((life.to, offset, life.bytes));
+        alive.push((life, offset));
         plan.placed.push((life.buffer, offset, life.len));
     }
     if let Some(limit) = stage.memory_limit()

@@ -95,6 +95,29 @@ fn constants_give_the_bits_of_inputs_in_products() -> Result<()> {
 }
 
 #[test]
+fn a_result_takes_the_place_of_an_operand_that_dies() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["m", 3])?;
+    let (w, v) = (g.input("w", DType::F32, shape![3, "n"])?, g.input("v", DType::F32, shape!["n", 2])?);
+    let scores = x.matmul(w)?;
+    let weights = (scores * 0.5).softmax(-1)?;
+    let exe = g.compile([weights.matmul(v)?])?;
+    // What is needed later is not overwritten.
+    let kept = g.compile([weights.matmul(v)?, (scores.matmul(v)? + 1.0).ok()?])?;
+    let data: Vec<f32> = (0..300).map(|k| (k as f32 * 0.618_034).fract() - 0.5).collect();
+    for (m, n) in [(1usize, 1usize), (16, 64), (7, 37)] {
+        let (x, w, v) = ([m, 3], [3, n], [n, 2]);
+        let feeds = [(&x, 3 * m), (&w, 3 * n), (&v, 2 * n)];
+        let feeds = feeds.map(|(sizes, len)| TensorView::new(sizes, &data[..len]));
+        let feeds = feeds.into_iter().collect::<Result<Vec<_>>>()?;
+        assert_eq!(exe.run_all(&feeds)?[0], kept.run_all(&feeds)?[0], "{m} x {n}");
+    }
+    assert_eq!(exe.stats().arena_bytes, 16 * 64 * 4);
+    assert!(kept.stats().arena_bytes >= 2 * 16 * 64 * 4);
+    Ok(())
+}
+
+#[test]
 fn threads_do_not_change_a_bit() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", "m"])?;
