@@ -75,7 +75,7 @@ impl Dim {
     }
 
     /// The value for these values of the symbols; `None` when one that is needed has no value: a product with a factor
-    /// that is 0 needs no other.
+    /// that is 0 needs no other, and what is broadcast to another size than 1 has that size.
     ///
     /// # Errors
     /// The value does not fit in `i64`, a divisor is 0, dimensions that must broadcast do not, or the dimension is
@@ -141,10 +141,12 @@ fn replace_in_call(call: &Call, f: &mut dyn FnMut(Symbol) -> Option<Dim>) -> Res
 fn eval_call(call: &Call, values: &dyn Fn(Symbol) -> Option<i64>) -> Result<Option<i128>> {
     let mut args: SmallVec<[i128; 4]> = SmallVec::new();
     for arg in &call.args {
-        match arg.eval_wide(values)? {
-            Some(value) => args.push(value),
-            None => return Ok(None),
-        }
+        args.extend(arg.eval_wide(values)?);
+    }
+    // What is broadcast to another size than 1 has that size, whatever else it meets.
+    let is_decided = call.function == Function::Bcast && args.iter().any(|arg| *arg != 1);
+    if args.len() < call.args.len() && !is_decided {
+        return Ok(None);
     }
     let value = match (call.function, args.as_slice()) {
         (Function::FloorDiv | Function::Mod | Function::CeilDiv, [_, 0]) => {
@@ -203,6 +205,13 @@ mod tests {
             assert_eq!(dim.eval(&values).unwrap(), Some(3), "{zero}");
         }
         assert_eq!(dim.eval(&|symbol| (symbol.to_string() != "n").then_some(4)).unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_broadcast_to_a_size_has_it() {
+        let dim = "bcast(n, m)".parse::<Dim>().unwrap();
+        let eval = |n: Option<i64>| dim.eval(&|symbol| n.filter(|_| symbol.to_string() == "n")).unwrap();
+        assert_eq!([eval(None), eval(Some(0)), eval(Some(1)), eval(Some(3))], [None, Some(0), None, Some(3)]);
     }
 
     #[test]

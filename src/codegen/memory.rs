@@ -162,6 +162,12 @@ impl<'a> Memory<'a> {
         Ok(())
     }
 
+    /// Gives a buffer the bytes of another, until that is taken: the plan sees to it that they are not in use at the same
+    /// time.
+    pub(crate) fn share(&mut self, buffer: BufferIx, owner: BufferIx) {
+        self.regions[buffer.at()] = Region { held: None, ..self.regions[owner.at()] };
+    }
+
     /// What a buffer holds.
     pub(crate) fn bytes(&self, buffer: BufferIx) -> &[u8] {
         let region = self.region(buffer);

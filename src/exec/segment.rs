@@ -9,7 +9,7 @@ use super::stage::Stage;
 use crate::codegen::{Direct, MatMul};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::Unsized;
-use crate::lower::in_place::overwrites;
+use crate::lower::in_place::may_overwrite;
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::{KernelPlan, plan};
 use crate::lower::program::Step;
@@ -37,6 +37,8 @@ pub(crate) struct SegmentPlan {
     pub arena: usize,
     /// Computed here, but needed beyond the segment.
     pub own: Vec<BufferIx>,
+    /// Buffers that live in the memory of one of `own`, which is stored over them.
+    pub shared: Vec<(BufferIx, BufferIx)>,
 }
 
 /// Plans segment `number` of a stage.
@@ -74,7 +76,8 @@ pub(crate) fn plan_segment(stage: &Stage, number: usize, bindings: &Bindings) ->
             Step::Node { .. } => StepPlan::Node,
         });
     }
-    let mut result = SegmentPlan { steps, sizes, placed: Vec::new(), arena: 0, own: Vec::new() };
+    let mut result =
+        SegmentPlan { steps, sizes, placed: Vec::new(), arena: 0, own: Vec::new(), shared: Vec::new() };
     place(stage, range, &mut result)?;
     Ok(result)
 }
@@ -82,6 +85,24 @@ pub(crate) fn plan_segment(stage: &Stage, number: usize, bindings: &Bindings) ->
 impl SegmentPlan {
     pub(crate) fn sizes(&self, buffer: BufferIx) -> Option<&Sizes> {
         self.sizes[buffer.at()].as_ref()
+    }
+
+    /// The operand of `step`, number `number` of the segment, that is read there for the last time and may be overwritten
+    /// by `written`.
+    fn overwritten(
+        &self,
+        stage: &Stage,
+        step: &Step,
+        number: usize,
+        at: usize,
+        written: BufferIx,
+    ) -> Option<BufferIx> {
+        let (Step::Kernel(kernel), Some(StepPlan::Kernel(plan, _))) = (step, self.steps.get(number)) else {
+            return None;
+        };
+        let root = |buffer: BufferIx| stage.program.roots[buffer.at()];
+        let mut dying = kernel.reads.iter().map(|read| root(*read)).filter(|read| stage.dies_at(*read, at));
+        dying.find(|read| may_overwrite(kernel, plan, &root, *read, written))
     }
 }
 
@@ -98,9 +119,11 @@ fn bytes_of(stage: &Stage, buffer: BufferIx, sizes: &[usize]) -> Result<usize> {
     })
 }
 
-/// First and last step that touches a buffer.
+/// First and last step that touch memory, and the buffers that live there one after the other.
 struct Life {
-    buffer: BufferIx,
+    buffers: Vec<BufferIx>,
+    /// The buffer beyond the segment in whose memory they are, if there is one.
+    owner: Option<BufferIx>,
     /// What its elements take.
     len: usize,
     /// What it takes in the arena.
@@ -109,8 +132,8 @@ struct Life {
     to: usize,
 }
 
-/// Gives every value that lives and dies in the segment a place in the arena: that of an operand which its kernel may
-/// overwrite, or the lowest offset that is free all its life.
+/// Gives every value that lives and dies in the segment a place in the arena, at the lowest offset that is free
+/// all its life.
 fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -> Result<()> {
     let program = &stage.program;
     let mut lives: Vec<Life> = Vec::new();
@@ -133,37 +156,55 @@ fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -
             if largest.is_none_or(|(_, most)| bytes > most) {
                 largest = Some((buffer, bytes));
             }
-            if stage.outlives(buffer, range.end) {
+            let outlives = stage.outlives(buffer, range.end);
+            if outlives {
                 plan.own.push(buffer);
                 own_bytes = own_bytes.saturating_add(bytes);
+            }
+            let dying = plan.overwritten(stage, &program.steps[at], at - range.start, at, buffer);
+            if let Some(read) = dying
+                && known.get(&read).is_some_and(|&life| lives[life].len == bytes)
+                && let Some(life) = known.remove(&read)
+            {
+                if outlives {
+                    lives[life].owner = Some(buffer);
+                } else {
+                    lives[life].buffers.push(buffer);
+                    lives[life].to = at;
+                    known.insert(buffer, life);
+                }
+                continue;
+            }
+            if outlives {
                 continue;
             }
             known.insert(buffer, lives.len());
-            lives.push(Life { buffer, len: bytes, bytes: bytes.next_multiple_of(64), from: at, to: at });
+            let size = bytes.next_multiple_of(64);
+            lives.push(Life {
+                buffers: vec![buffer],
+                owner: None,
+                len: bytes,
+                bytes: size,
+                from: at,
+                to: at,
+            });
         }
     }
     // In the order of their steps; what has died gives its bytes back.
     let mut free: Vec<(usize, usize)> = Vec::new();
-    let mut alive: Vec<(&Life, usize)> = Vec::new();
+    let mut alive: Vec<(usize, usize, usize)> = Vec::new();
     for life in &lives {
-        alive.retain(|&(other, offset)| {
-            let lives_on = other.to >= life.from;
+        if let Some(owner) = life.owner {
+            plan.shared.extend(life.buffers.iter().map(|buffer| (*buffer, owner)));
+            continue;
+        }
+        alive.retain(|&(to, offset, bytes)| {
+            let lives_on = to >= life.from;
             if !lives_on {
-                release(&mut free, offset, other.bytes);
+                release(&mut free, offset, bytes);
             }
             lives_on
         });
-        if let (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan, _)) =
-            (&program.steps[life.from], &plan.steps[life.from - range.start])
-            && let Some((holder, offset)) = alive.iter_mut().find(|(other, _)| {
-                let dies = other.to == life.from && other.bytes == life.bytes;
-                dies && overwrites(kernel, kernel_plan, other.buffer, &program.roots)
-            })
-        {
-            *holder = life;
-            plan.placed.push((life.buffer, *offset, life.len));
-            continue;
-        }
         let offset = match free.iter().position(|(_, bytes)| *bytes >= life.bytes) {
             Some(at) => {
                 let (offset, bytes) = free[at];
@@ -183,12 +224,13 @@ fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -
                     }
                     _ => plan.arena,
                 };
-                plan.arena = offset.checked_add(life.bytes).ok_or_else(|| stage.too_large(life.buffer))?;
+                plan.arena =
+                    offset.checked_add(life.bytes).ok_or_else(|| stage.too_large(life.buffers[0]))?;
                 offset
             }
         };
-        alive.push((life, offset));
-        plan.placed.push((life.buffer, offset, life.len));
+        alive.push((life.to, offset, life.bytes));
+        plan.placed.extend(life.buffers.iter().map(|buffer| (*buffer, offset, life.len)));
     }
     if let Some(limit) = stage.memory_limit()
         && plan.arena.saturating_add(own_bytes) > limit

@@ -203,6 +203,11 @@ impl Stage {
         self.kept[buffer.at()] || self.last_use[buffer.at()] >= end
     }
 
+    /// Whether step `at` is the last to need a buffer.
+    pub(crate) fn dies_at(&self, buffer: BufferIx, at: usize) -> bool {
+        !self.kept[buffer.at()] && self.last_use[buffer.at()] == at
+    }
+
     /// Whether sizes of inputs alone choose the plan, and there is one for the whole stage.
     fn is_static(&self) -> bool {
         self.program.segments.len() == 1
@@ -406,6 +411,9 @@ impl Stage {
                 error.note(format!("for the elements of {value}"), None)
             })?;
             memory.hold_mut(buffer, tensor)?;
+        }
+        for &(buffer, owner) in &plan.shared {
+            memory.share(buffer, owner);
         }
         Ok(())
     }
