@@ -17,7 +17,8 @@ struct Region {
 }
 
 /// The buffers of a run by number: lent by the caller, held here, or placed in an arena. Several may share bytes
-/// of the arena: the plan sees to it that they are not in use at the same time.
+/// of the arena: the plan sees to it that they are not in use at the same time, or that a kernel reads every element of
+/// the one before it stores the same of the other.
 ///
 /// Invariant: every address is valid for its bytes while `self` lives, and for writing where it says so; nothing
 /// else touches these bytes meanwhile.

@@ -8,6 +8,7 @@ mod isa;
 mod launch;
 mod memory;
 mod module;
+mod panels;
 mod parts;
 mod pool;
 mod product;
@@ -21,6 +22,7 @@ pub use isa::Isa;
 pub(crate) use launch::{Lane, Launch, launch};
 pub(crate) use memory::{Left, Memory};
 pub(crate) use module::{CodeModule, FuncIndex, Jit};
+pub(crate) use panels::{PackedConstants, Panels};
 pub use pool::ThreadPool;
 #[cfg(feature = "threads")]
 pub(crate) use pool::rayon_pool;

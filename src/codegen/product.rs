@@ -1,9 +1,11 @@
 //! [`MatMul`]: products of matrices on the threads of the executable.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::launch::Lane;
 use super::memory::{Memory, broken};
+use super::panels::Panels;
 use super::pool::Pool;
 use crate::error::Result;
 use crate::lower::kernel::BufferIx;
@@ -24,6 +26,8 @@ pub(crate) struct MatMul {
     pub transpose_b: bool,
     /// Where the matrices of `a`, `b` and `out` start, in matrices.
     pub batch: Vec<[usize; 3]>,
+    /// The matrices of `b` as they are read, where these were packed ahead.
+    pub panels: Option<Arc<Panels>>,
 }
 
 impl MatMul {
@@ -40,6 +44,11 @@ impl MatMul {
             self.batch.truncate(1);
         }
         self
+    }
+
+    /// Elements from a row and from a column of a matrix of `b` to the next.
+    pub(super) fn right_strides(&self) -> (usize, usize) {
+        if self.transpose_b { (1, self.k) } else { (self.n, 1) }
     }
 
     fn len(&self, which: usize, matrix: Option<usize>) -> usize {
@@ -150,8 +159,8 @@ impl MatMul {
         let at = self.batch[panel.matrix];
         let (row, column) = (panel.rows.start, panel.columns.start);
         let (a_row, a_column) = if self.transpose_a { (1, m) } else { (k, 1) };
-        let (b_row, b_column) = if self.transpose_b { (1, k) } else { (n, 1) };
-        // SAFETY: the caller's; a panel lies within its matrix. A matrix of one row or one column is a vector without
+        let (b_row, b_column) = self.right_strides();
+        // SAFETY: the caller's; a panel lies within its matrix, and was cut where a packed one begins. A matrix of one row or one column is a vector without
         // gaps, and the result then too.
         unsafe {
             let a = (a as *const T).add(at[0] * m * k + row * a_row);
@@ -173,6 +182,7 @@ impl MatMul {
                 n: panel.columns.len(),
                 a: Strided { at: a, row: a_row, column: a_column },
                 b: Strided { at: b, row: b_row, column: b_column },
+                packed: self.panels.as_ref().map(|panels| panels.matrix(at[1], n).from(column)),
                 out,
                 out_row: n,
             };
@@ -200,6 +210,7 @@ mod tests {
             transpose_a: false,
             transpose_b: false,
             batch: batch.to_vec(),
+            panels: None,
         }
     }
 

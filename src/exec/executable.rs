@@ -44,6 +44,8 @@ pub struct Stats {
     pub code_bytes: usize,
     /// Largest arena a run has needed, in bytes.
     pub arena_bytes: usize,
+    /// Bytes of copies of constants, in the order in which matrix products read them.
+    pub packed_bytes: usize,
     /// Runs of a segment that found their plan.
     pub plan_hits: u64,
     /// Runs of a segment that made a plan.

@@ -27,6 +27,7 @@ impl Stage {
         stats.code_bytes += self.code.as_ref().map_or(0, CodeModule::code_bytes);
         stats.code_time += self.code.as_ref().map_or_else(Default::default, CodeModule::code_time);
         stats.arena_bytes = stats.arena_bytes.max(self.counters.arena.load(Ordering::Relaxed));
+        stats.packed_bytes += self.packed_bytes();
         stats.plan_hits += self.counters.hits.load(Ordering::Relaxed);
         stats.plan_misses += self.counters.misses.load(Ordering::Relaxed);
     }

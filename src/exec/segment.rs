@@ -313,5 +313,8 @@ fn plan_matmul(
     }
     let double = stage.program.buffers[out.at()].dtype == shapeflow_shape_fns::DType::F64;
     let (transpose_a, transpose_b) = (spec.transpose_a, spec.transpose_b);
-    Ok(MatMul { a, b, out, double, m, k, n, transpose_a, transpose_b, batch }.merged())
+    let product =
+        MatMul { a, b, out, double, m, k, n, transpose_a, transpose_b, batch, panels: None }.merged();
+    let panels = stage.panels(&product)?;
+    Ok(MatMul { panels, ..product })
 }

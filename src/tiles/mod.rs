@@ -21,5 +21,5 @@ mod vector;
 pub(crate) use compress::{compress, count};
 pub(crate) use copy::StridedCopy;
 pub(crate) use cpu::last_level_cache;
-pub(crate) use matmul::{Float, Product, Strided};
+pub(crate) use matmul::{Float, Packed, Product, Strided};
 pub(crate) use vector::{Element, Matrix};

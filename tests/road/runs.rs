@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use shapeflow::{
-    CompileOptions, DType, Dim, Error, ErrorKind, Graph, HostCx, OpDef, Operand, Phase, Result, TensorView,
-    concat, shape,
+    CompileOptions, DType, Dim, Error, ErrorKind, Executable, Graph, HostCx, OpDef, Operand, Phase, Result,
+    TensorView, concat, shape,
 };
 
 #[test]
@@ -56,6 +56,64 @@ fn threads_do_not_change_a_bit_of_products() -> Result<()> {
         ];
         assert_eq!(one.run_all(&feeds)?, three.run_all(&feeds)?, "{batch} of {m} x {k} x {n}");
     }
+    Ok(())
+}
+
+#[test]
+fn constants_give_the_bits_of_inputs_in_products() -> Result<()> {
+    // k, n and the threads that share the columns; rows from those of a vector to more than are packed for.
+    for (k, n, threads) in [(1, 2, 1), (40, 10, 1), (700, 70, 1), (80, 2000, 3)] {
+        let numbers: Vec<f32> =
+            (0..2 * k * n.max(600)).map(|i| (i as f32 * 0.618_034).fract() - 0.5).collect();
+        for (sizes, transposed) in [([1, k, n], false), ([2, k, n], false), ([2, n, k], true)] {
+            let right = TensorView::new(&sizes, &numbers[..sizes.iter().product()])?;
+            let compile = |constant: bool| -> Result<Executable> {
+                let g = Graph::new();
+                let a = g.input("a", DType::F32, shape![2, "m", k as i64])?;
+                let shape = shape![sizes[0] as i64, sizes[1] as i64, sizes[2] as i64];
+                let b = match constant {
+                    true => g.constant(&right.to_tensor()?)?,
+                    false => g.input("b", DType::F32, shape)?,
+                };
+                let options = CompileOptions::new().threads(threads);
+                g.compile_with(&options, [a.matmul_transposed(b, false, transposed)?])
+            };
+            let (fed, held) = (compile(false)?, compile(true)?);
+            for m in [1, 2, 3, 8, 64, 600] {
+                let sizes = [2, m, k];
+                let left = TensorView::new(&sizes, &numbers[..2 * m * k])?;
+                assert_eq!(
+                    fed.run_all(&[left, right])?,
+                    held.run_all(&[left])?,
+                    "{m} x {k} x {n}, {sizes:?}"
+                );
+            }
+            assert!(fed.stats().packed_bytes == 0 && held.stats().packed_bytes > 0);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_result_takes_the_place_of_an_operand_that_dies() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["m", 3])?;
+    let (w, v) = (g.input("w", DType::F32, shape![3, "n"])?, g.input("v", DType::F32, shape!["n", 2])?);
+    let scores = x.matmul(w)?;
+    let weights = (scores * 0.5).softmax(-1)?;
+    let exe = g.compile([weights.matmul(v)?])?;
+    // What is needed later is not overwritten.
+    let kept = g.compile([weights.matmul(v)?, (scores.matmul(v)? + 1.0).ok()?])?;
+    let data: Vec<f32> = (0..300).map(|k| (k as f32 * 0.618_034).fract() - 0.5).collect();
+    for (m, n) in [(1usize, 1usize), (16, 64), (7, 37)] {
+        let (x, w, v) = ([m, 3], [3, n], [n, 2]);
+        let feeds = [(&x, 3 * m), (&w, 3 * n), (&v, 2 * n)];
+        let feeds = feeds.map(|(sizes, len)| TensorView::new(sizes, &data[..len]));
+        let feeds = feeds.into_iter().collect::<Result<Vec<_>>>()?;
+        assert_eq!(exe.run_all(&feeds)?[0], kept.run_all(&feeds)?[0], "{m} x {n}");
+    }
+    assert_eq!(exe.stats().arena_bytes, 16 * 64 * 4);
+    assert!(kept.stats().arena_bytes >= 2 * 16 * 64 * 4);
     Ok(())
 }
 

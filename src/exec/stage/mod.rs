@@ -15,7 +15,10 @@ use shapeflow_shape_fns::DType;
 use super::bindings::Bindings;
 use super::options::CompileOptions;
 use super::segment::{SegmentPlan, StepPlan, plan_segment, touched};
-use crate::codegen::{CodeModule, FuncIndex, Jit, Lane, Launch, Left, Memory, Pool, Tied, launch, lock};
+use crate::codegen::{
+    CodeModule, FuncIndex, Jit, Lane, Launch, Left, MatMul, Memory, PackedConstants, Panels, Pool, Tied,
+    launch, lock,
+};
 use crate::dump::{KernelKey, STEP, Trace, Traced, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, ValueIx};
@@ -51,6 +54,7 @@ pub(crate) struct Stage {
     plan_limit: usize,
     memory_limit: Option<usize>,
     pub pool: Pool,
+    packed: PackedConstants,
     pub counters: Counters,
     /// A number of its own in this process, by which traces know its kernels.
     pub number: u64,
@@ -166,6 +170,7 @@ impl Stage {
             plan_limit: options.plan_limit(),
             memory_limit: options.memory_limit_bytes(),
             pool,
+            packed: PackedConstants::default(),
             counters: Counters::default(),
             number: STAGES.fetch_add(1, Ordering::Relaxed),
             trace: None,
@@ -363,6 +368,23 @@ impl Stage {
         }
         plans.insert(key, plan.clone());
         Ok(plan)
+    }
+
+    /// The right operand of a product as it is read, if it is a constant that pays to be packed ahead. Copies of
+    /// constants are nothing that a run needs: under a limit of memory there are none.
+    pub(crate) fn panels(&self, product: &MatMul) -> Result<Option<Arc<Panels>>> {
+        let root = self.program.roots[product.b.at()];
+        let Content::Constant(node) = self.program.contents[root.at()] else { return Ok(None) };
+        if self.memory_limit.is_some() || !Panels::pay(product) {
+            return Ok(None);
+        }
+        let bytes = self.inner.constants[&node].view().bytes();
+        self.packed.panels(product, bytes)
+    }
+
+    /// Bytes of constants that are packed.
+    pub(crate) fn packed_bytes(&self) -> usize {
+        self.packed.bytes()
     }
 
     /// Gives every buffer of a segment its memory.

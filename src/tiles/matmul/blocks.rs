@@ -3,7 +3,7 @@
 use super::kernel::ROWS;
 
 /// Products that a sum gathers before it is added to the result. A panel of so many steps stays in the nearest cache.
-const DEPTH: usize = 384;
+const DEPTH: usize = 320;
 
 /// Bytes of the left operand that stay in the second cache while panels of the right one pass.
 const LEFT: usize = 288 << 10;
@@ -23,11 +23,15 @@ impl Blocks {
     pub(super) fn new([m, k, n]: [usize; 3], panel: usize, bytes: usize) -> Blocks {
         let step = DEPTH * bytes;
         Blocks {
-            // By `k` alone, on which the order of sums depends.
-            depth: even(k, DEPTH, 4),
+            depth: Blocks::depth(k),
             rows: even(m, LEFT / step, ROWS),
             columns: even(n, RIGHT / step, panel),
         }
+    }
+
+    /// Steps of a block: by `k` alone, on which the order of sums depends.
+    pub(super) fn depth(k: usize) -> usize {
+        even(k, DEPTH, 4)
     }
 }
 
@@ -44,15 +48,30 @@ pub(super) fn parts(len: usize, each: usize) -> impl Iterator<Item = (usize, usi
     (0..len).step_by(each.max(1)).map(move |at| (at, each.min(len - at)))
 }
 
-/// Cuts rows into panels of [`ROWS`]. The last two share what they have: a panel of few rows is slow.
-pub(super) fn panels(rows: usize) -> impl Iterator<Item = (usize, usize)> {
-    let uneven = !rows.is_multiple_of(ROWS) && rows > ROWS;
+/// Panels of so many rows each, one under the other.
+#[derive(Clone, Copy)]
+pub(super) struct Panels {
+    /// The first row.
+    pub at: usize,
+    pub rows: usize,
+    pub count: usize,
+}
+
+/// Rows of a panel that has too few sums to wait for none.
+const FEW: usize = 3;
+
+/// Cuts rows into panels of [`ROWS`]. The last two share what they have where few are left for the last.
+pub(super) fn panels(rows: usize) -> [Panels; 3] {
+    let uneven = (1..=FEW).contains(&(rows % ROWS)) && rows > ROWS;
     let full = rows / ROWS - usize::from(uneven);
     let rest = rows - full * ROWS;
     let first = if uneven { rest.div_ceil(2) } else { rest };
-    let full = (0..full).map(|i| (i * ROWS, ROWS));
-    let tail = [(rows - rest, first), (rows - rest + first, rest - first)];
-    full.chain(tail).filter(|(_, rows)| *rows > 0)
+    let one = |at, rows| Panels { at, rows, count: usize::from(rows > 0) };
+    [
+        Panels { at: 0, rows: ROWS, count: full },
+        one(rows - rest, first),
+        one(rows - rest + first, rest - first),
+    ]
 }
 
 #[cfg(test)]
@@ -63,10 +82,11 @@ mod tests {
     fn panels_cover_rows_once() {
         for rows in 0..40 {
             let mut next = 0;
-            for (at, count) in panels(rows) {
+            for Panels { at, rows: each, count } in panels(rows).into_iter().filter(|panels| panels.count > 0)
+            {
                 assert_eq!(at, next);
-                assert!((1..=ROWS).contains(&count) && (count > 2 || rows < 6), "{count} of {rows}");
-                next += count;
+                assert!((1..=ROWS).contains(&each) && (each > 2 || rows < 6), "{each} of {rows}");
+                next += each * count;
             }
             assert_eq!(next, rows);
         }

@@ -27,6 +27,13 @@ pub(crate) struct Kernel<T: 'static> {
     pub(super) wide: [TileFn<T>; WIDE_ROWS],
 }
 
+impl<T> Kernel<T> {
+    /// Columns of a panel.
+    pub(super) fn panel(&self) -> usize {
+        self.vectors * self.lanes
+    }
+}
+
 /// A float that matrices are multiplied in.
 pub(crate) trait Float: Copy + Default + Add<Output = Self> + 'static {
     /// The functions for any processor.

@@ -8,17 +8,19 @@ mod blocks;
 mod cache;
 mod kernel;
 mod pack;
+mod packed;
 mod register;
 #[cfg(test)]
 mod tests;
 mod tile;
 
-use blocks::{Blocks, panels, parts};
-use cache::{LINE, prefetch};
+use blocks::{Blocks, Panels, panels, parts};
+use cache::{Ahead, LINE};
 pub(crate) use kernel::Float;
 use kernel::{Kernel, ROWS, WIDE_ROWS};
 use pack::{Slab, pack};
-use tile::{Tile, TileFn};
+pub(crate) use packed::Packed;
+use tile::{Tile, TileFn, UNROLL};
 
 /// The elements of a matrix: `(i, j)` at `i * row + j * column`.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +49,8 @@ pub(crate) struct Product<T> {
     pub n: usize,
     pub a: Strided<T>,
     pub b: Strided<T>,
+    /// The same as `b`, if there is such.
+    pub packed: Option<Packed<T>>,
     pub out: *mut T,
     pub out_row: usize,
 }
@@ -64,7 +68,8 @@ impl<T: Float> Product<T> {
     /// on how the operands are stored.
     ///
     /// # Safety
-    /// The operands can be read, with what lies between their elements, and the result and [`Product::room`] elements
+    /// The operands can be read, with what lies between their elements, `packed` is what [`Packed::pack`] has made of
+    /// the columns of a matrix of `k` rows, and the result and [`Product::room`] elements
     /// at `room` written, the result and the operands at any alignment; what is written overlaps nothing else.
     pub(crate) unsafe fn run(&self, room: *mut T) {
         // SAFETY: the caller's, and the kernel is the processor's.
@@ -96,7 +101,11 @@ impl<T: Float> Product<T> {
                         let a = self.a.from(row, step);
                         let b = self.b.from(step, column);
                         let out = self.out.add(row * self.out_row + column);
-                        let block = Block { plan: &plan, a, b, out, rows, depth, columns, first: row == 0 };
+                        let (right, first) = match &self.packed {
+                            Some(packed) => (packed.block(step, depth, column).cast_mut(), false),
+                            None => (room.add(plan.left()), row == 0),
+                        };
+                        let block = Block { plan: &plan, a, b, right, out, rows, depth, columns, first };
                         block.run(step > 0, room);
                     }
                 }
@@ -116,15 +125,19 @@ struct Plan<'a, T: 'static> {
     left: bool,
     /// Whether the right operand is read where it is.
     in_place: bool,
+    /// Whether packed panels of the right operand are kept for several blocks of rows.
+    kept: bool,
 }
 
 impl<'a, T: Float> Plan<'a, T> {
     fn new(product: &'a Product<T>, kernel: &'static Kernel<T>) -> Plan<'a, T> {
-        let Product { m, k, n, a, b, .. } = *product;
-        let panel = kernel.vectors * kernel.lanes;
+        let Product { m, k, n, a, b, packed, .. } = *product;
+        let panel = kernel.panel();
         let blocks = Blocks::new([m, k, n], panel, size_of::<T>());
         let uses = USES[usize::from(a.column != 1)];
-        Plan { product, kernel, blocks, panel, left: n > uses * panel, in_place: m <= ROWS && b.column == 1 }
+        let in_place = m <= ROWS && b.column == 1 && packed.is_none();
+        let kept = blocks.rows < m || packed.is_some();
+        Plan { product, kernel, blocks, panel, left: n > uses * panel, in_place, kept }
     }
 
     /// Elements of a packed block of the left operand.
@@ -134,8 +147,10 @@ impl<'a, T: Float> Plan<'a, T> {
 
     /// Elements of packed panels of the right operand: one, or those that several blocks of rows meet.
     fn right(&self) -> usize {
-        let kept = self.blocks.rows < self.product.m;
-        let columns = if kept { self.blocks.columns.next_multiple_of(self.panel) } else { self.panel };
+        if self.product.packed.is_some() {
+            return 0;
+        }
+        let columns = if self.kept { self.blocks.columns.next_multiple_of(self.panel) } else { self.panel };
         columns * self.blocks.depth
     }
 }
@@ -145,11 +160,13 @@ struct Block<'a, T: 'static> {
     plan: &'a Plan<'a, T>,
     a: Strided<T>,
     b: Strided<T>,
+    /// Packed panels of the right operand: those that are kept, or the present one. They are written where `first`.
+    right: *mut T,
     out: *mut T,
     rows: usize,
     depth: usize,
     columns: usize,
-    /// Whether no block of rows has met these panels of the right operand before.
+    /// Whether the right operand is packed for this block, which no other has met it before.
     first: bool,
 }
 
@@ -157,18 +174,21 @@ impl<T: Float> Block<'_, T> {
     /// # Safety
     /// As [`Product::run`], for the block.
     unsafe fn run(&self, add: bool, room: *mut T) {
-        let Block { plan, a, b, rows, depth, .. } = *self;
+        let Block { plan, a, b, right, rows, depth, .. } = *self;
         let lanes = plan.kernel.lanes;
         let wide = plan.in_place && rows <= WIDE_ROWS;
-        let kept = plan.blocks.rows < plan.product.m;
         // SAFETY: the caller's; a panel that is not whole is packed, and what stands after its rows is not stored.
         unsafe {
-            let right = room.add(plan.left());
             if plan.left {
-                for (at, rows) in panels(rows) {
-                    let slab =
-                        Slab { at: a.from(at, 0).at, along: a.column, across: a.row, depth, count: rows };
-                    pack(room.add(at * depth), rows, &slab);
+                for Panels { at, rows, count } in panels(rows) {
+                    for at in (0..count).map(|number| at + number * rows) {
+                        let slab =
+                            Slab { at: a.from(at, 0).at, along: a.column, across: a.row, depth, count: rows };
+                        if a.column == 1 {
+                            Ahead::rows(a.at.wrapping_add((at + rows) * a.row), a.row, rows, 1).before(depth);
+                        }
+                        pack(room.add(at * depth), rows, &slab);
+                    }
                 }
             }
             let mut column = 0;
@@ -178,44 +198,69 @@ impl<T: Float> Block<'_, T> {
                     rest.min(if wide && rest >= 2 * plan.panel { 2 * plan.panel } else { plan.panel });
                 let vectors = columns.div_ceil(lanes);
                 let whole = b.column == 1 && columns >= plan.panel;
-                let packed = if kept { right.add(column * depth) } else { right };
+                let packed = if plan.kept { right.add(column * depth) } else { right };
                 let here = b.from(0, column);
                 if self.first && !whole {
                     let slab = Slab { at: here.at, along: b.row, across: b.column, depth, count: columns };
                     pack(packed, vectors * lanes, &slab);
                 }
-                let ahead = Ahead::new(self, column + columns, packed);
-                for (number, (at, rows)) in panels(rows).enumerate() {
-                    ahead.bring(number);
-                    let unpacked = whole && self.first && (plan.in_place || number == 0);
-                    let function = self.function(rows, vectors, unpacked);
-                    let (left, a_row, a_step) = match plan.left {
-                        true => (room.add(at * depth).cast_const(), 1, rows),
-                        false => (a.from(at, 0).at, a.row, a.column),
-                    };
-                    let (b, b_step) = match unpacked {
-                        true => (here.at, b.row),
-                        false => (packed.cast_const(), vectors * lanes),
-                    };
-                    let out_row = plan.product.out_row;
-                    let out = self.out.add(at * out_row + column);
-                    let tile = Tile {
-                        depth,
-                        a: left,
-                        a_row,
-                        a_step,
-                        b,
-                        b_step,
-                        copy: packed,
-                        out,
-                        out_row,
-                        columns,
-                        add,
-                    };
-                    function(&tile);
+                let mut ahead = self.ahead(column + columns, packed);
+                let mut unpacked = whole && self.first;
+                for Panels { mut at, rows, mut count } in panels(rows) {
+                    // The tile that copies what passes is the first.
+                    while count > 0 {
+                        let tiles = if unpacked && !plan.in_place { 1 } else { count };
+                        let (left, a_row, a_step) = match plan.left {
+                            true => (room.add(at * depth).cast_const(), 1, rows),
+                            false => (a.from(at, 0).at, a.row, a.column),
+                        };
+                        let (b, b_step) = match unpacked {
+                            true => (here.at, b.row),
+                            false => (packed.cast_const(), vectors * lanes),
+                        };
+                        let out_row = plan.product.out_row;
+                        let tile = Tile {
+                            count: tiles,
+                            depth,
+                            a: left,
+                            a_row,
+                            a_step,
+                            a_next: if plan.left { rows * depth } else { rows * a.row },
+                            b,
+                            b_step,
+                            copy: packed,
+                            out: self.out.add(at * out_row + column),
+                            out_row,
+                            columns,
+                            add,
+                            ahead,
+                        };
+                        self.function(rows, vectors, unpacked)(&tile);
+                        ahead = ahead.after(tiles);
+                        unpacked &= plan.in_place;
+                        (at, count) = (at + tiles * rows, count - tiles);
+                    }
                 }
                 column += columns;
             }
+        }
+    }
+
+    /// The panel of the right operand that comes next, brought near while tiles of the present one are computed.
+    fn ahead(&self, column: usize, packed: *mut T) -> Ahead<T> {
+        let Block { plan, b, depth, .. } = *self;
+        let tiles = self.rows.div_ceil(ROWS);
+        let next = packed.wrapping_add(plan.panel * depth).cast_const();
+        match self.first {
+            _ if column >= self.columns || plan.in_place => Ahead::none(b.at),
+            true if b.column == 1 => Ahead::rows(b.at.wrapping_add(column), b.row, depth, tiles),
+            // Columns right after each other, line by line.
+            true if b.row == 1 && b.column == depth => {
+                Ahead::rows(b.at.wrapping_add(column * depth), plan.panel, depth, tiles)
+            }
+            true => Ahead::none(b.at),
+            false if plan.left => Ahead::run(next, plan.panel * depth, tiles, depth / UNROLL),
+            false => Ahead::rows(next, plan.panel, depth, tiles),
         }
     }
 
@@ -228,44 +273,6 @@ impl<T: Float> Block<'_, T> {
             (true, false) => kernel.copying[rows - 1],
             (false, _) if left => kernel.packed[rows - 1][vectors - 1],
             (false, _) => kernel.strided[rows - 1][vectors - 1],
-        }
-    }
-}
-
-/// The panel of the right operand that comes next, brought near while tiles of the present one are computed.
-struct Ahead<T> {
-    at: *const T,
-    row: usize,
-    rows: usize,
-    /// Elements of a row.
-    width: usize,
-    /// Rows that are brought for each tile.
-    each: usize,
-}
-
-impl<T: Float> Ahead<T> {
-    fn new(block: &Block<'_, T>, column: usize, packed: *mut T) -> Ahead<T> {
-        let Block { plan, b, depth, .. } = *block;
-        let width = plan.panel.min(block.columns - column);
-        let each = depth.div_ceil(block.rows.div_ceil(ROWS));
-        let (at, row, rows) = match block.first {
-            _ if width == 0 || plan.in_place => (b.at, 0, 0),
-            true if b.column == 1 => (b.at.wrapping_add(column), b.row, depth),
-            true => (b.at, 0, 0),
-            false => (packed.wrapping_add(plan.panel * depth).cast_const(), plan.panel, depth),
-        };
-        Ahead { at, row, rows, width, each }
-    }
-
-    /// Brings the share of one tile.
-    fn bring(&self, number: usize) {
-        let end = self.rows.min((number + 1) * self.each);
-        for row in number * self.each..end {
-            let row = self.at.wrapping_add(row * self.row);
-            for line in (0..self.width).step_by(LINE / size_of::<T>()) {
-                prefetch(row.wrapping_add(line));
-            }
-            prefetch(row.wrapping_add(self.width - 1));
         }
     }
 }

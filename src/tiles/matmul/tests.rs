@@ -1,7 +1,7 @@
 //! Products of many shapes against sums in twice the precision, by every kernel that runs here.
 
 use super::kernel::Kernel;
-use super::{Float, Product, Strided};
+use super::{Float, Packed, Product, Strided};
 
 /// Elements of a matrix of any layout, at an address that is no multiple of the element size.
 struct Matrix<T> {
@@ -80,11 +80,23 @@ fn product<T: Number>(
 ) -> Matrix<T> {
     // A column more than the product has, which must stay as it is.
     let out = Matrix::<T>::new(m, n + 1, false, |_, _| 7.0);
-    let product = Product { m, k, n, a: a.strided(), b: b.strided(), out: out.start, out_row: n + 1 };
+    let mut product =
+        Product { m, k, n, a: a.strided(), b: b.strided(), packed: None, out: out.start, out_row: n + 1 };
     let mut room = vec![T::default(); product.room_for(kernel)];
     // SAFETY: the matrices have the sizes of the product, and the kernel is one of those that run here.
     unsafe { product.run_by(kernel, room.as_mut_ptr()) };
     assert!((0..m).all(|i| out.get(i, n) == T::of(7.0)), "{m} x {k} x {n} wrote beyond its columns");
+    let again = Matrix::<T>::new(m, n + 1, false, |_, _| 7.0);
+    let mut panels = vec![T::default(); Packed::room_for(kernel, k, n)];
+    product.out = again.start;
+    // SAFETY: as above, and there is room for the panels.
+    unsafe {
+        Packed::pack_for(kernel, panels.as_mut_ptr(), &product.b, k, n);
+        product.packed = Some(Packed::new_for(kernel, panels.as_ptr(), n));
+        product.run_by(kernel, room.as_mut_ptr());
+    }
+    let equal = |i, j| out.get(i, j) == again.get(i, j) || out.get(i, j).wide().is_nan();
+    assert!((0..m).all(|i| (0..=n).all(|j| equal(i, j))), "{m} x {k} x {n} depends on who packs");
     out
 }
 

@@ -2,17 +2,23 @@
 
 use std::hint::black_box;
 
-use super::cache::prefetch;
+use super::cache::{Ahead, prefetch};
+use super::kernel::Float;
 use super::register::Register;
 
-/// `out = a · b`, or `out += a · b`, of as many rows and vectors of columns as the function it is given to has.
+/// Tiles of a result one under the other, `out = a · b` or `out += a · b`: each of as many rows and vectors of columns
+/// as the function it is given to has.
 pub(super) struct Tile<T> {
+    /// How many tiles.
+    pub count: usize,
     /// How many products an element sums.
     pub depth: usize,
-    /// Element `(i, p)` at `i * a_row + p * a_step`.
+    /// Element `(i, p)` of the first tile at `i * a_row + p * a_step`.
     pub a: *const T,
     pub a_row: usize,
     pub a_step: usize,
+    /// From a tile to the next.
+    pub a_next: usize,
     /// Element `(p, j)` at `p * b_step + j`.
     pub b: *const T,
     pub b_step: usize,
@@ -25,9 +31,11 @@ pub(super) struct Tile<T> {
     pub columns: usize,
     /// Whether sums are added to what is there.
     pub add: bool,
+    /// What is brought near meanwhile.
+    pub ahead: Ahead<T>,
 }
 
-/// Computes a tile. Every element is the sum of its products in their order, so that it does not depend on the rows
+/// Computes the tiles. Every element is the sum of its products in their order, so that it does not depend on the rows
 /// and columns around it, nor on which of the functions computes it.
 ///
 /// # Safety
@@ -43,7 +51,7 @@ pub(super) const STRIDED: u8 = 1;
 pub(super) const COPYING: u8 = 2;
 
 /// Steps of a packed tile in one turn of its loop.
-const UNROLL: usize = 4;
+pub(super) const UNROLL: usize = 4;
 
 /// # Safety
 /// As [`TileFn`].
@@ -53,46 +61,51 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
 ) {
     // SAFETY: the caller's, and that a prefetch may be given any address.
     unsafe {
-        for i in 0..ROWS {
-            // The result is touched once for many steps, so that nothing else brings it near in time.
-            let out = tile.out.wrapping_add(i * tile.out_row);
-            prefetch(out);
-            prefetch(out.wrapping_add(VECTORS * R::LANES - 1));
-        }
         let packed = MODE == PACKED;
         let (a_step, b_step) = if packed { (ROWS, VECTORS * R::LANES) } else { (tile.a_step, tile.b_step) };
-        // Where rows are apart, each has a pointer of its own that the compiler cannot compute from another: it
+        // Where rows are apart, each has an offset of its own that the compiler cannot compute from another: it
         // would, by a chain of additions as long as the step.
-        let mut rows = [tile.a; ROWS];
-        if !packed {
-            for (i, row) in rows.iter_mut().enumerate() {
-                *row = black_box(row.add(i * tile.a_row));
-            }
+        let mut rows = [0; ROWS];
+        for (i, row) in rows.iter_mut().enumerate() {
+            *row = if packed || i == 0 { i } else { black_box(i * tile.a_row) };
         }
-        let mut sums = [[R::zero(); VECTORS]; ROWS];
-        let (mut left, mut at, mut b, mut copy) = (tile.depth, 0, tile.b, tile.copy);
-        if packed {
-            while left >= UNROLL {
-                for p in 0..UNROLL {
-                    let row = row::<R, MODE, VECTORS>(b.add(p * b_step), copy);
-                    step(&mut sums, row, |i| tile.a.add(at + p * a_step + i));
+        let mut ahead = tile.ahead;
+        for number in 0..tile.count {
+            let out = tile.out.add(number * ROWS * tile.out_row);
+            for i in 0..ROWS {
+                // The result is touched once for many steps, so that nothing else brings it near in time.
+                let out = out.wrapping_add(i * tile.out_row);
+                prefetch(out);
+                prefetch(out.wrapping_add(VECTORS * R::LANES - 1));
+            }
+            ahead.before(VECTORS * R::LANES);
+            let mut sums = [[R::zero(); VECTORS]; ROWS];
+            let (mut left, mut a, mut b) = (tile.depth, tile.a.add(number * tile.a_next), tile.b);
+            let mut copy = tile.copy;
+            if packed {
+                while left >= UNROLL {
+                    ahead.within();
+                    for p in 0..UNROLL {
+                        let row = row::<R, MODE, VECTORS>(b.add(p * b_step), copy);
+                        step(&mut sums, row, |i| a.add(p * a_step + i));
+                    }
+                    left -= UNROLL;
+                    a = a.add(UNROLL * a_step);
+                    b = b.add(UNROLL * b_step);
                 }
-                left -= UNROLL;
-                at += UNROLL * a_step;
-                b = b.add(UNROLL * b_step);
             }
-        }
-        while left > 0 {
-            let row = row::<R, MODE, VECTORS>(b, copy);
-            step(&mut sums, row, |i| if packed { tile.a.add(at + i) } else { rows[i].add(at) });
-            left -= 1;
-            at += a_step;
-            b = b.add(b_step);
-            if MODE == COPYING {
-                copy = copy.add(VECTORS * R::LANES);
+            while left > 0 {
+                let row = row::<R, MODE, VECTORS>(b, copy);
+                step(&mut sums, row, |i| a.add(rows[i]));
+                left -= 1;
+                a = a.wrapping_add(a_step);
+                b = b.wrapping_add(b_step);
+                if MODE == COPYING {
+                    copy = copy.add(VECTORS * R::LANES);
+                }
             }
+            store(tile, out, sums);
         }
-        store(tile, sums);
     }
 }
 
@@ -144,28 +157,37 @@ unsafe fn step<R: Register, const ROWS: usize, const VECTORS: usize>(
 #[inline(always)]
 unsafe fn store<R: Register, const ROWS: usize, const VECTORS: usize>(
     tile: &Tile<R::Element>,
+    out: *mut R::Element,
     sums: [[R; VECTORS]; ROWS],
 ) {
-    // SAFETY: the caller's; columns that are not a whole vector are stored one by one.
+    // SAFETY: the caller's; sums are as many elements as their vectors have.
     unsafe {
+        if tile.columns < VECTORS * R::LANES {
+            store_columns(tile, out, (&raw const sums).cast(), ROWS, VECTORS * R::LANES);
+            return;
+        }
         for (i, sums) in sums.iter().enumerate() {
             for (j, sum) in sums.iter().enumerate() {
-                let out = tile.out.add(i * tile.out_row + j * R::LANES);
-                let columns = tile.columns - j * R::LANES;
-                if columns >= R::LANES {
-                    if tile.add {
-                        R::load(out).add(*sum).store(out)
-                    } else {
-                        sum.store(out)
-                    }
-                    continue;
-                }
-                let kept = *sum;
-                let kept = (&raw const kept).cast::<R::Element>();
-                for lane in 0..columns {
-                    let (out, sum) = (out.add(lane), kept.add(lane).read());
-                    out.write_unaligned(if tile.add { out.read_unaligned() + sum } else { sum });
-                }
+                let out = out.add(i * tile.out_row + j * R::LANES);
+                if tile.add { R::load(out).add(*sum).store(out) } else { sum.store(out) }
+            }
+        }
+    }
+}
+
+/// Stores the columns that the result has, of rows of `width` sums.
+///
+/// # Safety
+/// As [`TileFn`], for so many sums at `sums`.
+#[cold]
+#[inline(never)]
+unsafe fn store_columns<T: Float>(tile: &Tile<T>, out: *mut T, sums: *const T, rows: usize, width: usize) {
+    for i in 0..rows {
+        for j in 0..tile.columns {
+            // SAFETY: the caller's.
+            unsafe {
+                let (out, sum) = (out.add(i * tile.out_row + j), sums.add(i * width + j).read_unaligned());
+                out.write_unaligned(if tile.add { out.read_unaligned() + sum } else { sum });
             }
         }
     }
