@@ -15,9 +15,6 @@ const SHORT_RUN: usize = 2048;
 /// Shorter stretches of a destination are not streamed: too little of them is whole cache lines.
 const SHORT_STREAM: usize = 512;
 
-/// Shorter runs of whole lines are streamed in the order of the source.
-const SHORT_LINES: usize = 256;
-
 /// Longer runs are streamed from where they are.
 const LONG_RUN: usize = 2048;
 
@@ -26,6 +23,15 @@ const TILE: usize = 32;
 
 /// Bytes of the destination in a row of a tile of runs, and of the source in a column.
 const TILE_BYTES: usize = 4096;
+
+/// Rows of a tile of runs that is streamed: each of its columns is read in order for so long.
+const STREAM_ROWS: usize = 64;
+
+/// The fewest columns of such a tile. Memory answers a few places that are read in order, and hardly more at once.
+const STREAM_COLS: usize = 4;
+
+/// Bytes of the destination in a row of such a tile.
+const STREAM_BYTES: usize = 512;
 
 /// Elements of a chunk of columns whose source is read once for each of a few rows.
 const CHUNK: usize = 512;
@@ -121,7 +127,7 @@ impl StridedCopy {
         let Axes { axes: mut outer, mut dst_first, mut src_first, elem } = axes;
         let size = elem as isize;
         let inner = outer.pop().unwrap_or(Axis { dst: size, src: size, ..ONE });
-        let huge = whole / 2 >= last_level_cache();
+        let huge = is_streamed(whole);
         if inner.dst == size && inner.src == size {
             let len = inner.n * elem;
             let cols = outer.pop().unwrap_or(ONE);
@@ -130,12 +136,13 @@ impl StridedCopy {
             let rows = near.map(|at| outer.remove(at)).or_else(|| outer.pop()).unwrap_or(ONE);
             let lines = len % 64 == 0 && outer.iter().chain([&rows, &cols]).all(|axis| axis.dst % 64 == 0);
             let stream = huge && (lines || len >= SHORT_STREAM);
-            // In a tile the source is read in order, a few lines of the destination written at a time, unless the
-            // destination takes whole lines in its own order.
-            let by_source = tiled && !(stream && len >= SHORT_LINES);
-            let (rows, cols) = if by_source { (cols, rows) } else { (rows, cols) };
+            // In a tile the source is read in order, a few lines of the destination written at a time, unless they
+            // pass the caches: those are written in their own order.
+            let (rows, cols) = if tiled && !stream { (cols, rows) } else { (rows, cols) };
             let mut plane = Plane { rows, cols, kind: Kind::Runs, elem: len, stream };
-            let walk = if tiled {
+            let walk = if tiled && stream {
+                Walk::Tiles { rows: STREAM_ROWS, cols: (STREAM_BYTES / len).max(STREAM_COLS) }
+            } else if tiled {
                 let side = (TILE_BYTES / len).clamp(2, TILE);
                 Walk::Tiles { rows: side, cols: side }
             } else if huge && len < LONG_RUN && stretch(&outer, &plane) >= SHORT_STREAM.max(2 * len) {
@@ -180,7 +187,7 @@ impl StridedCopy {
         } else if crossed && rows.n.min(inner.n) >= transpose::smallest(elem) {
             // Rows written in pieces cost more than runs do where the cache cannot keep the whole. They must
             // share their place in a cache line: others have two broken lines a tile.
-            plane.stream = whole >= last_level_cache() / 2
+            plane.stream = huge
                 && inner.n * elem >= SHORT_STREAM
                 && rows.dst % 64 == 0
                 && outer.iter().all(|axis| axis.dst % 64 == 0);
@@ -192,6 +199,12 @@ impl StridedCopy {
         };
         StridedCopy { outer, plane, walk, dst_first, src_first }
     }
+}
+
+/// Whether a destination of so many bytes is written past the caches: with as much that is read it fills the last of
+/// them, so that lines which are fetched only to be overwritten come from memory, and go there again.
+pub(crate) fn is_streamed(bytes: usize) -> bool {
+    bytes >= last_level_cache() / 2
 }
 
 /// Whether each row is a group of two to four columns, which follow each other in the destination, and the
