@@ -17,6 +17,9 @@ use crate::lower::plan::{BoxPlan, KernelPlan, SlotPlan};
 use crate::tensor::Buffer;
 use crate::tiles::StridedCopy;
 
+/// The least bytes of a row that passes the caches where its ends break lines.
+const STREAMED_ROW: i64 = 1024;
+
 /// Memory that one thread works in.
 #[derive(Default)]
 pub(crate) struct Lane {
@@ -68,6 +71,7 @@ pub(crate) struct Prepared {
     extents: SmallVec<[i64; 2]>,
     rows: i64,
     n: i64,
+    stream: i64,
     function: FuncIndex,
 }
 
@@ -87,7 +91,15 @@ impl Prepared {
         }
         let function = launch.functions[plan.variant];
         let (scalars, extents) = (plan.scalars.clone(), plan.loops.clone());
-        Some(Prepared { words, scalars, extents, rows: plan.rows, n: plan.n, function })
+        Some(Prepared {
+            words,
+            scalars,
+            extents,
+            rows: plan.rows,
+            n: plan.n,
+            stream: launch.stream(),
+            function,
+        })
     }
 
     /// Runs the kernel; true if a check failed. `code` and `memory` must be those it was made with.
@@ -101,6 +113,7 @@ impl Prepared {
             rows: self.rows,
             n: self.n,
             extents: self.extents.as_ptr(),
+            stream: self.stream,
             failed: &raw mut failed,
         };
         // SAFETY: as in `Launch::call`, for the whole box; the caller still holds the memory.
@@ -164,6 +177,11 @@ impl Launch<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// What [`KernelArgs::stream`] is.
+    fn stream(&self) -> i64 {
+        if self.plan.stream { STREAMED_ROW } else { 0 }
     }
 
     /// What a slot counts from: the address of its buffer.
@@ -308,6 +326,7 @@ impl Launch<'_> {
             rows,
             n,
             extents: plan.loops.as_ptr(),
+            stream: self.stream(),
             failed,
         };
         debug_assert_eq!(

@@ -33,6 +33,9 @@ const STREAM_COLS: usize = 4;
 /// Bytes of the destination in a row of such a tile.
 const STREAM_BYTES: usize = 512;
 
+/// Bytes of the source that such a row spans where it reads one place of the source: a share of the nearest cache.
+const NEAR_BYTES: usize = 16 << 10;
+
 /// Elements of a chunk of columns whose source is read once for each of a few rows.
 const CHUNK: usize = 512;
 
@@ -141,16 +144,18 @@ impl StridedCopy {
             let (rows, cols) = if tiled && !stream { (cols, rows) } else { (rows, cols) };
             let mut plane = Plane { rows, cols, kind: Kind::Runs, elem: len, stream };
             let walk = if tiled && stream {
-                Walk::Tiles { rows: STREAM_ROWS, cols: (STREAM_BYTES / len).max(STREAM_COLS) }
+                // Columns that are near each other are one place of the source.
+                let near = NEAR_BYTES.checked_div(cols.src.unsigned_abs()).unwrap_or(0);
+                let several = (STREAM_BYTES / len).max(STREAM_COLS);
+                Walk::Tiles { rows: STREAM_ROWS, cols: several.max(near) }
             } else if tiled {
                 let side = (TILE_BYTES / len).clamp(2, TILE);
                 Walk::Tiles { rows: side, cols: side }
-            } else if huge && len < LONG_RUN && stretch(&outer, &plane) >= SHORT_STREAM.max(2 * len) {
+            } else if huge && !lines && len < LONG_RUN && stretch(&outer, &plane) >= SHORT_STREAM.max(2 * len)
+            {
+                plane.stream = false;
                 Walk::Streamed
             } else {
-                let lines =
-                    len % 64 == 0 && outer.iter().chain([&rows, &cols]).all(|axis| axis.dst % 64 == 0);
-                plane.stream = huge && (lines || len >= SHORT_STREAM);
                 Walk::Whole(plane_fn(&plane))
             };
             return StridedCopy { outer, plane, walk, dst_first, src_first };

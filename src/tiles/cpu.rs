@@ -30,7 +30,7 @@ pub(super) fn has_avx512() -> bool {
 }
 
 /// Bytes of the largest cache; 32 MiB where the processor does not say.
-pub(crate) fn last_level_cache() -> usize {
+pub(super) fn last_level_cache() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| largest_cache().unwrap_or(32 << 20))
 }

@@ -19,7 +19,6 @@ mod transpose;
 mod vector;
 
 pub(crate) use compress::{compress, count};
-pub(crate) use copy::StridedCopy;
-pub(crate) use cpu::last_level_cache;
+pub(crate) use copy::{StridedCopy, is_streamed};
 pub(crate) use matmul::{Float, Product, Strided};
 pub(crate) use vector::{Element, Matrix};
