@@ -238,7 +238,7 @@ impl Launch<'_> {
             Block::all(plan, widest)
         } else {
             // Rows that use scratch memory run one by one.
-            Block::staged(plan, !along_row, widest, plan.scratch == 0)
+            Block::staged(plan, staged, !along_row, widest, plan.scratch == 0)
         };
         let size = |slot: usize| element_size(self.kernel, plan, slot) as i64;
         let areas: usize = staged.iter().map(|slot| block.bytes(size(*slot))).sum();

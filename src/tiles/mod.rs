@@ -19,6 +19,7 @@ mod transpose;
 mod vector;
 
 pub(crate) use compress::{compress, count};
-pub(crate) use copy::{StridedCopy, is_streamed};
+pub(crate) use copy::StridedCopy;
+pub(crate) use cpu::is_streamed;
 pub(crate) use matmul::{Float, Product, Strided};
 pub(crate) use vector::{Element, Matrix};
