@@ -68,7 +68,7 @@ unsafe fn by_length(plane: &Plane, dst: *mut u8, src: *const u8) {
 unsafe fn streamed(plane: &Plane, dst: *mut u8, src: *const u8) {
     let Plane { rows, cols, elem: len, .. } = *plane;
     let strides = [rows.dst, cols.dst, len as isize];
-    if strides.iter().all(|stride| stride % 64 == 0) && dst.addr() % 64 == 0 {
+    if strides.iter().all(|stride| stride % 64 == 0) && dst.addr().is_multiple_of(64) {
         // SAFETY: the caller's promise for every run, which is lines.
         return for_each_run(plane, dst, src, |dst, src| unsafe { run::stream_lines(dst, src, len / 64) });
     }

@@ -178,7 +178,7 @@ pub(super) unsafe fn pick_streamed<T: Copy, const STEP: usize, const DOWN: bool>
     let elem = const { size_of::<T>() };
     let stride = if DOWN { -((STEP * elem) as isize) } else { (STEP * elem) as isize };
     let lead = dst.align_offset(LINE);
-    let head = if lead % elem == 0 { (lead / elem).min(n) } else { n };
+    let head = if lead.is_multiple_of(elem) { (lead / elem).min(n) } else { n };
     // What follows the last line holds the elements that its blocks reach beyond it.
     let beyond = if STEP == 1 { 0 } else { 1 };
     let lines = (n - head).saturating_sub(beyond) * elem / LINE;
