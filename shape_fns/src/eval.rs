@@ -74,7 +74,8 @@ impl Dim {
         Ok(sum)
     }
 
-    /// The value for these values of the symbols; `None` when one that is needed has no value.
+    /// The value for these values of the symbols; `None` when one that is needed has no value: a product with a factor
+    /// that is 0 needs no other, and what is broadcast to another size than 1 has that size.
     ///
     /// # Errors
     /// The value does not fit in `i64`, a divisor is 0, dimensions that must broadcast do not, or the dimension is
@@ -99,15 +100,22 @@ impl Dim {
         };
         let mut sum = 0i128;
         for (monomial, coefficient) in poly.terms() {
-            let mut product = i128::from(*coefficient);
+            let mut product = Some(i128::from(*coefficient));
             for atom in &monomial.0 {
                 let factor = match atom {
                     Atom::Symbol(symbol) => values(*symbol).map(i128::from),
                     Atom::Call(call) => eval_call(call, values)?,
                 };
-                let Some(factor) = factor else { return Ok(None) };
-                product = product.checked_mul(factor).ok_or(Invalid::Overflow)?;
+                product = match (product, factor) {
+                    // Whatever the others are.
+                    (Some(0), _) | (_, Some(0)) => Some(0),
+                    (Some(product), Some(factor)) => {
+                        Some(product.checked_mul(factor).ok_or(Invalid::Overflow)?)
+                    }
+                    _ => None,
+                };
             }
+            let Some(product) = product else { return Ok(None) };
             sum = sum.checked_add(product).ok_or(Invalid::Overflow)?;
         }
         Ok(Some(sum))
@@ -133,10 +141,12 @@ fn replace_in_call(call: &Call, f: &mut dyn FnMut(Symbol) -> Option<Dim>) -> Res
 fn eval_call(call: &Call, values: &dyn Fn(Symbol) -> Option<i64>) -> Result<Option<i128>> {
     let mut args: SmallVec<[i128; 4]> = SmallVec::new();
     for arg in &call.args {
-        match arg.eval_wide(values)? {
-            Some(value) => args.push(value),
-            None => return Ok(None),
-        }
+        args.extend(arg.eval_wide(values)?);
+    }
+    // What is broadcast to another size than 1 has that size, whatever else it meets.
+    let is_decided = call.function == Function::Bcast && args.iter().any(|arg| *arg != 1);
+    if args.len() < call.args.len() && !is_decided {
+        return Ok(None);
     }
     let value = match (call.function, args.as_slice()) {
         (Function::FloorDiv | Function::Mod | Function::CeilDiv, [_, 0]) => {
@@ -185,6 +195,23 @@ mod tests {
         assert_eq!(eval("mod(0-n*m-3, 0-n*m)", i64::MAX), Some(-3));
         assert_eq!(eval("n*m*k*l", i64::MAX), None);
         assert_eq!(eval("floordiv(n*m, k)", i64::MAX), Some(i64::MAX));
+    }
+
+    #[test]
+    fn a_product_with_nothing_needs_no_other_factor() {
+        let dim = "n*m*floordiv(k, 2) + 3".parse::<Dim>().unwrap();
+        for zero in ["n", "m", "k"] {
+            let values = |symbol: Symbol| (symbol.to_string() == zero).then_some(0);
+            assert_eq!(dim.eval(&values).unwrap(), Some(3), "{zero}");
+        }
+        assert_eq!(dim.eval(&|symbol| (symbol.to_string() != "n").then_some(4)).unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_broadcast_to_a_size_has_it() {
+        let dim = "bcast(n, m)".parse::<Dim>().unwrap();
+        let eval = |n: Option<i64>| dim.eval(&|symbol| n.filter(|_| symbol.to_string() == "n")).unwrap();
+        assert_eq!([eval(None), eval(Some(0)), eval(Some(1)), eval(Some(3))], [None, Some(0), None, Some(3)]);
     }
 
     #[test]

@@ -25,7 +25,7 @@ const STREAMED_ROW: i64 = 1024;
 pub(crate) struct Lane {
     scratch: Option<Buffer>,
     tile: Option<Buffer>,
-    words: Vec<i64>,
+    pub(super) words: Vec<i64>,
     bases: Vec<i64>,
 }
 
@@ -62,64 +62,6 @@ pub(crate) struct Launch<'a> {
     pub memory: &'a Memory<'a>,
     /// Under what the time of each thread is recorded.
     pub traced: Option<Traced<'a>>,
-}
-
-/// The arguments of a launch that needs nothing else, made once for many runs on the same memory.
-pub(crate) struct Prepared {
-    words: Vec<i64>,
-    scalars: Vec<i64>,
-    extents: SmallVec<[i64; 2]>,
-    rows: i64,
-    n: i64,
-    stream: i64,
-    function: FuncIndex,
-}
-
-impl Prepared {
-    /// The arguments for a kernel of one box that runs on its buffers directly, in one thread.
-    pub(crate) fn new(launch: &Launch<'_>, pool: &Pool) -> Option<Prepared> {
-        let [plan] = &launch.plan.boxes[..] else { return None };
-        let code = &launch.kernel.variants[plan.variant].code;
-        let direct = matches!(plan.mode, Mode::Direct) && plan.outer.is_empty() && plan.scratch == 0;
-        if !direct || code.layout == Layout::Column || pool.pays(launch.kernel, plan.len()) {
-            return None;
-        }
-        launch.plan.buffers.iter().try_for_each(|used| launch.memory.check(used)).ok()?;
-        let mut words = Vec::new();
-        for slot in &plan.slots {
-            push_slot(&mut words, launch.start(slot) + slot.base, slot.row, slot.inner, &slot.loops);
-        }
-        let function = launch.functions[plan.variant];
-        let (scalars, extents) = (plan.scalars.clone(), plan.loops.clone());
-        Some(Prepared {
-            words,
-            scalars,
-            extents,
-            rows: plan.rows,
-            n: plan.n,
-            stream: launch.stream(),
-            function,
-        })
-    }
-
-    /// Runs the kernel; true if a check failed. `code` and `memory` must be those it was made with.
-    pub(crate) fn run(&self, code: &CodeModule, memory: &mut Memory<'_>) -> bool {
-        let _ = memory;
-        let mut failed = 0;
-        let args = KernelArgs {
-            slots: self.words.as_ptr(),
-            scalars: self.scalars.as_ptr(),
-            tile: std::ptr::null_mut(),
-            rows: self.rows,
-            n: self.n,
-            extents: self.extents.as_ptr(),
-            stream: self.stream,
-            failed: &raw mut failed,
-        };
-        // SAFETY: as in `Launch::call`, for the whole box; the caller still holds the memory.
-        unsafe { code.launch(self.function, &args) }
-        failed != 0
-    }
 }
 
 /// Runs the kernel; true if a check failed.
@@ -177,11 +119,6 @@ impl Launch<'_> {
                 Ok(())
             }
         }
-    }
-
-    /// What [`KernelArgs::stream`] is.
-    fn stream(&self) -> i64 {
-        if self.plan.stream { STREAMED_ROW } else { 0 }
     }
 
     /// What a slot counts from: the address of its buffer.
@@ -326,7 +263,7 @@ impl Launch<'_> {
             rows,
             n,
             extents: plan.loops.as_ptr(),
-            stream: self.stream(),
+            stream: streamed_row(self.plan, self.memory),
             failed,
         };
         debug_assert_eq!(
@@ -339,6 +276,17 @@ impl Launch<'_> {
         // different elements.
         unsafe { self.code.launch(self.functions[plan.variant], &args) }
     }
+}
+
+/// What [`KernelArgs::stream`] is. Results that are stored over an operand do not pass the caches: their lines are
+/// there.
+pub(super) fn streamed_row(plan: &KernelPlan, memory: &Memory<'_>) -> i64 {
+    let [loaded, stored] = [false, true].map(|stored| {
+        let used = plan.buffers.iter().filter(move |used| used.stored == stored);
+        used.map(|used| memory.address(used.buffer))
+    });
+    let over = |address: usize| loaded.clone().any(|other| other == address);
+    if plan.stream && !stored.clone().any(over) { STREAMED_ROW } else { 0 }
 }
 
 /// The next position of the outer axes, and where every slot stands there: a base each `step` of `bases`.
@@ -358,7 +306,7 @@ fn advance(plan: &BoxPlan, outer: &mut [i64], bases: &mut [i64], step: usize) {
     }
 }
 
-fn push_slot(words: &mut Vec<i64>, base: i64, row: i64, inner: i64, loops: &[i64]) {
+pub(super) fn push_slot(words: &mut Vec<i64>, base: i64, row: i64, inner: i64, loops: &[i64]) {
     const { assert!(SLOT_BASE == 0 && SLOT_ROW == 1 && SLOT_INNER == 2 && SLOT_LOOPS == 3) };
     words.extend([base, row, inner]);
     words.extend_from_slice(loops);

@@ -2,8 +2,6 @@
 
 use std::marker::PhantomData;
 
-use rustc_hash::FxHashMap;
-
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::BufferUse;
@@ -14,6 +12,8 @@ struct Region {
     address: *mut u8,
     len: usize,
     writable: bool,
+    /// Its place among the tensors that are held, if it is one of them.
+    held: Option<u32>,
 }
 
 /// The buffers of a run by number: lent by the caller, held here, or placed in an arena. Several may share bytes
@@ -26,7 +26,7 @@ pub(crate) struct Memory<'a> {
     /// The buffer whose bytes each buffer has: itself, or the one it is another view of.
     roots: &'a [BufferIx],
     arena: Option<Buffer>,
-    held: FxHashMap<BufferIx, Tensor>,
+    held: Vec<Option<Tensor>>,
     lent: PhantomData<&'a mut [u8]>,
 }
 
@@ -37,6 +37,7 @@ pub(crate) struct Memory<'a> {
 pub(crate) struct Left {
     arena: Option<Buffer>,
     regions: Vec<Region>,
+    held: Vec<Option<Tensor>>,
 }
 
 // SAFETY: there are no regions between runs.
@@ -50,15 +51,25 @@ unsafe impl Send for Memory<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Memory<'_> {}
 
-const NOWHERE: Region = Region { address: std::ptr::null_mut(), len: 0, writable: false };
+const NOWHERE: Region = Region { address: std::ptr::null_mut(), len: 0, writable: false, held: None };
+
+impl Region {
+    fn read(bytes: &[u8]) -> Region {
+        Region { address: bytes.as_ptr().cast_mut(), len: bytes.len(), ..NOWHERE }
+    }
+
+    fn written(address: *mut u8, len: usize) -> Region {
+        Region { address, len, writable: true, held: None }
+    }
+}
 
 impl<'a> Memory<'a> {
     /// Buffers that are nowhere yet, with what is left of an earlier run.
     pub(crate) fn new(roots: &'a [BufferIx], left: Left) -> Memory<'a> {
-        let Left { arena, mut regions } = left;
+        let Left { arena, mut regions, held } = left;
         regions.clear();
         regions.resize(roots.len(), NOWHERE);
-        Memory { regions, roots, arena, held: FxHashMap::default(), lent: PhantomData }
+        Memory { regions, roots, arena, held, lent: PhantomData }
     }
 
     fn region(&self, buffer: BufferIx) -> Region {
@@ -73,47 +84,51 @@ impl<'a> Memory<'a> {
     /// What the next run may use again.
     pub(crate) fn leave(mut self) -> Left {
         self.regions.clear();
-        Left { arena: self.arena, regions: self.regions }
+        self.held.clear();
+        Left { arena: self.arena, regions: self.regions, held: self.held }
     }
 
     /// A buffer that is only read.
     pub(crate) fn lend(&mut self, buffer: BufferIx, bytes: &'a [u8]) {
-        self.regions[buffer.at()] =
-            Region { address: bytes.as_ptr().cast_mut(), len: bytes.len(), writable: false };
+        self.regions[buffer.at()] = Region::read(bytes);
     }
 
     /// A buffer that may be written.
     pub(crate) fn lend_mut(&mut self, buffer: BufferIx, bytes: &'a mut [u8]) {
-        self.regions[buffer.at()] = Region { address: bytes.as_mut_ptr(), len: bytes.len(), writable: true };
+        self.regions[buffer.at()] = Region::written(bytes.as_mut_ptr(), bytes.len());
     }
 
     /// A tensor that is only read.
     pub(crate) fn hold(&mut self, buffer: BufferIx, tensor: Tensor) {
-        let bytes = tensor.view().bytes();
-        self.regions[buffer.at()] =
-            Region { address: bytes.as_ptr().cast_mut(), len: bytes.len(), writable: false };
-        self.held.insert(buffer, tensor);
+        let region = Region::read(tensor.view().bytes());
+        self.keep(buffer, region, tensor);
+    }
+
+    fn keep(&mut self, buffer: BufferIx, region: Region, tensor: Tensor) {
+        self.regions[buffer.at()] = Region { held: u32::try_from(self.held.len()).ok(), ..region };
+        self.held.push(Some(tensor));
     }
 
     /// A new tensor that is written, until [`Memory::take`].
     pub(crate) fn hold_mut(&mut self, buffer: BufferIx, mut tensor: Tensor) -> Result<()> {
         let mut view = tensor.view_mut()?;
         let bytes = view.bytes_mut();
-        self.regions[buffer.at()] = Region { address: bytes.as_mut_ptr(), len: bytes.len(), writable: true };
-        self.held.insert(buffer, tensor);
+        let region = Region::written(bytes.as_mut_ptr(), bytes.len());
+        self.keep(buffer, region, tensor);
         Ok(())
     }
 
     /// The tensor that a buffer is held in.
     pub(crate) fn take(&mut self, buffer: BufferIx) -> Option<Tensor> {
-        let tensor = self.held.remove(&buffer)?;
-        self.regions[buffer.at()] = NOWHERE;
-        Some(tensor)
+        let region = &mut self.regions[buffer.at()];
+        let held = region.held?;
+        *region = NOWHERE;
+        self.held.get_mut(held as usize)?.take()
     }
 
     /// The same tensor, which stays.
     pub(crate) fn held(&self, buffer: BufferIx) -> Option<&Tensor> {
-        self.held.get(&buffer)
+        self.held.get(self.regions[buffer.at()].held? as usize)?.as_ref()
     }
 
     /// Places these buffers in the arena, each at an offset with a length; those placed before are gone.
@@ -129,11 +144,8 @@ impl<'a> Memory<'a> {
         if bytes == 0 {
             for &(buffer, ..) in buffers {
                 // Somewhere, so that it is known to be placed; it has no bytes.
-                self.regions[buffer.at()] = Region {
-                    address: std::ptr::NonNull::<u128>::dangling().as_ptr().cast(),
-                    len: 0,
-                    writable: true,
-                };
+                let address = std::ptr::NonNull::<u128>::dangling().as_ptr().cast();
+                self.regions[buffer.at()] = Region::written(address, 0);
             }
             return Ok(());
         }
@@ -144,9 +156,15 @@ impl<'a> Memory<'a> {
             }
             // SAFETY: the offset lies within the arena.
             let address = unsafe { arena.as_ptr().add(offset) };
-            self.regions[buffer.at()] = Region { address, len, writable: true };
+            self.regions[buffer.at()] = Region::written(address, len);
         }
         Ok(())
+    }
+
+    /// Gives a buffer the bytes of another, until that is taken: the plan sees to it that they are not in use at the same
+    /// time.
+    pub(crate) fn share(&mut self, buffer: BufferIx, owner: BufferIx) {
+        self.regions[buffer.at()] = Region { held: None, ..self.regions[owner.at()] };
     }
 
     /// What a buffer holds.

@@ -2,6 +2,7 @@
 
 mod abi;
 mod clif;
+mod direct;
 mod disasm;
 mod isa;
 mod launch;
@@ -15,8 +16,9 @@ mod staging;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use direct::{Direct, Tied};
 pub use isa::Isa;
-pub(crate) use launch::{Lane, Launch, Prepared, launch};
+pub(crate) use launch::{Lane, Launch, launch};
 pub(crate) use memory::{Left, Memory};
 pub(crate) use module::{CodeModule, FuncIndex, Jit};
 pub use pool::ThreadPool;

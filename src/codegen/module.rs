@@ -319,12 +319,12 @@ impl CodeModule {
         unsafe { function(args) }
     }
 
-    /// Bytes of machine code.
     /// What the functions took to make.
     pub fn code_time(&self) -> Duration {
         self.time
     }
 
+    /// Bytes of machine code.
     pub fn code_bytes(&self) -> usize {
         self.sizes.iter().sum()
     }

@@ -46,8 +46,8 @@ impl Pool {
             .map(|variant| variant.code.passes.iter().map(|p| p.body.len()).sum())
             .max()
             .unwrap_or(0);
-        // A quarter of a nanosecond an element for moving it, and a twentieth for each instruction.
-        elements.saturating_mul(5 + insts as i64) / 20 > BREAK_EVEN
+        // A fifteenth of a nanosecond an element for moving it, and a forty-fifth for each instruction.
+        elements.saturating_mul(3 + insts as i64) / 45 > BREAK_EVEN
     }
 
     /// Runs `f` on every part; true if a check failed in one.
@@ -105,36 +105,36 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// A rayon pool of a given size.
+/// So many threads: the one that calls, and those of a rayon pool.
 #[cfg(feature = "threads")]
 pub(crate) fn rayon_pool(threads: usize) -> Result<Arc<dyn ThreadPool>> {
     struct Rayon(rayon::ThreadPool);
 
     impl fmt::Debug for Rayon {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "{} threads", self.0.current_num_threads())
+            write!(f, "{} threads", self.0.current_num_threads() + 1)
         }
     }
 
     impl ThreadPool for Rayon {
         fn threads(&self) -> usize {
-            self.0.current_num_threads()
+            self.0.current_num_threads() + 1
         }
 
         fn for_each(&self, tiles: usize, f: &(dyn Fn(usize) + Sync)) {
-            self.0.install(|| {
-                rayon::scope(|scope| {
-                    for tile in 1..tiles {
-                        scope.spawn(move |_| f(tile));
-                    }
-                    f(0);
-                });
+            // The calling thread begins at once, and does what others have not begun by the time they wake.
+            self.0.in_place_scope(|scope| {
+                for tile in 1..tiles {
+                    scope.spawn(move |_| f(tile));
+                }
+                f(0);
             });
         }
     }
 
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
-        Error::new(ErrorKind::Memory, Phase::Compile, format!("threads were refused: {error}"))
-    })?;
+    let pool =
+        rayon::ThreadPoolBuilder::new().num_threads(threads.saturating_sub(1).max(1)).build().map_err(
+            |error| Error::new(ErrorKind::Memory, Phase::Compile, format!("threads were refused: {error}")),
+        )?;
     Ok(Arc::new(Rayon(pool)))
 }

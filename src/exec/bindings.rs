@@ -1,7 +1,7 @@
 //! `Bindings`: the values of symbols during a run.
 
 use rustc_hash::FxHashMap;
-use shapeflow_shape_fns::{Dim, DimTable, Symbol, SymbolKind};
+use shapeflow_shape_fns::{Dim, DimTable, Guard, Symbol, SymbolKind};
 
 use crate::lower::Unsized;
 
@@ -57,13 +57,8 @@ impl Bindings {
             Ok(None) => {}
             Err(_) => return mismatch(None),
         }
-        if let Some((scale, symbol, offset)) = dim.as_linear() {
-            let Some(rest) = value.checked_sub(offset) else { return mismatch(None) };
-            let whole = rest.checked_rem(scale) == Some(0);
-            let Some(solution) = rest.checked_div(scale).filter(|_| whole) else { return mismatch(None) };
-            if solution < 0 && symbol.kind() == SymbolKind::Size {
-                return mismatch(None);
-            }
+        if let Some(linear) = self.linear(&dim) {
+            let Some((symbol, solution)) = linear.solve(value) else { return mismatch(None) };
             self.values.insert(symbol, solution);
             return Ok(());
         }
@@ -71,15 +66,54 @@ impl Bindings {
         Ok(())
     }
 
-    /// Checks the equalities that could not be used to bind.
-    pub(crate) fn check_deferred(&self, table: &DimTable) -> Result<(), Mismatch> {
-        for (dim, value) in &self.deferred {
-            if let Some(known) = self.try_eval(table, dim)
-                && known != *value
-            {
-                return Err(Mismatch { dim: dim.clone(), expected: Some(known), got: *value });
+    /// Uses the equalities that could not be used when they were met: to bind, or to check.
+    pub(crate) fn settle(&mut self, table: &DimTable) -> Result<(), Mismatch> {
+        loop {
+            let deferred = std::mem::take(&mut self.deferred);
+            let before = deferred.len();
+            for (dim, value) in deferred {
+                self.bind(table, &dim, value)?;
+            }
+            if self.deferred.len() == before {
+                return Ok(());
             }
         }
-        Ok(())
+    }
+
+    /// Binds what required equalities determine; true if it did.
+    pub(crate) fn solve(&mut self, table: &DimTable, guard: &Guard) -> bool {
+        let Guard::Eq(a, b) = guard else { return false };
+        let (dim, value) = match (self.try_eval(table, a), self.try_eval(table, b)) {
+            (Some(value), None) => (b, value),
+            (None, Some(value)) => (a, value),
+            _ => return false,
+        };
+        // What has no solution is a requirement that does not hold, of which its check tells.
+        let solution = self.linear(&table.resolve(dim)).and_then(|linear| linear.solve(value));
+        solution.is_some_and(|(symbol, solution)| self.values.insert(symbol, solution).is_none())
+    }
+
+    /// A dimension of one unbound symbol.
+    fn linear(&self, dim: &Dim) -> Option<Linear> {
+        let rest = dim.substitute(&mut |symbol| self.get(symbol).map(Dim::known));
+        rest.as_linear().map(|(scale, symbol, offset)| Linear { scale, symbol, offset })
+    }
+}
+
+/// `scale * symbol + offset`.
+struct Linear {
+    scale: i64,
+    symbol: Symbol,
+    offset: i64,
+}
+
+impl Linear {
+    /// What the symbol is where this is `value`.
+    fn solve(&self, value: i64) -> Option<(Symbol, i64)> {
+        let rest = value.checked_sub(self.offset)?;
+        let whole = rest.checked_rem(self.scale) == Some(0);
+        let solution = rest.checked_div(self.scale).filter(|_| whole)?;
+        let is_size = solution >= 0 || self.symbol.kind() != SymbolKind::Size;
+        is_size.then_some((self.symbol, solution))
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::options::CompileOptions;
-use super::stage::{RunState, Sink};
+use super::stage::{RunState, Sink, Stage};
 use super::staged::Staged;
 use crate::codegen::lock;
 use crate::dump::{Snapshot, StageKind};
@@ -157,11 +157,18 @@ impl Executable {
     fn run_with(&self, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Vec<Tensor>> {
         self.check_count(inputs.len())?;
         if inputs.iter().all(TensorView::is_row_major) {
-            return self.0.staged.run(inputs, None, state);
+            return self.0.staged.form(inputs)?.run(inputs, None, state);
         }
         let copies = row_major(inputs)?;
         let views: Vec<TensorView<'_>> = copies.iter().map(Tensor::view).collect();
-        self.0.staged.run(&views, None, state)
+        self.0.staged.form(&views)?.run(&views, None, state)
+    }
+
+    /// Frees working memory, and memory of results that were dropped: both are kept for later runs, of results as many as
+    /// one run makes.
+    pub fn trim(&self) {
+        lock(&self.0.states).clear();
+        self.0.staged.for_each_stage(&mut Stage::trim);
     }
 
     /// Runs on inputs by name and gives the results by name.
@@ -369,8 +376,9 @@ impl Runner {
             views = copies.iter().map(Tensor::view).collect();
             &views
         };
+        let form = staged.form(inputs)?;
         let sinks = outputs.iter_mut().map(Sink::new).collect();
-        staged.run(inputs, Some(sinks), &mut self.state).map(|_| ())
+        form.run(inputs, Some(sinks), &mut self.state).map(|_| ())
     }
 
     /// Ties the runner to these inputs and outputs, so that [`BoundRun::run`] only launches kernels.

@@ -6,9 +6,10 @@ use smallvec::SmallVec;
 
 use super::bindings::Bindings;
 use super::stage::Stage;
-use crate::codegen::MatMul;
+use crate::codegen::{Direct, MatMul};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::Unsized;
+use crate::lower::in_place::may_overwrite;
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::{KernelPlan, plan};
 use crate::lower::program::Step;
@@ -20,7 +21,8 @@ pub(crate) type Sizes = SmallVec<[usize; 4]>;
 
 /// How one step runs.
 pub(crate) enum StepPlan {
-    Kernel(KernelPlan),
+    /// With the launch itself, where it only needs addresses.
+    Kernel(KernelPlan, Option<Direct>),
     MatMul(MatMul),
     Node,
 }
@@ -35,6 +37,8 @@ pub(crate) struct SegmentPlan {
     pub arena: usize,
     /// Computed here, but needed beyond the segment.
     pub own: Vec<BufferIx>,
+    /// Buffers that live in the memory of one of `own`, which is stored over them.
+    pub shared: Vec<(BufferIx, BufferIx)>,
 }
 
 /// Plans segment `number` of a stage.
@@ -58,16 +62,22 @@ pub(crate) fn plan_segment(stage: &Stage, number: usize, bindings: &Bindings) ->
     };
     let range = program.segments[number].steps.clone();
     let mut steps = Vec::with_capacity(range.len());
-    for step in &program.steps[range.clone()] {
-        steps.push(match step {
-            Step::Kernel(kernel) => StepPlan::Kernel(plan(kernel, &dim, &buffer_sizes)?),
+    for at in range.clone() {
+        let functions = stage.functions.get(at).map_or(&[][..], Vec::as_slice);
+        steps.push(match &program.steps[at] {
+            Step::Kernel(kernel) => {
+                let plan = plan(kernel, &dim, &buffer_sizes)?;
+                let direct = Direct::new(kernel, &plan, functions, &stage.pool);
+                StepPlan::Kernel(plan, direct)
+            }
             Step::MatMul { a, b, out, spec, .. } => {
                 StepPlan::MatMul(plan_matmul(&sizes, *a, *b, *out, *spec, stage)?)
             }
             Step::Node { .. } => StepPlan::Node,
         });
     }
-    let mut result = SegmentPlan { steps, sizes, placed: Vec::new(), arena: 0, own: Vec::new() };
+    let mut result =
+        SegmentPlan { steps, sizes, placed: Vec::new(), arena: 0, own: Vec::new(), shared: Vec::new() };
     place(stage, range, &mut result)?;
     Ok(result)
 }
@@ -75,6 +85,24 @@ pub(crate) fn plan_segment(stage: &Stage, number: usize, bindings: &Bindings) ->
 impl SegmentPlan {
     pub(crate) fn sizes(&self, buffer: BufferIx) -> Option<&Sizes> {
         self.sizes[buffer.at()].as_ref()
+    }
+
+    /// The operand of `step`, number `number` of the segment, that is read there for the last time and may be overwritten
+    /// by `written`.
+    fn overwritten(
+        &self,
+        stage: &Stage,
+        step: &Step,
+        number: usize,
+        at: usize,
+        written: BufferIx,
+    ) -> Option<BufferIx> {
+        let (Step::Kernel(kernel), Some(StepPlan::Kernel(plan, _))) = (step, self.steps.get(number)) else {
+            return None;
+        };
+        let root = |buffer: BufferIx| stage.program.roots[buffer.at()];
+        let mut dying = kernel.reads.iter().map(|read| root(*read)).filter(|read| stage.dies_at(*read, at));
+        dying.find(|read| may_overwrite(kernel, plan, &root, *read, written))
     }
 }
 
@@ -91,9 +119,11 @@ fn bytes_of(stage: &Stage, buffer: BufferIx, sizes: &[usize]) -> Result<usize> {
     })
 }
 
-/// First and last step that touches a buffer.
+/// First and last step that touch memory, and the buffers that live there one after the other.
 struct Life {
-    buffer: BufferIx,
+    buffers: Vec<BufferIx>,
+    /// The buffer beyond the segment in whose memory they are, if there is one.
+    owner: Option<BufferIx>,
     /// What its elements take.
     len: usize,
     /// What it takes in the arena.
@@ -126,19 +156,48 @@ fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -
             if largest.is_none_or(|(_, most)| bytes > most) {
                 largest = Some((buffer, bytes));
             }
-            if stage.outlives(buffer, range.end) {
+            let outlives = stage.outlives(buffer, range.end);
+            if outlives {
                 plan.own.push(buffer);
                 own_bytes = own_bytes.saturating_add(bytes);
+            }
+            let dying = plan.overwritten(stage, &program.steps[at], at - range.start, at, buffer);
+            if let Some(read) = dying
+                && known.get(&read).is_some_and(|&life| lives[life].len == bytes)
+                && let Some(life) = known.remove(&read)
+            {
+                if outlives {
+                    lives[life].owner = Some(buffer);
+                } else {
+                    lives[life].buffers.push(buffer);
+                    lives[life].to = at;
+                    known.insert(buffer, life);
+                }
+                continue;
+            }
+            if outlives {
                 continue;
             }
             known.insert(buffer, lives.len());
-            lives.push(Life { buffer, len: bytes, bytes: bytes.next_multiple_of(64), from: at, to: at });
+            let size = bytes.next_multiple_of(64);
+            lives.push(Life {
+                buffers: vec![buffer],
+                owner: None,
+                len: bytes,
+                bytes: size,
+                from: at,
+                to: at,
+            });
         }
     }
     // In the order of their steps; what has died gives its bytes back.
     let mut free: Vec<(usize, usize)> = Vec::new();
     let mut alive: Vec<(usize, usize, usize)> = Vec::new();
     for life in &lives {
+        if let Some(owner) = life.owner {
+            plan.shared.extend(life.buffers.iter().map(|buffer| (*buffer, owner)));
+            continue;
+        }
         alive.retain(|&(to, offset, bytes)| {
             let lives_on = to >= life.from;
             if !lives_on {
@@ -165,12 +224,13 @@ fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -
                     }
                     _ => plan.arena,
                 };
-                plan.arena = offset.checked_add(life.bytes).ok_or_else(|| stage.too_large(life.buffer))?;
+                plan.arena =
+                    offset.checked_add(life.bytes).ok_or_else(|| stage.too_large(life.buffers[0]))?;
                 offset
             }
         };
         alive.push((life.to, offset, life.bytes));
-        plan.placed.push((life.buffer, offset, life.len));
+        plan.placed.extend(life.buffers.iter().map(|buffer| (*buffer, offset, life.len)));
     }
     if let Some(limit) = stage.memory_limit()
         && plan.arena.saturating_add(own_bytes) > limit

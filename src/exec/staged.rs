@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use rustc_hash::FxHashMap;
 
 use super::options::CompileOptions;
-use super::stage::{RunState, Sink, Stage};
+use super::stage::{RunState, Sinks, Stage};
 use crate::codegen::{Pool, lock};
 use crate::dump::{Snapshot, StageKind, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -39,6 +39,50 @@ pub(crate) struct Staged {
 pub(crate) struct Form {
     pub stage: Stage,
     pub rest: Option<Rest>,
+}
+
+/// A form, of which there may be others.
+pub(crate) enum FormRef<'s> {
+    Only(&'s Form),
+    Several(Arc<Form>),
+}
+
+impl std::ops::Deref for FormRef<'_> {
+    type Target = Form;
+    fn deref(&self) -> &Form {
+        match self {
+            FormRef::Only(form) => form,
+            FormRef::Several(form) => form,
+        }
+    }
+}
+
+impl Form {
+    /// Runs on row-major inputs.
+    pub(crate) fn run<'m>(
+        &'m self,
+        inputs: &'m [TensorView<'m>],
+        sinks: Option<Sinks<'m>>,
+        state: &mut RunState,
+    ) -> Result<Vec<Tensor>> {
+        let Some(rest) = &self.rest else { return self.stage.run(inputs, sinks, state) };
+        let first = self.stage.run(inputs, None, &mut RunState::default())?;
+        let feeds: Vec<TensorView<'_>> = rest.feeds.iter().map(|&at| first[at].view()).collect();
+        let late = rest.staged.form(&feeds)?.run(&feeds, None, &mut RunState::default())?;
+        let results: Vec<Tensor> = rest
+            .outputs
+            .iter()
+            .map(|from| match from {
+                From::First(at) => first[*at].clone(),
+                From::Rest(at) => late[*at].clone(),
+            })
+            .collect();
+        let Some(sinks) = sinks else { return Ok(results) };
+        for (number, (sink, tensor)) in sinks.into_iter().zip(&results).enumerate() {
+            sink.fill(number, tensor)?;
+        }
+        Ok(Vec::new())
+    }
 }
 
 /// The nodes that wait for results of the first stage.
@@ -158,10 +202,15 @@ impl Staged {
     }
 
     /// The compiled form for these inputs.
-    fn form(&self, inputs: &[TensorView<'_>]) -> Result<Arc<Form>> {
-        if let Some(only) = &self.only {
-            return Ok(only.clone());
+    pub(crate) fn form(&self, inputs: &[TensorView<'_>]) -> Result<FormRef<'_>> {
+        match &self.only {
+            Some(only) => Ok(FormRef::Only(only)),
+            None => self.form_of(inputs).map(FormRef::Several),
         }
+    }
+
+    /// As [`Staged::form`], where there are several.
+    fn form_of(&self, inputs: &[TensorView<'_>]) -> Result<Arc<Form>> {
         self.check_dtypes(inputs)?;
         let sizes = |port: &usize| inputs.get(*port).map_or(&[][..], |view| view.sizes());
         let key = Key {
@@ -216,37 +265,6 @@ impl Staged {
             }
         }
         Ok(())
-    }
-
-    /// Runs on row-major inputs.
-    pub(crate) fn run<'m>(
-        &self,
-        inputs: &'m [TensorView<'m>],
-        sinks: Option<Vec<Sink<'m>>>,
-        state: &mut RunState,
-    ) -> Result<Vec<Tensor>> {
-        let form = self.form(inputs)?;
-        let Some(rest) = &form.rest else { return form.stage.run(inputs, sinks, state) };
-        let first = form.stage.run(inputs, None, &mut RunState::default())?;
-        let feeds: Vec<TensorView<'_>> = rest.feeds.iter().map(|&at| first[at].view()).collect();
-        let late = rest.staged.run(&feeds, None, &mut RunState::default())?;
-        let results: Vec<Tensor> = rest
-            .outputs
-            .iter()
-            .map(|from| match from {
-                From::First(at) => first[*at].clone(),
-                From::Rest(at) => late[*at].clone(),
-            })
-            .collect();
-        match sinks {
-            None => Ok(results),
-            Some(sinks) => {
-                for (number, (sink, tensor)) in sinks.into_iter().zip(&results).enumerate() {
-                    sink.fill(number, tensor)?;
-                }
-                Ok(Vec::new())
-            }
-        }
     }
 
     /// The stage that serves every run, if there is one.

@@ -11,7 +11,7 @@ use super::builder::panicked;
 use super::{CONSTANT, Inner, Node, NodeIx, ValueIx, fold};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Axis, Env, Evaluator, Fault, Program, Scalar};
-use crate::op::{Body, HostCx, OpRef, Operand};
+use crate::op::{Body, HostCx, Made, OpRef, Operand, Room};
 use crate::tensor::{Tensor, TensorView};
 
 /// An operand of known sizes, whose elements may be known.
@@ -67,6 +67,17 @@ pub(crate) fn evaluate(
     evaluate_with(op, given, attrs, operands, &|_| false)
 }
 
+/// As [`evaluate`], with outputs of host kernels where there is room for them.
+pub(crate) fn evaluate_into(
+    op: &OpRef,
+    given: u32,
+    attrs: &Attrs,
+    operands: &[TensorView<'_>],
+    room: Room<'_>,
+) -> Result<Vec<Made>> {
+    evaluate_node(op, given, attrs, operands, &|_| false, room)
+}
+
 /// As [`evaluate`], where the body may look into the operands for which `is_constant` holds: an expansion may be
 /// another for a constant scalar.
 pub(crate) fn evaluate_with(
@@ -76,6 +87,24 @@ pub(crate) fn evaluate_with(
     operands: &[TensorView<'_>],
     is_constant: &dyn Fn(usize) -> bool,
 ) -> Result<Vec<Tensor>> {
+    let made = evaluate_node(op, given, attrs, operands, is_constant, Room::default())?;
+    Ok(made
+        .into_iter()
+        .filter_map(|made| match made {
+            Made::Tensor(tensor) => Some(tensor),
+            Made::Lent => None,
+        })
+        .collect())
+}
+
+fn evaluate_node(
+    op: &OpRef,
+    given: u32,
+    attrs: &Attrs,
+    operands: &[TensorView<'_>],
+    is_constant: &dyn Fn(usize) -> bool,
+    room: Room<'_>,
+) -> Result<Vec<Made>> {
     let sized = |is_known: &dyn Fn(usize) -> bool| {
         let operands = operands.iter().enumerate().map(|(number, view)| SizedOperand {
             dtype: view.dtype(),
@@ -99,8 +128,10 @@ pub(crate) fn evaluate_with(
     }
     let node = inner.values[outputs[0].at()].node;
     match &op.body {
-        Body::Host(run) => run_host(op, attrs, operands, &inner, &outputs, &mut |cx| run(cx)),
-        Body::HostWith(kernel) => run_host(op, attrs, operands, &inner, &outputs, &mut |cx| kernel.run(cx)),
+        Body::Host(run) => run_host(op, attrs, operands, &inner, &outputs, room, &mut |cx| run(cx)),
+        Body::HostWith(kernel) => {
+            run_host(op, attrs, operands, &inner, &outputs, room, &mut |cx| kernel.run(cx))
+        }
         _ => (0..outputs.len())
             .map(|output| {
                 let template = inner.template(node, output)?;
@@ -113,7 +144,7 @@ pub(crate) fn evaluate_with(
                 let axes: Vec<Axis> = (0..template.rank as u32).map(Axis).collect();
                 let program = Program::new(&template.root, &axes);
                 fill(&mut result, &program, operands).map_err(|fault| fault_error(&fault))?;
-                Ok(result)
+                Ok(Made::Tensor(result))
             })
             .collect(),
     }
@@ -178,29 +209,28 @@ fn run_host(
     operands: &[TensorView<'_>],
     inner: &Inner,
     outputs: &[ValueIx],
+    room: Room<'_>,
     run: &mut dyn FnMut(&mut HostCx<'_>) -> Result<()>,
-) -> Result<Vec<Tensor>> {
+) -> Result<Vec<Made>> {
     let promised: Vec<_> = outputs.iter().map(|value| &inner.values[value.at()]).collect();
-    let slots = promised.iter().map(|info| (info.dtype, None)).collect();
-    let mut cx = HostCx { inputs: operands, attrs, outputs: slots };
+    let mut cx = HostCx::new(operands, attrs, promised.iter().map(|info| info.dtype), room);
     catch_unwind(AssertUnwindSafe(|| run(&mut cx)))
         .unwrap_or_else(|panic| Err(panicked(op.name(), "kernel", &*panic)))
         .map_err(|error| error.with_phase(Phase::Run))?;
-    cx.outputs
-        .into_iter()
+    cx.finish()
         .zip(promised)
         .enumerate()
-        .map(|(number, ((_, tensor), info))| {
-            let tensor = tensor.ok_or_else(|| {
+        .map(|(number, (made, info))| {
+            let (made, sizes) = made.ok_or_else(|| {
                 Error::new(ErrorKind::Custom, Phase::Run, format!("the kernel must make output {number}"))
             })?;
-            let shape = shape_of(tensor.sizes());
+            let shape = shape_of(&sizes);
             if !info.shape.is_compatible_with(&shape) {
                 let message =
                     format!("output {number} must have shape {}, the kernel made {shape}", info.shape);
                 return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
             }
-            Ok(tensor)
+            Ok(made)
         })
         .collect()
 }

@@ -26,7 +26,7 @@ use crate::tensor::Tensor;
 
 pub use builder::{IntoParam, OpBuilder, Param};
 pub use constant::IntoConstant;
-pub(crate) use evaluate::{SizedOperand, evaluate, evaluate_with, infer_sizes, shape_of};
+pub(crate) use evaluate::{SizedOperand, evaluate, evaluate_into, evaluate_with, infer_sizes, shape_of};
 #[cfg(any(test, feature = "graphdef"))]
 pub(crate) use fold::constant_tensor;
 pub(crate) use fold::elements_of;

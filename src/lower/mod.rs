@@ -9,6 +9,7 @@ mod display;
 #[cfg(test)]
 mod fold_lanes;
 mod home;
+pub(crate) mod in_place;
 #[cfg(test)]
 pub(crate) mod interpret;
 pub(crate) mod kernel;

@@ -6,7 +6,7 @@ use half::{bf16, f16};
 use shapeflow_shape_fns::DType;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::tensor::{Element, Tensor, TensorView, size_of_element};
+use crate::tensor::{Element, Tensor, TensorView, TensorViewMut, size_of_element};
 
 /// The number of a row that goes nowhere.
 const NOWHERE: usize = usize::MAX;
@@ -59,6 +59,37 @@ impl<'a> Positions<'a> {
     pub(crate) fn dropping_negative(mut self) -> Positions<'a> {
         self.drops_negative = true;
         self
+    }
+
+    /// Calls `f` with each of `rows` rows and its place, [`NOWHERE`] or beyond the last if it has none; `f` says whether it
+    /// has.
+    ///
+    /// # Errors
+    /// A position is outside; other rows may be in their places then.
+    fn each(&self, rows: usize, mut f: impl FnMut(usize, usize) -> bool) -> Result<()> {
+        match (self.sizes, &self.ints) {
+            ([_], Ints::I32(ints)) => self.each_of(&ints[..rows], f),
+            ([_], Ints::I64(ints)) => self.each_of(&ints[..rows], f),
+            _ => each_block(rows, self, |first, places| {
+                for (at, &place) in places.iter().enumerate() {
+                    f(first + at, place);
+                }
+            }),
+        }
+    }
+
+    /// As [`Positions::each`], for one index a row: what refuses it is the use of the place itself.
+    fn each_of<I: Copy + Into<i64>>(
+        &self,
+        ints: &[I],
+        mut f: impl FnMut(usize, usize) -> bool,
+    ) -> Result<()> {
+        let mut inside = true;
+        for (row, &index) in ints.iter().enumerate() {
+            // A negative index is a place far beyond every size.
+            inside &= f(row, index.into() as usize);
+        }
+        if inside { Ok(()) } else { each_block(ints.len(), self, |_, _| {}) }
     }
 
     /// The numbers of rows `first..`, each below the product of the sizes, or [`NOWHERE`].
@@ -148,7 +179,7 @@ pub(crate) fn greatest(ints: TensorView<'_>) -> Result<Option<usize>> {
 /// # Errors
 /// A position is outside.
 pub(crate) fn put(
-    target: &mut Tensor,
+    target: &mut TensorViewMut<'_>,
     updates: TensorView<'_>,
     row: usize,
     positions: &Positions<'_>,
@@ -157,12 +188,10 @@ pub(crate) fn put(
         return Ok(());
     }
     if updates.dtype() == DType::String {
-        let mut target = target.view_mut()?;
         let (target, updates) = (target.as_mut_strings()?, updates.as_strings()?);
         return each_row(target, updates, row, positions, <[Box<[u8]>]>::clone_from_slice);
     }
     let bytes = row * size_of_element(updates.dtype())?;
-    let mut target = target.view_mut()?;
     let (target, updates) = (target.bytes_mut(), updates.bytes());
     match bytes {
         1 => put_small::<1>(target, updates, positions),
@@ -176,12 +205,13 @@ pub(crate) fn put(
 
 fn put_small<const N: usize>(target: &mut [u8], updates: &[u8], positions: &Positions<'_>) -> Result<()> {
     let (target, updates) = (target.as_chunks_mut::<N>().0, updates.as_chunks::<N>().0);
-    each_block(updates.len(), positions, |first, places| {
-        for (&place, update) in places.iter().zip(&updates[first..]) {
-            if let Some(slot) = target.get_mut(place) {
-                *slot = *update;
-            }
+    positions.each(updates.len(), |row, place| {
+        let slot = target.get_mut(place);
+        let inside = slot.is_some();
+        if let Some((slot, update)) = slot.zip(updates.get(row)) {
+            *slot = *update;
         }
+        inside
     })
 }
 
@@ -219,7 +249,7 @@ fn each_row<T>(
 /// # Errors
 /// A position is outside, or memory for the wider elements is refused.
 pub(crate) fn combine(
-    target: &mut Tensor,
+    target: &mut TensorViewMut<'_>,
     updates: TensorView<'_>,
     row: usize,
     how: Combine,
@@ -260,10 +290,9 @@ pub(crate) fn combine(
         DType::C64 => parts::<f32>(target, updates, row, how, positions),
         DType::C128 => parts::<f64>(target, updates, row, how, positions),
         DType::F16 | DType::BF16 => {
-            let mut wide = widened(target.view())?;
-            combine(&mut wide, widened(updates)?.view(), row, how, positions)?;
-            *target = narrowed(&wide, target.dtype())?;
-            Ok(())
+            let mut wide = widened(target.as_view())?;
+            combine(&mut wide.view_mut()?, widened(updates)?.view(), row, how, positions)?;
+            narrow(wide.view(), target)
         }
         other => Err(unsuitable(other)),
     }
@@ -275,14 +304,13 @@ fn unsuitable(dtype: DType) -> Error {
 
 /// Complex numbers, whose sums and differences are those of their parts.
 fn parts<T: Element + Add<Output = T> + Sub<Output = T>>(
-    target: &mut Tensor,
+    target: &mut TensorViewMut<'_>,
     updates: TensorView<'_>,
     row: usize,
     how: Combine,
     positions: &Positions<'_>,
 ) -> Result<()> {
     let dtype = updates.dtype();
-    let mut target = target.view_mut()?;
     let (target, updates) = (target.as_mut_bits::<T>()?, updates.as_bits::<T>()?);
     match how {
         Combine::Add => fold(target, updates, 2 * row, positions, T::add),
@@ -319,19 +347,20 @@ fn fold<T: Copy>(
     let Some(mut sum) = updates.first().copied() else { return Ok(()) };
     // A run of elements for one place is combined in a register: through memory each would wait for the one before.
     let mut at = NOWHERE;
-    each_block(updates.len(), positions, |first, places| {
-        for (&place, &update) in places.iter().zip(&updates[first..]) {
-            if place != at {
-                if let Some(slot) = target.get_mut(at) {
-                    *slot = sum;
-                }
-                at = place;
-                if let Some(slot) = target.get(place) {
-                    sum = *slot;
-                }
+    positions.each(updates.len(), |row, place| {
+        if place != at {
+            if let Some(slot) = target.get_mut(at) {
+                *slot = sum;
             }
-            sum = f(sum, update);
+            at = place;
+            if let Some(slot) = target.get(place) {
+                sum = *slot;
+            }
         }
+        if let Some(update) = updates.get(row) {
+            sum = f(sum, *update);
+        }
+        place < target.len()
     })?;
     if let Some(slot) = target.get_mut(at) {
         *slot = sum;
@@ -349,15 +378,13 @@ pub(crate) fn widened(x: TensorView<'_>) -> Result<Tensor> {
     Ok(wide)
 }
 
-/// f32 rounded to f16 or bf16.
-pub(crate) fn narrowed(x: &Tensor, dtype: DType) -> Result<Tensor> {
-    let mut narrow = Tensor::allocate(dtype, x.sizes())?;
-    let is_f16 = dtype == DType::F16;
-    let mut view = narrow.view_mut()?;
-    for (bits, &x) in view.as_mut_bits::<u16>()?.iter_mut().zip(x.as_slice::<f32>()?) {
+/// f32 rounded to the f16 or bf16 of `to`.
+pub(crate) fn narrow(x: TensorView<'_>, to: &mut TensorViewMut<'_>) -> Result<()> {
+    let is_f16 = to.dtype() == DType::F16;
+    for (bits, &x) in to.as_mut_bits::<u16>()?.iter_mut().zip(x.as_slice::<f32>()?) {
         *bits = if is_f16 { f16::from_f32(x).to_bits() } else { bf16::from_f32(x).to_bits() };
     }
-    Ok(narrow)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -373,7 +400,8 @@ mod tests {
         let mut sums = Tensor::zeros(DType::I32, &[3]).unwrap();
         let ids_tensor = tensor(&[count], &ids);
         let positions = Positions::new(ids_tensor.view(), &[3]).unwrap().dropping_negative();
-        combine(&mut sums, tensor(&[count], &x).view(), 1, Combine::Add, &positions).unwrap();
+        combine(&mut sums.view_mut().unwrap(), tensor(&[count], &x).view(), 1, Combine::Add, &positions)
+            .unwrap();
         let mut expected = [0; 3];
         for (id, x) in ids.iter().zip(&x).filter(|(id, _)| **id >= 0) {
             expected[*id as usize] += x;

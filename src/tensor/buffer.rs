@@ -4,9 +4,10 @@ use std::alloc::{self, Layout};
 use std::ptr::NonNull;
 use std::slice;
 
+use super::shelf::Return;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// A block of bytes that starts at a multiple of [`Buffer::ALIGN`], of fixed length, freed on drop.
+/// A block of bytes that starts at a multiple of [`Buffer::ALIGN`], freed on drop or kept by a [`Shelf`](super::Shelf).
 ///
 /// Every byte counts as initialised: a new buffer holds unspecified bytes ([`Buffer::new`]) or zeros
 /// ([`Buffer::zeroed`]), so reading one that no kernel has written is a wrong answer, not undefined
@@ -15,9 +16,13 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 pub(crate) struct Buffer {
     start: NonNull<u8>,
     len: usize,
+    /// How long it was made.
+    room: usize,
     /// What the allocator gave: `start` lies inside it, at the first aligned address.
     base: NonNull<u8>,
     layout: Layout,
+    /// Who keeps the memory when this is dropped.
+    after: Option<Return>,
 }
 
 // SAFETY: a `Buffer` owns its memory and nothing in it depends on a thread.
@@ -58,7 +63,8 @@ impl Buffer {
     fn allocate(len: usize, zeroed: bool) -> Result<Buffer> {
         if len == 0 {
             let start = NonNull::<Line>::dangling().cast();
-            return Ok(Buffer { start, len, base: start, layout: Layout::new::<()>() });
+            let layout = Layout::new::<()>();
+            return Ok(Buffer { start, len, room: len, base: start, layout, after: None });
         }
         // The allocator is asked for its own alignment and the rest is done here: for a larger one the
         // system allocator would clear zeroed memory by hand and so touch every page.
@@ -75,7 +81,7 @@ impl Buffer {
         let skipped = base.as_ptr().addr().wrapping_neg() & (align - 1);
         // SAFETY: `skipped` bytes and `len` more lie in the allocation, as just said.
         let start = unsafe { base.add(skipped) };
-        let buffer = Buffer { start, len, base, layout };
+        let buffer = Buffer { start, len, room: len, base, layout, after: None };
         if len >= HUGE {
             buffer.ask_for_huge_pages();
         }
@@ -102,7 +108,7 @@ impl Buffer {
     fn ask_for_huge_pages(&self) {}
 
     /// Makes the unspecified bytes of a new allocation initialised ones in the eyes of the language.
-    fn freeze(&self) {
+    pub(super) fn freeze(&self) {
         // Debug builds write NaNs and -1, so that an element no kernel wrote shows.
         let unwritten = cfg!(any(debug_assertions, miri))
             || !cfg!(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"));
@@ -129,6 +135,21 @@ impl Buffer {
         self.len
     }
 
+    /// The number of bytes it was made with.
+    pub(super) fn room(&self) -> usize {
+        self.room
+    }
+
+    /// Makes it `len` bytes long, or as long as it was made.
+    pub(super) fn set_len(&mut self, len: usize) {
+        self.len = len.min(self.room);
+    }
+
+    /// When this is dropped its memory goes there.
+    pub(super) fn goes_to(&mut self, after: Return) {
+        self.after = Some(after);
+    }
+
     /// All bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: `len` initialised bytes live as long as `self`; writers through `as_ptr` promise that
@@ -145,7 +166,14 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if self.len != 0 {
+        if let Some(after) = self.after.take() {
+            let Buffer { start, room, base, layout, .. } = *self;
+            // From here on the memory is the other's.
+            self.room = 0;
+            after.keep(Buffer { start, len: room, room, base, layout, after: None });
+            return;
+        }
+        if self.room != 0 {
             // SAFETY: `base` was allocated with `layout` and is freed once, here.
             unsafe { alloc::dealloc(self.base.as_ptr(), self.layout) };
         }

@@ -6,6 +6,7 @@ mod element;
 mod format;
 mod layout;
 mod literal;
+mod shelf;
 mod storage;
 mod strided;
 mod view;
@@ -20,6 +21,7 @@ pub(crate) use buffer::Buffer;
 use buffer::refused;
 pub use element::Element;
 pub(crate) use element::size_of_element;
+pub(crate) use shelf::Shelf;
 pub use view::TensorView;
 pub use view_mut::TensorViewMut;
 

@@ -67,6 +67,11 @@ impl<'a> TensorViewMut<'a> {
         TensorViewMut { dtype, sizes, len, data: Data::Bytes(bytes) }
     }
 
+    /// The bytes of a view of this dtype and these sizes, as [`TensorViewMut::bytes_mut`] gave them.
+    pub(crate) fn of_view(dtype: DType, sizes: &'a [usize], bytes: &'a mut [u8]) -> Self {
+        TensorViewMut { dtype, sizes, len: sizes.iter().product(), data: Data::Bytes(bytes) }
+    }
+
     /// The type of the elements.
     pub fn dtype(&self) -> DType {
         self.dtype

@@ -8,6 +8,7 @@ mod explain;
 mod grow;
 mod limits;
 mod loosened;
+mod memory;
 mod ops;
 mod placed;
 mod promises;

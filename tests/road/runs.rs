@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use shapeflow::{
-    CompileOptions, DType, ErrorKind, Graph, HostCx, OpDef, Operand, Phase, Result, TensorView, concat, shape,
+    CompileOptions, DType, Dim, Error, ErrorKind, Graph, HostCx, OpDef, Operand, Phase, Result, TensorView,
+    concat, shape,
 };
 
 #[test]
@@ -199,5 +200,28 @@ fn a_memory_limit_holds_for_results() -> Result<()> {
     let error = exe.run_all(&[TensorView::new(&[2000], &[0.0f32; 2000])?]).expect_err("a refusal");
     assert_eq!(error.kind(), ErrorKind::Memory);
     assert!(error.to_string().contains("doubled"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn sizes_that_no_input_has_alone_are_solved_for() -> Result<()> {
+    let g = Graph::new();
+    let (a, b, c) = (Dim::symbol("a"), Dim::symbol("b"), Dim::symbol("c"));
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let y = g.input("y", DType::F32, shape![a.clone(), 2])?;
+    // b and c by what the reshapes require of them.
+    let rows = x.reshape([a.clone(), b])?;
+    let flat = y.reshape([a * c])?;
+    let exe = g.compile([rows, flat])?;
+    let numbers = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let run = |x: usize, y: [usize; 2]| {
+        exe.run_all(&[TensorView::new(&[x], &numbers[..x])?, TensorView::new(&y, &numbers[..y[0] * y[1]])?])
+    };
+    let sizes = |x, y| Ok::<_, Error>(run(x, y)?.iter().map(|y| y.sizes().to_vec()).collect::<Vec<_>>());
+    assert_eq!(sizes(6, [3, 2])?, [vec![3, 2], vec![6]]);
+    assert_eq!(sizes(6, [2, 2])?, [vec![2, 3], vec![4]]);
+    assert_eq!(sizes(0, [3, 2])?, [vec![3, 0], vec![6]]);
+    let error = run(5, [2, 2]).unwrap_err();
+    assert_eq!(error.message(), "a dimension a*b of the inputs cannot be 5");
     Ok(())
 }

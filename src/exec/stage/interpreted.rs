@@ -1,6 +1,6 @@
 //! A stage run by the expression interpreter.
 
-use super::{Sink, Stage};
+use super::{Sinks, Stage};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{NodeIx, ValueIx, elements_of, evaluate_with};
 use crate::tensor::{Tensor, TensorView};
@@ -11,7 +11,7 @@ impl Stage {
     pub(super) fn run_interpreted(
         &self,
         inputs: &[TensorView<'_>],
-        sinks: Option<Vec<Sink<'_>>>,
+        sinks: Option<Sinks<'_>>,
     ) -> Result<Vec<Tensor>> {
         let mut bindings = self.bind_inputs(inputs)?;
         let mut values: FxHashMap<ValueIx, Tensor> = FxHashMap::default();

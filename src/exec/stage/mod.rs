@@ -15,15 +15,16 @@ use shapeflow_shape_fns::DType;
 use super::bindings::Bindings;
 use super::options::CompileOptions;
 use super::segment::{SegmentPlan, StepPlan, plan_segment, touched};
-use crate::codegen::{CodeModule, FuncIndex, Jit, Lane, Launch, Left, Memory, Pool, Prepared, launch, lock};
+use crate::codegen::{CodeModule, FuncIndex, Jit, Lane, Launch, Left, Memory, Pool, Tied, launch, lock};
 use crate::dump::{KernelKey, STEP, Trace, Traced, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::{Content, Program, Step, lower};
-use crate::tensor::{Tensor, TensorView};
+use crate::op::Made;
+use crate::tensor::{Shelf, Tensor, TensorView};
 
-pub(crate) use sink::Sink;
+pub(crate) use sink::{Sink, Sinks};
 use symbols::Waiting;
 
 /// A compiled graph all of whose ranks and structure parameters are known.
@@ -35,8 +36,12 @@ pub(crate) struct Stage {
     pub functions: Vec<Vec<FuncIndex>>,
     /// By segment: plans by the values of its symbols.
     plans: Vec<Mutex<FxHashMap<Vec<i64>, Arc<SegmentPlan>>>>,
-    /// The first output that a buffer is.
-    output_of: FxHashMap<BufferIx, usize>,
+    /// By buffer: the first output that it is.
+    output_of: Vec<Option<usize>>,
+    /// By output: the first that has the bytes of the same buffer.
+    first_of_root: Vec<usize>,
+    /// Memory of results of earlier runs.
+    shelf: Shelf,
     /// Inputs and constants that are read.
     given: Vec<(BufferIx, Content)>,
     /// By buffer: the last step that touches it.
@@ -45,7 +50,7 @@ pub(crate) struct Stage {
     kept: Vec<bool>,
     plan_limit: usize,
     memory_limit: Option<usize>,
-    pool: Pool,
+    pub pool: Pool,
     pub counters: Counters,
     /// A number of its own in this process, by which traces know its kernels.
     pub number: u64,
@@ -134,9 +139,22 @@ impl Stage {
                 given.push((buffer, *content));
             }
         }
-        let outputs = program.outputs.iter().enumerate().rev();
+        let mut output_of = vec![None; program.buffers.len()];
+        for (number, buffer) in program.outputs.iter().enumerate().rev() {
+            output_of[buffer.at()] = Some(number);
+        }
+        let mut first: FxHashMap<BufferIx, usize> = FxHashMap::default();
+        let roots = program.outputs.iter().map(|output| program.roots[output.at()]).enumerate();
+        let first_of_root = roots.map(|(number, root)| *first.entry(root).or_insert(number)).collect();
+        let by_nodes = program.steps.iter().map(|step| match step {
+            Step::Node { outputs, .. } => outputs.len(),
+            Step::Kernel(_) | Step::MatMul { .. } => 0,
+        });
+        let shelf = Shelf::new(program.outputs.len() + by_nodes.sum::<usize>());
         let mut stage = Stage {
-            output_of: outputs.map(|(number, buffer)| (*buffer, number)).collect(),
+            output_of,
+            first_of_root,
+            shelf,
             given,
             plans: program.segments.iter().map(|_| Mutex::default()).collect(),
             inner,
@@ -170,9 +188,19 @@ impl Stage {
         self.memory_limit
     }
 
+    /// Frees memory of earlier results.
+    pub(crate) fn trim(&self) {
+        self.shelf.clear();
+    }
+
     /// Whether a buffer is needed at or after step `end`, or as a result, or by the planner.
     pub(crate) fn outlives(&self, buffer: BufferIx, end: usize) -> bool {
         self.kept[buffer.at()] || self.last_use[buffer.at()] >= end
+    }
+
+    /// Whether step `at` is the last to need a buffer.
+    pub(crate) fn dies_at(&self, buffer: BufferIx, at: usize) -> bool {
+        !self.kept[buffer.at()] && self.last_use[buffer.at()] == at
     }
 
     /// Whether sizes of inputs alone choose the plan, and there is one for the whole stage.
@@ -188,7 +216,7 @@ impl Stage {
     pub(crate) fn run<'m>(
         &'m self,
         inputs: &'m [TensorView<'m>],
-        sinks: Option<Vec<Sink<'m>>>,
+        sinks: Option<Sinks<'m>>,
         state: &mut RunState,
     ) -> Result<Vec<Tensor>> {
         let mut sinks = sinks;
@@ -206,7 +234,7 @@ impl Stage {
     fn run_in<'m>(
         &'m self,
         inputs: &'m [TensorView<'m>],
-        sinks: &mut Option<Vec<Sink<'m>>>,
+        sinks: &mut Option<Sinks<'m>>,
         memory: &mut Memory<'m>,
         state: &mut RunState,
     ) -> Result<Vec<Tensor>> {
@@ -214,7 +242,7 @@ impl Stage {
         if self.is_static() {
             let plan = self.static_plan(inputs, state)?;
             self.place(&plan, sinks, memory)?;
-            self.run_segment(0, &plan, memory, &mut state.lanes, None)?;
+            self.run_segment(0, &plan, memory, sinks, &mut state.lanes, None)?;
             return self.collect(&|buffer| plan.sizes(buffer).cloned(), sinks, memory);
         }
         let mut bindings = self.bind_inputs(inputs)?;
@@ -225,7 +253,7 @@ impl Stage {
             self.check_guards(&bindings)?;
             let plan = self.segment_plan(number, &bindings)?;
             self.place(&plan, sinks, memory)?;
-            self.run_segment(number, &plan, memory, &mut state.lanes, Some(&mut bindings))?;
+            self.run_segment(number, &plan, memory, sinks, &mut state.lanes, Some(&mut bindings))?;
         }
         self.define(&mut bindings, &mut waiting, memory)?;
         self.check_guards(&bindings)?;
@@ -236,7 +264,7 @@ impl Stage {
     pub(crate) fn bind<'m>(
         &'m self,
         inputs: &'m [TensorView<'m>],
-        sinks: Vec<Sink<'m>>,
+        sinks: Sinks<'m>,
         state: &'m mut RunState,
     ) -> Result<BoundStage<'m>> {
         let direct = self.is_static()
@@ -265,21 +293,12 @@ impl Stage {
             let message = "bind needs different values as outputs; use run_into";
             return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
         }
-        let mut prepared = Vec::new();
-        if let Some(code) = &self.code {
-            let steps = self.program.steps.iter().zip(&plan.steps).zip(&self.functions);
-            for ((step, step_plan), functions) in steps {
-                prepared.push(match (step, step_plan) {
-                    (Step::Kernel(kernel), StepPlan::Kernel(plan)) => {
-                        let run = Launch { kernel, plan, code, functions, memory: &memory, traced: None };
-                        Prepared::new(&run, &self.pool)
-                    }
-                    _ => None,
-                });
-            }
-        }
-        let prepared = prepared.into_iter().collect();
-        Ok(BoundStage { stage: self, plan, memory, lanes: &mut state.lanes, prepared })
+        let tie = |step: &StepPlan| match step {
+            StepPlan::Kernel(kernel, Some(direct)) => direct.tie(kernel, &memory).ok(),
+            _ => None,
+        };
+        let tied = plan.steps.iter().map(tie).collect();
+        Ok(BoundStage { stage: self, plan, memory, lanes: &mut state.lanes, tied })
     }
 
     fn lend_given<'m>(&'m self, inputs: &'m [TensorView<'m>], memory: &mut Memory<'m>) -> Result<()> {
@@ -350,7 +369,7 @@ impl Stage {
     fn place<'m>(
         &'m self,
         plan: &SegmentPlan,
-        sinks: &mut Option<Vec<Sink<'m>>>,
+        sinks: &mut Option<Sinks<'m>>,
         memory: &mut Memory<'m>,
     ) -> Result<()> {
         memory.place(plan.arena, &plan.placed)?;
@@ -358,27 +377,31 @@ impl Stage {
             let Some(sizes) = plan.sizes(buffer) else { continue };
             let dtype = self.program.buffers[buffer.at()].dtype;
             if let Some(sinks) = sinks.as_mut()
-                && let Some(&at) = self.output_of.get(&buffer)
+                && let Some(at) = self.output_of[buffer.at()]
                 && sinks.get(at).is_some_and(|sink| sink.sizes == &sizes[..] && sink.dtype == dtype)
                 && let Some(bytes) = sinks[at].bytes.take()
             {
                 memory.lend_mut(buffer, bytes);
                 continue;
             }
-            let tensor = Tensor::allocate(dtype, sizes).map_err(|error| {
+            let tensor = self.shelf.allocate(dtype, sizes).map_err(|error| {
                 let value = self.value_text(self.program.buffers[buffer.at()].value);
                 error.note(format!("for the elements of {value}"), None)
             })?;
             memory.hold_mut(buffer, tensor)?;
         }
+        for &(buffer, owner) in &plan.shared {
+            memory.share(buffer, owner);
+        }
         Ok(())
     }
 
-    fn run_segment(
-        &self,
+    fn run_segment<'m>(
+        &'m self,
         number: usize,
         plan: &SegmentPlan,
-        memory: &mut Memory<'_>,
+        memory: &mut Memory<'m>,
+        sinks: &mut Option<Sinks<'m>>,
         lanes: &mut Vec<Lane>,
         mut bindings: Option<&mut Bindings>,
     ) -> Result<()> {
@@ -388,21 +411,37 @@ impl Stage {
             let traced = self.traced(at);
             let _span = traced.map(Traced::begin);
             match (&self.program.steps[at], step_plan) {
-                (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan)) => {
+                (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan, direct)) => {
                     let functions = &self.functions[at];
-                    let run = Launch { kernel, plan: kernel_plan, code, functions, memory, traced };
-                    if launch(&run, lanes, &self.pool)? {
+                    let failed = match direct {
+                        Some(direct) => direct.run(kernel_plan, code, memory, lanes)?,
+                        None => {
+                            let run = Launch { kernel, plan: kernel_plan, code, functions, memory, traced };
+                            launch(&run, lanes, &self.pool)?
+                        }
+                    };
+                    if failed {
                         return Err(self.find_fault(kernel, plan, memory, bindings.as_deref()));
                     }
                 }
                 (Step::MatMul { .. }, StepPlan::MatMul(product)) => product.run(memory, &self.pool, lanes)?,
                 (Step::Node { node, operands, outputs }, StepPlan::Node) => {
-                    let made = self.run_node(*node, operands, plan, memory, bindings.as_deref())?;
-                    for (buffer, tensor) in outputs.iter().zip(made) {
+                    let room = self.room(outputs, sinks);
+                    let made = self.run_node(*node, operands, plan, memory, bindings.as_deref(), room)?;
+                    for (&buffer, made) in outputs.iter().zip(made) {
+                        let lent = self.sink_of(buffer, sinks).filter(|_| matches!(made, Made::Lent));
+                        let sizes = match (&made, &lent) {
+                            (Made::Tensor(tensor), _) => tensor.sizes(),
+                            (Made::Lent, sink) => sink.as_ref().map_or(&[][..], |sink| sink.sizes),
+                        };
                         if let Some(bindings) = bindings.as_deref_mut() {
-                            self.bind_sizes(bindings, *buffer, tensor.sizes())?;
+                            self.bind_sizes(bindings, buffer, sizes)?;
                         }
-                        memory.hold(*buffer, tensor);
+                        if let Some(bytes) = lent.and_then(|sink| sink.bytes.take()) {
+                            memory.lend_mut(buffer, bytes);
+                        } else if let Made::Tensor(tensor) = made {
+                            memory.hold(buffer, tensor);
+                        }
                     }
                 }
                 _ => {
@@ -420,16 +459,17 @@ pub(crate) struct BoundStage<'m> {
     plan: Arc<SegmentPlan>,
     memory: Memory<'m>,
     lanes: &'m mut Vec<Lane>,
-    /// The launches of all steps, if every step is one that can be made ready.
-    prepared: Option<Vec<Prepared>>,
+    /// The launches of all steps, if every step is one that only needs addresses.
+    tied: Option<Vec<Tied>>,
 }
 
 impl BoundStage<'_> {
     pub(crate) fn run(&mut self) -> Result<()> {
-        if let (Some(prepared), Some(code)) = (&self.prepared, &self.stage.code) {
-            for (at, launch) in prepared.iter().enumerate() {
+        if let (Some(tied), Some(code)) = (&self.tied, &self.stage.code) {
+            for (at, (tied, step)) in tied.iter().zip(&self.plan.steps).enumerate() {
                 let _span = self.stage.traced(at).map(Traced::begin);
-                if launch.run(code, &mut self.memory)
+                if let StepPlan::Kernel(plan, Some(direct)) = step
+                    && direct.run_tied(plan, code, tied, &mut self.memory)
                     && let Step::Kernel(kernel) = &self.stage.program.steps[at]
                 {
                     return Err(self.stage.find_fault(kernel, &self.plan, &self.memory, None));
@@ -437,6 +477,6 @@ impl BoundStage<'_> {
             }
             return Ok(());
         }
-        self.stage.run_segment(0, &self.plan, &mut self.memory, self.lanes, None)
+        self.stage.run_segment(0, &self.plan, &mut self.memory, &mut None, self.lanes, None)
     }
 }

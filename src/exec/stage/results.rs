@@ -2,14 +2,14 @@
 
 use super::super::bindings::Bindings;
 use super::super::segment::{SegmentPlan, Sizes};
-use super::{Sink, Stage};
+use super::{Sink, Sinks, Stage};
 use crate::codegen::Memory;
 use crate::error::Result;
-use crate::graph::{NodeIx, evaluate};
+use crate::graph::{NodeIx, evaluate_into};
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::Content;
-use crate::tensor::{Tensor, TensorView};
-use rustc_hash::FxHashMap;
+use crate::op::{Made, Room};
+use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
 impl Stage {
     /// Runs one node by itself.
@@ -20,7 +20,8 @@ impl Stage {
         plan: &SegmentPlan,
         memory: &Memory<'_>,
         bindings: Option<&Bindings>,
-    ) -> Result<Vec<Tensor>> {
+        room: Room<'_>,
+    ) -> Result<Vec<Made>> {
         let node = &self.inner.nodes[index.at()];
         let sizes: Vec<Sizes> = operands
             .iter()
@@ -39,19 +40,38 @@ impl Stage {
             .map(|(buffer, sizes)| self.view(*buffer, sizes, memory))
             .collect::<Result<_>>()?;
         let attrs = node.attrs().substitute(&mut |symbol| self.known(bindings, symbol));
-        evaluate(&node.op, node.given, &attrs, &views).map_err(|error| self.locate(index, error))
+        evaluate_into(&node.op, node.given, &attrs, &views, room).map_err(|error| self.locate(index, error))
+    }
+
+    /// The memory of the caller for a buffer, if it is a result.
+    pub(super) fn sink_of<'s, 'm>(
+        &self,
+        buffer: BufferIx,
+        sinks: &'s mut Option<Sinks<'m>>,
+    ) -> Option<&'s mut Sink<'m>> {
+        sinks.as_mut()?.get_mut(self.output_of[buffer.at()]?)
+    }
+
+    /// Where buffers that a node makes may go.
+    pub(super) fn room<'s>(&'s self, buffers: &[BufferIx], sinks: &'s mut Option<Sinks<'_>>) -> Room<'s> {
+        let mut lent: Vec<Option<TensorViewMut<'s>>> = buffers.iter().map(|_| None).collect();
+        for (number, sink) in sinks.iter_mut().flatten().enumerate() {
+            if let Some(at) = buffers.iter().position(|buffer| self.output_of[buffer.at()] == Some(number)) {
+                lent[at] = sink.view();
+            }
+        }
+        Room { shelf: Some(&self.shelf), lent }
     }
 
     /// Hands out the results.
     pub(super) fn collect(
         &self,
         sizes: &dyn Fn(BufferIx) -> Option<Sizes>,
-        sinks: &mut Option<Vec<Sink<'_>>>,
+        sinks: &mut Option<Sinks<'_>>,
         memory: &mut Memory<'_>,
     ) -> Result<Vec<Tensor>> {
         let mut results: Vec<Tensor> =
             if sinks.is_some() { Vec::new() } else { Vec::with_capacity(self.program.outputs.len()) };
-        let mut taken: FxHashMap<BufferIx, Tensor> = FxHashMap::default();
         for (number, &buffer) in self.program.outputs.iter().enumerate() {
             let root = self.program.roots[buffer.at()];
             if let Some(sinks) = sinks.as_ref()
@@ -72,7 +92,9 @@ impl Stage {
                 }
                 continue;
             }
-            if let Some(tensor) = taken.get(&root) {
+            let earlier = self.first_of_root[number];
+            if earlier < number {
+                let tensor = &results[earlier];
                 results.push(tensor.reshape(&wanted)?);
                 continue;
             }
@@ -88,8 +110,7 @@ impl Stage {
                 Some(tensor) => tensor,
                 None => self.view(buffer, &wanted, memory)?.to_tensor()?,
             };
-            results.push(tensor.reshape(&wanted)?);
-            taken.insert(root, tensor);
+            results.push(if tensor.sizes() == &wanted[..] { tensor } else { tensor.reshape(&wanted)? });
         }
         Ok(results)
     }

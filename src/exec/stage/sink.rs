@@ -3,6 +3,10 @@
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Tensor, TensorViewMut};
 use shapeflow_shape_fns::DType;
+use smallvec::SmallVec;
+
+/// Memory of the caller for every result.
+pub(crate) type Sinks<'m> = SmallVec<[Sink<'m>; 2]>;
 
 /// Memory of the caller for one result.
 pub(crate) struct Sink<'m> {
@@ -19,6 +23,12 @@ impl<'m> Sink<'m> {
 }
 
 impl Sink<'_> {
+    /// The memory, unless it has been taken.
+    pub(super) fn view(&mut self) -> Option<TensorViewMut<'_>> {
+        let bytes = self.bytes.as_deref_mut()?;
+        Some(TensorViewMut::of_view(self.dtype, self.sizes, bytes))
+    }
+
     /// Copies result `number` into the memory.
     pub(crate) fn fill(mut self, number: usize, tensor: &Tensor) -> Result<()> {
         self.check(number, tensor.dtype(), tensor.sizes())?;

@@ -77,13 +77,14 @@ impl Stage {
                 })?;
             }
         }
-        bindings.check_deferred(&self.inner.table).map_err(|mismatch| {
-            let message = format!(
-                "a dimension {} of the inputs must be {}, got {}",
-                mismatch.dim,
-                mismatch.expected.unwrap_or_default(),
-                mismatch.got
-            );
+        let settled = bindings.settle(&self.inner.table);
+        self.solve_guards(&mut bindings);
+        settled.map_err(|mismatch| {
+            let (dim, got) = (&mismatch.dim, mismatch.got);
+            let message = match mismatch.expected {
+                Some(expected) => format!("a dimension {dim} of the inputs must be {expected}, got {got}"),
+                None => format!("a dimension {dim} of the inputs cannot be {got}"),
+            };
             Error::new(ErrorKind::Feed, Phase::Run, message)
         })?;
         Ok(bindings)
@@ -102,6 +103,12 @@ impl Stage {
             Some((name, axis, _)) => format!(" at axis {axis} of input \"{name}\""),
             None => " by another input".to_string(),
         }
+    }
+
+    /// Binds symbols that nothing has, but that what is required of others determines.
+    fn solve_guards(&self, bindings: &mut Bindings) {
+        let table = &self.inner.table;
+        while self.inner.table.guards().iter().any(|record| bindings.solve(table, &record.guard)) {}
     }
 
     /// Checks what was left to run time.
@@ -196,6 +203,7 @@ impl Stage {
             }
         }
         waiting.definers = left;
+        self.solve_guards(bindings);
         Ok(())
     }
 

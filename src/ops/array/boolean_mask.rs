@@ -43,15 +43,12 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let output = {
-        let (x, mask) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
-        let axis = given_axis(cx, 2, x.view().sizes().len())?.unwrap_or(0);
-        select(x.view(), mask.view(), axis)?
-    };
-    cx.set_output(0, output)
+    let (x, mask) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
+    let axis = given_axis(cx, 2, x.view().sizes().len())?.unwrap_or(0);
+    select(cx, x.view(), mask.view(), axis)
 }
 
-fn select(x: TensorView<'_>, mask: TensorView<'_>, axis: usize) -> Result<Tensor> {
+fn select(cx: &mut HostCx<'_>, x: TensorView<'_>, mask: TensorView<'_>, axis: usize) -> Result<()> {
     let end = axis + mask.sizes().len();
     if x.sizes().get(axis..end) != Some(mask.sizes()) || mask.sizes().is_empty() {
         let message = format!(
@@ -70,17 +67,16 @@ fn select(x: TensorView<'_>, mask: TensorView<'_>, axis: usize) -> Result<Tensor
         let strings = x.as_strings()?;
         let kept: Vec<&[u8]> =
             (0..strings.len()).filter(|at| flags[at / row % flags.len()]).map(|at| &*strings[at]).collect();
-        return Tensor::from_strings(&sizes, &kept);
+        return cx.set_output(0, Tensor::from_strings(&sizes, &kept)?);
     }
-    let mut output = Tensor::allocate(x.dtype(), &sizes)?;
+    let mut output = cx.unfilled_output(0, &sizes)?;
     if output.is_empty() {
-        return Ok(output);
+        return Ok(());
     }
     // The result has elements, so no size is 0 and the sizes divide without rest.
     let source = x.bytes();
     let row = source.len() / x.len() * inner.iter().product::<usize>();
-    let mut target = output.view_mut()?;
-    let target = target.bytes_mut();
+    let target = output.bytes_mut();
     for (from, to) in source.chunks_exact(row * flags.len()).zip(target.chunks_exact_mut(row * picked)) {
         match row {
             1 => pick::<1>(from, to, flags),
@@ -91,7 +87,7 @@ fn select(x: TensorView<'_>, mask: TensorView<'_>, axis: usize) -> Result<Tensor
             _ => copy_runs(from, to, flags, row),
         }
     }
-    Ok(output)
+    Ok(())
 }
 
 /// Copies the elements of `N` bytes whose flag is set.
@@ -115,6 +111,7 @@ fn copy_runs(from: &[u8], to: &mut [u8], flags: &[bool], row: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op::Room;
     use crate::ops::testing::{recorded, run_one, shape_table, tensor};
 
     shape_table! { DEF, {"axis": 0},
@@ -162,7 +159,9 @@ mod tests {
     #[test]
     fn sizes_are_checked_when_it_runs() {
         let mask = tensor(&[2], &[true, false]);
-        let error = select(tensor(&[3], &[1u8, 2, 3]).view(), mask.view(), 0).unwrap_err();
+        let attrs = Attrs::new();
+        let cx = &mut HostCx::new(&[], &attrs, [DType::U8].into_iter(), Room::default());
+        let error = select(cx, tensor(&[3], &[1u8, 2, 3]).view(), mask.view(), 0).unwrap_err();
         assert_eq!(
             error.message(),
             "the mask's sizes must be those of the tensor from axis 0 on, got [2] for [3]"

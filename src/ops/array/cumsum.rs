@@ -9,7 +9,7 @@ use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoParam, Value};
 use crate::op::{Absent, HostCx, OpDef, Operand, TfOp};
-use crate::tensor::{Element, Tensor, TensorView};
+use crate::tensor::{Element, TensorView, TensorViewMut};
 
 use super::axis::given_axis;
 use crate::ops::row_major::RowMajor;
@@ -55,53 +55,54 @@ struct Scan {
 }
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let output = {
-        let x = RowMajor::new(cx.input(0)?)?;
-        let x = x.view();
-        let axis = given_axis(cx, 1, x.sizes().len())?.unwrap_or(0);
-        let flag = |attrs: &Attrs, name: &str| matches!(attrs.get(name), Some(Attr::Bool(true)));
-        let scan = Scan {
-            length: x.sizes().get(axis).copied().unwrap_or(1),
-            inner: x.sizes().get(axis + 1..).unwrap_or_default().iter().product(),
-            exclusive: flag(cx.attrs(), "exclusive"),
-            reverse: flag(cx.attrs(), "reverse"),
-        };
-        match x.dtype() {
-            DType::I8 => plain(scan, x, i8::wrapping_add),
-            DType::I16 => plain(scan, x, i16::wrapping_add),
-            DType::I32 => plain(scan, x, i32::wrapping_add),
-            DType::I64 => plain(scan, x, i64::wrapping_add),
-            DType::U8 => plain(scan, x, u8::wrapping_add),
-            DType::U16 => plain(scan, x, u16::wrapping_add),
-            DType::U32 => plain(scan, x, u32::wrapping_add),
-            DType::U64 => plain(scan, x, u64::wrapping_add),
-            DType::F32 => plain(scan, x, f32::add),
-            DType::F64 => plain(scan, x, f64::add),
-            DType::F16 => {
-                halves(scan, x, |bits| f16::from_bits(bits).to_f32(), |sum| f16::from_f32(sum).to_bits())
-            }
-            _ => halves(scan, x, |bits| bf16::from_bits(bits).to_f32(), |sum| bf16::from_f32(sum).to_bits()),
-        }?
+    let x = RowMajor::new(cx.input(0)?)?;
+    let x = x.view();
+    let axis = given_axis(cx, 1, x.sizes().len())?.unwrap_or(0);
+    let flag = |attrs: &Attrs, name: &str| matches!(attrs.get(name), Some(Attr::Bool(true)));
+    let scan = Scan {
+        length: x.sizes().get(axis).copied().unwrap_or(1),
+        inner: x.sizes().get(axis + 1..).unwrap_or_default().iter().product(),
+        exclusive: flag(cx.attrs(), "exclusive"),
+        reverse: flag(cx.attrs(), "reverse"),
     };
-    cx.set_output(0, output)
+    let y = &mut cx.unfilled_output(0, x.sizes())?;
+    match x.dtype() {
+        DType::I8 => plain(scan, x, y, i8::wrapping_add),
+        DType::I16 => plain(scan, x, y, i16::wrapping_add),
+        DType::I32 => plain(scan, x, y, i32::wrapping_add),
+        DType::I64 => plain(scan, x, y, i64::wrapping_add),
+        DType::U8 => plain(scan, x, y, u8::wrapping_add),
+        DType::U16 => plain(scan, x, y, u16::wrapping_add),
+        DType::U32 => plain(scan, x, y, u32::wrapping_add),
+        DType::U64 => plain(scan, x, y, u64::wrapping_add),
+        DType::F32 => plain(scan, x, y, f32::add),
+        DType::F64 => plain(scan, x, y, f64::add),
+        DType::F16 => {
+            halves(scan, x, y, |bits| f16::from_bits(bits).to_f32(), |sum| f16::from_f32(sum).to_bits())
+        }
+        _ => halves(scan, x, y, |bits| bf16::from_bits(bits).to_f32(), |sum| bf16::from_f32(sum).to_bits()),
+    }
 }
 
-fn plain<T: Element>(scan: Scan, x: TensorView<'_>, add: impl Fn(T, T) -> T) -> Result<Tensor> {
-    let mut output = Tensor::allocate(x.dtype(), x.sizes())?;
-    sums(scan, x.as_slice::<T>()?, output.as_mut_slice::<T>()?, T::default(), |x| x, |sum| sum, add);
-    Ok(output)
+fn plain<T: Element>(
+    scan: Scan,
+    x: TensorView<'_>,
+    y: &mut TensorViewMut<'_>,
+    add: impl Fn(T, T) -> T,
+) -> Result<()> {
+    sums(scan, x.as_slice::<T>()?, y.as_mut_slice::<T>()?, T::default(), |x| x, |sum| sum, add);
+    Ok(())
 }
 
 fn halves(
     scan: Scan,
     x: TensorView<'_>,
+    y: &mut TensorViewMut<'_>,
     load: impl Fn(u16) -> f32,
     store: impl Fn(f32) -> u16,
-) -> Result<Tensor> {
-    let mut output = Tensor::allocate(x.dtype(), x.sizes())?;
-    let mut view = output.view_mut()?;
-    sums(scan, x.as_bits::<u16>()?, view.as_mut_bits::<u16>()?, 0.0, load, store, f32::add);
-    Ok(output)
+) -> Result<()> {
+    sums(scan, x.as_bits::<u16>()?, y.as_mut_bits::<u16>()?, 0.0, load, store, f32::add);
+    Ok(())
 }
 
 /// Sums of this many columns are kept at once, in the first level of the cache.
@@ -154,6 +155,7 @@ fn sums<T: Copy, A: Copy>(
 mod tests {
     use super::*;
     use crate::ops::testing::{run_one, shape_table, tensor};
+    use crate::tensor::Tensor;
 
     shape_table! { DEF, {"axis": -1},
         "[n, 3]" => "[n, 3]",

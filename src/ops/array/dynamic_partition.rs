@@ -63,27 +63,21 @@ fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let outputs = {
-        let (data, parts) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
-        let (data, parts) = (data.view(), parts.view());
-        let count = count(cx.attrs())?;
-        match parts.dtype() {
-            DType::I32 => partition(data, parts.as_slice::<i32>()?, parts.sizes().len(), count)?,
-            _ => partition(data, parts.as_slice::<i64>()?, parts.sizes().len(), count)?,
-        }
-    };
-    for (number, output) in outputs.into_iter().enumerate() {
-        cx.set_output(number, output)?;
+    let (data, parts) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
+    let (data, parts) = (data.view(), parts.view());
+    match parts.dtype() {
+        DType::I32 => partition(cx, data, parts.as_slice::<i32>()?, parts.sizes().len()),
+        _ => partition(cx, data, parts.as_slice::<i64>()?, parts.sizes().len()),
     }
-    Ok(())
 }
 
 fn partition<I: Copy + Into<i64>>(
+    cx: &mut HostCx<'_>,
     data: TensorView<'_>,
     parts: &[I],
     rank: usize,
-    count: usize,
-) -> Result<Vec<Tensor>> {
+) -> Result<()> {
+    let count = count(cx.attrs())?;
     let mut rows = vec![0usize; count];
     for part in parts {
         let part: i64 = (*part).into();
@@ -101,19 +95,17 @@ fn partition<I: Copy + Into<i64>>(
         for (at, row) in data.as_strings()?.chunks_exact(row.max(1)).enumerate() {
             texts[part_of(at)].extend(row.iter().map(|text| &**text));
         }
-        let part =
-            |(texts, rows): (Vec<&[u8]>, &usize)| Tensor::from_strings(&[&[*rows], rest].concat(), &texts);
-        return texts.into_iter().zip(&rows).map(part).collect();
+        for (number, (texts, rows)) in texts.into_iter().zip(&rows).enumerate() {
+            cx.set_output(number, Tensor::from_strings(&[&[*rows], rest].concat(), &texts)?)?;
+        }
+        return Ok(());
     }
-    let mut outputs: Vec<Tensor> = rows
-        .iter()
-        .map(|rows| Tensor::allocate(data.dtype(), &[&[*rows], rest].concat()))
-        .collect::<Result<_>>()?;
+    let sizes: Vec<Vec<usize>> = rows.iter().map(|rows| [&[*rows], rest].concat()).collect();
+    let mut views = cx.unfilled_outputs(&sizes)?;
     let bytes = row * size_of_element(data.dtype())?;
     if bytes == 0 {
-        return Ok(outputs);
+        return Ok(());
     }
-    let mut views = outputs.iter_mut().map(Tensor::view_mut).collect::<Result<Vec<_>>>()?;
     let mut targets: Vec<&mut [u8]> = views.iter_mut().map(|view| view.bytes_mut()).collect();
     let part_of = |part: &I| (*part).into() as usize;
     match bytes {
@@ -130,8 +122,7 @@ fn partition<I: Copy + Into<i64>>(
             }
         }
     }
-    drop(views);
-    Ok(outputs)
+    Ok(())
 }
 
 fn deal_small<const N: usize, I>(

@@ -10,7 +10,6 @@ use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{Positions, greatest, put};
-use crate::tensor::Tensor;
 
 use super::concat::first_of;
 
@@ -58,29 +57,25 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let output = {
-        let parts = cx.inputs() / 2;
-        let given = |from: usize| -> Result<Vec<RowMajor<'_>>> {
-            (from..from + parts).map(|at| RowMajor::new(cx.input(at)?)).collect()
-        };
-        let (indices, data) = (given(0)?, given(parts)?);
-        let mut rows = 0;
-        for indices in &indices {
-            rows = rows.max(greatest(indices.view())?.map_or(0, |greatest| greatest.saturating_add(1)));
-        }
-        let (Some(first), Some(rank)) = (data.first(), indices.first().map(|at| at.view().sizes().len()))
-        else {
-            return Err(Error::msg("dynamic_stitch needs at least one tensor"));
-        };
-        let row = first.view().sizes().get(rank..).unwrap_or_default();
-        let mut output = Tensor::zeros(first.view().dtype(), &[&[rows], row].concat())?;
-        let sizes = [rows];
-        for (indices, data) in indices.iter().zip(&data) {
-            put(&mut output, data.view(), row.iter().product(), &Positions::new(indices.view(), &sizes)?)?;
-        }
-        output
+    let parts = cx.inputs() / 2;
+    let given = |from: usize| -> Result<Vec<RowMajor<'_>>> {
+        (from..from + parts).map(|at| RowMajor::new(cx.input(at)?)).collect()
     };
-    cx.set_output(0, output)
+    let (indices, data) = (given(0)?, given(parts)?);
+    let mut rows = 0;
+    for indices in &indices {
+        rows = rows.max(greatest(indices.view())?.map_or(0, |greatest| greatest.saturating_add(1)));
+    }
+    let (Some(first), Some(rank)) = (data.first(), indices.first().map(|at| at.view().sizes().len())) else {
+        return Err(Error::msg("dynamic_stitch needs at least one tensor"));
+    };
+    let row = first.view().sizes().get(rank..).unwrap_or_default();
+    let mut output = cx.output(0, &[&[rows], row].concat())?;
+    let sizes = [rows];
+    for (indices, data) in indices.iter().zip(&data) {
+        put(&mut output, data.view(), row.iter().product(), &Positions::new(indices.view(), &sizes)?)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attrs, DType};
 
+use super::tensor_scatter::parts;
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, IntoParam, Value};
@@ -11,9 +12,6 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::given::given_sizes;
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{Combine, Positions, combine};
-use crate::tensor::Tensor;
-
-use super::tensor_scatter::parts;
 
 impl<'g> Value<'g> {
     /// A tensor of `shape` whose slices at the positions along the last axis of `self` are those of `updates`, and zero
@@ -59,16 +57,11 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let output = {
-        let (indices, updates) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
-        let sizes = given_sizes(cx, "shape", 2)?;
-        let mut output = Tensor::zeros(updates.view().dtype(), &sizes)?;
-        let (outer, row) = parts(indices.view(), &sizes);
-        let positions = Positions::new(indices.view(), outer)?;
-        combine(&mut output, updates.view(), row, Combine::Add, &positions)?;
-        output
-    };
-    cx.set_output(0, output)
+    let (indices, updates) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
+    let sizes = given_sizes(cx, "shape", 2)?;
+    let (outer, row) = parts(indices.view(), &sizes);
+    let positions = Positions::new(indices.view(), outer)?;
+    combine(&mut cx.output(0, &sizes)?, updates.view(), row, Combine::Add, &positions)
 }
 
 #[cfg(test)]
@@ -76,6 +69,7 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
     use crate::ops::testing::{recorded, run, run_one, shape_table, tensor};
+    use crate::tensor::Tensor;
 
     shape_table! { DEF, {"shape": [4, 3]},
         "i32[i, 1]; f64[i, 3]" => "f64[4, 3]",
@@ -105,6 +99,11 @@ mod tests {
         let attrs = Attrs::new().with("shape", [2, 3]);
         let error = run(&DEF, &attrs, &[tensor(&[1, 2], &[1, 3i64]), tensor(&[1], &[1.0f32])]).unwrap_err();
         assert_eq!(error.message(), "an index into axis 1 must lie in [0, 3), got 3");
+        for wrong in [-1, 2, i64::MIN] {
+            let attrs = Attrs::new().with("shape", [2]);
+            let error = run(&DEF, &attrs, &[tensor(&[1, 1], &[wrong]), tensor(&[1], &[1.0f32])]).unwrap_err();
+            assert_eq!(error.message(), format!("an index into axis 0 must lie in [0, 2), got {wrong}"));
+        }
         assert_eq!(error.kind(), ErrorKind::Index);
     }
 }

@@ -116,18 +116,15 @@ pub(super) fn parts<'s>(indices: TensorView<'_>, sizes: &'s [usize]) -> (&'s [us
 }
 
 fn scatter(cx: &mut HostCx<'_>, how: Option<Combine>) -> Result<()> {
-    let mut output = cx.input(0)?.to_tensor()?;
-    {
-        let (indices, updates) = (RowMajor::new(cx.input(1)?)?, RowMajor::new(cx.input(2)?)?);
-        let sizes = output.sizes().to_vec();
-        let (outer, row) = parts(indices.view(), &sizes);
-        let positions = Positions::new(indices.view(), outer)?;
-        match how {
-            Some(how) => combine(&mut output, updates.view(), row, how, &positions)?,
-            None => put(&mut output, updates.view(), row, &positions)?,
-        }
+    let (x, indices, updates) = (cx.input(0)?, RowMajor::new(cx.input(1)?)?, RowMajor::new(cx.input(2)?)?);
+    let (outer, row) = parts(indices.view(), x.sizes());
+    let positions = Positions::new(indices.view(), outer)?;
+    let mut output = cx.unfilled_output(0, x.sizes())?;
+    output.copy_from(x)?;
+    match how {
+        Some(how) => combine(&mut output, updates.view(), row, how, &positions),
+        None => put(&mut output, updates.view(), row, &positions),
     }
-    cx.set_output(0, output)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::dtype;
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
-use crate::tensor::{Element, Tensor, TensorView};
+use crate::tensor::{Element, TensorView};
 
 use crate::ops::row_major::RowMajor;
 
@@ -31,39 +31,41 @@ pub(crate) static DEF: OpDef = OpDef::host("where_indices", run)
     .tensorflow(&[TfOp::new("Where")]);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let output = {
-        let x = RowMajor::new(cx.input(0)?)?;
-        let x = x.view();
-        match x.dtype() {
-            DType::Bool => indices(x, x.as_slice::<bool>()?, |flag| flag),
-            DType::I8 => not_zero(x, x.as_slice::<i8>()?),
-            DType::I16 => not_zero(x, x.as_slice::<i16>()?),
-            DType::I32 => not_zero(x, x.as_slice::<i32>()?),
-            DType::I64 => not_zero(x, x.as_slice::<i64>()?),
-            DType::U8 => not_zero(x, x.as_slice::<u8>()?),
-            DType::U16 => not_zero(x, x.as_slice::<u16>()?),
-            DType::U32 => not_zero(x, x.as_slice::<u32>()?),
-            DType::U64 => not_zero(x, x.as_slice::<u64>()?),
-            DType::F32 => not_zero(x, x.as_slice::<f32>()?),
-            DType::F64 => not_zero(x, x.as_slice::<f64>()?),
-            // f16 and bf16: all bits but the sign.
-            _ => indices(x, x.as_bits::<u16>()?, |bits| bits & 0x7fff != 0),
-        }?
-    };
-    cx.set_output(0, output)
+    let x = RowMajor::new(cx.input(0)?)?;
+    let x = x.view();
+    match x.dtype() {
+        DType::Bool => indices(cx, x, x.as_slice::<bool>()?, |flag| flag),
+        DType::I8 => not_zero::<i8>(cx, x),
+        DType::I16 => not_zero::<i16>(cx, x),
+        DType::I32 => not_zero::<i32>(cx, x),
+        DType::I64 => not_zero::<i64>(cx, x),
+        DType::U8 => not_zero::<u8>(cx, x),
+        DType::U16 => not_zero::<u16>(cx, x),
+        DType::U32 => not_zero::<u32>(cx, x),
+        DType::U64 => not_zero::<u64>(cx, x),
+        DType::F32 => not_zero::<f32>(cx, x),
+        DType::F64 => not_zero::<f64>(cx, x),
+        // f16 and bf16: all bits but the sign.
+        _ => indices(cx, x, x.as_bits::<u16>()?, |bits| bits & 0x7fff != 0),
+    }
 }
 
-fn not_zero<T: Element>(x: TensorView<'_>, elements: &[T]) -> Result<Tensor> {
-    indices(x, elements, |element| element != T::default())
+fn not_zero<T: Element>(cx: &mut HostCx<'_>, x: TensorView<'_>) -> Result<()> {
+    indices(cx, x, x.as_slice::<T>()?, |element| element != T::default())
 }
 
 const BLOCK: usize = 64;
 
-fn indices<T: Copy>(x: TensorView<'_>, elements: &[T], holds: impl Fn(T) -> bool) -> Result<Tensor> {
+fn indices<T: Copy>(
+    cx: &mut HostCx<'_>,
+    x: TensorView<'_>,
+    elements: &[T],
+    holds: impl Fn(T) -> bool,
+) -> Result<()> {
     let rank = x.sizes().len();
     let count = elements.iter().map(|&element| usize::from(holds(element))).sum();
-    let mut output = Tensor::allocate(DType::I64, &[count, rank])?;
-    let Some(&length) = x.sizes().last().filter(|_| count > 0) else { return Ok(output) };
+    let mut output = cx.unfilled_output(0, &[count, rank])?;
+    let Some(&length) = x.sizes().last().filter(|_| count > 0) else { return Ok(()) };
     let mut rows = output.as_mut_slice::<i64>()?.chunks_exact_mut(rank);
     let mut position = vec![0i64; rank];
     for line in elements.chunks_exact(length) {
@@ -88,7 +90,7 @@ fn indices<T: Copy>(x: TensorView<'_>, elements: &[T], holds: impl Fn(T) -> bool
             *at = 0;
         }
     }
-    Ok(output)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -97,6 +99,7 @@ mod tests {
 
     use super::*;
     use crate::ops::testing::{run_one, shape_table, tensor};
+    use crate::tensor::Tensor;
 
     shape_table! { DEF, {},
         "bool[n, 3]" => "i64[?, 2]",

@@ -5,8 +5,8 @@ use shapeflow_shape_fns::{Attrs, DType};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
-use crate::ops::rows::{Combine, Positions, combine, narrowed, widened};
-use crate::tensor::{Element, Tensor, TensorView};
+use crate::ops::rows::{Combine, Positions, combine, narrow, widened};
+use crate::tensor::{Element, Tensor, TensorView, TensorViewMut};
 
 /// How the rows of a segment become one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,50 +49,46 @@ pub(super) fn dtypes(operands: &[DType], _: &Attrs, fold: Fold) -> Result<Vec<DT
     }
 }
 
-/// The fold of the rows of each segment, rows in their order, where a segment begins as rows of `start`. f16 and bf16 are
-/// computed as f32, and `finish` gets that.
-pub(super) fn folded(
+/// Makes `output`, which holds zeros, the fold of the rows of each segment, rows in their order, where a segment begins as
+/// rows of `start`. f16 and bf16 are computed as f32, and `finish` gets that.
+pub(super) fn fold_rows(
     data: TensorView<'_>,
-    sizes: &[usize],
+    output: &mut TensorViewMut<'_>,
     positions: &Positions<'_>,
     fold: Fold,
     start: Scalar,
-    finish: &dyn Fn(&mut Tensor) -> Result<()>,
-) -> Result<Tensor> {
-    if let dtype @ (DType::F16 | DType::BF16) = data.dtype() {
-        let wide = widened(data)?;
-        let wide = folded(wide.view(), sizes, positions, fold, start, finish)?;
-        return narrowed(&wide, dtype);
+    finish: &dyn Fn(&mut TensorViewMut<'_>) -> Result<()>,
+) -> Result<()> {
+    if matches!(data.dtype(), DType::F16 | DType::BF16) {
+        let (from, mut wide) = (widened(data)?, Tensor::zeros(DType::F32, output.sizes())?);
+        fold_rows(from.view(), &mut wide.view_mut()?, positions, fold, start, finish)?;
+        return narrow(wide.view(), output);
     }
-    let mut output = Tensor::zeros(data.dtype(), sizes)?;
-    fill(&mut output, start)?;
-    let row = sizes.get(1..).unwrap_or_default().iter().product();
-    combine(&mut output, data, row, fold.combine(), positions)?;
-    finish(&mut output)?;
-    Ok(output)
+    fill(output, start);
+    let row = output.sizes().get(1..).unwrap_or_default().iter().product();
+    combine(output, data, row, fold.combine(), positions)?;
+    finish(output)
 }
 
-/// Makes every element `value`.
-fn fill(output: &mut Tensor, value: Scalar) -> Result<()> {
+/// Makes every element, which is zero, `value`.
+fn fill(output: &mut TensorViewMut<'_>, value: Scalar) {
     let dtype = output.dtype();
     if value.to_bits() == 0 || dtype.is_complex() {
-        return Ok(());
+        return;
     }
     let value = crate::expr::eval_cast(value, dtype);
-    let mut pattern = [0; 8];
-    let Some(()) = value.write_bytes(&mut pattern[..dtype.size_bytes().unwrap_or(8)]) else { return Ok(()) };
     let size = dtype.size_bytes().unwrap_or(8);
-    for element in output.view_mut()?.bytes_mut().chunks_exact_mut(size) {
+    let mut pattern = [0; 8];
+    let Some(()) = value.write_bytes(&mut pattern[..size]) else { return };
+    for element in output.bytes_mut().chunks_exact_mut(size) {
         element.copy_from_slice(&pattern[..size]);
     }
-    Ok(())
 }
 
 /// Makes the rows that no segment id names, which are those of ascending `ids` that leave out some, zero.
-pub(super) fn clear_gaps(output: &mut Tensor, ids: impl Iterator<Item = usize>) -> Result<()> {
+pub(super) fn clear_gaps(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item = usize>) {
     let rows = output.sizes().first().copied().unwrap_or(0);
-    let mut view = output.view_mut()?;
-    let bytes = view.bytes_mut();
+    let bytes = output.bytes_mut();
     let row = bytes.len().checked_div(rows).unwrap_or(0);
     let mut next = 0;
     for id in ids {
@@ -101,11 +97,10 @@ pub(super) fn clear_gaps(output: &mut Tensor, ids: impl Iterator<Item = usize>) 
         }
         next = id + 1;
     }
-    Ok(())
 }
 
 /// Divides every row by how often its number stands among ascending `ids`; integers toward zero.
-pub(super) fn divide(output: &mut Tensor, ids: impl Iterator<Item = usize>) -> Result<()> {
+pub(super) fn divide(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item = usize>) -> Result<()> {
     macro_rules! of {
         ($($DType:ident $T:ty, $Wide:ty);*) => {
             match output.dtype() {
@@ -121,7 +116,7 @@ pub(super) fn divide(output: &mut Tensor, ids: impl Iterator<Item = usize>) -> R
 }
 
 fn rows_by_counts<T: Element>(
-    output: &mut Tensor,
+    output: &mut TensorViewMut<'_>,
     mut ids: impl Iterator<Item = usize>,
     by: impl Fn(T, usize) -> T,
 ) -> Result<()> {

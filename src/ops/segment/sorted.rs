@@ -1,4 +1,4 @@
-//! `segment_sum` and its like: rows folded by segments whose numbers ascend.
+//! `segment_sum` and its like: rows fold_rows by segments whose numbers ascend.
 
 use std::panic::Location;
 
@@ -9,9 +9,9 @@ use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::Positions;
-use crate::tensor::{Tensor, TensorView};
+use crate::tensor::TensorView;
 
-use super::fold::{Fold, clear_gaps, divide, dtypes, folded};
+use super::fold::{Fold, clear_gaps, divide, dtypes, fold_rows};
 
 macro_rules! segments {
     ($($(#[$doc:meta])* $method:ident, $DEF:ident, $op:literal, $Fold:ident;)*) => {
@@ -55,23 +55,21 @@ segments! {
 }
 
 fn run(cx: &mut HostCx<'_>, fold: Fold) -> Result<()> {
-    let output = {
-        let (data, ids) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
-        let (data, ids) = (data.view(), ids.view());
-        match ids.dtype() {
-            DType::I32 => segments(data, ids, ids.as_slice::<i32>()?, fold)?,
-            _ => segments(data, ids, ids.as_slice::<i64>()?, fold)?,
-        }
-    };
-    cx.set_output(0, output)
+    let (data, ids) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
+    let (data, ids) = (data.view(), ids.view());
+    match ids.dtype() {
+        DType::I32 => segments(cx, data, ids, ids.as_slice::<i32>()?, fold),
+        _ => segments(cx, data, ids, ids.as_slice::<i64>()?, fold),
+    }
 }
 
 fn segments<I: Copy + Into<i64>>(
+    cx: &mut HostCx<'_>,
     data: TensorView<'_>,
     ids: TensorView<'_>,
     numbers: &[I],
     fold: Fold,
-) -> Result<Tensor> {
+) -> Result<()> {
     let rows = data.sizes().first().copied().unwrap_or(0);
     if rows != numbers.len() {
         let message = format!("there must be an id for each row, got {} for {rows}", numbers.len());
@@ -92,18 +90,16 @@ fn segments<I: Copy + Into<i64>>(
     let bounds = [count];
     // Ascending from 0 on, they are all sizes.
     let numbers = numbers.iter().map(|id| (*id).into() as usize);
-    folded(
-        data,
-        &[&bounds, rest].concat(),
-        &Positions::new(ids, &bounds)?,
-        fold,
-        fold.start(data.dtype()),
-        &|output| match fold {
-            Fold::Mean => divide(output, numbers.clone()),
+    let positions = Positions::new(ids, &bounds)?;
+    let mut output = cx.output(0, &[&bounds, rest].concat())?;
+    fold_rows(data, &mut output, &positions, fold, fold.start(data.dtype()), &|output| {
+        match fold {
+            Fold::Mean => divide(output, numbers.clone())?,
             Fold::Max | Fold::Min => clear_gaps(output, numbers.clone()),
-            Fold::Sum | Fold::Prod => Ok(()),
-        },
-    )
+            Fold::Sum | Fold::Prod => {}
+        }
+        Ok(())
+    })
 }
 
 #[cfg(test)]
@@ -112,6 +108,7 @@ mod tests {
 
     use super::*;
     use crate::ops::testing::{recorded, run, run_one, shape_table, tensor};
+    use crate::tensor::Tensor;
 
     shape_table! { SUM, {},
         "[n, 3]; i32[n]" => "[?, 3]",
@@ -132,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_folded_as_f32() {
+    fn halves_are_fold_rows_as_f32() {
         // 2048 + 1 + 1, where 2048 + 1 is no f16.
         let x = Tensor::from_bits(DType::F16, &[4], &[0x6800u16, 0x3c00, 0x3c00, 0xfc00]).unwrap();
         let operands = [x, tensor(&[4], &[0, 0, 0, 2i64])];

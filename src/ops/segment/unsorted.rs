@@ -1,4 +1,4 @@
-//! `unsorted_segment_sum` and its like: rows folded by segment, in any order.
+//! `unsorted_segment_sum` and its like: rows fold_rows by segment, in any order.
 
 use std::panic::Location;
 
@@ -12,7 +12,7 @@ use crate::ops::given::given_sizes;
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::Positions;
 
-use super::fold::{Fold, dtypes, folded};
+use super::fold::{Fold, dtypes, fold_rows};
 
 macro_rules! segments {
     ($($(#[$doc:meta])* $method:ident, $DEF:ident, $op:literal, $Fold:ident;)*) => {
@@ -54,16 +54,14 @@ segments! {
 }
 
 fn run(cx: &mut HostCx<'_>, fold: Fold) -> Result<()> {
-    let output = {
-        let (data, ids) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
-        let (data, ids) = (data.view(), ids.view());
-        let count = given_sizes(cx, "num_segments", 2)?;
-        let rest = data.sizes().get(ids.sizes().len()..).unwrap_or_default();
-        let positions = Positions::new(ids, &count)?.dropping_negative();
-        let sizes = [&count, rest].concat();
-        folded(data, &sizes, &positions, fold, finite(fold.start(data.dtype()), data.dtype()), &|_| Ok(()))?
-    };
-    cx.set_output(0, output)
+    let (data, ids) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
+    let (data, ids) = (data.view(), ids.view());
+    let count = given_sizes(cx, "num_segments", 2)?;
+    let rest = data.sizes().get(ids.sizes().len()..).unwrap_or_default();
+    let positions = Positions::new(ids, &count)?.dropping_negative();
+    let start = finite(fold.start(data.dtype()), data.dtype());
+    let mut output = cx.output(0, &[&count, rest].concat())?;
+    fold_rows(data, &mut output, &positions, fold, start, &|_| Ok(()))
 }
 
 /// The finite number nearest to an infinite one of this dtype.

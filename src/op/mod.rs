@@ -1,5 +1,7 @@
 //! `OpDef`: what an op is, the same for built-in ops and for users'.
 
+mod host;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +11,9 @@ use shapeflow_shape_fns::{Attrs, DType, ShapeFn};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
-use crate::tensor::{Tensor, TensorView, TensorViewMut};
+
+pub use host::{HostCx, HostKernel};
+pub(crate) use host::{Made, Room};
 
 /// An operand of an op and what its elements mean to the compiler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,21 +68,6 @@ pub type LowerFn = fn(&mut dyn LowerCx, usize, &[Index]) -> Expr;
 
 /// Builds an op from others, see [`OpDef::composite`].
 pub type CompositeFn = for<'g> fn(&CompositeCx<'_>, &[Value<'g>]) -> Result<Vec<Value<'g>>>;
-
-/// A kernel written in Rust: for data-dependent output shapes, sorts, scans, and users' own code.
-pub trait HostKernel: Send + Sync + 'static {
-    /// Computes all outputs. A panic becomes an error of the run.
-    ///
-    /// # Errors
-    /// Whatever makes the inputs unsuitable; see [`Error::msg`] and [`Error::wrap`].
-    fn run(&self, cx: &mut HostCx<'_>) -> Result<()>;
-}
-
-impl<F: Fn(&mut HostCx<'_>) -> Result<()> + Send + Sync + 'static> HostKernel for F {
-    fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
-        self(cx)
-    }
-}
 
 /// How a matrix product reads its two operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -416,64 +405,6 @@ impl CompositeCx<'_> {
     /// The attributes the user gave.
     pub fn attrs(&self) -> &Attrs {
         self.attrs
-    }
-}
-
-/// What a host kernel gets: inputs, attributes, and memory for its outputs.
-pub struct HostCx<'a> {
-    pub(crate) inputs: &'a [TensorView<'a>],
-    pub(crate) attrs: &'a Attrs,
-    pub(crate) outputs: Vec<(DType, Option<Tensor>)>,
-}
-
-impl HostCx<'_> {
-    /// The number of inputs.
-    pub fn inputs(&self) -> usize {
-        self.inputs.len()
-    }
-
-    /// Input `i`.
-    ///
-    /// # Errors
-    /// There is no input `i`.
-    pub fn input(&self, i: usize) -> Result<TensorView<'_>> {
-        self.inputs
-            .get(i)
-            .copied()
-            .ok_or_else(|| Error::msg(format!("there is no input {i}, only {}", self.inputs.len())))
-    }
-
-    /// The node's attributes.
-    pub fn attrs(&self) -> &Attrs {
-        self.attrs
-    }
-
-    /// Memory of zeros for output `i`, to be filled.
-    ///
-    /// # Errors
-    /// There is no output `i`, or memory is refused.
-    pub fn output(&mut self, i: usize, sizes: &[usize]) -> Result<TensorViewMut<'_>> {
-        let count = self.outputs.len();
-        let Some((dtype, slot)) = self.outputs.get_mut(i) else {
-            return Err(Error::msg(format!("there is no output {i}, only {count}")));
-        };
-        slot.insert(Tensor::zeros(*dtype, sizes)?).view_mut()
-    }
-
-    /// A finished tensor as output `i`.
-    ///
-    /// # Errors
-    /// There is no output `i`, or the tensor has another dtype than the dtype rule promised.
-    pub fn set_output(&mut self, i: usize, tensor: Tensor) -> Result<()> {
-        let count = self.outputs.len();
-        let Some((dtype, slot)) = self.outputs.get_mut(i) else {
-            return Err(Error::msg(format!("there is no output {i}, only {count}")));
-        };
-        if tensor.dtype() != *dtype {
-            return Err(Error::msg(format!("output {i} must be {dtype}, got {}", tensor.dtype())));
-        }
-        *slot = Some(tensor);
-        Ok(())
     }
 }
 

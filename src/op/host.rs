@@ -1,0 +1,191 @@
+//! `HostKernel` and `HostCx`: a kernel written in Rust, and what it gets.
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use crate::error::{Error, Result};
+use crate::tensor::{Shelf, Tensor, TensorView, TensorViewMut};
+
+/// A kernel written in Rust: for data-dependent output shapes, sorts, scans, and users' own code.
+pub trait HostKernel: Send + Sync + 'static {
+    /// Computes all outputs. A panic becomes an error of the run.
+    ///
+    /// # Errors
+    /// Whatever makes the inputs unsuitable; see [`Error::msg`] and [`Error::wrap`].
+    fn run(&self, cx: &mut HostCx<'_>) -> Result<()>;
+}
+
+impl<F: Fn(&mut HostCx<'_>) -> Result<()> + Send + Sync + 'static> HostKernel for F {
+    fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
+        self(cx)
+    }
+}
+
+/// Where the outputs of a kernel may go.
+#[derive(Default)]
+pub(crate) struct Room<'a> {
+    /// Memory to use again.
+    pub shelf: Option<&'a Shelf>,
+    /// By output, memory of the caller for a result of its sizes; outputs beyond have none.
+    pub lent: Vec<Option<TensorViewMut<'a>>>,
+}
+
+/// What became of an output.
+pub(crate) enum Made {
+    Tensor(Tensor),
+    /// It is in the memory that was lent for it.
+    Lent,
+}
+
+struct Output<'a> {
+    dtype: DType,
+    lent: Option<TensorViewMut<'a>>,
+    made: Option<Made>,
+}
+
+/// What a host kernel gets: inputs, attributes, and memory for its outputs.
+pub struct HostCx<'a> {
+    inputs: &'a [TensorView<'a>],
+    attrs: &'a Attrs,
+    shelf: Option<&'a Shelf>,
+    outputs: Vec<Output<'a>>,
+}
+
+impl<'a> HostCx<'a> {
+    pub(crate) fn new(
+        inputs: &'a [TensorView<'a>],
+        attrs: &'a Attrs,
+        dtypes: impl Iterator<Item = DType>,
+        room: Room<'a>,
+    ) -> HostCx<'a> {
+        let lent = room.lent.into_iter().chain(std::iter::repeat_with(|| None));
+        // Strings are kept by tensors only.
+        let outputs = dtypes.zip(lent).map(|(dtype, lent)| Output {
+            dtype,
+            lent: lent.filter(|lent| lent.dtype() == dtype && dtype != DType::String),
+            made: None,
+        });
+        HostCx { inputs, attrs, shelf: room.shelf, outputs: outputs.collect() }
+    }
+
+    /// What became of each output, with its sizes; `None` if the kernel has not made it.
+    pub(crate) fn finish(self) -> impl Iterator<Item = Option<(Made, Vec<usize>)>> {
+        self.outputs.into_iter().map(|output| {
+            let sizes = match (&output.made, &output.lent) {
+                (Some(Made::Tensor(tensor)), _) => tensor.sizes().to_vec(),
+                (Some(Made::Lent), Some(lent)) => lent.sizes().to_vec(),
+                _ => return None,
+            };
+            Some((output.made?, sizes))
+        })
+    }
+
+    /// The number of inputs.
+    pub fn inputs(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Input `i`.
+    ///
+    /// # Errors
+    /// There is no input `i`.
+    pub fn input(&self, i: usize) -> Result<TensorView<'a>> {
+        self.inputs
+            .get(i)
+            .copied()
+            .ok_or_else(|| Error::msg(format!("there is no input {i}, only {}", self.inputs.len())))
+    }
+
+    /// The node's attributes.
+    pub fn attrs(&self) -> &'a Attrs {
+        self.attrs
+    }
+
+    /// Memory of zeros for output `i`, to be filled: the caller's own where the output is a result that goes there.
+    ///
+    /// # Errors
+    /// There is no output `i`, or memory is refused.
+    pub fn output(&mut self, i: usize, sizes: &[usize]) -> Result<TensorViewMut<'_>> {
+        let shelf = self.shelf;
+        let output = self.slot(i)?;
+        if output.takes(sizes) {
+            let mut view = output.view(i)?;
+            view.bytes_mut().fill(0);
+            return Ok(view);
+        }
+        let tensor = match shelf {
+            Some(shelf) => shelf.zeros(output.dtype, sizes)?,
+            None => Tensor::zeros(output.dtype, sizes)?,
+        };
+        output.made = Some(Made::Tensor(tensor));
+        output.view(i)
+    }
+
+    /// As [`HostCx::output`], for a kernel that writes every element: what the memory holds before is not specified.
+    ///
+    /// # Errors
+    /// As [`HostCx::output`].
+    pub fn unfilled_output(&mut self, i: usize, sizes: &[usize]) -> Result<TensorViewMut<'_>> {
+        self.prepare(i, sizes)?;
+        self.slot(i)?.view(i)
+    }
+
+    /// [`HostCx::unfilled_output`] of the first outputs, one for each entry of `sizes`.
+    pub(crate) fn unfilled_outputs(&mut self, sizes: &[Vec<usize>]) -> Result<Vec<TensorViewMut<'_>>> {
+        for (i, sizes) in sizes.iter().enumerate() {
+            self.prepare(i, sizes)?;
+        }
+        self.outputs[..sizes.len()].iter_mut().enumerate().map(|(i, output)| output.view(i)).collect()
+    }
+
+    /// A finished tensor as output `i`.
+    ///
+    /// # Errors
+    /// There is no output `i`, or the tensor has another dtype than the dtype rule promised.
+    pub fn set_output(&mut self, i: usize, tensor: Tensor) -> Result<()> {
+        let output = self.slot(i)?;
+        if tensor.dtype() != output.dtype {
+            let message = format!("output {i} must be {}, got {}", output.dtype, tensor.dtype());
+            return Err(Error::msg(message));
+        }
+        output.made = Some(Made::Tensor(tensor));
+        Ok(())
+    }
+
+    fn slot(&mut self, i: usize) -> Result<&mut Output<'a>> {
+        let count = self.outputs.len();
+        self.outputs.get_mut(i).ok_or_else(|| Error::msg(format!("there is no output {i}, only {count}")))
+    }
+
+    fn prepare(&mut self, i: usize, sizes: &[usize]) -> Result<()> {
+        let shelf = self.shelf;
+        let output = self.slot(i)?;
+        if !output.takes(sizes) {
+            let tensor = match shelf {
+                Some(shelf) => shelf.allocate(output.dtype, sizes)?,
+                None => Tensor::allocate(output.dtype, sizes)?,
+            };
+            output.made = Some(Made::Tensor(tensor));
+        }
+        Ok(())
+    }
+}
+
+impl Output<'_> {
+    /// Whether an output of these sizes goes to memory that was lent, where it is from now on.
+    fn takes(&mut self, sizes: &[usize]) -> bool {
+        let takes = self.lent.as_ref().is_some_and(|lent| lent.sizes() == sizes);
+        if takes {
+            self.made = Some(Made::Lent);
+        }
+        takes
+    }
+
+    /// Where the output is.
+    fn view(&mut self, i: usize) -> Result<TensorViewMut<'_>> {
+        match (&mut self.made, &mut self.lent) {
+            (Some(Made::Tensor(tensor)), _) => tensor.view_mut(),
+            (Some(Made::Lent), Some(lent)) => Ok(lent.reborrow()),
+            _ => Err(Error::msg(format!("output {i} has no memory"))),
+        }
+    }
+}
