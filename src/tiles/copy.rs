@@ -12,6 +12,9 @@ use super::{run, transpose};
 /// fetched together.
 const SHORT_RUN: usize = 2048;
 
+/// The same where the destination passes the caches: memory is read in order for longer.
+const SHORT_STREAM_RUN: usize = 16 << 10;
+
 /// Shorter stretches of a destination are not streamed: too little of them is whole cache lines.
 const SHORT_STREAM: usize = 512;
 
@@ -131,7 +134,8 @@ impl StridedCopy {
         if inner.dst == size && inner.src == size {
             let len = inner.n * elem;
             let cols = outer.pop().unwrap_or(ONE);
-            let near = if len < SHORT_RUN { nearest(&outer, cols) } else { None };
+            let short = if huge { SHORT_STREAM_RUN } else { SHORT_RUN };
+            let near = if len < short { nearest(&outer, cols) } else { None };
             let tiled = near.is_some();
             let rows = near.map(|at| outer.remove(at)).or_else(|| outer.pop()).unwrap_or(ONE);
             let lines = len % 64 == 0 && outer.iter().chain([&rows, &cols]).all(|axis| axis.dst % 64 == 0);
