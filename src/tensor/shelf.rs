@@ -57,17 +57,14 @@ impl Shelf {
     }
 
     fn tensor(&self, dtype: DType, sizes: &[usize], zeroed: bool) -> Result<Tensor> {
-        let fresh = || if zeroed { Tensor::zeros(dtype, sizes) } else { Tensor::allocate(dtype, sizes) };
         if dtype == DType::String {
-            return fresh();
+            return Tensor::zeros(dtype, sizes);
         }
         let layout = Layout::row_major(sizes)?;
         let len = layout.byte_len(size_of_element(dtype)?)?;
-        if len < LEAST {
-            return fresh();
-        }
-        let bools = dtype == DType::Bool;
-        let mut buffer = match self.0.take(len, bools) {
+        let (bools, returns) = (dtype == DType::Bool, len >= LEAST);
+        let kept = if returns { self.0.take(len, bools) } else { None };
+        let mut buffer = match kept {
             Some(Kept { mut buffer, bools: kept_bools }) => {
                 if bools && !kept_bools {
                     buffer.bytes_mut().fill(0);
@@ -83,7 +80,9 @@ impl Shelf {
             None if zeroed || bools => Buffer::zeroed(len)?,
             None => Buffer::new(len)?,
         };
-        buffer.goes_to(Return { home: Arc::downgrade(&self.0), bools });
+        if returns {
+            buffer.goes_to(Return { home: Arc::downgrade(&self.0), bools });
+        }
         Ok(Tensor { dtype, layout, storage: Storage::of(buffer) })
     }
 

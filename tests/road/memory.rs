@@ -1,5 +1,8 @@
 //! Where runs put what they compute: over operands that die, into memory of the caller, into that of dropped results.
 
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
 use shapeflow::{
     Backend, CompileOptions, DType, Executable, Graph, Result, Tensor, TensorView, TensorViewMut, Value,
     dynamic_stitch, shape,
@@ -124,4 +127,54 @@ fn memory_of_results_is_used_again_once_they_are_dropped() -> Result<()> {
     drop(exe);
     assert_eq!(second.len(), 1 << 16);
     Ok(())
+}
+
+/// The system's allocator, which counts what a thread asks of it.
+struct Counting;
+
+thread_local! {
+    static ASKED: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: all is handed to the system's allocator as it comes.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ASKED.set(ASKED.get() + 1);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(start, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// How often two runs after the first, into memory of the caller, ask the allocator for memory.
+fn asked(build: impl for<'g> Fn(Value<'g>) -> Result<Vec<Value<'g>>>) -> usize {
+    let (g, fed) = (Graph::new(), numbers(&[96, 64]));
+    let outputs = build(g.input("x", DType::F32, shape!["n", 64]).unwrap()).unwrap();
+    let exe = g.compile(&outputs).unwrap();
+    let views = [fed.view()];
+    let mut results = exe.run_all(&views).unwrap();
+    let mut into: Vec<TensorViewMut<'_>> = results.iter_mut().map(|y| y.view_mut().unwrap()).collect();
+    let mut runner = exe.runner();
+    runner.run_into(&views, &mut into).unwrap();
+    let before = ASKED.get();
+    for _ in 0..2 {
+        runner.run_into(&views, &mut into).unwrap();
+    }
+    ASKED.get() - before
+}
+
+#[test]
+fn runs_into_memory_of_the_caller_allocate_nothing() {
+    assert_eq!(asked(|x| Ok(vec![(x * 2.0 + 1.0).relu()?])), 0);
+    assert_eq!(asked(|x| Ok(vec![x.softmax(-1)?, x.reduce_sum(0)?, x.reduce_max(1)?])), 0);
+    assert_eq!(asked(|x| Ok(vec![(product(x)? + 1.0).softmax(1)?])), 0);
+    assert_eq!(asked(|x| Ok(vec![x.transpose([1, 0])?, x.reverse([1])?, x.pad([1, 2, 3, 4])?])), 0);
+    assert_eq!(asked(|x| Ok(vec![x.gather(x.graph().constant([3, 1, 95])?, 0)?, (x * 0.5).ok()?])), 0);
 }

@@ -10,8 +10,8 @@ use crate::codegen::clif::{Repr, bits_of, is_narrow};
 use crate::expr::{BinaryOp, Scalar, UnaryOp};
 use crate::lower::code::{InstOp, Vid};
 
-const SIGN_32: u64 = 1 << 31;
-const SIGN_64: u64 = 1 << 63;
+pub(super) const SIGN_32: u64 = 1 << 31;
+pub(super) const SIGN_64: u64 = 1 << 63;
 
 impl Selector<'_> {
     pub fn constant(&self, v: Vid) -> Option<Scalar> {

@@ -132,6 +132,8 @@ pub(super) enum Kind {
         slot: u32,
         offset: u32,
         word: u32,
+        /// Whether rax holds that too.
+        passed: bool,
     },
     Index(IndexInst),
     /// Starts the address of a gather slot ahead.

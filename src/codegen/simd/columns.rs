@@ -10,10 +10,20 @@ use super::select::Refusal;
 use super::streams::Apart;
 use crate::codegen::abi::SLOT_LOOPS;
 use crate::codegen::clif::Repr;
-use crate::lower::code::{FoldStep, Pass, TILE};
+use crate::lower::code::{Code, FoldStep, Layout, Pass, TILE};
 
 /// The most positions of the innermost loop at a time.
 const MOST_POSITIONS: usize = 8;
+
+impl Body<'_> {
+    /// The body of a pass of a column kernel at several positions of the innermost loop.
+    pub fn at_positions(&self, code: &Code, pass: &Pass) -> Option<Body<'_>> {
+        if code.layout != Layout::Column || code.loops == 0 || pass.folds.is_empty() {
+            return None;
+        }
+        self.copied(code, MOST_POSITIONS, Apart::Position)
+    }
+}
 
 impl Function<'_> {
     /// A pass of a column kernel.
@@ -22,11 +32,7 @@ impl Function<'_> {
             self.fill_tile(*fold);
         }
         // An accumulator is loaded and stored once for all positions.
-        let several = match (&pass.folds[..], self.code.loops) {
-            ([], _) | (_, 0) => None,
-            _ if self.strided => None,
-            _ => body.copied(self.code, MOST_POSITIONS, Apart::Position),
-        };
+        let several = body.at_positions(self.code, pass).filter(|_| !self.strided);
         let Some(several) = several else {
             return self.nest(&body.slots, 0, &mut |f| f.walk(body, &pass.folds));
         };

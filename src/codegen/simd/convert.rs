@@ -7,7 +7,7 @@ use super::op;
 use super::select::{Refusal, Selector, Vecs};
 use crate::codegen::clif::{Repr, is_narrow, lane_bits};
 use crate::expr::{BinaryOp, Scalar, eval_cast};
-use crate::lower::code::Vid;
+use crate::lower::code::{InstOp, Vid};
 
 /// Added to an integer below 2^51 in size, this puts its two's complement in the low bits.
 const INTEGER_BIAS: f64 = 6_755_399_441_055_744.0;
@@ -30,7 +30,7 @@ impl Selector<'_> {
             let one = self.splat(one, repr.bytes());
             return Ok(self.map(&mask, |s, mask| s.op2(op::AND_D, mask, one)));
         }
-        let x = self.vecs(a)?;
+        let x = self.vecs(if from.is_float() { self.unclamped(a, to) } else { a })?;
         if to == DType::Bool {
             let zero = self.splat(0, 8);
             return Ok(self.map(&x, |s, x| s.compare(from, BinaryOp::Ne, x, zero)));
@@ -73,6 +73,29 @@ impl Selector<'_> {
             (Repr::F64, Repr::I64) => self.map(&x, |s, x| s.double_to_wide_integer(to, x)),
             _ => x,
         })
+    }
+
+    /// The float that a conversion to `to`, which saturates, makes the same integer of as of `a`: minima and maxima
+    /// beyond its range are left out.
+    fn unclamped(&self, mut a: Vid, to: DType) -> Vid {
+        let Some((low, high)) = to.integer_range().filter(|_| to.is_integer()) else { return a };
+        loop {
+            let InstOp::Binary(op, x, y) = self.body[a.0 as usize].op else { return a };
+            let (limit, of) = match (self.constant(x), self.constant(y)) {
+                (None, Some(limit)) => (limit.to_f64(), x),
+                (Some(limit), None) => (limit.to_f64(), y),
+                _ => return a,
+            };
+            let is_beyond = match op {
+                BinaryOp::Max => limit <= low as f64,
+                BinaryOp::Min => limit >= high as f64,
+                _ => false,
+            };
+            if !is_beyond || self.is_uniform(a) {
+                return a;
+            }
+            a = of;
+        }
     }
 
     /// 4-byte integers as f64, exactly.

@@ -3,10 +3,11 @@
 use smallvec::SmallVec;
 
 use super::encode::Len;
-use super::prefetch::{Ahead, gathers_rows};
+use super::prefetch::Ahead;
 use super::select::Refusal;
+use super::spread::Spread;
 use super::{Isa, gather, index};
-use crate::lower::code::{Code, FOLD_BYTES, SlotUse};
+use crate::lower::code::{Code, FOLD_BYTES, Inst, InstOp, SlotUse};
 
 /// Memory given out from the bottom of the frame.
 pub(super) struct Frame {
@@ -59,9 +60,8 @@ pub(super) struct Gather {
     pub address: u32,
     /// Its stride along the inner axis.
     pub inner: u32,
-    /// The strides of its offsets, and the scalars they come from.
+    /// The strides of its offsets.
     pub strides: SmallVec<[u32; 2]>,
-    pub scalars: SmallVec<[u32; 2]>,
 }
 
 /// Elements of a step at most: four vectors of 8 lanes, or two of 16.
@@ -102,6 +102,10 @@ pub(super) struct Layout {
     pub lanes: [u32; 3],
     /// The results of row folds.
     pub folded: Vec<u32>,
+    /// The run-time scalars, of a function that checks indices.
+    pub scalars: Vec<u32>,
+    /// For elements that are gathered one by one.
+    pub spread: Spread,
     /// What moves each gather slot, by slot.
     pub gathers: Vec<Gather>,
     /// A word for each instruction of index arithmetic.
@@ -124,14 +128,18 @@ impl Layout {
     pub fn new(code: &Code, isa: Isa, frame: &mut Frame) -> Result<Layout, Refusal> {
         let strides = gather::strides(code)?;
         let most_offsets = strides.iter().map(SmallVec::len).max().unwrap_or(0);
+        let is_check = |inst: &Inst| matches!(inst.op, InstOp::CheckIndex { .. });
+        let is_checking = code.slots.iter().any(|slot| slot.used == SlotUse::Gather)
+            || code.passes.iter().any(|pass| pass.body.iter().any(is_check))
+            || code.epilogue.iter().any(is_check);
+        let scalars: Vec<u32> = (0..code.scalars).filter(|_| is_checking).map(|_| frame.word()).collect();
         let mut gathers = Vec::with_capacity(strides.len());
-        for (slot, scalars) in code.slots.iter().zip(strides) {
+        for (slot, strides) in code.slots.iter().zip(strides) {
             gathers.push(match slot.used {
                 SlotUse::Gather => Gather {
                     address: frame.word(),
                     inner: frame.word(),
-                    strides: scalars.iter().map(|_| frame.word()).collect(),
-                    scalars,
+                    strides: strides.iter().map(|k| scalars[*k as usize]).collect(),
                 },
                 _ => Gather::default(),
             });
@@ -158,13 +166,11 @@ impl Layout {
             staging: frame.area(8 * isa.step(), align),
             lanes: std::array::from_fn(|_| frame.vector(isa)),
             folded: code.folded.iter().map(|_| frame.vector(isa)).collect(),
+            scalars,
+            spread: Spread::new(code, isa, frame),
             gathers,
             index: frame.area(8 * index::longest(code) as u32, 8),
-            ahead: gathers_rows(code).then(|| Ahead {
-                strides: code.slots.iter().map(|_| frame.word()).collect(),
-                near: code.slots.iter().map(|_| frame.word()).collect(),
-                flat: frame.word(),
-            }),
+            ahead: Ahead::new(code, frame),
             offsets: (0..most_offsets).map(|_| frame.area(STEP_WORDS, align)).collect(),
             ramps: code.slots.iter().map(|slot| moves(slot).then(|| frame.area(STEP_WORDS, align))).collect(),
             own: (0..folds).map(|_| frame.area(FOLD_BYTES as u32, align)).collect(),

@@ -30,6 +30,10 @@ pub(super) struct Function<'a> {
     pub mask_table: u32,
     /// Whether the elements of gathered rows do not follow each other.
     pub strided: bool,
+    /// Whether all elements to gather lie so near that 4-byte lanes hold how far.
+    pub near: bool,
+    /// Whether the code is for what is rare.
+    pub brief: bool,
 }
 
 /// A body with what its inner loops need to know of it.
@@ -93,7 +97,18 @@ pub(super) fn emit(code: &Code, isa: Isa) -> Result<Vec<u8>, Refusal> {
     let mut pool = Pool::new(isa);
     let mask_table = pool.mask_table(isa.step());
     let asm = Asm::new(isa);
-    let mut f = Function { code, isa, asm, pool, frame, layout, mask_table, strided: false };
+    let mut f = Function {
+        code,
+        isa,
+        asm,
+        pool,
+        frame,
+        layout,
+        mask_table,
+        strided: false,
+        near: false,
+        brief: false,
+    };
     f.function()?;
     let size = f.frame.bytes();
     if size > MOST_FRAME {
@@ -161,17 +176,18 @@ impl Function<'_> {
             asm.store(frame_at(self.layout.start(0, slot as u32)), RAX);
         }
         asm.mov(RDX, field(std::mem::offset_of!(KernelArgs, scalars)));
+        for (k, word) in self.layout.scalars.iter().enumerate() {
+            asm.mov(RAX, Mem::Base(RDX, 8 * k as i32));
+            asm.store(frame_at(*word), RAX);
+        }
         for (slot, gather) in self.layout.gathers.iter().enumerate() {
             if self.code.slots[slot].used == SlotUse::Gather {
                 asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + SLOT_INNER) as i32));
                 asm.store(frame_at(gather.inner), RAX);
             }
-            for (scalar, stride) in gather.scalars.iter().zip(&gather.strides) {
-                asm.mov(RAX, Mem::Base(RDX, 8 * *scalar as i32));
-                asm.store(frame_at(*stride), RAX);
-            }
         }
         self.enter_ahead();
+        self.enter_spread();
         let asm = &mut self.asm;
         let machine = Machine {
             code: self.code,
@@ -222,7 +238,7 @@ impl Function<'_> {
     ) -> Result<(), Refusal> {
         let rows = body.gathered_rows(self.code);
         if rows.is_empty() {
-            return emit(self);
+            return self.over_spread(body, emit);
         }
         let (strided, done) = (self.asm.label(), self.asm.label());
         for slot in rows {
@@ -230,7 +246,7 @@ impl Function<'_> {
             self.asm.alu_imm(Alu::Cmp, frame_at(self.layout.gathers[slot as usize].inner), size);
             self.asm.jump_if(Cond::NotEqual, strided);
         }
-        emit(self)?;
+        self.over_spread(body, emit)?;
         self.asm.jump(done);
         self.asm.bind(strided);
         self.strided = true;
@@ -287,7 +303,8 @@ impl Function<'_> {
         mode: Mode,
         homes: &'s [Option<u32>],
     ) -> Selector<'s> {
-        Selector::new(
+        let near = self.near;
+        let mut selector = Selector::new(
             self.code,
             body.insts,
             &body.uniform,
@@ -299,11 +316,14 @@ impl Function<'_> {
             mode,
             homes,
             self.strided,
-        )
+        );
+        selector.near = near;
+        selector
     }
 
     /// A block that is run once, at the start of its slots.
     pub fn once(&mut self, body: &Body<'_>, mut block: Block) {
+        index::chain(&mut block);
         let machine = Machine::new(self.code, &self.layout, body, false);
         Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
     }

@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use super::allocate::frame_at;
-use super::block::{Kind, Place, Tail, V};
+use super::block::{Home, Kind, Place, Tail, V};
 use super::encode::{Asm, Len, Mem, Reg, Rm};
 use super::function::Body;
 use super::machine::{INDEX, Machine};
@@ -27,6 +27,8 @@ pub(super) struct Group {
     pub placed: bool,
     /// Whether only those that are left are read.
     pub masked: bool,
+    /// Whether offsets are sums of bytes in words of 4 bytes.
+    pub near: bool,
 }
 
 /// The scalars by which gather slots move, by slot.
@@ -76,7 +78,7 @@ impl Selector<'_> {
             let offset = k as u32;
             if self.index[v.0 as usize] {
                 let word = self.layout.index + 8 * v.0;
-                self.block.effect(Kind::DisplaceBy { slot, offset, word }, &[]);
+                self.block.effect(Kind::DisplaceBy { slot, offset, word, passed: false }, &[]);
             } else {
                 let vector = self.vecs(*v)?[0];
                 self.block.effect(Kind::Displace { slot, offset }, &[vector]);
@@ -97,14 +99,24 @@ impl Selector<'_> {
         }
         let dtype = self.code.slots[slot as usize].dtype;
         let whole = self.len();
-        if !placed {
+        let near = self.near && !placed;
+        if near {
+            let mut sums = Vecs::new();
+            for (v, stride) in offsets {
+                let stride = self.layout.spread.stride(*stride).ok_or("a stride has no place")?;
+                let stride = self.block.at(Home::Frame(stride));
+                let words = self.index_words(*v)?;
+                let moved = self.map(&words, |s, word| s.op2(op::MUL_D, word, stride));
+                sums = match sums.is_empty() {
+                    true => moved,
+                    false => self.zip(&sums, &moved, |s, a, b| s.op2(op::ADD_D, a, b)),
+                };
+            }
+            self.keep_offsets(0, &sums);
+        } else if !placed {
             for (k, (v, _)) in offsets.iter().enumerate() {
-                for (j, x) in self.vecs(*v)?.into_iter().enumerate() {
-                    let place = Place::Frame(self.layout.offsets[k] + j as u32 * whole.bytes());
-                    let tail = Tail::Whole;
-                    self.block
-                        .effect(Kind::Store { op: op::MOV_STORE, len: whole, imm: None, place, tail }, &[x]);
-                }
+                let x = self.vecs(*v)?;
+                self.keep_offsets(k, &x);
             }
         }
         let (bytes, size) = (Repr::of(dtype).bytes(), size_of(dtype));
@@ -115,7 +127,7 @@ impl Selector<'_> {
                 let groups: SmallVec<[V; 4]> = (0..per / count)
                     .map(|part| {
                         let lane = j * per + part * count;
-                        let group = Group { lane, ahead: ahead + lane, count, placed, masked };
+                        let group = Group { lane, ahead: ahead + lane, count, placed, masked, near };
                         self.block.push(Kind::Gather { slot, group }, &[])
                     })
                     .collect();
@@ -124,6 +136,16 @@ impl Selector<'_> {
                 self.loaded(dtype, x)
             })
             .collect())
+    }
+
+    /// Stores the offsets of a step where those number `k` are found one by one.
+    fn keep_offsets(&mut self, k: usize, x: &Vecs) {
+        let len = self.len();
+        for (j, x) in x.iter().enumerate() {
+            let place = Place::Frame(self.layout.offsets[k] + j as u32 * len.bytes());
+            let store = Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole };
+            self.block.effect(store, &[*x]);
+        }
     }
 
     /// 16-byte parts as one vector.
@@ -147,12 +169,12 @@ impl Machine<'_> {
     pub fn displace(&self, asm: &mut Asm, slot: u32, offset: u32, from: Reg) {
         let word = self.layout.scratch;
         asm.vector(op::STORE_Q, Len::X, from.0, 0, frame_at(word).into(), None);
-        self.displace_by(asm, slot, offset, word);
+        asm.mov(RAX, frame_at(word));
+        self.displace_by(asm, slot, offset);
     }
 
-    /// Moves a gather slot by one of its offsets, a word of the frame.
-    pub fn displace_by(&self, asm: &mut Asm, slot: u32, offset: u32, word: u32) {
-        asm.mov(RAX, frame_at(word));
+    /// Moves a gather slot by one of its offsets, in rax.
+    pub fn displace_by(&self, asm: &mut Asm, slot: u32, offset: u32) {
         asm.imul(RAX, frame_at(self.layout.gathers[slot as usize].strides[offset as usize]));
         match self.pointer(slot) {
             Some(pointer) => asm.alu(Alu::Add, pointer, RAX),
@@ -166,10 +188,17 @@ impl Machine<'_> {
         let moves = kind.class == Class::Contiguous;
         let gather = &self.layout.gathers[slot as usize];
         let size = size_of(kind.dtype);
-        match self.pointer(slot) {
-            Some(pointer) => asm.mov(RCX, pointer),
-            None => asm.mov(RCX, frame_at(gather.address)),
-        }
+        let base = match self.pointer(slot) {
+            Some(pointer) if !moves => pointer,
+            Some(pointer) => {
+                asm.mov(RCX, pointer);
+                RCX
+            }
+            None => {
+                asm.mov(RCX, frame_at(gather.address));
+                RCX
+            }
+        };
         if moves {
             asm.lea(RAX, Mem::Base(INDEX, group.ahead as i32));
             asm.imul(RAX, frame_at(gather.inner));
@@ -189,8 +218,11 @@ impl Machine<'_> {
                 asm.alu_imm(Alu::Cmp, frame_at(self.layout.left), lane as i32);
                 asm.jump_if(Cond::LessEqual, done);
             }
-            let mut memory = Mem::Base(RCX, 0);
-            if !group.placed {
+            let mut memory = Mem::Base(base, 0);
+            if group.near {
+                asm.extend_word(RAX, frame_at(self.layout.offsets[0] + 4 * lane));
+                memory = Mem::Indexed(base, RAX, 0, 0);
+            } else if !group.placed {
                 for (k, stride) in gather.strides.iter().enumerate() {
                     let sum = if k == 0 { RAX } else { RBX };
                     asm.mov(sum, frame_at(self.layout.offsets[k] + 8 * lane));
@@ -199,7 +231,7 @@ impl Machine<'_> {
                         asm.alu(Alu::Add, RAX, RBX);
                     }
                 }
-                memory = Mem::Indexed(RCX, RAX, 0, 0);
+                memory = Mem::Indexed(base, RAX, 0, 0);
             }
             asm.vector(insert, Len::X, to, to, memory.into(), Some(at as u8));
             if moves && at + 1 < group.count {

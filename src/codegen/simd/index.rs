@@ -1,16 +1,16 @@
 //! Index arithmetic in general registers: integers that are the same for all elements, and that only say where
 //! gathered rows are.
 
+use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::DType;
 
 use super::allocate::frame_at;
-use super::block::Kind;
-use super::encode::{Asm, Mem};
+use super::block::{Block, Kind};
+use super::encode::Asm;
 use super::gather::is_placed;
 use super::machine::Machine;
 use super::scalar::{Alu, Cond, RAX, RCX, RDX};
 use super::select::{Selector, operands};
-use crate::codegen::abi::KernelArgs;
 use crate::codegen::clif::size_of;
 use crate::expr::BinaryOp;
 use crate::lower::code::{Code, Inst, InstOp, SlotUse, Vid};
@@ -19,7 +19,8 @@ use crate::lower::code::{Code, Inst, InstOp, SlotUse, Vid};
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum IndexOp {
     Const(i32),
-    Scalar(u32),
+    /// A run-time scalar, which is in the frame.
+    Scalar,
     Iota(u32),
     Load(u32),
     Binary(BinaryOp),
@@ -36,6 +37,57 @@ pub(super) struct IndexInst {
     pub dtype: DType,
     pub from: [u32; 3],
     pub to: u32,
+    /// Whether rax holds the operand that is needed first.
+    pub passed: bool,
+    /// Whether something needs the result that does not find it in rax.
+    pub kept: bool,
+}
+
+impl IndexInst {
+    /// The operand that is needed first.
+    fn first(&self) -> Option<u32> {
+        match self.op {
+            IndexOp::Binary(_) | IndexOp::Cast | IndexOp::Check(_) => Some(self.from[0]),
+            IndexOp::Select => Some(self.from[2]),
+            _ => None,
+        }
+    }
+
+    /// Whether the first two operands may change places.
+    fn commutes(&self) -> bool {
+        matches!(self.op, IndexOp::Binary(BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Max))
+    }
+}
+
+/// Lets results go on in rax to instructions right behind those that make them.
+pub(super) fn chain(block: &mut Block) {
+    let mut uses: FxHashMap<u32, u32> = FxHashMap::default();
+    for inst in &block.insts {
+        match inst.kind {
+            Kind::Index(inst) => inst.from.iter().for_each(|word| *uses.entry(*word).or_default() += 1),
+            Kind::DisplaceBy { word, .. } => *uses.entry(word).or_default() += 1,
+            _ => {}
+        }
+    }
+    for at in 1..block.insts.len() {
+        let [made, user] = &mut block.insts[at - 1..=at] else { continue };
+        let Kind::Index(made) = &mut made.kind else { continue };
+        let passed = match &mut user.kind {
+            Kind::Index(user) => {
+                if user.commutes() && user.from[1] == made.to {
+                    user.from.swap(0, 1);
+                }
+                user.passed = user.first() == Some(made.to);
+                user.passed
+            }
+            Kind::DisplaceBy { word, passed, .. } => {
+                *passed = *word == made.to;
+                *passed
+            }
+            _ => false,
+        };
+        made.kept = uses.get(&made.to).is_some_and(|uses| *uses > u32::from(passed));
+    }
 }
 
 fn index_op(inst: &Inst) -> Option<IndexOp> {
@@ -43,7 +95,7 @@ fn index_op(inst: &Inst) -> Option<IndexOp> {
     let plain = matches!(inst.dtype, DType::I32 | DType::I64);
     Some(match inst.op {
         InstOp::Const(value) if plain => IndexOp::Const(i32::try_from(value.to_i64()).ok()?),
-        InstOp::Scalar(k) => IndexOp::Scalar(k),
+        InstOp::Scalar(_) => IndexOp::Scalar,
         InstOp::Iota(slot) => IndexOp::Iota(slot),
         InstOp::Load(slot) if inst.dtype.is_integer() && inst.dtype != DType::U64 => IndexOp::Load(slot),
         InstOp::Binary(op @ (Add | Sub | Mul | Min | Max), ..) if plain => IndexOp::Binary(op),
@@ -99,15 +151,28 @@ impl Selector<'_> {
     /// Selects an instruction of index arithmetic.
     pub fn index(&mut self, at: usize) {
         let Some(op) = index_op(&self.body[at]) else { return };
-        let word = |at: u32| self.layout.index + 8 * at;
+        let word = |v: Vid| match self.body[v.0 as usize].op {
+            InstOp::Scalar(k) => self.layout.scalars[k as usize],
+            _ => self.layout.index + 8 * v.0,
+        };
+        if op == IndexOp::Scalar {
+            return;
+        }
         let mut from = [0; 3];
         let mut next = from.iter_mut();
         operands(&self.body[at].op, |v| {
             if let Some(from) = next.next() {
-                *from = word(v.0);
+                *from = word(v);
             }
         });
-        let inst = IndexInst { op, dtype: self.body[at].dtype, from, to: word(at as u32) };
+        let inst = IndexInst {
+            op,
+            dtype: self.body[at].dtype,
+            from,
+            to: word(Vid(at as u32)),
+            passed: false,
+            kept: true,
+        };
         self.block.effect(Kind::Index(inst), &[]);
     }
 }
@@ -115,17 +180,19 @@ impl Selector<'_> {
 impl Machine<'_> {
     /// Emits one step of index arithmetic.
     pub fn index(&self, asm: &mut Asm, inst: IndexInst) {
-        let [first, second, third] = inst.from.map(frame_at);
+        let second = frame_at(inst.from[1]);
+        if let Some(first) = inst.first()
+            && !inst.passed
+        {
+            asm.mov(RAX, frame_at(first));
+        }
         match inst.op {
             IndexOp::Const(value) => asm.mov_imm(RAX, value),
-            IndexOp::Scalar(k) => {
-                self.argument(asm, std::mem::offset_of!(KernelArgs, scalars));
-                asm.mov(RAX, Mem::Base(RAX, 8 * k as i32));
-            }
+            IndexOp::Scalar => {}
             IndexOp::Iota(slot) => {
                 asm.mov(RAX, frame_at(self.layout.start(self.level, slot)));
                 if let Some(shift) = self.ahead {
-                    asm.alu(Alu::Add, RAX, frame_at(shift.words[slot as usize]));
+                    shift.add_to(asm, RAX, slot);
                 }
             }
             IndexOp::Load(slot) => {
@@ -138,7 +205,6 @@ impl Machine<'_> {
                 }
             }
             IndexOp::Binary(op) => {
-                asm.mov(RAX, first);
                 match op {
                     BinaryOp::Add => asm.alu(Alu::Add, RAX, second),
                     BinaryOp::Sub => asm.alu(Alu::Sub, RAX, second),
@@ -167,17 +233,13 @@ impl Machine<'_> {
                 }
             }
             IndexOp::Select => {
-                asm.mov(RAX, third);
-                asm.alu_imm(Alu::Cmp, first, 0);
+                asm.alu_imm(Alu::Cmp, frame_at(inst.from[0]), 0);
                 asm.move_if(Cond::NotEqual, RAX, second);
             }
-            IndexOp::Cast if inst.dtype == DType::I32 => asm.extend_word(RAX, first),
-            IndexOp::Cast => asm.mov(RAX, first),
+            IndexOp::Cast if inst.dtype == DType::I32 => asm.extend_word(RAX, RAX),
+            IndexOp::Cast => {}
             IndexOp::Check(limit) => {
-                self.argument(asm, std::mem::offset_of!(KernelArgs, scalars));
-                asm.mov(RCX, first);
-                asm.alu(Alu::Cmp, RCX, Mem::Base(RAX, 8 * limit as i32));
-                asm.mov(RAX, RCX);
+                asm.alu(Alu::Cmp, RAX, frame_at(self.layout.scalars[limit as usize]));
                 let fine = asm.label();
                 // As unsigned numbers, negative ones are above every limit.
                 asm.jump_if(Cond::Below, fine);
@@ -188,6 +250,8 @@ impl Machine<'_> {
                 asm.bind(fine);
             }
         }
-        asm.store(frame_at(inst.to), RAX);
+        if inst.kept {
+            asm.store(frame_at(inst.to), RAX);
+        }
     }
 }

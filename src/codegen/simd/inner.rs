@@ -9,6 +9,7 @@ use super::machine::{END, INDEX, Machine};
 use super::memory::TAIL_MASK;
 use super::op;
 use super::scalar::{Alu, Cond, RAX, RCX, RDX};
+use super::schedule;
 use super::select::{Mode, Refusal};
 use crate::codegen::abi::KernelArgs;
 use crate::codegen::clif::size_of;
@@ -24,13 +25,13 @@ impl Function<'_> {
     fn step(
         &mut self,
         body: &Body<'_>,
+        order: &[u32],
         homes: &[Option<u32>],
-        unroll: u32,
-        masked: bool,
-        stream: bool,
+        mode: Mode,
         folds: &[FoldStep],
     ) -> Result<Block, Refusal> {
-        let mut selector = self.selector(body, Mode::Step { unroll, ahead: 0, masked, stream }, homes);
+        let mut selector = self.selector(body, mode, homes);
+        selector.order = order;
         match folds {
             [] => selector.body()?,
             folds => selector.fold_in_tile(folds, body.copies as u32)?,
@@ -53,24 +54,26 @@ impl Function<'_> {
         let homes = self.uniforms(body)?;
         self.place_copies(body)?;
         self.asm.mov_imm(INDEX, 0);
-        let single = self.step(body, &homes, 1, false, false, folds)?;
-        let unroll = self.isa.unroll(single.pressure());
+        let mode = |unroll, masked, stream| Mode::Step { unroll, ahead: 0, masked, stream };
+        let order = schedule::order(body.insts, &body.uniform, self.isa);
+        let single = self.step(body, &order, &homes, mode(1, false, false), folds)?;
+        let unroll = if self.brief { 1 } else { self.isa.unroll(single.pressure()) };
         let registers = self.isa.registers();
-        let streamed = if folds.is_empty() { self.streamed(body) } else { None };
+        let streamed = if folds.is_empty() && !self.brief { self.streamed(body) } else { None };
         if let Some((slot, size)) = streamed {
             self.lead(body, slot, size, plain);
             self.asm.bind(led);
             self.asm.mov(END, frame_at(self.layout.n));
-            let block = self.step(body, &homes, unroll, false, true, &[])?;
+            let block = self.step(body, &order, &homes, mode(unroll, false, true), &[])?;
             self.repeat(body, block, unroll * self.isa.step(), registers);
             self.asm.bind(plain);
         }
         if unroll > 1 {
-            let block = self.step(body, &homes, unroll, false, false, folds)?;
+            let block = self.step(body, &order, &homes, mode(unroll, false, false), folds)?;
             self.repeat(body, block, unroll * self.isa.step(), registers);
         }
         self.repeat(body, single, self.isa.step(), registers);
-        let block = self.step(body, &homes, 1, true, false, folds)?;
+        let block = self.step(body, &order, &homes, mode(1, true, false), folds)?;
         self.last(body, block);
         if streamed.is_some() {
             let leading = frame_at(self.layout.leading);
@@ -200,7 +203,7 @@ impl Isa {
         match (self, pressure) {
             (Isa::Avx512, 0..=18) => 2,
             (Isa::Avx2, 0..=6) => 4,
-            (Isa::Avx2, 7..=12) => 2,
+            (Isa::Avx2, 7..=14) => 2,
             _ => 1,
         }
     }

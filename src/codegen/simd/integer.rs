@@ -3,7 +3,8 @@
 use shapeflow_shape_fns::DType;
 
 use super::Isa;
-use super::block::{Kind, LaneOp, V};
+use super::arith::{SIGN_32, SIGN_64};
+use super::block::{Home, Kind, LaneOp, V};
 use super::op;
 use super::select::{Refusal, Selector, Vecs};
 use crate::codegen::clif::{Repr, bits_of};
@@ -75,19 +76,37 @@ impl Selector<'_> {
         self.block.effect(Kind::Fail, &[failing]);
     }
 
-    /// An index as an i64 if it lies below its limit; otherwise 0, and the run fails.
+    /// An index, in lanes of its own size, if it lies below its limit; otherwise 0, and the run fails.
     pub fn check_index(&mut self, value: Vid, limit: u32) -> Result<Vecs, Refusal> {
-        let index = self.cast(value, DType::I64)?;
-        let limit = self.block.push(Kind::Scalar(limit), &[]);
-        Ok((0..index.len())
-            .map(|j| {
-                // As unsigned numbers, negative ones are above every limit.
-                let bad = self.compare(DType::U64, BinaryOp::Le, limit, index[j]);
-                self.fail_if(bad, j, 8);
-                let zero = self.splat(0, 8);
-                self.choose(bad, zero, index[j])
-            })
-            .collect())
+        let index = self.vecs(value)?;
+        let bytes = Repr::of(self.dtype(value)).bytes();
+        let limit = self.layout.spread.limit(limit, bytes).ok_or("a limit has no place")?;
+        let limit = self.block.at(Home::Frame(limit));
+        // As unsigned numbers, negative ones are above every limit.
+        let good = self.map(&index, |s, index| match (s.isa, bytes) {
+            (Isa::Avx512, 4) => s.compare(DType::U32, BinaryOp::Lt, index, limit),
+            (Isa::Avx512, _) => s.compare(DType::U64, BinaryOp::Lt, index, limit),
+            (Isa::Avx2, 4) => {
+                let sign = s.splat(SIGN_32, 4);
+                let flipped = s.op2(op::XOR_D, index, sign);
+                s.op2(op::GT_D, limit, flipped)
+            }
+            (Isa::Avx2, _) => {
+                let sign = s.splat(SIGN_64, 8);
+                let flipped = s.op2(op::XOR_D, index, sign);
+                s.op2(op::GT_Q, limit, flipped)
+            }
+        });
+        if self.masked() {
+            for (j, good) in good.iter().enumerate() {
+                let bad = self.not(*good);
+                self.fail_if(bad, j, bytes);
+            }
+        } else if let Some(all) = good.iter().copied().reduce(|a, b| self.op2(op::AND_D, a, b)) {
+            let bad = self.not(all);
+            self.fail_if(bad, 0, bytes);
+        }
+        Ok(self.zip(&index, &good, |s, index, good| s.op2(op::AND_D, index, good)))
     }
 
     /// Integer quotient or remainder toward zero. A zero divisor fails the run and acts as 1.

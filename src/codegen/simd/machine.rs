@@ -38,10 +38,19 @@ pub(super) struct Machine<'a> {
 /// A place some positions further on.
 #[derive(Clone, Copy)]
 pub(super) struct Shift<'a> {
-    /// By slot: the word of the frame that says how far that is.
-    pub words: &'a [u32],
+    /// By slot: words of the frame that say how far that is, of which the sum counts.
+    pub words: [Option<&'a [u32]>; 2],
     /// Whether what is found there is no more than a guess, which fails nothing.
     pub guess: bool,
+}
+
+impl Shift<'_> {
+    /// Adds to `to` how far a slot moves.
+    pub fn add_to(&self, asm: &mut Asm, to: Gpr, slot: u32) {
+        for words in self.words.iter().flatten() {
+            asm.alu(Alu::Add, to, frame_at(words[slot as usize]));
+        }
+    }
 }
 
 impl<'a> Machine<'a> {
@@ -76,7 +85,7 @@ impl Machine<'_> {
                 if let Some(shift) = self.ahead
                     && kind.used != SlotUse::Gather
                 {
-                    asm.alu(Alu::Add, RAX, frame_at(shift.words[slot as usize]));
+                    shift.add_to(asm, RAX, slot);
                 }
                 RAX
             }
@@ -165,7 +174,12 @@ impl Machine<'_> {
             }
             Kind::Iota { slot, ahead } => self.iota(asm, slot, ahead, to),
             Kind::Displace { slot, offset } => self.displace(asm, slot, offset, sources[0]),
-            Kind::DisplaceBy { slot, offset, word } => self.displace_by(asm, slot, offset, word),
+            Kind::DisplaceBy { slot, offset, word, passed } => {
+                if !passed {
+                    asm.mov(RAX, frame_at(word));
+                }
+                self.displace_by(asm, slot, offset);
+            }
             Kind::Index(inst) => self.index(asm, inst),
             Kind::Aim { slot } => self.aim(asm, slot),
             Kind::Prefetch { slot } => self.prefetch(asm, slot),
@@ -215,7 +229,7 @@ impl Machine<'_> {
             asm.store(value, RCX);
         } else if let Some(shift) = self.ahead {
             asm.mov(RCX, start);
-            asm.alu(Alu::Add, RCX, frame_at(shift.words[slot as usize]));
+            shift.add_to(asm, RCX, slot);
             value = frame_at(self.layout.scratch);
             asm.store(value, RCX);
         }

@@ -24,7 +24,9 @@ mod memory;
 mod op;
 mod prefetch;
 mod scalar;
+mod schedule;
 mod select;
+mod spread;
 mod streams;
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,10 @@
 use super::allocate::{Allocator, frame_at};
 use super::block::{Block, Kind};
 use super::encode::{Asm, Gpr, Mem};
+use super::frame::Frame;
 use super::function::{Body, Function};
 use super::gather::is_placed;
+use super::index;
 use super::machine::{Machine, Shift};
 use super::scalar::{Alu, Cond, RAX, RCX, RDX};
 use super::select::{Mode, Refusal, Selector, operands};
@@ -23,11 +25,33 @@ const LINE: i32 = 64;
 /// Words of the frame for addresses ahead.
 pub(super) struct Ahead {
     /// How far each slot moves in [`DISTANCE`] steps of the innermost loop, or of rows.
-    pub strides: Vec<u32>,
-    /// How far each slot moves to the position that is looked at.
-    pub near: Vec<u32>,
+    strides: Vec<u32>,
+    /// How far each slot moves in one step, in two and so on, up to the copies of a body.
+    near: Vec<Vec<u32>>,
     /// Nonzero if what is ahead of the last steps of the loop are the first of the next row.
-    pub flat: u32,
+    flat: u32,
+    /// Bytes of a row to ask for, by slot.
+    bytes: Vec<u32>,
+}
+
+impl Ahead {
+    /// For a code of which some body gathers rows whose addresses are known ahead.
+    pub fn new(code: &Code, frame: &mut Frame) -> Option<Ahead> {
+        let is_gathering = code.slots.iter().any(|slot| slot.used == SlotUse::Gather);
+        if !is_gathering || Guide::all(code).all(|guide| guide.slots.is_empty()) {
+            return None;
+        }
+        let level = code.loops as usize;
+        let copies = code.passes.iter().map(|pass| {
+            let body = Body::new(code, &pass.body, &pass.folds, level);
+            body.at_positions(code, pass).map_or(1, |body| body.copies)
+        });
+        let most = copies.max().unwrap_or(1);
+        let mut by_slot = || code.slots.iter().map(|_| frame.word()).collect();
+        let (strides, bytes) = (by_slot(), by_slot());
+        let near = (1..most).map(|_| by_slot()).collect();
+        Some(Ahead { strides, near, flat: frame.word(), bytes })
+    }
 }
 
 /// The word of a slot's line with its stride along the innermost loop, or from row to row where there is none.
@@ -85,6 +109,24 @@ impl Function<'_> {
             asm.shl(RAX, DISTANCE.trailing_zeros() as u8);
             asm.store(frame_at(*ahead), RAX);
         }
+        for (slot, kind) in code.slots.iter().enumerate() {
+            asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + inner) as i32));
+            asm.mov(RDX, RAX);
+            for near in &ahead.near {
+                asm.store(frame_at(near[slot]), RDX);
+                asm.alu(Alu::Add, RDX, RAX);
+            }
+            if kind.used == SlotUse::Gather {
+                let least = asm.label();
+                asm.mov(RDX, frame_at(self.layout.n));
+                asm.shl(RDX, size_of(kind.dtype).trailing_zeros() as u8);
+                asm.alu_imm(Alu::Cmp, RDX, MOST_BYTES);
+                asm.jump_if(Cond::LessEqual, least);
+                asm.mov_imm(RDX, MOST_BYTES);
+                asm.bind(least);
+                asm.store(frame_at(ahead.bytes[slot]), RDX);
+            }
+        }
         let flat = frame_at(ahead.flat);
         asm.store_imm(flat, 0);
         if code.loops != 1 {
@@ -110,7 +152,8 @@ impl Function<'_> {
 
     /// Asks for the rows that a body gathers some steps later.
     pub fn prefetch(&mut self, body: &Body<'_>) -> Result<(), Refusal> {
-        let Some(flat) = self.layout.ahead.as_ref().map(|ahead| frame_at(ahead.flat)) else { return Ok(()) };
+        let Some(ahead) = &self.layout.ahead else { return Ok(()) };
+        let flat = frame_at(ahead.flat);
         let (code, guide) = (self.code, Guide::new(self.code, body));
         if self.strided || body.level != code.loops as usize || guide.slots.is_empty() {
             return Ok(());
@@ -139,9 +182,6 @@ impl Function<'_> {
         slots.sort_unstable();
         slots.dedup();
         for copy in 0..body.copies {
-            if body.copies > 1 {
-                self.look_at(&slots, DISTANCE + copy as i32);
-            }
             let mut selector = self.selector(body, Mode::Once, &[]);
             selector.ahead = true;
             for slot in slots.iter().filter(|slot| code.slots[**slot as usize].used == SlotUse::Gather) {
@@ -153,7 +193,7 @@ impl Function<'_> {
             }
             selector.block.prune();
             let block = selector.block;
-            self.shifted(body, block, &[], true);
+            self.shifted(body, block, copy, &[], true);
         }
         self.asm.bind(last);
         Ok(())
@@ -170,34 +210,28 @@ impl Function<'_> {
         }
         let slots = code.slots.len();
         for copy in 1..body.copies {
-            self.look_at(&guide.slots, copy as i32);
             let mut selector = self.selector(body, Mode::Once, &[]);
             selector.look_ahead(&guide.wanted)?;
             let block = selector.block;
-            self.shifted(body, block, &body.pointers[copy * slots..(copy + 1) * slots], false);
+            self.shifted(body, block, copy, &body.pointers[copy * slots..(copy + 1) * slots], false);
         }
         Ok(())
     }
 
-    /// Sets how far slots move in so many steps of the innermost loop.
-    fn look_at(&mut self, slots: &[u32], steps: i32) {
-        let (asm, code) = (&mut self.asm, self.code);
-        let Some(ahead) = &self.layout.ahead else { return };
-        let inner = innermost(code);
-        asm.mov(RCX, frame_at(self.layout.args));
-        asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
-        asm.mov_imm(RDX, steps);
-        for slot in slots {
-            asm.mov(RAX, Mem::Base(RCX, 8 * (*slot as usize * slot_words(code.loops) + inner) as i32));
-            asm.imul(RAX, RDX);
-            asm.store(frame_at(ahead.near[*slot as usize]), RAX);
-        }
-    }
-
-    /// Emits a block that is run once, some positions further on.
-    fn shifted(&mut self, body: &Body<'_>, mut block: Block, pointers: &[Option<Gpr>], guess: bool) {
-        let ahead = self.layout.ahead.as_ref();
-        let words = ahead.map(|ahead| if body.copies > 1 { &ahead.near[..] } else { &ahead.strides });
+    /// Emits a block that is run once, for a copy of a body; as a guess, of what is [`DISTANCE`] further on.
+    fn shifted(
+        &mut self,
+        body: &Body<'_>,
+        mut block: Block,
+        copy: usize,
+        pointers: &[Option<Gpr>],
+        guess: bool,
+    ) {
+        index::chain(&mut block);
+        let words = self.layout.ahead.as_ref().map(|ahead| {
+            let near = copy.checked_sub(1).map(|copy| &ahead.near[copy][..]);
+            [guess.then_some(&ahead.strides[..]), near]
+        });
         let machine = Machine {
             code: self.code,
             layout: &self.layout,
@@ -215,22 +249,17 @@ impl Machine<'_> {
     pub fn aim(&self, asm: &mut Asm, slot: u32) {
         asm.mov(RAX, frame_at(self.layout.start(self.level, slot)));
         if let Some(shift) = self.ahead {
-            asm.alu(Alu::Add, RAX, frame_at(shift.words[slot as usize]));
+            shift.add_to(asm, RAX, slot);
         }
         asm.store(frame_at(self.layout.gathers[slot as usize].address), RAX);
     }
 
     /// Asks for the lines of the row that a gather slot points to.
     pub fn prefetch(&self, asm: &mut Asm, slot: u32) {
-        let size = size_of(self.code.slots[slot as usize].dtype);
-        let (line, least) = (asm.label(), asm.label());
+        let Some(ahead) = &self.layout.ahead else { return };
+        let line = asm.label();
         asm.mov(RCX, frame_at(self.layout.gathers[slot as usize].address));
-        asm.mov(RDX, frame_at(self.layout.n));
-        asm.shl(RDX, size.trailing_zeros() as u8);
-        asm.alu_imm(Alu::Cmp, RDX, MOST_BYTES);
-        asm.jump_if(Cond::LessEqual, least);
-        asm.mov_imm(RDX, MOST_BYTES);
-        asm.bind(least);
+        asm.mov(RDX, frame_at(ahead.bytes[slot as usize]));
         asm.bind(line);
         asm.prefetch(Mem::Base(RCX, 0));
         asm.alu_imm(Alu::Add, RCX, LINE);
@@ -253,10 +282,4 @@ impl Selector<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether some body gathers rows whose addresses are known ahead.
-pub(super) fn gathers_rows(code: &Code) -> bool {
-    code.slots.iter().any(|slot| slot.used == SlotUse::Gather)
-        && Guide::all(code).any(|guide| !guide.slots.is_empty())
 }

@@ -16,11 +16,13 @@ use crate::lower::code::{Code, Inst, InstOp, Vid};
 /// Vectors of one value, in element order; a single one if it is the same for all elements.
 pub(super) type Vecs = SmallVec<[V; 8]>;
 
-/// A selected value: vectors with lanes of its own size, and of a mask those with 8-byte lanes.
+/// A selected value: vectors with lanes of its own size, of a mask those with 8-byte lanes, and of a checked index
+/// those with 4-byte lanes.
 #[derive(Clone, Default)]
 struct Val {
     vecs: Option<Vecs>,
     wide: Option<Vecs>,
+    words: Option<Vecs>,
 }
 
 /// What a body is selected for.
@@ -64,6 +66,10 @@ pub(super) struct Selector<'a> {
     pub homes: &'a [Option<u32>],
     /// Whether the elements of gathered rows do not follow each other.
     pub strided: bool,
+    /// Whether all elements to gather lie so near that 4-byte lanes hold how far.
+    pub near: bool,
+    /// The varying instructions in the order in which steps compute them, if it is not their own.
+    pub order: &'a [u32],
     /// Whether values of later rows are computed.
     pub ahead: bool,
     vals: Vec<Val>,
@@ -103,6 +109,8 @@ impl<'a> Selector<'a> {
             copy: 0,
             homes,
             strided,
+            near: false,
+            order: &[],
             ahead: false,
             vals,
         }
@@ -151,7 +159,7 @@ impl<'a> Selector<'a> {
         self.block.at(Home::Frame(at))
     }
 
-    fn is_uniform(&self, v: Vid) -> bool {
+    pub fn is_uniform(&self, v: Vid) -> bool {
         self.mode != Mode::Once && self.uniform[v.0 as usize]
     }
 
@@ -176,10 +184,28 @@ impl<'a> Selector<'a> {
         if let Some(vecs) = &val.vecs {
             return Ok(vecs.clone());
         }
-        let wide = val.wide.clone().ok_or("a value is used before it is made")?;
-        let made = self.narrow_pairs(&wide, Selector::even_words);
+        let made = if let Some(words) = val.words.clone() {
+            self.widen(&words, op::ZX_DQ)
+        } else {
+            let wide = val.wide.clone().ok_or("a value is used before it is made")?;
+            self.narrow_pairs(&wide, Selector::even_words)
+        };
         self.vals[v.0 as usize].vecs = Some(made.clone());
         Ok(made)
+    }
+
+    /// The low words of the checked index `v`.
+    pub fn index_words(&mut self, v: Vid) -> Result<Vecs, Refusal> {
+        if self.is_uniform(v) {
+            let one = self.resident(v)?;
+            let word = self.op_imm(op::SHUFFLE_D, &[one], Some(0xa0));
+            return Ok(smallvec![word; self.vectors(4)]);
+        }
+        if let Some(words) = &self.vals[v.0 as usize].words {
+            return Ok(words.clone());
+        }
+        let x = self.vecs(v)?;
+        Ok(self.narrow_pairs(&x, Selector::even_words))
     }
 
     /// The mask `v` with lanes of so many bytes.
@@ -229,6 +255,9 @@ impl<'a> Selector<'a> {
 
     /// Selects what the mode asks for: all of the body, or what varies.
     pub fn body(&mut self) -> Result<(), Refusal> {
+        if self.mode != Mode::Once && !self.order.is_empty() {
+            return self.order.iter().try_for_each(|at| self.inst(*at as usize));
+        }
         for at in 0..self.body.len() {
             if self.mode == Mode::Once || !self.uniform[at] {
                 self.inst(at)?;
@@ -266,6 +295,9 @@ impl<'a> Selector<'a> {
             if let InstOp::Folded(k) = inst.op {
                 homes[at] = Some(self.layout.folded[k as usize]);
                 continue;
+            }
+            if self.vals[at].words.is_some() {
+                self.vecs(Vid(at as u32))?;
             }
             let val = &self.vals[at];
             let Some(one) = val.vecs.as_ref().or(val.wide.as_ref()).map(|vecs| vecs[0]) else { continue };
@@ -332,6 +364,11 @@ impl<'a> Selector<'a> {
             }
             InstOp::Bitcast(a) => self.bitcast(*a, dtype)?,
             InstOp::Folded(k) => self.folded(*k)?,
+            InstOp::CheckIndex { value, limit } if self.dtype(*value) == DType::I32 => {
+                let words = self.check_index(*value, *limit)?;
+                self.vals[at] = Val { words: Some(words), ..Val::default() };
+                return Ok(());
+            }
             InstOp::CheckIndex { value, limit } => self.check_index(*value, *limit)?,
             InstOp::Store { slot, value } => {
                 self.store(*slot, *value)?;
@@ -340,12 +377,12 @@ impl<'a> Selector<'a> {
             }
         };
         self.vals[at] = if wide {
-            Val { vecs: None, wide: Some(vecs) }
+            Val { wide: Some(vecs), ..Val::default() }
         } else if mask && self.mode == Mode::Once {
             // Lanes of a single element are equal: set is set in lanes of any size.
-            Val { wide: Some(vecs.clone()), vecs: Some(vecs) }
+            Val { wide: Some(vecs.clone()), vecs: Some(vecs), words: None }
         } else {
-            Val { vecs: Some(vecs), wide: None }
+            Val { vecs: Some(vecs), ..Val::default() }
         };
         if wide && self.mode == Mode::Once {
             self.vals[at].vecs = self.vals[at].wide.clone();

@@ -25,7 +25,7 @@ impl Generated {
         let mut reach = vec![0; self.code.slots.len()];
         for (slot, offsets) in &self.reaches {
             let bytes = |(limit, stride): &(u32, u32)| {
-                (scalars[*limit as usize] - 1).max(0) * scalars[*stride as usize]
+                (scalars[*limit as usize] - 1).clamp(0, MOST_INDEX) * scalars[*stride as usize]
             };
             reach[*slot] = offsets.iter().map(bytes).sum();
         }
@@ -39,6 +39,9 @@ impl Generated {
         case
     }
 }
+
+/// The largest index that is gathered.
+const MOST_INDEX: i64 = 3;
 
 const UNARY: [UnaryOp; 8] = [
     UnaryOp::Neg,
@@ -297,11 +300,16 @@ impl Generator<'_> {
             let index = self.random.pick(&[DType::I32, DType::I64]);
             let index = self.of(index);
             let dtype = self.dtype(index);
-            let three = crate::expr::eval_cast(Scalar::I64(3), dtype);
-            let mask = self.push(dtype, InstOp::Const(three), true);
+            let most = crate::expr::eval_cast(Scalar::I64(MOST_INDEX), dtype);
+            let mask = self.push(dtype, InstOp::Const(most), true);
             let index = self.push(dtype, InstOp::Binary(BinaryOp::And, index, mask), true);
-            // A limit of 3 refuses some of the indices.
-            let limits: &[i64] = if self.random.chance(6) { &[3, 4] } else { &[4, 5] };
+            let limits: &[i64] = match self.random.below(7) {
+                // Some of the indices are refused.
+                0 => &[3, 4],
+                // Offsets may be of any size.
+                1 => &[4, 1 << 40],
+                _ => &[4, 5],
+            };
             let limit = self.scalar(limits);
             let value = self.push(DType::I64, InstOp::CheckIndex { value: index, limit }, true);
             let stride = self.scalar(&[8, 24, 1]);

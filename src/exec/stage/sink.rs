@@ -6,7 +6,7 @@ use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
 /// Memory of the caller for every result.
-pub(crate) type Sinks<'m> = SmallVec<[Sink<'m>; 2]>;
+pub(crate) type Sinks<'m> = SmallVec<[Sink<'m>; 4]>;
 
 /// Memory of the caller for one result.
 pub(crate) struct Sink<'m> {
