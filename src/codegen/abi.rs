@@ -19,6 +19,9 @@ pub(crate) struct KernelArgs {
     pub n: i64,
     /// Extents of the loops, outermost first.
     pub extents: *const i64,
+    /// Whether results pass the caches: 0 for no, otherwise the least bytes of a row that does where its ends break
+    /// cache lines.
+    pub stream: i64,
     /// Set to 1 if an index or a divisor was refused; otherwise left alone.
     pub failed: *mut i64,
 }

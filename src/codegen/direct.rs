@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::abi::{KernelArgs, SLOT_BASE, slot_words};
-use super::launch::{Lane, push_slot};
+use super::launch::{Lane, push_slot, streamed_row};
 use super::memory::Memory;
 use super::module::{CodeModule, FuncIndex};
 use super::pool::Pool;
@@ -23,7 +23,10 @@ pub(crate) struct Direct {
 }
 
 /// A [`Direct`] whose buffers are where they are.
-pub(crate) struct Tied(Vec<i64>);
+pub(crate) struct Tied {
+    words: Vec<i64>,
+    stream: i64,
+}
 
 impl Direct {
     /// The launch of `kernel` as `plan` says, if there is nothing to stage, to cut or to share.
@@ -66,7 +69,7 @@ impl Direct {
         }
         let words = &mut lanes[0].words;
         self.address(memory, words);
-        Ok(self.call(plan, code, words))
+        Ok(self.call(plan, code, words, streamed_row(plan, memory)))
     }
 
     /// Ties it to the buffers of `memory`.
@@ -77,7 +80,7 @@ impl Direct {
         plan.buffers.iter().try_for_each(|used| memory.check(used))?;
         let mut words = Vec::new();
         self.address(memory, &mut words);
-        Ok(Tied(words))
+        Ok(Tied { words, stream: streamed_row(plan, memory) })
     }
 
     /// Runs the kernel on the buffers that `tied` was made with, which `memory` still holds; true if a check failed.
@@ -89,7 +92,7 @@ impl Direct {
         memory: &mut Memory<'_>,
     ) -> bool {
         let _ = memory;
-        self.call(plan, code, &tied.0)
+        self.call(plan, code, &tied.words, tied.stream)
     }
 
     fn address(&self, memory: &Memory<'_>, words: &mut Vec<i64>) {
@@ -100,7 +103,7 @@ impl Direct {
         }
     }
 
-    fn call(&self, plan: &KernelPlan, code: &CodeModule, words: &[i64]) -> bool {
+    fn call(&self, plan: &KernelPlan, code: &CodeModule, words: &[i64], stream: i64) -> bool {
         let [whole] = &plan.boxes[..] else { return false };
         let mut failed = 0;
         let args = KernelArgs {
@@ -110,6 +113,7 @@ impl Direct {
             rows: whole.rows,
             n: whole.n,
             extents: whole.loops.as_ptr(),
+            stream,
             failed: &raw mut failed,
         };
         // SAFETY: the plan checked that every slot stays inside its buffer over the whole box; the callers checked that

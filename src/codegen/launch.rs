@@ -17,6 +17,9 @@ use crate::lower::plan::{BoxPlan, KernelPlan, SlotPlan};
 use crate::tensor::Buffer;
 use crate::tiles::StridedCopy;
 
+/// The least bytes of a row that passes the caches where its ends break lines.
+const STREAMED_ROW: i64 = 1024;
+
 /// Memory that one thread works in.
 #[derive(Default)]
 pub(crate) struct Lane {
@@ -172,7 +175,7 @@ impl Launch<'_> {
             Block::all(plan, widest)
         } else {
             // Rows that use scratch memory run one by one.
-            Block::staged(plan, !along_row, widest, plan.scratch == 0)
+            Block::staged(plan, staged, !along_row, widest, plan.scratch == 0)
         };
         let size = |slot: usize| element_size(self.kernel, plan, slot) as i64;
         let areas: usize = staged.iter().map(|slot| block.bytes(size(*slot))).sum();
@@ -260,6 +263,7 @@ impl Launch<'_> {
             rows,
             n,
             extents: plan.loops.as_ptr(),
+            stream: streamed_row(self.plan, self.memory),
             failed,
         };
         debug_assert_eq!(
@@ -272,6 +276,17 @@ impl Launch<'_> {
         // different elements.
         unsafe { self.code.launch(self.functions[plan.variant], &args) }
     }
+}
+
+/// What [`KernelArgs::stream`] is. Results that are stored over an operand do not pass the caches: their lines are
+/// there.
+pub(super) fn streamed_row(plan: &KernelPlan, memory: &Memory<'_>) -> i64 {
+    let [loaded, stored] = [false, true].map(|stored| {
+        let used = plan.buffers.iter().filter(move |used| used.stored == stored);
+        used.map(|used| memory.address(used.buffer))
+    });
+    let over = |address: usize| loaded.clone().any(|other| other == address);
+    if plan.stream && !stored.clone().any(over) { STREAMED_ROW } else { 0 }
 }
 
 /// The next position of the outer axes, and where every slot stands there: a base each `step` of `bases`.

@@ -19,7 +19,6 @@ use super::simd;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::code::Code;
 use crate::lower::verify::verify;
-use crate::tiles::last_level_cache;
 
 /// A function of a module, in the order its code was first added.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -57,8 +56,6 @@ pub(crate) struct Jit {
     sizes: Vec<usize>,
     isa: Isa,
     bodies: Vec<Emitted>,
-    /// Bytes of a result from which it is written past the caches.
-    stream_from: usize,
     /// What the functions took to make.
     time: Duration,
 }
@@ -199,7 +196,6 @@ impl Jit {
             sizes: Vec::new(),
             isa,
             bodies: Vec::new(),
-            stream_from: last_level_cache().saturating_mul(2),
             time: Duration::ZERO,
         })
     }
@@ -211,12 +207,6 @@ impl Jit {
         let host = make_isa(native).expect("the machine is supported");
         let fused = is_fused(&*host);
         (Jit::with_isa(host, isa).expect("the machine is supported"), fused)
-    }
-
-    /// Writes results of so many bytes past the caches.
-    #[cfg(test)]
-    pub(super) fn stream_from(&mut self, bytes: usize) {
-        self.stream_from = bytes;
     }
 
     /// Compiles `code`, or finds the function of an equal one.
@@ -233,7 +223,7 @@ impl Jit {
         let module = self.module.get()?;
         let id = module.declare_anonymous_function(&signature).map_err(refused)?;
         let start = Instant::now();
-        let wide = self.isa.wide().map(|isa| simd::emit(code, isa, self.stream_from));
+        let wide = self.isa.wide().map(|isa| simd::emit(code, isa));
         self.time += start.elapsed();
         let reason = match wide {
             Some(Ok(bytes)) => {

@@ -27,16 +27,23 @@ impl Block {
         Block { rows: plan.rows, width: plan.n.min(width), around: 1 }
     }
 
-    /// For a box of which rows may be cut if `cut`, to at most `widest`, and several be staged at once if
-    /// `several`.
-    pub(super) fn staged(plan: &BoxPlan, cut: bool, widest: i64, several: bool) -> Block {
+    /// For a box of which rows may be cut if `cut`, to at most `widest`, and several of the slots `staged` be staged
+    /// at once if `several`.
+    pub(super) fn staged(plan: &BoxPlan, staged: &[usize], cut: bool, widest: i64, several: bool) -> Block {
         // Values of the row's end are there also where the row has no elements.
         let around: i64 = plan.loops.iter().map(|extent| (*extent).max(1)).product();
-        let least = if cut { WIDTH.min(plan.n.max(1)) } else { plan.n };
+        // A slot whose rows are nearer to each other than its inner elements is brought in by many rows at once; of
+        // any other whole rows are.
+        let crossed = |slot: &usize| {
+            let slot = &plan.slots[*slot];
+            slot.row.saturating_abs() < slot.inner.saturating_abs()
+        };
+        let narrow = if staged.iter().any(crossed) { WIDTH } else { (BLOCK / around).max(WIDTH) };
+        let least = if cut { narrow.min(widest).min(plan.n.max(1)) } else { plan.n };
         let most = if several { plan.rows.clamp(1, HEIGHT) } else { 1 };
         let rows = (BLOCK / (around * least).max(1)).clamp(1, most);
         let width =
-            if cut { (BLOCK / (rows * around) / WIDTH * WIDTH).max(WIDTH).min(widest) } else { plan.n };
+            if cut { (BLOCK / (rows * around) / WIDTH * WIDTH).max(least).min(widest) } else { plan.n };
         Block { rows, width, around }
     }
 

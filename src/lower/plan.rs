@@ -10,6 +10,7 @@ use super::mode::{BoxCopy, Mode, plain_copy, staged};
 use super::plan_axes::{PlanAxes, PlanAxis};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::size_of_element;
+use crate::tiles::is_streamed;
 
 /// Where a slot stands in a box: a byte offset into a buffer (or a start value) and strides in bytes.
 #[derive(Clone, Debug)]
@@ -86,6 +87,8 @@ pub(crate) struct KernelPlan {
     pub boxes: Vec<BoxPlan>,
     /// The buffers it touches, the bytes each must have, and whether it is stored to.
     pub buffers: Vec<BufferUse>,
+    /// Whether what it stores passes the caches.
+    pub stream: bool,
 }
 
 /// What a plan was made for.
@@ -201,6 +204,7 @@ impl Planner<'_> {
             result.note_buffers(sized, variant);
             result.boxes.push(self.make_box(&piece, number, sized, &places));
         }
+        result.stream = result.buffers.iter().any(|used| used.stored && is_streamed(used.bytes));
         Ok(result)
     }
 

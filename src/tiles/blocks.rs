@@ -19,12 +19,30 @@ pub(super) struct Plane {
     pub stream: bool,
 }
 
-#[cfg(target_arch = "x86_64")]
 impl Plane {
     /// Elements from a column of the source to the next where the destination is contiguous; 0 if nothing is.
+    #[cfg(target_arch = "x86_64")]
     fn step(&self) -> isize {
         let elem = self.elem as isize;
         if self.cols.dst == elem && self.cols.src % elem == 0 { self.cols.src / elem } else { 0 }
+    }
+
+    /// Whether rows are shuffled out of vectors of the source, which can leave past the caches.
+    pub fn is_picked(&self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let most = if self.elem < 8 { 4 } else { 2 };
+            let step = self.step();
+            has_avx2()
+                && self.kind == Kind::Strided
+                && self.elem <= 8
+                && step != 1
+                && (1..=most).contains(&step.abs())
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            false
+        }
     }
 }
 
@@ -102,15 +120,16 @@ mod avx2 {
         dst: *mut u8,
         src: *const u8,
     ) {
-        let Plane { rows, cols, .. } = *plane;
+        let Plane { rows, cols, stream, .. } = *plane;
         for row in 0..rows.n as isize {
             // SAFETY: the caller's promise for the row.
             unsafe {
-                shuffle::pick::<T, STEP, DOWN>(
-                    dst.offset(row * rows.dst),
-                    src.offset(row * rows.src),
-                    cols.n,
-                );
+                let (dst, src) = (dst.offset(row * rows.dst), src.offset(row * rows.src));
+                if stream {
+                    shuffle::pick_streamed::<T, STEP, DOWN>(dst, src, cols.n);
+                } else {
+                    shuffle::pick::<T, STEP, DOWN>(dst, src, cols.n);
+                }
             }
         }
     }

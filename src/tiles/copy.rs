@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::axes::{Axes, Axis, for_each_offset};
 use super::blocks::{Kind, Plane, PlaneFn, move_streamed, move_tiles, plane_fn};
-use super::cpu::last_level_cache;
+use super::cpu::is_streamed;
 use super::stream::Stream;
 use super::{run, transpose};
 
@@ -12,11 +12,11 @@ use super::{run, transpose};
 /// fetched together.
 const SHORT_RUN: usize = 2048;
 
+/// The same where the destination passes the caches: memory is read in order for longer.
+const SHORT_STREAM_RUN: usize = 16 << 10;
+
 /// Shorter stretches of a destination are not streamed: too little of them is whole cache lines.
 const SHORT_STREAM: usize = 512;
-
-/// Shorter runs of whole lines are streamed in the order of the source.
-const SHORT_LINES: usize = 256;
 
 /// Longer runs are streamed from where they are.
 const LONG_RUN: usize = 2048;
@@ -26,6 +26,15 @@ const TILE: usize = 32;
 
 /// Bytes of the destination in a row of a tile of runs, and of the source in a column.
 const TILE_BYTES: usize = 4096;
+
+/// Rows of a tile of runs that is streamed: each of its columns is read in order for so long.
+const STREAM_ROWS: usize = 64;
+
+/// The fewest columns of such a tile. Memory answers a few places that are read in order, and hardly more at once.
+const STREAM_COLS: usize = 4;
+
+/// Bytes of the destination in a row of such a tile.
+const STREAM_BYTES: usize = 512;
 
 /// Elements of a chunk of columns whose source is read once for each of a few rows.
 const CHUNK: usize = 512;
@@ -121,29 +130,30 @@ impl StridedCopy {
         let Axes { axes: mut outer, mut dst_first, mut src_first, elem } = axes;
         let size = elem as isize;
         let inner = outer.pop().unwrap_or(Axis { dst: size, src: size, ..ONE });
-        let huge = whole / 2 >= last_level_cache();
+        let huge = is_streamed(whole);
         if inner.dst == size && inner.src == size {
             let len = inner.n * elem;
             let cols = outer.pop().unwrap_or(ONE);
-            let near = if len < SHORT_RUN { nearest(&outer, cols) } else { None };
+            let short = if huge { SHORT_STREAM_RUN } else { SHORT_RUN };
+            let near = if len < short { nearest(&outer, cols) } else { None };
             let tiled = near.is_some();
             let rows = near.map(|at| outer.remove(at)).or_else(|| outer.pop()).unwrap_or(ONE);
             let lines = len % 64 == 0 && outer.iter().chain([&rows, &cols]).all(|axis| axis.dst % 64 == 0);
             let stream = huge && (lines || len >= SHORT_STREAM);
-            // In a tile the source is read in order, a few lines of the destination written at a time, unless the
-            // destination takes whole lines in its own order.
-            let by_source = tiled && !(stream && len >= SHORT_LINES);
-            let (rows, cols) = if by_source { (cols, rows) } else { (rows, cols) };
+            // In a tile the source is read in order, a few lines of the destination written at a time, unless they
+            // pass the caches: those are written in their own order.
+            let (rows, cols) = if tiled && !stream { (cols, rows) } else { (rows, cols) };
             let mut plane = Plane { rows, cols, kind: Kind::Runs, elem: len, stream };
-            let walk = if tiled {
+            let walk = if tiled && stream {
+                Walk::Tiles { rows: STREAM_ROWS, cols: (STREAM_BYTES / len).max(STREAM_COLS) }
+            } else if tiled {
                 let side = (TILE_BYTES / len).clamp(2, TILE);
                 Walk::Tiles { rows: side, cols: side }
-            } else if huge && len < LONG_RUN && stretch(&outer, &plane) >= SHORT_STREAM.max(2 * len) {
+            } else if huge && !lines && len < LONG_RUN && stretch(&outer, &plane) >= SHORT_STREAM.max(2 * len)
+            {
+                plane.stream = false;
                 Walk::Streamed
             } else {
-                let lines =
-                    len % 64 == 0 && outer.iter().chain([&rows, &cols]).all(|axis| axis.dst % 64 == 0);
-                plane.stream = huge && (lines || len >= SHORT_STREAM);
                 Walk::Whole(plane_fn(&plane))
             };
             return StridedCopy { outer, plane, walk, dst_first, src_first };
@@ -158,7 +168,8 @@ impl StridedCopy {
             if kind == Kind::Splat && is_group(rows, inner, size) {
                 plane.kind = Kind::Zip;
             }
-            let walk = if huge && contiguous && stretch(&outer, &plane) >= SHORT_STREAM {
+            plane.stream = huge && plane.is_picked() && inner.n * elem >= LONG_RUN;
+            let walk = if huge && !plane.stream && contiguous && stretch(&outer, &plane) >= SHORT_STREAM {
                 Walk::Streamed
             } else {
                 Walk::Whole(plane_fn(&plane))
@@ -180,7 +191,7 @@ impl StridedCopy {
         } else if crossed && rows.n.min(inner.n) >= transpose::smallest(elem) {
             // Rows written in pieces cost more than runs do where the cache cannot keep the whole. They must
             // share their place in a cache line: others have two broken lines a tile.
-            plane.stream = whole >= last_level_cache() / 2
+            plane.stream = huge
                 && inner.n * elem >= SHORT_STREAM
                 && rows.dst % 64 == 0
                 && outer.iter().all(|axis| axis.dst % 64 == 0);
@@ -223,164 +234,4 @@ fn nearest(outer: &[Axis], inner: Axis) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// A copy of one case, with the bytes around and between destination elements kept.
-    fn check(extents: &[usize], dst_strides: &[isize], src_strides: &[isize], elem: usize, whole: usize) {
-        let reach = |strides: &[isize]| {
-            let ends = extents.iter().zip(strides).map(|(n, stride)| (*n as isize - 1).max(0) * stride);
-            ends.fold((0, 0), |(low, high): (isize, isize), end| (low + end.min(0), high + end.max(0)))
-        };
-        let (dst_low, dst_high) = reach(dst_strides);
-        let (src_low, src_high) = reach(src_strides);
-        // The source has no byte more than the copy may read, so that an address checker sees one too far.
-        let source: Vec<u8> =
-            (0..(src_high - src_low) as usize + elem).map(|i| (i * 7 + i / 251) as u8).collect();
-        let margin = 65;
-        let mut got = vec![0xa5u8; (dst_high - dst_low) as usize + elem + 2 * margin];
-        let mut wanted = got.clone();
-        let count: usize = extents.iter().product();
-        for linear in 0..count {
-            let mut rest = linear;
-            let (mut dst, mut src) = (-dst_low, -src_low);
-            for ((n, dst_stride), src_stride) in extents.iter().zip(dst_strides).zip(src_strides).rev() {
-                let at = (rest % n) as isize;
-                rest /= n;
-                dst += at * dst_stride;
-                src += at * src_stride;
-            }
-            let dst = dst as usize + margin;
-            wanted[dst..dst + elem].copy_from_slice(&source[src as usize..src as usize + elem]);
-        }
-        // SAFETY: both buffers span all that the strides reach.
-        unsafe {
-            let dst = got.as_mut_ptr().add(margin).offset(-dst_low);
-            let src = source.as_ptr().offset(-src_low);
-            StridedCopy::new(dst_strides, src_strides, extents, elem, whole).run(dst, src);
-        }
-        assert!(
-            got == wanted,
-            "extents {extents:?}, strides {dst_strides:?} from {src_strides:?}, elem {elem}, whole {whole:?}"
-        );
-    }
-
-    /// Strides in which no two indices share a byte: the axes in an order, each with a gap and a sign.
-    fn strides(extents: &[usize], order: &[usize], gaps: &[usize], signs: u32, elem: usize) -> Vec<isize> {
-        let mut strides = vec![0; extents.len()];
-        let mut span = elem;
-        for (place, axis) in order.iter().enumerate() {
-            let stride = span + gaps[place];
-            strides[*axis] = if signs >> axis & 1 == 1 { -(stride as isize) } else { stride as isize };
-            span += stride * (extents[*axis].max(1) - 1);
-        }
-        strides
-    }
-
-    fn case() -> impl Strategy<Value = (Vec<usize>, Vec<isize>, Vec<isize>, usize, usize)> {
-        (0usize..6)
-            .prop_flat_map(|rank| {
-                let top = [1usize, 1500, 70, 20, 9, 6][rank];
-                let extent = prop_oneof![1 => Just(1usize), 8 => 1..=top, 1 => Just(0)];
-                let gap = || prop_oneof![6 => Just(0usize), 2 => Just(4), 1 => 0usize..9];
-                (
-                    proptest::collection::vec(extent, rank),
-                    Just((0..rank).collect::<Vec<_>>()).prop_shuffle(),
-                    Just((0..rank).collect::<Vec<_>>()).prop_shuffle(),
-                    proptest::collection::vec(gap(), rank),
-                    proptest::collection::vec(gap(), rank),
-                    (
-                        prop_oneof![2 => Just(0u32), 1 => any::<u32>()],
-                        prop_oneof![2 => Just(0u32), 1 => any::<u32>()],
-                    ),
-                    prop_oneof![3 => Just(0u32), 1 => any::<u32>()],
-                    (0u32..5, prop_oneof![3 => Just(0), 1 => Just(usize::MAX)]),
-                )
-            })
-            .prop_map(|(extents, dst_order, src_order, dst_gaps, src_gaps, signs, repeated, (log, whole))| {
-                let elem = 1 << log;
-                let dst = strides(&extents, &dst_order, &dst_gaps, signs.0, elem);
-                let mut src = strides(&extents, &src_order, &src_gaps, signs.1, elem);
-                for (axis, stride) in src.iter_mut().enumerate() {
-                    if repeated >> axis & 1 == 1 {
-                        *stride = 0;
-                    }
-                }
-                (extents, dst, src, elem, whole)
-            })
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
-
-        #[test]
-        fn every_copy_is_the_naive_one((extents, dst, src, elem, whole) in case()) {
-            check(&extents, &dst, &src, elem, whole);
-        }
-    }
-
-    #[test]
-    fn every_kind_of_plane_is_copied() {
-        for elem in [1usize, 2, 4, 8, 16] {
-            let e = elem as isize;
-            for whole in [0, usize::MAX] {
-                for n in [1usize, 2, 3, 4, 7, 8, 16, 17, 33, 65, 513] {
-                    let s = n as isize * e;
-                    check(&[n], &[e], &[e], elem, whole);
-                    check(&[n], &[e], &[-e], elem, whole);
-                    check(&[n], &[e], &[0], elem, whole);
-                    check(&[n, 3], &[3 * e, e], &[e, 0], elem, whole);
-                    for step in 2..6 {
-                        check(&[n], &[e], &[step * e], elem, whole);
-                        check(&[n], &[e], &[-step * e], elem, whole);
-                        check(&[3, n], &[s, e], &[step * s, step * e], elem, whole);
-                        check(&[n], &[step * e], &[e], elem, whole);
-                        check(&[n], &[-e], &[step * e + 1], elem, whole);
-                    }
-                    for m in [2usize, 3, 4, 16, 18, 40] {
-                        let t = m as isize * e;
-                        check(&[n, m], &[t, e], &[e, s], elem, whole);
-                        check(&[n, m], &[t + 3, e], &[-e, s + 5], elem, whole);
-                        check(&[n, m], &[t, e], &[e, -s], elem, whole);
-                        check(&[n, m], &[t, e], &[2 * e, 2 * s], elem, whole);
-                    }
-                }
-            }
-            for len in (1..300).chain([511, 512, 1000, 2047, 2048, 2049, 9000]) {
-                let (n, s) = (len as isize * e, (len as isize + 3) * e);
-                for whole in [0, usize::MAX] {
-                    check(&[3, 2, len], &[2 * s, s, e], &[s, 3 * s, e], elem, whole);
-                    check(&[2, 5, len], &[5 * n, n, e], &[n, 2 * n, e], elem, whole);
-                }
-            }
-            check(&[3, 50, 7], &[50 * 7 * e, 7 * e, e], &[7 * e, 21 * e, e], elem, 0);
-        }
-    }
-
-    #[test]
-    fn many_tiles_are_copied() {
-        for elem in [1, 2, 4, 8, 16] {
-            let e = elem as isize;
-            for whole in [0, usize::MAX] {
-                check(&[2, 70, 576], &[70 * 576 * e, 576 * e, e], &[e, 2 * e, 140 * e], elem, whole);
-                check(
-                    &[2, 150, 1025],
-                    &[150 * 1025 * e, 1025 * e, e],
-                    &[150 * 1025 * e, e, 150 * e],
-                    elem,
-                    whole,
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn sixteen_axes_are_copied() {
-        let extents = [2usize; 16];
-        let dst: Vec<isize> = (0..16).map(|axis| 4 << (15 - axis)).collect();
-        let src: Vec<isize> = (0..16).map(|axis| 4 << axis).collect();
-        check(&extents, &dst, &src, 4, 0);
-    }
-}
+mod tests;

@@ -29,8 +29,14 @@ pub(super) fn has_avx512() -> bool {
     std::arch::is_x86_feature_detected!("avx512f")
 }
 
+/// Whether a destination of so many bytes is written past the caches: with as much that is read it fills the last of
+/// them, so that lines which are fetched only to be overwritten come from memory, and go there again.
+pub(crate) fn is_streamed(bytes: usize) -> bool {
+    bytes >= last_level_cache() / 2
+}
+
 /// Bytes of the largest cache; 32 MiB where the processor does not say.
-pub(crate) fn last_level_cache() -> usize {
+fn last_level_cache() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| largest_cache().unwrap_or(32 << 20))
 }

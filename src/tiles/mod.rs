@@ -20,6 +20,6 @@ mod vector;
 
 pub(crate) use compress::{compress, count};
 pub(crate) use copy::StridedCopy;
-pub(crate) use cpu::last_level_cache;
+pub(crate) use cpu::is_streamed;
 pub(crate) use matmul::{Float, Packed, Product, Strided};
 pub(crate) use vector::{Element, Matrix};

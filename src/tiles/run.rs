@@ -55,27 +55,12 @@ pub(super) unsafe fn ends<T: Copy>(dst: *mut u8, src: *const u8, len: usize) {
 pub(super) unsafe fn stream_run(dst: *mut u8, src: *const u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
     {
-        use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
-
         let head = dst.align_offset(64).min(len);
         let lines = (len - head) / 64;
         // SAFETY: head, lines and tail make up the run; the lines start at a multiple of 64.
         unsafe {
             copy_run(dst, src, head);
-            for line in 0..lines {
-                let from = src.add(head + 64 * line).cast::<__m128i>();
-                let to = dst.add(head + 64 * line).cast::<__m128i>();
-                let vectors = [
-                    _mm_loadu_si128(from),
-                    _mm_loadu_si128(from.add(1)),
-                    _mm_loadu_si128(from.add(2)),
-                    _mm_loadu_si128(from.add(3)),
-                ];
-                _mm_stream_si128(to, vectors[0]);
-                _mm_stream_si128(to.add(1), vectors[1]);
-                _mm_stream_si128(to.add(2), vectors[2]);
-                _mm_stream_si128(to.add(3), vectors[3]);
-            }
+            stream_lines(dst.add(head), src.add(head), lines);
             let done = head + 64 * lines;
             copy_run(dst.add(done), src.add(done), len - done);
         }
@@ -85,6 +70,47 @@ pub(super) unsafe fn stream_run(dst: *mut u8, src: *const u8, len: usize) {
     unsafe {
         copy_run(dst, src, len);
     }
+}
+
+/// Copies whole cache lines past the caches.
+///
+/// # Safety
+/// As [`stream_run`] for so many times 64 bytes; `dst` is a multiple of 64.
+#[inline(always)]
+pub(super) unsafe fn stream_lines(dst: *mut u8, src: *const u8, lines: usize) {
+    for line in 0..lines {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the line is one of the caller's, in four vectors.
+        unsafe {
+            use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
+
+            let from = src.add(64 * line).cast::<__m128i>();
+            let to = dst.add(64 * line).cast::<__m128i>();
+            let vectors: [__m128i; 4] = std::array::from_fn(|i| _mm_loadu_si128(from.add(i)));
+            for (i, vector) in vectors.into_iter().enumerate() {
+                _mm_stream_si128(to.add(i), vector);
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        // SAFETY: the line is one of the caller's.
+        unsafe {
+            ptr::copy_nonoverlapping(src.add(64 * line), dst.add(64 * line), 64);
+        }
+    }
+}
+
+/// Asks for the cache line of a byte, which need not be there, to be written.
+#[inline]
+pub(super) fn ask_to_write(dst: *mut u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+
+        // SAFETY: a prefetch of any address is without effect but on caches.
+        unsafe { _mm_prefetch::<_MM_HINT_ET0>(dst.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = dst;
 }
 
 /// Asks for the cache lines of `len` bytes, which need not be there.

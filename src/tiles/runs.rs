@@ -40,8 +40,9 @@ pub(super) fn runs_fn(plane: &Plane) -> PlaneFn {
 #[cfg(target_arch = "x86_64")]
 const CALL: usize = 2048;
 
-/// Bytes of the next run that are asked for before this one moves.
-const FORESEEN: usize = 1024;
+/// How many runs ahead the lines are asked for that a run shares with others: to wait for one holds up what passes
+/// the caches behind it.
+const BROKEN: isize = 4;
 
 /// Calls `move_run` with destination and source of every run of the plane.
 #[inline(always)]
@@ -65,13 +66,17 @@ unsafe fn by_length(plane: &Plane, dst: *mut u8, src: *const u8) {
 }
 
 unsafe fn streamed(plane: &Plane, dst: *mut u8, src: *const u8) {
-    let len = plane.elem;
-    let next = plane.cols.src;
+    let Plane { rows, cols, elem: len, .. } = *plane;
+    let strides = [rows.dst, cols.dst, len as isize];
+    if strides.iter().all(|stride| stride % 64 == 0) && dst.addr().is_multiple_of(64) {
+        // SAFETY: the caller's promise for every run, which is lines.
+        return for_each_run(plane, dst, src, |dst, src| unsafe { run::stream_lines(dst, src, len / 64) });
+    }
+    let ahead = cols.dst.wrapping_mul(BROKEN);
     for_each_run(plane, dst, src, |dst, src| {
-        // A run that does not follow the one before is not foreseen by the processor.
-        if next != len as isize {
-            run::ask_for(src.wrapping_offset(next), len.min(FORESEEN));
-        }
+        let end = dst.wrapping_add(len);
+        run::ask_to_write(dst.wrapping_offset(ahead));
+        run::ask_to_write(end.wrapping_offset(ahead));
         // SAFETY: the caller's promise for every run.
         unsafe { run::stream_run(dst, src, len) }
     });

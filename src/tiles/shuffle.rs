@@ -11,6 +11,9 @@ use super::run;
 /// Bytes of a vector.
 const LANE: usize = 16;
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 /// Which byte of a source vector goes to each byte of a destination vector; 0x80 where none does.
 type Mask = [u8; LANE];
 
@@ -130,6 +133,64 @@ pub(super) unsafe fn pick<T: Copy, const STEP: usize, const DOWN: bool>(
             let lane = pick_lane(src.offset(first - back + start), last_masks, STEP);
             _mm_storeu_si128(dst.add((n - block) * elem).cast(), lane);
         }
+    }
+}
+
+/// [`pick`] into `lines` whole cache lines, past the caches. The source is walked upwards, which the processor
+/// foresees better.
+///
+/// # Safety
+/// As [`pick`]; `dst` is a multiple of 64, and the `STEP - 1` elements beyond the last, in the direction in which the
+/// source moves, are readable.
+#[target_feature(enable = "avx2")]
+unsafe fn pick_lines<T: Copy, const STEP: usize, const DOWN: bool>(
+    dst: *mut u8,
+    src: *const u8,
+    lines: usize,
+) {
+    let masks = const { &pick_masks(size_of::<T>(), STEP, DOWN, 0) };
+    let bytes = (LANE * STEP) as isize;
+    let (start, next) = if DOWN { (size_of::<T>() as isize - bytes, -bytes) } else { (0, bytes) };
+    for i in 0..lines {
+        let line = if DOWN { lines - 1 - i } else { i };
+        // SAFETY: the four blocks of the line lie between the first element and those beyond the last.
+        unsafe {
+            let from = src.offset(start + 4 * line as isize * next);
+            let low = pick_lanes(from, from.offset(next), masks, STEP);
+            let high = pick_lanes(from.offset(2 * next), from.offset(3 * next), masks, STEP);
+            let to = dst.add(LINE * line).cast::<__m256i>();
+            _mm256_stream_si256(to, low);
+            _mm256_stream_si256(to.add(1), high);
+        }
+    }
+}
+
+/// [`pick`] with the whole cache lines of the destination past the caches, if it has any.
+///
+/// # Safety
+/// As [`pick`]. [`run::stream_end`] must follow before another thread is told of the elements.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn pick_streamed<T: Copy, const STEP: usize, const DOWN: bool>(
+    dst: *mut u8,
+    src: *const u8,
+    n: usize,
+) {
+    let elem = const { size_of::<T>() };
+    let stride = if DOWN { -((STEP * elem) as isize) } else { (STEP * elem) as isize };
+    let lead = dst.align_offset(LINE);
+    let head = if lead.is_multiple_of(elem) { (lead / elem).min(n) } else { n };
+    // What follows the last line holds the elements that its blocks reach beyond it.
+    let beyond = if STEP == 1 { 0 } else { 1 };
+    let lines = (n - head).saturating_sub(beyond) * elem / LINE;
+    let done = head + lines * LINE / elem;
+    // SAFETY: head, lines and rest make up the elements; what is beyond the lines are some of the caller's.
+    unsafe {
+        pick::<T, STEP, DOWN>(dst, src, head);
+        let at = |i: usize| (dst.add(i * elem), src.offset(i as isize * stride));
+        let (to, from) = at(head);
+        pick_lines::<T, STEP, DOWN>(to, from, lines);
+        let (to, from) = at(done);
+        pick::<T, STEP, DOWN>(to, from, n - done);
     }
 }
 

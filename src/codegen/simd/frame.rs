@@ -84,9 +84,7 @@ pub(super) struct Layout {
     pub failed: u32,
     /// Elements that are left for a masked step.
     pub left: u32,
-    /// Elements of all rows.
-    pub elements: u32,
-    /// Nonzero while a masked step leads up to the first whole vector of a result.
+    /// Nonzero while steps lead up to the first whole line of a result.
     pub leading: u32,
     /// Nonzero once something is written past the caches.
     pub streamed: u32,
@@ -159,7 +157,6 @@ impl Layout {
             tile: frame.word(),
             failed: frame.word(),
             left: frame.word(),
-            elements: frame.word(),
             leading: frame.word(),
             streamed: frame.word(),
             scratch: frame.word(),

@@ -28,8 +28,6 @@ pub(super) struct Function<'a> {
     pub layout: FrameLayout,
     /// Where the constants have the masks of steps that are not whole.
     pub mask_table: u32,
-    /// Bytes of a result from which it is written past the caches.
-    pub stream_from: i32,
     /// Whether the elements of gathered rows do not follow each other.
     pub strided: bool,
     /// Whether all elements to gather lie so near that 4-byte lanes hold how far.
@@ -93,12 +91,11 @@ impl<'a> Body<'a> {
 ///
 /// # Errors
 /// Why it is left to another emitter.
-pub(super) fn emit(code: &Code, isa: Isa, stream_from: usize) -> Result<Vec<u8>, Refusal> {
+pub(super) fn emit(code: &Code, isa: Isa) -> Result<Vec<u8>, Refusal> {
     let mut frame = Frame::new();
     let layout = FrameLayout::new(code, isa, &mut frame)?;
     let mut pool = Pool::new(isa);
     let mask_table = pool.mask_table(isa.step());
-    let stream_from = i32::try_from(stream_from).unwrap_or(i32::MAX);
     let asm = Asm::new(isa);
     let mut f = Function {
         code,
@@ -108,7 +105,6 @@ pub(super) fn emit(code: &Code, isa: Isa, stream_from: usize) -> Result<Vec<u8>,
         frame,
         layout,
         mask_table,
-        stream_from,
         strided: false,
         near: false,
         brief: false,
@@ -173,9 +169,6 @@ impl Function<'_> {
             asm.mov(RAX, field(from));
             asm.store(frame_at(to), RAX);
         }
-        asm.mov(RAX, frame_at(self.layout.n));
-        asm.imul(RAX, frame_at(self.layout.rows));
-        asm.store(frame_at(self.layout.elements), RAX);
         asm.mov(RCX, field(std::mem::offset_of!(KernelArgs, slots)));
         let words = slot_words(self.code.loops);
         for slot in 0..self.code.slots.len() {

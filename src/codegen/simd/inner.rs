@@ -11,11 +11,10 @@ use super::op;
 use super::scalar::{Alu, Cond, RAX, RCX, RDX};
 use super::schedule;
 use super::select::{Mode, Refusal};
+use crate::codegen::abi::KernelArgs;
 use crate::codegen::clif::size_of;
 use crate::lower::code::{Class, FoldStep, InstOp, Layout, SlotUse};
 
-/// The least bytes of a row that is written past the caches where its ends break lines.
-const STREAMED_ROW: i32 = 4096;
 /// The most instructions of a body whose results are: a longer one does not wait for memory.
 const STREAMED_BODY: usize = 96;
 /// Bytes of a line of the caches.
@@ -43,8 +42,8 @@ impl Function<'_> {
 
     /// The inner axis: unrolled steps, single ones, then what is left under a mask.
     ///
-    /// A large result is written past the caches, which takes whole vectors: what comes before the first
-    /// boundary goes through the masked step too.
+    /// A large result is written past the caches, which takes whole lines: what comes before the first of them goes
+    /// through the other steps.
     pub fn walk(&mut self, body: &Body<'_>, folds: &[FoldStep]) -> Result<(), Refusal> {
         let [plain, led, done] = std::array::from_fn(|_| self.asm.label());
         self.asm.mov(END, frame_at(self.layout.n));
@@ -60,10 +59,9 @@ impl Function<'_> {
         let single = self.step(body, &order, &homes, mode(1, false, false), folds)?;
         let unroll = if self.brief { 1 } else { self.isa.unroll(single.pressure()) };
         let registers = self.isa.registers();
-        let masked = self.asm.label();
         let streamed = if folds.is_empty() && !self.brief { self.streamed(body) } else { None };
         if let Some((slot, size)) = streamed {
-            self.lead(body, slot, size, [plain, masked]);
+            self.lead(body, slot, size, plain);
             self.asm.bind(led);
             self.asm.mov(END, frame_at(self.layout.n));
             let block = self.step(body, &order, &homes, mode(unroll, false, true), &[])?;
@@ -75,7 +73,6 @@ impl Function<'_> {
             self.repeat(body, block, unroll * self.isa.step(), registers);
         }
         self.repeat(body, single, self.isa.step(), registers);
-        self.asm.bind(masked);
         let block = self.step(body, &order, &homes, mode(1, true, false), folds)?;
         self.last(body, block);
         if streamed.is_some() {
@@ -107,20 +104,20 @@ impl Function<'_> {
         whole.then_some((slot, size))
     }
 
-    /// Goes to `plain` unless the result is to be written past the caches, and first to `masked` for the
-    /// elements before the first whole vector.
-    fn lead(&mut self, body: &Body<'_>, slot: u32, size: u32, [plain, masked]: [Label; 2]) {
+    /// Goes to `plain` unless the result is to be written past the caches, and first for the elements before the
+    /// first whole line.
+    fn lead(&mut self, body: &Body<'_>, slot: u32, size: u32, plain: Label) {
         let asm = &mut self.asm;
-        asm.mov(RAX, frame_at(self.layout.elements));
-        asm.shl(RAX, size.trailing_zeros() as u8);
-        asm.alu_imm(Alu::Cmp, RAX, self.stream_from);
-        asm.jump_if(Cond::Less, plain);
+        asm.mov(RCX, frame_at(self.layout.args));
+        asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, stream) as i32));
+        asm.test(RCX, RCX);
+        asm.jump_if(Cond::Equal, plain);
         // Short rows would be written in broken lines, unless each is whole ones.
         let unbroken = asm.label();
         let start = frame_at(self.layout.start(body.level, slot));
         asm.mov(RAX, END);
         asm.shl(RAX, size.trailing_zeros() as u8);
-        asm.alu_imm(Alu::Cmp, RAX, self.stream_from.min(STREAMED_ROW));
+        asm.alu(Alu::Cmp, RAX, RCX);
         asm.jump_if(Cond::GreaterEqual, unbroken);
         asm.alu(Alu::Or, RAX, start);
         asm.test_imm(RAX, LINE - 1);
@@ -130,14 +127,14 @@ impl Function<'_> {
         asm.neg(RAX);
         asm.test_imm(RAX, size as i32 - 1);
         asm.jump_if(Cond::NotEqual, plain);
-        asm.alu_imm(Alu::And, RAX, self.isa.vector().bytes() as i32 - 1);
+        asm.alu_imm(Alu::And, RAX, LINE - 1);
         asm.shr(RAX, size.trailing_zeros() as u8);
         asm.alu(Alu::Cmp, RAX, END);
         asm.jump_if(Cond::GreaterEqual, plain);
         asm.mov(END, RAX);
         asm.store_imm(frame_at(self.layout.leading), 1);
         asm.store_imm(frame_at(self.layout.streamed), 1);
-        asm.jump(masked);
+        asm.jump(plain);
     }
 
     /// Repeats a block while so many elements are left, of which it uses registers below `registers`.

@@ -92,11 +92,10 @@ impl Isa {
 }
 
 /// `code`, which must have passed its verifier, as a function of the signature of every kernel: its bytes
-/// with the constants behind them, to be placed at a multiple of [`ALIGN`]. A result of at least `stream_from`
-/// bytes is written past the caches where it can be.
+/// with the constants behind them, to be placed at a multiple of [`ALIGN`].
 ///
 /// # Errors
 /// What it does that this emitter leaves to the portable one.
-pub(super) fn emit(code: &Code, isa: Isa, stream_from: usize) -> Result<Vec<u8>, &'static str> {
-    function::emit(code, isa, stream_from)
+pub(super) fn emit(code: &Code, isa: Isa) -> Result<Vec<u8>, &'static str> {
+    function::emit(code, isa)
 }

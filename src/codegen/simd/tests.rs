@@ -290,7 +290,7 @@ fn whole_functions_decode_to_themselves() {
         let (mut functions, mut instructions) = (0, 0);
         for seed in 0..400 {
             let code = generate(&mut Random::new(seed)).code;
-            let Ok(bytes) = super::emit(&code, isa, 1 << 20) else { continue };
+            let Ok(bytes) = super::emit(&code, isa) else { continue };
             instructions += check_function(&bytes);
             functions += 1;
         }

@@ -230,7 +230,13 @@ impl Case {
     }
 
     /// Runs machine code and interpreter and compares every byte.
-    pub fn check(&self, module: &CodeModule, function: FuncIndex, fused: bool) -> Result<(), String> {
+    pub fn check(
+        &self,
+        module: &CodeModule,
+        function: FuncIndex,
+        fused: bool,
+        stream: i64,
+    ) -> Result<(), String> {
         let mut expected = self.buffers.clone();
         let mut memory: Vec<Memory<'_>> =
             expected.iter_mut().map(|buffer| Memory::Write(&mut buffer.bytes)).collect();
@@ -268,6 +274,7 @@ impl Case {
             rows: self.rows,
             n: self.n,
             extents: self.extents.as_ptr(),
+            stream,
             failed: &mut failed,
         };
         // SAFETY: the lines were laid out inside their buffers for these sizes and reaches.
@@ -354,11 +361,6 @@ impl Batch {
         self.cases.push((function, case, name.into()));
     }
 
-    /// Results of the codes added from now on that have so many bytes are written past the caches.
-    pub fn stream_from(&mut self, bytes: usize) {
-        self.jit.stream_from(bytes);
-    }
-
     /// How many cases run in the instructions asked for, and how many there are.
     pub fn report(&self) -> [usize; 2] {
         let own = self.cases.iter().filter(|(function, ..)| {
@@ -371,8 +373,10 @@ impl Batch {
     pub fn check(self) {
         let module = self.jit.finish().unwrap();
         for (function, case, name) in &self.cases {
-            if let Err(reason) = case.check(&module, *function, self.fused) {
-                panic!("{name}: {reason}\n{}", case.describe());
+            for stream in [0, 64] {
+                if let Err(reason) = case.check(&module, *function, self.fused, stream) {
+                    panic!("{name}: {reason}\n{}", case.describe());
+                }
             }
         }
     }

@@ -101,7 +101,6 @@ fn on_every_machine(f: impl Fn(&mut Batch, &mut Random)) {
         [(true, Isa::Clif), (false, Isa::Clif)].into_iter().chain(wide.map(|isa| (true, isa)))
     {
         let mut batch = Batch::of(native, isa);
-        batch.stream_from(100);
         f(&mut batch, &mut Random::new(11));
         batch.check();
     }

@@ -1,0 +1,179 @@
+//! Copies beside the naive one.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A copy of one case, with the bytes around and between destination elements kept, to the beginning of a cache
+/// line, to another multiple of the element and to none.
+fn check(extents: &[usize], dst_strides: &[isize], src_strides: &[isize], elem: usize, whole: usize) {
+    for past in [0, elem, 1] {
+        check_at(past, extents, dst_strides, src_strides, elem, whole);
+    }
+}
+
+fn check_at(
+    past: usize,
+    extents: &[usize],
+    dst_strides: &[isize],
+    src_strides: &[isize],
+    elem: usize,
+    whole: usize,
+) {
+    let reach = |strides: &[isize]| {
+        let ends = extents.iter().zip(strides).map(|(n, stride)| (*n as isize - 1).max(0) * stride);
+        ends.fold((0, 0), |(low, high): (isize, isize), end| (low + end.min(0), high + end.max(0)))
+    };
+    let (dst_low, dst_high) = reach(dst_strides);
+    let (src_low, src_high) = reach(src_strides);
+    // The source has no byte more than the copy may read, so that an address checker sees one too far.
+    let source: Vec<u8> =
+        (0..(src_high - src_low) as usize + elem).map(|i| (i * 7 + i / 251) as u8).collect();
+    let mut got = vec![0xa5u8; (dst_high - dst_low) as usize + elem + 256];
+    let margin = 64 + (got.as_ptr() as usize).wrapping_neg() % 64 + past;
+    let mut wanted = got.clone();
+    let count: usize = extents.iter().product();
+    for linear in 0..count {
+        let mut rest = linear;
+        let (mut dst, mut src) = (-dst_low, -src_low);
+        for ((n, dst_stride), src_stride) in extents.iter().zip(dst_strides).zip(src_strides).rev() {
+            let at = (rest % n) as isize;
+            rest /= n;
+            dst += at * dst_stride;
+            src += at * src_stride;
+        }
+        let dst = dst as usize + margin;
+        wanted[dst..dst + elem].copy_from_slice(&source[src as usize..src as usize + elem]);
+    }
+    // SAFETY: both buffers span all that the strides reach.
+    unsafe {
+        let dst = got.as_mut_ptr().add(margin).offset(-dst_low);
+        let src = source.as_ptr().offset(-src_low);
+        StridedCopy::new(dst_strides, src_strides, extents, elem, whole).run(dst, src);
+    }
+    assert!(
+        got == wanted,
+        "extents {extents:?}, strides {dst_strides:?} from {src_strides:?}, elem {elem}, whole {whole:?}"
+    );
+}
+
+/// Strides in which no two indices share a byte: the axes in an order, each with a gap and a sign.
+fn strides(extents: &[usize], order: &[usize], gaps: &[usize], signs: u32, elem: usize) -> Vec<isize> {
+    let mut strides = vec![0; extents.len()];
+    let mut span = elem;
+    for (place, axis) in order.iter().enumerate() {
+        let stride = span + gaps[place];
+        strides[*axis] = if signs >> axis & 1 == 1 { -(stride as isize) } else { stride as isize };
+        span += stride * (extents[*axis].max(1) - 1);
+    }
+    strides
+}
+
+fn case() -> impl Strategy<Value = (Vec<usize>, Vec<isize>, Vec<isize>, usize, usize)> {
+    (0usize..6)
+        .prop_flat_map(|rank| {
+            let top = [1usize, 1500, 70, 20, 9, 6][rank];
+            let extent = prop_oneof![1 => Just(1usize), 8 => 1..=top, 1 => Just(0)];
+            let gap = || prop_oneof![6 => Just(0usize), 2 => Just(4), 1 => 0usize..9];
+            (
+                proptest::collection::vec(extent, rank),
+                Just((0..rank).collect::<Vec<_>>()).prop_shuffle(),
+                Just((0..rank).collect::<Vec<_>>()).prop_shuffle(),
+                proptest::collection::vec(gap(), rank),
+                proptest::collection::vec(gap(), rank),
+                (
+                    prop_oneof![2 => Just(0u32), 1 => any::<u32>()],
+                    prop_oneof![2 => Just(0u32), 1 => any::<u32>()],
+                ),
+                prop_oneof![3 => Just(0u32), 1 => any::<u32>()],
+                (0u32..5, prop_oneof![3 => Just(0), 1 => Just(usize::MAX)]),
+            )
+        })
+        .prop_map(|(extents, dst_order, src_order, dst_gaps, src_gaps, signs, repeated, (log, whole))| {
+            let elem = 1 << log;
+            let dst = strides(&extents, &dst_order, &dst_gaps, signs.0, elem);
+            let mut src = strides(&extents, &src_order, &src_gaps, signs.1, elem);
+            for (axis, stride) in src.iter_mut().enumerate() {
+                if repeated >> axis & 1 == 1 {
+                    *stride = 0;
+                }
+            }
+            (extents, dst, src, elem, whole)
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_copy_is_the_naive_one((extents, dst, src, elem, whole) in case()) {
+        check(&extents, &dst, &src, elem, whole);
+    }
+}
+
+#[test]
+fn every_kind_of_plane_is_copied() {
+    for elem in [1usize, 2, 4, 8, 16] {
+        let e = elem as isize;
+        for whole in [0, usize::MAX] {
+            for n in [1usize, 2, 3, 4, 7, 8, 16, 17, 33, 65, 513] {
+                let s = n as isize * e;
+                check(&[n], &[e], &[e], elem, whole);
+                check(&[n], &[e], &[-e], elem, whole);
+                check(&[n], &[e], &[0], elem, whole);
+                check(&[n, 3], &[3 * e, e], &[e, 0], elem, whole);
+                for step in 2..6 {
+                    check(&[n], &[e], &[step * e], elem, whole);
+                    check(&[n], &[e], &[-step * e], elem, whole);
+                    check(&[3, n], &[s, e], &[step * s, step * e], elem, whole);
+                    check(&[n], &[step * e], &[e], elem, whole);
+                    check(&[n], &[-e], &[step * e + 1], elem, whole);
+                }
+                for m in [2usize, 3, 4, 16, 18, 40] {
+                    let t = m as isize * e;
+                    check(&[n, m], &[t, e], &[e, s], elem, whole);
+                    check(&[n, m], &[t + 3, e], &[-e, s + 5], elem, whole);
+                    check(&[n, m], &[t, e], &[e, -s], elem, whole);
+                    check(&[n, m], &[t, e], &[2 * e, 2 * s], elem, whole);
+                }
+            }
+        }
+        for step in [-4, -3, -2, -1, 2, 3, 4] {
+            check(&[2, 4099], &[4099 * e, e], &[4100 * 4 * e, step * e], elem, usize::MAX);
+            check(&[2, 4096], &[4096 * e, e], &[4100 * 4 * e, step * e], elem, usize::MAX);
+        }
+        for len in (1..300).chain([511, 512, 1000, 2047, 2048, 2049, 9000]) {
+            let (n, s) = (len as isize * e, (len as isize + 3) * e);
+            for whole in [0, usize::MAX] {
+                check(&[3, 2, len], &[2 * s, s, e], &[s, 3 * s, e], elem, whole);
+                check(&[2, 5, len], &[5 * n, n, e], &[n, 2 * n, e], elem, whole);
+            }
+        }
+        check(&[3, 50, 7], &[50 * 7 * e, 7 * e, e], &[7 * e, 21 * e, e], elem, 0);
+    }
+}
+
+#[test]
+fn many_tiles_are_copied() {
+    for elem in [1, 2, 4, 8, 16] {
+        let e = elem as isize;
+        for whole in [0, usize::MAX] {
+            check(&[2, 70, 576], &[70 * 576 * e, 576 * e, e], &[e, 2 * e, 140 * e], elem, whole);
+            check(
+                &[2, 150, 1025],
+                &[150 * 1025 * e, 1025 * e, e],
+                &[150 * 1025 * e, e, 150 * e],
+                elem,
+                whole,
+            );
+        }
+    }
+}
+
+#[test]
+fn sixteen_axes_are_copied() {
+    let extents = [2usize; 16];
+    let dst: Vec<isize> = (0..16).map(|axis| 4 << (15 - axis)).collect();
+    let src: Vec<isize> = (0..16).map(|axis| 4 << axis).collect();
+    check(&extents, &dst, &src, 4, 0);
+}
