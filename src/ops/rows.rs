@@ -7,12 +7,16 @@ use shapeflow_shape_fns::DType;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Element, Tensor, TensorView, TensorViewMut, size_of_element};
+use crate::tiles::foresee;
 
 /// The number of a row that goes nowhere.
 const NOWHERE: usize = usize::MAX;
 
 /// Rows are numbered this many at a time, so that the numbers stay in the first level of the cache.
 const BLOCK: usize = 1024;
+
+/// Places are asked for so many rows before their own.
+const AHEAD: usize = 32;
 
 /// How a row is combined with the one in its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,33 +65,48 @@ impl<'a> Positions<'a> {
         self
     }
 
-    /// Calls `f` with each of `rows` rows and its place, [`NOWHERE`] or beyond the last if it has none; `f` says whether it
-    /// has.
+    /// Calls `f` with each row and its place, beyond the last if it has none, which `f` says then. `target` is where the
+    /// places are; `later` may be told of some before.
     ///
     /// # Errors
     /// A position is outside; other rows may be in their places then.
-    fn each(&self, rows: usize, mut f: impl FnMut(usize, usize) -> bool) -> Result<()> {
+    fn each<T: Copy, U>(
+        &self,
+        target: &mut [U],
+        rows: &[T],
+        later: impl Fn(&[U], usize),
+        mut f: impl FnMut(&mut [U], usize, T) -> bool,
+    ) -> Result<()> {
         match (self.sizes, &self.ints) {
-            ([_], Ints::I32(ints)) => self.each_of(&ints[..rows], f),
-            ([_], Ints::I64(ints)) => self.each_of(&ints[..rows], f),
-            _ => each_block(rows, self, |first, places| {
-                for (at, &place) in places.iter().enumerate() {
-                    f(first + at, place);
+            ([_], Ints::I32(ints)) => self.each_of(target, &ints[..rows.len()], rows, later, f),
+            ([_], Ints::I64(ints)) => self.each_of(target, &ints[..rows.len()], rows, later, f),
+            _ => each_block(rows.len(), self, |first, places| {
+                for (&place, &row) in places.iter().zip(&rows[first..]) {
+                    f(target, place, row);
                 }
             }),
         }
     }
 
     /// As [`Positions::each`], for one index a row: what refuses it is the use of the place itself.
-    fn each_of<I: Copy + Into<i64>>(
+    fn each_of<I: Copy + Into<i64>, T: Copy, U>(
         &self,
+        target: &mut [U],
         ints: &[I],
-        mut f: impl FnMut(usize, usize) -> bool,
+        rows: &[T],
+        later: impl Fn(&[U], usize),
+        mut f: impl FnMut(&mut [U], usize, T) -> bool,
     ) -> Result<()> {
+        // A negative index is a place far beyond every size.
+        let place = |index: &I| (*index).into() as usize;
         let mut inside = true;
-        for (row, &index) in ints.iter().enumerate() {
-            // A negative index is a place far beyond every size.
-            inside &= f(row, index.into() as usize);
+        let ahead = ints.get(AHEAD..).unwrap_or_default();
+        for ((index, ahead), row) in ints.iter().zip(ahead).zip(rows) {
+            later(target, place(ahead));
+            inside &= f(target, place(index), *row);
+        }
+        for (index, row) in ints.iter().zip(rows).skip(ahead.len()) {
+            inside &= f(target, place(index), *row);
         }
         if inside { Ok(()) } else { each_block(ints.len(), self, |_, _| {}) }
     }
@@ -168,10 +187,10 @@ fn row_of<I: Copy + Into<i64>>(position: &[I], sizes: &[usize], outside: &mut bo
 /// The elements are neither i32 nor i64.
 pub(crate) fn greatest(ints: TensorView<'_>) -> Result<Option<usize>> {
     let greatest = match ints.dtype() {
-        DType::I32 => ints.as_slice::<i32>()?.iter().max().map(|greatest| i64::from(*greatest)),
-        _ => ints.as_slice::<i64>()?.iter().max().copied(),
+        DType::I32 => i64::from(ints.as_slice::<i32>()?.iter().fold(-1, |greatest, int| greatest.max(*int))),
+        _ => ints.as_slice::<i64>()?.iter().fold(-1, |greatest, int| greatest.max(*int)),
     };
-    Ok(greatest.and_then(|greatest| usize::try_from(greatest).ok()))
+    Ok(usize::try_from(greatest).ok())
 }
 
 /// Puts rows of `row` elements, one for each position; of several for one place the last stays.
@@ -205,13 +224,14 @@ pub(crate) fn put(
 
 fn put_small<const N: usize>(target: &mut [u8], updates: &[u8], positions: &Positions<'_>) -> Result<()> {
     let (target, updates) = (target.as_chunks_mut::<N>().0, updates.as_chunks::<N>().0);
-    positions.each(updates.len(), |row, place| {
-        let slot = target.get_mut(place);
-        let inside = slot.is_some();
-        if let Some((slot, update)) = slot.zip(updates.get(row)) {
-            *slot = *update;
+    // A store waits for nothing.
+    let later = |_: &[_], _| {};
+    positions.each(target, updates, later, |target, place, update| match target.get_mut(place) {
+        Some(slot) => {
+            *slot = update;
+            true
         }
-        inside
+        None => false,
     })
 }
 
@@ -345,27 +365,15 @@ fn fold<T: Copy>(
         });
     }
     let Some(mut sum) = updates.first().copied() else { return Ok(()) };
-    // A run of elements for one place is combined in a register: through memory each would wait for the one before.
     let mut at = NOWHERE;
-    positions.each(updates.len(), |row, place| {
-        if place != at {
-            if let Some(slot) = target.get_mut(at) {
-                *slot = sum;
-            }
-            at = place;
-            if let Some(slot) = target.get(place) {
-                sum = *slot;
-            }
-        }
-        if let Some(update) = updates.get(row) {
-            sum = f(sum, *update);
-        }
-        place < target.len()
-    })?;
-    if let Some(slot) = target.get_mut(at) {
+    positions.each(target, updates, foresee, |target, place, update| {
+        let Some(slot) = target.get_mut(place) else { return false };
+        // What came to this place just before is still in a register: through memory the sum would wait for it.
+        sum = f(if place == at { sum } else { *slot }, update);
+        at = place;
         *slot = sum;
-    }
-    Ok(())
+        true
+    })
 }
 
 /// f16 or bf16 as f32.

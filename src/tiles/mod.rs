@@ -22,4 +22,5 @@ pub(crate) use compress::{compress, count};
 pub(crate) use copy::StridedCopy;
 pub(crate) use cpu::is_streamed;
 pub(crate) use matmul::{Float, Packed, Product, Strided};
+pub(crate) use run::foresee;
 pub(crate) use vector::{Element, Matrix};

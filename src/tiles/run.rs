@@ -127,6 +127,12 @@ pub(super) fn ask_for(src: *const u8, len: usize) {
     let _ = (src, len);
 }
 
+/// Asks for an element that is to be read or written soon, if there is one.
+#[inline(always)]
+pub(crate) fn foresee<T>(of: &[T], at: usize) {
+    ask_for(of.as_ptr().wrapping_add(at).cast(), 1);
+}
+
 /// Orders streamed stores before every later store.
 #[inline]
 pub(super) fn stream_end() {

@@ -12,6 +12,7 @@ mod build;
 mod division;
 mod erf;
 mod exp;
+mod gelu;
 mod hyperbolic;
 mod inverse;
 mod log;
@@ -23,6 +24,7 @@ pub use division::{floordiv, floormod, relu, round_half_even, sign, squared_diff
 pub use erf::{erf, erfc};
 pub(crate) use exp::exp_nonpositive;
 pub use exp::{exp, exp2, expm1};
+pub(crate) use gelu::gelu_tanh;
 pub use hyperbolic::{cosh, sigmoid, sinh, tanh};
 pub use inverse::{acos, asin, atan, atan2};
 pub use log::{log, log1p, log2};

@@ -12,7 +12,8 @@ use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// `x * Φ(x)` for every element, where `Φ` is the standard normal distribution function; `approximate` takes
-    /// `0.5 * x * (1 + tanh(sqrt(2/π) * (x + 0.044715 * x³)))` instead.
+    /// `0.5 * x * (1 + tanh(sqrt(2/π) * (x + 0.044715 * x³)))` instead, computed as a quotient that is also precise where
+    /// `x` is far below 0.
     ///
     /// `[..] -> [..]`, floats. As TensorFlow's `tf.nn.gelu`, which is made of several ops there.
     ///
@@ -32,14 +33,11 @@ pub(crate) static DEF: OpDef = OpDef::compute("gelu", lower)
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let approximate = matches!(cx.attrs().get("approximate"), Some(Attr::Bool(true)));
     widened(cx.operand(0, index), |x| {
-        let (half, one) = (x.like(0.5), x.like(1.0));
-        let inner = if approximate {
-            let (scale, cubic) = (x.like((2.0 / std::f64::consts::PI).sqrt()), x.like(0.044715));
-            math::tanh(scale * (x.clone() + cubic * x.clone() * x.clone() * x.clone()))
-        } else {
-            math::erf(x.clone() * x.like(std::f64::consts::FRAC_1_SQRT_2))
-        };
-        half * x * (one + inner)
+        if approximate {
+            return math::gelu_tanh(x);
+        }
+        let inner = math::erf(x.clone() * x.like(std::f64::consts::FRAC_1_SQRT_2));
+        x.like(0.5) * x.clone() * (x.like(1.0) + inner)
     })
 }
 
