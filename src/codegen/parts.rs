@@ -26,6 +26,13 @@ pub(super) struct Part {
 /// Elements of work in one part.
 const PART: i64 = 1 << 16;
 
+/// Elements in one part of a copy whose source is transposed: it reads some columns, of which every element may be in a
+/// page of its own, and should not share its lines with many other parts.
+const TRANSPOSED: i64 = 1 << 20;
+
+/// Bytes of a cache line.
+const LINE: i64 = 64;
+
 /// Bytes that a part may spread over where others write between: a share of the cache of one core.
 const SPREAD: i64 = 256 << 10;
 
@@ -66,11 +73,16 @@ impl Parts {
 
     fn split(&mut self, kernel: &Kernel, number: usize, plan: &BoxPlan, mixed: bool) {
         let all = Part::whole(number, plan);
+        let is_transposed = |from: &SlotPlan| from.inner.saturating_abs() > LINE;
+        let size = match &plan.mode {
+            Mode::Copy(copy) if !mixed && is_transposed(&plan.slots[copy.from]) => TRANSPOSED,
+            _ => PART,
+        };
         let inner_may_be_cut = kernel.row.is_empty() || kernel.layout == Layout::Column;
         let row = plan.row_len().max(1);
         if inner_may_be_cut && all.end < 8 && plan.n > 2 * TILE as i64 {
             let around: i64 = plan.loops.iter().product();
-            let width = (PART / around.max(1)).max(TILE as i64) / TILE as i64 * TILE as i64;
+            let width = (size / around.max(1)).max(TILE as i64) / TILE as i64 * TILE as i64;
             let mut copies = Copies::default();
             for row in 0..all.end {
                 let mut first = 0;
@@ -90,7 +102,7 @@ impl Parts {
             let inside = if axis == plan.outer.len() { 1 } else { unit * extent(plan, axis + 1) };
             let spread =
                 target.map_or(0, |slot| slot.outer.get(axis).copied().unwrap_or(slot.row).saturating_abs());
-            let most = (PART / inside.saturating_mul(row)).min(SPREAD.checked_div(spread).unwrap_or(PART));
+            let most = (size / inside.saturating_mul(row)).min(SPREAD.checked_div(spread).unwrap_or(size));
             if most < 1 {
                 break;
             }

@@ -76,7 +76,7 @@ const PANEL: usize = 256;
 const PARTS: usize = 16;
 
 /// Work, in multiplications, from which several threads are faster than one.
-const BREAK_EVEN: usize = 4 << 20;
+const BREAK_EVEN: usize = 12 << 20;
 
 /// A rectangle of one matrix of the result.
 struct Panel {
