@@ -32,47 +32,22 @@ pub fn exp(v2: f32) -> f32 {
 /// One element of `gelu_tanh`.
 #[inline(always)]
 pub fn gelu_tanh(v1: f32) -> f32 {
-    let v2 = 0.5_f32 * v1;
-    let v7 = 0.044715_f32 * v1;
-    let v8 = v7 * v1;
-    let v9 = v8 * v1;
-    let v10 = v1 + v9;
-    let v11 = 0.7978846_f32 * v10;
-    let v12 = v11.abs();
-    let v13 = 10.0_f32 < v12;
-    let v14 = if v13 { 10.0_f32 } else { v12 };
-    let v16 = v14 < 0.55_f32;
-    let v17 = v14 * v14;
-    let v18 = v14 * v17;
-    let v21 = (-0.0062428494_f32).mul_add(v17, 0.021050714_f32);
-    let v23 = v21.mul_add(v17, -0.053847548_f32);
-    let v25 = v23.mul_add(v17, 0.13332544_f32);
-    let v27 = v25.mul_add(v17, -0.33333316_f32);
-    let v28 = v18.mul_add(v27, v14);
-    let v33 = v14.mul_add(2.88539_f32, 12583039.0_f32);
-    let v34 = v33 - 12583039.0_f32;
-    let v36 = v34.mul_add(-0.3465736_f32, v14);
-    let v38 = 0.08856938_f32.mul_add(v36, 0.26781422_f32);
-    let v40 = v38.mul_add(v36, 0.66668963_f32);
-    let v42 = v40.mul_add(v36, 1.3333213_f32);
-    let v44 = v42.mul_add(v36, 1.9999998_f32);
-    let v45 = v44.mul_add(v36, 2.0_f32);
-    let v46 = v45.mul_add(v36, 1.0_f32);
-    let v47 = v33.to_bits();
-    let v49 = v47 << 23;
-    let v50 = f32::from_bits(v49);
-    let v51 = v46.mul_add(v50, 1.0_f32);
-    let v52 = 2.0_f32 / v51;
-    let v53 = 1.0_f32 - v52;
-    let v54 = if v16 { v28 } else { v53 };
-    let v55 = v54.to_bits();
-    let v56 = v11.to_bits();
-    let v58 = v56 & 2147483648;
-    let v59 = v55 | v58;
-    let v60 = f32::from_bits(v59);
-    let v61 = 1.0_f32 + v60;
-    let v62 = v2 * v61;
-    v62
+    let v2 = v1 * v1;
+    let v3 = v2.mul_add(-0.10294324_f32, -2.3022082_f32);
+    let v4 = v1 * v3;
+    let v5 = if v4 < -126.0_f32 { -126.0_f32 } else { v4 };
+    let v6 = if 128.0_f32 < v5 { 128.0_f32 } else { v5 };
+    let v7 = v6 + 12583039.0_f32;
+    let v8 = v7 - 12583039.0_f32;
+    let v9 = v6 - v8;
+    let v10 = 0.0013269521_f32.mul_add(v9, 0.009671291_f32);
+    let v11 = v10.mul_add(v9, 0.05550711_f32);
+    let v12 = v11.mul_add(v9, 0.24022247_f32);
+    let v13 = v12.mul_add(v9, 0.693147_f32);
+    let v14 = v13.mul_add(v9, 1.0_f32);
+    let v15 = f32::from_bits(v7.to_bits() << 23);
+    let v16 = v14.mul_add(v15, 1.0_f32);
+    v1 / v16
 }
 
 /// One element of `gelu_erf`.
