@@ -43,6 +43,29 @@ struct Output<'a> {
 }
 
 /// What a host kernel gets: inputs, attributes, and memory for its outputs.
+///
+/// ```
+/// use shapeflow::{DType, Graph, HostCx, OpDef, Operand, Result, TensorView, shape, shape_fns};
+///
+/// fn run(cx: &mut HostCx<'_>) -> Result<()> {
+///     let x = cx.input(0)?;
+///     let mut y = cx.unfilled_output(0, x.sizes())?;
+///     for (y, x) in y.as_mut_slice::<f32>()?.iter_mut().zip(x.as_slice::<f32>()?) {
+///         *y = x.trunc();
+///     }
+///     Ok(())
+/// }
+///
+/// static TRUNC: OpDef =
+///     OpDef::host("trunc", run).operands(&[Operand::Data("x")]).shape_fn(shape_fns::common::unary);
+///
+/// let g = Graph::new();
+/// let x = g.input("x", DType::F32, shape!["n"])?;
+/// let exe = g.compile(g.op(&TRUNC).data(x).finish()?)?;
+/// let [y] = exe.run(&[TensorView::new(&[2], &[1.5f32, -2.5])?])?;
+/// assert_eq!(y.to_vec::<f32>()?, [1.0, -2.0]);
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
 pub struct HostCx<'a> {
     inputs: &'a [TensorView<'a>],
     attrs: &'a Attrs,
