@@ -1,5 +1,7 @@
 //! Whether a kernel may store a result over an operand.
 
+use shapeflow_shape_fns::DType;
+
 use super::code::{Code, InstOp, SlotUse};
 use super::kernel::{BufferIx, Kernel};
 use super::mode::Mode;
@@ -38,6 +40,8 @@ fn are_elementwise(whole: &BoxPlan, code: &Code, load: usize, store: usize) -> b
         && stored.used == SlotUse::Store
         && kind.class == stored.class
         && kind.dtype.size_bytes() == stored.dtype.size_bytes()
+        // Memory of bools, which may be the caller's, holds no other bytes at any time.
+        && (kind.dtype == stored.dtype || stored.dtype != DType::Bool)
         && (from.base, &from.outer, from.row, from.inner, &from.loops)
             == (to.base, &to.outer, to.row, to.inner, &to.loops)
 }

@@ -60,6 +60,22 @@ fn an_operand_that_is_needed_stays() {
 }
 
 #[test]
+fn memory_of_bools_holds_nothing_else() -> Result<()> {
+    let arena_of = |dtype: DType| -> Result<usize> {
+        let g = Graph::new();
+        let x = g.input("x", DType::U8, shape!["n", 64])?;
+        // A value that waits for another, and is read for the last time element by element.
+        let most = x.reduce_max(1)?;
+        let last = most.greater(most.reduce_sum(0)?)?;
+        let exe = g.compile(if dtype == DType::Bool { last } else { last.cast(dtype)? })?;
+        exe.run_all(&[Tensor::full(&[96, 64], 2u8)?.view()])?;
+        Ok(exe.stats().arena_bytes)
+    };
+    assert_eq!(arena_of(DType::Bool)? - arena_of(DType::U8)?, 128);
+    Ok(())
+}
+
+#[test]
 fn host_kernels_write_into_memory_of_the_caller() -> Result<()> {
     let g = Graph::new();
     let places = g.input("places", DType::I32, shape!["n"])?;
