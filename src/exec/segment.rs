@@ -86,24 +86,6 @@ impl SegmentPlan {
     pub(crate) fn sizes(&self, buffer: BufferIx) -> Option<&Sizes> {
         self.sizes[buffer.at()].as_ref()
     }
-
-    /// The operand of `step`, number `number` of the segment, that is read there for the last time and may be overwritten
-    /// by `written`.
-    fn overwritten(
-        &self,
-        stage: &Stage,
-        step: &Step,
-        number: usize,
-        at: usize,
-        written: BufferIx,
-    ) -> Option<BufferIx> {
-        let (Step::Kernel(kernel), Some(StepPlan::Kernel(plan, _))) = (step, self.steps.get(number)) else {
-            return None;
-        };
-        let root = |buffer: BufferIx| stage.program.roots[buffer.at()];
-        let mut dying = kernel.reads.iter().map(|read| root(*read)).filter(|read| stage.dies_at(*read, at));
-        dying.find(|read| may_overwrite(kernel, plan, &root, *read, written))
-    }
 }
 
 fn bytes_of(stage: &Stage, buffer: BufferIx, sizes: &[usize]) -> Result<usize> {
@@ -136,6 +118,7 @@ struct Life {
 /// all its life.
 fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -> Result<()> {
     let program = &stage.program;
+    let root = |buffer: BufferIx| program.roots[buffer.at()];
     let mut lives: Vec<Life> = Vec::new();
     let mut known: FxHashMap<BufferIx, usize> = FxHashMap::default();
     let mut own_bytes = 0usize;
@@ -161,11 +144,18 @@ fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -
                 plan.own.push(buffer);
                 own_bytes = own_bytes.saturating_add(bytes);
             }
-            let dying = plan.overwritten(stage, &program.steps[at], at - range.start, at, buffer);
-            if let Some(read) = dying
-                && known.get(&read).is_some_and(|&life| lives[life].len == bytes)
-                && let Some(life) = known.remove(&read)
-            {
+            // An operand as large that is read for the last time here, and that the kernel may store over.
+            let over = match (step, &plan.steps[at - range.start]) {
+                (Step::Kernel(kernel), StepPlan::Kernel(plan, _)) => {
+                    kernel.reads.iter().map(|read| root(*read)).find(|read| {
+                        stage.dies_at(*read, at)
+                            && known.get(read).is_some_and(|&life| lives[life].len == bytes)
+                            && may_overwrite(kernel, plan, &root, *read, buffer)
+                    })
+                }
+                _ => None,
+            };
+            if let Some(life) = over.and_then(|read| known.remove(&read)) {
                 if outlives {
                     lives[life].owner = Some(buffer);
                 } else {

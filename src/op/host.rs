@@ -128,19 +128,8 @@ impl<'a> HostCx<'a> {
     /// # Errors
     /// There is no output `i`, or memory is refused.
     pub fn output(&mut self, i: usize, sizes: &[usize]) -> Result<TensorViewMut<'_>> {
-        let shelf = self.shelf;
-        let output = self.slot(i)?;
-        if output.takes(sizes) {
-            let mut view = output.view(i)?;
-            view.bytes_mut().fill(0);
-            return Ok(view);
-        }
-        let tensor = match shelf {
-            Some(shelf) => shelf.zeros(output.dtype, sizes)?,
-            None => Tensor::zeros(output.dtype, sizes)?,
-        };
-        output.made = Some(Made::Tensor(tensor));
-        output.view(i)
+        self.prepare(i, sizes, true)?;
+        self.slot(i)?.view(i)
     }
 
     /// As [`HostCx::output`], for a kernel that writes every element: what the memory holds before is not specified.
@@ -148,14 +137,14 @@ impl<'a> HostCx<'a> {
     /// # Errors
     /// As [`HostCx::output`].
     pub fn unfilled_output(&mut self, i: usize, sizes: &[usize]) -> Result<TensorViewMut<'_>> {
-        self.prepare(i, sizes)?;
+        self.prepare(i, sizes, false)?;
         self.slot(i)?.view(i)
     }
 
     /// [`HostCx::unfilled_output`] of the first outputs, one for each entry of `sizes`.
     pub(crate) fn unfilled_outputs(&mut self, sizes: &[Vec<usize>]) -> Result<Vec<TensorViewMut<'_>>> {
         for (i, sizes) in sizes.iter().enumerate() {
-            self.prepare(i, sizes)?;
+            self.prepare(i, sizes, false)?;
         }
         self.outputs[..sizes.len()].iter_mut().enumerate().map(|(i, output)| output.view(i)).collect()
     }
@@ -179,30 +168,28 @@ impl<'a> HostCx<'a> {
         self.outputs.get_mut(i).ok_or_else(|| Error::msg(format!("there is no output {i}, only {count}")))
     }
 
-    fn prepare(&mut self, i: usize, sizes: &[usize]) -> Result<()> {
+    /// Gives output `i` its memory, of zeros or unspecified.
+    fn prepare(&mut self, i: usize, sizes: &[usize], zeroed: bool) -> Result<()> {
         let shelf = self.shelf;
         let output = self.slot(i)?;
-        if !output.takes(sizes) {
-            let tensor = match shelf {
-                Some(shelf) => shelf.allocate(output.dtype, sizes)?,
-                None => Tensor::allocate(output.dtype, sizes)?,
-            };
-            output.made = Some(Made::Tensor(tensor));
-        }
+        let fitting = output.lent.as_mut().filter(|lent| lent.sizes() == sizes);
+        output.made = Some(match (fitting, shelf) {
+            (Some(lent), _) => {
+                if zeroed {
+                    lent.bytes_mut().fill(0);
+                }
+                Made::Lent
+            }
+            (None, Some(shelf)) if zeroed => Made::Tensor(shelf.zeros(output.dtype, sizes)?),
+            (None, Some(shelf)) => Made::Tensor(shelf.allocate(output.dtype, sizes)?),
+            (None, None) if zeroed => Made::Tensor(Tensor::zeros(output.dtype, sizes)?),
+            (None, None) => Made::Tensor(Tensor::allocate(output.dtype, sizes)?),
+        });
         Ok(())
     }
 }
 
 impl Output<'_> {
-    /// Whether an output of these sizes goes to memory that was lent, where it is from now on.
-    fn takes(&mut self, sizes: &[usize]) -> bool {
-        let takes = self.lent.as_ref().is_some_and(|lent| lent.sizes() == sizes);
-        if takes {
-            self.made = Some(Made::Lent);
-        }
-        takes
-    }
-
     /// Where the output is.
     fn view(&mut self, i: usize) -> Result<TensorViewMut<'_>> {
         match (&mut self.made, &mut self.lent) {

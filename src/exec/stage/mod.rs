@@ -398,10 +398,9 @@ impl Stage {
         for &buffer in &plan.own {
             let Some(sizes) = plan.sizes(buffer) else { continue };
             let dtype = self.program.buffers[buffer.at()].dtype;
-            if let Some(sinks) = sinks.as_mut()
-                && let Some(at) = self.output_of[buffer.at()]
-                && sinks.get(at).is_some_and(|sink| sink.sizes == &sizes[..] && sink.dtype == dtype)
-                && let Some(bytes) = sinks[at].bytes.take()
+            if let Some(sink) = self.sink_of(buffer, sinks)
+                && (sink.dtype, sink.sizes) == (dtype, &sizes[..])
+                && let Some(bytes) = sink.bytes.take()
             {
                 memory.lend_mut(buffer, bytes);
                 continue;
