@@ -338,7 +338,6 @@ mod tests {
     use super::*;
     use crate::expr::{Axis, InRange};
     use shapeflow_shape_fns::{DType, Dim};
-    use smallvec::smallvec;
 
     fn at(axis: u32) -> Index {
         Index::axis(Axis(axis))
@@ -355,7 +354,7 @@ mod tests {
         let check = ExprKind::CheckIndex { value: y.clone().cast(DType::I64), limit: n.clone(), axis: 0 };
         let row = Index::value(Expr::new(DType::I64, check));
         let inside = InRange { index: at(0) - Index::from(1i64), low: Dim::known(0), high: n.clone() };
-        let sum = (x.clone() * y.clone()).fold(FoldOp::Sum, smallvec![(Axis(1), n.clone())]);
+        let sum = (x.clone() * y.clone()).fold(FoldOp::Sum, [(Axis(1), n.clone())].into());
         for (expr, text) in [
             (x.clone().maximum(x.like(0.0)), "max(%0[i0, i1], 0)"),
             (x.clone() - (y.clone() - x.clone()), "%0[i0, i1] - (%1[2*i1 + 1] - %0[i0, i1])"),
@@ -375,7 +374,7 @@ mod tests {
             (x.clone().bitcast(DType::I32), "bitcast_i32(%0[i0, i1])"),
             (Expr::iota(at(0) + at(1)) * Expr::size(n), "(i0 + i1) * n"),
             (
-                Expr::new(DType::F32, ExprKind::LoadFlat { source: 4, position: at(0).modulo(3i64) }),
+                Expr::new(DType::F32, ExprKind::LoadFlat { source: 4, position: Box::new(at(0).modulo(3i64)) }),
                 "%4.flat[mod(i0, 3)]",
             ),
         ] {
@@ -406,7 +405,7 @@ mod tests {
         assert!(text.contains('…') && text.len() < 4_000, "{}", text.len());
         let mut deep = Expr::iota(at(0));
         for _ in 0..100_000 {
-            deep = Expr::new(DType::I64, ExprKind::Load { source: 0, index: smallvec![Index::value(deep)] });
+            deep = Expr::new(DType::I64, ExprKind::Load { source: 0, index: [Index::value(deep)].into() });
         }
         assert!(deep.to_string().ends_with("…]]]]]]]]]]]]]]]]]]]]") && deep.to_string().len() < 1_000);
     }

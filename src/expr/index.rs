@@ -157,6 +157,9 @@ impl Index {
         axes: &mut dyn FnMut(Axis) -> Index,
         values: &mut dyn FnMut(&Expr) -> Expr,
     ) -> Index {
+        if let Some(axis) = self.as_axis() {
+            return axes(axis);
+        }
         let mut result = Index::constant(self.constant.clone());
         for (atom, coefficient) in &self.terms {
             let part = match atom {
@@ -208,7 +211,7 @@ impl Index {
     }
 
     /// Calls `f` on every run-time value, also inside quotients and remainders.
-    pub(crate) fn for_each_value(&self, f: &mut dyn FnMut(&Expr)) {
+    pub(crate) fn for_each_value<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         for (atom, _) in &self.terms {
             match atom {
                 Atom::Axis(_) => {}

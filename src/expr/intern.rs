@@ -2,13 +2,12 @@
 
 use std::hash::{Hash, Hasher};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use shapeflow_shape_fns::DType;
-use smallvec::SmallVec;
 
 use super::{
     Axis, BinaryOp, Expr, ExprKind, InRange, Index, Scalar, UnaryOp, eval_binary, eval_bitcast, eval_cast,
-    eval_unary, post_order,
+    eval_unary,
 };
 
 /// Gives structurally equal nodes one [`Expr`], so that identity is equality.
@@ -60,7 +59,12 @@ impl Interner {
     }
 
     fn unique(&mut self, dtype: DType, kind: ExprKind) -> Expr {
-        let node = Structural(Expr::new(dtype, kind));
+        self.share(Expr::new(dtype, kind))
+    }
+
+    /// The one node that is structurally equal.
+    fn share(&mut self, expr: Expr) -> Expr {
+        let node = Structural(expr);
         match self.nodes.get(&node) {
             Some(known) => known.0.clone(),
             None => {
@@ -71,35 +75,49 @@ impl Interner {
         }
     }
 
-    /// `root` rebuilt from its parts upward in this interner, each shared node once.
+    /// The last node of a [`post_order`](super::post_order) rebuilt from its parts upward in this interner, each
+    /// shared node once.
     ///
     /// Axes in indices become what `axes` gives for them; the axes of a fold are renamed likewise and
     /// must be given plain axes. Each rebuilt node is then offered once to `replace`, which may put another
-    /// expression, made in this interner, in its place; what it has put is not offered again.
-    pub(crate) fn rewrite(
+    /// expression, made in this interner, in its place; what it has put is not offered again. Loads are offered
+    /// before they are interned: identity is not equality for them yet.
+    pub(crate) fn rewrite<'a>(
         &mut self,
-        root: &Expr,
+        order: impl IntoIterator<Item = &'a Expr, IntoIter: ExactSizeIterator>,
         axes: &mut dyn FnMut(Axis) -> Index,
         replace: &mut dyn FnMut(&mut Interner, &Expr) -> Option<Expr>,
     ) -> Expr {
-        let mut rebuilt: FxHashMap<usize, Expr> = FxHashMap::default();
-        for expr in post_order([root]) {
+        let order = order.into_iter();
+        let mut rebuilt: FxHashMap<usize, Expr> =
+            FxHashMap::with_capacity_and_hasher(order.len(), FxBuildHasher);
+        let mut last = None;
+        for expr in order {
             let kind = {
                 let mut part = |old: &Expr| rebuilt.get(&old.address()).unwrap_or(old).clone();
                 rebuild(expr.kind(), axes, &mut part)
             };
-            // A node that is one of its parts was offered as such.
-            let (new, is_part) = self.intern_or_part(expr.dtype(), kind);
-            let new = if is_part { new } else { replace(self, &new).unwrap_or(new) };
+            let new = match kind {
+                ExprKind::Load { .. } | ExprKind::LoadFlat { .. } => {
+                    let load = Expr::new(expr.dtype(), kind);
+                    replace(self, &load).unwrap_or_else(|| self.share(load))
+                }
+                kind => {
+                    // A node that is one of its parts was offered as such.
+                    let (new, is_part) = self.intern_or_part(expr.dtype(), kind);
+                    if is_part { new } else { replace(self, &new).unwrap_or(new) }
+                }
+            };
+            last = Some(new.clone());
             rebuilt.insert(expr.address(), new);
         }
-        rebuilt.remove(&root.address()).unwrap_or_else(|| root.clone())
+        last.expect("an expression has a root")
     }
 
     /// The same expression made of nodes of this interner.
     #[cfg(test)]
     pub(crate) fn import(&mut self, root: &Expr) -> Expr {
-        self.rewrite(root, &mut Index::axis, &mut |_, _| None)
+        self.rewrite(super::post_order([root]), &mut Index::axis, &mut |_, _| None)
     }
 }
 
@@ -112,13 +130,13 @@ fn rebuild(
     match kind {
         ExprKind::Const(value) => ExprKind::Const(*value),
         ExprKind::Size(dim) => ExprKind::Size(dim.clone()),
-        ExprKind::Iota(index) => ExprKind::Iota(index.substitute(axes, part)),
+        ExprKind::Iota(index) => ExprKind::Iota(Box::new(index.substitute(axes, part))),
         ExprKind::Load { source, index } => {
             let index = index.iter().map(|index| index.substitute(axes, part)).collect();
             ExprKind::Load { source: *source, index }
         }
         ExprKind::LoadFlat { source, position } => {
-            ExprKind::LoadFlat { source: *source, position: position.substitute(axes, part) }
+            ExprKind::LoadFlat { source: *source, position: Box::new(position.substitute(axes, part)) }
         }
         ExprKind::Unary(op, a) => ExprKind::Unary(*op, part(a)),
         ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, part(a), part(b)),
@@ -141,7 +159,7 @@ fn rebuild(
             ExprKind::Case(arms, part(otherwise))
         }
         ExprKind::Fold { op, axes: bound, body } => {
-            let renamed: SmallVec<_> = bound
+            let renamed = bound
                 .iter()
                 .map(|(axis, extent)| (axes(*axis).as_axis().unwrap_or(*axis), extent.clone()))
                 .collect();
@@ -270,12 +288,11 @@ fn has_values(index: &Index) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::FoldOp;
+    use crate::expr::{FoldOp, post_order};
     use shapeflow_shape_fns::Dim;
-    use smallvec::smallvec;
 
     fn load(source: u32, index: Index) -> Expr {
-        Expr::new(DType::F32, ExprKind::Load { source, index: smallvec![index] })
+        Expr::new(DType::F32, ExprKind::Load { source, index: [index].into() })
     }
 
     fn at(axis: u32) -> Index {
@@ -296,9 +313,9 @@ mod tests {
     #[test]
     fn rewriting_substitutes_axes_renames_folds_and_inlines_loads() {
         let mut interner = Interner::new();
-        let body = load(0, at(0) * 2i64 + at(7)).fold(FoldOp::Sum, smallvec![(Axis(7), Dim::known(3))]);
+        let body = load(0, at(0) * 2i64 + at(7)).fold(FoldOp::Sum, [(Axis(7), Dim::known(3))].into());
         let mut axes = |axis: Axis| if axis == Axis(7) { at(9) } else { at(1) + Index::from(5i64) };
-        let rewritten = interner.rewrite(&body, &mut axes, &mut |interner, node| match node.kind() {
+        let rewritten = interner.rewrite(post_order([&body]), &mut axes, &mut |interner, node| match node.kind() {
             ExprKind::Load { index, .. } => {
                 let square = load(3, index[0].clone());
                 Some(interner.import(&(square.clone() * square)))

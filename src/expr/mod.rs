@@ -18,7 +18,6 @@ use std::ops;
 use std::sync::Arc;
 
 use shapeflow_shape_fns::{DType, Dim};
-use smallvec::SmallVec;
 
 #[cfg(test)]
 pub(crate) use eval::accumulator;
@@ -134,25 +133,21 @@ pub struct InRange {
 ///
 /// Equality and hash take parts by identity and indices by structure.
 #[derive(PartialEq, Eq, Hash, Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "most bodies read at up to four axes, which then need no second allocation"
-)]
 pub(crate) enum ExprKind {
     Const(Scalar),
     /// A dimension as an `i64`.
     Size(Dim),
     /// An index as an `i64`.
-    Iota(Index),
+    Iota(Box<Index>),
     /// An element of operand (in a template) or buffer (in a kernel) `source`.
     Load {
         source: u32,
-        index: SmallVec<[Index; 4]>,
+        index: Box<[Index]>,
     },
     /// The element of `source` at a row-major position.
     LoadFlat {
         source: u32,
-        position: Index,
+        position: Box<Index>,
     },
     Unary(UnaryOp, Expr),
     Binary(BinaryOp, Expr, Expr),
@@ -168,7 +163,7 @@ pub(crate) enum ExprKind {
     Case(Box<[(Box<[InRange]>, Expr)]>, Expr),
     Fold {
         op: FoldOp,
-        axes: SmallVec<[(Axis, Dim); 2]>,
+        axes: Box<[(Axis, Dim)]>,
         body: Expr,
     },
     /// The value (i32 or i64) as an i64, which must lie in `[0, limit)` or the run fails.
@@ -183,6 +178,9 @@ struct Node {
     dtype: DType,
     kind: ExprKind,
 }
+
+/// Most nodes hold no index: those that do keep it apart, so that all are small.
+const _: () = assert!(size_of::<Node>() <= 48);
 
 /// One element of a result, as a scalar expression. Cheap to clone: the parts are shared.
 ///
@@ -228,7 +226,7 @@ impl Expr {
 
     /// The value of an index as an `i64`.
     pub fn iota(index: Index) -> Expr {
-        Expr::new(DType::I64, ExprKind::Iota(index))
+        Expr::new(DType::I64, ExprKind::Iota(Box::new(index)))
     }
 
     /// A primitive operation of one argument.
@@ -270,7 +268,7 @@ impl Expr {
     }
 
     /// `self` folded over `axes`.
-    pub(crate) fn fold(self, op: FoldOp, axes: SmallVec<[(Axis, Dim); 2]>) -> Expr {
+    pub(crate) fn fold(self, op: FoldOp, axes: Box<[(Axis, Dim)]>) -> Expr {
         Expr::new(self.dtype(), ExprKind::Fold { op, axes, body: self })
     }
 

@@ -33,7 +33,7 @@ fn number_by_height(root: &Expr, first: u32) -> Expr {
     for width in widths {
         starts.push(starts.last().copied().unwrap_or(first).saturating_add(width));
     }
-    interner.rewrite(root, &mut Index::axis, &mut |interner, expr| {
+    interner.rewrite(post_order([root]), &mut Index::axis, &mut |interner, expr| {
         let mut height = 0;
         expr.for_each_child(&mut |child| {
             height = height.max(heights.get(&child.address()).copied().unwrap_or(0));
@@ -44,7 +44,8 @@ fn number_by_height(root: &Expr, first: u32) -> Expr {
                 height += 1;
                 let number = |axis: Axis| axes.iter().position(|(bound, _)| *bound == axis);
                 let rename = |axis: Axis| number(axis).map_or(axis, |k| Axis(start + k as u32));
-                let body = interner.rewrite(body, &mut |axis| Index::axis(rename(axis)), &mut |_, _| None);
+                let mut renamed = |axis| Index::axis(rename(axis));
+                let body = interner.rewrite(post_order([body]), &mut renamed, &mut |_, _| None);
                 let axes = axes.iter().map(|(axis, extent)| (rename(*axis), extent.clone())).collect();
                 Some(interner.intern(expr.dtype(), ExprKind::Fold { op: *op, axes, body }))
             }
@@ -91,13 +92,12 @@ mod tests {
     use super::*;
     use crate::expr::FoldOp;
     use shapeflow_shape_fns::{DType, Dim};
-    use smallvec::smallvec;
 
     #[test]
     fn nested_folds_get_axes_of_their_own() {
         let at = |axis| Index::axis(Axis(axis));
-        let x = Expr::new(DType::F32, ExprKind::Load { source: 0, index: smallvec![at(0), at(1)] });
-        let over = |expr: Expr, axis: u32| expr.fold(FoldOp::Sum, smallvec![(Axis(axis), Dim::known(3))]);
+        let x = Expr::new(DType::F32, ExprKind::Load { source: 0, index: [at(0), at(1)].into() });
+        let over = |expr: Expr, axis: u32| expr.fold(FoldOp::Sum, [(Axis(axis), Dim::known(3))].into());
         let once = over(x.clone(), 1);
         assert!(without_shadowing(&once, &[Axis(0)]) == once);
         let nested = over(over(x.clone(), 1) * x.clone(), 1);

@@ -3,15 +3,15 @@
 use shapeflow_shape_fns::DType;
 
 use super::scalar::scalar_dtype;
-use super::{BinaryOp, Expr, ExprKind, FoldOp, UnaryOp, post_order};
+use super::{BinaryOp, Expr, ExprKind, FoldOp, UnaryOp};
 
-/// Checks dtypes at every node: both arguments of an operation agree, conditions are bool, and every
+/// Checks dtypes at every node of a [`post_order`](super::post_order): both arguments of an operation agree, conditions are bool, and every
 /// operation is applied to dtypes it is defined on.
 ///
 /// Loads, `Select` and `Case` move elements of every dtype, also of strings; all else needs dtypes
 /// that have scalars. A violation says what was required, then the expression.
-pub(crate) fn verify(root: &Expr) -> Result<(), String> {
-    post_order([root]).iter().try_for_each(|expr| check(expr).map_err(|what| format!("{what}, in {expr}")))
+pub(crate) fn verify<'a>(order: impl IntoIterator<Item = &'a Expr>) -> Result<(), String> {
+    order.into_iter().try_for_each(|expr| check(expr).map_err(|what| format!("{what}, in {expr}")))
 }
 
 fn check(expr: &Expr) -> Result<(), String> {
@@ -122,12 +122,16 @@ fn same(what: &str, got: DType, wanted: DType) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::Index;
+    use crate::expr::{Index, post_order};
+
+    fn verify(root: &Expr) -> Result<(), String> {
+        super::verify(post_order([root]))
+    }
 
     #[test]
     fn ill_typed_nodes_are_found_below_the_root() {
         let (x, n, flag) = (Expr::constant(1.0f32), Expr::constant(1i32), Expr::constant(true));
-        let string = Expr::new(DType::String, ExprKind::LoadFlat { source: 0, position: 0i64.into() });
+        let string = Expr::new(DType::String, ExprKind::LoadFlat { source: 0, position: Box::new(0i64.into()) });
         for (bad, message) in [
             (x.clone() + n.clone(), "the second argument must agree in dtype, got f32 and i32, in 1 + 1"),
             (n.clone().sqrt(), "Sqrt is not defined on i32"),

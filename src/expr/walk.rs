@@ -7,7 +7,7 @@ use super::{Atom, Expr, ExprKind, Index, Node, Scalar};
 
 impl Expr {
     /// Calls `f` on the expressions this one is computed from, also on run-time values inside indices.
-    pub(crate) fn for_each_child(&self, f: &mut dyn FnMut(&Expr)) {
+    pub(crate) fn for_each_child<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         match self.kind() {
             ExprKind::Const(_) | ExprKind::Size(_) => {}
             ExprKind::Iota(index) => index.for_each_value(f),
@@ -37,20 +37,21 @@ impl Expr {
 }
 
 /// Every node the roots are computed from, once, parts before what is made of them.
-pub(crate) fn post_order<'a>(roots: impl IntoIterator<Item = &'a Expr>) -> Vec<Expr> {
+pub(crate) fn post_order<'a>(roots: impl IntoIterator<Item = &'a Expr>) -> Vec<&'a Expr> {
     let mut seen = FxHashSet::default();
     let mut order = Vec::new();
+    let mut stack = Vec::new();
     for root in roots {
-        let mut stack = vec![(root.clone(), false)];
+        stack.push((root, false));
         while let Some((expr, parts_done)) = stack.pop() {
             if parts_done {
                 order.push(expr);
             } else if seen.insert(expr.address()) {
                 let at = stack.len();
-                stack.push((expr.clone(), true));
+                stack.push((expr, true));
                 expr.for_each_child(&mut |child| {
                     if !seen.contains(&child.address()) {
-                        stack.push((child.clone(), false));
+                        stack.push((child, false));
                     }
                 });
                 // The first part is on top: what a reader sees first is computed first.
@@ -83,9 +84,9 @@ fn take_parts(kind: &mut ExprKind, parts: &mut Vec<Expr>) {
     }
     match std::mem::replace(kind, LEAF) {
         ExprKind::Const(_) | ExprKind::Size(_) => {}
-        ExprKind::Iota(index) => take_values(index, parts),
+        ExprKind::Iota(index) => take_values(*index, parts),
         ExprKind::Load { index, .. } => index.into_iter().for_each(|i| take_values(i, parts)),
-        ExprKind::LoadFlat { position, .. } => take_values(position, parts),
+        ExprKind::LoadFlat { position, .. } => take_values(*position, parts),
         ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Bitcast(a) => parts.push(a),
         ExprKind::CheckIndex { value, .. } => parts.push(value),
         ExprKind::Binary(_, a, b) => parts.extend([a, b]),
@@ -129,7 +130,7 @@ mod tests {
     use shapeflow_shape_fns::DType;
 
     fn load(index: Index) -> Expr {
-        Expr::new(DType::I64, ExprKind::Load { source: 0, index: smallvec::smallvec![index] })
+        Expr::new(DType::I64, ExprKind::Load { source: 0, index: [index].into() })
     }
 
     #[test]
@@ -138,7 +139,7 @@ mod tests {
         let sum = x.clone() + x.clone();
         let gathered = load(Index::value(sum.clone()).floordiv(2i64));
         let order = post_order([&gathered, &sum]);
-        assert!(order == [x, sum, gathered]);
+        assert!(order == [&x, &sum, &gathered]);
     }
 
     #[test]

@@ -142,7 +142,7 @@ fn evaluate_node(
                 };
                 let mut result = Tensor::zeros(info.dtype, &sizes)?;
                 let axes: Vec<Axis> = (0..template.rank as u32).map(Axis).collect();
-                let program = Program::new(&template.root, &axes);
+                let program = Program::new(template.root(), &axes);
                 fill(&mut result, &program, operands).map_err(|fault| fault_error(&fault))?;
                 Ok(Made::Tensor(result))
             })

@@ -11,9 +11,16 @@ use crate::expr::{self, Axis, Expr, ExprKind, FoldOp, Index, LowerCx, Scalar};
 /// One output of a node as an expression over its operands: axis `k` of the output is [`Axis`] `k`, axes of
 /// folds follow, and the source of a load is the operand's number.
 pub(crate) struct Template {
-    pub root: Expr,
+    /// The nodes of the expression, parts first and the root last.
+    pub order: Vec<Expr>,
     /// Rank of the output.
     pub rank: usize,
+}
+
+impl Template {
+    pub fn root(&self) -> &Expr {
+        self.order.last().expect("an expression has a root")
+    }
 }
 
 impl Inner {
@@ -45,7 +52,8 @@ impl Inner {
         if let Some(error) = cx.error {
             return refuse(error);
         }
-        if let Err(message) = expr::verify(&root) {
+        let order: Vec<Expr> = expr::post_order([&root]).into_iter().cloned().collect();
+        if let Err(message) = expr::verify(&order) {
             return refuse(Error::new(ErrorKind::DType, Phase::Compile, message));
         }
         let promised = self.values[node.first_output.at() + output].dtype;
@@ -54,7 +62,7 @@ impl Inner {
                 format!("the body must give {promised} as the dtype rule says, got {}", root.dtype());
             return refuse(Error::new(ErrorKind::DType, Phase::Compile, message));
         }
-        Ok(Template { root, rank })
+        Ok(Template { order, rank })
     }
 }
 
@@ -170,7 +178,7 @@ impl LowerCx for NodeCx<'_> {
             ));
             return Expr::constant(Scalar::zero(DType::F32));
         }
-        Expr::new(self.dtype(operand), ExprKind::LoadFlat { source: operand as u32, position })
+        Expr::new(self.dtype(operand), ExprKind::LoadFlat { source: operand as u32, position: Box::new(position) })
     }
 
     fn fold(
@@ -179,7 +187,7 @@ impl LowerCx for NodeCx<'_> {
         extents: &[Dim],
         body: &mut dyn FnMut(&mut dyn LowerCx, &[Index]) -> Expr,
     ) -> Expr {
-        let axes: SmallVec<[(Axis, Dim); 2]> = extents
+        let axes: Box<[(Axis, Dim)]> = extents
             .iter()
             .enumerate()
             .map(|(i, extent)| (Axis(self.next_axis + i as u32), extent.clone()))

@@ -23,7 +23,7 @@ pub(crate) struct Access {
     /// Primitive operations.
     pub cost: u32,
     /// Axes and extents of the folds, outermost fold first; all have the same extents.
-    pub folds: Vec<SmallVec<[(Axis, Dim); 2]>>,
+    pub folds: Vec<Box<[(Axis, Dim)]>>,
     /// Axes of the output on which what is folded depends.
     pub fold_depends: SmallVec<[Axis; 4]>,
     /// Number of piecewise arms; 1 is none.
@@ -39,15 +39,16 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    pub(crate) fn of(root: &Expr) -> Access {
+    /// Of a body whose nodes these are, parts first.
+    pub(crate) fn of(order: &[Expr]) -> Access {
         let mut access = Access { arms: 1, ..Access::default() };
-        for expr in post_order([root]) {
+        for expr in order {
             match expr.kind() {
                 ExprKind::Const(_) | ExprKind::Size(_) => {}
                 ExprKind::Iota(index) => access.note_index(index),
                 ExprKind::Load { source, index } => {
                     index.iter().for_each(|index| access.note_index(index));
-                    access.read(*source, Read::Element(index.clone()));
+                    access.read(*source, Read::Element(index.iter().cloned().collect()));
                 }
                 ExprKind::LoadFlat { source, position } => {
                     access.note_index(position);
@@ -59,7 +60,7 @@ impl Access {
                 ExprKind::Fold { axes, body, .. } => {
                     access.note_fold(axes, body);
                     let same = access.folds.first().is_none_or(|first| {
-                        first.len() == axes.len() && first.iter().zip(axes).all(|((_, a), (_, b))| a == b)
+                        first.len() == axes.len() && first.iter().zip(&axes[..]).all(|((_, a), (_, b))| a == b)
                     });
                     access.mixed_folds |= !same;
                     access.folds.push(axes.clone());
@@ -135,8 +136,8 @@ pub(crate) fn varies_with(index: &Index, axis: Axis) -> bool {
     if depends_on(index, axis) {
         return true;
     }
-    index.for_each_value(&mut |expr| values.push(expr.clone()));
-    post_order(values.iter()).iter().any(|expr| match expr.kind() {
+    index.for_each_value(&mut |expr| values.push(expr));
+    post_order(values).iter().any(|expr| match expr.kind() {
         ExprKind::Iota(index) => depends_on(index, axis),
         ExprKind::Load { index, .. } => index.iter().any(|index| depends_on(index, axis)),
         ExprKind::LoadFlat { position, .. } => depends_on(position, axis),

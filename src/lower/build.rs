@@ -58,7 +58,7 @@ pub(crate) fn build(
     let nest = Nest { outer: outer.len(), row: row.len(), layout };
     let mut variants = Vec::new();
     let mut can_fail = false;
-    let decision = decide(&mut interner, nest, roots, &mut variants, &mut can_fail)?;
+    let decision = decide(&mut interner, nest, &roots, &mut variants, &mut can_fail)?;
     let mut fused = cluster.members.clone();
     fused.sort();
     fused.dedup();
@@ -139,7 +139,7 @@ impl Builder<'_> {
         }
         let template = &self.partition.templates[&value];
         let mut fold_axes: FxHashMap<Axis, u32> = FxHashMap::default();
-        for expr in post_order([&template.root]) {
+        for expr in &template.order {
             if let ExprKind::Fold { axes, .. } = expr.kind() {
                 for (position, (axis, _)) in axes.iter().enumerate() {
                     fold_axes.insert(*axis, (self.outer + position) as u32);
@@ -153,11 +153,9 @@ impl Builder<'_> {
             None => Index::axis(axis),
         };
         let operands = self.inner.node_of(value).operands.clone();
-        let root = template.root.clone();
-        let expr = interner.rewrite(&root, &mut axes, &mut |interner, node| match node.kind() {
+        let expr = interner.rewrite(&template.order, &mut axes, &mut |interner, node| match node.kind() {
             ExprKind::Load { source, index } => {
-                let index = index.clone();
-                Some(self.resolve(interner, operands[*source as usize], &index))
+                Some(self.resolve(interner, operands[*source as usize], index))
             }
             ExprKind::LoadFlat { source, position } => {
                 let buffer = self.buffers[&operands[*source as usize]];
@@ -195,7 +193,7 @@ fn choose_layout(roots: &[Root], outer: usize, row: usize) -> Layout {
     for expr in post_order(roots.iter().map(|root| &root.expr)) {
         let index = match expr.kind() {
             ExprKind::Load { index, .. } => &index[..],
-            ExprKind::LoadFlat { position, .. } => std::slice::from_ref(position),
+            ExprKind::LoadFlat { position, .. } => std::slice::from_ref(&**position),
             _ => continue,
         };
         by_outer += cost(index, last_outer);
@@ -208,35 +206,34 @@ fn choose_layout(roots: &[Root], outer: usize, row: usize) -> Layout {
 fn decide(
     interner: &mut Interner,
     nest: Nest,
-    roots: Vec<Root>,
+    roots: &[Root],
     variants: &mut Vec<Variant>,
     can_fail: &mut bool,
 ) -> Result<Decision> {
     let order = post_order(roots.iter().map(|root| &root.expr));
-    let Some(choice) = order.iter().rev().find(|expr| matches!(expr.kind(), ExprKind::Case(..))).cloned()
-    else {
-        let (variant, fails) = schedule(nest, &roots)?;
+    let Some(&choice) = order.iter().rev().find(|expr| matches!(expr.kind(), ExprKind::Case(..))) else {
+        let (variant, fails) = schedule(nest, roots, &order)?;
         *can_fail |= fails;
         variants.push(variant);
         return Ok(Decision::Variant(variants.len() as u32 - 1));
     };
     let ExprKind::Case(arms, otherwise) = choice.kind() else { unreachable!("found as a case") };
     let mut take = |interner: &mut Interner, arm: &Expr, variants: &mut Vec<Variant>| {
-        let roots = roots
+        let roots: Vec<Root> = roots
             .iter()
             .map(|root| Root {
                 // A root that is the choice itself needs no rewriting: a concat may have very many arms.
-                expr: if root.expr == choice {
+                expr: if root.expr == *choice {
                     arm.clone()
                 } else {
-                    interner.rewrite(&root.expr, &mut Index::axis, &mut |_, node| {
-                        (*node == choice).then(|| arm.clone())
+                    interner.rewrite(post_order([&root.expr]), &mut Index::axis, &mut |_, node| {
+                        (node == choice).then(|| arm.clone())
                     })
                 },
                 ..root.clone()
             })
             .collect();
-        decide(interner, nest, roots, variants, can_fail)
+        decide(interner, nest, &roots, variants, can_fail)
     };
     let mut taken = Vec::with_capacity(arms.len());
     for (ranges, arm) in arms {

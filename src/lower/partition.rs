@@ -110,7 +110,7 @@ impl Partitioner<'_> {
             }
             for (output, value) in node.values().enumerate() {
                 let template = self.inner.template(NodeIx(number as u32), output)?;
-                let access = Access::of(&template.root);
+                let access = Access::of(&template.order);
                 let operands = node.operands.iter().map(|operand| self.full_cost[operand.at()]);
                 self.full_cost[value.at()] = operands.fold(access.cost, u32::saturating_add);
                 let mut operands = node.operands.iter();

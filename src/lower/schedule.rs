@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{DType, Dim};
+use smallvec::SmallVec;
 
 use super::access::{depends_on, is_nonzero_constant, varies_with};
 use super::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
 use super::kernel::{Address, BufferIx, ScalarArg, Variant, inner_axis};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::expr::{Atom, Axis, BinaryOp, Expr, ExprKind, Index, post_order};
+use crate::expr::{Atom, Axis, BinaryOp, Expr, ExprKind, Index};
 
 /// A value that the kernel stores.
 #[derive(Clone)]
@@ -37,23 +38,32 @@ enum Block {
     RowEnd,
 }
 
+/// The place of an expression in the order.
+type At = usize;
+
 struct Scheduler<'a> {
     nest: Nest,
     inner: Option<Axis>,
+    /// Every expression, parts first.
+    order: &'a [&'a Expr],
+    /// The place of an expression by its address.
+    places: FxHashMap<usize, At>,
+    /// The places of the parts of each expression.
+    parts: Vec<SmallVec<[At; 3]>>,
     /// The first pass in which an expression can be computed, whether it varies along the row, and how many
     /// operations it takes.
-    facts: FxHashMap<usize, Facts>,
+    facts: Vec<Facts>,
     passes: Vec<Pass>,
     epilogue: Vec<Inst>,
-    done: FxHashMap<(Block, usize), Vid>,
+    /// Where each block computes an expression.
+    done: FxHashMap<Block, Vec<Option<Vid>>>,
     slots: Vec<SlotType>,
     addresses: Vec<Address>,
-    slot_of: FxHashMap<usize, u32>,
-    scratch_of: FxHashMap<usize, u32>,
+    slot_of: FxHashMap<At, u32>,
+    scratch_of: FxHashMap<At, u32>,
     scalars: Vec<ScalarArg>,
     folded: Vec<DType>,
-    fold_of: FxHashMap<usize, u32>,
-    order: &'a [Expr],
+    fold_of: FxHashMap<At, u32>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -63,13 +73,24 @@ struct Facts {
     cost: u32,
 }
 
-/// Schedules the roots of one variant, and says whether a check may fail at run time.
-pub(crate) fn schedule(nest: Nest, roots: &[Root]) -> Result<(Variant, bool)> {
-    let order = post_order(roots.iter().map(|root| &root.expr));
+/// Schedules the roots of one variant, of which `order` is the [`post_order`](crate::expr::post_order), and says
+/// whether a check may fail at run time.
+pub(crate) fn schedule(nest: Nest, roots: &[Root], order: &[&Expr]) -> Result<(Variant, bool)> {
+    let places: FxHashMap<usize, At> =
+        order.iter().enumerate().map(|(at, expr)| (expr.address(), at)).collect();
+    let parts = order.iter().map(|expr| {
+        let mut parts = SmallVec::new();
+        expr.for_each_child(&mut |part| parts.push(places[&part.address()]));
+        parts
+    });
+    let parts = parts.collect();
     let mut this = Scheduler {
         nest,
         inner: inner_axis(nest.outer, nest.row, nest.layout).map(|axis| Axis(axis as u32)),
-        facts: FxHashMap::default(),
+        order,
+        places,
+        parts,
+        facts: Vec::with_capacity(order.len()),
         passes: Vec::new(),
         epilogue: Vec::new(),
         done: FxHashMap::default(),
@@ -80,7 +101,6 @@ pub(crate) fn schedule(nest: Nest, roots: &[Root]) -> Result<(Variant, bool)> {
         scalars: Vec::new(),
         folded: Vec::new(),
         fold_of: FxHashMap::default(),
-        order: &order,
     };
     let can_fail = this.derive_facts();
     this.emit_folds()?;
@@ -121,16 +141,14 @@ impl Scheduler<'_> {
 
     fn derive_facts(&mut self) -> bool {
         let mut can_fail = false;
-        for expr in self.order {
+        for (at, expr) in self.order.iter().enumerate() {
             let mut facts = Facts::default();
-            let mut parts = 0;
-            expr.for_each_child(&mut |part| {
-                let part = self.facts[&part.address()];
+            for part in &self.parts[at] {
+                let part = self.facts[*part];
                 facts.ready = facts.ready.max(part.ready);
                 facts.in_row |= part.in_row;
                 facts.cost = facts.cost.saturating_add(part.cost);
-                parts += 1;
-            });
+            }
             match expr.kind() {
                 ExprKind::Iota(index) => facts.in_row |= self.index_in_row(index),
                 ExprKind::Load { index, .. } => {
@@ -144,10 +162,10 @@ impl Scheduler<'_> {
                 }
                 _ => {}
             }
-            if parts > 0 {
+            if !self.parts[at].is_empty() {
                 facts.cost = facts.cost.saturating_add(1);
             }
-            self.facts.insert(expr.address(), facts);
+            self.facts.push(facts);
         }
         can_fail
     }
@@ -161,32 +179,32 @@ impl Scheduler<'_> {
 
     /// Emits every fold, those of earlier passes first.
     fn emit_folds(&mut self) -> Result<()> {
-        let mut folds: Vec<(usize, Expr)> = Vec::new();
-        for expr in self.order {
-            if let ExprKind::Fold { body, .. } = expr.kind() {
-                folds.push((self.facts[&body.address()].ready, expr.clone()));
-            }
+        let is_fold = |expr: &Expr| matches!(expr.kind(), ExprKind::Fold { .. });
+        let mut folds: Vec<At> = (0..self.order.len()).filter(|at| is_fold(self.order[*at])).collect();
+        let pass_of = |this: &Self, fold: At| this.facts[this.parts[fold][0]].ready;
+        folds.sort_by_key(|fold| pass_of(self, *fold));
+        for (number, fold) in folds.iter().enumerate() {
+            self.fold_of.insert(*fold, number as u32);
+            self.folded.push(self.order[*fold].dtype());
         }
-        folds.sort_by_key(|(pass, _)| *pass);
-        for (number, (_, fold)) in folds.iter().enumerate() {
-            self.fold_of.insert(fold.address(), number as u32);
-            self.folded.push(fold.dtype());
-        }
-        for (number, (pass, fold)) in folds.iter().enumerate() {
-            if let ExprKind::Fold { op, body, .. } = fold.kind() {
-                let value = self.emit(Block::Pass(*pass), body)?;
-                let step = FoldStep { op: *op, value, dtype: fold.dtype(), into: number as u32 };
-                self.pass(*pass).folds.push(step);
+        for (number, fold) in folds.iter().enumerate() {
+            let expr = self.order[*fold];
+            if let ExprKind::Fold { op, .. } = expr.kind() {
+                let pass = pass_of(self, *fold);
+                let value = self.emit(Block::Pass(pass), self.parts[*fold][0])?;
+                let step = FoldStep { op: *op, value, dtype: expr.dtype(), into: number as u32 };
+                self.pass(pass).folds.push(step);
             }
         }
         Ok(())
     }
 
     fn emit_store(&mut self, root: &Root) -> Result<()> {
-        let facts = self.facts[&root.expr.address()];
+        let at = self.places[&root.expr.address()];
+        let facts = self.facts[at];
         let in_row = self.nest.row == 0 || root.index.iter().any(|index| self.index_in_row(index));
         let block = if in_row { Block::Pass(facts.ready) } else { Block::RowEnd };
-        let value = self.emit(block, &root.expr)?;
+        let value = self.emit(block, at)?;
         let class = self.class(&root.index);
         let address = Address::Element { buffer: root.buffer, index: root.index.clone() };
         let slot = self.new_slot(SlotType { dtype: root.expr.dtype(), class, used: SlotUse::Store }, address);
@@ -224,66 +242,81 @@ impl Scheduler<'_> {
         Vid(body.len() as u32 - 1)
     }
 
+    /// Where a block computes an expression, if it does.
+    fn done(&self, block: Block, at: At) -> Option<Vid> {
+        self.done.get(&block).and_then(|done| done[at])
+    }
+
+    /// The same of one that it has computed.
+    fn made(&self, block: Block, at: At) -> Vid {
+        self.done(block, at).expect("parts are emitted before what is made of them")
+    }
+
     /// Emits `root` and what it needs into `block`, parts first, without recursion over shared nodes.
-    fn emit(&mut self, block: Block, root: &Expr) -> Result<Vid> {
-        let mut stack = vec![(root.clone(), false)];
-        while let Some((expr, parts_done)) = stack.pop() {
-            let key = (block, expr.address());
-            if self.done.contains_key(&key) {
+    fn emit(&mut self, block: Block, root: At) -> Result<Vid> {
+        let count = self.order.len();
+        self.done.entry(block).or_insert_with(|| vec![None; count]);
+        let mut stack = vec![(root, false)];
+        let mut last = None;
+        while let Some((at, parts_done)) = stack.pop() {
+            if let Some(done) = self.done(block, at) {
+                last = Some(done);
                 continue;
             }
-            if !parts_done && !self.is_leaf_here(block, &expr) {
-                stack.push((expr.clone(), true));
-                let at = stack.len();
-                expr.for_each_child(&mut |part| stack.push((part.clone(), false)));
-                stack[at..].reverse();
+            if !parts_done && !self.is_leaf_here(block, at) {
+                stack.push((at, true));
+                stack.extend(self.parts[at].iter().rev().map(|part| (*part, false)));
                 continue;
             }
-            let vid = self.emit_one(block, &expr)?;
-            self.done.insert(key, vid);
+            let vid = self.emit_one(block, at)?;
+            if let Some(done) = self.done.get_mut(&block) {
+                done[at] = Some(vid);
+            }
+            last = Some(vid);
         }
-        Ok(self.done[&(block, root.address())])
+        Ok(last.expect("the root is emitted last"))
     }
 
     /// What is read rather than computed in this block.
-    fn is_leaf_here(&self, block: Block, expr: &Expr) -> bool {
-        matches!(expr.kind(), ExprKind::Fold { .. }) || self.kept_in(block, expr).is_some()
+    fn is_leaf_here(&self, block: Block, at: At) -> bool {
+        matches!(self.order[at].kind(), ExprKind::Fold { .. }) || self.kept_in(block, at).is_some()
     }
 
     /// The earlier pass whose result of `expr` is kept for this block.
-    fn kept_in(&self, block: Block, expr: &Expr) -> Option<usize> {
+    fn kept_in(&self, block: Block, at: At) -> Option<usize> {
         let Block::Pass(number) = block else { return None };
-        let facts = self.facts[&expr.address()];
+        let facts = self.facts[at];
         let worth =
             self.nest.layout == Layout::Row && facts.in_row && facts.cost >= HEAVY && facts.ready < number;
-        (worth && self.done.contains_key(&(Block::Pass(facts.ready), expr.address()))).then_some(facts.ready)
+        (worth && self.done(Block::Pass(facts.ready), at).is_some()).then_some(facts.ready)
     }
 
-    fn emit_one(&mut self, block: Block, expr: &Expr) -> Result<Vid> {
-        if let Some(earlier) = self.kept_in(block, expr) {
-            let slot = self.keep(earlier, expr);
+    fn emit_one(&mut self, block: Block, at: At) -> Result<Vid> {
+        let expr = self.order[at];
+        if let Some(earlier) = self.kept_in(block, at) {
+            let slot = self.keep(earlier, at);
             return Ok(self.push(block, expr.dtype(), InstOp::Load(slot)));
         }
-        let vid = |this: &Self, part: &Expr| this.done[&(block, part.address())];
+        let vid = |this: &Self, part: usize| this.made(block, this.parts[at][part]);
         let op = match expr.kind() {
             ExprKind::Const(value) => InstOp::Const(*value),
             ExprKind::Size(dim) => InstOp::Scalar(self.scalar(ScalarArg::Size(dim.clone()))),
-            ExprKind::Iota(index) => return self.emit_iota(block, expr, index),
-            ExprKind::Load { source, index } => return self.emit_load(block, expr, *source, index),
+            ExprKind::Iota(index) => return self.emit_iota(block, at, index),
+            ExprKind::Load { source, index } => return self.emit_load(block, at, *source, index),
             ExprKind::LoadFlat { source, position } => {
-                let address = Address::Flat { buffer: BufferIx(*source), position: position.clone() };
-                let class = self.class(std::slice::from_ref(position));
-                InstOp::Load(self.load_slot(expr, class, address))
+                let address = Address::Flat { buffer: BufferIx(*source), position: (**position).clone() };
+                let class = self.class(std::slice::from_ref(&**position));
+                InstOp::Load(self.load_slot(at, class, address))
             }
-            ExprKind::Unary(op, a) => InstOp::Unary(*op, vid(self, a)),
-            ExprKind::Binary(op, a, b) => InstOp::Binary(*op, vid(self, a), vid(self, b)),
-            ExprKind::MulAdd(a, b, c) => InstOp::MulAdd(vid(self, a), vid(self, b), vid(self, c)),
-            ExprKind::Select(a, b, c) => InstOp::Select(vid(self, a), vid(self, b), vid(self, c)),
-            ExprKind::Cast(a) => InstOp::Cast(vid(self, a)),
-            ExprKind::Bitcast(a) => InstOp::Bitcast(vid(self, a)),
-            ExprKind::Fold { .. } => InstOp::Folded(self.fold_of[&expr.address()]),
-            ExprKind::CheckIndex { value, limit, .. } => {
-                let value = vid(self, value);
+            ExprKind::Unary(op, _) => InstOp::Unary(*op, vid(self, 0)),
+            ExprKind::Binary(op, ..) => InstOp::Binary(*op, vid(self, 0), vid(self, 1)),
+            ExprKind::MulAdd(..) => InstOp::MulAdd(vid(self, 0), vid(self, 1), vid(self, 2)),
+            ExprKind::Select(..) => InstOp::Select(vid(self, 0), vid(self, 1), vid(self, 2)),
+            ExprKind::Cast(_) => InstOp::Cast(vid(self, 0)),
+            ExprKind::Bitcast(_) => InstOp::Bitcast(vid(self, 0)),
+            ExprKind::Fold { .. } => InstOp::Folded(self.fold_of[&at]),
+            ExprKind::CheckIndex { limit, .. } => {
+                let value = vid(self, 0);
                 InstOp::CheckIndex { value, limit: self.scalar(ScalarArg::Size(limit.clone())) }
             }
             ExprKind::Case(..) => {
@@ -298,42 +331,44 @@ impl Scheduler<'_> {
     }
 
     /// A scratch slot that `pass` fills with `expr`.
-    fn keep(&mut self, pass: usize, expr: &Expr) -> u32 {
-        if let Some(&slot) = self.scratch_of.get(&expr.address()) {
+    fn keep(&mut self, pass: usize, at: At) -> u32 {
+        if let Some(&slot) = self.scratch_of.get(&at) {
             return slot;
         }
+        let expr = self.order[at];
         let kind = SlotType { dtype: expr.dtype(), class: Class::Contiguous, used: SlotUse::Scratch };
         let slot = self.new_slot(kind, Address::Row);
-        let value = self.done[&(Block::Pass(pass), expr.address())];
+        let value = self.made(Block::Pass(pass), at);
         self.push(Block::Pass(pass), expr.dtype(), InstOp::Store { slot, value });
-        self.scratch_of.insert(expr.address(), slot);
+        self.scratch_of.insert(at, slot);
         slot
     }
 
-    fn load_slot(&mut self, expr: &Expr, class: Class, address: Address) -> u32 {
-        if let Some(&slot) = self.slot_of.get(&expr.address()) {
+    fn load_slot(&mut self, at: At, class: Class, address: Address) -> u32 {
+        if let Some(&slot) = self.slot_of.get(&at) {
             return slot;
         }
-        let slot = self.new_slot(SlotType { dtype: expr.dtype(), class, used: SlotUse::Load }, address);
-        self.slot_of.insert(expr.address(), slot);
+        let dtype = self.order[at].dtype();
+        let slot = self.new_slot(SlotType { dtype, class, used: SlotUse::Load }, address);
+        self.slot_of.insert(at, slot);
         slot
     }
 
-    fn emit_iota(&mut self, block: Block, expr: &Expr, index: &Index) -> Result<Vid> {
+    fn emit_iota(&mut self, block: Block, at: At, index: &Index) -> Result<Vid> {
         let (fixed, values) = split_values(index)?;
         let class = self.class(std::slice::from_ref(&fixed));
-        let slot = match self.slot_of.get(&expr.address()) {
+        let slot = match self.slot_of.get(&at) {
             Some(&slot) => slot,
             None => {
                 let kind = SlotType { dtype: DType::I64, class, used: SlotUse::Iota };
                 let slot = self.new_slot(kind, Address::Iota(fixed));
-                self.slot_of.insert(expr.address(), slot);
+                self.slot_of.insert(at, slot);
                 slot
             }
         };
         let mut sum = self.push(block, DType::I64, InstOp::Iota(slot));
         for (value, coefficient) in values {
-            let value = self.done[&(block, value.address())];
+            let value = self.made(block, self.places[&value.address()]);
             let scale = self.scalar(ScalarArg::Size(coefficient));
             let scale = self.push(block, DType::I64, InstOp::Scalar(scale));
             let term = self.push(block, DType::I64, InstOp::Binary(BinaryOp::Mul, value, scale));
@@ -342,8 +377,8 @@ impl Scheduler<'_> {
         Ok(sum)
     }
 
-    fn emit_load(&mut self, block: Block, expr: &Expr, source: u32, index: &[Index]) -> Result<Vid> {
-        let buffer = BufferIx(source);
+    fn emit_load(&mut self, block: Block, at: At, source: u32, index: &[Index]) -> Result<Vid> {
+        let (expr, buffer) = (self.order[at], BufferIx(source));
         let mut fixed = Vec::with_capacity(index.len());
         // Each run-time value with its coefficient on every axis of the buffer.
         let mut values: Vec<(Expr, Vec<Dim>)> = Vec::new();
@@ -351,31 +386,31 @@ impl Scheduler<'_> {
             let (rest, found) = split_values(index_here)?;
             fixed.push(rest);
             for (value, coefficient) in found {
-                let at = values.iter().position(|(other, _)| *other == value).unwrap_or_else(|| {
+                let known = values.iter().position(|(other, _)| *other == value).unwrap_or_else(|| {
                     values.push((value, vec![Dim::known(0); index.len()]));
                     values.len() - 1
                 });
-                values[at].1[axis] = coefficient;
+                values[known].1[axis] = coefficient;
             }
         }
         let class = self.class(&fixed);
         let address = Address::Element { buffer, index: fixed };
         if values.is_empty() {
-            let slot = self.load_slot(expr, class, address);
+            let slot = self.load_slot(at, class, address);
             return Ok(self.push(block, expr.dtype(), InstOp::Load(slot)));
         }
-        let slot = match self.slot_of.get(&expr.address()) {
+        let slot = match self.slot_of.get(&at) {
             Some(&slot) => slot,
             None => {
                 let kind = SlotType { dtype: expr.dtype(), class, used: SlotUse::Gather };
                 let slot = self.new_slot(kind, address);
-                self.slot_of.insert(expr.address(), slot);
+                self.slot_of.insert(at, slot);
                 slot
             }
         };
         let mut offsets = Vec::with_capacity(values.len());
         for (value, coefficients) in values {
-            let vid = self.done[&(block, value.address())];
+            let vid = self.made(block, self.places[&value.address()]);
             offsets.push((vid, self.scalar(ScalarArg::GatherStride { slot, coefficients })));
         }
         Ok(self.push(block, expr.dtype(), InstOp::Gather { slot, offsets: offsets.into() }))
