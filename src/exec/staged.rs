@@ -24,7 +24,7 @@ struct Key {
 
 /// A graph, with a compiled form for each set of ranks and structure values met so far.
 pub(crate) struct Staged {
-    inner: Inner,
+    inner: Arc<Inner>,
     outputs: Vec<ValueIx>,
     options: CompileOptions,
     pool: Pool,
@@ -104,7 +104,7 @@ enum From {
 const MAX_FORMS: usize = 64;
 
 impl Staged {
-    /// Compiles what needs no run; `outputs` are values of `inner`.
+    /// Compiles what needs no run; `outputs` are values of `inner`, which holds what they need and no more.
     pub(crate) fn new(
         inner: Inner,
         outputs: Vec<ValueIx>,
@@ -113,7 +113,7 @@ impl Staged {
     ) -> Result<Staged> {
         let pins = pinned_inputs(&inner);
         let mut staged = Staged {
-            inner,
+            inner: Arc::new(inner),
             outputs,
             options: options.clone(),
             pool: pool.clone(),
@@ -138,7 +138,7 @@ impl Staged {
         })
     }
 
-    fn compile_stage(&self, inner: Inner, outputs: &[ValueIx]) -> Result<Stage> {
+    fn compile_stage(&self, inner: Arc<Inner>, outputs: &[ValueIx]) -> Result<Stage> {
         let stage = Stage::compile(inner, outputs, &self.options, self.pool.clone())?;
         for kind in [StageKind::Kernels, StageKind::Clif, StageKind::Asm] {
             if kind != StageKind::Asm || stage.has_asm() {
@@ -149,17 +149,20 @@ impl Staged {
     }
 
     fn compile(&self, facts: &Facts, reason: &str) -> Result<Form> {
-        let rebuilt = {
+        let (inner, outputs) = if self.pins.is_empty() {
+            (self.inner.clone(), self.outputs.clone())
+        } else {
             let _span = span(self.options.kept_trace(), "compile", "passes");
-            rebuild(&self.inner, &self.outputs, facts)?
+            let rebuilt = rebuild(&self.inner, &self.outputs, facts)?;
+            let outputs = self.outputs.iter().map(|value| rebuilt.values[value]).collect();
+            (Arc::new(rebuilt.inner), outputs)
         };
-        let outputs: Vec<ValueIx> = self.outputs.iter().map(|value| rebuilt.values[value]).collect();
-        self.show_graph(&rebuilt.inner, &outputs)?;
+        self.show_graph(&inner, &outputs)?;
         lock(&self.compiles).push(reason.to_string());
-        let waits = unresolved(&rebuilt.inner)?;
-        let waiting = |value: &ValueIx| waits[rebuilt.inner.values[value.at()].node.at()];
+        let waits = unresolved(&inner)?;
+        let waiting = |value: &ValueIx| waits[inner.values[value.at()].node.at()];
         if !waits.contains(&true) {
-            let stage = self.compile_stage(rebuilt.inner, &outputs)?;
+            let stage = self.compile_stage(inner, &outputs)?;
             return Ok(Form { stage, rest: None });
         }
         // The first stage makes the outputs it can and whatever the waiting nodes read.
@@ -172,16 +175,16 @@ impl Staged {
             }
         };
         let mut frontier: Vec<ValueIx> = Vec::new();
-        for (number, node) in rebuilt.inner.nodes.iter().enumerate() {
+        for (number, node) in inner.nodes.iter().enumerate() {
             for operand in node.operands.iter().filter(|operand| waits[number] && !waiting(operand)) {
-                let constant = rebuilt.inner.constants.contains_key(&rebuilt.inner.values[operand.at()].node);
+                let constant = inner.constants.contains_key(&inner.values[operand.at()].node);
                 if !constant && !frontier.contains(operand) {
                     frontier.push(*operand);
                 }
             }
         }
         let feeds: Vec<usize> = frontier.iter().map(|value| want(*value)).collect();
-        let following = rest(&rebuilt.inner, &waits, &frontier)?;
+        let following = rest(&inner, &waits, &frontier)?;
         let mut late = Vec::new();
         let from: Vec<From> = outputs
             .iter()
@@ -194,10 +197,12 @@ impl Staged {
                 }
             })
             .collect();
-        let staged = Staged::new(following.inner, late, &self.options, &self.pool)?;
-        let first = rebuild(&rebuilt.inner, &made, &Facts::default())?;
+        let own = rebuild(&following.inner, &late, &Facts::default())?;
+        let late = late.iter().map(|value| own.values[value]).collect();
+        let staged = Staged::new(own.inner, late, &self.options, &self.pool)?;
+        let first = rebuild(&inner, &made, &Facts::default())?;
         let made: Vec<ValueIx> = made.iter().map(|value| first.values[value]).collect();
-        let stage = self.compile_stage(first.inner, &made)?;
+        let stage = self.compile_stage(Arc::new(first.inner), &made)?;
         Ok(Form { stage, rest: Some(Rest { staged, feeds, outputs: from }) })
     }
 

@@ -374,7 +374,10 @@ mod tests {
             (x.clone().bitcast(DType::I32), "bitcast_i32(%0[i0, i1])"),
             (Expr::iota(at(0) + at(1)) * Expr::size(n), "(i0 + i1) * n"),
             (
-                Expr::new(DType::F32, ExprKind::LoadFlat { source: 4, position: Box::new(at(0).modulo(3i64)) }),
+                Expr::new(
+                    DType::F32,
+                    ExprKind::LoadFlat { source: 4, position: Box::new(at(0).modulo(3i64)) },
+                ),
                 "%4.flat[mod(i0, 3)]",
             ),
         ] {

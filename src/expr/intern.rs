@@ -315,13 +315,14 @@ mod tests {
         let mut interner = Interner::new();
         let body = load(0, at(0) * 2i64 + at(7)).fold(FoldOp::Sum, [(Axis(7), Dim::known(3))].into());
         let mut axes = |axis: Axis| if axis == Axis(7) { at(9) } else { at(1) + Index::from(5i64) };
-        let rewritten = interner.rewrite(post_order([&body]), &mut axes, &mut |interner, node| match node.kind() {
-            ExprKind::Load { index, .. } => {
-                let square = load(3, index[0].clone());
-                Some(interner.import(&(square.clone() * square)))
-            }
-            _ => None,
-        });
+        let rewritten =
+            interner.rewrite(post_order([&body]), &mut axes, &mut |interner, node| match node.kind() {
+                ExprKind::Load { index, .. } => {
+                    let square = load(3, index[0].clone());
+                    Some(interner.import(&(square.clone() * square)))
+                }
+                _ => None,
+            });
         assert_eq!(rewritten.to_string(), "sum(i9 < 3) %3[2*i1 + i9 + 10] * %3[2*i1 + i9 + 10]");
     }
 

@@ -131,7 +131,8 @@ mod tests {
     #[test]
     fn ill_typed_nodes_are_found_below_the_root() {
         let (x, n, flag) = (Expr::constant(1.0f32), Expr::constant(1i32), Expr::constant(true));
-        let string = Expr::new(DType::String, ExprKind::LoadFlat { source: 0, position: Box::new(0i64.into()) });
+        let string =
+            Expr::new(DType::String, ExprKind::LoadFlat { source: 0, position: Box::new(0i64.into()) });
         for (bad, message) in [
             (x.clone() + n.clone(), "the second argument must agree in dtype, got f32 and i32, in 1 + 1"),
             (n.clone().sqrt(), "Sqrt is not defined on i32"),

@@ -178,7 +178,10 @@ impl LowerCx for NodeCx<'_> {
             ));
             return Expr::constant(Scalar::zero(DType::F32));
         }
-        Expr::new(self.dtype(operand), ExprKind::LoadFlat { source: operand as u32, position: Box::new(position) })
+        Expr::new(
+            self.dtype(operand),
+            ExprKind::LoadFlat { source: operand as u32, position: Box::new(position) },
+        )
     }
 
     fn fold(

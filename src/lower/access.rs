@@ -60,7 +60,8 @@ impl Access {
                 ExprKind::Fold { axes, body, .. } => {
                     access.note_fold(axes, body);
                     let same = access.folds.first().is_none_or(|first| {
-                        first.len() == axes.len() && first.iter().zip(&axes[..]).all(|((_, a), (_, b))| a == b)
+                        first.len() == axes.len()
+                            && first.iter().zip(&axes[..]).all(|((_, a), (_, b))| a == b)
                     });
                     access.mixed_folds |= !same;
                     access.folds.push(axes.clone());

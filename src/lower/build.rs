@@ -137,7 +137,7 @@ impl Builder<'_> {
         if let Some(built) = self.built.get(&key) {
             return built.clone();
         }
-        let template = &self.partition.templates[&value];
+        let template = self.partition.templates[value.at()].as_ref().expect("what is inlined has a body");
         let mut fold_axes: FxHashMap<Axis, u32> = FxHashMap::default();
         for expr in &template.order {
             if let ExprKind::Fold { axes, .. } = expr.kind() {

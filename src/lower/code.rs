@@ -92,6 +92,18 @@ impl InstOp {
             _ => None,
         }
     }
+
+    /// Calls `f` on every operand.
+    pub(crate) fn for_each_operand(&self, mut f: impl FnMut(Vid)) {
+        match self {
+            InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Iota(_) | InstOp::Load(_) | InstOp::Folded(_) => {}
+            InstOp::Gather { offsets, .. } => offsets.iter().for_each(|(v, _)| f(*v)),
+            InstOp::Unary(_, a) | InstOp::Cast(a) | InstOp::Bitcast(a) => f(*a),
+            InstOp::CheckIndex { value, .. } | InstOp::Store { value, .. } => f(*value),
+            InstOp::Binary(_, a, b) => [*a, *b].into_iter().for_each(f),
+            InstOp::MulAdd(a, b, c) | InstOp::Select(a, b, c) => [*a, *b, *c].into_iter().for_each(f),
+        }
+    }
 }
 
 /// A fold of a pass: the value of every element of the row combined into result `into`.

@@ -33,7 +33,8 @@ pub(crate) enum Planned {
 /// The outcome: a home for every value, and the steps in order.
 pub(crate) struct Partition {
     pub homes: Vec<Home>,
-    pub templates: FxHashMap<ValueIx, Template>,
+    /// By value: its body, if it has one.
+    pub templates: Vec<Option<Template>>,
     pub clusters: Vec<Cluster>,
     pub steps: Vec<Planned>,
     /// For each step, the values that must be known when it is planned.
@@ -57,8 +58,9 @@ struct Partitioner<'a> {
     inner: &'a Inner,
     pending: Vec<Pending>,
     homes: Vec<Home>,
-    templates: FxHashMap<ValueIx, Template>,
-    access: FxHashMap<ValueIx, Access>,
+    templates: Vec<Option<Template>>,
+    /// By value: how its body reads; nothing of values that are not computed by a body.
+    access: Vec<Access>,
     /// Cost of a value with everything that could be inlined into it.
     full_cost: Vec<u32>,
     /// Whether a value is made from results of folds.
@@ -80,8 +82,8 @@ pub(crate) fn partition(inner: &Inner, outputs: &[ValueIx], late: Late) -> Resul
         inner,
         pending: vec![Pending::default(); count],
         homes: vec![Home::None; count],
-        templates: FxHashMap::default(),
-        access: FxHashMap::default(),
+        templates: (0..count).map(|_| None).collect(),
+        access: vec![Access::default(); count],
         full_cost: vec![0; count],
         folds: vec![false; count],
         clusters: Vec::new(),
@@ -116,8 +118,8 @@ impl Partitioner<'_> {
                 let mut operands = node.operands.iter();
                 self.folds[value.at()] =
                     !access.folds.is_empty() || operands.any(|operand| self.folds[operand.at()]);
-                self.templates.insert(value, template);
-                self.access.insert(value, access);
+                self.templates[value.at()] = Some(template);
+                self.access[value.at()] = access;
             }
         }
         Ok(())
@@ -134,7 +136,7 @@ impl Partitioner<'_> {
             }
             Body::Compute(_) => {
                 let values: SmallVec<[ValueIx; 2]> = node.values().collect();
-                if used && values.iter().any(|value| needs_interpreter(&self.access[value])) {
+                if used && values.iter().any(|value| needs_interpreter(&self.access[value.at()])) {
                     return self.settle_whole(index);
                 }
                 for value in values {
@@ -322,12 +324,12 @@ impl Partitioner<'_> {
     fn may_inline(&self, value: ValueIx, cluster: ClusterIx, index: &[Index]) -> Result<(), Why> {
         let cost = Cost { high: self.full_cost[value.at()] > CHEAP, folds: self.folds[value.at()] };
         let operands = &self.inner.node_of(value).operands;
-        self.cluster(cluster).accepts(&self.access[&value], cost, operands, index)
+        self.cluster(cluster).accepts(&self.access[value.at()], cost, operands, index)
     }
 
     /// Puts a value into a cluster and hands its reads on to its operands.
     fn enter(&mut self, node: NodeIx, value: ValueIx, cluster: ClusterIx, index: &[Index]) {
-        let access = self.access[&value].clone();
+        let access = std::mem::take(&mut self.access[value.at()]);
         {
             let target = &mut self.clusters[cluster.0 as usize];
             target.members.push(value);
@@ -346,7 +348,7 @@ impl Partitioner<'_> {
         }
         let row = self.cluster(cluster).row_axes();
         let rank = index.len();
-        let operands = self.inner.nodes[node.at()].operands.clone();
+        let operands = &self.inner.nodes[node.at()].operands;
         for (operand, read) in &access.reads {
             let source = operands[*operand as usize];
             let target = &mut self.clusters[cluster.0 as usize];
@@ -371,6 +373,7 @@ impl Partitioner<'_> {
                 }
             }
         }
+        self.access[value.at()] = access;
         for value in self.needed_by(node) {
             self.force_for(value, Why::ReadWhole, cluster);
         }

@@ -1,11 +1,12 @@
 //! What bodies take from folds and give to them.
 
 use shapeflow_shape_fns::DType;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::block::{Home, Kind, Place, Tail, V};
 use super::op;
-use super::select::{Refusal, Selector, Vecs};
+use super::select::{Refusal, Selector};
+use super::values::Vecs;
 use crate::codegen::clif::Repr;
 use crate::expr::FoldOp;
 use crate::lower::code::{Code, FoldStep, Layout};
@@ -15,7 +16,7 @@ impl Selector<'_> {
     pub fn folded(&mut self, k: u32) -> Result<Vecs, Refusal> {
         if self.code.layout == Layout::Row {
             let at = self.layout.folded[k as usize];
-            return Ok(smallvec![self.block.at(Home::Frame(at))]);
+            return Ok(Vecs::repeated(self.block.at(Home::Frame(at)), 1));
         }
         let fold = fold_of(self.code, k).ok_or("a fold is read before it is made")?;
         let lanes = self.load_tile(fold);
@@ -61,19 +62,18 @@ impl Selector<'_> {
                 if copy == 0 {
                     sums.push(self.load_tile(*fold));
                 }
-                sums[at] = self.zip(&sums[at].clone(), &values, |s, x, y| {
-                    s.combine(fold.dtype, fold.op.combiner(), x, y)
-                });
+                let sum = sums[at];
+                sums[at] = self.zip(&sum, &values, |s, x, y| s.combine(fold.dtype, fold.op.combiner(), x, y));
             }
         }
         let len = self.len();
         for (fold, sum) in folds.iter().zip(sums) {
             let bytes = Repr::of(fold.dtype).bytes();
-            for (j, x) in sum.into_iter().enumerate() {
+            for (j, x) in sum.iter().enumerate() {
                 let place = Place::Tile(fold.into, bytes as u8, self.tile_offset(j));
                 self.block.effect(
                     Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole },
-                    &[x],
+                    &[*x],
                 );
             }
         }

@@ -1,13 +1,13 @@
 //! Registers for the values of a block: on demand, giving up the value whose next use is farthest.
 
-use smallvec::SmallVec;
-
 use super::Isa;
 use super::block::{Block, Home, Kind, V, VInst};
 use super::encode::{Asm, Label, Len, Mem, Reg, Rm};
 use super::frame::Frame;
+use super::list::List;
 use super::machine::Machine;
 use super::op::{self, Form};
+use super::regs::Regs;
 use super::scalar::RSP;
 
 /// Never used again.
@@ -21,9 +21,11 @@ pub(super) struct Allocator<'a, 'm> {
     frame: &'a mut Frame,
     /// The register each value is in.
     pub reg_of: Vec<Option<Reg>>,
-    held: [Option<V>; 32],
+    /// The value in each register that is neither free nor beyond those to be chosen.
+    held: [V; 32],
+    free: Regs,
     /// Registers that keep their value to the end.
-    pub fixed: [bool; 32],
+    pub fixed: Regs,
     /// Where each value is in memory, if it is.
     pub memory: Vec<Option<Mem>>,
     /// The next use of each value that is in a register.
@@ -50,8 +52,9 @@ impl<'a, 'm> Allocator<'a, 'm> {
             machine,
             frame,
             reg_of: vec![None; count],
-            held: [None; 32],
-            fixed: [false; 32],
+            held: [V::default(); 32],
+            free: Regs::first(registers),
+            fixed: Regs::default(),
             memory: vec![None; count],
             next: vec![NEVER; count],
             after: vec![[NEVER; 3]; block.insts.len()],
@@ -60,15 +63,14 @@ impl<'a, 'm> Allocator<'a, 'm> {
             spills: Vec::new(),
             block,
         };
-        for (v, home) in this.block.values.iter().enumerate() {
-            match home {
+        for v in 0..count {
+            match this.block.values[v] {
                 Home::Made => {}
-                Home::Pool(offset) => this.memory[v] = Some(Mem::Pool(*offset)),
-                Home::Frame(offset) => this.memory[v] = Some(frame_at(*offset)),
+                Home::Pool(offset) => this.memory[v] = Some(Mem::Pool(offset)),
+                Home::Frame(offset) => this.memory[v] = Some(frame_at(offset)),
                 Home::Pinned(reg) => {
-                    this.reg_of[v] = Some(*reg);
-                    this.held[reg.0 as usize] = Some(V(v as u32));
-                    this.fixed[reg.0 as usize] = true;
+                    this.bind(reg, V(v as u32));
+                    this.fixed.add(reg);
                 }
             }
         }
@@ -80,7 +82,7 @@ impl<'a, 'm> Allocator<'a, 'm> {
             for (k, src) in inst.srcs.iter().enumerate() {
                 this.after[at][k] = seen[src.0 as usize];
             }
-            for src in &inst.srcs {
+            for src in inst.srcs.iter() {
                 seen[src.0 as usize] = at as u32;
             }
         }
@@ -90,8 +92,8 @@ impl<'a, 'm> Allocator<'a, 'm> {
     /// Loads values that the block finds in memory into registers it can spare, those used most first; they
     /// stay there while the block is repeated.
     pub fn hoist(&mut self) {
-        let pinned = self.fixed[..self.registers as usize].iter().filter(|fixed| **fixed).count() as u32;
-        let spare = u32::from(self.registers).saturating_sub(pinned + self.block.pressure() + 1);
+        let open = Regs::first(self.registers).without(self.fixed);
+        let spare = open.count().saturating_sub(self.block.pressure() + 1);
         if spare == 0 {
             return;
         }
@@ -103,13 +105,9 @@ impl<'a, 'm> Allocator<'a, 'm> {
             (0..uses.len()).filter(|v| self.memory[*v].is_some() && uses[*v] > 0).collect();
         wanted.sort_by_key(|v| std::cmp::Reverse(uses[*v]));
         for v in wanted.into_iter().take(spare as usize) {
-            let Some(reg) =
-                (0..self.registers).rev().map(Reg).find(|reg| self.held[reg.0 as usize].is_none())
-            else {
-                return;
-            };
+            let Some(reg) = self.free.highest() else { return };
             self.load(reg, V(v as u32));
-            self.fixed[reg.0 as usize] = true;
+            self.fixed.add(reg);
         }
     }
 
@@ -120,7 +118,7 @@ impl<'a, 'm> Allocator<'a, 'm> {
     /// Emits the block.
     pub fn run(&mut self) {
         for at in 0..self.block.insts.len() {
-            let inst = self.block.insts[at].clone();
+            let inst = self.block.insts[at];
             self.inst(at, inst);
         }
         self.frame.give_back(&self.spills);
@@ -139,43 +137,38 @@ impl<'a, 'm> Allocator<'a, 'm> {
     }
 
     pub fn bind(&mut self, reg: Reg, v: V) {
-        self.held[reg.0 as usize] = Some(v);
+        self.held[reg.0 as usize] = v;
+        self.free.remove(reg);
         self.reg_of[v.0 as usize] = Some(reg);
     }
 
+    /// Forgets the value of a register that has one.
     pub fn release(&mut self, reg: Reg) {
-        if let Some(v) = self.held[reg.0 as usize].take() {
-            self.reg_of[v.0 as usize] = None;
-        }
-    }
-
-    fn free(&self) -> Option<Reg> {
-        (0..self.registers).map(Reg).find(|reg| self.held[reg.0 as usize].is_none())
+        self.reg_of[self.held[reg.0 as usize].0 as usize] = None;
+        self.free.add(reg);
     }
 
     /// A register, if need be that of the value whose next use is farthest; not one of `locked`.
-    pub fn take(&mut self, locked: &[Reg]) -> Reg {
-        if let Some(reg) = self.free() {
+    pub fn take(&mut self, locked: Regs) -> Reg {
+        if let Some(reg) = self.free.lowest() {
             return reg;
         }
-        let candidates =
-            (0..self.registers).map(Reg).filter(|reg| !self.fixed[reg.0 as usize] && !locked.contains(reg));
-        let reg = candidates
+        let reg = Regs::first(self.registers)
+            .without(self.fixed)
+            .without(locked)
             .max_by_key(|reg| {
-                let v = self.held[reg.0 as usize].map_or(0, |v| v.0 as usize);
-                (self.next[v], self.memory[v].is_some())
+                let at = self.held[reg.0 as usize].0 as usize;
+                (self.next[at], self.memory[at].is_some())
             })
             .expect("there are more registers than operands");
-        if let Some(v) = self.held[reg.0 as usize] {
-            let at = v.0 as usize;
-            if self.memory[at].is_none() && self.next[at] != NEVER {
-                let home = self.frame.spill(self.asm.isa);
-                self.spills.push(home);
-                let home = frame_at(home);
-                let len = self.len();
-                self.asm.vector(op::MOV_STORE, len, reg.0, 0, home.into(), None);
-                self.memory[at] = Some(home);
-            }
+        let at = self.held[reg.0 as usize].0 as usize;
+        if self.memory[at].is_none() && self.next[at] != NEVER {
+            let home = self.frame.spill(self.asm.isa);
+            self.spills.push(home);
+            let home = frame_at(home);
+            let len = self.len();
+            self.asm.vector(op::MOV_STORE, len, reg.0, 0, home.into(), None);
+            self.memory[at] = Some(home);
         }
         self.release(reg);
         reg
@@ -186,25 +179,27 @@ impl<'a, 'm> Allocator<'a, 'm> {
     }
 
     /// The register of a source, loaded if need be.
-    pub fn source(&mut self, v: V, locked: &mut SmallVec<[Reg; 8]>) -> Reg {
+    pub fn source(&mut self, v: V, locked: &mut Regs) -> Reg {
         let reg = match self.reg_of[v.0 as usize] {
             Some(reg) => reg,
             None => {
-                let reg = self.take(locked);
+                let reg = self.take(*locked);
                 self.load(reg, v);
                 reg
             }
         };
-        locked.push(reg);
+        locked.add(reg);
         reg
     }
 
     /// A source that may stay in memory: a constant does, since loads are cheaper than more instructions; others do
     /// if they are not needed again or there is no register for them.
-    pub fn source_or_memory(&mut self, v: V, after: u32, locked: &mut SmallVec<[Reg; 8]>) -> Rm {
+    pub fn source_or_memory(&mut self, v: V, after: u32, locked: &mut Regs) -> Rm {
         let constant = matches!(self.block.values[v.0 as usize], Home::Pool(_));
         match (self.reg_of[v.0 as usize], self.memory[v.0 as usize]) {
-            (None, Some(memory)) if constant || after == NEVER || self.free().is_none() => memory.into(),
+            (None, Some(memory)) if constant || after == NEVER || self.free.lowest().is_none() => {
+                memory.into()
+            }
             _ => self.source(v, locked).into(),
         }
     }
@@ -215,7 +210,7 @@ impl<'a, 'm> Allocator<'a, 'm> {
             self.next[src.0 as usize] = after;
             if after == NEVER
                 && let Some(reg) = self.reg_of[src.0 as usize]
-                && !self.fixed[reg.0 as usize]
+                && !self.fixed.has(reg)
             {
                 self.release(reg);
             }
@@ -223,7 +218,7 @@ impl<'a, 'm> Allocator<'a, 'm> {
     }
 
     /// The register of a result. Registers of `locked` are not given up for it.
-    fn result(&mut self, at: usize, dst: V, locked: &[Reg]) -> Reg {
+    fn result(&mut self, at: usize, dst: V, locked: Regs) -> Reg {
         if let Home::Pinned(reg) = self.block.values[dst.0 as usize] {
             return reg;
         }
@@ -239,11 +234,13 @@ impl<'a, 'm> Allocator<'a, 'm> {
     fn inst(&mut self, at: usize, mut inst: VInst) {
         let mut after = self.after[at];
         // Until they are looked at, sources are needed now.
-        for src in &inst.srcs {
+        let mut locked = Regs::default();
+        for src in inst.srcs.iter() {
             self.next[src.0 as usize] = at as u32;
+            if let Some(reg) = self.reg_of[src.0 as usize] {
+                locked.add(reg);
+            }
         }
-        let mut locked: SmallVec<[Reg; 8]> =
-            inst.srcs.iter().filter_map(|src| self.reg_of[src.0 as usize]).collect();
         let len = self.len();
         match inst.kind {
             Kind::Op { op, len, imm } => {
@@ -262,7 +259,7 @@ impl<'a, 'm> Allocator<'a, 'm> {
                 };
                 self.retire(&inst, after);
                 let Some(dst) = inst.dst else { return };
-                let dst = self.result(at, dst, &[]);
+                let dst = self.result(at, dst, Regs::default());
                 match (op.form, operands) {
                     (Form::Back, (_, Rm::Reg(source))) => {
                         self.asm.vector(op, len, source, 0, dst.into(), imm)
@@ -279,7 +276,7 @@ impl<'a, 'm> Allocator<'a, 'm> {
                 let chosen = self.source_or_memory(inst.srcs[1], after[1], &mut locked);
                 self.retire(&inst, after);
                 let Some(dst) = inst.dst else { return };
-                let dst = self.result(at, dst, &[]);
+                let dst = self.result(at, dst, Regs::default());
                 self.asm.vector(op::BLENDV, len, dst.0, other.0, chosen, Some(mask.0 << 4));
             }
             Kind::Compare { op, imm, wide } => {
@@ -287,16 +284,16 @@ impl<'a, 'm> Allocator<'a, 'm> {
                 let second = self.source_or_memory(inst.srcs[1], after[1], &mut locked);
                 self.retire(&inst, after);
                 let Some(dst) = inst.dst else { return };
-                let dst = self.result(at, dst, &[]);
+                let dst = self.result(at, dst, Regs::default());
                 self.asm.vector(op, len, 1, first.0, second, Some(imm));
                 let spread = if wide { op::MASK_TO_Q } else { op::MASK_TO_D };
                 self.asm.vector(spread, len, dst.0, 0, Rm::Reg(1), None);
             }
             _ => {
-                let sources: SmallVec<[Reg; 3]> =
+                let sources: List<Reg, 3> =
                     inst.srcs.iter().map(|src| self.source(*src, &mut locked)).collect();
                 // These are more than one instruction: the result must not take a register of a source.
-                let dst = inst.dst.map(|dst| self.result(at, dst, &locked));
+                let dst = inst.dst.map(|dst| self.result(at, dst, locked));
                 self.retire(&inst, after);
                 self.machine.emit(self.asm, &inst.kind, dst, &sources);
             }

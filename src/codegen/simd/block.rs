@@ -1,16 +1,16 @@
 //! `Block`: straight-line vector code over as many values as it takes, before registers are chosen.
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
-use smallvec::SmallVec;
 
 use super::Isa;
 use super::encode::{Len, Reg};
 use super::gather::Group;
 use super::index::IndexInst;
+use super::list::List;
 use super::op::Vop;
 
 /// A vector value of a block.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct V(pub u32);
 
 /// Where a value is before the block starts.
@@ -155,11 +155,11 @@ pub(super) enum Kind {
 }
 
 /// One instruction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct VInst {
     pub kind: Kind,
     pub dst: Option<V>,
-    pub srcs: SmallVec<[V; 3]>,
+    pub srcs: List<V, 3>,
 }
 
 /// The constants of a function, each a whole vector.
@@ -279,7 +279,7 @@ impl Block {
             {
                 live -= 1;
             }
-            for src in &inst.srcs {
+            for src in inst.srcs.iter() {
                 let at = src.0 as usize;
                 if self.values[at] == Home::Made && !std::mem::replace(&mut used[at], true) {
                     live += 1;

@@ -4,7 +4,8 @@ use shapeflow_shape_fns::DType;
 
 use super::block::{Kind, LaneOp, V};
 use super::op;
-use super::select::{Refusal, Selector, Vecs};
+use super::select::{Refusal, Selector};
+use super::values::Vecs;
 use crate::codegen::clif::{Repr, is_narrow, lane_bits};
 use crate::expr::{BinaryOp, Scalar, eval_cast};
 use crate::lower::code::{InstOp, Vid};

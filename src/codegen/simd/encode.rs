@@ -8,7 +8,7 @@ use super::op::{Form, Vop};
 pub(super) struct Gpr(pub u8);
 
 /// A vector register, by its number.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Reg(pub u8);
 
 /// How much of a vector register an instruction works on.

@@ -1,7 +1,5 @@
 //! Folds along the inner axis: accumulator lanes in registers, totals in the frame, and the tree over them.
 
-use smallvec::SmallVec;
-
 use super::Isa;
 use super::allocate::frame_at;
 use super::block::{Block, Home, Kind, Place, Tail, V};
@@ -10,7 +8,8 @@ use super::function::{Body, Function};
 use super::machine::{END, INDEX};
 use super::op;
 use super::scalar::{Alu, Cond, RAX};
-use super::select::{Mode, Refusal, Selector, Vecs};
+use super::select::{Mode, Refusal, Selector};
+use super::values::Vecs;
 use crate::codegen::clif::Repr;
 use crate::lower::code::{FOLD_BYTES, FOLD_TILE, FoldStep, Pass};
 
@@ -254,7 +253,7 @@ impl Function<'_> {
             .collect();
         let mut selector = self.selector(body, Mode::Once, &[]);
         for (fold, (totals, home)) in pass.folds.iter().zip(places) {
-            let mut vecs: SmallVec<[V; 8]> =
+            let mut vecs: Vecs =
                 (0..vectors).map(|at| selector.block.at(Home::Frame(totals + at * bytes))).collect();
             while vecs.len() > 1 {
                 let (low, high): (Vecs, Vecs) =

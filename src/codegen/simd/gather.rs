@@ -12,7 +12,8 @@ use super::function::Body;
 use super::machine::{INDEX, Machine};
 use super::op;
 use super::scalar::{Alu, Cond, RAX, RBX, RCX};
-use super::select::{Mode, Refusal, Selector, Vecs};
+use super::select::{Mode, Refusal, Selector};
+use super::values::Vecs;
 use crate::codegen::clif::{Repr, size_of};
 use crate::lower::code::{Class, Code, InstOp, Vid};
 
@@ -101,7 +102,7 @@ impl Selector<'_> {
         let whole = self.len();
         let near = self.near && !placed;
         if near {
-            let mut sums = Vecs::new();
+            let mut sums = Vecs::default();
             for (v, stride) in offsets {
                 let stride = self.layout.spread.stride(*stride).ok_or("a stride has no place")?;
                 let stride = self.block.at(Home::Frame(stride));

@@ -10,7 +10,7 @@ use super::encode::Asm;
 use super::gather::is_placed;
 use super::machine::Machine;
 use super::scalar::{Alu, Cond, RAX, RCX, RDX};
-use super::select::{Selector, operands};
+use super::select::Selector;
 use crate::codegen::clif::size_of;
 use crate::expr::BinaryOp;
 use crate::lower::code::{Code, Inst, InstOp, SlotUse, Vid};
@@ -122,7 +122,7 @@ pub(super) fn of_body(insts: &[Inst], uniform: &[bool], roots: &[Vid]) -> Vec<bo
         let mut sound = index.clone();
         for (at, inst) in insts.iter().enumerate() {
             let row = matches!(&inst.op, InstOp::Gather { offsets, .. } if is_placed(uniform, offsets));
-            operands(&inst.op, |v| {
+            inst.op.for_each_operand(|v| {
                 let v = v.0 as usize;
                 used[v] = true;
                 elsewhere[v] |= !row && !index[at];
@@ -160,7 +160,7 @@ impl Selector<'_> {
         }
         let mut from = [0; 3];
         let mut next = from.iter_mut();
-        operands(&self.body[at].op, |v| {
+        self.body[at].op.for_each_operand(|v| {
             if let Some(from) = next.next() {
                 *from = word(v);
             }

@@ -1,13 +1,13 @@
 //! Loads and stores: memory of any dtype from and to lanes.
 
 use shapeflow_shape_fns::DType;
-use smallvec::smallvec;
 
 use super::Isa;
 use super::block::{Kind, Place, Tail, V};
 use super::encode::Len;
 use super::op::{self, Vop};
-use super::select::{Mode, Refusal, Selector, Vecs};
+use super::select::{Mode, Refusal, Selector};
+use super::values::Vecs;
 use crate::codegen::clif::{Repr, size_of};
 use crate::lower::code::{Class, Vid};
 
@@ -64,7 +64,7 @@ impl Selector<'_> {
                 _ => self.load_from(op::SPLAT_PD, place),
             };
             let one = if size < 4 { self.op1(op, one) } else { one };
-            return smallvec![self.loaded(dtype, one)];
+            return Vecs::repeated(self.loaded(dtype, one), 1);
         };
         let bytes = Repr::of(dtype).bytes();
         let per = self.len().bytes() / bytes;
@@ -132,7 +132,7 @@ impl Selector<'_> {
             }
             return Ok(());
         }
-        for (j, x) in x.into_iter().enumerate() {
+        for (j, x) in x.iter().copied().enumerate() {
             let offset = j as u32 * per * size;
             let (place, tail) = if staged {
                 (Place::Frame(self.layout.staging + offset), Tail::Whole)

@@ -18,11 +18,13 @@ mod gather;
 mod index;
 mod inner;
 mod integer;
+mod list;
 mod loops;
 mod machine;
 mod memory;
 mod op;
 mod prefetch;
+mod regs;
 mod scalar;
 mod schedule;
 mod select;
@@ -31,6 +33,7 @@ mod streams;
 #[cfg(test)]
 mod tests;
 mod tied;
+mod values;
 
 use self::encode::Len;
 use crate::lower::code::Code;

@@ -10,7 +10,7 @@ use super::gather::is_placed;
 use super::index;
 use super::machine::{Machine, Shift};
 use super::scalar::{Alu, Cond, RAX, RCX, RDX};
-use super::select::{Mode, Refusal, Selector, operands};
+use super::select::{Mode, Refusal, Selector};
 use crate::codegen::abi::{KernelArgs, SLOT_LOOPS, SLOT_ROW, slot_words};
 use crate::codegen::clif::size_of;
 use crate::lower::code::{Code, InstOp, SlotUse};
@@ -77,7 +77,7 @@ impl Guide {
         for (at, inst) in body.insts.iter().enumerate().rev() {
             let row = matches!(&inst.op, InstOp::Gather { slot, .. } if rows.contains(slot));
             if row || wanted[at] {
-                operands(&inst.op, |v| wanted[v.0 as usize] = true);
+                inst.op.for_each_operand(|v| wanted[v.0 as usize] = true);
             }
             if wanted[at] {
                 slots.extend(inst.op.slot());

@@ -6,7 +6,6 @@
 use smallvec::SmallVec;
 
 use super::Isa;
-use super::select::operands;
 use crate::expr::{BinaryOp, UnaryOp};
 use crate::lower::code::{Inst, InstOp};
 
@@ -31,8 +30,10 @@ fn latency(inst: &Inst) -> u32 {
 /// What is known of an instruction while an order is sought.
 #[derive(Clone, Default)]
 struct Node {
+    /// The varying values it takes, and how often.
+    operands: SmallVec<[(u32, u32); 3]>,
     /// Those that wait for it.
-    users: Vec<u32>,
+    users: SmallVec<[u32; 4]>,
     /// How many it waits for.
     waits: u32,
     /// Uses of its result that are still to come.
@@ -41,6 +42,13 @@ struct Node {
     height: u32,
     /// When what it waits for is there.
     ready: u32,
+}
+
+/// How many more registers hold values after an instruction than before.
+fn growth(nodes: &[Node], at: u32) -> i32 {
+    let node = &nodes[at as usize];
+    let last = node.operands.iter().filter(|(v, own)| nodes[*v as usize].uses == *own).count();
+    i32::from(node.uses > 0) - last as i32
 }
 
 /// The varying instructions of a body in the order in which to compute them; nothing if that is their own.
@@ -56,37 +64,24 @@ pub(super) fn order(insts: &[Inst], uniform: &[bool], isa: Isa) -> Vec<u32> {
     let mut order = Vec::with_capacity(insts.len());
     let (mut live, mut now) = (0u32, 0);
     while !open.is_empty() {
-        let growth = |at: u32| {
-            let mut growth = i32::from(nodes[at as usize].uses > 0);
-            let mut seen = SmallVec::<[u32; 4]>::new();
-            operands(&insts[at as usize].op, |v| {
-                if !uniform[v.0 as usize] && !seen.contains(&v.0) {
-                    let own = count(&insts[at as usize], v.0);
-                    growth -= i32::from(nodes[v.0 as usize].uses == own);
-                    seen.push(v.0);
-                }
-            });
-            growth
-        };
         let full = live >= most;
         let rank = |at: u32| {
-            let node = &nodes[at as usize];
-            let late = node.ready.saturating_sub(now);
-            if full && growth(at) > 0 {
+            if full && growth(&nodes, at) > 0 {
                 // No register is left for more: as the body has it.
                 return (2, at, 0);
             }
+            let node = &nodes[at as usize];
+            let late = node.ready.saturating_sub(now);
             (u32::from(late > 0), late, u32::MAX - node.height)
         };
         let Some(k) = (0..open.len()).min_by_key(|k| (rank(open[*k]), open[*k])) else { break };
         let at = open.swap_remove(k);
-        let grown = growth(at);
-        live = live.saturating_add_signed(grown);
+        live = live.saturating_add_signed(growth(&nodes, at));
         now = now.max(nodes[at as usize].ready) + 1;
         let done = now - 1 + latency(&insts[at as usize]);
-        operands(&insts[at as usize].op, |v| {
-            nodes[v.0 as usize].uses = nodes[v.0 as usize].uses.saturating_sub(1)
-        });
+        for (v, own) in std::mem::take(&mut nodes[at as usize].operands) {
+            nodes[v as usize].uses -= own;
+        }
         for user in std::mem::take(&mut nodes[at as usize].users) {
             let node = &mut nodes[user as usize];
             node.ready = node.ready.max(done);
@@ -100,13 +95,6 @@ pub(super) fn order(insts: &[Inst], uniform: &[bool], isa: Isa) -> Vec<u32> {
     order
 }
 
-/// How often an instruction uses a value.
-fn count(inst: &Inst, v: u32) -> u32 {
-    let mut count = 0;
-    operands(&inst.op, |own| count += u32::from(own.0 == v));
-    count
-}
-
 /// What waits for what: values for their operands, and what reads memory stays on its side of what writes it.
 fn nodes(insts: &[Inst], uniform: &[bool]) -> Vec<Node> {
     let mut nodes = vec![Node::default(); insts.len()];
@@ -116,12 +104,18 @@ fn nodes(insts: &[Inst], uniform: &[bool]) -> Vec<Node> {
             continue;
         }
         let mut waits = SmallVec::<[u32; 8]>::new();
-        operands(&inst.op, |v| {
+        let mut operands = SmallVec::<[(u32, u32); 3]>::new();
+        inst.op.for_each_operand(|v| {
             if !uniform[v.0 as usize] {
                 nodes[v.0 as usize].uses += 1;
                 waits.push(v.0);
+                match operands.iter_mut().find(|(known, _)| *known == v.0) {
+                    Some((_, count)) => *count += 1,
+                    None => operands.push((v.0, 1)),
+                }
             }
         });
+        nodes[at].operands = operands;
         match inst.op {
             InstOp::Store { .. } => {
                 waits.extend(stored.replace(at as u32));

@@ -1,7 +1,6 @@
 //! `Selector`: the instructions of a body as vector instructions, each for all vectors of a step before the next.
 
 use shapeflow_shape_fns::DType;
-use smallvec::{SmallVec, smallvec};
 
 use super::Isa;
 use super::block::{Block, Home, Kind, Place, Pool, Tail, V};
@@ -9,21 +8,10 @@ use super::encode::Len;
 use super::frame::{Frame, Layout as FrameLayout};
 use super::gather::is_placed;
 use super::op::{self, Vop};
-use crate::codegen::clif::{Repr, is_narrow, lane_bits};
-use crate::expr::{BinaryOp, Scalar, UnaryOp};
+use super::values::{Val, Vecs};
+use crate::codegen::clif::{Repr, is_narrow};
+use crate::expr::{BinaryOp, UnaryOp};
 use crate::lower::code::{Code, Inst, InstOp, Vid};
-
-/// Vectors of one value, in element order; a single one if it is the same for all elements.
-pub(super) type Vecs = SmallVec<[V; 8]>;
-
-/// A selected value: vectors with lanes of its own size, of a mask those with 8-byte lanes, and of a checked index
-/// those with 4-byte lanes.
-#[derive(Clone, Default)]
-struct Val {
-    vecs: Option<Vecs>,
-    wide: Option<Vecs>,
-    words: Option<Vecs>,
-}
 
 /// What a body is selected for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,7 +60,7 @@ pub(super) struct Selector<'a> {
     pub order: &'a [u32],
     /// Whether values of later rows are computed.
     pub ahead: bool,
-    vals: Vec<Val>,
+    pub vals: Vec<Val>,
 }
 
 impl<'a> Selector<'a> {
@@ -143,95 +131,6 @@ impl<'a> Selector<'a> {
         matches!(self.mode, Mode::Step { masked: true, .. })
     }
 
-    /// Equal lanes of 4 or 8 bytes.
-    pub fn splat(&mut self, bits: u64, bytes: u32) -> V {
-        let at = self.pool.splat(bits, bytes);
-        self.block.at(Home::Pool(at))
-    }
-
-    pub fn splat_of(&mut self, value: Scalar) -> V {
-        self.splat(lane_bits(value), Repr::of(value.dtype()).bytes())
-    }
-
-    /// The set lanes of vector `j` of a masked step, for lanes of so many bytes.
-    pub fn live(&mut self, j: usize, bytes: u32) -> V {
-        let at = if bytes == 4 { self.layout.masks[0] } else { self.layout.masks[1 + j] };
-        self.block.at(Home::Frame(at))
-    }
-
-    pub fn is_uniform(&self, v: Vid) -> bool {
-        self.mode != Mode::Once && self.uniform[v.0 as usize]
-    }
-
-    /// A uniform value inside a step.
-    fn resident(&mut self, v: Vid) -> Result<V, Refusal> {
-        let inst = &self.body[v.0 as usize];
-        if let InstOp::Const(scalar) = inst.op {
-            return Ok(self.splat_of(scalar));
-        }
-        let home = self.homes[v.0 as usize].ok_or("a uniform value has no place")?;
-        Ok(self.block.at(Home::Frame(home)))
-    }
-
-    /// The vectors of `v`; of a mask, those with 4-byte lanes.
-    pub fn vecs(&mut self, v: Vid) -> Result<Vecs, Refusal> {
-        let bytes = Repr::of(self.dtype(v)).bytes();
-        if self.is_uniform(v) {
-            let one = self.resident(v)?;
-            return Ok(smallvec![one; self.vectors(bytes)]);
-        }
-        let val = &self.vals[v.0 as usize];
-        if let Some(vecs) = &val.vecs {
-            return Ok(vecs.clone());
-        }
-        let made = if let Some(words) = val.words.clone() {
-            self.widen(&words, op::ZX_DQ)
-        } else {
-            let wide = val.wide.clone().ok_or("a value is used before it is made")?;
-            self.narrow_pairs(&wide, Selector::even_words)
-        };
-        self.vals[v.0 as usize].vecs = Some(made.clone());
-        Ok(made)
-    }
-
-    /// The low words of the checked index `v`.
-    pub fn index_words(&mut self, v: Vid) -> Result<Vecs, Refusal> {
-        if self.is_uniform(v) {
-            let one = self.resident(v)?;
-            let word = self.op_imm(op::SHUFFLE_D, &[one], Some(0xa0));
-            return Ok(smallvec![word; self.vectors(4)]);
-        }
-        if let Some(words) = &self.vals[v.0 as usize].words {
-            return Ok(words.clone());
-        }
-        let x = self.vecs(v)?;
-        Ok(self.narrow_pairs(&x, Selector::even_words))
-    }
-
-    /// The mask `v` with lanes of so many bytes.
-    pub fn mask(&mut self, v: Vid, bytes: u32) -> Result<Vecs, Refusal> {
-        if bytes == 4 {
-            return self.vecs(v);
-        }
-        if self.is_uniform(v) {
-            let one = self.resident(v)?;
-            return Ok(smallvec![one; self.vectors(8)]);
-        }
-        if let Some(wide) = &self.vals[v.0 as usize].wide {
-            return Ok(wide.clone());
-        }
-        let narrow = self.vecs(v)?;
-        let made = self.widen(&narrow, op::SX_DQ);
-        self.vals[v.0 as usize].wide = Some(made.clone());
-        Ok(made)
-    }
-
-    /// Whether the mask `v` exists with 8-byte lanes only.
-    fn is_wide(&self, v: Vid) -> bool {
-        let val = &self.vals[v.0 as usize];
-        val.wide.is_some() && val.vecs.is_none()
-    }
-
     pub fn op1(&mut self, op: Vop, a: V) -> V {
         self.op_imm(op, &[a], None)
     }
@@ -250,7 +149,7 @@ impl<'a> Selector<'a> {
     }
 
     pub fn zip(&mut self, x: &Vecs, y: &Vecs, mut f: impl FnMut(&mut Self, V, V) -> V) -> Vecs {
-        x.iter().zip(y).map(|(x, y)| f(self, *x, *y)).collect()
+        x.iter().zip(y.iter()).map(|(x, y)| f(self, *x, *y)).collect()
     }
 
     /// Selects what the mode asks for: all of the body, or what varies.
@@ -275,7 +174,7 @@ impl<'a> Selector<'a> {
         };
         for (at, inst) in self.body.iter().enumerate() {
             if !self.uniform[at] && placed(inst).is_none() {
-                operands(&inst.op, |v| wanted[v.0 as usize] = true);
+                inst.op.for_each_operand(|v| wanted[v.0 as usize] = true);
             }
         }
         roots.iter().for_each(|root| wanted[root.0 as usize] = true);
@@ -296,11 +195,11 @@ impl<'a> Selector<'a> {
                 homes[at] = Some(self.layout.folded[k as usize]);
                 continue;
             }
-            if self.vals[at].words.is_some() {
+            if !self.vals[at].words.is_empty() {
                 self.vecs(Vid(at as u32))?;
             }
             let val = &self.vals[at];
-            let Some(one) = val.vecs.as_ref().or(val.wide.as_ref()).map(|vecs| vecs[0]) else { continue };
+            let Some(&one) = val.vecs.first().or(val.wide.first()) else { continue };
             let home = self.frame.vector(self.isa);
             let len = self.len();
             let place = Place::Frame(home);
@@ -321,8 +220,8 @@ impl<'a> Selector<'a> {
         let mask = dtype == DType::Bool;
         let mut wide = false;
         let vecs: Vecs = match &inst.op {
-            InstOp::Const(scalar) => smallvec![self.splat_of(*scalar)],
-            InstOp::Scalar(k) => smallvec![self.block.push(Kind::Scalar(*k), &[])],
+            InstOp::Const(scalar) => Vecs::repeated(self.splat_of(*scalar), 1),
+            InstOp::Scalar(k) => Vecs::repeated(self.block.push(Kind::Scalar(*k), &[]), 1),
             InstOp::Iota(slot) => self.iota(*slot),
             InstOp::Load(slot) => self.load(*slot),
             InstOp::Gather { slot, offsets } => self.gather(*slot, offsets)?,
@@ -366,26 +265,23 @@ impl<'a> Selector<'a> {
             InstOp::Folded(k) => self.folded(*k)?,
             InstOp::CheckIndex { value, limit } if self.dtype(*value) == DType::I32 => {
                 let words = self.check_index(*value, *limit)?;
-                self.vals[at] = Val { words: Some(words), ..Val::default() };
+                self.vals[at] = Val { words, ..Val::default() };
                 return Ok(());
             }
             InstOp::CheckIndex { value, limit } => self.check_index(*value, *limit)?,
             InstOp::Store { slot, value } => {
                 self.store(*slot, *value)?;
-                self.vals[at] = self.vals[value.0 as usize].clone();
+                self.vals[at] = self.vals[value.0 as usize];
                 return Ok(());
             }
         };
-        self.vals[at] = if wide {
-            Val { wide: Some(vecs), ..Val::default() }
-        } else if mask && self.mode == Mode::Once {
-            // Lanes of a single element are equal: set is set in lanes of any size.
-            Val { wide: Some(vecs.clone()), vecs: Some(vecs), words: None }
-        } else {
-            Val { vecs: Some(vecs), ..Val::default() }
-        };
-        if wide && self.mode == Mode::Once {
-            self.vals[at].vecs = self.vals[at].wide.clone();
+        // Lanes of a single element are equal: set is set in lanes of any size.
+        let any = mask && self.mode == Mode::Once;
+        if wide || any {
+            self.vals[at].wide = vecs;
+        }
+        if !wide || any {
+            self.vals[at].vecs = vecs;
         }
         Ok(())
     }
@@ -420,8 +316,8 @@ impl<'a> Selector<'a> {
 
     /// Two vectors for each one: the halves of its lanes widened.
     pub fn widen(&mut self, x: &Vecs, op: Vop) -> Vecs {
-        let mut wide = Vecs::new();
-        for x in x {
+        let mut wide = Vecs::default();
+        for x in x.iter() {
             wide.push(self.op1(op, *x));
             if self.mode != Mode::Once {
                 let high = self.high_half(*x);
@@ -460,7 +356,7 @@ impl<'a> Selector<'a> {
 
     fn iota(&mut self, slot: u32) -> Vecs {
         let Mode::Step { ahead, .. } = self.mode else {
-            return smallvec![self.block.push(Kind::Iota { slot, ahead: 0 }, &[])];
+            return Vecs::repeated(self.block.push(Kind::Iota { slot, ahead: 0 }, &[]), 1);
         };
         let start = self.block.push(Kind::Iota { slot, ahead: ahead as i32 }, &[]);
         let bytes = self.len().bytes();
@@ -487,17 +383,5 @@ impl<'a> Selector<'a> {
             _ if is_narrow(dtype) => self.wrap(dtype, x),
             _ => x,
         }
-    }
-}
-
-/// Calls `f` with every operand.
-pub(super) fn operands(op: &InstOp, mut f: impl FnMut(Vid)) {
-    match op {
-        InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Iota(_) | InstOp::Load(_) | InstOp::Folded(_) => {}
-        InstOp::Gather { offsets, .. } => offsets.iter().for_each(|(v, _)| f(*v)),
-        InstOp::Unary(_, a) | InstOp::Cast(a) | InstOp::Bitcast(a) => f(*a),
-        InstOp::CheckIndex { value, .. } | InstOp::Store { value, .. } => f(*value),
-        InstOp::Binary(_, a, b) => [*a, *b].into_iter().for_each(f),
-        InstOp::MulAdd(a, b, c) | InstOp::Select(a, b, c) => [*a, *b, *c].into_iter().for_each(f),
     }
 }

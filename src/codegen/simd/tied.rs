@@ -1,22 +1,15 @@
 //! Instructions whose result overwrites one of three sources.
 
-use smallvec::SmallVec;
-
 use super::allocate::{Allocator, NEVER};
 use super::block::{Home, VInst};
 use super::encode::{Reg, Rm};
 use super::op;
+use super::regs::Regs;
 
 impl Allocator<'_, '_> {
     /// The source whose register the result overwrites: one that is not needed again, one that has yet to
     /// be loaded, else a copy of the last. Its register, and which it is.
-    fn tied(
-        &mut self,
-        at: usize,
-        inst: &VInst,
-        after: [u32; 3],
-        locked: &mut SmallVec<[Reg; 8]>,
-    ) -> Option<(Reg, usize)> {
+    fn tied(&mut self, at: usize, inst: &VInst, after: [u32; 3], locked: &mut Regs) -> Option<(Reg, usize)> {
         let dst = inst.dst?;
         let pinned = match self.block.values[dst.0 as usize] {
             Home::Pinned(reg) => Some(reg),
@@ -24,7 +17,7 @@ impl Allocator<'_, '_> {
         };
         let dying = |this: &Self, k: usize| {
             let reg = this.reg_of[inst.srcs[k].0 as usize]?;
-            (after[k] == NEVER && !this.fixed[reg.0 as usize]).then_some(reg)
+            (after[k] == NEVER && !this.fixed.has(reg)).then_some(reg)
         };
         if let Some(reg) = pinned
             && let Some(k) = (0..3).find(|k| inst.srcs[*k] == dst)
@@ -49,28 +42,21 @@ impl Allocator<'_, '_> {
         let reg = match pinned {
             Some(reg) => reg,
             None => {
-                let reg = self.take(locked);
+                let reg = self.take(*locked);
                 self.bind(reg, dst);
                 self.next[dst.0 as usize] = self.first[at];
                 reg
             }
         };
-        locked.push(reg);
+        locked.add(reg);
         let mov = if matches!(from, Rm::Reg(_)) { op::MOV } else { op::MOV_LOAD };
         self.asm.vector(mov, len, reg.0, 0, from, None);
         Some((reg, k))
     }
 
-    pub fn fma(
-        &mut self,
-        at: usize,
-        inst: &VInst,
-        after: [u32; 3],
-        double: bool,
-        mut locked: SmallVec<[Reg; 8]>,
-    ) {
+    pub fn fma(&mut self, at: usize, inst: &VInst, after: [u32; 3], double: bool, mut locked: Regs) {
         let Some((dst, tied)) = self.tied(at, inst, after, &mut locked) else { return };
-        locked.push(dst);
+        locked.add(dst);
         // The other two: a register, then one that may be memory.
         let (mut first, mut second) = [(1, 2), (0, 2), (0, 1)][tied];
         let same = |k: usize| inst.srcs[k] == inst.srcs[tied];
@@ -100,9 +86,9 @@ impl Allocator<'_, '_> {
     }
 
     /// AVX-512: `mask ? a : b` by a table of truth over whatever the result overwrites.
-    pub fn ternary(&mut self, at: usize, inst: &VInst, after: [u32; 3], mut locked: SmallVec<[Reg; 8]>) {
+    pub fn ternary(&mut self, at: usize, inst: &VInst, after: [u32; 3], mut locked: Regs) {
         let Some((dst, tied)) = self.tied(at, inst, after, &mut locked) else { return };
-        locked.push(dst);
+        locked.add(dst);
         let (first, second) = [(1, 2), (0, 2), (0, 1)][tied];
         let same = |k: usize| inst.srcs[k] == inst.srcs[tied];
         let v = if same(first) { dst } else { self.source(inst.srcs[first], &mut locked) };
@@ -127,7 +113,7 @@ impl Allocator<'_, '_> {
 
     fn finish_tied(&mut self, at: usize, inst: &VInst, after: [u32; 3], dst: Reg) {
         self.retire(inst, after);
-        if self.first[at] == NEVER && !self.fixed[dst.0 as usize] {
+        if self.first[at] == NEVER && !self.fixed.has(dst) {
             self.release(dst);
         }
     }

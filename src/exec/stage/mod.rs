@@ -32,7 +32,7 @@ use symbols::Waiting;
 
 /// A compiled graph all of whose ranks and structure parameters are known.
 pub(crate) struct Stage {
-    pub inner: Inner,
+    pub inner: Arc<Inner>,
     pub program: Program,
     pub code: Option<CodeModule>,
     /// The function of each variant of each step.
@@ -96,7 +96,7 @@ impl RunState {
 impl Stage {
     /// Lowers and compiles `inner`, every node of which is needed for `outputs`.
     pub(crate) fn compile(
-        inner: Inner,
+        inner: Arc<Inner>,
         outputs: &[ValueIx],
         options: &CompileOptions,
         pool: Pool,

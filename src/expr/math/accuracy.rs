@@ -78,7 +78,8 @@ fn with<R>(
     fused: bool,
     f: impl FnOnce(&mut dyn FnMut(Scalar, Scalar) -> Result<Scalar, Fault>) -> R,
 ) -> R {
-    let argument = |source| Expr::new(dtype, ExprKind::LoadFlat { source, position: Box::new(Index::axis(Axis(0))) });
+    let argument =
+        |source| Expr::new(dtype, ExprKind::LoadFlat { source, position: Box::new(Index::axis(Axis(0))) });
     let expr = Interner::new().import(&build(argument(0), argument(1)));
     verify(post_order([&expr])).unwrap();
     assert_eq!(expr.dtype(), dtype);
