@@ -75,30 +75,45 @@ pub(crate) fn launch(launch: &Launch<'_>, lanes: &mut Vec<Lane>, pool: &Pool) ->
     if lanes.is_empty() {
         lanes.push(Lane::default());
     }
+    let running = Running { launch, stream: streamed_row(launch.plan, launch.memory) };
     let work: i64 = launch.plan.boxes.iter().map(BoxPlan::len).fold(0, i64::saturating_add);
     let several = pool.pays(launch.kernel, work);
     let mut failed = 0;
     if !several && !are_mixed(launch.kernel, launch.plan) {
         for (number, plan) in launch.plan.boxes.iter().enumerate() {
-            launch.run_part(&Part::whole(number, plan), &[], &mut lanes[0], &mut failed)?;
+            running.run_part(&Part::whole(number, plan), &[], &mut lanes[0], &mut failed)?;
         }
         return Ok(failed != 0);
     }
     let Parts { parts, copies } = Parts::new(launch.kernel, launch.plan);
     if !several {
         for part in &parts {
-            launch.run_part(part, &copies, &mut lanes[0], &mut failed)?;
+            running.run_part(part, &copies, &mut lanes[0], &mut failed)?;
         }
         return Ok(failed != 0);
     }
     let traced = launch.traced.map(Traced::part);
     pool.run(&parts, lanes, &|part, lane, failed| {
         let _span = traced.map(Traced::begin);
-        launch.run_part(part, &copies, lane, failed)
+        running.run_part(part, &copies, lane, failed)
     })
 }
 
-impl Launch<'_> {
+/// A launch whose buffers were checked.
+struct Running<'a> {
+    launch: &'a Launch<'a>,
+    /// What [`KernelArgs::stream`] is.
+    stream: i64,
+}
+
+impl<'a> std::ops::Deref for Running<'a> {
+    type Target = Launch<'a>;
+    fn deref(&self) -> &Launch<'a> {
+        self.launch
+    }
+}
+
+impl Running<'_> {
     fn run_part(&self, part: &Part, copies: &[StridedCopy], lane: &mut Lane, failed: &mut i64) -> Result<()> {
         let plan = &self.plan.boxes[part.plan];
         match &plan.mode {
@@ -263,7 +278,7 @@ impl Launch<'_> {
             rows,
             n,
             extents: plan.loops.as_ptr(),
-            stream: streamed_row(self.plan, self.memory),
+            stream: self.stream,
             failed,
         };
         debug_assert_eq!(

@@ -43,6 +43,11 @@ impl Interner {
         Interner::default()
     }
 
+    /// The same with room for so many nodes.
+    pub(crate) fn with_capacity(nodes: usize) -> Interner {
+        Interner { nodes: FxHashSet::with_capacity_and_hasher(nodes, FxBuildHasher) }
+    }
+
     /// The one node of this kind, after folding of constants and exact identities. Its parts must
     /// come from this interner.
     pub(crate) fn intern(&mut self, dtype: DType, kind: ExprKind) -> Expr {

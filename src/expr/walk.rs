@@ -1,7 +1,8 @@
 //! Walks over shared nodes without recursion: parts, an order with parts first, and their release.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 use shapeflow_shape_fns::Dim;
+use smallvec::SmallVec;
 
 use super::{Atom, Expr, ExprKind, Index, Node, Scalar};
 
@@ -36,9 +37,12 @@ impl Expr {
     }
 }
 
+/// More nodes than most bodies have.
+const MOST_BODIES: usize = 28;
+
 /// Every node the roots are computed from, once, parts before what is made of them.
 pub(crate) fn post_order<'a>(roots: impl IntoIterator<Item = &'a Expr>) -> Vec<&'a Expr> {
-    let mut seen = FxHashSet::default();
+    let mut seen = FxHashSet::with_capacity_and_hasher(MOST_BODIES, FxBuildHasher);
     let mut order = Vec::new();
     let mut stack = Vec::new();
     for root in roots {
@@ -62,12 +66,15 @@ pub(crate) fn post_order<'a>(roots: impl IntoIterator<Item = &'a Expr>) -> Vec<&
     order
 }
 
+/// Nodes that wait to be released.
+type Parts = SmallVec<[Expr; 4]>;
+
 const LEAF: ExprKind = ExprKind::Const(Scalar::Bool(false));
 
 impl Drop for Node {
     /// Releases the last holder of a chain of any length in a loop.
     fn drop(&mut self) {
-        let mut released = Vec::new();
+        let mut released = Parts::new();
         take_parts(&mut self.kind, &mut released);
         while let Some(expr) = released.pop() {
             if let Some(mut node) = std::sync::Arc::into_inner(expr.0) {
@@ -78,7 +85,7 @@ impl Drop for Node {
 }
 
 /// Moves the parts of `kind` out, so that dropping what is left drops no other node.
-fn take_parts(kind: &mut ExprKind, parts: &mut Vec<Expr>) {
+fn take_parts(kind: &mut ExprKind, parts: &mut Parts) {
     if matches!(kind, ExprKind::Const(_) | ExprKind::Size(_)) {
         return;
     }
@@ -102,7 +109,7 @@ fn take_parts(kind: &mut ExprKind, parts: &mut Vec<Expr>) {
     }
 }
 
-fn take_values(mut index: Index, parts: &mut Vec<Expr>) {
+fn take_values(mut index: Index, parts: &mut Parts) {
     loop {
         let mut inner: Option<Index> = None;
         for (atom, _) in index.terms.drain(..) {

@@ -7,10 +7,9 @@ use crate::expr::{Atom, Axis, BinaryOp, Expr, ExprKind, Index, post_order};
 
 /// One way in which an operand is read.
 #[derive(Clone, PartialEq, Debug)]
-#[expect(clippy::large_enum_variant, reason = "almost every read is one at an index")]
 pub(crate) enum Read {
     /// At an index per axis of the operand.
-    Element(SmallVec<[Index; 4]>),
+    Element(Box<[Index]>),
     /// At a row-major position.
     Flat,
 }
@@ -48,7 +47,7 @@ impl Access {
                 ExprKind::Iota(index) => access.note_index(index),
                 ExprKind::Load { source, index } => {
                     index.iter().for_each(|index| access.note_index(index));
-                    access.read(*source, Read::Element(index.iter().cloned().collect()));
+                    access.read(*source, Read::Element(index.clone()));
                 }
                 ExprKind::LoadFlat { source, position } => {
                     access.note_index(position);

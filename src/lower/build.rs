@@ -23,7 +23,7 @@ struct Builder<'a> {
     /// Kernel axis of each axis of the cluster.
     axes: Vec<u32>,
     outer: usize,
-    built: FxHashMap<(ValueIx, SmallVec<[Index; 4]>), Expr>,
+    built: FxHashMap<(ValueIx, Box<[Index]>), Expr>,
     reads: Vec<BufferIx>,
 }
 
@@ -45,7 +45,8 @@ pub(crate) fn build(
         built: FxHashMap::default(),
         reads: Vec::new(),
     };
-    let mut interner = Interner::new();
+    let bodies = cluster.members.iter().filter_map(|member| partition.templates[member.at()].as_ref());
+    let mut interner = Interner::with_capacity(bodies.map(|body| body.order.len()).sum());
     let mut roots = Vec::with_capacity(cluster.roots.len());
     let mut order = cluster.roots.clone();
     order.sort();
@@ -133,7 +134,7 @@ impl Builder<'_> {
     }
 
     fn inline(&mut self, interner: &mut Interner, value: ValueIx, index: &[Index]) -> Expr {
-        let key = (value, index.iter().cloned().collect());
+        let key = (value, Box::from(index));
         if let Some(built) = self.built.get(&key) {
             return built.clone();
         }

@@ -14,6 +14,7 @@ pub(crate) mod in_place;
 pub(crate) mod interpret;
 pub(crate) mod kernel;
 pub(crate) mod mode;
+mod order;
 mod partition;
 pub(crate) mod plan;
 mod plan_axes;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{DType, Dim};
-use smallvec::SmallVec;
 
-use super::access::{depends_on, is_nonzero_constant, varies_with};
+use super::access::depends_on;
 use super::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
 use super::kernel::{Address, BufferIx, ScalarArg, Variant, inner_axis};
+use super::order::{At, Order};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Atom, Axis, BinaryOp, Expr, ExprKind, Index};
 
@@ -38,21 +38,10 @@ enum Block {
     RowEnd,
 }
 
-/// The place of an expression in the order.
-type At = usize;
-
 struct Scheduler<'a> {
     nest: Nest,
     inner: Option<Axis>,
-    /// Every expression, parts first.
-    order: &'a [&'a Expr],
-    /// The place of an expression by its address.
-    places: FxHashMap<usize, At>,
-    /// The places of the parts of each expression.
-    parts: Vec<SmallVec<[At; 3]>>,
-    /// The first pass in which an expression can be computed, whether it varies along the row, and how many
-    /// operations it takes.
-    facts: Vec<Facts>,
+    order: Order<'a>,
     passes: Vec<Pass>,
     epilogue: Vec<Inst>,
     /// Where each block computes an expression.
@@ -66,31 +55,15 @@ struct Scheduler<'a> {
     fold_of: FxHashMap<At, u32>,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Facts {
-    ready: usize,
-    in_row: bool,
-    cost: u32,
-}
-
 /// Schedules the roots of one variant, of which `order` is the [`post_order`](crate::expr::post_order), and says
 /// whether a check may fail at run time.
 pub(crate) fn schedule(nest: Nest, roots: &[Root], order: &[&Expr]) -> Result<(Variant, bool)> {
-    let places: FxHashMap<usize, At> =
-        order.iter().enumerate().map(|(at, expr)| (expr.address(), at)).collect();
-    let parts = order.iter().map(|expr| {
-        let mut parts = SmallVec::new();
-        expr.for_each_child(&mut |part| parts.push(places[&part.address()]));
-        parts
-    });
-    let parts = parts.collect();
+    let order = Order::new(order, nest);
+    let can_fail = order.can_fail;
     let mut this = Scheduler {
         nest,
         inner: inner_axis(nest.outer, nest.row, nest.layout).map(|axis| Axis(axis as u32)),
         order,
-        places,
-        parts,
-        facts: Vec::with_capacity(order.len()),
         passes: Vec::new(),
         epilogue: Vec::new(),
         done: FxHashMap::default(),
@@ -102,7 +75,6 @@ pub(crate) fn schedule(nest: Nest, roots: &[Root], order: &[&Expr]) -> Result<(V
         folded: Vec::new(),
         fold_of: FxHashMap::default(),
     };
-    let can_fail = this.derive_facts();
     this.emit_folds()?;
     for root in roots {
         this.emit_store(root)?;
@@ -131,45 +103,6 @@ impl Scheduler<'_> {
         loops as u32
     }
 
-    fn row_axes(&self) -> impl Iterator<Item = Axis> + use<> {
-        (self.nest.outer as u32..(self.nest.outer + self.nest.row) as u32).map(Axis)
-    }
-
-    fn index_in_row(&self, index: &Index) -> bool {
-        self.row_axes().any(|axis| varies_with(index, axis))
-    }
-
-    fn derive_facts(&mut self) -> bool {
-        let mut can_fail = false;
-        for (at, expr) in self.order.iter().enumerate() {
-            let mut facts = Facts::default();
-            for part in &self.parts[at] {
-                let part = self.facts[*part];
-                facts.ready = facts.ready.max(part.ready);
-                facts.in_row |= part.in_row;
-                facts.cost = facts.cost.saturating_add(part.cost);
-            }
-            match expr.kind() {
-                ExprKind::Iota(index) => facts.in_row |= self.index_in_row(index),
-                ExprKind::Load { index, .. } => {
-                    facts.in_row |= index.iter().any(|index| self.index_in_row(index))
-                }
-                ExprKind::LoadFlat { position, .. } => facts.in_row |= self.index_in_row(position),
-                ExprKind::Fold { .. } => facts = Facts { ready: facts.ready + 1, in_row: false, cost: 0 },
-                ExprKind::CheckIndex { .. } => can_fail = true,
-                ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, _, divisor) if expr.dtype().is_integer() => {
-                    can_fail |= !is_nonzero_constant(divisor);
-                }
-                _ => {}
-            }
-            if !self.parts[at].is_empty() {
-                facts.cost = facts.cost.saturating_add(1);
-            }
-            self.facts.push(facts);
-        }
-        can_fail
-    }
-
     fn pass(&mut self, number: usize) -> &mut Pass {
         while self.passes.len() <= number {
             self.passes.push(Pass::default());
@@ -180,18 +113,19 @@ impl Scheduler<'_> {
     /// Emits every fold, those of earlier passes first.
     fn emit_folds(&mut self) -> Result<()> {
         let is_fold = |expr: &Expr| matches!(expr.kind(), ExprKind::Fold { .. });
-        let mut folds: Vec<At> = (0..self.order.len()).filter(|at| is_fold(self.order[*at])).collect();
-        let pass_of = |this: &Self, fold: At| this.facts[this.parts[fold][0]].ready;
+        let mut folds: Vec<At> =
+            (0..self.order.exprs.len()).filter(|at| is_fold(self.order.exprs[*at])).collect();
+        let pass_of = |this: &Self, fold: At| this.order.facts[this.order.parts[fold][0]].ready;
         folds.sort_by_key(|fold| pass_of(self, *fold));
         for (number, fold) in folds.iter().enumerate() {
             self.fold_of.insert(*fold, number as u32);
-            self.folded.push(self.order[*fold].dtype());
+            self.folded.push(self.order.exprs[*fold].dtype());
         }
         for (number, fold) in folds.iter().enumerate() {
-            let expr = self.order[*fold];
+            let expr = self.order.exprs[*fold];
             if let ExprKind::Fold { op, .. } = expr.kind() {
                 let pass = pass_of(self, *fold);
-                let value = self.emit(Block::Pass(pass), self.parts[*fold][0])?;
+                let value = self.emit(Block::Pass(pass), self.order.parts[*fold][0])?;
                 let step = FoldStep { op: *op, value, dtype: expr.dtype(), into: number as u32 };
                 self.pass(pass).folds.push(step);
             }
@@ -200,9 +134,9 @@ impl Scheduler<'_> {
     }
 
     fn emit_store(&mut self, root: &Root) -> Result<()> {
-        let at = self.places[&root.expr.address()];
-        let facts = self.facts[at];
-        let in_row = self.nest.row == 0 || root.index.iter().any(|index| self.index_in_row(index));
+        let at = self.order.place(&root.expr);
+        let facts = self.order.facts[at];
+        let in_row = self.nest.row == 0 || root.index.iter().any(|index| self.nest.varies_in_row(index));
         let block = if in_row { Block::Pass(facts.ready) } else { Block::RowEnd };
         let value = self.emit(block, at)?;
         let class = self.class(&root.index);
@@ -254,7 +188,7 @@ impl Scheduler<'_> {
 
     /// Emits `root` and what it needs into `block`, parts first, without recursion over shared nodes.
     fn emit(&mut self, block: Block, root: At) -> Result<Vid> {
-        let count = self.order.len();
+        let count = self.order.exprs.len();
         self.done.entry(block).or_insert_with(|| vec![None; count]);
         let mut stack = vec![(root, false)];
         let mut last = None;
@@ -265,7 +199,7 @@ impl Scheduler<'_> {
             }
             if !parts_done && !self.is_leaf_here(block, at) {
                 stack.push((at, true));
-                stack.extend(self.parts[at].iter().rev().map(|part| (*part, false)));
+                stack.extend(self.order.parts[at].iter().rev().map(|part| (*part, false)));
                 continue;
             }
             let vid = self.emit_one(block, at)?;
@@ -279,25 +213,25 @@ impl Scheduler<'_> {
 
     /// What is read rather than computed in this block.
     fn is_leaf_here(&self, block: Block, at: At) -> bool {
-        matches!(self.order[at].kind(), ExprKind::Fold { .. }) || self.kept_in(block, at).is_some()
+        matches!(self.order.exprs[at].kind(), ExprKind::Fold { .. }) || self.kept_in(block, at).is_some()
     }
 
     /// The earlier pass whose result of `expr` is kept for this block.
     fn kept_in(&self, block: Block, at: At) -> Option<usize> {
         let Block::Pass(number) = block else { return None };
-        let facts = self.facts[at];
+        let facts = self.order.facts[at];
         let worth =
             self.nest.layout == Layout::Row && facts.in_row && facts.cost >= HEAVY && facts.ready < number;
         (worth && self.done(Block::Pass(facts.ready), at).is_some()).then_some(facts.ready)
     }
 
     fn emit_one(&mut self, block: Block, at: At) -> Result<Vid> {
-        let expr = self.order[at];
+        let expr = self.order.exprs[at];
         if let Some(earlier) = self.kept_in(block, at) {
             let slot = self.keep(earlier, at);
             return Ok(self.push(block, expr.dtype(), InstOp::Load(slot)));
         }
-        let vid = |this: &Self, part: usize| this.made(block, this.parts[at][part]);
+        let vid = |this: &Self, part: usize| this.made(block, this.order.parts[at][part]);
         let op = match expr.kind() {
             ExprKind::Const(value) => InstOp::Const(*value),
             ExprKind::Size(dim) => InstOp::Scalar(self.scalar(ScalarArg::Size(dim.clone()))),
@@ -335,7 +269,7 @@ impl Scheduler<'_> {
         if let Some(&slot) = self.scratch_of.get(&at) {
             return slot;
         }
-        let expr = self.order[at];
+        let expr = self.order.exprs[at];
         let kind = SlotType { dtype: expr.dtype(), class: Class::Contiguous, used: SlotUse::Scratch };
         let slot = self.new_slot(kind, Address::Row);
         let value = self.made(Block::Pass(pass), at);
@@ -348,7 +282,7 @@ impl Scheduler<'_> {
         if let Some(&slot) = self.slot_of.get(&at) {
             return slot;
         }
-        let dtype = self.order[at].dtype();
+        let dtype = self.order.exprs[at].dtype();
         let slot = self.new_slot(SlotType { dtype, class, used: SlotUse::Load }, address);
         self.slot_of.insert(at, slot);
         slot
@@ -368,7 +302,7 @@ impl Scheduler<'_> {
         };
         let mut sum = self.push(block, DType::I64, InstOp::Iota(slot));
         for (value, coefficient) in values {
-            let value = self.made(block, self.places[&value.address()]);
+            let value = self.made(block, self.order.place(&value));
             let scale = self.scalar(ScalarArg::Size(coefficient));
             let scale = self.push(block, DType::I64, InstOp::Scalar(scale));
             let term = self.push(block, DType::I64, InstOp::Binary(BinaryOp::Mul, value, scale));
@@ -378,7 +312,7 @@ impl Scheduler<'_> {
     }
 
     fn emit_load(&mut self, block: Block, at: At, source: u32, index: &[Index]) -> Result<Vid> {
-        let (expr, buffer) = (self.order[at], BufferIx(source));
+        let (expr, buffer) = (self.order.exprs[at], BufferIx(source));
         let mut fixed = Vec::with_capacity(index.len());
         // Each run-time value with its coefficient on every axis of the buffer.
         let mut values: Vec<(Expr, Vec<Dim>)> = Vec::new();
@@ -410,7 +344,7 @@ impl Scheduler<'_> {
         };
         let mut offsets = Vec::with_capacity(values.len());
         for (value, coefficients) in values {
-            let vid = self.made(block, self.places[&value.address()]);
+            let vid = self.made(block, self.order.place(&value));
             offsets.push((vid, self.scalar(ScalarArg::GatherStride { slot, coefficients })));
         }
         Ok(self.push(block, expr.dtype(), InstOp::Gather { slot, offsets: offsets.into() }))

@@ -2,7 +2,7 @@
 
 use super::allocate::{Allocator, frame_at};
 use super::block::{Block, Pool};
-use super::encode::{Asm, Gpr, Mem};
+use super::encode::{Asm, Gpr, Label, Mem};
 use super::frame::{Frame, Layout as FrameLayout};
 use super::machine::{END, INDEX, Machine, POINTERS};
 use super::scalar::{Alu, Cond, RAX, RBP, RBX, RCX, RDI, RDX, RSP};
@@ -240,20 +240,38 @@ impl Function<'_> {
         if rows.is_empty() {
             return self.over_spread(body, emit);
         }
-        let (strided, done) = (self.asm.label(), self.asm.label());
-        for slot in rows {
-            let size = size_of(self.code.slots[slot as usize].dtype) as i32;
-            self.asm.alu_imm(Alu::Cmp, frame_at(self.layout.gathers[slot as usize].inner), size);
-            self.asm.jump_if(Cond::NotEqual, strided);
-        }
-        self.over_spread(body, emit)?;
+        let is_strided = |f: &mut Self, strided| {
+            for slot in rows {
+                let size = size_of(f.code.slots[slot as usize].dtype) as i32;
+                f.asm.alu_imm(Alu::Cmp, frame_at(f.layout.gathers[slot as usize].inner), size);
+                f.asm.jump_if(Cond::NotEqual, strided);
+            }
+        };
+        self.either(is_strided, &mut |f, strided| {
+            if !strided {
+                return f.over_spread(body, emit);
+            }
+            f.strided = true;
+            let emitted = emit(f);
+            f.strided = false;
+            emitted
+        })
+    }
+
+    /// Code for what is usual, then other code, to which `jump` goes where that is needed.
+    pub fn either(
+        &mut self,
+        jump: impl FnOnce(&mut Self, Label),
+        emit: &mut dyn FnMut(&mut Self, bool) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        let (other, done) = (self.asm.label(), self.asm.label());
+        jump(self, other);
+        emit(self, false)?;
         self.asm.jump(done);
-        self.asm.bind(strided);
-        self.strided = true;
-        let emitted = emit(self);
-        self.strided = false;
+        self.asm.bind(other);
+        emit(self, true)?;
         self.asm.bind(done);
-        emitted
+        Ok(())
     }
 
     fn pass_over(&mut self, pass: &Pass, body: &Body<'_>) -> Result<(), Refusal> {

@@ -39,7 +39,7 @@ use self::encode::Len;
 use crate::lower::code::Code;
 
 /// Alignment that functions need.
-pub(super) const ALIGN: u64 = encode::ALIGN as u64;
+pub(super) const ALIGN: usize = encode::ALIGN;
 
 /// The vector instructions of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -128,27 +128,23 @@ impl Function<'_> {
         emit: &mut dyn FnMut(&mut Self) -> Result<(), Refusal>,
     ) -> Result<(), Refusal> {
         let Some(offsets) = body.offsets().filter(|offsets| !offsets.is_empty()) else { return emit(self) };
-        let (far, done) = (self.asm.label(), self.asm.label());
         let most = i32::MAX / offsets.len() as i32;
-        for (limit, stride) in offsets {
-            let asm = &mut self.asm;
-            asm.mov(RAX, frame_at(self.layout.scalars[limit as usize]));
-            asm.imul(RAX, frame_at(self.layout.scalars[stride as usize]));
-            asm.alu_imm(Alu::Cmp, RAX, most);
-            asm.jump_if(Cond::Greater, far);
-            asm.alu_imm(Alu::Cmp, RAX, -most);
-            asm.jump_if(Cond::Less, far);
-        }
-        self.near = true;
-        let emitted = emit(self);
-        self.near = false;
-        emitted?;
-        self.asm.jump(done);
-        self.asm.bind(far);
-        self.brief = true;
-        let emitted = emit(self);
-        self.brief = false;
-        self.asm.bind(done);
-        emitted
+        let is_far = |f: &mut Self, far| {
+            for (limit, stride) in offsets {
+                let asm = &mut f.asm;
+                asm.mov(RAX, frame_at(f.layout.scalars[limit as usize]));
+                asm.imul(RAX, frame_at(f.layout.scalars[stride as usize]));
+                asm.alu_imm(Alu::Cmp, RAX, most);
+                asm.jump_if(Cond::Greater, far);
+                asm.alu_imm(Alu::Cmp, RAX, -most);
+                asm.jump_if(Cond::Less, far);
+            }
+        };
+        self.either(is_far, &mut |f, far| {
+            (f.near, f.brief) = (!far, far);
+            let emitted = emit(f);
+            (f.near, f.brief) = (false, false);
+            emitted
+        })
     }
 }
