@@ -18,9 +18,9 @@ use super::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_w
 use super::module::{CodeModule, FuncIndex};
 use crate::expr::{Scalar, eval_cast};
 use crate::lower::code::{Class, Code, Layout, SlotType, SlotUse, TILE};
-use crate::lower::interpret::{InterpArgs, InterpSlot, Memory, interpret};
+use crate::lower::interpret::{Fault, InterpArgs, InterpSlot, Memory, interpret};
 use batch::{Batch, Machine, Ready};
-use processor::{Processor, Space};
+use processor::{Processor, Program};
 
 /// A small generator of pseudo-random numbers; the same seed gives the same test.
 pub(in crate::codegen) struct Random(u64);
@@ -234,8 +234,9 @@ impl Case {
         self.lines[b] = self.lines[a].clone();
     }
 
-    /// Runs machine code and interpreter and compares every byte.
-    fn check(&self, code: Ready<'_>, fused: bool, stream: i64) -> Result<(), String> {
+    /// Runs machine code, with results that pass the caches and without, and compares every byte with what the
+    /// interpreter writes.
+    fn check(&self, code: Ready<'_>, fused: bool) -> Result<(), String> {
         let mut expected = self.buffers.clone();
         let mut memory: Vec<Memory<'_>> =
             expected.iter_mut().map(|buffer| Memory::Write(&mut buffer.bytes)).collect();
@@ -251,10 +252,21 @@ impl Case {
                 fused,
             },
         );
+        [0, 64].into_iter().try_for_each(|stream| self.compare(code, stream, &outcome, &expected))
+    }
+
+    /// Runs machine code and compares every byte with `expected`.
+    fn compare(
+        &self,
+        code: Ready<'_>,
+        stream: i64,
+        outcome: &Result<(), Fault>,
+        expected: &[Buffer],
+    ) -> Result<(), String> {
         let mut got = self.buffers.clone();
         let failed = match code {
             Ready::Placed(module, function) => self.launch(module, function, stream, &mut got)?,
-            Ready::Bytes(bytes) => self.simulate(bytes, stream, &mut got)?,
+            Ready::Decoded(program) => self.simulate(program, stream, &mut got)?,
         };
         for (at, buffer) in got.iter().enumerate() {
             let data = &buffer.data;
@@ -269,7 +281,7 @@ impl Case {
             Ok(()) if failed != 0 => return Err("reported a failure".to_owned()),
             Ok(()) => {}
         }
-        for (at, (got, expected)) in got.iter().zip(&expected).enumerate() {
+        for (at, (got, expected)) in got.iter().zip(expected).enumerate() {
             let size = got.dtype.size_bytes().unwrap();
             for place in got.data.clone().step_by(size) {
                 let read =
@@ -337,8 +349,8 @@ impl Case {
     }
 
     /// Runs a function on the processor in software; what it reported. Nothing but the data of buffers is there.
-    fn simulate(&self, function: &[u8], stream: i64, buffers: &mut [Buffer]) -> Result<i64, String> {
-        let mut space = Space::default();
+    fn simulate(&self, program: &Program, stream: i64, buffers: &mut [Buffer]) -> Result<i64, String> {
+        let (mut space, start) = program.load();
         let words = |words: &[i64]| -> Vec<u8> { words.iter().flat_map(|word| word.to_le_bytes()).collect() };
         let mut starts = Vec::new();
         for (at, buffer) in buffers.iter().enumerate() {
@@ -371,7 +383,7 @@ impl Case {
         }
         let arguments = space.place("arguments", &bytes, false);
         let mut processor = Processor::new(space);
-        processor.call(function, arguments)?;
+        processor.call(program, start, arguments)?;
         for (buffer, start) in buffers.iter_mut().zip(starts) {
             buffer.bytes[buffer.data.clone()].copy_from_slice(processor.space.region(start));
         }

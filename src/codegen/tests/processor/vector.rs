@@ -412,7 +412,9 @@ fn written(i: &Instruction) -> usize {
 
 /// The first `bytes` bytes, and zeros.
 fn narrowed(value: &Vector, bytes: usize) -> Vector {
-    make(bytes, |k| value[k])
+    let mut result = *value;
+    result[bytes..].fill(0);
+    result
 }
 
 fn immediate(i: &Instruction) -> u8 {
