@@ -4,6 +4,7 @@ use super::super::isa::Isa;
 use super::super::module::{CodeModule, FuncIndex, Jit};
 use super::super::simd;
 use super::Case;
+use super::processor::Program;
 use crate::lower::code::Code;
 
 /// A function that may be run.
@@ -11,7 +12,7 @@ use crate::lower::code::Code;
 pub(super) enum Ready<'a> {
     Placed(&'a CodeModule, FuncIndex),
     /// Of the wide emitter.
-    Bytes(&'a [u8]),
+    Decoded(&'a Program),
 }
 
 /// Where codes are run.
@@ -43,16 +44,16 @@ pub(super) struct Batch {
 
 enum Target {
     /// Codes compiled together; whether a product and a sum round once.
-    Host { jit: Jit, fused: bool, functions: Vec<FuncIndex> },
+    Host { jit: Box<Jit>, fused: bool, functions: Vec<FuncIndex> },
     /// Codes, as far as the wide emitter serves them.
-    Software { isa: simd::Isa, functions: Vec<(Code, Option<Vec<u8>>)> },
+    Software { isa: simd::Isa, functions: Vec<(Code, Option<Program>)> },
 }
 
 impl Batch {
     pub fn new(machine: Machine) -> Batch {
         let host = |native: bool, isa: Isa| {
             let (jit, fused) = Jit::for_tests(native, isa);
-            Target::Host { jit, fused, functions: Vec::new() }
+            Target::Host { jit: Box::new(jit), fused, functions: Vec::new() }
         };
         let target = match machine {
             Machine::Host(isa) => host(true, isa),
@@ -73,7 +74,7 @@ impl Batch {
             }
             Target::Software { isa, functions } => {
                 if functions.last().is_none_or(|(code, _)| *code != case.code) {
-                    functions.push((case.code.clone(), simd::emit(&case.code, *isa).ok()));
+                    functions.push((case.code.clone(), simd::emit(&case.code, *isa).ok().map(Program::new)));
                 }
                 functions.len() - 1
             }
@@ -96,10 +97,8 @@ impl Batch {
     /// Runs every case; of those in software the ones that the emitter serves.
     pub fn check(self) {
         let check = |case: &Case, ready: Ready<'_>, fused: bool, name: &str| {
-            for stream in [0, 64] {
-                if let Err(reason) = case.check(ready, fused, stream) {
-                    panic!("{name}: {reason}\n{}", case.describe());
-                }
+            if let Err(reason) = case.check(ready, fused) {
+                panic!("{name}: {reason}\n{}", case.describe());
             }
         };
         match self.target {
@@ -111,8 +110,8 @@ impl Batch {
             }
             Target::Software { functions, .. } => {
                 for (number, case, name) in &self.cases {
-                    if let Some(bytes) = &functions[*number].1 {
-                        check(case, Ready::Bytes(bytes), true, name);
+                    if let Some(program) = &functions[*number].1 {
+                        check(case, Ready::Decoded(program), true, name);
                     }
                 }
             }

@@ -2,21 +2,24 @@
 //! accounted for. Codes run on it in instructions that the processor of the machine lacks, and nothing that they read
 //! outside their buffers goes unseen.
 
+mod arithmetic;
 mod general;
 mod lanes;
+mod moves;
+mod operands;
+mod program;
 mod space;
-mod vector;
 
-use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter, OpKind, Register};
-use rustc_hash::FxHashMap;
+use iced_x86::{Formatter, Instruction, IntelFormatter, OpKind, Register};
 
 use lanes::Vector;
+pub(super) use program::Program;
 pub(super) use space::Space;
 
 /// What a run may take; whatever takes longer does not end.
 const MOST_STEPS: u64 = 200_000_000;
 /// Bytes of stack.
-const STACK: usize = 1 << 18;
+const STACK: usize = 1 << 17;
 /// The address that the function returns to, which is nowhere.
 const CALLER: u64 = 0x0dea_d000_0000_0000;
 
@@ -29,7 +32,6 @@ pub(super) struct Processor {
     /// Unless the last instruction left them undefined.
     flags: Option<general::Flags>,
     ip: u64,
-    decoded: FxHashMap<u64, Instruction>,
 }
 
 /// Registers that a function leaves as they were, besides the one of the stack.
@@ -51,13 +53,12 @@ impl Processor {
             masks: [0x5a5a; 8],
             flags: None,
             ip: 0,
-            decoded: FxHashMap::default(),
         }
     }
 
-    /// Calls the function that `code` is, with one argument, until it returns.
-    pub(super) fn call(&mut self, code: &[u8], argument: u64) -> Result<(), String> {
-        self.ip = self.space.place("code", code, false);
+    /// Calls the function `program` at `start` with one argument, until it returns.
+    pub(super) fn call(&mut self, program: &Program, start: u64, argument: u64) -> Result<(), String> {
+        self.ip = start;
         let stack = self.space.place("stack", &[0xcc; STACK], true);
         let top = stack + STACK as u64 - 64;
         self.general[RDI] = argument;
@@ -65,7 +66,7 @@ impl Processor {
         self.space.write(top - 8, &CALLER.to_le_bytes())?;
         let before = self.general;
         for _ in 0..MOST_STEPS {
-            self.step()?;
+            self.step(program)?;
             if self.ip == CALLER {
                 let kept = SAVED.iter().all(|&number| self.general[number] == before[number]);
                 let returned = kept && self.general[RSP] == top;
@@ -75,26 +76,21 @@ impl Processor {
         Err("does not end".to_owned())
     }
 
-    fn step(&mut self) -> Result<(), String> {
-        let instruction = match self.decoded.get(&self.ip) {
-            Some(known) => *known,
-            None => {
-                let bytes = self.space.read_at_most(self.ip, 15)?;
-                let instruction = Decoder::with_ip(64, bytes, self.ip, DecoderOptions::NONE).decode();
-                self.decoded.insert(self.ip, instruction);
-                instruction
-            }
-        };
+    fn step(&mut self, program: &Program) -> Result<(), String> {
+        let instruction = program.instruction(self.ip, &self.space)?;
         self.ip = instruction.next_ip();
-        let done = match self.general(&instruction) {
-            Ok(false) => self.vector(&instruction),
-            done => done,
-        };
-        let reason = match done {
-            Ok(true) => return Ok(()),
-            Ok(false) => "is not an instruction that is known here".to_owned(),
-            Err(reason) => reason,
-        };
+        let known = [Processor::general, Processor::arithmetic, Processor::moves];
+        let mut reason = "is not an instruction that is known here".to_owned();
+        for run in known.into_iter().filter(|_| !instruction.is_broadcast()) {
+            match run(self, &instruction) {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(fault) => {
+                    reason = fault;
+                    break;
+                }
+            }
+        }
         let mut text = String::new();
         IntelFormatter::new().format(&instruction, &mut text);
         Err(format!("{text}: {reason}"))
