@@ -19,7 +19,7 @@ pub(super) fn without_shadowing(root: &Expr, outer: &[Axis]) -> Expr {
                 largest = largest.max(axis.0);
             }
         }
-        for_each_axis(&expr, &mut |axis| largest = largest.max(axis.0));
+        for_each_axis(expr, &mut |axis| largest = largest.max(axis.0));
     }
     if repeated { number_by_height(root, largest.saturating_add(1)) } else { root.clone() }
 }
