@@ -8,8 +8,9 @@ use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::positions::Positions;
 use crate::ops::row_major::RowMajor;
-use crate::ops::rows::{Positions, greatest, put};
+use crate::ops::rows::{greatest, put};
 use crate::tensor::{Element, size_of_element};
 
 use super::concat::first_of;
@@ -149,16 +150,17 @@ fn fill<T: Copy, I: Copy + Into<i64>>(
         let height = block.len() / row;
         for (places, data) in &mut parts {
             let given = places.len().min(data.len() / row);
+            let (near, rows) = (&places[..given], &data[..given * row]);
             let mut taken = 0;
             while taken < given {
                 // A place before the block is far beyond it, and so is a negative one.
-                let place = (places[taken].into() as usize).wrapping_sub(first);
+                let place = (near[taken].into() as usize).wrapping_sub(first);
                 if place >= height {
                     break;
                 }
                 match row {
-                    1 => block[place] = data[taken],
-                    _ => block[place * row..][..row].copy_from_slice(&data[taken * row..][..row]),
+                    1 => block[place] = rows[taken],
+                    _ => block[place * row..][..row].copy_from_slice(&rows[taken * row..][..row]),
                 }
                 taken += 1;
             }
