@@ -1,21 +1,26 @@
 //! Machine code against the interpreter of codes, bit for bit, with guard bytes around every buffer.
 
+mod batch;
 mod fixed;
 mod ops;
+mod processor;
 mod random;
 mod random_code;
 
 pub(in crate::codegen) use random_code::generate;
 
+use std::mem::offset_of;
+
 use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
 use super::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
-use super::isa::Isa;
-use super::module::{CodeModule, FuncIndex, Jit};
+use super::module::{CodeModule, FuncIndex};
 use crate::expr::{Scalar, eval_cast};
 use crate::lower::code::{Class, Code, Layout, SlotType, SlotUse, TILE};
-use crate::lower::interpret::{InterpArgs, InterpSlot, Memory, interpret};
+use crate::lower::interpret::{Fault, InterpArgs, InterpSlot, Memory, interpret};
+use batch::{Batch, Machine, Ready};
+use processor::{Processor, Program};
 
 /// A small generator of pseudo-random numbers; the same seed gives the same test.
 pub(in crate::codegen) struct Random(u64);
@@ -229,14 +234,9 @@ impl Case {
         self.lines[b] = self.lines[a].clone();
     }
 
-    /// Runs machine code and interpreter and compares every byte.
-    pub fn check(
-        &self,
-        module: &CodeModule,
-        function: FuncIndex,
-        fused: bool,
-        stream: i64,
-    ) -> Result<(), String> {
+    /// Runs machine code, with results that pass the caches and without, and compares every byte with what the
+    /// interpreter writes.
+    fn check(&self, code: Ready<'_>, fused: bool) -> Result<(), String> {
         let mut expected = self.buffers.clone();
         let mut memory: Vec<Memory<'_>> =
             expected.iter_mut().map(|buffer| Memory::Write(&mut buffer.bytes)).collect();
@@ -252,36 +252,22 @@ impl Case {
                 fused,
             },
         );
+        [0, 64].into_iter().try_for_each(|stream| self.compare(code, stream, &outcome, &expected))
+    }
+
+    /// Runs machine code and compares every byte with `expected`.
+    fn compare(
+        &self,
+        code: Ready<'_>,
+        stream: i64,
+        outcome: &Result<(), Fault>,
+        expected: &[Buffer],
+    ) -> Result<(), String> {
         let mut got = self.buffers.clone();
-        let words = slot_words(self.code.loops);
-        let mut slots = vec![0i64; words * self.code.slots.len()];
-        for ((line, slot), target) in self.lines.iter().zip(&self.code.slots).zip(slots.chunks_mut(words)) {
-            let origin = match slot.used {
-                SlotUse::Iota => 0,
-                _ => got[line.buffer].bytes.as_mut_ptr() as i64,
-            };
-            target[SLOT_BASE] = origin + line.base;
-            target[SLOT_ROW] = line.row;
-            target[SLOT_INNER] = line.inner;
-            target[SLOT_LOOPS..].copy_from_slice(&line.loops);
-        }
-        let mut tile = vec![GUARD_BYTE; TILE * 8 * self.code.folded.len() + GUARD];
-        let mut failed = 0i64;
-        let args = KernelArgs {
-            slots: slots.as_ptr(),
-            scalars: self.scalars.as_ptr(),
-            tile: tile.as_mut_ptr(),
-            rows: self.rows,
-            n: self.n,
-            extents: self.extents.as_ptr(),
-            stream,
-            failed: &mut failed,
+        let failed = match code {
+            Ready::Placed(module, function) => self.launch(module, function, stream, &mut got)?,
+            Ready::Decoded(program) => self.simulate(program, stream, &mut got)?,
         };
-        // SAFETY: the lines were laid out inside their buffers for these sizes and reaches.
-        unsafe { module.launch(function, &args) };
-        if tile[tile.len() - GUARD..].iter().any(|b| *b != GUARD_BYTE) {
-            return Err("wrote past the tile".to_owned());
-        }
         for (at, buffer) in got.iter().enumerate() {
             let data = &buffer.data;
             let outside = buffer.bytes[..data.start].iter().chain(&buffer.bytes[data.end..]);
@@ -295,7 +281,7 @@ impl Case {
             Ok(()) if failed != 0 => return Err("reported a failure".to_owned()),
             Ok(()) => {}
         }
-        for (at, (got, expected)) in got.iter().zip(&expected).enumerate() {
+        for (at, (got, expected)) in got.iter().zip(expected).enumerate() {
             let size = got.dtype.size_bytes().unwrap();
             for place in got.data.clone().step_by(size) {
                 let read =
@@ -312,6 +298,96 @@ impl Case {
             }
         }
         Ok(())
+    }
+
+    /// Lines of the slots, for buffers that begin at these addresses.
+    fn slot_words(&self, origins: &[i64]) -> Vec<i64> {
+        let words = slot_words(self.code.loops);
+        let mut slots = vec![0i64; words * self.code.slots.len()];
+        for ((line, slot), target) in self.lines.iter().zip(&self.code.slots).zip(slots.chunks_mut(words)) {
+            let origin = if slot.used == SlotUse::Iota { 0 } else { origins[line.buffer] };
+            target[SLOT_BASE] = origin + line.base;
+            target[SLOT_ROW] = line.row;
+            target[SLOT_INNER] = line.inner;
+            target[SLOT_LOOPS..].copy_from_slice(&line.loops);
+        }
+        slots
+    }
+
+    fn tile_bytes(&self) -> usize {
+        TILE * 8 * self.code.folded.len()
+    }
+
+    /// Runs a function on the processor of this machine; what it reported.
+    fn launch(
+        &self,
+        module: &CodeModule,
+        function: FuncIndex,
+        stream: i64,
+        buffers: &mut [Buffer],
+    ) -> Result<i64, String> {
+        let origins: Vec<i64> = buffers.iter_mut().map(|buffer| buffer.bytes.as_mut_ptr() as i64).collect();
+        let slots = self.slot_words(&origins);
+        let mut tile = vec![GUARD_BYTE; self.tile_bytes() + GUARD];
+        let mut failed = 0i64;
+        let args = KernelArgs {
+            slots: slots.as_ptr(),
+            scalars: self.scalars.as_ptr(),
+            tile: tile.as_mut_ptr(),
+            rows: self.rows,
+            n: self.n,
+            extents: self.extents.as_ptr(),
+            stream,
+            failed: &mut failed,
+        };
+        // SAFETY: the lines were laid out inside their buffers for these sizes and reaches.
+        unsafe { module.launch(function, &args) };
+        if tile[tile.len() - GUARD..].iter().any(|b| *b != GUARD_BYTE) {
+            return Err("wrote past the tile".to_owned());
+        }
+        Ok(failed)
+    }
+
+    /// Runs a function on the processor in software; what it reported. Nothing but the data of buffers is there.
+    fn simulate(&self, program: &Program, stream: i64, buffers: &mut [Buffer]) -> Result<i64, String> {
+        let (mut space, start) = program.load();
+        let words = |words: &[i64]| -> Vec<u8> { words.iter().flat_map(|word| word.to_le_bytes()).collect() };
+        let mut starts = Vec::new();
+        for (at, buffer) in buffers.iter().enumerate() {
+            let data = &buffer.bytes[buffer.data.clone()];
+            starts.push(space.place_at(format!("buffer {at}"), data, true, buffer.data.start % 64));
+        }
+        let origins: Vec<i64> = starts
+            .iter()
+            .zip(&*buffers)
+            .map(|(start, buffer)| *start as i64 - buffer.data.start as i64)
+            .collect();
+        let slots = space.place("slots", &words(&self.slot_words(&origins)), false);
+        let scalars = space.place("scalars", &words(&self.scalars), false);
+        let extents = space.place("extents", &words(&self.extents), false);
+        let tile = space.place("tile", &vec![GUARD_BYTE; self.tile_bytes()], true);
+        let failed = space.place("failed", &[0; 8], true);
+        let fields = [
+            (offset_of!(KernelArgs, slots), slots),
+            (offset_of!(KernelArgs, scalars), scalars),
+            (offset_of!(KernelArgs, tile), tile),
+            (offset_of!(KernelArgs, rows), self.rows as u64),
+            (offset_of!(KernelArgs, n), self.n as u64),
+            (offset_of!(KernelArgs, extents), extents),
+            (offset_of!(KernelArgs, stream), stream as u64),
+            (offset_of!(KernelArgs, failed), failed),
+        ];
+        let mut bytes = [0; size_of::<KernelArgs>()];
+        for (offset, value) in fields {
+            bytes[offset..offset + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        let arguments = space.place("arguments", &bytes, false);
+        let mut processor = Processor::new(space);
+        processor.call(program, start, arguments)?;
+        for (buffer, start) in buffers.iter_mut().zip(starts) {
+            buffer.bytes[buffer.data.clone()].copy_from_slice(processor.space.region(start));
+        }
+        Ok(i64::from(processor.space.region(failed).iter().any(|byte| *byte != 0)))
     }
 
     /// What a failing test prints.
@@ -334,50 +410,5 @@ impl Case {
             text += &format!("  epilogue v{v}: {} = {:?}\n", inst.dtype, inst.op);
         }
         text
-    }
-}
-
-/// Codes compiled together, each with the cases it must pass.
-pub(super) struct Batch {
-    jit: Jit,
-    fused: bool,
-    cases: Vec<(FuncIndex, Case, String)>,
-}
-
-impl Batch {
-    /// For this machine, or for the least the emitter supports.
-    pub fn new(native: bool) -> Batch {
-        Batch::of(native, Isa::Clif)
-    }
-
-    /// The same in instructions that the processor must have.
-    pub fn of(native: bool, isa: Isa) -> Batch {
-        let (jit, fused) = Jit::for_tests(native, isa);
-        Batch { jit, fused, cases: Vec::new() }
-    }
-
-    pub fn add(&mut self, case: Case, name: impl Into<String>) {
-        let function = self.jit.add(&case.code).unwrap_or_else(|e| panic!("{e}\n{}", case.describe()));
-        self.cases.push((function, case, name.into()));
-    }
-
-    /// How many cases run in the instructions asked for, and how many there are.
-    pub fn report(&self) -> [usize; 2] {
-        let own = self.cases.iter().filter(|(function, ..)| {
-            self.jit.emitted(*function).is_some_and(|emitted| emitted.reason.is_none())
-        });
-        [own.count(), self.cases.len()]
-    }
-
-    /// Runs every case.
-    pub fn check(self) {
-        let module = self.jit.finish().unwrap();
-        for (function, case, name) in &self.cases {
-            for stream in [0, 64] {
-                if let Err(reason) = case.check(&module, *function, self.fused, stream) {
-                    panic!("{name}: {reason}\n{}", case.describe());
-                }
-            }
-        }
     }
 }
