@@ -44,7 +44,7 @@ pub(super) struct Batch {
 
 enum Target {
     /// Codes compiled together; whether a product and a sum round once.
-    Host { jit: Jit, fused: bool, functions: Vec<FuncIndex> },
+    Host { jit: Box<Jit>, fused: bool, functions: Vec<FuncIndex> },
     /// Codes, as far as the wide emitter serves them.
     Software { isa: simd::Isa, functions: Vec<(Code, Option<Program>)> },
 }
@@ -53,7 +53,7 @@ impl Batch {
     pub fn new(machine: Machine) -> Batch {
         let host = |native: bool, isa: Isa| {
             let (jit, fused) = Jit::for_tests(native, isa);
-            Target::Host { jit, fused, functions: Vec::new() }
+            Target::Host { jit: Box::new(jit), fused, functions: Vec::new() }
         };
         let target = match machine {
             Machine::Host(isa) => host(true, isa),

@@ -2,11 +2,13 @@
 //! accounted for. Codes run on it in instructions that the processor of the machine lacks, and nothing that they read
 //! outside their buffers goes unseen.
 
+mod arithmetic;
 mod general;
 mod lanes;
+mod moves;
+mod operands;
 mod program;
 mod space;
-mod vector;
 
 use iced_x86::{Formatter, Instruction, IntelFormatter, OpKind, Register};
 
@@ -77,15 +79,18 @@ impl Processor {
     fn step(&mut self, program: &Program) -> Result<(), String> {
         let instruction = program.instruction(self.ip, &self.space)?;
         self.ip = instruction.next_ip();
-        let done = match self.general(&instruction) {
-            Ok(false) => self.vector(&instruction),
-            done => done,
-        };
-        let reason = match done {
-            Ok(true) => return Ok(()),
-            Ok(false) => "is not an instruction that is known here".to_owned(),
-            Err(reason) => reason,
-        };
+        let known = [Processor::general, Processor::arithmetic, Processor::moves];
+        let mut reason = "is not an instruction that is known here".to_owned();
+        for run in known.into_iter().filter(|_| !instruction.is_broadcast()) {
+            match run(self, &instruction) {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(fault) => {
+                    reason = fault;
+                    break;
+                }
+            }
+        }
         let mut text = String::new();
         IntelFormatter::new().format(&instruction, &mut text);
         Err(format!("{text}: {reason}"))
