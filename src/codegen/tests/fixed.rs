@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::{Batch, Case, Random, Sizes};
+use super::{Batch, Case, Machine, Random, Sizes};
 use crate::codegen::{Isa, Jit};
 use crate::error::ErrorKind;
 use crate::expr::{BinaryOp, FoldOp, Scalar, UnaryOp};
@@ -57,11 +57,6 @@ fn relu() -> Code {
         slot(f32, Class::Contiguous, SlotUse::Store),
     ];
     code(slots, 0, body)
-}
-
-/// Every emitter that serves this processor.
-fn isas() -> impl Iterator<Item = Isa> {
-    [Isa::Clif, Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_present())
 }
 
 /// Row-wise `e / sum(e)` with `e = |x - max(x)|`: three passes and a scratch row.
@@ -145,8 +140,8 @@ fn bags() -> Code {
 
 #[test]
 fn rows_are_gathered_ahead() {
-    for isa in isas() {
-        let mut batch = Batch::of(true, isa);
+    for machine in Machine::all() {
+        let mut batch = Batch::new(machine);
         for (rows, extent, n, first) in
             [(100, 1, 20, 0), (3, 40, 7, 0), (7, 9, 33, 0), (1, 70, 200, 0), (2, 50, 8, -1), (9, 0, 8, 0)]
         {
@@ -166,8 +161,8 @@ fn rows_are_gathered_ahead() {
 
 #[test]
 fn kernels_of_everyday() {
-    for isa in isas() {
-        let mut batch = Batch::of(true, isa);
+    for machine in Machine::all() {
+        let mut batch = Batch::new(machine);
         let random = &mut Random::new(5);
         for n in [0, 1, 3, 4, 15, 16, 17, 31, 64, 100, 1000, 5000] {
             for code in [relu(), normalized_rows()] {
@@ -185,23 +180,25 @@ fn kernels_of_everyday() {
 
 #[test]
 fn a_refused_index_is_reported_and_reads_nothing_else() {
-    let mut batch = Batch::new(true);
-    let random = &mut Random::new(6);
-    for index in [-1, 6, i32::MAX, i32::MIN] {
-        for n in [0, 1, 40] {
-            let sizes = Sizes { rows: 2, n, extents: Vec::new() };
-            let mut case = Case::new(random, &row_gather(), sizes, vec![6, 40], &[0, 5 * 40, 0]);
-            case.fill(0, |_| Scalar::I32(index));
-            batch.add(case, format!("index {index}, n {n}"));
+    for machine in Machine::all() {
+        let mut batch = Batch::new(machine);
+        let random = &mut Random::new(6);
+        for index in [-1, 6, i32::MAX, i32::MIN] {
+            for n in [0, 1, 40] {
+                let sizes = Sizes { rows: 2, n, extents: Vec::new() };
+                let mut case = Case::new(random, &row_gather(), sizes, vec![6, 40], &[0, 5 * 40, 0]);
+                case.fill(0, |_| Scalar::I32(index));
+                batch.add(case, format!("index {index}, n {n}"));
+            }
         }
+        batch.check();
     }
-    batch.check();
 }
 
 #[test]
 fn folds_of_signed_zeros_keep_the_first() {
-    for isa in isas() {
-        let mut batch = Batch::of(true, isa);
+    for machine in Machine::all() {
+        let mut batch = Batch::new(machine);
         let random = &mut Random::new(7);
         for dtype in [DType::F32, DType::F64] {
             for op in [FoldOp::Max, FoldOp::Min, FoldOp::Sum] {

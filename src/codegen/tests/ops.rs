@@ -2,8 +2,7 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::{Batch, Case, Random, Sizes, element};
-use crate::codegen::Isa;
+use super::{Batch, Case, Machine, Random, Sizes, element};
 use crate::expr::{BinaryOp, FoldOp, UnaryOp};
 use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
 use crate::lower::verify::{has_lanes, supports_binary, supports_fold, supports_unary};
@@ -96,11 +95,8 @@ fn add(batch: &mut Batch, random: &mut Random, code: &Code, name: &str) {
 }
 
 fn on_every_machine(f: impl Fn(&mut Batch, &mut Random)) {
-    let wide = [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_present());
-    for (native, isa) in
-        [(true, Isa::Clif), (false, Isa::Clif)].into_iter().chain(wide.map(|isa| (true, isa)))
-    {
-        let mut batch = Batch::of(native, isa);
+    for machine in Machine::all() {
+        let mut batch = Batch::new(machine);
         f(&mut batch, &mut Random::new(11));
         batch.check();
     }

@@ -1,59 +1,67 @@
 //! Random codes at random sizes.
 
 use super::random_code::generate;
-use super::{Batch, Random, Sizes};
+use super::{Batch, Machine, Random, Sizes};
 use crate::codegen::Isa;
 use crate::lower::verify::verify;
 
-fn random_codes(native: bool, isa: Isa, seeds: std::ops::Range<u64>) -> [usize; 2] {
-    let mut batch = Batch::of(native, isa);
-    for seed in seeds {
-        let random = &mut Random::new(seed);
-        let generated = generate(random);
-        if let Err(reason) = verify(&generated.code) {
-            panic!("seed {seed}: {reason}");
+/// Runs a code for each seed; how many cases ran in the instructions asked for, and how many there are.
+fn random_codes(machine: Machine, seeds: std::ops::Range<u64>) -> [usize; 2] {
+    // A module a hundred seeds, so that many do not fill memory.
+    let seeds: Vec<u64> = seeds.collect();
+    let [mut own, mut all] = [0; 2];
+    for part in seeds.chunks(100) {
+        let mut batch = Batch::new(machine);
+        for &seed in part {
+            let random = &mut Random::new(seed);
+            let generated = generate(random);
+            if let Err(reason) = verify(&generated.code) {
+                panic!("seed {seed}: {reason}");
+            }
+            for _ in 0..8 {
+                let sizes = Sizes::random(random, &generated.code);
+                batch.add(generated.case(random, sizes), format!("seed {seed}"));
+            }
         }
-        for _ in 0..8 {
-            let sizes = Sizes::random(random, &generated.code);
-            batch.add(generated.case(random, sizes), format!("seed {seed}"));
-        }
+        let [more, of] = batch.report();
+        (own, all) = (own + more, all + of);
+        batch.check();
     }
-    let report = batch.report();
-    batch.check();
-    report
+    [own, all]
 }
 
 #[test]
 fn machine_code_equals_the_interpreter() {
-    let _ = random_codes(true, Isa::Clif, 0..240);
+    random_codes(Machine::Host(Isa::Clif), 0..240);
 }
 
 #[test]
 fn machine_code_without_avx2_equals_the_interpreter() {
-    let _ = random_codes(false, Isa::Clif, 1000..1060);
+    random_codes(Machine::Least, 1000..1060);
 }
 
-/// Seeds of the test of wide code: as many as the environment asks for.
-fn wide_seeds() -> std::ops::Range<u64> {
-    let count = std::env::var("SHAPEFLOW_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(400);
-    2000..2000 + count
+/// As many codes as the environment asks for, from the seed that it names.
+fn wide_codes(machine: Machine, count: u64) {
+    let asked = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let first = asked("SHAPEFLOW_SEED").unwrap_or(2000);
+    let [own, all] = random_codes(machine, first..first + asked("SHAPEFLOW_CASES").unwrap_or(count));
+    eprintln!("{own} of {all} codes on {machine:?}");
+    assert!(6 * own > all, "{machine:?} serves {own} of {all} codes");
 }
 
 #[test]
 fn wide_machine_code_equals_the_interpreter() {
-    for isa in [Isa::Avx2, Isa::Avx512] {
-        if !isa.is_present() {
-            eprintln!("this processor has no {isa}: its code is decoded but not run");
-            continue;
-        }
-        // A module a hundred seeds, so that many do not fill memory.
-        let seeds: Vec<u64> = wide_seeds().collect();
-        let [mut own, mut all] = [0; 2];
-        for part in seeds.chunks(100) {
-            let [more, of] = random_codes(true, isa, part[0]..part[0] + part.len() as u64);
-            (own, all) = (own + more, all + of);
-        }
-        eprintln!("{own} of {all} codes in {isa}");
-        assert!(6 * own > all, "{isa} serves {own} of {all} codes");
+    for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_present()) {
+        wide_codes(Machine::Host(isa), 400);
     }
+}
+
+#[test]
+fn avx2_in_software_equals_the_interpreter() {
+    wide_codes(Machine::Software(Isa::Avx2), 30);
+}
+
+#[test]
+fn avx512_in_software_equals_the_interpreter() {
+    wide_codes(Machine::Software(Isa::Avx512), 60);
 }

@@ -20,7 +20,7 @@ pub(in crate::codegen) struct Generated {
 }
 
 impl Generated {
-    pub fn case(&self, random: &mut Random, sizes: Sizes) -> Case {
+    pub(super) fn case(&self, random: &mut Random, sizes: Sizes) -> Case {
         let scalars: Vec<i64> = self.scalars.iter().map(|values| random.pick(values)).collect();
         let mut reach = vec![0; self.code.slots.len()];
         for (slot, offsets) in &self.reaches {

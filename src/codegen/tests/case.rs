@@ -1,0 +1,327 @@
+//! [`Case`]: a code with everything to run it on.
+
+use std::mem::offset_of;
+
+use shapeflow_shape_fns::DType;
+use smallvec::SmallVec;
+
+use super::super::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
+use super::super::module::{CodeModule, FuncIndex};
+use super::batch::Ready;
+use super::processor::{Processor, Program};
+use super::{Random, element};
+use crate::expr::Scalar;
+use crate::lower::code::{Class, Code, Layout, SlotType, SlotUse, TILE};
+use crate::lower::interpret::{Fault, InterpArgs, InterpSlot, Memory, interpret};
+
+/// Bytes before and after the data of a buffer.
+const GUARD: usize = 96;
+const GUARD_BYTE: u8 = 0xa7;
+
+/// The memory of a slot: guarded data of one dtype, at any alignment.
+#[derive(Clone)]
+struct Buffer {
+    bytes: Vec<u8>,
+    data: std::ops::Range<usize>,
+    dtype: DType,
+}
+
+/// A code with everything to run it on.
+pub(super) struct Case {
+    pub code: Code,
+    pub rows: i64,
+    pub n: i64,
+    pub extents: Vec<i64>,
+    pub scalars: Vec<i64>,
+    pub lines: Vec<InterpSlot>,
+    buffers: Vec<Buffer>,
+}
+
+/// The sizes a case is run at.
+pub(super) struct Sizes {
+    pub rows: i64,
+    pub n: i64,
+    pub extents: Vec<i64>,
+}
+
+impl Sizes {
+    pub fn random(random: &mut Random, code: &Code) -> Sizes {
+        let most = if code.layout == Layout::Column { TILE } else { usize::MAX };
+        let n = match random.below(8) {
+            0 => random.below(4),
+            1..=5 => random.below(71),
+            6 => random.below(200),
+            _ if code.loops == 0 => random.pick(&[300, 511, 512, 4095, 4096, 4100, 8200]),
+            _ => random.pick(&[128, 300]),
+        };
+        let rows = match n {
+            0..=200 => random.below(5) as i64,
+            300 | 511 | 512 => random.below(10) as i64,
+            _ => 1,
+        };
+        let most_extent = match n {
+            0..=40 if code.loops == 1 => 20,
+            0..=100 => 4,
+            _ => 2,
+        };
+        let extents = (0..code.loops).map(|_| random.below(most_extent + 1) as i64).collect();
+        Sizes { rows, n: n.min(most) as i64, extents }
+    }
+}
+
+impl Case {
+    /// Random memory for `code` at these sizes. `reach` gives, for a gather slot, the bytes its offsets
+    /// may add.
+    pub fn new(random: &mut Random, code: &Code, sizes: Sizes, scalars: Vec<i64>, reach: &[i64]) -> Case {
+        let Sizes { rows, n, extents } = sizes;
+        let mut case =
+            Case { code: code.clone(), rows, n, extents, scalars, lines: Vec::new(), buffers: Vec::new() };
+        for (at, slot) in code.slots.iter().enumerate() {
+            let line = case.line(random, slot, reach.get(at).copied().unwrap_or(0));
+            case.lines.push(line);
+        }
+        case
+    }
+
+    fn line(&mut self, random: &mut Random, slot: &SlotType, reach: i64) -> InterpSlot {
+        let size = slot.dtype.size_bytes().unwrap() as i64;
+        if slot.used == SlotUse::Iota {
+            let mut step = || random.below(7) as i64 - 3;
+            return InterpSlot {
+                buffer: 0,
+                base: step() * 10,
+                row: step(),
+                inner: step(),
+                loops: self.extents.iter().map(|_| step()).collect(),
+            };
+        }
+        let written = matches!(slot.used, SlotUse::Store | SlotUse::Scratch);
+        let inner = match (slot.class, slot.used) {
+            (Class::Splat, _) => 0,
+            (Class::Contiguous, SlotUse::Gather) => random.pick(&[size, size, 2 * size, 0]),
+            _ => size,
+        };
+        // Strides of a dense array, some with gaps, some reversed; a load may also stay where it is.
+        let mut dense = if inner == 0 { size } else { inner * self.n.max(1) };
+        let mut stride = |random: &mut Random, extent: i64| {
+            let gap = if random.chance(3) { size } else { 0 };
+            let own = dense + gap;
+            dense = own * extent.max(1);
+            match random.below(6) {
+                0 if !written => 0,
+                1 => -own,
+                _ => own,
+            }
+        };
+        let mut loops: SmallVec<[i64; 4]> = self.extents.iter().rev().map(|e| stride(random, *e)).collect();
+        loops.reverse();
+        let row = if slot.used == SlotUse::Scratch { 0 } else { stride(random, self.rows) };
+        let span = |extent: i64, stride: i64| (extent - 1).max(0) * stride;
+        let spans = self.extents.iter().zip(&loops).map(|(e, s)| span(*e, *s));
+        let spans: Vec<i64> = spans.chain([span(self.rows, row), span(self.n, inner), reach]).collect();
+        let below: i64 = spans.iter().filter(|s| **s < 0).sum();
+        let above: i64 = spans.iter().filter(|s| **s > 0).sum();
+        let length = ((above - below + size) as usize).next_multiple_of(size as usize);
+        let shift = random.below(9);
+        let data = GUARD + shift..GUARD + shift + length;
+        let mut bytes = vec![GUARD_BYTE; data.end + GUARD];
+        for place in data.clone().step_by(size as usize) {
+            element(random, slot.dtype).write_bytes(&mut bytes[place..data.end]).unwrap();
+        }
+        let base = data.start as i64 - below;
+        self.buffers.push(Buffer { bytes, data, dtype: slot.dtype });
+        InterpSlot { buffer: self.buffers.len() - 1, base, row, inner, loops }
+    }
+
+    /// Overwrites the data of a slot's buffer.
+    pub fn fill(&mut self, slot: usize, mut value: impl FnMut(usize) -> Scalar) {
+        let buffer = &mut self.buffers[self.lines[slot].buffer];
+        let size = buffer.dtype.size_bytes().unwrap();
+        for (k, place) in buffer.data.clone().step_by(size).enumerate() {
+            value(k).write_bytes(&mut buffer.bytes[place..buffer.data.end]).unwrap();
+        }
+    }
+
+    /// Lets slot `b` (a store) use the memory of slot `a` (a load of the same dtype and class).
+    pub fn alias(&mut self, a: usize, b: usize) {
+        self.lines[b] = self.lines[a].clone();
+    }
+
+    /// Runs machine code, with results that pass the caches and without, and compares every byte with what the
+    /// interpreter writes.
+    pub fn check(&self, code: Ready<'_>, fused: bool) -> Result<(), String> {
+        let mut expected = self.buffers.clone();
+        let mut memory: Vec<Memory<'_>> =
+            expected.iter_mut().map(|buffer| Memory::Write(&mut buffer.bytes)).collect();
+        let outcome = interpret(
+            &self.code,
+            &mut InterpArgs {
+                slots: &self.lines,
+                buffers: &mut memory,
+                scalars: &self.scalars,
+                rows: self.rows,
+                n: self.n,
+                extents: &self.extents,
+                fused,
+            },
+        );
+        [0, 64].into_iter().try_for_each(|stream| self.compare(code, stream, &outcome, &expected))
+    }
+
+    /// Runs machine code and compares every byte with `expected`.
+    fn compare(
+        &self,
+        code: Ready<'_>,
+        stream: i64,
+        outcome: &Result<(), Fault>,
+        expected: &[Buffer],
+    ) -> Result<(), String> {
+        let mut got = self.buffers.clone();
+        let failed = match code {
+            Ready::Placed(module, function) => self.launch(module, function, stream, &mut got)?,
+            Ready::Decoded(program) => self.simulate(program, stream, &mut got)?,
+        };
+        for (at, buffer) in got.iter().enumerate() {
+            let data = &buffer.data;
+            let outside = buffer.bytes[..data.start].iter().chain(&buffer.bytes[data.end..]);
+            if outside.into_iter().any(|b| *b != GUARD_BYTE) {
+                return Err(format!("wrote outside buffer {at}"));
+            }
+        }
+        match outcome {
+            Err(fault) if failed != 1 => return Err(format!("did not report {fault:?}")),
+            Err(_) => return Ok(()),
+            Ok(()) if failed != 0 => return Err("reported a failure".to_owned()),
+            Ok(()) => {}
+        }
+        for (at, (got, expected)) in got.iter().zip(expected).enumerate() {
+            let size = got.dtype.size_bytes().unwrap();
+            for place in got.data.clone().step_by(size) {
+                let read =
+                    |buffer: &Buffer| Scalar::from_bytes(buffer.dtype, &buffer.bytes[place..buffer.data.end]);
+                let raw = |buffer: &Buffer| buffer.bytes[place..place + size].to_vec();
+                let (x, y) = (read(got).unwrap(), read(expected).unwrap());
+                if raw(got) != raw(expected) && !(x.is_nan() && y.is_nan()) {
+                    let k = (place - got.data.start) / size;
+                    return Err(format!(
+                        "buffer {at} ({}), element {k}: got {x:?}, expected {y:?}",
+                        got.dtype
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lines of the slots, for buffers that begin at these addresses.
+    fn slot_words(&self, origins: &[i64]) -> Vec<i64> {
+        let words = slot_words(self.code.loops);
+        let mut slots = vec![0i64; words * self.code.slots.len()];
+        for ((line, slot), target) in self.lines.iter().zip(&self.code.slots).zip(slots.chunks_mut(words)) {
+            let origin = if slot.used == SlotUse::Iota { 0 } else { origins[line.buffer] };
+            target[SLOT_BASE] = origin + line.base;
+            target[SLOT_ROW] = line.row;
+            target[SLOT_INNER] = line.inner;
+            target[SLOT_LOOPS..].copy_from_slice(&line.loops);
+        }
+        slots
+    }
+
+    fn tile_bytes(&self) -> usize {
+        TILE * 8 * self.code.folded.len()
+    }
+
+    /// Runs a function on the processor of this machine; what it reported.
+    fn launch(
+        &self,
+        module: &CodeModule,
+        function: FuncIndex,
+        stream: i64,
+        buffers: &mut [Buffer],
+    ) -> Result<i64, String> {
+        let origins: Vec<i64> = buffers.iter_mut().map(|buffer| buffer.bytes.as_mut_ptr() as i64).collect();
+        let slots = self.slot_words(&origins);
+        let mut tile = vec![GUARD_BYTE; self.tile_bytes() + GUARD];
+        let mut failed = 0i64;
+        let args = KernelArgs {
+            slots: slots.as_ptr(),
+            scalars: self.scalars.as_ptr(),
+            tile: tile.as_mut_ptr(),
+            rows: self.rows,
+            n: self.n,
+            extents: self.extents.as_ptr(),
+            stream,
+            failed: &mut failed,
+        };
+        // SAFETY: the lines were laid out inside their buffers for these sizes and reaches.
+        unsafe { module.launch(function, &args) };
+        if tile[tile.len() - GUARD..].iter().any(|b| *b != GUARD_BYTE) {
+            return Err("wrote past the tile".to_owned());
+        }
+        Ok(failed)
+    }
+
+    /// Runs a function on the processor in software; what it reported. Nothing but the data of buffers is there.
+    fn simulate(&self, program: &Program, stream: i64, buffers: &mut [Buffer]) -> Result<i64, String> {
+        let (mut space, start) = program.load();
+        let words = |words: &[i64]| -> Vec<u8> { words.iter().flat_map(|word| word.to_le_bytes()).collect() };
+        let mut starts = Vec::new();
+        for (at, buffer) in buffers.iter().enumerate() {
+            let data = &buffer.bytes[buffer.data.clone()];
+            starts.push(space.place_at(format!("buffer {at}"), data, true, buffer.data.start % 64));
+        }
+        let origins: Vec<i64> = starts
+            .iter()
+            .zip(&*buffers)
+            .map(|(start, buffer)| *start as i64 - buffer.data.start as i64)
+            .collect();
+        let slots = space.place("slots", &words(&self.slot_words(&origins)), false);
+        let scalars = space.place("scalars", &words(&self.scalars), false);
+        let extents = space.place("extents", &words(&self.extents), false);
+        let tile = space.place("tile", &vec![GUARD_BYTE; self.tile_bytes()], true);
+        let failed = space.place("failed", &[0; 8], true);
+        let fields = [
+            (offset_of!(KernelArgs, slots), slots),
+            (offset_of!(KernelArgs, scalars), scalars),
+            (offset_of!(KernelArgs, tile), tile),
+            (offset_of!(KernelArgs, rows), self.rows as u64),
+            (offset_of!(KernelArgs, n), self.n as u64),
+            (offset_of!(KernelArgs, extents), extents),
+            (offset_of!(KernelArgs, stream), stream as u64),
+            (offset_of!(KernelArgs, failed), failed),
+        ];
+        let mut bytes = [0; size_of::<KernelArgs>()];
+        for (offset, value) in fields {
+            bytes[offset..offset + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        let arguments = space.place("arguments", &bytes, false);
+        let mut processor = Processor::new(space);
+        processor.call(program, start, arguments)?;
+        for (buffer, start) in buffers.iter_mut().zip(starts) {
+            buffer.bytes[buffer.data.clone()].copy_from_slice(processor.space.region(start));
+        }
+        Ok(i64::from(processor.space.region(failed).iter().any(|byte| *byte != 0)))
+    }
+
+    /// What a failing test prints.
+    pub fn describe(&self) -> String {
+        let mut text = format!(
+            "{:?}, rows {}, n {}, extents {:?}, scalars {:?}\n",
+            self.code.layout, self.rows, self.n, self.extents, self.scalars
+        );
+        for (k, (slot, line)) in self.code.slots.iter().zip(&self.lines).enumerate() {
+            text += &format!("  slot {k}: {slot:?} {line:?}\n");
+        }
+        for (k, pass) in self.code.passes.iter().enumerate() {
+            text += &format!("  pass {k}\n");
+            for (v, inst) in pass.body.iter().enumerate() {
+                text += &format!("    v{v}: {} = {:?}\n", inst.dtype, inst.op);
+            }
+            text += &format!("    {:?}\n", pass.folds);
+        }
+        for (v, inst) in self.code.epilogue.iter().enumerate() {
+            text += &format!("  epilogue v{v}: {} = {:?}\n", inst.dtype, inst.op);
+        }
+        text
+    }
+}

@@ -1,0 +1,158 @@
+//! Vector instructions that calculate, as the manual of the processor says what they do.
+
+use iced_x86::{Instruction, Mnemonic as M};
+
+use super::Processor;
+use super::lanes::{Vector, get, make};
+use super::operands::{immediate, sign};
+
+impl Processor {
+    /// Runs a vector instruction that calculates; false if it is another.
+    pub(super) fn arithmetic(&mut self, i: &Instruction) -> Result<bool, String> {
+        match i.mnemonic() {
+            M::Vaddps => self.zip(i, |a: f32, b| a + b)?,
+            M::Vaddpd => self.zip(i, |a: f64, b| a + b)?,
+            M::Vsubps => self.zip(i, |a: f32, b| a - b)?,
+            M::Vsubpd => self.zip(i, |a: f64, b| a - b)?,
+            M::Vmulps => self.zip(i, |a: f32, b| a * b)?,
+            M::Vmulpd => self.zip(i, |a: f64, b| a * b)?,
+            M::Vdivps => self.zip(i, |a: f32, b| a / b)?,
+            M::Vdivpd => self.zip(i, |a: f64, b| a / b)?,
+            // The second operand where there is a NaN, and of zeros.
+            M::Vminps => self.zip(i, |a: f32, b| if a < b { a } else { b })?,
+            M::Vminpd => self.zip(i, |a: f64, b| if a < b { a } else { b })?,
+            M::Vmaxps => self.zip(i, |a: f32, b| if a > b { a } else { b })?,
+            M::Vmaxpd => self.zip(i, |a: f64, b| if a > b { a } else { b })?,
+            M::Vsqrtps => self.map(i, f32::sqrt)?,
+            M::Vsqrtpd => self.map(i, f64::sqrt)?,
+            M::Vroundps | M::Vrndscaleps => {
+                let mode = mode(i)?;
+                self.map(i, |a: f32| round(f64::from(a), mode) as f32)?;
+            }
+            M::Vroundpd | M::Vrndscalepd => {
+                let mode = mode(i)?;
+                self.map(i, |a| round(a, mode))?;
+            }
+            M::Vcmpps => {
+                let test = immediate(i);
+                self.compare(i, |a: f32, b| holds(test, a.partial_cmp(&b)))?;
+            }
+            M::Vcmppd => {
+                let test = immediate(i);
+                self.compare(i, |a: f64, b| holds(test, a.partial_cmp(&b)))?;
+            }
+
+            M::Vfmadd132ps => self.fma(i, |d: f32, v, rm| d.mul_add(rm, v))?,
+            M::Vfmadd213ps => self.fma(i, |d: f32, v, rm| v.mul_add(d, rm))?,
+            M::Vfmadd231ps => self.fma(i, |d: f32, v, rm| v.mul_add(rm, d))?,
+            M::Vfmadd132pd => self.fma(i, |d: f64, v, rm| d.mul_add(rm, v))?,
+            M::Vfmadd213pd => self.fma(i, |d: f64, v, rm| v.mul_add(d, rm))?,
+            M::Vfmadd231pd => self.fma(i, |d: f64, v, rm| v.mul_add(rm, d))?,
+
+            M::Vandps | M::Vpand | M::Vpandd => self.zip(i, |a: u32, b| a & b)?,
+            M::Vorps | M::Vpor | M::Vpord => self.zip(i, |a: u32, b| a | b)?,
+            M::Vxorps | M::Vpxor | M::Vpxord => self.zip(i, |a: u32, b| a ^ b)?,
+            M::Vpaddd => self.zip(i, u32::wrapping_add)?,
+            M::Vpaddq => self.zip(i, u64::wrapping_add)?,
+            M::Vpsubd => self.zip(i, u32::wrapping_sub)?,
+            M::Vpsubq => self.zip(i, u64::wrapping_sub)?,
+            M::Vpmulld => self.zip(i, u32::wrapping_mul)?,
+            M::Vpmullq => self.zip(i, u64::wrapping_mul)?,
+            M::Vpmuludq => self.zip(i, |a: u64, b| (a & 0xffff_ffff) * (b & 0xffff_ffff))?,
+            M::Vpminsd => self.zip(i, i32::min)?,
+            M::Vpmaxsd => self.zip(i, i32::max)?,
+            M::Vpminud => self.zip(i, u32::min)?,
+            M::Vpmaxud => self.zip(i, u32::max)?,
+            M::Vpminsq => self.zip(i, i64::min)?,
+            M::Vpmaxsq => self.zip(i, i64::max)?,
+            M::Vpminuq => self.zip(i, u64::min)?,
+            M::Vpmaxuq => self.zip(i, u64::max)?,
+            M::Vpabsd => self.map(i, i32::wrapping_abs)?,
+            M::Vpabsq => self.map(i, i64::wrapping_abs)?,
+            M::Vpcmpeqd => self.compare(i, |a: i32, b| a == b)?,
+            M::Vpcmpgtd => self.compare(i, |a: i32, b| a > b)?,
+            M::Vpcmpeqq => self.compare(i, |a: i64, b| a == b)?,
+            M::Vpcmpgtq => self.compare(i, |a: i64, b| a > b)?,
+            M::Vpcmpd | M::Vpcmpud | M::Vpcmpq | M::Vpcmpuq => {
+                let test = immediate(i) & 7;
+                match i.mnemonic() {
+                    M::Vpcmpd => self.compare(i, |a: i32, b| holds(test, Some(a.cmp(&b))))?,
+                    M::Vpcmpud => self.compare(i, |a: u32, b| holds(test, Some(a.cmp(&b))))?,
+                    M::Vpcmpq => self.compare(i, |a: i64, b| holds(test, Some(a.cmp(&b))))?,
+                    _ => self.compare(i, |a: u64, b| holds(test, Some(a.cmp(&b))))?,
+                }
+            }
+
+            M::Vpslld => self.shift(i, |a: u32, by| a.checked_shl(by).unwrap_or(0))?,
+            M::Vpsrld => self.shift(i, |a: u32, by| a.checked_shr(by).unwrap_or(0))?,
+            M::Vpsrad => self.shift(i, |a: i32, by| a >> by.min(31))?,
+            M::Vpsllq => self.shift(i, |a: u64, by| a.checked_shl(by).unwrap_or(0))?,
+            M::Vpsrlq => self.shift(i, |a: u64, by| a.checked_shr(by).unwrap_or(0))?,
+            M::Vpsraq => self.shift(i, |a: i64, by| a >> by.min(63))?,
+            M::Vpsllvd => self.zip(i, |a: u32, by| a.checked_shl(by).unwrap_or(0))?,
+            M::Vpsrlvd => self.zip(i, |a: u32, by| a.checked_shr(by).unwrap_or(0))?,
+            M::Vpsravd => self.zip(i, |a: i32, by| a >> (by as u32).min(31))?,
+            M::Vpsllvq => self.zip(i, |a: u64, by| if by < 64 { a << by } else { 0 })?,
+            M::Vpsrlvq => self.zip(i, |a: u64, by| if by < 64 { a >> by } else { 0 })?,
+            M::Vpsravq => self.zip(i, |a: i64, by| a >> (by as u64).min(63))?,
+            M::Vpternlogd => {
+                let (old, table) = (self.operand(i, 0)?, immediate(i));
+                self.three(i, |b, c, bytes| {
+                    make(bytes, |k| {
+                        (0..8).fold(0, |byte, bit| {
+                            let of = |from: &Vector| from[k] >> bit & 1;
+                            byte | (table >> (of(&old) << 2 | of(b) << 1 | of(c)) & 1) << bit
+                        })
+                    })
+                })?;
+            }
+            M::Vblendvps => {
+                let signs = self.operand(i, 3)?;
+                let pick =
+                    |a: &Vector, b: &Vector, k| get::<u32>(if sign::<i32>(&signs, k) { b } else { a }, k);
+                self.three(i, |a, b, bytes| make(bytes / 4, |k| pick(a, b, k)))?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// How an instruction rounds to whole numbers.
+fn mode(i: &Instruction) -> Result<u8, String> {
+    // Above the lowest four bits stands how many binary digits behind the point are kept.
+    if immediate(i) & 0xf0 != 0 { Err("keeps a fraction".to_owned()) } else { Ok(immediate(i) & 7) }
+}
+
+fn round(a: f64, mode: u8) -> f64 {
+    match mode {
+        0 | 4 => a.round_ties_even(),
+        1 => a.floor(),
+        2 => a.ceil(),
+        _ => a.trunc(),
+    }
+}
+
+/// Whether a comparison by this number holds; there is no order with NaNs.
+fn holds(test: u8, order: Option<std::cmp::Ordering>) -> bool {
+    let is = |test: fn(std::cmp::Ordering) -> bool| order.is_some_and(test);
+    // Eight comparisons; then the same, but for whether they hold with NaNs or trap.
+    match test & 15 {
+        0 => is(|order| order.is_eq()),
+        1 => is(|order| order.is_lt()),
+        2 => is(|order| order.is_le()),
+        3 => order.is_none(),
+        4 => !is(|order| order.is_eq()),
+        5 => !is(|order| order.is_lt()),
+        6 => !is(|order| order.is_le()),
+        7 => order.is_some(),
+        8 => order.is_none_or(|order| order.is_eq()),
+        9 => !is(|order| order.is_ge()),
+        10 => !is(|order| order.is_gt()),
+        11 => false,
+        12 => is(|order| order.is_ne()),
+        13 => is(|order| order.is_ge()),
+        14 => is(|order| order.is_gt()),
+        _ => true,
+    }
+}

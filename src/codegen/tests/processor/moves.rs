@@ -1,0 +1,134 @@
+//! Vector instructions that move and convert, as the manual of the processor says what they do.
+
+use half::f16;
+use iced_x86::{Instruction, Mnemonic as M, OpKind};
+
+use super::Processor;
+use super::lanes::{get, make, map, set};
+use super::operands::{LANE, bits, immediate, narrowed, sign};
+
+impl Processor {
+    /// Runs a vector instruction that moves or converts; false if it is another.
+    pub(super) fn moves(&mut self, i: &Instruction) -> Result<bool, String> {
+        match i.mnemonic() {
+            M::Vzeroupper => self.vectors.iter_mut().take(16).for_each(|vector| vector[LANE..].fill(0)),
+            M::Vmovups | M::Vmovupd | M::Vmovaps => self.two(i, |a, _| *a)?,
+            M::Vmovntps => {
+                if !self.address(i).is_multiple_of(i.memory_size().size() as u64) {
+                    return Err("is not aligned".to_owned());
+                }
+                self.two(i, |a, _| *a)?;
+            }
+            M::Vmovd | M::Vmovq if Processor::is_memory(i, 0) => self.two(i, |a, _| *a)?,
+
+            M::Vcvtdq2ps => self.map(i, |a: i32| a as f32)?,
+            M::Vcvttps2dq => {
+                let fits = |a: f32| (-2_147_483_648.0..2_147_483_648.0).contains(&a);
+                self.map(i, |a: f32| if fits(a) { a as i32 } else { i32::MIN })?;
+            }
+            M::Vcvtps2pd => self.two(i, |a, bytes| map(bytes / 8, a, |a: f32| f64::from(a)))?,
+            M::Vcvtdq2pd => self.two(i, |a, bytes| map(bytes / 8, a, |a: i32| f64::from(a)))?,
+            M::Vcvtpd2ps => self.narrow(i, |a: f64| a as f32)?,
+            M::Vcvtph2ps => self.two(i, |a, bytes| map(bytes / 4, a, |a| f16::from_bits(a).to_f32()))?,
+            M::Vcvtps2ph => {
+                if immediate(i) & 7 != 0 {
+                    return Err("rounds in a way that is not known here".to_owned());
+                }
+                self.narrow(i, |a: f32| f16::from_f32(a).to_bits())?;
+            }
+            M::Vpmovzxbd => self.two(i, |a, bytes| map(bytes / 4, a, |a: u8| u32::from(a)))?,
+            M::Vpmovzxwd => self.two(i, |a, bytes| map(bytes / 4, a, |a: u16| u32::from(a)))?,
+            M::Vpmovzxdq => self.two(i, |a, bytes| map(bytes / 8, a, |a: u32| u64::from(a)))?,
+            M::Vpmovsxbd => self.two(i, |a, bytes| map(bytes / 4, a, |a: i8| i32::from(a)))?,
+            M::Vpmovsxwd => self.two(i, |a, bytes| map(bytes / 4, a, |a: i16| i32::from(a)))?,
+            M::Vpmovsxdq => self.two(i, |a, bytes| map(bytes / 8, a, |a: i32| i64::from(a)))?,
+            M::Vpmovdb => self.narrow(i, |a: u32| a as u8)?,
+            M::Vpmovdw => self.narrow(i, |a: u32| a as u16)?,
+            M::Vpmovqd => self.narrow(i, |a: u64| a as u32)?,
+
+            M::Vpshufb => self.three(i, |a, b, bytes| {
+                make(bytes, |k| if b[k] > 127 { 0 } else { a[k / LANE * LANE + usize::from(b[k] & 15)] })
+            })?,
+            M::Vpackssdw => self.pack(i, |a: i32| a.clamp(i16::MIN.into(), i16::MAX.into()) as i16)?,
+            M::Vpackusdw => self.pack(i, |a: i32| a.clamp(0, u16::MAX.into()) as u16)?,
+            M::Vpacksswb => self.pack(i, |a: i16| a.clamp(i8::MIN.into(), i8::MAX.into()) as i8)?,
+            M::Vpackuswb => self.pack(i, |a: i16| a.clamp(0, u8::MAX.into()) as u8)?,
+            M::Vpunpckldq => self.unpack::<u32>(i, 0)?,
+            M::Vpunpckhdq => self.unpack::<u32>(i, 2)?,
+            M::Vpermq if i.op_kind(2) == OpKind::Immediate8 => {
+                let order = immediate(i);
+                let from = |k: usize| k / 4 * 4 + usize::from(order >> (2 * (k % 4)) & 3);
+                self.two(i, |a, bytes| make(bytes / 8, |k| get::<u64>(a, from(k))))?;
+            }
+            M::Vpshufd => {
+                let order = immediate(i);
+                let from = |k: usize| k / 4 * 4 + usize::from(order >> (2 * (k % 4)) & 3);
+                self.two(i, |a, bytes| make(bytes / 4, |k| get::<u32>(a, from(k))))?;
+            }
+            M::Vshufps => {
+                let order = immediate(i);
+                let from = |k: usize| k / 4 * 4 + usize::from(order >> (2 * (k % 4)) & 3);
+                self.three(i, |a, b, bytes| {
+                    make(bytes / 4, |k| get::<u32>(if k % 4 < 2 { a } else { b }, from(k)))
+                })?;
+            }
+            M::Vextracti128 | M::Vextracti32x4 | M::Vextracti64x4 => {
+                let at = usize::from(immediate(i));
+                self.two(i, |a, bytes| make(bytes, |k| a[at * bytes + k]))?;
+            }
+            M::Vinserti128 | M::Vinserti32x4 | M::Vinserti64x4 => {
+                let bytes = if i.mnemonic() == M::Vinserti64x4 { 2 * LANE } else { LANE };
+                let start = usize::from(immediate(i)) * bytes;
+                self.insert(i, start, bytes)?;
+            }
+            M::Vpinsrb | M::Vpinsrw | M::Vpinsrd | M::Vpinsrq => {
+                let bytes = i.memory_size().size();
+                self.insert(i, usize::from(immediate(i)) * bytes, bytes)?;
+            }
+            M::Vpextrb | M::Vpextrw => {
+                let bytes = i.memory_size().size();
+                let at = usize::from(immediate(i)) * bytes;
+                self.two(i, |a, _| make(bytes, |k| a[at + k]))?;
+            }
+            M::Vpbroadcastb => self.splat::<u8>(i)?,
+            M::Vpbroadcastw => self.splat::<u16>(i)?,
+            M::Vbroadcastss => self.splat::<u32>(i)?,
+            M::Vbroadcastsd | M::Vpbroadcastq => self.splat::<u64>(i)?,
+
+            M::Vpmaskmovd => self.load_where_signed::<i32>(i)?,
+            M::Vpmaskmovq => self.load_where_signed::<i64>(i)?,
+            M::Vmovmskps => {
+                let from = self.operand(i, 1)?;
+                let bits = bits(i.op_register(1).size() / 4, |k| sign::<i32>(&from, k));
+                self.put(i, 0, bits)?;
+            }
+            M::Vcvtsi2ss => {
+                let value = self.value(i, 2)? as i64;
+                let mut result = narrowed(&self.operand(i, 1)?, LANE);
+                set(&mut result, 0, value as f32);
+                self.set_vector(i, &result)?;
+            }
+            M::Vcvttsd2si => {
+                let value: f64 = get(&self.operand(i, 1)?, 0);
+                let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value);
+                self.put(i, 0, if fits { value as i64 } else { i64::MIN } as u64)?;
+            }
+            M::Vpmovd2m => {
+                let from = self.operand(i, 1)?;
+                let bits = bits(i.op_register(1).size() / 4, |k| sign::<i32>(&from, k));
+                self.masks[i.op_register(0).number()] = bits;
+            }
+            M::Vpmovm2d => self.spread_mask::<i32>(i, -1)?,
+            M::Vpmovm2q => self.spread_mask::<i64>(i, -1)?,
+            M::Kmovq if i.op_register(0).is_k() => {
+                self.masks[i.op_register(0).number()] = self.value(i, 1)?;
+            }
+            M::Kmovq => {
+                let bits = self.masks[i.op_register(1).number()];
+                self.put(i, 0, bits)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
