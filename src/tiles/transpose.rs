@@ -69,7 +69,7 @@ pub(super) unsafe fn transpose(plane: &Plane, dst: *mut u8, src: *const u8) {
         // SAFETY: the caller's promise.
         return unsafe { block(dst, rows.dst, src, cols.src, rows.n, cols.n) };
     }
-    let broken = dst.addr() % LINE != 0 || rows.dst % LINE as isize != 0;
+    let broken = !dst.addr().is_multiple_of(LINE) || rows.dst % LINE as isize != 0;
     if stream && broken {
         // SAFETY: the caller's promise.
         return unsafe { transpose_broken(plane, dst, src) };
