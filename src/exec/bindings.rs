@@ -47,6 +47,16 @@ impl Bindings {
         }
     }
 
+    /// What the symbols of a dimension are, where that is known: ` where a is 2 and b is 3`.
+    pub(crate) fn values_in(&self, dim: &Dim) -> String {
+        let mut values: Vec<String> = Vec::new();
+        dim.symbols(&mut |symbol| {
+            let value = self.get(symbol).map(|value| format!("{} is {value}", Dim::from(symbol)));
+            values.extend(value.filter(|value| !values.contains(value)));
+        });
+        if values.is_empty() { String::new() } else { format!(" where {}", values.join(" and ")) }
+    }
+
     /// Takes note that `dim` is `value`: binds its one unbound symbol, or checks.
     pub(crate) fn bind(&mut self, table: &DimTable, dim: &Dim, value: i64) -> Result<(), Mismatch> {
         let dim = table.resolve(dim);

@@ -9,6 +9,7 @@ pub(crate) mod linalg;
 pub(crate) mod logical;
 pub(crate) mod math;
 pub(crate) mod nn;
+pub(crate) mod positions;
 #[cfg(test)]
 mod recorded;
 pub(crate) mod reduce;

@@ -280,6 +280,9 @@ fn sizes_that_no_input_has_alone_are_solved_for() -> Result<()> {
     assert_eq!(sizes(6, [2, 2])?, [vec![2, 3], vec![4]]);
     assert_eq!(sizes(0, [3, 2])?, [vec![3, 0], vec![6]]);
     let error = run(5, [2, 2]).unwrap_err();
-    assert_eq!(error.message(), "a dimension a*b of the inputs cannot be 5");
+    assert_eq!(
+        error.message(),
+        "input \"x\" must be f32[a*b], got f32[5]: axis 0 is a*b, which cannot be 5 where a is 2"
+    );
     Ok(())
 }

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::Isa;
-use super::block::{Block, Home, Kind, V, VInst};
+use super::block::{Block, Home, Kind, Place, Tail, V, VInst};
 use super::encode::{Asm, Label, Len, Mem, Reg, Rm};
 use super::frame::Frame;
 use super::machine::Machine;
@@ -31,6 +31,8 @@ pub(super) struct Allocator<'a, 'm> {
     /// Uses after each use, and after each definition, of values.
     after: Vec<[u32; 3]>,
     pub first: Vec<u32>,
+    /// Loads that can be done as late as at the last use of what they load.
+    late: Vec<bool>,
     registers: u8,
     spills: Vec<u32>,
 }
@@ -56,6 +58,7 @@ impl<'a, 'm> Allocator<'a, 'm> {
             next: vec![NEVER; count],
             after: vec![[NEVER; 3]; block.insts.len()],
             first: vec![NEVER; block.insts.len()],
+            late: vec![false; block.insts.len()],
             registers,
             spills: Vec::new(),
             block,
@@ -73,15 +76,24 @@ impl<'a, 'm> Allocator<'a, 'm> {
             }
         }
         let mut seen = vec![NEVER; count];
+        let mut last = vec![0; count];
+        // The next instruction that may write what loads read, or move where slots are.
+        let mut effect = NEVER;
         for (at, inst) in this.block.insts.iter().enumerate().rev() {
-            if let Some(dst) = inst.dst {
-                this.first[at] = seen[dst.0 as usize];
+            match inst.dst {
+                Some(dst) => {
+                    this.first[at] = seen[dst.0 as usize];
+                    this.late[at] = last[dst.0 as usize] < effect;
+                }
+                None if inst.kind == Kind::Fail => {}
+                None => effect = at as u32,
             }
             for (k, src) in inst.srcs.iter().enumerate() {
                 this.after[at][k] = seen[src.0 as usize];
             }
             for src in &inst.srcs {
                 seen[src.0 as usize] = at as u32;
+                last[src.0 as usize] = last[src.0 as usize].max(at as u32);
             }
         }
         this
@@ -236,7 +248,30 @@ impl<'a, 'm> Allocator<'a, 'm> {
         reg
     }
 
+    /// Leaves a vector of a slot in memory, where its only user may find it.
+    fn postpone(&mut self, at: usize, inst: &VInst) -> bool {
+        let Kind::Load { op, len, place: Place::Slot(slot, offset), tail: Tail::Whole } = inst.kind else {
+            return false;
+        };
+        let Some(dst) = inst.dst else { return false };
+        let made = self.block.values[dst.0 as usize] == Home::Made;
+        if op != op::MOV_LOAD
+            || len != self.len()
+            || !made
+            || !self.late[at]
+            || self.machine.pointer(slot).is_none()
+        {
+            return false;
+        }
+        self.memory[dst.0 as usize] = Some(self.machine.slot(self.asm, slot, offset));
+        self.next[dst.0 as usize] = self.first[at];
+        true
+    }
+
     fn inst(&mut self, at: usize, mut inst: VInst) {
+        if self.postpone(at, &inst) {
+            return;
+        }
         let mut after = self.after[at];
         // Until they are looked at, sources are needed now.
         for src in &inst.srcs {

@@ -136,14 +136,6 @@ pub(super) enum Kind {
         passed: bool,
     },
     Index(IndexInst),
-    /// Starts the address of a gather slot ahead.
-    Aim {
-        slot: u32,
-    },
-    /// Asks for the row that a gather slot points to.
-    Prefetch {
-        slot: u32,
-    },
     /// Elements of a gather slot, brought together one by one.
     Gather {
         slot: u32,

@@ -181,8 +181,6 @@ impl Machine<'_> {
                 self.displace_by(asm, slot, offset);
             }
             Kind::Index(inst) => self.index(asm, inst),
-            Kind::Aim { slot } => self.aim(asm, slot),
-            Kind::Prefetch { slot } => self.prefetch(asm, slot),
             Kind::Gather { slot, group } => self.gather(asm, slot, group, to),
             Kind::Fail => {
                 if asm.isa == Isa::Avx512 {

@@ -2,8 +2,8 @@
 //! them.
 
 use super::allocate::{Allocator, frame_at};
-use super::block::{Block, Kind};
-use super::encode::{Asm, Gpr, Mem};
+use super::block::Block;
+use super::encode::{Gpr, Mem};
 use super::frame::Frame;
 use super::function::{Body, Function};
 use super::gather::is_placed;
@@ -178,25 +178,61 @@ impl Function<'_> {
         }
         asm.alu_imm(Alu::Cmp, RAX, DISTANCE + body.copies as i32 - 1);
         asm.jump_if(Cond::LessEqual, last);
-        let mut slots = [&guide.rows[..], &guide.slots].concat();
-        slots.sort_unstable();
-        slots.dedup();
+        let strides = ahead.strides.clone();
+        self.load_pointers(body);
+        let slots = code.slots.len();
+        let mut moved: Vec<usize> =
+            guide.rows.iter().chain(&guide.slots).map(|slot| *slot as usize).collect();
+        moved.retain(|slot| code.slots[*slot].used == SlotUse::Gather);
+        moved.sort_unstable();
+        moved.dedup();
         for copy in 0..body.copies {
+            // Other slots are read where they are further on, which no register holds.
+            let mut pointers = vec![None; slots];
+            for &slot in &moved {
+                pointers[slot] = body.pointers[copy * slots + slot];
+                match pointers[slot] {
+                    Some(pointer) => self.asm.alu(Alu::Add, pointer, frame_at(strides[slot])),
+                    None => {
+                        self.asm.mov(RAX, frame_at(strides[slot]));
+                        self.asm.add_to(frame_at(self.layout.gathers[slot].address), RAX);
+                    }
+                }
+            }
             let mut selector = self.selector(body, Mode::Once, &[]);
             selector.ahead = true;
-            for slot in slots.iter().filter(|slot| code.slots[**slot as usize].used == SlotUse::Gather) {
-                selector.block.effect(Kind::Aim { slot: *slot }, &[]);
-            }
             selector.look_ahead(&guide.wanted)?;
-            for slot in &guide.rows {
-                selector.block.effect(Kind::Prefetch { slot: *slot }, &[]);
-            }
             selector.block.prune();
             let block = selector.block;
-            self.shifted(body, block, copy, &[], true);
+            self.shifted(body, block, copy, &pointers, true);
+        }
+        for slot in &guide.rows {
+            self.ask_for_rows(body, *slot as usize);
         }
         self.asm.bind(last);
         Ok(())
+    }
+
+    /// Asks for the lines of the rows of a slot, one of each copy of a body before the next.
+    fn ask_for_rows(&mut self, body: &Body<'_>, slot: usize) {
+        let Some(ahead) = &self.layout.ahead else { return };
+        let line = self.asm.label();
+        let asm = &mut self.asm;
+        asm.mov_imm(RCX, 0);
+        asm.bind(line);
+        for copy in 0..body.copies {
+            let row = match body.pointers[copy * self.code.slots.len() + slot] {
+                Some(pointer) => pointer,
+                None => {
+                    asm.mov(RAX, frame_at(self.layout.gathers[slot].address));
+                    RAX
+                }
+            };
+            asm.prefetch(Mem::Indexed(row, RCX, 0, 0));
+        }
+        asm.alu_imm(Alu::Add, RCX, LINE);
+        asm.alu(Alu::Cmp, RCX, frame_at(ahead.bytes[slot]));
+        asm.jump_if(Cond::Less, line);
     }
 
     /// Moves the rows that the copies of a body gather, but for those of the first.
@@ -241,30 +277,6 @@ impl Function<'_> {
             ahead: words.map(|words| Shift { words, guess }),
         };
         Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
-    }
-}
-
-impl Machine<'_> {
-    /// Sets the address of a gather slot ahead to its start there.
-    pub fn aim(&self, asm: &mut Asm, slot: u32) {
-        asm.mov(RAX, frame_at(self.layout.start(self.level, slot)));
-        if let Some(shift) = self.ahead {
-            shift.add_to(asm, RAX, slot);
-        }
-        asm.store(frame_at(self.layout.gathers[slot as usize].address), RAX);
-    }
-
-    /// Asks for the lines of the row that a gather slot points to.
-    pub fn prefetch(&self, asm: &mut Asm, slot: u32) {
-        let Some(ahead) = &self.layout.ahead else { return };
-        let line = asm.label();
-        asm.mov(RCX, frame_at(self.layout.gathers[slot as usize].address));
-        asm.mov(RDX, frame_at(ahead.bytes[slot as usize]));
-        asm.bind(line);
-        asm.prefetch(Mem::Base(RCX, 0));
-        asm.alu_imm(Alu::Add, RCX, LINE);
-        asm.alu_imm(Alu::Sub, RDX, LINE);
-        asm.jump_if(Cond::Greater, line);
     }
 }
 

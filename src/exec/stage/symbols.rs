@@ -24,24 +24,9 @@ impl Stage {
 
     pub(crate) fn bind_input_sizes(&self, inputs: &[(DType, &[usize])]) -> Result<Bindings> {
         let mut bindings = Bindings::default();
-        for ((name, value), (dtype, sizes)) in self.inner.inputs.iter().zip(inputs) {
+        for ((port, (_, value)), (dtype, sizes)) in self.inner.inputs.iter().enumerate().zip(inputs) {
             let info = &self.inner.values[value.at()];
-            let required = || {
-                format!(
-                    "input \"{name}\" must be {}{}",
-                    info.dtype,
-                    self.inner.table.resolve_shape(&info.shape)
-                )
-            };
-            let got = format!("{dtype}{sizes:?}");
-            let refuse = |detail: String| {
-                let location = self.inner.node_of(*value).location;
-                let message = format!("{}, got {got}{detail}", required());
-                let ties = self.inner.ties_of(&[*value], &message).into_iter().take(2);
-                let error = Error::new(ErrorKind::Feed, Phase::Run, message)
-                    .note("the input is declared", Some(location));
-                ties.fold(error, |error, (text, at)| error.note(text, Some(at)))
-            };
+            let refuse = |detail: String| self.refused_input(port, inputs[port], detail);
             if info.dtype != *dtype {
                 return Err(refuse(String::new()));
             }
@@ -61,33 +46,50 @@ impl Stage {
                 });
             }
             for (axis, (dim, size)) in dims.iter().zip(*sizes).enumerate() {
-                bindings.bind(&self.inner.table, dim, *size as i64).map_err(|mismatch: Mismatch| {
-                    refuse(match mismatch.expected {
-                        Some(expected) if mismatch.dim.is_known() => {
-                            format!(": axis {axis} must be {expected}")
-                        }
-                        Some(expected) => {
-                            let by = self.bound_by(*value, &mismatch.dim);
-                            format!(": axis {axis} is {}, which is {expected}{by}", mismatch.dim)
-                        }
-                        None => {
-                            format!(": axis {axis} is {}, which cannot be {}", mismatch.dim, mismatch.got)
-                        }
-                    })
+                bindings.bind(&self.inner.table, dim, *size as i64).map_err(|mismatch| {
+                    let by = match mismatch.expected {
+                        Some(_) => self.bound_by(*value, &mismatch.dim),
+                        None => bindings.values_in(&mismatch.dim),
+                    };
+                    refuse(format!(": axis {axis} {}", cannot(&mismatch, &by)))
                 })?;
             }
         }
         let settled = bindings.settle(&self.inner.table);
         self.solve_guards(&mut bindings);
         settled.map_err(|mismatch| {
-            let (dim, got) = (&mismatch.dim, mismatch.got);
-            let message = match mismatch.expected {
-                Some(expected) => format!("a dimension {dim} of the inputs must be {expected}, got {got}"),
-                None => format!("a dimension {dim} of the inputs cannot be {got}"),
-            };
-            Error::new(ErrorKind::Feed, Phase::Run, message)
+            let ports = self.inner.inputs.iter().enumerate();
+            let mut axes = ports.flat_map(|(port, (_, value))| {
+                let dims = self.inner.values[value.at()].shape.dims().unwrap_or_default();
+                dims.iter().enumerate().map(move |(axis, dim)| (port, axis, dim))
+            });
+            match axes.find(|(_, _, dim)| self.inner.table.resolve(dim) == mismatch.dim) {
+                Some((port, axis, _)) => {
+                    let by = bindings.values_in(&mismatch.dim);
+                    self.refused_input(
+                        port,
+                        inputs[port],
+                        format!(": axis {axis} {}", cannot(&mismatch, &by)),
+                    )
+                }
+                None => {
+                    Error::new(ErrorKind::Feed, Phase::Run, format!("a dimension {}", cannot(&mismatch, "")))
+                }
+            }
         })?;
         Ok(bindings)
+    }
+
+    /// The error of an input that is fed with this; `detail` says why.
+    fn refused_input(&self, port: usize, (dtype, sizes): (DType, &[usize]), detail: String) -> Error {
+        let (name, value) = &self.inner.inputs[port];
+        let info = &self.inner.values[value.at()];
+        let shape = self.inner.table.resolve_shape(&info.shape);
+        let message = format!("input \"{name}\" must be {}{shape}, got {dtype}{sizes:?}{detail}", info.dtype);
+        let ties = self.inner.ties_of(&[*value], &message).into_iter().take(2);
+        let error = Error::new(ErrorKind::Feed, Phase::Run, message)
+            .note("the input is declared", Some(self.inner.node_of(*value).location));
+        ties.fold(error, |error, (text, at)| error.note(text, Some(at)))
     }
 
     /// Where a dimension got its size before axes of this input were read: ` at axis 0 of input "x"`.
@@ -297,6 +299,15 @@ impl Stage {
             Some(Err(error)) => error,
             _ => self.locate(index, Error::new(ErrorKind::Guard, Phase::Run, message)),
         }
+    }
+}
+
+/// What a dimension is, and so cannot be; `by` says what made it so.
+fn cannot(mismatch: &Mismatch, by: &str) -> String {
+    match mismatch.expected {
+        Some(expected) if mismatch.dim.is_known() => format!("must be {expected}"),
+        Some(expected) => format!("is {}, which is {expected}{by}", mismatch.dim),
+        None => format!("is {}, which cannot be {}{by}", mismatch.dim, mismatch.got),
     }
 }
 

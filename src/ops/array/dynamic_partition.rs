@@ -125,12 +125,54 @@ fn partition<I: Copy + Into<i64>>(
     Ok(())
 }
 
+/// Parts that [`Taken`] counts.
+const FEW: usize = 8;
+
+/// As many as a byte counts.
+const ROUND: usize = 255;
+
+/// How many of a round's rows each of a few parts has, a byte each: from memory a count would be read after stores to
+/// places that nobody knows yet.
+struct Taken(u64);
+
+impl Taken {
+    fn of(&self, part: usize) -> usize {
+        usize::from((self.0 >> (8 * (part % FEW))) as u8)
+    }
+
+    /// The number of the part's next row.
+    fn take(&mut self, part: usize) -> usize {
+        let number = self.of(part);
+        self.0 = self.0.wrapping_add(1 << (8 * (part % FEW)));
+        number
+    }
+}
+
 fn deal_small<const N: usize, I>(
     targets: &mut [&mut [u8]],
     rows: &[u8],
     parts: &[I],
     part_of: impl Fn(&I) -> usize,
 ) {
+    if targets.len() <= FEW {
+        let mut rest: [&mut [[u8; N]]; FEW] = std::array::from_fn(|_| Default::default());
+        for (rest, target) in rest.iter_mut().zip(targets) {
+            *rest = target.as_chunks_mut::<N>().0;
+        }
+        for (rows, parts) in rows.as_chunks::<N>().0.chunks(ROUND).zip(parts.chunks(ROUND)) {
+            let mut taken = Taken(0);
+            for (row, part) in rows.iter().zip(parts) {
+                let part = part_of(part) % FEW;
+                if let Some(slot) = rest[part].get_mut(taken.take(part)) {
+                    *slot = *row;
+                }
+            }
+            for (part, rest) in rest.iter_mut().enumerate() {
+                *rest = std::mem::take(rest).split_at_mut_checked(taken.of(part)).unwrap_or_default().1;
+            }
+        }
+        return;
+    }
     // A part's rows that are still to come: the place of the next is the first of them.
     let mut rest: Vec<std::slice::IterMut<'_, [u8; N]>> =
         targets.iter_mut().map(|target| target.as_chunks_mut::<N>().0.iter_mut()).collect();
@@ -158,6 +200,20 @@ mod tests {
     #[test]
     fn values_are_those_recorded() {
         recorded(&DEF);
+    }
+
+    #[test]
+    fn rows_keep_their_order_in_parts_few_and_many() {
+        for count in [1usize, 3, 8, 9] {
+            let part_of: Vec<i32> = (0..1000u32).map(|at| (at * at / 7 % count as u32) as i32).collect();
+            let rows: Vec<u8> = (0..1000).map(|at| (at / 4) as u8).collect();
+            let attrs = Attrs::new().with("num_partitions", count as i64);
+            let parts = run(&DEF, &attrs, &[tensor(&[1000], &rows), tensor(&[1000], &part_of)]).unwrap();
+            for (number, part) in parts.iter().enumerate() {
+                let own = rows.iter().zip(&part_of).filter(|(_, part)| **part == number as i32);
+                assert_eq!(part.to_vec::<u8>().unwrap(), own.map(|(row, _)| *row).collect::<Vec<_>>());
+            }
+        }
     }
 
     #[test]

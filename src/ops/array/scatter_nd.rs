@@ -10,8 +10,9 @@ use crate::error::Result;
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::given::given_sizes;
+use crate::ops::positions::Positions;
 use crate::ops::row_major::RowMajor;
-use crate::ops::rows::{Combine, Positions, combine};
+use crate::ops::rows::{Combine, combine};
 
 impl<'g> Value<'g> {
     /// A tensor of `shape` whose slices at the positions along the last axis of `self` are those of `updates`, and zero

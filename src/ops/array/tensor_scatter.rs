@@ -8,8 +8,9 @@ use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::positions::Positions;
 use crate::ops::row_major::RowMajor;
-use crate::ops::rows::{Combine, Positions, combine, put};
+use crate::ops::rows::{Combine, combine, put};
 use crate::tensor::TensorView;
 
 macro_rules! scatters {

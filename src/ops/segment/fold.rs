@@ -5,7 +5,8 @@ use shapeflow_shape_fns::{Attrs, DType};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
-use crate::ops::rows::{Combine, Positions, combine, narrow, widened};
+use crate::ops::positions::Positions;
+use crate::ops::rows::{Combine, combine, narrow, widened};
 use crate::tensor::{Element, Tensor, TensorView, TensorViewMut};
 
 /// How the rows of a segment become one.

@@ -7,8 +7,8 @@ use shapeflow_shape_fns::DType;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::positions::Positions;
 use crate::ops::row_major::RowMajor;
-use crate::ops::rows::Positions;
 use crate::tensor::TensorView;
 
 use super::fold::{Fold, clear_gaps, divide, dtypes, fold_rows};

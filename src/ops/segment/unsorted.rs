@@ -9,8 +9,8 @@ use crate::expr::Scalar;
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::given::given_sizes;
+use crate::ops::positions::Positions;
 use crate::ops::row_major::RowMajor;
-use crate::ops::rows::Positions;
 
 use super::fold::{Fold, dtypes, fold_rows};
 
