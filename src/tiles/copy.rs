@@ -18,6 +18,9 @@ const SHORT_STREAM_RUN: usize = 16 << 10;
 /// Shorter stretches of a destination are not streamed: too little of them is whole cache lines.
 const SHORT_STREAM: usize = 512;
 
+/// The same of rows that end inside a line.
+const SHORT_BROKEN: usize = 2048;
+
 /// Longer runs are streamed from where they are.
 const LONG_RUN: usize = 2048;
 
@@ -189,12 +192,11 @@ impl StridedCopy {
             plane.kind = Kind::Zip;
             Walk::Whole(plane_fn(&plane))
         } else if crossed && rows.n.min(inner.n) >= transpose::smallest(elem) {
-            // Rows written in pieces cost more than runs do where the cache cannot keep the whole. They must
-            // share their place in a cache line: others have two broken lines a tile.
-            plane.stream = huge
-                && inner.n * elem >= SHORT_STREAM
-                && rows.dst % 64 == 0
-                && outer.iter().all(|axis| axis.dst % 64 == 0);
+            // Rows written in pieces cost more than runs do where the cache cannot keep the whole. Those that do not
+            // share their place in a cache line have two broken ones each.
+            let lines = rows.dst % 64 == 0 && outer.iter().all(|axis| axis.dst % 64 == 0);
+            let least = if lines { SHORT_STREAM } else { SHORT_BROKEN };
+            plane.stream = huge && inner.n * elem >= least;
             Walk::Whole(transpose::transpose)
         } else if crossed && rows.n <= 16 {
             Walk::Tiles { rows: rows.n, cols: CHUNK }

@@ -341,7 +341,7 @@ impl Function<'_> {
 
     /// A block that is run once, at the start of its slots.
     pub fn once(&mut self, body: &Body<'_>, mut block: Block) {
-        index::chain(&mut block);
+        index::chain(&mut block, |slot| Some(self.layout.start(body.level, slot)));
         let machine = Machine::new(self.code, &self.layout, body, false);
         Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
     }

@@ -3,10 +3,11 @@
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::DType;
+use smallvec::SmallVec;
 
 use super::allocate::frame_at;
 use super::block::{Block, Kind};
-use super::encode::Asm;
+use super::encode::{Asm, Gpr};
 use super::gather::is_placed;
 use super::machine::Machine;
 use super::scalar::{Alu, Cond, RAX, RCX, RDX};
@@ -24,18 +25,26 @@ pub(super) enum IndexOp {
     Iota(u32),
     Load(u32),
     Binary(BinaryOp),
-    Select,
+    /// The third operand if a comparison of the first two holds, else the fourth.
+    Select(BinaryOp),
     Cast,
     /// The value if it lies below a run-time scalar, else 0 and the run fails.
     Check(u32),
 }
 
-/// One step of index arithmetic, from words of the frame to another.
+/// What index arithmetic reads: a word of the frame, or a number.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Source {
+    Word(u32),
+    Number(i32),
+}
+
+/// One step of index arithmetic, to a word of the frame.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct IndexInst {
     pub op: IndexOp,
     pub dtype: DType,
-    pub from: [u32; 3],
+    pub from: [Source; 4],
     pub to: u32,
     /// Whether rax holds the operand that is needed first.
     pub passed: bool,
@@ -45,12 +54,30 @@ pub(super) struct IndexInst {
 
 impl IndexInst {
     /// The operand that is needed first.
-    fn first(&self) -> Option<u32> {
+    fn first(&self) -> Option<Source> {
         match self.op {
             IndexOp::Binary(_) | IndexOp::Cast | IndexOp::Check(_) => Some(self.from[0]),
-            IndexOp::Select => Some(self.from[2]),
+            IndexOp::Select(_) => Some(self.from[3]),
             _ => None,
         }
+    }
+
+    /// How many of the sources are operands.
+    fn arity(&self) -> usize {
+        match self.op {
+            IndexOp::Const(_) | IndexOp::Scalar | IndexOp::Iota(_) | IndexOp::Load(_) => 0,
+            IndexOp::Cast | IndexOp::Check(_) => 1,
+            IndexOp::Binary(_) => 2,
+            IndexOp::Select(_) => 4,
+        }
+    }
+
+    /// The words of its operands.
+    fn words(&self) -> impl Iterator<Item = u32> {
+        self.from[..self.arity()].iter().filter_map(|source| match source {
+            Source::Word(word) => Some(*word),
+            Source::Number(_) => None,
+        })
     }
 
     /// Whether the first two operands may change places.
@@ -59,25 +86,54 @@ impl IndexInst {
     }
 }
 
-/// Lets results go on in rax to instructions right behind those that make them.
-pub(super) fn chain(block: &mut Block) {
+/// Lets constants and comparisons be parts of the instructions that need them, and results go on in rax to
+/// instructions right behind those that make them. `start` is the word of an iota's value if it is there as it is.
+pub(super) fn chain(block: &mut Block, start: impl Fn(u32) -> Option<u32>) {
+    let mut made: FxHashMap<u32, IndexInst> = FxHashMap::default();
+    for inst in &mut block.insts {
+        let Kind::Index(inst) = &mut inst.kind else { continue };
+        if let IndexOp::Select(BinaryOp::Ne) = inst.op
+            && let [Source::Word(word), Source::Number(0), ..] = inst.from
+            && let Some(IndexInst { op: IndexOp::Binary(op), from, .. }) = made.get(&word)
+            && condition(*op).is_some()
+        {
+            inst.op = IndexOp::Select(*op);
+            inst.from[..2].copy_from_slice(&from[..2]);
+        }
+        let arity = inst.arity();
+        for source in &mut inst.from[..arity] {
+            let Source::Word(word) = *source else { continue };
+            *source = match made.get(&word).map(|made| made.op) {
+                Some(IndexOp::Const(value)) => Source::Number(value),
+                Some(IndexOp::Iota(slot)) => Source::Word(start(slot).unwrap_or(word)),
+                _ => Source::Word(word),
+            };
+        }
+        made.insert(inst.to, *inst);
+    }
     let mut uses: FxHashMap<u32, u32> = FxHashMap::default();
-    for inst in &block.insts {
-        match inst.kind {
-            Kind::Index(inst) => inst.from.iter().for_each(|word| *uses.entry(*word).or_default() += 1),
-            Kind::DisplaceBy { word, .. } => *uses.entry(word).or_default() += 1,
+    let mut wanted = vec![true; block.insts.len()];
+    for (inst, wanted) in block.insts.iter().zip(&mut wanted).rev() {
+        match &inst.kind {
+            Kind::Index(inst) if uses.contains_key(&inst.to) || matches!(inst.op, IndexOp::Check(_)) => {
+                inst.words().for_each(|word| *uses.entry(word).or_default() += 1);
+            }
+            Kind::Index(_) => *wanted = false,
+            Kind::DisplaceBy { word, .. } => *uses.entry(*word).or_default() += 1,
             _ => {}
         }
     }
+    let mut wanted = wanted.into_iter();
+    block.insts.retain(|_| wanted.next().unwrap_or(true));
     for at in 1..block.insts.len() {
         let [made, user] = &mut block.insts[at - 1..=at] else { continue };
         let Kind::Index(made) = &mut made.kind else { continue };
         let passed = match &mut user.kind {
             Kind::Index(user) => {
-                if user.commutes() && user.from[1] == made.to {
+                if user.commutes() && user.from[1] == Source::Word(made.to) {
                     user.from.swap(0, 1);
                 }
-                user.passed = user.first() == Some(made.to);
+                user.passed = user.first() == Some(Source::Word(made.to));
                 user.passed
             }
             Kind::DisplaceBy { word, passed, .. } => {
@@ -87,6 +143,17 @@ pub(super) fn chain(block: &mut Block) {
             _ => false,
         };
         made.kept = uses.get(&made.to).is_some_and(|uses| *uses > u32::from(passed));
+    }
+}
+
+/// When a comparison holds.
+fn condition(op: BinaryOp) -> Option<Cond> {
+    match op {
+        BinaryOp::Lt => Some(Cond::Less),
+        BinaryOp::Le => Some(Cond::LessEqual),
+        BinaryOp::Eq => Some(Cond::Equal),
+        BinaryOp::Ne => Some(Cond::NotEqual),
+        _ => None,
     }
 }
 
@@ -100,7 +167,7 @@ fn index_op(inst: &Inst) -> Option<IndexOp> {
         InstOp::Load(slot) if inst.dtype.is_integer() && inst.dtype != DType::U64 => IndexOp::Load(slot),
         InstOp::Binary(op @ (Add | Sub | Mul | Min | Max), ..) if plain => IndexOp::Binary(op),
         InstOp::Binary(op @ (Lt | Le | Eq | Ne), ..) => IndexOp::Binary(op),
-        InstOp::Select(..) if plain => IndexOp::Select,
+        InstOp::Select(..) if plain => IndexOp::Select(BinaryOp::Ne),
         InstOp::Cast(_) if plain => IndexOp::Cast,
         InstOp::CheckIndex { limit, .. } => IndexOp::Check(limit),
         _ => return None,
@@ -158,13 +225,13 @@ impl Selector<'_> {
         if op == IndexOp::Scalar {
             return;
         }
-        let mut from = [0; 3];
-        let mut next = from.iter_mut();
-        self.body[at].op.for_each_operand(|v| {
-            if let Some(from) = next.next() {
-                *from = word(v);
-            }
-        });
+        let mut words = SmallVec::<[Source; 4]>::new();
+        self.body[at].op.for_each_operand(|v| words.push(Source::Word(word(v))));
+        if let IndexOp::Select(_) = op {
+            words.insert(1, Source::Number(0));
+        }
+        let mut from = [Source::Number(0); 4];
+        from.iter_mut().zip(words).for_each(|(from, word)| *from = word);
         let inst = IndexInst {
             op,
             dtype: self.body[at].dtype,
@@ -180,11 +247,11 @@ impl Selector<'_> {
 impl Machine<'_> {
     /// Emits one step of index arithmetic.
     pub fn index(&self, asm: &mut Asm, inst: IndexInst) {
-        let second = frame_at(inst.from[1]);
+        let second = inst.from[1];
         if let Some(first) = inst.first()
             && !inst.passed
         {
-            asm.mov(RAX, frame_at(first));
+            asm.fetch(RAX, first);
         }
         match inst.op {
             IndexOp::Const(value) => asm.mov_imm(RAX, value),
@@ -206,11 +273,14 @@ impl Machine<'_> {
             }
             IndexOp::Binary(op) => {
                 match op {
-                    BinaryOp::Add => asm.alu(Alu::Add, RAX, second),
-                    BinaryOp::Sub => asm.alu(Alu::Sub, RAX, second),
-                    BinaryOp::Mul => asm.imul(RAX, second),
+                    BinaryOp::Add => asm.combine(Alu::Add, RAX, second),
+                    BinaryOp::Sub => asm.combine(Alu::Sub, RAX, second),
+                    BinaryOp::Mul => {
+                        asm.fetch(RCX, second);
+                        asm.imul(RAX, RCX);
+                    }
                     BinaryOp::Min | BinaryOp::Max => {
-                        asm.mov(RCX, second);
+                        asm.fetch(RCX, second);
                         asm.alu(Alu::Cmp, RCX, RAX);
                         asm.move_if(if op == BinaryOp::Min { Cond::Less } else { Cond::Greater }, RAX, RCX);
                     }
@@ -218,23 +288,23 @@ impl Machine<'_> {
                         asm.mov(RCX, RAX);
                         asm.mov_imm(RAX, 0);
                         asm.mov_imm(RDX, 1);
-                        asm.alu(Alu::Cmp, RCX, second);
-                        let cond = match op {
-                            BinaryOp::Lt => Cond::Less,
-                            BinaryOp::Le => Cond::LessEqual,
-                            BinaryOp::Eq => Cond::Equal,
-                            _ => Cond::NotEqual,
-                        };
-                        asm.move_if(cond, RAX, RDX);
+                        asm.combine(Alu::Cmp, RCX, second);
+                        if let Some(cond) = condition(op) {
+                            asm.move_if(cond, RAX, RDX);
+                        }
                     }
                 }
                 if inst.dtype == DType::I32 {
                     asm.extend_word(RAX, RAX);
                 }
             }
-            IndexOp::Select => {
-                asm.alu_imm(Alu::Cmp, frame_at(inst.from[0]), 0);
-                asm.move_if(Cond::NotEqual, RAX, second);
+            IndexOp::Select(op) => {
+                asm.fetch(RCX, inst.from[0]);
+                asm.fetch(RDX, inst.from[2]);
+                asm.combine(Alu::Cmp, RCX, second);
+                if let Some(cond) = condition(op) {
+                    asm.move_if(cond, RAX, RDX);
+                }
             }
             IndexOp::Cast if inst.dtype == DType::I32 => asm.extend_word(RAX, RAX),
             IndexOp::Cast => {}
@@ -252,6 +322,22 @@ impl Machine<'_> {
         }
         if inst.kept {
             asm.store(frame_at(inst.to), RAX);
+        }
+    }
+}
+
+impl Asm {
+    fn fetch(&mut self, to: Gpr, from: Source) {
+        match from {
+            Source::Word(word) => self.mov(to, frame_at(word)),
+            Source::Number(number) => self.mov_imm(to, number),
+        }
+    }
+
+    fn combine(&mut self, op: Alu, to: Gpr, from: Source) {
+        match from {
+            Source::Word(word) => self.alu(op, to, frame_at(word)),
+            Source::Number(number) => self.alu_imm(op, to, number),
         }
     }
 }

@@ -61,7 +61,7 @@ impl Function<'_> {
         let registers = self.isa.registers();
         let streamed = if folds.is_empty() && !self.brief { self.streamed(body) } else { None };
         if let Some((slot, size)) = streamed {
-            self.lead(body, slot, size, plain);
+            self.lead(body, slot, size, plain, led);
             self.asm.bind(led);
             self.asm.mov(END, frame_at(self.layout.n));
             let block = self.step(body, &order, &homes, mode(unroll, false, true), &[])?;
@@ -105,8 +105,8 @@ impl Function<'_> {
     }
 
     /// Goes to `plain` unless the result is to be written past the caches, and first for the elements before the
-    /// first whole line.
-    fn lead(&mut self, body: &Body<'_>, slot: u32, size: u32, plain: Label) {
+    /// first whole line: at once to `led` if there are none.
+    fn lead(&mut self, body: &Body<'_>, slot: u32, size: u32, plain: Label, led: Label) {
         let asm = &mut self.asm;
         asm.mov(RCX, frame_at(self.layout.args));
         asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, stream) as i32));
@@ -125,15 +125,16 @@ impl Function<'_> {
         asm.bind(unbroken);
         asm.mov(RAX, start);
         asm.neg(RAX);
+        asm.store_imm(frame_at(self.layout.streamed), 1);
+        asm.alu_imm(Alu::And, RAX, LINE - 1);
+        asm.jump_if(Cond::Equal, led);
         asm.test_imm(RAX, size as i32 - 1);
         asm.jump_if(Cond::NotEqual, plain);
-        asm.alu_imm(Alu::And, RAX, LINE - 1);
         asm.shr(RAX, size.trailing_zeros() as u8);
         asm.alu(Alu::Cmp, RAX, END);
         asm.jump_if(Cond::GreaterEqual, plain);
         asm.mov(END, RAX);
         asm.store_imm(frame_at(self.layout.leading), 1);
-        asm.store_imm(frame_at(self.layout.streamed), 1);
         asm.jump(plain);
     }
 

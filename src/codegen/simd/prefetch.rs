@@ -263,7 +263,7 @@ impl Function<'_> {
         pointers: &[Option<Gpr>],
         guess: bool,
     ) {
-        index::chain(&mut block);
+        index::chain(&mut block, |_| None);
         let words = self.layout.ahead.as_ref().map(|ahead| {
             let near = copy.checked_sub(1).map(|copy| &ahead.near[copy][..]);
             [guess.then_some(&ahead.strides[..]), near]

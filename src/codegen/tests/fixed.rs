@@ -108,6 +108,28 @@ fn row_gather() -> Code {
     code(slots, 2, body)
 }
 
+/// Rows of a table chosen by arithmetic with numbers, and by a comparison that two choices need.
+fn chosen_rows(compare: BinaryOp, from_number: bool) -> Code {
+    let i64 = DType::I64;
+    let mut body = Body::default();
+    let index = body.push(DType::I32, InstOp::Load(0));
+    let index = body.push(i64, InstOp::Cast(index));
+    let [zero, one, three, five] = [0, 1, 3, 5].map(|k| body.push(i64, InstOp::Const(Scalar::I64(k))));
+    let (a, b) = if from_number { (three, index) } else { (index, three) };
+    let holds = body.push(DType::Bool, InstOp::Binary(compare, a, b));
+    let back = body.binary(BinaryOp::Sub, five, index);
+    let low = body.binary(BinaryOp::Min, index, three);
+    let one_way = body.push(i64, InstOp::Select(holds, back, index));
+    let other_way = body.push(i64, InstOp::Select(holds, zero, low));
+    let sum = body.binary(BinaryOp::Add, one_way, other_way);
+    let scaled = body.binary(BinaryOp::Mul, one, sum);
+    let kept = body.binary(BinaryOp::Max, zero, scaled);
+    let index = body.push(i64, InstOp::CheckIndex { value: kept, limit: 0 });
+    let element = body.push(DType::F32, InstOp::Gather { slot: 1, offsets: Box::new([(index, 1)]) });
+    body.push(DType::F32, InstOp::Store { slot: 2, value: element });
+    Code { passes: vec![Pass { body: body.0, folds: Vec::new() }], ..row_gather() }
+}
+
 /// Sums of rows of a table, those that a loop over indices shifted by a scalar names.
 fn bags() -> Code {
     let mut body = Body::default();
@@ -154,6 +176,24 @@ fn rows_are_gathered_ahead() {
             let mut case = Case::new(random, &row_gather(), sizes, vec![6, 40], &[0, 5 * 40, 0]);
             case.fill(0, |k| Scalar::I32(first + k as i32 % 6));
             batch.add(case, "rows");
+        }
+        batch.check();
+    }
+}
+
+#[test]
+fn rows_are_chosen_by_arithmetic() {
+    for machine in Machine::all() {
+        let mut batch = Batch::new(machine);
+        for compare in [BinaryOp::Lt, BinaryOp::Le, BinaryOp::Eq, BinaryOp::Ne] {
+            for from_number in [false, true] {
+                let random = &mut Random::new(7);
+                let sizes = Sizes { rows: 50, n: 9, extents: Vec::new() };
+                let code = chosen_rows(compare, from_number);
+                let mut case = Case::new(random, &code, sizes, vec![9, 40], &[0, 8 * 40, 0]);
+                case.fill(0, |k| Scalar::I32(k as i32 % 6));
+                batch.add(case, format!("{compare:?}, {from_number}"));
+            }
         }
         batch.check();
     }

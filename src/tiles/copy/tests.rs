@@ -171,6 +171,21 @@ fn many_tiles_are_copied() {
 }
 
 #[test]
+fn transposes_with_broken_lines_are_copied() {
+    for elem in [1, 2, 4, 8, 16] {
+        let e = elem as isize;
+        let run = 512 / elem;
+        for rows in [64 / elem + 1, 256 / elem, 256 / elem + 1, 300] {
+            for cols in [4 * run, 4 * run + 1, 5 * run - 1, 8 * run + 3, 2048 / elem + 16 / elem] {
+                let (n, m) = (rows as isize, cols as isize);
+                check(&[rows, cols], &[m * e + 1, e], &[e, n * e], elem, usize::MAX);
+                check(&[rows, cols], &[m * e + 64, e], &[-e, (n + 1) * e], elem, usize::MAX);
+            }
+        }
+    }
+}
+
+#[test]
 fn sixteen_axes_are_copied() {
     let extents = [2usize; 16];
     let dst: Vec<isize> = (0..16).map(|axis| 4 << (15 - axis)).collect();
