@@ -10,6 +10,7 @@ mod display;
 mod fold_lanes;
 mod home;
 pub(crate) mod in_place;
+mod inline;
 #[cfg(test)]
 pub(crate) mod interpret;
 pub(crate) mod kernel;

@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, Symbol};
 use smallvec::SmallVec;
 
-use super::access::{Access, Read};
-use super::cluster::{Cluster, ClusterIx, Cost, Row, fold_index, needs_interpreter, split_axes, substitute};
+use super::access::Access;
+use super::cluster::{Cluster, ClusterIx, needs_interpreter};
 use super::home::{Home, Why};
 use crate::error::Result;
 use crate::expr::{Axis, Index};
@@ -19,9 +19,9 @@ use crate::op::{Body, Operand};
 
 /// A value of at most this many primitive operations, with all that is inlined into it, is computed again
 /// rather than stored.
-const CHEAP: u32 = 4;
+pub(super) const CHEAP: u32 = 4;
 /// A value needed at more indices than this is stored.
-const MAX_PLACES: usize = 4;
+pub(super) const MAX_PLACES: usize = 4;
 
 /// One step of a program, before it is lowered.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -41,31 +41,31 @@ pub(crate) struct Partition {
     pub needs: Vec<Vec<ValueIx>>,
 }
 
-type Place = (ClusterIx, SmallVec<[Index; 4]>);
+pub(super) type Place = (ClusterIx, SmallVec<[Index; 4]>);
 
 #[derive(Default, Clone)]
-struct Pending {
-    places: SmallVec<[Place; 1]>,
+pub(super) struct Pending {
+    pub(super) places: SmallVec<[Place; 1]>,
     forced: Option<Why>,
     /// Clusters that need the value in memory.
     readers: SmallVec<[ClusterIx; 1]>,
     /// The largest depth of a step that needs the value in memory.
     depth: u32,
-    used: bool,
+    pub(super) used: bool,
 }
 
-struct Partitioner<'a> {
-    inner: &'a Inner,
-    pending: Vec<Pending>,
-    homes: Vec<Home>,
+pub(super) struct Partitioner<'a> {
+    pub(super) inner: &'a Inner,
+    pub(super) pending: Vec<Pending>,
+    pub(super) homes: Vec<Home>,
     templates: Vec<Option<Template>>,
     /// By value: how its body reads; nothing of values that are not computed by a body.
-    access: Vec<Access>,
+    pub(super) access: Vec<Access>,
     /// Cost of a value with everything that could be inlined into it.
-    full_cost: Vec<u32>,
+    pub(super) full_cost: Vec<u32>,
     /// Whether a value is made from results of folds.
-    folds: Vec<bool>,
-    clusters: Vec<Cluster>,
+    pub(super) folds: Vec<bool>,
+    pub(super) clusters: Vec<Cluster>,
     /// Values that must be computed before a symbol is bound.
     late: Late,
     node_depth: FxHashMap<NodeIx, u32>,
@@ -183,7 +183,7 @@ impl Partitioner<'_> {
     }
 
     /// A cluster needs a value in memory before it runs.
-    fn force_for(&mut self, value: ValueIx, why: Why, cluster: ClusterIx) {
+    pub(super) fn force_for(&mut self, value: ValueIx, why: Why, cluster: ClusterIx) {
         self.force(value, why, 0);
         let readers = &mut self.pending[value.at()].readers;
         if !readers.contains(&cluster) {
@@ -193,7 +193,7 @@ impl Partitioner<'_> {
 
     /// What must be known before a node is planned: parameters that are not known now, and the values that
     /// define the symbols of its shapes.
-    fn needed_by(&self, index: NodeIx) -> SmallVec<[ValueIx; 4]> {
+    pub(super) fn needed_by(&self, index: NodeIx) -> SmallVec<[ValueIx; 4]> {
         let node = &self.inner.nodes[index.at()];
         let mut needed: SmallVec<[ValueIx; 4]> = SmallVec::new();
         if let Some(list) = node.op.operand_list() {
@@ -221,19 +221,19 @@ impl Partitioner<'_> {
         needed
     }
 
-    fn find(&self, mut cluster: ClusterIx) -> ClusterIx {
+    pub(super) fn find(&self, mut cluster: ClusterIx) -> ClusterIx {
         while self.clusters[cluster.0 as usize].parent != cluster {
             cluster = self.clusters[cluster.0 as usize].parent;
         }
         cluster
     }
 
-    fn cluster(&self, cluster: ClusterIx) -> &Cluster {
+    pub(super) fn cluster(&self, cluster: ClusterIx) -> &Cluster {
         &self.clusters[cluster.0 as usize]
     }
 
     /// The dimensions of a value that are not known to be 1, and the index of an element of it in them.
-    fn domain(&self, value: ValueIx) -> (Vec<Dim>, SmallVec<[Index; 4]>) {
+    pub(super) fn domain(&self, value: ValueIx) -> (Vec<Dim>, SmallVec<[Index; 4]>) {
         let mut domain = Vec::new();
         let mut index = SmallVec::new();
         for dim in self.inner.values[value.at()].shape.dims().unwrap_or_default() {
@@ -264,119 +264,6 @@ impl Partitioner<'_> {
             },
         };
         self.materialize(node, value, why, &places);
-    }
-
-    /// Inlines a value at all its places, or says why that cannot be.
-    fn place_inline(
-        &mut self,
-        node: NodeIx,
-        value: ValueIx,
-        places: &mut SmallVec<[Place; 1]>,
-    ) -> Result<(), Why> {
-        if places.len() > 1 && self.full_cost[value.at()] > CHEAP {
-            self.bring_together(value, places)?;
-        }
-        for (cluster, index) in places.iter() {
-            self.may_inline(value, *cluster, index)?;
-        }
-        if places.len() > MAX_PLACES {
-            return Err(Why::SeveralIndices);
-        }
-        self.homes[value.at()] = Home::Inlined;
-        for (cluster, index) in places.clone() {
-            self.enter(node, value, cluster, &index);
-        }
-        Ok(())
-    }
-
-    /// Merges the clusters that need a value at the whole of its domain.
-    fn bring_together(&mut self, value: ValueIx, places: &mut SmallVec<[Place; 1]>) -> Result<(), Why> {
-        let (domain, index) = self.domain(value);
-        let whole =
-            |this: &Self, (cluster, at): &Place| at == &index && this.cluster(*cluster).domain == domain;
-        if !places.iter().all(|place| whole(self, place)) {
-            return Err(Why::SeveralIndices);
-        }
-        let mut first = places[0].0;
-        for (other, _) in places.clone().into_iter().skip(1) {
-            first = self.merge(first, other).ok_or(Why::SeveralIndices)?;
-        }
-        places.truncate(1);
-        places[0].0 = first;
-        Ok(())
-    }
-
-    /// Makes one cluster of two of the same domain, if no path leads from one to the other.
-    fn merge(&mut self, a: ClusterIx, b: ClusterIx) -> Option<ClusterIx> {
-        let (a, b) = (self.find(a), self.find(b));
-        if a == b {
-            return Some(a);
-        }
-        let joined = self.cluster(a).joined(self.cluster(b))?;
-        let second = &mut self.clusters[b.0 as usize];
-        second.parent = a;
-        (second.roots, second.members) = (Vec::new(), Vec::new());
-        self.clusters[a.0 as usize] = joined;
-        Some(a)
-    }
-
-    /// Whether a cluster takes a value at an index, by every limit there is.
-    fn may_inline(&self, value: ValueIx, cluster: ClusterIx, index: &[Index]) -> Result<(), Why> {
-        let cost = Cost { high: self.full_cost[value.at()] > CHEAP, folds: self.folds[value.at()] };
-        let operands = &self.inner.node_of(value).operands;
-        self.cluster(cluster).accepts(&self.access[value.at()], cost, operands, index)
-    }
-
-    /// Puts a value into a cluster and hands its reads on to its operands.
-    fn enter(&mut self, node: NodeIx, value: ValueIx, cluster: ClusterIx, index: &[Index]) {
-        let access = std::mem::take(&mut self.access[value.at()]);
-        {
-            let target = &mut self.clusters[cluster.0 as usize];
-            target.members.push(value);
-            target.cost += access.cost;
-            target.arms = target.arms.saturating_mul(access.arms);
-            target.frontier.retain(|other| *other != value);
-            if let Some(fold) = access.folds.first()
-                && target.row == Row::None
-            {
-                let extents: Vec<Dim> = fold.iter().map(|(_, extent)| extent.clone()).collect();
-                let missing = target.missing_axes(&fold_index(&access, index));
-                let same = missing.iter().map(|axis| &target.domain[*axis]).eq(&extents);
-                target.row =
-                    if same && !missing.is_empty() { Row::Within(missing) } else { Row::Added(extents) };
-            }
-        }
-        let row = self.cluster(cluster).row_axes();
-        let rank = index.len();
-        let operands = &self.inner.nodes[node.at()].operands;
-        for (operand, read) in &access.reads {
-            let source = operands[*operand as usize];
-            let target = &mut self.clusters[cluster.0 as usize];
-            if !target.frontier.contains(&source) {
-                target.frontier.push(source);
-            }
-            match read {
-                Read::Flat => self.force_for(source, Why::ReadFlat, cluster),
-                Read::Element(read) => {
-                    let at = substitute(read, index, rank, &access, &row);
-                    target.split.extend(at.iter().flat_map(split_axes));
-                    let pending = &mut self.pending[source.at()];
-                    pending.used = true;
-                    let place = (cluster, at);
-                    if !pending.places.contains(&place) {
-                        if pending.places.len() > 4 * MAX_PLACES {
-                            self.force_for(source, Why::SeveralIndices, cluster);
-                        } else {
-                            pending.places.push(place);
-                        }
-                    }
-                }
-            }
-        }
-        self.access[value.at()] = access;
-        for value in self.needed_by(node) {
-            self.force_for(value, Why::ReadWhole, cluster);
-        }
     }
 
     /// Tells the clusters that read a value how deep its maker is.

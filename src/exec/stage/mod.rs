@@ -1,8 +1,10 @@
 //! `Stage`: a graph of known ranks, lowered and compiled, with its plans.
 
+mod bound;
 mod fault;
 mod interpreted;
 mod results;
+mod run;
 mod sink;
 mod symbols;
 
@@ -10,25 +12,21 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
-use shapeflow_shape_fns::DType;
 
 use super::bindings::Bindings;
 use super::options::CompileOptions;
-use super::segment::{SegmentPlan, StepPlan, plan_segment, touched};
-use crate::codegen::{
-    CodeModule, FuncIndex, Jit, Lane, Launch, Left, MatMul, Memory, PackedConstants, Panels, Pool, Tied,
-    launch, lock,
-};
+use super::segment::{SegmentPlan, plan_segment, touched};
+use crate::codegen::{CodeModule, FuncIndex, Jit, MatMul, PackedConstants, Panels, Pool, lock};
 use crate::dump::{KernelKey, STEP, Trace, Traced, span};
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::Result;
 use crate::graph::{Inner, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::{Content, Program, Step, lower};
-use crate::op::Made;
-use crate::tensor::{Shelf, Tensor, TensorView};
+use crate::tensor::{Shelf, TensorView};
 
+pub(crate) use bound::BoundStage;
+pub(crate) use run::RunState;
 pub(crate) use sink::{Sink, Sinks};
-use symbols::Waiting;
 
 /// A compiled graph all of whose ranks and structure parameters are known.
 pub(crate) struct Stage {
@@ -75,22 +73,6 @@ pub(crate) struct Counters {
     pub hits: AtomicU64,
     pub misses: AtomicU64,
     pub arena: AtomicUsize,
-}
-
-/// What a thread keeps between runs.
-#[derive(Default)]
-pub(crate) struct RunState {
-    lanes: Vec<Lane>,
-    left: Left,
-    /// The last sizes of the inputs and the plan for them, where sizes alone choose it.
-    last: Option<(Vec<usize>, Arc<SegmentPlan>)>,
-}
-
-impl RunState {
-    /// Frees what is kept between runs.
-    pub(crate) fn trim(&mut self) {
-        *self = RunState::default();
-    }
 }
 
 impl Stage {
@@ -216,114 +198,6 @@ impl Stage {
             && !self.program.binds_when_run
     }
 
-    /// Runs the stage on row-major inputs in the order of its ports; results go to `sinks` if there are any,
-    /// else to new tensors.
-    pub(crate) fn run<'m>(
-        &'m self,
-        inputs: &'m [TensorView<'m>],
-        sinks: Option<Sinks<'m>>,
-        state: &mut RunState,
-    ) -> Result<Vec<Tensor>> {
-        let mut sinks = sinks;
-        if self.code.is_none() {
-            let trace = self.trace.as_ref().map(|times| &times.trace);
-            let _span = span(trace, "interpreter", "interpreter");
-            return self.run_interpreted(inputs, sinks);
-        }
-        let mut memory = Memory::new(&self.program.roots, std::mem::take(&mut state.left));
-        let result = self.run_in(inputs, &mut sinks, &mut memory, state);
-        state.left = memory.leave();
-        result
-    }
-
-    fn run_in<'m>(
-        &'m self,
-        inputs: &'m [TensorView<'m>],
-        sinks: &mut Option<Sinks<'m>>,
-        memory: &mut Memory<'m>,
-        state: &mut RunState,
-    ) -> Result<Vec<Tensor>> {
-        self.lend_given(inputs, memory)?;
-        if self.is_static() {
-            let plan = self.static_plan(inputs, state)?;
-            self.place(&plan, sinks, memory)?;
-            self.run_segment(0, &plan, memory, sinks, &mut state.lanes, None)?;
-            return self.collect(&|buffer| plan.sizes(buffer).cloned(), sinks, memory);
-        }
-        let mut bindings = self.bind_inputs(inputs)?;
-        let mut waiting =
-            Waiting { definers: self.program.definers.clone(), elements: self.program.elements.clone() };
-        for number in 0..self.program.segments.len() {
-            self.define(&mut bindings, &mut waiting, memory)?;
-            self.check_guards(&bindings)?;
-            let plan = self.segment_plan(number, &bindings)?;
-            self.place(&plan, sinks, memory)?;
-            self.run_segment(number, &plan, memory, sinks, &mut state.lanes, Some(&mut bindings))?;
-        }
-        self.define(&mut bindings, &mut waiting, memory)?;
-        self.check_guards(&bindings)?;
-        self.collect(&|buffer| self.sizes_of(buffer, &bindings), sinks, memory)
-    }
-
-    /// Plans for these inputs once, and keeps their memory at hand.
-    pub(crate) fn bind<'m>(
-        &'m self,
-        inputs: &'m [TensorView<'m>],
-        sinks: Sinks<'m>,
-        state: &'m mut RunState,
-    ) -> Result<BoundStage<'m>> {
-        let direct = self.is_static()
-            && self.code.is_some()
-            && self
-                .program
-                .outputs
-                .iter()
-                .all(|output| self.program.contents[output.at()] == Content::Computed)
-            && self.program.steps.iter().all(|step| !matches!(step, Step::Node { .. }));
-        if !direct {
-            let message =
-                "bind needs results that kernels write, of sizes that inputs determine; use run_into";
-            return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
-        }
-        let plan = self.static_plan(inputs, state)?;
-        let mut memory = Memory::new(&self.program.roots, std::mem::take(&mut state.left));
-        self.lend_given(inputs, &mut memory)?;
-        for (number, (sink, buffer)) in sinks.iter().zip(&self.program.outputs).enumerate() {
-            let sizes = plan.sizes(*buffer).ok_or_else(|| self.undetermined(*buffer))?;
-            sink.check(number, self.program.buffers[buffer.at()].dtype, sizes)?;
-        }
-        let mut sinks = Some(sinks);
-        self.place(&plan, &mut sinks, &mut memory)?;
-        if sinks.iter().flatten().any(|sink| sink.bytes.is_some()) {
-            let message = "bind needs different values as outputs; use run_into";
-            return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
-        }
-        let tie = |step: &StepPlan| match step {
-            StepPlan::Kernel(kernel, Some(direct)) => direct.tie(kernel, &memory).ok(),
-            _ => None,
-        };
-        let tied = plan.steps.iter().map(tie).collect();
-        Ok(BoundStage { stage: self, plan, memory, lanes: &mut state.lanes, tied })
-    }
-
-    fn lend_given<'m>(&'m self, inputs: &'m [TensorView<'m>], memory: &mut Memory<'m>) -> Result<()> {
-        for &(buffer, content) in &self.given {
-            match content {
-                Content::Input(port) if inputs[port].dtype() == DType::String => {
-                    memory.hold(buffer, inputs[port].to_tensor()?);
-                }
-                Content::Input(port) => memory.lend(buffer, inputs[port].bytes()),
-                // Strings have no bytes: their tensor itself is what host kernels read.
-                Content::Constant(node) if self.program.buffers[buffer.at()].dtype == DType::String => {
-                    memory.hold(buffer, self.inner.constants[&node].clone());
-                }
-                Content::Constant(node) => memory.lend(buffer, self.inner.constants[&node].view().bytes()),
-                Content::Computed | Content::Alias(_) => {}
-            }
-        }
-        Ok(())
-    }
-
     fn static_plan(&self, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Arc<SegmentPlan>> {
         let ranks_fit =
             |sizes: &[usize]| sizes.len() == inputs.iter().map(|view| view.sizes().len()).sum::<usize>();
@@ -385,119 +259,5 @@ impl Stage {
     /// Bytes of constants that are packed.
     pub(crate) fn packed_bytes(&self) -> usize {
         self.packed.bytes()
-    }
-
-    /// Gives every buffer of a segment its memory.
-    fn place<'m>(
-        &'m self,
-        plan: &SegmentPlan,
-        sinks: &mut Option<Sinks<'m>>,
-        memory: &mut Memory<'m>,
-    ) -> Result<()> {
-        memory.place(plan.arena, &plan.placed)?;
-        for &buffer in &plan.own {
-            let Some(sizes) = plan.sizes(buffer) else { continue };
-            let dtype = self.program.buffers[buffer.at()].dtype;
-            if let Some(sink) = self.sink_of(buffer, sinks)
-                && (sink.dtype, sink.sizes) == (dtype, &sizes[..])
-                && let Some(bytes) = sink.bytes.take()
-            {
-                memory.lend_mut(buffer, bytes);
-                continue;
-            }
-            let tensor = self.shelf.allocate(dtype, sizes).map_err(|error| {
-                let value = self.value_text(self.program.buffers[buffer.at()].value);
-                error.note(format!("for the elements of {value}"), None)
-            })?;
-            memory.hold_mut(buffer, tensor)?;
-        }
-        for &(buffer, owner) in &plan.shared {
-            memory.share(buffer, owner);
-        }
-        Ok(())
-    }
-
-    fn run_segment<'m>(
-        &'m self,
-        number: usize,
-        plan: &SegmentPlan,
-        memory: &mut Memory<'m>,
-        sinks: &mut Option<Sinks<'m>>,
-        lanes: &mut Vec<Lane>,
-        mut bindings: Option<&mut Bindings>,
-    ) -> Result<()> {
-        let Some(code) = &self.code else { return Ok(()) };
-        let range = self.program.segments[number].steps.clone();
-        for (at, step_plan) in range.zip(&plan.steps) {
-            let traced = self.traced(at);
-            let _span = traced.map(Traced::begin);
-            match (&self.program.steps[at], step_plan) {
-                (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan, direct)) => {
-                    let functions = &self.functions[at];
-                    let failed = match direct {
-                        Some(direct) => direct.run(kernel_plan, code, memory, lanes)?,
-                        None => {
-                            let run = Launch { kernel, plan: kernel_plan, code, functions, memory, traced };
-                            launch(&run, lanes, &self.pool)?
-                        }
-                    };
-                    if failed {
-                        return Err(self.find_fault(kernel, plan, memory, bindings.as_deref()));
-                    }
-                }
-                (Step::MatMul { .. }, StepPlan::MatMul(product)) => product.run(memory, &self.pool, lanes)?,
-                (Step::Node { node, operands, outputs }, StepPlan::Node) => {
-                    let room = self.room(outputs, sinks);
-                    let made = self.run_node(*node, operands, plan, memory, bindings.as_deref(), room)?;
-                    for (&buffer, made) in outputs.iter().zip(made) {
-                        let lent = self.sink_of(buffer, sinks).filter(|_| matches!(made, Made::Lent));
-                        let sizes = match (&made, &lent) {
-                            (Made::Tensor(tensor), _) => tensor.sizes(),
-                            (Made::Lent, sink) => sink.as_ref().map_or(&[][..], |sink| sink.sizes),
-                        };
-                        if let Some(bindings) = bindings.as_deref_mut() {
-                            self.bind_sizes(bindings, buffer, sizes)?;
-                        }
-                        if let Some(bytes) = lent.and_then(|sink| sink.bytes.take()) {
-                            memory.lend_mut(buffer, bytes);
-                        } else if let Made::Tensor(tensor) = made {
-                            memory.hold(buffer, tensor);
-                        }
-                    }
-                }
-                _ => {
-                    return Err(Error::new(ErrorKind::Compile, Phase::Run, "a step has the plan of another"));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A stage tied to its inputs and outputs.
-pub(crate) struct BoundStage<'m> {
-    stage: &'m Stage,
-    plan: Arc<SegmentPlan>,
-    memory: Memory<'m>,
-    lanes: &'m mut Vec<Lane>,
-    /// The launches of all steps, if every step is one that only needs addresses.
-    tied: Option<Vec<Tied>>,
-}
-
-impl BoundStage<'_> {
-    pub(crate) fn run(&mut self) -> Result<()> {
-        if let (Some(tied), Some(code)) = (&self.tied, &self.stage.code) {
-            for (at, (tied, step)) in tied.iter().zip(&self.plan.steps).enumerate() {
-                let _span = self.stage.traced(at).map(Traced::begin);
-                if let StepPlan::Kernel(plan, Some(direct)) = step
-                    && direct.run_tied(plan, code, tied, &mut self.memory)
-                    && let Step::Kernel(kernel) = &self.stage.program.steps[at]
-                {
-                    return Err(self.stage.find_fault(kernel, &self.plan, &self.memory, None));
-                }
-            }
-            return Ok(());
-        }
-        self.stage.run_segment(0, &self.plan, &mut self.memory, &mut None, self.lanes, None)
     }
 }
