@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use shapeflow::{Element, Executable, Graph, Isa, Result, Runner, TensorView, TensorViewMut, Value, shape};
+use shapeflow::{Element, Graph, Isa, Result, Runner, TensorView, TensorViewMut, Value, shape};
 
 /// Builds a function of one or two arguments.
 type Build = for<'g> fn(Value<'g>, Value<'g>) -> Result<Value<'g>>;
@@ -95,7 +95,7 @@ fn every(names: &[String]) -> Result<()> {
     for (name, build) in
         OF_ONE.into_iter().filter(|(name, _)| names.is_empty() || names.contains(&(*name).into()))
     {
-        let (mut single, mut double) = (compiled::<f32>(build)?.runner(), compiled::<f64>(build)?.runner());
+        let (mut single, mut double) = (compiled::<f32>(build)?, compiled::<f64>(build)?);
         let (reference, mut errors) = (reference(name), Errors::default());
         let (mut x, mut wide) = (vec![0f32; PART], vec![0f64; PART]);
         let (mut got, mut exact) = (x.clone(), wide.clone());
@@ -104,10 +104,10 @@ fn every(names: &[String]) -> Result<()> {
                 *x = f32::from_bits(bits);
                 *wide = f64::from(*x);
             }
-            fill(&mut single, &x, &mut got)?;
+            fill(&mut single, [&x, &x], &mut got)?;
             match reference {
                 Some(reference) => exact.iter_mut().zip(&wide).for_each(|(y, x)| *y = reference(*x)),
-                None => fill(&mut double, &wide, &mut exact)?,
+                None => fill(&mut double, [&wide, &wide], &mut exact)?,
             }
             for (got, exact) in got.iter().zip(&exact) {
                 errors.add(error_of_single(*got, *exact));
@@ -144,30 +144,23 @@ fn error_of_single(got: f32, exact: f64) -> f64 {
     }
 }
 
-fn compiled<T: Element>(build: Build) -> Result<Executable> {
+fn compiled<T: Element>(build: Build) -> Result<Runner> {
     let g = Graph::new();
     let [x, y] = ["x", "y"].map(|name| g.input(name, T::DTYPE, shape!["n"]));
-    g.compile(build(x?, y?)?)
-}
-
-/// A function of all elements of `x`, in `y`.
-fn fill<T: Element>(function: &mut Runner, x: &[T], y: &mut [T]) -> Result<()> {
-    let sizes = [x.len()];
-    let x = TensorView::new(&sizes, x)?;
-    function.run_into(&[x, x], &mut [TensorViewMut::new(&sizes, y)?])
+    Ok(g.compile(build(x?, y?)?)?.runner())
 }
 
 /// A function of all elements of two tensors, of which it may need only the first.
-fn call<T: Element>(function: &Executable, x: &[T], y: &[T]) -> Result<Vec<T>> {
-    let sizes = [x.len()];
-    let views =
-        function.inputs().iter().map(|port| TensorView::new(&sizes, if port.name == "x" { x } else { y }));
-    let outputs = function.run_all(&views.collect::<Result<Vec<_>>>()?)?;
-    Ok(outputs[0].as_slice::<T>()?.to_vec())
+fn fill<T: Element>(function: &mut Runner, of: [&[T]; 2], to: &mut [T]) -> Result<()> {
+    let sizes = [to.len()];
+    let [x, y] = of.map(|values| TensorView::new(&sizes, values));
+    function.run_into(&[x?, y?], &mut [TensorViewMut::new(&sizes, to)?])
 }
 
-fn run<T: Element>(build: Build, x: &[T], y: &[T]) -> Result<Vec<T>> {
-    call(&compiled::<T>(build)?, x, y)
+fn run<T: Element + Default>(build: Build, of: [&[T]; 2]) -> Result<Vec<T>> {
+    let mut results = vec![T::default(); of[0].len()];
+    fill(&mut compiled::<T>(build)?, of, &mut results)?;
+    Ok(results)
 }
 
 /// Every exponent and both signs, denser from 1/16 to 16, and a second argument that is not read.
@@ -192,14 +185,14 @@ fn pairs() -> (Vec<f32>, Vec<f32>) {
 
 fn single(build: Build, reference: Option<Reference>, x: &[f32], y: &[f32]) -> Result<Errors> {
     let wide = |values: &[f32]| values.iter().map(|value| f64::from(*value)).collect::<Vec<_>>();
-    let got = run(build, x, y)?;
+    let got = run(build, [x, y])?;
     let exact = match reference {
         Some(reference) => wide(x).into_iter().map(reference).collect(),
-        None => run(build, &wide(x), &wide(y))?,
+        None => run(build, [&wide(x), &wide(y)])?,
     };
     let mut errors = Errors::default();
     for (got, exact) in got.iter().zip(exact).filter(|(_, exact)| exact.abs() <= f64::from(f32::MAX)) {
-        errors.add((f64::from(*got) - exact).abs() / ulp(exact, 23, -126));
+        errors.add(error_of_single(*got, exact));
     }
     Ok(errors)
 }
@@ -223,7 +216,7 @@ fn table() -> BTreeMap<&'static str, Vec<Line>> {
 fn double(build: Build, lines: &[Line], bounded: bool) -> Result<Errors> {
     let lines: Vec<&Line> = lines.iter().filter(|(x, ..)| !bounded || x.abs() <= 1e6).collect();
     let column = |of: fn(&Line) -> f64| lines.iter().map(|line| of(line)).collect::<Vec<_>>();
-    let got = run(build, &column(|line| line.0), &column(|line| line.1))?;
+    let got = run(build, [&column(|line| line.0), &column(|line| line.1)])?;
     let mut errors = Errors::default();
     for (got, (.., nearest, rest)) in got.iter().zip(lines) {
         errors.add(((got - nearest) / ulp(*nearest, 52, -1022) - rest).abs());
