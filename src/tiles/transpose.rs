@@ -16,6 +16,10 @@ use super::run;
 /// Bytes of a tile.
 const TILE: usize = 16 << 10;
 
+/// Bytes of the destination in a row of a tile, and so of the source in a column where elements have 4 bytes: what is
+/// read of a source row at a time is lines that memory fetches together.
+const RUN: usize = TILE / MOST_ROWS;
+
 /// Bytes of a plane that is transposed in place of a tile: all of it stays in the cache.
 const SMALL: usize = 4 << 10;
 
@@ -51,13 +55,6 @@ pub(super) fn smallest(elem: usize) -> usize {
     (16 / elem).max(2)
 }
 
-/// Rows and columns of a tile: a streamed destination wants long runs, any other a square tile.
-fn tile_sizes(elem: usize, stream: bool) -> (usize, usize) {
-    let run = if stream { 512 } else { 256 };
-    let rows = if stream { 64 / elem } else { 64 };
-    (rows, run.min(TILE / rows) / elem)
-}
-
 /// Moves a plane whose `cols.dst` and `rows.src` are the element size, which is 1, 2, 4, 8 or 16.
 ///
 /// # Safety
@@ -75,7 +72,7 @@ pub(super) unsafe fn transpose(plane: &Plane, dst: *mut u8, src: *const u8) {
         return unsafe { transpose_broken(plane, dst, src) };
     }
     let far = is_far(plane);
-    let (tile_rows, tile_cols) = tile_sizes(elem, stream);
+    let (tile_rows, tile_cols) = (MOST_ROWS, RUN / elem);
     let mut tile = Aligned::<TILE>(MaybeUninit::uninit());
     let tile = (&raw mut tile.0).cast::<u8>();
     for col in (0..cols.n).step_by(tile_cols) {
