@@ -181,7 +181,8 @@ impl Launch<'_> {
             Block::staged(plan, staged, !along_row, widest, plan.scratch == 0)
         };
         let size = |slot: usize| element_size(self.kernel, plan, slot) as i64;
-        let areas: usize = staged.iter().map(|slot| block.bytes(size(*slot))).sum();
+        let bytes = |slot: usize| block.bytes(size(slot) * code.slots[slot].class.step());
+        let areas: usize = staged.iter().map(|slot| bytes(*slot)).sum();
         let scratch = if plan.scratch + areas > 0 { lane.scratch(plan.scratch + areas)? as i64 } else { 0 };
         let tile = if column { lane.tile(code.folded.len())? } else { 0 };
         let mut words = std::mem::take(&mut lane.words);
@@ -230,7 +231,7 @@ impl Launch<'_> {
                         // plan checked the slot over the whole box.
                         unsafe { staging.fill(area, *word) };
                         *word = area;
-                        area += block.bytes(size(staging.slot)) as i64;
+                        area += bytes(staging.slot) as i64;
                     }
                     self.call(plan, &words, rows, n, tile, failed);
                     let mut area = scratch + plan.scratch as i64;
@@ -239,7 +240,7 @@ impl Launch<'_> {
                         let own = bases[staging.slot] + slot.row * row + slot.inner * first;
                         // SAFETY: as above.
                         unsafe { staging.empty(area, own) };
-                        area += block.bytes(size(staging.slot)) as i64;
+                        area += bytes(staging.slot) as i64;
                     }
                     first += n;
                     if first >= part.last {
