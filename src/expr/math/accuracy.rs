@@ -34,8 +34,8 @@ const FUNCTIONS: [Function; 23] = functions! {
     log2 Some(f64::log2), 1.0, 0.8;
     log1p Some(f64::ln_1p), 1.5, 0.8;
     sin Some(f64::sin), 1.6, 1.3;
-    cos Some(f64::cos), 2.7, 1.4;
-    tan Some(f64::tan), 1.9, 2.2;
+    cos Some(f64::cos), 1.6, 1.4;
+    tan Some(f64::tan), 0.6, 2.2;
     tanh Some(f64::tanh), 1.6, 1.5;
     sigmoid Some(|x| if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) }), 2.5, 2.1;
     sinh Some(f64::sinh), 0.6, 2.2;
