@@ -16,10 +16,6 @@ use super::run;
 /// Bytes of a tile.
 const TILE: usize = 16 << 10;
 
-/// Bytes of the destination in a row of a tile, and so of the source in a column where elements have 4 bytes: what is
-/// read of a source row at a time is lines that memory fetches together.
-const RUN: usize = TILE / MOST_ROWS;
-
 /// Bytes of a plane that is transposed in place of a tile: all of it stays in the cache.
 const SMALL: usize = 4 << 10;
 
@@ -55,6 +51,13 @@ pub(super) fn smallest(elem: usize) -> usize {
     (16 / elem).max(2)
 }
 
+/// Rows and columns of a tile: square for elements of 4 bytes, so that what is read of a source row at a time is lines
+/// that memory fetches together. Those of larger elements are not asked for: past the caches one is read at a time.
+fn tile_sizes(elem: usize, stream: bool) -> (usize, usize) {
+    let (rows, run) = if stream && elem > 4 { (LINE / elem, 512) } else { (MOST_ROWS, 256) };
+    (rows, run / elem)
+}
+
 /// Moves a plane whose `cols.dst` and `rows.src` are the element size, which is 1, 2, 4, 8 or 16.
 ///
 /// # Safety
@@ -72,7 +75,7 @@ pub(super) unsafe fn transpose(plane: &Plane, dst: *mut u8, src: *const u8) {
         return unsafe { transpose_broken(plane, dst, src) };
     }
     let far = is_far(plane);
-    let (tile_rows, tile_cols) = (MOST_ROWS, RUN / elem);
+    let (tile_rows, tile_cols) = tile_sizes(elem, stream);
     let mut tile = Aligned::<TILE>(MaybeUninit::uninit());
     let tile = (&raw mut tile.0).cast::<u8>();
     for col in (0..cols.n).step_by(tile_cols) {
