@@ -50,15 +50,6 @@ pub(super) enum LaneOp {
     Divide { signed: bool, rem: bool },
 }
 
-/// How a load or store treats lanes past the end of a row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Tail {
-    /// There are none.
-    Whole,
-    /// AVX-512: mask register.
-    Mask(u8),
-}
-
 /// What an instruction does.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Kind {
@@ -85,12 +76,6 @@ pub(super) enum Kind {
         op: Vop,
         len: Len,
         place: Place,
-        tail: Tail,
-    },
-    /// AVX2: `dst` = the lanes of `place` where the mask `srcs[0]` is set.
-    LoadMasked {
-        wide: bool,
-        place: Place,
     },
     /// `place = op(srcs[0])`.
     Store {
@@ -98,17 +83,10 @@ pub(super) enum Kind {
         len: Len,
         imm: Option<u8>,
         place: Place,
-        tail: Tail,
     },
-    /// The elements that are left of a slot, between its memory and the staging area of the frame.
-    Stage {
-        slot: u32,
-        out: bool,
-    },
-    /// One element of a slot from the last of the staging area: of a step, or (`masked`) of what is left.
+    /// One element of a slot from the last of the staging area that the step has.
     StoreLast {
         slot: u32,
-        masked: bool,
     },
     /// One element of a slot from the lowest bytes of `srcs[0]`.
     StoreOne {
@@ -199,6 +177,8 @@ pub(super) struct Block {
     pub insts: Vec<VInst>,
     pub values: Vec<Home>,
     homes: FxHashMap<Home, V>,
+    /// Whether masks or the number of elements that are left say which lanes count.
+    pub masked: bool,
 }
 
 impl Block {
@@ -208,6 +188,7 @@ impl Block {
             insts: Vec::with_capacity(insts),
             values: Vec::with_capacity(insts),
             homes: FxHashMap::with_capacity_and_hasher(insts / 2, FxBuildHasher),
+            masked: false,
         }
     }
 

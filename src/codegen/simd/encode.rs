@@ -1,7 +1,9 @@
 //! `Asm`: x86-64 machine code under construction, with every VEX and EVEX encoding made in one place.
 
+use std::ops::Range;
+
 use super::Isa;
-use super::op::{Form, Vop};
+use super::op::{self, Form, Vop};
 
 /// A general register, by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +39,17 @@ pub(super) enum Mem {
     Indexed(Gpr, Gpr, u8, i32),
     /// An offset into the constants behind the code.
     Pool(u32),
+}
+
+impl Mem {
+    /// So many bytes further on.
+    pub fn plus(self, bytes: i32) -> Mem {
+        match self {
+            Mem::Base(base, disp) => Mem::Base(base, disp + bytes),
+            Mem::Indexed(base, index, scale, disp) => Mem::Indexed(base, index, scale, disp + bytes),
+            Mem::Pool(offset) => Mem::Pool(offset.wrapping_add_signed(bytes)),
+        }
+    }
 }
 
 /// The operand that may be a register or memory.
@@ -85,6 +98,8 @@ pub(super) struct Asm {
     jumps: Vec<(usize, Label)>,
     /// Places of 4-byte distances into the constants, the ends of their instructions, and the offsets.
     pool_uses: Vec<(usize, usize, u32)>,
+    /// The first bytes of stores of vectors to slots.
+    stores: Vec<usize>,
 }
 
 /// Alignment of a function and of its constants.
@@ -98,6 +113,7 @@ impl Asm {
             labels: Vec::new(),
             jumps: Vec::new(),
             pool_uses: Vec::new(),
+            stores: Vec::new(),
         }
     }
 
@@ -124,6 +140,47 @@ impl Asm {
 
     pub fn word(&mut self, word: i32) {
         self.bytes.extend(word.to_le_bytes());
+    }
+
+    /// Remembers that a store of a vector to a slot follows.
+    pub fn mark_store(&mut self) {
+        self.stores.push(self.bytes.len());
+    }
+
+    /// The code from `start` on once more; jumps inside of it, also to its end, stay inside.
+    pub fn again(&mut self, start: usize) {
+        let more = self.bytes.len() - start;
+        self.bytes.extend_from_within(start..);
+        for at in 0..self.jumps.len() {
+            let (place, mut label) = self.jumps[at];
+            if place < start {
+                continue;
+            }
+            if let Some(target) = self.labels[label.0 as usize].filter(|target| *target >= start) {
+                label = self.label();
+                self.labels[label.0 as usize] = Some(target + more);
+            }
+            self.jumps.push((place + more, label));
+        }
+        for at in 0..self.pool_uses.len() {
+            let (place, end, offset) = self.pool_uses[at];
+            if place >= start {
+                self.pool_uses.push((place + more, end + more, offset));
+            }
+        }
+    }
+
+    /// Makes stores of whole vectors to slots in a part of the code go past the caches.
+    pub fn stream(&mut self, part: Range<usize>) {
+        for place in self.stores.iter().filter(|place| part.contains(place)) {
+            let prefix = match self.bytes[*place] {
+                0xc5 => 2,
+                0xc4 => 3,
+                _ => 4,
+            };
+            debug_assert_eq!(self.bytes[place + prefix], op::MOV_STORE.opcode, "a store of a whole vector");
+            self.bytes[place + prefix] = op::MOV_STREAM.opcode;
+        }
     }
 
     /// The function: `before`, this code, then the constants at the next multiple of [`ALIGN`].

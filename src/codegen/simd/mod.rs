@@ -30,6 +30,7 @@ mod schedule;
 mod select;
 mod spread;
 mod streams;
+mod tail;
 #[cfg(test)]
 mod tests;
 mod tied;

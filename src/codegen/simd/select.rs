@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::DType;
 
 use super::Isa;
-use super::block::{Block, Home, Kind, Place, Pool, Tail, V};
+use super::block::{Block, Home, Kind, Place, Pool, V};
 use super::encode::Len;
 use super::frame::{Frame, Layout as FrameLayout};
 use super::gather::is_placed;
@@ -24,10 +24,8 @@ pub(super) enum Mode {
         unroll: u32,
         /// Elements between the current one and the first of the step.
         ahead: u32,
-        /// Only the elements that are left count; never unrolled.
+        /// Elements past the end may be among them, which neither fail nor are folded; never unrolled.
         masked: bool,
-        /// Results are written past the caches, to whole vectors that do not cross a boundary.
-        stream: bool,
     },
 }
 
@@ -203,8 +201,7 @@ impl<'a> Selector<'a> {
             let home = self.frame.vector(self.isa);
             let len = self.len();
             let place = Place::Frame(home);
-            self.block
-                .effect(Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole }, &[one]);
+            self.block.effect(Kind::Store { op: op::MOV_STORE, len, imm: None, place }, &[one]);
             homes[at] = Some(home);
         }
         Ok(homes)
