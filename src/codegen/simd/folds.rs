@@ -149,7 +149,7 @@ impl Function<'_> {
         &mut self,
         pass: &Pass,
         body: &Body<'_>,
-        homes: &[Option<u32>],
+        homes: &[Option<Home>],
         accumulators: Accumulators,
         registers: u8,
         copy: u32,
@@ -187,14 +187,13 @@ impl Function<'_> {
                 }
             }
         }
-        selector.block.prune();
         let block = selector.block;
         self.repeat(body, block, round, registers);
         Ok(())
     }
 
     /// A single step with the accumulators in the frame.
-    pub fn rest(&mut self, pass: &Pass, body: &Body<'_>, homes: &[Option<u32>]) -> Result<Block, Refusal> {
+    pub fn rest(&mut self, pass: &Pass, body: &Body<'_>, homes: &[Option<Home>]) -> Result<Block, Refusal> {
         let own: Vec<u32> = self.layout.own[..pass.folds.len()].to_vec();
         let mut selector = self.selector(body, Mode::Step { unroll: 1, ahead: 0, masked: true }, homes);
         selector.body()?;
@@ -206,7 +205,6 @@ impl Function<'_> {
                 selector.fold_at(*fold, Place::Lanes(own[place] + j as u32 * per, bytes as u8), *value);
             }
         }
-        selector.block.prune();
         Ok(selector.block)
     }
 

@@ -2,7 +2,7 @@
 
 use super::Isa;
 use super::allocate::{Allocator, frame_at};
-use super::block::Block;
+use super::block::{Block, Home};
 use super::encode::{Label, Mem};
 use super::function::{Body, Function};
 use super::machine::{END, INDEX, Machine};
@@ -24,7 +24,7 @@ impl Function<'_> {
         &mut self,
         body: &Body<'_>,
         order: &[u32],
-        homes: &[Option<u32>],
+        homes: &[Option<Home>],
         mode: Mode,
         folds: &[FoldStep],
     ) -> Result<Block, Refusal> {
@@ -34,7 +34,6 @@ impl Function<'_> {
             [] => selector.body()?,
             folds => selector.fold_in_tile(folds, body.copies as u32)?,
         }
-        selector.block.prune();
         Ok(selector.block)
     }
 
@@ -142,13 +141,13 @@ impl Function<'_> {
     }
 
     /// Repeats a block while so many elements are left, of which it uses registers below `registers`.
-    pub fn repeat(&mut self, body: &Body<'_>, mut block: Block, elements: u32, registers: u8) {
+    pub fn repeat(&mut self, body: &Body<'_>, block: Block, elements: u32, registers: u8) {
         let (top, done) = (self.asm.label(), self.asm.label());
         self.asm.lea(RAX, Mem::Base(INDEX, elements as i32));
         self.asm.alu(Alu::Cmp, RAX, END);
         self.asm.jump_if(Cond::Greater, done);
         let machine = Machine::new(self.code, &self.layout, body, true);
-        let mut allocator = Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, registers);
+        let mut allocator = Allocator::new(&mut self.asm, &block, &machine, &mut self.frame, registers);
         allocator.hoist();
         allocator.bind_label(top);
         allocator.run();
@@ -158,6 +157,7 @@ impl Function<'_> {
         asm.alu(Alu::Cmp, RAX, END);
         asm.jump_if(Cond::LessEqual, top);
         asm.bind(done);
+        self.blocks.push(block);
     }
 }
 

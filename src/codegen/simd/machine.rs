@@ -167,7 +167,6 @@ impl Machine<'_> {
                 }
                 self.displace_by(asm, slot, offset);
             }
-            Kind::Index(inst) => self.index(asm, inst),
             Kind::Gather { slot, group } => self.gather(asm, slot, group, to),
             Kind::Fail => {
                 if asm.isa == Isa::Avx512 {
@@ -184,7 +183,7 @@ impl Machine<'_> {
                 asm.bind(fine);
             }
             Kind::Lanes(op) => self.lanes(asm, op, to, sources),
-            Kind::Op { .. } | Kind::Fma { .. } | Kind::Select | Kind::Compare { .. } => {
+            Kind::Op { .. } | Kind::Fma { .. } | Kind::Select | Kind::Compare { .. } | Kind::Index(_) => {
                 debug_assert!(false, "{kind:?} is emitted with its operands");
             }
         }

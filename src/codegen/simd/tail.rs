@@ -48,7 +48,7 @@ fn staged(block: &Block, machine: &Machine<'_>) -> SmallVec<[Staged; 8]> {
 impl Function<'_> {
     /// Repeats a single step for the elements that are left: as long as there are enough where they are, and then on
     /// copies of them.
-    pub fn tail(&mut self, body: &Body<'_>, mut block: Block) {
+    pub fn tail(&mut self, body: &Body<'_>, block: Block) {
         let [enter, top, part, out, done] = std::array::from_fn(|_| self.asm.label());
         let step = self.isa.step() as i32;
         self.asm.alu(Alu::Cmp, INDEX, END);
@@ -63,7 +63,7 @@ impl Function<'_> {
         let machine = Machine::new(self.code, &self.layout, body, true);
         let copied = staged(&block, &machine);
         let mut allocator =
-            Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers());
+            Allocator::new(&mut self.asm, &block, &machine, &mut self.frame, self.isa.registers());
         // Masks are among what registers hold: they are loaded anew for the copies.
         allocator.bind_label(enter);
         allocator.hoist();
@@ -93,6 +93,7 @@ impl Function<'_> {
         }
         self.asm.store_imm(frame_at(self.layout.left), step);
         self.asm.bind(done);
+        self.blocks.push(block);
     }
 
     /// Masks for the number of elements in rax.
