@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench bodies` prints one line for each body: nanoseconds an element in the best of many runs,
 //! LLVM's time as a multiple of the time of kernels for this processor, and what compiling the graph took, and the
-//! machine code of its body alone.
+//! machine code of its body alone. `-- count BODY N` only compiles one N times, for whoever counts instructions.
 
 #[expect(clippy::approx_constant, reason = "constants as a kernel prints them")]
 #[expect(clippy::let_and_return, reason = "sequences as a kernel prints them")]
@@ -16,18 +16,44 @@ use shapeflow::{CompileOptions, DType, Graph, Isa, Result, TensorView, TensorVie
 const N: usize = 65_536;
 const RUNS: usize = 600;
 
+type Build = for<'g> fn([Value<'g>; 3]) -> Result<Value<'g>>;
+type Plain = fn(&[Vec<f32>; 3], &mut [f32]);
+
+const BODIES: &[(&str, Build, Plain)] = &[
+    ("relu(a*x+b)", |[x, ..]| (x * 1.5 - 0.25).relu(), relu),
+    ("exp", |[x, ..]| x.exp(), exp),
+    ("gelu, tanh", |[x, ..]| x.gelu(true), gelu_tanh),
+    ("gelu, erf", |[x, ..]| x.gelu(false), gelu_erf),
+    ("Black-Scholes", |[x, s, t]| black_scholes(s, x, t), black_scholes_plain),
+    ("20 ops", |[x, ..]| twenty(x), twenty_plain),
+];
+
 fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    if let [mode, body, count] = &args[..]
+        && mode == "count"
+    {
+        return compile(body, count.parse().unwrap_or(1));
+    }
     println!("ns an element, n = {N}; kernels for this processor in {}\n", Isa::of_host()?);
     println!(
         "{:16} {:>8} {:>8} {:>8} {:>9} {:>10} {:>9}",
         "", "clif", "own", "LLVM", "LLVM/own", "graph, µs", "body, µs"
     );
-    row("relu(a*x+b)", |[x, ..]| (x * 1.5 - 0.25).relu(), relu)?;
-    row("exp", |[x, ..]| x.exp(), exp)?;
-    row("gelu, tanh", |[x, ..]| x.gelu(true), gelu_tanh)?;
-    row("gelu, erf", |[x, ..]| x.gelu(false), gelu_erf)?;
-    row("Black-Scholes", |[x, s, t]| black_scholes(s, x, t), black_scholes_plain)?;
-    row("20 ops", |[x, ..]| twenty(x), twenty_plain)
+    BODIES.iter().try_for_each(|(name, build, plain)| row(name, *build, *plain))
+}
+
+/// Compiles a body again and again.
+fn compile(body: &str, count: usize) -> Result<()> {
+    for (_, build, _) in BODIES.iter().filter(|(name, ..)| *name == body) {
+        let g = Graph::new();
+        let [x, s, t] = ["x", "s", "t"].map(|name| g.input(name, DType::F32, shape!["n"]));
+        let y = build([x?, s?, t?])?;
+        for _ in 0..count {
+            black_box(g.compile(y)?);
+        }
+    }
+    Ok(())
 }
 
 fn black_scholes<'g>(s: Value<'g>, k: Value<'g>, t: Value<'g>) -> Result<Value<'g>> {
@@ -87,11 +113,7 @@ fn numbers(seed: u32) -> Vec<f32> {
     (0..N as u32).map(number).collect()
 }
 
-fn row(
-    name: &str,
-    build: impl for<'g> Fn([Value<'g>; 3]) -> Result<Value<'g>>,
-    plain: fn(&[Vec<f32>; 3], &mut [f32]),
-) -> Result<()> {
+fn row(name: &str, build: Build, plain: Plain) -> Result<()> {
     if !Isa::Avx2.is_present() {
         println!("{name:16} needs AVX2");
         return Ok(());
@@ -107,7 +129,7 @@ fn row(
         let [x, s, t] = inputs;
         let y = build([x?, s?, t?])?;
         let mut exe = None;
-        for _ in 0..20 {
+        for _ in 0..200 {
             let start = Instant::now();
             let made = exe.insert(g.compile_with(&CompileOptions::new().isa(isa), y)?);
             graph_time = graph_time.min(start.elapsed().as_secs_f64());

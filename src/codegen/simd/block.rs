@@ -50,15 +50,6 @@ pub(super) enum LaneOp {
     Divide { signed: bool, rem: bool },
 }
 
-/// How a load or store treats lanes past the end of a row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Tail {
-    /// There are none.
-    Whole,
-    /// AVX-512: mask register.
-    Mask(u8),
-}
-
 /// What an instruction does.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Kind {
@@ -85,12 +76,6 @@ pub(super) enum Kind {
         op: Vop,
         len: Len,
         place: Place,
-        tail: Tail,
-    },
-    /// AVX2: `dst` = the lanes of `place` where the mask `srcs[0]` is set.
-    LoadMasked {
-        wide: bool,
-        place: Place,
     },
     /// `place = op(srcs[0])`.
     Store {
@@ -98,17 +83,10 @@ pub(super) enum Kind {
         len: Len,
         imm: Option<u8>,
         place: Place,
-        tail: Tail,
     },
-    /// The elements that are left of a slot, between its memory and the staging area of the frame.
-    Stage {
-        slot: u32,
-        out: bool,
-    },
-    /// One element of a slot from the last of the staging area: of a step, or (`masked`) of what is left.
+    /// One element of a slot from the last of the staging area that the step has.
     StoreLast {
         slot: u32,
-        masked: bool,
     },
     /// One element of a slot from the lowest bytes of `srcs[0]`.
     StoreOne {
@@ -135,7 +113,8 @@ pub(super) enum Kind {
         /// Whether rax holds that too.
         passed: bool,
     },
-    Index(IndexInst),
+    /// A step of index arithmetic, by its number in the block.
+    Index(u32),
     /// Elements of a gather slot, brought together one by one.
     Gather {
         slot: u32,
@@ -166,8 +145,8 @@ pub(super) struct Pool {
 impl Pool {
     pub fn new(isa: Isa) -> Pool {
         Pool {
-            bytes: Vec::new(),
-            known: FxHashMap::default(),
+            bytes: Vec::with_capacity(2048),
+            known: FxHashMap::with_capacity_and_hasher(32, FxBuildHasher),
             others: Vec::new(),
             vector: isa.vector().bytes() as usize,
         }
@@ -214,22 +193,29 @@ impl Pool {
     }
 }
 
-/// Straight-line code.
+/// Straight-line code. Some of it makes what nothing uses.
 #[derive(Default)]
 pub(super) struct Block {
     pub insts: Vec<VInst>,
+    pub index: Vec<IndexInst>,
     pub values: Vec<Home>,
-    homes: FxHashMap<Home, V>,
+    /// The values of homes: of constants and of the frame by their offset, pinned ones by their register.
+    homes: [Vec<Option<V>>; 3],
+    /// Whether masks or the number of elements that are left say which lanes count.
+    pub masked: bool,
 }
 
+/// Every constant and every vector of the frame is at a multiple of so many bytes.
+const HOME: u32 = 32;
+
 impl Block {
-    /// A block with room for so many instructions.
-    pub fn with_capacity(insts: usize) -> Block {
-        Block {
-            insts: Vec::with_capacity(insts),
-            values: Vec::with_capacity(insts),
-            homes: FxHashMap::with_capacity_and_hasher(insts / 2, FxBuildHasher),
-        }
+    /// Forgets everything but the memory that it takes.
+    pub fn clear(&mut self) {
+        self.insts.clear();
+        self.index.clear();
+        self.values.clear();
+        self.homes.iter_mut().for_each(Vec::clear);
+        self.masked = false;
     }
 
     fn value(&mut self, home: Home) -> V {
@@ -239,11 +225,23 @@ impl Block {
 
     /// The value that is at `home`.
     pub fn at(&mut self, home: Home) -> V {
-        if let Some(v) = self.homes.get(&home) {
-            return *v;
+        let (kind, at) = match home {
+            Home::Made => return self.value(home),
+            Home::Pool(offset) => (0, offset / HOME),
+            Home::Frame(offset) => (1, offset / HOME),
+            Home::Pinned(reg) => (2, u32::from(reg.0)),
+        };
+        let at = at as usize;
+        if let Some(Some(known)) = self.homes[kind].get(at) {
+            debug_assert_eq!(self.values[known.0 as usize], home);
+            return *known;
         }
         let v = self.value(home);
-        self.homes.insert(home, v);
+        let homes = &mut self.homes[kind];
+        if homes.len() <= at {
+            homes.resize(at + 1, None);
+        }
+        homes[at] = Some(v);
         v
     }
 
@@ -266,31 +264,17 @@ impl Block {
         self.insts.push(VInst { kind, dst: None, srcs: srcs.into() });
     }
 
-    /// Drops instructions whose results nothing uses.
-    pub fn prune(&mut self) {
-        let mut used = vec![false; self.values.len()];
-        let mut kept = vec![true; self.insts.len()];
-        for (inst, kept) in self.insts.iter().zip(&mut kept).rev() {
-            let idle = |dst: V| !used[dst.0 as usize] && self.values[dst.0 as usize] == Home::Made;
-            if inst.dst.is_some_and(idle) {
-                *kept = false;
-                continue;
-            }
-            inst.srcs.iter().for_each(|src| used[src.0 as usize] = true);
-        }
-        let mut kept = kept.into_iter();
-        self.insts.retain(|_| kept.next().unwrap_or(true));
-    }
-
     /// The most registers that values made in the block take at once.
     pub fn pressure(&self) -> u32 {
         let mut used = vec![false; self.values.len()];
         let (mut live, mut most) = (0u32, 0u32);
         for inst in self.insts.iter().rev() {
-            if let Some(dst) = inst.dst
-                && std::mem::replace(&mut used[dst.0 as usize], false)
-            {
-                live -= 1;
+            if let Some(dst) = inst.dst {
+                match std::mem::replace(&mut used[dst.0 as usize], false) {
+                    true => live -= 1,
+                    false if self.values[dst.0 as usize] == Home::Made => continue,
+                    false => {}
+                }
             }
             for src in inst.srcs.iter() {
                 let at = src.0 as usize;

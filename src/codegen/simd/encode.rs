@@ -1,7 +1,9 @@
 //! `Asm`: x86-64 machine code under construction, with every VEX and EVEX encoding made in one place.
 
+use std::ops::Range;
+
 use super::Isa;
-use super::op::{Form, Vop};
+use super::op::{self, Form, Vop};
 
 /// A general register, by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +39,17 @@ pub(super) enum Mem {
     Indexed(Gpr, Gpr, u8, i32),
     /// An offset into the constants behind the code.
     Pool(u32),
+}
+
+impl Mem {
+    /// So many bytes further on.
+    pub fn plus(self, bytes: i32) -> Mem {
+        match self {
+            Mem::Base(base, disp) => Mem::Base(base, disp + bytes),
+            Mem::Indexed(base, index, scale, disp) => Mem::Indexed(base, index, scale, disp + bytes),
+            Mem::Pool(offset) => Mem::Pool(offset.wrapping_add_signed(bytes)),
+        }
+    }
 }
 
 /// The operand that may be a register or memory.
@@ -85,6 +98,8 @@ pub(super) struct Asm {
     jumps: Vec<(usize, Label)>,
     /// Places of 4-byte distances into the constants, the ends of their instructions, and the offsets.
     pool_uses: Vec<(usize, usize, u32)>,
+    /// The first bytes of stores of vectors to slots.
+    stores: Vec<usize>,
 }
 
 /// Alignment of a function and of its constants.
@@ -98,6 +113,7 @@ impl Asm {
             labels: Vec::new(),
             jumps: Vec::new(),
             pool_uses: Vec::new(),
+            stores: Vec::new(),
         }
     }
 
@@ -122,8 +138,53 @@ impl Asm {
         self.bytes.push(byte);
     }
 
+    fn put<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.bytes.extend_from_slice(&bytes);
+    }
+
     pub fn word(&mut self, word: i32) {
-        self.bytes.extend(word.to_le_bytes());
+        self.put(word.to_le_bytes());
+    }
+
+    /// Remembers that a store of a vector to a slot follows.
+    pub fn mark_store(&mut self) {
+        self.stores.push(self.bytes.len());
+    }
+
+    /// The code from `start` on once more; jumps inside of it, also to its end, stay inside.
+    pub fn again(&mut self, start: usize) {
+        let more = self.bytes.len() - start;
+        self.bytes.extend_from_within(start..);
+        for at in 0..self.jumps.len() {
+            let (place, mut label) = self.jumps[at];
+            if place < start {
+                continue;
+            }
+            if let Some(target) = self.labels[label.0 as usize].filter(|target| *target >= start) {
+                label = self.label();
+                self.labels[label.0 as usize] = Some(target + more);
+            }
+            self.jumps.push((place + more, label));
+        }
+        for at in 0..self.pool_uses.len() {
+            let (place, end, offset) = self.pool_uses[at];
+            if place >= start {
+                self.pool_uses.push((place + more, end + more, offset));
+            }
+        }
+    }
+
+    /// Makes stores of whole vectors to slots in a part of the code go past the caches.
+    pub fn stream(&mut self, part: Range<usize>) {
+        for place in self.stores.iter().filter(|place| part.contains(place)) {
+            let prefix = match self.bytes[*place] {
+                0xc5 => 2,
+                0xc4 => 3,
+                _ => 4,
+            };
+            debug_assert_eq!(self.bytes[place + prefix], op::MOV_STORE.opcode, "a store of a whole vector");
+            self.bytes[place + prefix] = op::MOV_STREAM.opcode;
+        }
     }
 
     /// The function: `before`, this code, then the constants at the next multiple of [`ALIGN`].
@@ -149,45 +210,45 @@ impl Asm {
         all
     }
 
-    /// ModRM, SIB and displacement. `unit` is what a one-byte displacement counts in; `trailing` bytes of
-    /// the instruction follow.
+    /// ModRM, SIB and displacement. `unit`, a power of two, is what a one-byte displacement counts in; `trailing` bytes
+    /// of the instruction follow.
     fn operand(&mut self, reg: u8, rm: Rm, unit: i32, trailing: usize) {
         let reg = (reg & 7) << 3;
         let (base, index, disp) = match rm {
             Rm::Reg(r) => return self.byte(0xc0 | reg | (r & 7)),
             Rm::Mem(Mem::Pool(offset)) => {
-                self.byte(reg | 5);
-                let place = self.bytes.len();
-                self.word(0);
+                let place = self.bytes.len() + 1;
+                self.put([reg | 5, 0, 0, 0, 0]);
                 self.pool_uses.push((place, place + 4 + trailing, offset));
                 return;
             }
             Rm::Mem(Mem::Base(base, disp)) => (base.0, None, disp),
             Rm::Mem(Mem::Indexed(base, index, scale, disp)) => (base.0, Some((index.0, scale)), disp),
         };
-        let short = disp % unit == 0 && i8::try_from(disp / unit).is_ok();
+        let count = disp >> unit.trailing_zeros();
+        let short = disp & (unit - 1) == 0 && i8::try_from(count).is_ok();
         // Without displacement, rbp and r13 as a base mean something else.
         let mode = match short {
             true if disp == 0 && base & 7 != 5 => 0,
             true => 0x40,
             false => 0x80,
         };
-        match index {
-            None if base & 7 != 4 => self.byte(mode | reg | (base & 7)),
-            None => {
-                self.byte(mode | reg | 4);
-                self.byte(0x24);
-            }
+        let sib = match index {
+            None if base & 7 != 4 => None,
+            None => Some(0x24),
             Some((index, scale)) => {
                 debug_assert_ne!(index, 4, "rsp is no index");
-                self.byte(mode | reg | 4);
-                self.byte(scale << 6 | (index & 7) << 3 | (base & 7));
+                Some(scale << 6 | (index & 7) << 3 | (base & 7))
             }
-        }
-        match mode {
-            0x40 => self.byte((disp / unit) as i8 as u8),
-            0x80 => self.word(disp),
-            _ => {}
+        };
+        let [d0, d1, d2, d3] = disp.to_le_bytes();
+        match (sib, mode) {
+            (None, 0) => self.put([mode | reg | (base & 7)]),
+            (None, 0x40) => self.put([mode | reg | (base & 7), count as u8]),
+            (None, _) => self.put([mode | reg | (base & 7), d0, d1, d2, d3]),
+            (Some(sib), 0) => self.put([mode | reg | 4, sib]),
+            (Some(sib), 0x40) => self.put([mode | reg | 4, sib, count as u8]),
+            (Some(sib), _) => self.put([mode | reg | 4, sib, d0, d1, d2, d3]),
         }
     }
 
@@ -209,7 +270,7 @@ impl Asm {
         if rex != 0x40 {
             self.byte(rex);
         }
-        self.bytes.extend(opcode);
+        opcode.iter().for_each(|byte| self.byte(*byte));
         self.operand(reg, rm, 1, trailing);
     }
 
@@ -235,14 +296,11 @@ impl Asm {
         let r = reg >> 3 & 1;
         let last = (!v & 15) << 3 | u8::from(len == Len::Y) << 2 | op.pp;
         if x == 0 && b == 0 && !op.vex_w && op.map == 1 {
-            self.byte(0xc5);
-            self.byte((r ^ 1) << 7 | last);
+            self.put([0xc5, (r ^ 1) << 7 | last, op.opcode]);
         } else {
-            self.byte(0xc4);
-            self.byte((r ^ 1) << 7 | (x ^ 1) << 6 | (b ^ 1) << 5 | op.map);
-            self.byte(u8::from(op.vex_w) << 7 | last);
+            let bits = (r ^ 1) << 7 | (x ^ 1) << 6 | (b ^ 1) << 5 | op.map;
+            self.put([0xc4, bits, u8::from(op.vex_w) << 7 | last, op.opcode]);
         }
-        self.byte(op.opcode);
         self.operand(reg, rm, 1, usize::from(imm.is_some()));
         if let Some(imm) = imm {
             self.byte(imm);
@@ -256,12 +314,14 @@ impl Asm {
             x = r >> 4 & 1;
         }
         let (r, r_high) = (reg >> 3 & 1, reg >> 4 & 1);
-        self.byte(0x62);
-        self.byte((r ^ 1) << 7 | (x ^ 1) << 6 | (b ^ 1) << 5 | (r_high ^ 1) << 4 | op.map);
-        self.byte(u8::from(op.evex_w) << 7 | (!v & 15) << 3 | 4 | op.pp);
         let (k, zero) = masked.map_or((0, false), |m| (m.k, m.zero));
-        self.byte(u8::from(zero) << 7 | (len as u8) << 5 | (v >> 4 & 1 ^ 1) << 3 | k);
-        self.byte(op.opcode);
+        self.put([
+            0x62,
+            (r ^ 1) << 7 | (x ^ 1) << 6 | (b ^ 1) << 5 | (r_high ^ 1) << 4 | op.map,
+            u8::from(op.evex_w) << 7 | (!v & 15) << 3 | 4 | op.pp,
+            u8::from(zero) << 7 | (len as u8) << 5 | (v >> 4 & 1 ^ 1) << 3 | k,
+            op.opcode,
+        ]);
         self.operand(reg, rm, op.memory_bytes(len) as i32, usize::from(imm.is_some()));
         if let Some(imm) = imm {
             self.byte(imm);

@@ -2,7 +2,7 @@
 
 use super::Isa;
 use super::allocate::frame_at;
-use super::block::{Block, Home, Kind, Place, Tail, V};
+use super::block::{Block, Home, Kind, Place, V};
 use super::encode::{Len, Mem, Reg};
 use super::function::{Body, Function};
 use super::machine::{END, INDEX};
@@ -114,16 +114,14 @@ impl Function<'_> {
             self.move_accumulators(first, &own, false);
             registers = first;
         }
-        self.rounds(pass, body, &homes, accumulators, registers, 0)?;
+        let rest = self.rest(pass, body, &homes)?;
+        self.rounds(pass, body, &homes, accumulators, registers, 0, rest.pressure())?;
         self.asm.alu(Alu::Cmp, INDEX, END);
         self.asm.jump_if(Cond::GreaterEqual, no_rest);
         if let Accumulators::Registers(first) = accumulators {
             self.move_accumulators(first, &own, true);
         }
-        let single = self.rest(pass, body, &homes, false)?;
-        self.repeat(body, single, self.isa.step(), self.isa.registers());
-        let masked = self.rest(pass, body, &homes, true)?;
-        self.last(body, masked);
+        self.tail(body, rest);
         if let Accumulators::Registers(first) = accumulators {
             self.move_accumulators(first, &own, false);
         }
@@ -145,35 +143,31 @@ impl Function<'_> {
         Ok(())
     }
 
-    /// Whole rounds of the accumulators, for a copy of the body.
+    /// Whole rounds of the accumulators, for a copy of the body of which a single step takes so many registers.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one loop")]
     pub fn rounds(
         &mut self,
         pass: &Pass,
         body: &Body<'_>,
-        homes: &[Option<u32>],
+        homes: &[Option<Home>],
         accumulators: Accumulators,
         registers: u8,
         copy: u32,
+        pressure: u32,
     ) -> Result<(), Refusal> {
         let round = Isa::round(pass);
         let steps = round / self.isa.step();
-        let pressure = self.rest(pass, body, homes, false)?.pressure().max(1);
+        let pressure = pressure.max(1);
         let unroll =
             [4, 2].into_iter().find(|u| *u <= steps && pressure * u <= u32::from(registers) + 2).unwrap_or(1);
         let own: Vec<u32> = self.layout.own[..pass.folds.len()].to_vec();
         let vectors = self.isa.fold_vectors();
         let bytes = self.isa.vector().bytes();
         let step = self.isa.step();
-        let mut selector =
-            self.selector(body, Mode::Step { unroll, ahead: 0, masked: false, stream: false }, homes);
+        let mut selector = self.selector(body, Mode::Step { unroll, ahead: 0, masked: false }, homes);
         selector.copy = copy;
         for part in 0..steps / unroll {
-            selector.restart(Mode::Step {
-                unroll,
-                ahead: part * unroll * step,
-                masked: false,
-                stream: false,
-            });
+            selector.restart(Mode::Step { unroll, ahead: part * unroll * step, masked: false });
             selector.body()?;
             for (place, fold) in pass.folds.iter().enumerate() {
                 let values = selector.fold_values(*fold)?;
@@ -193,23 +187,15 @@ impl Function<'_> {
                 }
             }
         }
-        selector.block.prune();
         let block = selector.block;
         self.repeat(body, block, round, registers);
         Ok(())
     }
 
     /// A single step with the accumulators in the frame.
-    fn rest(
-        &mut self,
-        pass: &Pass,
-        body: &Body<'_>,
-        homes: &[Option<u32>],
-        masked: bool,
-    ) -> Result<Block, Refusal> {
+    pub fn rest(&mut self, pass: &Pass, body: &Body<'_>, homes: &[Option<Home>]) -> Result<Block, Refusal> {
         let own: Vec<u32> = self.layout.own[..pass.folds.len()].to_vec();
-        let mut selector =
-            self.selector(body, Mode::Step { unroll: 1, ahead: 0, masked, stream: false }, homes);
+        let mut selector = self.selector(body, Mode::Step { unroll: 1, ahead: 0, masked: true }, homes);
         selector.body()?;
         for (place, fold) in pass.folds.iter().enumerate() {
             let bytes = Repr::of(fold.dtype).bytes();
@@ -219,7 +205,6 @@ impl Function<'_> {
                 selector.fold_at(*fold, Place::Lanes(own[place] + j as u32 * per, bytes as u8), *value);
             }
         }
-        selector.block.prune();
         Ok(selector.block)
     }
 
@@ -263,7 +248,7 @@ impl Function<'_> {
             let result = selector.fold_lanes(*fold, vecs[0], isa);
             let len = selector.len();
             let place = Place::Frame(home);
-            let store = Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole };
+            let store = Kind::Store { op: op::MOV_STORE, len, imm: None, place };
             selector.block.effect(store, &[result]);
         }
         let block = selector.block;
@@ -276,10 +261,9 @@ impl Selector<'_> {
     /// Folds a vector into accumulators in memory.
     fn fold_at(&mut self, fold: FoldStep, place: Place, value: V) {
         let len = self.len();
-        let before = self.block.push(Kind::Load { op: op::MOV_LOAD, len, place, tail: Tail::Whole }, &[]);
+        let before = self.block.push(Kind::Load { op: op::MOV_LOAD, len, place }, &[]);
         let after = self.combine(fold.dtype, fold.op.combiner(), before, value);
-        self.block
-            .effect(Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole }, &[after]);
+        self.block.effect(Kind::Store { op: op::MOV_STORE, len, imm: None, place }, &[after]);
     }
 
     /// The lanes of one vector combined by halving, finished, and in every lane.

@@ -1,7 +1,7 @@
 //! A whole kernel function: rows, loops around the inner axis, and the inner loops of each pass.
 
 use super::allocate::{Allocator, frame_at};
-use super::block::{Block, Pool};
+use super::block::{Block, Home, Pool};
 use super::encode::{Asm, Gpr, Label, Mem};
 use super::frame::{Frame, Layout as FrameLayout};
 use super::machine::{END, INDEX, Machine, POINTERS};
@@ -34,6 +34,8 @@ pub(super) struct Function<'a> {
     pub near: bool,
     /// Whether the code is for what is rare.
     pub brief: bool,
+    /// The memory of blocks that are emitted.
+    pub blocks: Vec<Block>,
 }
 
 /// A body with what its inner loops need to know of it.
@@ -108,6 +110,7 @@ pub(super) fn emit(code: &Code, isa: Isa) -> Result<Vec<u8>, Refusal> {
         strided: false,
         near: false,
         brief: false,
+        blocks: Vec::new(),
     };
     f.function()?;
     let size = f.frame.bytes();
@@ -165,6 +168,7 @@ impl Function<'_> {
         asm.store_imm(frame_at(self.layout.failed), 0);
         asm.store_imm(frame_at(self.layout.leading), 0);
         asm.store_imm(frame_at(self.layout.streamed), 0);
+        asm.store_imm(frame_at(self.layout.left), self.isa.step() as i32);
         for (from, to) in kept {
             asm.mov(RAX, field(from));
             asm.store(frame_at(to), RAX);
@@ -296,7 +300,6 @@ impl Function<'_> {
         let homes = vec![None; body.insts.len()];
         let mut selector = self.selector(&body, Mode::Once, &homes);
         selector.body()?;
-        selector.block.prune();
         let block = selector.block;
         self.once(&body, block);
         Ok(())
@@ -319,15 +322,18 @@ impl Function<'_> {
         &'s mut self,
         body: &'s Body<'_>,
         mode: Mode,
-        homes: &'s [Option<u32>],
+        homes: &'s [Option<Home>],
     ) -> Selector<'s> {
         let near = self.near;
+        let mut block = self.blocks.pop().unwrap_or_default();
+        block.clear();
         let mut selector = Selector::new(
             self.code,
             body.insts,
             &body.uniform,
             &body.index,
             self.isa,
+            block,
             &mut self.pool,
             &mut self.frame,
             &self.layout,
@@ -343,14 +349,14 @@ impl Function<'_> {
     pub fn once(&mut self, body: &Body<'_>, mut block: Block) {
         index::chain(&mut block, |slot| Some(self.layout.start(body.level, slot)));
         let machine = Machine::new(self.code, &self.layout, body, false);
-        Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
+        Allocator::new(&mut self.asm, &block, &machine, &mut self.frame, self.isa.registers()).run();
+        self.blocks.push(block);
     }
 
     /// Computes uniform values; where they are kept.
-    pub fn uniforms(&mut self, body: &Body<'_>) -> Result<Vec<Option<u32>>, Refusal> {
+    pub fn uniforms(&mut self, body: &Body<'_>) -> Result<Vec<Option<Home>>, Refusal> {
         let mut selector = self.selector(body, Mode::Once, &[]);
         let homes = selector.uniforms(&body.roots)?;
-        selector.block.prune();
         let block = selector.block;
         self.once(body, block);
         Ok(homes)

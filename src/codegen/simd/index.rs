@@ -89,9 +89,12 @@ impl IndexInst {
 /// Lets constants and comparisons be parts of the instructions that need them, and results go on in rax to
 /// instructions right behind those that make them. `start` is the word of an iota's value if it is there as it is.
 pub(super) fn chain(block: &mut Block, start: impl Fn(u32) -> Option<u32>) {
+    if block.index.is_empty() {
+        return;
+    }
     let mut made: FxHashMap<u32, IndexInst> = FxHashMap::default();
-    for inst in &mut block.insts {
-        let Kind::Index(inst) = &mut inst.kind else { continue };
+    // They are numbered as they stand in the block.
+    for inst in &mut block.index {
         if let IndexOp::Select(BinaryOp::Ne) = inst.op
             && let [Source::Word(word), Source::Number(0), ..] = inst.from
             && let Some(IndexInst { op: IndexOp::Binary(op), from, .. }) = made.get(&word)
@@ -114,22 +117,26 @@ pub(super) fn chain(block: &mut Block, start: impl Fn(u32) -> Option<u32>) {
     let mut uses: FxHashMap<u32, u32> = FxHashMap::default();
     let mut wanted = vec![true; block.insts.len()];
     for (inst, wanted) in block.insts.iter().zip(&mut wanted).rev() {
-        match &inst.kind {
-            Kind::Index(inst) if uses.contains_key(&inst.to) || matches!(inst.op, IndexOp::Check(_)) => {
-                inst.words().for_each(|word| *uses.entry(word).or_default() += 1);
+        match inst.kind {
+            Kind::Index(at) => {
+                let inst = &block.index[at as usize];
+                *wanted = uses.contains_key(&inst.to) || matches!(inst.op, IndexOp::Check(_));
+                if *wanted {
+                    inst.words().for_each(|word| *uses.entry(word).or_default() += 1);
+                }
             }
-            Kind::Index(_) => *wanted = false,
-            Kind::DisplaceBy { word, .. } => *uses.entry(*word).or_default() += 1,
+            Kind::DisplaceBy { word, .. } => *uses.entry(word).or_default() += 1,
             _ => {}
         }
     }
     let mut wanted = wanted.into_iter();
     block.insts.retain(|_| wanted.next().unwrap_or(true));
     for at in 1..block.insts.len() {
-        let [made, user] = &mut block.insts[at - 1..=at] else { continue };
-        let Kind::Index(made) = &mut made.kind else { continue };
-        let passed = match &mut user.kind {
+        let Kind::Index(before) = block.insts[at - 1].kind else { continue };
+        let made = block.index[before as usize];
+        let passed = match &mut block.insts[at].kind {
             Kind::Index(user) => {
+                let user = &mut block.index[*user as usize];
                 if user.commutes() && user.from[1] == Source::Word(made.to) {
                     user.from.swap(0, 1);
                 }
@@ -142,7 +149,8 @@ pub(super) fn chain(block: &mut Block, start: impl Fn(u32) -> Option<u32>) {
             }
             _ => false,
         };
-        made.kept = uses.get(&made.to).is_some_and(|uses| *uses > u32::from(passed));
+        let kept = uses.get(&made.to).is_some_and(|uses| *uses > u32::from(passed));
+        block.index[before as usize].kept = kept;
     }
 }
 
@@ -240,13 +248,14 @@ impl Selector<'_> {
             passed: false,
             kept: true,
         };
-        self.block.effect(Kind::Index(inst), &[]);
+        self.block.effect(Kind::Index(self.block.index.len() as u32), &[]);
+        self.block.index.push(inst);
     }
 }
 
 impl Machine<'_> {
     /// Emits one step of index arithmetic.
-    pub fn index(&self, asm: &mut Asm, inst: IndexInst) {
+    pub fn index(&self, asm: &mut Asm, inst: &IndexInst) {
         let second = inst.from[1];
         if let Some(first) = inst.first()
             && !inst.passed

@@ -1,14 +1,12 @@
-//! The inner axis: unrolled steps, single ones, and what is left under a mask.
+//! The inner axis: unrolled steps, then single ones.
 
 use super::Isa;
 use super::allocate::{Allocator, frame_at};
-use super::block::Block;
+use super::block::{Block, Home};
 use super::encode::{Label, Mem};
 use super::function::{Body, Function};
 use super::machine::{END, INDEX, Machine};
-use super::memory::TAIL_MASK;
-use super::op;
-use super::scalar::{Alu, Cond, RAX, RCX, RDX};
+use super::scalar::{Alu, Cond, RAX, RCX};
 use super::schedule;
 use super::select::{Mode, Refusal};
 use crate::codegen::abi::KernelArgs;
@@ -26,7 +24,7 @@ impl Function<'_> {
         &mut self,
         body: &Body<'_>,
         order: &[u32],
-        homes: &[Option<u32>],
+        homes: &[Option<Home>],
         mode: Mode,
         folds: &[FoldStep],
     ) -> Result<Block, Refusal> {
@@ -36,11 +34,10 @@ impl Function<'_> {
             [] => selector.body()?,
             folds => selector.fold_in_tile(folds, body.copies as u32)?,
         }
-        selector.block.prune();
         Ok(selector.block)
     }
 
-    /// The inner axis: unrolled steps, single ones, then what is left under a mask.
+    /// The inner axis: unrolled steps, then single ones.
     ///
     /// A large result is written past the caches, which takes whole lines: what comes before the first of them goes
     /// through the other steps.
@@ -54,27 +51,32 @@ impl Function<'_> {
         let homes = self.uniforms(body)?;
         self.place_copies(body)?;
         self.asm.mov_imm(INDEX, 0);
-        let mode = |unroll, masked, stream| Mode::Step { unroll, ahead: 0, masked, stream };
+        let mode = |unroll, masked| Mode::Step { unroll, ahead: 0, masked };
         let order = schedule::order(body.insts, &body.uniform, self.isa);
-        let single = self.step(body, &order, &homes, mode(1, false, false), folds)?;
+        let single = self.step(body, &order, &homes, mode(1, true), folds)?;
         let unroll = if self.brief { 1 } else { self.isa.unroll(single.pressure()) };
-        let registers = self.isa.registers();
         let streamed = if folds.is_empty() && !self.brief { self.streamed(body) } else { None };
-        if let Some((slot, size)) = streamed {
-            self.lead(body, slot, size, plain, led);
-            self.asm.bind(led);
-            self.asm.mov(END, frame_at(self.layout.n));
-            let block = self.step(body, &order, &homes, mode(unroll, false, true), &[])?;
-            self.repeat(body, block, unroll * self.isa.step(), registers);
-            self.asm.bind(plain);
+        // Single steps serve as well where they are no slower.
+        let several = unroll > 1 || single.masked;
+        if several || streamed.is_some() {
+            let block = self.step(body, &order, &homes, mode(unroll, false), folds)?;
+            if let Some((slot, size)) = streamed {
+                self.lead(body, slot, size, plain, led);
+                self.asm.bind(led);
+                self.asm.mov(END, frame_at(self.layout.n));
+            }
+            let start = self.asm.bytes.len();
+            self.repeat(body, block, unroll * self.isa.step(), self.isa.registers());
+            if streamed.is_some() {
+                let end = self.asm.bytes.len();
+                self.asm.bind(plain);
+                if several {
+                    self.asm.again(start);
+                }
+                self.asm.stream(start..end);
+            }
         }
-        if unroll > 1 {
-            let block = self.step(body, &order, &homes, mode(unroll, false, false), folds)?;
-            self.repeat(body, block, unroll * self.isa.step(), registers);
-        }
-        self.repeat(body, single, self.isa.step(), registers);
-        let block = self.step(body, &order, &homes, mode(1, true, false), folds)?;
-        self.last(body, block);
+        self.tail(body, single);
         if streamed.is_some() {
             let leading = frame_at(self.layout.leading);
             self.asm.alu_imm(Alu::Cmp, leading, 0);
@@ -139,13 +141,13 @@ impl Function<'_> {
     }
 
     /// Repeats a block while so many elements are left, of which it uses registers below `registers`.
-    pub fn repeat(&mut self, body: &Body<'_>, mut block: Block, elements: u32, registers: u8) {
+    pub fn repeat(&mut self, body: &Body<'_>, block: Block, elements: u32, registers: u8) {
         let (top, done) = (self.asm.label(), self.asm.label());
         self.asm.lea(RAX, Mem::Base(INDEX, elements as i32));
         self.asm.alu(Alu::Cmp, RAX, END);
         self.asm.jump_if(Cond::Greater, done);
         let machine = Machine::new(self.code, &self.layout, body, true);
-        let mut allocator = Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, registers);
+        let mut allocator = Allocator::new(&mut self.asm, &block, &machine, &mut self.frame, registers);
         allocator.hoist();
         allocator.bind_label(top);
         allocator.run();
@@ -155,46 +157,7 @@ impl Function<'_> {
         asm.alu(Alu::Cmp, RAX, END);
         asm.jump_if(Cond::LessEqual, top);
         asm.bind(done);
-    }
-
-    /// Runs a block for the elements that are left, if there are any.
-    pub fn last(&mut self, body: &Body<'_>, mut block: Block) {
-        let done = self.asm.label();
-        self.asm.mov(RAX, END);
-        self.asm.alu(Alu::Sub, RAX, INDEX);
-        self.asm.jump_if(Cond::LessEqual, done);
-        self.make_masks();
-        let machine = Machine::new(self.code, &self.layout, body, true);
-        Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
-        self.asm.mov(INDEX, END);
-        self.asm.bind(done);
-    }
-
-    /// Masks for the number of elements in rax.
-    fn make_masks(&mut self) {
-        let asm = &mut self.asm;
-        let whole = self.isa.vector();
-        asm.store(frame_at(self.layout.left), RAX);
-        if self.isa == Isa::Avx512 {
-            asm.mov(RCX, RAX);
-            asm.mov_imm(RDX, 1);
-            asm.shl_cl(RDX);
-            asm.alu_imm(Alu::Sub, RDX, 1);
-            asm.mask_move(true, TAIL_MASK, RDX.0);
-            asm.mask_move(true, TAIL_MASK + 1, RDX.0);
-            asm.shr(RDX, 8);
-            asm.mask_move(true, TAIL_MASK + 2, RDX.0);
-        }
-        // So many unset lanes before the end of the set ones.
-        asm.neg(RAX);
-        asm.lea(RCX, Mem::Pool(self.mask_table));
-        let step = self.isa.step() as i32;
-        let table = |offset: i32| Mem::Indexed(RCX, RAX, 2, 4 * step + offset);
-        let parts = [(op::MOV_LOAD, 0), (op::SX_DQ, 0), (op::SX_DQ, 2 * step)];
-        for ((op, offset), mask) in parts.into_iter().zip(self.layout.masks) {
-            asm.vector(op, whole, 0, 0, table(offset).into(), None);
-            asm.vector(op::MOV_STORE, whole, 0, 0, frame_at(mask).into(), None);
-        }
+        self.blocks.push(block);
     }
 }
 

@@ -12,7 +12,8 @@ pub(super) struct List<T, const N: usize> {
 impl<T: Copy + Default, const N: usize> List<T, N> {
     /// So many times the same.
     pub fn repeated(value: T, count: usize) -> List<T, N> {
-        (0..count).map(|_| value).collect()
+        debug_assert!(count <= N);
+        List { count: count as u8, items: [value; N] }
     }
 
     pub fn push(&mut self, value: T) {
@@ -29,7 +30,9 @@ impl<T: Copy + Default, const N: usize> Default for List<T, N> {
 
 impl<T: Copy + Default, const N: usize> From<&[T]> for List<T, N> {
     fn from(values: &[T]) -> List<T, N> {
-        values.iter().copied().collect()
+        let mut items = [T::default(); N];
+        items[..values.len()].copy_from_slice(values);
+        List { count: values.len() as u8, items }
     }
 }
 

@@ -31,6 +31,7 @@ mod select;
 mod spread;
 mod streams;
 mod strided;
+mod tail;
 #[cfg(test)]
 mod tests;
 mod tied;

@@ -202,7 +202,6 @@ impl Function<'_> {
             let mut selector = self.selector(body, Mode::Once, &[]);
             selector.ahead = true;
             selector.look_ahead(&guide.wanted)?;
-            selector.block.prune();
             let block = selector.block;
             self.shifted(body, block, copy, &pointers, true);
         }
@@ -276,7 +275,8 @@ impl Function<'_> {
             moving: false,
             ahead: words.map(|words| Shift { words, guess }),
         };
-        Allocator::new(&mut self.asm, &mut block, &machine, &mut self.frame, self.isa.registers()).run();
+        Allocator::new(&mut self.asm, &block, &machine, &mut self.frame, self.isa.registers()).run();
+        self.blocks.push(block);
     }
 }
 

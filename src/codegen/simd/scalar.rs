@@ -38,6 +38,11 @@ impl Asm {
     }
 
     pub fn store(&mut self, to: Mem, from: Gpr) {
+        self.set(to, from);
+    }
+
+    /// A move to a register or to memory.
+    pub fn set(&mut self, to: impl Into<Rm>, from: Gpr) {
         self.legacy(None, true, &[0x89], from.0, to.into(), 0);
     }
 

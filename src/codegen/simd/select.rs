@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::DType;
 
 use super::Isa;
-use super::block::{Block, Home, Kind, Place, Pool, Tail, V};
+use super::block::{Block, Home, Kind, Place, Pool, V};
 use super::encode::Len;
 use super::frame::{Frame, Layout as FrameLayout};
 use super::gather::is_placed;
@@ -24,10 +24,8 @@ pub(super) enum Mode {
         unroll: u32,
         /// Elements between the current one and the first of the step.
         ahead: u32,
-        /// Only the elements that are left count; never unrolled.
+        /// Elements past the end may be among them, which neither fail nor are folded; never unrolled.
         masked: bool,
-        /// Results are written past the caches, to whole vectors that do not cross a boundary.
-        stream: bool,
     },
 }
 
@@ -51,7 +49,7 @@ pub(super) struct Selector<'a> {
     /// The copy of the body: at which position of the innermost loop it is.
     pub copy: u32,
     /// Where uniform values are kept, by instruction.
-    pub homes: &'a [Option<u32>],
+    pub homes: &'a [Option<Home>],
     /// Whether the elements of gathered rows do not follow each other.
     pub strided: bool,
     /// Whether all elements to gather lie so near that 4-byte lanes hold how far.
@@ -71,20 +69,16 @@ impl<'a> Selector<'a> {
         uniform: &'a [bool],
         index: &'a [bool],
         isa: Isa,
+        block: Block,
         pool: &'a mut Pool,
         frame: &'a mut Frame,
         layout: &'a FrameLayout,
         mode: Mode,
-        homes: &'a [Option<u32>],
+        homes: &'a [Option<Home>],
         strided: bool,
     ) -> Selector<'a> {
-        let vals = vec![Val::default(); body.len()];
-        let vectors = match mode {
-            Mode::Step { unroll, .. } => unroll as usize,
-            Mode::Once => 1,
-        };
         Selector {
-            block: Block::with_capacity(2 * vectors * body.len()),
+            block,
             code,
             body,
             uniform,
@@ -100,7 +94,7 @@ impl<'a> Selector<'a> {
             near: false,
             order: &[],
             ahead: false,
-            vals,
+            vals: vec![Val::default(); body.len()],
         }
     }
 
@@ -165,8 +159,9 @@ impl<'a> Selector<'a> {
         Ok(())
     }
 
-    /// Selects the uniform instructions and keeps in the frame what varying ones or `roots` use of them.
-    pub fn uniforms(&mut self, roots: &[Vid]) -> Result<Vec<Option<u32>>, Refusal> {
+    /// Selects the uniform instructions and keeps what varying ones or `roots` use of them: in the frame, unless it
+    /// has a place already.
+    pub fn uniforms(&mut self, roots: &[Vid]) -> Result<Vec<Option<Home>>, Refusal> {
         let mut wanted = vec![false; self.body.len()];
         let placed = |inst: &'a Inst| match &inst.op {
             InstOp::Gather { slot, offsets } if is_placed(self.uniform, offsets) => Some((*slot, offsets)),
@@ -187,12 +182,7 @@ impl<'a> Selector<'a> {
                 continue;
             }
             self.inst(at)?;
-            let inst = &self.body[at];
-            if !wanted[at] || self.index[at] || matches!(inst.op, InstOp::Const(_)) {
-                continue;
-            }
-            if let InstOp::Folded(k) = inst.op {
-                homes[at] = Some(self.layout.folded[k as usize]);
+            if !wanted[at] || self.index[at] {
                 continue;
             }
             if !self.vals[at].words.is_empty() {
@@ -200,11 +190,13 @@ impl<'a> Selector<'a> {
             }
             let val = &self.vals[at];
             let Some(&one) = val.vecs.first().or(val.wide.first()) else { continue };
-            let home = self.frame.vector(self.isa);
-            let len = self.len();
-            let place = Place::Frame(home);
-            self.block
-                .effect(Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole }, &[one]);
+            let mut home = self.block.values[one.0 as usize];
+            if home == Home::Made {
+                let (at, len) = (self.frame.vector(self.isa), self.len());
+                let place = Place::Frame(at);
+                self.block.effect(Kind::Store { op: op::MOV_STORE, len, imm: None, place }, &[one]);
+                home = Home::Frame(at);
+            }
             homes[at] = Some(home);
         }
         Ok(homes)

@@ -152,10 +152,11 @@ impl Function<'_> {
         self.asm.jump_if(Cond::LessEqual, whole);
         self.asm.mov(END, length);
         self.asm.bind(whole);
+        let pressure = self.rest(pass, body, &homes)?.pressure();
         for (copy, area) in areas.iter().enumerate() {
             self.asm.mov(INDEX, turn);
             self.move_accumulators(first, area, false);
-            self.rounds(pass, body, &homes, Accumulators::Registers(first), first, copy as u32)?;
+            self.rounds(pass, body, &homes, Accumulators::Registers(first), first, copy as u32, pressure)?;
             self.move_accumulators(first, area, true);
         }
         self.asm.alu(Alu::Cmp, INDEX, length);

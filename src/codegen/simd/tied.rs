@@ -16,7 +16,7 @@ impl Allocator<'_, '_> {
             _ => None,
         };
         let dying = |this: &Self, k: usize| {
-            let reg = this.reg_of[inst.srcs[k].0 as usize]?;
+            let reg = this.value(inst.srcs[k]).reg?;
             (after[k] == NEVER && !this.fixed.has(reg)).then_some(reg)
         };
         if let Some(reg) = pinned
@@ -29,12 +29,13 @@ impl Allocator<'_, '_> {
         {
             self.release(reg);
             self.bind(reg, dst);
-            self.next[dst.0 as usize] = self.first[at];
+            self.used_next(dst, self.uses[at].first);
             return Some((reg, k));
         }
         let k = (0..3).rev().find(|k| !self.in_register(inst.srcs[*k])).unwrap_or(2);
         let len = self.len();
-        let from: Rm = match (self.reg_of[inst.srcs[k].0 as usize], self.memory[inst.srcs[k].0 as usize]) {
+        let copied = self.value(inst.srcs[k]);
+        let from: Rm = match (copied.reg, copied.memory) {
             (Some(reg), _) => reg.into(),
             (None, Some(memory)) => memory.into(),
             (None, None) => return None,
@@ -44,7 +45,7 @@ impl Allocator<'_, '_> {
             None => {
                 let reg = self.take(*locked);
                 self.bind(reg, dst);
-                self.next[dst.0 as usize] = self.first[at];
+                self.used_next(dst, self.uses[at].first);
                 reg
             }
         };
@@ -80,7 +81,7 @@ impl Allocator<'_, '_> {
             (_, 2) => ops[0],
             _ => ops[1],
         };
-        self.finish_tied(at, inst, after, dst);
+        self.retire(&inst.srcs, after);
         let len = self.len();
         self.asm.vector(op, len, dst.0, v.0, rm, None);
     }
@@ -106,15 +107,8 @@ impl Allocator<'_, '_> {
                 table |= 1 << row;
             }
         }
-        self.finish_tied(at, inst, after, dst);
+        self.retire(&inst.srcs, after);
         let len = self.len();
         self.asm.vector(op::TERNARY, len, dst.0, v.0, rm, Some(table));
-    }
-
-    fn finish_tied(&mut self, at: usize, inst: &VInst, after: [u32; 3], dst: Reg) {
-        self.retire(inst, after);
-        if self.first[at] == NEVER && !self.fixed.has(dst) {
-            self.release(dst);
-        }
     }
 }

@@ -6,7 +6,7 @@ use super::op;
 use super::select::{Mode, Refusal, Selector};
 use crate::codegen::clif::{Repr, lane_bits};
 use crate::expr::Scalar;
-use crate::lower::code::{InstOp, Vid};
+use crate::lower::code::Vid;
 
 /// Vectors of one value, in element order; a single one if it is the same for all elements.
 pub(super) type Vecs = List<V, 8>;
@@ -33,6 +33,7 @@ impl Selector<'_> {
 
     /// The set lanes of vector `j` of a masked step, for lanes of so many bytes.
     pub fn live(&mut self, j: usize, bytes: u32) -> V {
+        self.block.masked = true;
         let at = if bytes == 4 { self.layout.masks[0] } else { self.layout.masks[1 + j] };
         self.block.at(Home::Frame(at))
     }
@@ -43,12 +44,8 @@ impl Selector<'_> {
 
     /// A uniform value inside a step.
     fn resident(&mut self, v: Vid) -> Result<V, Refusal> {
-        let inst = &self.body[v.0 as usize];
-        if let InstOp::Const(scalar) = inst.op {
-            return Ok(self.splat_of(scalar));
-        }
         let home = self.homes[v.0 as usize].ok_or("a uniform value has no place")?;
-        Ok(self.block.at(Home::Frame(home)))
+        Ok(self.block.at(home))
     }
 
     /// The vectors of `v`; of a mask, those with 4-byte lanes.
@@ -58,10 +55,11 @@ impl Selector<'_> {
             let one = self.resident(v)?;
             return Ok(Vecs::repeated(one, self.vectors(bytes)));
         }
-        let Val { vecs, wide, words } = self.vals[v.0 as usize];
-        if !vecs.is_empty() {
-            return Ok(vecs);
+        let val = &self.vals[v.0 as usize];
+        if !val.vecs.is_empty() {
+            return Ok(val.vecs);
         }
+        let Val { wide, words, .. } = *val;
         let made = match (wide.is_empty(), words.is_empty()) {
             (_, false) => self.widen(&words, op::ZX_DQ),
             (false, true) => self.narrow_pairs(&wide, Selector::even_words),
