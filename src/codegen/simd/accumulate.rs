@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
-use super::block::{Home, Kind, Place, V};
+use super::block::{Home, Kind, Place, Tail, V};
 use super::op;
 use super::select::{Refusal, Selector};
 use super::values::Vecs;
@@ -40,7 +40,7 @@ impl Selector<'_> {
         (0..self.vectors(bytes))
             .map(|j| {
                 let place = Place::Tile(fold.into, bytes as u8, self.tile_offset(j));
-                self.block.push(Kind::Load { op: op::MOV_LOAD, len, place }, &[])
+                self.block.push(Kind::Load { op: op::MOV_LOAD, len, place, tail: Tail::Whole }, &[])
             })
             .collect()
     }
@@ -71,7 +71,10 @@ impl Selector<'_> {
             let bytes = Repr::of(fold.dtype).bytes();
             for (j, x) in sum.iter().enumerate() {
                 let place = Place::Tile(fold.into, bytes as u8, self.tile_offset(j));
-                self.block.effect(Kind::Store { op: op::MOV_STORE, len, imm: None, place }, &[*x]);
+                self.block.effect(
+                    Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole },
+                    &[*x],
+                );
             }
         }
         Ok(())

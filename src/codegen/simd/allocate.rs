@@ -1,7 +1,7 @@
 //! Registers for the values of a block: on demand, giving up the value whose next use is farthest.
 
 use super::Isa;
-use super::block::{Block, Home, Kind, Place, V, VInst};
+use super::block::{Block, Home, Kind, Place, Tail, V, VInst};
 use super::encode::{Asm, Label, Len, Mem, Reg, Rm};
 use super::frame::Frame;
 use super::list::List;
@@ -293,7 +293,7 @@ impl<'a, 'm> Allocator<'a, 'm> {
 
     /// Leaves a vector of a slot in memory, where its only user may find it.
     fn postpone(&mut self, at: usize, inst: &VInst) -> bool {
-        let Kind::Load { op, len, place: Place::Slot(slot, offset) } = inst.kind else {
+        let Kind::Load { op, len, place: Place::Slot(slot, offset), tail: Tail::Whole } = inst.kind else {
             return false;
         };
         let Some(dst) = inst.dst else { return false };

@@ -50,6 +50,15 @@ pub(super) enum LaneOp {
     Divide { signed: bool, rem: bool },
 }
 
+/// How a load or store treats lanes past the end of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Tail {
+    /// There are none.
+    Whole,
+    /// AVX-512: mask register.
+    Mask(u8),
+}
+
 /// What an instruction does.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Kind {
@@ -76,6 +85,12 @@ pub(super) enum Kind {
         op: Vop,
         len: Len,
         place: Place,
+        tail: Tail,
+    },
+    /// AVX2: `dst` = the lanes of `place` where the mask `srcs[0]` is set.
+    LoadMasked {
+        wide: bool,
+        place: Place,
     },
     /// `place = op(srcs[0])`.
     Store {
@@ -83,10 +98,17 @@ pub(super) enum Kind {
         len: Len,
         imm: Option<u8>,
         place: Place,
+        tail: Tail,
     },
-    /// One element of a slot from the last of the staging area that the step has.
+    /// The elements that are left of a slot, between its memory and the staging area of the frame.
+    Stage {
+        slot: u32,
+        out: bool,
+    },
+    /// One element of a slot from the last of the staging area: of a step, or (`masked`) of what is left.
     StoreLast {
         slot: u32,
+        masked: bool,
     },
     /// One element of a slot from the lowest bytes of `srcs[0]`.
     StoreOne {
@@ -201,8 +223,6 @@ pub(super) struct Block {
     pub values: Vec<Home>,
     /// The values of homes: of constants and of the frame by their offset, pinned ones by their register.
     homes: [Vec<Option<V>>; 3],
-    /// Whether masks or the number of elements that are left say which lanes count.
-    pub masked: bool,
 }
 
 /// Every constant and every vector of the frame is at a multiple of so many bytes.
@@ -215,7 +235,6 @@ impl Block {
         self.index.clear();
         self.values.clear();
         self.homes.iter_mut().for_each(Vec::clear);
-        self.masked = false;
     }
 
     fn value(&mut self, home: Home) -> V {

@@ -41,17 +41,6 @@ pub(super) enum Mem {
     Pool(u32),
 }
 
-impl Mem {
-    /// So many bytes further on.
-    pub fn plus(self, bytes: i32) -> Mem {
-        match self {
-            Mem::Base(base, disp) => Mem::Base(base, disp + bytes),
-            Mem::Indexed(base, index, scale, disp) => Mem::Indexed(base, index, scale, disp + bytes),
-            Mem::Pool(offset) => Mem::Pool(offset.wrapping_add_signed(bytes)),
-        }
-    }
-}
-
 /// The operand that may be a register or memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rm {

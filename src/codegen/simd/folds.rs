@@ -2,7 +2,7 @@
 
 use super::Isa;
 use super::allocate::frame_at;
-use super::block::{Block, Home, Kind, Place, V};
+use super::block::{Block, Home, Kind, Place, Tail, V};
 use super::encode::{Len, Mem, Reg};
 use super::function::{Body, Function};
 use super::machine::{END, INDEX};
@@ -114,14 +114,16 @@ impl Function<'_> {
             self.move_accumulators(first, &own, false);
             registers = first;
         }
-        let rest = self.rest(pass, body, &homes)?;
-        self.rounds(pass, body, &homes, accumulators, registers, 0, rest.pressure())?;
+        let single = self.rest(pass, body, &homes, false)?;
+        self.rounds(pass, body, &homes, accumulators, registers, 0, single.pressure())?;
         self.asm.alu(Alu::Cmp, INDEX, END);
         self.asm.jump_if(Cond::GreaterEqual, no_rest);
         if let Accumulators::Registers(first) = accumulators {
             self.move_accumulators(first, &own, true);
         }
-        self.tail(body, rest);
+        self.repeat(body, single, self.isa.step(), self.isa.registers());
+        let masked = self.rest(pass, body, &homes, true)?;
+        self.last(body, masked);
         if let Accumulators::Registers(first) = accumulators {
             self.move_accumulators(first, &own, false);
         }
@@ -193,9 +195,15 @@ impl Function<'_> {
     }
 
     /// A single step with the accumulators in the frame.
-    pub fn rest(&mut self, pass: &Pass, body: &Body<'_>, homes: &[Option<Home>]) -> Result<Block, Refusal> {
+    pub fn rest(
+        &mut self,
+        pass: &Pass,
+        body: &Body<'_>,
+        homes: &[Option<Home>],
+        masked: bool,
+    ) -> Result<Block, Refusal> {
         let own: Vec<u32> = self.layout.own[..pass.folds.len()].to_vec();
-        let mut selector = self.selector(body, Mode::Step { unroll: 1, ahead: 0, masked: true }, homes);
+        let mut selector = self.selector(body, Mode::Step { unroll: 1, ahead: 0, masked }, homes);
         selector.body()?;
         for (place, fold) in pass.folds.iter().enumerate() {
             let bytes = Repr::of(fold.dtype).bytes();
@@ -248,7 +256,7 @@ impl Function<'_> {
             let result = selector.fold_lanes(*fold, vecs[0], isa);
             let len = selector.len();
             let place = Place::Frame(home);
-            let store = Kind::Store { op: op::MOV_STORE, len, imm: None, place };
+            let store = Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole };
             selector.block.effect(store, &[result]);
         }
         let block = selector.block;
@@ -261,9 +269,10 @@ impl Selector<'_> {
     /// Folds a vector into accumulators in memory.
     fn fold_at(&mut self, fold: FoldStep, place: Place, value: V) {
         let len = self.len();
-        let before = self.block.push(Kind::Load { op: op::MOV_LOAD, len, place }, &[]);
+        let before = self.block.push(Kind::Load { op: op::MOV_LOAD, len, place, tail: Tail::Whole }, &[]);
         let after = self.combine(fold.dtype, fold.op.combiner(), before, value);
-        self.block.effect(Kind::Store { op: op::MOV_STORE, len, imm: None, place }, &[after]);
+        self.block
+            .effect(Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole }, &[after]);
     }
 
     /// The lanes of one vector combined by halving, finished, and in every lane.

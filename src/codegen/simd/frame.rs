@@ -3,7 +3,6 @@
 use smallvec::SmallVec;
 
 use super::encode::Len;
-use super::machine::POINTERS;
 use super::prefetch::Ahead;
 use super::select::Refusal;
 use super::spread::Spread;
@@ -83,7 +82,7 @@ pub(super) struct Layout {
     pub tile: u32,
     /// Nonzero once a check failed.
     pub failed: u32,
-    /// Elements of a single step.
+    /// Elements that are left for a masked step.
     pub left: u32,
     /// Nonzero while steps lead up to the first whole line of a result.
     pub leading: u32,
@@ -97,13 +96,8 @@ pub(super) struct Layout {
     pub starts: Vec<u32>,
     /// Set lanes of a masked step: with lanes of 4 bytes, then two vectors with lanes of 8.
     pub masks: [u32; 3],
-    /// Elements on their way to the only place of a slot.
+    /// Elements on their way to or from memory in a masked step.
     pub staging: u32,
-    /// Copies of what is left of slots, and where these are instead.
-    pub copies: u32,
-    /// Bytes of one copy.
-    pub copy: u32,
-    pub saved: u32,
     /// Vectors whose lanes are worked on one by one: two arguments and the result.
     pub lanes: [u32; 3],
     /// The results of row folds.
@@ -153,10 +147,6 @@ impl Layout {
         let slots = code.slots.len() as u32;
         let folds = code.passes.iter().map(|pass| pass.folds.len()).max().unwrap_or(0);
         let align = Len::Z.bytes();
-        // Of bodies that are copied, every slot that moves has a register.
-        let most_moving = slots.max(POINTERS.len() as u32);
-        let furthest = code.slots.iter().map(|slot| slot.class.step()).max().unwrap_or(1).max(1);
-        let copy = 8 * isa.step() * furthest as u32;
         let moves = |slot: &crate::lower::code::SlotType| {
             slot.used == SlotUse::Iota && slot.class == crate::lower::code::Class::Contiguous
         };
@@ -174,9 +164,6 @@ impl Layout {
             starts: (0..=code.loops).map(|_| frame.area(8 * slots, 8)).collect(),
             masks: std::array::from_fn(|_| frame.vector(isa)),
             staging: frame.area(8 * isa.step(), align),
-            copies: frame.area(copy * most_moving, align),
-            copy,
-            saved: frame.area(8 * most_moving, 8),
             lanes: std::array::from_fn(|_| frame.vector(isa)),
             folded: code.folded.iter().map(|_| frame.vector(isa)).collect(),
             scalars,

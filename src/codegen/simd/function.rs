@@ -168,7 +168,6 @@ impl Function<'_> {
         asm.store_imm(frame_at(self.layout.failed), 0);
         asm.store_imm(frame_at(self.layout.leading), 0);
         asm.store_imm(frame_at(self.layout.streamed), 0);
-        asm.store_imm(frame_at(self.layout.left), self.isa.step() as i32);
         for (from, to) in kept {
             asm.mov(RAX, field(from));
             asm.store(frame_at(to), RAX);

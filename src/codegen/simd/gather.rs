@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use super::allocate::frame_at;
-use super::block::{Home, Kind, Place, V};
+use super::block::{Home, Kind, Place, Tail, V};
 use super::encode::{Asm, Len, Mem, Reg, Rm};
 use super::function::Body;
 use super::machine::{INDEX, Machine};
@@ -120,7 +120,6 @@ impl Selector<'_> {
                 self.keep_offsets(k, &x);
             }
         }
-        self.block.masked |= masked;
         let (bytes, size) = (Repr::of(dtype).bytes(), size_of(dtype));
         let per = whole.bytes() / bytes;
         let count = per.min(16 / size);
@@ -145,7 +144,7 @@ impl Selector<'_> {
         let len = self.len();
         for (j, x) in x.iter().enumerate() {
             let place = Place::Frame(self.layout.offsets[k] + j as u32 * len.bytes());
-            let store = Kind::Store { op: op::MOV_STORE, len, imm: None, place };
+            let store = Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole };
             self.block.effect(store, &[*x]);
         }
     }

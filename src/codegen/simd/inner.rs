@@ -1,4 +1,4 @@
-//! The inner axis: unrolled steps, then single ones.
+//! The inner axis: unrolled steps, single ones, and what is left under a mask.
 
 use super::Isa;
 use super::allocate::{Allocator, frame_at};
@@ -6,7 +6,9 @@ use super::block::{Block, Home};
 use super::encode::{Label, Mem};
 use super::function::{Body, Function};
 use super::machine::{END, INDEX, Machine};
-use super::scalar::{Alu, Cond, RAX, RCX};
+use super::memory::TAIL_MASK;
+use super::op;
+use super::scalar::{Alu, Cond, RAX, RCX, RDX};
 use super::schedule;
 use super::select::{Mode, Refusal};
 use crate::codegen::abi::KernelArgs;
@@ -37,7 +39,7 @@ impl Function<'_> {
         Ok(selector.block)
     }
 
-    /// The inner axis: unrolled steps, then single ones.
+    /// The inner axis: unrolled steps, single ones, then what is left under a mask.
     ///
     /// A large result is written past the caches, which takes whole lines: what comes before the first of them goes
     /// through the other steps.
@@ -53,12 +55,11 @@ impl Function<'_> {
         self.asm.mov_imm(INDEX, 0);
         let mode = |unroll, masked| Mode::Step { unroll, ahead: 0, masked };
         let order = schedule::order(body.insts, &body.uniform, self.isa);
-        let single = self.step(body, &order, &homes, mode(1, true), folds)?;
+        let single = self.step(body, &order, &homes, mode(1, false), folds)?;
         let unroll = if self.brief { 1 } else { self.isa.unroll(single.pressure()) };
+        let registers = self.isa.registers();
         let streamed = if folds.is_empty() && !self.brief { self.streamed(body) } else { None };
-        // Single steps serve as well where they are no slower.
-        let several = unroll > 1 || single.masked;
-        if several || streamed.is_some() {
+        if unroll > 1 || streamed.is_some() {
             let block = self.step(body, &order, &homes, mode(unroll, false), folds)?;
             if let Some((slot, size)) = streamed {
                 self.lead(body, slot, size, plain, led);
@@ -66,17 +67,19 @@ impl Function<'_> {
                 self.asm.mov(END, frame_at(self.layout.n));
             }
             let start = self.asm.bytes.len();
-            self.repeat(body, block, unroll * self.isa.step(), self.isa.registers());
+            self.repeat(body, block, unroll * self.isa.step(), registers);
             if streamed.is_some() {
                 let end = self.asm.bytes.len();
                 self.asm.bind(plain);
-                if several {
+                if unroll > 1 {
                     self.asm.again(start);
                 }
                 self.asm.stream(start..end);
             }
         }
-        self.tail(body, single);
+        self.repeat(body, single, self.isa.step(), registers);
+        let block = self.step(body, &order, &homes, mode(1, true), folds)?;
+        self.last(body, block);
         if streamed.is_some() {
             let leading = frame_at(self.layout.leading);
             self.asm.alu_imm(Alu::Cmp, leading, 0);
@@ -158,6 +161,49 @@ impl Function<'_> {
         asm.jump_if(Cond::LessEqual, top);
         asm.bind(done);
         self.blocks.push(block);
+    }
+
+    /// Runs a block for the elements that are left, if there are any.
+    pub fn last(&mut self, body: &Body<'_>, block: Block) {
+        let done = self.asm.label();
+        self.asm.mov(RAX, END);
+        self.asm.alu(Alu::Sub, RAX, INDEX);
+        self.asm.jump_if(Cond::LessEqual, done);
+        self.make_masks(&block);
+        let machine = Machine::new(self.code, &self.layout, body, true);
+        Allocator::new(&mut self.asm, &block, &machine, &mut self.frame, self.isa.registers()).run();
+        self.asm.mov(INDEX, END);
+        self.asm.bind(done);
+        self.blocks.push(block);
+    }
+
+    /// The masks that a block needs, for the number of elements in rax.
+    fn make_masks(&mut self, block: &Block) {
+        let asm = &mut self.asm;
+        let whole = self.isa.vector();
+        asm.store(frame_at(self.layout.left), RAX);
+        if self.isa == Isa::Avx512 {
+            asm.mov(RCX, RAX);
+            asm.mov_imm(RDX, 1);
+            asm.shl_cl(RDX);
+            asm.alu_imm(Alu::Sub, RDX, 1);
+            asm.mask_move(true, TAIL_MASK, RDX.0);
+            asm.mask_move(true, TAIL_MASK + 1, RDX.0);
+            asm.shr(RDX, 8);
+            asm.mask_move(true, TAIL_MASK + 2, RDX.0);
+        }
+        // So many unset lanes before the end of the set ones.
+        asm.neg(RAX);
+        asm.lea(RCX, Mem::Pool(self.mask_table));
+        let step = self.isa.step() as i32;
+        let table = |offset: i32| Mem::Indexed(RCX, RAX, 2, 4 * step + offset);
+        let parts = [(op::MOV_LOAD, 0), (op::SX_DQ, 0), (op::SX_DQ, 2 * step)];
+        for ((op, offset), mask) in parts.into_iter().zip(self.layout.masks) {
+            if block.values.contains(&Home::Frame(mask)) {
+                asm.vector(op, whole, 0, 0, table(offset).into(), None);
+                asm.vector(op::MOV_STORE, whole, 0, 0, frame_at(mask).into(), None);
+            }
+        }
     }
 }
 

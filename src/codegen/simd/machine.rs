@@ -2,8 +2,8 @@
 
 use super::Isa;
 use super::allocate::frame_at;
-use super::block::{Kind, LaneOp, Place};
-use super::encode::{Asm, Gpr, Len, Mem, Reg, Rm};
+use super::block::{Kind, LaneOp, Place, Tail};
+use super::encode::{Asm, Gpr, Len, Masked, Mem, Reg, Rm};
 use super::frame::{Layout, STEP_WORDS};
 use super::function::Body;
 use super::op;
@@ -53,17 +53,6 @@ impl Shift<'_> {
     }
 }
 
-/// Puts the current element's number times a power of two, or three of these, in rbx.
-pub(super) fn times_index(asm: &mut Asm, factor: u32) {
-    match factor % 3 {
-        0 => asm.lea(RBX, Mem::Indexed(INDEX, INDEX, 1, 0)),
-        _ => asm.mov(RBX, INDEX),
-    }
-    if factor.is_multiple_of(2) {
-        asm.shl(RBX, factor.trailing_zeros() as u8);
-    }
-}
-
 impl<'a> Machine<'a> {
     /// For a block of a body: at the current element, or at the start of every slot.
     pub fn new(code: &'a Code, layout: &'a Layout, body: &'a Body<'_>, moving: bool) -> Machine<'a> {
@@ -73,7 +62,7 @@ impl<'a> Machine<'a> {
 
 impl Machine<'_> {
     /// The type of a slot, or of a copy of one.
-    pub fn kind(&self, slot: u32) -> &SlotType {
+    fn kind(&self, slot: u32) -> &SlotType {
         &self.code.slots[slot as usize % self.code.slots.len()]
     }
 
@@ -82,21 +71,17 @@ impl Machine<'_> {
         self.pointers.get(slot as usize).copied().flatten()
     }
 
-    /// The word of the frame that holds the address of a slot without a register.
-    pub fn start(&self, slot: u32) -> u32 {
-        match self.kind(slot).used {
-            SlotUse::Gather => self.layout.gathers[slot as usize].address,
-            _ => self.layout.start(self.level, slot),
-        }
-    }
-
     /// A slot's memory `offset` bytes past the current element. May use rax and rbx.
     pub fn slot(&self, asm: &mut Asm, slot: u32, offset: i32) -> Mem {
         let kind = self.kind(slot);
         let base = match self.pointer(slot) {
             Some(pointer) => pointer,
             None => {
-                asm.mov(RAX, frame_at(self.start(slot)));
+                let start = match kind.used {
+                    SlotUse::Gather => self.layout.gathers[slot as usize].address,
+                    _ => self.layout.start(self.level, slot),
+                };
+                asm.mov(RAX, frame_at(start));
                 if let Some(shift) = self.ahead
                     && kind.used != SlotUse::Gather
                 {
@@ -110,16 +95,22 @@ impl Machine<'_> {
             return Mem::Base(base, offset);
         }
         let scale = bytes.trailing_zeros().min(3);
-        let factor = bytes >> scale;
+        let (factor, mut index) = (bytes >> scale, INDEX);
         if factor > 1 {
-            times_index(asm, factor);
+            index = RBX;
+            match factor % 2 {
+                0 => asm.mov(RBX, INDEX),
+                _ => asm.lea(RBX, Mem::Indexed(INDEX, INDEX, 1, 0)),
+            }
+            if factor % 2 == 0 {
+                asm.shl(RBX, factor.trailing_zeros() as u8);
+            }
         }
-        let index = if factor > 1 { RBX } else { INDEX };
         Mem::Indexed(base, index, scale as u8, offset)
     }
 
     /// Bytes from an element of a slot to the next.
-    pub fn pitch(&self, slot: u32) -> u32 {
+    fn pitch(&self, slot: u32) -> u32 {
         let kind = self.kind(slot);
         size_of(kind.dtype) * kind.class.step() as u32
     }
@@ -153,16 +144,33 @@ impl Machine<'_> {
         let to = dst.map_or(0, |dst| dst.0);
         let from = sources.first().map_or(0, |source| source.0);
         match *kind {
-            Kind::Load { op, len, place } => {
+            Kind::Load { op, len, place, tail } => {
                 let memory = self.place(asm, place);
-                asm.vector(op, len, to, 0, memory.into(), None);
-            }
-            Kind::Store { op, len, imm, place } => {
-                let memory = self.place(asm, place);
-                if matches!(place, Place::Slot(..)) {
-                    asm.mark_store();
+                match tail {
+                    Tail::Whole => asm.vector(op, len, to, 0, memory.into(), None),
+                    Tail::Mask(k) => {
+                        asm.masked(op, len, to, 0, memory.into(), None, Masked { k, zero: true })
+                    }
                 }
-                asm.vector(op, len, from, 0, memory.into(), imm);
+            }
+            Kind::LoadMasked { wide, place } => {
+                let memory = self.place(asm, place);
+                let op = if wide { op::LOAD_MASKED_Q } else { op::LOAD_MASKED_D };
+                asm.vector(op, whole, to, from, memory.into(), None);
+            }
+            Kind::Store { op, len, imm, place, tail } => {
+                let memory = self.place(asm, place);
+                match tail {
+                    Tail::Whole => {
+                        if matches!(place, Place::Slot(..)) {
+                            asm.mark_store();
+                        }
+                        asm.vector(op, len, from, 0, memory.into(), imm);
+                    }
+                    Tail::Mask(k) => {
+                        asm.masked(op, len, from, 0, memory.into(), imm, Masked { k, zero: false })
+                    }
+                }
             }
             Kind::StoreOne { bytes, slot } => {
                 let memory = self.slot(asm, slot, 0);
@@ -174,9 +182,14 @@ impl Machine<'_> {
                 };
                 asm.vector(op, Len::X, from, 0, memory.into(), imm);
             }
-            Kind::StoreLast { slot } => {
+            Kind::Stage { slot, out } => self.stage(asm, slot, out),
+            Kind::StoreLast { slot, masked } => {
                 let size = size_of(self.code.slots[slot as usize].dtype);
-                asm.mov(RCX, frame_at(self.layout.left));
+                if masked {
+                    asm.mov(RCX, frame_at(self.layout.left));
+                } else {
+                    asm.mov_imm(RCX, asm.isa.step() as i32);
+                }
                 let last = self.layout.staging as i32 - size as i32;
                 asm.load_low(RBX, Mem::Indexed(RSP, RCX, size.trailing_zeros() as u8, last), size);
                 let memory = self.slot(asm, slot, 0);
@@ -262,6 +275,42 @@ impl Machine<'_> {
         asm.alu_imm(Alu::Add, RBX, 8);
         asm.alu_imm(Alu::Cmp, RBX, STEP_WORDS as i32);
         asm.jump_if(Cond::NotEqual, top);
+    }
+
+    /// Moves the elements that are left of a slot between memory and the staging area: four, two and one of them;
+    /// those of a strided load one by one.
+    fn stage(&self, asm: &mut Asm, slot: u32, out: bool) {
+        let size = size_of(self.kind(slot).dtype);
+        let memory = self.slot(asm, slot, 0);
+        asm.lea(RAX, memory);
+        asm.mov(RDX, frame_at(self.layout.left));
+        asm.mov_imm(RCX, 0);
+        if let Class::Strided(_) = self.kind(slot).class {
+            let top = asm.label();
+            asm.bind(top);
+            asm.load_low(RBX, Mem::Base(RAX, 0), size);
+            let to = Mem::Indexed(RSP, RCX, size.trailing_zeros() as u8, self.layout.staging as i32);
+            asm.store_low(to, RBX, size);
+            asm.alu_imm(Alu::Add, RAX, self.pitch(slot) as i32);
+            asm.alu_imm(Alu::Add, RCX, 1);
+            asm.alu(Alu::Cmp, RCX, RDX);
+            asm.jump_if(Cond::Less, top);
+            return;
+        }
+        for count in [4, 2, 1] {
+            let (skip, bytes) = (asm.label(), count * size);
+            asm.test_imm(RDX, count as i32);
+            asm.jump_if(Cond::Equal, skip);
+            for at in (0..bytes).step_by(8) {
+                let own = Mem::Indexed(RAX, RCX, 0, at as i32);
+                let staged = Mem::Indexed(RSP, RCX, 0, (self.layout.staging + at) as i32);
+                let (from, to) = if out { (staged, own) } else { (own, staged) };
+                asm.load_low(RBX, from, bytes.min(8));
+                asm.store_low(to, RBX, bytes.min(8));
+            }
+            asm.alu_imm(Alu::Add, RCX, bytes as i32);
+            asm.bind(skip);
+        }
     }
 
     /// Works on lanes of 8 bytes one by one, through the frame.

@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::DType;
 
 use super::Isa;
-use super::block::{Kind, Place, V};
+use super::block::{Kind, Place, Tail, V};
 use super::encode::Len;
 use super::op::{self, Vop};
 use super::select::{Mode, Refusal, Selector};
@@ -16,6 +16,9 @@ use crate::lower::code::{Class, Vid};
 const LOW_BYTES: u128 = 0x8080_8080_8080_8080_8080_8080_0c08_0400;
 /// The low halves of the four words of 16 bytes, in their lowest places.
 const LOW_HALVES: u128 = 0x8080_8080_8080_8080_0d0c_0908_0504_0100;
+
+/// Mask register of the elements that are left, for lanes of at most 4 bytes; those of 8-byte lanes follow.
+pub(super) const TAIL_MASK: u8 = 2;
 
 impl Selector<'_> {
     /// How an element becomes a lane as it is loaded.
@@ -44,7 +47,7 @@ impl Selector<'_> {
 
     pub fn load_from(&mut self, op: Vop, place: Place) -> V {
         let len = self.len();
-        self.block.push(Kind::Load { op, len, place }, &[])
+        self.block.push(Kind::Load { op, len, place, tail: Tail::Whole }, &[])
     }
 
     /// The elements of a load or scratch slot.
@@ -54,7 +57,7 @@ impl Selector<'_> {
         let slot = self.copy * self.code.slots.len() as u32 + slot;
         let size = size_of(dtype);
         let op = Selector::loading(dtype);
-        let Mode::Step { ahead, .. } = self.mode else {
+        let Mode::Step { ahead, masked, .. } = self.mode else {
             let place = Place::Slot(slot, 0);
             let one = match size {
                 1 => self.load_from(op::SPLAT_B, place),
@@ -68,14 +71,29 @@ impl Selector<'_> {
         let bytes = Repr::of(dtype).bytes();
         let per = self.len().bytes() / bytes;
         let step = kind.class.step() as u32;
-        let picks = if step > 1 { picks(per, step) } else { Vec::new() };
+        let staged = masked && (size < 4 && self.isa != Isa::Avx512 || step != 1);
+        if staged {
+            self.block.effect(Kind::Stage { slot, out: false }, &[]);
+        }
+        let picks = if step > 1 && !masked { picks(per, step) } else { Vec::new() };
         (0..self.vectors(bytes))
             .map(|j| {
-                let place = Place::Slot(slot, ((ahead + j as u32 * per) * size * step) as i32);
-                let x = if picks.is_empty() {
-                    self.load_from(op, place)
-                } else {
+                let offset = j as u32 * per * size;
+                let place = Place::Slot(slot, ((ahead * size + offset) * step) as i32);
+                let x = if staged {
+                    self.load_from(op, Place::Frame(self.layout.staging + offset))
+                } else if !picks.is_empty() {
                     self.picked(&picks, size, place)
+                } else if !masked {
+                    self.load_from(op, place)
+                } else if self.isa == Isa::Avx512 {
+                    let (len, tail) = (self.len(), tail_mask(j, bytes));
+                    // A mask for lanes of 8 bytes needs an instruction that has such lanes.
+                    let op = if bytes == 8 { op::MOV_LOAD_Q } else { op };
+                    self.block.push(Kind::Load { op, len, place, tail }, &[])
+                } else {
+                    let live = self.live(j, bytes);
+                    self.block.push(Kind::LoadMasked { wide: bytes == 8, place }, &[live])
                 };
                 self.loaded(dtype, x)
             })
@@ -87,7 +105,7 @@ impl Selector<'_> {
         let dtype = kind.dtype;
         let size = size_of(dtype);
         let x = self.vecs(v)?;
-        let Mode::Step { ahead, .. } = self.mode else {
+        let Mode::Step { ahead, masked, .. } = self.mode else {
             let bits = match dtype {
                 DType::F16 => self.op_imm(op::PS_TO_PH, &[x[0]], Some(0)),
                 _ => self.stored(dtype, x[0]),
@@ -102,31 +120,41 @@ impl Selector<'_> {
             let last = &x[x.len() - (bytes / 4) as usize..];
             for (j, x) in last.iter().enumerate() {
                 let place = Place::Frame(self.layout.staging + j as u32 * per * size);
-                self.store_vector(dtype, *x, place);
+                self.store_vector(dtype, *x, place, Tail::Whole);
             }
-            self.block.effect(Kind::StoreLast { slot }, &[]);
+            self.block.effect(Kind::StoreLast { slot, masked }, &[]);
             return Ok(());
         }
+        let staged = masked && self.isa != Isa::Avx512;
         let together = (self.len().bytes() / (size * per)) as usize;
         let packs = self.isa == Isa::Avx2 && size < 4 && dtype != DType::F16;
-        if packs && x.len().is_multiple_of(together) {
+        if packs && !masked && x.len().is_multiple_of(together) {
             let len = self.len();
             for (j, x) in x.chunks(together).enumerate() {
                 let packed = self.pack(dtype, x);
                 let place = Place::Slot(slot, (ahead * size + j as u32 * len.bytes()) as i32);
-                let store = Kind::Store { op: op::MOV_STORE, len, imm: None, place };
+                let store = Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole };
                 self.block.effect(store, &[packed]);
             }
             return Ok(());
         }
         for (j, x) in x.iter().copied().enumerate() {
-            let place = Place::Slot(slot, ((ahead + j as u32 * per) * size) as i32);
-            self.store_vector(dtype, x, place);
+            let offset = j as u32 * per * size;
+            let (place, tail) = if staged {
+                (Place::Frame(self.layout.staging + offset), Tail::Whole)
+            } else {
+                let tail = if masked { tail_mask(j, bytes) } else { Tail::Whole };
+                (Place::Slot(slot, (ahead * size + offset) as i32), tail)
+            };
+            self.store_vector(dtype, x, place, tail);
+        }
+        if staged {
+            self.block.effect(Kind::Stage { slot, out: true }, &[]);
         }
         Ok(())
     }
 
-    fn store_vector(&mut self, dtype: DType, x: V, place: Place) {
+    fn store_vector(&mut self, dtype: DType, x: V, place: Place, tail: Tail) {
         let bits = if dtype == DType::F16 { x } else { self.stored(dtype, x) };
         let wide = self.isa == Isa::Avx512;
         let len = self.len();
@@ -141,9 +169,10 @@ impl Selector<'_> {
                 (op::STORE_Q, Len::X, None, self.op2(op::UNPACK_LOW_D, packed, high))
             }
             (2, false) => (op::MOV_STORE, Len::X, None, self.words(bits)),
+            (8, _) if tail != Tail::Whole => (op::MOV_STORE_Q, len, None, bits),
             _ => (op::MOV_STORE, len, None, bits),
         };
-        self.block.effect(Kind::Store { op, len, imm, place }, &[value]);
+        self.block.effect(Kind::Store { op, len, imm, place, tail }, &[value]);
     }
 
     /// AVX2: what memory holds of two vectors of halves, or of four of bytes, as one.
@@ -177,4 +206,8 @@ impl Selector<'_> {
         let packed = self.op2(op::SHUFFLE_B, x, order);
         self.op_imm(op::PERMUTE_Q, &[packed], Some(8))
     }
+}
+
+fn tail_mask(j: usize, bytes: u32) -> Tail {
+    Tail::Mask(if bytes == 8 { TAIL_MASK + 1 + j as u8 } else { TAIL_MASK })
 }

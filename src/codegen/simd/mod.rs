@@ -31,7 +31,6 @@ mod select;
 mod spread;
 mod streams;
 mod strided;
-mod tail;
 #[cfg(test)]
 mod tests;
 mod tied;

@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::DType;
 
 use super::Isa;
-use super::block::{Block, Home, Kind, Place, Pool, V};
+use super::block::{Block, Home, Kind, Place, Pool, Tail, V};
 use super::encode::Len;
 use super::frame::{Frame, Layout as FrameLayout};
 use super::gather::is_placed;
@@ -24,7 +24,7 @@ pub(super) enum Mode {
         unroll: u32,
         /// Elements between the current one and the first of the step.
         ahead: u32,
-        /// Elements past the end may be among them, which neither fail nor are folded; never unrolled.
+        /// Only the elements that are left count; never unrolled.
         masked: bool,
     },
 }
@@ -194,7 +194,10 @@ impl<'a> Selector<'a> {
             if home == Home::Made {
                 let (at, len) = (self.frame.vector(self.isa), self.len());
                 let place = Place::Frame(at);
-                self.block.effect(Kind::Store { op: op::MOV_STORE, len, imm: None, place }, &[one]);
+                self.block.effect(
+                    Kind::Store { op: op::MOV_STORE, len, imm: None, place, tail: Tail::Whole },
+                    &[one],
+                );
                 home = Home::Frame(at);
             }
             homes[at] = Some(home);

@@ -152,7 +152,7 @@ impl Function<'_> {
         self.asm.jump_if(Cond::LessEqual, whole);
         self.asm.mov(END, length);
         self.asm.bind(whole);
-        let pressure = self.rest(pass, body, &homes)?.pressure();
+        let pressure = self.rest(pass, body, &homes, false)?.pressure();
         for (copy, area) in areas.iter().enumerate() {
             self.asm.mov(INDEX, turn);
             self.move_accumulators(first, area, false);

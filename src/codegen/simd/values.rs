@@ -33,7 +33,6 @@ impl Selector<'_> {
 
     /// The set lanes of vector `j` of a masked step, for lanes of so many bytes.
     pub fn live(&mut self, j: usize, bytes: u32) -> V {
-        self.block.masked = true;
         let at = if bytes == 4 { self.layout.masks[0] } else { self.layout.masks[1 + j] };
         self.block.at(Home::Frame(at))
     }
