@@ -1,5 +1,8 @@
 //! Products of many shapes against sums in twice the precision, by every kernel that runs here.
 
+#[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
+mod software;
+
 use super::kernel::Kernel;
 use super::{Float, Packed, Product, Strided};
 
@@ -17,6 +20,8 @@ trait Number: Float + PartialEq + std::fmt::Debug {
     const EPSILON: f64;
     fn of(x: f64) -> Self;
     fn wide(self) -> f64;
+    /// `self · factor + sum`, rounded once.
+    fn fused(self, factor: Self, sum: Self) -> Self;
 }
 
 impl Number for f32 {
@@ -27,6 +32,9 @@ impl Number for f32 {
     fn wide(self) -> f64 {
         self.into()
     }
+    fn fused(self, factor: f32, sum: f32) -> f32 {
+        self.mul_add(factor, sum)
+    }
 }
 
 impl Number for f64 {
@@ -36,6 +44,9 @@ impl Number for f64 {
     }
     fn wide(self) -> f64 {
         self
+    }
+    fn fused(self, factor: f64, sum: f64) -> f64 {
+        self.mul_add(factor, sum)
     }
 }
 

@@ -7,13 +7,15 @@ use rustc_hash::FxHashMap;
 
 use super::space::Space;
 
-/// A function, decoded as far as it has been run.
-pub(in crate::codegen::tests) struct Program {
+/// A function with those it calls, decoded as far as they have been run.
+#[derive(Default)]
+pub struct Program {
     bytes: Vec<u8>,
     decoded: RefCell<FxHashMap<u64, Instruction>>,
 }
 
 impl Program {
+    /// A function of its own; the default is one that lies in the memory it is run on.
     pub fn new(bytes: Vec<u8>) -> Program {
         Program { bytes, decoded: RefCell::default() }
     }
@@ -26,7 +28,7 @@ impl Program {
     }
 
     /// The instruction at an address of a memory with the program.
-    pub fn instruction(&self, ip: u64, space: &Space) -> Result<Instruction, String> {
+    pub(crate) fn instruction(&self, ip: u64, space: &Space) -> Result<Instruction, String> {
         if let Some(known) = self.decoded.borrow().get(&ip) {
             return Ok(*known);
         }
