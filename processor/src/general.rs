@@ -119,7 +119,10 @@ impl Processor {
                 };
                 (self.general[RAX], self.general[RDX], self.flags) = (quotient, rest, None);
             }
-            M::Jmp => self.ip = self.target(i)?,
+            M::Jmp => {
+                let target = self.target(i)?;
+                self.go(target)?;
+            }
             M::Push => {
                 let value = self.value(i, 0)?;
                 self.push(value)?;
@@ -132,7 +135,7 @@ impl Processor {
                 let target = self.target(i)?;
                 self.push(self.ip)?;
                 self.callers.push(self.ip);
-                self.ip = target;
+                self.go(target)?;
             }
             M::Ret => self.ret()?,
             // Of any address; nothing is read.

@@ -94,10 +94,7 @@ impl Processor {
         self.push(CALLER)?;
         let before = self.general;
         for _ in 0..MOST_STEPS {
-            match self.served.get(&self.ip) {
-                Some(served) => self.serve(*served)?,
-                None => self.step(program)?,
-            }
+            self.step(program)?;
             if self.ip == CALLER {
                 let kept = SAVED.iter().all(|&number| self.general[number] == before[number]);
                 let returned = kept && self.general[RSP] == top;
@@ -109,27 +106,34 @@ impl Processor {
 
     fn step(&mut self, program: &Program) -> Result<(), String> {
         self.steps += 1;
-        let instruction = program.instruction(self.ip, &self.space)?;
+        let (instruction, kind) = program.instruction(self.ip, &self.space)?;
         self.ip = instruction.next_ip();
-        let known = [Processor::general, Processor::arithmetic, Processor::moves, Processor::scalar];
-        let mut reason = "is not an instruction that is known here".to_owned();
-        for run in known {
+        let kinds = [Processor::general, Processor::arithmetic, Processor::moves, Processor::scalar];
+        let mut fault = None;
+        for (at, run) in kinds.iter().enumerate().skip(kind) {
             match run(self, &instruction) {
-                Ok(true) => return Ok(()),
+                Ok(true) if at == kind => return Ok(()),
+                Ok(true) => {
+                    program.note(at);
+                    return Ok(());
+                }
                 Ok(false) => {}
-                Err(fault) => {
-                    reason = fault;
+                Err(reason) => {
+                    fault = Some(reason);
                     break;
                 }
             }
         }
+        let reason = fault.as_deref().unwrap_or("is not an instruction that is known here");
         let mut text = String::new();
         IntelFormatter::new().format(&instruction, &mut text);
         Err(format!("{:#x}: {text}: {reason}", instruction.ip()))
     }
 
-    /// Does what a function does, and returns from it.
-    fn serve(&mut self, served: Served) -> Result<(), String> {
+    /// Goes to an address; if a function that is served is there, does what it does, and returns from it.
+    fn go(&mut self, address: u64) -> Result<(), String> {
+        self.ip = address;
+        let Some(served) = self.served.get(&address) else { return Ok(()) };
         let [to, second, count] = [RDI, RSI, RDX].map(|number| self.general[number]);
         let bytes = match served {
             Served::Copy => self.space.read(second, count as usize)?.to_vec(),

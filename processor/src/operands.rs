@@ -31,13 +31,18 @@ impl Processor {
     }
 
     /// The parts of a memory operand that are accessed: all of it, or the elements in the mask.
-    pub(super) fn chosen(&self, i: &Instruction, size: usize, element: usize) -> Vec<(usize, usize)> {
-        if i.op_mask() == Register::None {
-            return vec![(0, size)];
-        }
-        let mask = self.masks[i.op_mask().number()];
-        let elements = (0..size / element).filter(|k| mask >> k & 1 == 1);
-        elements.map(|k| (k * element, element)).collect()
+    pub(super) fn chosen(
+        &self,
+        i: &Instruction,
+        size: usize,
+        element: usize,
+    ) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let (element, mask) = match i.op_mask() {
+            Register::None => (size, 1),
+            mask => (element, self.masks[mask.number()]),
+        };
+        let elements = (0..size / element).filter(move |k| mask >> k & 1 == 1);
+        elements.map(move |k| (k * element, element))
     }
 
     /// Refuses memory at an address that is no multiple of its size.

@@ -11,7 +11,16 @@ use super::space::Space;
 #[derive(Default)]
 pub struct Program {
     bytes: Vec<u8>,
-    decoded: RefCell<FxHashMap<u64, Instruction>>,
+    decoded: RefCell<Decoded>,
+}
+
+/// Instructions in the order in which they were run first, so that what follows one mostly stands right after it.
+#[derive(Default)]
+struct Decoded {
+    all: Vec<(Instruction, usize)>,
+    places: FxHashMap<u64, usize>,
+    /// The place of the last one that was asked for.
+    last: usize,
 }
 
 impl Program {
@@ -27,14 +36,29 @@ impl Program {
         (space, start)
     }
 
-    /// The instruction at an address of a memory with the program.
-    pub(crate) fn instruction(&self, ip: u64, space: &Space) -> Result<Instruction, String> {
-        if let Some(known) = self.decoded.borrow().get(&ip) {
+    /// The instruction at an address of a memory with the program, and its kind, which is 0 where none was noted.
+    pub(crate) fn instruction(&self, ip: u64, space: &Space) -> Result<(Instruction, usize), String> {
+        let decoded = &mut *self.decoded.borrow_mut();
+        let next = decoded.last + 1;
+        if let Some(known) = decoded.all.get(next).filter(|(instruction, _)| instruction.ip() == ip) {
+            decoded.last = next;
             return Ok(*known);
+        }
+        if let Some(place) = decoded.places.get(&ip) {
+            decoded.last = *place;
+            return Ok(decoded.all[*place]);
         }
         let bytes = space.read_at_most(ip, 15)?;
         let instruction = Decoder::with_ip(64, bytes, ip, DecoderOptions::NONE).decode();
-        self.decoded.borrow_mut().insert(ip, instruction);
-        Ok(instruction)
+        decoded.last = decoded.all.len();
+        decoded.places.insert(ip, decoded.last);
+        decoded.all.push((instruction, 0));
+        Ok((instruction, 0))
+    }
+
+    /// Notes the kind of the last instruction that was asked for.
+    pub(crate) fn note(&self, kind: usize) {
+        let decoded = &mut *self.decoded.borrow_mut();
+        decoded.all[decoded.last].1 = kind;
     }
 }

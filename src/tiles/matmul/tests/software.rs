@@ -158,16 +158,19 @@ impl Machine {
     ) {
         let width = vectors * kernel.lanes;
         for (number, &left) in lefts.iter().enumerate() {
-            for depth in [0, 1, UNROLL, 2 * UNROLL + 3] {
-                for (turn, columns) in [width, width - 1, width - kernel.lanes + 1].into_iter().enumerate() {
-                    let (count, add) =
-                        (1 + (depth + turn) % 2, (number + depth / 2 + turn).is_multiple_of(2));
-                    let case = Case { rows, vectors, left, packed, copying, depth, count, columns, add };
-                    self.check(kernel, function, &case);
-                    if columns == width {
-                        self.check(kernel, function, &Case { add: !add, ..case });
-                    }
-                }
+            // Adding or not, with one missing column and with all but one, in one form of the left operand or the other.
+            let odd = (number + rows) % 2 == 1;
+            let (most, least) = (width - 1, width - kernel.lanes + 1);
+            let (first, second) = if odd { (most, least) } else { (least, most) };
+            for (depth, count, columns, add) in [
+                (0, 1, width, odd),
+                (1, 1, width, !odd),
+                (UNROLL, 1, first, odd),
+                (UNROLL + 3, 2, width, odd),
+                (1, 1 + rows % 2, second, !odd),
+            ] {
+                let case = Case { rows, vectors, left, packed, copying, depth, count, columns, add };
+                self.check(kernel, function, &case);
             }
         }
     }
