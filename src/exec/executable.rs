@@ -1,4 +1,4 @@
-//! `Executable` and `Runner`: running a compiled graph.
+//! `Executable`: a compiled graph, and what it was made of and has cost.
 
 use std::fmt;
 use std::panic::Location;
@@ -8,13 +8,14 @@ use std::time::Duration;
 use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::options::CompileOptions;
-use super::stage::{RunState, Sink, Stage};
+use super::runner::Runner;
+use super::stage::{RunState, Stage};
 use super::staged::Staged;
 use crate::codegen::lock;
 use crate::dump::{Snapshot, StageKind};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, ValueIx};
-use crate::tensor::{Tensor, TensorView, TensorViewMut};
+use crate::tensor::{Tensor, TensorView};
 
 /// An input or output of an executable.
 #[derive(Clone, Debug)]
@@ -156,7 +157,11 @@ impl Executable {
         results.map_err(|error| error.or_at(location))
     }
 
-    fn run_with(&self, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Vec<Tensor>> {
+    pub(super) fn staged(&self) -> &Staged {
+        &self.0.staged
+    }
+
+    pub(super) fn run_with(&self, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Vec<Tensor>> {
         self.check_count(inputs.len())?;
         if inputs.iter().all(TensorView::is_row_major) {
             return self.0.staged.form(inputs)?.run(inputs, None, state);
@@ -210,7 +215,7 @@ impl Executable {
 
     /// A runner of this executable, for one thread.
     pub fn runner(&self) -> Runner {
-        Runner { executable: self.clone(), state: RunState::default() }
+        Runner::new(self.clone())
     }
 
     /// The sizes of the results for inputs of these sizes; `None` for those that depend on data.
@@ -285,7 +290,7 @@ impl Executable {
         made.unwrap_or_else(|| Ok(self.0.staged.graph_snapshot()))
     }
 
-    fn check_outputs(&self, got: usize) -> Result<()> {
+    pub(super) fn check_outputs(&self, got: usize) -> Result<()> {
         let wanted = self.0.outputs.len();
         if got == wanted {
             return Ok(());
@@ -294,7 +299,7 @@ impl Executable {
         Err(Error::new(ErrorKind::Feed, Phase::Run, message))
     }
 
-    fn check_count(&self, got: usize) -> Result<()> {
+    pub(super) fn check_count(&self, got: usize) -> Result<()> {
         let wanted = self.0.inputs.len();
         if got == wanted {
             return Ok(());
@@ -307,7 +312,7 @@ impl Executable {
 }
 
 /// Copies of the inputs in row-major order.
-fn row_major(inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
+pub(super) fn row_major(inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
     inputs.iter().map(TensorView::to_tensor).collect()
 }
 
@@ -335,107 +340,5 @@ impl Results {
     /// Names and results in the order given to `compile`.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
         self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor))
-    }
-}
-
-/// Runs an executable from one thread: it keeps working memory and the last plan, and takes no lock.
-pub struct Runner {
-    executable: Executable,
-    state: RunState,
-}
-
-impl Runner {
-    /// As [`Executable::run_all`].
-    ///
-    /// # Errors
-    /// As [`Executable::run`].
-    #[track_caller]
-    pub fn run(&mut self, inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
-        let location = Location::caller();
-        self.executable.run_with(inputs, &mut self.state).map_err(|error| error.or_at(location))
-    }
-
-    /// Runs with results going to memory of the caller, one view for each output.
-    ///
-    /// # Errors
-    /// As [`Executable::run`]; or a view has not the dtype and sizes of its result.
-    #[track_caller]
-    pub fn run_into(&mut self, inputs: &[TensorView<'_>], outputs: &mut [TensorViewMut<'_>]) -> Result<()> {
-        let location = Location::caller();
-        self.fill(inputs, outputs).map_err(|error| error.or_at(location))
-    }
-
-    fn fill(&mut self, inputs: &[TensorView<'_>], outputs: &mut [TensorViewMut<'_>]) -> Result<()> {
-        self.executable.check_outputs(outputs.len())?;
-        self.executable.check_count(inputs.len())?;
-        let staged = &self.executable.0.staged;
-        let copies;
-        let views: Vec<TensorView<'_>>;
-        let inputs = if inputs.iter().all(TensorView::is_row_major) {
-            inputs
-        } else {
-            copies = row_major(inputs)?;
-            views = copies.iter().map(Tensor::view).collect();
-            &views
-        };
-        let form = staged.form(inputs)?;
-        let sinks = outputs.iter_mut().map(Sink::new).collect();
-        form.run(inputs, Some(sinks), &mut self.state).map(|_| ())
-    }
-
-    /// Ties the runner to these inputs and outputs, so that [`BoundRun::run`] only launches kernels.
-    ///
-    /// # Errors
-    /// As [`Runner::run_into`].
-    #[track_caller]
-    pub fn bind<'r>(
-        &'r mut self,
-        inputs: &'r [TensorView<'r>],
-        outputs: &'r mut [TensorViewMut<'_>],
-    ) -> Result<BoundRun<'r>> {
-        let location = Location::caller();
-        self.tie(inputs, outputs).map_err(|error| error.or_at(location))
-    }
-
-    fn tie<'r>(
-        &'r mut self,
-        inputs: &'r [TensorView<'r>],
-        outputs: &'r mut [TensorViewMut<'_>],
-    ) -> Result<BoundRun<'r>> {
-        self.executable.check_outputs(outputs.len())?;
-        self.executable.check_count(inputs.len())?;
-        let Some(stage) = self.executable.0.staged.single() else {
-            let message = "bind needs sizes that inputs alone determine; use run_into";
-            return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
-        };
-        if let Some(view) = inputs.iter().position(|view| !view.is_row_major()) {
-            let message = format!(
-                "bind needs row-major inputs, got strides {:?} of input {view}",
-                inputs[view].strides()
-            );
-            return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
-        }
-        let sinks = outputs.iter_mut().map(Sink::new).collect();
-        Ok(BoundRun { bound: stage.bind(inputs, sinks, &mut self.state)? })
-    }
-
-    /// Frees working memory.
-    pub fn trim(&mut self) {
-        self.state.trim();
-    }
-}
-
-/// A runner tied to its inputs and outputs, see [`Runner::bind`].
-pub struct BoundRun<'r> {
-    bound: super::stage::BoundStage<'r>,
-}
-
-impl BoundRun<'_> {
-    /// Runs on what the inputs hold now, into the outputs.
-    ///
-    /// # Errors
-    /// A check of the data fails, or a host kernel does.
-    pub fn run(&mut self) -> Result<()> {
-        self.bound.run()
     }
 }

@@ -4,10 +4,12 @@ mod bindings;
 mod executable;
 mod options;
 mod report;
+mod runner;
 mod segment;
 mod stage;
 mod staged;
 
 pub use crate::codegen::{Isa, ThreadPool};
-pub use executable::{BoundRun, Executable, Port, Results, Runner, Stats};
+pub use executable::{Executable, Port, Results, Stats};
 pub use options::{Backend, CompileOptions};
+pub use runner::{BoundRun, Runner};

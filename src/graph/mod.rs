@@ -6,8 +6,10 @@ mod display;
 mod evaluate;
 mod explain;
 mod fold;
+mod insert;
 mod node;
 mod operand;
+mod param;
 mod scope;
 mod template;
 mod value;
@@ -24,7 +26,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{Body, OpDef, OpRef};
 use crate::tensor::Tensor;
 
-pub use builder::{IntoParam, OpBuilder, Param};
+pub use builder::OpBuilder;
 pub use constant::IntoConstant;
 pub(crate) use evaluate::{SizedOperand, evaluate, evaluate_into, evaluate_with, infer_sizes, shape_of};
 #[cfg(any(test, feature = "graphdef"))]
@@ -32,6 +34,7 @@ pub(crate) use fold::constant_tensor;
 pub(crate) use fold::elements_of;
 pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
+pub use param::{IntoParam, Param};
 pub use scope::Scope;
 pub(crate) use template::Template;
 pub use value::{Value, ValueId};

@@ -34,8 +34,8 @@ const FUNCTIONS: [Function; 23] = functions! {
     log2 Some(f64::log2), 1.0, 0.8;
     log1p Some(f64::ln_1p), 1.5, 0.8;
     sin Some(f64::sin), 1.6, 1.3;
-    cos Some(f64::cos), 2.7, 1.4;
-    tan Some(f64::tan), 1.9, 2.2;
+    cos Some(f64::cos), 1.6, 1.4;
+    tan Some(f64::tan), 0.6, 2.2;
     tanh Some(f64::tanh), 1.6, 1.5;
     sigmoid Some(|x| if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) }), 2.5, 2.1;
     sinh Some(f64::sinh), 0.6, 2.2;
@@ -72,7 +72,7 @@ impl Function {
 }
 
 /// Calls `f` with a function that evaluates `build` of given arguments.
-fn with<R>(
+pub(super) fn with<R>(
     build: impl Fn(Expr, Expr) -> Expr,
     dtype: DType,
     fused: bool,
@@ -109,7 +109,7 @@ fn ulp(size: f64, digits: i32, least: i32) -> f64 {
 }
 
 /// The error of `got` in ulp of an f32; infinite where the kinds of value or the signs of zero differ.
-fn error_of_single(got: f64, exact: f64) -> f64 {
+pub(super) fn error_of_single(got: f64, exact: f64) -> f64 {
     let rounded = exact as f32 as f64;
     if exact.is_nan() || rounded.is_infinite() || exact == 0.0 {
         let same = got.to_bits() == rounded.to_bits() || (got.is_nan() && exact.is_nan());
@@ -120,12 +120,26 @@ fn error_of_single(got: f64, exact: f64) -> f64 {
     if got.is_infinite() && largest { 0.0 } else { (got - exact).abs() / ulp(exact, 23, -126) }
 }
 
+/// The f32 nearest to multiples of π/2, less than 1.2e-8 away.
+const HALF_TURNS: [u32; 9] = [
+    0x6f79_be45,
+    0x50a3_e87f,
+    0x6ff9_be45,
+    0x437c_e5f1,
+    0x6a19_76f1,
+    0x53b1_46a6,
+    0x6589_8498,
+    0x4c23_32e9,
+    0x4096_cbe4,
+];
+
 /// Every exponent and both signs, denser from 1/16 to 16.
 fn singles() -> impl Iterator<Item = f32> {
     let specials = [0u32, 1, 2, 0x007f_ffff, 0x0080_0000, 0x3f00_0000, 0x3f80_0000, 0x7f7f_ffff, 0x7f80_0000];
+    let specials = specials.into_iter().chain(HALF_TURNS);
     let everywhere = (0..0x7f80_0000u32).step_by(1_048_573);
     let dense = (0x3d80_0000..0x4180_0000u32).step_by(16_381);
-    let positive = specials.into_iter().chain([0x7fc0_0000]).chain(everywhere).chain(dense);
+    let positive = specials.chain([0x7fc0_0000]).chain(everywhere).chain(dense);
     positive.flat_map(|bits| [bits, bits | 1 << 31]).map(f32::from_bits)
 }
 

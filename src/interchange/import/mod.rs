@@ -4,7 +4,9 @@ mod attrs;
 mod call;
 mod check;
 mod frame;
+mod kernels;
 mod node;
+mod typed;
 mod unknown;
 
 use std::collections::HashMap;
@@ -24,7 +26,7 @@ use crate::graph::{Graph, Value};
 use crate::op::{OpDef, OpRef};
 use check::{Checks, Condition, union};
 use frame::{Frame, Source, damaged};
-use node::Kernels;
+use kernels::Kernels;
 use unknown::is_structure;
 
 /// A node that nothing is known of but its operands.

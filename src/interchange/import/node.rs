@@ -1,81 +1,21 @@
 //! A node that is an op: which definition it is, and how its inputs and attributes become ours.
 
-use std::collections::HashMap;
-
 use prost::bytes::Bytes;
 use shapeflow_shape_fns::{Attr, Attrs, DType, Registered, TensorShape, lookup};
 
-use super::super::dtype_number::{dtype_of, text_of};
+use super::super::dtype_number::dtype_of;
 use super::super::proto::AttrKind;
 use super::super::signature::{ArgumentType, Signature, signature};
 use super::super::{ABSENT, OWN_OPERANDS};
 use super::frame::{Frame, damaged};
+use super::typed::{check_inputs, ours, typed};
 use super::{Built, Importer, Slot, attrs, opaque};
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::Result;
 use crate::graph::{OpBuilder, Value, constant_tensor};
-use crate::op::{OpDef, OpRef, Operand, Registry, TfOp, spread_names};
+use crate::op::{OpRef, Operand, TfOp, spread_names};
 
 /// More tensors than any node takes or gives.
-const MAX_TENSORS: usize = 1 << 16;
-
-/// The definitions that an op type may stand for.
-pub(super) struct Kernels {
-    by_type: HashMap<&'static str, Vec<(OpRef, TfOp)>>,
-    /// Definitions with TensorFlow's shape function of one spelling, where it is stricter.
-    adapted: HashMap<(&'static str, &'static str), OpRef>,
-    /// Definitions without a body.
-    shapes_only: HashMap<&'static str, OpRef>,
-}
-
-impl Kernels {
-    pub(super) fn new(ops: &Registry) -> Kernels {
-        let mut by_type: HashMap<&'static str, Vec<(OpRef, TfOp)>> = HashMap::new();
-        for def in ops.defs() {
-            for spelling in def.tensorflow_ops() {
-                by_type.entry(spelling.op_type).or_default().push((def.clone(), *spelling));
-            }
-        }
-        // By name, so that nothing depends on the order of a hash table.
-        by_type.values_mut().for_each(|defs| defs.sort_by_key(|(def, _)| def.name()));
-        Kernels { by_type, adapted: HashMap::new(), shapes_only: HashMap::new() }
-    }
-
-    pub(super) fn knows(&self, op_type: &str) -> bool {
-        self.by_type.contains_key(op_type)
-    }
-
-    fn candidates(&self, op_type: &str) -> Vec<(OpRef, TfOp)> {
-        self.by_type.get(op_type).cloned().unwrap_or_default()
-    }
-
-    /// The definition with the shape function that the spelling has.
-    fn adapted(&mut self, def: &OpRef, row: &'static Registered) -> OpRef {
-        let own = def.shape_function();
-        if own.is_none_or(|own| std::ptr::fn_addr_eq(own, row.shape_fn)) {
-            return def.clone();
-        }
-        let adapted = || OpRef::from(std::sync::Arc::new(OpDef::clone(def).shape_fn(row.shape_fn)));
-        self.adapted.entry((def.name(), row.op)).or_insert_with(adapted).clone()
-    }
-
-    fn shapes_only(&mut self, row: &'static Registered) -> OpRef {
-        let made = || {
-            let def = OpDef::absent(row.op, Some(row.operands)).shape_fn(row.shape_fn);
-            let def =
-                def.outputs(|attrs, _| types(attrs).len()).dtype_rule(|_, attrs| Ok(types(attrs).to_vec()));
-            OpRef::from(std::sync::Arc::new(def))
-        };
-        self.shapes_only.entry(row.op).or_insert_with(made).clone()
-    }
-}
-
-/// What the outputs of a definition without a body are.
-fn types(attrs: &Attrs) -> &[DType] {
-    match attrs.get("dtypes") {
-        Some(Attr::DTypes(dtypes)) => dtypes,
-        _ => &[],
-    }
-}
+pub(super) const MAX_TENSORS: usize = 1 << 16;
 
 impl<'a, 'g> Importer<'a, 'g> {
     /// A node that is an op of the registry, or has a shape function, or is opaque.
@@ -333,132 +273,4 @@ struct Call<'g> {
     operands: Vec<(usize, Value<'g>)>,
     dtypes: Vec<DType>,
     attrs: Attrs,
-}
-
-/// Our name of an attribute.
-fn ours<'n>(
-    name: &'n str,
-    renamed: &[(&'static str, &'static str)],
-    row: Option<&'static Registered>,
-) -> &'n str {
-    let rows = row.map_or(&[][..], |row| row.attrs);
-    renamed.iter().chain(rows).find(|(theirs, _)| *theirs == name).map_or(name, |(_, ours)| *ours)
-}
-
-/// The attributes with those dtypes without which the definition would give others than TensorFlow's op does; `None`
-/// where it gives others all the same, or does not take the operands.
-#[expect(clippy::too_many_arguments, reason = "all that two spellings of one call may differ in")]
-fn typed(
-    def: &OpRef,
-    spelling: &TfOp,
-    mut attrs: Attrs,
-    operands: &[DType],
-    expected: &[Option<DType>],
-    frame: &Frame<'_, '_>,
-    at: usize,
-    row: Option<&'static Registered>,
-) -> Option<Attrs> {
-    let node = frame.nodes.get(at)?;
-    let gives = |attrs: &Attrs| {
-        let given = def.infer_dtypes(operands, attrs).ok()?;
-        let fits = given.len() == expected.len()
-            && given
-                .iter()
-                .zip(expected)
-                .all(|(given, expected)| expected.is_none_or(|expected| expected == *given));
-        fits.then_some(())
-    };
-    let is_implied = |name: &str| match frame.attr(at, super::super::IMPLIED) {
-        Some(AttrKind::List(list)) => list.s.iter().any(|implied| implied == name.as_bytes()),
-        _ => false,
-    };
-    let mut said = attrs.clone();
-    let table = signature(&node.op);
-    let declared = table.iter().flat_map(|table| &table.attrs).filter(|attr| attr.kind == "type");
-    for attr in declared {
-        let renamed = ours(attr.name, spelling.attrs, row);
-        // What inputs say is said again only where it has a name of its own here.
-        let of_inputs =
-            table.as_ref().is_some_and(|table| table.is_of_inputs(attr.name)) && renamed == attr.name;
-        let number = match frame.attr(at, attr.name) {
-            Some(AttrKind::Type(number)) => dtype_of(*number),
-            _ => attr.default.and_then(|text| text.parse().ok()),
-        };
-        if let Some(dtype) = number.filter(|_| !of_inputs && !is_implied(attr.name)) {
-            said.insert(renamed.to_string(), dtype);
-        }
-    }
-    let is_noted = said.len() > attrs.len();
-    // A type that the inputs say is left out where nothing depends on it.
-    let from_inputs = table.as_ref().is_some_and(|table| {
-        table.outputs.iter().all(|output| match output.dtype {
-            ArgumentType::Attr(attr) => table.is_of_inputs(attr),
-            _ => true,
-        })
-    });
-    if is_noted && !(from_inputs && gives(&attrs).is_some()) {
-        return gives(&said).map(|()| said);
-    }
-    if gives(&attrs).is_some() {
-        return Some(attrs);
-    }
-    let only = expected.first().copied().flatten()?;
-    attrs.insert(spelling.output_type?, only);
-    gives(&attrs).map(|()| attrs)
-}
-
-/// That a node has as many inputs as its op, of the dtypes that its attributes say.
-fn check_inputs(
-    frame: &Frame<'_, '_>,
-    at: usize,
-    signature: &Signature,
-    inputs: &[Option<Slot<'_>>],
-) -> Result<()> {
-    let mut expected: Vec<(&str, Option<i32>)> = Vec::new();
-    for input in &signature.inputs {
-        let count = match input.count {
-            Some(count) => match frame.int(at, count) {
-                Some(count) => count,
-                None => return damaged(format!("attribute {count} must say how many inputs there are")),
-            },
-            None => 1,
-        };
-        match input.dtype {
-            ArgumentType::Fixed(dtype) => {
-                let number = super::super::dtype_number::number_of(dtype);
-                expected.extend(std::iter::repeat_n((input.name, Some(number)), count));
-            }
-            ArgumentType::Attr(attr) => {
-                let number = match frame.attr(at, attr) {
-                    Some(AttrKind::Type(number)) => Some(*number),
-                    _ => None,
-                };
-                expected.extend(std::iter::repeat_n((input.name, number), count));
-            }
-            ArgumentType::List(attr) => {
-                let types = frame.types(at, attr).unwrap_or_default();
-                expected.extend(types.iter().map(|number| (input.name, Some(*number))));
-            }
-        }
-        if expected.len() > MAX_TENSORS {
-            return damaged(format!("a node may have at most {MAX_TENSORS} inputs, got {}", expected.len()));
-        }
-    }
-    if expected.len() != inputs.len() {
-        return damaged(format!("the op takes {} inputs, got {}", expected.len(), inputs.len()));
-    }
-    for (number, ((name, expected), slot)) in expected.iter().zip(inputs).enumerate() {
-        let (Some(wanted), Some(slot)) = (*expected, slot.as_ref().filter(|slot| slot.typed)) else {
-            continue;
-        };
-        if dtype_of(wanted) != Some(slot.value.dtype()) {
-            let message = format!(
-                "input {number} ({name}) must be {}, got {}",
-                dtype_of(wanted).map_or_else(|| text_of(wanted), |dtype| dtype.to_string()),
-                slot.value.dtype()
-            );
-            return Err(Error::new(ErrorKind::DType, Phase::Build, message));
-        }
-    }
-    Ok(())
 }

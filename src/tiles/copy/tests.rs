@@ -7,19 +7,6 @@ use super::*;
 /// A copy of one case, with the bytes around and between destination elements kept, to the beginning of a cache
 /// line, to another multiple of the element and to none.
 fn check(extents: &[usize], dst_strides: &[isize], src_strides: &[isize], elem: usize, whole: usize) {
-    for past in [0, elem, 1] {
-        check_at(past, extents, dst_strides, src_strides, elem, whole);
-    }
-}
-
-fn check_at(
-    past: usize,
-    extents: &[usize],
-    dst_strides: &[isize],
-    src_strides: &[isize],
-    elem: usize,
-    whole: usize,
-) {
     let reach = |strides: &[isize]| {
         let ends = extents.iter().zip(strides).map(|(n, stride)| (*n as isize - 1).max(0) * stride);
         ends.fold((0, 0), |(low, high): (isize, isize), end| (low + end.min(0), high + end.max(0)))
@@ -29,32 +16,42 @@ fn check_at(
     // The source has no byte more than the copy may read, so that an address checker sees one too far.
     let source: Vec<u8> =
         (0..(src_high - src_low) as usize + elem).map(|i| (i * 7 + i / 251) as u8).collect();
-    let mut got = vec![0xa5u8; (dst_high - dst_low) as usize + elem + 256];
-    let margin = 64 + (got.as_ptr() as usize).wrapping_neg() % 64 + past;
-    let mut wanted = got.clone();
-    let count: usize = extents.iter().product();
-    for linear in 0..count {
-        let mut rest = linear;
-        let (mut dst, mut src) = (-dst_low, -src_low);
-        for ((n, dst_stride), src_stride) in extents.iter().zip(dst_strides).zip(src_strides).rev() {
-            let at = (rest % n) as isize;
-            rest /= n;
-            dst += at * dst_stride;
-            src += at * src_stride;
+    let mut wanted = vec![KEPT; (dst_high - dst_low) as usize + elem];
+    naive(extents, dst_strides, src_strides, &mut |dst, src| {
+        let (dst, src) = ((dst - dst_low) as usize, (src - src_low) as usize);
+        wanted[dst..dst + elem].copy_from_slice(&source[src..src + elem]);
+    });
+    let around = [KEPT; 256];
+    for past in [0, elem, 1] {
+        let mut got = vec![KEPT; wanted.len() + around.len()];
+        let margin = 64 + (got.as_ptr() as usize).wrapping_neg() % 64 + past;
+        // SAFETY: both buffers span all that the strides reach.
+        unsafe {
+            let dst = got.as_mut_ptr().add(margin).offset(-dst_low);
+            let src = source.as_ptr().offset(-src_low);
+            StridedCopy::new(dst_strides, src_strides, extents, elem, whole).run(dst, src);
         }
-        let dst = dst as usize + margin;
-        wanted[dst..dst + elem].copy_from_slice(&source[src as usize..src as usize + elem]);
+        let (before, rest) = got.split_at(margin);
+        let (copied, after) = rest.split_at(wanted.len());
+        assert!(
+            copied == wanted && before == &around[..before.len()] && after == &around[..after.len()],
+            "extents {extents:?}, strides {dst_strides:?} from {src_strides:?}, elem {elem}, whole {whole:?}"
+        );
     }
-    // SAFETY: both buffers span all that the strides reach.
-    unsafe {
-        let dst = got.as_mut_ptr().add(margin).offset(-dst_low);
-        let src = source.as_ptr().offset(-src_low);
-        StridedCopy::new(dst_strides, src_strides, extents, elem, whole).run(dst, src);
-    }
-    assert!(
-        got == wanted,
-        "extents {extents:?}, strides {dst_strides:?} from {src_strides:?}, elem {elem}, whole {whole:?}"
-    );
+}
+
+/// What is where no copy writes.
+const KEPT: u8 = 0xa5;
+
+/// Calls `copy` with the places of every element.
+fn naive(extents: &[usize], dst: &[isize], src: &[isize], copy: &mut dyn FnMut(isize, isize)) {
+    let Some((n, outer)) = extents.split_last() else { return copy(0, 0) };
+    let last = outer.len();
+    naive(outer, &dst[..last], &src[..last], &mut |to, from| {
+        for at in 0..*n as isize {
+            copy(to + at * dst[last], from + at * src[last]);
+        }
+    });
 }
 
 /// Strides in which no two indices share a byte: the axes in an order, each with a gap and a sign.

@@ -1,0 +1,140 @@
+//! Dtypes of a node: what its inputs must have, and the attributes that give its outputs theirs.
+
+use shapeflow_shape_fns::{Attrs, DType, Registered};
+
+use super::super::dtype_number::{dtype_of, number_of, text_of};
+use super::super::proto::AttrKind;
+use super::super::signature::{ArgumentType, Signature, signature};
+use super::Slot;
+use super::frame::{Frame, damaged};
+use super::node::MAX_TENSORS;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::{OpRef, TfOp};
+
+/// Our name of an attribute.
+pub(super) fn ours<'n>(
+    name: &'n str,
+    renamed: &[(&'static str, &'static str)],
+    row: Option<&'static Registered>,
+) -> &'n str {
+    let rows = row.map_or(&[][..], |row| row.attrs);
+    renamed.iter().chain(rows).find(|(theirs, _)| *theirs == name).map_or(name, |(_, ours)| *ours)
+}
+
+/// The attributes with those dtypes without which the definition would give others than TensorFlow's op does; `None`
+/// where it gives others all the same, or does not take the operands.
+#[expect(clippy::too_many_arguments, reason = "all that two spellings of one call may differ in")]
+pub(super) fn typed(
+    def: &OpRef,
+    spelling: &TfOp,
+    mut attrs: Attrs,
+    operands: &[DType],
+    expected: &[Option<DType>],
+    frame: &Frame<'_, '_>,
+    at: usize,
+    row: Option<&'static Registered>,
+) -> Option<Attrs> {
+    let node = frame.nodes.get(at)?;
+    let gives = |attrs: &Attrs| {
+        let given = def.infer_dtypes(operands, attrs).ok()?;
+        let fits = given.len() == expected.len()
+            && given
+                .iter()
+                .zip(expected)
+                .all(|(given, expected)| expected.is_none_or(|expected| expected == *given));
+        fits.then_some(())
+    };
+    let is_implied = |name: &str| match frame.attr(at, super::super::IMPLIED) {
+        Some(AttrKind::List(list)) => list.s.iter().any(|implied| implied == name.as_bytes()),
+        _ => false,
+    };
+    let mut said = attrs.clone();
+    let table = signature(&node.op);
+    let declared = table.iter().flat_map(|table| &table.attrs).filter(|attr| attr.kind == "type");
+    for attr in declared {
+        let renamed = ours(attr.name, spelling.attrs, row);
+        // What inputs say is said again only where it has a name of its own here.
+        let of_inputs =
+            table.as_ref().is_some_and(|table| table.is_of_inputs(attr.name)) && renamed == attr.name;
+        let number = match frame.attr(at, attr.name) {
+            Some(AttrKind::Type(number)) => dtype_of(*number),
+            _ => attr.default.and_then(|text| text.parse().ok()),
+        };
+        if let Some(dtype) = number.filter(|_| !of_inputs && !is_implied(attr.name)) {
+            said.insert(renamed.to_string(), dtype);
+        }
+    }
+    let is_noted = said.len() > attrs.len();
+    // A type that the inputs say is left out where nothing depends on it.
+    let from_inputs = table.as_ref().is_some_and(|table| {
+        table.outputs.iter().all(|output| match output.dtype {
+            ArgumentType::Attr(attr) => table.is_of_inputs(attr),
+            _ => true,
+        })
+    });
+    if is_noted && !(from_inputs && gives(&attrs).is_some()) {
+        return gives(&said).map(|()| said);
+    }
+    if gives(&attrs).is_some() {
+        return Some(attrs);
+    }
+    let only = expected.first().copied().flatten()?;
+    attrs.insert(spelling.output_type?, only);
+    gives(&attrs).map(|()| attrs)
+}
+
+/// That a node has as many inputs as its op, of the dtypes that its attributes say.
+pub(super) fn check_inputs(
+    frame: &Frame<'_, '_>,
+    at: usize,
+    signature: &Signature,
+    inputs: &[Option<Slot<'_>>],
+) -> Result<()> {
+    let mut expected: Vec<(&str, Option<i32>)> = Vec::new();
+    for input in &signature.inputs {
+        let count = match input.count {
+            Some(count) => match frame.int(at, count) {
+                Some(count) => count,
+                None => return damaged(format!("attribute {count} must say how many inputs there are")),
+            },
+            None => 1,
+        };
+        match input.dtype {
+            ArgumentType::Fixed(dtype) => {
+                let number = number_of(dtype);
+                expected.extend(std::iter::repeat_n((input.name, Some(number)), count));
+            }
+            ArgumentType::Attr(attr) => {
+                let number = match frame.attr(at, attr) {
+                    Some(AttrKind::Type(number)) => Some(*number),
+                    _ => None,
+                };
+                expected.extend(std::iter::repeat_n((input.name, number), count));
+            }
+            ArgumentType::List(attr) => {
+                let types = frame.types(at, attr).unwrap_or_default();
+                expected.extend(types.iter().map(|number| (input.name, Some(*number))));
+            }
+        }
+        if expected.len() > MAX_TENSORS {
+            return damaged(format!("a node may have at most {MAX_TENSORS} inputs, got {}", expected.len()));
+        }
+    }
+    if expected.len() != inputs.len() {
+        return damaged(format!("the op takes {} inputs, got {}", expected.len(), inputs.len()));
+    }
+    for (number, ((name, expected), slot)) in expected.iter().zip(inputs).enumerate() {
+        let (Some(wanted), Some(slot)) = (*expected, slot.as_ref().filter(|slot| slot.typed)) else {
+            continue;
+        };
+        if dtype_of(wanted) != Some(slot.value.dtype()) {
+            let message = format!(
+                "input {number} ({name}) must be {}, got {}",
+                dtype_of(wanted).map_or_else(|| text_of(wanted), |dtype| dtype.to_string()),
+                slot.value.dtype()
+            );
+            return Err(Error::new(ErrorKind::DType, Phase::Build, message));
+        }
+    }
+    Ok(())
+}
