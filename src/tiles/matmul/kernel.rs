@@ -92,6 +92,9 @@ macro_rules! kernel {
     }};
 }
 
+#[cfg(test)]
+pub(super) use kernel;
+
 /// Sums fill as many registers as leave room for a row of a panel and one element more: 12 of 16, and 24 of the 32
 /// that AVX-512 has.
 macro_rules! float {
