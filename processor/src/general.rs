@@ -250,12 +250,13 @@ impl Processor {
     }
 }
 
+/// The register that holds this one.
 fn numbered(register: Register) -> Result<usize, String> {
     match register {
         Register::AH | Register::BH | Register::CH | Register::DH => {
             Err("of the second byte of a register".to_owned())
         }
-        _ => Ok(register.number()),
+        _ => Ok(register.full_register().number()),
     }
 }
 
