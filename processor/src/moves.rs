@@ -72,6 +72,16 @@ impl Processor {
                     make(bytes / 4, |k| get::<u32>(if k % 4 < 2 { a } else { b }, from(k)))
                 })?;
             }
+            M::Vblendps => {
+                let set = immediate(i);
+                self.three(i, |a, b, bytes| {
+                    make(bytes / 4, |k| get::<u32>(if set >> k & 1 == 1 { b } else { a }, k))
+                })?;
+            }
+            M::Vpermps => self.three(i, |order, b, bytes| {
+                let from = |k: usize| get::<u32>(order, k) as usize % (bytes / 4);
+                make(bytes / 4, |k| get::<u32>(b, from(k)))
+            })?,
             M::Vextracti128 | M::Vextracti32x4 | M::Vextracti64x4 => {
                 let at = usize::from(immediate(i));
                 self.two(i, |a, bytes| make(bytes, |k| a[at * bytes + k]))?;

@@ -5,7 +5,8 @@ use smallvec::SmallVec;
 use super::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
 use super::memory::Memory;
 use super::module::{CodeModule, FuncIndex};
-use super::parts::{Part, Parts, are_mixed};
+use super::order::Order;
+use super::parts::{Part, Parts};
 use super::pool::Pool;
 use super::staging::{Block, Staging};
 use crate::dump::Traced;
@@ -75,45 +76,32 @@ pub(crate) fn launch(launch: &Launch<'_>, lanes: &mut Vec<Lane>, pool: &Pool) ->
     if lanes.is_empty() {
         lanes.push(Lane::default());
     }
-    let running = Running { launch, stream: streamed_row(launch.plan, launch.memory) };
     let work: i64 = launch.plan.boxes.iter().map(BoxPlan::len).fold(0, i64::saturating_add);
     let several = pool.pays(launch.kernel, work);
     let mut failed = 0;
-    if !several && !are_mixed(launch.kernel, launch.plan) {
+    let order = Order::of(launch.kernel, launch.plan);
+    if !several && order.is_none() {
         for (number, plan) in launch.plan.boxes.iter().enumerate() {
-            running.run_part(&Part::whole(number, plan), &[], &mut lanes[0], &mut failed)?;
+            launch.run_part(&Part::whole(number, plan), &[], &mut lanes[0], &mut failed)?;
         }
         return Ok(failed != 0);
     }
-    let Parts { parts, copies } = Parts::new(launch.kernel, launch.plan);
+    let Parts { parts, copies } = Parts::new(launch.kernel, launch.plan, order);
     if !several {
         for part in &parts {
-            running.run_part(part, &copies, &mut lanes[0], &mut failed)?;
+            launch.run_part(part, &copies, &mut lanes[0], &mut failed)?;
         }
         return Ok(failed != 0);
     }
     let traced = launch.traced.map(Traced::part);
     pool.run(&parts, lanes, &|part, lane, failed| {
         let _span = traced.map(Traced::begin);
-        running.run_part(part, &copies, lane, failed)
+        launch.run_part(part, &copies, lane, failed)
     })
 }
 
-/// A launch whose buffers were checked.
-struct Running<'a> {
-    launch: &'a Launch<'a>,
-    /// What [`KernelArgs::stream`] is.
-    stream: i64,
-}
-
-impl<'a> std::ops::Deref for Running<'a> {
-    type Target = Launch<'a>;
-    fn deref(&self) -> &Launch<'a> {
-        self.launch
-    }
-}
-
-impl Running<'_> {
+/// What runs once the buffers were checked.
+impl Launch<'_> {
     fn run_part(&self, part: &Part, copies: &[StridedCopy], lane: &mut Lane, failed: &mut i64) -> Result<()> {
         let plan = &self.plan.boxes[part.plan];
         match &plan.mode {
@@ -193,7 +181,8 @@ impl Running<'_> {
             Block::staged(plan, staged, !along_row, widest, plan.scratch == 0)
         };
         let size = |slot: usize| element_size(self.kernel, plan, slot) as i64;
-        let areas: usize = staged.iter().map(|slot| block.bytes(size(*slot))).sum();
+        let bytes = |slot: usize| block.bytes(size(slot) * code.slots[slot].class.step());
+        let areas: usize = staged.iter().map(|slot| bytes(*slot)).sum();
         let scratch = if plan.scratch + areas > 0 { lane.scratch(plan.scratch + areas)? as i64 } else { 0 };
         let tile = if column { lane.tile(code.folded.len())? } else { 0 };
         let mut words = std::mem::take(&mut lane.words);
@@ -242,7 +231,7 @@ impl Running<'_> {
                         // plan checked the slot over the whole box.
                         unsafe { staging.fill(area, *word) };
                         *word = area;
-                        area += block.bytes(size(staging.slot)) as i64;
+                        area += bytes(staging.slot) as i64;
                     }
                     self.call(plan, &words, rows, n, tile, failed);
                     let mut area = scratch + plan.scratch as i64;
@@ -251,7 +240,7 @@ impl Running<'_> {
                         let own = bases[staging.slot] + slot.row * row + slot.inner * first;
                         // SAFETY: as above.
                         unsafe { staging.empty(area, own) };
-                        area += block.bytes(size(staging.slot)) as i64;
+                        area += bytes(staging.slot) as i64;
                     }
                     first += n;
                     if first >= part.last {
@@ -278,7 +267,7 @@ impl Running<'_> {
             rows,
             n,
             extents: plan.loops.as_ptr(),
-            stream: self.stream,
+            stream: streamed_row(self.plan, self.memory),
             failed,
         };
         debug_assert_eq!(

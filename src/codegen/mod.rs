@@ -9,6 +9,7 @@ mod launch;
 mod linked;
 mod memory;
 mod module;
+mod order;
 mod panels;
 mod parts;
 mod placed;

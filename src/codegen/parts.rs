@@ -2,7 +2,8 @@
 
 use smallvec::SmallVec;
 
-use crate::lower::code::{Layout, SlotUse, TILE};
+use super::order::{LINE, Order, SPREAD};
+use crate::lower::code::{Layout, TILE};
 use crate::lower::kernel::Kernel;
 use crate::lower::mode::Mode;
 use crate::lower::plan::{BoxPlan, KernelPlan, SlotPlan};
@@ -30,15 +31,6 @@ const PART: i64 = 1 << 16;
 /// page of its own, and should not share its lines with many other parts.
 const TRANSPOSED: i64 = 1 << 20;
 
-/// Bytes of a cache line.
-const LINE: i64 = 64;
-
-/// Bytes that a part may spread over where others write between: a share of the cache of one core.
-const SPREAD: i64 = 256 << 10;
-
-/// Bytes that a box may write in a row without much being written beside them in their first and last line.
-const LONG: i64 = 16 << 10;
-
 impl Part {
     pub(super) fn whole(number: usize, plan: &BoxPlan) -> Part {
         let rows = plan.outer.iter().product::<i64>() * plan.rows;
@@ -55,27 +47,26 @@ pub(super) struct Parts {
 
 impl Parts {
     /// Cuts a kernel for its sizes alone, so that results do not depend on the number of threads.
-    pub(super) fn new(kernel: &Kernel, plan: &KernelPlan) -> Parts {
+    pub(super) fn new(kernel: &Kernel, plan: &KernelPlan, order: Option<Order>) -> Parts {
         let mut parts = Parts::default();
-        let mixed = are_mixed(kernel, plan);
         for (number, plan) in plan.boxes.iter().enumerate() {
-            parts.split(kernel, number, plan, mixed);
+            parts.split(kernel, number, plan, order);
         }
-        if mixed {
+        if let Some(order) = order {
             parts.parts.sort_by_cached_key(|part| {
                 let plan = &plan.boxes[part.plan];
                 let (outer, row) = plan.position(part.begin);
-                stored(kernel, plan).map_or(0, |slot| plan.slots[slot].at(&outer, row, part.first))
+                order.slot(kernel, plan).map_or(0, |slot| slot.at(&outer, row, part.first))
             });
         }
         parts
     }
 
-    fn split(&mut self, kernel: &Kernel, number: usize, plan: &BoxPlan, mixed: bool) {
+    fn split(&mut self, kernel: &Kernel, number: usize, plan: &BoxPlan, order: Option<Order>) {
         let all = Part::whole(number, plan);
         let is_transposed = |from: &SlotPlan| from.inner.saturating_abs() > LINE;
         let size = match &plan.mode {
-            Mode::Copy(copy) if !mixed && is_transposed(&plan.slots[copy.from]) => TRANSPOSED,
+            Mode::Copy(copy) if order.is_none() && is_transposed(&plan.slots[copy.from]) => TRANSPOSED,
             _ => PART,
         };
         let inner_may_be_cut = kernel.row.is_empty() || kernel.layout == Layout::Column;
@@ -95,13 +86,13 @@ impl Parts {
             }
             return;
         }
-        let target = stored(kernel, plan).filter(|_| mixed).map(|slot| &plan.slots[slot]);
+        let ordered = order.and_then(|order| order.slot(kernel, plan));
         // The outermost axis of which one index is little enough; the rows if none is.
         let (mut unit, mut cut, mut height) = (1, plan.outer.len(), 1);
         for axis in (0..=plan.outer.len()).rev() {
             let inside = if axis == plan.outer.len() { 1 } else { unit * extent(plan, axis + 1) };
             let spread =
-                target.map_or(0, |slot| slot.outer.get(axis).copied().unwrap_or(slot.row).saturating_abs());
+                ordered.map_or(0, |slot| slot.outer.get(axis).copied().unwrap_or(slot.row).saturating_abs());
             let most = (size / inside.saturating_mul(row)).min(SPREAD.checked_div(spread).unwrap_or(size));
             if most < 1 {
                 break;
@@ -149,46 +140,4 @@ type Copies = SmallVec<[((i64, i64), u32); 2]>;
 
 fn extent(plan: &BoxPlan, axis: usize) -> i64 {
     plan.outer.get(axis).copied().unwrap_or(plan.rows)
-}
-
-/// Whether parts run in the order of what they store: several boxes write pieces of the same cache lines, which
-/// should still be in a cache when the next of them comes.
-pub(super) fn are_mixed(kernel: &Kernel, plan: &KernelPlan) -> bool {
-    if plan.boxes.len() < 2 || !kernel.row.is_empty() {
-        return false;
-    }
-    let bytes = plan.buffers.iter().filter(|used| used.stored).map(|used| used.bytes).max();
-    if bytes.unwrap_or(0) as i64 <= 2 * SPREAD {
-        return false;
-    }
-    let target = |plan: &BoxPlan| stored(kernel, plan).map(|slot| plan.slots[slot].clone());
-    let most = plan.boxes.iter().max_by_key(|plan| plan.len());
-    let long = |plan: &BoxPlan| target(plan).is_none_or(|slot| stretch(plan, &slot) >= LONG);
-    !most.is_none_or(long)
-        && plan.boxes.iter().any(|plan| target(plan).is_some_and(|slot| breaks_lines(plan, &slot)))
-}
-
-/// Whether a slot moves over pieces of cache lines.
-fn breaks_lines(plan: &BoxPlan, slot: &SlotPlan) -> bool {
-    const LINE: i64 = 64;
-    let row = plan.n.saturating_mul(slot.inner);
-    let mut strides = slot.outer.iter().chain([&slot.row, &slot.base, &row]);
-    strides.any(|stride| stride % LINE != 0)
-}
-
-/// Bytes that a slot moves over without a gap.
-fn stretch(plan: &BoxPlan, slot: &SlotPlan) -> i64 {
-    let mut bytes = plan.n.saturating_mul(slot.inner.saturating_abs());
-    for (extent, stride) in plan.outer.iter().zip(&slot.outer).chain([(&plan.rows, &slot.row)]).rev() {
-        if *extent > 1 && stride.saturating_abs() != bytes {
-            break;
-        }
-        bytes = bytes.saturating_mul(*extent);
-    }
-    bytes
-}
-
-/// The slot that says where a box stores.
-fn stored(kernel: &Kernel, plan: &BoxPlan) -> Option<usize> {
-    kernel.variants[plan.variant].code.slots.iter().position(|slot| slot.used == SlotUse::Store)
 }

@@ -64,7 +64,7 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    /// For a slot whose elements have `size` bytes. A slot that does not move along a loop has one position for all
+    /// For a slot whose elements have `size` bytes, and stand as far apart as the code takes them to. A slot that does not move along a loop has one position for all
     /// of it; where a loop has no elements, only what the row's end touches is there.
     pub(super) fn new(plan: &BoxPlan, code: &Code, slot: usize, size: i64, rows: i64, n: i64) -> Staging {
         let own = &plan.slots[slot];
@@ -74,7 +74,8 @@ impl Staging {
         let mut extents: SmallVec<[usize; 6]> = SmallVec::from_elem(1, plan.loops.len() + 2);
         extents[0] = rows as usize;
         extents[plan.loops.len() + 1] = n as usize;
-        let mut stride = size * n;
+        let inner = size * code.slots[slot].class.step();
+        let mut stride = inner * n;
         for (at, extent) in plan.loops.iter().enumerate().rev() {
             if absent || own.loops[at] != 0 {
                 loops[at] = stride;
@@ -85,12 +86,12 @@ impl Staging {
         let strides = |row: i64, loops: &[i64], inner: i64| -> SmallVec<[isize; 6]> {
             [row].iter().chain(loops).chain([&inner]).map(|stride| *stride as isize).collect()
         };
-        let (there, here) = (strides(stride, &loops, size), strides(own.row, &own.loops, own.inner));
+        let (there, here) = (strides(stride, &loops, inner), strides(own.row, &own.loops, own.inner));
         let load = code.slots[slot].used == SlotUse::Load;
         let (to, from) = if load { (&there, &here) } else { (&here, &there) };
         // Elements that are staged are written or read next: they do not pass the caches.
         let copy = StridedCopy::new(to, from, &extents, size as usize, 0);
-        Staging { slot, row: stride, inner: size, loops, copy, load }
+        Staging { slot, row: stride, inner, loops, copy, load }
     }
 
     /// Fills the block at `area` from the slot's memory at `base`, if the code loads it.

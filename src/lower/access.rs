@@ -130,6 +130,24 @@ pub(crate) fn depends_on(index: &Index, axis: Axis) -> bool {
     found
 }
 
+/// How many elements of a buffer with these dims an index moves along `axis`, if that is known.
+pub(crate) fn step_along(index: &[Index], axis: Axis, dims: &[Dim]) -> Option<i64> {
+    let (mut step, mut stride) = (0i64, Some(1i64));
+    for (position, index) in index.iter().enumerate().rev() {
+        for (atom, coefficient) in &index.terms {
+            match atom {
+                Atom::Axis(other) if *other != axis => {}
+                Atom::Axis(_) => step = step.checked_add(coefficient.as_known()?.checked_mul(stride?)?)?,
+                _ if depends_on(index, axis) => return None,
+                _ => {}
+            }
+        }
+        let size = dims.get(position).and_then(Dim::as_known);
+        stride = stride.zip(size).and_then(|(stride, size)| stride.checked_mul(size));
+    }
+    Some(step)
+}
+
 /// Whether `axis` takes part in the index or in a run-time value it holds.
 pub(crate) fn varies_with(index: &Index, axis: Axis) -> bool {
     let mut values = Vec::new();

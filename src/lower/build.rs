@@ -8,7 +8,7 @@ use super::access::{depends_on, varies_with};
 use super::cluster::{Cluster, Row};
 use super::code::Layout;
 use super::home::Home;
-use super::kernel::{BufferIx, Decision, Kernel, Variant};
+use super::kernel::{BufferInfo, BufferIx, Decision, Kernel, Variant};
 use super::partition::Partition;
 use super::schedule::{Nest, Root, schedule};
 use crate::error::Result;
@@ -33,6 +33,7 @@ pub(crate) fn build(
     partition: &Partition,
     cluster: &Cluster,
     buffers: &FxHashMap<ValueIx, BufferIx>,
+    infos: &[BufferInfo],
 ) -> Result<Kernel> {
     let (axes, outer, row) = split_axes(cluster);
     let mut this = Builder {
@@ -59,7 +60,7 @@ pub(crate) fn build(
     let nest = Nest { outer: outer.len(), row: row.len(), layout };
     let mut variants = Vec::new();
     let mut can_fail = false;
-    let decision = decide(&mut interner, nest, &roots, &mut variants, &mut can_fail)?;
+    let decision = decide(&mut interner, nest, &roots, infos, &mut variants, &mut can_fail)?;
     let mut fused = cluster.members.clone();
     fused.sort();
     fused.dedup();
@@ -208,12 +209,13 @@ fn decide(
     interner: &mut Interner,
     nest: Nest,
     roots: &[Root],
+    infos: &[BufferInfo],
     variants: &mut Vec<Variant>,
     can_fail: &mut bool,
 ) -> Result<Decision> {
     let order = post_order(roots.iter().map(|root| &root.expr));
     let Some(&choice) = order.iter().rev().find(|expr| matches!(expr.kind(), ExprKind::Case(..))) else {
-        let (variant, fails) = schedule(nest, roots, &order)?;
+        let (variant, fails) = schedule(nest, roots, &order, infos)?;
         *can_fail |= fails;
         variants.push(variant);
         return Ok(Decision::Variant(variants.len() as u32 - 1));
@@ -234,7 +236,7 @@ fn decide(
                 ..root.clone()
             })
             .collect();
-        decide(interner, nest, &roots, variants, can_fail)
+        decide(interner, nest, &roots, infos, variants, can_fail)
     };
     let mut taken = Vec::with_capacity(arms.len());
     for (ranges, arm) in arms {

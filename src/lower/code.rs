@@ -15,6 +15,27 @@ pub(crate) enum Class {
     Contiguous,
     /// It does not move: one value for the whole inner loop.
     Splat,
+    /// The element so many after it: 2 to 4, of 4 or 8 bytes each. A load, whose elements are picked out of vectors.
+    Strided(u8),
+}
+
+impl Class {
+    /// How many elements of memory it moves from one element to the next.
+    pub(crate) fn step(self) -> i64 {
+        match self {
+            Class::Contiguous => 1,
+            Class::Splat => 0,
+            Class::Strided(step) => i64::from(step),
+        }
+    }
+
+    /// What a load is of elements of `size` bytes that lie `step` apart, if that is known.
+    pub(crate) fn of_load(size: Option<usize>, step: Option<i64>) -> Class {
+        match (size, step) {
+            (Some(4 | 8), Some(step @ 2..=4)) => Class::Strided(step as u8),
+            _ => Class::Contiguous,
+        }
+    }
 }
 
 /// What a slot is used for.

@@ -255,9 +255,8 @@ impl Run<'_> {
         let kind = self.code.slots.get(slot as usize).ok_or_else(missing)?;
         let line = args.slots.get(slot as usize).ok_or_else(missing)?;
         let inner = match (kind.class, kind.used) {
-            (Class::Splat, _) => 0,
             (Class::Contiguous, SlotUse::Iota | SlotUse::Gather) => line.inner,
-            (Class::Contiguous, _) => kind.dtype.size_bytes().unwrap_or(1) as i64,
+            (class, _) => class.step() * kind.dtype.size_bytes().unwrap_or(1) as i64,
         };
         let mut place = line.base.wrapping_add(self.at.row.wrapping_mul(line.row));
         place = place.wrapping_add(self.at.inner.wrapping_mul(inner));

@@ -68,13 +68,13 @@ pub(super) fn plain_copy(code: &Code) -> Option<(usize, usize)> {
     }
 }
 
-/// Direct, unless a slot that the code takes for contiguous is not.
+/// Direct, unless a slot does not move as the code takes it to.
 pub(super) fn staged(plan: &BoxPlan, code: &Code) -> Mode {
     let moved = |&number: &usize| {
         let kind = &code.slots[number];
         let size = size_of_element(kind.dtype).map_or(0, |size| size as i64);
-        kind.class == Class::Contiguous
-            && plan.slots[number].inner != size
+        kind.class != Class::Splat
+            && plan.slots[number].inner != size * kind.class.step()
             && plan.n > 1
             && matches!(kind.used, SlotUse::Load | SlotUse::Store)
     };

@@ -333,7 +333,7 @@ impl Planner<'_> {
         // Slots that do not move along the inner axis of the code must not move along that of the box.
         let splat_ok = |axis: &PlanAxis| {
             code.slots.iter().zip(&axis.strides).all(|(slot, stride)| {
-                slot.class == Class::Contiguous
+                slot.class != Class::Splat
                     || slot.used == SlotUse::Scratch
                     || *stride == 0
                     || axis.extent == 1

@@ -111,7 +111,13 @@ pub(crate) fn lower(inner: &Inner, outputs: &[ValueIx]) -> Result<Program> {
             Planned::Cluster(cluster) => {
                 let cluster = &partition.clusters[cluster.0 as usize];
                 produced.extend(cluster.roots.iter().copied());
-                program.steps.push(Step::Kernel(build(inner, &partition, cluster, &program.buffer_of)?));
+                program.steps.push(Step::Kernel(build(
+                    inner,
+                    &partition,
+                    cluster,
+                    &program.buffer_of,
+                    &program.buffers,
+                )?));
             }
             Planned::Node(node) => {
                 produced.extend(inner.nodes[node.at()].values());

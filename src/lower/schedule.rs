@@ -5,9 +5,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{DType, Dim};
 
-use super::access::depends_on;
+use super::access::{depends_on, step_along};
 use super::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
-use super::kernel::{Address, BufferIx, ScalarArg, Variant, inner_axis};
+use super::kernel::{Address, BufferInfo, BufferIx, ScalarArg, Variant, inner_axis};
 use super::order::{At, Order};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Atom, Axis, BinaryOp, Expr, ExprKind, Index};
@@ -40,6 +40,7 @@ enum Block {
 
 struct Scheduler<'a> {
     nest: Nest,
+    buffers: &'a [BufferInfo],
     inner: Option<Axis>,
     order: Order<'a>,
     passes: Vec<Pass>,
@@ -57,11 +58,17 @@ struct Scheduler<'a> {
 
 /// Schedules the roots of one variant, of which `order` is the [`post_order`](crate::expr::post_order), and says
 /// whether a check may fail at run time.
-pub(crate) fn schedule(nest: Nest, roots: &[Root], order: &[&Expr]) -> Result<(Variant, bool)> {
+pub(crate) fn schedule(
+    nest: Nest,
+    roots: &[Root],
+    order: &[&Expr],
+    buffers: &[BufferInfo],
+) -> Result<(Variant, bool)> {
     let order = Order::new(order, nest);
     let can_fail = order.can_fail;
     let mut this = Scheduler {
         nest,
+        buffers,
         inner: inner_axis(nest.outer, nest.row, nest.layout).map(|axis| Axis(axis as u32)),
         order,
         passes: Vec::new(),
@@ -239,8 +246,7 @@ impl Scheduler<'_> {
             ExprKind::Load { source, index } => return self.emit_load(block, at, *source, index),
             ExprKind::LoadFlat { source, position } => {
                 let address = Address::Flat { buffer: BufferIx(*source), position: (**position).clone() };
-                let class = self.class(std::slice::from_ref(&**position));
-                InstOp::Load(self.load_slot(at, class, address))
+                InstOp::Load(self.load_slot(at, std::slice::from_ref(position), &[], address))
             }
             ExprKind::Unary(op, _) => InstOp::Unary(*op, vid(self, 0)),
             ExprKind::Binary(op, ..) => InstOp::Binary(*op, vid(self, 0), vid(self, 1)),
@@ -278,11 +284,17 @@ impl Scheduler<'_> {
         slot
     }
 
-    fn load_slot(&mut self, at: At, class: Class, address: Address) -> u32 {
+    fn load_slot(&mut self, at: At, index: &[Index], dims: &[Dim], address: Address) -> u32 {
         if let Some(&slot) = self.slot_of.get(&at) {
             return slot;
         }
         let dtype = self.order.exprs[at].dtype();
+        let class = match (self.class(index), self.inner) {
+            (Class::Contiguous, Some(inner)) => {
+                Class::of_load(dtype.size_bytes(), step_along(index, inner, dims))
+            }
+            (class, _) => class,
+        };
         let slot = self.new_slot(SlotType { dtype, class, used: SlotUse::Load }, address);
         self.slot_of.insert(at, slot);
         slot
@@ -330,7 +342,7 @@ impl Scheduler<'_> {
         let class = self.class(&fixed);
         let address = Address::Element { buffer, index: fixed };
         if values.is_empty() {
-            let slot = self.load_slot(at, class, address);
+            let slot = self.load_slot(at, index, &self.buffers[buffer.at()].dims, address);
             return Ok(self.push(block, expr.dtype(), InstOp::Load(slot)));
         }
         let slot = match self.slot_of.get(&at) {

@@ -26,6 +26,11 @@ pub(crate) fn verify(code: &Code) -> Result<(), String> {
     }
     for (at, slot) in code.slots.iter().enumerate() {
         check(has_lanes(slot.dtype), || format!("slot {at}: no kernel computes {}", slot.dtype))?;
+        if let Class::Strided(step) = slot.class {
+            let can_be = slot.used == SlotUse::Load
+                && Class::of_load(slot.dtype.size_bytes(), Some(step.into())) == slot.class;
+            check(can_be, || format!("slot {at}: no load takes every element number {step}"))?;
+        }
         match slot.used {
             SlotUse::Iota => {
                 check(slot.dtype == DType::I64, || format!("slot {at}: an iota is i64, got {}", slot.dtype))?;

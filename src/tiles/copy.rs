@@ -148,6 +148,8 @@ impl StridedCopy {
             let (rows, cols) = if tiled && !stream { (cols, rows) } else { (rows, cols) };
             let mut plane = Plane { rows, cols, kind: Kind::Runs, elem: len, stream };
             let walk = if tiled && stream {
+                // Lines leave whole in any order, so that the source is read in its own.
+                outer.sort_by_key(|axis| std::cmp::Reverse(axis.src.unsigned_abs()));
                 Walk::Tiles { rows: STREAM_ROWS, cols: (STREAM_BYTES / len).max(STREAM_COLS) }
             } else if tiled {
                 let side = (TILE_BYTES / len).clamp(2, TILE);

@@ -51,11 +51,11 @@ pub(super) fn smallest(elem: usize) -> usize {
     (16 / elem).max(2)
 }
 
-/// Rows and columns of a tile: a streamed destination wants long runs, any other a square tile.
+/// Rows and columns of a tile: square for elements of 4 bytes, so that what is read of a source row at a time is lines
+/// that memory fetches together. Those of larger elements are not asked for: past the caches one is read at a time.
 fn tile_sizes(elem: usize, stream: bool) -> (usize, usize) {
-    let run = if stream { 512 } else { 256 };
-    let rows = if stream { 64 / elem } else { 64 };
-    (rows, run.min(TILE / rows) / elem)
+    let (rows, run) = if stream && elem > 4 { (LINE / elem, 512) } else { (MOST_ROWS, 256) };
+    (rows, run / elem)
 }
 
 /// Moves a plane whose `cols.dst` and `rows.src` are the element size, which is 1, 2, 4, 8 or 16.

@@ -33,8 +33,16 @@ impl Emitter<'_, '_> {
         let start = self.start(step, slot);
         let slot = &self.code.slots[slot as usize];
         match step.index {
-            Some(index) if slot.class == Class::Contiguous => self.element(start, index, size_of(slot.dtype)),
-            _ => start,
+            Some(index) => match slot.class {
+                Class::Splat => start,
+                Class::Contiguous => self.element(start, index, size_of(slot.dtype)),
+                Class::Strided(step) => {
+                    let offset =
+                        self.b.ins().imul_imm_s(index, i64::from(step) * i64::from(size_of(slot.dtype)));
+                    self.b.ins().iadd(start, offset)
+                }
+            },
+            None => start,
         }
     }
 
@@ -56,8 +64,9 @@ impl Emitter<'_, '_> {
     pub fn load(&mut self, step: &Step<'_>, slot: u32, by_lanes: bool) -> Val {
         let address = self.address(step, slot);
         let dtype = self.code.slots[slot as usize].dtype;
-        if step.uniform || by_lanes {
-            let size = size_of(dtype);
+        let class = self.code.slots[slot as usize].class;
+        if step.uniform || by_lanes || matches!(class, Class::Strided(_)) {
+            let size = size_of(dtype) * class.step() as u32;
             let lanes = (0..step.lanes() as u32).map(|j| self.load_lane(dtype, address, j * size)).collect();
             return self.raw_value(step, dtype, lanes);
         }

@@ -250,12 +250,7 @@ impl<'a, 'm> Allocator<'a, 'm> {
         };
         let Some(dst) = inst.dst else { return false };
         let made = self.block.values[dst.0 as usize] == Home::Made;
-        if op != op::MOV_LOAD
-            || len != self.len()
-            || !made
-            || !self.late[at]
-            || self.machine.pointer(slot).is_none()
-        {
+        if op != op::MOV_LOAD || len != self.len() || !made || !self.late[at] || !self.machine.stays(slot) {
             return false;
         }
         self.memory[dst.0 as usize] = Some(self.machine.slot(self.asm, slot, offset));

@@ -158,12 +158,19 @@ pub(super) struct VInst {
 pub(super) struct Pool {
     pub bytes: Vec<u8>,
     known: FxHashMap<u128, u32>,
+    /// Vectors that are not 16 bytes again and again.
+    others: Vec<u32>,
     vector: usize,
 }
 
 impl Pool {
     pub fn new(isa: Isa) -> Pool {
-        Pool { bytes: Vec::new(), known: FxHashMap::default(), vector: isa.vector().bytes() as usize }
+        Pool {
+            bytes: Vec::new(),
+            known: FxHashMap::default(),
+            others: Vec::new(),
+            vector: isa.vector().bytes() as usize,
+        }
     }
 
     /// Equal lanes of 4 or 8 bytes.
@@ -182,6 +189,20 @@ impl Pool {
             }
             at as u32
         })
+    }
+
+    /// Lanes of 4 bytes, as many as a vector has.
+    pub fn lanes(&mut self, lanes: impl Iterator<Item = u32>) -> u32 {
+        let wanted: Vec<u8> = lanes.flat_map(u32::to_le_bytes).collect();
+        debug_assert_eq!(wanted.len(), self.vector);
+        let holds = |at: &u32| self.bytes[*at as usize..].starts_with(&wanted);
+        if let Some(known) = self.others.iter().copied().find(holds) {
+            return known;
+        }
+        let at = self.bytes.len() as u32;
+        self.bytes.extend(wanted);
+        self.others.push(at);
+        at
     }
 
     /// Set lanes of 4 bytes, as many as a step has elements, then as many unset ones.

@@ -71,7 +71,7 @@ impl Machine<'_> {
         self.pointers.get(slot as usize).copied().flatten()
     }
 
-    /// A slot's memory `offset` bytes past the current element. May use rax.
+    /// A slot's memory `offset` bytes past the current element. May use rax and rbx.
     pub fn slot(&self, asm: &mut Asm, slot: u32, offset: i32) -> Mem {
         let kind = self.kind(slot);
         let base = match self.pointer(slot) {
@@ -90,11 +90,34 @@ impl Machine<'_> {
                 RAX
             }
         };
-        if self.moving && kind.class == Class::Contiguous {
-            Mem::Indexed(base, INDEX, size_of(kind.dtype).trailing_zeros() as u8, offset)
-        } else {
-            Mem::Base(base, offset)
+        let bytes = self.pitch(slot);
+        if !self.moving || bytes == 0 {
+            return Mem::Base(base, offset);
         }
+        let scale = bytes.trailing_zeros().min(3);
+        let (factor, mut index) = (bytes >> scale, INDEX);
+        if factor > 1 {
+            index = RBX;
+            match factor % 2 {
+                0 => asm.mov(RBX, INDEX),
+                _ => asm.lea(RBX, Mem::Indexed(INDEX, INDEX, 1, 0)),
+            }
+            if factor % 2 == 0 {
+                asm.shl(RBX, factor.trailing_zeros() as u8);
+            }
+        }
+        Mem::Indexed(base, index, scale as u8, offset)
+    }
+
+    /// Bytes from an element of a slot to the next.
+    fn pitch(&self, slot: u32) -> u32 {
+        let kind = self.kind(slot);
+        size_of(kind.dtype) * kind.class.step() as u32
+    }
+
+    /// Whether what [`Machine::slot`] gives for a slot names no register that other instructions change.
+    pub fn stays(&self, slot: u32) -> bool {
+        self.pointer(slot).is_some() && matches!(self.pitch(slot), 0 | 1 | 2 | 4 | 8)
     }
 
     fn place(&self, asm: &mut Asm, place: Place) -> Mem {
@@ -251,7 +274,7 @@ impl Machine<'_> {
     }
 
     /// Moves the elements that are left of a slot between memory and the staging area: by words, then by
-    /// what is left of one.
+    /// what is left of one; those of a strided load one by one.
     fn stage(&self, asm: &mut Asm, slot: u32, out: bool) {
         let size = size_of(self.kind(slot).dtype);
         let memory = self.slot(asm, slot, 0);
@@ -259,6 +282,18 @@ impl Machine<'_> {
         asm.mov(RDX, frame_at(self.layout.left));
         asm.shl(RDX, size.trailing_zeros() as u8);
         asm.mov_imm(RCX, 0);
+        if let Class::Strided(_) = self.kind(slot).class {
+            let top = asm.label();
+            asm.bind(top);
+            asm.load_low(RBX, Mem::Base(RAX, 0), size);
+            let to = Mem::Indexed(RSP, RCX, 0, self.layout.staging as i32);
+            asm.store_low(to, RBX, size);
+            asm.alu_imm(Alu::Add, RAX, self.pitch(slot) as i32);
+            asm.alu_imm(Alu::Add, RCX, size as i32);
+            asm.alu(Alu::Cmp, RCX, RDX);
+            asm.jump_if(Cond::Less, top);
+            return;
+        }
         let own = Mem::Indexed(RAX, RCX, 0, 0);
         let staged = Mem::Indexed(RSP, RCX, 0, self.layout.staging as i32);
         let (from, to) = if out { (staged, own) } else { (own, staged) };

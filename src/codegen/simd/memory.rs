@@ -7,6 +7,7 @@ use super::block::{Kind, Place, Tail, V};
 use super::encode::Len;
 use super::op::{self, Vop};
 use super::select::{Mode, Refusal, Selector};
+use super::strided::picks;
 use super::values::Vecs;
 use crate::codegen::clif::{Repr, size_of};
 use crate::lower::code::{Class, Vid};
@@ -44,14 +45,15 @@ impl Selector<'_> {
         }
     }
 
-    fn load_from(&mut self, op: Vop, place: Place) -> V {
+    pub fn load_from(&mut self, op: Vop, place: Place) -> V {
         let len = self.len();
         self.block.push(Kind::Load { op, len, place, tail: Tail::Whole }, &[])
     }
 
     /// The elements of a load or scratch slot.
     pub fn load(&mut self, slot: u32) -> Vecs {
-        let dtype = self.code.slots[slot as usize].dtype;
+        let kind = self.code.slots[slot as usize];
+        let dtype = kind.dtype;
         let slot = self.copy * self.code.slots.len() as u32 + slot;
         let size = size_of(dtype);
         let op = Selector::loading(dtype);
@@ -68,16 +70,20 @@ impl Selector<'_> {
         };
         let bytes = Repr::of(dtype).bytes();
         let per = self.len().bytes() / bytes;
-        let staged = masked && size < 4 && self.isa != Isa::Avx512;
+        let step = kind.class.step() as u32;
+        let staged = masked && (size < 4 && self.isa != Isa::Avx512 || step != 1);
         if staged {
             self.block.effect(Kind::Stage { slot, out: false }, &[]);
         }
+        let picks = if step > 1 && !masked { picks(per, step) } else { Vec::new() };
         (0..self.vectors(bytes))
             .map(|j| {
                 let offset = j as u32 * per * size;
-                let place = Place::Slot(slot, (ahead * size + offset) as i32);
+                let place = Place::Slot(slot, ((ahead * size + offset) * step) as i32);
                 let x = if staged {
                     self.load_from(op, Place::Frame(self.layout.staging + offset))
+                } else if !picks.is_empty() {
+                    self.picked(&picks, size, place)
                 } else if !masked {
                     self.load_from(op, place)
                 } else if self.isa == Isa::Avx512 {

@@ -30,6 +30,7 @@ mod schedule;
 mod select;
 mod spread;
 mod streams;
+mod strided;
 #[cfg(test)]
 mod tests;
 mod tied;

@@ -158,6 +158,7 @@ ops! {
     SRLV_Q = three(1, 2, 0x45, true).vex_w();
     SRAV_Q = three(1, 2, 0x46, true);
 
+    BLEND_PS = vop(1, 3, 0x0c, false, Form::VexOnly);
     BLENDV = vop(1, 3, 0x4a, false, Form::Blend);
     TERNARY = three(1, 3, 0x25, false);
 
@@ -182,6 +183,7 @@ ops! {
     PACK_UWB = three(1, 1, 0x67, false);
     UNPACK_LOW_D = three(1, 1, 0x62, false);
     PERMUTE_Q = two(1, 3, 0x00, true).vex_w();
+    PERMUTE_PS = three(1, 2, 0x16, false);
     SHUFFLE_PS = three(0, 1, 0xc6, false);
     SHUFFLE_D = two(1, 1, 0x70, false);
     EXTRACT_128 = vop(1, 3, 0x39, false, Form::Back).element(16);

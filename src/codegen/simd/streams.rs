@@ -44,7 +44,7 @@ impl Body<'_> {
         let rows = self.gathered_rows(code);
         let moves = |slot: &u32| {
             let kind = &code.slots[*slot as usize];
-            kind.used == SlotUse::Load && kind.class == Class::Contiguous || rows.contains(slot)
+            kind.used == SlotUse::Load && kind.class != Class::Splat || rows.contains(slot)
         };
         let moving: Vec<u32> = self.slots.iter().copied().filter(moves).collect();
         let fits = |(at, inst): (usize, &Inst)| match &inst.op {
@@ -103,7 +103,11 @@ impl Function<'_> {
                     let word = slot * slot_words(self.code.loops) + word;
                     asm.mov(RDX, Mem::Base(RCX, 8 * word as i32));
                 }
-                None => asm.mov_imm(RDX, FOLD_TILE as i32 * size_of(self.code.slots[slot].dtype) as i32),
+                None => {
+                    let kind = self.code.slots[slot];
+                    let bytes = size_of(kind.dtype) as i32 * kind.class.step() as i32;
+                    asm.mov_imm(RDX, FOLD_TILE as i32 * bytes);
+                }
             }
             let copies = (0..body.copies).filter_map(|copy| body.pointers[copy * slots + slot]);
             let copies: Vec<_> = copies.collect();

@@ -37,7 +37,7 @@ fn is_in(name: &str, isa: Isa) -> bool {
     let wide_too =
         ["CMP_Q", "CMP_UQ", "TERNARY", "EXTRACT_256", "INSERT_256", "DOWN_DB", "DOWN_DW", "DOWN_QD"];
     let wide_masks = ["MASK_TO_D", "MASK_TO_Q", "D_TO_MASK"];
-    let narrow = ["BLENDV", "LOAD_MASKED_D", "LOAD_MASKED_Q", "SIGN_BITS"];
+    let narrow = ["BLENDV", "BLEND_PS", "LOAD_MASKED_D", "LOAD_MASKED_Q", "SIGN_BITS"];
     match isa {
         Isa::Avx2 => !wide.contains(&name) && !wide_too.contains(&name) && !wide_masks.contains(&name),
         Isa::Avx512 => !narrow.contains(&name) && !["EQ_D", "EQ_Q", "GT_D", "GT_Q"].contains(&name),
@@ -65,8 +65,8 @@ fn lengths(name: &str, isa: Isa) -> &'static [Len] {
         _ if inserts.contains(&name) => &[Len::X],
         _ if scalar.contains(&name) => &[Len::X],
         ("EXTRACT_256" | "INSERT_256", _) => &[Len::Z],
-        ("PERMUTE_Q" | "EXTRACT_128" | "INSERT_128" | "SPLAT_PD", Isa::Avx2) => &[Len::Y],
-        ("PERMUTE_Q" | "EXTRACT_128" | "INSERT_128" | "SPLAT_PD", _) => &[Len::Y, Len::Z],
+        ("PERMUTE_Q" | "PERMUTE_PS" | "EXTRACT_128" | "INSERT_128" | "SPLAT_PD", Isa::Avx2) => &[Len::Y],
+        ("PERMUTE_Q" | "PERMUTE_PS" | "EXTRACT_128" | "INSERT_128" | "SPLAT_PD", _) => &[Len::Y, Len::Z],
         (_, Isa::Avx2) => &[Len::X, Len::Y],
         _ => &[Len::X, Len::Y, Len::Z],
     }
@@ -87,7 +87,8 @@ fn memories() -> Vec<Mem> {
 }
 
 fn takes_immediate(name: &str, op: Vop) -> bool {
-    let extra = ["STORE_B", "STORE_W", "SHUFFLE_PS", "SHUFFLE_D", "PERMUTE_Q", "TERNARY", "PS_TO_PH"];
+    let extra =
+        ["STORE_B", "STORE_W", "SHUFFLE_PS", "SHUFFLE_D", "BLEND_PS", "PERMUTE_Q", "TERNARY", "PS_TO_PH"];
     matches!(op.form, Form::Shift(_) | Form::Blend)
         || ["CMP_", "ROUND_", "EXTRACT_", "INSERT_"].iter().any(|start| name.starts_with(start))
         || extra.contains(&name)
@@ -113,7 +114,9 @@ fn every_vector_instruction_decodes_to_itself() {
     for isa in [Isa::Avx2, Isa::Avx512] {
         for (name, op) in op::ALL.iter().filter(|(name, _)| is_in(name, isa)) {
             let most = most_registers(name, isa);
-            let three = matches!(op.form, Form::Three | Form::Blend) || name.starts_with("LOAD_MASKED");
+            let three = matches!(op.form, Form::Three | Form::Blend)
+                || name.starts_with("LOAD_MASKED")
+                || *name == "BLEND_PS";
             let mut count = 0;
             for len in lengths(name, isa) {
                 let mut check = |reg: u8, v: u8, rm: Rm| {
@@ -252,7 +255,9 @@ fn instructions_are_what_their_names_say() {
             let len = *lengths(name, isa).last().unwrap();
             let rm =
                 [Rm::Reg(3), Rm::Mem(Mem::Base(Gpr(0), 0))].into_iter().find(|rm| takes(name, *op, isa, *rm));
-            let three = matches!(op.form, Form::Three | Form::Blend) || name.starts_with("LOAD_MASKED");
+            let three = matches!(op.form, Form::Three | Form::Blend)
+                || name.starts_with("LOAD_MASKED")
+                || *name == "BLEND_PS";
             let (reg, v) = match op.form {
                 Form::Shift(number) => (number, 2),
                 _ => (1, if three { 2 } else { 0 }),

@@ -97,9 +97,8 @@ impl Case {
         }
         let written = matches!(slot.used, SlotUse::Store | SlotUse::Scratch);
         let inner = match (slot.class, slot.used) {
-            (Class::Splat, _) => 0,
             (Class::Contiguous, SlotUse::Gather) => random.pick(&[size, size, 2 * size, 0]),
-            _ => size,
+            (class, _) => class.step() * size,
         };
         // Strides of a dense array, some with gaps, some reversed; a load may also stay where it is.
         let mut dense = if inner == 0 { size } else { inner * self.n.max(1) };

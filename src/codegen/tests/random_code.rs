@@ -208,7 +208,11 @@ impl Generator<'_> {
                 if dtype == DType::I64 { value } else { self.push(dtype, InstOp::Cast(value), false) }
             }
             _ => {
-                let class = self.class();
+                let step = self.random.chance(4).then(|| 2 + self.random.below(3) as i64);
+                let class = match step {
+                    None => self.class(),
+                    step => Class::of_load(dtype.size_bytes(), step),
+                };
                 let slot = self.slot(dtype, class, SlotUse::Load);
                 self.loads.push(slot as usize);
                 self.push(dtype, InstOp::Load(slot), dtype != DType::F16)
