@@ -2,8 +2,7 @@
 
 use insta::assert_snapshot;
 use shapeflow::{
-    CompileOptions, DType, Error, Executable, Graph, HostCx, OpDef, Operand, Result, SliceItem, Tensor,
-    TensorView, concat, shape, shape_fns, stack,
+    CompileOptions, DType, Executable, Graph, Result, SliceItem, Tensor, TensorView, concat, shape, stack,
 };
 
 use crate::told::told;
@@ -361,61 +360,6 @@ fn sizes_that_do_not_fit() -> Result<()> {
     error: the run must stay within the memory limit of 1000 bytes, but needs 3200
       --> `told(exe.run_all(&[TensorView::new(&[20], &[1.0f32; 20])?]))`
       the largest value is mul made at `let table = x.expand_dims(1)? * x;` with 1600 bytes
-    ");
-    Ok(())
-}
-
-static FRAGILE: OpDef = OpDef::host("fragile", |cx: &mut HostCx<'_>| {
-    let sizes = cx.input(0)?.sizes().to_vec();
-    match sizes.as_slice() {
-        [0] => panic!("no elements"),
-        [1] => Err(Error::msg("one element is too few")),
-        [2] => Ok(()),
-        _ => cx.output(0, &[1]).map(drop),
-    }
-})
-.operands(&[Operand::Data("x")])
-.shape_fn(shape_fns::common::unary);
-
-static BROKEN: OpDef =
-    OpDef::host("broken", |_| Ok(())).operands(&[Operand::Data("x")]).shape_fn(|_| panic!("it has a bug"));
-
-#[test]
-fn ops_of_ones_own() -> Result<()> {
-    let g = Graph::new();
-    let x = g.input("x", DType::F32, shape!["n"])?;
-    assert_snapshot!(told(g.op(&BROKEN).data(x).finish()), @r#"
-    error: broken(f32[n]): the shape function of broken panicked: it has a bug
-      --> `told(g.op(&BROKEN).data(x).finish())`
-      operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
-    "#);
-    assert_snapshot!(told(g.op(&FRAGILE).finish()), @r"
-    error: fragile(): operand x must be given
-      --> `told(g.op(&FRAGILE).finish())`
-    ");
-    assert_snapshot!(told(g.op(&FRAGILE).data(x).data(x).finish()), @r#"
-    error: fragile(f32[n]): fragile takes no more data operands, got another
-      --> `told(g.op(&FRAGILE).data(x).data(x).finish())`
-      operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
-    "#);
-    let y = g.op(&FRAGILE).data(x).finish()?;
-    let exe = g.compile(y)?;
-    let run = |data: &[f32]| told(TensorView::new(&[data.len()], data).and_then(|x| exe.run_all(&[x])));
-    assert_snapshot!(run(&[]), @r"
-    error: fragile(f32[n]): the kernel of fragile panicked: no elements
-      --> `let y = g.op(&FRAGILE).data(x).finish()?;`
-    ");
-    assert_snapshot!(run(&[1.0]), @r"
-    error: fragile(f32[n]): one element is too few
-      --> `let y = g.op(&FRAGILE).data(x).finish()?;`
-    ");
-    assert_snapshot!(run(&[1.0, 2.0]), @r"
-    error: fragile(f32[n]): the kernel must make output 0
-      --> `let y = g.op(&FRAGILE).data(x).finish()?;`
-    ");
-    assert_snapshot!(run(&[1.0, 2.0, 3.0]), @r"
-    error: fragile(f32[n]): output 0 must have shape [3], the kernel made [1]
-      --> `let y = g.op(&FRAGILE).data(x).finish()?;`
     ");
     Ok(())
 }

@@ -80,7 +80,7 @@ impl Class {
     }
 }
 
-/// Results of more elements than this are not kept.
+/// Results of more elements than this are not kept. An axis of size 0 counts as one of size 1: it may be folded away.
 const MOST_ELEMENTS: i64 = 12_000;
 const MOST_SOURCES: usize = 9;
 
@@ -227,7 +227,7 @@ impl<'g> Grower<'g> {
     pub fn source(&mut self, dtype: DType, sizes: Vec<Size>, content: Content, constant: bool) -> Option<Id> {
         let constant = constant && sizes.iter().all(|size| matches!(size, Size::Known(_)));
         for run in &self.recipe.runs {
-            if sizes.iter().map(|size| size.of(run)).product::<i64>() > MOST_ELEMENTS {
+            if sizes.iter().map(|size| size.of(run).max(1)).product::<i64>() > MOST_ELEMENTS {
                 return None;
             }
         }
@@ -450,7 +450,7 @@ impl<'g> Grower<'g> {
                         if sizes[run] < 0 {
                             return None;
                         }
-                        count = count.saturating_mul(sizes[run]);
+                        count = count.saturating_mul(sizes[run].max(1));
                     }
                 }
                 if count > MOST_ELEMENTS {

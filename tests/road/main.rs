@@ -2,6 +2,7 @@
 
 mod api;
 mod call;
+mod check;
 mod draws;
 mod errors;
 mod explain;
@@ -18,7 +19,10 @@ mod refusals;
 mod rooms;
 mod runs;
 mod same;
+mod shrink;
 mod told;
 mod values;
 mod wrong;
+mod wrong_graphs;
+mod wrong_own;
 mod wrong_runs;

@@ -1,13 +1,11 @@
 //! Wrong graphs as people write them, and the whole of what they are told. A place in this file is shown as its line.
 
 use insta::assert_snapshot;
-use shapeflow::{
-    Attr, DType, Graph, OpDef, Operand, Result, SliceItem, Value, concat, shape, shape_fns, stack,
-};
+use shapeflow::{DType, Graph, Result, SliceItem, Value, concat, shape, shape_fns, stack};
 
 use crate::told::told;
 
-fn f32<'g>(g: &'g Graph, name: &str, sizes: &[i64]) -> Result<Value<'g>> {
+pub fn f32<'g>(g: &'g Graph, name: &str, sizes: &[i64]) -> Result<Value<'g>> {
     g.input(name, DType::F32, shape_fns::TensorShape::new(sizes.iter().map(|size| (*size).into())))
 }
 
@@ -385,117 +383,5 @@ fn indices() -> Result<()> {
     error: range(delta=0, dtype=i32, limit=10, start=0): delta must not be 0, got 0
       --> `told(g.range(0, 10, 0))`
     ");
-    Ok(())
-}
-
-#[test]
-fn contradictions() -> Result<()> {
-    let g = Graph::new();
-    let x = g.input("x", DType::F32, shape!["batch", "features"])?;
-    let first = g.input("first", DType::F32, shape![3, 16])?;
-    let second = g.input("second", DType::F32, shape![4, 16])?;
-    let _ = x.matmul(first)?;
-    assert_snapshot!(told(x.matmul(second)), @r#"
-    error: matmul(f32[batch, 3], f32[4, 16]): the inner dimensions of a product must agree, got 3 and 4 in [batch, 3] and [4, 16]
-      --> `told(x.matmul(second))`
-      operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", "features"])?;`
-      operand 1 comes from second at `let second = g.input("second", DType::F32, shape![4, 16])?;`
-      features is 3 since matmul at `let _ = x.matmul(first)?;`
-    "#);
-    let g = Graph::new();
-    let [x, y] = [g.input("x", DType::F32, shape!["n"])?, g.input("y", DType::F32, shape!["m"])?];
-    let z = g.input("z", DType::F32, shape![3])?;
-    let pair = stack(&[x, y], 0)?;
-    let _ = stack(&[y, z], 0)?;
-    assert_snapshot!(told(pair.reshape([2, 4])), @r"
-    error: reshape(f32[2, 3], shape=[2, 4]): shape must keep the number of elements, got 6 in [2, 3] and 8 in [2, 4]
-      --> `told(pair.reshape([2, 4]))`
-      operand 0 comes from stack at `let pair = stack(&[x, y], 0)?;`
-      m is n since stack at `let pair = stack(&[x, y], 0)?;`
-      n is 3 since stack at `let _ = stack(&[y, z], 0)?;`
-      help: -1 at axis 1 is what is left: [2, 3]
-    ");
-    assert_snapshot!(told(stack(&[x, x.pad([0, 1])?], 0)), @r#"
-    error: stack(f32[3], f32[4], axis=0): stacked operands must have one shape: shapes must agree, got 3 and 4 at axis 0
-      --> `told(stack(&[x, x.pad([0, 1])?], 0))`
-      operand 0 comes from x at `let [x, y] = [g.input("x", DType::F32, shape!["n"])?, g.input("y", DType::F32, shape!["m"])?];`
-      operand 1 comes from pad at `told(stack(&[x, x.pad([0, 1])?], 0))`
-      m is n since stack at `let pair = stack(&[x, y], 0)?;`
-      n is 3 since stack at `let _ = stack(&[y, z], 0)?;`
-      help: concat joins along axis 0, the only one that differs
-    "#);
-    Ok(())
-}
-
-static WINDOW: OpDef = OpDef::host("window", |_| Ok(())).operands(&[Operand::Data("x")]).shape_fn(|cx| {
-    let size = cx.int("size")?;
-    let x = cx.with_rank(0, 4)?;
-    cx.set_output(0, cx.replace_dim(&x, 1, size.into())?);
-    Ok(())
-});
-
-#[test]
-fn ops_of_ones_own() -> Result<()> {
-    let g = Graph::new();
-    let x = f32(&g, "x", &[28, 28, 3])?;
-    assert_snapshot!(told(g.op(&WINDOW).data(x).finish()), @r"
-    error: window(f32[28, 28, 3]): size must be given: it is an integer
-      --> `told(g.op(&WINDOW).data(x).finish())`
-      operand 0 comes from x at `g.input(name, DType::F32, shape_fns::TensorShape::new(sizes.iter().map(|size| (*size).into())))`
-    ");
-    assert_snapshot!(told(g.op(&WINDOW).data(x).attr("size", "three").finish()), @r#"
-    error: window(f32[28, 28, 3], size="three"): size must be an integer, got a string ("three")
-      --> `told(g.op(&WINDOW).data(x).attr("size", "three").finish())`
-      operand 0 comes from x at `g.input(name, DType::F32, shape_fns::TensorShape::new(sizes.iter().map(|size| (*size).into())))`
-    "#);
-    assert_snapshot!(told(g.op(&WINDOW).data(x).attr("size", Attr::Int(3)).finish()), @r#"
-    error: window(f32[28, 28, 3], size=3): x must have rank 4, got rank 3 in [28, 28, 3]
-      --> `told(g.op(&WINDOW).data(x).attr("size", Attr::Int(3)).finish())`
-      operand 0 comes from x at `g.input(name, DType::F32, shape_fns::TensorShape::new(sizes.iter().map(|size| (*size).into())))`
-      help: add an axis of size 1: .expand_dims(0) makes it [1, 28, 28, 3], .expand_dims(-1) makes it [28, 28, 3, 1]
-    "#);
-    Ok(())
-}
-
-#[test]
-fn graphs() -> Result<()> {
-    let g = Graph::new();
-    let x = g.input("x", DType::F32, shape!["n"])?;
-    assert_snapshot!(told(g.input("x", DType::F32, shape!["n"])), @r#"
-    error: input "x" f32[n]: the name of an input must be unique in its graph
-      --> `told(g.input("x", DType::F32, shape!["n"]))`
-      the other input is made at `let x = g.input("x", DType::F32, shape!["n"])?;`
-    "#);
-    assert_snapshot!(told(g.input("y", DType::F32, shape![-1, 3])), @r#"
-    error: input "y" f32[-1, 3]: a size must not be negative, got -1
-      --> `told(g.input("y", DType::F32, shape![-1, 3]))`
-    "#);
-    let area = shape_fns::Dim::symbol("h") * shape_fns::Dim::symbol("w");
-    assert_snapshot!(told(g.input("z", DType::F32, shape![area])), @r#"
-    error: input "z" f32[h*w]: a dimension of an input must be known, a symbol, or linear in one symbol, got h*w
-      --> `told(g.input("z", DType::F32, shape![area]))`
-    "#);
-    let other = Graph::new();
-    let y = other.input("y", DType::F32, shape!["n"])?;
-    assert_snapshot!(told((x * y).ok()), @r#"
-    error: mul(f32[n]): operands must belong to one graph, got values of the graphs made at `let g = Graph::new();` and at `let other = Graph::new();`
-      --> `told((x * y).ok())`
-      operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
-    "#);
-    assert_snapshot!(told(g.explain(y)), @r"
-    error: the value must belong to the graph made at `let g = Graph::new();`, got one of the graph made at `let other = Graph::new();`
-      --> `told(g.explain(y))`
-    ");
-    let layer = g.scope("layer");
-    let wrong = x.expand_dims(1)? + g.constant([[1.0f64]])?;
-    drop(layer);
-    assert_snapshot!(told(wrong.relu()), @r#"
-    error: add(f32[n, 1], f64[1, 1]): operands must have one dtype, got f32 and f64
-      --> `let wrong = x.expand_dims(1)? + g.constant([[1.0f64]])?;`
-      operand 0 comes from layer/expand_dims at `let wrong = x.expand_dims(1)? + g.constant([[1.0f64]])?;`
-      operand 1 comes from layer/constant at `let wrong = x.expand_dims(1)? + g.constant([[1.0f64]])?;`
-      in scope layer at `let layer = g.scope("layer");`
-      help: cast operand 1 with .cast(DType::F32), or operand 0 with .cast(DType::F64)
-    "#);
     Ok(())
 }

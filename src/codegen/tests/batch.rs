@@ -1,10 +1,11 @@
 //! [`Batch`]: codes with the cases they must pass on a machine.
 
+use shapeflow_processor::Program;
+
 use super::super::isa::Isa;
 use super::super::module::{CodeModule, FuncIndex, Jit};
 use super::super::simd;
 use super::Case;
-use super::processor::Program;
 use crate::lower::code::Code;
 
 /// A function that may be run.

@@ -2,13 +2,13 @@
 
 use std::mem::offset_of;
 
+use shapeflow_processor::{Processor, Program};
 use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
 use super::super::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
 use super::super::module::{CodeModule, FuncIndex};
 use super::batch::Ready;
-use super::processor::{Processor, Program};
 use super::{Random, element};
 use crate::expr::Scalar;
 use crate::lower::code::{Class, Code, Layout, SlotType, SlotUse, TILE};

@@ -4,7 +4,6 @@ mod batch;
 mod case;
 mod fixed;
 mod ops;
-mod processor;
 mod random;
 mod random_code;
 

@@ -38,6 +38,12 @@ impl<T> Kernel<T> {
 pub(crate) trait Float: Copy + Default + Add<Output = Self> + 'static {
     /// The functions for any processor.
     const PLAIN: &'static Kernel<Self>;
+    /// The functions for processors with 256-bit vectors and fused multiply-adds.
+    #[cfg(target_arch = "x86_64")]
+    const FUSED: &'static Kernel<Self>;
+    /// The functions for processors with 512-bit vectors.
+    #[cfg(target_arch = "x86_64")]
+    const WIDE: &'static Kernel<Self>;
     /// The functions for the processor at hand.
     fn kernel() -> &'static Kernel<Self>;
 }
@@ -86,27 +92,30 @@ macro_rules! kernel {
     }};
 }
 
+#[cfg(test)]
+pub(super) use kernel;
+
 /// Sums fill as many registers as leave room for a row of a panel and one element more: 12 of 16, and 24 of the 32
 /// that AVX-512 has.
 macro_rules! float {
     ($t:ident $plain:literal $v256:ident $v512:ident) => {
         impl Float for $t {
             const PLAIN: &'static Kernel<$t> = &kernel!([$t; $plain], [1 2] 2 4);
+            #[cfg(target_arch = "x86_64")]
+            const FUSED: &'static Kernel<$t> = &kernel!(std::arch::x86_64::$v256, [1 2] 2 4, "avx2,fma");
+            #[cfg(target_arch = "x86_64")]
+            const WIDE: &'static Kernel<$t> = &kernel!(std::arch::x86_64::$v512, [1 2 3 4] 4 8, "avx512f");
 
             fn kernel() -> &'static Kernel<$t> {
                 #[cfg(target_arch = "x86_64")]
                 {
-                    use std::arch::x86_64::{$v256, $v512};
-
                     use crate::tiles::cpu::{has_avx512, has_fma};
 
-                    static FUSED: Kernel<$t> = kernel!($v256, [1 2] 2 4, "avx2,fma");
-                    static WIDE: Kernel<$t> = kernel!($v512, [1 2 3 4] 4 8, "avx512f");
                     if has_avx512() {
-                        return &WIDE;
+                        return Self::WIDE;
                     }
                     if has_fma() {
-                        return &FUSED;
+                        return Self::FUSED;
                     }
                 }
                 Self::PLAIN

@@ -81,16 +81,16 @@ mod x86 {
     register!(__m512d f64 8 _mm512_setzero_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_set1_pd _mm512_add_pd _mm512_fmadd_pd);
 }
 
-/// Floats that the compiler keeps in vectors of 128 bits, which nearly every processor has.
+/// Floats that the compiler keeps in whatever vectors every processor has.
 macro_rules! plain {
-    ($element:ident $lanes:literal) => {
-        impl Register for [$element; $lanes] {
+    ($element:ident) => {
+        impl<const LANES: usize> Register for [$element; LANES] {
             type Element = $element;
-            const LANES: usize = $lanes;
+            const LANES: usize = LANES;
 
             #[inline(always)]
             unsafe fn zero() -> Self {
-                [0.0; $lanes]
+                [0.0; LANES]
             }
 
             #[inline(always)]
@@ -108,7 +108,7 @@ macro_rules! plain {
             #[inline(always)]
             unsafe fn splat(from: *const $element) -> Self {
                 // SAFETY: the caller's.
-                [unsafe { from.read_unaligned() }; $lanes]
+                [unsafe { from.read_unaligned() }; LANES]
             }
 
             #[inline(always)]
@@ -127,5 +127,5 @@ macro_rules! plain {
     };
 }
 
-plain!(f32 4);
-plain!(f64 2);
+plain!(f32);
+plain!(f64);

@@ -86,8 +86,8 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
                 while left >= UNROLL {
                     ahead.within();
                     for p in 0..UNROLL {
-                        let row = row::<R, MODE, VECTORS>(b.add(p * b_step), copy);
-                        step(&mut sums, row, |i| a.add(p * a_step + i));
+                        let b = b.add(p * b_step);
+                        step::<R, MODE, ROWS, VECTORS>(&mut sums, b, copy, |i| a.add(p * a_step + i));
                     }
                     left -= UNROLL;
                     a = a.add(UNROLL * a_step);
@@ -95,8 +95,7 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
                 }
             }
             while left > 0 {
-                let row = row::<R, MODE, VECTORS>(b, copy);
-                step(&mut sums, row, |i| a.add(rows[i]));
+                step::<R, MODE, ROWS, VECTORS>(&mut sums, b, copy, |i| a.add(rows[i]));
                 left -= 1;
                 a = a.wrapping_add(a_step);
                 b = b.wrapping_add(b_step);
@@ -109,44 +108,49 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
     }
 }
 
-/// A row of `b`, copied if the mode says so.
+/// Adds the products of a column of `a`, whose elements are at `left`, and a row of `b`, which is copied if the mode says
+/// so. Of the two the one of fewer registers stays in them while the other passes, so that there is room for both
+/// beside the sums.
 ///
 /// # Safety
 /// As [`TileFn`].
 #[inline(always)]
-unsafe fn row<R: Register, const MODE: u8, const VECTORS: usize>(
+unsafe fn step<R: Register, const MODE: u8, const ROWS: usize, const VECTORS: usize>(
+    sums: &mut [[R; VECTORS]; ROWS],
     b: *const R::Element,
     copy: *mut R::Element,
-) -> [R; VECTORS] {
+    left: impl Fn(usize) -> *const R::Element,
+) {
     // SAFETY: the caller's.
     unsafe {
-        let mut row = [R::zero(); VECTORS];
-        for (j, vector) in row.iter_mut().enumerate() {
-            *vector = R::load(b.add(j * R::LANES));
+        let right = |j: usize| {
+            let vector = R::load(b.add(j * R::LANES));
             if MODE == COPYING {
                 vector.store(copy.add(j * R::LANES));
             }
-        }
-        row
-    }
-}
-
-/// Adds the products of a column of `a`, whose elements are at `left`, and a row of `b`.
-///
-/// # Safety
-/// As [`TileFn`].
-#[inline(always)]
-unsafe fn step<R: Register, const ROWS: usize, const VECTORS: usize>(
-    sums: &mut [[R; VECTORS]; ROWS],
-    row: [R; VECTORS],
-    left: impl Fn(usize) -> *const R::Element,
-) {
-    for (i, sums) in sums.iter_mut().enumerate() {
-        // SAFETY: the caller's.
-        unsafe {
-            let left = R::splat(left(i));
-            for (sum, right) in sums.iter_mut().zip(row) {
-                *sum = left.mul_add(right, *sum);
+            vector
+        };
+        if ROWS < VECTORS {
+            let mut column = [R::zero(); ROWS];
+            for (i, vector) in column.iter_mut().enumerate() {
+                *vector = R::splat(left(i));
+            }
+            for j in 0..VECTORS {
+                let right = right(j);
+                for (sums, left) in sums.iter_mut().zip(column) {
+                    sums[j] = left.mul_add(right, sums[j]);
+                }
+            }
+        } else {
+            let mut row = [R::zero(); VECTORS];
+            for (j, vector) in row.iter_mut().enumerate() {
+                *vector = right(j);
+            }
+            for (i, sums) in sums.iter_mut().enumerate() {
+                let left = R::splat(left(i));
+                for (sum, right) in sums.iter_mut().zip(row) {
+                    *sum = left.mul_add(right, *sum);
+                }
             }
         }
     }

@@ -49,9 +49,9 @@ impl Processor {
             M::Vfmadd213pd => self.fma(i, |d: f64, v, rm| v.mul_add(d, rm))?,
             M::Vfmadd231pd => self.fma(i, |d: f64, v, rm| v.mul_add(rm, d))?,
 
-            M::Vandps | M::Vpand | M::Vpandd => self.zip(i, |a: u32, b| a & b)?,
-            M::Vorps | M::Vpor | M::Vpord => self.zip(i, |a: u32, b| a | b)?,
-            M::Vxorps | M::Vpxor | M::Vpxord => self.zip(i, |a: u32, b| a ^ b)?,
+            M::Vandps | M::Vandpd | M::Vpand | M::Vpandd | M::Vpandq => self.zip(i, |a: u32, b| a & b)?,
+            M::Vorps | M::Vorpd | M::Vpor | M::Vpord | M::Vporq => self.zip(i, |a: u32, b| a | b)?,
+            M::Vxorps | M::Vxorpd | M::Vpxor | M::Vpxord | M::Vpxorq => self.zip(i, |a: u32, b| a ^ b)?,
             M::Vpaddd => self.zip(i, u32::wrapping_add)?,
             M::Vpaddq => self.zip(i, u64::wrapping_add)?,
             M::Vpsubd => self.zip(i, u32::wrapping_sub)?,

@@ -1,6 +1,11 @@
 //! Products of many shapes against sums in twice the precision, by every kernel that runs here.
 
-use super::kernel::Kernel;
+#[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
+mod software;
+
+use super::kernel::{Kernel, kernel};
+use super::register::Register;
+use super::tile::{COPYING, PACKED, STRIDED, Tile, compute};
 use super::{Float, Packed, Product, Strided};
 
 /// Elements of a matrix of any layout, at an address that is no multiple of the element size.
@@ -15,27 +20,39 @@ const SKEW: usize = 1;
 
 trait Number: Float + PartialEq + std::fmt::Debug {
     const EPSILON: f64;
+    /// Panels and tiles of the sizes that processors with 512-bit vectors have, for any processor.
+    const LARGE: &'static Kernel<Self>;
     fn of(x: f64) -> Self;
     fn wide(self) -> f64;
+    /// `self · factor + sum`, rounded once.
+    fn fused(self, factor: Self, sum: Self) -> Self;
 }
 
 impl Number for f32 {
     const EPSILON: f64 = 6e-8;
+    const LARGE: &'static Kernel<f32> = &kernel!([f32; 16], [1 2 3 4] 4 8);
     fn of(x: f64) -> f32 {
         x as f32
     }
     fn wide(self) -> f64 {
         self.into()
     }
+    fn fused(self, factor: f32, sum: f32) -> f32 {
+        self.mul_add(factor, sum)
+    }
 }
 
 impl Number for f64 {
     const EPSILON: f64 = 1.2e-16;
+    const LARGE: &'static Kernel<f64> = &kernel!([f64; 8], [1 2 3 4] 4 8);
     fn of(x: f64) -> f64 {
         x
     }
     fn wide(self) -> f64 {
         self
+    }
+    fn fused(self, factor: f64, sum: f64) -> f64 {
+        self.mul_add(factor, sum)
     }
 }
 
@@ -100,12 +117,12 @@ fn product<T: Number>(
     out
 }
 
-fn check<T: Number>(sizes: [usize; 3]) {
+fn check<T: Number>(sizes: [usize; 3], kernels: &[&'static Kernel<T>]) {
     let [m, k, n] = sizes;
     for turned in [[false, false], [false, true], [true, false], [true, true]] {
         let a = Matrix::<T>::new(m, k, turned[0], number);
         let b = Matrix::<T>::new(k, n, turned[1], |i, j| number(j, i));
-        for kernel in [T::PLAIN, T::kernel()] {
+        for kernel in kernels {
             let out = product(kernel, sizes, &a, &b);
             for i in 0..m {
                 for j in 0..n {
@@ -125,8 +142,8 @@ fn products_are_the_sums_of_their_terms() {
     for m in [1, 2, 3, 4, 6, 7, 13, 30] {
         for n in [1, 5, 8, 15, 16, 17, 33, 70] {
             for k in [0, 1, 2, 5, 33] {
-                check::<f32>([m, k, n]);
-                check::<f64>([m, k, n]);
+                check([m, k, n], &[f32::PLAIN, f32::kernel()]);
+                check([m, k, n], &[f64::PLAIN, f64::kernel()]);
             }
         }
     }
@@ -135,8 +152,26 @@ fn products_are_the_sums_of_their_terms() {
 #[test]
 fn sizes_beyond_one_block() {
     for sizes in [[3, 900, 40], [200, 20, 300], [200, 5, 2100], [200, 400, 33], [7, 800, 20]] {
-        check::<f32>(sizes);
-        check::<f64>(sizes);
+        check(sizes, &[f32::PLAIN, f32::kernel()]);
+        check(sizes, &[f64::PLAIN, f64::kernel()]);
+    }
+}
+
+#[test]
+fn panels_of_the_widest_vectors() {
+    for sizes in [
+        [1, 5, 63],
+        [2, 3, 130],
+        [3, 4, 200],
+        [5, 9, 129],
+        [6, 1, 70],
+        [7, 33, 65],
+        [30, 5, 33],
+        [13, 340, 70],
+        [200, 3, 520],
+    ] {
+        check(sizes, &[f32::LARGE]);
+        check(sizes, &[f64::LARGE]);
     }
 }
 

@@ -12,14 +12,14 @@ impl Processor {
     pub(super) fn moves(&mut self, i: &Instruction) -> Result<bool, String> {
         match i.mnemonic() {
             M::Vzeroupper => self.vectors.iter_mut().take(16).for_each(|vector| vector[LANE..].fill(0)),
-            M::Vmovups | M::Vmovupd | M::Vmovaps => self.two(i, |a, _| *a)?,
-            M::Vmovntps => {
-                if !self.address(i).is_multiple_of(i.memory_size().size() as u64) {
-                    return Err("is not aligned".to_owned());
-                }
+            M::Vmovups | M::Vmovupd | M::Vmovdqu | M::Vmovdqu32 | M::Vmovdqu64 => self.two(i, |a, _| *a)?,
+            M::Vmovaps | M::Vmovapd | M::Vmovdqa | M::Vmovdqa32 | M::Vmovdqa64 | M::Vmovntps => {
+                self.aligned(i)?;
                 self.two(i, |a, _| *a)?;
             }
+            // From memory all but the lane becomes zeros.
             M::Vmovd | M::Vmovq if Processor::is_memory(i, 0) => self.two(i, |a, _| *a)?,
+            M::Vmovss | M::Vmovsd if i.op_count() == 2 => self.two(i, |a, _| *a)?,
 
             M::Vcvtdq2ps => self.map(i, |a: i32| a as f32)?,
             M::Vcvttps2dq => {

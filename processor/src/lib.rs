@@ -1,6 +1,6 @@
-//! A processor in software: it runs emitted functions instruction by instruction, on memory of which every byte is
-//! accounted for. Codes run on it in instructions that the processor of the machine lacks, and nothing that they read
-//! outside their buffers goes unseen.
+//! An x86-64 processor in software: it runs functions instruction by instruction, on memory of which every byte is
+//! accounted for. Tests run code on it in instructions that the processor of the machine lacks, and nothing that is read
+//! outside of its operands goes unseen.
 
 mod arithmetic;
 mod general;
@@ -8,13 +8,15 @@ mod lanes;
 mod moves;
 mod operands;
 mod program;
+mod scalar;
 mod space;
 
 use iced_x86::{Formatter, Instruction, IntelFormatter, OpKind, Register};
 
 use lanes::Vector;
-pub(super) use program::Program;
-pub(super) use space::Space;
+pub use program::Program;
+use rustc_hash::FxHashMap;
+pub use space::Space;
 
 /// What a run may take; whatever takes longer does not end.
 const MOST_STEPS: u64 = 200_000_000;
@@ -23,24 +25,44 @@ const STACK: usize = 1 << 17;
 /// The address that the function returns to, which is nowhere.
 const CALLER: u64 = 0x0dea_d000_0000_0000;
 
+/// A function that is served as its documentation says, not as its instructions do.
+#[derive(Clone, Copy, Debug)]
+pub enum Served {
+    /// `memcpy` and `memmove`.
+    Copy,
+    /// `memset`.
+    Fill,
+}
+
 /// The registers of one thread, and the memory they point to.
-pub(super) struct Processor {
+pub struct Processor {
+    /// The memory.
     pub space: Space,
+    /// Functions by their addresses.
+    pub served: FxHashMap<u64, Served>,
+    /// How many instructions have been run.
+    pub steps: u64,
     general: [u64; 16],
     vectors: [Vector; 32],
     masks: [u64; 8],
     /// Unless the last instruction left them undefined.
     flags: Option<general::Flags>,
     ip: u64,
+    /// Where the functions that have been called return to.
+    callers: Vec<u64>,
 }
 
 /// Registers that a function leaves as they were, besides the one of the stack.
 const SAVED: [usize; 6] = [3, 5, 12, 13, 14, 15];
 const RSP: usize = 4;
+const RAX: usize = 0;
+const RDX: usize = 2;
+const RSI: usize = 6;
 const RDI: usize = 7;
 
 impl Processor {
-    pub(super) fn new(space: Space) -> Processor {
+    /// A processor with a memory.
+    pub fn new(space: Space) -> Processor {
         // Nothing may depend on what registers hold before.
         let mut general = [0; 16];
         for (number, register) in general.iter_mut().enumerate() {
@@ -48,22 +70,28 @@ impl Processor {
         }
         Processor {
             space,
+            served: FxHashMap::default(),
+            steps: 0,
             general,
             vectors: [[0xa5; lanes::BYTES]; 32],
             masks: [0x5a5a; 8],
             flags: None,
             ip: 0,
+            callers: Vec::new(),
         }
     }
 
     /// Calls the function `program` at `start` with one argument, until it returns.
-    pub(super) fn call(&mut self, program: &Program, start: u64, argument: u64) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// An instruction is not known, or accesses what is not there; or the function does not keep to the rules of calls.
+    pub fn call(&mut self, program: &Program, start: u64, argument: u64) -> Result<(), String> {
         self.ip = start;
         let stack = self.space.place("stack", &[0xcc; STACK], true);
         let top = stack + STACK as u64 - 64;
         self.general[RDI] = argument;
-        self.general[RSP] = top - 8;
-        self.space.write(top - 8, &CALLER.to_le_bytes())?;
+        self.general[RSP] = top;
+        self.push(CALLER)?;
         let before = self.general;
         for _ in 0..MOST_STEPS {
             self.step(program)?;
@@ -77,23 +105,43 @@ impl Processor {
     }
 
     fn step(&mut self, program: &Program) -> Result<(), String> {
-        let instruction = program.instruction(self.ip, &self.space)?;
+        self.steps += 1;
+        let (instruction, kind) = program.instruction(self.ip, &self.space)?;
         self.ip = instruction.next_ip();
-        let known = [Processor::general, Processor::arithmetic, Processor::moves];
-        let mut reason = "is not an instruction that is known here".to_owned();
-        for run in known.into_iter().filter(|_| !instruction.is_broadcast()) {
+        let kinds = [Processor::general, Processor::arithmetic, Processor::moves, Processor::scalar];
+        let mut fault = None;
+        for (at, run) in kinds.iter().enumerate().skip(kind) {
             match run(self, &instruction) {
-                Ok(true) => return Ok(()),
+                Ok(true) if at == kind => return Ok(()),
+                Ok(true) => {
+                    program.note(at);
+                    return Ok(());
+                }
                 Ok(false) => {}
-                Err(fault) => {
-                    reason = fault;
+                Err(reason) => {
+                    fault = Some(reason);
                     break;
                 }
             }
         }
+        let reason = fault.as_deref().unwrap_or("is not an instruction that is known here");
         let mut text = String::new();
         IntelFormatter::new().format(&instruction, &mut text);
-        Err(format!("{text}: {reason}"))
+        Err(format!("{:#x}: {text}: {reason}", instruction.ip()))
+    }
+
+    /// Goes to an address; if a function that is served is there, does what it does, and returns from it.
+    fn go(&mut self, address: u64) -> Result<(), String> {
+        self.ip = address;
+        let Some(served) = self.served.get(&address) else { return Ok(()) };
+        let [to, second, count] = [RDI, RSI, RDX].map(|number| self.general[number]);
+        let bytes = match served {
+            Served::Copy => self.space.read(second, count as usize)?.to_vec(),
+            Served::Fill => vec![second as u8; count as usize],
+        };
+        self.space.write(to, &bytes)?;
+        (self.general[RAX], self.flags) = (to, None);
+        self.ret()
     }
 
     /// The address of the memory operand.

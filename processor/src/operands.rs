@@ -15,6 +15,14 @@ impl Processor {
             return Ok(self.vectors[i.op_register(operand).number()]);
         }
         let (size, mut result) = (i.memory_size(), [0; BYTES]);
+        if i.is_broadcast() {
+            if i.op_mask() != Register::None {
+                return Err("an element for all lanes under a mask".to_owned());
+            }
+            let from = self.space.read(self.address(i), size.size())?;
+            result.chunks_exact_mut(from.len()).for_each(|lane| lane.copy_from_slice(from));
+            return Ok(result);
+        }
         for (at, bytes) in self.chosen(i, size.size(), size.element_size()) {
             let from = self.space.read(self.address(i).wrapping_add(at as u64), bytes)?;
             result[at..at + bytes].copy_from_slice(from);
@@ -23,13 +31,25 @@ impl Processor {
     }
 
     /// The parts of a memory operand that are accessed: all of it, or the elements in the mask.
-    pub(super) fn chosen(&self, i: &Instruction, size: usize, element: usize) -> Vec<(usize, usize)> {
-        if i.op_mask() == Register::None {
-            return vec![(0, size)];
-        }
-        let mask = self.masks[i.op_mask().number()];
-        let elements = (0..size / element).filter(|k| mask >> k & 1 == 1);
-        elements.map(|k| (k * element, element)).collect()
+    pub(super) fn chosen(
+        &self,
+        i: &Instruction,
+        size: usize,
+        element: usize,
+    ) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let (element, mask) = match i.op_mask() {
+            Register::None => (size, 1),
+            mask => (element, self.masks[mask.number()]),
+        };
+        let elements = (0..size / element).filter(move |k| mask >> k & 1 == 1);
+        elements.map(move |k| (k * element, element))
+    }
+
+    /// Refuses memory at an address that is no multiple of its size.
+    pub(super) fn aligned(&self, i: &Instruction) -> Result<(), String> {
+        let of_memory = (0..i.op_count()).any(|operand| Processor::is_memory(i, operand));
+        let is_aligned = !of_memory || self.address(i).is_multiple_of(i.memory_size().size() as u64);
+        if is_aligned { Ok(()) } else { Err("is not aligned".to_owned()) }
     }
 
     /// Writes the first operand.

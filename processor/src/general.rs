@@ -1,0 +1,300 @@
+//! General-purpose instructions.
+
+use iced_x86::{ConditionCode, Instruction, Mnemonic, OpKind, Register};
+
+use super::{CALLER, Processor, RSP};
+
+const RAX: usize = 0;
+const RDX: usize = 2;
+
+/// What the last instruction left, as far as it is defined.
+#[derive(Clone, Copy)]
+pub(super) struct Flags {
+    zero: bool,
+    sign: bool,
+    carry: Option<bool>,
+    overflow: Option<bool>,
+}
+
+impl Flags {
+    /// Of a result of so many bits, without carry and overflow.
+    fn of(value: u64, bits: u32) -> Flags {
+        let sign = value >> (bits - 1) & 1 == 1;
+        Flags { zero: value == 0, sign, carry: Some(false), overflow: Some(false) }
+    }
+}
+
+impl Processor {
+    /// Runs a general-purpose instruction; false if it is another.
+    pub(super) fn general(&mut self, i: &Instruction) -> Result<bool, String> {
+        use Mnemonic as M;
+        match i.mnemonic() {
+            M::Nop | M::Endbr64 => {}
+            M::Mov | M::Movzx => {
+                let value = self.value(i, 1)?;
+                self.put(i, 0, value)?;
+            }
+            M::Movsx | M::Movsxd => {
+                let value = extended(self.value(i, 1)?, bits(i, 1));
+                self.put(i, 0, value)?;
+            }
+            M::Lea => {
+                let address = self.address(i);
+                self.put(i, 0, address)?;
+            }
+            M::Xchg => {
+                let (a, b) = (self.value(i, 0)?, self.value(i, 1)?);
+                self.put(i, 0, b)?;
+                self.put(i, 1, a)?;
+            }
+            M::Add => self.two_numbers(i, sum)?,
+            M::Sub => self.two_numbers(i, difference)?,
+            M::Inc | M::Dec => {
+                let kept = self.flags.and_then(|flags| flags.carry);
+                let (a, bits) = (self.value(i, 0)?, bits(i, 0));
+                let step = if i.mnemonic() == M::Inc { sum } else { difference };
+                let (value, flags) = step(a, 1, bits);
+                self.flags = Some(Flags { carry: kept, ..flags });
+                self.put(i, 0, value)?;
+            }
+            M::Cmp => self.flags = Some(difference(self.value(i, 0)?, self.value(i, 1)?, bits(i, 0)).1),
+            M::And => self.two_numbers(i, |a, b, bits| (a & b, Flags::of(a & b, bits)))?,
+            M::Or => self.two_numbers(i, |a, b, bits| (a | b, Flags::of(a | b, bits)))?,
+            M::Xor => self.two_numbers(i, |a, b, bits| (a ^ b, Flags::of(a ^ b, bits)))?,
+            M::Test => self.flags = Some(Flags::of(self.value(i, 0)? & self.value(i, 1)?, bits(i, 0))),
+            M::Imul if i.op_count() > 1 => {
+                let (first, second) = if i.op_count() == 2 { (0, 1) } else { (1, 2) };
+                let bits = bits(i, 0);
+                let factor = |value| i128::from(extended(value, bits) as i64);
+                let product = factor(self.value(i, first)?) * factor(self.value(i, second)?);
+                let lost = Some(product != i128::from(extended(product as u64, bits) as i64));
+                let value = product as u64 & ones(bits);
+                self.flags = Some(Flags { carry: lost, overflow: lost, ..Flags::of(value, bits) });
+                self.put(i, 0, value)?;
+            }
+            M::Mul if bits(i, 0) == 64 => {
+                let product = u128::from(self.general[RAX]) * u128::from(self.value(i, 0)?);
+                (self.general[RAX], self.general[RDX]) = (product as u64, (product >> 64) as u64);
+                let lost = Some(self.general[RDX] != 0);
+                self.flags = Some(Flags { carry: lost, overflow: lost, ..Flags::of(product as u64, 64) });
+            }
+            M::Neg => {
+                let (value, flags) = difference(0, self.value(i, 0)?, bits(i, 0));
+                self.flags = Some(flags);
+                self.put(i, 0, value)?;
+            }
+            M::Not => {
+                let value = !self.value(i, 0)? & ones(bits(i, 0));
+                self.put(i, 0, value)?;
+            }
+            M::Shl | M::Shr | M::Sar => {
+                let (value, bits) = (self.value(i, 0)?, bits(i, 0));
+                let count = self.value(i, 1)? as u32 & if bits == 64 { 63 } else { 31 };
+                let value = match i.mnemonic() {
+                    _ if count >= bits => return Err("by more than there is".to_owned()),
+                    M::Shl => value << count & ones(bits),
+                    M::Shr => value >> count,
+                    _ => (extended(value, bits) as i64 >> count) as u64 & ones(bits),
+                };
+                if count > 0 {
+                    self.flags = Some(Flags { carry: None, overflow: None, ..Flags::of(value, bits) });
+                }
+                self.put(i, 0, value)?;
+            }
+            M::Cqo => self.general[RDX] = ((self.general[RAX] as i64) >> 63) as u64,
+            M::Idiv | M::Div if bits(i, 0) == 64 => {
+                let by = self.value(i, 0)?;
+                let whole = u128::from(self.general[RDX]) << 64 | u128::from(self.general[RAX]);
+                let (quotient, rest) = if i.mnemonic() == M::Div {
+                    let by = u128::from(by);
+                    let quotient = whole.checked_div(by).and_then(|quotient| u64::try_from(quotient).ok());
+                    (quotient, whole.checked_rem(by).map(|rest| rest as u64))
+                } else {
+                    let (whole, by) = (whole as i128, i128::from(by as i64));
+                    let quotient = whole.checked_div(by).and_then(|quotient| i64::try_from(quotient).ok());
+                    (quotient.map(|q| q as u64), whole.checked_rem(by).map(|rest| rest as u64))
+                };
+                let (Some(quotient), Some(rest)) = (quotient, rest) else {
+                    return Err(format!("{whole:#x} by {by:#x}"));
+                };
+                (self.general[RAX], self.general[RDX], self.flags) = (quotient, rest, None);
+            }
+            M::Jmp => {
+                let target = self.target(i)?;
+                self.go(target)?;
+            }
+            M::Push => {
+                let value = self.value(i, 0)?;
+                self.push(value)?;
+            }
+            M::Pop => {
+                let value = self.pop()?;
+                self.put(i, 0, value)?;
+            }
+            M::Call => {
+                let target = self.target(i)?;
+                self.push(self.ip)?;
+                self.callers.push(self.ip);
+                self.go(target)?;
+            }
+            M::Ret => self.ret()?,
+            // Of any address; nothing is read.
+            M::Prefetcht0 | M::Prefetcht1 | M::Prefetcht2 | M::Prefetchnta => {}
+            M::Sfence => {}
+            _ if i.condition_code() == ConditionCode::None => return Ok(false),
+            _ => {
+                let holds = self.holds(i.condition_code())?;
+                if i.is_jcc_short_or_near() {
+                    self.ip = if holds { i.near_branch_target() } else { self.ip };
+                } else if i.op_count() == 1 {
+                    self.put(i, 0, u64::from(holds))?;
+                } else {
+                    // A conditional move: it reads in either case, and clears the upper half in either case.
+                    let (old, value) = (self.value(i, 0)?, self.value(i, 1)?);
+                    self.put(i, 0, if holds { value } else { old })?;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// `f` of both operands and their bits into the first.
+    fn two_numbers(
+        &mut self,
+        i: &Instruction,
+        f: impl Fn(u64, u64, u32) -> (u64, Flags),
+    ) -> Result<(), String> {
+        let (value, flags) = f(self.value(i, 0)?, self.value(i, 1)?, bits(i, 0));
+        self.flags = Some(flags);
+        self.put(i, 0, value)
+    }
+
+    fn holds(&self, condition: ConditionCode) -> Result<bool, String> {
+        const UNDEFINED: &str = "depends on flags that are undefined";
+        let Flags { zero, sign, carry, overflow } = self.flags.ok_or(UNDEFINED)?;
+        let (carry, overflow) = (carry.ok_or(UNDEFINED), overflow.ok_or(UNDEFINED));
+        Ok(match condition {
+            ConditionCode::e => zero,
+            ConditionCode::ne => !zero,
+            ConditionCode::b => carry?,
+            ConditionCode::ae => !carry?,
+            ConditionCode::be => carry? || zero,
+            ConditionCode::a => !(carry? || zero),
+            ConditionCode::l => sign != overflow?,
+            ConditionCode::ge => sign == overflow?,
+            ConditionCode::le => zero || sign != overflow?,
+            ConditionCode::g => !zero && sign == overflow?,
+            ConditionCode::s => sign,
+            ConditionCode::ns => !sign,
+            ConditionCode::o => overflow?,
+            ConditionCode::no => !overflow?,
+            other => return Err(format!("condition {other:?}")),
+        })
+    }
+
+    /// Where a jump or a call goes.
+    fn target(&self, i: &Instruction) -> Result<u64, String> {
+        match i.op_kind(0) {
+            OpKind::NearBranch64 => Ok(i.near_branch_target()),
+            _ => self.value(i, 0),
+        }
+    }
+
+    pub(super) fn push(&mut self, value: u64) -> Result<(), String> {
+        self.general[RSP] = self.general[RSP].wrapping_sub(8);
+        self.space.write(self.general[RSP], &value.to_le_bytes())
+    }
+
+    fn pop(&mut self) -> Result<u64, String> {
+        let bytes = self.space.read(self.general[RSP], 8)?;
+        let value = u64::from_le_bytes(bytes.try_into().map_err(|_| "no word")?);
+        self.general[RSP] += 8;
+        Ok(value)
+    }
+
+    /// Returns to where the function was called.
+    pub(super) fn ret(&mut self) -> Result<(), String> {
+        self.ip = self.pop()?;
+        let caller = self.callers.pop().unwrap_or(CALLER);
+        if self.ip == caller { Ok(()) } else { Err(format!("returns to {:#x}", self.ip)) }
+    }
+
+    /// An operand, extended with zeros.
+    pub(super) fn value(&self, i: &Instruction, operand: u32) -> Result<u64, String> {
+        match i.op_kind(operand) {
+            OpKind::Register => {
+                let register = i.op_register(operand);
+                Ok(self.general[numbered(register)?] & ones(8 * register.size() as u32))
+            }
+            OpKind::Memory => {
+                let bytes = self.space.read(self.address(i), size(i, operand))?;
+                Ok(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+            }
+            _ => Ok(i.immediate(operand) & ones(bits(i, 0))),
+        }
+    }
+
+    /// Writes a register or memory.
+    pub(super) fn put(&mut self, i: &Instruction, operand: u32, value: u64) -> Result<(), String> {
+        if Processor::is_memory(i, operand) {
+            let (address, bytes) = (self.address(i), size(i, operand));
+            return self.space.write(address, &value.to_le_bytes()[..bytes]);
+        }
+        let register = i.op_register(operand);
+        let place = &mut self.general[numbered(register)?];
+        let written = ones(8 * register.size() as u32);
+        // What is narrower than 32 bits leaves the rest as it is.
+        let kept = if register.size() < 4 { *place & !written } else { 0 };
+        *place = kept | value & written;
+        Ok(())
+    }
+}
+
+/// The register that holds this one.
+fn numbered(register: Register) -> Result<usize, String> {
+    match register {
+        Register::AH | Register::BH | Register::CH | Register::DH => {
+            Err("of the second byte of a register".to_owned())
+        }
+        _ => Ok(register.full_register().number()),
+    }
+}
+
+fn sum(a: u64, b: u64, bits: u32) -> (u64, Flags) {
+    let value = a.wrapping_add(b) & ones(bits);
+    let overflow = (a ^ value) & (b ^ value);
+    let flags = Flags::of(value, bits);
+    (value, Flags { carry: Some(value < a), overflow: Some(Flags::of(overflow, bits).sign), ..flags })
+}
+
+fn difference(a: u64, b: u64, bits: u32) -> (u64, Flags) {
+    let value = a.wrapping_sub(b) & ones(bits);
+    let overflow = (a ^ b) & (a ^ value);
+    let flags = Flags::of(value, bits);
+    (value, Flags { carry: Some(a < b), overflow: Some(Flags::of(overflow, bits).sign), ..flags })
+}
+
+/// The lowest bits.
+fn ones(bits: u32) -> u64 {
+    u64::MAX >> (64 - bits)
+}
+
+/// A number of so many bits with its sign in all above.
+fn extended(value: u64, bits: u32) -> u64 {
+    ((value << (64 - bits)) as i64 >> (64 - bits)) as u64
+}
+
+fn bits(i: &Instruction, operand: u32) -> u32 {
+    8 * size(i, operand) as u32
+}
+
+/// Bytes of an operand.
+fn size(i: &Instruction, operand: u32) -> usize {
+    match i.op_kind(operand) {
+        OpKind::Memory => i.memory_size().size(),
+        _ => match i.op_register(operand) {
+            Register::None => 8,
+            register => register.size(),
+        },
+    }
+}
