@@ -229,7 +229,7 @@ fn ulp(size: f64, digits: i32, least: i32) -> f64 {
     let exponent = if size == 0.0 { least } else { (size.abs().to_bits() >> 52) as i32 - 1023 };
     match exponent.max(least) - digits {
         normal @ -1022.. => f64::from_bits(((normal + 1023) as u64) << 52),
-        below => 2f64.powi(below),
+        below => f64::from_bits(1 << (below + 1074)),
     }
 }
 
