@@ -91,11 +91,11 @@ impl Function<'_> {
     }
 
     /// The slot and the size of an element of a body's only result, if whole vectors of it are stored: in a
-    /// kernel that is one loop over elements.
+    /// kernel whose results are made by one loop over elements.
     fn streamed(&self, body: &Body<'_>) -> Option<(u32, u32)> {
         let code = self.code;
         let plain = code.layout == Layout::Row && code.loops == 0 && code.epilogue.is_empty();
-        if !plain || code.passes.len() > 1 || body.insts.len() > STREAMED_BODY {
+        if !plain || body.insts.len() > STREAMED_BODY {
             return None;
         }
         let mut stores = body.insts.iter().filter_map(|inst| match inst.op {

@@ -121,37 +121,43 @@ fn put_in_order<I: Element + Copy + Into<i64>>(
     let mut output = cx.unfilled_output(0, &[&[rows], row].concat())?;
     let target = output.bytes_mut();
     Ok(match bytes {
-        1 => fill_small::<1, I>(target, &parts),
-        2 => fill_small::<2, I>(target, &parts),
-        4 => fill_small::<4, I>(target, &parts),
-        8 => fill_small::<8, I>(target, &parts),
-        16 => fill_small::<16, I>(target, &parts),
-        _ => fill(target, parts, bytes, 0),
+        1 => fill_small::<1, BLOCK, I>(target, &parts),
+        2 => fill_small::<2, { BLOCK / 2 }, I>(target, &parts),
+        4 => fill_small::<4, { BLOCK / 4 }, I>(target, &parts),
+        8 => fill_small::<8, { BLOCK / 8 }, I>(target, &parts),
+        16 => fill_small::<16, { BLOCK / 16 }, I>(target, &parts),
+        _ => fill::<BLOCK, _, I>(target, parts, bytes, 0),
     })
 }
 
-fn fill_small<const N: usize, I: Copy + Into<i64>>(target: &mut [u8], parts: &[(&[I], &[u8])]) -> bool {
+fn fill_small<const N: usize, const HEIGHT: usize, I: Copy + Into<i64>>(
+    target: &mut [u8],
+    parts: &[(&[I], &[u8])],
+) -> bool {
     let parts = parts.iter().map(|(places, data)| (*places, data.as_chunks::<N>().0)).collect();
-    fill(target.as_chunks_mut::<N>().0, parts, 1, [0; N])
+    fill::<HEIGHT, _, I>(target.as_chunks_mut::<N>().0, parts, 1, [0; N])
 }
 
 /// Fills `target` with rows of `row` elements, each tensor's beside their places, and with zeros; whether every
-/// row's place came in its turn.
+/// row's place came in its turn. A block has `HEIGHT` elements.
 #[inline(always)]
-fn fill<T: Copy, I: Copy + Into<i64>>(
+fn fill<const HEIGHT: usize, T: Copy, I: Copy + Into<i64>>(
     target: &mut [T],
     mut parts: Vec<(&[I], &[T])>,
     row: usize,
     zero: T,
 ) -> bool {
-    let height = (BLOCK / (row * size_of::<T>())).max(1);
+    let height = (HEIGHT / row).max(1);
     for (block, first) in target.chunks_mut(height * row).zip((0..).step_by(height)) {
         block.fill(zero);
         let height = block.len() / row;
         for (places, data) in &mut parts {
             let given = places.len().min(data.len() / row);
             let (near, rows) = (&places[..given], &data[..given * row]);
-            let mut taken = 0;
+            let mut taken = match <&mut [T; HEIGHT]>::try_from(&mut *block) {
+                Ok(block) if row == 1 => take(block, first, near, rows),
+                _ => 0,
+            };
             while taken < given {
                 // A place before the block is far beyond it, and so is a negative one.
                 let place = (near[taken].into() as usize).wrapping_sub(first);
@@ -171,6 +177,29 @@ fn fill<T: Copy, I: Copy + Into<i64>>(
         }
     }
     parts.iter().all(|(places, _)| places.is_empty())
+}
+
+/// Puts elements at their places in a whole block, four at a time as long as all four belong there; how many it were.
+#[inline(always)]
+fn take<const HEIGHT: usize, T: Copy, I: Copy + Into<i64>>(
+    block: &mut [T; HEIGHT],
+    first: usize,
+    places: &[I],
+    rows: &[T],
+) -> usize {
+    const { assert!(HEIGHT.is_power_of_two(), "a place inside is one without higher bits") };
+    let mut taken = 0;
+    for (places, rows) in places.as_chunks::<4>().0.iter().zip(rows.as_chunks::<4>().0) {
+        let places = places.map(|place| (place.into() as usize).wrapping_sub(first));
+        if places.iter().fold(0, |bits, place| bits | place) >= HEIGHT {
+            break;
+        }
+        for (place, row) in places.into_iter().zip(rows) {
+            block[place % HEIGHT] = *row;
+        }
+        taken += 4;
+    }
+    taken
 }
 
 #[cfg(test)]
