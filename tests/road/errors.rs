@@ -363,3 +363,26 @@ fn sizes_that_do_not_fit() -> Result<()> {
     ");
     Ok(())
 }
+
+#[test]
+fn what_a_size_found_later_does_not_excuse() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let y = g.input("y", DType::F32, shape![?])?;
+    let sum = x + y;
+    // The parts say that n is 3; that y is 1 or 3 was to be seen before.
+    let parts = (x * 2.0).split_sizes([1, 2], 0)?;
+    let exe = g.compile([sum, parts[0]])?;
+    let run = |n: usize, m: usize| {
+        let data = [1.0f32; 8];
+        exe.run_all(&[TensorView::new(&[n], &data[..n])?, TensorView::new(&[m], &data[..m])?])
+    };
+    for m in [1, 3] {
+        assert_eq!(run(3, m)?[0].to_vec::<f32>()?, [2.0; 3]);
+    }
+    assert_snapshot!(told(run(3, 5)), @r"
+    error: add(f32[3], f32[?]): dimensions must be equal or 1 to broadcast, got 3 and 5 at axis 0 of [3] and [5]
+      --> `let sum = x + y;`
+    ");
+    Ok(())
+}

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::Dim;
 
 use super::bindings::Bindings;
 use super::options::CompileOptions;
@@ -19,10 +20,12 @@ use super::segment::{SegmentPlan, plan_segment, touched};
 use crate::codegen::{CodeModule, FuncIndex, Jit, MatMul, PackedConstants, Panels, Pool, lock};
 use crate::dump::{KernelKey, STEP, Trace, Traced, span};
 use crate::error::Result;
-use crate::graph::{Inner, ValueIx};
+use crate::graph::{Inner, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::{Content, Program, Step, lower};
 use crate::tensor::{Shelf, TensorView};
+
+use symbols::superseded;
 
 pub(crate) use bound::BoundStage;
 pub(crate) use run::RunState;
@@ -43,6 +46,9 @@ pub(crate) struct Stage {
     first_of_root: Vec<usize>,
     /// Memory of results of earlier runs.
     shelf: Shelf,
+    /// Dimensions as they were inferred, of which an equality found later made others, and who has them. What their own
+    /// forms require is still to be checked.
+    superseded: Vec<(Dim, NodeIx)>,
     /// Inputs and constants that are read.
     given: Vec<(BufferIx, Content)>,
     /// By buffer: the last step that touches it.
@@ -142,6 +148,7 @@ impl Stage {
             first_of_root,
             shelf,
             given,
+            superseded: superseded(&inner),
             plans: program.segments.iter().map(|_| Mutex::default()).collect(),
             inner,
             program,

@@ -8,7 +8,22 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, NodeIx, SizedOperand, ValueIx, elements_of, infer_sizes};
 use crate::lower::kernel::BufferIx;
 use crate::tensor::TensorView;
+use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::{DType, Dim, Guard, Symbol};
+
+/// What [`Stage::superseded`] is.
+pub(super) fn superseded(inner: &Inner) -> Vec<(Dim, NodeIx)> {
+    let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
+    for info in &inner.values {
+        for dim in info.shape.dims().unwrap_or_default() {
+            let compound = !dim.is_known() && dim.as_symbol().is_none();
+            if compound && inner.table.resolve(dim) != *dim && seen.insert(dim) {
+                found.push((dim.clone(), info.node));
+            }
+        }
+    }
+    found
+}
 
 impl Stage {
     /// The size a symbol stands for, by its value or by what the graph has equated it with.
@@ -126,6 +141,10 @@ impl Stage {
                 Some(_) => self.refusal(NodeIx(record.origin), bindings, message),
                 None => Error::new(ErrorKind::Guard, Phase::Run, message),
             });
+        }
+        for (dim, node) in &self.superseded {
+            dim.eval(&|symbol| self.known(Some(bindings), symbol)?.as_known())
+                .map_err(|error| self.refusal(*node, bindings, error.to_string()))?;
         }
         Ok(())
     }
