@@ -7,7 +7,6 @@ use super::block::{Kind, Place, Tail, V};
 use super::encode::Len;
 use super::op::{self, Vop};
 use super::select::{Mode, Refusal, Selector};
-use super::strided::picks;
 use super::values::Vecs;
 use crate::codegen::clif::{Repr, size_of};
 use crate::lower::code::{Class, Vid};
@@ -75,15 +74,15 @@ impl Selector<'_> {
         if staged {
             self.block.effect(Kind::Stage { slot, out: false }, &[]);
         }
-        let picks = if step > 1 && !masked { picks(per, step) } else { Vec::new() };
         (0..self.vectors(bytes))
             .map(|j| {
                 let offset = j as u32 * per * size;
-                let place = Place::Slot(slot, ((ahead * size + offset) * step) as i32);
+                let past = ((ahead * size + offset) * step) as i32;
+                let place = Place::Slot(slot, past);
                 let x = if staged {
                     self.load_from(op, Place::Frame(self.layout.staging + offset))
-                } else if !picks.is_empty() {
-                    self.picked(&picks, size, place)
+                } else if step > 1 {
+                    self.picked(step, size, slot, past)
                 } else if !masked {
                     self.load_from(op, place)
                 } else if self.isa == Isa::Avx512 {

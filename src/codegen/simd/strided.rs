@@ -1,5 +1,7 @@
 //! Loads of elements that lie a few apart: vectors that hold some of them each, blended and then put in order.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::Isa;
 use super::block::{Home, Kind, Place, V};
 use super::op;
@@ -15,55 +17,45 @@ pub(super) struct Pick {
     first: u32,
 }
 
-/// The fewest vectors in which `count` elements, `step` places of memory apart, have a lane of `count` each. None of
-/// them begins before the first element or ends after the last.
-pub(super) fn picks(count: u32, step: u32) -> Vec<Pick> {
-    let mut found = Vec::new();
-    (1..=count).find(|most| find(count, step, *most, &mut found));
-    found
-}
-
-/// Adds the vectors of the elements that are not found yet, if `left` are enough.
-fn find(count: u32, step: u32, left: u32, found: &mut Vec<Pick>) -> bool {
-    let taken = found.iter().fold(0, |taken, pick| taken | pick.lanes);
-    let next = taken.count_ones();
-    let most = (count - 1) / step + 1;
-    if next == count || count - next > left * most {
-        return next == count;
-    }
-    for together in (1..=most.min(count - next)).rev() {
-        for lane in 0..count - (together - 1) * step {
-            let lanes = (0..together).fold(0, |lanes, at| lanes | 1 << (lane + at * step));
-            let Some(begin) = (next * step).checked_sub(lane) else { break };
-            if lanes & taken != 0 || begin > (step - 1) * (count - 1) {
-                continue;
-            }
-            found.push(Pick { begin, lanes, first: next });
-            if find(count, step, left - 1, found) {
-                return true;
-            }
-            found.pop();
-        }
-    }
-    false
+/// The fewest vectors in which `count` elements, 2 to 4 places of memory apart (`step`), have a lane of `count` each.
+/// None of them begins before the first element or ends after the last.
+pub(super) fn picks(count: u32, step: u32) -> SmallVec<[Pick; 4]> {
+    // The first lane of each vector, from which on every lane number `step` is an element, and how many these are.
+    let runs: SmallVec<[(u32, u32); 4]> = match (count, step) {
+        (4, 3) => (0..4).map(|lane| (lane, 1)).collect(),
+        (8, 3) => smallvec![(0, 3), (2, 2), (1, 3)],
+        (16, 3) => smallvec![(0, 5), (1, 5), (2, 5), (15, 1)],
+        _ => (0..step).map(|lane| (lane, count / step)).collect(),
+    };
+    let mut next = 0;
+    let pick = |(lane, together): (u32, u32)| {
+        let first = next;
+        next += together;
+        let lanes = (0..together).fold(0, |lanes, at| lanes | 1 << (lane + at * step));
+        Pick { begin: first * step - lane, lanes, first }
+    };
+    runs.into_iter().map(pick).collect()
 }
 
 impl Selector<'_> {
-    /// A vector of elements of `size` bytes of a slot, the first of them at `place`.
-    pub fn picked(&mut self, picks: &[Pick], size: u32, place: Place) -> V {
-        let Place::Slot(slot, offset) = place else { return self.load_from(op::MOV_LOAD, place) };
+    /// A vector of elements of `size` bytes, `step` places apart, of which the first is `offset` bytes past the slot's
+    /// current one.
+    pub fn picked(&mut self, step: u32, size: u32, slot: u32, offset: i32) -> V {
         let count = self.len().bytes() / size;
         let mut order = vec![0; count as usize];
         let mut blended = None;
-        for pick in picks {
+        for pick in picks(count, step) {
             let lanes = (0..count).filter(|lane| pick.lanes >> lane & 1 == 1);
             for (number, lane) in (pick.first as usize..).zip(lanes) {
                 order[number] = lane;
             }
             let own = self.load_from(op::MOV_LOAD, Place::Slot(slot, offset + (pick.begin * size) as i32));
-            blended = Some(blended.map_or(own, |others| self.blend(others, own, pick.lanes, size)));
+            blended = Some(match blended {
+                None => own,
+                Some(others) => self.blend(others, own, pick.lanes, size),
+            });
         }
-        let Some(blended) = blended else { return self.load_from(op::MOV_LOAD, place) };
+        let Some(blended) = blended else { return self.load_from(op::MOV_LOAD, Place::Slot(slot, offset)) };
         if order.is_sorted() {
             return blended;
         }
