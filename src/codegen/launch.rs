@@ -55,14 +55,29 @@ pub(crate) fn grow(buffer: &mut Option<Buffer>, bytes: usize) -> Result<&Buffer>
 
 /// A kernel with what a launch needs of it.
 pub(crate) struct Launch<'a> {
-    pub kernel: &'a Kernel,
-    pub plan: &'a KernelPlan,
-    pub code: &'a CodeModule,
+    kernel: &'a Kernel,
+    plan: &'a KernelPlan,
+    code: &'a CodeModule,
     /// The function of each variant.
-    pub functions: &'a [FuncIndex],
-    pub memory: &'a Memory<'a>,
+    functions: &'a [FuncIndex],
+    memory: &'a Memory<'a>,
     /// Under what the time of each thread is recorded.
-    pub traced: Option<Traced<'a>>,
+    traced: Option<Traced<'a>>,
+    /// What [`KernelArgs::stream`] is.
+    stream: i64,
+}
+
+impl<'a> Launch<'a> {
+    pub(crate) fn new(
+        kernel: &'a Kernel,
+        plan: &'a KernelPlan,
+        code: &'a CodeModule,
+        functions: &'a [FuncIndex],
+        memory: &'a Memory<'a>,
+        traced: Option<Traced<'a>>,
+    ) -> Launch<'a> {
+        Launch { kernel, plan, code, functions, memory, traced, stream: streamed_row(plan, memory) }
+    }
 }
 
 /// Runs the kernel; true if a check failed.
@@ -267,7 +282,7 @@ impl Launch<'_> {
             rows,
             n,
             extents: plan.loops.as_ptr(),
-            stream: streamed_row(self.plan, self.memory),
+            stream: self.stream,
             failed,
         };
         debug_assert_eq!(

@@ -154,7 +154,7 @@ impl Stage {
                     let failed = match direct {
                         Some(direct) => direct.run(kernel_plan, code, memory, lanes)?,
                         None => {
-                            let run = Launch { kernel, plan: kernel_plan, code, functions, memory, traced };
+                            let run = Launch::new(kernel, kernel_plan, code, functions, memory, traced);
                             launch(&run, lanes, &self.pool)?
                         }
                     };
