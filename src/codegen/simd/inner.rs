@@ -211,7 +211,7 @@ impl Isa {
     /// Vectors of 4-byte lanes to work on side by side where one takes so many registers.
     fn unroll(self, pressure: u32) -> u32 {
         match (self, pressure) {
-            (Isa::Avx512, 0..=18) => 2,
+            (Isa::Avx512, 0..=28) => 2,
             (Isa::Avx2, 0..=6) => 4,
             (Isa::Avx2, 7..=14) => 2,
             _ => 1,

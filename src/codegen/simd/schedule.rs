@@ -78,8 +78,8 @@ pub(super) fn order(insts: &[Inst], uniform: &[bool], isa: Isa) -> Vec<u32> {
         return Vec::new();
     }
     let mut all = nodes(insts, uniform);
-    // Two elements side by side use all registers; constants pass through some.
-    let most = u32::from(isa.registers()) / 2 - 1;
+    // Two elements side by side then keep some values in memory, which costs less than chains that wait for each other.
+    let most = u32::from(isa.registers()) * 3 / 4;
     let waits = |at: &usize| !uniform[*at] && all.nodes[*at].waits == 0;
     let mut open: Vec<u32> = (0..insts.len()).filter(waits).map(|at| at as u32).collect();
     let mut order = Vec::with_capacity(insts.len());
