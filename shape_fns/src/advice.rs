@@ -73,14 +73,13 @@ pub(crate) fn join(a: &TensorShape, b: &TensorShape) -> Option<usize> {
 pub(crate) fn reshape(total: &Dim, sizes: &[Dim]) -> Option<String> {
     let total = total.as_known()?;
     let known: Vec<i64> = sizes.iter().map(Dim::as_known).collect::<Option<_>>()?;
-    (0..known.len()).rev().find_map(|axis| {
-        let others = known.iter().enumerate().filter(|(at, _)| *at != axis);
-        let others = others.map(|(_, size)| *size).try_fold(1i64, i64::checked_mul)?;
-        let fits = others > 0 && total.checked_rem(others)? == 0 && known.get(axis)? > &1;
-        let mut sizes = sizes.to_vec();
-        *sizes.get_mut(axis)? = Dim::known(total.checked_div(others)?);
-        fits.then(|| format!("-1 at axis {axis} is what is left: {}", TensorShape::from(sizes)))
-    })
+    let product = known.iter().try_fold(1i128, |product, size| product.checked_mul((*size).into()))?;
+    let fits = |size: i64| size > 1 && product > 0 && i128::from(total) % (product / i128::from(size)) == 0;
+    let axis = known.iter().rposition(|size| fits(*size))?;
+    let left = i128::from(total) / (product / i128::from(*known.get(axis)?));
+    let mut sizes = sizes.to_vec();
+    *sizes.get_mut(axis)? = Dim::known(left.try_into().ok()?);
+    Some(format!("-1 at axis {axis} is what is left: {}", TensorShape::from(sizes)))
 }
 
 /// What flattens all axes but the first, for who got their product wrong.

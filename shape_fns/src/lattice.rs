@@ -38,23 +38,26 @@ impl Dim {
     }
 }
 
+/// An argument with the call that it was an argument of, if it was one.
+type Arg = (Dim, Option<usize>);
+
 /// The canonical form of a lattice function: arguments flattened, sorted, distinct, dominated ones dropped.
 pub(crate) fn join<'a>(function: Function, args: impl IntoIterator<Item = &'a Dim>) -> Result<Dim, Invalid> {
-    let mut flat: SmallVec<[Dim; 2]> = SmallVec::new();
-    for arg in args {
+    let mut flat: SmallVec<[Arg; 2]> = SmallVec::new();
+    for (number, arg) in args.into_iter().enumerate() {
         match as_call(arg, function) {
-            Some(inner) => flat.extend(inner.iter().cloned()),
-            None => flat.push(arg.valid()?),
+            Some(inner) => flat.extend(inner.iter().map(|arg| (arg.clone(), Some(number)))),
+            None => flat.push((arg.valid()?, None)),
         }
     }
-    flat.sort_unstable_by(poly::order);
-    flat.dedup();
+    flat.sort_unstable_by(|a, b| poly::order(&a.0, &b.0));
+    flat.dedup_by(|a, b| a.0 == b.0);
     match function {
         Function::Bcast => {
             if flat.len() > 1 {
-                flat.retain(|arg| arg.as_known() != Some(1));
+                flat.retain(|(arg, _)| arg.as_known() != Some(1));
             }
-            let mut known = flat.iter().filter(|arg| arg.is_known());
+            let mut known = flat.iter().map(|(arg, _)| arg).filter(|arg| arg.is_known());
             if let Some(first) = known.next() {
                 return if known.next().is_some() { Err(Invalid::Broadcast) } else { Ok(first.clone()) };
             }
@@ -62,8 +65,8 @@ pub(crate) fn join<'a>(function: Function, args: impl IntoIterator<Item = &'a Di
         _ => drop_dominated(function, &mut flat),
     }
     match flat.len() {
-        1 => flat.pop().ok_or(Invalid::TooLarge),
-        _ => call(function, flat),
+        1 => flat.pop().map(|(arg, _)| arg).ok_or(Invalid::TooLarge),
+        _ => call(function, flat.into_iter().map(|(arg, _)| arg).collect()),
     }
 }
 
@@ -78,20 +81,22 @@ fn as_call(dim: &Dim, function: Function) -> Option<&[Dim]> {
     }
 }
 
-/// Drops every argument that another one is provably never beaten by.
-fn drop_dominated(function: Function, args: &mut SmallVec<[Dim; 2]>) {
-    let mut kept: SmallVec<[Dim; 2]> = SmallVec::new();
+/// Drops every argument that another one is provably never beaten by. Those of one call are not compared: they were
+/// when it was made, and there may be hundreds.
+fn drop_dominated(function: Function, args: &mut SmallVec<[Arg; 2]>) {
+    let mut kept: SmallVec<[Arg; 2]> = SmallVec::new();
     'args: for arg in args.drain(..) {
         let mut position = 0;
         while let Some(other) = kept.get(position) {
-            let beats = |a: &Dim, b: &Dim| match function {
-                Function::Min => a.le(b),
-                _ => a.ge(b),
+            let beats = |a: &Arg, b: &Arg| match function {
+                Function::Min => a.0.le(&b.0),
+                _ => a.0.ge(&b.0),
             };
-            if beats(other, &arg) == Some(true) {
+            let known = arg.1.is_some() && arg.1 == other.1;
+            if !known && beats(other, &arg) == Some(true) {
                 continue 'args;
             }
-            if beats(&arg, other) == Some(true) {
+            if !known && beats(&arg, other) == Some(true) {
                 kept.remove(position);
             } else {
                 position += 1;
