@@ -11,10 +11,11 @@ use super::pool::Pool;
 use super::staging::{Block, Staging};
 use crate::dump::Traced;
 use crate::error::Result;
+use crate::lower::boxes::{BoxPlan, SlotPlan};
 use crate::lower::code::{Layout, SlotUse, TILE};
 use crate::lower::kernel::Kernel;
 use crate::lower::mode::Mode;
-use crate::lower::plan::{BoxPlan, KernelPlan, SlotPlan};
+use crate::lower::plan::KernelPlan;
 use crate::tensor::Buffer;
 use crate::tiles::StridedCopy;
 

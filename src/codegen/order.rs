@@ -1,8 +1,9 @@
 //! [`Order`]: what the parts of a kernel are ordered by, where the order of the boxes will not do.
 
+use crate::lower::boxes::{BoxPlan, SlotPlan};
 use crate::lower::code::SlotUse;
 use crate::lower::kernel::{BufferIx, Kernel};
-use crate::lower::plan::{BoxPlan, KernelPlan, SlotPlan};
+use crate::lower::plan::KernelPlan;
 
 /// By where parts store, or by where they load from a buffer.
 #[derive(Clone, Copy, Debug)]

@@ -3,10 +3,11 @@
 use smallvec::SmallVec;
 
 use super::order::{LINE, Order, SPREAD};
+use crate::lower::boxes::{BoxPlan, SlotPlan};
 use crate::lower::code::{Layout, TILE};
 use crate::lower::kernel::Kernel;
 use crate::lower::mode::Mode;
-use crate::lower::plan::{BoxPlan, KernelPlan, SlotPlan};
+use crate::lower::plan::KernelPlan;
 use crate::tiles::StridedCopy;
 
 /// A part of a box: rows of the driver's odometer, or elements of a single row. It is a rectangle: all of the axes

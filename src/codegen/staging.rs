@@ -2,8 +2,8 @@
 
 use smallvec::SmallVec;
 
+use crate::lower::boxes::BoxPlan;
 use crate::lower::code::{Code, SlotUse};
-use crate::lower::plan::BoxPlan;
 use crate::tiles::StridedCopy;
 
 /// Fewest inner elements of a staged block that may be cut.

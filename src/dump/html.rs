@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::svg::{self, escaped};
+use super::labels::escaped;
+use super::svg;
 use super::trace::KernelKey;
 use super::{Snapshot, Trace};
 

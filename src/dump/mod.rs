@@ -7,6 +7,8 @@ mod html;
 #[cfg(feature = "dumps")]
 mod json;
 #[cfg(feature = "dumps")]
+mod labels;
+#[cfg(feature = "dumps")]
 mod layout;
 mod palette;
 mod provenance;

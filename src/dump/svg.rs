@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
 
+use super::labels::{escaped, short, short_name, width};
 use super::layout::{Crossing, Layout, Sketch, SketchBox, Wire, lay_out};
 use super::snapshot::{Edge, NodeKind, NodeView};
 use super::{Snapshot, palette};
@@ -11,8 +12,6 @@ use super::{Snapshot, palette};
 /// Colours and fonts of the drawing, also part of the page.
 pub(super) const STYLE: &str = include_str!("page/graph.css");
 
-/// Width of a character by its size: the fonts of the drawing are monospaced.
-const ADVANCE: f64 = 0.602;
 const TITLE: f64 = 13.0;
 const SMALL: f64 = 11.0;
 const TITLE_ROW: f64 = 19.0;
@@ -350,47 +349,6 @@ fn number(value: f64) -> String {
         0 => (tenths / 10).to_string(),
         rest => format!("{}{}.{}", if tenths < 0 { "-" } else { "" }, (tenths / 10).abs(), rest.abs()),
     }
-}
-
-fn width(text: &str, size: f64) -> f64 {
-    text.chars().count() as f64 * size * ADVANCE
-}
-
-/// The first characters of a text.
-fn short(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_string(),
-    }
-}
-
-/// The last characters of a name: its end tells it from its neighbours.
-fn short_name(name: &str, most: usize) -> String {
-    let count = name.chars().count();
-    match name.char_indices().nth(count.saturating_sub(most)) {
-        Some((start, _)) if count > most => format!("…{}", &name[start..]),
-        _ => name.to_string(),
-    }
-}
-
-/// Text that XML and HTML take for nothing else.
-pub(super) fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            '\n' | '\t' => escaped.push(letter),
-            // XML has no place for these.
-            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            _ if letter.is_control() => escaped.push('\u{fffd}'),
-            _ => escaped.push(letter),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use super::{Atom, BinaryOp, Expr, ExprKind, FoldOp, Index, UnaryOp};
+use super::{Atom, BinaryOp, Expr, ExprKind, Index, UnaryOp};
 
 /// Nodes printed before the rest becomes `…`.
 const NODES: u32 = 200;
@@ -78,60 +78,6 @@ impl BinaryOp {
     /// Whether it is written between its arguments.
     pub(crate) fn is_infix(self) -> bool {
         level_of(self).is_some()
-    }
-}
-
-/// The sign or the name: `+`, `max`.
-impl Display for BinaryOp {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            BinaryOp::Add => "+",
-            BinaryOp::Sub => "-",
-            BinaryOp::Mul => "*",
-            BinaryOp::Div => "/",
-            BinaryOp::Rem => "%",
-            BinaryOp::And => "&",
-            BinaryOp::Or => "|",
-            BinaryOp::Xor => "^",
-            BinaryOp::Shl => "<<",
-            BinaryOp::Shr => ">>",
-            BinaryOp::Eq => "==",
-            BinaryOp::Ne => "!=",
-            BinaryOp::Lt => "<",
-            BinaryOp::Le => "<=",
-            BinaryOp::Min => "min",
-            BinaryOp::Max => "max",
-        })
-    }
-}
-
-/// The name: `sqrt`.
-impl Display for UnaryOp {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            UnaryOp::Neg => "neg",
-            UnaryOp::Abs => "abs",
-            UnaryOp::Sqrt => "sqrt",
-            UnaryOp::Floor => "floor",
-            UnaryOp::Ceil => "ceil",
-            UnaryOp::Trunc => "trunc",
-            UnaryOp::Round => "round",
-            UnaryOp::Not => "not",
-        })
-    }
-}
-
-/// The name: `sum`.
-impl Display for FoldOp {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            FoldOp::Sum => "sum",
-            FoldOp::Prod => "prod",
-            FoldOp::Max => "max",
-            FoldOp::Min => "min",
-            FoldOp::All => "all",
-            FoldOp::Any => "any",
-        })
     }
 }
 
@@ -336,7 +282,7 @@ fn is_atom(index: &Index) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::{Axis, InRange};
+    use crate::expr::{Axis, FoldOp, InRange};
     use shapeflow_shape_fns::{DType, Dim};
 
     fn at(axis: u32) -> Index {

@@ -10,6 +10,7 @@ pub mod math;
 mod program;
 mod rename;
 mod scalar;
+mod symbol;
 mod verify;
 mod walk;
 

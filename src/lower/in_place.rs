@@ -2,10 +2,11 @@
 
 use shapeflow_shape_fns::DType;
 
+use super::boxes::BoxPlan;
 use super::code::{Code, InstOp, SlotUse};
 use super::kernel::{BufferIx, Kernel};
 use super::mode::Mode;
-use super::plan::{BoxPlan, KernelPlan};
+use super::plan::KernelPlan;
 
 /// Whether `plan` stores every element of `written` over the element of `read` from which it comes, after it has loaded
 /// that for the last time: then both may have the same bytes. `root` gives the buffer whose bytes a buffer has.

@@ -2,6 +2,7 @@
 
 mod access;
 mod affine;
+pub(crate) mod boxes;
 mod build;
 mod cluster;
 pub(crate) mod code;
@@ -21,6 +22,7 @@ pub(crate) mod plan;
 mod plan_axes;
 pub(crate) mod program;
 mod schedule;
+mod sized;
 pub(crate) mod verify;
 
-pub(crate) use affine::Unsized;
+pub(crate) use sized::Unsized;

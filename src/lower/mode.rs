@@ -2,8 +2,8 @@
 
 use smallvec::SmallVec;
 
+use super::boxes::BoxPlan;
 use super::code::{Class, Code, InstOp, SlotUse};
-use super::plan::BoxPlan;
 use crate::tensor::size_of_element;
 use crate::tiles::StridedCopy;
 

@@ -2,6 +2,7 @@
 
 mod damage;
 mod roundtrip;
+mod samples;
 mod shapes;
 mod structure;
 mod values;

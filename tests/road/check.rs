@@ -7,7 +7,7 @@ use shapeflow::{
     TensorViewMut, Value,
 };
 
-use crate::grow::Facts;
+use crate::facts::Facts;
 use crate::recipe::{Content, Recipe};
 use crate::same::{Bound, Number, difference, numbers};
 

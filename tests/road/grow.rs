@@ -1,4 +1,4 @@
-//! `Grower`: a random graph, one op after the other, with what may be said of its values.
+//! `Grower`: a random graph, one op after the other.
 
 use std::collections::HashMap;
 
@@ -7,78 +7,8 @@ use shapeflow::{Attr, DType, Dim, Graph, Value};
 
 use crate::call::Call;
 use crate::draws::Draws;
+use crate::facts::{Class, Facts};
 use crate::recipe::{Content, Recipe, Size, Source, Step};
-
-/// What may be said of a value's elements.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Facts {
-    /// Its floats are whole and small, so that sums are exact in any order, unless they grow.
-    pub whole: bool,
-    /// It depends on a fold of floats.
-    pub folded: bool,
-    /// It depends on a fold of floats that are not whole: the order of the fold shows.
-    pub loose: bool,
-    /// Its floats may be huge, infinite or NaN.
-    pub wild: bool,
-    /// The sign of its zeros is not decided.
-    pub unsigned_zero: bool,
-}
-
-/// A set of dtypes.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Class {
-    Any,
-    Number,
-    Signed,
-    Float,
-    Int,
-    Bool,
-    Bits,
-    /// What may be an index.
-    Index,
-}
-
-const DTYPES: [DType; 13] = [
-    DType::F32,
-    DType::F64,
-    DType::I32,
-    DType::I64,
-    DType::U8,
-    DType::Bool,
-    DType::I8,
-    DType::I16,
-    DType::U16,
-    DType::U32,
-    DType::U64,
-    DType::F16,
-    DType::BF16,
-];
-
-impl Class {
-    pub fn holds(self, dtype: DType) -> bool {
-        match self {
-            Class::Any => true,
-            Class::Number => dtype != DType::Bool,
-            Class::Signed => dtype.is_signed(),
-            Class::Float => dtype.is_float(),
-            Class::Int => dtype.is_integer(),
-            Class::Bool => dtype == DType::Bool,
-            Class::Bits => dtype == DType::Bool || dtype.is_integer(),
-            Class::Index => matches!(dtype, DType::I32 | DType::I64),
-        }
-    }
-
-    /// A dtype of the class; the six first are the most frequent.
-    pub fn draw(self, draws: &mut Draws) -> DType {
-        loop {
-            let among = if draws.chance(5, 6) { 6 } else { DTYPES.len() };
-            let dtype = DTYPES[draws.below(among)];
-            if self.holds(dtype) {
-                return dtype;
-            }
-        }
-    }
-}
 
 /// Results of more elements than this are not kept. An axis of size 0 counts as one of size 1: it may be folded away.
 const MOST_ELEMENTS: i64 = 12_000;
@@ -181,7 +111,7 @@ impl<'g> Grower<'g> {
     }
 
     /// A size that differs between runs.
-    fn variable(&mut self, sizes: &[i64]) -> usize {
+    pub fn variable(&mut self, sizes: &[i64]) -> usize {
         for (run, size) in self.recipe.runs.iter_mut().zip(sizes) {
             run.push(*size);
         }
@@ -363,67 +293,6 @@ impl<'g> Grower<'g> {
         let dims = self.dims(id);
         let sizes: Option<Vec<Size>> = dims.iter().map(|dim| self.like(dim)).collect();
         self.source(dtype, sizes?, content, false)
-    }
-
-    /// Puts a parameter into a call: an attribute, or fed.
-    pub fn param(
-        &mut self,
-        call: Call,
-        params: &mut Vec<Id>,
-        name: &'static str,
-        ints: &[i64],
-        vector: bool,
-    ) -> Option<Call> {
-        if !self.draws.chance(self.fed, 1000) {
-            return Some(match vector {
-                true => call.attr(name, ints.to_vec()),
-                false => call.attr(name, ints[0]),
-            });
-        }
-        let sizes = match vector {
-            false => Vec::new(),
-            true if self.draws.chance(1, 4) => {
-                let all = vec![ints.len() as i64; self.recipe.runs.len()];
-                vec![Size::Unnamed(self.variable(&all))]
-            }
-            true => vec![Size::Known(ints.len() as i64)],
-        };
-        let dtype = *self.draws.pick(&[DType::I32, DType::I64]);
-        params.push(self.source(dtype, sizes, Content::Given(ints.to_vec()), false)?);
-        let mut call = call;
-        call.params.push(name);
-        Some(call)
-    }
-
-    /// A parameter that holds dimensions: as an attribute, or as a value of the graph where one is at hand.
-    pub fn dims_param(
-        &mut self,
-        call: Call,
-        params: &mut Vec<Id>,
-        name: &'static str,
-        dims: &[Dim],
-    ) -> Option<Call> {
-        if self.draws.chance(1, 4) {
-            let same = (0..self.values.len())
-                .find(|at| self.dims(Id(*at)) == dims && self.rank(Id(*at)) == dims.len());
-            if let Some(at) = same.filter(|at| self.values[*at].shape().rank().is_some()) {
-                let dtype = *self.draws.pick(&[DType::I32, DType::I64]);
-                let shape = self.add(
-                    Call::new("shape").attr("out_type", dtype),
-                    &[Id(at)],
-                    &[],
-                    Facts { whole: true, ..Facts::default() },
-                )?;
-                params.push(shape);
-                let mut call = call;
-                call.params.push(name);
-                return Some(call);
-            }
-        }
-        if let Some(known) = dims.iter().map(Dim::as_known).collect::<Option<Vec<i64>>>() {
-            return self.param(call, params, name, &known, true);
-        }
-        Some(call.attr(name, attribute(dims)?))
     }
 
     /// Adds a step and gives its first output; nothing if the op refuses or the results are too large.

@@ -3,7 +3,8 @@
 use shapeflow::{Attr, DType, Dim};
 
 use crate::call::Call;
-use crate::grow::{Class, Facts, Grower, Id};
+use crate::facts::{Class, Facts};
+use crate::grow::{Grower, Id};
 use crate::ops::facts_of;
 use crate::recipe::{Content, Size};
 

@@ -22,8 +22,9 @@ mod tests {
     use super::gelu_tanh;
     use crate::expr::Expr;
     use crate::expr::interpret::evaluate_constant;
-    use crate::expr::math::accuracy::{error_of_single, with};
+    use crate::expr::math::accuracy::with;
     use crate::expr::math::exp_nonpositive;
+    use crate::expr::math::ulp::error_of_single;
 
     /// The largest of `share` of an argument and the error there in ulp of an f32.
     fn most(

@@ -18,6 +18,8 @@ mod inverse;
 mod log;
 mod power;
 mod trig;
+#[cfg(test)]
+mod ulp;
 
 pub use area::{acosh, asinh, atanh};
 pub use division::{floordiv, floormod, relu, round_half_even, sign, squared_difference};

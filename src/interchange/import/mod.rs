@@ -6,15 +6,15 @@ mod check;
 mod frame;
 mod kernels;
 mod node;
+mod placeholder;
 mod typed;
 mod unknown;
 
 use std::collections::HashMap;
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, DType, TensorShape};
+use shapeflow_shape_fns::{Attr, DType};
 
-use super::dtype_number::dtype_of;
 use super::imported::{Imported, Output, Record, split_name};
 use super::limits::Budget;
 use super::model::Model;
@@ -27,6 +27,7 @@ use crate::op::{OpDef, OpRef};
 use check::{Checks, Condition, union};
 use frame::{Frame, Source, damaged};
 use kernels::Kernels;
+use placeholder::is_placeholder;
 use unknown::is_structure;
 
 /// A node that nothing is known of but its operands.
@@ -226,32 +227,6 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(roots)
     }
 
-    /// The shape that the options give a placeholder.
-    fn override_of(&self, name: &str) -> Option<&'a TensorShape> {
-        let shapes = self.options.shapes.iter().rev();
-        shapes
-            .into_iter()
-            .find(|(own, _)| own.strip_suffix(":0").unwrap_or(own) == name)
-            .map(|(_, shape)| shape)
-    }
-
-    fn check_overrides(&self, frame: &Frame<'a, 'g>) -> Result<()> {
-        for (name, _) in &self.options.shapes {
-            let node = name.strip_suffix(":0").unwrap_or(name);
-            let found = frame.by_name.get(node).and_then(|at| frame.nodes.get(*at));
-            if found.is_none_or(|node| !is_placeholder(&node.op)) {
-                let inputs = frame.nodes.iter().filter(|node| is_placeholder(&node.op));
-                let names: Vec<&str> = inputs.map(|node| node.name.as_str()).take(16).collect();
-                let message = format!(
-                    "a shape must be given to a placeholder, got {name}; there are {}",
-                    names.join(", ")
-                );
-                return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
-            }
-        }
-        Ok(())
-    }
-
     /// Makes one node. Errors are those of the whole import; what concerns the node alone is in what is made.
     fn node(&mut self, frame: &Frame<'a, 'g>, at: usize, built: &[Option<Built<'g>>]) -> Result<Built<'g>> {
         self.budget.node()?;
@@ -358,30 +333,6 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
     }
 
-    fn placeholder(&mut self, frame: &Frame<'a, 'g>, at: usize, name: &str) -> Result<Built<'g>> {
-        let number = match frame.attr(at, "dtype") {
-            Some(AttrKind::Type(number)) => *number,
-            _ => return damaged("a placeholder must have a dtype".to_string()),
-        };
-        let Some(dtype) = dtype_of(number) else {
-            let message =
-                format!("a placeholder of {} is not supported", super::dtype_number::text_of(number));
-            return Err(Error::new(ErrorKind::DType, Phase::Build, message));
-        };
-        let producer = self.model.versions.as_ref().map_or(self.model.version, |versions| versions.producer);
-        let shape = match (self.override_of(name), frame.attr(at, "shape")) {
-            (Some(shape), _) => shape.clone(),
-            // Graphs of that age wrote an unknown shape so.
-            (None, Some(AttrKind::Shape(proto))) if producer <= 21 && proto.dim.is_empty() => {
-                TensorShape::unranked()
-            }
-            (None, Some(AttrKind::Shape(proto))) => shape::from_proto(proto, &self.budget)?,
-            (None, _) => TensorShape::unranked(),
-        };
-        let value = self.graph.input_at(name, dtype, shape, self.location)?;
-        Ok(Built { is_input: true, ..Built::of(vec![value]) })
-    }
-
     /// A node of unknown outputs in place of one that was refused.
     fn refused(
         &mut self,
@@ -404,11 +355,6 @@ impl<'g> Built<'g> {
         let slot = |value| Slot { value, typed: true, blocked: None, checks: None };
         Built { outputs: values.into_iter().map(slot).collect(), ..Built::default() }
     }
-}
-
-/// A node that is fed.
-fn is_placeholder(op: &str) -> bool {
-    matches!(op, "Placeholder" | "PlaceholderV2" | "PlaceholderWithDefault")
 }
 
 /// The op of a node without a kernel.

@@ -4,7 +4,8 @@ use shapeflow::DType;
 
 use super::{Grown, computed, facts_of, tame};
 use crate::call::Call;
-use crate::grow::{Class, Grower};
+use crate::facts::Class;
+use crate::grow::Grower;
 use crate::recipe::Content;
 
 pub fn unary(g: &mut Grower<'_>, op: &'static str, class: Class) -> Grown {

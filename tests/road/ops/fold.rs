@@ -4,7 +4,8 @@ use shapeflow::DType;
 
 use super::{Grown, axes, facts_of, one_axis};
 use crate::call::Call;
-use crate::grow::{Class, Facts, Grower};
+use crate::facts::{Class, Facts};
+use crate::grow::Grower;
 use crate::recipe::{Content, Size};
 
 pub fn reduce(g: &mut Grower<'_>, op: &'static str) -> Grown {

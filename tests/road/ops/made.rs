@@ -4,7 +4,8 @@ use shapeflow::{DType, Dim};
 
 use super::{Grown, facts_of};
 use crate::call::Call;
-use crate::grow::{Class, Facts, Grower};
+use crate::facts::{Class, Facts};
+use crate::grow::Grower;
 use crate::recipe::Content;
 
 pub fn fill(g: &mut Grower<'_>) -> Grown {

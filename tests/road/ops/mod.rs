@@ -10,7 +10,8 @@ mod whole;
 use shapeflow::DType;
 
 use crate::call::Call;
-use crate::grow::{Class, Facts, Grower, Id};
+use crate::facts::{Class, Facts};
+use crate::grow::{Grower, Id};
 use crate::placed;
 use crate::recipe::Content;
 use elementwise::{binary, cast, clip, select, select_v1, unary, unary_with};

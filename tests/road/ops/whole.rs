@@ -4,7 +4,8 @@ use shapeflow::Dim;
 
 use super::{Grown, axes, facts_of, one_axis};
 use crate::call::Call;
-use crate::grow::{Class, Grower, Id, attribute};
+use crate::facts::Class;
+use crate::grow::{Grower, Id, attribute};
 use crate::recipe::Content;
 
 pub fn concat(g: &mut Grower<'_>) -> Grown {

@@ -1,0 +1,59 @@
+//! The signs and names of operations.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::{BinaryOp, FoldOp, UnaryOp};
+
+/// The sign or the name: `+`, `max`.
+impl Display for BinaryOp {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BinaryOp::Add => "+",
+            BinaryOp::Sub => "-",
+            BinaryOp::Mul => "*",
+            BinaryOp::Div => "/",
+            BinaryOp::Rem => "%",
+            BinaryOp::And => "&",
+            BinaryOp::Or => "|",
+            BinaryOp::Xor => "^",
+            BinaryOp::Shl => "<<",
+            BinaryOp::Shr => ">>",
+            BinaryOp::Eq => "==",
+            BinaryOp::Ne => "!=",
+            BinaryOp::Lt => "<",
+            BinaryOp::Le => "<=",
+            BinaryOp::Min => "min",
+            BinaryOp::Max => "max",
+        })
+    }
+}
+
+/// The name: `sqrt`.
+impl Display for UnaryOp {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            UnaryOp::Neg => "neg",
+            UnaryOp::Abs => "abs",
+            UnaryOp::Sqrt => "sqrt",
+            UnaryOp::Floor => "floor",
+            UnaryOp::Ceil => "ceil",
+            UnaryOp::Trunc => "trunc",
+            UnaryOp::Round => "round",
+            UnaryOp::Not => "not",
+        })
+    }
+}
+
+/// The name: `sum`.
+impl Display for FoldOp {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FoldOp::Sum => "sum",
+            FoldOp::Prod => "prod",
+            FoldOp::Max => "max",
+            FoldOp::Min => "min",
+            FoldOp::All => "all",
+            FoldOp::Any => "any",
+        })
+    }
+}

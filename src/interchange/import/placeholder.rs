@@ -1,0 +1,66 @@
+//! Nodes that are fed.
+
+use shapeflow_shape_fns::TensorShape;
+
+use super::frame::{Frame, damaged};
+use super::{Built, Importer};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::interchange::dtype_number::{self, dtype_of};
+use crate::interchange::proto::AttrKind;
+use crate::interchange::shape;
+
+impl<'a, 'g> Importer<'a, 'g> {
+    /// The shape that the options give a placeholder.
+    pub(super) fn override_of(&self, name: &str) -> Option<&'a TensorShape> {
+        let shapes = self.options.shapes.iter().rev();
+        shapes
+            .into_iter()
+            .find(|(own, _)| own.strip_suffix(":0").unwrap_or(own) == name)
+            .map(|(_, shape)| shape)
+    }
+
+    pub(super) fn check_overrides(&self, frame: &Frame<'a, 'g>) -> Result<()> {
+        for (name, _) in &self.options.shapes {
+            let node = name.strip_suffix(":0").unwrap_or(name);
+            let found = frame.by_name.get(node).and_then(|at| frame.nodes.get(*at));
+            if found.is_none_or(|node| !is_placeholder(&node.op)) {
+                let inputs = frame.nodes.iter().filter(|node| is_placeholder(&node.op));
+                let names: Vec<&str> = inputs.map(|node| node.name.as_str()).take(16).collect();
+                let message = format!(
+                    "a shape must be given to a placeholder, got {name}; there are {}",
+                    names.join(", ")
+                );
+                return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn placeholder(&mut self, frame: &Frame<'a, 'g>, at: usize, name: &str) -> Result<Built<'g>> {
+        let number = match frame.attr(at, "dtype") {
+            Some(AttrKind::Type(number)) => *number,
+            _ => return damaged("a placeholder must have a dtype".to_string()),
+        };
+        let Some(dtype) = dtype_of(number) else {
+            let message = format!("a placeholder of {} is not supported", dtype_number::text_of(number));
+            return Err(Error::new(ErrorKind::DType, Phase::Build, message));
+        };
+        let producer = self.model.versions.as_ref().map_or(self.model.version, |versions| versions.producer);
+        let shape = match (self.override_of(name), frame.attr(at, "shape")) {
+            (Some(shape), _) => shape.clone(),
+            // Graphs of that age wrote an unknown shape so.
+            (None, Some(AttrKind::Shape(proto))) if producer <= 21 && proto.dim.is_empty() => {
+                TensorShape::unranked()
+            }
+            (None, Some(AttrKind::Shape(proto))) => shape::from_proto(proto, &self.budget)?,
+            (None, _) => TensorShape::unranked(),
+        };
+        let value = self.graph.input_at(name, dtype, shape, self.location)?;
+        Ok(Built { is_input: true, ..Built::of(vec![value]) })
+    }
+}
+
+/// A node that is fed.
+pub(super) fn is_placeholder(op: &str) -> bool {
+    matches!(op, "Placeholder" | "PlaceholderV2" | "PlaceholderWithDefault")
+}
