@@ -66,6 +66,7 @@ pub(crate) fn join<'a>(function: Function, args: impl IntoIterator<Item = &'a Di
     }
     match flat.len() {
         1 => flat.pop().map(|(arg, _)| arg).ok_or(Invalid::TooLarge),
+        count if count > poly::MAX_MONOMIALS && function != Function::Bcast => Err(Invalid::TooLarge),
         _ => call(function, flat.into_iter().map(|(arg, _)| arg).collect()),
     }
 }
@@ -82,7 +83,7 @@ fn as_call(dim: &Dim, function: Function) -> Option<&[Dim]> {
 }
 
 /// Drops every argument that another one is provably never beaten by. Those of one call are not compared: they were
-/// when it was made, and there may be hundreds.
+/// when it was made, and there may be many.
 fn drop_dominated(function: Function, args: &mut SmallVec<[Arg; 2]>) {
     let mut kept: SmallVec<[Arg; 2]> = SmallVec::new();
     'args: for arg in args.drain(..) {
@@ -126,6 +127,16 @@ mod tests {
         assert_eq!(a.bcast(&Dim::known(1)), Ok(a.clone()));
         assert_eq!(a.bcast(&Dim::known(5)), Ok(Dim::known(5)));
         assert!(Dim::known(4).bcast(&Dim::known(5)).is_err());
+    }
+
+    #[test]
+    fn arguments_are_few() {
+        let mut all = dim("a0");
+        for number in 1..64 {
+            all = all.max(&dim(&format!("a{number}"))).unwrap();
+        }
+        assert_eq!(all.max(&dim("a7")), Ok(all.clone()));
+        assert!(all.max(&dim("b")).is_err());
     }
 
     #[test]
