@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::order::{LINE, Order, SPREAD};
+use super::pool::{NANOSECOND, work};
 use crate::lower::boxes::{BoxPlan, SlotPlan};
 use crate::lower::code::{Layout, TILE};
 use crate::lower::kernel::Kernel;
@@ -25,8 +26,11 @@ pub(super) struct Part {
     pub copy: Option<u32>,
 }
 
-/// Elements of work in one part.
+/// The most elements in one part.
 const PART: i64 = 1 << 16;
+
+/// Nanoseconds of work in one part of fewer elements.
+const LONG: i64 = 50_000;
 
 /// Elements in one part of a copy whose source is transposed: it reads some columns, of which every element may be in a
 /// page of its own, and should not share its lines with many other parts.
@@ -68,7 +72,7 @@ impl Parts {
         let is_transposed = |from: &SlotPlan| from.inner.saturating_abs() > LINE;
         let size = match &plan.mode {
             Mode::Copy(copy) if order.is_none() && is_transposed(&plan.slots[copy.from]) => TRANSPOSED,
-            _ => PART,
+            _ => PART.min(LONG * NANOSECOND / work(kernel)),
         };
         let inner_may_be_cut = kernel.row.is_empty() || kernel.layout == Layout::Column;
         let row = plan.row_len().max(1);

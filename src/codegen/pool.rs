@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use super::launch::Lane;
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::lower::code::Code;
 use crate::lower::kernel::Kernel;
 
 /// Fork-join over `0..tiles`, to run kernels on threads of the caller's choice.
@@ -35,19 +36,13 @@ impl Pool {
         self.shared.is_none()
     }
 
+    pub(super) fn threads(&self) -> usize {
+        self.shared.as_ref().map_or(1, |pool| pool.threads().max(1))
+    }
+
     /// Whether several threads pay for so many elements of a kernel.
     pub(crate) fn pays(&self, kernel: &Kernel, elements: i64) -> bool {
-        if self.shared.is_none() {
-            return false;
-        }
-        let insts: usize = kernel
-            .variants
-            .iter()
-            .map(|variant| variant.code.passes.iter().map(|p| p.body.len()).sum())
-            .max()
-            .unwrap_or(0);
-        // A fifteenth of a nanosecond an element for moving it, and a forty-fifth for each instruction.
-        elements.saturating_mul(3 + insts as i64) / 45 > BREAK_EVEN
+        self.shared.is_some() && elements.saturating_mul(work(kernel)) / NANOSECOND > BREAK_EVEN
     }
 
     /// Runs `f` on every part; true if a check failed in one.
@@ -98,6 +93,17 @@ impl Pool {
             None => Ok(failed.load(Ordering::Relaxed)),
         }
     }
+}
+
+/// What [`work`] counts in a nanosecond.
+pub(super) const NANOSECOND: i64 = 45;
+
+/// The time that an element of a kernel takes: a fifteenth of a nanosecond for moving it, and a forty-fifth for each
+/// instruction.
+pub(super) fn work(kernel: &Kernel) -> i64 {
+    let of_variant = |code: &Code| code.passes.iter().map(|pass| pass.body.len()).sum::<usize>();
+    let insts = kernel.variants.iter().map(|variant| of_variant(&variant.code)).max().unwrap_or(0);
+    3 + insts as i64
 }
 
 /// Locks, also after a panic elsewhere: what these locks hold is valid at any time.

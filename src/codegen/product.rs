@@ -69,11 +69,14 @@ impl MatMul {
     }
 }
 
-/// Rows and columns of a product that one thread computes, fewer at the end. Results do not depend on the cut.
-const PANEL: usize = 256;
+/// Columns of a part are a multiple of these, so that it begins where a packed panel does, and on a line of its own.
+const COLUMNS: usize = 64;
 
-/// Parts from which on rows alone are cut: every thread packs the columns of its part by itself.
-const PARTS: usize = 16;
+/// Work of a part, in multiplications, from which it is cut in two: the threads may not be equally fast.
+const LONG: usize = 1 << 30;
+
+/// Matrices for each thread from which on none is cut.
+const MATRICES: usize = 4;
 
 /// Work, in multiplications, from which several threads are faster than one.
 const BREAK_EVEN: usize = 12 << 20;
@@ -86,23 +89,36 @@ struct Panel {
 }
 
 impl MatMul {
-    /// Cuts the result by its sizes alone.
-    fn panels(&self) -> Vec<Panel> {
-        let cut = |size: usize, cut: bool| -> Vec<Range<usize>> {
-            let count = if cut { (size / PANEL).max(1) } else { 1 };
-            (0..count).map(|i| i * PANEL..if i + 1 == count { size } else { (i + 1) * PANEL }).collect()
+    /// Cuts the result for so many threads, of which its elements do not depend: each is a sum over `k`.
+    fn panels(&self, threads: usize) -> Vec<Panel> {
+        let (rows, columns) = self.part(threads);
+        let cut = |size: usize, each: usize| {
+            (0..size).step_by(each).map(move |at| at..size.min(at.saturating_add(each)))
         };
-        let rows = cut(self.m, true);
-        let columns = cut(self.n, rows.len().saturating_mul(self.batch.len()) < PARTS);
-        let mut panels = Vec::with_capacity(self.batch.len() * rows.len() * columns.len());
+        let mut panels = Vec::new();
         for matrix in 0..self.batch.len() {
-            for rows in &rows {
-                for columns in &columns {
-                    panels.push(Panel { matrix, rows: rows.clone(), columns: columns.clone() });
-                }
+            for rows in cut(self.m, rows) {
+                let part = |columns| Panel { matrix, rows: rows.clone(), columns };
+                panels.extend(cut(self.n, columns).map(part));
             }
         }
         panels
+    }
+
+    /// The most rows and columns of a part. A thread packs those of the operands by itself, so that few large parts are
+    /// faster than many, and those without a side much longer than the other.
+    fn part(&self, threads: usize) -> (usize, usize) {
+        let MatMul { m, k, n, .. } = *self;
+        if self.batch.len() / MATRICES >= threads {
+            return (m, n);
+        }
+        let long = m.saturating_mul(n).saturating_mul(k) / threads > LONG;
+        let parts = if long { 2 * threads } else { threads };
+        let sides = (1..=parts).map(|across| {
+            let columns = if across > 1 { n.div_ceil(across).next_multiple_of(COLUMNS) } else { n };
+            (m.div_ceil(parts.div_ceil(across)), columns)
+        });
+        sides.min_by_key(|(rows, columns)| rows.saturating_add(*columns)).unwrap_or((m, n))
     }
 
     fn whole(&self) -> impl Iterator<Item = Panel> {
@@ -141,7 +157,7 @@ impl MatMul {
             }
             return self.whole().try_for_each(|panel| run_panel(&panel, &mut lanes[0]));
         }
-        pool.run(&self.panels(), lanes, &|panel, lane, _| run_panel(panel, lane))?;
+        pool.run(&self.panels(pool.threads()), lanes, &|panel, lane, _| run_panel(panel, lane))?;
         Ok(())
     }
 
@@ -233,12 +249,15 @@ mod tests {
         for (m, n) in [(1, 1), (64, 4096), (65, 511), (65, 4097), (512, 3), (1000, 1000), (1023, 70)] {
             let product = product(m, n, &[[0; 3], [1; 3]]);
             let mut seen = vec![0; 2 * m * n];
-            for Panel { matrix, rows, columns } in product.panels() {
-                for row in rows {
-                    columns.clone().for_each(|column| seen[(matrix * m + row) * n + column] += 1);
+            for threads in [1, 2, 3, 8, 100] {
+                seen.fill(0);
+                for Panel { matrix, rows, columns } in product.panels(threads) {
+                    for row in rows {
+                        columns.clone().for_each(|column| seen[(matrix * m + row) * n + column] += 1);
+                    }
                 }
+                assert!(seen.iter().all(|times| *times == 1), "{m} x {n} on {threads}");
             }
-            assert!(seen.iter().all(|times| *times == 1), "{m} x {n}");
         }
     }
 }
