@@ -89,15 +89,16 @@ fn drop_dominated(function: Function, args: &mut SmallVec<[Arg; 2]>) {
     'args: for arg in args.drain(..) {
         let mut position = 0;
         while let Some(other) = kept.get(position) {
+            let apart = arg.1.is_none() || arg.1 != other.1;
             let beats = |a: &Arg, b: &Arg| match function {
-                Function::Min => a.0.le(&b.0),
-                _ => a.0.ge(&b.0),
+                _ if !apart => false,
+                Function::Min => a.0.le(&b.0) == Some(true),
+                _ => a.0.ge(&b.0) == Some(true),
             };
-            let known = arg.1.is_some() && arg.1 == other.1;
-            if !known && beats(other, &arg) == Some(true) {
+            if beats(other, &arg) {
                 continue 'args;
             }
-            if !known && beats(&arg, other) == Some(true) {
+            if beats(&arg, other) {
                 kept.remove(position);
             } else {
                 position += 1;
