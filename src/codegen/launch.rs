@@ -56,29 +56,16 @@ pub(crate) fn grow(buffer: &mut Option<Buffer>, bytes: usize) -> Result<&Buffer>
 
 /// A kernel with what a launch needs of it.
 pub(crate) struct Launch<'a> {
-    kernel: &'a Kernel,
-    plan: &'a KernelPlan,
-    code: &'a CodeModule,
+    pub kernel: &'a Kernel,
+    pub plan: &'a KernelPlan,
+    pub code: &'a CodeModule,
     /// The function of each variant.
-    functions: &'a [FuncIndex],
-    memory: &'a Memory<'a>,
+    pub functions: &'a [FuncIndex],
+    pub memory: &'a Memory<'a>,
+    /// What [`streamed_row`] gives.
+    pub stream: i64,
     /// Under what the time of each thread is recorded.
-    traced: Option<Traced<'a>>,
-    /// What [`KernelArgs::stream`] is.
-    stream: i64,
-}
-
-impl<'a> Launch<'a> {
-    pub(crate) fn new(
-        kernel: &'a Kernel,
-        plan: &'a KernelPlan,
-        code: &'a CodeModule,
-        functions: &'a [FuncIndex],
-        memory: &'a Memory<'a>,
-        traced: Option<Traced<'a>>,
-    ) -> Launch<'a> {
-        Launch { kernel, plan, code, functions, memory, traced, stream: streamed_row(plan, memory) }
-    }
+    pub traced: Option<Traced<'a>>,
 }
 
 /// Runs the kernel; true if a check failed.
@@ -300,7 +287,7 @@ impl Launch<'_> {
 
 /// What [`KernelArgs::stream`] is. Results that are stored over an operand do not pass the caches: their lines are
 /// there.
-pub(super) fn streamed_row(plan: &KernelPlan, memory: &Memory<'_>) -> i64 {
+pub(crate) fn streamed_row(plan: &KernelPlan, memory: &Memory<'_>) -> i64 {
     let [loaded, stored] = [false, true].map(|stored| {
         let used = plan.buffers.iter().filter(move |used| used.stored == stored);
         used.map(|used| memory.address(used.buffer))

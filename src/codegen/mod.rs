@@ -22,7 +22,7 @@ mod tests;
 
 pub(crate) use direct::{Direct, Tied};
 pub use isa::Isa;
-pub(crate) use launch::{Lane, Launch, launch};
+pub(crate) use launch::{Lane, Launch, launch, streamed_row};
 pub(crate) use memory::{Left, Memory};
 pub(crate) use module::{CodeModule, FuncIndex, Jit};
 pub(crate) use panels::{PackedConstants, Panels};

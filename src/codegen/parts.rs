@@ -54,8 +54,9 @@ impl Parts {
     /// Cuts a kernel for its sizes alone, so that results do not depend on the number of threads.
     pub(super) fn new(kernel: &Kernel, plan: &KernelPlan, order: Option<Order>) -> Parts {
         let mut parts = Parts::default();
+        let most = PART.min(LONG * NANOSECOND / work(kernel));
         for (number, plan) in plan.boxes.iter().enumerate() {
-            parts.split(kernel, number, plan, order);
+            parts.split(kernel, number, plan, order, most);
         }
         if let Some(order) = order {
             parts.parts.sort_by_cached_key(|part| {
@@ -67,12 +68,13 @@ impl Parts {
         parts
     }
 
-    fn split(&mut self, kernel: &Kernel, number: usize, plan: &BoxPlan, order: Option<Order>) {
+    /// Cuts a box into parts of `most` elements.
+    fn split(&mut self, kernel: &Kernel, number: usize, plan: &BoxPlan, order: Option<Order>, most: i64) {
         let all = Part::whole(number, plan);
         let is_transposed = |from: &SlotPlan| from.inner.saturating_abs() > LINE;
         let size = match &plan.mode {
             Mode::Copy(copy) if order.is_none() && is_transposed(&plan.slots[copy.from]) => TRANSPOSED,
-            _ => PART.min(LONG * NANOSECOND / work(kernel)),
+            _ => most,
         };
         let inner_may_be_cut = kernel.row.is_empty() || kernel.layout == Layout::Column;
         let row = plan.row_len().max(1);

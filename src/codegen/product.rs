@@ -89,7 +89,7 @@ struct Panel {
 }
 
 impl MatMul {
-    /// Cuts the result for so many threads, of which its elements do not depend: each is a sum over `k`.
+    /// Cuts the result for so many threads, on which its elements do not depend: each is a sum over `k`.
     fn panels(&self, threads: usize) -> Vec<Panel> {
         let (rows, columns) = self.part(threads);
         let cut = |size: usize, each: usize| {
@@ -115,8 +115,7 @@ impl MatMul {
         let long = m.saturating_mul(n).saturating_mul(k) / threads > LONG;
         let parts = if long { 2 * threads } else { threads };
         let sides = (1..=parts).map(|across| {
-            let columns = if across > 1 { n.div_ceil(across).next_multiple_of(COLUMNS) } else { n };
-            (m.div_ceil(parts.div_ceil(across)), columns)
+            (m.div_ceil(parts.div_ceil(across)), n.div_ceil(across).next_multiple_of(COLUMNS).min(n))
         });
         sides.min_by_key(|(rows, columns)| rows.saturating_add(*columns)).unwrap_or((m, n))
     }

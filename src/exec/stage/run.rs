@@ -9,7 +9,7 @@ use super::super::segment::{SegmentPlan, StepPlan};
 use super::Stage;
 use super::sink::Sinks;
 use super::symbols::Waiting;
-use crate::codegen::{Lane, Launch, Left, Memory, launch};
+use crate::codegen::{Lane, Launch, Left, Memory, launch, streamed_row};
 use crate::dump::{Traced, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::program::{Content, Step};
@@ -154,7 +154,8 @@ impl Stage {
                     let failed = match direct {
                         Some(direct) => direct.run(kernel_plan, code, memory, lanes)?,
                         None => {
-                            let run = Launch::new(kernel, kernel_plan, code, functions, memory, traced);
+                            let (plan, stream) = (kernel_plan, streamed_row(kernel_plan, memory));
+                            let run = Launch { kernel, plan, code, functions, memory, stream, traced };
                             launch(&run, lanes, &self.pool)?
                         }
                     };
