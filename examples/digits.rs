@@ -1,17 +1,14 @@
-//! Handwritten digits: raw `u8` images go in, digits come out, with one compile for every batch size.
+//! Classifies handwritten digits from raw `u8` images, with one compile for every batch size.
 //!
-//! The weights come from scikit-learn, see `train_digits.py`; its predictions are the ones to reproduce.
+//! scikit-learn trained the weights (`train_digits.py`); this program must reproduce its predictions.
 
 use std::error::Error;
-use std::fs::File;
-use std::io::BufReader;
 use std::time::Instant;
 
-use npyz::Deserialize;
-use npyz::npz::NpzArchive;
-use shapeflow::{DType, Element, Graph, Result, Tensor, TensorView, Value, shape};
+use shapeflow::interchange::read_npz;
+use shapeflow::{DType, Graph, Result, Tensor, TensorView, Value, shape};
 
-const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/digits.npz");
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/digits.npz");
 
 /// A dense layer, `x · weight + bias`.
 struct Dense {
@@ -26,14 +23,15 @@ impl Dense {
 }
 
 fn main() -> std::result::Result<(), Box<dyn Error>> {
-    let mut npz = NpzArchive::open(DATA)?;
-    let images: Tensor = read::<u8>(&mut npz, "images")?;
-    let labels: Tensor = read::<i64>(&mut npz, "labels")?;
-    let expected: Tensor = read::<i64>(&mut npz, "predictions")?;
-    let mean = read::<f32>(&mut npz, "mean")?;
-    let scale = read::<f32>(&mut npz, "scale")?;
-    let mut dense = |weight, bias| -> std::result::Result<Dense, Box<dyn Error>> {
-        Ok(Dense { weight: read::<f32>(&mut npz, weight)?, bias: read::<f32>(&mut npz, bias)? })
+    let arrays = read_npz(DATA)?;
+    let array = |name: &str| {
+        let found = arrays.iter().find(|(known, _)| known == name);
+        found.map(|(_, tensor)| tensor.clone()).ok_or_else(|| format!("{DATA} has no array {name}"))
+    };
+    let (images, labels, expected) = (array("images")?, array("labels")?, array("predictions")?);
+    let (mean, scale) = (array("mean")?, array("scale")?);
+    let dense = |weight, bias| -> std::result::Result<Dense, String> {
+        Ok(Dense { weight: array(weight)?, bias: array(bias)? })
     };
     let layers = [dense("w0", "b0")?, dense("w1", "b1")?, dense("w2", "b2")?];
 
@@ -79,18 +77,4 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
         assert_eq!(exe.stats().compiles.len(), compiles, "a new batch size compiled");
     }
     Ok(())
-}
-
-/// An array of the archive as a tensor.
-fn read<T: Element + Deserialize>(
-    npz: &mut NpzArchive<BufReader<File>>,
-    name: &str,
-) -> std::result::Result<Tensor, Box<dyn Error>> {
-    let array = npz.by_name(name)?.ok_or_else(|| format!("{DATA} has no array {name}"))?;
-    let sizes = array
-        .shape()
-        .iter()
-        .map(|&size| usize::try_from(size))
-        .collect::<std::result::Result<Vec<_>, _>>()?;
-    Ok(Tensor::from_vec(&sizes, array.into_vec::<T>()?)?)
 }
