@@ -116,76 +116,24 @@
 //! | `toString` | `Display` |
 #![deny(missing_docs)]
 
-mod advice;
-mod arithmetic;
-pub mod array;
-mod attrs;
-mod bounds;
-pub mod common;
-mod compare;
-mod context;
-pub mod control;
-pub mod ctc;
 mod dim;
-mod display;
 mod dtype;
-mod equality;
 mod error;
-mod eval;
-mod guard;
-pub mod image;
-mod into_dim;
-mod lattice;
-pub mod linalg;
-mod linear;
-mod literal;
-pub mod math;
-pub mod nn;
-mod operand;
-mod operators;
-mod param;
-mod parse;
-mod poly;
-mod proto;
-pub mod quantize;
-mod quotient;
-pub mod ragged;
-pub mod random;
-mod rank;
-pub mod reduce;
-mod registry;
-pub mod segment;
+mod infer;
+mod ops;
 mod shape;
-mod sizes;
-mod solve;
-#[cfg(test)]
-mod soundness;
-pub mod sparse;
-pub mod string;
-mod subshape;
-mod substitute;
-mod subtype;
-mod symbol;
-mod table;
-#[cfg(test)]
-mod templates;
 #[cfg(test)]
 mod testing;
-mod unify;
-mod values;
 
-pub use attrs::{Attr, AttrName, Attrs};
-pub use bounds::Bounds;
-pub use context::{InferenceContext, InferenceResult, OperandInfo, ShapeFn};
-pub use dim::Dim;
+pub use dim::{Bounds, Dim, Guard, IntoDim, Symbol, SymbolKind, Unknown};
 pub use dtype::DType;
 pub use error::{Result, ShapeError};
-pub use guard::Guard;
-pub use into_dim::{IntoDim, Unknown};
-pub use param::{List, Param, normalize_axis};
-pub use registry::{Registered, lookup, registered};
-pub use shape::TensorShape;
-pub use sizes::Sizes;
-pub use symbol::{Symbol, SymbolKind};
-pub use table::{DimTable, Equality, GuardRecord, Mark, Provenance};
-pub use values::PartialElements;
+pub use infer::{
+    Attr, AttrName, Attrs, DimTable, Equality, GuardRecord, InferenceContext, InferenceResult, List, Mark,
+    OperandInfo, Param, Provenance, Registered, ShapeFn, normalize_axis,
+};
+pub use ops::{
+    array, common, control, ctc, image, linalg, lookup, math, nn, quantize, ragged, random, reduce,
+    registered, segment, sparse, string,
+};
+pub use shape::{PartialElements, Sizes, TensorShape};

@@ -1,0 +1,170 @@
+//! Comparison of dimensions, three-valued: proven, disproven, or neither.
+
+use std::cmp::Ordering;
+
+use crate::dim::Repr;
+use crate::dim::symbol::SymbolKind;
+use crate::error::bail;
+use crate::{Bounds, Dim, Result};
+
+impl Dim {
+    /// Whether the two are equal for all values of their symbols (`Some(true)`), for none (`Some(false)`), or neither
+    /// is proven.
+    pub fn same(&self, other: &Dim) -> Option<bool> {
+        match (&self.0, &other.0) {
+            (Repr::Known(a), Repr::Known(b)) => return Some(a == b),
+            (Repr::Symbol(a), Repr::Symbol(b)) => return (a == b).then_some(true),
+            (Repr::Symbol(symbol), Repr::Known(value)) | (Repr::Known(value), Repr::Symbol(symbol)) => {
+                return (symbol.kind() == SymbolKind::Size && *value < 0).then_some(false);
+            }
+            (Repr::Invalid(_), _) | (_, Repr::Invalid(_)) => return None,
+            _ => {}
+        }
+        if self == other {
+            return Some(true);
+        }
+        let bounds = self.distance(other)?;
+        (bounds.is_above(0) || bounds.is_below(0)).then_some(false)
+    }
+
+    /// Whether it is less than the other for all values of the symbols (`Some(true)`), for none (`Some(false)`), or
+    /// neither is proven, which is neither true nor false, as `None` is in TensorFlow. So for `le`, `gt` and `ge`.
+    ///
+    /// ```
+    /// use std::cmp::Ordering;
+    /// use shapeflow_shape_fns::Dim;
+    /// let n = Dim::symbol("n");
+    /// assert_eq!((n.lt(&(&n + 1)), n.lt(&Dim::known(0)), n.lt(&Dim::known(5))), (Some(true), Some(false), None));
+    /// assert_eq!((n.ge(&Dim::known(0)), n.gt(&Dim::known(0))), (Some(true), None));
+    /// assert_eq!(n.compare(&(2 + &n)), Some(Ordering::Less));
+    /// ```
+    pub fn lt(&self, other: &Dim) -> Option<bool> {
+        other.gt(self)
+    }
+
+    /// Whether it is at most the other: see [`Dim::lt`].
+    pub fn le(&self, other: &Dim) -> Option<bool> {
+        other.ge(self)
+    }
+
+    /// Whether it is greater than the other: see [`Dim::lt`].
+    pub fn gt(&self, other: &Dim) -> Option<bool> {
+        let bounds = self.distance(other)?;
+        if bounds.is_above(0) { Some(true) } else { bounds.is_below(1).then_some(false) }
+    }
+
+    /// Whether it is at least the other: see [`Dim::lt`].
+    pub fn ge(&self, other: &Dim) -> Option<bool> {
+        let bounds = self.distance(other)?;
+        if bounds.is_above(-1) { Some(true) } else { bounds.is_below(0).then_some(false) }
+    }
+
+    /// Whether it is less than, equal to or greater than the other for all values of the symbols; `None` where none of
+    /// the three is proven.
+    pub fn compare(&self, other: &Dim) -> Option<Ordering> {
+        let bounds = self.distance(other)?;
+        match (bounds.is_above(0), bounds.is_below(0)) {
+            (true, _) => Some(Ordering::Greater),
+            (_, true) => Some(Ordering::Less),
+            _ => (self == other).then_some(Ordering::Equal),
+        }
+    }
+
+    /// Whether the two may be equal: they are not provably different.
+    pub fn is_compatible_with(&self, other: &Dim) -> bool {
+        self.same(other) != Some(false)
+    }
+
+    /// Requires [`Dim::is_compatible_with`].
+    ///
+    /// # Errors
+    /// They are provably different: `Dimensions 2 and 3 are not compatible`.
+    pub fn assert_is_compatible_with(&self, other: &Dim) -> Result<()> {
+        if !self.is_compatible_with(other) {
+            bail!("Dimensions {self} and {other} are not compatible");
+        }
+        Ok(())
+    }
+
+    /// What both say: the one that is a number, or else this one.
+    ///
+    /// # Errors
+    /// They are provably different, or one is invalid.
+    ///
+    /// ```
+    /// use shapeflow_shape_fns::Dim;
+    /// let n = Dim::symbol("n");
+    /// assert_eq!(n.merge_with(&Dim::known(3))?, Dim::known(3));
+    /// let error = Dim::known(2).merge_with(&Dim::known(3)).unwrap_err();
+    /// assert_eq!(error.to_string(), "Dimensions 2 and 3 are not compatible");
+    /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
+    /// ```
+    pub fn merge_with(&self, other: &Dim) -> Result<Dim> {
+        self.validate()?;
+        other.validate()?;
+        self.assert_is_compatible_with(other)?;
+        Ok(if other.is_known() { other.clone() } else { self.clone() })
+    }
+
+    /// The interval `self - other` lies in; `None` where a side is invalid.
+    fn distance(&self, other: &Dim) -> Option<Bounds> {
+        if self.validate().is_err() || other.validate().is_err() {
+            return None;
+        }
+        // A difference that overflows or is too large to write one way may be written the other way, and is always
+        // bounded by its sides.
+        Some(match self.plus(other, -1).map_err(|_| other.plus(self, -1)) {
+            Ok(difference) => difference.bounds(),
+            Err(Ok(opposite)) => Bounds::exact(0).minus(opposite.bounds()),
+            Err(Err(_)) => self.bounds().minus(other.bounds()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn same_has_three_answers() {
+        let n = Dim::symbol("n");
+        assert_eq!(n.same(&n), Some(true));
+        assert_eq!(n.same(&(&n + 1)), Some(false));
+        assert_eq!((&n + 3).same(&Dim::known(2)), Some(false));
+        assert_eq!((&n + 2).same(&Dim::known(2)), None);
+        let least = i64::MIN * &n;
+        assert_eq!((least.same(&least), least.same(&Dim::known(1))), (Some(true), Some(false)));
+    }
+
+    #[test]
+    fn the_ends_of_the_range_compare() {
+        let (least, most, n) = (Dim::known(i64::MIN), Dim::known(i64::MAX), Dim::symbol("n"));
+        assert_eq!(
+            (least.compare(&most), most.compare(&least)),
+            (Some(Ordering::Less), Some(Ordering::Greater))
+        );
+        assert_eq!((least.lt(&n), least.ge(&n)), (Some(true), Some(false)));
+        assert_eq!((most.ge(&most), most.gt(&most), n.le(&most)), (Some(true), Some(false), None));
+        let steep = i64::MIN * &n;
+        assert_eq!(
+            (steep.gt(&n), n.gt(&steep), steep.lt(&n), n.ge(&steep)),
+            (Some(false), None, None, Some(true))
+        );
+        let invalid = &most + 1;
+        assert_eq!((invalid.lt(&n), n.ge(&invalid), invalid.compare(&invalid)), (None, None, None));
+    }
+
+    #[test]
+    fn all_comparisons_agree() {
+        let dims = ["n", "m", "n+1", "0", "3", "2*n", "0-n", "min(n, 3)", "mod(n, 4)", "n*m"];
+        let dims = dims.map(|text| text.parse::<Dim>().unwrap());
+        for a in &dims {
+            for b in &dims {
+                assert_eq!(a.lt(b), a.ge(b).map(|ge| !ge), "{a} {b}");
+                assert_eq!(a.le(b), b.ge(a), "{a} {b}");
+                assert_eq!(a.compare(b), b.compare(a).map(Ordering::reverse), "{a} {b}");
+                assert_eq!(a.compare(b) == Some(Ordering::Equal), a == b, "{a} {b}");
+            }
+        }
+    }
+}

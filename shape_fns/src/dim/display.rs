@@ -1,0 +1,153 @@
+//! How dimensions are written: the same text in every process, whatever order names were interned in.
+
+use std::fmt::{self, Write};
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::dim::poly::{Atom, Call, Function, Term};
+use crate::dim::symbol::Symbol;
+use crate::dim::{Dim, Repr};
+
+impl fmt::Debug for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_dim(f, self, &Anonymous::Numbered)
+    }
+}
+
+/// Text that parses back: `4*n+1`, `ceildiv(n, 2)`; `?` for an anonymous symbol, numbered (`?0*?0`) when it stands in
+/// the term more than once; with `{:#}` every anonymous symbol shows its own number.
+impl fmt::Display for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Anonymous::of(std::slice::from_ref(self), f.alternate());
+        write_dim(f, self, &names)
+    }
+}
+
+/// How anonymous symbols are written.
+pub(crate) enum Anonymous {
+    /// By their own numbers.
+    Numbered,
+    /// These by these texts, all others `?`.
+    Spelled(FxHashMap<Symbol, String>),
+}
+
+impl Anonymous {
+    /// The spelling that keeps the identity of the anonymous symbols of `dims`: `?`, but `?0`, `?1`, … for those that
+    /// occur more than once.
+    pub(crate) fn of(dims: &[Dim], numbered: bool) -> Anonymous {
+        if numbered {
+            return Anonymous::Numbered;
+        }
+        let mut seen: SmallVec<[Symbol; 8]> = SmallVec::new();
+        for dim in dims {
+            dim.symbols(&mut |symbol| {
+                if symbol.is_anonymous() {
+                    seen.push(symbol);
+                }
+            });
+        }
+        let mut occurrences: FxHashMap<Symbol, usize> = FxHashMap::default();
+        // Most shapes have few symbols and no name twice: these allocate nothing.
+        let few = seen.len() <= 8;
+        if !few {
+            for symbol in &seen {
+                *occurrences.entry(*symbol).or_default() += 1;
+            }
+        }
+        let is_repeated = |symbol: Symbol| match few {
+            true => seen.iter().filter(|other| **other == symbol).count() > 1,
+            false => occurrences.get(&symbol).is_some_and(|count| *count > 1),
+        };
+        let mut repeated: FxHashMap<Symbol, String> = FxHashMap::default();
+        for &symbol in &seen {
+            if is_repeated(symbol) {
+                let next = repeated.len();
+                repeated.entry(symbol).or_insert_with(|| format!("?{next}"));
+            }
+        }
+        Anonymous::Spelled(repeated)
+    }
+
+    fn write(&self, f: &mut dyn Write, symbol: Symbol) -> fmt::Result {
+        match self {
+            Anonymous::Numbered => write!(f, "{symbol:?}"),
+            Anonymous::Spelled(texts) => match texts.get(&symbol) {
+                Some(text) => f.write_str(text),
+                None => write!(f, "{symbol}"),
+            },
+        }
+    }
+}
+
+pub(crate) fn write_dim(f: &mut dyn Write, dim: &Dim, names: &Anonymous) -> fmt::Result {
+    match &dim.0 {
+        Repr::Known(value) => write!(f, "{value}"),
+        Repr::Symbol(symbol) => names.write(f, *symbol),
+        Repr::Term(poly) => write_terms(f, poly.terms(), names),
+        Repr::Invalid(_) => f.write_str("<invalid>"),
+    }
+}
+
+/// Terms by degree, then by text, so that the order of interning does not show.
+fn write_terms(f: &mut dyn Write, terms: &[Term], names: &Anonymous) -> fmt::Result {
+    let mut parts: SmallVec<[(usize, String, i64); 4]> = SmallVec::new();
+    for (monomial, coefficient) in terms {
+        let mut factors: SmallVec<[String; 2]> = SmallVec::new();
+        for atom in &monomial.0 {
+            let mut text = String::new();
+            match atom {
+                Atom::Symbol(symbol) => names.write(&mut text, *symbol)?,
+                Atom::Call(call) => write_call(&mut text, call, names)?,
+            }
+            factors.push(text);
+        }
+        factors.sort_unstable();
+        parts.push((factors.len(), factors.join("*"), *coefficient));
+    }
+    parts.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    // A term reads better when it does not start with a minus sign.
+    if let Some(first) = parts.iter().position(|part| part.2 > 0)
+        && parts[0].2 < 0
+        && parts[first].0 > 0
+    {
+        parts[..=first].rotate_right(1);
+    }
+    for (position, (degree, factors, coefficient)) in parts.iter().enumerate() {
+        match (position, *coefficient < 0) {
+            (_, true) => f.write_char('-')?,
+            (0, false) => {}
+            (_, false) => f.write_char('+')?,
+        }
+        match (degree, coefficient.unsigned_abs()) {
+            (0, value) => write!(f, "{value}")?,
+            (_, 1) => f.write_str(factors)?,
+            (_, value) => write!(f, "{value}*{factors}")?,
+        }
+    }
+    Ok(())
+}
+
+fn write_call(f: &mut dyn Write, call: &Call, names: &Anonymous) -> fmt::Result {
+    // Division rounding up by a known number is kept as floordiv(n+k-1, k).
+    if let (Function::FloorDiv, [dividend, divisor]) = (call.function, call.args.as_slice())
+        && let (Repr::Term(poly), Some(by)) = (&dividend.0, divisor.as_known())
+        && let Some((last, rest)) = poly.terms().split_last()
+        && last.0.is_one()
+        && last.1 == by - 1
+    {
+        f.write_str("ceildiv(")?;
+        write_terms(f, rest, names)?;
+        return write!(f, ", {by})");
+    }
+    let mut args: SmallVec<[String; 4]> = SmallVec::new();
+    for arg in &call.args {
+        let mut text = String::new();
+        write_dim(&mut text, arg, names)?;
+        args.push(text);
+    }
+    if call.function.is_lattice() {
+        args.sort_unstable();
+    }
+    write!(f, "{}({})", call.function.name(), args.join(", "))
+}

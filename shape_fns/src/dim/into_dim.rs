@@ -1,0 +1,98 @@
+//! [`IntoDim`]: what can stand where a dimension is expected.
+
+use crate::Dim;
+use crate::dim::symbol::Symbol;
+use crate::dim::{Invalid, Repr};
+
+/// The value of `?` where a dimension is expected: each conversion makes a new anonymous symbol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Unknown;
+
+/// What can stand where a dimension is expected: numbers, [`Dim`]s, names of symbols (`"?"` is an unknown), [`Unknown`].
+pub trait IntoDim {
+    /// The dimension; invalid when a number does not fit in `i64` or a name is ill-formed.
+    fn into_dim(self) -> Dim;
+}
+
+impl IntoDim for Dim {
+    fn into_dim(self) -> Dim {
+        self
+    }
+}
+
+impl IntoDim for Unknown {
+    fn into_dim(self) -> Dim {
+        Dim(Repr::Symbol(Symbol::free()))
+    }
+}
+
+impl IntoDim for &str {
+    fn into_dim(self) -> Dim {
+        if self == "?" { Unknown.into_dim() } else { Dim::symbol(self) }
+    }
+}
+
+impl IntoDim for usize {
+    fn into_dim(self) -> Dim {
+        i64::try_from(self).map_or(Dim(Repr::Invalid(Invalid::Overflow)), Dim::known)
+    }
+}
+
+macro_rules! into_dim {
+    (known $($int:ty)*) => {$(
+        impl IntoDim for $int {
+            fn into_dim(self) -> Dim {
+                Dim::known(self.into())
+            }
+        }
+    )*};
+    (by_ref $($owned:ty)*) => {$(
+        impl IntoDim for &$owned {
+            fn into_dim(self) -> Dim {
+                self.clone().into_dim()
+            }
+        }
+    )*};
+}
+into_dim!(known i32 i64 u32);
+into_dim!(by_ref i32 i64 u32 usize Dim &str);
+
+impl IntoDim for &Unknown {
+    fn into_dim(self) -> Dim {
+        Unknown.into_dim()
+    }
+}
+
+/// `None` is an unknown.
+impl<T: IntoDim> IntoDim for Option<T> {
+    fn into_dim(self) -> Dim {
+        self.map_or_else(|| Unknown.into_dim(), IntoDim::into_dim)
+    }
+}
+
+impl From<i64> for Dim {
+    fn from(value: i64) -> Dim {
+        Dim::known(value)
+    }
+}
+
+impl From<Symbol> for Dim {
+    fn from(symbol: Symbol) -> Dim {
+        Dim(Repr::Symbol(symbol))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknowns_are_distinct_and_names_are_not() {
+        assert_ne!(Dim::UNKNOWN.into_dim(), Dim::UNKNOWN.into_dim());
+        assert_ne!("?".into_dim(), "?".into_dim());
+        assert_ne!(None::<i64>.into_dim(), None::<i64>.into_dim());
+        assert_eq!(("n".into_dim(), Some(3).into_dim()), (Dim::symbol("n"), Dim::known(3)));
+        assert!("a b".into_dim().validate().is_err());
+        assert!(usize::MAX.into_dim().validate().is_err());
+    }
+}

@@ -1,0 +1,152 @@
+//! `min`, `max` and `bcast` of dimensions: associative, commutative, idempotent.
+
+use smallvec::SmallVec;
+
+use crate::Result;
+use crate::dim::poly::{self, Atom, Function, call};
+use crate::dim::{Dim, Invalid, Repr};
+
+impl Dim {
+    /// The smaller of the two.
+    ///
+    /// # Errors
+    /// As [`Dim::checked_add`].
+    pub fn min(&self, other: &Dim) -> Result<Dim> {
+        Ok(join(Function::Min, [self, other])?)
+    }
+
+    /// The greater of the two.
+    ///
+    /// # Errors
+    /// As [`Dim::checked_add`].
+    pub fn max(&self, other: &Dim) -> Result<Dim> {
+        Ok(join(Function::Max, [self, other])?)
+    }
+
+    /// The dimension two broadcast to: the one that is not 1, or both when equal. `bcast(a, 1)` is `a`; `bcast(a, k)`
+    /// is `k` for a known `k` other than 1, where the caller sees to `a` being 1 or `k`.
+    ///
+    /// # Errors
+    /// Two known dimensions differ and neither is 1, or as [`Dim::checked_add`].
+    pub fn bcast(&self, other: &Dim) -> Result<Dim> {
+        match (self.as_known(), other.as_known()) {
+            (Some(a), Some(b)) if a != b && a != 1 && b != 1 => Err(crate::ShapeError::new(format_args!(
+                "dimensions broadcast when they are equal or one of them is 1, got {a} and {b}"
+            ))),
+            _ => Ok(join(Function::Bcast, [self, other])?),
+        }
+    }
+}
+
+/// An argument with the call that it was an argument of, if it was one.
+type Arg = (Dim, Option<usize>);
+
+/// The canonical form of a lattice function: arguments flattened, sorted, distinct, dominated ones dropped.
+pub(crate) fn join<'a>(function: Function, args: impl IntoIterator<Item = &'a Dim>) -> Result<Dim, Invalid> {
+    let mut flat: SmallVec<[Arg; 2]> = SmallVec::new();
+    for (number, arg) in args.into_iter().enumerate() {
+        match as_call(arg, function) {
+            Some(inner) => flat.extend(inner.iter().map(|arg| (arg.clone(), Some(number)))),
+            None => flat.push((arg.valid()?, None)),
+        }
+    }
+    flat.sort_unstable_by(|a, b| poly::order(&a.0, &b.0));
+    flat.dedup_by(|a, b| a.0 == b.0);
+    match function {
+        Function::Bcast => {
+            if flat.len() > 1 {
+                flat.retain(|(arg, _)| arg.as_known() != Some(1));
+            }
+            let mut known = flat.iter().map(|(arg, _)| arg).filter(|arg| arg.is_known());
+            if let Some(first) = known.next() {
+                return if known.next().is_some() { Err(Invalid::Broadcast) } else { Ok(first.clone()) };
+            }
+        }
+        _ => drop_dominated(function, &mut flat),
+    }
+    match flat.len() {
+        1 => flat.pop().map(|(arg, _)| arg).ok_or(Invalid::TooLarge),
+        count if count > poly::MAX_MONOMIALS && function != Function::Bcast => Err(Invalid::TooLarge),
+        _ => call(function, flat.into_iter().map(|(arg, _)| arg).collect()),
+    }
+}
+
+fn as_call(dim: &Dim, function: Function) -> Option<&[Dim]> {
+    let Repr::Term(poly) = &dim.0 else { return None };
+    match poly.terms() {
+        [(monomial, 1)] => match monomial.0.as_slice() {
+            [Atom::Call(call)] if call.function == function => Some(&call.args),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Drops every argument that another one is provably never beaten by. Those of one call are not compared: they were
+/// when it was made, and there may be many.
+fn drop_dominated(function: Function, args: &mut SmallVec<[Arg; 2]>) {
+    let mut kept: SmallVec<[Arg; 2]> = SmallVec::new();
+    'args: for arg in args.drain(..) {
+        let mut position = 0;
+        while let Some(other) = kept.get(position) {
+            let apart = arg.1.is_none() || arg.1 != other.1;
+            let beats = |a: &Arg, b: &Arg| match function {
+                _ if !apart => false,
+                Function::Min => a.0.le(&b.0) == Some(true),
+                _ => a.0.ge(&b.0) == Some(true),
+            };
+            if beats(other, &arg) {
+                continue 'args;
+            }
+            if beats(&arg, other) {
+                kept.remove(position);
+            } else {
+                position += 1;
+            }
+        }
+        kept.push(arg);
+    }
+    *args = kept;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dim(text: &str) -> Dim {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn laws() {
+        let (a, b, c) = (dim("a"), dim("b"), dim("c"));
+        for f in [Dim::min, Dim::max, Dim::bcast] {
+            assert_eq!(f(&a, &a), Ok(a.clone()));
+            assert_eq!(f(&a, &b), f(&b, &a));
+            assert_eq!(f(&f(&a, &b).unwrap(), &c), f(&a, &f(&c, &b).unwrap()));
+        }
+        assert_eq!(a.bcast(&Dim::known(1)), Ok(a.clone()));
+        assert_eq!(a.bcast(&Dim::known(5)), Ok(Dim::known(5)));
+        assert!(Dim::known(4).bcast(&Dim::known(5)).is_err());
+    }
+
+    #[test]
+    fn arguments_are_few() {
+        let mut all = dim("a0");
+        for number in 1..64 {
+            all = all.max(&dim(&format!("a{number}"))).unwrap();
+        }
+        assert_eq!(all.max(&dim("a7")), Ok(all.clone()));
+        assert!(all.max(&dim("b")).is_err());
+    }
+
+    #[test]
+    fn dominated_arguments_go() {
+        assert_eq!(dim("min(n, n+1)"), dim("n"));
+        assert_eq!(dim("max(n, 0)"), dim("n"));
+        assert_eq!(dim("min(n, m, n+m)"), dim("min(m, n)"));
+        assert_eq!(dim("max(min(n, 3), 4)"), dim("4"));
+        assert_eq!(dim("max(-9223372036854775808, 9223372036854775807)"), Dim::known(i64::MAX));
+        assert_eq!(dim("min(n, -9223372036854775808, 2)"), Dim::known(i64::MIN));
+    }
+}

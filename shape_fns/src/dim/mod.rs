@@ -1,0 +1,271 @@
+//! [`Dim`]: one dimension of a shape, known, a symbol, or a term over symbols.
+
+mod bounds;
+pub(crate) mod compare;
+pub(crate) mod display;
+pub(crate) mod evaluate;
+mod guard;
+mod into_dim;
+pub(crate) mod lattice;
+mod linear;
+mod operators;
+pub(crate) mod poly;
+pub(crate) mod quotient;
+pub(crate) mod solve;
+pub(crate) mod symbol;
+
+pub use bounds::Bounds;
+pub use guard::Guard;
+pub use into_dim::{IntoDim, Unknown};
+pub use symbol::{Symbol, SymbolKind};
+
+use std::sync::Arc;
+
+use crate::{Result, ShapeError};
+use poly::Poly;
+
+/// One dimension: a number, a symbol, or a term such as `4*n+1` in canonical form.
+///
+/// Sixteen bytes; known dimensions and plain symbols never allocate. Two dimensions are `==` when their canonical
+/// forms agree, so equal dimensions have equal values; dimensions that are not `==` may still turn out equal
+/// ([`Dim::same`] is three-valued).
+///
+/// Arithmetic is that of the integers and checked: the `checked_` methods and their like return errors, the operators
+/// `+ - * %` return an invalid dimension that every use refuses with an error. A dimension may be negative on the way
+/// to one that is not, and as an element of an integer tensor; a shape refuses it.
+///
+/// Where TensorFlow's `Dimension` forgets, this keeps the term:
+///
+/// | | TensorFlow | here |
+/// |---|---|---|
+/// | `n + 3`, `n * 2`, `n // 2`, `n % 2` | unknown | the term |
+/// | `0 * n` | unknown | `0` |
+/// | `n // 0`, `n % 0` | unknown | an error |
+/// | `7 // 0` | an error | an error |
+/// | `2 - 5` | an error | `-3` |
+/// | `n < 3`, `n == 3` | `None` | `None` |
+/// | `n < n + 1`, `n >= 0` | `None` | `Some(true)` |
+///
+/// ```
+/// use shapeflow_shape_fns::Dim;
+/// let n = Dim::symbol("n");
+/// assert_eq!((2 * &n + 1) + (2 * &n - 1), 4 * &n);
+/// assert_eq!((4 * &n).floordiv(&Dim::known(4))?, n);
+/// assert_eq!(n.ceil_div(&Dim::known(2))?.to_string(), "ceildiv(n, 2)");
+/// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Dim(pub(crate) Repr);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Repr {
+    Known(i64),
+    Symbol(Symbol),
+    Term(Arc<Poly>),
+    Invalid(Invalid),
+}
+
+/// Why a dimension has no value.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Invalid {
+    Overflow,
+    DivisionByZero,
+    TooLarge,
+    Name,
+    Broadcast,
+}
+
+impl Invalid {
+    fn message(self) -> &'static str {
+        match self {
+            Invalid::Overflow => "a dimension must fit in 64 bits, got an overflow",
+            Invalid::DivisionByZero => "a divisor of dimensions must not be 0",
+            Invalid::TooLarge => "a dimension may have at most 64 terms nested 16 deep, got more",
+            Invalid::Name => "a symbol's name must be a letter or _ followed by letters, digits, _ and .",
+            Invalid::Broadcast => "dimensions broadcast when they are equal or one of them is 1, got neither",
+        }
+    }
+}
+
+impl From<Invalid> for ShapeError {
+    fn from(why: Invalid) -> ShapeError {
+        ShapeError::new(why.message())
+    }
+}
+
+impl Dim {
+    /// `?`: converts into a new anonymous dimension wherever [`IntoDim`](crate::IntoDim) is accepted.
+    pub const UNKNOWN: Unknown = Unknown;
+
+    /// A known dimension. Negative values stand for elements of integer tensors; a shape refuses them.
+    pub const fn known(value: i64) -> Dim {
+        Dim(Repr::Known(value))
+    }
+
+    /// The size of this name, the same one everywhere in the process. An ill-formed name gives an invalid dimension.
+    pub fn symbol(name: &str) -> Dim {
+        Dim(match Symbol::named(name) {
+            Some(symbol) => Repr::Symbol(symbol),
+            None => Repr::Invalid(Invalid::Name),
+        })
+    }
+
+    /// The number, where it is one.
+    #[inline]
+    pub fn as_known(&self) -> Option<i64> {
+        match self.0 {
+            Repr::Known(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a number.
+    pub fn is_known(&self) -> bool {
+        matches!(self.0, Repr::Known(_))
+    }
+
+    /// Whether it is a number that is not negative, or one symbol of kind size.
+    #[inline]
+    pub(crate) fn is_plain_size(&self) -> bool {
+        match self.0 {
+            Repr::Known(value) => value >= 0,
+            Repr::Symbol(symbol) => symbol.kind() == SymbolKind::Size,
+            _ => false,
+        }
+    }
+
+    /// The symbol, where it is one and nothing more.
+    pub fn as_symbol(&self) -> Option<Symbol> {
+        match self.0 {
+            Repr::Symbol(symbol) => Some(symbol),
+            _ => None,
+        }
+    }
+
+    /// Refuses an invalid dimension, the outcome of an operator that overflowed or of an ill-formed name.
+    ///
+    /// # Errors
+    /// The dimension is invalid.
+    pub fn validate(&self) -> Result<()> {
+        match self.0 {
+            Repr::Invalid(why) => Err(why.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The sum.
+    ///
+    /// # Errors
+    /// A coefficient overflows, an operand is invalid, or the result has more than 64 terms; so for all arithmetic.
+    pub fn checked_add(&self, other: &Dim) -> Result<Dim> {
+        Ok(self.plus(other, 1)?)
+    }
+
+    /// The difference.
+    ///
+    /// # Errors
+    /// As [`Dim::checked_add`].
+    pub fn checked_sub(&self, other: &Dim) -> Result<Dim> {
+        Ok(self.plus(other, -1)?)
+    }
+
+    /// The product; zero times anything valid is zero.
+    ///
+    /// # Errors
+    /// As [`Dim::checked_add`].
+    pub fn checked_mul(&self, other: &Dim) -> Result<Dim> {
+        Ok(self.times(other)?)
+    }
+
+    pub(crate) fn plus(&self, other: &Dim, factor: i64) -> Result<Dim, Invalid> {
+        match (&self.0, &other.0) {
+            (Repr::Known(a), Repr::Known(b)) => {
+                let b = b.checked_mul(factor).ok_or(Invalid::Overflow)?;
+                a.checked_add(b).map(Dim::known).ok_or(Invalid::Overflow)
+            }
+            (Repr::Invalid(why), _) => Err(*why),
+            (_, Repr::Known(0)) => Ok(self.clone()),
+            (Repr::Known(0), _) if factor == 1 => other.valid(),
+            _ => poly::add_scaled(self, other, factor),
+        }
+    }
+
+    pub(crate) fn times(&self, other: &Dim) -> Result<Dim, Invalid> {
+        match (&self.0, &other.0) {
+            (Repr::Known(a), Repr::Known(b)) => a.checked_mul(*b).map(Dim::known).ok_or(Invalid::Overflow),
+            (Repr::Known(0), _) => other.valid().map(|_| Dim::known(0)),
+            (_, Repr::Known(0)) => self.valid().map(|_| Dim::known(0)),
+            (Repr::Known(1), _) => other.valid(),
+            (_, Repr::Known(1)) => self.valid(),
+            _ => poly::multiply(self, other),
+        }
+    }
+
+    pub(crate) fn valid(&self) -> Result<Dim, Invalid> {
+        match self.0 {
+            Repr::Invalid(why) => Err(why),
+            _ => Ok(self.clone()),
+        }
+    }
+}
+
+impl PartialEq<i64> for Dim {
+    fn eq(&self, other: &i64) -> bool {
+        self.as_known() == Some(*other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_as_promised() {
+        assert_eq!(size_of::<Dim>(), 16);
+        assert_eq!(size_of::<Option<Dim>>(), 16);
+    }
+
+    #[test]
+    fn an_overflow_is_refused_by_every_use() {
+        let bad = Dim::known(i64::MAX) + 1;
+        assert!(bad.validate().is_err() && bad.checked_add(&Dim::known(0)).is_err());
+        assert!(bad.checked_mul(&Dim::known(0)).is_err() && Dim::known(0).checked_mul(&bad).is_err());
+        assert!((Dim::known(0) + &bad).validate().is_err());
+        assert!(
+            (i64::MIN * Dim::known(-1)).validate().is_err() && (0 - Dim::known(i64::MIN)).validate().is_err()
+        );
+        assert_eq!(bad.same(&bad), None);
+    }
+
+    #[test]
+    fn the_ends_of_the_range_do_not_panic() {
+        let ends = [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX].map(Dim::known);
+        let n = Dim::symbol("n");
+        let terms = ends.iter().flat_map(|end| [end.clone(), &n * end, &n + end, &n * &n + &n * end]);
+        let terms: Vec<Dim> = terms.chain([n.clone()]).collect();
+        for a in &terms {
+            for b in &terms {
+                let results = [
+                    a.checked_add(b),
+                    a.checked_sub(b),
+                    a.checked_mul(b),
+                    a.floordiv(b),
+                    a.ceil_div(b),
+                    a.modulo(b),
+                    a.min(b),
+                    a.max(b),
+                    a.bcast(b),
+                ];
+                for dim in results.into_iter().flatten() {
+                    let _ = (dim.bounds(), dim.to_string(), dim.same(a), a.exact_div(&dim));
+                    for value in [0, 1, i64::MAX] {
+                        let _ = dim.eval(&|_| Some(value));
+                    }
+                }
+                let mut table = crate::DimTable::new();
+                let _ = (table.merge(a, b), table.require(crate::Guard::Ge(b.clone(), a.clone())));
+                let _ = table.require(crate::Guard::Divides { divisor: a.clone(), dividend: b.clone() });
+            }
+        }
+    }
+}

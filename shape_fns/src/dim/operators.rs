@@ -1,0 +1,88 @@
+//! Operators of dimensions: `+ - * %` and negation, with numbers on either side.
+
+use std::ops::Neg;
+
+use crate::dim::quotient::modulo;
+use crate::dim::{Invalid, Repr};
+use crate::{Dim, IntoDim};
+
+fn lift(result: Result<Dim, Invalid>) -> Dim {
+    result.unwrap_or_else(|why| Dim(Repr::Invalid(why)))
+}
+
+macro_rules! operators {
+    ($($Op:ident $method:ident |$a:ident, $b:ident| $body:expr;)*) => {$(
+        impl<T: IntoDim> std::ops::$Op<T> for Dim {
+            type Output = Dim;
+            fn $method(self, other: T) -> Dim {
+                let ($a, $b) = (&self, &other.into_dim());
+                lift($body)
+            }
+        }
+        impl<T: IntoDim> std::ops::$Op<T> for &Dim {
+            type Output = Dim;
+            fn $method(self, other: T) -> Dim {
+                let ($a, $b) = (self, &other.into_dim());
+                lift($body)
+            }
+        }
+        impl std::ops::$Op<Dim> for i64 {
+            type Output = Dim;
+            fn $method(self, other: Dim) -> Dim {
+                let ($a, $b) = (&Dim::known(self), &other);
+                lift($body)
+            }
+        }
+        impl std::ops::$Op<&Dim> for i64 {
+            type Output = Dim;
+            fn $method(self, other: &Dim) -> Dim {
+                let ($a, $b) = (&Dim::known(self), other);
+                lift($body)
+            }
+        }
+    )*};
+}
+operators! {
+    Add add |a, b| a.plus(b, 1);
+    Sub sub |a, b| a.plus(b, -1);
+    Mul mul |a, b| a.times(b);
+    Rem rem |a, b| modulo(a, b);
+}
+
+impl Neg for Dim {
+    type Output = Dim;
+
+    fn neg(self) -> Dim {
+        lift(self.times(&Dim::known(-1)))
+    }
+}
+
+impl Neg for &Dim {
+    type Output = Dim;
+
+    fn neg(self) -> Dim {
+        lift(self.times(&Dim::known(-1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_are_those_of_the_integers() {
+        let n = Dim::symbol("n");
+        assert_eq!((2 * &n + 3 - &n) * 2, 2 * &n + 6);
+        assert_eq!(-(&n - 1), 1 - &n);
+        assert_eq!((Dim::known(-7) % 3, 7 % Dim::known(-3)), (Dim::known(2), Dim::known(-2)));
+        assert_eq!((4 * &n + 3) % 2, Dim::known(1));
+        assert_eq!((&n % 4).to_string(), "mod(n, 4)");
+    }
+
+    #[test]
+    fn what_has_no_value_is_invalid() {
+        assert!((-Dim::known(i64::MIN)).validate().is_err());
+        assert!((Dim::symbol("n") % 0).validate().is_err());
+        assert!((Dim::known(i64::MAX) * 2).validate().is_err());
+    }
+}

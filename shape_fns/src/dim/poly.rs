@@ -1,0 +1,285 @@
+//! [`Poly`]: the one canonical form of a dimension that is neither a number nor a plain symbol.
+//!
+//! A polynomial with integer coefficients over atoms. An atom is a symbol or a call (`floordiv`, `mod`, `ceildiv`,
+//! `min`, `max`, `bcast`) of dimensions. Monomials are kept in graded order, constant last, so that two terms built
+//! along different roads compare equal.
+
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use rustc_hash::FxHasher;
+use smallvec::SmallVec;
+
+use crate::dim::symbol::Symbol;
+use crate::dim::{Dim, Invalid, Repr};
+
+/// Beyond these a term is refused ([`Invalid::TooLarge`]), which also bounds every recursion over terms.
+pub(crate) const MAX_MONOMIALS: usize = 64;
+const MAX_DEPTH: u32 = 16;
+const MAX_SIZE: u32 = 512;
+
+/// A polynomial that is neither constant nor one plain symbol.
+pub(crate) struct Poly {
+    terms: Box<[Term]>,
+    hash: u64,
+    depth: u32,
+    size: u32,
+}
+
+/// A coefficient, never zero, and its monomial.
+pub(crate) type Term = (Monomial, i64);
+
+/// Sorted atoms, repeated for powers; none: the constant.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Monomial(pub(crate) SmallVec<[Atom; 2]>);
+
+/// What a monomial multiplies.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Atom {
+    Symbol(Symbol),
+    Call(Arc<Call>),
+}
+
+/// A function of dimensions that no polynomial expresses. Arguments of the lattice functions are sorted and distinct.
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Call {
+    pub(crate) function: Function,
+    pub(crate) args: SmallVec<[Dim; 2]>,
+}
+
+/// The functions an atom may apply.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Function {
+    FloorDiv,
+    Mod,
+    CeilDiv,
+    Min,
+    Max,
+    Bcast,
+}
+
+impl Function {
+    pub(crate) const ALL: [Function; 6] =
+        [Function::FloorDiv, Function::Mod, Function::CeilDiv, Function::Min, Function::Max, Function::Bcast];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Function::FloorDiv => "floordiv",
+            Function::Mod => "mod",
+            Function::CeilDiv => "ceildiv",
+            Function::Min => "min",
+            Function::Max => "max",
+            Function::Bcast => "bcast",
+        }
+    }
+
+    /// Whether it takes any number of arguments, in any order.
+    pub(crate) fn is_lattice(self) -> bool {
+        matches!(self, Function::Min | Function::Max | Function::Bcast)
+    }
+}
+
+impl Poly {
+    pub(crate) fn terms(&self) -> &[Term] {
+        &self.terms
+    }
+}
+
+impl PartialEq for Poly {
+    fn eq(&self, other: &Poly) -> bool {
+        std::ptr::eq(self, other) || (self.hash == other.hash && self.terms == other.terms)
+    }
+}
+
+impl Eq for Poly {}
+
+impl Hash for Poly {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+impl Monomial {
+    pub(crate) fn one() -> Monomial {
+        Monomial(SmallVec::new())
+    }
+
+    pub(crate) fn atom(atom: Atom) -> Monomial {
+        Monomial(SmallVec::from_iter([atom]))
+    }
+
+    pub(crate) fn is_one(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn times(&self, other: &Monomial) -> Monomial {
+        let mut atoms = self.0.clone();
+        atoms.extend(other.0.iter().cloned());
+        atoms.sort_unstable_by(Atom::order);
+        Monomial(atoms)
+    }
+
+    /// Higher degree first, then atom by atom.
+    fn order(&self, other: &Monomial) -> Ordering {
+        other.0.len().cmp(&self.0.len()).then_with(|| {
+            self.0
+                .iter()
+                .zip(&other.0)
+                .map(|(a, b)| a.order(b))
+                .find(|order| order.is_ne())
+                .unwrap_or(Ordering::Equal)
+        })
+    }
+
+    /// The monomial that `divisor` times gives this one.
+    pub(crate) fn divided_by(&self, divisor: &Monomial) -> Option<Monomial> {
+        let mut atoms = self.0.clone();
+        for atom in &divisor.0 {
+            let position = atoms.iter().position(|own| own == atom)?;
+            atoms.remove(position);
+        }
+        Some(Monomial(atoms))
+    }
+}
+
+impl Atom {
+    pub(crate) fn order(&self, other: &Atom) -> Ordering {
+        match (self, other) {
+            (Atom::Symbol(a), Atom::Symbol(b)) => a.cmp(b),
+            (Atom::Symbol(_), Atom::Call(_)) => Ordering::Less,
+            (Atom::Call(_), Atom::Symbol(_)) => Ordering::Greater,
+            (Atom::Call(a), Atom::Call(b)) => a.function.cmp(&b.function).then_with(|| {
+                a.args.len().cmp(&b.args.len()).then_with(|| order_slices(&a.args, &b.args, order))
+            }),
+        }
+    }
+}
+
+/// The order of arguments: numbers, symbols, terms. Any total order would do; this one is cheap.
+pub(crate) fn order(a: &Dim, b: &Dim) -> Ordering {
+    fn rank(dim: &Dim) -> u8 {
+        match &dim.0 {
+            Repr::Known(_) => 0,
+            Repr::Symbol(_) => 1,
+            Repr::Term(_) => 2,
+            Repr::Invalid(_) => 3,
+        }
+    }
+    match (&a.0, &b.0) {
+        (Repr::Known(a), Repr::Known(b)) => a.cmp(b),
+        (Repr::Symbol(a), Repr::Symbol(b)) => a.cmp(b),
+        (Repr::Term(a), Repr::Term(b)) => a
+            .terms
+            .len()
+            .cmp(&b.terms.len())
+            .then_with(|| order_slices(&a.terms, &b.terms, |x, y| x.0.order(&y.0).then(x.1.cmp(&y.1)))),
+        (Repr::Invalid(a), Repr::Invalid(b)) => a.cmp(b),
+        _ => rank(a).cmp(&rank(b)),
+    }
+}
+
+fn order_slices<T>(a: &[T], b: &[T], mut order: impl FnMut(&T, &T) -> Ordering) -> Ordering {
+    a.iter().zip(b).map(|(x, y)| order(x, y)).find(|o| o.is_ne()).unwrap_or_else(|| a.len().cmp(&b.len()))
+}
+
+/// The terms of any valid dimension, in canonical order.
+pub(crate) fn terms_of(dim: &Dim) -> Result<SmallVec<[Term; 4]>, Invalid> {
+    Ok(match &dim.0 {
+        Repr::Known(0) => SmallVec::new(),
+        Repr::Known(value) => SmallVec::from_iter([(Monomial::one(), *value)]),
+        Repr::Symbol(symbol) => SmallVec::from_iter([(Monomial::atom(Atom::Symbol(*symbol)), 1)]),
+        Repr::Term(poly) => poly.terms.iter().cloned().collect(),
+        Repr::Invalid(why) => return Err(*why),
+    })
+}
+
+/// `a + factor * b`.
+pub(crate) fn add_scaled(a: &Dim, b: &Dim, factor: i64) -> Result<Dim, Invalid> {
+    let mut terms = terms_of(a)?;
+    for (monomial, coefficient) in terms_of(b)? {
+        terms.push((monomial, coefficient.checked_mul(factor).ok_or(Invalid::Overflow)?));
+    }
+    from_terms(terms)
+}
+
+/// `a * b`.
+pub(crate) fn multiply(a: &Dim, b: &Dim) -> Result<Dim, Invalid> {
+    let (a, b) = (terms_of(a)?, terms_of(b)?);
+    let mut terms = SmallVec::with_capacity(a.len() * b.len());
+    for (left, x) in &a {
+        for (right, y) in &b {
+            terms.push((left.times(right), x.checked_mul(*y).ok_or(Invalid::Overflow)?));
+        }
+    }
+    from_terms(terms)
+}
+
+/// The dimension that is one call.
+pub(crate) fn call(function: Function, args: SmallVec<[Dim; 2]>) -> Result<Dim, Invalid> {
+    let call = Arc::new(Call { function, args });
+    from_terms(SmallVec::from_iter([(Monomial::atom(Atom::Call(call)), 1)]))
+}
+
+/// Terms in any order, equal monomials not yet joined, as the dimension they add up to.
+pub(crate) fn from_terms(mut terms: SmallVec<[Term; 4]>) -> Result<Dim, Invalid> {
+    terms.sort_unstable_by(|a, b| a.0.order(&b.0));
+    let mut joined: SmallVec<[Term; 4]> = SmallVec::with_capacity(terms.len());
+    for (monomial, coefficient) in terms {
+        match joined.last_mut() {
+            Some(last) if last.0 == monomial => {
+                last.1 = last.1.checked_add(coefficient).ok_or(Invalid::Overflow)?;
+            }
+            _ => joined.push((monomial, coefficient)),
+        }
+    }
+    joined.retain(|term| term.1 != 0);
+    match joined.as_slice() {
+        [] => return Ok(Dim::known(0)),
+        [(monomial, value)] if monomial.is_one() => return Ok(Dim::known(*value)),
+        [(monomial, 1)] => {
+            if let [Atom::Symbol(symbol)] = monomial.0.as_slice() {
+                return Ok(Dim(Repr::Symbol(*symbol)));
+            }
+        }
+        _ => {}
+    }
+    if joined.len() > MAX_MONOMIALS {
+        return Err(Invalid::TooLarge);
+    }
+    let (mut depth, mut size) = (0, 0u32);
+    let mut hasher = FxHasher::default();
+    for (monomial, coefficient) in &joined {
+        monomial.hash(&mut hasher);
+        coefficient.hash(&mut hasher);
+        size += 1;
+        for atom in &monomial.0 {
+            size += 1;
+            if let Atom::Call(call) = atom {
+                for arg in &call.args {
+                    let (inner_depth, inner_size) = extent(arg)?;
+                    depth = depth.max(inner_depth + 1);
+                    size += inner_size;
+                }
+            }
+        }
+    }
+    if depth > MAX_DEPTH || size > MAX_SIZE {
+        return Err(Invalid::TooLarge);
+    }
+    Ok(Dim(Repr::Term(Arc::new(Poly {
+        terms: joined.into_vec().into(),
+        hash: hasher.finish(),
+        depth,
+        size,
+    }))))
+}
+
+/// Depth and size of an argument; sizes stay small because every argument already passed the limit.
+fn extent(dim: &Dim) -> Result<(u32, u32), Invalid> {
+    match &dim.0 {
+        Repr::Known(_) | Repr::Symbol(_) => Ok((0, 1)),
+        Repr::Term(poly) => Ok((poly.depth, poly.size)),
+        Repr::Invalid(why) => Err(*why),
+    }
+}

@@ -1,0 +1,245 @@
+//! `floordiv`, `modulo` and `ceil_div` of dimensions, in canonical form.
+
+use smallvec::SmallVec;
+
+use crate::Result;
+use crate::dim::poly::{self, Atom, Function, Term, call, from_terms, terms_of};
+use crate::dim::{Dim, Invalid, Repr};
+
+impl Dim {
+    /// The quotient rounded towards minus infinity. A divisor that divides the terms exactly cancels (`4*n // n` is
+    /// 4); the quotient has a value only where the divisor is not 0.
+    ///
+    /// # Errors
+    /// The divisor is 0, or as [`Dim::checked_add`].
+    pub fn floordiv(&self, divisor: &Dim) -> Result<Dim> {
+        Ok(floordiv(self, divisor)?)
+    }
+
+    /// The quotient rounded towards plus infinity.
+    ///
+    /// # Errors
+    /// As [`Dim::floordiv`].
+    pub fn ceil_div(&self, divisor: &Dim) -> Result<Dim> {
+        Ok(ceil_div(self, divisor)?)
+    }
+
+    /// The remainder of [`Dim::floordiv`]: it has the divisor's sign.
+    ///
+    /// # Errors
+    /// As [`Dim::floordiv`].
+    pub fn modulo(&self, divisor: &Dim) -> Result<Dim> {
+        Ok(modulo(self, divisor)?)
+    }
+
+    /// The quotient where the divisor divides the canonical form exactly: every coefficient, or every monomial.
+    pub fn exact_div(&self, divisor: &Dim) -> Option<Dim> {
+        exact_div(self, divisor).ok().flatten()
+    }
+}
+
+pub(crate) fn floordiv(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
+    match (&dividend.0, &divisor.0) {
+        (Repr::Invalid(why), _) | (_, Repr::Invalid(why)) => Err(*why),
+        (_, Repr::Known(0)) => Err(Invalid::DivisionByZero),
+        (_, Repr::Known(1)) => Ok(dividend.clone()),
+        (Repr::Known(a), Repr::Known(b)) => {
+            i64::try_from(floor_i128((*a).into(), (*b).into())).map(Dim::known).map_err(|_| Invalid::Overflow)
+        }
+        (_, Repr::Known(k)) if *k < 0 => floordiv(
+            &dividend.times(&Dim::known(-1))?,
+            &Dim::known(k.checked_neg().ok_or(Invalid::Overflow)?),
+        ),
+        (_, Repr::Known(k)) => floordiv_by_known(dividend, *k),
+        // A division that overflows on the way is no exact one.
+        _ => match dividend.exact_div(divisor) {
+            Some(quotient) => Ok(quotient),
+            None => {
+                let (dividend, divisor) = without_common_factor(dividend, divisor)?;
+                call(Function::FloorDiv, SmallVec::from_iter([dividend, divisor]))
+            }
+        },
+    }
+}
+
+pub(crate) fn modulo(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
+    match (&dividend.0, &divisor.0) {
+        (Repr::Invalid(why), _) | (_, Repr::Invalid(why)) => Err(*why),
+        (_, Repr::Known(0)) => Err(Invalid::DivisionByZero),
+        (Repr::Known(a), Repr::Known(b)) => {
+            let (a, b) = (i128::from(*a), i128::from(*b));
+            i64::try_from(modulo_i128(a, b)).map(Dim::known).map_err(|_| Invalid::Overflow)
+        }
+        (_, Repr::Known(k)) if *k > 0 => modulo_by_known(dividend, *k),
+        _ if dividend.exact_div(divisor).is_some() => Ok(Dim::known(0)),
+        _ => call(Function::Mod, SmallVec::from_iter([dividend.clone(), divisor.clone()])),
+    }
+}
+
+/// By a known divisor this is a floor division, so that both spellings have one form.
+pub(crate) fn ceil_div(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
+    match (&dividend.0, &divisor.0) {
+        (Repr::Invalid(why), _) | (_, Repr::Invalid(why)) => Err(*why),
+        (_, Repr::Known(0)) => Err(Invalid::DivisionByZero),
+        (Repr::Known(a), Repr::Known(b)) => {
+            let quotient = -floor_i128(-i128::from(*a), (*b).into());
+            i64::try_from(quotient).map(Dim::known).map_err(|_| Invalid::Overflow)
+        }
+        (_, Repr::Known(k)) if *k > 0 => floordiv(&dividend.plus(&Dim::known(k - 1), 1)?, divisor),
+        (_, Repr::Known(k)) => {
+            let negated = Dim::known(k.checked_neg().ok_or(Invalid::Overflow)?);
+            ceil_div(&dividend.times(&Dim::known(-1))?, &negated)
+        }
+        // A division that overflows on the way is no exact one.
+        _ => match dividend.exact_div(divisor) {
+            Some(quotient) => Ok(quotient),
+            None => {
+                let (dividend, divisor) = without_common_factor(dividend, divisor)?;
+                call(Function::CeilDiv, SmallVec::from_iter([dividend, divisor]))
+            }
+        },
+    }
+}
+
+/// Floor division of integers; `divisor` is not 0, and neither is the least i128.
+pub(crate) fn floor_i128(dividend: i128, divisor: i128) -> i128 {
+    let quotient = dividend.div_euclid(divisor);
+    if divisor < 0 && dividend.rem_euclid(divisor) != 0 { quotient - 1 } else { quotient }
+}
+
+/// The remainder of [`floor_i128`], without multiplying back, which may overflow.
+pub(crate) fn modulo_i128(dividend: i128, divisor: i128) -> i128 {
+    let rest = dividend.rem_euclid(divisor);
+    if divisor < 0 && rest != 0 { rest + divisor } else { rest }
+}
+
+/// `dividend = divisor * quotient + rest`, every coefficient of the rest in `0..divisor`.
+fn split_by_known(dividend: &Dim, divisor: i64) -> Result<(Dim, SmallVec<[Term; 4]>), Invalid> {
+    let (mut quotient, mut rest) = (SmallVec::new(), SmallVec::new());
+    for (monomial, coefficient) in terms_of(dividend)? {
+        let remainder = coefficient.rem_euclid(divisor);
+        let whole = coefficient.div_euclid(divisor);
+        if whole != 0 {
+            quotient.push((monomial.clone(), whole));
+        }
+        if remainder != 0 {
+            rest.push((monomial, remainder));
+        }
+    }
+    Ok((from_terms(quotient)?, rest))
+}
+
+/// The greatest common divisor of `divisor` and every coefficient but the constant's, and the terms and the divisor
+/// over it; the constant is rounded down, and what rounding drops is returned last.
+fn reduce(rest: SmallVec<[Term; 4]>, divisor: i64) -> (i64, SmallVec<[Term; 4]>, i64, i64) {
+    let common = rest.iter().filter(|term| !term.0.is_one()).fold(divisor, |g, term| gcd(g, term.1));
+    let mut dropped = 0;
+    let reduced = rest
+        .into_iter()
+        .map(|(monomial, coefficient)| {
+            if monomial.is_one() {
+                dropped = coefficient % common;
+            }
+            (monomial, coefficient / common)
+        })
+        .filter(|term| term.1 != 0)
+        .collect();
+    (common, reduced, divisor / common, dropped)
+}
+
+pub(crate) fn gcd(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    // 2^63 fits no i64; 1 divides everything too.
+    i64::try_from(a).unwrap_or(1)
+}
+
+/// Both over the greatest number that divides all their coefficients.
+fn without_common_factor(dividend: &Dim, divisor: &Dim) -> Result<(Dim, Dim), Invalid> {
+    let common = terms_of(dividend)?.iter().chain(&terms_of(divisor)?).fold(0, |g, term| gcd(g, term.1));
+    if common <= 1 {
+        return Ok((dividend.clone(), divisor.clone()));
+    }
+    let reduce = |dim: &Dim| {
+        from_terms(terms_of(dim)?.into_iter().map(|(monomial, value)| (monomial, value / common)).collect())
+    };
+    Ok((reduce(dividend)?, reduce(divisor)?))
+}
+
+fn floordiv_by_known(dividend: &Dim, divisor: i64) -> Result<Dim, Invalid> {
+    let (quotient, rest) = split_by_known(dividend, divisor)?;
+    let (_, rest, divisor, _) = reduce(rest, divisor);
+    let rest = from_terms(rest)?;
+    quotient.plus(&floordiv_of_rest(&rest, divisor)?, 1)
+}
+
+/// `rest // divisor` where every coefficient is in `0..divisor`.
+fn floordiv_of_rest(rest: &Dim, divisor: i64) -> Result<Dim, Invalid> {
+    let bounds = rest.bounds();
+    if bounds.is_above(-1) && bounds.is_below(divisor) {
+        return Ok(Dim::known(0));
+    }
+    // (a // b + c) // d is (a + b*c) // (b*d) for known positive b and d.
+    if let Some((inner, by, constant)) = as_floordiv_plus_constant(rest)
+        && let (Some(shift), Some(product)) = (by.checked_mul(constant), by.checked_mul(divisor))
+    {
+        return floordiv(&inner.plus(&Dim::known(shift), 1)?, &Dim::known(product));
+    }
+    call(Function::FloorDiv, SmallVec::from_iter([rest.clone(), Dim::known(divisor)]))
+}
+
+/// `floordiv(inner, by) + constant` with a known `by > 0`, taken apart.
+fn as_floordiv_plus_constant(dim: &Dim) -> Option<(Dim, i64, i64)> {
+    let Repr::Term(poly) = &dim.0 else { return None };
+    let (monomial, constant) = match poly.terms() {
+        [(monomial, 1)] => (monomial, 0),
+        [(monomial, 1), (one, constant)] if one.is_one() => (monomial, *constant),
+        _ => return None,
+    };
+    match monomial.0.as_slice() {
+        [Atom::Call(call)] if call.function == Function::FloorDiv => {
+            let by = call.args.get(1)?.as_known().filter(|by| *by > 0)?;
+            Some((call.args.first()?.clone(), by, constant))
+        }
+        _ => None,
+    }
+}
+
+fn modulo_by_known(dividend: &Dim, divisor: i64) -> Result<Dim, Invalid> {
+    let (_, rest) = split_by_known(dividend, divisor)?;
+    let (common, rest, divisor, dropped) = reduce(rest, divisor);
+    let rest = from_terms(rest)?;
+    let bounds = rest.bounds();
+    let remainder = if bounds.is_above(-1) && bounds.is_below(divisor) {
+        rest
+    } else {
+        call(Function::Mod, SmallVec::from_iter([rest, Dim::known(divisor)]))?
+    };
+    remainder.times(&Dim::known(common))?.plus(&Dim::known(dropped), 1)
+}
+
+/// Division of polynomials without remainder, leading monomial by leading monomial.
+fn exact_div(dividend: &Dim, divisor: &Dim) -> Result<Option<Dim>, Invalid> {
+    let by = terms_of(divisor)?;
+    let Some((lead, lead_coefficient)) = by.first() else { return Ok(None) };
+    let mut rest = dividend.valid()?;
+    let mut quotient: SmallVec<[Term; 4]> = SmallVec::new();
+    while rest != Dim::known(0) {
+        if quotient.len() == poly::MAX_MONOMIALS {
+            return Ok(None);
+        }
+        let terms = terms_of(&rest)?;
+        let Some((monomial, coefficient)) = terms.first() else { return Ok(None) };
+        let Some(over) = monomial.divided_by(lead) else { return Ok(None) };
+        if coefficient.checked_rem(*lead_coefficient) != Some(0) {
+            return Ok(None);
+        }
+        let step: Term = (over, coefficient.checked_div(*lead_coefficient).ok_or(Invalid::Overflow)?);
+        let taken = from_terms(SmallVec::from_iter([step.clone()]))?.times(divisor)?;
+        rest = rest.plus(&taken, -1)?;
+        quotient.push(step);
+    }
+    from_terms(quotient).map(Some)
+}

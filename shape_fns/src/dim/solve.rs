@@ -1,0 +1,120 @@
+//! Solving an equation between dimensions for one symbol.
+
+use smallvec::SmallVec;
+
+use crate::Dim;
+use crate::dim::Repr;
+use crate::dim::poly::{Atom, Monomial, Term, from_terms, terms_of};
+use crate::dim::quotient::gcd;
+use crate::dim::symbol::{Symbol, SymbolKind};
+
+/// What follows from `difference == 0`.
+pub(crate) enum Answer {
+    /// It has no solution.
+    Never,
+    /// The symbol equals the dimension, which does not mention it.
+    Bind(Symbol, Dim),
+    /// No symbol can be isolated.
+    Unsolved,
+}
+
+/// Solves `difference == 0`, where `difference` is `a - b`, for the symbol that is preferred.
+pub(crate) fn solve(difference: &Dim, a: &Dim, b: &Dim) -> Answer {
+    // Two symbols, or a symbol and anything that does not mention it, need no arithmetic.
+    if let Repr::Invalid(_) = difference.0 {
+        return isolate(a, b).or_else(|| isolate(b, a)).unwrap_or(Answer::Unsolved);
+    }
+    if let Some(value) = difference.as_known() {
+        return if value == 0 { Answer::Unsolved } else { Answer::Never };
+    }
+    let bounds = difference.bounds();
+    if bounds.is_above(0) || bounds.is_below(0) {
+        return Answer::Never;
+    }
+    let Ok(terms) = terms_of(difference) else { return Answer::Unsolved };
+    let content = terms.iter().filter(|term| !term.0.is_one()).fold(0, |g, term| gcd(g, term.1));
+    if terms.iter().any(|term| term.1 % content != 0) {
+        return Answer::Never;
+    }
+    let candidate = terms
+        .iter()
+        .filter(|term| term.1 == content || term.1 == -content)
+        .filter_map(|term| Some((as_symbol(&term.0)?, term)))
+        .filter(|(symbol, own)| {
+            terms.iter().filter(|term| term.0 != own.0).all(|term| !mentions(&term.0, *symbol))
+        })
+        .filter_map(|(symbol, own)| {
+            let sign = own.1 / content;
+            let rest: SmallVec<[Term; 4]> = terms
+                .iter()
+                .filter(|term| term.0 != own.0)
+                .map(|(monomial, coefficient)| {
+                    Some((monomial.clone(), (coefficient / content).checked_mul(-sign)?))
+                })
+                .collect::<Option<_>>()?;
+            Some((symbol, from_terms(rest).ok()?))
+        })
+        .max_by_key(|(symbol, dim)| preference(*symbol, dim, b));
+    candidate.map_or(Answer::Unsolved, |(symbol, dim)| Answer::Bind(symbol, dim))
+}
+
+fn isolate(side: &Dim, other: &Dim) -> Option<Answer> {
+    let symbol = side.as_symbol()?;
+    (!other.mentions(symbol)).then(|| Answer::Bind(symbol, other.clone()))
+}
+
+fn as_symbol(monomial: &Monomial) -> Option<Symbol> {
+    match monomial.0.as_slice() {
+        [Atom::Symbol(symbol)] => Some(*symbol),
+        _ => None,
+    }
+}
+
+fn mentions(monomial: &Monomial, symbol: Symbol) -> bool {
+    monomial.0.iter().any(|atom| match atom {
+        Atom::Symbol(other) => *other == symbol,
+        Atom::Call(call) => call.args.iter().any(|arg| arg.mentions(symbol)),
+    })
+}
+
+/// Greater means rather replaced: elements of tensors, then anonymous sizes, then names; of the same class one whose
+/// value is surely no less than 0, then the youngest, then one that `b` mentions.
+fn preference(symbol: Symbol, dim: &Dim, b: &Dim) -> (u8, bool, usize, bool) {
+    let class = match (symbol.is_anonymous(), symbol.kind()) {
+        (_, SymbolKind::Integer) => 2,
+        (true, SymbolKind::Size) => 1,
+        (false, SymbolKind::Size) => 0,
+    };
+    (class, dim.bounds().is_above(-1), symbol.table_index().unwrap_or(usize::MAX), b.mentions(symbol))
+}
+
+impl Dim {
+    /// A dimension that arithmetic gave up on.
+    pub(crate) fn too_large() -> Dim {
+        Dim(Repr::Invalid(crate::dim::Invalid::TooLarge))
+    }
+
+    /// The greatest common divisor of the coefficients other than the constant; 1 for a number.
+    pub(crate) fn content(&self) -> i64 {
+        match &self.0 {
+            Repr::Term(poly) => {
+                poly.terms().iter().filter(|term| !term.0.is_one()).fold(0, |g, term| gcd(g, term.1)).max(1)
+            }
+            _ => 1,
+        }
+    }
+
+    /// The terms that are not constant, and the constant; `None` for a number and an invalid dimension.
+    pub(crate) fn without_constant(&self) -> Option<(Dim, i64)> {
+        match &self.0 {
+            Repr::Known(_) | Repr::Invalid(_) => None,
+            Repr::Symbol(_) => Some((self.clone(), 0)),
+            Repr::Term(poly) => {
+                let (one, rest): (SmallVec<[Term; 4]>, SmallVec<[Term; 4]>) =
+                    poly.terms().iter().cloned().partition(|term| term.0.is_one());
+                let constant = one.first().map_or(0, |term| term.1);
+                if constant == 0 { Some((self.clone(), 0)) } else { Some((from_terms(rest).ok()?, constant)) }
+            }
+        }
+    }
+}

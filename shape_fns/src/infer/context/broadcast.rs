@@ -1,0 +1,83 @@
+//! Broadcasting, as numpy and TensorFlow do it.
+
+use smallvec::SmallVec;
+
+use super::UNRANKED;
+use crate::{Dim, Guard, InferenceContext, Result, ShapeError, TensorShape};
+
+impl InferenceContext<'_> {
+    /// The shape two shapes broadcast to, aligned at their last axes; unranked if either is.
+    ///
+    /// A number other than 1 against an unknown gives the number, with a guard; an unknown against 1 keeps its
+    /// identity; two unknowns give `bcast(a, b)`, which the op checks when it runs.
+    ///
+    /// # Errors
+    /// Two dimensions are provably different and neither is 1.
+    pub fn broadcast(&mut self, a: &TensorShape, b: &TensorShape) -> Result<TensorShape> {
+        let (Some(x), Some(y)) = (a.dims(), b.dims()) else { return Ok(TensorShape::unranked()) };
+        let (longer, shorter) = if x.len() >= y.len() { (x, y) } else { (y, x) };
+        let offset = longer.len() - shorter.len();
+        // What ends in the other's dimensions is the result, whatever they are.
+        if longer.ends_with(shorter) {
+            return Ok(if x.len() >= y.len() { a.clone() } else { b.clone() });
+        }
+        let mut dims: SmallVec<[Dim; 4]> = SmallVec::with_capacity(longer.len());
+        dims.extend(longer[..offset].iter().cloned());
+        for (axis, (p, q)) in longer[offset..].iter().zip(shorter).enumerate() {
+            let dim = self.broadcast_dims(p, q).map_err(|error| {
+                let (x, y) = if x.len() >= y.len() { (p, q) } else { (q, p) };
+                let (x, y) = (self.table.resolve(x), self.table.resolve(y));
+                match (x.as_known(), y.as_known()) {
+                    (Some(x), Some(y)) => ShapeError::new(format_args!(
+                        "dimensions must be equal or 1 to broadcast, got {x} and {y} at axis {} of {a} and {b}",
+                        axis + offset
+                    ))
+                    .with_help_if(crate::shape::advice::broadcast(a, b)),
+                    _ => error,
+                }
+            })?;
+            dims.push(dim);
+        }
+        Ok(TensorShape::new(dims))
+    }
+
+    /// The shape that all operands broadcast to.
+    ///
+    /// # Errors
+    /// As [`InferenceContext::broadcast`].
+    pub fn broadcast_operands(&mut self) -> Result<TensorShape> {
+        // Operands outlive the context, so that only those resolved anew are cloned.
+        let operands = self.operands;
+        let resolved = std::mem::take(&mut self.resolved);
+        let shape = |index: usize| match resolved.get(index) {
+            Some((shape, _)) => shape,
+            None => operands.get(index).map_or(&UNRANKED, |operand| operand.shape),
+        };
+        let mut all = match operands.len() {
+            0 | 1 => Ok(shape(0).clone()),
+            _ => self.broadcast(shape(0), shape(1)).map_err(|error| error.operand(1)),
+        };
+        for index in 2..operands.len() {
+            let Ok(sofar) = &all else { break };
+            all = self.broadcast(sofar, shape(index)).map_err(|error| error.operand(index));
+        }
+        self.resolved = resolved;
+        all
+    }
+
+    /// The dimension two broadcast to: see [`InferenceContext::broadcast`].
+    ///
+    /// # Errors
+    /// They are provably different and neither is 1.
+    pub fn broadcast_dims(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
+        let (a, b) = (self.table.resolve(a), self.table.resolve(b));
+        match (a.as_known(), b.as_known()) {
+            _ if a == b => a.validate().map(|()| a),
+            (Some(1), _) => Ok(b),
+            (_, Some(1)) => Ok(a),
+            (Some(_), None) => self.require(Guard::OneOrEqual(b, a.clone())).map(|()| a),
+            (None, Some(_)) => self.require(Guard::OneOrEqual(a, b.clone())).map(|()| b),
+            _ => a.bcast(&b),
+        }
+    }
+}

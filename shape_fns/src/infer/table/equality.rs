@@ -1,0 +1,148 @@
+//! [`Equality`]: dimensions found equal, by union and by solving for a symbol.
+
+use rustc_hash::FxHashSet;
+
+use super::DimTable;
+use super::undo::Undo;
+use crate::Guard;
+use crate::dim::solve;
+use crate::dim::symbol::{Symbol, SymbolKind};
+use crate::error::bail;
+use crate::{Dim, Result, ShapeError, TensorShape};
+
+/// A symbol found equal to a dimension, and the node that made it so.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Equality {
+    /// The symbol that was replaced.
+    pub symbol: Symbol,
+    /// What it equals, as known then; [`DimTable::resolve`] tells more.
+    pub dim: Dim,
+    /// The node that required it.
+    pub origin: u32,
+}
+
+impl DimTable {
+    /// Makes two dimensions equal, and returns what both are. A symbol is solved for where one can be; otherwise a
+    /// guard is recorded.
+    ///
+    /// # Errors
+    /// They are provably different, or a recorded guard contradicts their equality.
+    pub fn merge(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
+        a.validate()?;
+        b.validate()?;
+        let (a, b) = (self.resolve_compressing(a), self.resolve_compressing(b));
+        if a == b {
+            return Ok(a);
+        }
+        let solution = match (a.as_symbol(), b.as_symbol(), a.plus(&b, -1)) {
+            (None, None, Err(_)) => None,
+            (_, _, difference) => {
+                match solve::solve(&difference.unwrap_or_else(|_| Dim::too_large()), &a, &b) {
+                    solve::Answer::Never => bail!("dimensions must be equal, got {a} and {b}"),
+                    solve::Answer::Bind(symbol, dim) if !self.is_tied(symbol, &dim) => Some((symbol, dim)),
+                    _ => None,
+                }
+            }
+        };
+        match solution {
+            Some((symbol, dim)) => {
+                self.bind(symbol, dim, &a, &b)?;
+                Ok(self.resolve(&a))
+            }
+            None => {
+                let merged = if b.is_known() { b.clone() } else { a.clone() };
+                self.record(Guard::Eq(a, b));
+                Ok(merged)
+            }
+        }
+    }
+
+    /// Whether a symbol already has a value, or its value would mention itself through one.
+    fn is_tied(&self, symbol: Symbol, dim: &Dim) -> bool {
+        if self.bindings.contains_key(&symbol) {
+            return true;
+        }
+        let mut seen: FxHashSet<Symbol> = FxHashSet::default();
+        let mut stack = Vec::new();
+        dim.symbols(&mut |inner| stack.push(inner));
+        while let Some(inner) = stack.pop() {
+            if inner == symbol {
+                return true;
+            }
+            if seen.insert(inner)
+                && let Some(bound) = self.bindings.get(&inner)
+            {
+                bound.symbols(&mut |next| stack.push(next));
+            }
+        }
+        false
+    }
+
+    fn bind(&mut self, symbol: Symbol, dim: Dim, a: &Dim, b: &Dim) -> Result<()> {
+        if symbol.kind() == SymbolKind::Size {
+            match self.prove_ge(&dim, &Dim::known(0)) {
+                Some(true) => {}
+                Some(false) => bail!("a dimension must not be negative, got {dim} from {a} == {b}"),
+                None => self.record(Guard::Ge(dim.clone(), Dim::known(0))),
+            }
+        }
+        // What guards promise of the symbol is promised of the dimension now.
+        let promised = self.lower_bounds.get(&Dim::from(symbol)).copied();
+        let old = self.bindings.insert(symbol, dim.clone());
+        self.remember(Undo::Binding(symbol, old));
+        self.equalities.push(Equality { symbol, dim: dim.clone(), origin: self.origin });
+        if let Some(least) = promised {
+            self.promise(&Guard::Ge(dim, Dim::known(least)));
+        }
+        self.check_watchers(symbol)
+    }
+
+    /// Resolves, and shortens the chain of equalities walked.
+    fn resolve_compressing(&mut self, dim: &Dim) -> Dim {
+        let resolved = self.resolve(dim);
+        if let Some(mut symbol) = dim.as_symbol()
+            && resolved.as_symbol().is_some() | resolved.is_known()
+        {
+            while let Some(next) = self.bindings.get(&symbol).and_then(Dim::as_symbol) {
+                if Some(next) == resolved.as_symbol() {
+                    break;
+                }
+                let old = self.bindings.insert(symbol, resolved.clone());
+                self.remember(Undo::Binding(symbol, old));
+                symbol = next;
+            }
+        }
+        resolved
+    }
+
+    /// Merges two shapes axis by axis; an unranked one takes the other's dimensions.
+    ///
+    /// # Errors
+    /// The ranks differ or an axis cannot be merged: the message names it.
+    pub fn merge_shapes(&mut self, a: &TensorShape, b: &TensorShape) -> Result<TensorShape> {
+        let (Some(x), Some(y)) = (a.dims(), b.dims()) else {
+            return Ok(self.resolve_shape(if a.rank().is_some() { a } else { b }));
+        };
+        if x.len() != y.len() {
+            bail!("shapes must have the same rank, got {a} and {b}");
+        }
+        let mut merged = Vec::with_capacity(x.len());
+        for (axis, (x, y)) in x.iter().zip(y).enumerate() {
+            merged.push(self.merge(x, y).map_err(|error| {
+                let (x, y) = (self.resolve(x), self.resolve(y));
+                match x.same(&y) {
+                    Some(false) => {
+                        ShapeError::new(format_args!("shapes must agree, got {x} and {y} at axis {axis}"))
+                    }
+                    _ => error,
+                }
+            })?);
+        }
+        Ok(TensorShape::from(merged))
+    }
+
+    /// The equalities, in the order they were found.
+    pub fn equalities(&self) -> &[Equality] {
+        &self.equalities
+    }
+}

@@ -1,0 +1,59 @@
+//! [`Provenance`]: where a dimension comes from.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{DimTable, Equality};
+use crate::Dim;
+use crate::dim::symbol::Symbol;
+
+/// One step of where a dimension comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Provenance {
+    /// The node that introduced a symbol.
+    Introduced(Symbol, u32),
+    /// An equality that tied a symbol to a dimension.
+    Equated(Equality),
+}
+
+impl DimTable {
+    /// Where the symbols of a dimension come from, and the equalities that tied them, in the order they were made.
+    pub fn explain(&self, dim: &Dim) -> Vec<Provenance> {
+        let mut involved: FxHashSet<Symbol> = FxHashSet::default();
+        let mut pending = Vec::new();
+        dim.symbols(&mut |symbol| pending.push(symbol));
+        self.resolve(dim).symbols(&mut |symbol| pending.push(symbol));
+        let mut ties: FxHashMap<Symbol, Vec<usize>> = FxHashMap::default();
+        for (index, equality) in self.equalities.iter().enumerate() {
+            ties.entry(equality.symbol).or_default().push(index);
+            equality.dim.symbols(&mut |symbol| ties.entry(symbol).or_default().push(index));
+        }
+        let mut used: FxHashSet<usize> = FxHashSet::default();
+        while let Some(symbol) = pending.pop() {
+            if !involved.insert(symbol) {
+                continue;
+            }
+            for &index in ties.get(&symbol).into_iter().flatten() {
+                if used.insert(index)
+                    && let Some(equality) = self.equalities.get(index)
+                {
+                    pending.push(equality.symbol);
+                    equality.dim.symbols(&mut |other| pending.push(other));
+                }
+            }
+        }
+        let mut symbols: Vec<Symbol> = involved.into_iter().collect();
+        symbols.sort_unstable();
+        let mut used: Vec<usize> = used.into_iter().collect();
+        used.sort_unstable();
+        let introduced = symbols.into_iter().filter_map(|symbol| {
+            let node = match symbol.table_index() {
+                Some(index) => self.origins.get(index),
+                None => self.introduced.get(&symbol),
+            };
+            node.map(|node| Provenance::Introduced(symbol, *node))
+        });
+        let equated =
+            used.into_iter().filter_map(|index| self.equalities.get(index).cloned().map(Provenance::Equated));
+        introduced.chain(equated).collect()
+    }
+}

@@ -1,0 +1,168 @@
+//! [`GuardRecord`]: what must hold of dimensions, decided now or kept to be checked when sizes are known.
+
+use super::DimTable;
+use super::undo::Undo;
+use crate::Guard;
+use crate::dim::symbol::Symbol;
+use crate::error::bail;
+use crate::{Bounds, Dim, Result, ShapeError};
+
+/// A guard and the node that required it first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GuardRecord {
+    /// What must hold.
+    pub guard: Guard,
+    /// The node that required it.
+    pub origin: u32,
+}
+
+impl DimTable {
+    /// Requires a condition: proven, it is dropped; undecided, it is recorded once.
+    ///
+    /// # Errors
+    /// It is disproven.
+    pub fn require(&mut self, guard: Guard) -> Result<()> {
+        let guard = if self.has_equalities() { guard.map(|dim| self.resolve(dim)) } else { guard };
+        if self.recorded.contains(&guard) {
+            return Ok(());
+        }
+        for dim in guard.dims() {
+            dim.validate()?;
+        }
+        match (self.decide(&guard), &guard) {
+            (Some(true), _) => Ok(()),
+            (Some(false), Guard::Divides { divisor, dividend }) => {
+                bail!("{dividend} must be a multiple of {divisor}")
+            }
+            (Some(false), Guard::OneOrEqual(a, b)) => bail!("{a} must be 1 or {b}"),
+            (Some(false), Guard::Eq(a, b)) => bail!("dimensions must be equal, got {a} and {b}"),
+            (Some(false), Guard::Ge(a, b)) => bail!("{a} must be at least {b}"),
+            (None, Guard::Eq(a, b)) => self.merge(a, b).map(drop),
+            (None, Guard::OneOrEqual(a, b)) if a.same(&Dim::known(1)) == Some(false) => {
+                self.merge(a, b).map(drop)
+            }
+            (None, Guard::OneOrEqual(a, b)) if a.same(b) == Some(false) => {
+                self.merge(a, &Dim::known(1)).map(drop)
+            }
+            // What divides as a term divides wherever it is not 0.
+            (None, Guard::Divides { divisor, dividend })
+                if dividend.modulo(divisor).is_ok_and(|rest| rest == 0)
+                    && self.bounds(divisor).is_above(-1) =>
+            {
+                self.require(Guard::Ge(divisor.clone(), Dim::known(1)))
+            }
+            (None, _) => {
+                self.record(guard);
+                Ok(())
+            }
+        }
+    }
+
+    /// What must be checked when sizes are known, in the order it was required. Guards decided since stay listed.
+    pub fn guards(&self) -> &[GuardRecord] {
+        &self.guards
+    }
+
+    /// Whether `a >= b`: proven from forms and recorded guards, disproven, or neither.
+    pub fn prove_ge(&self, a: &Dim, b: &Dim) -> Option<bool> {
+        self.decide(&Guard::Ge(self.resolve(a), self.resolve(b)))
+    }
+
+    /// Decides a guard on resolved dimensions.
+    fn decide(&self, guard: &Guard) -> Option<bool> {
+        if let Some(answer) = guard.decide() {
+            return Some(answer);
+        }
+        if self.recorded.contains(guard) {
+            return Some(true);
+        }
+        let Guard::Ge(a, b) = guard else { return None };
+        if self.lower_bounds.is_empty() {
+            return None;
+        }
+        let difference = a.plus(b, -1).ok()?;
+        let bounds = self.bounds(&difference);
+        if bounds.is_above(-1) || bounds.is_below(0) {
+            return Some(bounds.is_above(-1));
+        }
+        let (term, least) = as_lower_bound(&difference)?;
+        (*self.lower_bounds.get(&term)? >= least).then_some(true)
+    }
+
+    /// The interval a resolved dimension lies in, given what guards promise of its symbols.
+    pub fn bounds(&self, dim: &Dim) -> Bounds {
+        if self.lower_bounds.is_empty() {
+            return dim.bounds();
+        }
+        dim.bounds_given(&|symbol| {
+            let promised = self.lower_bounds.get(&Dim::from(symbol)).map(|least| i128::from(*least));
+            let own = Bounds::of_kind(symbol.kind());
+            Bounds { lower: own.lower.max(promised), upper: own.upper }
+        })
+    }
+
+    /// Checks the guards that mention a symbol after it got a value.
+    pub(super) fn check_watchers(&mut self, symbol: Symbol) -> Result<()> {
+        let Some(watching) = self.watchers.remove(&symbol) else { return Ok(()) };
+        let mut outcome = Ok(());
+        for &index in &watching {
+            let Some(record) = self.guards.get(index as usize) else { continue };
+            let now = record.guard.map(|dim| self.resolve(dim));
+            match now.decide() {
+                Some(false) => {
+                    outcome = Err(ShapeError::new(format_args!("{} must hold, got {now}", record.guard)));
+                    break;
+                }
+                Some(true) => {}
+                None => {
+                    self.watch(&now, index);
+                    self.promise(&now);
+                }
+            }
+        }
+        self.watchers.insert(symbol, watching);
+        outcome
+    }
+
+    fn watch(&mut self, guard: &Guard, index: u32) {
+        for dim in guard.dims() {
+            dim.symbols(&mut |symbol| {
+                let watching = self.watchers.entry(symbol).or_default();
+                if watching.last() != Some(&index) {
+                    watching.push(index);
+                }
+            });
+        }
+    }
+
+    /// Notes what a `>=` guard says of the term it compares.
+    pub(super) fn promise(&mut self, guard: &Guard) {
+        if let Guard::Ge(a, b) = guard
+            && let Ok(difference) = a.plus(b, -1)
+            && let Some((term, least)) = as_lower_bound(&difference)
+        {
+            let old = self.lower_bounds.get(&term).copied();
+            if old.is_none_or(|old| old < least) {
+                self.lower_bounds.insert(term.clone(), least);
+                self.remember(Undo::LowerBound(term, old));
+            }
+        }
+    }
+
+    pub(super) fn record(&mut self, guard: Guard) {
+        if !self.recorded.insert(guard.clone()) {
+            return;
+        }
+        self.promise(&guard);
+        self.watch(&guard, u32::try_from(self.guards.len()).unwrap_or(u32::MAX));
+        self.guards.push(GuardRecord { guard, origin: self.origin });
+    }
+}
+
+/// `difference >= 0` as a term without constant or common factor, and the least value it may have.
+fn as_lower_bound(difference: &Dim) -> Option<(Dim, i64)> {
+    let (term, constant) = difference.without_constant()?;
+    let content = term.content();
+    let least = Dim::known(constant.checked_neg()?).ceil_div(&Dim::known(content)).ok()?.as_known()?;
+    Some((term.exact_div(&Dim::known(content))?, least))
+}

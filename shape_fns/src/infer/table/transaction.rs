@@ -1,0 +1,54 @@
+//! Transactions of a [`DimTable`]: a refused call leaves no trace.
+
+use super::DimTable;
+use super::undo::{Mark, Undo};
+
+impl DimTable {
+    /// Starts a transaction; transactions nest. End it with [`DimTable::commit`] or [`DimTable::rollback`].
+    pub fn begin(&mut self) -> Mark {
+        self.open += 1;
+        Mark {
+            symbols: self.origins.len(),
+            equalities: self.equalities.len(),
+            guards: self.guards.len(),
+            trail: self.trail.len(),
+            origin: self.origin,
+        }
+    }
+
+    /// Keeps what was added since the mark.
+    pub fn commit(&mut self, mark: Mark) {
+        debug_assert!(mark.trail <= self.trail.len(), "transactions end in the reverse order of their begin");
+        self.open = self.open.saturating_sub(1);
+        if self.open == 0 {
+            self.trail.clear();
+        }
+    }
+
+    /// Takes back symbols, equalities and guards added since the mark.
+    pub fn rollback(&mut self, mark: Mark) {
+        while self.trail.len() > mark.trail {
+            match self.trail.pop() {
+                Some(Undo::Binding(symbol, Some(dim))) => drop(self.bindings.insert(symbol, dim)),
+                Some(Undo::Binding(symbol, None)) => drop(self.bindings.remove(&symbol)),
+                Some(Undo::LowerBound(dim, Some(bound))) => drop(self.lower_bounds.insert(dim, bound)),
+                Some(Undo::LowerBound(dim, None)) => drop(self.lower_bounds.remove(&dim)),
+                Some(Undo::Introduced(symbol)) => drop(self.introduced.remove(&symbol)),
+                None => break,
+            }
+        }
+        for record in self.guards.drain(mark.guards.min(self.guards.len())..) {
+            self.recorded.remove(&record.guard);
+        }
+        self.equalities.truncate(mark.equalities);
+        self.origins.truncate(mark.symbols);
+        self.origin = mark.origin;
+        self.open = self.open.saturating_sub(1);
+    }
+
+    pub(super) fn remember(&mut self, undo: Undo) {
+        if self.open > 0 {
+            self.trail.push(undo);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! `concat(values, axis)`: tensors joined along an axis they have.
+
+use super::follow::{at, follow};
+use crate::error::bail;
+use crate::shape::advice;
+use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
+
+/// `[a, n], [b, n], axis=0 -> [a+b, n]`: the dimensions along `axis` add up, all others are equal from here on. An
+/// unknown `axis` keeps the rank. Sets `axis`, counted from the front.
+///
+/// # Errors
+/// The ranks differ or are 0, `axis` is outside the rank, or dimensions along another axis provably differ.
+pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let members = cx.operands_named("values");
+    if members.is_empty() {
+        bail!("concat needs at least one operand, got none");
+    }
+    let ranked = members.clone().find_map(|index| Some((index, cx.input(index).rank()?)));
+    let Some((first, rank)) = ranked else {
+        cx.param_scalar("axis")?;
+        return Ok(());
+    };
+    for index in members.clone() {
+        match cx.input(index).rank() {
+            Some(0) => {
+                return Err(
+                    cx.blame(index, "must have an axis to join along, got a scalar (stack joins scalars)")
+                );
+            }
+            Some(other) if other != rank => {
+                let shape = cx.input(first);
+                return Err(cx.blame(
+                    index,
+                    format_args!(
+                        "must have rank {rank} as operand {first}, {shape}, got rank {other} in {}",
+                        cx.input(index)
+                    ),
+                ));
+            }
+            _ => {}
+        }
+    }
+    let Some(axis) = cx.param_axis("axis", rank)? else {
+        let output = match members.len() {
+            1 => cx.input(first).clone(),
+            _ => cx.unknown_shape_of_rank(rank),
+        };
+        cx.set_output(0, output);
+        return Ok(());
+    };
+    cx.set_derived("axis", [Dim::known(axis as i64)]);
+    let mut dims = cx.input(first).dims().unwrap_or_default().to_vec();
+    let mut length = Some(Dim::known(0));
+    for index in members.clone() {
+        let shape = cx.input(index).clone();
+        let Some(own) = shape.dims() else {
+            length = None;
+            continue;
+        };
+        for (at, (dim, own)) in dims.iter_mut().zip(own).enumerate() {
+            if at == axis {
+                if let Some(sum) = length.take() {
+                    length = Some(cx.add(&sum, own)?);
+                }
+            } else if dim != own {
+                *dim = cx.merge(dim, own).map_err(|_| {
+                    let other = advice::join(cx.input(first), &shape);
+                    ShapeError::new(format_args!(
+                        "every dimension but axis {axis} must agree, got {dim} and {own} at axis {at}"
+                    ))
+                    .with_help_if(
+                        other.map(|axis| format!("join along axis {axis}, the only one that differs")),
+                    )
+                    .operand(index)
+                })?;
+            }
+        }
+    }
+    dims[axis] = length.unwrap_or_else(|| cx.fresh());
+    cx.set_output(0, TensorShape::from(dims));
+    follow_joined(cx, axis);
+    Ok(())
+}
+
+/// Sets the elements of the output where something is known of those of an operand, and every operand's size along the
+/// axis is a number.
+fn follow_joined(cx: &mut InferenceContext<'_>, axis: usize) {
+    let members = cx.operands_named("values");
+    if !members.clone().any(|index| cx.input_value(index).is_some()) {
+        return;
+    }
+    let member = |index: usize| {
+        let size = cx.input(index).dims()?.get(axis)?.as_known()?;
+        Some((usize::try_from(size).ok()?, cx.input_value(index).cloned()))
+    };
+    let Some(parts) = members.map(member).collect::<Option<Vec<_>>>() else { return };
+    follow(cx, 0, |index| {
+        let mut own = index.to_vec();
+        for (size, value) in &parts {
+            let position = own.get_mut(axis)?;
+            if *position < *size {
+                return at(value.as_ref()?, own);
+            }
+            *position -= size;
+        }
+        None
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::concat;
+    use crate::testing::shape_table;
+
+    shape_table! { shapes: concat, ["values..", "axis"];
+        {axis: 0} "[a, 3]; [b, 3]" => "[a+b, 3]";
+        {axis: -1} "[2, 3]; [?, 4]" => "[2, 7]";
+        {axis: 0} "[a, n]; [b, m]" => "[a+b, n]";
+        {axis: 1} "[?, 3]; [?, 3]" => "[d0_0, 6]";
+        {axis: 0} "[2, n]; ?" => "[?, n]";
+        {axis: 0} "?; ?" => "?";
+        {} "[a, 3]; [b, 3]; i32 []" => "[?, ?]";
+        {} "[a, 3]; [b, 3]; [] = 0" => "[a+b, 3]";
+        {axis: 0} "[n]" => "[n]";
+        {axis: 0} "i32 [2] = [1, n]; [1] = [?]" => "[3] = [1, n, v1_0]";
+        {axis: 1} "i32 [2, 1] = [1, n]; i32 [2, 1]; i32 [2, 1] = [3, m]" => "[2, 3] = [1, ?, 3, n, ?, m]";
+        {axis: 0} "[a, 3]; [b, 4]" => "error every dimension but axis 0 must agree, got 3 and 4 at axis 1";
+        {axis: 0} "[]; []" => "error operand 0 must have an axis to join along";
+        {axis: 0} "[2]; [2, 3]" => "error operand 1 must have rank 1 as operand 0, [2], got rank 2 in [2, 3]";
+        {axis: 2} "[2, 2]; [2, 2]" => "error axis must be in [-2, 2), got 2";
+    }
+    shape_table! { axis_first: concat, ["axis", "values.."];
+        {} "[] = 1; [2, n]; [2, m]" => "[2, m+n]";
+    }
+}

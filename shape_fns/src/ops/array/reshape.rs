@@ -1,0 +1,236 @@
+//! `reshape(x, shape)`: the elements of `x` in row-major order under other sizes.
+
+use crate::error::bail;
+use crate::{Dim, Guard, InferenceContext, List, PartialElements, Result, TensorShape};
+
+/// The output has the sizes `shape`, one of which may be -1 and is then whatever keeps the number of elements:
+/// `[n, 4], shape=[-1] -> [4*n]`, `[4*n], shape=[-1, 4] -> [n, 4]`.
+///
+/// An element of `shape` that may or may not be -1 gives an unknown, unless it is the only one.
+///
+/// # Errors
+/// Two sizes are -1, one is less than -1, or the numbers of elements provably differ.
+pub fn reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let input = cx.input(0).clone();
+    let output = match cx.param_vector("shape")? {
+        List::Elements(sizes) => with_sizes(cx, &input, &sizes)?,
+        // One unknown size is the number of elements, given or inferred.
+        List::Unknown(Some(1)) if input.rank().is_some() => {
+            TensorShape::new([input.num_elements().unwrap_or_else(|| cx.fresh())])
+        }
+        List::Unknown(Some(rank)) => cx.unknown_shape_of_rank(rank),
+        List::Unknown(None) | List::Absent => TensorShape::unranked(),
+    };
+    if let (Some(sizes), Some(value)) = (output.as_known(), cx.input_value(0))
+        && let Ok(value) = PartialElements::with_sizes(&sizes, value.elements().iter().cloned())
+    {
+        cx.set_output_value(0, value);
+    }
+    cx.set_output(0, output);
+    Ok(())
+}
+
+fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim]) -> Result<TensorShape> {
+    let (mut inferred, mut undecided) = (None, Vec::new());
+    for (axis, size) in sizes.iter().enumerate() {
+        match size.as_known() {
+            Some(-1) => {
+                if let Some(first) = inferred.replace(axis) {
+                    return Err(cx.blame_param(
+                        "shape",
+                        format_args!("may have one size of -1, got -1 at axes {first} and {axis}"),
+                    ));
+                }
+                continue;
+            }
+            Some(value) if value < -1 => {
+                return Err(
+                    cx.blame_param("shape", format_args!("must have sizes of at least -1, got {value}"))
+                );
+            }
+            Some(_) => {}
+            None if cx.at_least(size, &Dim::known(0)) => {}
+            None => undecided.push(axis),
+        }
+    }
+    // Only one size may be -1: where one is, the others are sizes, whatever is known of them.
+    if inferred.is_none() && undecided.len() == 1 {
+        let others = product(cx, sizes, &undecided)?;
+        if cx.at_least(&others, &Dim::known(1)) {
+            inferred = undecided.pop();
+        }
+    } else if inferred.is_some() {
+        undecided.clear();
+    }
+    if !undecided.is_empty() {
+        let dims = sizes.iter().enumerate();
+        return Ok(TensorShape::new(
+            dims.map(|(axis, size)| if undecided.contains(&axis) { cx.fresh() } else { size.clone() })
+                .collect::<Vec<_>>(),
+        ));
+    }
+    let total = match input.num_elements() {
+        Some(total) => Some(total),
+        None if input.rank().is_some() => Some(cx.fresh()),
+        None => None,
+    };
+    let mut dims = sizes.to_vec();
+    let two = Dim::known(2);
+    match inferred {
+        None => {
+            let others = product(cx, sizes, &[])?;
+            if let Some(total) = total
+                && !cx.is_own(&total)
+            {
+                cx.merge(&total, &others).map_err(|_| {
+                    cx.blame_param(
+                        "shape",
+                        format_args!(
+                            "must keep the number of elements, got {total} in {input} and {others} in {}",
+                            TensorShape::from(sizes)
+                        ),
+                    )
+                    .with_help_if(crate::shape::advice::reshape(&total, sizes))
+                })?;
+            }
+        }
+        Some(axis) => {
+            let Cancelled { rest, others, empty, dropped } = cancel(input.dims(), sizes, axis);
+            let others = product(cx, &others, &[])?;
+            // A dimension that is not known may be the zero among the sizes.
+            let may_cancel = input.as_known().is_none();
+            if others.as_known() == Some(0) && !may_cancel {
+                bail!(
+                    "a size of -1 can be inferred where the other sizes are not 0, got {}",
+                    TensorShape::from(sizes)
+                );
+            }
+            let not_empty = total.as_ref().is_some_and(|total| cx.at_least(total, &Dim::known(1)));
+            let total = match rest {
+                Some(rest) => Some(product(cx, &rest, &[]).unwrap_or_else(|_| cx.fresh())),
+                None => total,
+            };
+            dims[axis] = match total {
+                Some(_) if others.as_known() == Some(0) => cx.fresh(),
+                // Where a size may be 0 and so may the number of elements, the quotient is not decided by them; nor
+                // where a zero that was dropped may yet find its like.
+                Some(total)
+                    if (!not_empty && !cx.at_least(&others, &Dim::known(1)))
+                        || (dropped && !cx.at_least(&total, &Dim::known(1))) =>
+                {
+                    cx.fresh()
+                }
+                // No elements are no elements, however they are divided: TensorFlow rounds down.
+                Some(total) if empty => cx.floordiv(&total, &others)?,
+                Some(total) => cx.exact_div(&total, &others).map_err(|_| {
+                    cx.blame_param(
+                        "shape",
+                        format_args!(
+                            "must divide the number of elements, got {total} in {input} and {others} in {}",
+                            TensorShape::from(sizes)
+                        ),
+                    )
+                    .with_help_if(crate::shape::advice::flatten(input, sizes))
+                })?,
+                None => cx.fresh(),
+            };
+            if sizes[axis].as_known().is_none() {
+                // It is -1 or what would be inferred.
+                let (given, inferred) = (cx.add(&sizes[axis], &two)?, cx.add(&dims[axis], &two)?);
+                cx.require(Guard::OneOrEqual(given, inferred))?;
+            }
+        }
+    }
+    Ok(TensorShape::from(dims))
+}
+
+/// What is left of the input's dimensions, and of the sizes but that at `inferred`, without those that stand in both.
+///
+/// A dimension in both keeps the number of elements whatever it is, so it may be 0: `[n, 4]` to `[n, -1]` is `[n, 4]`.
+/// Once the same zero is gone from both, further zeros among the sizes keep the number of elements, 0, too, and are
+/// dropped.
+fn cancel(dims: Option<&[Dim]>, sizes: &[Dim], inferred: usize) -> Cancelled {
+    let mut rest = dims.map(<[Dim]>::to_vec);
+    let mut others: Vec<Dim> = Vec::new();
+    let mut empty = false;
+    for (_, size) in sizes.iter().enumerate().filter(|(axis, _)| *axis != inferred) {
+        let same = rest.as_ref().and_then(|rest| rest.iter().position(|dim| dim == size));
+        match (&mut rest, same) {
+            (Some(rest), Some(same)) => {
+                rest.swap_remove(same);
+                empty |= *size == 0;
+            }
+            _ => others.push(size.clone()),
+        }
+    }
+    let before = others.len();
+    others.retain(|size| !(empty && *size == 0));
+    let dropped = others.len() < before;
+    Cancelled { rest, others, empty, dropped }
+}
+
+/// What [`cancel`] leaves.
+struct Cancelled {
+    rest: Option<Vec<Dim>>,
+    others: Vec<Dim>,
+    /// Whether a zero stood in both.
+    empty: bool,
+    /// Whether further zeros were dropped.
+    dropped: bool,
+}
+
+/// The product of the sizes of all axes but these.
+fn product(cx: &mut InferenceContext<'_>, sizes: &[Dim], but: &[usize]) -> Result<Dim> {
+    let mut product = Dim::known(1);
+    for (axis, size) in sizes.iter().enumerate() {
+        if !but.contains(&axis) {
+            product = cx.mul(&product, size)?;
+        }
+    }
+    Ok(product)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reshape;
+    use crate::testing::shape_table;
+    use crate::{Dim, shape};
+
+    shape_table! { shapes: reshape, ["x", "shape"];
+        {shape: [2, 6]} "[3, 4]" => "[2, 6]";
+        {shape: [-1]} "[n, 4]" => "[4*n]";
+        {shape: [-1, 4]} "[4*n]" => "[n, 4] if ";
+        {shape: [-1, 4]} "[n]" => "[floordiv(n, 4), 4] if 4 divides n";
+        {shape: [-1, 2, 2]} "[n, 4]" => "[n, 2, 2]";
+        {shape: [-1]} "[?]" => "[d0_0]";
+        {shape: [-1, 3]} "?" => "[?, 3]";
+        {shape: [3, 4]} "[n, 4]" => "[3, 4]";
+        {shape: shape!["n", -1]} "[n, 4]" => "[n, 4] if ";
+        {} "[n]; [3] = [n, n, -1]" => "[n, n, ?]";
+        {shape: shape![Dim::symbol("n") + 1, -1]} "[n, 4]" => "[n+1, floordiv(4*n, n+1)] if n+1 divides 4*n";
+        {shape: [-1, 0]} "[2, 0]" => "[2, 0]";
+        {shape: [0, -1, 0]} "[0, 3]" => "[0, 3, 0]";
+        {shape: [-1, 0, 2]} "[0, 3]" => "[1, 0, 2]";
+        {shape: [0, 0, -1]} "[0, n, 2]" => "[0, 0, ?]";
+        {shape: shape!["n", -1]} "[n, m, 2]" => "[n, 2*m] if ";
+        {shape: shape![Dim::symbol("n"), 4, 1]} "[n, 4]" => "[n, 4, 1]";
+        {} "[n, 4]; [2] = [2, ?]" => "[2, 2*n] if v1_1+2 in {1, 2*n+2}";
+        {} "[3, 2]; [1] = [k]" => "[6] if ";
+        {shape: [-1, 0]} "[n, m]" => "[?, 0]";
+        {} "[n, 4]; [3] = [?, ?, 2]" => "[?, ?, 2]";
+        {} "[n, 4]; [3] = [?, -1, 2]" => "[v1_0, ?, 2] if v1_0 >= 0";
+        {} "[n, 4]; i32 [1]" => "[4*n]";
+        {} "[n, 4]; i32 [2]" => "[?, ?]";
+        {} "[n, 4]; i32 [?]" => "?";
+        {} "i32 [2] = [a, b]; [2] = [2, 1]" => "[2, 1] = [a, b]";
+        {} "i32 [1] = [a]; i32 [0]" => "[] = a";
+        {shape: []} "[]" => "[]";
+        {shape: [2, 5]} "[3, 4]" => "error shape must keep the number of elements, got 12 in [3, 4] and 10 in [2, 5]";
+        {shape: [-1, 5]} "[3, 4]" => "error shape must divide the number of elements, got 12 in [3, 4] and 5 in [-1, 5]";
+        {shape: [-1, -1]} "[4]" => "error shape may have one size of -1, got -1 at axes 0 and 1";
+        {shape: [-2]} "[4]" => "error shape must have sizes of at least -1, got -2";
+        {shape: [0, -1]} "[0]" => "[0, 1]";
+        {shape: [0, -1]} "[3]" => "error where the other sizes are not 0";
+        {shape: [3]} "[n, 2]" => "error got 2*n in [n, 2] and 3 in [3]";
+    }
+}

@@ -1,0 +1,390 @@
+//! Shape functions of ragged tensors: values, and row splits for each ragged axis.
+
+use crate::error::bail;
+use crate::infer::registered::{Registered, row};
+use crate::{Attr, Dim, Guard, InferenceContext, List, PartialElements, Result, TensorShape};
+
+#[rustfmt::skip]
+pub(crate) static OPS: &[Registered] = &[
+    row("RaggedCross", &["operands.."], ragged_cross).outputs(Some(2)),
+    row("RaggedFillEmptyRows", &["value_rowids", "values", "nrows", "default_value"], fill_empty_rows).outputs(Some(4)),
+    row("RaggedFillEmptyRowsGrad", &["reverse_index_map", "grad_values"], crate::sparse::fill_empty_rows_grad).outputs(Some(2)),
+    row("RaggedGather", &["params_nested_splits..", "params_dense_values", "indices"], ragged_gather).outputs(None),
+    row("RaggedRange", &["starts", "limits", "deltas"], ragged_range).outputs(Some(2)),
+    row("RaggedTensorToSparse", &["rt_nested_splits..", "rt_dense_values"], ragged_to_sparse).outputs(Some(3)),
+    row("RaggedTensorToTensor", &["shape", "values", "default_value", "row_partition_tensors.."], ragged_to_dense),
+];
+
+/// The number of rows that the row splits in operand `index` stand for: one less than there are splits.
+///
+/// # Errors
+/// The operand is no vector, or provably empty.
+pub(crate) fn row_count(cx: &mut InferenceContext<'_>, index: usize) -> Result<Dim> {
+    if cx.input(index).rank().is_none() {
+        return Ok(cx.fresh());
+    }
+    let [splits] = cx.axes::<1>(index)?;
+    if splits == 0 {
+        return Err(cx.blame(index, "must have a split more than rows, got none"));
+    }
+    cx.sub(&splits, &Dim::known(1))
+}
+
+/// `starts[n], limits[n], deltas[n]` (each may be a scalar) to the row splits `[n+1]` and the values `[u]` of a range for
+/// each.
+///
+/// # Errors
+/// An operand has more than one axis, or lengths provably differ.
+pub fn ragged_range(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let (mut rows, mut all_scalar) = (None::<Dim>, true);
+    for index in 0..cx.len() {
+        let shape = cx.with_rank_at_most(index, 1)?;
+        all_scalar &= shape.rank() == Some(0);
+        if let Some([count]) = shape.dims() {
+            rows = Some(match &rows {
+                Some(sofar) => cx
+                    .agree("the numbers of starts, limits and deltas", sofar, count)
+                    .map_err(|error| error.operand(index))?,
+                None => count.clone(),
+            });
+        }
+    }
+    let splits = match rows {
+        Some(rows) => cx.add(&rows, &Dim::known(1))?,
+        None if all_scalar => Dim::known(2),
+        None => cx.fresh(),
+    };
+    let values = cx.fresh();
+    cx.set_output(0, TensorShape::new([splits]));
+    cx.set_output(1, TensorShape::new([values]));
+    Ok(())
+}
+
+/// Rows of a ragged tensor by their positions: row splits, one output for each ragged axis, then the values. `indices`
+/// of rank `r` add `r-1` ragged axes, the splits of which follow from their sizes.
+///
+/// # Errors
+/// Splits are no vectors, values or indices are scalars, or `OUTPUT_RAGGED_RANK` is not the number of ragged axes of the
+/// parameters and `r-1` more.
+pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let Some(values) = cx.len().checked_sub(2) else {
+        bail!("there must be row splits, values and indices, got {} operands", cx.len());
+    };
+    for splits in 0..values {
+        cx.axes::<1>(splits)?;
+    }
+    let (values_shape, indices) = (cx.with_rank_at_least(values, 1)?, cx.with_rank_at_least(values + 1, 1)?);
+    let ragged = cx.outputs().saturating_sub(1);
+    let Some(added) = ragged.checked_sub(values) else {
+        bail!("the result must have the {values} ragged axes of the parameters, got {ragged}");
+    };
+    if let Some(rank) = indices.rank().filter(|rank| *rank != added + 1) {
+        return Err(cx.blame(
+            values + 1,
+            format_args!(
+                "must have rank {} to make {ragged} ragged axes of {values}, got rank {rank}",
+                added + 1
+            ),
+        ));
+    }
+    let mut rows = Some(Dim::known(1));
+    for level in 0..ragged {
+        let size = indices.dims().and_then(|dims| dims.get(level));
+        rows = match (rows, size) {
+            (Some(rows), Some(size)) => Some(cx.mul(&rows, size)?),
+            _ => None,
+        };
+        let splits = match &rows {
+            Some(rows) => cx.add(rows, &Dim::known(1))?,
+            None => cx.fresh(),
+        };
+        cx.set_output(level, TensorShape::new([splits]));
+    }
+    if values_shape.rank().is_some() {
+        let picked = cx.fresh();
+        cx.set_output(ragged, TensorShape::new([picked]).concatenate(&values_shape.slice(1..)));
+    }
+    Ok(())
+}
+
+/// A ragged tensor as a sparse one, which holds every value. The shape's first size is the number of rows, and its last
+/// ones are those of the values.
+///
+/// # Errors
+/// Splits are no vectors, or the values are a scalar.
+pub fn ragged_to_sparse(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let Some(ragged) = cx.len().checked_sub(1) else {
+        bail!("there must be row splits and values, got none")
+    };
+    for splits in 0..ragged {
+        cx.axes::<1>(splits)?;
+    }
+    let values = cx.with_rank_at_least(ragged, 1)?;
+    let count = values.num_elements().unwrap_or_else(|| cx.fresh());
+    let rank = match values.rank() {
+        Some(rank) => Dim::known(i64::try_from(rank.saturating_add(ragged)).unwrap_or(i64::MAX)),
+        None => cx.fresh(),
+    };
+    cx.set_output(0, TensorShape::new([count.clone(), rank.clone()]));
+    cx.set_output(1, TensorShape::new([count]));
+    cx.set_output(2, TensorShape::new([rank]));
+    if let Some([_, inner @ ..]) = values.dims()
+        && ragged > 0
+    {
+        let mut sizes = vec![row_count(cx, 0)?];
+        for _ in 0..ragged {
+            sizes.push(cx.fresh());
+        }
+        sizes.extend(inner.iter().cloned());
+        cx.set_output_value(2, PartialElements::vector(sizes));
+    }
+    Ok(())
+}
+
+/// A ragged tensor as a dense one: of shape `shape`, where a size of -1 is the number of rows, the longest row, or the
+/// size of the values.
+///
+/// # Errors
+/// `shape` has another rank than the ragged tensor, a size provably differs from that of the values, or `default_value`
+/// has a dimension that is provably neither 1 nor that of the values.
+pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let types = match cx.attr("row_partition_types") {
+        Some(Attr::Strs(types)) => types.to_vec(),
+        Some(Attr::Str(one)) => vec![one.clone()],
+        _ => bail!("row_partition_types must be given: it is a list of strings"),
+    };
+    let partitions = cx.operands_named("row_partition_tensors");
+    let leading = types.first().is_some_and(|kind| &**kind == "FIRST_DIM_SIZE");
+    let ragged = types.len().saturating_sub(usize::from(leading));
+    let values = cx.input(1).clone();
+    check_default(cx, &values)?;
+    let given = if cx.input(0).rank() == Some(0) { List::Unknown(None) } else { cx.param_vector("shape")? };
+    let rank = match (values.rank(), given.known_len()) {
+        (Some(inner), Some(len)) if ragged.saturating_add(inner) != len => {
+            return Err(cx.blame(
+                0,
+                format_args!("must have a size for each of {} axes, got {len}", ragged.saturating_add(inner)),
+            ));
+        }
+        (Some(inner), _) => ragged.saturating_add(inner),
+        (None, Some(len)) => len,
+        (None, None) => return Ok(()),
+    };
+    let mut output = Vec::with_capacity(rank);
+    for axis in 0..rank {
+        let inner = match values.dims() {
+            Some(dims) if axis > ragged => dims.get(axis - ragged).cloned(),
+            _ => None,
+        };
+        output.push(match (wanted(cx, &given, axis), inner) {
+            (Wanted::Size(size), Some(inner)) => cx.merge(&inner, &size).map_err(|_| {
+                cx.blame(
+                    0,
+                    format_args!("must have the sizes of the values, got {size} for {inner} at axis {axis}"),
+                )
+            })?,
+            (Wanted::Size(size), None) => size,
+            // A size that is given there has to be that of the values.
+            (_, Some(inner)) => inner,
+            (Wanted::Natural, None) if axis == 0 => match types.first().map(|kind| &**kind) {
+                Some("FIRST_DIM_SIZE") => first_dim_size(cx, partitions.start),
+                Some("ROW_SPLITS") => row_count(cx, partitions.start)?,
+                _ => cx.fresh(),
+            },
+            _ => cx.fresh(),
+        });
+    }
+    cx.set_output(0, TensorShape::new(output));
+    Ok(())
+}
+
+/// What the operand `shape` says of an axis.
+enum Wanted {
+    /// This size.
+    Size(Dim),
+    /// What the ragged tensor has.
+    Natural,
+    /// One of the two.
+    Either,
+}
+
+fn wanted(cx: &mut InferenceContext<'_>, given: &List, axis: usize) -> Wanted {
+    match given {
+        List::Elements(sizes) => match sizes.get(axis) {
+            Some(size) if *size == -1 => Wanted::Natural,
+            Some(size) if cx.at_least(size, &Dim::known(0)) => Wanted::Size(size.clone()),
+            _ => Wanted::Either,
+        },
+        _ => Wanted::Either,
+    }
+}
+
+fn first_dim_size(cx: &mut InferenceContext<'_>, partition: usize) -> Dim {
+    let size = cx.input_value(partition).and_then(|value| value.get(0).cloned());
+    match size {
+        Some(size) if cx.at_least(&size, &Dim::known(0)) => size,
+        _ => cx.fresh(),
+    }
+}
+
+/// The default value must broadcast to a row of the values.
+fn check_default(cx: &mut InferenceContext<'_>, values: &TensorShape) -> Result<()> {
+    let default = cx.input(2).clone();
+    let (Some([_, inner @ ..]), Some(sizes)) = (values.dims(), default.dims()) else { return Ok(()) };
+    let Some(offset) = inner.len().checked_sub(sizes.len()) else {
+        return Err(
+            cx.blame(2, format_args!("must broadcast to a row of the values, got {default} for {values}"))
+        );
+    };
+    for (dim, size) in inner.iter().skip(offset).zip(sizes) {
+        cx.require(Guard::OneOrEqual(size.clone(), dim.clone())).map_err(|_| {
+            cx.blame(2, format_args!("must broadcast to a row of the values, got {default} for {values}"))
+        })?;
+    }
+    Ok(())
+}
+
+/// `value_rowids[n], values[n], nrows[], default_value[]` to the row ids and values of the filled tensor, a flag for each
+/// row, and the new place of each value.
+///
+/// # Errors
+/// Row ids or values are no vector, their lengths provably differ, or a scalar is none.
+pub fn fill_empty_rows(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let ([ids], [values]) = (cx.axes::<1>(0)?, cx.axes::<1>(1)?);
+    let before =
+        cx.agree("the numbers of row ids and of values", &ids, &values).map_err(|error| error.operand(1))?;
+    let rows = cx.make_dim_for_scalar_input("nrows")?;
+    cx.scalars(&["default_value"])?;
+    let after = cx.fresh();
+    for (output, size) in [after.clone(), after, rows, before].into_iter().enumerate() {
+        cx.set_output(output, TensorShape::new([size]));
+    }
+    Ok(())
+}
+
+/// The combinations of the features of each row of ragged, sparse and dense matrices: values, whose number the data
+/// decide, and row splits. Operands are ragged values, their row splits, then indices, values and shapes of sparse
+/// tensors, then dense ones; attributes `ragged_splits_types` and `Nsparse` say how many there are.
+///
+/// # Errors
+/// The operands have provably different numbers of rows, or a rank does not fit.
+pub fn ragged_cross(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let ragged = match cx.attr("ragged_splits_types") {
+        Some(Attr::DTypes(types)) => types.len(),
+        _ => 0,
+    };
+    let sparse = usize::try_from(cx.int_or("Nsparse", 0)?).unwrap_or(0);
+    let shapes = ragged.saturating_mul(2).saturating_add(sparse.saturating_mul(2));
+    let dense = shapes.saturating_add(sparse);
+    let mut rows = None;
+    for index in ragged..cx.len() {
+        let own = if index < ragged.saturating_mul(2) {
+            row_count(cx, index)?
+        } else if (shapes..dense).contains(&index) {
+            match cx.input_value(index).and_then(|sizes| sizes.get(0).cloned()) {
+                Some(size) if cx.at_least(&size, &Dim::known(0)) => size,
+                _ => continue,
+            }
+        } else if index >= dense {
+            let [own, _] = cx.axes::<2>(index)?;
+            own
+        } else {
+            continue;
+        };
+        rows = Some(match rows {
+            Some(sofar) => {
+                cx.agree("the numbers of rows", &sofar, &own).map_err(|error| error.operand(index))?
+            }
+            None => own,
+        });
+    }
+    let values = cx.fresh();
+    let splits = match rows {
+        Some(rows) => cx.add(&rows, &Dim::known(1))?,
+        None => cx.fresh(),
+    };
+    cx.set_output(0, TensorShape::new([values]));
+    cx.set_output(1, TensorShape::new([splits]));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        fill_empty_rows, ragged_cross, ragged_gather, ragged_range, ragged_to_dense, ragged_to_sparse,
+    };
+    use crate::testing::{check, shape_table};
+    use crate::{Attr, Attrs};
+
+    shape_table! { ranges: ragged_range, ["starts", "limits", "deltas"];
+        {} "[]; [n]; [?]" => "[n+1]; [?]";
+        {} "[]; []; []" => "[2]; [?]";
+        {} "?; []; []" => "[?]; [?]";
+        {} "?; [3]; [4]" => "error(2) the numbers of starts, limits and deltas must agree, got 3 and 4";
+        {} "[1, 2]; []; []" => "error(2) starts must have rank at most 1";
+    }
+    shape_table! { picked: ragged_gather, ["params_nested_splits..", "params_dense_values", "indices"];
+        {} "i64 [4]; i64 [?]; [?, 7]; i32 [n, 3]" => "[n+1]; [3*n+1]; [?]; [?, 7]";
+        {} "i64 [4]; ?; i32 [6]" => "[7]; ?";
+        {} "i64 [4]; [9, m]; ?" => "[?]; [?]; [?, m]";
+        {} "i64 [4]; [9]; i32 [6]" => "error(3) indices must have rank 2 to make 2 ragged axes of 1, got rank 1";
+        {} "i64 [4, 2]; [9]; ?" => "error(2) must have rank 1";
+    }
+    shape_table! { sparse: ragged_to_sparse, ["rt_nested_splits..", "rt_dense_values"];
+        {} "i64 [4]; i64 [?]; [n, 7]" => "[7*n, 4]; [7*n]; [4] = [3, ?, ?, 7]";
+        {} "i64 [4]; ?" => "[?, ?]; [?]; [?]";
+        {} "i64 [4, 2]; [5]" => "error(3) operand 0 must have rank 1";
+    }
+    shape_table! { filled: fill_empty_rows, ["value_rowids", "values", "nrows", "default_value"];
+        {} "i64 [?]; [4]; i64 [] = n; []" => "[?]; [?]; [n]; [4]";
+        {} "i64 [5]; [4]; ?; ?" => "error(4) the numbers of row ids and of values must agree, got 5 and 4";
+    }
+    shape_table! { crossed: ragged_cross, ["operands.."];
+        {} "[n, 2]; [3, ?]" => "[?]; [4]";
+        {Nsparse: 1} "[m, 2]; [m]; i64 [2] = [b, 7]; [b, 4]" => "[?]; [b+1]";
+        {} "[2, 2]; [3, 2]" => "error(2) the numbers of rows must agree, got 2 and 3";
+    }
+
+    #[test]
+    fn dense() {
+        let names = ["shape", "values", "default_value", "row_partition_tensors.."];
+        let attrs = |types: &[&str]| {
+            let types = types.iter().map(|kind| std::sync::Arc::from(*kind)).collect();
+            Attrs::new().with("row_partition_types", Attr::Strs(types))
+        };
+        for (types, inputs, expected) in [
+            (vec!["ROW_SPLITS"], "i64 [2] = [-1, -1]; [?]; []; i64 [n]", "[n-1, ?]"),
+            (vec!["ROW_SPLITS"], "i64 [3] = [-1, 5, -1]; [?, 7]; []; i64 [4]", "[3, 5, 7]"),
+            (vec!["ROW_SPLITS"], "i64 [3] = [m, -1, 7]; [?, k]; [1]; i64 [4]", "[m, ?, 7]"),
+            (vec!["ROW_SPLITS"], "i64 []; [?, n]; []; i64 [4]", "[?, ?, n]"),
+            (
+                vec!["FIRST_DIM_SIZE", "VALUE_ROWIDS"],
+                "i64 [3] = [4, 5, 6]; ?; []; i64 []; i64 [9]",
+                "[4, 5, 6]",
+            ),
+            (
+                vec!["FIRST_DIM_SIZE", "VALUE_ROWIDS"],
+                "i64 [2] = [-1, -1]; [9]; []; i64 [] = 3; i64 [9]",
+                "[3, ?]",
+            ),
+            (vec!["ROW_SPLITS"], "i64 ?; ?; []; i64 [4]", "?"),
+            (
+                vec!["ROW_SPLITS"],
+                "i64 [3] = [4, 5, 6]; [?, 7]; []; i64 [4]",
+                "error shape must have the sizes of the values, got 6 for 7 at axis 2",
+            ),
+            (
+                vec!["ROW_SPLITS"],
+                "i64 [2] = [4, 5]; [?, 7]; []; i64 [4]",
+                "error shape must have a size for each of 3 axes, got 2",
+            ),
+            (
+                vec!["ROW_SPLITS"],
+                "i64 ?; [?, 7]; [3]; i64 [4]",
+                "error default_value must broadcast to a row of the values, got [3] for [?, 7]",
+            ),
+        ] {
+            check(ragged_to_dense, &names, &attrs(&types), inputs, expected);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! [`TensorShape`]: what is known of a tensor's shape.
+
+pub(crate) mod advice;
+mod equality;
+mod literal;
+mod parse;
+mod partial_elements;
+mod proto;
+mod rank;
+mod sizes;
+mod subshape;
+mod substitute;
+mod subtype;
+mod unify;
+
+pub use partial_elements::PartialElements;
+pub use sizes::Sizes;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::dim::display::{Anonymous, write_dim};
+use crate::error::bail;
+use crate::{Dim, Result};
+
+/// What is known of a tensor's shape: nothing (unranked), or one [`Dim`] an axis.
+///
+/// Written `?`, `[]`, `[2, n, ?]`; the same text parses. Two shapes are `==` when their dimensions are, where the
+/// anonymous dimensions of free-standing shapes (`shape![?, 3]`, parsed text) are matched one to one instead of by
+/// number: `shape![?, 3] == shape![?, 3]`, and `[?0, ?0]` differs from `[?, ?]`.
+///
+/// ```
+/// use shapeflow_shape_fns::{TensorShape, shape};
+/// let shape = shape!["b", 64].concatenate(&shape![?]);
+/// assert_eq!(shape.to_string(), "[b, 64, ?]");
+/// assert_eq!(shape, "[b, 64, ?]".parse()?);
+/// assert_eq!(shape.dim(-2).and_then(|dim| dim.as_known()), Some(64));
+/// assert_eq!(TensorShape::unranked().rank(), None);
+/// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
+/// ```
+#[derive(Clone)]
+pub struct TensorShape(Repr);
+
+/// Up to four axes stand in place, the places past `len` filled with 0; more are shared, so that a clone never
+/// allocates.
+enum Repr {
+    Unranked,
+    Inline { len: u8, dims: [Dim; INLINE] },
+    Shared(Arc<[Dim]>),
+}
+
+impl Clone for Repr {
+    /// Written out, as every node of a graph clones shapes.
+    #[inline]
+    fn clone(&self) -> Repr {
+        match self {
+            Repr::Unranked => Repr::Unranked,
+            Repr::Inline { len, dims: [a, b, c, d] } => {
+                Repr::Inline { len: *len, dims: [a.clone(), b.clone(), c.clone(), d.clone()] }
+            }
+            Repr::Shared(dims) => Repr::Shared(Arc::clone(dims)),
+        }
+    }
+}
+
+const INLINE: usize = 4;
+const NONE: [Dim; INLINE] = [const { Dim::known(0) }; INLINE];
+
+impl TensorShape {
+    /// The shape of unknown rank.
+    pub const fn unranked() -> TensorShape {
+        TensorShape(Repr::Unranked)
+    }
+
+    /// The shape `[]`.
+    pub const fn scalar() -> TensorShape {
+        TensorShape(Repr::Inline { len: 0, dims: NONE })
+    }
+
+    /// The shape of these dimensions.
+    pub fn new(dims: impl IntoIterator<Item = Dim>) -> TensorShape {
+        let mut dims = dims.into_iter();
+        let mut inline = NONE;
+        for len in 0..INLINE {
+            match dims.next() {
+                Some(dim) => inline[len] = dim,
+                None => return TensorShape(Repr::Inline { len: len as u8, dims: inline }),
+            }
+        }
+        match dims.next() {
+            None => TensorShape(Repr::Inline { len: INLINE as u8, dims: inline }),
+            Some(next) => TensorShape(Repr::Shared(inline.into_iter().chain([next]).chain(dims).collect())),
+        }
+    }
+
+    /// The number of axes, where it is known.
+    pub fn rank(&self) -> Option<usize> {
+        self.dims().map(<[Dim]>::len)
+    }
+
+    /// The dimensions, where the rank is known.
+    #[inline]
+    pub fn dims(&self) -> Option<&[Dim]> {
+        match &self.0 {
+            Repr::Unranked => None,
+            Repr::Inline { len, dims } => dims.get(..usize::from(*len)),
+            Repr::Shared(dims) => Some(dims),
+        }
+    }
+
+    /// The shape with every dimension replaced.
+    pub(crate) fn map(&self, f: impl FnMut(&Dim) -> Dim) -> TensorShape {
+        match self.dims() {
+            Some(dims) => TensorShape::new(dims.iter().map(f)),
+            None => TensorShape::unranked(),
+        }
+    }
+
+    /// The dimension of an axis, negative axes counted from the end; `None` for an unknown rank and past the rank.
+    pub fn dim(&self, axis: i64) -> Option<&Dim> {
+        let dims = self.dims()?;
+        let axis = if axis < 0 { axis.checked_add(i64::try_from(dims.len()).ok()?)? } else { axis };
+        dims.get(usize::try_from(axis).ok()?)
+    }
+
+    /// The size of an axis, negative axes counted from the end: a number, or `None` where it is no number or the rank
+    /// is unknown. Java's `Shape.size(int)`.
+    ///
+    /// # Errors
+    /// The rank is known and has no such axis.
+    ///
+    /// ```
+    /// use shapeflow_shape_fns::shape;
+    /// assert_eq!(shape![2, ?].size(0)?, Some(2));
+    /// assert_eq!((shape![2, ?].size(-1)?, shape![..].size(7)?), (None, None));
+    /// assert!(shape![2, ?].size(2).is_err());
+    /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
+    /// ```
+    pub fn size(&self, axis: i64) -> Result<Option<i64>> {
+        match (self.rank(), self.dim(axis)) {
+            (_, Some(dim)) => Ok(dim.as_known()),
+            (None, None) => Ok(None),
+            (Some(rank), None) => bail!("an axis of {self} must lie in [-{rank}, {rank}), got {axis}"),
+        }
+    }
+
+    /// Whether the rank is unknown.
+    pub fn is_unranked(&self) -> bool {
+        self.dims().is_none()
+    }
+
+    /// Whether the rank is 0.
+    pub fn is_scalar(&self) -> bool {
+        self.rank() == Some(0)
+    }
+
+    /// Whether the rank is 1.
+    pub fn is_vector(&self) -> bool {
+        self.rank() == Some(1)
+    }
+
+    /// Whether the rank is 2.
+    pub fn is_matrix(&self) -> bool {
+        self.rank() == Some(2)
+    }
+
+    /// Whether every dimension is a number.
+    pub fn is_fully_defined(&self) -> bool {
+        self.dims().is_some_and(|dims| dims.iter().all(Dim::is_known))
+    }
+
+    /// Whether the rank or a dimension is not a number: the contrary of [`TensorShape::is_fully_defined`].
+    pub fn has_unknown_dimension(&self) -> bool {
+        !self.is_fully_defined()
+    }
+
+    /// The product of the dimensions, a term where some are not numbers: 0 wherever one of them is 0, while
+    /// TensorFlow answers `None` as soon as one is unknown, for `[2, 0, ?]` too. `None` for an unknown rank, for an
+    /// invalid dimension, and where the product is too large to be written.
+    ///
+    /// ```
+    /// use shapeflow_shape_fns::{Dim, shape};
+    /// assert_eq!(shape![2, "n", 4].num_elements(), Some(8 * Dim::symbol("n")));
+    /// assert_eq!(shape![2, 0, ?].num_elements(), Some(Dim::known(0)));
+    /// assert_eq!((shape![].num_elements(), shape![..].num_elements()), (Some(Dim::known(1)), None));
+    /// ```
+    pub fn num_elements(&self) -> Option<Dim> {
+        let dims = self.dims()?;
+        if dims.iter().any(|dim| *dim == 0) {
+            return dims.iter().all(|dim| dim.validate().is_ok()).then_some(const { Dim::known(0) });
+        }
+        dims.iter().try_fold(Dim::known(1), |product, dim| product.times(dim).ok())
+    }
+
+    /// The sizes, where every dimension is a number that is not negative. Up to six axes allocate nothing.
+    pub fn as_known(&self) -> Option<Sizes> {
+        self.dims()?.iter().map(|dim| usize::try_from(dim.as_known()?).ok()).collect()
+    }
+
+    /// Every dimension as a number or `None`.
+    ///
+    /// # Errors
+    /// The rank is unknown.
+    ///
+    /// ```
+    /// use shapeflow_shape_fns::shape;
+    /// assert_eq!(shape![2, ?, "n"].as_list()?, [Some(2), None, None]);
+    /// assert_eq!(
+    ///     shape![..].as_list().unwrap_err().to_string(),
+    ///     "as_list() is not defined on an unknown TensorShape."
+    /// );
+    /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
+    /// ```
+    pub fn as_list(&self) -> Result<Vec<Option<i64>>> {
+        match self.dims() {
+            Some(dims) => Ok(dims.iter().map(Dim::as_known).collect()),
+            None => bail!("as_list() is not defined on an unknown TensorShape."),
+        }
+    }
+
+    /// Refuses a shape with an invalid or provably negative dimension.
+    ///
+    /// # Errors
+    /// The first such dimension.
+    pub fn validate(&self) -> Result<()> {
+        for (axis, dim) in self.dims().unwrap_or_default().iter().enumerate() {
+            dim.validate()?;
+            if dim.as_symbol().is_none() && dim.bounds().is_below(0) {
+                bail!("a dimension must not be negative, got {dim} at axis {axis}");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// As text that parses back: an anonymous dimension is `?`, or `?0`, `?1`, … when it occurs more than once; with
+/// `{:#}` every anonymous dimension shows its own number.
+impl fmt::Display for TensorShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(dims) = self.dims() else { return f.write_str("?") };
+        let names = Anonymous::of(dims, f.alternate());
+        f.write_str("[")?;
+        for (axis, dim) in dims.iter().enumerate() {
+            if axis > 0 {
+                f.write_str(", ")?;
+            }
+            write_dim(f, dim, &names)?;
+        }
+        f.write_str("]")
+    }
+}
+
+impl fmt::Debug for TensorShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:#}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape;
+
+    #[test]
+    fn products_and_sizes() {
+        let shape = shape!["n", 4, "n", 2];
+        assert_eq!(shape.num_elements().unwrap().to_string(), "8*n*n");
+        assert_eq!((shape.dim(4), shape.dim(-5), shape.dim(i64::MIN)), (None, None, None));
+        assert_eq!(shape![2, 3].as_known().unwrap()[..], [2, 3]);
+        assert_eq!((shape![2, -1].as_known(), shape![2, ?].as_known()), (None, None));
+        assert_eq!(shape![i64::MAX, 2].num_elements(), None);
+        assert_eq!(shape![i64::MAX, 2, 0].num_elements(), Some(Dim::known(0)));
+        assert_eq!(shape![0, Dim::known(i64::MAX) + 1].num_elements(), None);
+    }
+
+    #[test]
+    fn shapes_are_small() {
+        assert!(size_of::<TensorShape>() <= 72);
+    }
+
+    #[test]
+    fn ranks_have_names() {
+        let ranks = |shape: TensorShape| {
+            (shape.is_unranked(), shape.is_scalar(), shape.is_vector(), shape.is_matrix())
+        };
+        assert_eq!(ranks(shape![..]), (true, false, false, false));
+        assert_eq!(ranks(shape![]), (false, true, false, false));
+        assert_eq!(ranks(shape![?]), (false, false, true, false));
+        assert_eq!(ranks(shape![1, ?]), (false, false, false, true));
+        assert!(shape![..].has_unknown_dimension() && shape![?].has_unknown_dimension());
+        assert!(!shape![].has_unknown_dimension());
+    }
+}
