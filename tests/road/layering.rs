@@ -1,7 +1,9 @@
 //! The rooms of the crate know each other in one direction; `unsafe` and foreign crates stay where they belong.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::sources::{code_of, files};
 
 /// From the ground up: a room knows only rooms before it.
 const ROOMS: &[&str] = &[
@@ -52,41 +54,6 @@ struct Source {
     path: String,
     room: String,
     code: String,
-}
-
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-}
-
-/// The code alone: what comments and texts say is no use of anything.
-fn code_of(text: &str) -> String {
-    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let mut code = String::new();
-    for line in text.lines() {
-        let mut in_text = false;
-        let mut before = ' ';
-        let mut letters = line.chars().peekable();
-        while let Some(letter) = letters.next() {
-            let is_quote = letter == '"' && before != '\'' && !(in_text && before == '\\');
-            if is_quote {
-                in_text = !in_text;
-            } else if !in_text && letter == '/' && letters.peek() == Some(&'/') {
-                break;
-            } else if !in_text {
-                code.push(letter);
-            }
-            before = if before == '\\' && letter == '\\' { ' ' } else { letter };
-        }
-        code.push('\n');
-    }
-    code
 }
 
 fn sources() -> Vec<Source> {
