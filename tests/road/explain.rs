@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use shapeflow::{DType, Graph, Result, TensorView, concat, shape, stack};
 
-use crate::told::placed;
+use crate::error_snapshots::placed;
 
 #[test]
 fn names_and_numbers() -> Result<()> {

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use shapeflow::{CompileOptions, DType, Graph, Registry, Value};
 
-use crate::check::{Outcome, check, compile, message};
-use crate::draws::Draws;
-use crate::grow::{Grower, Grown, Id};
+use crate::backend_check::{Outcome, check, compile, message};
+use crate::graph_generator::{Grower, Grown, Id};
+use crate::graph_recipe::{Content, Recipe, Size};
 use crate::ops::{OPS, grow};
-use crate::recipe::{Content, Recipe, Size};
+use crate::random_numbers::Draws;
 use crate::shrink::shrink;
 
 fn describe(recipe: &Recipe) -> String {

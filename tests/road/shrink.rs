@@ -4,8 +4,8 @@ use std::panic::catch_unwind;
 
 use shapeflow::Graph;
 
-use crate::check::{DANGLING, check, message};
-use crate::recipe::{Content, Recipe, Size, Source};
+use crate::backend_check::{DANGLING, check, message};
+use crate::graph_recipe::{Content, Recipe, Size, Source};
 
 /// Smaller recipes that still fail, one step after the other.
 pub fn shrink(recipe: &Recipe) -> (Recipe, String) {

@@ -8,8 +8,8 @@ use shapeflow::{
     Attr, Backend, CompileOptions, DType, Graph, Result, Tensor, TensorShape, TensorView, Unknown, Value,
 };
 
-use crate::call::Call;
-use crate::same::{Bound, difference, tensor_of};
+use crate::op_call::Call;
+use crate::tensor_compare::{Bound, difference, tensor_of};
 
 /// A line of the file in the terms of this crate's ops.
 struct Case {

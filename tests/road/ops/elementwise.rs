@@ -3,10 +3,10 @@
 use shapeflow::DType;
 
 use super::{Grown, computed, facts_of, tame};
-use crate::call::Call;
-use crate::facts::Class;
-use crate::grow::Grower;
-use crate::recipe::Content;
+use crate::graph_generator::Grower;
+use crate::graph_recipe::Content;
+use crate::op_call::Call;
+use crate::value_facts::Class;
 
 pub fn unary(g: &mut Grower<'_>, op: &'static str, class: Class) -> Grown {
     unary_with(g, Call::new(op), class)

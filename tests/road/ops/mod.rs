@@ -1,25 +1,25 @@
 //! How each op is put into a random graph: operands that suit it, and parameters that it accepts.
 
+mod creation;
 mod elementwise;
-mod fold;
 mod list;
-mod made;
-mod part;
-mod whole;
+mod movement;
+mod reduction;
+mod slicing;
 
 use shapeflow::DType;
 
-use crate::call::Call;
-use crate::facts::{Class, Facts};
-use crate::grow::{Grower, Id};
-use crate::placed;
-use crate::recipe::Content;
+use crate::graph_generator::{Grower, Id};
+use crate::graph_recipe::Content;
+use crate::op_call::Call;
+use crate::placement_ops;
+use crate::value_facts::{Class, Facts};
+use creation::{about, fill, float_range, range};
 use elementwise::{binary, cast, clip, select, select_v1, unary, unary_with};
-use fold::{arg, cumsum, matmul, reduce, softmax};
 pub use list::OPS;
-use made::{about, fill, float_range, range};
-use part::{boolean_mask, gather, one_hot, slice, split, strided_slice, unique};
-use whole::{axes_of_one, broadcast_to, concat, pad, reshape, reverse, stack, tile, transpose};
+use movement::{axes_of_one, broadcast_to, concat, pad, reshape, reverse, stack, tile, transpose};
+use reduction::{arg, cumsum, matmul, reduce, softmax};
+use slicing::{boolean_mask, gather, one_hot, slice, split, strided_slice, unique};
 
 /// Ops of one operand whose results follow small changes of it evenly.
 const TAME: &[&str] = &[
@@ -225,6 +225,6 @@ pub fn grow(g: &mut Grower<'_>, op: &'static str) -> Grown {
         "boolean_mask" => boolean_mask(g),
         "where_indices" => unary(g, op, Class::Any),
         _ if op.starts_with("reduce_") => reduce(g, op),
-        _ => placed::grow(g, op),
+        _ => placement_ops::grow(g, op),
     }
 }

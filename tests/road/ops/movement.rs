@@ -3,10 +3,10 @@
 use shapeflow::Dim;
 
 use super::{Grown, axes, facts_of, one_axis};
-use crate::call::Call;
-use crate::facts::Class;
-use crate::grow::{Grower, Id, attribute};
-use crate::recipe::Content;
+use crate::graph_generator::{Grower, Id, attribute};
+use crate::graph_recipe::Content;
+use crate::op_call::Call;
+use crate::value_facts::Class;
 
 pub fn concat(g: &mut Grower<'_>) -> Grown {
     let x = g.pick(Class::Any, 1..=6, |_| true)?;

@@ -3,10 +3,10 @@
 use shapeflow::DType;
 
 use super::{Grown, axes, facts_of, one_axis};
-use crate::call::Call;
-use crate::facts::{Class, Facts};
-use crate::grow::Grower;
-use crate::recipe::{Content, Size};
+use crate::graph_generator::Grower;
+use crate::graph_recipe::{Content, Size};
+use crate::op_call::Call;
+use crate::value_facts::{Class, Facts};
 
 pub fn reduce(g: &mut Grower<'_>, op: &'static str) -> Grown {
     let class = match op {

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use shapeflow::{DType, Graph, Result, SliceItem, Value, concat, shape, shape_fns, stack};
 
-use crate::told::told;
+use crate::error_snapshots::told;
 
 pub fn f32<'g>(g: &'g Graph, name: &str, sizes: &[i64]) -> Result<Value<'g>> {
     g.input(name, DType::F32, shape_fns::TensorShape::new(sizes.iter().map(|size| (*size).into())))

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use shapeflow::shape_fns::Symbol;
 use shapeflow::{Backend, CompileOptions, DType, Dim, Graph, Tensor, TensorShape, TensorView, Value};
 
-use crate::draws::Draws;
+use crate::graph_recipe::{Recipe, Size, Source};
 use crate::ops::OPS;
 use crate::random::{random_graph, single};
-use crate::recipe::{Recipe, Size, Source};
+use crate::random_numbers::Draws;
 
 /// The recipe with every size of one run known, and every parameter.
 fn concrete(recipe: &Recipe, run: usize) -> Recipe {
@@ -253,7 +253,7 @@ fn broken_promises_are_seen() {
     let source = Source {
         dtype: DType::F32,
         sizes: vec![Size::Linear(2, 0, 1)],
-        content: crate::recipe::Content::Whole,
+        content: crate::graph_recipe::Content::Whole,
         constant: false,
         unranked: false,
     };

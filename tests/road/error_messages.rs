@@ -5,7 +5,7 @@ use shapeflow::{
     CompileOptions, DType, Executable, Graph, Result, SliceItem, Tensor, TensorView, concat, shape, stack,
 };
 
-use crate::told::told;
+use crate::error_snapshots::told;
 
 #[test]
 fn matrices_that_do_not_fit() -> Result<()> {

@@ -4,9 +4,9 @@ use std::fmt;
 
 use shapeflow::{DType, Dim, Graph, Result, Tensor, TensorShape, Unknown, Value};
 
-use crate::call::Call;
-use crate::draws::Draws;
-use crate::same::tensor_of;
+use crate::op_call::Call;
+use crate::random_numbers::Draws;
+use crate::tensor_compare::tensor_of;
 
 /// A dimension of a source; the number is that of a size that each run chooses.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -3,10 +3,10 @@
 use shapeflow::DType;
 
 use super::{Grown, facts_of, one_axis};
-use crate::call::Call;
-use crate::facts::{Class, Facts};
-use crate::grow::Grower;
-use crate::recipe::{Content, Size};
+use crate::graph_generator::Grower;
+use crate::graph_recipe::{Content, Size};
+use crate::op_call::Call;
+use crate::value_facts::{Class, Facts};
 
 pub fn gather(g: &mut Grower<'_>) -> Grown {
     let x = g.pick(Class::Any, 1..=6, |_| true)?;

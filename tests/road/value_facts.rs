@@ -2,7 +2,7 @@
 
 use shapeflow::DType;
 
-use crate::draws::Draws;
+use crate::random_numbers::Draws;
 
 /// What may be said of a value's elements.
 #[derive(Clone, Copy, Default, Debug)]

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use shapeflow::shape_fns::Symbol;
 use shapeflow::{Backend, CompileOptions, Dim, Graph, TensorShape, TensorView, Value};
 
+use crate::graph_recipe::Recipe;
 use crate::ops::OPS;
 use crate::random::{random_graph, single};
-use crate::recipe::Recipe;
 
 /// Sizes of symbols in one run.
 #[derive(Default)]

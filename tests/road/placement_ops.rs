@@ -2,11 +2,11 @@
 
 use shapeflow::{Attr, DType, Dim};
 
-use crate::call::Call;
-use crate::facts::{Class, Facts};
-use crate::grow::{Grower, Id};
+use crate::graph_generator::{Grower, Id};
+use crate::graph_recipe::{Content, Size};
+use crate::op_call::Call;
 use crate::ops::facts_of;
-use crate::recipe::{Content, Size};
+use crate::value_facts::{Class, Facts};
 
 type Grown = Option<Id>;
 

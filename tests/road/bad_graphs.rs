@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use shapeflow::{DType, Graph, Result, shape, shape_fns, stack};
 
-use crate::told::told;
+use crate::error_snapshots::told;
 
 #[test]
 fn contradictions() -> Result<()> {

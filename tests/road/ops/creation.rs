@@ -3,10 +3,10 @@
 use shapeflow::{DType, Dim};
 
 use super::{Grown, facts_of};
-use crate::call::Call;
-use crate::facts::{Class, Facts};
-use crate::grow::Grower;
-use crate::recipe::Content;
+use crate::graph_generator::Grower;
+use crate::graph_recipe::Content;
+use crate::op_call::Call;
+use crate::value_facts::{Class, Facts};
 
 pub fn fill(g: &mut Grower<'_>) -> Grown {
     let dims = match g.pick(Class::Any, 0..=4, |_| true) {

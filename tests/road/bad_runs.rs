@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use shapeflow::{DType, Executable, Graph, Result, TensorView, shape};
 
-use crate::told::told;
+use crate::error_snapshots::told;
 
 /// A view of zeros.
 fn zeros(sizes: &[usize]) -> Result<TensorView<'_>> {

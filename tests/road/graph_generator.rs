@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use shapeflow::shape_fns::{PartialElements, Symbol};
 use shapeflow::{Attr, DType, Dim, Graph, Value};
 
-use crate::call::Call;
-use crate::draws::Draws;
-use crate::facts::{Class, Facts};
-use crate::recipe::{Content, Recipe, Size, Source, Step};
+use crate::graph_recipe::{Content, Recipe, Size, Source, Step};
+use crate::op_call::Call;
+use crate::random_numbers::Draws;
+use crate::value_facts::{Class, Facts};
 
 /// Results of more elements than this are not kept. An axis of size 0 counts as one of size 1: it may be folded away.
 const MOST_ELEMENTS: i64 = 12_000;

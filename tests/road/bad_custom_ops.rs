@@ -3,8 +3,8 @@
 use insta::assert_snapshot;
 use shapeflow::{Attr, DType, Error, Graph, HostCx, OpDef, Operand, Result, TensorView, shape, shape_fns};
 
-use crate::told::told;
-use crate::wrong::f32;
+use crate::bad_programs::f32;
+use crate::error_snapshots::told;
 
 static FRAGILE: OpDef = OpDef::host("fragile", |cx: &mut HostCx<'_>| {
     let sizes = cx.input(0)?.sizes().to_vec();

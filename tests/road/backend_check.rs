@@ -7,9 +7,9 @@ use shapeflow::{
     TensorViewMut, Value,
 };
 
-use crate::facts::Facts;
-use crate::recipe::{Content, Recipe};
-use crate::same::{Bound, Number, difference, numbers};
+use crate::graph_recipe::{Content, Recipe};
+use crate::tensor_compare::{Bound, Number, difference, numbers};
+use crate::value_facts::Facts;
 
 /// What a recipe came to.
 #[derive(Default)]

@@ -2,10 +2,10 @@
 
 use shapeflow::{DType, Dim};
 
-use crate::call::Call;
-use crate::facts::Facts;
-use crate::grow::{Grower, Id, attribute};
-use crate::recipe::{Content, Size};
+use crate::graph_generator::{Grower, Id, attribute};
+use crate::graph_recipe::{Content, Size};
+use crate::op_call::Call;
+use crate::value_facts::Facts;
 
 impl Grower<'_> {
     /// Puts a parameter into a call: an attribute, or fed.
