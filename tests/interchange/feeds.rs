@@ -1,7 +1,9 @@
 //! Fed tensors: any tensor of a model can be an input in place of what its producer gives.
 
-use shapeflow::interchange::{ImportOptions, Imported, Model};
-use shapeflow::{DType, ErrorKind, Result, Tensor, TensorView, shape};
+use shapeflow::interchange::{ImportOptions, Imported, Model, tensor_names, to_graphdef};
+use shapeflow::{DType, ErrorKind, Graph, Result, Tensor, TensorView, shape};
+
+use super::samples::samples;
 
 /// `neg = -x`, `y = exp(neg)`, `parts = split(x, 2)`, `z = neg + parts[1]`, and a default for `d`.
 const MODEL: &str = r#"
@@ -199,5 +201,43 @@ fn names_of_a_signature_can_be_fed() -> Result<()> {
     assert_eq!(inputs(&imported), ["neg: f32[?, 2]"]);
     assert_eq!(imported.input_name("middle"), Some("neg"));
     assert_eq!(imported.value("out")?.dtype(), DType::F32);
+    Ok(())
+}
+
+/// Feeding a tensor what it would have been changes nothing, whichever tensor of whichever sample it is.
+#[test]
+fn a_tensor_that_is_fed_its_own_value_changes_nothing() -> Result<()> {
+    let mut fed = 0;
+    for sample in samples() {
+        let g = Graph::new();
+        let outputs = (sample.build)(&g)?;
+        let model = Model::from_bytes(to_graphdef(&g, &outputs)?)?;
+        let whole = model.import(None, &ImportOptions::new())?;
+        let names = tensor_names(&g, &outputs)?;
+        let ends: Vec<&str> = names.iter().map(String::as_str).collect();
+        let feeds: Vec<(&str, Tensor)> = sample.feeds.clone();
+        let expected = run(&whole, &ends, &feeds)?;
+        let tensors = whole.nodes().flat_map(|node| {
+            let name = node.name.to_string();
+            (0..node.outputs.len()).map(move |output| format!("{name}:{output}"))
+        });
+        for tensor in
+            tensors.filter(|tensor| sample.feeds.iter().all(|(name, _)| format!("{name}:0") != *tensor))
+        {
+            let value = run(&whole, &[&tensor], &feeds)?.remove(0);
+            let imported = model.import(Some(&ends), &ImportOptions::new().feed(tensor.as_str()))?;
+            let name = imported.input_name(&tensor).unwrap().to_string();
+            let mut given = feeds.clone();
+            given.retain(|(name, _)| imported.inputs().any(|(input, _)| input == *name));
+            given.push((&name, value));
+            let got = run(&imported, &ends, &given)
+                .unwrap_or_else(|error| panic!("{} with {tensor} fed: {error}", sample.name));
+            for ((end, got), expected) in ends.iter().zip(&got).zip(&expected) {
+                assert_eq!(got, expected, "{} with {tensor} fed: {end}", sample.name);
+            }
+            fed += 1;
+        }
+    }
+    assert!(fed > 100, "{fed}");
     Ok(())
 }
