@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use shapeflow_shape_fns::{DType, TensorShape};
 
-use super::nearest::is_it;
+use super::nearest::did_you_mean;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, Value, ValueId};
 
@@ -25,7 +25,7 @@ pub struct Imported {
 pub(super) struct Record {
     pub name: String,
     pub op: String,
-    /// Nothing stands for an output of a node that was not imported because another output of it is fed.
+    /// `None` is an output that was not imported: another output of the node is fed, and nothing needs the node.
     pub outputs: Vec<Option<Output>>,
     /// Why inference refused the node.
     pub error: Option<Error>,
@@ -155,7 +155,7 @@ impl Imported {
 
     /// The end of a message about a name that is not there.
     fn nearest(&self, name: &str) -> String {
-        let near = is_it(name, self.nodes.iter().map(|record| record.name.as_str()));
+        let near = did_you_mean(name, self.nodes.iter().map(|record| record.name.as_str()));
         let some: Vec<&str> = self.fetches().take(5).collect();
         if !near.is_empty() || some.is_empty() { near } else { format!("; ends are {}", some.join(", ")) }
     }

@@ -1,12 +1,13 @@
-//! `is_it`: the name that somebody meant who wrote one that is not there.
+//! `did_you_mean`: proposes an existing name for a misspelled one.
 
-/// Characters of a name that are compared; longer names differ too much in time and meaning.
+/// The longest name that is compared letter by letter. The time is quadratic in the length.
 const LONGEST: usize = 128;
 
 /// `; is it hidden/Relu?` for the name nearest to `wanted`, or nothing where none is near.
 ///
-/// A name is near that differs in a few letters, or that holds the last part of `wanted`, whatever the case.
-pub(super) fn is_it<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
+/// A name is near if it differs in a third of the letters at most, or contains the last part of `wanted`. Case does not
+/// count.
+pub(super) fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
     let wanted = wanted.to_lowercase();
     let last = wanted.rsplit('/').next().filter(|last| !last.is_empty());
     let letters = wanted.chars().count();
@@ -28,7 +29,7 @@ pub(super) fn is_it<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> S
     nearest.map_or_else(String::new, |(_, name)| format!("; is it {name}?"))
 }
 
-/// How many letters must be changed, added or left out to make one name of the other; `None` for more than `most`.
+/// The Levenshtein distance of two names; `None` if it is more than `most`.
 fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) > most || a.len().max(b.len()) > LONGEST {
@@ -49,12 +50,12 @@ fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_it;
+    use super::did_you_mean;
 
     #[test]
     fn the_nearest_name_is_proposed() {
         let names = ["x", "hidden/MatMul", "hidden/Relu", "class"];
-        let near = |wanted| is_it(wanted, names.into_iter());
+        let near = |wanted| did_you_mean(wanted, names.into_iter());
         assert_eq!(near("hiden/relu"), "; is it hidden/Relu?");
         assert_eq!(near("clas"), "; is it class?");
         assert_eq!(near("matmul"), "; is it hidden/MatMul?");

@@ -64,12 +64,13 @@ fn command() -> Command {
             .value_parser(value_parser!(std::path::PathBuf))
             .help("A GraphDef (.pb, .pbtxt) or a SavedModel folder")
     };
-    let shape =
-        || {
-            Arg::new("shape").long("shape").value_name("NAME=2,?,n").action(ArgAction::Append).help(
-                "Gives a placeholder or a fed tensor another shape: sizes, ? and names, or .. for any rank",
-            )
-        };
+    let shape = || {
+        Arg::new("shape")
+            .long("shape")
+            .value_name("NAME=2,?,n")
+            .action(ArgAction::Append)
+            .help("Gives an input another shape: sizes, ? and names, or .. for any rank")
+    };
     let unknown = || {
         Arg::new("allow-unknown")
             .long("allow-unknown")
@@ -82,7 +83,7 @@ fn command() -> Command {
             .long("feeds")
             .value_name("FEEDS.npz")
             .value_parser(value_parser!(std::path::PathBuf))
-            .help("Tensors by name: of placeholders, or NAME[:i] of any other tensor, whose producer does not run")
+            .help("Values of placeholders or any other tensors, by NAME[:i]")
     };
     let fetch = || {
         Arg::new("fetch")
@@ -107,15 +108,9 @@ fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("Infers shapes of TensorFlow graphs, compiles them once for every size, and runs them.")
         .subcommand_required(true)
-        .subcommand(
-            Command::new("infer").about("Prints every node: name, op, dtype and partial shape").args([
-                model(),
-                feeds().help("Shows the model with the tensors of this file as its inputs"),
-                shape(),
-                unknown(),
-                json(),
-            ]),
-        )
+        .subcommand(Command::new("infer").about("Prints every node: name, op, dtype and partial shape").args(
+            [model(), feeds().help("Takes the tensors of this file as inputs"), shape(), unknown(), json()],
+        ))
         .subcommand(
             Command::new("run")
                 .about("Runs a model on tensors from an npz file")
@@ -149,7 +144,10 @@ fn command() -> Command {
                         .value_parser(value_parser!(std::path::PathBuf))
                         .help("Writes there instead of standard output"),
                 ])
-                .args([fetch(), feeds().help("Makes these tensors inputs; runs stages after the graph once, for the time of each kernel")])
+                .args([
+                    fetch(),
+                    feeds().help("Takes these tensors as inputs; a compiled stage runs once, for times"),
+                ])
                 .args([shape(), unknown(), json()]),
         )
         .subcommand(

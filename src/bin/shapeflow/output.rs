@@ -29,7 +29,7 @@ pub(crate) fn lines(mut text: String) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Prints on standard error, where a failure has no one to be told.
+/// Prints on standard error. A failure is ignored, because nothing is left to report it on.
 pub(crate) fn complain(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", text.trim_end());
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
 use super::super::imported::split_name;
-use super::super::nearest::is_it;
+use super::super::nearest::did_you_mean;
 use super::super::options::ImportOptions;
 use super::super::proto::AttrKind;
 use super::frame::{Frame, Source};
@@ -16,10 +16,10 @@ use crate::graph::Graph;
 use crate::interchange::shape;
 
 /// An output of a node of the graph itself.
-type Tensor = (usize, usize);
+type TensorRef = (usize, usize);
 
-/// Dtype and shape of a tensor, as far as they are known.
-type Known = (Option<DType>, TensorShape);
+/// The dtype and the shape of a tensor, as far as inference knows them.
+type KnownType = (Option<DType>, TensorShape);
 
 /// The tensor that a name stands for: a SavedModel's signature has names of its own.
 pub(super) fn unaliased<'n>(
@@ -34,7 +34,7 @@ pub(super) fn unaliased<'n>(
 }
 
 impl<'a, 'g> Frame<'a, 'g> {
-    /// The nodes that no other node reads and that are not fed.
+    /// The nodes that no other node reads, without nodes that have a fed output.
     pub(super) fn ends(&self) -> Vec<usize> {
         let own = |at: &usize| !self.is_auxiliary(*at);
         let mut is_end = vec![true; self.nodes.len()];
@@ -72,7 +72,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 None => {
                     let name = split_name(tensor).0;
                     let names = frame.nodes.iter().map(|node| node.name.as_str());
-                    let message = format!("there is no node named {name}{}", is_it(name, names));
+                    let message = format!("there is no node named {name}{}", did_you_mean(name, names));
                     return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
                 }
             }
@@ -93,13 +93,13 @@ impl<'a, 'g> Importer<'a, 'g> {
         &self,
         frame: &Frame<'a, 'g>,
         aliases: &HashMap<String, String>,
-    ) -> Result<BTreeSet<Tensor>> {
+    ) -> Result<BTreeSet<TensorRef>> {
         let mut fed = BTreeSet::new();
         for feed in &self.options.feeds {
             let refuse = |message: String| Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
             let Some(tensor) = frame.tensor(unaliased(frame, feed, aliases)) else {
                 let names = frame.nodes.iter().map(|node| node.name.as_str());
-                let near = is_it(split_name(feed).0, names);
+                let near = did_you_mean(split_name(feed).0, names);
                 return refuse(format!("a fed tensor must be in the model, got {feed}{near}"));
             };
             if frame.is_auxiliary(tensor.0) {
@@ -112,20 +112,21 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(fed)
     }
 
-    /// Makes an input of every fed tensor, and lets the frame's nodes read it. A placeholder is an input without that.
+    /// Makes an input of every fed tensor. The nodes of the frame read the input in place of the producer's output. A fed
+    /// placeholder stays as it is: it becomes an input like every placeholder.
     ///
     /// # Errors
     /// A node has no such output, or the dtype of a fed tensor is not known.
-    pub(super) fn feed(&mut self, frame: &mut Frame<'a, 'g>, fed: &BTreeSet<Tensor>) -> Result<()> {
-        let is_input = |tensor: &Tensor| {
+    pub(super) fn feed(&mut self, frame: &mut Frame<'a, 'g>, fed: &BTreeSet<TensorRef>) -> Result<()> {
+        let is_input = |tensor: &TensorRef| {
             let node = &frame.nodes[tensor.0];
             is_placeholder(&node.op) && node.input.is_empty() && tensor.1 == 0
         };
-        let fed: Vec<Tensor> = fed.iter().copied().filter(|tensor| !is_input(tensor)).collect();
+        let fed: Vec<TensorRef> = fed.iter().copied().filter(|tensor| !is_input(tensor)).collect();
         if fed.is_empty() {
             return Ok(());
         }
-        for (tensor, (dtype, known)) in self.without_feeds(&fed)? {
+        for (tensor, (dtype, known)) in self.inferred_types(&fed)? {
             let name = frame.tensor_name(tensor);
             let Some(dtype) = dtype else {
                 let op = &frame.nodes[tensor.0].op;
@@ -139,15 +140,17 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(())
     }
 
-    /// What is known of tensors where nothing is fed: their producers are imported into a graph that is thrown away.
+    /// Infers dtypes and shapes of fed tensors from their producers, in a graph that is thrown away.
+    ///
+    /// TensorFlow infers static shapes in the same way, before anything is fed.
     ///
     /// # Errors
     /// A node has no such output.
-    fn without_feeds(&self, fed: &[Tensor]) -> Result<BTreeMap<Tensor, Known>> {
+    fn inferred_types(&self, fed: &[TensorRef]) -> Result<BTreeMap<TensorRef, KnownType>> {
         let graph = Graph::new();
         let options = ImportOptions { feeds: Vec::new(), allow_unknown: true, ..self.options.clone() };
         let mut importer = Importer::new(self.model, &options, &graph);
-        // A default is one of the tensors that may be fed, so its sizes say nothing.
+        // A run may feed another tensor than the default, so the default's sizes say nothing.
         importer.ignores_defaults = true;
         let frame = Frame::of_graph(self.model)?;
         let producers: Vec<usize> = fed.iter().map(|(node, _)| *node).collect();
@@ -184,8 +187,8 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 }
 
-/// The shape with its known sizes and named dimensions. Any other dimension is unknown: a feed may break what ties it to
-/// dimensions of other tensors.
+/// The shape with its known sizes and named dimensions. Every other dimension becomes a fresh unknown, because a feed need
+/// not agree with the other tensors of the model.
 fn open(shape: &TensorShape) -> TensorShape {
     let Some(dims) = shape.dims() else { return TensorShape::unranked() };
     let dims = dims.iter().map(|dim| match dim.as_linear() {

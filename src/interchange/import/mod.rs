@@ -104,8 +104,9 @@ impl Model {
     ///
     /// # Errors
     /// `Parse`: the model is damaged: two nodes of one name, inputs that are not there, nodes that need each other.
-    /// `UnknownOp`: an op that is not known here; all of them are listed. `Attribute`: no node of a fetched name, no
-    /// tensor of a fed name, neither a placeholder nor a fed tensor of a name in [`ImportOptions::shapes`]. `Memory`: the limits are passed.
+    /// `UnknownOp`: an op that is not known here; all of them are listed. `Attribute`: a fetched node or a fed tensor is
+    /// not in the model, or [`ImportOptions::shapes`] names neither a placeholder nor a fed tensor. `DType`: the dtype of
+    /// a fed tensor is not known. `Memory`: the limits are passed.
     pub fn import(&self, fetches: Option<&[&str]>, options: &ImportOptions) -> Result<Imported> {
         let graph = Graph::new();
         let mut aliases = HashMap::new();
