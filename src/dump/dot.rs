@@ -51,7 +51,8 @@ impl Snapshot {
             let fill = node.kernel.map_or_else(String::new, |kernel| {
                 format!("style=filled, fillcolor=\"{}\", ", palette::light(kernel))
             });
-            format!("shape={shape}, {fill}label={}", quoted(&node.dot_label()))
+            let rim = if node.error.is_some() { "color=\"#c5221f\", penwidth=2, " } else { "" };
+            format!("shape={shape}, {fill}{rim}label={}", quoted(&node.dot_label()))
         };
         let config = [Config::NodeNoLabel, Config::EdgeNoLabel];
         format!("{:?}", Dot::with_attr_getters(&drawing, &config, &edge, &node))
@@ -69,6 +70,9 @@ impl NodeView {
         }
         if self.named {
             label.push_str(&format!("\n{}", self.label));
+        }
+        if let Some(error) = &self.error {
+            label.push_str(&format!("\nerror: {error}"));
         }
         label
     }

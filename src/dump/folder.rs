@@ -1,6 +1,7 @@
 //! `Folder`: a sink that writes every stage into files.
 
 use std::collections::HashMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 
@@ -63,7 +64,11 @@ fn made(root: &Path) -> Option<PathBuf> {
 
 fn warn(path: &Path, error: &std::io::Error) {
     static WARNED: Once = Once::new();
-    WARNED.call_once(|| eprintln!("warning: SHAPEFLOW_DUMP: {} cannot be written: {error}", path.display()));
+    WARNED.call_once(|| {
+        // Where standard error is full too, nobody can be told.
+        let mut out = std::io::stderr().lock();
+        let _ = writeln!(out, "warning: SHAPEFLOW_DUMP: {} cannot be written: {error}", path.display());
+    });
 }
 
 impl StageSink for Folder {

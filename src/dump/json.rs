@@ -10,7 +10,7 @@ impl Snapshot {
     /// The stage as one JSON document.
     ///
     /// `{"stage", "nodes": [{"name", "op", "kind", "attrs", "operands", "outputs": [{"value", "dtype", "shape",
-    /// "provenance"}], "location", "scopes", "kernel"}], "guards": [{"text", "node"}], "kernels": [{"step", "kind",
+    /// "provenance"}], "location", "scopes", "content", "error", "kernel"}], "guards": [{"text", "node"}], "kernels": [{"step", "kind",
     /// "label", "writes", "loops", "clif", "asm"}]}`. Dtypes have TensorFlow's names. A shape is `null` where the
     /// rank is unknown; a dimension is a number, `null`, or the text of a name or term.
     pub fn to_json(&self) -> String {
@@ -77,6 +77,9 @@ fn node_json(node: &NodeView, operands: Vec<Value>) -> Value {
     }
     if let Some(content) = &node.content {
         add("content", content.as_str().into());
+    }
+    if let Some(error) = &node.error {
+        add("error", error.as_str().into());
     }
     if let Some(kernel) = node.kernel {
         add("kernel", kernel.into());

@@ -15,6 +15,28 @@ pub(super) fn short(text: &str, most: usize) -> String {
     }
 }
 
+/// A text as lines of at most `most` characters, broken between words where it can be.
+pub(super) fn wrapped(text: &str, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let mut word = word;
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
+                line.push(' ');
+                line.push_str(word);
+                continue;
+            }
+            _ => {}
+        }
+        while let Some((end, _)) = word.char_indices().nth(most) {
+            lines.push(word[..end].to_string());
+            word = &word[end..];
+        }
+        lines.push(word.to_string());
+    }
+    lines
+}
+
 /// The last characters of a name: its end tells it from its neighbours.
 pub(super) fn short_name(name: &str, most: usize) -> String {
     let count = name.chars().count();
@@ -42,4 +64,17 @@ pub(super) fn escaped(text: &str) -> String {
         }
     }
     escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped;
+
+    #[test]
+    fn texts_are_wrapped_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("größer als nichts", 6), ["größer", "als", "nichts"]);
+        assert_eq!(wrapped("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
+        assert!(wrapped(" ", 3).is_empty());
+    }
 }

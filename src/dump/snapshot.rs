@@ -60,6 +60,8 @@ pub(crate) struct NodeView {
     pub scopes: Vec<String>,
     /// The first elements of a constant.
     pub content: Option<String>,
+    /// Why inference refused it.
+    pub error: Option<String>,
     /// The kernel that computes it, a position in [`Snapshot::kernels`].
     pub kernel: Option<usize>,
 }
@@ -158,6 +160,29 @@ impl Snapshot {
         }
     }
 
+    /// The stage with the nodes of `graph` that inference refused: they cannot be compiled, so no stage after the graph
+    /// has them.
+    #[must_use]
+    pub fn with_refused(mut self, graph: &Graph) -> Snapshot {
+        if self.stage == StageKind::Graph {
+            return self;
+        }
+        let mut refused: Vec<NodeView> =
+            graph.snapshot().nodes.into_iter().filter(|node| node.error.is_some()).collect();
+        for node in &mut refused {
+            // Its operands and values have other numbers here, or none.
+            node.operands.clear();
+            for output in &mut node.outputs {
+                output.name = format!("{}.{}", node.label, output.name);
+            }
+            let error = node.error.as_deref().unwrap_or_default().replace('\n', "\n// ");
+            self.text.truncate(self.text.trim_end().len());
+            self.text.push_str(&format!("\n// node {} is not compiled: {error}\n", node.label));
+        }
+        self.nodes.append(&mut refused);
+        self
+    }
+
     /// Marks the outputs of the compiled graph.
     pub(crate) fn mark_results(&mut self, inner: &Inner, outputs: &[ValueIx]) {
         for (number, value) in outputs.iter().enumerate() {
@@ -234,6 +259,7 @@ fn node_view(inner: &Inner, index: NodeIx, explainer: &mut Explainer<'_>) -> Nod
             0..=ELEMENTS => tensor.elements_text(ELEMENTS),
             count => format!("{} of {count} elements", tensor.elements_text(ELEMENTS)),
         }),
+        error: inner.refused.get(&index).map(|error| error.message().to_string()),
         kernel: None,
     }
 }

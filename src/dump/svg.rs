@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
 
-use super::labels::{escaped, short, short_name, width};
+use super::labels::{escaped, short, short_name, width, wrapped};
 use super::layout::{Crossing, Layout, Sketch, SketchBox, Wire, lay_out};
 use super::snapshot::{Edge, NodeKind, NodeView};
 use super::{Snapshot, palette};
@@ -196,9 +196,10 @@ impl Snapshot {
             ),
             None => (String::new(), "#f4f5f7".to_string()),
         };
+        let refused = if node.error.is_some() { " refused" } else { "" };
         let _ = write!(
             out,
-            "<g class=\"node {kind}{kernel}\" data-node=\"{at}\" transform=\"translate({},{})\"><title>{}</title>",
+            "<g class=\"node {kind}{refused}{kernel}\" data-node=\"{at}\" transform=\"translate({},{})\"><title>{}</title>",
             number(x),
             number(y),
             escaped(&self.hint(node)),
@@ -262,7 +263,8 @@ impl Snapshot {
             .filter_map(|edge| Some(self.nodes[edge.node].outputs.get(edge.output)?.name.as_str()))
             .collect();
         let line = node.location.as_deref().unwrap_or_default();
-        format!("{} = {}({})\n{line}", values.join(", "), node.op, operands.join(", "))
+        let error = node.error.as_ref().map_or_else(String::new, |error| format!("error: {error}\n"));
+        format!("{} = {}({})\n{error}{line}", values.join(", "), node.op, operands.join(", "))
     }
 }
 
@@ -309,6 +311,9 @@ impl NodeView {
                 }
                 if self.named {
                     lines.push(name());
+                }
+                if let Some(error) = &self.error {
+                    lines.extend(wrapped(&format!("error: {error}"), MOST.1));
                 }
                 (self.op.to_string(), lines)
             }

@@ -52,6 +52,11 @@ impl Inner {
                 true => writeln!(f, "  {}", self.node_text(index))?,
                 false => writeln!(f, "  {:COMMENTS$}  // {}", self.node_text(index), notes.join(", "))?,
             }
+            if let Some(error) = self.refused.get(&index) {
+                for line in error.message().lines() {
+                    writeln!(f, "    // error: {line}")?;
+                }
+            }
         }
         for record in self.table.guards() {
             writeln!(f, "  guard {}", record.guard)?;

@@ -16,6 +16,7 @@ mod value;
 
 use std::borrow::Cow;
 use std::cell::{Ref, RefCell, RefMut};
+use std::collections::BTreeMap;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -83,6 +84,8 @@ pub(crate) struct Inner {
     pub scope: u32,
     /// Errors of operators, and the dtype their poisoned value pretends to have.
     pub errors: Vec<(Error, DType)>,
+    /// Why inference refused nodes of a file, in whose place stand nodes of unknown shape.
+    pub refused: BTreeMap<NodeIx, Error>,
 }
 
 impl Default for Graph {
@@ -265,6 +268,13 @@ impl Graph {
     /// The inputs in the order of their calls.
     pub fn inputs(&self) -> Vec<Value<'_>> {
         self.read().inputs.iter().map(|(_, value)| Value::new(self, *value)).collect()
+    }
+
+    /// The inputs with their names, in the order of their calls.
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn named_inputs(&self) -> Vec<(String, ValueId)> {
+        let inner = self.read();
+        inner.inputs.iter().map(|(name, value)| (name.clone(), Value::new(self, *value).id())).collect()
     }
 
     /// How many nodes the graph has.

@@ -15,6 +15,10 @@ pub fn fuzz(bytes: &[u8]) {
             let _ = node.error.map(ToString::to_string);
             let _ = imported.value(node.name).map(|value| value.shape().to_string());
         }
+        for (number, node) in imported.nodes().enumerate().take(16) {
+            let feed = format!("{}:{}", node.name, number % 2);
+            let _ = model.import(None, &options.clone().feed(feed).feed(node.name));
+        }
         let written = to_graphdef(imported.graph(), &[]);
         let _ = written.and_then(Model::from_bytes).and_then(|again| again.import(None, &options));
     }

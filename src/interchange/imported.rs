@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use shapeflow_shape_fns::{DType, TensorShape};
 
+use super::nearest::did_you_mean;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, Value, ValueId};
 
@@ -15,6 +16,8 @@ pub struct Imported {
     pub(super) by_name: HashMap<String, usize>,
     /// Names that a SavedModel gives to tensors.
     pub(super) aliases: HashMap<String, String>,
+    /// The inputs by name, in the order of the graph.
+    pub(super) inputs: Vec<(String, ValueId)>,
 }
 
 /// What became of a node.
@@ -22,7 +25,8 @@ pub struct Imported {
 pub(super) struct Record {
     pub name: String,
     pub op: String,
-    pub outputs: Vec<Output>,
+    /// `None` is an output that was not imported: another output of the node is fed, and nothing needs the node.
+    pub outputs: Vec<Option<Output>>,
     /// Why inference refused the node.
     pub error: Option<Error>,
     /// Why its values cannot be computed: it or a node it needs was refused.
@@ -37,6 +41,8 @@ pub(super) struct Output {
     pub value: ValueId,
     /// Whether the dtype is known: that of an op that nobody knows may not be.
     pub typed: bool,
+    /// Whether it is an input in place of what the node gives.
+    pub is_fed: bool,
 }
 
 /// A node of the model: what it is and what was inferred of it.
@@ -54,7 +60,7 @@ pub struct ImportedNode<'a> {
 }
 
 impl Imported {
-    /// The graph. Its inputs are the placeholders of the model, under their names.
+    /// The graph. Its inputs are the placeholders of the model and the fed tensors, under their names.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
@@ -79,11 +85,18 @@ impl Imported {
         let Some(record) = self.by_name.get(node).and_then(|at| self.nodes.get(*at)) else {
             return refuse(format!("there is no node named {node}{}", self.nearest(node)));
         };
-        if let Some(error) = &record.blocked {
+        let found = record.outputs.get(output);
+        if let Some(error) = &record.blocked
+            && !matches!(found, Some(Some(output)) if output.is_fed)
+        {
             return Err(error.clone());
         }
-        match record.outputs.get(output) {
-            Some(output) => self.graph.value(output.value),
+        match found {
+            Some(Some(output)) => self.graph.value(output.value),
+            Some(None) => refuse(format!(
+                "output {output} of {node} ({}) must be fetched when the model is imported, because another output is fed",
+                record.op
+            )),
             None => refuse(format!(
                 "{node} ({}) has {} outputs, there is no output {output}",
                 record.op,
@@ -92,12 +105,24 @@ impl Imported {
         }
     }
 
-    /// The placeholders, by name, in the order in which an executable of the graph takes them.
+    /// Every error of a node that inference refused, those inside functions included, as one.
+    ///
+    /// # Errors
+    /// Inference refused some node.
+    pub fn check(&self) -> Result<()> {
+        let refused: Vec<Error> = self.graph.read().refused.values().cloned().collect();
+        Error::join(refused).map_or(Ok(()), Err)
+    }
+
+    /// The placeholders and fed tensors, by name, in the order in which an executable of the graph takes them.
     pub fn inputs(&self) -> impl Iterator<Item = (&str, Value<'_>)> {
-        let inputs = self.nodes.iter().filter(|record| record.is_input);
-        let names: HashMap<ValueId, &str> =
-            inputs.filter_map(|record| Some((record.outputs.first()?.value, record.name.as_str()))).collect();
-        self.graph.inputs().into_iter().filter_map(move |value| Some((*names.get(&value.id())?, value)))
+        self.inputs.iter().filter_map(|(name, id)| Some((name.as_str(), self.graph.value(*id).ok()?)))
+    }
+
+    /// The name of the input that a tensor is: of `NAME`, `NAME:i`, or what a SavedModel's signature calls it.
+    pub fn input_name(&self, tensor: &str) -> Option<&str> {
+        let value = self.value(tensor).ok()?.id();
+        self.inputs.iter().find(|(_, input)| *input == value).map(|(name, _)| name.as_str())
     }
 
     /// The nodes in the order of the model: those that were imported, without those inside functions.
@@ -108,10 +133,12 @@ impl Imported {
             outputs: record
                 .outputs
                 .iter()
-                .map(|output| match self.graph.value(output.value) {
-                    Ok(value) => (output.typed.then(|| value.dtype()), value.shape()),
-                    Err(_) => (None, TensorShape::unranked()),
+                .map(|output| {
+                    let output = output.as_ref()?;
+                    let value = self.graph.value(output.value).ok()?;
+                    Some((output.typed.then(|| value.dtype()), value.shape()))
                 })
+                .map(|known| known.unwrap_or((None, TensorShape::unranked())))
                 .collect(),
             error: record.error.as_ref(),
         })
@@ -128,16 +155,9 @@ impl Imported {
 
     /// The end of a message about a name that is not there.
     fn nearest(&self, name: &str) -> String {
-        let last = name.rsplit('/').next().unwrap_or(name);
-        let lower = last.to_lowercase();
-        let near = self.nodes.iter().find(|record| record.name.to_lowercase().contains(&lower));
-        match near {
-            Some(record) => format!("; is it {}?", record.name),
-            None => {
-                let some: Vec<&str> = self.fetches().take(5).collect();
-                if some.is_empty() { String::new() } else { format!("; ends are {}", some.join(", ")) }
-            }
-        }
+        let near = did_you_mean(name, self.nodes.iter().map(|record| record.name.as_str()));
+        let some: Vec<&str> = self.fetches().take(5).collect();
+        if !near.is_empty() || some.is_empty() { near } else { format!("; ends are {}", some.join(", ")) }
     }
 }
 

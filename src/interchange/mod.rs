@@ -39,6 +39,8 @@ mod imported;
 mod limits;
 #[cfg(feature = "graphdef")]
 mod model;
+#[cfg(feature = "graphdef")]
+mod nearest;
 #[cfg(feature = "npz")]
 mod npy;
 #[cfg(feature = "npz")]

@@ -19,8 +19,10 @@ use crate::op::Registry;
 pub struct ImportOptions {
     /// Whether an op that nobody knows becomes a node of unknown shape instead of an error.
     pub allow_unknown: bool,
-    /// Shapes of placeholders, in place of what the model says.
+    /// Shapes of placeholders and of fed tensors, in place of what the model says.
     pub shapes: Vec<(String, TensorShape)>,
+    /// The tensors that are fed, each `NAME`, `NAME:i`, or what a SavedModel's signature calls it.
+    pub feeds: Vec<String>,
     /// How much the model may ask for.
     pub limits: Limits,
     /// The ops that nodes may become, by their TensorFlow spellings or their own names.
@@ -32,6 +34,7 @@ impl Default for ImportOptions {
         ImportOptions {
             allow_unknown: false,
             shapes: Vec::new(),
+            feeds: Vec::new(),
             limits: Limits::default(),
             ops: Registry::builtin(),
         }
@@ -51,10 +54,38 @@ impl ImportOptions {
         self
     }
 
-    /// Gives a placeholder another shape than the model says.
+    /// Gives a placeholder or a fed tensor another shape than the model says.
     #[must_use]
-    pub fn shape(mut self, placeholder: impl Into<String>, shape: impl Into<TensorShape>) -> ImportOptions {
-        self.shapes.push((placeholder.into(), shape.into()));
+    pub fn shape(mut self, tensor: impl Into<String>, shape: impl Into<TensorShape>) -> ImportOptions {
+        self.shapes.push((tensor.into(), shape.into()));
+        self
+    }
+
+    /// Makes any tensor of the model an input of the graph, as TensorFlow's `feed_dict` does: `NAME`, `NAME:i`, or what a
+    /// SavedModel's signature calls it.
+    ///
+    /// The input is called `NAME`, or `NAME:i` for an output other than the first. It has the tensor's dtype, rank and
+    /// known sizes. Readers of the tensor read the input. Nodes that only the tensor's producer needs are not imported.
+    ///
+    /// ```
+    /// use shapeflow::interchange::{ImportOptions, Model};
+    /// use shapeflow::TensorView;
+    ///
+    /// let model = Model::from_text(r#"
+    ///     node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+    ///     node { name: "hidden" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+    ///     node { name: "y" op: "Relu" input: "hidden" attr { key: "T" value { type: DT_FLOAT } } }
+    /// "#)?;
+    /// let imported = model.import(Some(&["y"]), &ImportOptions::new().feed("hidden"))?;
+    /// let exe = imported.graph().compile(imported.value("y")?)?;
+    /// assert_eq!(exe.inputs()[0].name, "hidden");
+    /// let [y] = exe.run(&[TensorView::new(&[2], &[-1.0f32, 2.0])?])?;
+    /// assert_eq!(y.to_vec::<f32>()?, [0.0, 2.0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    #[must_use]
+    pub fn feed(mut self, tensor: impl Into<String>) -> ImportOptions {
+        self.feeds.push(tensor.into());
         self
     }
 

@@ -195,7 +195,10 @@ fn placeholders_take_the_shapes_of_the_options() -> Result<()> {
     let imported = import_with(&text, &ImportOptions::new().shape("x:0", shape!["n", 4]))?;
     assert_eq!(imported.value("y")?.shape().to_string(), "[n, 4]");
     let error = import_with(&text, &ImportOptions::new().shape("y", shape![2])).unwrap_err();
-    assert_eq!(error.message(), "a shape must be given to a placeholder, got y; there are x");
+    assert_eq!(
+        error.message(),
+        "a shape must be given to a placeholder or a fed tensor, got y; placeholders are x"
+    );
     // Graphs of an age when a scalar was how an unknown shape was written.
     let old = text.replace("dim { size: -1 }", "");
     let imported = Model::from_text(&old)?.import(None, &ImportOptions::new())?;

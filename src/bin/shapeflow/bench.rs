@@ -7,16 +7,18 @@ use serde_json::json;
 use shapeflow::{Tensor, TensorView};
 
 use super::failure::Failure;
-use super::model::{fetched, flag, import, list};
+use super::model::{Feeds, fetched, flag, import, list};
+use super::output::lines;
 use super::progress::Progress;
-use super::run::{options, tensors};
+use super::run::options;
 
 /// Builds, compiles and runs, and prints the times.
-pub(crate) fn bench(arguments: &ArgMatches) -> Result<String, Failure> {
+pub(crate) fn bench(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let fetches: Vec<&str> = list(arguments, "fetch").collect();
+    let mut feeds = Feeds::required(arguments)?;
     let mut progress = Progress::new();
     let start = Instant::now();
-    let imported = import(arguments, Some(&fetches))?;
+    let imported = import(arguments, Some(&fetches), Some(&mut feeds))?;
     let values = fetched(&imported, &fetches)?;
     let build = micros(start);
     let named: Vec<(&str, shapeflow::Value<'_>)> =
@@ -25,7 +27,7 @@ pub(crate) fn bench(arguments: &ArgMatches) -> Result<String, Failure> {
     let start = Instant::now();
     let exe = imported.graph().compile_with(&options(arguments), &named[..])?;
     let compile = micros(start);
-    let tensors = tensors(arguments, &exe)?;
+    let tensors = feeds.of(&exe)?;
     let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
     let mut runner = exe.runner();
     let start = Instant::now();
@@ -46,17 +48,19 @@ pub(crate) fn bench(arguments: &ArgMatches) -> Result<String, Failure> {
     let (least, median, p90) = (part(0.0), part(0.5), part(0.9));
     let stats = exe.stats();
     if flag(arguments, "json") {
-        return Ok(json!({
-            "build_us": build,
-            "compile_us": compile,
-            "first_run_us": first,
-            "run_us": {"min": least, "median": median, "p90": p90},
-            "kernels": stats.kernels,
-            "compiles": stats.compiles.len(),
-            "arena_bytes": stats.arena_bytes,
-            "peak_rss_bytes": peak_rss_bytes(),
-        })
-        .to_string());
+        return Ok(lines(
+            json!({
+                "build_us": build,
+                "compile_us": compile,
+                "first_run_us": first,
+                "run_us": {"min": least, "median": median, "p90": p90},
+                "kernels": stats.kernels,
+                "compiles": stats.compiles.len(),
+                "arena_bytes": stats.arena_bytes,
+                "peak_rss_bytes": peak_rss_bytes(),
+            })
+            .to_string(),
+        ));
     }
     let text = |us: Option<f64>| match us {
         Some(us) if us >= 1000.0 => format!("{:.2} ms", us / 1000.0),
@@ -64,7 +68,7 @@ pub(crate) fn bench(arguments: &ArgMatches) -> Result<String, Failure> {
         None => "-".to_string(),
     };
     let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
-    Ok(format!(
+    Ok(lines(format!(
         "build      {}\ncompile    {}\nfirst run  {}\nrun        {} at best, {} in the middle, {} for 9 of 10 ({repeat} runs)\n\
          kernels    {}, {} compiles\narena      {}\npeak RSS   {}\n",
         text(Some(build)),
@@ -77,7 +81,7 @@ pub(crate) fn bench(arguments: &ArgMatches) -> Result<String, Failure> {
         stats.compiles.len(),
         megabytes(stats.arena_bytes as u64),
         peak_rss_bytes().map_or("-".to_string(), megabytes),
-    ))
+    )))
 }
 
 fn micros(since: Instant) -> f64 {

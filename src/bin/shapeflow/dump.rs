@@ -4,14 +4,15 @@ use std::path::Path;
 
 use clap::ArgMatches;
 use shapeflow::interchange::{Imported, to_graphdef, to_pbtxt};
-use shapeflow::{Snapshot, StageKind, Tensor, TensorView, Trace, Value};
+use shapeflow::{Error, Snapshot, StageKind, Tensor, TensorView, Trace, Value};
 
 use super::failure::Failure;
-use super::model::{feeds, fetched, flag, import, list, path};
+use super::model::{Feeds, fetched, flag, import, list, path};
+use super::output::{complain, lines, write_file};
 use super::run::options;
 
-/// Writes the stage to a file or standard output.
-pub(crate) fn dump(arguments: &ArgMatches) -> Result<String, Failure> {
+/// Writes the stage to a file or standard output. Nodes that inference refused are shown with their errors.
+pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let stage: StageKind = arguments.get_one::<String>("stage").map_or("graph", String::as_str).parse()?;
     let file = arguments.contains_id("output").then(|| path(arguments, "output")).transpose()?;
     let format = match arguments.get_one::<String>("format").map(String::as_str) {
@@ -20,33 +21,38 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<String, Failure> {
         None => file.map_or("text", format_of),
     };
     let fetches: Vec<&str> = list(arguments, "fetch").collect();
-    let imported = import(arguments, (!fetches.is_empty()).then_some(&fetches[..]))?;
-    let bytes = match format {
+    let mut feeds = Feeds::read(arguments)?;
+    let imported = import(arguments, (!fetches.is_empty()).then_some(&fetches[..]), feeds.as_mut())?;
+    let refused = imported.check().err();
+    let document = match format {
         "pb" | "pbtxt" if stage != StageKind::Graph => {
             return Err(Failure::input(format_args!("{format} writes the stage graph, got --stage {stage}")));
         }
         "pb" => to_graphdef(imported.graph(), &wanted(&imported, &fetches)?)?,
-        "pbtxt" => to_pbtxt(imported.graph(), &wanted(&imported, &fetches)?)?.into_bytes(),
-        _ => drawn(arguments, &imported, &fetches, stage, format)?.into_bytes(),
+        "pbtxt" => {
+            let text = to_pbtxt(imported.graph(), &wanted(&imported, &fetches)?)?;
+            lines(format!("{}{text}", comments("#", "left out", &imported)))
+        }
+        _ => lines(drawn(arguments, &imported, &fetches, feeds.as_ref(), stage, format)?),
     };
-    match file {
-        Some(file) => {
-            std::fs::write(file, bytes).map_err(|error| Failure::output(file, error))?;
-            Ok(String::new())
+    match (file, refused) {
+        (Some(file), refused) => {
+            write_file(file, document)?;
+            refused.map_or(Ok(Vec::new()), |error| Err(error.into()))
         }
-        None => {
-            use std::io::Write;
-            let mut out = std::io::stdout().lock();
-            let written = out.write_all(&bytes).and_then(|()| match format {
-                "pb" => Ok(()),
-                _ if bytes.ends_with(b"\n") => Ok(()),
-                _ => out.write_all(b"\n"),
-            });
-            // A reader that has seen enough is no failure.
-            let _ = written.and_then(|()| out.flush());
-            Ok(String::new())
-        }
+        (None, Some(error)) => Err(Failure::with_document(error, document)),
+        (None, None) => Ok(document),
     }
+}
+
+/// A comment for each node that inference refused, and so is not in what follows.
+fn comments(mark: &str, fate: &str, imported: &Imported) -> String {
+    let refused = imported.check().err();
+    let errors = refused.iter().flat_map(Error::all).map(|error| {
+        let node = error.node().unwrap_or_default();
+        format!("{mark} node {node} is {fate}: {}\n", error.message().replace('\n', &format!("\n{mark} ")))
+    });
+    errors.collect()
 }
 
 /// The format that a file's name asks for.
@@ -69,6 +75,7 @@ fn wanted<'m>(imported: &'m Imported, fetches: &[&str]) -> Result<Vec<Value<'m>>
     }
     let ends: Vec<Value<'m>> = imported.fetches().filter_map(|name| imported.value(name).ok()).collect();
     if ends.is_empty() {
+        imported.check()?;
         return Err(Failure::input("the model has no node that could be fetched"));
     }
     Ok(ends)
@@ -78,6 +85,7 @@ fn drawn(
     arguments: &ArgMatches,
     imported: &Imported,
     fetches: &[&str],
+    feeds: Option<&Feeds>,
     stage: StageKind,
     format: &str,
 ) -> Result<String, Failure> {
@@ -88,9 +96,8 @@ fn drawn(
     if stage > StageKind::Graph {
         let options = options(arguments).trace(&trace);
         let exe = imported.graph().compile_with(&options, &wanted(imported, fetches)?)?;
-        if arguments.contains_id("feeds") {
-            let ports = exe.inputs().iter().map(|port| (port.name.as_str(), port.dtype, &port.shape));
-            let tensors = feeds(path(arguments, "feeds")?, ports)?;
+        if let Some(feeds) = feeds {
+            let tensors = feeds.of(&exe)?;
             let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
             exe.run_all(&views)?;
         }
@@ -100,11 +107,11 @@ fn drawn(
             _ => None,
         };
         if let Some(text) = whole.filter(|text| !text.is_empty()) {
-            return Ok(text);
+            return Ok(format!("{text}{}", comments("//", "not compiled", imported)));
         }
-        snapshot = exe.snapshot(kept)?;
+        snapshot = exe.snapshot(kept)?.with_refused(imported.graph());
         if snapshot.stage() < stage {
-            eprintln!("note: the model is compiled when it runs; its kernels are there with --feeds");
+            complain("note: the model is compiled when it runs; its kernels are there with --feeds");
         }
     }
     Ok(written(&snapshot, format, &trace))

@@ -3,13 +3,15 @@
 use serde_json::{Value, json};
 use shapeflow::{Error, ErrorKind, Phase};
 
+use super::output::lines;
+
 /// A command that did not do what was asked.
 pub(crate) struct Failure {
     code: u8,
     message: String,
     error: Value,
     /// What is printed all the same.
-    document: Option<String>,
+    document: Option<Vec<u8>>,
 }
 
 /// The exit code for bad input: arguments, files, graphs, feeds.
@@ -31,14 +33,14 @@ impl Failure {
     }
 
     /// A result that could not be written.
-    pub(crate) fn output(path: &std::path::Path, error: impl std::fmt::Display) -> Failure {
-        let message = format!("{} cannot be written: {error}", path.display());
+    pub(crate) fn output(place: impl std::fmt::Display, error: impl std::fmt::Display) -> Failure {
+        let message = format!("{place} cannot be written: {error}");
         let error = error_json(None, None, &message, Phase::Run);
         Failure { code: FAILED, message: format!("error: {message}"), error, document: None }
     }
 
     /// A command whose output shows what is wrong, besides what is right.
-    pub(crate) fn with_document(error: Error, document: String) -> Failure {
+    pub(crate) fn with_document(error: Error, document: Vec<u8>) -> Failure {
         Failure { document: Some(document), ..Failure::from(error) }
     }
 
@@ -50,14 +52,13 @@ impl Failure {
         &self.message
     }
 
-    /// What goes to standard output.
-    pub(crate) fn printed(&self) -> &str {
-        self.document.as_deref().unwrap_or_default()
-    }
-
-    /// What goes to standard output where JSON is asked for.
-    pub(crate) fn json(&self) -> String {
-        self.document.clone().unwrap_or_else(|| json!({"error": self.error}).to_string())
+    /// What goes to standard output: the document, or the error where JSON is asked for.
+    pub(crate) fn into_document(self, json: bool) -> Vec<u8> {
+        match self.document {
+            Some(document) => document,
+            None if json => lines(json!({"error": self.error}).to_string()),
+            None => Vec::new(),
+        }
     }
 }
 

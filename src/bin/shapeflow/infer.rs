@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 use shapeflow::{DType, TensorShape};
 
 use super::failure::{Failure, json_of};
-use super::model::{flag, import};
+use super::model::{Feeds, flag, import};
+use super::output::lines;
 
 /// Prints the nodes and the checks that are left to a run. Nodes that inference refuses stand among the others.
-pub(crate) fn infer(arguments: &ArgMatches) -> Result<String, Failure> {
-    let imported = import(arguments, None)?;
+pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
+    let imported = import(arguments, None, Feeds::read(arguments)?.as_mut())?;
     let guards = imported.graph().guards();
     let text = if flag(arguments, "json") {
         let nodes: Vec<Value> = imported
@@ -44,9 +45,9 @@ pub(crate) fn infer(arguments: &ArgMatches) -> Result<String, Failure> {
         }
         text
     };
-    match imported.nodes().find_map(|node| node.error.cloned()) {
-        Some(error) => Err(Failure::with_document(error, text)),
-        None => Ok(text),
+    match imported.check() {
+        Err(error) => Err(Failure::with_document(error, lines(text))),
+        Ok(()) => Ok(lines(text)),
     }
 }
 

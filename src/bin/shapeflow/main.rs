@@ -6,10 +6,10 @@ mod failure;
 mod infer;
 mod model;
 mod ops;
+mod output;
 mod progress;
 mod run;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -22,34 +22,36 @@ fn main() -> ExitCode {
     match command().try_get_matches() {
         Ok(matches) => finish(run(&matches), json),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-            finish(Ok(error.to_string()), false)
+            finish(Ok(output::lines(error.to_string())), false)
         }
         Err(error) => finish(Err(Failure::usage(error.to_string())), json),
     }
 }
 
-/// Prints what a command gives; a reader that went away is no failure.
-fn finish(result: Result<String, Failure>, json: bool) -> ExitCode {
-    let (text, code) = match result {
-        Ok(text) => (text, 0),
+/// Prints the document of a command and its errors. The exit code is that of the first error.
+fn finish(result: Result<Vec<u8>, Failure>, json: bool) -> ExitCode {
+    let (document, code) = match result {
+        Ok(document) => (document, None),
         Err(failure) => {
-            eprintln!("{}", failure.message().trim_end());
-            (if json { failure.json() } else { failure.printed().to_string() }, failure.code())
+            output::complain(failure.message());
+            let code = failure.code();
+            (failure.into_document(json), Some(code))
         }
     };
-    let mut out = std::io::stdout().lock();
-    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    let _ = write!(out, "{text}{end}").and_then(|()| out.flush());
-    ExitCode::from(code)
+    let unwritten = output::print(&document).err();
+    if let Some(failure) = &unwritten {
+        output::complain(failure.message());
+    }
+    ExitCode::from(code.or(unwritten.map(|failure| failure.code())).unwrap_or(0))
 }
 
-fn run(matches: &ArgMatches) -> Result<String, Failure> {
+fn run(matches: &ArgMatches) -> Result<Vec<u8>, Failure> {
     match matches.subcommand() {
         Some(("infer", arguments)) => infer::infer(arguments),
         Some(("run", arguments)) => run::run(arguments),
         Some(("dump", arguments)) => dump::dump(arguments),
         Some(("bench", arguments)) => bench::bench(arguments),
-        Some(("ops", arguments)) => ops::ops(arguments),
+        Some(("ops", arguments)) => Ok(ops::ops(arguments)),
         _ => Err(Failure::usage("error: a command is needed: infer, run, dump, bench or ops".to_string())),
     }
 }
@@ -67,7 +69,7 @@ fn command() -> Command {
             .long("shape")
             .value_name("NAME=2,?,n")
             .action(ArgAction::Append)
-            .help("Gives a placeholder another shape: sizes, ? and names, or .. for any rank")
+            .help("Gives an input another shape: sizes, ? and names, or .. for any rank")
     };
     let unknown = || {
         Arg::new("allow-unknown")
@@ -81,7 +83,7 @@ fn command() -> Command {
             .long("feeds")
             .value_name("FEEDS.npz")
             .value_parser(value_parser!(std::path::PathBuf))
-            .help("Tensors by the names of placeholders, with or without :0")
+            .help("Values of placeholders or any other tensors, by NAME[:i]")
     };
     let fetch = || {
         Arg::new("fetch")
@@ -106,14 +108,9 @@ fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("Infers shapes of TensorFlow graphs, compiles them once for every size, and runs them.")
         .subcommand_required(true)
-        .subcommand(
-            Command::new("infer").about("Prints every node: name, op, dtype and partial shape").args([
-                model(),
-                shape(),
-                unknown(),
-                json(),
-            ]),
-        )
+        .subcommand(Command::new("infer").about("Prints every node: name, op, dtype and partial shape").args(
+            [model(), feeds().help("Takes the tensors of this file as inputs"), shape(), unknown(), json()],
+        ))
         .subcommand(
             Command::new("run")
                 .about("Runs a model on tensors from an npz file")
@@ -147,7 +144,10 @@ fn command() -> Command {
                         .value_parser(value_parser!(std::path::PathBuf))
                         .help("Writes there instead of standard output"),
                 ])
-                .args([fetch(), feeds().help("Runs once, so that a page shows the time of each kernel")])
+                .args([
+                    fetch(),
+                    feeds().help("Takes these tensors as inputs; a compiled stage runs once, for times"),
+                ])
                 .args([shape(), unknown(), json()]),
         )
         .subcommand(

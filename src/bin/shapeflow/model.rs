@@ -1,10 +1,11 @@
 //! Models, shapes, feeds and fetches as arguments name them.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use shapeflow::interchange::{ImportOptions, Imported, as_dtype, read_model, read_npz};
-use shapeflow::{DType, Tensor, TensorShape, Value};
+use shapeflow::{Executable, Port, Tensor, TensorShape, Value};
 
 use super::failure::Failure;
 use super::progress::Progress;
@@ -12,19 +13,30 @@ use super::progress::Progress;
 /// Bytes of a file that takes a while to read.
 const LARGE: u64 = 16 << 20;
 
-/// Reads the model and imports what `fetches` need, or all of it.
-pub(crate) fn import(arguments: &ArgMatches, fetches: Option<&[&str]>) -> Result<Imported, Failure> {
+/// Reads the model and imports what `fetches` need, or all of it, with the fed tensors as inputs.
+pub(crate) fn import(
+    arguments: &ArgMatches,
+    fetches: Option<&[&str]>,
+    feeds: Option<&mut Feeds>,
+) -> Result<Imported, Failure> {
     let mut options = ImportOptions::new().allow_unknown(flag(arguments, "allow-unknown"));
     for given in list(arguments, "shape") {
         let (name, shape) = named_shape(given)?;
         options = options.shape(name, shape);
+    }
+    for (name, _) in feeds.iter().flat_map(|feeds| &feeds.tensors) {
+        options = options.feed(name.as_str());
     }
     let file = path(arguments, "model")?;
     let mut progress = Progress::new();
     if std::fs::metadata(file).is_ok_and(|data| data.len() > LARGE) {
         progress.announce(&format!("reading {}", file.display()));
     }
-    Ok(read_model(file)?.import(fetches, &options)?)
+    let imported = read_model(file)?.import(fetches, &options)?;
+    if let Some(feeds) = feeds {
+        feeds.name_by_input(&imported)?;
+    }
+    Ok(imported)
 }
 
 /// Whether a flag is there, also for a command that does not have it.
@@ -53,7 +65,7 @@ fn named_shape(text: &str) -> Result<(String, TensorShape), Failure> {
             .parse()
             .map_err(|error| Failure::input(format_args!("--shape {text}: {error}")))?,
     };
-    Ok((name.trim_end_matches(":0").to_string(), shape))
+    Ok((name.to_string(), shape))
 }
 
 /// The values that are fetched; a name that is given twice is one too many.
@@ -71,36 +83,58 @@ pub(crate) fn fetched<'m>(
     Ok(values)
 }
 
-/// The tensors of a file in the order of these inputs.
-pub(crate) fn feeds<'a>(
-    path: &Path,
-    inputs: impl Iterator<Item = (&'a str, DType, &'a TensorShape)>,
-) -> Result<Vec<Tensor>, Failure> {
-    let given = read_npz(path).map_err(|error| Failure::input(error.message()))?;
-    let mut used = vec![false; given.len()];
-    let mut tensors = Vec::new();
-    for (name, dtype, shape) in inputs {
-        let key = |given: &str| given == name || given.strip_suffix(":0") == Some(name);
-        let mut found = given.iter().enumerate().filter(|(_, (given, _))| key(given));
-        let (at, tensor) = match (found.next(), found.next()) {
-            (Some((at, (_, tensor))), None) => (at, tensor),
-            (Some(_), Some(_)) => return Err(Failure::input(format_args!("{name} is fed twice"))),
-            (None, _) => {
-                let names: Vec<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
+/// The tensors of a file, by the names of the inputs that they are.
+pub(crate) struct Feeds {
+    file: PathBuf,
+    tensors: Vec<(String, Tensor)>,
+}
+
+impl Feeds {
+    /// The tensors that `--feeds` names, if it is given.
+    pub(crate) fn read(arguments: &ArgMatches) -> Result<Option<Feeds>, Failure> {
+        if !arguments.contains_id("feeds") {
+            return Ok(None);
+        }
+        Feeds::required(arguments).map(Some)
+    }
+
+    /// The tensors that `--feeds` names.
+    pub(crate) fn required(arguments: &ArgMatches) -> Result<Feeds, Failure> {
+        let file = path(arguments, "feeds")?.to_path_buf();
+        let tensors = read_npz(&file).map_err(|error| Failure::input(error.message()))?;
+        Ok(Feeds { file, tensors })
+    }
+
+    /// Gives each tensor the name of its input.
+    fn name_by_input(&mut self, imported: &Imported) -> Result<(), Failure> {
+        let mut seen = HashSet::new();
+        for (name, _) in &mut self.tensors {
+            if let Some(input) = imported.input_name(name) {
+                *name = input.to_string();
+            }
+            if !seen.insert(&*name) {
+                return Err(Failure::input(format_args!("{name} is fed twice")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The tensors in the order of the inputs of an executable.
+    pub(crate) fn of(&self, exe: &Executable) -> Result<Vec<Tensor>, Failure> {
+        let of_port = |port: &Port| {
+            let Port { name, dtype, shape, .. } = port;
+            let Some((_, tensor)) = self.tensors.iter().find(|(given, _)| given == name) else {
+                let names: Vec<&str> = self.tensors.iter().map(|(name, _)| name.as_str()).collect();
                 return Err(Failure::input(format_args!(
                     "{name} {dtype}{shape} must be fed, {} has {}",
-                    path.display(),
+                    self.file.display(),
                     if names.is_empty() { "nothing".to_string() } else { names.join(", ") }
                 )));
-            }
+            };
+            as_dtype(tensor, *dtype).map_err(|error| {
+                Failure::input(format_args!("{name} must be fed {dtype}{shape}: {}", error.message()))
+            })
         };
-        used[at] = true;
-        tensors.push(as_dtype(tensor, dtype).map_err(|error| {
-            Failure::input(format_args!("{name} must be fed {dtype}{shape}: {}", error.message()))
-        })?);
+        exe.inputs().iter().map(of_port).collect()
     }
-    for ((name, _), _) in given.iter().zip(&used).filter(|(_, used)| !**used) {
-        eprintln!("note: {name} is fed, but nothing that is fetched needs it");
-    }
-    Ok(tensors)
 }

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use shapeflow::Registry;
 use shapeflow::shape_fns::registered;
 
-use super::failure::Failure;
 use super::infer::table;
 use super::model::flag;
+use super::output;
 
 /// A line of the list.
 struct Row {
@@ -18,7 +18,7 @@ struct Row {
 }
 
 /// Lists ops by their TensorFlow op types: with kernels, or with a shape function only.
-pub(crate) fn ops(arguments: &ArgMatches) -> Result<String, Failure> {
+pub(crate) fn ops(arguments: &ArgMatches) -> Vec<u8> {
     let rows = rows();
     if flag(arguments, "json") {
         let ops: Vec<Value> = rows
@@ -27,7 +27,7 @@ pub(crate) fn ops(arguments: &ArgMatches) -> Result<String, Failure> {
                 json!({"op_type": row.op_type, "builder": row.builder, "dtypes": row.dtypes, "body": row.body})
             })
             .collect();
-        return Ok(json!({"ops": ops}).to_string());
+        return output::lines(json!({"ops": ops}).to_string());
     }
     let cells = rows.iter().map(|row| {
         let text = |name: Option<&str>| name.unwrap_or("-").to_string();
@@ -35,7 +35,7 @@ pub(crate) fn ops(arguments: &ArgMatches) -> Result<String, Failure> {
     });
     let mut lines = vec![["TensorFlow", "builder", "body", "dtypes"].map(str::to_string)];
     lines.extend(cells);
-    Ok(table(&lines))
+    output::lines(table(&lines))
 }
 
 fn rows() -> Vec<Row> {

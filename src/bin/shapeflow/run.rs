@@ -3,17 +3,19 @@
 use clap::ArgMatches;
 use serde_json::json;
 use shapeflow::interchange::write_npz_bytes;
-use shapeflow::{CompileOptions, Executable, Tensor, TensorView, Trace};
+use shapeflow::{CompileOptions, Tensor, TensorView, Trace};
 
 use super::failure::Failure;
-use super::model::{feeds, fetched, flag, import, list, path};
+use super::model::{Feeds, fetched, flag, import, list, path};
+use super::output::{lines, write_file};
 
 /// Runs once; the results go to a file, or a summary of each to standard output.
-pub(crate) fn run(arguments: &ArgMatches) -> Result<String, Failure> {
+pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let trace = Trace::new();
     let fetches: Vec<&str> = list(arguments, "fetch").collect();
+    let mut feeds = trace.time("feeds", || Feeds::required(arguments))?;
     let (exe, names) = {
-        let imported = trace.time("build", || import(arguments, Some(&fetches)))?;
+        let imported = trace.time("build", || import(arguments, Some(&fetches), Some(&mut feeds)))?;
         let values = fetched(&imported, &fetches)?;
         let named: Vec<(&str, shapeflow::Value<'_>)> =
             values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
@@ -24,42 +26,35 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<String, Failure> {
         let exe = trace.time("compile", || imported.graph().compile_with(&options, &named[..]))?;
         (exe, fetches)
     };
-    let tensors = trace.time("feeds", || tensors(arguments, &exe))?;
+    let tensors = feeds.of(&exe)?;
     let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
     let results = trace.time("run", || exe.run_all(&views))?;
     let results: Vec<(&str, &Tensor)> = names.iter().copied().zip(&results).collect();
     if arguments.contains_id("out") {
         let file = path(arguments, "out")?;
         let bytes = trace.time("write", || write_npz_bytes(results.iter().copied()))?;
-        std::fs::write(file, bytes).map_err(|error| Failure::output(file, error))?;
+        write_file(file, bytes)?;
     }
     if arguments.contains_id("trace") {
         let file = path(arguments, "trace")?;
-        std::fs::write(file, trace.to_json()).map_err(|error| Failure::output(file, error))?;
+        write_file(file, trace.to_json())?;
     }
     if flag(arguments, "json") {
         let results: Vec<serde_json::Value> = results.iter().map(|(name, tensor)| {
             json!({"name": name, "dtype": tensor.dtype().tensorflow_name(), "shape": tensor.sizes(), "summary": summary(tensor)})
         }).collect();
-        return Ok(json!({"results": results}).to_string());
+        return Ok(lines(json!({"results": results}).to_string()));
     }
     if arguments.contains_id("out") {
-        return Ok(String::new());
+        return Ok(Vec::new());
     }
-    let lines = results.iter().map(|(name, tensor)| format!("{name}: {}\n", summary(tensor)));
-    Ok(lines.collect())
+    Ok(lines(results.iter().map(|(name, tensor)| format!("{name}: {}\n", summary(tensor))).collect()))
 }
 
 /// The options that all commands which run have.
 pub(crate) fn options(arguments: &ArgMatches) -> CompileOptions {
     let threads = arguments.try_get_one::<u16>("threads").ok().flatten().copied().unwrap_or(1);
     CompileOptions::new().threads(usize::from(threads))
-}
-
-/// What is fed to an executable.
-pub(crate) fn tensors(arguments: &ArgMatches, exe: &Executable) -> Result<Vec<Tensor>, Failure> {
-    let ports = exe.inputs().iter().map(|port| (port.name.as_str(), port.dtype, &port.shape));
-    feeds(path(arguments, "feeds")?, ports)
 }
 
 /// Dtype, sizes and elements, the middle of long axes left out.

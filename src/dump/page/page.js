@@ -183,6 +183,7 @@
     const panel = open();
     panel.append(element("h3", { id: "op" }, node.op));
     if (node.name !== node.op) panel.append(element("div", { class: "sub", id: "name" }, node.name));
+    if (node.error) section(panel, "Error", element("pre", { class: "mono error", id: "error" }, node.error));
     const values = node.outputs.map((output) => {
       const value = element("div", { class: "value" },
         element("span", { class: "mono" }, `${output.value}  `), element("span", { class: "mono type" }, output.text));
@@ -284,7 +285,7 @@
   };
 
   // Search.
-  const texts = nodes.map((node) => [node.name, node.op, node.location ?? "", node.content ?? "", ...node.outputs.flatMap((output) => [output.value, output.text, output.dtype]),
+  const texts = nodes.map((node) => [node.name, node.op, node.location ?? "", node.content ?? "", node.error ?? "", ...node.outputs.flatMap((output) => [output.value, output.text, output.dtype]),
     ...Object.entries(node.attrs ?? {}).map(([name, value]) => `${name}=${value}`)].join("\n").toLowerCase());
   let hits = [], current = -1;
   const search = (text) => {

@@ -63,7 +63,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             .iter()
             .filter_map(|source| match source {
                 Source::Node(node, _) | Source::Control(node) => Some(*node),
-                Source::Argument(_) => None,
+                Source::Argument(_) | Source::Fed(..) => None,
             })
             .chain(controls.iter().copied())
             .collect();
@@ -91,7 +91,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                     .get(node)
                     .and_then(Option::as_ref)
                     .and_then(|built| built.outputs.get(output).cloned()),
-                Source::Control(_) => None,
+                Source::Control(_) | Source::Fed(..) => None,
             };
             let Some(slot) = slot else {
                 return damaged("an output of a function must be an output of one of its nodes".to_string());

@@ -18,6 +18,8 @@ pub(super) struct Frame<'a, 'g> {
     pub by_name: HashMap<&'a str, usize>,
     /// Arguments of a function by name.
     pub args: HashMap<&'a str, Slot<'g>>,
+    /// The inputs that replace outputs of nodes, by node and output: fed tensors of the graph itself.
+    pub fed: BTreeMap<(usize, usize), Slot<'g>>,
     /// What stands before names of nodes: the call, or nothing in the graph itself.
     pub prefix: String,
     /// The attributes of a call, for which attributes of nodes may stand.
@@ -32,6 +34,8 @@ pub(super) enum Source<'a> {
     Node(usize, usize),
     /// An argument of the function.
     Argument(&'a str),
+    /// An output of a node that is fed: it does not need the node.
+    Fed(usize, usize),
     /// The node as a whole.
     Control(usize),
 }
@@ -61,7 +65,7 @@ impl<'a, 'g> Frame<'a, 'g> {
                 return damaged(format!("names of nodes must differ, got {} twice", node.name));
             }
         }
-        Ok(Frame { nodes, by_name, args, prefix, attrs, depth })
+        Ok(Frame { nodes, by_name, args, fed: BTreeMap::new(), prefix, attrs, depth })
     }
 
     /// The name of a node as the whole model knows it.
@@ -82,10 +86,12 @@ impl<'a, 'g> Frame<'a, 'g> {
             };
         }
         if self.depth == 0 {
-            let (name, output) = split_name(text);
-            return match self.by_name.get(name).or_else(|| self.by_name.get(text)) {
-                Some(&node) => Ok(Source::Node(node, output)),
-                None => missing(name),
+            return match self.tensor(text) {
+                Some((node, output)) if self.fed.contains_key(&(node, output)) => {
+                    Ok(Source::Fed(node, output))
+                }
+                Some((node, output)) => Ok(Source::Node(node, output)),
+                None => missing(split_name(text).0),
             };
         }
         // In a function: ARG, NODE:OUTPUT or NODE:OUTPUT:INDEX.
@@ -103,6 +109,21 @@ impl<'a, 'g> Frame<'a, 'g> {
             (None, None) => 0,
         };
         Ok(Source::Node(at, offset.saturating_add(index)))
+    }
+
+    /// The node and output that `NAME` or `NAME:i` names in the graph itself. A name may hold a colon.
+    pub(super) fn tensor(&self, text: &str) -> Option<(usize, usize)> {
+        let (name, output) = split_name(text);
+        match self.by_name.get(name) {
+            Some(&node) => Some((node, output)),
+            None => self.by_name.get(text).map(|&node| (node, 0)),
+        }
+    }
+
+    /// What an output of a node of the graph itself is called: `NAME`, or `NAME:i` for another than the first.
+    pub(super) fn tensor_name(&self, (node, output): (usize, usize)) -> String {
+        let name = self.nodes.get(node).map_or("", |node| node.name.as_str());
+        if output == 0 { name.to_string() } else { format!("{name}:{output}") }
     }
 
     /// The number of the first tensor of an output that has a name.
@@ -200,7 +221,7 @@ impl<'a, 'g> Frame<'a, 'g> {
                         State::Open => return damaged(self.cycle(next, &stack)),
                         State::Done => {}
                     },
-                    Ok(Source::Argument(_)) => {}
+                    Ok(Source::Argument(_) | Source::Fed(..)) => {}
                     Err(error) => missing.push(error.about(format_args!(
                         "input {input} of {} ({}) is {text}",
                         self.full_name(node),

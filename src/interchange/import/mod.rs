@@ -3,6 +3,7 @@
 mod attrs;
 mod call;
 mod check;
+mod feed;
 mod frame;
 mod kernels;
 mod node;
@@ -15,14 +16,14 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attr, DType};
 
-use super::imported::{Imported, Output, Record, split_name};
+use super::imported::{Imported, Output, Record};
 use super::limits::Budget;
 use super::model::Model;
 use super::options::ImportOptions;
 use super::proto::{AttrKind, FunctionDef, GraphDef};
 use super::{constant, shape};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{Graph, Value};
+use crate::graph::{Graph, NodeIx, Value};
 use crate::op::{OpDef, OpRef};
 use check::{Checks, Condition, union};
 use frame::{Frame, Source, damaged};
@@ -84,6 +85,8 @@ struct Importer<'a, 'g> {
     /// The outputs of unknown ops that have readers, and their dtypes where these say: by node and output of the graph
     /// itself.
     read_as: HashMap<(usize, usize), Option<DType>>,
+    /// Whether every placeholder is an input, also one that has a default.
+    ignores_defaults: bool,
     location: &'static Location<'static>,
 }
 
@@ -94,13 +97,16 @@ impl Model {
     /// Shapes are inferred as far as the placeholders' shapes allow. A node that inference refuses has the error, see
     /// [`Imported::nodes`]; what it gives is unknown, and the rest is inferred all the same.
     ///
+    /// A tensor of [`ImportOptions::feeds`] is an input, and what only its producer needs is not imported.
+    ///
     /// Functions are inlined, and so is the branch of an `If` whose predicate is a constant. A failed `Assert` that
     /// something depends on is an error of the run. An op without a kernel here has shapes but does not compile.
     ///
     /// # Errors
     /// `Parse`: the model is damaged: two nodes of one name, inputs that are not there, nodes that need each other.
-    /// `UnknownOp`: an op that is not known here; all of them are listed. `Attribute`: no node of a fetched name, no
-    /// placeholder of a name in [`ImportOptions::shapes`]. `Memory`: the limits are passed.
+    /// `UnknownOp`: an op that is not known here; all of them are listed. `Attribute`: a fetched node or a fed tensor is
+    /// not in the model, or [`ImportOptions::shapes`] names neither a placeholder nor a fed tensor. `DType`: the dtype of
+    /// a fed tensor is not known. `Memory`: the limits are passed.
     pub fn import(&self, fetches: Option<&[&str]>, options: &ImportOptions) -> Result<Imported> {
         let graph = Graph::new();
         let mut aliases = HashMap::new();
@@ -123,7 +129,8 @@ impl Model {
             let mut importer = Importer::new(&self.graph, options, &graph);
             importer.run(fetches, &aliases)?
         };
-        Ok(Imported { graph, nodes, by_name, aliases })
+        let inputs = graph.named_inputs();
+        Ok(Imported { graph, nodes, by_name, aliases, inputs })
     }
 }
 
@@ -142,6 +149,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             budget: Budget::new(&options.limits),
             conditions: Vec::new(),
             read_as: HashMap::new(),
+            ignores_defaults: false,
             // A line of ours: what was read from a file is located by its name.
             location: Location::caller(),
         }
@@ -152,43 +160,54 @@ impl<'a, 'g> Importer<'a, 'g> {
         fetches: Option<&[&str]>,
         aliases: &HashMap<String, String>,
     ) -> Result<(Vec<Record>, HashMap<String, usize>)> {
-        let frame = Frame::of_graph(self.model)?;
-        let roots = match fetches {
+        let mut frame = Frame::of_graph(self.model)?;
+        let fed = self.fed_tensors(&frame, aliases)?;
+        self.check_overrides(&frame, &fed)?;
+        self.feed(&mut frame, &fed)?;
+        let mut roots = match fetches {
             Some(fetches) => self.roots(&frame, fetches, aliases)?,
-            None => (0..frame.nodes.len()).filter(|&at| !frame.is_auxiliary(at)).collect(),
+            None if frame.fed.is_empty() => {
+                (0..frame.nodes.len()).filter(|&at| !frame.is_auxiliary(at)).collect()
+            }
+            None => frame.ends(),
         };
-        self.check_overrides(&frame)?;
+        // A placeholder that is fed is an input, needed or not.
+        roots.extend(fed.iter().filter(|tensor| !frame.fed.contains_key(tensor)).map(|(node, _)| *node));
         // As the model has them, as far as nodes stand after what they need there.
         let mut needed = frame.order(&roots)?;
         needed.sort_unstable();
         let order = frame.order(&needed)?;
         self.check_ops(&frame, &order)?;
         self.learn_types(&frame, &order);
-        let mut built: Vec<Option<Built<'g>>> = (0..frame.nodes.len()).map(|_| None).collect();
         let mut is_read = vec![false; frame.nodes.len()];
-        for &at in &order {
-            for input in &frame.nodes[at].input {
-                if let Ok(Source::Node(node, _)) = frame.source(input) {
-                    is_read[node] = true;
-                }
+        for input in order.iter().flat_map(|&at| &frame.nodes[at].input) {
+            if let Ok(Source::Node(node, _) | Source::Fed(node, _)) = frame.source(input) {
+                is_read[node] = true;
             }
-            let node = self.node(&frame, at, &built)?;
-            built[at] = Some(node);
         }
+        let mut built = self.build(&frame, &order)?;
         let mut records = Vec::with_capacity(order.len());
         let mut by_name = HashMap::with_capacity(order.len());
         // As the model has them, not as they were made.
         for (at, node) in frame.nodes.iter().enumerate() {
-            let Some(built) = built[at].take() else { continue };
+            let mut fed = frame.fed.range((at, 0)..=(at, usize::MAX)).peekable();
+            let built = match (built[at].take(), fed.peek()) {
+                (Some(built), _) => built,
+                (None, Some(_)) => Built { is_input: true, ..Built::default() },
+                (None, None) => continue,
+            };
+            let of = |slot: &Slot<'g>, is_fed| Output { value: slot.value.id(), typed: slot.typed, is_fed };
+            let mut outputs: Vec<Option<Output>> =
+                built.outputs.iter().map(|slot| Some(of(slot, false))).collect();
+            for ((_, output), slot) in fed {
+                outputs.resize(outputs.len().max(output + 1), None);
+                outputs[*output] = Some(of(slot, true));
+            }
             by_name.insert(node.name.clone(), records.len());
             records.push(Record {
                 name: node.name.clone(),
                 op: node.op.clone(),
-                outputs: built
-                    .outputs
-                    .iter()
-                    .map(|slot| Output { value: slot.value.id(), typed: slot.typed })
-                    .collect(),
+                outputs,
                 blocked: built.blocked,
                 error: built.error,
                 is_input: built.is_input,
@@ -198,33 +217,14 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok((records, by_name))
     }
 
-    fn roots(
-        &self,
-        frame: &Frame<'a, 'g>,
-        fetches: &[&str],
-        aliases: &HashMap<String, String>,
-    ) -> Result<Vec<usize>> {
-        let mut roots = Vec::new();
-        for fetch in fetches {
-            let tensor = match aliases.get(*fetch) {
-                Some(tensor) if !frame.by_name.contains_key(fetch) => tensor.as_str(),
-                _ => fetch,
-            };
-            let name = split_name(tensor).0;
-            match frame.by_name.get(name).or_else(|| frame.by_name.get(tensor)) {
-                Some(&at) => roots.push(at),
-                None => {
-                    let message = format!("there is no node named {name}");
-                    return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
-                }
-            }
+    /// Makes the nodes of an order in which each stands after what it needs.
+    fn build(&mut self, frame: &Frame<'a, 'g>, order: &[usize]) -> Result<Vec<Option<Built<'g>>>> {
+        let mut built: Vec<Option<Built<'g>>> = (0..frame.nodes.len()).map(|_| None).collect();
+        for &at in order {
+            let node = self.node(frame, at, &built)?;
+            built[at] = Some(node);
         }
-        // What is fed is an input, needed or not.
-        roots.extend((0..frame.nodes.len()).filter(|&at| {
-            let node = &frame.nodes[at];
-            is_placeholder(&node.op) && node.input.is_empty() && self.override_of(&node.name).is_some()
-        }));
-        Ok(roots)
+        Ok(built)
     }
 
     /// Makes one node. Errors are those of the whole import; what concerns the node alone is in what is made.
@@ -250,6 +250,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                     continue;
                 }
                 Source::Argument(name) => frame.args.get(name),
+                Source::Fed(node, output) => frame.fed.get(&(node, output)),
                 Source::Node(node, output) => {
                     built.get(node).and_then(Option::as_ref).and_then(|built| built.outputs.get(output))
                 }
@@ -305,7 +306,9 @@ impl<'a, 'g> Importer<'a, 'g> {
     ) -> Result<Built<'g>> {
         let def = &frame.nodes[at];
         match def.op.as_str() {
-            op if is_placeholder(op) && (inputs.is_empty() || self.override_of(name).is_some()) => {
+            op if is_placeholder(op)
+                && (inputs.is_empty() || self.ignores_defaults || self.override_of(name).is_some()) =>
+            {
                 self.placeholder(frame, at, name)
             }
             "PlaceholderWithDefault" | "IdentityN" | "_Retval" => {
@@ -343,7 +346,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         error: Error,
     ) -> Result<Built<'g>> {
         let error = error.with_node(name).at(self.location);
+        let node = NodeIx(self.graph.len() as u32);
         let mut made = self.opaque(frame, at, name, inputs)?;
+        self.graph.write().refused.insert(node, error.clone());
         made.blocked = Some(error.clone());
         made.error = Some(error);
         Ok(made)

@@ -1,5 +1,7 @@
 //! Nodes that are fed.
 
+use std::collections::BTreeSet;
+
 use shapeflow_shape_fns::TensorShape;
 
 use super::frame::{Frame, damaged};
@@ -10,7 +12,7 @@ use crate::interchange::proto::AttrKind;
 use crate::interchange::shape;
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// The shape that the options give a placeholder.
+    /// The shape that the options give a placeholder or a fed tensor.
     pub(super) fn override_of(&self, name: &str) -> Option<&'a TensorShape> {
         let shapes = self.options.shapes.iter().rev();
         shapes
@@ -19,15 +21,21 @@ impl<'a, 'g> Importer<'a, 'g> {
             .map(|(_, shape)| shape)
     }
 
-    pub(super) fn check_overrides(&self, frame: &Frame<'a, 'g>) -> Result<()> {
+    /// Checks that the options give shapes to placeholders and fed tensors only.
+    pub(super) fn check_overrides(
+        &self,
+        frame: &Frame<'a, 'g>,
+        fed: &BTreeSet<(usize, usize)>,
+    ) -> Result<()> {
         for (name, _) in &self.options.shapes {
             let node = name.strip_suffix(":0").unwrap_or(name);
             let found = frame.by_name.get(node).and_then(|at| frame.nodes.get(*at));
-            if found.is_none_or(|node| !is_placeholder(&node.op)) {
+            let is_fed = frame.tensor(name).is_some_and(|tensor| fed.contains(&tensor));
+            if !is_fed && found.is_none_or(|node| !is_placeholder(&node.op)) {
                 let inputs = frame.nodes.iter().filter(|node| is_placeholder(&node.op));
                 let names: Vec<&str> = inputs.map(|node| node.name.as_str()).take(16).collect();
                 let message = format!(
-                    "a shape must be given to a placeholder, got {name}; there are {}",
+                    "a shape must be given to a placeholder or a fed tensor, got {name}; placeholders are {}",
                     names.join(", ")
                 );
                 return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));

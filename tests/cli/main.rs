@@ -1,5 +1,9 @@
 //! The command line: the commands of the README, exit codes, and errors as text and JSON.
 
+mod errors;
+mod feeds;
+mod writes;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

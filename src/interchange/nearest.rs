@@ -1,0 +1,66 @@
+//! `did_you_mean`: proposes an existing name for a misspelled one.
+
+/// The longest name that is compared letter by letter. The time is quadratic in the length.
+const LONGEST: usize = 128;
+
+/// `; is it hidden/Relu?` for the name nearest to `wanted`, or nothing where none is near.
+///
+/// A name is near if it differs in a third of the letters at most, or contains the last part of `wanted`. Case does not
+/// count.
+pub(super) fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
+    let wanted = wanted.to_lowercase();
+    let last = wanted.rsplit('/').next().filter(|last| !last.is_empty());
+    let letters = wanted.chars().count();
+    let most = if letters < 2 { 0 } else { (letters / 3).max(1) };
+    let mut nearest: Option<(usize, &str)> = None;
+    for name in names {
+        let lower = name.to_lowercase();
+        let mut apart = distance(&wanted, &lower, most);
+        if apart.is_none() && last.is_some_and(|last| lower.contains(last)) {
+            // Any name that differs in a few letters is nearer.
+            apart = Some(LONGEST + lower.len());
+        }
+        if let Some(apart) = apart
+            && nearest.is_none_or(|(least, _)| apart < least)
+        {
+            nearest = Some((apart, name));
+        }
+    }
+    nearest.map_or_else(String::new, |(_, name)| format!("; is it {name}?"))
+}
+
+/// The Levenshtein distance of two names; `None` if it is more than `most`.
+fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    if a.len().abs_diff(b.len()) > most || a.len().max(b.len()) > LONGEST {
+        return None;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.iter().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, other) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(letter != other);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row.last().copied().filter(|apart| *apart <= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::did_you_mean;
+
+    #[test]
+    fn the_nearest_name_is_proposed() {
+        let names = ["x", "hidden/MatMul", "hidden/Relu", "class"];
+        let near = |wanted| did_you_mean(wanted, names.into_iter());
+        assert_eq!(near("hiden/relu"), "; is it hidden/Relu?");
+        assert_eq!(near("clas"), "; is it class?");
+        assert_eq!(near("matmul"), "; is it hidden/MatMul?");
+        assert_eq!(near("output/Relu"), "; is it hidden/Relu?");
+        assert_eq!(near("nothing"), "");
+        assert_eq!(near(""), "");
+    }
+}
