@@ -29,23 +29,13 @@ pub(super) fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str
     nearest.map_or_else(String::new, |(_, name)| format!("; is it {name}?"))
 }
 
-/// The Levenshtein distance of two names; `None` if it is more than `most`.
+/// Returns the Levenshtein distance of two names; `None` if it is more than `most`.
 fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    if a.len().abs_diff(b.len()) > most || a.len().max(b.len()) > LONGEST {
+    let (a_len, b_len) = (a.chars().count(), b.chars().count());
+    if a_len.abs_diff(b_len) > most || a_len.max(b_len) > LONGEST {
         return None;
     }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.iter().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, other) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(letter != other);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row.last().copied().filter(|apart| *apart <= most)
+    Some(strsim::levenshtein(a, b)).filter(|apart| *apart <= most)
 }
 
 #[cfg(test)]
