@@ -1,6 +1,7 @@
 //! TensorFlow graphs and numpy files, in and out.
 
 mod damage;
+mod imports;
 mod roundtrip;
 mod samples;
 mod shapes;

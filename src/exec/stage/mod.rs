@@ -25,6 +25,7 @@ use crate::lower::kernel::BufferIx;
 use crate::lower::program::{Content, Program, Step, lower};
 use crate::tensor::{Shelf, TensorView};
 
+use fault::check_elements;
 use symbols::superseded;
 
 pub(crate) use bound::BoundStage;
@@ -103,6 +104,7 @@ impl Stage {
             for step in &program.steps {
                 functions.push(match step {
                     Step::Kernel(kernel) => {
+                        check_elements(&inner, &program, kernel)?;
                         kernel.variants.iter().map(|variant| jit.add(&variant.code)).collect::<Result<_>>()?
                     }
                     Step::MatMul { .. } | Step::Node { .. } => Vec::new(),

@@ -1,6 +1,6 @@
 //! `cast`: elements converted to another dtype.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attr, Attrs, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -14,7 +14,8 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> [..]`, between bool, integers and floats. Float to integer truncates and saturates, NaN becomes
     /// 0 (in TensorFlow the processor decides about both); integer to integer wraps; to bool is `!= 0`; to a
-    /// float rounds to nearest even. As TensorFlow's `Cast`.
+    /// float rounds to nearest even. As TensorFlow's `Cast`, whose `Truncate`, which rounds floats toward zero, is
+    /// taken from graphs that are imported.
     ///
     /// # Errors
     /// One of the two is neither bool, integer nor float.
@@ -44,7 +45,34 @@ fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let dtype = cx.output_dtype(output);
-    cx.operand(0, index).cast(dtype)
+    let truncates = matches!(cx.attrs().get("Truncate"), Some(Attr::Bool(true)));
+    let x = cx.operand(0, index);
+    let x = if truncates { shortened(x, dtype) } else { x };
+    x.cast(dtype)
+}
+
+/// A float without the bits of its fraction that `dtype` has no place for, so that the conversion rounds toward zero.
+fn shortened(x: Expr, dtype: DType) -> Expr {
+    let excess =
+        |from: u32| fraction_bits(dtype).and_then(|to| from.checked_sub(to)).filter(|excess| *excess > 0);
+    let bits = fraction_bits(x.dtype()).and_then(excess);
+    let own = x.dtype();
+    match (own, bits) {
+        (DType::F64, Some(bits)) => (x.bitcast(DType::U64) & Expr::constant(u64::MAX << bits)).bitcast(own),
+        (DType::F32, Some(bits)) => (x.bitcast(DType::U32) & Expr::constant(u32::MAX << bits)).bitcast(own),
+        _ => x,
+    }
+}
+
+/// The bits of a float's fraction.
+fn fraction_bits(dtype: DType) -> Option<u32> {
+    match dtype {
+        DType::F64 => Some(f64::MANTISSA_DIGITS - 1),
+        DType::F32 => Some(f32::MANTISSA_DIGITS - 1),
+        DType::F16 => Some(half::f16::MANTISSA_DIGITS - 1),
+        DType::BF16 => Some(half::bf16::MANTISSA_DIGITS - 1),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// Every element, times `alpha` where it is not positive.
     ///
-    /// `[..] -> [..]`, floats. As TensorFlow's `LeakyRelu`, whose own `alpha` is 0.2 if none is given.
+    /// `[..] -> [..]`, floats. `alpha` is rounded to the element type. TensorFlow's `LeakyRelu` holds an f32: a graph
+    /// that is imported has this f32 for its `alpha`, also where elements are f64, and 0.2 in f32 where none is given.
     ///
     /// # Errors
     /// The element type is not a float.
@@ -29,11 +30,14 @@ pub(crate) static DEF: OpDef = OpDef::compute("leaky_relu", lower)
     .dtype_rule(dtype::unary::float)
     .tensorflow(&[TfOp::new("LeakyRelu")]);
 
+/// TensorFlow's `alpha` of a node that has none.
+const DEFAULT_ALPHA: f32 = 0.2;
+
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let alpha = match cx.attrs().get("alpha") {
         Some(Attr::Float(alpha)) => *alpha,
         Some(Attr::Int(alpha)) => *alpha as f64,
-        _ => 0.2,
+        _ => f64::from(DEFAULT_ALPHA),
     };
     widened(cx.operand(0, index), |x| {
         let (zero, alpha) = (x.like(0.0), x.like(alpha));
