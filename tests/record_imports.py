@@ -234,8 +234,8 @@ def reduction_cases(out):
     for fold in "Sum Mean Prod Max Min".split():
         out.record(f"Segment{fold}", data=i32(5, 3, 2) + 0.0, segment_ids=i32(0, 0, 1))
         if fold != "Mean":
-            data, ids = i32(2, 0, 1), i32(1, 1, 0)
-            out.record(f"UnsortedSegment{fold}", data=data, segment_ids=ids, num_segments=P(3))
+            data, ids = i32(2, 0, 3), i32(1, 1, 0)
+            out.record(f"UnsortedSegment{fold}", data=data, segment_ids=ids, num_segments=P(4))
 
 
 def array_cases(out):
@@ -329,7 +329,7 @@ def position_cases(out):
     spots = {"indices": rows[:1], "updates": updates[:1]}
     out.record("ScatterNd", {"bad_indices_policy": "other"}, **spots, shape=P([2]), error=True)
     out.record("TensorScatterAdd", {"bad_indices_policy": "ignore"}, tensor=f32(1, 2), **spots, error=True)
-    out.record("DynamicPartition", {"num_partitions": 2}, data=i32(1, 0, 0), partitions=i32(0, 1, 0))
+    out.record("DynamicPartition", {"num_partitions": 2}, data=i32(1, 1, 0), partitions=i32(0, 1, 0))
     for op in ("DynamicStitch", "ParallelDynamicStitch"):
         out.record(op, indices=[i32(2, 0), i32(1, 3)], data=[i32(5, 6), i32(7, 8)])
 

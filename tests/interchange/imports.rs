@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
-use shapeflow::interchange::{ImportOptions, Imported, Model};
+use shapeflow::interchange::{ImportOptions, Model};
 use shapeflow::{Backend, CompileOptions, DType, ErrorKind, Registry, Result, Tensor};
 
 /// Ops whose result does not depend on the order of their operands.
@@ -70,25 +70,22 @@ fn constant(name: &str, tensor: &str) -> String {
 }
 
 impl Case {
-    /// The node `y` with inputs `order`; `v0`, … hold their values, and `x0`, … are fed in their stead if `is_fed`.
+    /// The node `y` with inputs `order`; `v0`, … are their values as constants, and `x0`, … are fed instead if `is_fed`.
     fn graph(&self, order: &[usize], is_fed: bool) -> String {
         let mut text = String::new();
         let mut names = String::new();
         for (number, tensor) in self.inputs.iter().enumerate() {
-            text += &constant(&format!("v{number}"), tensor);
-            if is_fed && self.fed[number] {
-                let dtype = dtype(tensor);
-                text += &format!(
+            let dtype = dtype(tensor);
+            text += &match is_fed && self.fed[number] {
+                true => format!(
                     r#"node {{ name: "x{number}" op: "Placeholder" attr {{ key: "dtype" value {{ type: {dtype} }} }} }}"#
-                );
-            }
+                ),
+                false => constant(&format!("v{number}"), tensor),
+            };
         }
         for &number in order {
             let letter = if is_fed && self.fed[number] { 'x' } else { 'v' };
             names += &format!(r#"input: "{letter}{number}" "#);
-        }
-        for (number, tensor) in self.outputs.iter().flatten().enumerate() {
-            text += &constant(&format!("w{number}"), tensor);
         }
         let (op, attrs) = (&self.op, &self.attrs);
         format!(r#"{text} node {{ name: "y" op: "{op}" {names} {attrs} }} versions {{ producer: 1882 }}"#)
@@ -101,25 +98,23 @@ impl Case {
         let outputs: Vec<_> =
             (0..count).map(|number| imported.value(&format!("y:{number}"))).collect::<Result<_>>()?;
         let exe = imported.graph().compile_with(&CompileOptions::new().backend(backend), &outputs)?;
-        let feeds: Vec<Tensor> =
-            exe.inputs().iter().map(|port| value(&imported, &port.name.replace('x', "v"))).collect();
+        let fed = |name: &str| value(&self.inputs[name[1..].parse::<usize>().unwrap()]);
+        let feeds: Vec<Tensor> = exe.inputs().iter().map(|port| fed(&port.name)).collect();
         let views: Vec<_> = feeds.iter().map(Tensor::view).collect();
         exe.run_all(&views)
     }
 
     /// What TensorFlow gave.
     fn expected(&self) -> Vec<Tensor> {
-        let order: Vec<usize> = (0..self.inputs.len()).collect();
-        let imported = Model::from_text(&self.graph(&order, false)).unwrap();
-        let imported = imported.import(None, &ImportOptions::new()).unwrap();
-        let count = self.outputs.as_ref().map_or(0, Vec::len);
-        (0..count).map(|number| value(&imported, &format!("w{number}"))).collect()
+        self.outputs.iter().flatten().map(|tensor| value(tensor)).collect()
     }
 }
 
-/// The value of a constant.
-fn value(imported: &Imported, name: &str) -> Tensor {
-    let exe = imported.graph().compile(imported.value(name).unwrap()).unwrap();
+/// The tensor that this text writes.
+fn value(tensor: &str) -> Tensor {
+    let imported = Model::from_text(&constant("v", tensor)).unwrap();
+    let imported = imported.import(None, &ImportOptions::new()).unwrap();
+    let exe = imported.graph().compile(imported.value("v").unwrap()).unwrap();
     exe.run_all(&[]).unwrap().swap_remove(0)
 }
 

@@ -2,6 +2,7 @@
 
 mod damage;
 mod imports;
+mod positions;
 mod roundtrip;
 mod samples;
 mod shapes;

@@ -1,7 +1,7 @@
 //! Graphs whose parts contradict each other, and the whole of what they are told.
 
 use insta::assert_snapshot;
-use shapeflow::{DType, Graph, Result, shape, shape_fns, stack};
+use shapeflow::{Backend, CompileOptions, DType, Graph, Result, Tensor, shape, shape_fns, stack};
 
 use crate::told::told;
 
@@ -84,5 +84,22 @@ fn graphs() -> Result<()> {
       in scope layer at `let layer = g.scope("layer");`
       help: cast operand 1 with .cast(DType::F32), or operand 0 with .cast(DType::F64)
     "#);
+    Ok(())
+}
+
+#[test]
+fn elements_that_machine_code_does_not_take() -> Result<()> {
+    let g = Graph::new();
+    let z = g.input("z", DType::C64, shape!["n", 2])?;
+    let layer = g.scope("layer");
+    let turned = z.reverse([0])?.named("turned");
+    drop(layer);
+    assert_snapshot!(told(g.compile(turned.transpose([1, 0])?)), @"");
+    let interpreter = CompileOptions::new().backend(Backend::Interpreter);
+    assert_snapshot!(told(g.compile_with(&interpreter, turned)?.run_all(&[Tensor::zeros(DType::C64, &[3, 2])?.view()])), @"");
+    let words = g.input("words", DType::String, shape!["n"])?;
+    assert_snapshot!(told(g.compile(words.reverse([0])?)), @"");
+    // Only the shape is read.
+    assert_snapshot!(told(g.compile(words.reverse([0])?.shape_tensor()?)), @"nothing");
     Ok(())
 }

@@ -125,6 +125,24 @@ mod tests {
         "[2, a]; i32[3, 1]" => error "batch dimensions must agree, got 2 and 3 at axis 0",
     }
 
+    shape_table! { unknown_policy: DEF, {"bad_indices_policy": "ignore"},
+        "[a]; i32[i, 1]" => error "must be \"\", \"DEFAULT\", \"ERROR\" or \"IGNORE\", got \"ignore\"",
+    }
+    shape_table! { ignoring: DEF, {"bad_indices_policy": "IGNORE"},
+        "[a, b]; i64[i, 1]" => "[i, b]",
+        "string[a]; i64[i, 1]" => error "bool, an integer or a float, got string",
+    }
+
+    #[test]
+    fn positions_outside_give_zeros_but_along_an_empty_axis() {
+        let ignore = Attrs::new().with("bad_indices_policy", "IGNORE");
+        let places = tensor(&[3, 2], &[1, 0, 0, 1, i64::MIN, i64::MAX]);
+        let y = run_one(&DEF, &ignore, &[tensor(&[2, 1], &[7, 8i32]), places.clone()]);
+        assert_eq!(y.to_vec::<i32>().unwrap(), [8, 0, 0]);
+        let error = run(&DEF, &ignore, &[tensor::<i32>(&[0, 1], &[]), places]).unwrap_err();
+        assert_eq!(error.message(), "an index into axis 0 must lie in [0, 0), got 1");
+    }
+
     #[test]
     fn values_are_those_recorded() {
         recorded(&DEF);

@@ -148,6 +148,10 @@ mod tests {
         "bool[n]; i32[i, 1]; bool[i]" => error "the element type must be an integer or a float",
     }
 
+    shape_table! { unknown_policy: MAX, {"bad_indices_policy": "DROP"},
+        "[n]; i32[i, 1]; [i]" => error "bad_indices_policy must be",
+    }
+
     #[test]
     fn values_are_those_recorded() {
         for def in [&UPDATE, &ADD, &SUB, &MIN, &MAX] {
