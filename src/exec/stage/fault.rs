@@ -5,7 +5,8 @@ use super::super::segment::{SegmentPlan, Sizes};
 use super::Stage;
 use crate::codegen::Memory;
 use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
-use crate::graph::{Inner, NodeIx, ValueIx, evaluate};
+use crate::expr::scalar_dtype;
+use crate::graph::{Inner, NodeIx, ValueIx, evaluate, uncomputed};
 use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::program::Program;
 use crate::lower::verify::has_lanes;
@@ -139,21 +140,26 @@ fn located(inner: &Inner, index: NodeIx, error: Error) -> Error {
     error.with_op(node.op.name(), call).with_node(inner.node_name(index)).at(node.location).in_scopes(scopes)
 }
 
-/// Refuses a kernel whose elements machine code does not take, and names the first node that has them.
+/// Refuses a kernel whose elements nothing computes, and names the first node that has them.
 ///
 /// # Errors
-/// The kernel reads or writes complex numbers or strings.
-pub(super) fn check_elements(inner: &Inner, program: &Program, kernel: &Kernel) -> Result<()> {
+/// The kernel reads or writes elements without a scalar, or machine code is wanted that does not take them.
+pub(super) fn check_elements(
+    inner: &Inner,
+    program: &Program,
+    kernel: &Kernel,
+    interprets: bool,
+) -> Result<()> {
+    let is_computed = if interprets { |dtype| scalar_dtype(dtype).is_some() } else { has_lanes };
     let dtypes = kernel.reads.iter().chain(&kernel.writes).map(|buffer| program.buffers[buffer.at()].dtype);
-    let Some(dtype) = dtypes.into_iter().find(|dtype| !has_lanes(*dtype)) else { return Ok(()) };
+    let Some(dtype) = dtypes.into_iter().find(|dtype| !is_computed(*dtype)) else { return Ok(()) };
     let nodes = kernel.fused.iter().map(|value| inner.values[value.at()].node);
     let has_dtype = |index: &NodeIx| {
         let node = &inner.nodes[index.at()];
         let mut values = node.operands.iter().copied().chain(node.values());
         values.any(|value| inner.values[value.at()].dtype == dtype)
     };
-    let message = format!("no kernel computes {dtype}: machine code takes bool, integers and floats");
-    let error = Error::new(ErrorKind::Compile, Phase::Compile, message);
+    let error = uncomputed(dtype, Phase::Compile);
     Err(match nodes.filter(has_dtype).min() {
         Some(index) => located(inner, index, error),
         None => error,

@@ -95,6 +95,11 @@ impl Stage {
             let _span = span(trace, "compile", "lower");
             lower(&inner, outputs)?
         };
+        for step in &program.steps {
+            if let Step::Kernel(kernel) = step {
+                check_elements(&inner, &program, kernel, options.interprets())?;
+            }
+        }
         let codegen = span(trace, "compile", "machine code");
         let mut functions = Vec::with_capacity(program.steps.len());
         let code = if options.interprets() {
@@ -104,7 +109,6 @@ impl Stage {
             for step in &program.steps {
                 functions.push(match step {
                     Step::Kernel(kernel) => {
-                        check_elements(&inner, &program, kernel)?;
                         kernel.variants.iter().map(|variant| jit.add(&variant.code)).collect::<Result<_>>()?
                     }
                     Step::MatMul { .. } | Step::Node { .. } => Vec::new(),
