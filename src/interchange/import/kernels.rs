@@ -85,7 +85,8 @@ mod tests {
     #[test]
     fn spellings_say_where_their_shape_functions_differ() {
         for def in Registry::builtin().iter() {
-            let own = def.shape_function().unwrap();
+            // A composite has the shapes of its parts.
+            let Some(own) = def.shape_function() else { continue };
             for spelling in def.tensorflow_ops() {
                 let op_type = spelling.op_type;
                 let row = shapeflow_shape_fns::lookup(op_type).unwrap();
