@@ -30,6 +30,7 @@ pub(crate) use interpret::{Env, Evaluator, Fault};
 pub use lower_cx::LowerCx;
 pub(crate) use program::Program;
 pub use scalar::Scalar;
+pub(crate) use scalar::scalar_dtype;
 pub(crate) use verify::verify;
 pub(crate) use walk::post_order;
 

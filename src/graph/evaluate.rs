@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::builder::panicked;
 use super::{CONSTANT, Inner, Node, NodeIx, ValueIx, fold};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::expr::{Axis, Env, Evaluator, Fault, Program, Scalar};
+use crate::expr::{Axis, Env, Evaluator, Expr, Fault, Program, Scalar, scalar_dtype};
 use crate::op::{Body, HostCx, Made, OpRef, Operand, Room};
 use crate::tensor::{Tensor, TensorView};
 
@@ -135,6 +135,11 @@ fn evaluate_node(
         _ => (0..outputs.len())
             .map(|output| {
                 let template = inner.template(node, output)?;
+                // Without scalars every element would be read as zero.
+                let mut dtypes = template.order.iter().map(Expr::dtype);
+                if let Some(dtype) = dtypes.find(|dtype| scalar_dtype(*dtype).is_none()) {
+                    return Err(uncomputed(dtype, Phase::Run));
+                }
                 let info = &inner.values[outputs[output].at()];
                 let Some(sizes) = info.shape.as_known() else {
                     let message = format!("sizes must be known when the op runs, got shape {}", info.shape);
@@ -185,6 +190,12 @@ fn fill(result: &mut Tensor, program: &Program, views: &[TensorView<'_>]) -> Res
         }
     }
     Ok(())
+}
+
+/// The error about elements that no body computes.
+pub(crate) fn uncomputed(dtype: DType, phase: Phase) -> Error {
+    let message = format!("no kernel computes {dtype}: kernels take bool, integers and floats");
+    Error::new(ErrorKind::Compile, phase, message)
 }
 
 /// The message of a failed check.

@@ -29,7 +29,9 @@ use crate::tensor::Tensor;
 
 pub use builder::OpBuilder;
 pub use constant::IntoConstant;
-pub(crate) use evaluate::{SizedOperand, evaluate, evaluate_into, evaluate_with, infer_sizes, shape_of};
+pub(crate) use evaluate::{
+    SizedOperand, evaluate, evaluate_into, evaluate_with, infer_sizes, shape_of, uncomputed,
+};
 #[cfg(any(test, feature = "graphdef"))]
 pub(crate) use fold::constant_tensor;
 pub(crate) use fold::elements_of;

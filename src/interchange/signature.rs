@@ -33,6 +33,14 @@ pub(super) struct Argument {
     pub dtype: ArgumentType,
 }
 
+#[cfg(test)]
+impl Argument {
+    /// Whether it stands for any number of tensors.
+    fn is_list(&self) -> bool {
+        self.count.is_some() || matches!(self.dtype, ArgumentType::List(_))
+    }
+}
+
 /// Where an argument's dtype comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ArgumentType {
@@ -127,18 +135,47 @@ mod tests {
         assert!(signature("NoSuchOp").is_none());
     }
 
-    /// A shape function reads operands in TensorFlow's order, so there are as many as TensorFlow declares.
+    /// TensorFlow's names of inputs that have another name here. No op may use a pair the other way round, so two
+    /// operands that changed places never pass.
+    #[rustfmt::skip]
+    const SYNONYMS: &[(&str, &str)] = &[
+        ("clip_value_max", "max"), ("clip_value_min", "min"), ("concat_dim", "axis"), ("dim", "axis"),
+        ("dimension", "axis"), ("e", "y"), ("features", "x"), ("imag", "y"), ("input", "condition"), ("input", "x"),
+        ("orig_input_tensor_shape", "orig_input_shape"), ("q", "y"), ("real", "x"), ("reduction_indices", "axis"),
+        ("split_dim", "axis"), ("t", "x"), ("tensor", "x"), ("value", "x"), ("x", "a"), ("y", "b"),
+    ];
+
+    /// Inputs of a node have positions and no names: the row of its shape function names them. A row that names them
+    /// in another order than TensorFlow gives every definition the wrong operands.
     #[test]
-    fn shape_functions_have_the_operands_of_the_table() {
+    fn shape_functions_name_the_operands_in_the_order_of_the_table() {
+        let mut wrong = Vec::new();
         for row in shapeflow_shape_fns::registered() {
-            let Some(signature) = signature(row.op) else { continue };
-            let declared = signature.inputs.len();
-            // One name may stand for several arguments.
-            if row.operands.len() < declared && row.operands.iter().any(|name| name.ends_with("..")) {
+            let Some(signature) = signature(row.op) else {
+                // The table has no internal ops, and no ops without inputs and outputs.
+                assert!(row.op.starts_with('_') || row.operands.is_empty(), "{} is not in the table", row.op);
                 continue;
+            };
+            let mut inputs = &signature.inputs[..];
+            let mut names = row.operands;
+            // Shape functions of sparse crosses and the like read several lists as one.
+            if let ["operands..", rest @ ..] = names {
+                let lists;
+                (lists, inputs) = inputs.split_at(inputs.len() - rest.len());
+                names = rest;
+                assert!(lists.iter().all(Argument::is_list), "{}: {lists:?}", row.op);
             }
-            assert_eq!(declared, row.operands.len(), "{}: {:?}", row.op, row.operands);
+            let theirs: Vec<&str> = inputs.iter().map(|input| input.name).collect();
+            let agrees = |(input, name): (&Argument, &&str)| {
+                let own = name.trim_end_matches("..");
+                let renamed = SYNONYMS.contains(&(input.name, own)) && !theirs.contains(&own);
+                input.is_list() == name.ends_with("..") && (own == input.name || renamed)
+            };
+            if inputs.len() != names.len() || !inputs.iter().zip(names).all(agrees) {
+                wrong.push(format!("{} has {names:?}, TensorFlow {theirs:?}", row.op));
+            }
         }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
     /// By name an input of TensorFlow's finds the operand that it is here.

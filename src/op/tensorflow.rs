@@ -18,8 +18,8 @@ pub enum Absent {
 
 /// How TensorFlow spells an op.
 ///
-/// Operands stand in the order that [`shape_fns::lookup`](shapeflow_shape_fns::lookup) has for the op type; what is
-/// said here is where TensorFlow's spelling differs from ours beyond that.
+/// [`shape_fns::lookup`](shapeflow_shape_fns::lookup) names the inputs of the op type in TensorFlow's order, and each
+/// is the operand of that name. A spelling says where TensorFlow's op differs from ours beyond that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TfOp {
     /// The op type in a GraphDef.
@@ -30,12 +30,30 @@ pub struct TfOp {
     pub(crate) absent: &'static [(&'static str, Absent)],
     pub(crate) pairs: &'static [&'static str],
     pub(crate) fixed: &'static [(&'static str, i64)],
+    pub(crate) has_own_shape_fn: bool,
 }
 
 impl TfOp {
     /// The op type alone.
     pub const fn new(op_type: &'static str) -> TfOp {
-        TfOp { op_type, attrs: &[], output_type: None, rank: None, absent: &[], pairs: &[], fixed: &[] }
+        TfOp {
+            op_type,
+            attrs: &[],
+            output_type: None,
+            rank: None,
+            absent: &[],
+            pairs: &[],
+            fixed: &[],
+            has_own_shape_fn: false,
+        }
+    }
+
+    /// The shape function that [`shape_fns::lookup`](shapeflow_shape_fns::lookup) has for the op type stands for the
+    /// definition's: TensorFlow's op takes other shapes than ours does.
+    #[must_use]
+    pub const fn own_shape_fn(mut self) -> TfOp {
+        self.has_own_shape_fn = true;
+        self
     }
 
     /// Attributes that have another name here: TensorFlow's, then ours.

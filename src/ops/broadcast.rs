@@ -50,6 +50,16 @@ pub(crate) fn lower_primitive(cx: &mut dyn LowerCx, index: &[Index], op: BinaryO
     a.binary(op, b)
 }
 
+/// The body of a comparison for equality. TensorFlow's op may give one scalar for operands that do not broadcast, which
+/// then differ.
+pub(crate) fn lower_equality(cx: &mut dyn LowerCx, index: &[Index], op: BinaryOp) -> Expr {
+    let rank = cx.output_dims(0).len();
+    if cx.dims(0).len() > rank || cx.dims(1).len() > rank {
+        return Expr::constant(op == BinaryOp::Ne);
+    }
+    lower_primitive(cx, index, op)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

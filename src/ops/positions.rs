@@ -1,6 +1,6 @@
 //! [`Positions`]: integers that say where rows go.
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{Attr, Attrs, DType, InferenceContext, ShapeError};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::TensorView;
@@ -22,8 +22,38 @@ pub(crate) struct Positions<'a> {
     ints: Ints<'a>,
     /// The axes that a position has an index for.
     sizes: &'a [usize],
-    /// Whether a row with a negative index goes nowhere, instead of being refused.
-    drops_negative: bool,
+    dropped: Dropped,
+}
+
+/// The rows that go nowhere; a position outside the tensor fails the run for all others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dropped {
+    Nothing,
+    /// Rows with a negative index.
+    Negative,
+    /// Rows with an index outside its axis.
+    Outside,
+}
+
+/// TensorFlow's attribute for what an index outside its axis does: `IGNORE`, or fail the run.
+const POLICY: &str = "bad_indices_policy";
+
+/// Whether attributes say that positions outside the tensor are ignored.
+pub(crate) fn ignores_outside(attrs: &Attrs) -> bool {
+    matches!(attrs.get(POLICY), Some(Attr::Str(policy)) if &**policy == "IGNORE")
+}
+
+/// Checks what attributes say of positions outside the tensor.
+///
+/// # Errors
+/// The policy is none of TensorFlow's.
+pub(crate) fn check_policy(cx: &InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    match cx.str_or(POLICY, "")? {
+        "" | "DEFAULT" | "ERROR" | "IGNORE" => Ok(()),
+        other => Err(ShapeError::new(format_args!(
+            "{POLICY} must be \"\", \"DEFAULT\", \"ERROR\" or \"IGNORE\", got {other:?}"
+        ))),
+    }
 }
 
 enum Ints<'a> {
@@ -41,12 +71,20 @@ impl<'a> Positions<'a> {
             DType::I32 => Ints::I32(indices.as_slice()?),
             _ => Ints::I64(indices.as_slice()?),
         };
-        Ok(Positions { ints, sizes, drops_negative: false })
+        Ok(Positions { ints, sizes, dropped: Dropped::Nothing })
     }
 
     /// With negative indices dropped.
     pub(crate) fn dropping_negative(mut self) -> Positions<'a> {
-        self.drops_negative = true;
+        self.dropped = Dropped::Negative;
+        self
+    }
+
+    /// With positions outside the tensor dropped, if attributes say so.
+    pub(crate) fn with_policy(mut self, attrs: &Attrs) -> Positions<'a> {
+        if ignores_outside(attrs) {
+            self.dropped = Dropped::Outside;
+        }
         self
     }
 
@@ -140,12 +178,13 @@ impl<'a> Positions<'a> {
         for (row, position) in rows.iter_mut().zip(ints.chunks_exact(depth)) {
             for (axis, (index, &size)) in position.iter().zip(self.sizes).enumerate() {
                 let index: i64 = (*index).into();
-                if index < 0 && self.drops_negative {
+                let is_outside = usize::try_from(index).map_or(true, |index| index >= size);
+                if !is_outside {
+                    continue;
+                }
+                if self.dropped == Dropped::Outside || self.dropped == Dropped::Negative && index < 0 {
                     *row = NOWHERE;
                     break;
-                }
-                if usize::try_from(index).is_ok_and(|index| index < size) {
-                    continue;
                 }
                 let message = format!("an index into axis {axis} must lie in [0, {size}), got {index}");
                 return Err(Error::new(ErrorKind::Index, Phase::Run, message));

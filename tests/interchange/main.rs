@@ -2,6 +2,8 @@
 
 mod damage;
 mod feeds;
+mod imports;
+mod positions;
 mod roundtrip;
 mod samples;
 mod shapes;

@@ -5,8 +5,11 @@ use super::super::segment::{SegmentPlan, Sizes};
 use super::Stage;
 use crate::codegen::Memory;
 use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
-use crate::graph::{NodeIx, ValueIx, evaluate};
+use crate::expr::scalar_dtype;
+use crate::graph::{Inner, NodeIx, ValueIx, evaluate, uncomputed};
 use crate::lower::kernel::{BufferIx, Kernel};
+use crate::lower::program::Program;
+use crate::lower::verify::has_lanes;
 use crate::tensor::{Tensor, TensorView};
 use rustc_hash::FxHashMap;
 
@@ -29,15 +32,7 @@ impl Stage {
 
     /// Adds where a node was made.
     pub(super) fn locate(&self, index: NodeIx, error: Error) -> Error {
-        let node = &self.inner.nodes[index.at()];
-        let call = self.inner.call_text(&node.op, &node.operands, node.attrs());
-        let scopes = self.inner.scope_chain(node.scope);
-        error
-            .with_phase(Phase::Run)
-            .with_op(node.op.name(), call)
-            .with_node(self.inner.node_name(index))
-            .at(node.location)
-            .in_scopes(scopes)
+        located(&self.inner, index, error.with_phase(Phase::Run))
     }
 
     /// Computes a kernel's nodes one by one to name the element that failed.
@@ -135,4 +130,38 @@ impl Stage {
             None => error,
         }
     }
+}
+
+/// Adds which node failed and where it was made.
+fn located(inner: &Inner, index: NodeIx, error: Error) -> Error {
+    let node = &inner.nodes[index.at()];
+    let call = inner.call_text(&node.op, &node.operands, node.attrs());
+    let scopes = inner.scope_chain(node.scope);
+    error.with_op(node.op.name(), call).with_node(inner.node_name(index)).at(node.location).in_scopes(scopes)
+}
+
+/// Refuses a kernel whose elements nothing computes, and names the first node that has them.
+///
+/// # Errors
+/// The kernel reads or writes elements without a scalar, or machine code is wanted that does not take them.
+pub(super) fn check_elements(
+    inner: &Inner,
+    program: &Program,
+    kernel: &Kernel,
+    interprets: bool,
+) -> Result<()> {
+    let is_computed = if interprets { |dtype| scalar_dtype(dtype).is_some() } else { has_lanes };
+    let dtypes = kernel.reads.iter().chain(&kernel.writes).map(|buffer| program.buffers[buffer.at()].dtype);
+    let Some(dtype) = dtypes.into_iter().find(|dtype| !is_computed(*dtype)) else { return Ok(()) };
+    let nodes = kernel.fused.iter().map(|value| inner.values[value.at()].node);
+    let has_dtype = |index: &NodeIx| {
+        let node = &inner.nodes[index.at()];
+        let mut values = node.operands.iter().copied().chain(node.values());
+        values.any(|value| inner.values[value.at()].dtype == dtype)
+    };
+    let error = uncomputed(dtype, Phase::Compile);
+    Err(match nodes.filter(has_dtype).min() {
+        Some(index) => located(inner, index, error),
+        None => error,
+    })
 }

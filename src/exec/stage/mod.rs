@@ -25,6 +25,7 @@ use crate::lower::kernel::BufferIx;
 use crate::lower::program::{Content, Program, Step, lower};
 use crate::tensor::{Shelf, TensorView};
 
+use fault::check_elements;
 use symbols::superseded;
 
 pub(crate) use bound::BoundStage;
@@ -94,6 +95,11 @@ impl Stage {
             let _span = span(trace, "compile", "lower");
             lower(&inner, outputs)?
         };
+        for step in &program.steps {
+            if let Step::Kernel(kernel) = step {
+                check_elements(&inner, &program, kernel, options.interprets())?;
+            }
+        }
         let codegen = span(trace, "compile", "machine code");
         let mut functions = Vec::with_capacity(program.steps.len());
         let code = if options.interprets() {

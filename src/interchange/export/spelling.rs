@@ -95,7 +95,7 @@ impl Exporter<'_> {
                 // Types are those of operands and outputs; which of them are said here is noted.
                 (Some("type"), Attr::DType(_)) => note(&mut def, ours, attr)?,
                 (Some(kind), attr) => match of_kind(attr, kind) {
-                    Some(AttrKind::F(short)) if attr != &Attr::Float(shortest(short)) => {
+                    Some(AttrKind::F(short)) if attr != &Attr::Float(f64::from(short)) => {
                         put(&mut def, &theirs, AttrKind::F(short));
                         note(&mut def, ours, attr)?;
                     }
@@ -284,9 +284,4 @@ impl Exporter<'_> {
             }
         }
     }
-}
-
-/// The number that the nearest f32 is read as.
-fn shortest(value: f32) -> f64 {
-    format!("{value:?}").parse().unwrap_or(f64::from(value))
 }

@@ -47,22 +47,19 @@ pub(super) fn plain(
 }
 
 /// One attribute; `None` for what no op here reads. `kind` says what an empty list is of.
+///
+/// A float is the f32 that the graph holds: TensorFlow computes with 0.2 as 0.20000000298, also on f64.
 fn attr_of(value: &AttrKind, kind: Option<&str>, budget: &Budget) -> Result<Option<Attr>> {
     Ok(match value {
         AttrKind::S(bytes) => Some(Attr::from(String::from_utf8_lossy(bytes).into_owned())),
         AttrKind::I(value) => Some(Attr::Int(*value)),
-        AttrKind::F(value) => Some(Attr::Float(decimal(*value))),
+        AttrKind::F(value) => Some(Attr::Float(f64::from(*value))),
         AttrKind::B(value) => Some(Attr::Bool(*value)),
         AttrKind::Type(number) => dtype_of(*number).map(Attr::DType),
         AttrKind::Shape(proto) => Some(Attr::Shape(shape::from_proto(proto, budget)?)),
         AttrKind::List(list) => list_of(list, kind, budget)?,
         AttrKind::Tensor(_) | AttrKind::Placeholder(_) | AttrKind::Func(_) => None,
     })
-}
-
-/// The number that was meant by the nearest f32: 0.2 and not 0.20000000298.
-fn decimal(value: f32) -> f64 {
-    format!("{value:?}").parse().unwrap_or(f64::from(value))
 }
 
 fn list_of(list: &ListValue, kind: Option<&str>, budget: &Budget) -> Result<Option<Attr>> {
@@ -77,7 +74,7 @@ fn list_of(list: &ListValue, kind: Option<&str>, budget: &Budget) -> Result<Opti
     };
     Ok(match kind {
         "list(int)" => Some(Attr::Ints(list.i.as_slice().into())),
-        "list(float)" => Some(Attr::Floats(list.f.iter().map(|value| decimal(*value)).collect())),
+        "list(float)" => Some(Attr::Floats(list.f.iter().map(|value| f64::from(*value)).collect())),
         "list(string)" => {
             Some(Attr::Strs(list.s.iter().map(|text| String::from_utf8_lossy(text).into()).collect()))
         }

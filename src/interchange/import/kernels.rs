@@ -9,7 +9,7 @@ use crate::op::{OpDef, OpRef, Registry, TfOp};
 /// The definitions that an op type may stand for.
 pub(super) struct Kernels {
     by_type: HashMap<&'static str, Vec<(OpRef, TfOp)>>,
-    /// Definitions with TensorFlow's shape function of one spelling, where it is stricter.
+    /// Definitions with the shape function of one spelling, where the spelling has its own.
     adapted: HashMap<(&'static str, &'static str), OpRef>,
     /// Definitions without a body.
     shapes_only: HashMap<&'static str, OpRef>,
@@ -36,10 +36,10 @@ impl Kernels {
         self.by_type.get(op_type).cloned().unwrap_or_default()
     }
 
-    /// The definition with the shape function that the spelling has.
-    pub(super) fn adapted(&mut self, def: &OpRef, row: &'static Registered) -> OpRef {
-        let own = def.shape_function();
-        if own.is_none_or(|own| std::ptr::fn_addr_eq(own, row.shape_fn)) {
+    /// The definition with the shape function of the spelling. A definition may be stricter than TensorFlow's shape
+    /// function, as TensorFlow's kernels are, so its own one stands unless the spelling says otherwise.
+    pub(super) fn adapted(&mut self, def: &OpRef, spelling: &TfOp, row: &'static Registered) -> OpRef {
+        if !spelling.has_own_shape_fn {
             return def.clone();
         }
         let adapted = || OpRef::from(std::sync::Arc::new(OpDef::clone(def).shape_fn(row.shape_fn)));
@@ -62,5 +62,38 @@ fn types(attrs: &Attrs) -> &[DType] {
     match attrs.get("dtypes") {
         Some(Attr::DTypes(dtypes)) => dtypes,
         _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Registry;
+
+    /// Definitions whose shape function refuses what only TensorFlow's kernel refuses.
+    const STRICTER: [&str; 9] = [
+        "ExtractImagePatches",
+        "GatherNd",
+        "ReverseSequence",
+        "ScatterNd",
+        "TensorScatterAdd",
+        "TensorScatterMax",
+        "TensorScatterMin",
+        "TensorScatterSub",
+        "TensorScatterUpdate",
+    ];
+
+    #[test]
+    fn spellings_say_where_their_shape_functions_differ() {
+        for def in Registry::builtin().iter() {
+            // A composite has the shapes of its parts.
+            let Some(own) = def.shape_function() else { continue };
+            for spelling in def.tensorflow_ops() {
+                let op_type = spelling.op_type;
+                let row = shapeflow_shape_fns::lookup(op_type).unwrap();
+                let differs = !std::ptr::fn_addr_eq(own, row.shape_fn);
+                let is_said = spelling.has_own_shape_fn || STRICTER.contains(&op_type);
+                assert!(is_said || !differs, "{op_type} as {}", def.name());
+            }
+        }
     }
 }

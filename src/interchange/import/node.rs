@@ -52,7 +52,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 continue;
             };
             let def = match row {
-                Some(row) => self.kernels.adapted(&def, row),
+                Some(row) => self.kernels.adapted(&def, &spelling, row),
                 None => def,
             };
             let mut builder = OpBuilder::new(self.graph, def).attrs(attrs);

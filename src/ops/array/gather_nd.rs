@@ -2,20 +2,21 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attrs, DType, Dim, InferenceContext};
 
 use crate::dtype;
 use crate::error::Result;
-use crate::expr::{Expr, Index, LowerCx};
+use crate::expr::{Expr, Index, LowerCx, Scalar};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::positions::{check_policy, ignores_outside};
 
 impl<'g> Value<'g> {
     /// The slices of `self` whose positions along its first axes stand along the last axis of `indices`.
     ///
     /// `[d0, …, dn], indices [i.., k] -> [i.., dk, …, dn]`, any dtype; `indices` is i32 or i64. With `k` the rank of
     /// `self` the slices are elements. An index outside its axis, also a negative one, fails the run. TensorFlow's
-    /// `GatherNd`.
+    /// `GatherNd`; a graph that is imported may say that a slice at a position outside is zero.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -50,13 +51,20 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("gather_nd", lower)
     .operands(&[Operand::Data("params"), Operand::Data("indices")])
-    .shape_fn(shapeflow_shape_fns::array::gather_nd)
+    .shape_fn(shape)
     .dtype_rule(dtypes)
     .tensorflow(&[TfOp::new("GatherNd").fixed(&[("batch_dims", 0)])]);
 
-fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    check_policy(cx)?;
+    shapeflow_shape_fns::array::gather_nd(cx)
+}
+
+fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     dtype::indices(operands, 1)?;
-    Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Any)?])
+    // A slice that is not there is zero.
+    let class = if ignores_outside(attrs) { dtype::Class::Scalar } else { dtype::Class::Any };
+    Ok(vec![dtype::common(operands, 0, 1, class)?])
 }
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
@@ -67,14 +75,36 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let depth = indices.last().and_then(|depth| usize::try_from(depth.as_known()?).ok()).unwrap_or(0);
     let (place, rest) = index.split_at(after.min(index.len()));
     let mut read = place.get(..batch).unwrap_or_default().to_vec();
+    let ignores = ignores_outside(cx.attrs());
+    let mut inside = Expr::constant(true);
     for (axis, limit) in params.iter().enumerate().skip(batch).take(depth) {
         let mut at = place.to_vec();
         at.push(Index::from((axis - batch) as i64));
-        let picked = cx.operand(1, &at);
+        let mut picked = cx.operand(1, &at);
+        if ignores {
+            let is_inside;
+            (picked, is_inside) = within(picked, limit.clone());
+            inside = inside & is_inside;
+        }
         read.push(cx.checked_index(picked, limit.clone(), axis));
     }
     read.extend_from_slice(rest);
-    cx.operand(0, &read)
+    let element = cx.operand(0, &read);
+    if !ignores {
+        return element;
+    }
+    let zero = Expr::constant(Scalar::zero(element.dtype()));
+    inside.select(element, zero)
+}
+
+/// An index that may be read along an axis of this size, and whether it is the one given. No index of an empty axis may
+/// be read, and the run fails as TensorFlow's does.
+fn within(index: Expr, size: Dim) -> (Expr, Expr) {
+    let (index, size) = (index.cast(DType::I64), Expr::size(size));
+    let zero = || Expr::constant(0i64);
+    let is_inside = zero().less_equal(index.clone()) & index.clone().less(size.clone());
+    let first = size.equal(zero()).select(index.clone(), zero());
+    (is_inside.clone().select(index, first), is_inside)
 }
 
 #[cfg(test)]
@@ -93,6 +123,24 @@ mod tests {
     shape_table! { batched: DEF, {"batch_dims": 1},
         "[n, a, b]; i32[?, j, 1]" => "[n, j, b]",
         "[2, a]; i32[3, 1]" => error "batch dimensions must agree, got 2 and 3 at axis 0",
+    }
+
+    shape_table! { unknown_policy: DEF, {"bad_indices_policy": "ignore"},
+        "[a]; i32[i, 1]" => error "must be \"\", \"DEFAULT\", \"ERROR\" or \"IGNORE\", got \"ignore\"",
+    }
+    shape_table! { ignoring: DEF, {"bad_indices_policy": "IGNORE"},
+        "[a, b]; i64[i, 1]" => "[i, b]",
+        "string[a]; i64[i, 1]" => error "bool, an integer or a float, got string",
+    }
+
+    #[test]
+    fn positions_outside_give_zeros_but_along_an_empty_axis() {
+        let ignore = Attrs::new().with("bad_indices_policy", "IGNORE");
+        let places = tensor(&[3, 2], &[1, 0, 0, 1, i64::MIN, i64::MAX]);
+        let y = run_one(&DEF, &ignore, &[tensor(&[2, 1], &[7, 8i32]), places.clone()]);
+        assert_eq!(y.to_vec::<i32>().unwrap(), [8, 0, 0]);
+        let error = run(&DEF, &ignore, &[tensor::<i32>(&[0, 1], &[]), places]).unwrap_err();
+        assert_eq!(error.message(), "an index into axis 0 must lie in [0, 0), got 1");
     }
 
     #[test]

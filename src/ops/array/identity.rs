@@ -26,7 +26,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("identity", lower)
     .tensorflow(&[
         TfOp::new("Identity"),
         TfOp::new("StopGradient"),
-        TfOp::new("PreventGradient"),
+        TfOp::new("PreventGradient").own_shape_fn(),
         TfOp::new("Snapshot"),
     ]);
 

@@ -195,7 +195,7 @@ pub(crate) static FLOATS: OpDef = OpDef::host("float_range", run)
             "cast its bounds with .cast(DType::F32)".to_string(),
         ),
     })
-    .tensorflow(&[TfOp::new("Range")]);
+    .tensorflow(&[TfOp::new("Range").own_shape_fn()]);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let mut bounds = [0.0; 3];

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
 
 use super::tensor_scatter::parts;
 use crate::dtype;
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::given::given_sizes;
-use crate::ops::positions::Positions;
+use crate::ops::positions::{Positions, check_policy};
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{Combine, combine};
 
@@ -20,7 +20,8 @@ impl<'g> Value<'g> {
     ///
     /// `[i.., k], updates [i.., dk, …, dn], shape [d0, …, dn] -> [d0, …, dn]`; `self` is i32 or i64, `updates` integers
     /// (which wrap), floats, complex numbers, or bool, where a sum is whether any is set. f16 and bf16 are added as f32
-    /// and rounded once. An index outside its axis fails the run. TensorFlow's `ScatterNd`, which also joins strings.
+    /// and rounded once. An index outside its axis fails the run. TensorFlow's `ScatterNd`, which also joins strings; a graph
+    /// that is imported may say that updates for positions outside are ignored.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -44,9 +45,14 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::host("scatter_nd", run)
     .operands(&[Operand::Data("indices"), Operand::Data("updates"), Operand::Size("shape")])
-    .shape_fn(shapeflow_shape_fns::array::scatter_nd)
+    .shape_fn(shape)
     .dtype_rule(dtypes)
     .tensorflow(&[TfOp::new("ScatterNd")]);
+
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    check_policy(cx)?;
+    shapeflow_shape_fns::array::scatter_nd(cx)
+}
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     dtype::indices(operands.get(..1).unwrap_or_default(), 0)?;
@@ -61,7 +67,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (indices, updates) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
     let sizes = given_sizes(cx, "shape", 2)?;
     let (outer, row) = parts(indices.view(), &sizes);
-    let positions = Positions::new(indices.view(), outer)?;
+    let positions = Positions::new(indices.view(), outer)?.with_policy(cx.attrs());
     combine(&mut cx.output(0, &sizes)?, updates.view(), row, Combine::Add, &positions)
 }
 

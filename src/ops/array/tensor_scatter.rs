@@ -8,7 +8,7 @@ use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
-use crate::ops::positions::Positions;
+use crate::ops::positions::{Positions, check_policy};
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{Combine, combine, put};
 use crate::tensor::TensorView;
@@ -19,7 +19,8 @@ macro_rules! scatters {
             $(#[$doc])*
             ///
             /// `[d0, …, dn], indices [i.., k], updates [i.., dk, …, dn] -> [d0, …, dn]`; `indices` is i32 or i64. An index
-            /// outside its axis, also a negative one, fails the run.
+            /// outside its axis, also a negative one, fails the run; a graph that is imported may say that updates
+            /// for positions outside are ignored.
             ///
             /// # Errors
             /// `updates` does not begin as `indices` or end as `self` does, or a dtype is unsuitable.
@@ -77,6 +78,7 @@ scatters! {
 
 /// TensorFlow's shape function takes one scalar for all positions, its kernels refuse it.
 fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    check_policy(cx)?;
     cx.with_rank_at_least(2, 1)?;
     shapeflow_shape_fns::array::tensor_scatter(cx)
 }
@@ -119,7 +121,7 @@ pub(super) fn parts<'s>(indices: TensorView<'_>, sizes: &'s [usize]) -> (&'s [us
 fn scatter(cx: &mut HostCx<'_>, how: Option<Combine>) -> Result<()> {
     let (x, indices, updates) = (cx.input(0)?, RowMajor::new(cx.input(1)?)?, RowMajor::new(cx.input(2)?)?);
     let (outer, row) = parts(indices.view(), x.sizes());
-    let positions = Positions::new(indices.view(), outer)?;
+    let positions = Positions::new(indices.view(), outer)?.with_policy(cx.attrs());
     let mut output = cx.unfilled_output(0, x.sizes())?;
     output.copy_from(x)?;
     match how {
@@ -144,6 +146,10 @@ mod tests {
     shape_table! { added: ADD, {},
         "c64[n, 3]; i32[i, 2]; c64[i]" => "c64[n, 3]",
         "bool[n]; i32[i, 1]; bool[i]" => error "the element type must be an integer or a float",
+    }
+
+    shape_table! { unknown_policy: MAX, {"bad_indices_policy": "DROP"},
+        "[n]; i32[i, 1]; [i]" => error "bad_indices_policy must be",
     }
 
     #[test]

@@ -57,9 +57,9 @@ pub(crate) static DEF: OpDef = OpDef::contraction("matmul", lower, spec)
     .shape_fn(shape_fns::linalg::matmul)
     .dtype_rule(dtype::binary::number)
     .tensorflow(&[
-        TfOp::new("MatMul").of_rank(2),
+        TfOp::new("MatMul").own_shape_fn().of_rank(2),
         TfOp::new("BatchMatMulV2").attrs(ADJOINT),
-        TfOp::new("BatchMatMul").attrs(ADJOINT),
+        TfOp::new("BatchMatMul").own_shape_fn().attrs(ADJOINT),
         TfOp::new("BatchMatMulV3").attrs(ADJOINT),
     ]);
 

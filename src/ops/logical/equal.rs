@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::expr::{BinaryOp, Expr, Index, LowerCx};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{OpDef, Operand, TfOp};
-use crate::ops::broadcast::lower_primitive;
+use crate::ops::broadcast::lower_equality;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
@@ -28,10 +28,10 @@ pub(crate) static DEF: OpDef = OpDef::compute("equal", lower)
     .operands(&[Operand::Data("x"), Operand::Data("y")])
     .shape_fn(shape_fns::common::broadcast)
     .dtype_rule(dtype::comparison::scalar)
-    .tensorflow(&[TfOp::new("Equal")]);
+    .tensorflow(&[TfOp::new("Equal").own_shape_fn()]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    lower_primitive(cx, index, BinaryOp::Eq)
+    lower_equality(cx, index, BinaryOp::Eq)
 }
 
 #[cfg(test)]

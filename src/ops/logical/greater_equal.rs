@@ -28,7 +28,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("greater_equal", lower)
     .operands(&[Operand::Data("x"), Operand::Data("y")])
     .shape_fn(shape_fns::common::broadcast)
     .dtype_rule(dtype::comparison::number)
-    .tensorflow(&[TfOp::new("GreaterEqual")]);
+    .tensorflow(&[TfOp::new("GreaterEqual").own_shape_fn()]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     lower_binary(cx, index, |a, b| b.binary(BinaryOp::Le, a))

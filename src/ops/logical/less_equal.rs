@@ -28,7 +28,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("less_equal", lower)
     .operands(&[Operand::Data("x"), Operand::Data("y")])
     .shape_fn(shape_fns::common::broadcast)
     .dtype_rule(dtype::comparison::number)
-    .tensorflow(&[TfOp::new("LessEqual")]);
+    .tensorflow(&[TfOp::new("LessEqual").own_shape_fn()]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     lower_primitive(cx, index, BinaryOp::Le)

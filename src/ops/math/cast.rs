@@ -1,6 +1,6 @@
 //! `cast`: elements converted to another dtype.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attr, Attrs, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -14,7 +14,8 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> [..]`, between bool, integers and floats. Float to integer truncates and saturates, NaN becomes
     /// 0 (in TensorFlow the processor decides about both); integer to integer wraps; to bool is `!= 0`; to a
-    /// float rounds to nearest even. As TensorFlow's `Cast`.
+    /// float rounds to nearest even. As TensorFlow's `Cast`, whose `Truncate`, which rounds floats toward zero, is
+    /// taken from graphs that are imported.
     ///
     /// # Errors
     /// One of the two is neither bool, integer nor float.
@@ -44,7 +45,28 @@ fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let dtype = cx.output_dtype(output);
-    cx.operand(0, index).cast(dtype)
+    let truncates = matches!(cx.attrs().get("Truncate"), Some(Attr::Bool(true)));
+    let x = cx.operand(0, index);
+    let x = if truncates { shortened(x, dtype) } else { x };
+    x.cast(dtype)
+}
+
+/// A float without the bits of its fraction that `dtype` has no place for, so that the conversion rounds toward zero.
+/// As in TensorFlow, not from f64 to bf16.
+fn shortened(x: Expr, dtype: DType) -> Expr {
+    let bits = match (x.dtype(), dtype) {
+        (DType::F64, DType::F32) => f64::MANTISSA_DIGITS - f32::MANTISSA_DIGITS,
+        (DType::F64, DType::F16) => f64::MANTISSA_DIGITS - half::f16::MANTISSA_DIGITS,
+        (DType::F32, DType::F16) => f32::MANTISSA_DIGITS - half::f16::MANTISSA_DIGITS,
+        (DType::F32, DType::BF16) => f32::MANTISSA_DIGITS - half::bf16::MANTISSA_DIGITS,
+        _ => return x,
+    };
+    let mask = match x.dtype() {
+        DType::F64 => Expr::constant(u64::MAX << bits),
+        _ => Expr::constant(u32::MAX << bits),
+    };
+    let dtype = x.dtype();
+    (x.bitcast(mask.dtype()) & mask).bitcast(dtype)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("legacy_div", lower)
     .operands(&[Operand::Data("x"), Operand::Data("y")])
     .shape_fn(shape_fns::common::broadcast)
     .dtype_rule(dtype::binary::number)
-    .tensorflow(&[TfOp::new("Div")]);
+    .tensorflow(&[TfOp::new("Div").own_shape_fn()]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     lower_primitive(cx, index, BinaryOp::Div)

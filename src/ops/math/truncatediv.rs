@@ -30,7 +30,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("truncatediv", lower)
     .operands(&[Operand::Data("x"), Operand::Data("y")])
     .shape_fn(shape_fns::common::broadcast)
     .dtype_rule(dtype::binary::integer)
-    .tensorflow(&[TfOp::new("TruncateDiv")]);
+    .tensorflow(&[TfOp::new("TruncateDiv").own_shape_fn()]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     lower_primitive(cx, index, BinaryOp::Div)

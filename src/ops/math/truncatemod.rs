@@ -29,7 +29,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("truncatemod", lower)
     .operands(&[Operand::Data("x"), Operand::Data("y")])
     .shape_fn(shape_fns::common::broadcast)
     .dtype_rule(dtype::binary::number)
-    .tensorflow(&[TfOp::new("TruncateMod"), TfOp::new("Mod")]);
+    .tensorflow(&[TfOp::new("TruncateMod").own_shape_fn(), TfOp::new("Mod").own_shape_fn()]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     lower_primitive(cx, index, BinaryOp::Rem)

@@ -13,7 +13,8 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// Every element, times `alpha` where it is not positive.
     ///
-    /// `[..] -> [..]`, floats. As TensorFlow's `LeakyRelu`, whose own `alpha` is 0.2 if none is given.
+    /// `[..] -> [..]`, floats. `alpha` is rounded to the element type. TensorFlow's `LeakyRelu` holds an f32: a graph
+    /// that is imported has this f32 for its `alpha`, also where elements are f64, and 0.2 in f32 where none is given.
     ///
     /// # Errors
     /// The element type is not a float.
@@ -29,29 +30,46 @@ pub(crate) static DEF: OpDef = OpDef::compute("leaky_relu", lower)
     .dtype_rule(dtype::unary::float)
     .tensorflow(&[TfOp::new("LeakyRelu")]);
 
+/// TensorFlow's `alpha` of a node that has none.
+const DEFAULT_ALPHA: f32 = 0.2;
+
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let alpha = match cx.attrs().get("alpha") {
         Some(Attr::Float(alpha)) => *alpha,
         Some(Attr::Int(alpha)) => *alpha as f64,
-        _ => 0.2,
+        _ => f64::from(DEFAULT_ALPHA),
     };
-    widened(cx.operand(0, index), |x| {
-        let (zero, alpha) = (x.like(0.0), x.like(alpha));
+    let x = cx.operand(0, index);
+    // TensorFlow multiplies with alpha in the element type.
+    let alpha = x.like(alpha);
+    widened(x, |x| {
+        let (zero, alpha) = (x.like(0.0), alpha.cast(x.dtype()));
         zero.less(x.clone()).select(x.clone(), alpha * x)
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use shapeflow_shape_fns::Attrs;
+    use shapeflow_shape_fns::{Attrs, DType};
 
     use super::DEF;
     use crate::ops::testing::{check_tensor, run_one, shape_table, tensor};
+    use crate::tensor::Tensor;
 
     shape_table! { DEF, {"alpha": 0.1},
         "[2, n]" => "[2, d0_1]",
         "?" => "?",
         "i32[2]" => error "must be a float, got i32",
+    }
+
+    /// f32(0.1) of a graph is not 0.1 on f64, and is rounded again on f16.
+    #[test]
+    fn alpha_has_the_element_type() {
+        let halves = Tensor::from_bits(DType::F16, &[1], &[half::f16::from_f32(-3.3).to_bits()]).unwrap();
+        let y = run_one(&DEF, &Attrs::new().with("alpha", 1.7), &[halves]);
+        assert_eq!(half::f16::from_bits(y.to_bits::<u16>().unwrap()[0]).to_f32(), -5.613_281_3);
+        let y = run_one(&DEF, &Attrs::new(), &[tensor(&[1], &[-1.0f64])]);
+        assert_eq!(y.to_vec::<f64>().unwrap(), [-f64::from(0.2f32)]);
     }
 
     #[test]

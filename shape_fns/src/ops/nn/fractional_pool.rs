@@ -25,7 +25,8 @@ pub fn fractional_pool(cx: &mut InferenceContext<'_>) -> Result<()> {
         }
         dims.push(match dim.as_known() {
             _ if *ratio == 1.0 => dim.clone(),
-            Some(size) => Dim::known((size as f64 / ratio).floor() as i64),
+            // TensorFlow divides floats: 11 by the float next to 1.1 is 10.
+            Some(size) => Dim::known((size as f32 / *ratio as f32).floor() as i64),
             None => cx.fresh(),
         });
     }
@@ -46,6 +47,7 @@ mod tests {
         let ratios = |ratios: &[f64]| Attrs::new().with("pooling_ratio", Attr::from(ratios));
         let rows = [
             (ratios(&[1.0, 1.5, 2.0, 1.0]), "[n, 20, 30, ?]", "[n, 13, 15, d0_3]; [13]; [15]"),
+            (ratios(&[1.0, f64::from(1.1f32), 1.1, 1.0]), "[n, 11, 11, 2]", "[n, 10, 10, 2]; [10]; [10]"),
             (ratios(&[1.0, 1.5, 1.0, 1.0]), "[n, h, w, 3]", "[n, ?, w, 3]; [?]; [w]"),
             (ratios(&[1.0, 1.5, 1.0]), "?", "error pooling_ratio must have 4 entries, got 3"),
             (ratios(&[1.0, -1.5, 1.0, 1.0]), "?", "error pooling_ratio must be positive, got -1.5"),

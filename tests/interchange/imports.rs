@@ -1,0 +1,184 @@
+//! Nodes of every importable op against what TensorFlow computes, and that no two operands can change places.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+use shapeflow::interchange::{ImportOptions, Model};
+use shapeflow::{Backend, CompileOptions, DType, ErrorKind, Registry, Result, Tensor};
+
+/// Ops whose result does not depend on the order of their operands.
+const COMMUTATIVE: [&str; 14] = [
+    "Add",
+    "AddV2",
+    "BitwiseAnd",
+    "BitwiseOr",
+    "BitwiseXor",
+    "Equal",
+    "LogicalAnd",
+    "LogicalOr",
+    "Maximum",
+    "Minimum",
+    "Mul",
+    "NotEqual",
+    "SquaredDifference",
+    "ParallelDynamicStitch",
+];
+
+/// A line of the file, as protobuf text.
+struct Case {
+    line: usize,
+    op: String,
+    attrs: String,
+    inputs: Vec<String>,
+    /// Which inputs are data; the others stay constants.
+    fed: Vec<bool>,
+    /// `None` where TensorFlow refuses the node.
+    outputs: Option<Vec<String>>,
+}
+
+fn cases() -> Vec<Case> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/imports.jsonl");
+    let text = std::fs::read_to_string(path).unwrap();
+    let texts = |json: &Json| -> Vec<String> {
+        json.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_string()).collect()
+    };
+    let case = |(number, line): (usize, &str)| {
+        let json: Json = serde_json::from_str(line).unwrap();
+        Case {
+            line: number + 1,
+            op: json["op"].as_str().unwrap().to_string(),
+            attrs: json["attrs"].as_str().unwrap().to_string(),
+            inputs: texts(&json["inputs"]),
+            fed: json["fed"].as_array().unwrap().iter().map(|fed| fed.as_bool().unwrap()).collect(),
+            outputs: json.get("outputs").map(texts),
+        }
+    };
+    text.lines().enumerate().map(case).collect()
+}
+
+/// `dtype: DT_FLOAT` of `dtype: DT_FLOAT tensor_shape { .. } ..`.
+fn dtype(tensor: &str) -> &str {
+    tensor.split(" tensor_shape").next().unwrap().trim_start_matches("dtype: ")
+}
+
+fn constant(name: &str, tensor: &str) -> String {
+    format!(
+        r#"node {{ name: "{name}" op: "Const" attr {{ key: "dtype" value {{ type: {} }} }}
+           attr {{ key: "value" value {{ tensor {{ {tensor} }} }} }} }}"#,
+        dtype(tensor)
+    )
+}
+
+impl Case {
+    /// The node `y` with inputs `order`; `v0`, … are their values as constants, and `x0`, … are fed instead if `is_fed`.
+    fn graph(&self, order: &[usize], is_fed: bool) -> String {
+        let mut text = String::new();
+        let mut names = String::new();
+        for (number, tensor) in self.inputs.iter().enumerate() {
+            let dtype = dtype(tensor);
+            text += &match is_fed && self.fed[number] {
+                true => format!(
+                    r#"node {{ name: "x{number}" op: "Placeholder" attr {{ key: "dtype" value {{ type: {dtype} }} }} }}"#
+                ),
+                false => constant(&format!("v{number}"), tensor),
+            };
+        }
+        for &number in order {
+            let letter = if is_fed && self.fed[number] { 'x' } else { 'v' };
+            names += &format!(r#"input: "{letter}{number}" "#);
+        }
+        let (op, attrs) = (&self.op, &self.attrs);
+        format!(r#"{text} node {{ name: "y" op: "{op}" {names} {attrs} }} versions {{ producer: 1882 }}"#)
+    }
+
+    fn run(&self, order: &[usize], is_fed: bool, backend: Backend) -> Result<Vec<Tensor>> {
+        let text = self.graph(order, is_fed);
+        let imported = Model::from_text(&text)?.import(None, &ImportOptions::new())?;
+        let count = self.outputs.as_ref().map_or(1, Vec::len);
+        let outputs: Vec<_> =
+            (0..count).map(|number| imported.value(&format!("y:{number}"))).collect::<Result<_>>()?;
+        let exe = imported.graph().compile_with(&CompileOptions::new().backend(backend), &outputs)?;
+        let fed = |name: &str| value(&self.inputs[name[1..].parse::<usize>().unwrap()]);
+        let feeds: Vec<Tensor> = exe.inputs().iter().map(|port| fed(&port.name)).collect();
+        let views: Vec<_> = feeds.iter().map(Tensor::view).collect();
+        exe.run_all(&views)
+    }
+
+    /// What TensorFlow gave.
+    fn expected(&self) -> Vec<Tensor> {
+        self.outputs.iter().flatten().map(|tensor| value(tensor)).collect()
+    }
+}
+
+/// The tensor that this text writes.
+fn value(tensor: &str) -> Tensor {
+    let imported = Model::from_text(&constant("v", tensor)).unwrap();
+    let imported = imported.import(None, &ImportOptions::new()).unwrap();
+    let exe = imported.graph().compile(imported.value("v").unwrap()).unwrap();
+    exe.run_all(&[]).unwrap().swap_remove(0)
+}
+
+fn are_close(got: &[Tensor], expected: &[Tensor]) -> bool {
+    got.len() == expected.len()
+        && got.iter().zip(expected).all(|(got, expected)| {
+            let tolerance = match expected.dtype() {
+                DType::F32 => 1e-5,
+                DType::F64 => 1e-12,
+                _ => 0.0,
+            };
+            let is_close = || tolerance > 0.0 && got.allclose(expected, tolerance, 0.0).is_ok();
+            got.dtype() == expected.dtype()
+                && got.sizes() == expected.sizes()
+                && (got == expected || is_close())
+        })
+}
+
+#[test]
+fn nodes_give_what_tensorflow_gives() {
+    let mut wrong = Vec::new();
+    for case in cases() {
+        let expected = case.expected();
+        let order: Vec<usize> = (0..case.inputs.len()).collect();
+        for (is_fed, backend) in
+            [(false, Backend::default()), (true, Backend::default()), (true, Backend::Interpreter)]
+        {
+            let what = match (case.run(&order, is_fed, backend), &case.outputs) {
+                // What we have no kernel for we refuse too, but for another reason.
+                (Err(error), None) if error.kind() != ErrorKind::Compile => continue,
+                (Ok(got), Some(_)) if are_close(&got, &expected) => continue,
+                (Err(error), _) => error.to_string(),
+                (Ok(got), Some(_)) => format!("{got:?} and not {expected:?}"),
+                (Ok(got), None) => format!("{got:?} and no error"),
+            };
+            let (line, op, attrs) = (case.line, &case.op, &case.attrs);
+            wrong.push(format!("line {line}, {op}, {attrs}, fed: {is_fed}, {backend:?}: {what}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Operands that changed places while a node is imported would give the recorded value of some case only by chance.
+#[test]
+fn every_importable_op_has_a_value_that_shows_the_order_of_its_operands() {
+    let mut shown: BTreeMap<&str, bool> = BTreeMap::new();
+    for def in Registry::builtin().iter() {
+        shown.extend(def.tensorflow_ops().iter().map(|spelling| (spelling.op_type, false)));
+    }
+    let cases = cases();
+    for case in cases.iter().filter(|case| case.outputs.is_some()) {
+        let (count, expected) = (case.inputs.len(), case.expected());
+        let is_commutative = COMMUTATIVE.contains(&case.op.as_str());
+        let pairs = (0..count).flat_map(|first| (first + 1..count).map(move |second| (first, second)));
+        let shows = pairs.into_iter().all(|(first, second)| {
+            let mut order: Vec<usize> = (0..count).collect();
+            order.swap(first, second);
+            let is_same = case
+                .run(&order, true, Backend::Interpreter)
+                .is_ok_and(|swapped| are_close(&swapped, &expected));
+            !is_same || is_commutative
+        });
+        *shown.entry(&case.op).or_default() |= shows;
+    }
+    let missing: Vec<&str> = shown.iter().filter(|(_, shows)| !**shows).map(|(op, _)| *op).collect();
+    assert!(missing.is_empty(), "add cases to tests/record_imports.py of {missing:?}");
+}
