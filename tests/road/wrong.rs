@@ -103,7 +103,7 @@ fn joins() -> Result<()> {
     let x = g.input("x", DType::F32, shape![8, 3])?;
     let y = g.input("y", DType::F32, shape![8, 4])?;
     assert_snapshot!(told(concat(&[x, y], 0)), @r#"
-    error: concat(f32[8, 3], f32[8, 4], axis=0): every dimension but axis 0 must agree, got 3 and 4 at axis 1
+    error: concat(f32[8, 3], f32[8, 4], axis=0): all dimensions except axis 0 must agree, got 3 and 4 at axis 1
       --> `told(concat(&[x, y], 0))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![8, 3])?;`
       operand 1 comes from y at `let y = g.input("y", DType::F32, shape![8, 4])?;`
@@ -117,7 +117,7 @@ fn joins() -> Result<()> {
       help: axes count from 0: the last one is 1 or -1
     "#);
     assert_snapshot!(told(stack(&[x, y], 0)), @r#"
-    error: stack(f32[8, 3], f32[8, 4], axis=0): stacked operands must have one shape: shapes must agree, got 3 and 4 at axis 1
+    error: stack(f32[8, 3], f32[8, 4], axis=0): stacked operands must have the same shape: shapes must agree, got 3 and 4 at axis 1
       --> `told(stack(&[x, y], 0))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![8, 3])?;`
       operand 1 comes from y at `let y = g.input("y", DType::F32, shape![8, 4])?;`
@@ -163,7 +163,7 @@ fn sizes() -> Result<()> {
       help: -1 at axis 1 is what is left: [8, 784]
     "#);
     assert_snapshot!(told(images.reshape([-1, 28, -1])), @r#"
-    error: reshape(f32[8, 28, 28], shape=[-1, 28, -1]): shape may have one size of -1, got -1 at axes 0 and 2
+    error: reshape(f32[8, 28, 28], shape=[-1, 28, -1]): shape must have at most one -1, got -1 at axes 0 and 2
       --> `told(images.reshape([-1, 28, -1]))`
       operand 0 comes from images at `let images = g.input("images", DType::F32, shape![8, 28, 28])?;`
     "#);
@@ -176,10 +176,10 @@ fn sizes() -> Result<()> {
     error: split(f32[8, 28, 28], axis=0, num=3): a dimension must split into equal parts, got 8 into 3 at axis 0 of [8, 28, 28]
       --> `told(images.split::<3>(0))`
       operand 0 comes from images at `let images = g.input("images", DType::F32, shape![8, 28, 28])?;`
-      help: split_sizes cuts into parts of given sizes, one of which may be -1 for the rest
+      help: split_sizes cuts into parts of given sizes; one of them may be -1 to take the rest
     "#);
     assert_snapshot!(told(images.split_sizes([3, 4], 0)), @r#"
-    error: split_sizes(f32[8, 28, 28], axis=0, num=2, size_splits=[3, 4]): size_splits must add up to the dimension, got [3, 4], 7 of 8, at axis 0 of [8, 28, 28]
+    error: split_sizes(f32[8, 28, 28], axis=0, num=2, size_splits=[3, 4]): size_splits must add up to the dimension, got [3, 4], sum 7, for 8 at axis 0 of [8, 28, 28]
       --> `told(images.split_sizes([3, 4], 0))`
       operand 0 comes from images at `let images = g.input("images", DType::F32, shape![8, 28, 28])?;`
     "#);
@@ -187,7 +187,7 @@ fn sizes() -> Result<()> {
     error: slice(f32[8, 28, 28], begin=[0, 0, 20], size=[8, 28, 10]): a slice must lie within the tensor, got 20 to 30 at axis 2 of [8, 28, 28]
       --> `told(images.slice([0, 0, 20], [8, 28, 10]))`
       operand 0 comes from images at `let images = g.input("images", DType::F32, shape![8, 28, 28])?;`
-      help: a size of -1 takes all that is left of an axis
+      help: a size of -1 extends to the end of the axis
     "#);
     assert_snapshot!(told(images.slice_with(&[SliceItem::from(8)])), @r#"
     error: strided_slice(f32[8, 28, 28], begin=[8], end=[9], shrink_axis_mask=1, strides=[1]): index 8 must lie within axis 0 of size 8
@@ -195,13 +195,13 @@ fn sizes() -> Result<()> {
       operand 0 comes from images at `let images = g.input("images", DType::F32, shape![8, 28, 28])?;`
     "#);
     assert_snapshot!(told(images.pad([1, 1])), @r#"
-    error: pad(f32[8, 28, 28], paddings=[1, 1]): paddings must have one pair an axis, got 1 for [8, 28, 28]
+    error: pad(f32[8, 28, 28], paddings=[1, 1]): paddings must have one pair per axis, got 1 for [8, 28, 28]
       --> `told(images.pad([1, 1]))`
       operand 0 comes from images at `let images = g.input("images", DType::F32, shape![8, 28, 28])?;`
-      help: 0, 0 is the pair of an axis that stays as it is
+      help: use the pair 0, 0 for an axis without padding
     "#);
     assert_snapshot!(told(images.tile([2])), @r#"
-    error: tile(f32[8, 28, 28], multiples=[2]): multiples must have one entry an axis, got 1 for [8, 28, 28]
+    error: tile(f32[8, 28, 28], multiples=[2]): multiples must have one entry per axis, got 1 for [8, 28, 28]
       --> `told(images.tile([2]))`
       operand 0 comes from images at `let images = g.input("images", DType::F32, shape![8, 28, 28])?;`
     "#);
@@ -233,7 +233,7 @@ fn axes() -> Result<()> {
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 1, 4])?;`
     "#);
     assert_snapshot!(told(x.transpose([1, 0])), @r#"
-    error: transpose(f32[batch, 1, 4], perm=[1, 0]): perm must have one entry an axis, got 2 for [batch, 1, 4]
+    error: transpose(f32[batch, 1, 4], perm=[1, 0]): perm must have one entry per axis, got 2 for [batch, 1, 4]
       --> `told(x.transpose([1, 0]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 1, 4])?;`
       help: perm=[0, 2, 1] keeps the leading axes where they are
@@ -355,7 +355,7 @@ fn indices() -> Result<()> {
     let table = g.input("table", DType::F32, shape![3, 2])?;
     let places = g.constant([0i64, 3])?;
     assert_snapshot!(told(table.gather(places, 0)), @r#"
-    error: gather(f32[3, 2], i64[2], axis=0, batch_dims=0): indices must be positions in [0, 3) of axis 0, got 3 at position 1
+    error: gather(f32[3, 2], i64[2], axis=0, batch_dims=0): indices must be in [0, 3), the range of axis 0, got 3 at position 1
       --> `told(table.gather(places, 0))`
       operand 0 comes from table at `let table = g.input("table", DType::F32, shape![3, 2])?;`
       operand 1 comes from constant at `let places = g.constant([0i64, 3])?;`

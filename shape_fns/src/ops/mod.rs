@@ -1,4 +1,4 @@
-//! Shape functions, a folder or file a family; each family lists its TensorFlow op types in its own rows.
+//! Shape functions of TensorFlow ops: one folder or file per family. Each family lists its op types in its own rows.
 
 pub mod array;
 pub mod common;

@@ -2,7 +2,7 @@
 
 use crate::{InferenceContext, Result};
 
-/// What the operand and attribute `shape` say together; both are equal from here on. Elements follow.
+/// What the operand and attribute `shape` say together; both are unified. Elements follow.
 ///
 /// # Errors
 /// Ranks or dimensions provably differ.

@@ -6,7 +6,7 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 /// not known to be the same, are unknown; so is the rank. Nothing is recorded: only one operand arrives.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn merge(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.set_output(1, TensorShape::scalar());
     let first = cx.input(0).clone();
@@ -28,7 +28,7 @@ pub fn merge(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// reference refers to may be given another shape as long as that is not.
 ///
 /// # Errors
-/// The index is no scalar.
+/// The index is not a scalar.
 pub fn ref_select(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalar(0)?;
     let first = cx.input(1).clone();

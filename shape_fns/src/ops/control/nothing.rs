@@ -5,7 +5,7 @@ use crate::{InferenceContext, Result, TensorShape};
 /// No output.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn nothing(_: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
@@ -13,7 +13,7 @@ pub fn nothing(_: &mut InferenceContext<'_>) -> Result<()> {
 /// `condition[]` and what is shown where it is false; no output.
 ///
 /// # Errors
-/// The condition is no scalar.
+/// The condition is not a scalar.
 pub fn assert(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalar(0)
 }
@@ -21,7 +21,7 @@ pub fn assert(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `input[]`, the text that is printed; no output.
 ///
 /// # Errors
-/// The text is no scalar.
+/// The text is not a scalar.
 pub fn print_v2(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalar(0)
 }
@@ -29,7 +29,7 @@ pub fn print_v2(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// One scalar, whatever the operands.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn scalar_output(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.set_output(0, TensorShape::scalar());
     Ok(())

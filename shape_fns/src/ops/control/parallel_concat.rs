@@ -43,7 +43,7 @@ pub fn parallel_concat_start(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `value[n, a..], update[1, a..] -> [n, a..]`.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn parallel_concat_update(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.set_output(0, cx.input(0).clone());
     Ok(())

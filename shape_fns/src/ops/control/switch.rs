@@ -5,7 +5,7 @@ use crate::{InferenceContext, Result, TensorShape};
 /// `data[a..], pred[] -> [a..]` for each output, one of which receives the data.
 ///
 /// # Errors
-/// The second operand is no scalar.
+/// The second operand is not a scalar.
 pub fn switch(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalar(1)?;
     for output in 0..cx.outputs() {
@@ -14,10 +14,10 @@ pub fn switch(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`switch`], by the number of an output.
+/// Like [`switch`], by the number of an output.
 ///
 /// # Errors
-/// As [`switch`].
+/// Same as [`switch`].
 pub fn switch_n(cx: &mut InferenceContext<'_>) -> Result<()> {
     switch(cx)
 }
@@ -25,7 +25,7 @@ pub fn switch_n(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `input[] -> []`: whether a loop goes on.
 ///
 /// # Errors
-/// The operand is no scalar.
+/// The operand is not a scalar.
 pub fn loop_condition(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalar(0)?;
     cx.set_output(0, TensorShape::scalar());

@@ -5,7 +5,7 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 /// `images[b, h, w, c], boxes[b, n, 4] -> [b, h, w, c]`, of one, three or four channels.
 ///
 /// # Errors
-/// An operand has another rank, there are provably other channels, or a box provably has not four corners.
+/// An operand has the wrong rank, there are provably other channels, or a box provably has not four corners.
 pub fn draw_bounding_boxes(cx: &mut InferenceContext<'_>) -> Result<()> {
     let images = cx.with_rank(0, 4)?;
     if let Some(channels) =
@@ -22,7 +22,7 @@ pub fn draw_bounding_boxes(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `image_size[3], bounding_boxes[b, n, 4] -> [3], [3], [1, 1, 4]`: where to begin, how much to take, and the box.
 ///
 /// # Errors
-/// An operand has another rank or provably other sizes.
+/// An operand has the wrong rank or provably other sizes.
 pub fn sample_distorted_bounding_box(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [sizes] = cx.axes::<1>(0)?;
     cx.agree("an image's sizes and 3", &sizes, &Dim::known(3))?;

@@ -19,7 +19,7 @@ fn boxes(cx: &mut InferenceContext<'_>) -> Result<Dim> {
 /// `image[b, h, w, c], boxes[n, 4], box_ind[n], crop_size=[height, width] -> [n, height, width, c]`.
 ///
 /// # Errors
-/// An operand has another rank, a box provably not four corners, the numbers of boxes provably differ, or `crop_size` is
+/// An operand has the wrong rank, a box provably not four corners, the numbers of boxes provably differ, or `crop_size` is
 /// not two sizes.
 pub fn crop_and_resize(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [_, _, _, channels] = cx.axes::<4>(0)?;
@@ -32,7 +32,7 @@ pub fn crop_and_resize(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The gradient of the image, whose sizes are `image_size`: `grads[n, h, w, c], boxes[n, 4], box_ind[n], image_size`.
 ///
 /// # Errors
-/// As [`crop_and_resize`], and `image_size` is not 4 sizes.
+/// Same as [`crop_and_resize`], and `image_size` is not 4 sizes.
 pub fn crop_and_resize_image(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [crops, ..] = cx.axes::<4>(0)?;
     let count = boxes(cx)?;
@@ -45,7 +45,7 @@ pub fn crop_and_resize_image(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The gradient of the boxes, shaped as they are: `grads[n, h, w, c], image[b, h, w, c], boxes[n, 4], box_ind[n]`.
 ///
 /// # Errors
-/// As [`crop_and_resize`].
+/// Same as [`crop_and_resize`].
 pub fn crop_and_resize_boxes(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [crops, ..] = cx.axes::<4>(0)?;
     cx.with_rank(1, 4)?;

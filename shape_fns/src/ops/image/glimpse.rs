@@ -6,7 +6,7 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 /// `input[n, h, w, c], size=[height, width], offsets[n, 2] -> [n, height, width, c]`.
 ///
 /// # Errors
-/// An operand has another rank, batches provably differ, an offset is provably not two numbers, or `size` not two sizes.
+/// An operand has the wrong rank, batches provably differ, an offset is provably not two numbers, or `size` not two sizes.
 pub fn extract_glimpse(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [batch, _, _, channels] = cx.axes::<4>(0)?;
     let [count, numbers] = cx.axes::<2>(2)?;

@@ -4,7 +4,7 @@ use crate::error::bail;
 use crate::nn::window::{Window, padding};
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// A list attribute with an entry an axis, at least 1 each.
+/// A list attribute with one entry per axis, at least 1 each.
 fn entries(cx: &InferenceContext<'_>, name: &str, rank: usize) -> Result<Vec<i64>> {
     let entries = cx.ints(name)?;
     if entries.len() != rank {
@@ -47,10 +47,10 @@ pub fn extract_image_patches(cx: &mut InferenceContext<'_>) -> Result<()> {
     extract(cx, 4, rates)
 }
 
-/// As [`extract_image_patches`] of volumes, without `rates`: `[n, d, h, w, c] -> [n, od, oh, ow, kd*kh*kw*c]`.
+/// Like [`extract_image_patches`] of volumes, without `rates`: `[n, d, h, w, c] -> [n, od, oh, ow, kd*kh*kw*c]`.
 ///
 /// # Errors
-/// As [`extract_image_patches`], of rank 5.
+/// Same as [`extract_image_patches`], of rank 5.
 pub fn extract_volume_patches(cx: &mut InferenceContext<'_>) -> Result<()> {
     extract(cx, 5, vec![1; 5])
 }

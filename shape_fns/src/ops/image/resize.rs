@@ -32,10 +32,10 @@ pub fn resize(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`resize`] with the sizes in `output_shape` and a matrix `transforms[m, 8]` of projections.
+/// Like [`resize`] with the sizes in `output_shape` and a matrix `transforms[m, 8]` of projections.
 ///
 /// # Errors
-/// As [`resize`], and of `transforms`.
+/// Same as [`resize`], and of `transforms`.
 pub fn transform(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [batch, _, _, channels] = cx.axes::<4>(0)?;
     let [_, numbers] = cx.axes::<2>(1)?;

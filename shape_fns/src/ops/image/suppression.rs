@@ -7,7 +7,7 @@ use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
 /// there are several, those between are as the first.
 ///
 /// # Errors
-/// An operand has another rank, sizes provably differ, or `max_output_size` is negative.
+/// An operand has the wrong rank, sizes provably differ, or `max_output_size` is negative.
 pub fn non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [rows, columns] = cx.axes::<2>(0)?;
     let [scores] = cx.axes::<1>(1)?;
@@ -37,7 +37,7 @@ pub fn non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `max_output_size_per_class` times the classes with `pad_per_class`; `q` is 1 or the number of classes.
 ///
 /// # Errors
-/// An operand has another rank, sizes provably differ, or a size in use is less than 1.
+/// An operand has the wrong rank, sizes provably differ, or a size in use is less than 1.
 pub fn combined_non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [batch, count, _, corners] = cx.axes::<4>(0)?;
     let [batches, scores, classes] = cx.axes::<3>(1)?;

@@ -75,7 +75,7 @@ impl Bound {
 
 /// The dimensions that attribute `equation` names: `"ij,jk->ik"`, `[m, k], [k, n] -> [m, n]`.
 ///
-/// Axes of one label are equal from here on, in one operand (`"ii->i"`) and between operands; a label may stand in the
+/// Axes of one label are unified, in one operand (`"ii->i"`) and between operands; a label may stand in the
 /// output more than once. An ellipsis stands for any number of axes, which broadcast between operands. Blanks in the
 /// equation are ignored. Any number of operands is taken; TensorFlow's op takes one or two.
 ///

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::shape::advice;
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
-/// `[..batch, m, k], [..batch, k, n] -> [..batch, m, n]`: the inner dimensions are equal from here on, leading axes
+/// `[..batch, m, k], [..batch, k, n] -> [..batch, m, n]`: the inner dimensions are unified, leading axes
 /// broadcast. Attributes `transpose_a` and `transpose_b` (or `adj_x` and `adj_y`) swap the last two axes of an
 /// operand.
 ///
@@ -16,7 +16,7 @@ pub fn matmul(cx: &mut InferenceContext<'_>) -> Result<()> {
     product(cx, &a, &b)
 }
 
-/// As [`matmul`], of two matrices.
+/// Like [`matmul`], of two matrices.
 ///
 /// # Errors
 /// A rank is not 2, or the inner dimensions provably differ.
@@ -25,10 +25,10 @@ pub fn matmul_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     product(cx, &a, &b)
 }
 
-/// As [`matmul`], of operands whose leading axes are equal from here on.
+/// Like [`matmul`], of operands whose leading axes are unified.
 ///
 /// # Errors
-/// As [`matmul`], or a leading dimension provably differs.
+/// Same as [`matmul`], or a leading dimension provably differs.
 pub fn matmul_same_batch(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (a, b) = (cx.with_rank_at_least(0, 2)?, cx.with_rank_at_least(1, 2)?);
     let (a, b) = match (a.dims(), b.dims()) {

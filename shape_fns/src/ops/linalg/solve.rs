@@ -3,7 +3,7 @@
 use super::square::{square, stack};
 use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
 
-/// `matrix[..batch, n, n], rhs[..batch, n, k] -> [..batch, n, k]`: leading axes are equal from here on.
+/// `matrix[..batch, n, n], rhs[..batch, n, k] -> [..batch, n, k]`: leading axes are unified.
 ///
 /// # Errors
 /// A rank is below 2, the matrices are provably not square, or rows or leading axes provably differ.
@@ -16,7 +16,7 @@ pub fn matrix_solve(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// on.
 ///
 /// # Errors
-/// A rank is below 2, the regularizer is no scalar, or rows or leading axes provably differ.
+/// A rank is below 2, the regularizer is not a scalar, or rows or leading axes provably differ.
 pub fn matrix_solve_ls(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalar(2)?;
     solve(cx, false)

@@ -28,7 +28,7 @@ pub fn fft<const N: usize>(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// the last axis follows from the first. A length of 0 stays 0.
 ///
 /// # Errors
-/// The operand has fewer than `N` axes, or `fft_length` is no vector of `N` sizes.
+/// The operand has fewer than `N` axes, or `fft_length` is not a vector of `N` sizes.
 pub fn rfft<const N: usize>(cx: &mut InferenceContext<'_>) -> Result<()> {
     over_last(cx, N, Kind::Forward)
 }
@@ -36,7 +36,7 @@ pub fn rfft<const N: usize>(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `input[..batch, d1, …, dN], fft_length=[n1, …, nN] -> [..batch, n1, …, nN]`: the inverse of [`rfft`].
 ///
 /// # Errors
-/// As [`rfft`].
+/// Same as [`rfft`].
 pub fn irfft<const N: usize>(cx: &mut InferenceContext<'_>) -> Result<()> {
     over_last(cx, N, Kind::Inverse)
 }
@@ -100,18 +100,18 @@ pub fn fft_along(cx: &mut InferenceContext<'_>) -> Result<()> {
     over_named(cx, Kind::Complex)
 }
 
-/// As [`fft_along`], of real numbers: of the last of `axes` half the length and one more is kept.
+/// Like [`fft_along`], of real numbers: of the last of `axes` half the length and one more is kept.
 ///
 /// # Errors
-/// As [`fft_along`].
+/// Same as [`fft_along`].
 pub fn rfft_along(cx: &mut InferenceContext<'_>) -> Result<()> {
     over_named(cx, Kind::Forward)
 }
 
-/// As [`fft_along`], to real numbers.
+/// Like [`fft_along`], to real numbers.
 ///
 /// # Errors
-/// As [`fft_along`].
+/// Same as [`fft_along`].
 pub fn irfft_along(cx: &mut InferenceContext<'_>) -> Result<()> {
     over_named(cx, Kind::Inverse)
 }

@@ -18,7 +18,7 @@ pub(super) fn stack<const N: usize>(batch: &TensorShape, last: [Dim; N]) -> Tens
     batch.concatenate(&TensorShape::new(last))
 }
 
-/// `[..batch, n, n] -> [..batch, n, n]`: the two last dimensions are equal from here on.
+/// `[..batch, n, n] -> [..batch, n, n]`: the two last dimensions are unified.
 ///
 /// # Errors
 /// The rank is below 2, or the two last dimensions provably differ.
@@ -32,7 +32,7 @@ pub fn square_matrix(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `l[..batch, n, n], grad[..batch, n, n] -> [..batch, n, n]`.
 ///
 /// # Errors
-/// As [`square_matrix`], or the two shapes provably differ.
+/// Same as [`square_matrix`], or the two shapes provably differ.
 pub fn cholesky_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     square_matrix(cx)?;
     let (factor, grad) = (cx.output(0).clone(), cx.input(1).clone());
@@ -44,7 +44,7 @@ pub fn cholesky_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `[..batch, n, n] -> [..batch]`, for every output: the determinant, or its sign and its logarithm.
 ///
 /// # Errors
-/// As [`square_matrix`].
+/// Same as [`square_matrix`].
 pub fn determinant(cx: &mut InferenceContext<'_>) -> Result<()> {
     if let Some((batch, _)) = square(cx, 0)? {
         for output in 0..cx.outputs() {

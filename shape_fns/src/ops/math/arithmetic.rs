@@ -10,7 +10,7 @@ macro_rules! binary {
         /// The shape is that of [`common::broadcast`]; elements of integer vectors and scalars follow.
         ///
         /// # Errors
-        /// As [`common::broadcast`].
+        /// Same as [`common::broadcast`].
         pub fn $name(cx: &mut InferenceContext<'_>) -> Result<()> {
             common::broadcast(cx)?;
             follow(cx, $function);
@@ -60,7 +60,7 @@ fn positive<'d>(a: &'d Dim, b: &Dim) -> Result<&'d Dim> {
 /// `-x`: the shape of `x`; elements of integer vectors and scalars follow.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn neg(cx: &mut InferenceContext<'_>) -> Result<()> {
     common::unary(cx)?;
     if let Some(x) = cx.input_value(0).cloned()

@@ -6,7 +6,7 @@ use crate::{DType, Dim, InferenceContext, Result, common};
 /// attribute `dtype`; without one only the shape follows.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn cast(cx: &mut InferenceContext<'_>) -> Result<()> {
     common::unary(cx)?;
     let from_integer = cx.input_dtype(0).is_some_and(|from| from.is_integer() || from == DType::Bool);

@@ -1,6 +1,6 @@
 //! `select(condition, x, y)` and `clip_by_value(x, min, max)`.
 
-use crate::array::follow::{broadcast_at, follow};
+use crate::array::propagate::{broadcast_element_at, propagate_elements};
 use crate::{Guard, InferenceContext, Result, ShapeError, common};
 
 /// The shape that condition and both branches broadcast to.
@@ -9,13 +9,13 @@ use crate::{Guard, InferenceContext, Result, ShapeError, common};
 /// Two dimensions are provably different and neither is 1.
 pub fn select(cx: &mut InferenceContext<'_>) -> Result<()> {
     common::broadcast(cx)?;
-    follow_selected(cx);
+    propagate_selected(cx);
     Ok(())
 }
 
 /// Sets the elements of the output where those of the branches are followed: of the branch that a known condition
 /// selects, or of both where they are the same.
-fn follow_selected(cx: &mut InferenceContext<'_>) {
+fn propagate_selected(cx: &mut InferenceContext<'_>) {
     let value = |index| cx.input_value(index).cloned();
     let [condition, x, y] = [value(0), value(1), value(2)];
     if !cx.input_dtype(1).is_some_and(|dtype| dtype.is_integer()) || (x.is_none() && y.is_none()) {
@@ -25,8 +25,8 @@ fn follow_selected(cx: &mut InferenceContext<'_>) {
     if cx.input(0).rank() == Some(1) && cx.output(0).rank().is_some_and(|rank| rank > 1) {
         return;
     }
-    follow(cx, 0, |index| {
-        let [condition, x, y] = [&condition, &x, &y].map(|side| broadcast_at(side.as_ref()?, index));
+    propagate_elements(cx, 0, |index| {
+        let [condition, x, y] = [&condition, &x, &y].map(|side| broadcast_element_at(side.as_ref()?, index));
         match condition.and_then(|condition| condition.as_known()) {
             Some(0) => y,
             Some(_) => x,
@@ -63,7 +63,7 @@ pub fn select_v1(cx: &mut InferenceContext<'_>) -> Result<()> {
         }
     }
     cx.set_output(0, output);
-    follow_selected(cx);
+    propagate_selected(cx);
     Ok(())
 }
 

@@ -28,7 +28,7 @@ pub fn bias_add(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `[.., c] -> [c]`: the gradient of the bias.
 ///
 /// # Errors
-/// As [`bias_add`] of the first operand.
+/// Same as [`bias_add`] of the first operand.
 pub fn bias_add_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (shape, axis) = channel(cx)?;
     let channels = match (shape.dims(), axis) {

@@ -28,18 +28,18 @@ enum Channels {
 /// `floordiv(d - (k-1)*dilation - 1, stride) + 1` with `VALID`; `EXPLICIT` reads `explicit_paddings`.
 ///
 /// # Errors
-/// An operand has another rank, the window provably does not fit, the channels of the input are provably no multiple of
-/// the filter's or the filters provably no multiple of the groups, or an attribute is out of range.
+/// An operand has the wrong rank, the window provably does not fit, the channels of the input are provably not a multiple of
+/// the filter's or the filters provably not a multiple of the groups, or an attribute is out of range.
 pub fn conv_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let layout = Layout::of(cx, 2)?;
     convolve(cx, layout, &[], Channels::Implied)
 }
 
-/// As [`conv_2d`] of volumes: `input[n, d, h, w, c], filter[kd, kh, kw, c/groups, m] -> [n, od, oh, ow, m]`, in the order
+/// Like [`conv_2d`] of volumes: `input[n, d, h, w, c], filter[kd, kh, kw, c/groups, m] -> [n, od, oh, ow, m]`, in the order
 /// of `data_format` (`NDHWC`, `NCDHW`).
 ///
 /// # Errors
-/// As [`conv_2d`].
+/// Same as [`conv_2d`].
 pub fn conv_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let layout = Layout::of(cx, 3)?;
     convolve(cx, layout, &[], Channels::Implied)
@@ -48,7 +48,7 @@ pub fn conv_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `input[n, h, w, c], filter[kh, kw, c, m] -> [n, oh, ow, c*m]`: [`conv_2d`] of every channel by itself.
 ///
 /// # Errors
-/// As [`conv_2d`], and the channels of input and filter provably differ.
+/// Same as [`conv_2d`], and the channels of input and filter provably differ.
 pub fn depthwise_conv_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let layout = Layout::of(cx, 2)?;
     convolve(cx, layout, &[], Channels::Separate)
@@ -58,7 +58,7 @@ pub fn depthwise_conv_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `data_format` is `CHANNELS_LAST` or `CHANNELS_FIRST`. Unranked where neither operand has a rank.
 ///
 /// # Errors
-/// As [`conv_2d`], and `batch_dims` or `groups` is out of range, or the channels of the input are provably not those of
+/// Same as [`conv_2d`], and `batch_dims` or `groups` is out of range, or the channels of the input are provably not those of
 /// the filter times the groups.
 pub fn conv(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (batch, groups) = (cx.int_or("batch_dims", 1)?, cx.int_or("groups", 1)?);

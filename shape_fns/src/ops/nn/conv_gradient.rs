@@ -22,7 +22,7 @@ pub(crate) fn sized(cx: &mut InferenceContext<'_>, name: &str, rank: usize) -> R
 /// `out_backprop` and `filter`: `input_sizes, filter[kh, kw, c, m], out_backprop[n, oh, ow, m] -> [n, h, w, c]`.
 ///
 /// # Errors
-/// An operand has another rank, or `input_sizes` another length, or the batch or the filters provably differ.
+/// An operand has the wrong rank, or `input_sizes` another length, or the batch or the filters provably differ.
 pub fn input_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let channels_first = cx.str_or("data_format", "NHWC")?.starts_with("NC");
     let [_, _, _, filters] = cx.axes::<4>(1)?;
@@ -32,10 +32,10 @@ pub fn input_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     depthwise_input_2d(cx)
 }
 
-/// As [`input_2d`], where every channel has `m` filters of its own: the gradient has `c*m` channels.
+/// Like [`input_2d`], where every channel has `m` filters of its own: the gradient has `c*m` channels.
 ///
 /// # Errors
-/// An operand has another rank, or `input_sizes` another length, or the batch provably differs.
+/// An operand has the wrong rank, or `input_sizes` another length, or the batch provably differs.
 pub fn depthwise_input_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let channels_first = cx.str_or("data_format", "NHWC")?.starts_with("NC");
     let [_, _, channels, _] = cx.axes::<4>(1)?;
@@ -66,7 +66,7 @@ pub fn depthwise_input_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The shape of the filter, from `filter_sizes` of 4 entries: `input[..], filter_sizes, out_backprop[..]`.
 ///
 /// # Errors
-/// An operand has another rank, or `filter_sizes` another length.
+/// An operand has the wrong rank, or `filter_sizes` another length.
 pub fn filter_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.with_rank(0, 4)?;
     cx.with_rank(2, 4)?;
@@ -98,7 +98,7 @@ pub fn filter_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The shape `input_sizes` of 5 entries, whose batch is that of `out_backprop`.
 ///
 /// # Errors
-/// An operand has another rank, `input_sizes` another length, or the batch provably differs.
+/// An operand has the wrong rank, `input_sizes` another length, or the batch provably differs.
 pub fn sized_input_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.with_rank(1, 5)?;
     let [batch, ..] = cx.axes::<5>(2)?;
@@ -114,7 +114,7 @@ pub fn sized_input_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The shape `filter_sizes` of 5 entries.
 ///
 /// # Errors
-/// An operand has another rank, or `filter_sizes` another length.
+/// An operand has the wrong rank, or `filter_sizes` another length.
 pub fn sized_filter_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.with_rank(0, 5)?;
     cx.with_rank(2, 5)?;

@@ -7,7 +7,7 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 /// `input[n, h, w, c], filter[kh, kw, c] -> [n, oh, ow, c]`, by the attributes `strides`, `rates` and `padding`.
 ///
 /// # Errors
-/// An operand has another rank, channels provably differ, the window provably does not fit, or an attribute is out of
+/// An operand has the wrong rank, channels provably differ, the window provably does not fit, or an attribute is out of
 /// range.
 pub fn dilation_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let layout = Layout { spatial: 2, channels_first: false, vectors: false };
@@ -30,7 +30,7 @@ pub fn dilation_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The gradient of the input: shaped as it.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn dilation_2d_input(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape: TensorShape = cx.input(0).clone();
     cx.set_output(0, shape);
@@ -40,7 +40,7 @@ pub fn dilation_2d_input(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The gradient of the filter: shaped as it.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn dilation_2d_filter(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape: TensorShape = cx.input(1).clone();
     cx.set_output(0, shape);

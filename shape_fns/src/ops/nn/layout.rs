@@ -53,7 +53,7 @@ impl Layout {
     /// The dimensions of operand `index`, unknown ones where it is unranked.
     ///
     /// # Errors
-    /// It has another rank, or vectors that are not of 4 or 32 channels.
+    /// It has the wrong rank, or vectors that are not of 4 or 32 channels.
     pub(super) fn dims(&self, cx: &mut InferenceContext<'_>, index: usize) -> Result<Vec<Dim>> {
         let shape = cx.with_rank(index, self.rank())?;
         let dims = shape.dims().unwrap_or_default().to_vec();
@@ -99,7 +99,7 @@ impl Layout {
     /// `padding` is not `EXPLICIT`.
     ///
     /// # Errors
-    /// `explicit_paddings` is given without need, has another length than two entries an axis, a negative entry, or pads
+    /// `explicit_paddings` is given without need, has another length than two entries per axis, a negative entry, or pads
     /// the batch or the channels.
     pub(super) fn explicit_paddings(&self, cx: &InferenceContext<'_>) -> Result<Option<Vec<[i64; 2]>>> {
         let entries = cx.ints_or("explicit_paddings", &[])?;

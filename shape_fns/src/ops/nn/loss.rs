@@ -31,7 +31,7 @@ pub fn softmax_cross_entropy(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `features[n, c], labels[n] -> [n], [n, c]`, labels being classes.
 ///
 /// # Errors
-/// An operand has another rank, or the batches provably differ.
+/// An operand has the wrong rank, or the batches provably differ.
 pub fn sparse_softmax_cross_entropy(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [batch, classes] = cx.axes::<2>(0)?;
     let [labels] = cx.axes::<1>(1)?;
@@ -44,7 +44,7 @@ pub fn sparse_softmax_cross_entropy(cx: &mut InferenceContext<'_>) -> Result<()>
 /// `predictions[n, c], targets[n] -> [n]`.
 ///
 /// # Errors
-/// An operand has another rank, or the batches provably differ.
+/// An operand has the wrong rank, or the batches provably differ.
 pub fn in_top_k(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [batch, _] = cx.axes::<2>(0)?;
     let [targets] = cx.axes::<1>(1)?;
@@ -59,7 +59,7 @@ pub fn in_top_k(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// A scalar.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn l2_loss(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.set_output(0, TensorShape::scalar());
     Ok(())

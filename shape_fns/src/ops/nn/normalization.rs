@@ -46,7 +46,7 @@ fn format(cx: &InferenceContext<'_>) -> Result<(usize, usize)> {
 /// `data_format`; nothing is said of a sixth output. While training, `mean` and `variance` are not read.
 ///
 /// # Errors
-/// An operand has another rank, or channels provably differ.
+/// An operand has the wrong rank, or channels provably differ.
 pub fn fused_batch_norm(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (rank, axis) = format(cx)?;
     let training = cx.bool_or("is_training", true)?;
@@ -58,11 +58,11 @@ pub fn fused_batch_norm(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`fused_batch_norm`] with an activation and operands `side_input` shaped as `x`; while training the channels come
+/// Like [`fused_batch_norm`] with an activation and operands `side_input` shaped as `x`; while training the channels come
 /// in fours.
 ///
 /// # Errors
-/// As [`fused_batch_norm`], the number of channels is provably no multiple of 4, or a side input has provably another
+/// Same as [`fused_batch_norm`], the number of channels is provably not a multiple of 4, or a side input has provably another
 /// shape.
 pub fn fused_batch_norm_ex(cx: &mut InferenceContext<'_>) -> Result<()> {
     fused_batch_norm(cx)?;
@@ -87,7 +87,7 @@ pub fn fused_batch_norm_ex(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// [0]`, in the order of `data_format`.
 ///
 /// # Errors
-/// An operand has another rank, or shapes provably differ.
+/// An operand has the wrong rank, or shapes provably differ.
 pub fn fused_batch_norm_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (rank, axis) = format(cx)?;
     let x = cx.with_rank(1, rank)?;
@@ -106,7 +106,7 @@ pub fn fused_batch_norm_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `t[n, h, w, c], m[c], v[c], beta[c], gamma[c] -> [n, h, w, c]`.
 ///
 /// # Errors
-/// An operand has another rank, or channels provably differ.
+/// An operand has the wrong rank, or channels provably differ.
 pub fn batch_norm(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (output, _) = with_vectors(cx, 0, 4, 3, &[1, 2, 3, 4])?;
     cx.set_output(0, output);
@@ -116,7 +116,7 @@ pub fn batch_norm(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `t[n, h, w, c], m[c], v[c], gamma[c], backprop[n, h, w, c] -> [n, h, w, c], [c], [c], [c], [c]`.
 ///
 /// # Errors
-/// An operand has another rank, or shapes provably differ.
+/// An operand has the wrong rank, or shapes provably differ.
 pub fn batch_norm_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (shape, _) = with_vectors(cx, 0, 4, 3, &[1, 2, 3])?;
     let backprop = cx.input(4).clone();
@@ -129,10 +129,10 @@ pub fn batch_norm_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`batch_norm`], every operand followed by the ends of its range, two scalars, and so the output.
+/// Like [`batch_norm`], every operand followed by the ends of its range, two scalars, and so the output.
 ///
 /// # Errors
-/// As [`batch_norm`], and an end is no scalar.
+/// Same as [`batch_norm`], and an end is not a scalar.
 pub fn quantized_batch_norm(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (output, _) = with_vectors(cx, 0, 4, 3, &[3, 6, 9, 12])?;
     for operand in [0, 3, 6, 9, 12] {

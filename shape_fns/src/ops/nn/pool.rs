@@ -6,7 +6,7 @@ use super::window::{Padding, Window, padding};
 use crate::error::bail;
 use crate::{Dim, InferenceContext, List, Result};
 
-/// The window's sizes or strides, an entry an axis: an attribute or an operand; new unknowns where it is not known.
+/// The window's sizes or strides, one entry per axis: an attribute or an operand; new unknowns where it is not known.
 fn entries(cx: &mut InferenceContext<'_>, layout: Layout, name: &str) -> Result<Option<Vec<Dim>>> {
     let list = cx.param_vector(name)?;
     if let Some(count) = list.known_len().filter(|count| *count != layout.entries()) {
@@ -63,27 +63,27 @@ pub fn avg_pool(cx: &mut InferenceContext<'_>) -> Result<()> {
     pool(cx, 2, false)
 }
 
-/// As [`avg_pool`], where windows may also span channels; `ksize` and `strides` may be operands. Every output has this
+/// Like [`avg_pool`], where windows may also span channels; `ksize` and `strides` may be operands. Every output has this
 /// shape.
 ///
 /// # Errors
-/// As [`avg_pool`].
+/// Same as [`avg_pool`].
 pub fn max_pool(cx: &mut InferenceContext<'_>) -> Result<()> {
     pool(cx, 2, true)
 }
 
-/// As [`avg_pool`] of volumes: `[n, d, h, w, c] -> [n, od, oh, ow, c]` (`NDHWC`, `NCDHW`).
+/// Like [`avg_pool`] of volumes: `[n, d, h, w, c] -> [n, od, oh, ow, c]` (`NDHWC`, `NCDHW`).
 ///
 /// # Errors
-/// As [`avg_pool`].
+/// Same as [`avg_pool`].
 pub fn avg_pool_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     pool(cx, 3, false)
 }
 
-/// As [`avg_pool_3d`].
+/// Like [`avg_pool_3d`].
 ///
 /// # Errors
-/// As [`avg_pool`].
+/// Same as [`avg_pool`].
 pub fn max_pool_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     pool(cx, 3, false)
 }
@@ -118,7 +118,7 @@ pub fn sized_pool_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`sized_pool_grad`], of volumes.
+/// Like [`sized_pool_grad`], of volumes.
 ///
 /// # Errors
 /// There are not 5 sizes, or one is negative.
@@ -142,25 +142,25 @@ fn second_order(cx: &mut InferenceContext<'_>, like_input: usize, like_output: u
 /// the second shaped as the result.
 ///
 /// # Errors
-/// As [`max_pool`], or shapes provably differ.
+/// Same as [`max_pool`], or shapes provably differ.
 pub fn max_pool_grad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     max_pool(cx)?;
     second_order(cx, 2, 1)
 }
 
-/// As [`max_pool_grad_grad`], of volumes.
+/// Like [`max_pool_grad_grad`], of volumes.
 ///
 /// # Errors
-/// As [`max_pool_grad_grad`].
+/// Same as [`max_pool_grad_grad`].
 pub fn max_pool_3d_grad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     max_pool_3d(cx)?;
     second_order(cx, 2, 1)
 }
 
-/// As [`max_pool_grad_grad`], of `input, grad, argmax` with the first two of one shape and the last shaped as the result.
+/// Like [`max_pool_grad_grad`], of `input, grad, argmax` with the first two of one shape and the last shaped as the result.
 ///
 /// # Errors
-/// As [`max_pool_grad_grad`].
+/// Same as [`max_pool_grad_grad`].
 pub fn max_pool_argmax_grad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     max_pool(cx)?;
     second_order(cx, 1, 2)

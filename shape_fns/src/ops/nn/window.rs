@@ -109,11 +109,11 @@ impl Window<'_> {
         cx.floordiv(&missing, &Dim::known(2))
     }
 
-    /// As [`Window::places`], where a window that does not fit by less than a stride has no place instead of being
+    /// Like [`Window::places`], where a window that does not fit by less than a stride has no place instead of being
     /// refused.
     ///
     /// # Errors
-    /// As [`Window::places`], and it misses by a stride or more.
+    /// Same as [`Window::places`], and it misses by a stride or more.
     pub(crate) fn places_or_none(&self, cx: &mut InferenceContext<'_>, input: &Dim) -> Result<Dim> {
         if let Padding::Same = self.padding {
             return self.places(cx, input);

@@ -36,7 +36,7 @@ fn ranges(cx: &mut InferenceContext<'_>, input: usize, ranked: bool) -> Result<(
 /// element for every slice along it.
 ///
 /// # Errors
-/// `axis` is less than -1 or not in the input, whose rank must be known then; the ends of the range are no scalars, or
+/// `axis` is less than -1 or not in the input, whose rank must be known then; the ends of the range are not scalars, or
 /// vectors provably of another length.
 pub fn dequantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (shape, _) = ranges(cx, 0, true)?;
@@ -44,10 +44,10 @@ pub fn dequantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`dequantize`], with the ends of the range in use as further outputs; the rank may be unknown.
+/// Like [`dequantize`], with the ends of the range in use as further outputs; the rank may be unknown.
 ///
 /// # Errors
-/// As [`dequantize`].
+/// Same as [`dequantize`].
 pub fn quantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (shape, ends) = ranges(cx, 0, false)?;
     cx.set_output(0, shape);
@@ -56,10 +56,10 @@ pub fn quantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`dequantize`], where the rank may be unknown.
+/// Like [`dequantize`], where the rank may be unknown.
 ///
 /// # Errors
-/// As [`dequantize`].
+/// Same as [`dequantize`].
 pub fn quantize_and_dequantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (shape, _) = ranges(cx, 0, false)?;
     cx.scalars(&["num_bits"])?;
@@ -71,7 +71,7 @@ pub fn quantize_and_dequantize(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// input_max`.
 ///
 /// # Errors
-/// As [`dequantize`], and the gradients have provably another shape.
+/// Same as [`dequantize`], and the gradients have provably another shape.
 pub fn quantize_and_dequantize_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (shape, ends) = ranges(cx, 1, false)?;
     let gradients = cx.input(0).clone();

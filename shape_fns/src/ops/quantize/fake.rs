@@ -5,7 +5,7 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 /// `inputs[..], min[], max[] -> [..]`.
 ///
 /// # Errors
-/// `min` or `max` is no scalar.
+/// `min` or `max` is not a scalar.
 pub fn fake_quantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalars(&["min", "max"])?;
     let shape = cx.input(0).clone();
@@ -16,7 +16,7 @@ pub fn fake_quantize(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `gradients[..], inputs[..], min[], max[] -> [..], [], []`.
 ///
 /// # Errors
-/// `min` or `max` is no scalar, or the first two shapes provably differ.
+/// `min` or `max` is not a scalar, or the first two shapes provably differ.
 pub fn fake_quantize_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalars(&["min", "max"])?;
     let (gradients, inputs) = (cx.input(0).clone(), cx.input(1).clone());
@@ -60,7 +60,7 @@ pub fn fake_quantize_channels(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `gradients[.., c], inputs[.., c], min[c], max[c] -> [.., c], [c], [c]`, of at most 4 axes.
 ///
 /// # Errors
-/// As [`fake_quantize_channels`], the first two shapes provably differ, or have more than 4 axes.
+/// Same as [`fake_quantize_channels`], the first two shapes provably differ, or have more than 4 axes.
 pub fn fake_quantize_channels_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let gradients = cx.with_rank_at_least(0, 1)?;
     cx.with_rank_at_most(0, 4)?;

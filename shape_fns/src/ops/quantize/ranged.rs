@@ -16,7 +16,7 @@ fn with_range(cx: &mut InferenceContext<'_>, first: usize) -> Result<()> {
 /// `x, y` broadcast, with a range each: `x[..], y[..], min_x[], max_x[], min_y[], max_y[] -> [..], [], []`.
 ///
 /// # Errors
-/// The two provably do not broadcast, or an end of a range is no scalar.
+/// The two provably do not broadcast, or an end of a range is not a scalar.
 pub fn quantized_binary(cx: &mut InferenceContext<'_>) -> Result<()> {
     with_range(cx, 2)?;
     let (x, y) = (cx.input(0).clone(), cx.input(1).clone());
@@ -36,83 +36,83 @@ pub fn quantized_unary(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`quantized_unary`], of rank 4.
+/// Like [`quantized_unary`], of rank 4.
 ///
 /// # Errors
-/// As [`quantized_unary`], and the rank is another.
+/// Same as [`quantized_unary`], and the rank is another.
 pub fn quantized_norm(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.with_rank(0, 4)?;
     quantized_unary(cx)
 }
 
-/// As [`array::concat`], with a minimum and a maximum for every value.
+/// Like [`array::concat`], with a minimum and a maximum for every value.
 ///
 /// # Errors
-/// As [`array::concat`], or an end of a range is no scalar.
+/// Same as [`array::concat`], or an end of a range is not a scalar.
 pub fn quantized_concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     let first = cx.operands_named("values").end;
     with_range(cx, first)?;
     array::concat(cx)
 }
 
-/// As [`array::reshape`], with the range of the operand.
+/// Like [`array::reshape`], with the range of the operand.
 ///
 /// # Errors
-/// As [`array::reshape`], or an end of a range is no scalar.
+/// Same as [`array::reshape`], or an end of a range is not a scalar.
 pub fn quantized_reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
     with_range(cx, 2)?;
     array::reshape(cx)
 }
 
-/// As [`linalg::matmul_2d`], with a range each.
+/// Like [`linalg::matmul_2d`], with a range each.
 ///
 /// # Errors
-/// As [`linalg::matmul_2d`], or an end of a range is no scalar.
+/// Same as [`linalg::matmul_2d`], or an end of a range is not a scalar.
 pub fn quantized_matmul(cx: &mut InferenceContext<'_>) -> Result<()> {
     with_range(cx, 2)?;
     linalg::matmul_2d(cx)
 }
 
-/// As [`nn::conv_2d`], with a range each.
+/// Like [`nn::conv_2d`], with a range each.
 ///
 /// # Errors
-/// As [`nn::conv_2d`], or an end of a range is no scalar.
+/// Same as [`nn::conv_2d`], or an end of a range is not a scalar.
 pub fn quantized_conv_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     with_range(cx, 2)?;
     nn::conv_2d(cx)
 }
 
-/// As [`nn::bias_add`], with a range each.
+/// Like [`nn::bias_add`], with a range each.
 ///
 /// # Errors
-/// As [`nn::bias_add`], or an end of a range is no scalar.
+/// Same as [`nn::bias_add`], or an end of a range is not a scalar.
 pub fn quantized_bias_add(cx: &mut InferenceContext<'_>) -> Result<()> {
     with_range(cx, 2)?;
     nn::bias_add(cx)
 }
 
-/// As [`nn::avg_pool`], with a range.
+/// Like [`nn::avg_pool`], with a range.
 ///
 /// # Errors
-/// As [`nn::avg_pool`], or an end of a range is no scalar.
+/// Same as [`nn::avg_pool`], or an end of a range is not a scalar.
 pub fn quantized_avg_pool(cx: &mut InferenceContext<'_>) -> Result<()> {
     nn::avg_pool(cx)?;
     with_range(cx, 1)
 }
 
-/// As [`nn::max_pool`], with a range.
+/// Like [`nn::max_pool`], with a range.
 ///
 /// # Errors
-/// As [`nn::max_pool`], or an end of a range is no scalar.
+/// Same as [`nn::max_pool`], or an end of a range is not a scalar.
 pub fn quantized_max_pool(cx: &mut InferenceContext<'_>) -> Result<()> {
     nn::max_pool(cx)?;
     with_range(cx, 1)
 }
 
-/// As [`image::resize`], with a range.
+/// Like [`image::resize`], with a range.
 ///
 /// # Errors
-/// As [`image::resize`], or an end of a range is no scalar.
+/// Same as [`image::resize`], or an end of a range is not a scalar.
 pub fn quantized_resize(cx: &mut InferenceContext<'_>) -> Result<()> {
     image::resize(cx)?;
     with_range(cx, 2)

@@ -6,15 +6,15 @@ use crate::{InferenceContext, Result, TensorShape};
 /// `input[..], input_min[], input_max[], requested_output_min[], requested_output_max[] -> [..], [], []`.
 ///
 /// # Errors
-/// An end of a range is no scalar.
+/// An end of a range is not a scalar.
 pub fn requantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     quantized_unary(cx)
 }
 
-/// As [`requantize`], where the range of the input is two vectors, an element for every channel.
+/// Like [`requantize`], where the range of the input is two vectors, an element for every channel.
 ///
 /// # Errors
-/// The ends of the input's range are no vectors of one length, or those requested no scalars.
+/// The ends of the input's range are not vectors of one length, or those requested no scalars.
 pub fn requantize_per_channel(cx: &mut InferenceContext<'_>) -> Result<()> {
     let ([low], [high]) = (cx.axes::<1>(1)?, cx.axes::<1>(2)?);
     cx.agree("the numbers of minima and maxima", &low, &high)?;
@@ -30,7 +30,7 @@ pub fn requantize_per_channel(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The range in use, as two scalars: `input[..], input_min[], input_max[] -> [], []`.
 ///
 /// # Errors
-/// An end of the range is no scalar.
+/// An end of the range is not a scalar.
 pub fn requantization_range(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalar(1)?;
     cx.scalar(2)?;
@@ -39,10 +39,10 @@ pub fn requantization_range(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`requantization_range`], where the range is two vectors, an element for every channel.
+/// Like [`requantization_range`], where the range is two vectors, an element for every channel.
 ///
 /// # Errors
-/// They are no vectors, or provably of different lengths.
+/// They are not vectors, or provably of different lengths.
 pub fn range_per_channel(cx: &mut InferenceContext<'_>) -> Result<()> {
     let ([low], [high]) = (cx.axes::<1>(1)?, cx.axes::<1>(2)?);
     cx.agree("the numbers of minima and maxima", &low, &high)?;

@@ -5,7 +5,7 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 /// Checks the operands `seed[2]`, `key[1]`, `counter[c]` and `alg[]`, where they are given.
 ///
 /// # Errors
-/// One has another rank or length.
+/// One has the wrong rank or length.
 pub(super) fn check_seeds(cx: &mut InferenceContext<'_>) -> Result<()> {
     for (name, len) in [("seed", Some(2)), ("key", Some(1)), ("counter", None)] {
         let Some(index) = cx.operand(name) else { continue };

@@ -6,7 +6,7 @@ use crate::{InferenceContext, Result, TensorShape};
 /// The output has the sizes `shape`.
 ///
 /// # Errors
-/// `shape` is no vector of sizes, `minval` or `maxval` is no scalar, or `seed`, `key`, `counter` or `alg` has another
+/// `shape` is not a vector of sizes, `minval` or `maxval` is not a scalar, or `seed`, `key`, `counter` or `alg` has another
 /// rank or length than a generator's.
 pub fn numbers(cx: &mut InferenceContext<'_>) -> Result<()> {
     check_seeds(cx)?;
@@ -19,17 +19,17 @@ pub fn numbers(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `shape=[s..], alpha[a..] -> [s.., a..]`: so many numbers for each parameter of the distribution.
 ///
 /// # Errors
-/// `shape` is no vector of sizes.
+/// `shape` is not a vector of sizes.
 pub fn numbers_of_each(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (output, each) = (cx.input_as_shape("shape")?, cx.input(1).clone());
     cx.set_output(0, output.concatenate(&each));
     Ok(())
 }
 
-/// As [`numbers`], of a distribution whose parameters are scalars or have one element a batch.
+/// Like [`numbers`], of a distribution whose parameters are scalars or have one element a batch.
 ///
 /// # Errors
-/// `shape` is no vector of sizes, or a parameter has more than one axis.
+/// `shape` is not a vector of sizes, or a parameter has more than one axis.
 pub fn truncated(cx: &mut InferenceContext<'_>) -> Result<()> {
     for index in 1..cx.len() {
         cx.with_rank_at_most(index, 1)?;
@@ -37,10 +37,10 @@ pub fn truncated(cx: &mut InferenceContext<'_>) -> Result<()> {
     numbers(cx)
 }
 
-/// As [`numbers`], of a distribution whose parameters broadcast to one another.
+/// Like [`numbers`], of a distribution whose parameters broadcast to one another.
 ///
 /// # Errors
-/// As [`numbers`], or the parameters do not broadcast.
+/// Same as [`numbers`], or the parameters do not broadcast.
 pub fn truncated_stateless(cx: &mut InferenceContext<'_>) -> Result<()> {
     let mut all = TensorShape::scalar();
     for index in 2..cx.len() {

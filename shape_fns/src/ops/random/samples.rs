@@ -7,7 +7,7 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 /// `logits[b, c], num_samples=n -> [b, n]`.
 ///
 /// # Errors
-/// `logits` is no matrix, `num_samples` is negative or no scalar, or `seed` has not two elements.
+/// `logits` is not a matrix, `num_samples` is negative or not a scalar, or `seed` has not two elements.
 pub fn multinomial(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [rows, _] = cx.axes::<2>(0)?;
     check_seeds(cx)?;
@@ -19,7 +19,7 @@ pub fn multinomial(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `dim=d, num_results=n, skip[] -> [n, d]`.
 ///
 /// # Errors
-/// An operand is negative or no scalar.
+/// An operand is negative or not a scalar.
 pub fn sobol(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (dim, results) = (cx.make_dim_for_scalar_input("dim")?, cx.make_dim_for_scalar_input("num_results")?);
     cx.scalars(&["skip"])?;
@@ -31,7 +31,7 @@ pub fn sobol(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// class is expected, `[b, num_true]` and `[num_sampled]`.
 ///
 /// # Errors
-/// `true_classes` is no matrix, has provably another number of columns than attribute `num_true`, or an attribute is
+/// `true_classes` is not a matrix, has provably another number of columns than attribute `num_true`, or an attribute is
 /// less than 1.
 pub fn candidates(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (rows, number) = true_classes(cx)?;
@@ -45,7 +45,7 @@ pub fn candidates(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `true_classes[b, num_true], sampled_candidates[s]` to three vectors of one entry a hit: the data decide how many.
 ///
 /// # Errors
-/// `true_classes` is no matrix of `num_true` columns, or `sampled_candidates` no vector.
+/// `true_classes` is not a matrix of `num_true` columns, or `sampled_candidates` no vector.
 pub fn accidental_hits(cx: &mut InferenceContext<'_>) -> Result<()> {
     true_classes(cx)?;
     cx.axes::<1>(1)?;

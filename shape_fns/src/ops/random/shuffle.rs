@@ -6,7 +6,7 @@ use crate::{Dim, InferenceContext, List, Result, TensorShape};
 /// The shape of the operand, whose rows come in another order.
 ///
 /// # Errors
-/// `key`, `counter` or `alg` has another rank or length than a generator's.
+/// `key`, `counter` or `alg` has the wrong rank or length than a generator's.
 pub fn shuffle(cx: &mut InferenceContext<'_>) -> Result<()> {
     check_seeds(cx)?;
     cx.set_output(0, cx.input(0).clone());
@@ -16,7 +16,7 @@ pub fn shuffle(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `image[h, w, c], size=[a, b] -> [a, b, c]`.
 ///
 /// # Errors
-/// The image has not three axes, or `size` is no vector of two sizes.
+/// The image has not three axes, or `size` is not a vector of two sizes.
 pub fn crop(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [_, _, channels] = cx.axes::<3>(0)?;
     let sizes = cx.param_vector("size")?;

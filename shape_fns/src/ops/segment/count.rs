@@ -6,7 +6,7 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 /// `arr[..], size=s -> [s]`.
 ///
 /// # Errors
-/// `size` is negative or no scalar.
+/// `size` is negative or not a scalar.
 pub fn bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     let size = cx.make_dim_for_scalar_input("size")?;
     cx.set_output(0, TensorShape::new([size]));
@@ -16,7 +16,7 @@ pub fn bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `input[n], size=s -> [s]`, `input[b, n], size=s -> [b, s]`.
 ///
 /// # Errors
-/// The input has more than two axes, or `size` is negative or no scalar.
+/// The input has more than two axes, or `size` is negative or not a scalar.
 pub fn dense_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     let input = cx.with_rank_at_most(0, 2)?;
     let size = cx.make_dim_for_scalar_input("size")?;
@@ -28,10 +28,10 @@ pub fn dense_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`dense_bincount`], of a sparse tensor: the counts of a vector, or of each row of a tensor with more axes.
+/// Like [`dense_bincount`], of a sparse tensor: the counts of a vector, or of each row of a tensor with more axes.
 ///
 /// # Errors
-/// As [`dense_bincount`], or indices, values or shape have another rank than those of a sparse tensor.
+/// Same as [`dense_bincount`], or indices, values or shape have another rank than those of a sparse tensor.
 pub fn sparse_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<2>(0)?;
     cx.axes::<1>(1)?;
@@ -53,7 +53,7 @@ pub fn sparse_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `splits[b+1], values[n], size=s -> [b, s]`: the counts of each row of a ragged tensor.
 ///
 /// # Errors
-/// `splits` is no vector or empty, or `size` is negative or no scalar.
+/// `splits` is not a vector or empty, or `size` is negative or not a scalar.
 pub fn ragged_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     let rows = crate::ragged::row_count(cx, 0)?;
     let size = cx.make_dim_for_scalar_input("size")?;
@@ -64,7 +64,7 @@ pub fn ragged_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `value_range[2], nbins=n -> [n]`, of values of any shape.
 ///
 /// # Errors
-/// `value_range` has provably not two elements, or `nbins` is less than 1 or no scalar.
+/// `value_range` has provably not two elements, or `nbins` is less than 1 or not a scalar.
 pub fn histogram(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [limits] = cx.axes::<1>(1)?;
     cx.merge(&limits, &Dim::known(2)).map_err(|_| {
@@ -100,19 +100,19 @@ pub fn count_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     set_counts(cx, rank)
 }
 
-/// As [`count_dense`], of a sparse tensor: indices, values and shape.
+/// Like [`count_dense`], of a sparse tensor: indices, values and shape.
 ///
 /// # Errors
-/// Indices are no matrix.
+/// Indices are not a matrix.
 pub fn count_sparse(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [_, rank] = cx.axes::<2>(0)?;
     set_counts(cx, rank)
 }
 
-/// As [`count_dense`], of a ragged tensor of one ragged axis.
+/// Like [`count_dense`], of a ragged tensor of one ragged axis.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn count_ragged(cx: &mut InferenceContext<'_>) -> Result<()> {
     set_counts(cx, Dim::known(2))
 }

@@ -2,7 +2,7 @@
 
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// `data[n, a..], segment_ids[n] -> [u, a..]`: the data decide `u`. That there is an id for each row is checked when the
+/// `data[n, a..], segment_ids[n] -> [u, a..]`: `u` depends on the data. That there is an id for each row is checked when the
 /// op runs.
 ///
 /// # Errors

@@ -4,10 +4,10 @@ use super::sorted::rows;
 use crate::error::bail;
 use crate::{InferenceContext, Result, TensorShape};
 
-/// `data[n, a..], indices[k], segment_ids[k] -> [u, a..]`: the data decide `u`.
+/// `data[n, a..], indices[k], segment_ids[k] -> [u, a..]`: `u` depends on the data.
 ///
 /// # Errors
-/// `data` is a scalar, indices or ids are no vector, or their lengths provably differ.
+/// `data` is a scalar, indices or ids are not a vector, or their lengths provably differ.
 pub fn sparse_segment(cx: &mut InferenceContext<'_>) -> Result<()> {
     let data = picked(cx)?;
     if data.rank().is_some() {
@@ -17,11 +17,11 @@ pub fn sparse_segment(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`sparse_segment`], with as many rows as the last operand says: the number of segments, or of the gradient the
+/// Like [`sparse_segment`], with as many rows as the last operand says: the number of segments, or of the gradient the
 /// rows of the data.
 ///
 /// # Errors
-/// As [`sparse_segment`], or the number is negative or no scalar.
+/// Same as [`sparse_segment`], or the number is negative or not a scalar.
 pub fn sparse_segment_of(cx: &mut InferenceContext<'_>) -> Result<()> {
     let names = ["num_segments", "output_dim0"];
     let Some(name) = names.into_iter().find(|name| cx.operand(name).is_some() || cx.attr(name).is_some())
@@ -36,10 +36,10 @@ pub fn sparse_segment_of(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`sparse_segment`], of the gradient: only the rows that are picked, and which those are.
+/// Like [`sparse_segment`], of the gradient: only the rows that are picked, and which those are.
 ///
 /// # Errors
-/// As [`sparse_segment`], or `dense_output_dim0` is negative or no scalar.
+/// Same as [`sparse_segment`], or `dense_output_dim0` is negative or not a scalar.
 pub fn sparse_segment_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let data = picked(cx)?;
     cx.make_dim_for_scalar_input("dense_output_dim0")?;

@@ -6,7 +6,7 @@ use crate::{InferenceContext, Result, TensorShape};
 /// here on.
 ///
 /// # Errors
-/// `num_segments` is negative or no scalar, the ids have more axes than the data, or a shared dimension provably
+/// `num_segments` is negative or not a scalar, the ids have more axes than the data, or a shared dimension provably
 /// differs.
 pub fn unsorted_segment(cx: &mut InferenceContext<'_>) -> Result<()> {
     let segments = cx.make_dim_for_scalar_input("num_segments")?;

@@ -7,7 +7,7 @@ use crate::{InferenceContext, Result, TensorShape};
 /// left.
 ///
 /// # Errors
-/// An operand is no sparse tensor, `thresh` is no scalar, or the ranks provably differ.
+/// An operand is not a sparse tensor, `thresh` is not a scalar, or the ranks provably differ.
 pub fn add(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (a, b) = (SparseOperand::read(cx, 0)?, SparseOperand::read(cx, 3)?);
     cx.scalar(6)?;
@@ -21,7 +21,7 @@ pub fn add(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The gradients of the values of both terms of a sum: a vector for each, as long as its indices.
 ///
 /// # Errors
-/// The gradient is no vector, or indices are no matrix.
+/// The gradient is not a vector, or indices are not a matrix.
 pub fn add_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<1>(0)?;
     let ([a, _], [b, _]) = (cx.axes::<2>(1)?, cx.axes::<2>(2)?);
@@ -34,7 +34,7 @@ pub fn add_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// An elementwise op of two sparse tensors of one shape: indices and values of every place that either one holds.
 ///
 /// # Errors
-/// An operand is no sparse tensor, or the ranks provably differ.
+/// An operand is not a sparse tensor, or the ranks provably differ.
 pub fn elementwise(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (a, b) = (SparseOperand::read(cx, 0)?, SparseOperand::read(cx, 3)?);
     let rank = a.same_rank(cx, &b)?;
@@ -46,7 +46,7 @@ pub fn elementwise(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// An elementwise op of a sparse tensor with a dense one that broadcasts to it: new values for the same indices.
 ///
 /// # Errors
-/// The first three operands are no sparse tensor, or the dense one provably has more axes.
+/// The first three operands are not a sparse tensor, or the dense one provably has more axes.
 pub fn elementwise_with_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     let sparse = SparseOperand::read(cx, 0)?;
     let dense = cx.input(3);
@@ -64,7 +64,7 @@ pub fn elementwise_with_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The softmax of the last axis, of the elements that a sparse tensor holds: new values for the same indices.
 ///
 /// # Errors
-/// The operands are no sparse tensor.
+/// The operands are not a sparse tensor.
 pub fn softmax(cx: &mut InferenceContext<'_>) -> Result<()> {
     let sparse = SparseOperand::read(cx, 0)?;
     cx.set_output(0, TensorShape::new([sparse.count]));

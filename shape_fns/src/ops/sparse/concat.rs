@@ -8,7 +8,7 @@ use crate::{Dim, InferenceContext, PartialElements, Result, normalize_axis};
 /// and so do the sizes of that axis.
 ///
 /// # Errors
-/// The operands are no sparse tensors, ranks provably differ, or `concat_dim` is outside the rank.
+/// The operands are not sparse tensors, ranks provably differ, or `concat_dim` is outside the rank.
 pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     let number = cx.len() / 3;
     if number == 0 || !cx.len().is_multiple_of(3) {

@@ -6,7 +6,7 @@ use crate::{Dim, InferenceContext, Result};
 /// A sparse matrix whose sizes the data decide, whatever the operands.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn cross(cx: &mut InferenceContext<'_>) -> Result<()> {
     let count = cx.fresh();
     set_sparse(cx, 0, &count, &Dim::known(2));

@@ -7,7 +7,7 @@ use crate::{InferenceContext, Result, ShapeError, TensorShape};
 /// a vector, or a scalar) and `default_value` elsewhere.
 ///
 /// # Errors
-/// Indices have more than two axes, values more than one, `default_value` is no scalar, or the columns of the indices
+/// Indices have more than two axes, values more than one, `default_value` is not a scalar, or the columns of the indices
 /// provably differ from the output's rank.
 pub fn to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     let indices = cx.with_rank_at_most(0, 2)?;
@@ -24,7 +24,7 @@ pub fn to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// A sparse tensor and a dense one of the same shape, added.
 ///
 /// # Errors
-/// The first three operands are no sparse tensor, or the shapes provably differ.
+/// The first three operands are not a sparse tensor, or the shapes provably differ.
 pub fn add_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     SparseOperand::read(cx, 0)?;
     let (sparse, dense) = (cx.input_as_shape("a_shape")?, cx.input(3).clone());
@@ -37,7 +37,7 @@ pub fn add_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// an operand.
 ///
 /// # Errors
-/// The first three operands are no sparse tensor, one of the two is no matrix, or the inner dimensions provably differ.
+/// The first three operands are not a sparse tensor, one of the two is not a matrix, or the inner dimensions provably differ.
 pub fn matmul_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     SparseOperand::read(cx, 0)?;
     let sizes = cx.input_as_shape("a_shape")?;

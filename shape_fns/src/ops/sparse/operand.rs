@@ -2,7 +2,7 @@
 
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// A sparse tensor as its operands describe it; the dimensions they share are equal from here on.
+/// A sparse tensor as its operands describe it; the dimensions they share are unified.
 pub(super) struct SparseOperand {
     /// How many elements it holds.
     pub(super) count: Dim,
@@ -14,12 +14,12 @@ impl SparseOperand {
     /// The sparse tensor in operands `first`, `first + 1` and `first + 2`: indices, values and shape.
     ///
     /// # Errors
-    /// Indices are no matrix, values or shape no vector, or what they share provably differs.
+    /// Indices are not a matrix, values or shape no vector, or what they share provably differs.
     pub(super) fn read(cx: &mut InferenceContext<'_>, first: usize) -> Result<SparseOperand> {
         SparseOperand::of(cx, first, first + 1, first + 2)
     }
 
-    /// As [`SparseOperand::read`], of operands that do not stand side by side.
+    /// Like [`SparseOperand::read`], of operands that do not stand side by side.
     pub(super) fn of(
         cx: &mut InferenceContext<'_>,
         indices: usize,

@@ -7,17 +7,17 @@ use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
 /// axis may be named twice.
 ///
 /// # Errors
-/// The first three operands are no sparse tensor, or an axis is outside the rank.
+/// The first three operands are not a sparse tensor, or an axis is outside the rank.
 pub fn reduce(cx: &mut InferenceContext<'_>) -> Result<()> {
     let output = reduced(cx)?;
     cx.set_output(0, output);
     Ok(())
 }
 
-/// As [`reduce`], to a sparse tensor: the data decide how many elements it holds.
+/// Like [`reduce`], to a sparse tensor: the data decide how many elements it holds.
 ///
 /// # Errors
-/// As [`reduce`].
+/// Same as [`reduce`].
 pub fn reduce_sparse(cx: &mut InferenceContext<'_>) -> Result<()> {
     let output = reduced(cx)?;
     let count = cx.fresh();

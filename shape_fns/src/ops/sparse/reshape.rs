@@ -7,7 +7,7 @@ use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
 /// whatever keeps the number of elements.
 ///
 /// # Errors
-/// Indices are no matrix or a shape no vector, two sizes are -1, or the numbers of elements provably differ.
+/// Indices are not a matrix or a shape no vector, two sizes are -1, or the numbers of elements provably differ.
 pub fn reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [count, columns] = cx.axes::<2>(0)?;
     let ([sizes], [rank]) = (cx.axes::<1>(1)?, cx.axes::<1>(2)?);
@@ -62,7 +62,7 @@ fn inferred(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
 /// The indices and values of a sparse tensor in row-major order: their shapes stay.
 ///
 /// # Errors
-/// The operands are no sparse tensor.
+/// The operands are not a sparse tensor.
 pub fn reorder(cx: &mut InferenceContext<'_>) -> Result<()> {
     let sparse = SparseOperand::read(cx, 0)?;
     cx.set_output(0, TensorShape::new([sparse.count.clone(), sparse.rank]));

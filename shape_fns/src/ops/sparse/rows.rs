@@ -7,7 +7,7 @@ use crate::{InferenceContext, Result, TensorShape};
 /// for each row, and the new place of each element.
 ///
 /// # Errors
-/// The first three operands are no sparse tensor, or `default_value` is no scalar.
+/// The first three operands are not a sparse tensor, or `default_value` is not a scalar.
 pub fn fill_empty_rows(cx: &mut InferenceContext<'_>) -> Result<()> {
     let sparse = SparseOperand::read(cx, 0)?;
     cx.scalar(3)?;
@@ -26,7 +26,7 @@ pub fn fill_empty_rows(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `reverse_index_map[n], grad_values[m] -> d_values[n], d_default_value[]`.
 ///
 /// # Errors
-/// An operand is no vector.
+/// An operand is not a vector.
 pub fn fill_empty_rows_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [count] = cx.axes::<1>(0)?;
     cx.axes::<1>(1)?;

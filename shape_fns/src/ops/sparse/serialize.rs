@@ -8,7 +8,7 @@ const PARTS: Dim = Dim::known(3);
 /// A sparse tensor as a vector of three strings.
 ///
 /// # Errors
-/// Indices are no matrix, or values or shape no vector.
+/// Indices are not a matrix, or values or shape no vector.
 pub fn serialize(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<2>(0)?;
     cx.axes::<1>(1)?;
@@ -20,7 +20,7 @@ pub fn serialize(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Each row of a sparse tensor as three strings: `[rows, 3]`.
 ///
 /// # Errors
-/// The operands are no sparse tensor.
+/// The operands are not a sparse tensor.
 pub fn serialize_many(cx: &mut InferenceContext<'_>) -> Result<()> {
     SparseOperand::read(cx, 0)?;
     let rows = match cx.input_as_shape("sparse_shape")?.dim(0) {
@@ -44,10 +44,10 @@ pub fn deserialize(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`deserialize`], of a matrix with a row for each sparse tensor.
+/// Like [`deserialize`], of a matrix with a row for each sparse tensor.
 ///
 /// # Errors
-/// The operand is no matrix, or its last dimension provably not 3.
+/// The operand is not a matrix, or its last dimension provably not 3.
 pub fn deserialize_many(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<2>(0)?;
     deserialize(cx)

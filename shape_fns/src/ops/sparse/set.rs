@@ -3,7 +3,7 @@
 use super::operand::{SparseOperand, set_sparse};
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
-/// Two dense tensors of sets, whose leading axes are equal from here on, to a sparse tensor of sets.
+/// Two dense tensors of sets, whose leading axes are unified, to a sparse tensor of sets.
 ///
 /// # Errors
 /// A rank is below 2, the ranks differ, or leading dimensions provably differ.
@@ -23,10 +23,10 @@ pub fn dense_to_dense_set(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`dense_to_dense_set`], of a dense and a sparse tensor of sets.
+/// Like [`dense_to_dense_set`], of a dense and a sparse tensor of sets.
 ///
 /// # Errors
-/// As [`dense_to_dense_set`], or the last three operands are no sparse tensor.
+/// Same as [`dense_to_dense_set`], or the last three operands are not a sparse tensor.
 pub fn dense_to_sparse_set(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.takes(4)?;
     let dense = sets(cx, 0)?;
@@ -47,10 +47,10 @@ pub fn dense_to_sparse_set(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`dense_to_dense_set`], of two sparse tensors of sets.
+/// Like [`dense_to_dense_set`], of two sparse tensors of sets.
 ///
 /// # Errors
-/// As [`dense_to_dense_set`], or the operands are no sparse tensors.
+/// Same as [`dense_to_dense_set`], or the operands are not sparse tensors.
 pub fn sparse_to_sparse_set(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.takes(6)?;
     let (a, b) = (SparseOperand::read(cx, 0)?, SparseOperand::read(cx, 3)?);
@@ -68,7 +68,7 @@ pub fn sparse_to_sparse_set(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The number of elements of each set of a sparse tensor: its shape without the last axis.
 ///
 /// # Errors
-/// The operands are no sparse tensor.
+/// The operands are not a sparse tensor.
 pub fn set_size(cx: &mut InferenceContext<'_>) -> Result<()> {
     SparseOperand::read(cx, 0)?;
     let sizes = cx.input_as_shape("set_shape")?;

@@ -7,7 +7,7 @@ use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
 /// box, cut off where the tensor ends.
 ///
 /// # Errors
-/// The operands are no sparse tensor, `start` or `size` is no vector, there is not one of each an axis, or a size is
+/// The operands are not a sparse tensor, `start` or `size` is not a vector, there is not one of each an axis, or a size is
 /// negative.
 pub fn slice(cx: &mut InferenceContext<'_>) -> Result<()> {
     let sparse = SparseOperand::read(cx, 0)?;
@@ -44,7 +44,7 @@ fn sizes(cx: &InferenceContext<'_>, index: usize) -> Option<Vec<Dim>> {
 /// The gradient of the values of the sliced tensor: a vector as long as its indices.
 ///
 /// # Errors
-/// The gradient or `input_start` is no vector, or indices are no matrix.
+/// The gradient or `input_start` is not a vector, or indices are not a matrix.
 pub fn slice_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<1>(0)?;
     let [count, _] = cx.axes::<2>(1)?;

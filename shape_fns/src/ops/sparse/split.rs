@@ -7,7 +7,7 @@ use crate::{InferenceContext, Result, TensorShape};
 /// then the shapes; the data decide how many elements each part holds.
 ///
 /// # Errors
-/// `split_dim` is no scalar, indices are no matrix, values no vector, or `num_split` is less than 1.
+/// `split_dim` is not a scalar, indices are not a matrix, values no vector, or `num_split` is less than 1.
 pub fn split(cx: &mut InferenceContext<'_>) -> Result<()> {
     let parts = cx.int_or("num_split", i64::try_from(cx.outputs() / 3).unwrap_or(i64::MAX))?;
     if parts < 1 {

@@ -2,10 +2,10 @@
 
 use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
 
-/// `bytes[a..] -> [a.., u]`: the data decide `u`.
+/// `bytes[a..] -> [a.., u]`: `u` depends on the data.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn decode_raw(cx: &mut InferenceContext<'_>) -> Result<()> {
     let numbers = cx.fresh();
     let output = cx.input(0).concatenate(&TensorShape::new([numbers]));
@@ -16,7 +16,7 @@ pub fn decode_raw(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `input_bytes[a..], fixed_length=n -> [a.., n/b]`, where `b` is the number of bytes of a number of type `out_type`.
 ///
 /// # Errors
-/// `fixed_length` is negative, no scalar, or provably no multiple of `b`.
+/// `fixed_length` is negative, not a scalar, or provably not a multiple of `b`.
 pub fn decode_padded_raw(cx: &mut InferenceContext<'_>) -> Result<()> {
     let known = cx.attr("fixed_length").is_some()
         || cx.operand("fixed_length").is_some_and(|index| cx.input_value(index).is_some());
