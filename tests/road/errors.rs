@@ -14,7 +14,7 @@ fn matrices_that_do_not_fit() -> Result<()> {
     let w = g.constant([[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])?;
     let w = w.t()?;
     assert_snapshot!(told(x.matmul(w)), @r#"
-    error: matmul(f32[batch, 4], f32[2, 4]): the inner dimensions of a product must agree, got 4 and 2 in [batch, 4] and [2, 4]
+    error: matmul(f32[batch, 4], f32[2, 4]): the inner dimensions of a matmul must agree, got 4 and 2 in [batch, 4] and [2, 4]
       --> `told(x.matmul(w))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 4])?;`
       operand 1 comes from transpose at `let w = w.t()?;`

@@ -15,7 +15,7 @@ fn products() -> Result<()> {
     let x = g.input("x", DType::F32, shape!["batch", 4])?;
     let w = g.input("w", DType::F32, shape![2, 4])?;
     assert_snapshot!(told(x.matmul(w)), @r#"
-    error: matmul(f32[batch, 4], f32[2, 4]): the inner dimensions of a product must agree, got 4 and 2 in [batch, 4] and [2, 4]
+    error: matmul(f32[batch, 4], f32[2, 4]): the inner dimensions of a matmul must agree, got 4 and 2 in [batch, 4] and [2, 4]
       --> `told(x.matmul(w))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 4])?;`
       operand 1 comes from w at `let w = g.input("w", DType::F32, shape![2, 4])?;`
@@ -24,7 +24,7 @@ fn products() -> Result<()> {
     let images = g.input("images", DType::F32, shape![8, 4])?;
     let weights = g.input("weights", DType::F32, shape![4, 2])?;
     assert_snapshot!(told(weights.matmul(images)), @r#"
-    error: matmul(f32[4, 2], f32[8, 4]): the inner dimensions of a product must agree, got 2 and 8 in [4, 2] and [8, 4]
+    error: matmul(f32[4, 2], f32[8, 4]): the inner dimensions of a matmul must agree, got 2 and 8 in [4, 2] and [8, 4]
       --> `told(weights.matmul(images))`
       operand 0 comes from weights at `let weights = g.input("weights", DType::F32, shape![4, 2])?;`
       operand 1 comes from images at `let images = g.input("images", DType::F32, shape![8, 4])?;`
@@ -32,7 +32,7 @@ fn products() -> Result<()> {
     "#);
     let columns = g.input("columns", DType::F32, shape![4, 8])?;
     assert_snapshot!(told(columns.matmul(weights)), @r#"
-    error: matmul(f32[4, 8], f32[4, 2]): the inner dimensions of a product must agree, got 8 and 4 in [4, 8] and [4, 2]
+    error: matmul(f32[4, 8], f32[4, 2]): the inner dimensions of a matmul must agree, got 8 and 4 in [4, 8] and [4, 2]
       --> `told(columns.matmul(weights))`
       operand 0 comes from columns at `let columns = g.input("columns", DType::F32, shape![4, 8])?;`
       operand 1 comes from weights at `let weights = g.input("weights", DType::F32, shape![4, 2])?;`
@@ -125,7 +125,7 @@ fn joins() -> Result<()> {
     "#);
     let row = g.input("row", DType::F32, shape![3])?;
     assert_snapshot!(told(concat(&[x, row], 0)), @r#"
-    error: concat(f32[8, 3], f32[3], axis=0): operand 1 must have rank 2 as operand 0, [8, 3], got rank 1 in [3]
+    error: concat(f32[8, 3], f32[3], axis=0): operand 1 must have rank 2 like operand 0, [8, 3], got rank 1 in [3]
       --> `told(concat(&[x, row], 0))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![8, 3])?;`
       operand 1 comes from row at `let row = g.input("row", DType::F32, shape![3])?;`

@@ -43,7 +43,7 @@ pub fn ragged_range(cx: &mut InferenceContext<'_>) -> Result<()> {
         if let Some([count]) = shape.dims() {
             rows = Some(match &rows {
                 Some(previous) => cx
-                    .agree("the numbers of starts, limits and deltas", previous, count)
+                    .agree("the lengths of starts, limits and deltas", previous, count)
                     .map_err(|error| error.operand(index))?,
                 None => count.clone(),
             });
@@ -331,7 +331,7 @@ mod tests {
         {} "[]; [n]; [?]" => "[n+1]; [?]";
         {} "[]; []; []" => "[2]; [?]";
         {} "?; []; []" => "[?]; [?]";
-        {} "?; [3]; [4]" => "error(2) the numbers of starts, limits and deltas must agree, got 3 and 4";
+        {} "?; [3]; [4]" => "error(2) the lengths of starts, limits and deltas must agree, got 3 and 4";
         {} "[1, 2]; []; []" => "error(2) starts must have rank at most 1";
     }
     shape_table! { gathered: ragged_gather, ["params_nested_splits..", "params_dense_values", "indices"];

@@ -1,9 +1,11 @@
-//! `merge`: one of several values, whichever arrives.
+//! `merge`: forwards the first operand that becomes available.
 
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// What all operands have in common, and the position of the one that arrives, a scalar. Dimensions that differ, or are
-/// not known to be the same, are unknown; so is the rank. Nothing is recorded: only one operand arrives.
+/// Outputs the forwarded operand and its position, a scalar.
+///
+/// A dimension is known only if it is the same in all operands; the rank, too. No equality is recorded, because only
+/// one operand becomes available.
 ///
 /// # Errors
 /// Never fails.
@@ -24,8 +26,8 @@ pub fn merge(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `index[]` and references, one of which is chosen: their shape, where all have the same that is fully known. What a
-/// reference refers to may be given another shape as long as that is not.
+/// `index[]` and references: selects one of them. The shape is known only if all references have the same fully known
+/// shape, because a reference can be assigned another shape otherwise.
 ///
 /// # Errors
 /// The index is not a scalar.

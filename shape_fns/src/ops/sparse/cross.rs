@@ -1,9 +1,9 @@
-//! `sparse_cross`: the combinations of the features of each row.
+//! `sparse_cross`: crosses the features of each row.
 
 use super::operand::set_sparse;
 use crate::{Dim, InferenceContext, Result};
 
-/// A sparse matrix whose sizes the data decide, whatever the operands.
+/// Outputs a sparse matrix with data-dependent sizes.
 ///
 /// # Errors
 /// Never fails.

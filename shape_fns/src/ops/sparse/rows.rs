@@ -1,10 +1,10 @@
-//! `sparse_fill_empty_rows`: a value for every row that holds none.
+//! `sparse_fill_empty_rows`: inserts a default value into every empty row.
 
 use super::operand::SparseOperand;
 use crate::{InferenceContext, Result, TensorShape};
 
-/// `indices[nnz, r], values[nnz], dense_shape[r], default_value[]` to the indices and values of the filled tensor, a flag
-/// for each row, and the new place of each element.
+/// `indices[nnz, r], values[nnz], dense_shape[r], default_value[] -> indices[m, r], values[m], empty_row_indicator[rows], reverse_index_map[nnz]`,
+/// where `m` depends on the data. The last output holds the new index of each element.
 ///
 /// # Errors
 /// The first three operands are not a sparse tensor, or `default_value` is not a scalar.

@@ -1,12 +1,13 @@
-//! Strings taken apart: into words, characters, n-grams.
+//! Ops that split strings into words, characters, or n-grams.
 
 use crate::ragged::row_count;
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// A vector of strings to a sparse matrix of their parts: the data decide how many.
+/// `input[n], delimiter[] -> indices[u, 2], values[u], shape[2]`: a sparse matrix of the parts, where `u` depends on
+/// the data.
 ///
 /// # Errors
-/// `input` is not a vector, or the delimiter no scalar.
+/// `input` is not a vector, or the delimiter is not a scalar.
 pub fn string_split(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<1>(0)?;
     cx.scalar(1)?;
@@ -17,8 +18,8 @@ pub fn string_split(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Strings to the row splits of their characters, one more than there are strings, and the characters, with the byte
-/// each starts at where there is a third output.
+/// `input[..] -> row_splits[n+1], characters[u]`, where `n` is the number of strings and `u` depends on the data. A
+/// third output holds the byte offset of each character.
 ///
 /// # Errors
 /// Never fails.
@@ -37,7 +38,7 @@ pub fn unicode_decode(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `input_values[c], input_splits[n+1] -> [n]`.
 ///
 /// # Errors
-/// An operand is not a vector, or there are no splits.
+/// An operand is not a vector, or `input_splits` is provably empty.
 pub fn unicode_encode(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<1>(0)?;
     let strings = row_count(cx, 1)?;
@@ -45,7 +46,7 @@ pub fn unicode_encode(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `data[n], data_splits[s] -> ngrams[u], splits[s]`: `u` depends on the data.
+/// `data[n], data_splits[s] -> ngrams[u], splits[s]`, where `u` depends on the data.
 ///
 /// # Errors
 /// An operand is not a vector.
