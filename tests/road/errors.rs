@@ -134,7 +134,7 @@ fn parameters_that_do_not_fit() -> Result<()> {
       help: axes count from 0: the last one is 1 or -1
     "#);
     assert_snapshot!(told(x.reduce_sum([0, -2])), @r#"
-    error: reduce_sum(f32[3, 4], axis=[0, -2]): axis must name each axis once, got axis 0 twice
+    error: reduce_sum(f32[3, 4], axis=[0, -2]): axis must not repeat an axis, got axis 0 twice
       --> `told(x.reduce_sum([0, -2]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
     "#);

@@ -228,7 +228,7 @@ fn axes() -> Result<()> {
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 1, 4])?;`
     "#);
     assert_snapshot!(told(x.reduce_mean([1, -2])), @r#"
-    error: reduce_mean(f32[batch, 1, 4], axis=[1, -2]): axis must name each axis once, got axis 1 twice
+    error: reduce_mean(f32[batch, 1, 4], axis=[1, -2]): axis must not repeat an axis, got axis 1 twice
       --> `told(x.reduce_mean([1, -2]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 1, 4])?;`
     "#);

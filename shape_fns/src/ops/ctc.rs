@@ -12,7 +12,8 @@ pub(crate) static OPS: &[Registered] = &[
     row("CTCLossV2", &["inputs", "labels_indices", "labels_values", "sequence_length"], ctc_loss).outputs(Some(2)),
 ];
 
-/// `inputs[time, batch, classes], labels_indices[n, 2], labels_values[n], sequence_length[batch] -> loss[batch], gradient[time, batch, classes]`.
+/// `inputs[time, batch, classes], labels_indices[n, 2], labels_values[n], sequence_length[batch]` to `loss[batch]` and
+/// `gradient[time, batch, classes]`.
 ///
 /// # Errors
 /// An operand has the wrong rank, or the batch sizes or the numbers of labels provably differ.

@@ -214,6 +214,7 @@ enum RequestedSize {
     Either,
 }
 
+/// Returns the size that `given`, the operand `shape`, requests for an axis.
 fn requested_size(cx: &mut InferenceContext<'_>, given: &List, axis: usize) -> RequestedSize {
     match given {
         List::Elements(sizes) => match sizes.get(axis) {
@@ -252,8 +253,9 @@ fn check_default(cx: &mut InferenceContext<'_>, values: &TensorShape) -> Result<
     Ok(())
 }
 
-/// `value_rowids[n], values[n], nrows[], default_value[] -> row_ids[m], values[m], empty_row_indicator[nrows], reverse_index_map[n]`,
-/// where `m` depends on the data. The last output holds the new index of each value.
+/// `value_rowids[n], values[n], nrows[], default_value[]` to
+/// `row_ids[m], values[m], empty_row_indicator[nrows], reverse_index_map[n]`, where `m` depends on the data. The last
+/// output holds the new index of each value.
 ///
 /// # Errors
 /// Row ids or values are not vectors, their lengths provably differ, or `nrows` or `default_value` is not a scalar.
@@ -341,7 +343,7 @@ mod tests {
         {} "i64 [4]; [9]; i32 [6]" => "error(3) indices must have rank 2 to extend 1 ragged axes to 2, got rank 1";
         {} "i64 [4, 2]; [9]; ?" => "error(2) must have rank 1";
     }
-    shape_table! { sparse: ragged_to_sparse, ["rt_nested_splits..", "rt_dense_values"];
+    shape_table! { ragged_to_sparse_shapes: ragged_to_sparse, ["rt_nested_splits..", "rt_dense_values"];
         {} "i64 [4]; i64 [?]; [n, 7]" => "[7*n, 4]; [7*n]; [4] = [3, ?, ?, 7]";
         {} "i64 [4]; ?" => "[?, ?]; [?]; [?]";
         {} "i64 [4, 2]; [5]" => "error(3) operand 0 must have rank 1";
@@ -357,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn dense() {
+    fn ragged_tensors_convert_to_dense_shapes() {
         let names = ["shape", "values", "default_value", "row_partition_tensors.."];
         let attrs = |types: &[&str]| {
             let types = types.iter().map(|kind| std::sync::Arc::from(*kind)).collect();

@@ -47,7 +47,7 @@ pub fn reduce(cx: &mut InferenceContext<'_>) -> Result<()> {
             Some(count) => {
                 return Err(cx.blame_param(
                     "axis",
-                    format_args!("must name each axis once, got {count} axes of {input}"),
+                    format_args!("must have at most one entry per axis, got {count} for {input}"),
                 ));
             }
             None => TensorShape::unranked(),
@@ -60,7 +60,7 @@ pub fn reduce(cx: &mut InferenceContext<'_>) -> Result<()> {
         let axis = cx.axis_of("axis", axis, dims.len())?;
         if std::mem::replace(&mut reduced[axis], true) {
             return Err(
-                cx.blame_param("axis", format_args!("must name each axis once, got axis {axis} twice"))
+                cx.blame_param("axis", format_args!("must not repeat an axis, got axis {axis} twice"))
             );
         }
     }
@@ -202,10 +202,10 @@ mod tests {
         {} "[2, n, 1]; i32 [?]" => "?";
         {keep_dims: true} "[2, n, 1]; i32 [?]" => "[?, ?, 1]";
         {} "[2, n]; [1] = [0]" => "[n]";
-        {axis: [0, -2]} "[2, 3]" => "error axis must name each axis once, got axis 0 twice";
+        {axis: [0, -2]} "[2, 3]" => "error axis must not repeat an axis, got axis 0 twice";
         {axis: 2} "[2, 3]" => "error axis must be in [-2, 2), got 2";
         {axis: 0} "[]" => "error axis must be of a tensor of rank at least 1";
-        {} "[2]; i32 [2]" => "error axis must name each axis once, got 2 axes of [2]";
+        {} "[2]; i32 [2]" => "error axis must have at most one entry per axis, got 2 for [2]";
     }
     shape_table! { products: prod, ["x", "axis"];
         {axis: 0} "i32 [3] = [n, 2, m]" => "[] = 2*m*n";

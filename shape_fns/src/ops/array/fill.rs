@@ -8,9 +8,7 @@ use crate::{Dim, InferenceContext, PartialElements, Result};
 /// A size is negative, or `value` is not a scalar.
 pub fn fill(cx: &mut InferenceContext<'_>) -> Result<()> {
     let value = cx.operand("value");
-    if let Some(value) = value {
-        cx.with_rank(value, 0)?;
-    }
+    cx.scalars(&["value"])?;
     let output = cx.input_as_shape("dims")?;
     let element = value.and_then(|value| cx.input_value(value)?.get(0).cloned());
     if let (Some(element), Some(sizes)) = (element, output.as_known()) {

@@ -7,11 +7,7 @@ use crate::{InferenceContext, Result};
 /// # Errors
 /// Never fails.
 pub fn identity(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let shape = cx.input(0).clone();
-    cx.set_output(0, shape);
-    if let Some(value) = cx.input_value(0).cloned() {
-        cx.set_output_value(0, value);
-    }
+    cx.forward(0, 0);
     Ok(())
 }
 
@@ -21,11 +17,7 @@ pub fn identity(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Never fails.
 pub fn identity_n(cx: &mut InferenceContext<'_>) -> Result<()> {
     for index in 0..cx.len() {
-        let shape = cx.input(index).clone();
-        cx.set_output(index, shape);
-        if let Some(value) = cx.input_value(index).cloned() {
-            cx.set_output_value(index, value);
-        }
+        cx.forward(index, index);
     }
     Ok(())
 }

@@ -9,11 +9,7 @@ use crate::{InferenceContext, Result, TensorShape, normalize_axis};
 /// # Errors
 /// `depth` is negative or not a scalar, `axis` is outside `-1..=rank`, or `on_value` or `off_value` is not a scalar.
 pub fn one_hot(cx: &mut InferenceContext<'_>) -> Result<()> {
-    for name in ["on_value", "off_value"] {
-        if let Some(index) = cx.operand(name) {
-            cx.with_rank(index, 0)?;
-        }
-    }
+    cx.scalars(&["on_value", "off_value"])?;
     let depth = cx.make_dim_for_scalar_input("depth")?;
     let axis = cx.int_or("axis", -1)?;
     if axis < -1 {

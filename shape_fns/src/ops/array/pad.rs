@@ -44,11 +44,11 @@ pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
     }
     let Some(rank) = input.rank().or(rank) else { return Ok(()) };
     let input = cx.with_rank(0, rank)?;
-    let (mut dims, mut befores) = (Vec::with_capacity(rank), Vec::with_capacity(rank));
+    let (mut dims, mut paddings_before) = (Vec::with_capacity(rank), Vec::with_capacity(rank));
     for (axis, dim) in input.dims().unwrap_or_default().iter().enumerate() {
         let Some(elements) = &elements else {
             dims.push(cx.fresh());
-            befores.push(cx.fresh_integer());
+            paddings_before.push(cx.fresh_integer());
             continue;
         };
         let sides =
@@ -56,11 +56,11 @@ pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
         let mut padded = dim.clone();
         for side in &sides {
             cx.require_not_negative("paddings", side)?;
-            if let Some(less) = mirrored {
-                let most = cx.add(side, &Dim::known(less))?;
-                cx.require(Guard::Ge(dim.clone(), most)).map_err(|_| {
+            if let Some(excluded) = mirrored {
+                let required = cx.add(side, &Dim::known(excluded))?;
+                cx.require(Guard::Ge(dim.clone(), required)).map_err(|_| {
                     ShapeError::new(format_args!(
-                        "{mode} padding must be at most {dim}-{less} per side at axis {axis}, got {side}"
+                        "{mode} padding must be at most {dim}-{excluded} per side at axis {axis}, got {side}"
                     ))
                 })?;
             }
@@ -68,19 +68,19 @@ pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
         }
         dims.push(padded);
         let [before, _] = sides;
-        befores.push(before);
+        paddings_before.push(before);
     }
     cx.set_output(0, TensorShape::from(dims));
-    propagate_padded(cx, &befores, mirrored);
-    cx.set_derived("before", befores);
+    propagate_padded(cx, &paddings_before, mirrored);
+    cx.set_derived("before", paddings_before);
     Ok(())
 }
 
 /// Sets the output's elements if the operand's elements are tracked and all paddings before an axis are known.
 /// `mirrored` is `None` for constant padding, 1 for `reflect` and 0 for `symmetric`.
-fn propagate_padded(cx: &mut InferenceContext<'_>, befores: &[Dim], mirrored: Option<i64>) {
-    let befores: Option<Vec<i64>> = befores.iter().map(Dim::as_known).collect();
-    let (Some(befores), Some(value)) = (befores, cx.input_value(0).cloned()) else { return };
+fn propagate_padded(cx: &mut InferenceContext<'_>, paddings_before: &[Dim], mirrored: Option<i64>) {
+    let paddings_before: Option<Vec<i64>> = paddings_before.iter().map(Dim::as_known).collect();
+    let (Some(paddings_before), Some(value)) = (paddings_before, cx.input_value(0).cloned()) else { return };
     let fill = match cx.operand("constant_values") {
         Some(index) => cx.input_value(index).and_then(|value| value.get(0).cloned()),
         None => Some(Dim::known(0)),
@@ -89,16 +89,16 @@ fn propagate_padded(cx: &mut InferenceContext<'_>, befores: &[Dim], mirrored: Op
         let (position, size) = (i64::try_from(position).ok()?, i64::try_from(size).ok()?);
         let unpadded = position.checked_sub(before)?;
         let source = match mirrored {
-            Some(less) if unpadded < 0 => unpadded.checked_neg()?.checked_sub(1 - less)?,
-            Some(less) if unpadded >= size => {
-                size.checked_mul(2)?.checked_sub(unpadded)?.checked_sub(1 + less)?
+            Some(excluded) if unpadded < 0 => unpadded.checked_neg()?.checked_sub(1 - excluded)?,
+            Some(excluded) if unpadded >= size => {
+                size.checked_mul(2)?.checked_sub(unpadded)?.checked_sub(1 + excluded)?
             }
             _ => unpadded,
         };
         usize::try_from(source).ok().filter(|_| source < size)
     };
     propagate_elements(cx, 0, |index| {
-        let axes = index.iter().zip(&befores).zip(value.sizes());
+        let axes = index.iter().zip(&paddings_before).zip(value.sizes());
         match axes
             .map(|((position, before), size)| source(*position, *before, *size))
             .collect::<Option<Vec<_>>>()

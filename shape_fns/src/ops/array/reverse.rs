@@ -15,7 +15,9 @@ pub fn reverse(cx: &mut InferenceContext<'_>) -> Result<()> {
         for axis in axes.iter().filter_map(Dim::as_known) {
             let axis = normalize_axis(axis, rank)?;
             if std::mem::replace(&mut reversed[axis], true) {
-                return Err(cx.blame_param("axis", format_args!("must not repeat an axis, got {axis} twice")));
+                return Err(
+                    cx.blame_param("axis", format_args!("must not repeat an axis, got axis {axis} twice"))
+                );
             }
         }
         if list.as_known().is_some() {
@@ -86,7 +88,7 @@ mod tests {
         {axis: []} "[2]" => "[2]";
         {} "[2, n]; i32 [?]" => "[2, n]";
         {axis: [0]} "?" => "?";
-        {axis: [0, -2]} "[2, 3]" => "error axis must not repeat an axis, got 0 twice";
+        {axis: [0, -2]} "[2, 3]" => "error axis must not repeat an axis, got axis 0 twice";
         {axis: [2]} "[2, 3]" => "error axis must be in [-2, 2), got 2";
     }
     shape_table! { by_flags: reverse_by_flags, ["x", "dims"];

@@ -1,4 +1,4 @@
-//! `reverse_sequence(input, seq_lengths)`: reverses the first `seq_lengths[i]` elements of row `i` sequence an axis.
+//! `reverse_sequence(input, seq_lengths)`: reverses the first `seq_lengths[i]` elements of row `i` along an axis.
 
 use crate::error::bail;
 use crate::{InferenceContext, Result, TensorShape};

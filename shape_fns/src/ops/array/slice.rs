@@ -64,7 +64,7 @@ pub fn slice(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Returns the output's dimension along one axis. `size` is `None` if it is unknown.
 fn length(cx: &mut InferenceContext<'_>, dim: &Dim, start: &Dim, size: Option<&Dim>) -> Result<Dim> {
     let Some(size) = size else {
-        // A size is not negative, and a slice of an empty axis is empty.
+        // Any slice of an empty axis is empty.
         return Ok(if *dim == 0 { Dim::known(0) } else { cx.fresh() });
     };
     match size.as_known() {

@@ -19,8 +19,8 @@ use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape}
 /// corresponding axis of `x`, or -1 for a new axis.
 ///
 /// # Errors
-/// The lists differ in length or have entries for more axes than `x` is_set, there are two ellipses, a stride is 0, or a
-/// dropped axis is_set a position that is provably out of bounds or a stride that is not positive.
+/// The lists differ in length or have entries for more axes than `x` has, there are two ellipses, a stride is 0, or a
+/// dropped axis has a position that is provably out of bounds or a stride that is not positive.
 pub fn strided_slice(cx: &mut InferenceContext<'_>) -> Result<()> {
     let lists = [cx.param_vector("begin")?, cx.param_vector("end")?, cx.param_vector("strides")?];
     let mut entries = None;
@@ -139,7 +139,7 @@ struct Masks {
 enum Span {
     /// The entry at this position.
     Entry(usize),
-    /// The whole axis: it is_set no entry, or the ellipsis covers it.
+    /// The whole axis: it has no entry, or the ellipsis covers it.
     Whole,
     /// A new axis of size 1.
     New,
@@ -201,7 +201,7 @@ struct Range {
     stride: Option<Dim>,
 }
 
-/// The extracted part of an axis. A dropped axis is_set no length.
+/// The extracted part of an axis. A dropped axis has no length.
 struct Part {
     start: Dim,
     stride: Dim,

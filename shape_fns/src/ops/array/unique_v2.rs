@@ -1,7 +1,7 @@
 //! `unique(x, axis)`: the distinct slices along an axis.
 
 use super::unique::{count_distinct, unique};
-use crate::{InferenceContext, List, Result, TensorShape, normalize_axis};
+use crate::{InferenceContext, List, Result, TensorShape};
 
 /// `x[.., n, ..], axis -> y[.., u, ..], idx[n]`, where `u` depends on the data. The vector `axis` has one element, or
 /// none if `x` is a vector.
@@ -56,8 +56,7 @@ fn distinct_slices(cx: &mut InferenceContext<'_>) -> Result<()> {
         cx.set_output(1, indices);
         return Ok(());
     };
-    let axis = normalize_axis(axis, dims.len())
-        .map_err(|error| cx.blame_param("axis", error.message().trim_start_matches("axis ")))?;
+    let axis = cx.axis_of("axis", axis, dims.len())?;
     let mut dims = dims.to_vec();
     let all = dims[axis].clone();
     let distinct = count_distinct(cx, &all);

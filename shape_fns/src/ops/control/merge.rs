@@ -4,8 +4,8 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 
 /// Outputs the forwarded operand and its position, a scalar.
 ///
-/// A dimension is known only if it is the same in all operands; the rank, too. No equality is recorded, because only
-/// one operand becomes available.
+/// The rank is known only if all operands have it, and a dimension only if it is the same in all operands. No equality
+/// is recorded, because only one operand becomes available.
 ///
 /// # Errors
 /// Never fails.

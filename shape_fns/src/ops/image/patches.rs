@@ -21,17 +21,17 @@ fn extract(cx: &mut InferenceContext<'_>, rank: usize, rates: Vec<i64>) -> Resul
     let (sizes, strides) = (entries(cx, "ksizes", rank)?, entries(cx, "strides", rank)?);
     let images = cx.with_rank(0, rank)?;
     let mut dims: Vec<Dim> = images.dims().unwrap_or_default().to_vec();
-    let (mut elements, mut befores) = (Dim::known(1), Vec::new());
+    let (mut elements, mut paddings_before) = (Dim::known(1), Vec::new());
     for axis in 1..rank - 1 {
         let (size, stride) = (Dim::known(sizes[axis]), Dim::known(strides[axis]));
         elements = cx.mul(&elements, &size)?;
         let window =
             Window { axis, size: &size, stride: &stride, dilation: rates[axis], padding: padding(cx)? };
         let positions = window.position_count_or_zero(cx, &dims[axis])?;
-        befores.push(window.padding_before(cx, &dims[axis], &positions)?);
+        paddings_before.push(window.padding_before(cx, &dims[axis], &positions)?);
         dims[axis] = positions;
     }
-    cx.set_derived("before", befores);
+    cx.set_derived("before", paddings_before);
     dims[rank - 1] = cx.mul(&dims[rank - 1], &elements)?;
     cx.set_output(0, TensorShape::from(dims));
     Ok(())
@@ -69,7 +69,7 @@ mod tests {
         {ksizes: [1, 3, 2, 1], strides: [1, 1, 2, 1], rates: [1, 1, 1, 1], padding: "VALID"} "[n, ?, ?, 2]" => "[n, d0_1-2, floordiv(d0_2, 2), 12] if d0_1-1 >= 1";
         {ksizes: [1, 3, 2, 1], strides: [1, 1, 2, 1], rates: [1, 1, 1, 1], padding: "SAME"} "[n, h, ?, 2]" => "[n, h, ceildiv(d0_2, 2), 12]";
         {ksizes: [1, 3, 3, 1], strides: [1, 1, 3, 1], rates: [1, 1, 1, 1], padding: "VALID"} "[n, 2, 1, 2]" => "[n, 0, 0, 18]";
-        {ksizes: [1, 3, 3, 1], strides: [1, 1, 1, 1], rates: [1, 1, 1, 1], padding: "VALID"} "[n, 1, 3, 2]" => "error a window must exceed the input by less than a stride, got a window of 3 for 1 at axis 1";
+        {ksizes: [1, 3, 3, 1], strides: [1, 1, 1, 1], rates: [1, 1, 1, 1], padding: "VALID"} "[n, 1, 3, 2]" => "error a window must not exceed the input by a stride or more, got a window of 3 for 1 at axis 1";
         {ksizes: [1, 3, 3], strides: [1, 1, 1, 1], rates: [1, 1, 1, 1], padding: "VALID"} "[n, 1, 3, 2]" => "error ksizes must have 4 entries, got 3";
     }
     shape_table! { volumes: extract_volume_patches, ["input"];

@@ -19,11 +19,11 @@ pub fn non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()> {
     } else {
         require_last_dim(cx, 0, &columns, 4)?;
     }
-    let most = cx.make_dim_for_scalar_input("max_output_size")?;
+    let box_count = cx.make_dim_for_scalar_input("max_output_size")?;
     for index in 3..cx.len() {
         cx.scalar(index)?;
     }
-    let selected = if cx.bool_or("pad_to_max_output_size", false)? { most } else { cx.fresh() };
+    let selected = if cx.bool_or("pad_to_max_output_size", false)? { box_count } else { cx.fresh() };
     let outputs = cx.outputs();
     for index in 0..outputs {
         let scalar = index > 0 && index + 1 == outputs;
@@ -60,15 +60,15 @@ pub fn combined_non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()>
                 .map_err(|_| cx.blame_param(name, format_args!("must be at least 1, got {size}")))?;
         }
     }
-    let most = if padded {
+    let box_count = if padded {
         let all = cx.mul(&per_class, &classes)?;
         cx.min(&total, &all)?
     } else {
         total
     };
-    cx.set_output(0, TensorShape::new([batch.clone(), most.clone(), Dim::known(4)]));
-    cx.set_output(1, TensorShape::new([batch.clone(), most.clone()]));
-    cx.set_output(2, TensorShape::new([batch.clone(), most]));
+    cx.set_output(0, TensorShape::new([batch.clone(), box_count.clone(), Dim::known(4)]));
+    cx.set_output(1, TensorShape::new([batch.clone(), box_count.clone()]));
+    cx.set_output(2, TensorShape::new([batch.clone(), box_count]));
     cx.set_output(3, TensorShape::new([batch]));
     Ok(())
 }

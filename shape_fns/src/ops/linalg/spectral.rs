@@ -138,7 +138,7 @@ fn over_axes(cx: &mut InferenceContext<'_>, kind: Kind) -> Result<()> {
         let axis = normalize_axis(axis, dims.len()).map_err(|error| cx.blame_param("axes", error))?;
         if axes.contains(&axis) {
             return Err(
-                cx.blame_param("axes", format_args!("must name each axis once, got axis {axis} twice"))
+                cx.blame_param("axes", format_args!("must not repeat an axis, got axis {axis} twice"))
             );
         }
         axes.push(axis);
@@ -176,7 +176,7 @@ mod tests {
         {} "[3, ?, 5]; [2] = [4, 6]; [2] = [0, -1]" => "[4, d0_1, 6]";
         {} "[3, ?, 5]; i32 [2]; [2] = [0, -1]" => "[?, d0_1, ?]";
         {} "[3, ?, 5]; [2] = [4, 6]; i32 [2]" => "[?, ?, ?]";
-        {} "[3, 5]; [2] = [4, 6]; [2] = [0, -2]" => "error axes must name each axis once, got axis 0 twice";
+        {} "[3, 5]; [2] = [4, 6]; [2] = [0, -2]" => "error axes must not repeat an axis, got axis 0 twice";
         {} "[3, 5]; [1] = [4]; i32 [2]" => "error fft_length and axes must have the same length, got 1 and 2";
     }
     shape_table! { real: rfft_along, ["input", "fft_length", "axes"];

@@ -1,5 +1,6 @@
 //! Batches of square matrices: inverses, Cholesky factors, determinants. Also the cross product of vectors.
 
+use crate::common::require_last_dim;
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
 /// Returns the leading axes of operand `index` and its size, unified from rows and columns; `None` if it is unranked.
@@ -61,9 +62,7 @@ pub fn cross(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (a, b) = (cx.with_rank_at_least(0, 1)?, cx.with_rank_at_least(1, 1)?);
     let both = cx.merge_shapes(&a, &b)?;
     if let Some(last) = both.dim(-1) {
-        cx.merge(last, &Dim::known(3)).map_err(|_| {
-            cx.blame(0, format_args!("must have size 3 at the last axis, got {last} in {both}"))
-        })?;
+        require_last_dim(cx, 0, last, 3)?;
     }
     cx.set_output(0, both);
     Ok(())

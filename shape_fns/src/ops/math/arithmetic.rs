@@ -41,12 +41,12 @@ binary! {
     maximum = Dim::max;
 }
 
-/// Returns the quotient rounded toward zero. For nonnegative operands it equals the quotient rounded down.
+/// Returns the quotient rounded toward zero. Only for nonnegative operands, where it equals the quotient rounded down.
 fn truncated_quotient(a: &Dim, b: &Dim) -> Result<Dim> {
     nonnegative_dividend(a, b)?.floordiv(b)
 }
 
-/// Returns the remainder of the division rounded toward zero.
+/// Returns the remainder of the quotient rounded toward zero. Only for nonnegative operands.
 fn truncated_remainder(a: &Dim, b: &Dim) -> Result<Dim> {
     nonnegative_dividend(a, b)?.modulo(b)
 }

@@ -78,7 +78,7 @@ pub fn filter_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of the input: has the shape of the first operand, `input[n, d, h, w, c]`.
+/// The gradient of the input. It has the shape of the first operand, `input[n, d, h, w, c]`.
 ///
 /// # Errors
 /// The rank is not 5.
@@ -88,7 +88,7 @@ pub fn input_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of the filter: has the shape of the second operand, `filter[kd, kh, kw, c, m]`.
+/// The gradient of the filter. It has the shape of the second operand, `filter[kd, kh, kw, c, m]`.
 ///
 /// # Errors
 /// The rank is not 5.
@@ -98,7 +98,7 @@ pub fn filter_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of the input: has the 5 sizes `input_sizes`. The batch size is unified with that of `out_backprop`.
+/// The gradient of the input. It has the 5 sizes `input_sizes`. The batch size is unified with that of `out_backprop`.
 ///
 /// # Errors
 /// An operand has the wrong rank, `input_sizes` the wrong length, or the batch sizes provably differ.
@@ -114,7 +114,7 @@ pub fn sized_input_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of the filter: has the 5 sizes `filter_sizes`.
+/// The gradient of the filter. It has the 5 sizes `filter_sizes`.
 ///
 /// # Errors
 /// An operand has the wrong rank, or `filter_sizes` the wrong length.

@@ -42,7 +42,7 @@ mod tests {
     use crate::{Attr, Attrs};
 
     #[test]
-    fn shapes() {
+    fn ratios_divide_the_dimensions() {
         let ratios = |ratios: &[f64]| Attrs::new().with("pooling_ratio", Attr::from(ratios));
         let rows = [
             (ratios(&[1.0, 1.5, 2.0, 1.0]), "[n, 20, 30, ?]", "[n, 13, 15, d0_3]; [13]; [15]"),

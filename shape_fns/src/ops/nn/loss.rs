@@ -10,7 +10,7 @@ pub fn softmax_cross_entropy(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (features, labels) = (cx.with_rank_at_most(0, 2)?, cx.with_rank_at_most(1, 2)?);
     let both = match (features.dims(), labels.dims()) {
         (Some(_), Some(_)) => cx.broadcast(&features, &labels)?,
-        // A dimension other than 1 is kept by broadcasting.
+        // Broadcasting keeps every dimension other than 1.
         (Some([batch, classes]), None) | (None, Some([batch, classes])) => {
             let one = Dim::known(1);
             let mut kept = |dim: &Dim| if dim.same(&one) == Some(false) { dim.clone() } else { cx.fresh() };

@@ -85,8 +85,8 @@ pub fn fused_batch_norm_ex(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `y_backprop[n, h, w, c], x[n, h, w, c], scale[c], reserve_space_1[c], reserve_space_2[c] -> [n, h, w, c], [c], [c], [0], [0]`,
-/// in the order of `data_format`.
+/// `y_backprop[n, h, w, c], x[n, h, w, c], scale[c], reserve_space_1[c], reserve_space_2[c]` to
+/// `[n, h, w, c], [c], [c], [0], [0]`, in the order of `data_format`.
 ///
 /// # Errors
 /// An operand has the wrong rank, or shapes provably differ.

@@ -90,7 +90,7 @@ pub fn max_pool_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     pool(cx, 3, false)
 }
 
-/// The gradient of a pool: has the shape of the first operand.
+/// The gradient of a pool. It has the shape of the first operand.
 ///
 /// # Errors
 /// The rank of the first operand is not 4.
@@ -100,7 +100,7 @@ pub fn pool_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of a pool of volumes: has the shape of the first operand.
+/// The gradient of a pool of volumes. It has the shape of the first operand.
 ///
 /// # Errors
 /// The rank of the first operand is not 5.
@@ -110,7 +110,7 @@ pub fn pool_grad_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of a pool: has the 4 sizes that the first operand holds.
+/// The gradient of a pool. It has the 4 sizes that the first operand holds.
 ///
 /// # Errors
 /// The operand does not hold 4 sizes, or one is negative.

@@ -115,8 +115,8 @@ impl Window<'_> {
         cx.floordiv(&missing, &Dim::known(2))
     }
 
-    /// Like [`Window::position_count`], but a window that exceeds the axis by less than a stride yields 0 positions instead of
-    /// an error.
+    /// Like [`Window::position_count`], but a window that exceeds the axis by less than a stride yields 0 positions
+    /// instead of an error.
     ///
     /// # Errors
     /// Same as [`Window::position_count`], or the window exceeds the axis by a stride or more.
@@ -132,7 +132,7 @@ impl Window<'_> {
         let least = cx.add(&dividend, self.stride)?;
         cx.require(Guard::Ge(least, one)).map_err(|_| {
             ShapeError::new(format_args!(
-                "a window must exceed the input by less than a stride, got a window of {} for {input} at axis {}",
+                "a window must not exceed the input by a stride or more, got a window of {} for {input} at axis {}",
                 self.size, self.axis
             ))
         })?;

@@ -49,7 +49,7 @@ pub fn dequantize(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Like [`dequantize`], but the range in use is a second and a third output, and the input may be unranked.
 ///
 /// # Errors
-/// Same as [`dequantize`].
+/// Same as [`dequantize`], except that the input may be unranked.
 pub fn quantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (shape, ends) = ranges(cx, 0, false)?;
     cx.set_output(0, shape);
@@ -61,7 +61,7 @@ pub fn quantize(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Like [`dequantize`], but the input may be unranked.
 ///
 /// # Errors
-/// Same as [`dequantize`].
+/// Same as [`dequantize`], except that the input may be unranked, or `num_bits` is not a scalar.
 pub fn quantize_and_dequantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (shape, _) = ranges(cx, 0, false)?;
     cx.scalars(&["num_bits"])?;
@@ -73,7 +73,7 @@ pub fn quantize_and_dequantize(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `gradients[..], input[..], input_min, input_max -> [..], input_min, input_max`.
 ///
 /// # Errors
-/// Same as [`dequantize`], or the shapes of gradients and input provably differ.
+/// Same as [`quantize`], or the shapes of gradients and input provably differ.
 pub fn quantize_and_dequantize_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (shape, ends) = ranges(cx, 1, false)?;
     let gradients = cx.input(0).clone();

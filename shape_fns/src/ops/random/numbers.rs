@@ -21,8 +21,8 @@ pub fn numbers(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// `shape` is not a vector of sizes.
 pub fn numbers_of_each(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let (output, each) = (cx.input_as_shape("shape")?, cx.input(1).clone());
-    cx.set_output(0, output.concatenate(&each));
+    let (shape, parameters) = (cx.input_as_shape("shape")?, cx.input(1).clone());
+    cx.set_output(0, shape.concatenate(&parameters));
     Ok(())
 }
 

@@ -27,7 +27,8 @@ pub fn sobol(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `true_classes[b, num_true] -> sampled_candidates[num_sampled], true_expected_count[b, num_true], sampled_expected_count[num_sampled]`.
+/// `true_classes[b, num_true]` to `sampled_candidates[num_sampled]`, `true_expected_count[b, num_true]` and
+/// `sampled_expected_count[num_sampled]`.
 ///
 /// # Errors
 /// `true_classes` is not a matrix, its number of columns provably differs from attribute `num_true`, or an attribute

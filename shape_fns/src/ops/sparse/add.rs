@@ -3,8 +3,8 @@
 use super::operand::{SparseOperand, set_sparse};
 use crate::{InferenceContext, Result, TensorShape};
 
-/// The sum of two sparse tensors of the same shape, as a sparse tensor. Sums of magnitude at most `thresh` are
-/// dropped, so the number of elements depends on the data.
+/// The sum of two sparse tensors of the same shape, as a sparse tensor. Sums of magnitude below `thresh` are dropped,
+/// so the number of elements depends on the data.
 ///
 /// # Errors
 /// The operands are not two sparse tensors, `thresh` is not a scalar, or the ranks provably differ.

@@ -3,8 +3,9 @@
 use super::operand::SparseOperand;
 use crate::{InferenceContext, Result, TensorShape};
 
-/// `indices[nnz, r], values[nnz], dense_shape[r], default_value[] -> indices[m, r], values[m], empty_row_indicator[rows], reverse_index_map[nnz]`,
-/// where `m` depends on the data. The last output holds the new index of each element.
+/// `indices[nnz, r], values[nnz], dense_shape[r], default_value[]` to
+/// `indices[m, r], values[m], empty_row_indicator[rows], reverse_index_map[nnz]`, where `m` depends on the data. The
+/// last output holds the new index of each element.
 ///
 /// # Errors
 /// The first three operands are not a sparse tensor, or `default_value` is not a scalar.

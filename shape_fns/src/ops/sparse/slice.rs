@@ -30,9 +30,9 @@ pub fn slice(cx: &mut InferenceContext<'_>) -> Result<()> {
     {
         let mut sliced = Vec::with_capacity(shape.len());
         for ((dim, start), size) in shape.iter().zip(&start).zip(&size) {
-            let left = cx.sub(dim, start)?;
-            let left = cx.max(&left, &Dim::known(0))?;
-            sliced.push(cx.min(size, &left)?);
+            let rest = cx.sub(dim, start)?;
+            let rest = cx.max(&rest, &Dim::known(0))?;
+            sliced.push(cx.min(size, &rest)?);
         }
         cx.set_output_value(2, PartialElements::vector(sliced));
     }
