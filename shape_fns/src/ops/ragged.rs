@@ -60,9 +60,8 @@ pub fn ragged_range(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Gathers rows of a ragged tensor. The outputs are one vector of row splits per ragged axis, then the values.
-///
-/// Indices of rank `r` add `r-1` ragged axes; the splits of these axes follow from the sizes of `indices`.
+/// Gathers rows of a ragged tensor. The outputs are one vector of row splits per ragged axis, then the values. Indices
+/// of rank `r` add `r-1` ragged axes; the splits of these axes follow from the sizes of `indices`.
 ///
 /// # Errors
 /// A splits operand is not a vector, the values or the indices are a scalar, or `OUTPUT_RAGGED_RANK` differs from the
@@ -108,10 +107,8 @@ pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Converts a ragged tensor to a sparse tensor that holds every value:
-/// `indices[n, rank], values[n], dense_shape[rank]`.
-///
-/// The first size of the dense shape is the number of rows. Its last sizes are those of the values.
+/// Converts a ragged tensor to `indices[n, rank], values[n], dense_shape[rank]`, with one element per value. The first
+/// size of the dense shape is the number of rows. Its last sizes are those of the values.
 ///
 /// # Errors
 /// A splits operand is not a vector, or the values are a scalar.
@@ -226,8 +223,7 @@ fn requested_size(cx: &mut InferenceContext<'_>, given: &List, axis: usize) -> R
     }
 }
 
-/// Returns the number of rows that the scalar operand `partition` holds, or a fresh dimension if it is not a known
-/// size.
+/// Returns the number of rows in the scalar operand `partition`, or a fresh dimension if it is unknown.
 fn first_dim_size(cx: &mut InferenceContext<'_>, partition: usize) -> Dim {
     let size = cx.input_value(partition).and_then(|value| value.get(0).cloned());
     match size {
