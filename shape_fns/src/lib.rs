@@ -37,7 +37,7 @@
 //! let error = shapeflow_shape_fns::linalg::matmul(&mut cx).unwrap_err();
 //! assert_eq!(
 //!     error.to_string(),
-//!     "the inner dimensions of a product must agree, got 64 and 32 in [batch, 64] and [32, 10]"
+//!     "the inner dimensions of a matmul must agree, got 64 and 32 in [batch, 64] and [32, 10]"
 //! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

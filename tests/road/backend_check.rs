@@ -92,7 +92,7 @@ pub fn check(recipe: &Recipe, facts: Option<&[Facts]>) -> std::result::Result<Ou
             // An element that fails may be one that nothing demands, and so may something to scatter into nothing.
             (Err(a), Ok(_))
                 if matches!(a.kind(), ErrorKind::Index | ErrorKind::DivideByZero)
-                    || ["indices must be positions", "must be empty where the result is"]
+                    || ["indices must be in [0, ", "must be empty if the result is"]
                         .iter()
                         .any(|text| a.message().contains(text)) =>
             {

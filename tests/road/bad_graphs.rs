@@ -13,7 +13,7 @@ fn contradictions() -> Result<()> {
     let second = g.input("second", DType::F32, shape![4, 16])?;
     let _ = x.matmul(first)?;
     assert_snapshot!(told(x.matmul(second)), @r#"
-    error: matmul(f32[batch, 3], f32[4, 16]): the inner dimensions of a product must agree, got 3 and 4 in [batch, 3] and [4, 16]
+    error: matmul(f32[batch, 3], f32[4, 16]): the inner dimensions of a matmul must agree, got 3 and 4 in [batch, 3] and [4, 16]
       --> `told(x.matmul(second))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", "features"])?;`
       operand 1 comes from second at `let second = g.input("second", DType::F32, shape![4, 16])?;`
@@ -33,7 +33,7 @@ fn contradictions() -> Result<()> {
       help: -1 at axis 1 is what is left: [2, 3]
     ");
     assert_snapshot!(told(stack(&[x, x.pad([0, 1])?], 0)), @r#"
-    error: stack(f32[3], f32[4], axis=0): stacked operands must have one shape: shapes must agree, got 3 and 4 at axis 0
+    error: stack(f32[3], f32[4], axis=0): stacked operands must have the same shape: shapes must agree, got 3 and 4 at axis 0
       --> `told(stack(&[x, x.pad([0, 1])?], 0))`
       operand 0 comes from x at `let [x, y] = [g.input("x", DType::F32, shape!["n"])?, g.input("y", DType::F32, shape!["m"])?];`
       operand 1 comes from pad at `told(stack(&[x, x.pad([0, 1])?], 0))`

@@ -15,7 +15,7 @@ fn products() -> Result<()> {
     let x = g.input("x", DType::F32, shape!["batch", 4])?;
     let w = g.input("w", DType::F32, shape![2, 4])?;
     assert_snapshot!(told(x.matmul(w)), @r#"
-    error: matmul(f32[batch, 4], f32[2, 4]): the inner dimensions of a product must agree, got 4 and 2 in [batch, 4] and [2, 4]
+    error: matmul(f32[batch, 4], f32[2, 4]): the inner dimensions of a matmul must agree, got 4 and 2 in [batch, 4] and [2, 4]
       --> `told(x.matmul(w))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 4])?;`
       operand 1 comes from w at `let w = g.input("w", DType::F32, shape![2, 4])?;`
@@ -24,7 +24,7 @@ fn products() -> Result<()> {
     let images = g.input("images", DType::F32, shape![8, 4])?;
     let weights = g.input("weights", DType::F32, shape![4, 2])?;
     assert_snapshot!(told(weights.matmul(images)), @r#"
-    error: matmul(f32[4, 2], f32[8, 4]): the inner dimensions of a product must agree, got 2 and 8 in [4, 2] and [8, 4]
+    error: matmul(f32[4, 2], f32[8, 4]): the inner dimensions of a matmul must agree, got 2 and 8 in [4, 2] and [8, 4]
       --> `told(weights.matmul(images))`
       operand 0 comes from weights at `let weights = g.input("weights", DType::F32, shape![4, 2])?;`
       operand 1 comes from images at `let images = g.input("images", DType::F32, shape![8, 4])?;`
@@ -32,7 +32,7 @@ fn products() -> Result<()> {
     "#);
     let columns = g.input("columns", DType::F32, shape![4, 8])?;
     assert_snapshot!(told(columns.matmul(weights)), @r#"
-    error: matmul(f32[4, 8], f32[4, 2]): the inner dimensions of a product must agree, got 8 and 4 in [4, 8] and [4, 2]
+    error: matmul(f32[4, 8], f32[4, 2]): the inner dimensions of a matmul must agree, got 8 and 4 in [4, 8] and [4, 2]
       --> `told(columns.matmul(weights))`
       operand 0 comes from columns at `let columns = g.input("columns", DType::F32, shape![4, 8])?;`
       operand 1 comes from weights at `let weights = g.input("weights", DType::F32, shape![4, 2])?;`
@@ -103,7 +103,7 @@ fn joins() -> Result<()> {
     let x = g.input("x", DType::F32, shape![8, 3])?;
     let y = g.input("y", DType::F32, shape![8, 4])?;
     assert_snapshot!(told(concat(&[x, y], 0)), @r#"
-    error: concat(f32[8, 3], f32[8, 4], axis=0): every dimension but axis 0 must agree, got 3 and 4 at axis 1
+    error: concat(f32[8, 3], f32[8, 4], axis=0): all dimensions except axis 0 must agree, got 3 and 4 at axis 1
       --> `told(concat(&[x, y], 0))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![8, 3])?;`
       operand 1 comes from y at `let y = g.input("y", DType::F32, shape![8, 4])?;`
@@ -117,7 +117,7 @@ fn joins() -> Result<()> {
       help: axes count from 0: the last one is 1 or -1
     "#);
     assert_snapshot!(told(stack(&[x, y], 0)), @r#"
-    error: stack(f32[8, 3], f32[8, 4], axis=0): stacked operands must have one shape: shapes must agree, got 3 and 4 at axis 1
+    error: stack(f32[8, 3], f32[8, 4], axis=0): stacked operands must have the same shape: shapes must agree, got 3 and 4 at axis 1
       --> `told(stack(&[x, y], 0))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![8, 3])?;`
       operand 1 comes from y at `let y = g.input("y", DType::F32, shape![8, 4])?;`
@@ -125,7 +125,7 @@ fn joins() -> Result<()> {
     "#);
     let row = g.input("row", DType::F32, shape![3])?;
     assert_snapshot!(told(concat(&[x, row], 0)), @r#"
-    error: concat(f32[8, 3], f32[3], axis=0): operand 1 must have rank 2 as operand 0, [8, 3], got rank 1 in [3]
+    error: concat(f32[8, 3], f32[3], axis=0): operand 1 must have rank 2 like operand 0, [8, 3], got rank 1 in [3]
       --> `told(concat(&[x, row], 0))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![8, 3])?;`
       operand 1 comes from row at `let row = g.input("row", DType::F32, shape![3])?;`
@@ -163,7 +163,7 @@ fn sizes() -> Result<()> {
       help: -1 at axis 1 is what is left: [8, 784]
     "#);
     assert_snapshot!(told(images.reshape([-1, 28, -1])), @r#"
-    error: reshape(f32[8, 28, 28], shape=[-1, 28, -1]): shape may have one size of -1, got -1 at axes 0 and 2
+    error: reshape(f32[8, 28, 28], shape=[-1, 28, -1]): shape must have at most one -1, got -1 at axes 0 and 2
       --> `told(images.reshape([-1, 28, -1]))`
       operand 0 comes from images at `let images = g.input("images", DType::F32, shape![8, 28, 28])?;`
     "#);
@@ -176,10 +176,10 @@ fn sizes() -> Result<()> {
     error: split(f32[8, 28, 28], axis=0, num=3): a dimension must split into equal parts, got 8 into 3 at axis 0 of [8, 28, 28]
       --> `told(images.split::<3>(0))`
       operand 0 comes from images at `let images = g.input("images", DType::F32, shape![8, 28, 28])?;`
-      help: split_sizes cuts into parts of given sizes, one of which may be -1 for the rest
+      help: split_sizes cuts into parts of given sizes; one of them may be -1 to take the rest
     "#);
     assert_snapshot!(told(images.split_sizes([3, 4], 0)), @r#"
-    error: split_sizes(f32[8, 28, 28], axis=0, num=2, size_splits=[3, 4]): size_splits must add up to the dimension, got [3, 4], 7 of 8, at axis 0 of [8, 28, 28]
+    error: split_sizes(f32[8, 28, 28], axis=0, num=2, size_splits=[3, 4]): size_splits must add up to the dimension, got [3, 4], sum 7, for 8 at axis 0 of [8, 28, 28]
       --> `told(images.split_sizes([3, 4], 0))`
       operand 0 comes from images at `let images = g.input("images", DType::F32, shape![8, 28, 28])?;`
     "#);
@@ -187,7 +187,7 @@ fn sizes() -> Result<()> {
     error: slice(f32[8, 28, 28], begin=[0, 0, 20], size=[8, 28, 10]): a slice must lie within the tensor, got 20 to 30 at axis 2 of [8, 28, 28]
       --> `told(images.slice([0, 0, 20], [8, 28, 10]))`
       operand 0 comes from images at `let images = g.input("images", DType::F32, shape![8, 28, 28])?;`
-      help: a size of -1 takes all that is left of an axis
+      help: a size of -1 extends to the end of the axis
     "#);
     assert_snapshot!(told(images.slice_with(&[SliceItem::from(8)])), @r#"
     error: strided_slice(f32[8, 28, 28], begin=[8], end=[9], shrink_axis_mask=1, strides=[1]): index 8 must lie within axis 0 of size 8
@@ -195,13 +195,13 @@ fn sizes() -> Result<()> {
       operand 0 comes from images at `let images = g.input("images", DType::F32, shape![8, 28, 28])?;`
     "#);
     assert_snapshot!(told(images.pad([1, 1])), @r#"
-    error: pad(f32[8, 28, 28], paddings=[1, 1]): paddings must have one pair an axis, got 1 for [8, 28, 28]
+    error: pad(f32[8, 28, 28], paddings=[1, 1]): paddings must have one pair per axis, got 1 for [8, 28, 28]
       --> `told(images.pad([1, 1]))`
       operand 0 comes from images at `let images = g.input("images", DType::F32, shape![8, 28, 28])?;`
-      help: 0, 0 is the pair of an axis that stays as it is
+      help: use the pair 0, 0 for an axis without padding
     "#);
     assert_snapshot!(told(images.tile([2])), @r#"
-    error: tile(f32[8, 28, 28], multiples=[2]): multiples must have one entry an axis, got 1 for [8, 28, 28]
+    error: tile(f32[8, 28, 28], multiples=[2]): multiples must have one entry per axis, got 1 for [8, 28, 28]
       --> `told(images.tile([2]))`
       operand 0 comes from images at `let images = g.input("images", DType::F32, shape![8, 28, 28])?;`
     "#);
@@ -228,12 +228,12 @@ fn axes() -> Result<()> {
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 1, 4])?;`
     "#);
     assert_snapshot!(told(x.reduce_mean([1, -2])), @r#"
-    error: reduce_mean(f32[batch, 1, 4], axis=[1, -2]): axis must name each axis once, got axis 1 twice
+    error: reduce_mean(f32[batch, 1, 4], axis=[1, -2]): axis must not repeat an axis, got axis 1 twice
       --> `told(x.reduce_mean([1, -2]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 1, 4])?;`
     "#);
     assert_snapshot!(told(x.transpose([1, 0])), @r#"
-    error: transpose(f32[batch, 1, 4], perm=[1, 0]): perm must have one entry an axis, got 2 for [batch, 1, 4]
+    error: transpose(f32[batch, 1, 4], perm=[1, 0]): perm must have one entry per axis, got 2 for [batch, 1, 4]
       --> `told(x.transpose([1, 0]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 1, 4])?;`
       help: perm=[0, 2, 1] keeps the leading axes where they are
@@ -355,7 +355,7 @@ fn indices() -> Result<()> {
     let table = g.input("table", DType::F32, shape![3, 2])?;
     let places = g.constant([0i64, 3])?;
     assert_snapshot!(told(table.gather(places, 0)), @r#"
-    error: gather(f32[3, 2], i64[2], axis=0, batch_dims=0): indices must be positions in [0, 3) of axis 0, got 3 at position 1
+    error: gather(f32[3, 2], i64[2], axis=0, batch_dims=0): indices must be in [0, 3), the range of axis 0, got 3 at position 1
       --> `told(table.gather(places, 0))`
       operand 0 comes from table at `let table = g.input("table", DType::F32, shape![3, 2])?;`
       operand 1 comes from constant at `let places = g.constant([0i64, 3])?;`

@@ -103,7 +103,7 @@ fn guards() -> Result<()> {
     assert_snapshot!(told(exe.run_all(&[zeros(&[5, 3])?])), @r"
     error: slice(f32[n, 3], begin=[2, 0], size=[4, -1]): a slice must lie within the tensor, got 2 to 6 at axis 0 of [5, 3]
       --> `let tail = x.slice([2, 0], [4, -1])?;`
-      help: a size of -1 takes all that is left of an axis
+      help: a size of -1 extends to the end of the axis
     ");
     let g = Graph::new();
     let [x, y] = [g.input("x", DType::F32, shape!["n", "k"])?, g.input("y", DType::F32, shape!["m", "k"])?];

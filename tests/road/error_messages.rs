@@ -14,7 +14,7 @@ fn matrices_that_do_not_fit() -> Result<()> {
     let w = g.constant([[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])?;
     let w = w.t()?;
     assert_snapshot!(told(x.matmul(w)), @r#"
-    error: matmul(f32[batch, 4], f32[2, 4]): the inner dimensions of a product must agree, got 4 and 2 in [batch, 4] and [2, 4]
+    error: matmul(f32[batch, 4], f32[2, 4]): the inner dimensions of a matmul must agree, got 4 and 2 in [batch, 4] and [2, 4]
       --> `told(x.matmul(w))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 4])?;`
       operand 1 comes from transpose at `let w = w.t()?;`
@@ -92,13 +92,13 @@ fn shapes_that_do_not_agree() -> Result<()> {
       operand 1 comes from y at `let y = g.input("y", DType::F32, shape!["b", 4])?;`
     "#);
     assert_snapshot!(told(concat(&[x, y], 0)), @r#"
-    error: concat(f32[a, 3], f32[b, 4], axis=0): every dimension but axis 0 must agree, got 3 and 4 at axis 1
+    error: concat(f32[a, 3], f32[b, 4], axis=0): all dimensions except axis 0 must agree, got 3 and 4 at axis 1
       --> `told(concat(&[x, y], 0))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["a", 3])?;`
       operand 1 comes from y at `let y = g.input("y", DType::F32, shape!["b", 4])?;`
     "#);
     assert_snapshot!(told(stack(&[x, y], 0)), @r#"
-    error: stack(f32[a, 3], f32[b, 4], axis=0): stacked operands must have one shape: shapes must agree, got 3 and 4 at axis 1
+    error: stack(f32[a, 3], f32[b, 4], axis=0): stacked operands must have the same shape: shapes must agree, got 3 and 4 at axis 1
       --> `told(stack(&[x, y], 0))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["a", 3])?;`
       operand 1 comes from y at `let y = g.input("y", DType::F32, shape!["b", 4])?;`
@@ -134,7 +134,7 @@ fn parameters_that_do_not_fit() -> Result<()> {
       help: axes count from 0: the last one is 1 or -1
     "#);
     assert_snapshot!(told(x.reduce_sum([0, -2])), @r#"
-    error: reduce_sum(f32[3, 4], axis=[0, -2]): axis must name each axis once, got axis 0 twice
+    error: reduce_sum(f32[3, 4], axis=[0, -2]): axis must not repeat an axis, got axis 0 twice
       --> `told(x.reduce_sum([0, -2]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
     "#);
@@ -147,7 +147,7 @@ fn parameters_that_do_not_fit() -> Result<()> {
     error: slice(f32[3, 4], begin=[0, 2], size=[3, 3]): a slice must lie within the tensor, got 2 to 5 at axis 1 of [3, 4]
       --> `told(x.slice([0, 2], [3, 3]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
-      help: a size of -1 takes all that is left of an axis
+      help: a size of -1 extends to the end of the axis
     "#);
     assert_snapshot!(told(x.slice_with(&[SliceItem::from(7)])), @r#"
     error: strided_slice(f32[3, 4], begin=[7], end=[8], shrink_axis_mask=1, strides=[1]): index 7 must lie within axis 0 of size 3
@@ -158,13 +158,13 @@ fn parameters_that_do_not_fit() -> Result<()> {
     error: split(f32[3, 4], axis=1, num=3): a dimension must split into equal parts, got 4 into 3 at axis 1 of [3, 4]
       --> `told(x.split::<3>(1))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
-      help: split_sizes cuts into parts of given sizes, one of which may be -1 for the rest
+      help: split_sizes cuts into parts of given sizes; one of them may be -1 to take the rest
     "#);
     assert_snapshot!(told(x.pad([1, -1])), @r#"
-    error: pad(f32[3, 4], paddings=[1, -1]): paddings must have one pair an axis, got 1 for [3, 4]
+    error: pad(f32[3, 4], paddings=[1, -1]): paddings must have one pair per axis, got 1 for [3, 4]
       --> `told(x.pad([1, -1]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
-      help: 0, 0 is the pair of an axis that stays as it is
+      help: use the pair 0, 0 for an axis without padding
     "#);
     assert_snapshot!(told(x.squeeze(&[0])), @r#"
     error: squeeze(f32[3, 4], axis=[0]): a squeezed axis must have size 1, got 3 at axis 0 of [3, 4]
@@ -312,7 +312,7 @@ fn data_that_does_not_fit() -> Result<()> {
     let exe = gathering()?;
     let table = [0.0f32; 6];
     assert_snapshot!(told(exe.run_all(&[TensorView::new(&[3, 2], &table)?, TensorView::new(&[2], &[1i64, -1])?])), @r"
-    error: gather(f32[rows, 2], i64[n], axis=0, batch_dims=0): indices must be positions in [0, 3) of axis 0, got -1 at position 1
+    error: gather(f32[rows, 2], i64[n], axis=0, batch_dims=0): indices must be in [0, 3), the range of axis 0, got -1 at position 1
       --> `g.compile(table.gather(ids, 0)?)`
     ");
     let g = Graph::new();
@@ -341,7 +341,7 @@ fn sizes_that_do_not_fit() -> Result<()> {
     assert_snapshot!(told(exe.run_all(&[TensorView::new(&[3], &[1.0f32, 2.0, 3.0])?])), @r"
     error: split(f32[n], axis=0, num=2): a dimension must split into equal parts, got 3 into 2 at axis 0 of [3]
       --> `let [low, high] = x.split::<2>(0)?;`
-      help: split_sizes cuts into parts of given sizes, one of which may be -1 for the rest
+      help: split_sizes cuts into parts of given sizes; one of them may be -1 to take the rest
     ");
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;

@@ -1,18 +1,19 @@
-//! Shape functions that many ops share, and steps that many shape functions share.
+//! Shape functions that many ops share, and helpers that many shape functions share.
 
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// One output of the first operand's shape: every elementwise op of one operand, and all that only move data.
+/// Sets output 0 to the shape of operand 0. Elementwise ops of one operand use it, and ops that only move elements
+/// within the shape.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn unary(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.input(0).clone();
     cx.set_output(0, shape);
     Ok(())
 }
 
-/// One output of the shape that all operands broadcast to.
+/// Sets output 0 to the shape that all operands broadcast to.
 ///
 /// # Errors
 /// Two dimensions are provably different and neither is 1.
@@ -22,11 +23,13 @@ pub fn broadcast(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`broadcast`], but where attribute `incompatible_shape_error` is false: operands that do not broadcast are simply
-/// not equal, a scalar; and while it is not known whether they do, the output is unranked.
+/// Sets output 0 like [`broadcast`], unless attribute `incompatible_shape_error` is false.
+///
+/// With `incompatible_shape_error=false`, operands that provably do not broadcast compare as unequal, which gives a
+/// scalar. If it is unknown whether they broadcast, the output is unranked.
 ///
 /// # Errors
-/// As [`broadcast`], unless the attribute is false.
+/// Same as [`broadcast`], unless the attribute is false.
 pub fn equality(cx: &mut InferenceContext<'_>) -> Result<()> {
     if cx.bool_or("incompatible_shape_error", true)? {
         return broadcast(cx);
@@ -48,7 +51,7 @@ pub fn equality(cx: &mut InferenceContext<'_>) -> Result<()> {
     if decided { broadcast(cx) } else { Ok(()) }
 }
 
-/// One output of the shape that all operands have.
+/// Unifies the shapes of all operands and sets output 0 to the result.
 ///
 /// # Errors
 /// Ranks or dimensions provably differ.
@@ -62,8 +65,9 @@ pub fn same_shape(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// One output of the shape that all operands have which are no scalars. Where all of
-/// known rank are scalars and one is unranked, so is the output.
+/// Unifies the shapes of all operands that are not scalars and sets output 0 to the result.
+///
+/// If every ranked operand is a scalar and another operand is unranked, the output is unranked.
 ///
 /// # Errors
 /// Ranks or dimensions provably differ.
@@ -79,10 +83,26 @@ pub fn same_shape_but_scalars(cx: &mut InferenceContext<'_>) -> Result<()> {
             _ => all = cx.merge_shapes(&all, &shape).map_err(|error| error.operand(index))?,
         }
     }
-    // An operand of unknown rank may have axes where none of the others has.
-    let open = unranked && all.rank() == Some(0);
-    cx.set_output(0, if open { TensorShape::unranked() } else { all });
+    // If no ranked operand has axes, an unranked operand may still have some.
+    let rank_is_open = unranked && all.rank() == Some(0);
+    cx.set_output(0, if rank_is_open { TensorShape::unranked() } else { all });
     Ok(())
+}
+
+/// Requires the last dimension `dim` of operand `index` to equal `size`, and returns it.
+///
+/// # Errors
+/// The dimension provably differs from `size`.
+pub(crate) fn require_last_dim(
+    cx: &mut InferenceContext<'_>,
+    index: usize,
+    dim: &Dim,
+    size: i64,
+) -> Result<Dim> {
+    cx.merge(dim, &Dim::known(size)).map_err(|_| {
+        let shape = cx.input(index);
+        cx.blame(index, format_args!("must have size {size} at the last axis, got {dim} in {shape}"))
+    })
 }
 
 #[cfg(test)]
@@ -107,18 +127,18 @@ mod tests {
         {} "[2, 3]; [4, 3]" => "error dimensions must be equal or 1 to broadcast, got 2 and 4 at axis 0 of [2, 3] and [4, 3]";
         {} "[4]; [2, 3]" => "error got 4 and 3 at axis 1 of [4] and [2, 3]";
     }
-    shape_table! { perhaps_equal: equality, ["x", "y"];
+    shape_table! { equalities: equality, ["x", "y"];
         {} "[n]; [5]" => "[5] if n in {1, 5}";
         {incompatible_shape_error: false} "[2]; [3]" => "[]";
         {incompatible_shape_error: false} "[n]; [3]" => "?";
         {incompatible_shape_error: false} "[n]; [n]" => "[n]";
         {} "[2]; [3]" => "error got 2 and 3 at axis 0";
     }
-    shape_table! { equal: same_shape, ["x", "y"];
+    shape_table! { same_shapes: same_shape, ["x", "y"];
         {} "[?, 3]; [2, ?]" => "[2, 3]";
         {} "[2]; [3]" => "error shapes must agree, got 2 and 3 at axis 0";
     }
-    shape_table! { equal_but_scalars: same_shape_but_scalars, ["a", "b", "x"];
+    shape_table! { same_shapes_but_scalars: same_shape_but_scalars, ["a", "b", "x"];
         {} "[]; []; []" => "[]";
         {} "[]; ?; []" => "?";
         {} "[?, 2, ?]; []; [?, ?, 3]" => "[d0_0, 2, 3]";

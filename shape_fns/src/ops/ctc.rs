@@ -1,4 +1,4 @@
-//! Shape functions of connectionist temporal classification.
+//! Shape functions of connectionist temporal classification (CTC).
 
 use crate::error::bail;
 use crate::infer::registered::{Registered, row};
@@ -12,11 +12,11 @@ pub(crate) static OPS: &[Registered] = &[
     row("CTCLossV2", &["inputs", "labels_indices", "labels_values", "sequence_length"], ctc_loss).outputs(Some(2)),
 ];
 
-/// `inputs[time, batch, classes]`, sparse labels and `sequence_length[batch]` to the loss `[batch]` and the gradient
-/// `[time, batch, classes]`.
+/// `inputs[time, batch, classes], labels_indices[n, 2], labels_values[n], sequence_length[batch]` to `loss[batch]` and
+/// `gradient[time, batch, classes]`.
 ///
 /// # Errors
-/// An operand has another rank, or batch sizes or the numbers of labels provably differ.
+/// An operand has the wrong rank, or the batch sizes or the numbers of labels provably differ.
 pub fn ctc_loss(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [time, batch, classes] = cx.axes::<3>(0)?;
     let ([rows, _], [labels]) = (cx.axes::<2>(1)?, cx.axes::<1>(2)?);
@@ -28,12 +28,15 @@ pub fn ctc_loss(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `inputs[time, batch, classes], sequence_length[batch]` to the indices, the values and the shapes of `top_paths` (one,
-/// unless the attribute says more) sparse matrices of labels, and the logarithm of each one's probability,
-/// `[batch, top_paths]`.
+/// `inputs[time, batch, classes], sequence_length[batch]` to `top_paths` sparse matrices of labels and the log
+/// probability of each path.
+///
+/// The outputs are the indices `[n, 2]` of all paths, then the values `[n]` of all paths, then the dense shapes `[2]`
+/// of all paths, then `log_probability[batch, top_paths]`. The numbers of labels `n` depend on the data. `top_paths`
+/// defaults to 1.
 ///
 /// # Errors
-/// An operand has another rank, batch sizes provably differ, or `top_paths` is less than 1.
+/// An operand has the wrong rank, the batch sizes provably differ, or `top_paths` is less than 1.
 pub fn ctc_decode(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [_, batch, _] = cx.axes::<3>(0)?;
     let batch = batch_of(cx, &batch, 1)?;
@@ -41,17 +44,18 @@ pub fn ctc_decode(cx: &mut InferenceContext<'_>) -> Result<()> {
     let Some(count) = usize::try_from(paths).ok().filter(|count| *count > 0) else {
         bail!("top_paths must be at least 1, got {paths}");
     };
-    let shown = count.min(cx.outputs());
-    for path in 0..shown {
+    let paths_set = count.min(cx.outputs());
+    for path in 0..paths_set {
         let labels = cx.fresh();
         cx.set_output(path, TensorShape::new([labels.clone(), Dim::known(2)]));
-        cx.set_output(shown.saturating_add(path), TensorShape::new([labels]));
-        cx.set_output(shown.saturating_mul(2).saturating_add(path), TensorShape::new([Dim::known(2)]));
+        cx.set_output(paths_set.saturating_add(path), TensorShape::new([labels]));
+        cx.set_output(paths_set.saturating_mul(2).saturating_add(path), TensorShape::new([Dim::known(2)]));
     }
-    cx.set_output(shown.saturating_mul(3), TensorShape::new([batch, Dim::known(paths)]));
+    cx.set_output(paths_set.saturating_mul(3), TensorShape::new([batch, Dim::known(paths)]));
     Ok(())
 }
 
+/// Unifies the batch size of `inputs` with the length of `sequence_length` (operand `lengths`).
 fn batch_of(cx: &mut InferenceContext<'_>, batch: &Dim, lengths: usize) -> Result<Dim> {
     let [sequences] = cx.axes::<1>(lengths)?;
     cx.agree("the batch sizes of inputs and of sequence_length", batch, &sequences)

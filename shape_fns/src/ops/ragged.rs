@@ -1,4 +1,4 @@
-//! Shape functions of ragged tensors: values, and row splits for each ragged axis.
+//! Shape functions of ragged tensors. A ragged tensor is flat values plus one vector of row splits per ragged axis.
 
 use crate::error::bail;
 use crate::infer::registered::{Registered, row};
@@ -15,23 +15,23 @@ pub(crate) static OPS: &[Registered] = &[
     row("RaggedTensorToTensor", &["shape", "values", "default_value", "row_partition_tensors.."], ragged_to_dense),
 ];
 
-/// The number of rows that the row splits in operand `index` stand for: one less than there are splits.
+/// Returns the number of rows that the row splits in operand `index` describe: the number of splits minus 1.
 ///
 /// # Errors
-/// The operand is no vector, or provably empty.
+/// The operand is not a vector, or it is provably empty.
 pub(crate) fn row_count(cx: &mut InferenceContext<'_>, index: usize) -> Result<Dim> {
     if cx.input(index).rank().is_none() {
         return Ok(cx.fresh());
     }
     let [splits] = cx.axes::<1>(index)?;
     if splits == 0 {
-        return Err(cx.blame(index, "must have a split more than rows, got none"));
+        return Err(cx.blame(index, "must have one more element than there are rows, got no elements"));
     }
     cx.sub(&splits, &Dim::known(1))
 }
 
-/// `starts[n], limits[n], deltas[n]` (each may be a scalar) to the row splits `[n+1]` and the values `[u]` of a range for
-/// each.
+/// `starts[n], limits[n], deltas[n] -> row_splits[n+1], values[u]`: one range per row, where `u` depends on the data.
+/// A scalar operand applies to all rows.
 ///
 /// # Errors
 /// An operand has more than one axis, or lengths provably differ.
@@ -42,8 +42,8 @@ pub fn ragged_range(cx: &mut InferenceContext<'_>) -> Result<()> {
         all_scalar &= shape.rank() == Some(0);
         if let Some([count]) = shape.dims() {
             rows = Some(match &rows {
-                Some(sofar) => cx
-                    .agree("the numbers of starts, limits and deltas", sofar, count)
+                Some(previous) => cx
+                    .agree("the lengths of starts, limits and deltas", previous, count)
                     .map_err(|error| error.operand(index))?,
                 None => count.clone(),
             });
@@ -60,15 +60,15 @@ pub fn ragged_range(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Rows of a ragged tensor by their positions: row splits, one output for each ragged axis, then the values. `indices`
-/// of rank `r` add `r-1` ragged axes, the splits of which follow from their sizes.
+/// Gathers rows of a ragged tensor. The outputs are one vector of row splits per ragged axis, then the values. Indices
+/// of rank `r` add `r-1` ragged axes; the splits of these axes follow from the sizes of `indices`.
 ///
 /// # Errors
-/// Splits are no vectors, values or indices are scalars, or `OUTPUT_RAGGED_RANK` is not the number of ragged axes of the
-/// parameters and `r-1` more.
+/// A splits operand is not a vector, the values or the indices are a scalar, or `OUTPUT_RAGGED_RANK` differs from the
+/// number of ragged axes of the parameters plus `r-1`.
 pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
     let Some(values) = cx.len().checked_sub(2) else {
-        bail!("there must be row splits, values and indices, got {} operands", cx.len());
+        bail!("ragged_gather must have row splits, values and indices, got {} operands", cx.len());
     };
     for splits in 0..values {
         cx.axes::<1>(splits)?;
@@ -76,13 +76,13 @@ pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (values_shape, indices) = (cx.with_rank_at_least(values, 1)?, cx.with_rank_at_least(values + 1, 1)?);
     let ragged = cx.outputs().saturating_sub(1);
     let Some(added) = ragged.checked_sub(values) else {
-        bail!("the result must have the {values} ragged axes of the parameters, got {ragged}");
+        bail!("the result must have at least the {values} ragged axes of params, got {ragged}");
     };
     if let Some(rank) = indices.rank().filter(|rank| *rank != added + 1) {
         return Err(cx.blame(
             values + 1,
             format_args!(
-                "must have rank {} to make {ragged} ragged axes of {values}, got rank {rank}",
+                "must have rank {} to extend {values} ragged axes to {ragged}, got rank {rank}",
                 added + 1
             ),
         ));
@@ -101,20 +101,20 @@ pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
         cx.set_output(level, TensorShape::new([splits]));
     }
     if values_shape.rank().is_some() {
-        let picked = cx.fresh();
-        cx.set_output(ragged, TensorShape::new([picked]).concatenate(&values_shape.slice(1..)));
+        let gathered = cx.fresh();
+        cx.set_output(ragged, TensorShape::new([gathered]).concatenate(&values_shape.slice(1..)));
     }
     Ok(())
 }
 
-/// A ragged tensor as a sparse one, which holds every value. The shape's first size is the number of rows, and its last
-/// ones are those of the values.
+/// Converts a ragged tensor to `indices[n, rank], values[n], dense_shape[rank]`, with one element per value. The first
+/// size of the dense shape is the number of rows. Its last sizes are those of the values.
 ///
 /// # Errors
-/// Splits are no vectors, or the values are a scalar.
+/// A splits operand is not a vector, or the values are a scalar.
 pub fn ragged_to_sparse(cx: &mut InferenceContext<'_>) -> Result<()> {
     let Some(ragged) = cx.len().checked_sub(1) else {
-        bail!("there must be row splits and values, got none")
+        bail!("ragged_to_sparse must have row splits and values, got no operands")
     };
     for splits in 0..ragged {
         cx.axes::<1>(splits)?;
@@ -141,12 +141,12 @@ pub fn ragged_to_sparse(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A ragged tensor as a dense one: of shape `shape`, where a size of -1 is the number of rows, the longest row, or the
-/// size of the values.
+/// Converts a ragged tensor to a dense tensor of shape `shape`. A size of -1 means the number of rows, the length of
+/// the longest row, or the size of the values, depending on the axis.
 ///
 /// # Errors
-/// `shape` has another rank than the ragged tensor, a size provably differs from that of the values, or `default_value`
-/// has a dimension that is provably neither 1 nor that of the values.
+/// The length of `shape` differs from the rank of the ragged tensor, a size provably differs from that of the values,
+/// or `default_value` provably does not broadcast to a row of the values.
 pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     let types = match cx.attr("row_partition_types") {
         Some(Attr::Strs(types)) => types.to_vec(),
@@ -163,7 +163,10 @@ pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
         (Some(inner), Some(len)) if ragged.saturating_add(inner) != len => {
             return Err(cx.blame(
                 0,
-                format_args!("must have a size for each of {} axes, got {len}", ragged.saturating_add(inner)),
+                format_args!(
+                    "must have one size for each of {} axes, got {len}",
+                    ragged.saturating_add(inner)
+                ),
             ));
         }
         (Some(inner), _) => ragged.saturating_add(inner),
@@ -176,17 +179,17 @@ pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
             Some(dims) if axis > ragged => dims.get(axis - ragged).cloned(),
             _ => None,
         };
-        output.push(match (wanted(cx, &given, axis), inner) {
-            (Wanted::Size(size), Some(inner)) => cx.merge(&inner, &size).map_err(|_| {
+        output.push(match (requested_size(cx, &given, axis), inner) {
+            (RequestedSize::Size(size), Some(inner)) => cx.merge(&inner, &size).map_err(|_| {
                 cx.blame(
                     0,
                     format_args!("must have the sizes of the values, got {size} for {inner} at axis {axis}"),
                 )
             })?,
-            (Wanted::Size(size), None) => size,
-            // A size that is given there has to be that of the values.
+            (RequestedSize::Size(size), None) => size,
+            // A requested size must equal that of the values, so the values' size holds in both cases.
             (_, Some(inner)) => inner,
-            (Wanted::Natural, None) if axis == 0 => match types.first().map(|kind| &**kind) {
+            (RequestedSize::Natural, None) if axis == 0 => match types.first().map(|kind| &**kind) {
                 Some("FIRST_DIM_SIZE") => first_dim_size(cx, partitions.start),
                 Some("ROW_SPLITS") => row_count(cx, partitions.start)?,
                 _ => cx.fresh(),
@@ -198,27 +201,29 @@ pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What the operand `shape` says of an axis.
-enum Wanted {
-    /// This size.
+/// The size that the operand `shape` requests for an axis.
+enum RequestedSize {
+    /// An explicit size.
     Size(Dim),
-    /// What the ragged tensor has.
+    /// -1: the size of the ragged tensor.
     Natural,
-    /// One of the two.
+    /// Unknown: either of the two.
     Either,
 }
 
-fn wanted(cx: &mut InferenceContext<'_>, given: &List, axis: usize) -> Wanted {
+/// Returns the size that `given`, the operand `shape`, requests for an axis.
+fn requested_size(cx: &mut InferenceContext<'_>, given: &List, axis: usize) -> RequestedSize {
     match given {
         List::Elements(sizes) => match sizes.get(axis) {
-            Some(size) if *size == -1 => Wanted::Natural,
-            Some(size) if cx.at_least(size, &Dim::known(0)) => Wanted::Size(size.clone()),
-            _ => Wanted::Either,
+            Some(size) if *size == -1 => RequestedSize::Natural,
+            Some(size) if cx.at_least(size, &Dim::known(0)) => RequestedSize::Size(size.clone()),
+            _ => RequestedSize::Either,
         },
-        _ => Wanted::Either,
+        _ => RequestedSize::Either,
     }
 }
 
+/// Returns the number of rows in the scalar operand `partition`, or a fresh dimension if it is unknown.
 fn first_dim_size(cx: &mut InferenceContext<'_>, partition: usize) -> Dim {
     let size = cx.input_value(partition).and_then(|value| value.get(0).cloned());
     match size {
@@ -227,7 +232,7 @@ fn first_dim_size(cx: &mut InferenceContext<'_>, partition: usize) -> Dim {
     }
 }
 
-/// The default value must broadcast to a row of the values.
+/// Requires the default value to broadcast to a row of the values.
 fn check_default(cx: &mut InferenceContext<'_>, values: &TensorShape) -> Result<()> {
     let default = cx.input(2).clone();
     let (Some([_, inner @ ..]), Some(sizes)) = (values.dims(), default.dims()) else { return Ok(()) };
@@ -244,11 +249,12 @@ fn check_default(cx: &mut InferenceContext<'_>, values: &TensorShape) -> Result<
     Ok(())
 }
 
-/// `value_rowids[n], values[n], nrows[], default_value[]` to the row ids and values of the filled tensor, a flag for each
-/// row, and the new place of each value.
+/// `value_rowids[n], values[n], nrows[], default_value[]` to
+/// `row_ids[m], values[m], empty_row_indicator[nrows], reverse_index_map[n]`, where `m` depends on the data. The last
+/// output holds the new index of each value.
 ///
 /// # Errors
-/// Row ids or values are no vector, their lengths provably differ, or a scalar is none.
+/// Row ids or values are not vectors, their lengths provably differ, or `nrows` or `default_value` is not a scalar.
 pub fn fill_empty_rows(cx: &mut InferenceContext<'_>) -> Result<()> {
     let ([ids], [values]) = (cx.axes::<1>(0)?, cx.axes::<1>(1)?);
     let before =
@@ -262,12 +268,15 @@ pub fn fill_empty_rows(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The combinations of the features of each row of ragged, sparse and dense matrices: values, whose number the data
-/// decide, and row splits. Operands are ragged values, their row splits, then indices, values and shapes of sparse
-/// tensors, then dense ones; attributes `ragged_splits_types` and `Nsparse` say how many there are.
+/// Crosses the features of each row of ragged, sparse and dense matrices: `-> values[u], row_splits[rows+1]`, where
+/// `u` depends on the data.
+///
+/// The operands are, in this order: ragged values, ragged row splits, sparse indices, sparse values, sparse shapes,
+/// dense matrices. The length of attribute `ragged_splits_types` and attribute `Nsparse` give the number of ragged and
+/// of sparse inputs.
 ///
 /// # Errors
-/// The operands have provably different numbers of rows, or a rank does not fit.
+/// The numbers of rows provably differ, or an operand has the wrong rank.
 pub fn ragged_cross(cx: &mut InferenceContext<'_>) -> Result<()> {
     let ragged = match cx.attr("ragged_splits_types") {
         Some(Attr::DTypes(types)) => types.len(),
@@ -278,7 +287,7 @@ pub fn ragged_cross(cx: &mut InferenceContext<'_>) -> Result<()> {
     let dense = shapes.saturating_add(sparse);
     let mut rows = None;
     for index in ragged..cx.len() {
-        let own = if index < ragged.saturating_mul(2) {
+        let operand_rows = if index < ragged.saturating_mul(2) {
             row_count(cx, index)?
         } else if (shapes..dense).contains(&index) {
             match cx.input_value(index).and_then(|sizes| sizes.get(0).cloned()) {
@@ -286,16 +295,16 @@ pub fn ragged_cross(cx: &mut InferenceContext<'_>) -> Result<()> {
                 _ => continue,
             }
         } else if index >= dense {
-            let [own, _] = cx.axes::<2>(index)?;
-            own
+            let [operand_rows, _] = cx.axes::<2>(index)?;
+            operand_rows
         } else {
             continue;
         };
         rows = Some(match rows {
-            Some(sofar) => {
-                cx.agree("the numbers of rows", &sofar, &own).map_err(|error| error.operand(index))?
-            }
-            None => own,
+            Some(previous) => cx
+                .agree("the numbers of rows", &previous, &operand_rows)
+                .map_err(|error| error.operand(index))?,
+            None => operand_rows,
         });
     }
     let values = cx.fresh();
@@ -320,17 +329,17 @@ mod tests {
         {} "[]; [n]; [?]" => "[n+1]; [?]";
         {} "[]; []; []" => "[2]; [?]";
         {} "?; []; []" => "[?]; [?]";
-        {} "?; [3]; [4]" => "error(2) the numbers of starts, limits and deltas must agree, got 3 and 4";
+        {} "?; [3]; [4]" => "error(2) the lengths of starts, limits and deltas must agree, got 3 and 4";
         {} "[1, 2]; []; []" => "error(2) starts must have rank at most 1";
     }
-    shape_table! { picked: ragged_gather, ["params_nested_splits..", "params_dense_values", "indices"];
+    shape_table! { gathered: ragged_gather, ["params_nested_splits..", "params_dense_values", "indices"];
         {} "i64 [4]; i64 [?]; [?, 7]; i32 [n, 3]" => "[n+1]; [3*n+1]; [?]; [?, 7]";
         {} "i64 [4]; ?; i32 [6]" => "[7]; ?";
         {} "i64 [4]; [9, m]; ?" => "[?]; [?]; [?, m]";
-        {} "i64 [4]; [9]; i32 [6]" => "error(3) indices must have rank 2 to make 2 ragged axes of 1, got rank 1";
+        {} "i64 [4]; [9]; i32 [6]" => "error(3) indices must have rank 2 to extend 1 ragged axes to 2, got rank 1";
         {} "i64 [4, 2]; [9]; ?" => "error(2) must have rank 1";
     }
-    shape_table! { sparse: ragged_to_sparse, ["rt_nested_splits..", "rt_dense_values"];
+    shape_table! { ragged_to_sparse_shapes: ragged_to_sparse, ["rt_nested_splits..", "rt_dense_values"];
         {} "i64 [4]; i64 [?]; [n, 7]" => "[7*n, 4]; [7*n]; [4] = [3, ?, ?, 7]";
         {} "i64 [4]; ?" => "[?, ?]; [?]; [?]";
         {} "i64 [4, 2]; [5]" => "error(3) operand 0 must have rank 1";
@@ -346,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn dense() {
+    fn ragged_tensors_convert_to_dense_shapes() {
         let names = ["shape", "values", "default_value", "row_partition_tensors.."];
         let attrs = |types: &[&str]| {
             let types = types.iter().map(|kind| std::sync::Arc::from(*kind)).collect();
@@ -376,7 +385,7 @@ mod tests {
             (
                 vec!["ROW_SPLITS"],
                 "i64 [2] = [4, 5]; [?, 7]; []; i64 [4]",
-                "error shape must have a size for each of 3 axes, got 2",
+                "error shape must have one size for each of 3 axes, got 2",
             ),
             (
                 vec!["ROW_SPLITS"],

@@ -1,4 +1,4 @@
-//! Shape functions of reductions: sums, extremes, `argmax`.
+//! Shape functions of reductions: sums, products, extremes, `argmax`.
 
 use smallvec::SmallVec;
 
@@ -19,12 +19,13 @@ pub(crate) static OPS: &[Registered] = &[
     row("Sum", &["input", "axis"], sum),
 ];
 
-/// Drops the axes `axis`, or keeps them with size 1 where attribute `keep_dims` is set; without `axis` all of them.
-/// An unknown `axis` keeps the rank where `keep_dims` is set or it is one axis. Sets `axis`, counted from the front,
-/// in order, where it is known.
+/// Drops the axes `axis`, or keeps them with size 1 if attribute `keep_dims` is set. Without `axis`, reduces all axes.
+///
+/// If `axis` is unknown, the rank of the output is known only if `keep_dims` is set or the number of axes is known. If
+/// `axis` is known, derives `axis`: sorted and counted from the front.
 ///
 /// # Errors
-/// An axis is outside the rank, or named twice.
+/// An axis is outside the rank, or given twice.
 pub fn reduce(cx: &mut InferenceContext<'_>) -> Result<()> {
     let keep = cx.bool_or("keep_dims", false)?;
     let list = cx.param_list("axis")?;
@@ -46,7 +47,7 @@ pub fn reduce(cx: &mut InferenceContext<'_>) -> Result<()> {
             Some(count) => {
                 return Err(cx.blame_param(
                     "axis",
-                    format_args!("must name each axis once, got {count} axes of {input}"),
+                    format_args!("must have at most one entry per axis, got {count} for {input}"),
                 ));
             }
             None => TensorShape::unranked(),
@@ -59,7 +60,7 @@ pub fn reduce(cx: &mut InferenceContext<'_>) -> Result<()> {
         let axis = cx.axis_of("axis", axis, dims.len())?;
         if std::mem::replace(&mut reduced[axis], true) {
             return Err(
-                cx.blame_param("axis", format_args!("must name each axis once, got axis {axis} twice"))
+                cx.blame_param("axis", format_args!("must not repeat an axis, got axis {axis} twice"))
             );
         }
     }
@@ -77,43 +78,46 @@ pub fn reduce(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Which axes become 1 is unknown: a dimension of 1 is 1 either way.
+/// Returns the output shape for unknown axes with `keep_dims`. Any axis may become 1, so only dimensions of 1 stay
+/// known.
 fn unknown_or_one(cx: &mut InferenceContext<'_>, dims: &[Dim]) -> TensorShape {
     let dims: SmallVec<[Dim; 4]> =
         dims.iter().map(|dim| if *dim == 1 { Dim::known(1) } else { cx.fresh() }).collect();
     TensorShape::new(dims)
 }
 
-type Fold = fn(&Dim, &Dim) -> Result<Dim>;
+type Combine = fn(&Dim, &Dim) -> Result<Dim>;
 
-macro_rules! folds {
+macro_rules! reductions {
     ($($(#[$doc:meta])* $name:ident = $empty:expr, $function:expr;)*) => {$(
         $(#[$doc])*
-        /// The shape is that of [`reduce`]; the fold of a vector of integers follows.
+        ///
+        /// The output has the shape of [`reduce`]. If the operand is an integer vector with tracked elements, the
+        /// output's element is tracked, too.
         ///
         /// # Errors
-        /// As [`reduce`].
+        /// Same as [`reduce`].
         pub fn $name(cx: &mut InferenceContext<'_>) -> Result<()> {
             reduce(cx)?;
-            fold(cx, $empty, $function);
+            propagate_reduced(cx, $empty, $function);
             Ok(())
         }
     )*};
 }
 
-folds! {
-    /// The sum of the elements.
+reductions! {
+    /// Sums the elements.
     sum = Some(0), Dim::checked_add;
-    /// The product of the elements.
+    /// Multiplies the elements.
     prod = Some(1), Dim::checked_mul;
-    /// The greatest element.
+    /// Takes the greatest element.
     max = None, Dim::max;
-    /// The least element.
+    /// Takes the least element.
     min = None, Dim::min;
 }
 
-/// Sets the one element a vector of integers is folded to.
-fn fold(cx: &mut InferenceContext<'_>, empty: Option<i64>, function: Fold) {
+/// Sets the single element that an integer vector reduces to. `empty` is the result for an empty vector.
+fn propagate_reduced(cx: &mut InferenceContext<'_>, empty: Option<i64>, combine: Combine) {
     let Some(value) = cx.input_value(0).filter(|value| value.rank() == 1) else { return };
     let Some(range) =
         cx.input_dtype(0).filter(|dtype| dtype.is_integer()).and_then(|dtype| dtype.integer_range())
@@ -124,7 +128,7 @@ fn fold(cx: &mut InferenceContext<'_>, empty: Option<i64>, function: Fold) {
         Some(sizes) if sizes.iter().all(|size| *size == 1) => sizes,
         _ => return,
     };
-    // A vector that no axis is reduced of keeps its elements.
+    // The output is a vector and no axis is kept as 1, so nothing was reduced.
     if sizes.len() == 1 && !cx.bool_or("keep_dims", false).unwrap_or(false) {
         return;
     }
@@ -133,17 +137,17 @@ fn fold(cx: &mut InferenceContext<'_>, empty: Option<i64>, function: Fold) {
         ([], Some(empty)) => (Dim::known(empty), [].as_slice()),
         ([], None) => return,
     };
-    let folded = rest.iter().try_fold(first, |folded, element| function(&folded, element));
-    if let Ok(folded) = folded
-        && folded.as_known().is_none_or(|value| (range.0..=range.1).contains(&value.into()))
-        && let Ok(value) = PartialElements::with_sizes(&sizes, [folded])
+    let reduced = rest.iter().try_fold(first, |reduced, element| combine(&reduced, element));
+    if let Ok(reduced) = reduced
+        && reduced.as_known().is_none_or(|value| (range.0..=range.1).contains(&value.into()))
+        && let Ok(value) = PartialElements::with_sizes(&sizes, [reduced])
     {
         cx.set_output_value(0, value);
     }
 }
 
-/// Drops axis `axis`, which must not be empty; without it the first. An unknown `axis` keeps the rank. Sets `axis`,
-/// counted from the front, where it is known.
+/// Drops axis `axis`, which must not be empty; `axis` defaults to 0. If `axis` is unknown, only the rank of the output
+/// is known. Derives `axis`, counted from the front, if it is known.
 ///
 /// # Errors
 /// `axis` is outside the rank, or its dimension is provably 0.
@@ -162,7 +166,7 @@ pub fn argmax(cx: &mut InferenceContext<'_>) -> Result<()> {
         None => normalize_axis(0, dims.len())?,
     };
     cx.require(Guard::Ge(dims[axis].clone(), Dim::known(1))).map_err(|_| {
-        cx.blame(0, format_args!("must have elements along axis {axis}, got {} in {input}", dims[axis]))
+        cx.blame(0, format_args!("must not be empty along axis {axis}, got {} in {input}", dims[axis]))
     })?;
     let mut rest: SmallVec<[Dim; 4]> = dims.iter().cloned().collect();
     rest.remove(axis);
@@ -171,10 +175,10 @@ pub fn argmax(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`argmax`].
+/// Same as [`argmax`].
 ///
 /// # Errors
-/// As [`argmax`].
+/// Same as [`argmax`].
 pub fn argmin(cx: &mut InferenceContext<'_>) -> Result<()> {
     argmax(cx)
 }
@@ -198,10 +202,10 @@ mod tests {
         {} "[2, n, 1]; i32 [?]" => "?";
         {keep_dims: true} "[2, n, 1]; i32 [?]" => "[?, ?, 1]";
         {} "[2, n]; [1] = [0]" => "[n]";
-        {axis: [0, -2]} "[2, 3]" => "error axis must name each axis once, got axis 0 twice";
+        {axis: [0, -2]} "[2, 3]" => "error axis must not repeat an axis, got axis 0 twice";
         {axis: 2} "[2, 3]" => "error axis must be in [-2, 2), got 2";
         {axis: 0} "[]" => "error axis must be of a tensor of rank at least 1";
-        {} "[2]; i32 [2]" => "error axis must name each axis once, got 2 axes of [2]";
+        {} "[2]; i32 [2]" => "error axis must have at most one entry per axis, got 2 for [2]";
     }
     shape_table! { products: prod, ["x", "axis"];
         {axis: 0} "i32 [3] = [n, 2, m]" => "[] = 2*m*n";
@@ -215,12 +219,12 @@ mod tests {
     shape_table! { extremes: max, ["x", "axis"];
         {} "i64 [3] = [n, 2, n+1]" => "[] = max(2, n+1)";
     }
-    shape_table! { places: argmax, ["input", "axis"];
+    shape_table! { positions: argmax, ["input", "axis"];
         {axis: -1} "[2, n]" => "[2] if n >= 1";
         {} "[2, n]" => "[n]";
         {} "[2, n]; i32 []" => "[?]";
         {axis: 0} "?" => "?";
-        {axis: 1} "[2, 0]" => "error input must have elements along axis 1, got 0 in [2, 0]";
+        {axis: 1} "[2, 0]" => "error input must not be empty along axis 1, got 0 in [2, 0]";
         {axis: 0} "[]" => "error axis";
     }
 }

@@ -1,4 +1,4 @@
-//! [`lookup`]: the shape function of a TensorFlow op type.
+//! [`lookup`]: finds the shape function of a TensorFlow op type.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::infer::registered::Registered;
 
-/// The shape function of this TensorFlow op type.
+/// Returns the registry row of a TensorFlow op type, or `None` if the op is not registered.
 ///
 /// ```
 /// let tile = shapeflow_shape_fns::lookup("Tile").ok_or("unknown op")?;
@@ -19,7 +19,7 @@ pub fn lookup(tf_op: &str) -> Option<&'static Registered> {
     all.binary_search_by(|row| row.op.cmp(tf_op)).ok().and_then(|position| all.get(position))
 }
 
-/// Every registered op, in the order of op types.
+/// Returns all registered ops, sorted by op type.
 pub fn registered() -> &'static [Registered] {
     static ALL: LazyLock<Vec<Registered>> = LazyLock::new(|| {
         let mut all = FAMILIES.concat();
@@ -29,7 +29,7 @@ pub fn registered() -> &'static [Registered] {
     &ALL
 }
 
-/// The tables of all families; an op stands in one of them.
+/// The tables of all families. Each op stands in exactly one of them.
 #[rustfmt::skip]
 static FAMILIES: &[&[Registered]] = &[
     array::OPS,
@@ -53,10 +53,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_op_stands_in_one_row_and_is_found() {
+    fn every_op_has_exactly_one_row_and_lookup_finds_it() {
         let all = registered();
-        let twice = all.windows(2).find(|pair| pair[0].op >= pair[1].op);
-        assert!(twice.is_none(), "{twice:?}");
+        let unordered = all.windows(2).find(|pair| pair[0].op >= pair[1].op);
+        assert!(unordered.is_none(), "{unordered:?}");
         assert!(all.iter().all(|row| lookup(row.op).is_some_and(|found| found.op == row.op)));
         assert!(lookup("NoSuchOp").is_none());
     }

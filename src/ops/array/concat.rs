@@ -81,7 +81,7 @@ mod tests {
         "[a, 3]; [b, ?]" => "[a+b, 3]",
         "[a, 3]; ?" => "[?, 3]",
         "[n]" => "[n]",
-        "[a, 3]; [b, 4]" => error "every dimension but axis 0 must agree, got 3 and 4 at axis 1",
+        "[a, 3]; [b, 4]" => error "all dimensions except axis 0 must agree, got 3 and 4 at axis 1",
         "[a]; f64[b]" => error "operands must have one dtype, got f32 and f64",
         "[]; []" => error "stack joins scalars",
     }

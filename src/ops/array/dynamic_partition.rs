@@ -191,7 +191,7 @@ mod tests {
     shape_table! { DEF, {"num_partitions": 2},
         "[n, 3]; i32[n]" => "[?, 3]; [?, 3]",
         "[n]; [n]" => error "a parameter must be i32 or i64, got f32",
-        "[2, 3]; i32[3]" => error "data must begin with the axes of partitions",
+        "[2, 3]; i32[3]" => error "data must have the axes of partitions as leading axes",
     }
     shape_table! { none: DEF, {"num_partitions": 0},
         "[n]; i32[n]" => error "num_partitions must be an integer between 1 and 65536, got 0",

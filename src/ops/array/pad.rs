@@ -93,7 +93,7 @@ mod tests {
 
     shape_table! { DEF, {"paddings": [1, 2, 0, 0]},
         "[n, 3]" => "[n+3, 3]",
-        "[3]" => error "paddings must have one pair an axis",
+        "[3]" => error "paddings must have one pair per axis",
     }
     shape_table! { with: WITH, {"paddings": [1, 2]},
         "[n]; []" => "[n+3]",

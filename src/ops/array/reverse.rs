@@ -49,7 +49,7 @@ mod tests {
 
     shape_table! { DEF, {"axis": [0, -1]},
         "[n, 2, 3]" => "[n, 2, 3]",
-        "[n]" => error "must name an axis once",
+        "[n]" => error "must not repeat an axis",
     }
 
     #[test]

@@ -43,7 +43,7 @@ mod tests {
         "[4, 3]" => "[3, 2]",
         "[n, 3]" => "[n-1, 2]",
         "[4, 1]" => error "a slice must lie within the tensor, got 0 to 2 at axis 1",
-        "[4]" => error "must have one entry an axis",
+        "[4]" => error "must have one entry per axis",
     }
     shape_table! { fed: DEF, {"size": [2]},
         "[4]; begin=i64[1]" => "[2]",

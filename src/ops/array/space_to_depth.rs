@@ -105,11 +105,11 @@ mod tests {
 
     shape_table! { DEF, {"block_size": 2},
         "[n, 4, 2, c]" => "[n, 2, 1, 4*c]",
-        "i8[n, 4, 3, c]" => error "input must have a multiple of 2 at axis 2, got 3",
+        "i8[n, 4, 3, c]" => error "input must have a multiple of 2 elements along axis 2, got 3",
     }
     shape_table! { back: BACK, {"block_size": 2},
         "[n, h, w, 8]" => "[n, 2*h, 2*w, 2]",
-        "[n, h, w, 6]" => error "input must have a multiple of 4 at axis 3, got 6",
+        "[n, h, w, 6]" => error "input must have a multiple of 4 elements along axis 3, got 6",
     }
 
     #[test]

@@ -59,7 +59,7 @@ mod tests {
     shape_table! { DEF, {"axis": -1},
         "[?, 3]; [4, ?]" => "[4, 3, 2]",
         "[]; []; []" => "[3]",
-        "[2]; [3]" => error "must have one shape",
+        "[2]; [3]" => error "must have the same shape",
         "i32[]; i64[]" => error "operands must have one dtype, got i32 and i64",
     }
 

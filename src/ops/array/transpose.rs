@@ -55,7 +55,7 @@ mod tests {
     shape_table! { DEF, {"perm": [1, 0]},
         "[2, n]" => "[n, 2]",
         "?" => "[?, ?]",
-        "[2]" => error "perm must have one entry an axis, got 2",
+        "[2]" => error "perm must have one entry per axis, got 2",
     }
     shape_table! { reversed: DEF, {},
         "[2, n, ?]" => "[d0_2, n, 2]",

@@ -37,7 +37,7 @@ mod tests {
     shape_table! { DEF, {},
         "bool[n]; [n, 3]; [n, 3]" => "[n, 3]",
         "bool[]; [2]; [2]" => "[2]",
-        "bool[2]; [3, 4]; [3, 4]" => error "one entry a row",
+        "bool[2]; [3, 4]; [3, 4]" => error "one entry per row",
         "[2]; [2]; [2]" => error "must be bool, got f32",
     }
 

@@ -1,12 +1,13 @@
-//! `bitcast(x, dtype)`: the bytes of `x` read as another type.
+//! `bitcast(x, dtype)`: reinterprets the bytes of `x` as another element type.
 
 use crate::{DType, Dim, InferenceContext, Result, ShapeError, TensorShape};
 
-/// A type as wide as `x`'s keeps the shape; a type `k` times as narrow adds a last axis of size `k`, one `k` times as
-/// wide takes a last axis of size `k` away. The new type is attribute `dtype`.
+/// Keeps the shape if both types have the same width. A type `k` times narrower appends an axis of size `k`; a type
+/// `k` times wider drops a last axis of size `k`. Attribute `dtype` is the new type.
 ///
 /// # Errors
-/// A type has no fixed size, neither size is a multiple of the other, or the last dimension is provably not `k`.
+/// A type has no fixed size, neither width is a multiple of the other, or the last dimension provably differs from
+/// `k`.
 pub fn bitcast(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (Some(from), to) = (cx.input_dtype(0), cx.dtype("dtype")?) else { return Ok(()) };
     let (from_bytes, to_bytes) = (bytes(from)?, bytes(to)?);
@@ -18,7 +19,7 @@ pub fn bitcast(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (wide, narrow) = (from_bytes.max(to_bytes), from_bytes.min(to_bytes));
     if wide % narrow != 0 {
         return Err(ShapeError::new(format_args!(
-            "sizes must divide, got {from_bytes} bytes and {to_bytes} bytes"
+            "one element size must be a multiple of the other, got {from_bytes} and {to_bytes} bytes"
         )));
     }
     let Some(dims) = shape.dims() else { return Ok(()) };
@@ -38,10 +39,11 @@ pub fn bitcast(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Returns the width of an element in bytes.
 fn bytes(dtype: DType) -> Result<usize> {
     dtype
         .size_bytes()
-        .ok_or_else(|| ShapeError::new(format_args!("bitcast needs types of a fixed size, got {dtype}")))
+        .ok_or_else(|| ShapeError::new(format_args!("bitcast must have types of a fixed size, got {dtype}")))
 }
 
 #[cfg(test)]

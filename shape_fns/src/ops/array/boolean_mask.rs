@@ -1,13 +1,17 @@
-//! `boolean_mask(tensor, mask, axis)` keeps what a mask marks, `where_indices(condition)` says where that is.
+//! `boolean_mask(tensor, mask, axis)` keeps the elements that a mask selects; `where_indices(condition)` returns the
+//! indices of the nonzero elements.
 
 use crate::error::bail;
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape, normalize_axis};
 
-/// `tensor[a.., m.., b..], mask[m..] -> [a.., u, b..]`, where the mask's axes start at `axis` (0, the default) and the
-/// data decide `u`. The dimensions under the mask are the mask's from here on. Sets `axis`, counted from the front.
+/// `tensor[a.., m.., b..], mask[m..] -> [a.., u, b..]`, where `u` depends on the data.
+///
+/// The mask covers the axes of `tensor` from `axis` on (default 0); the covered dimensions are unified with those of
+/// the mask. Derives `axis`, counted from the front.
 ///
 /// # Errors
-/// The mask's rank is unknown or 0, it does not fit from `axis` on, or a dimension provably differs.
+/// The mask is unranked or a scalar, it has more axes than `tensor` has from `axis` on, or a covered dimension
+/// provably differs.
 pub fn boolean_mask(cx: &mut InferenceContext<'_>) -> Result<()> {
     let mask = cx.input(1).clone();
     let masked = match mask.dims() {
@@ -32,11 +36,11 @@ pub fn boolean_mask(cx: &mut InferenceContext<'_>) -> Result<()> {
     if axis + masked.len() > dims.len() {
         bail!("a mask must fit the tensor, got {mask} at axis {axis} of {tensor}");
     }
-    for (at, (a, b)) in dims[axis..].iter().zip(masked).enumerate() {
+    for (offset, (a, b)) in dims[axis..].iter().zip(masked).enumerate() {
         cx.merge(a, b).map_err(|_| {
             ShapeError::new(format_args!(
                 "a mask must have the dimensions it covers, got {b} for {a} at axis {}",
-                axis + at
+                axis + offset
             ))
             .operand(1)
         })?;
@@ -51,10 +55,10 @@ pub fn boolean_mask(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `condition[d0, …, dk-1] -> [u, k]`: the positions of the elements that are not zero, where the data decide `u`.
+/// `condition[d0, …, dk-1] -> [u, k]`: the indices of the nonzero elements, where `u` depends on the data.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn where_indices(cx: &mut InferenceContext<'_>) -> Result<()> {
     let rank = cx.input(0).rank();
     let empty = cx.input(0).dims().is_some_and(|dims| dims.iter().any(|dim| *dim == 0));
@@ -83,7 +87,7 @@ mod tests {
         {} "[2, 3]; bool [3]" => "error a mask must have the dimensions it covers, got 3 for 2 at axis 0";
         {axis: 1} "[2, 3]; bool [3, 2]" => "error a mask must fit the tensor, got [3, 2] at axis 1 of [2, 3]";
     }
-    shape_table! { places: where_indices, ["condition"];
+    shape_table! { indices: where_indices, ["condition"];
         {} "bool [2, n, ?]" => "[?, 3]";
         {} "bool []" => "[?, 0]";
         {} "bool ?" => "[?, ?]";

@@ -1,11 +1,11 @@
-//! `broadcast_args(s0, s1)`: the sizes that two shapes, given as vectors, broadcast to.
+//! `broadcast_args(s0, s1)`: broadcasts two shapes that are given as vectors of sizes.
 
 use crate::{InferenceContext, PartialElements, Result, TensorShape};
 
-/// `s0[m], s1[n] -> [max(m, n)]`, whose elements are known where those of both are.
+/// `s0[m], s1[n] -> [max(m, n)]`. The output's elements are known if both operands' elements are.
 ///
 /// # Errors
-/// An operand is no vector, or the two provably do not broadcast.
+/// An operand is not a vector, or the two shapes provably do not broadcast.
 pub fn broadcast_args(cx: &mut InferenceContext<'_>) -> Result<()> {
     let ([first], [second]) = (cx.axes::<1>(0)?, cx.axes::<1>(1)?);
     let length = cx.max(&first, &second)?;
@@ -19,11 +19,11 @@ pub fn broadcast_args(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The axes along which gradients of the first and of the second operand are summed: two vectors whose lengths are known
-/// when the op runs.
+/// Returns two vectors: the axes along which the gradients of the first and of the second operand are summed. The
+/// lengths depend on the data.
 ///
 /// # Errors
-/// An operand is no vector.
+/// An operand is not a vector.
 pub fn broadcast_gradient_args(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.with_rank(0, 1)?;
     cx.with_rank(1, 1)?;

@@ -1,25 +1,26 @@
-//! `broadcast_to(x, shape)`: `x` repeated along axes of size 1 and along new leading axes.
+//! `broadcast_to(x, shape)`: repeats `x` along axes of size 1 and along new leading axes.
 
-use super::follow::{broadcast_at, follow};
+use super::propagate::{broadcast_element_at, propagate_elements};
 use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, List, Result, TensorShape};
 
-/// The output has the sizes `shape`; aligned at the last axes, every dimension of `x` is 1 or that of `shape`.
+/// Sets the output's sizes to `shape`. The axes of `x` align with the last axes of `shape`, and each dimension of `x`
+/// must be 1 or equal to the size in `shape`.
 ///
 /// # Errors
-/// `x` has more axes than `shape`, a size is negative, or a dimension is provably neither.
+/// `x` has more axes than `shape`, a size is negative, or a dimension of `x` provably does not broadcast.
 pub fn broadcast_to(cx: &mut InferenceContext<'_>) -> Result<()> {
     let input = cx.input(0).clone();
     let list = cx.param_vector("shape")?;
     let Some(rank) = list.known_len() else { return Ok(()) };
-    let own = input.dims().unwrap_or_default();
-    if own.len() > rank {
+    let input_dims = input.dims().unwrap_or_default();
+    if input_dims.len() > rank {
         bail!("shape must have at least as many axes as the operand, got {rank} axes for {input}");
     }
-    let offset = rank - own.len();
+    let offset = rank - input_dims.len();
     let mut dims = Vec::with_capacity(rank);
     for axis in 0..rank {
-        let dim = axis.checked_sub(offset).and_then(|axis| own.get(axis));
+        let dim = axis.checked_sub(offset).and_then(|axis| input_dims.get(axis));
         let size = match &list {
             List::Elements(sizes) => sizes.get(axis),
             _ => None,
@@ -29,7 +30,7 @@ pub fn broadcast_to(cx: &mut InferenceContext<'_>) -> Result<()> {
                 cx.require_not_negative("shape", size)?;
                 size.clone()
             }
-            // An unknown size is that of any dimension other than 1.
+            // A dimension other than 1 must equal the size, so it determines an unknown size.
             (None, Some(dim)) if dim.same(&Dim::known(1)) == Some(false) => dim.clone(),
             _ => cx.fresh(),
         };
@@ -46,7 +47,7 @@ pub fn broadcast_to(cx: &mut InferenceContext<'_>) -> Result<()> {
     }
     cx.set_output(0, TensorShape::from(dims));
     if let Some(value) = cx.input_value(0).cloned() {
-        follow(cx, 0, |index| broadcast_at(&value, index));
+        propagate_elements(cx, 0, |index| broadcast_element_at(&value, index));
     }
     Ok(())
 }

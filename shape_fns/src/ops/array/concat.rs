@@ -1,19 +1,19 @@
-//! `concat(values, axis)`: tensors joined along an axis they have.
+//! `concat(values, axis)`: joins tensors along an existing axis.
 
-use super::follow::{at, follow};
+use super::propagate::{element_at, propagate_elements};
 use crate::error::bail;
 use crate::shape::advice;
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
-/// `[a, n], [b, n], axis=0 -> [a+b, n]`: the dimensions along `axis` add up, all others are equal from here on. An
-/// unknown `axis` keeps the rank. Sets `axis`, counted from the front.
+/// `[a, n], [b, n], axis=0 -> [a+b, n]`: adds the dimensions along `axis` and unifies all others. If `axis` is
+/// unknown, only the rank of the output is known. Derives `axis`, counted from the front.
 ///
 /// # Errors
 /// The ranks differ or are 0, `axis` is outside the rank, or dimensions along another axis provably differ.
 pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     let members = cx.operands_named("values");
     if members.is_empty() {
-        bail!("concat needs at least one operand, got none");
+        bail!("concat must have at least one operand, got none");
     }
     let ranked = members.clone().find_map(|index| Some((index, cx.input(index).rank()?)));
     let Some((first, rank)) = ranked else {
@@ -32,7 +32,7 @@ pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
                 return Err(cx.blame(
                     index,
                     format_args!(
-                        "must have rank {rank} as operand {first}, {shape}, got rank {other} in {}",
+                        "must have rank {rank} like operand {first}, {shape}, got rank {other} in {}",
                         cx.input(index)
                     ),
                 ));
@@ -53,20 +53,20 @@ pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     let mut length = Some(Dim::known(0));
     for index in members.clone() {
         let shape = cx.input(index).clone();
-        let Some(own) = shape.dims() else {
+        let Some(member_dims) = shape.dims() else {
             length = None;
             continue;
         };
-        for (at, (dim, own)) in dims.iter_mut().zip(own).enumerate() {
-            if at == axis {
+        for (position, (dim, member_dim)) in dims.iter_mut().zip(member_dims).enumerate() {
+            if position == axis {
                 if let Some(sum) = length.take() {
-                    length = Some(cx.add(&sum, own)?);
+                    length = Some(cx.add(&sum, member_dim)?);
                 }
-            } else if dim != own {
-                *dim = cx.merge(dim, own).map_err(|_| {
+            } else if dim != member_dim {
+                *dim = cx.merge(dim, member_dim).map_err(|_| {
                     let other = advice::join(cx.input(first), &shape);
                     ShapeError::new(format_args!(
-                        "every dimension but axis {axis} must agree, got {dim} and {own} at axis {at}"
+                        "all dimensions except axis {axis} must agree, got {dim} and {member_dim} at axis {position}"
                     ))
                     .with_help_if(
                         other.map(|axis| format!("join along axis {axis}, the only one that differs")),
@@ -78,13 +78,12 @@ pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     }
     dims[axis] = length.unwrap_or_else(|| cx.fresh());
     cx.set_output(0, TensorShape::from(dims));
-    follow_joined(cx, axis);
+    propagate_joined(cx, axis);
     Ok(())
 }
 
-/// Sets the elements of the output where something is known of those of an operand, and every operand's size along the
-/// axis is a number.
-fn follow_joined(cx: &mut InferenceContext<'_>, axis: usize) {
+/// Sets the output's elements if an operand's elements are tracked and all sizes along the axis are known.
+fn propagate_joined(cx: &mut InferenceContext<'_>, axis: usize) {
     let members = cx.operands_named("values");
     if !members.clone().any(|index| cx.input_value(index).is_some()) {
         return;
@@ -94,12 +93,12 @@ fn follow_joined(cx: &mut InferenceContext<'_>, axis: usize) {
         Some((usize::try_from(size).ok()?, cx.input_value(index).cloned()))
     };
     let Some(parts) = members.map(member).collect::<Option<Vec<_>>>() else { return };
-    follow(cx, 0, |index| {
-        let mut own = index.to_vec();
+    propagate_elements(cx, 0, |index| {
+        let mut source = index.to_vec();
         for (size, value) in &parts {
-            let position = own.get_mut(axis)?;
+            let position = source.get_mut(axis)?;
             if *position < *size {
-                return at(value.as_ref()?, own);
+                return element_at(value.as_ref()?, source);
             }
             *position -= size;
         }
@@ -124,9 +123,9 @@ mod tests {
         {axis: 0} "[n]" => "[n]";
         {axis: 0} "i32 [2] = [1, n]; [1] = [?]" => "[3] = [1, n, v1_0]";
         {axis: 1} "i32 [2, 1] = [1, n]; i32 [2, 1]; i32 [2, 1] = [3, m]" => "[2, 3] = [1, ?, 3, n, ?, m]";
-        {axis: 0} "[a, 3]; [b, 4]" => "error every dimension but axis 0 must agree, got 3 and 4 at axis 1";
+        {axis: 0} "[a, 3]; [b, 4]" => "error all dimensions except axis 0 must agree, got 3 and 4 at axis 1";
         {axis: 0} "[]; []" => "error operand 0 must have an axis to join along";
-        {axis: 0} "[2]; [2, 3]" => "error operand 1 must have rank 1 as operand 0, [2], got rank 2 in [2, 3]";
+        {axis: 0} "[2]; [2, 3]" => "error operand 1 must have rank 1 like operand 0, [2], got rank 2 in [2, 3]";
         {axis: 2} "[2, 2]; [2, 2]" => "error axis must be in [-2, 2), got 2";
     }
     shape_table! { axis_first: concat, ["axis", "values.."];

@@ -1,11 +1,12 @@
-//! `concat_offset(concat_dim, shape..)`: where every member of a concatenation begins.
+//! `concat_offset(concat_dim, shape..)`: the offset of each operand in a concatenation.
 
 use crate::{Dim, InferenceContext, PartialElements, Result, normalize_axis};
 
-/// Output `i` is shaped as operand `shape` `i`: zeros, but along the axis the sum of the sizes before it.
+/// Output `i` has the length of operand `shape` number `i`. Its elements are 0, except at `concat_dim`: there it holds
+/// the sum of the preceding shapes' sizes along that axis.
 ///
 /// # Errors
-/// `concat_dim` is no scalar or outside the shapes, or a shape is no vector.
+/// `concat_dim` is not a scalar or is outside the rank, or a shape is not a vector.
 pub fn concat_offset(cx: &mut InferenceContext<'_>) -> Result<()> {
     let axis = cx.param_scalar("concat_dim")?.and_then(|axis| axis.as_known());
     let mut offset = Some(Dim::known(0));
@@ -21,10 +22,11 @@ pub fn concat_offset(cx: &mut InferenceContext<'_>) -> Result<()> {
         };
         let axis = normalize_axis(axis, value.len())?;
         let Some(before) = offset.take() else { continue };
-        let elements = (0..value.len()).map(|at| if at == axis { before.clone() } else { Dim::known(0) });
+        let elements =
+            (0..value.len()).map(|index| if index == axis { before.clone() } else { Dim::known(0) });
         cx.set_output_value(output, PartialElements::vector(elements));
-        if let Some(own) = value.get(axis) {
-            offset = Some(cx.add(&before, own)?);
+        if let Some(size) = value.get(axis) {
+            offset = Some(cx.add(&before, size)?);
         }
     }
     Ok(())

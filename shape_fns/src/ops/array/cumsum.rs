@@ -1,8 +1,8 @@
-//! `cumsum(x, axis)` and other running folds.
+//! `cumsum(x, axis)` and other scans along an axis.
 
 use crate::{Dim, InferenceContext, Result};
 
-/// The shape of `x`. Sets `axis`, counted from the front, where it is known.
+/// Keeps the shape of `x`. Derives `axis`, counted from the front, if it is known.
 ///
 /// # Errors
 /// `axis` is outside the rank.

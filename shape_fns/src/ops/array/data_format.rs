@@ -1,11 +1,11 @@
-//! Axes and vectors translated from one order of axes to another.
+//! Ops that translate axes and vectors between data formats such as `NHWC` and `NCHW`.
 
 use crate::{InferenceContext, Result};
 
-/// The shape of the operand, whose rank is 1 or 2.
+/// Keeps the shape of the operand.
 ///
 /// # Errors
-/// It has another rank.
+/// The rank is neither 1 nor 2.
 pub fn permute_by_format(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.with_rank_at_least(0, 1)?;
     let shape = cx.with_rank_at_most(0, 2)?;

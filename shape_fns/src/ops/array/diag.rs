@@ -1,4 +1,5 @@
-//! `diag(diagonal)` and `diag_part(input)`: a tensor on the diagonal of one of twice the rank.
+//! `diag(diagonal)` and `diag_part(input)`: place a tensor on the diagonal of a tensor of twice its rank, and take it
+//! back.
 
 use crate::error::bail;
 use crate::{InferenceContext, Result, ShapeError, TensorShape};
@@ -13,7 +14,7 @@ pub fn diag(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `[d0, …, dn, d0, …, dn] -> [d0, …, dn]`: the halves are equal from here on.
+/// `[d0, …, dn, d0, …, dn] -> [d0, …, dn]`: unifies the two halves of the axes.
 ///
 /// # Errors
 /// The rank is odd or 0, or the halves provably differ.
@@ -27,7 +28,7 @@ pub fn diag_part(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (rows, columns) = (TensorShape::from(rows), TensorShape::from(columns));
     let both = cx.merge_shapes(&rows, &columns).map_err(|_| {
         ShapeError::new(format_args!(
-            "both halves of the axes must agree, got {rows} and {columns} in {shape}"
+            "the first and the last half of the axes must agree, got {rows} and {columns} in {shape}"
         ))
         .operand(0)
     })?;
@@ -40,15 +41,15 @@ mod tests {
     use super::{diag, diag_part};
     use crate::testing::shape_table;
 
-    shape_table! { spread: diag, ["diagonal"];
+    shape_table! { diags: diag, ["diagonal"];
         {} "[n, ?]" => "[n, d0_1, n, d0_1]";
         {} "?" => "?";
         {} "[]" => "error diagonal must have rank at least 1";
     }
-    shape_table! { taken: diag_part, ["input"];
+    shape_table! { diag_parts: diag_part, ["input"];
         {} "[n, ?, ?, 3]" => "[n, 3]";
         {} "?" => "?";
-        {} "[2, 3]" => "error both halves of the axes must agree, got [2] and [3] in [2, 3]";
+        {} "[2, 3]" => "error the first and the last half of the axes must agree, got [2] and [3] in [2, 3]";
         {} "[2, 3, 2]" => "error input must have an even rank of at least 2, got rank 3";
     }
 }

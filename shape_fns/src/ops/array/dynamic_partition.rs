@@ -1,12 +1,13 @@
-//! `dynamic_partition(data, partitions)`: rows by the number of their part.
+//! `dynamic_partition(data, partitions)`: distributes the rows of a tensor over several outputs.
 
 use crate::error::bail;
 use crate::{InferenceContext, Result, ShapeError, TensorShape};
 
-/// `data[p.., d..], partitions[p..] -> [r0, d..], [r1, d..], …`, where the data decide how many rows a part has.
+/// `data[p.., d..], partitions[p..] -> [r0, d..], [r1, d..], …`, where the numbers of rows `r0, r1, …` depend on the
+/// data.
 ///
 /// # Errors
-/// `data` does not provably begin with the axes of `partitions`, or `num_partitions` is less than 1.
+/// The leading axes of `data` provably differ from the axes of `partitions`, or `num_partitions` is less than 1.
 pub fn dynamic_partition(cx: &mut InferenceContext<'_>) -> Result<()> {
     let count = i64::try_from(cx.outputs()).unwrap_or(i64::MAX);
     let parts = cx.int_or("num_partitions", count)?;
@@ -16,7 +17,7 @@ pub fn dynamic_partition(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (data, partitions) = (cx.input(0).clone(), cx.input(1).clone());
     cx.merge_prefix(&data, &partitions).map_err(|_| {
         ShapeError::new(format_args!(
-            "data must begin with the axes of partitions, got {data} and {partitions}"
+            "data must have the axes of partitions as leading axes, got {data} and {partitions}"
         ))
         .operand(1)
     })?;
@@ -39,8 +40,8 @@ mod tests {
         {num_partitions: 1} "[n, 4]; i32 [?, ?]" => "[?]";
         {num_partitions: 1} "[n, 4]; i32 []" => "[?, n, 4]";
         {num_partitions: 1} "?; i32 [n]" => "?";
-        {num_partitions: 1} "[3, 4]; i32 [4]" => "error data must begin with the axes of partitions, got [3, 4] and [4]";
-        {num_partitions: 1} "[3]; i32 [3, 4]" => "error data must begin with the axes of partitions, got [3] and [3, 4]";
+        {num_partitions: 1} "[3, 4]; i32 [4]" => "error data must have the axes of partitions as leading axes, got [3, 4] and [4]";
+        {num_partitions: 1} "[3]; i32 [3, 4]" => "error data must have the axes of partitions as leading axes, got [3] and [3, 4]";
         {num_partitions: 0} "[3]; i32 [3]" => "error num_partitions must be at least 1, got 0";
     }
 }

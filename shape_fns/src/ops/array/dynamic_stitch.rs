@@ -1,43 +1,43 @@
-//! `dynamic_stitch(indices.., data..)`: rows of several tensors, each to the place its index names.
+//! `dynamic_stitch(indices.., data..)`: `out[indices[k][i]] = data[k][i]`.
 
 use crate::error::bail;
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
-/// `indices_i[p_i..], data_i[p_i.., d..] -> [1 + the greatest index, d..]`. The number of rows is known where all indices
-/// are; without any it is 0.
+/// `indices_k[p_k..], data_k[p_k.., d..] -> [1 + the greatest index, d..]`. The number of rows is known if all indices
+/// are; it is 0 if there are no indices.
 ///
 /// # Errors
-/// There are not as many indices as data, a tensor does not provably begin with the axes of its indices, what follows
-/// provably differs, or an index is negative.
+/// The numbers of `indices` and `data` operands differ or are 0, the leading axes of a `data` operand provably differ
+/// from its indices, the remaining axes provably differ, or an index is negative.
 pub fn dynamic_stitch(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (indices, data) = (cx.operands_named("indices"), cx.operands_named("data"));
     if indices.is_empty() || indices.len() != data.len() {
         bail!(
-            "there must be as many indices as data and at least one, got {} and {}",
+            "dynamic_stitch must have equally many indices and data, at least one of each, got {} and {}",
             indices.len(),
             data.len()
         );
     }
     let mut rest = TensorShape::unranked();
     let mut rows = Some(Dim::known(0));
-    for (at, from) in indices.zip(data) {
-        let (places, values) = (cx.input(at).clone(), cx.input(from).clone());
-        cx.merge_prefix(&values, &places).map_err(|_| {
+    for (indices_operand, data_operand) in indices.zip(data) {
+        let (positions, values) = (cx.input(indices_operand).clone(), cx.input(data_operand).clone());
+        cx.merge_prefix(&values, &positions).map_err(|_| {
             ShapeError::new(format_args!(
-                "data must begin with the axes of their indices, got {values} and {places}"
+                "data must have the axes of its indices as leading axes, got {values} and {positions}"
             ))
-            .operand(from)
+            .operand(data_operand)
         })?;
-        if let (Some(dims), Some(first)) = (values.dims(), places.rank()) {
-            let own = TensorShape::from(dims.get(first..).unwrap_or_default());
-            rest = cx.merge_shapes(&rest, &own).map_err(|_| {
+        if let (Some(dims), Some(first)) = (values.dims(), positions.rank()) {
+            let row = TensorShape::from(dims.get(first..).unwrap_or_default());
+            rest = cx.merge_shapes(&rest, &row).map_err(|_| {
                 ShapeError::new(format_args!(
-                    "data must agree after the axes of their indices, got {rest} and {own} in {values}"
+                    "all data must agree after the axes of its indices, got {rest} and {row} in {values}"
                 ))
-                .operand(from)
+                .operand(data_operand)
             })?;
         }
-        rows = match (rows, cx.input_value(at).cloned()) {
+        rows = match (rows, cx.input_value(indices_operand).cloned()) {
             (Some(mut rows), Some(value)) => {
                 for index in value.elements() {
                     cx.require_not_negative("indices", index)?;
@@ -46,7 +46,7 @@ pub fn dynamic_stitch(cx: &mut InferenceContext<'_>) -> Result<()> {
                 }
                 Some(rows)
             }
-            (rows, None) if places.num_elements().is_some_and(|count| count == 0) => rows,
+            (rows, None) if positions.num_elements().is_some_and(|count| count == 0) => rows,
             _ => None,
         };
     }
@@ -67,8 +67,8 @@ mod tests {
         {} "i32 [0]; [] = 3; [0, ?]; [n]" => "[4, n]";
         {} "i32 [0]; i32 [0]; [0, ?]; [0, n]" => "[0, n]";
         {} "i32 [2]; ?" => "?";
-        {} "i32 [2]; [3, 4]" => "error data must begin with the axes of their indices, got [3, 4] and [2]";
-        {} "i32 [2]; i32 [2]; [2, 4]; [2, 5]" => "error data must agree after the axes of their indices, got [4] and [5] in [2, 5]";
+        {} "i32 [2]; [3, 4]" => "error data must have the axes of its indices as leading axes, got [3, 4] and [2]";
+        {} "i32 [2]; i32 [2]; [2, 4]; [2, 5]" => "error all data must agree after the axes of its indices, got [4] and [5] in [2, 5]";
         {} "[1] = [-1]; [1]" => "error indices must not be negative, got -1";
     }
 }

@@ -1,12 +1,12 @@
-//! `edit_distance(hypothesis, truth)`: of two sparse tensors of sequences.
+//! `edit_distance(hypothesis, truth)`: the edit distance of sequences in two sparse tensors.
 
 use crate::{Dim, InferenceContext, List, PartialElements, Result, TensorShape};
 
-/// The output has the sizes of the larger of both shapes, axis by axis, without the last:
-/// `hypothesis_indices[m, r], hypothesis_values[m], hypothesis_shape[r]`, and `truth_…` the same.
+/// `hypothesis_indices[m, r], hypothesis_values[m], hypothesis_shape[r]`, and the same for `truth`. The output has
+/// `r-1` axes; each size is the maximum of the two operands' sizes.
 ///
 /// # Errors
-/// An operand has another rank, or the numbers of indices, values and sizes provably do not fit.
+/// An operand has the wrong rank, or the numbers of indices, values and sizes provably disagree.
 pub fn edit_distance(cx: &mut InferenceContext<'_>) -> Result<()> {
     for first in [0, 3] {
         let ([count, columns], [values], [sizes]) =
@@ -14,8 +14,8 @@ pub fn edit_distance(cx: &mut InferenceContext<'_>) -> Result<()> {
         cx.agree("the numbers of indices and values", &count, &values)?;
         cx.agree("the columns of indices and the number of sizes", &columns, &sizes)?;
     }
-    let ([own], [other]) = (cx.axes::<1>(2)?, cx.axes::<1>(5)?);
-    let rank = cx.agree("the numbers of sizes of hypothesis and truth", &own, &other)?;
+    let ([hypothesis], [truth]) = (cx.axes::<1>(2)?, cx.axes::<1>(5)?);
+    let rank = cx.agree("the ranks of hypothesis and truth", &hypothesis, &truth)?;
     let lists = [cx.param_vector("hypothesis_shape")?, cx.param_vector("truth_shape")?];
     let output = if let [List::Elements(a), List::Elements(b)] = &lists {
         let count = a.len().min(b.len()).saturating_sub(1);
@@ -43,7 +43,7 @@ mod tests {
     shape_table! { shapes: edit_distance, ["hypothesis_indices", "hypothesis_values", "hypothesis_shape", "truth_indices", "truth_values", "truth_shape"];
         {} "?; ?; [3] = [2, n, 9]; ?; ?; [3] = [4, 1, 7]" => "[4, max(1, n)]";
         {} "?; ?; i32 [3]; ?; ?; i32 [?]" => "[?, ?]";
-        {} "?; ?; i32 [2]; ?; ?; i32 [3]" => "error the numbers of sizes of hypothesis and truth must agree, got 2 and 3";
+        {} "?; ?; i32 [2]; ?; ?; i32 [3]" => "error the ranks of hypothesis and truth must agree, got 2 and 3";
         {} "[2, 3]; [4]; ?; ?; ?; ?" => "error the numbers of indices and values must agree, got 2 and 4";
         {} "?; ?; ?; [2, 3]; ?; [2]" => "error the columns of indices and the number of sizes must agree, got 3 and 2";
         {} "[2]; ?; ?; ?; ?; ?" => "error hypothesis_indices must have rank 2";

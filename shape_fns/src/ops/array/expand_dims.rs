@@ -1,11 +1,11 @@
-//! `expand_dims(x, axis)` adds an axis of size 1, `squeeze(x, axis)` drops such axes.
+//! `expand_dims(x, axis)` inserts an axis of size 1; `squeeze(x, axis)` drops such axes.
 
 use smallvec::SmallVec;
 
 use crate::{Dim, InferenceContext, List, PartialElements, Result, ShapeError, TensorShape, normalize_axis};
 
-/// `[d0, …, dn] -> [d0, …, 1, …, dn]`, the new axis at `axis` of the result. An unknown `axis` keeps the rank. Sets
-/// `axis`, counted from the front.
+/// `[d0, …, dn] -> [d0, …, 1, …, dn]`: inserts an axis at position `axis` of the result. If `axis` is unknown, only
+/// the rank of the output is known. Derives `axis`, counted from the front.
 ///
 /// # Errors
 /// `axis` is outside `-rank-1..=rank`.
@@ -32,12 +32,13 @@ pub fn expand_dims(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Drops the axes `axis`, each of size 1; without `axis`, or with none, every axis of size 1. Then an unknown
-/// dimension makes the rank unknown. An unknown dimension of a named axis is 1 from here on. Sets `axis`, the dropped
-/// axes in order.
+/// Drops the axes `axis`, each of size 1. Unknown dimensions along these axes are unified with 1.
+///
+/// If `axis` is absent or empty, drops every axis of size 1; the output is unranked if a dimension may or may not be
+/// 1. Derives `axis`: the dropped axes, sorted and counted from the front.
 ///
 /// # Errors
-/// A dropped axis is provably not of size 1, or outside the rank.
+/// A dropped axis provably has another size than 1, or is outside the rank.
 pub fn squeeze(cx: &mut InferenceContext<'_>) -> Result<()> {
     let input = cx.input(0).clone();
     let axes = match cx.param_list("axis")? {
@@ -83,7 +84,7 @@ pub fn squeeze(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The output's elements are the first operand's, in the same order.
+/// Sets the output's elements to those of the first operand, in the same order.
 fn keep_elements(cx: &mut InferenceContext<'_>) {
     if let (Some(sizes), Some(value)) = (cx.output(0).as_known(), cx.input_value(0))
         && let Ok(value) = PartialElements::with_sizes(&sizes, value.elements().iter().cloned())

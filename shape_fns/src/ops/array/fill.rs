@@ -1,16 +1,14 @@
-//! `fill(dims, value)`: a tensor of these sizes, every element the scalar `value`.
+//! `fill(dims, value)`: a tensor of the given sizes whose elements all equal the scalar `value`.
 
 use crate::{Dim, InferenceContext, PartialElements, Result};
 
-/// The output has the sizes `dims`; an element of `dims` that is an expression is the dimension.
+/// Sets the output's sizes to the elements of `dims`. Symbolic elements become symbolic dimensions.
 ///
 /// # Errors
-/// A size is negative, or `value` is no scalar.
+/// A size is negative, or `value` is not a scalar.
 pub fn fill(cx: &mut InferenceContext<'_>) -> Result<()> {
     let value = cx.operand("value");
-    if let Some(value) = value {
-        cx.with_rank(value, 0)?;
-    }
+    cx.scalars(&["value"])?;
     let output = cx.input_as_shape("dims")?;
     let element = value.and_then(|value| cx.input_value(value)?.get(0).cloned());
     if let (Some(element), Some(sizes)) = (element, output.as_known()) {

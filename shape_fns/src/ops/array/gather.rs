@@ -1,16 +1,18 @@
-//! `gather(params, indices, axis)`: slices of `params` along an axis, by their positions.
+//! `gather(params, indices, axis)`: selects slices of `params` along an axis.
 
-use super::follow::{at, follow};
+use super::propagate::{element_at, propagate_elements};
 use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, Result, ShapeError, TensorShape, normalize_axis};
 
-/// `params[..a, d, b..], indices[i..] -> [a.., i.., b..]`; with `batch_dims` the first axes of both run together and
-/// are equal from here on. The position is checked when the op runs. An unknown `axis` keeps the rank. Sets `axis` and
-/// `batch_dims`, counted from the front.
+/// `params[a.., d, b..], indices[i..] -> [a.., i.., b..]`, where `d` is the dimension at `axis`.
+///
+/// The first `batch_dims` axes of both operands are unified and iterate together. The op itself checks its indices
+/// when it runs. If `axis` is unknown, only the rank of the output is known. Derives `axis` and `batch_dims`, counted
+/// from the front.
 ///
 /// # Errors
 /// `params` is a scalar, `axis` or `batch_dims` is outside the rank, `axis` is less than `batch_dims`, batch
-/// dimensions provably differ, or an index that is known is outside the dimension.
+/// dimensions provably differ, or a known index is out of bounds.
 pub fn gather(cx: &mut InferenceContext<'_>) -> Result<()> {
     let params = cx.with_rank_at_least(0, 1)?;
     let indices = cx.input(1).clone();
@@ -26,48 +28,49 @@ pub fn gather(cx: &mut InferenceContext<'_>) -> Result<()> {
         }
     };
     cx.param_scalar("axis")?;
-    let (Some(dims), Some(picked)) = (params.dims(), indices.dims()) else { return Ok(()) };
+    let (Some(dims), Some(index_dims)) = (params.dims(), indices.dims()) else { return Ok(()) };
     if batch >= dims.len() {
         bail!("batch_dims must be less than the rank of params, got {batch} for {params}");
     }
     let given = cx.attr("axis").is_some() || cx.operand("axis").is_some();
     let axis = if given { cx.param_axis("axis", dims.len())? } else { Some(batch) };
     let Some(axis) = axis else {
-        let output = cx.unknown_shape_of_rank(dims.len() + picked.len() - 1 - batch);
+        let output = cx.unknown_shape_of_rank(dims.len() + index_dims.len() - 1 - batch);
         cx.set_output(0, output);
         return Ok(());
     };
     if axis < batch {
         bail!("axis must be at least batch_dims, got {axis} and {batch}");
     }
-    let mut output = Vec::with_capacity(dims.len() + picked.len());
-    for (at, (a, b)) in dims.iter().zip(picked).take(batch).enumerate() {
+    let mut output = Vec::with_capacity(dims.len() + index_dims.len());
+    for (position, (a, b)) in dims.iter().zip(index_dims).take(batch).enumerate() {
         output.push(cx.merge(a, b).map_err(|_| {
-            ShapeError::new(format_args!("batch dimensions must agree, got {a} and {b} at axis {at}"))
+            ShapeError::new(format_args!("batch dimensions must agree, got {a} and {b} at axis {position}"))
                 .operand(1)
         })?);
     }
     output.extend(dims.iter().take(axis).skip(batch).cloned());
-    output.extend(picked.iter().skip(batch).cloned());
+    output.extend(index_dims.iter().skip(batch).cloned());
     output.extend(dims.iter().skip(axis + 1).cloned());
     check_known(cx, &dims[axis], axis)?;
     cx.set_derived("axis", [Dim::known(axis as i64)]);
     cx.set_derived("batch_dims", [Dim::known(batch as i64)]);
     cx.set_output(0, TensorShape::from(output));
     if batch == 0
-        && let (Some(from), Some(picks)) = (cx.input_value(0).cloned(), cx.input_value(1).cloned())
+        && let (Some(values), Some(picks)) = (cx.input_value(0).cloned(), cx.input_value(1).cloned())
     {
-        follow(cx, 0, |index| {
+        propagate_elements(cx, 0, |index| {
             let end = axis.checked_add(picks.rank())?;
             let (before, pick, after) = (index.get(..axis)?, index.get(axis..end)?, index.get(end..)?);
-            let pick = usize::try_from(at(&picks, pick.iter().copied())?.as_known()?).ok()?;
-            at(&from, before.iter().copied().chain([pick]).chain(after.iter().copied()))
+            let pick = usize::try_from(element_at(&picks, pick.iter().copied())?.as_known()?).ok()?;
+            element_at(&values, before.iter().copied().chain([pick]).chain(after.iter().copied()))
         });
     }
     Ok(())
 }
 
-/// Refuses known indices outside a dimension. Of unknown sizes nothing is required: the op checks what it reads.
+/// Refuses known indices that are out of bounds. Unknown dimensions get no requirement: the op checks its indices
+/// itself.
 fn check_known(cx: &mut InferenceContext<'_>, dim: &Dim, axis: usize) -> Result<()> {
     let Some(indices) = cx.input_value(1) else { return Ok(()) };
     for (position, index) in indices.elements().iter().enumerate() {
@@ -77,7 +80,7 @@ fn check_known(cx: &mut InferenceContext<'_>, dim: &Dim, axis: usize) -> Result<
             return Err(cx.blame(
                 1,
                 format_args!(
-                    "must be positions in [0, {dim}) of axis {axis}, got {index} at position {position}"
+                    "must be in [0, {dim}), the range of axis {axis}, got {index} at position {position}"
                 ),
             ));
         }
@@ -108,7 +111,7 @@ mod tests {
         {axis: 2} "[2, 3]; i32 [k]" => "error axis must be in [-2, 2), got 2";
         {axis: 0, batch_dims: 1} "[2, 3]; i32 [2]" => "error axis must be at least batch_dims, got 0 and 1";
         {axis: 1, batch_dims: 1} "[2, 3]; i32 [3]" => "error batch dimensions must agree, got 2 and 3 at axis 0";
-        {axis: 0} "[3]; [2] = [0, 3]" => "error indices must be positions in [0, 3) of axis 0, got 3 at position 1";
-        {axis: 0} "[3]; [1] = [-1]" => "error indices must be positions in [0, 3) of axis 0, got -1 at position 0";
+        {axis: 0} "[3]; [2] = [0, 3]" => "error indices must be in [0, 3), the range of axis 0, got 3 at position 1";
+        {axis: 0} "[3]; [1] = [-1]" => "error indices must be in [0, 3), the range of axis 0, got -1 at position 0";
     }
 }

@@ -1,14 +1,16 @@
-//! `gather_nd(params, indices)`: slices of `params`, each by a vector of positions.
+//! `gather_nd(params, indices)`: selects slices of `params`; each row of `indices` is one multi-dimensional index.
 
 use crate::error::bail;
 use crate::{Dim, InferenceContext, PartialElements, Result, ShapeError, TensorShape};
 
-/// `params[p0, …, pn], indices[i.., k] -> [i.., pk, …, pn]`; with `batch_dims` the first axes of both run together and
-/// are equal from here on. Positions are checked when the op runs. Sets `batch_dims`.
+/// `params[p0, …, pn], indices[i.., k] -> [i.., pk, …, pn]`.
+///
+/// The first `batch_dims` axes of both operands are unified and iterate together. The op itself checks its indices
+/// when it runs. Derives `batch_dims`.
 ///
 /// # Errors
 /// An operand is a scalar, `batch_dims` is negative or outside a rank, batch dimensions provably differ, or the last
-/// dimension of `indices` is more than there are axes of `params` after the batch.
+/// dimension of `indices` exceeds the number of axes of `params` after the batch.
 pub fn gather_nd(cx: &mut InferenceContext<'_>) -> Result<()> {
     let given = cx.int_or("batch_dims", 0)?;
     let Ok(batch) = usize::try_from(given) else {
@@ -16,12 +18,12 @@ pub fn gather_nd(cx: &mut InferenceContext<'_>) -> Result<()> {
     };
     let params = cx.with_rank_at_least(0, batch.saturating_add(1))?;
     let Some((leading, [depth])) = cx.last_axes::<1>(1)? else { return Ok(()) };
-    let (Some(dims), Some(places)) = (params.dims(), leading.dims()) else { return Ok(()) };
-    if batch > places.len() {
+    let (Some(dims), Some(leading_dims)) = (params.dims(), leading.dims()) else { return Ok(()) };
+    if batch > leading_dims.len() {
         bail!("batch_dims must be less than the rank of indices, got {batch} for {}", cx.input(1));
     }
-    let mut output = places.to_vec();
-    for (axis, (a, b)) in dims.iter().zip(places).take(batch).enumerate() {
+    let mut output = leading_dims.to_vec();
+    for (axis, (a, b)) in dims.iter().zip(leading_dims).take(batch).enumerate() {
         output[axis] = cx.merge(a, b).map_err(|_| {
             ShapeError::new(format_args!("batch dimensions must agree, got {a} and {b} at axis {axis}"))
                 .operand(1)
@@ -37,27 +39,29 @@ pub fn gather_nd(cx: &mut InferenceContext<'_>) -> Result<()> {
     };
     output.extend_from_slice(rest);
     let output = TensorShape::from(output);
-    if let (Some(value), Some(at), 1) = (cx.input_value(0).cloned(), cx.input_value(1).cloned(), dims.len()) {
-        take(cx, &value, &at, depth, &output)?;
+    if let (Some(value), Some(indices), 1) =
+        (cx.input_value(0).cloned(), cx.input_value(1).cloned(), dims.len())
+    {
+        propagate_gathered(cx, &value, &indices, depth, &output)?;
     }
     cx.set_derived("batch_dims", [Dim::known(given)]);
     cx.set_output(0, output);
     Ok(())
 }
 
-/// The elements of a vector at known positions; all others are new integers.
-fn take(
+/// Sets the output's elements to the elements of vector `value` at `indices`. Unknown indices give fresh integers.
+fn propagate_gathered(
     cx: &mut InferenceContext<'_>,
     value: &PartialElements,
-    at: &PartialElements,
+    indices: &PartialElements,
     depth: i64,
     output: &TensorShape,
 ) -> Result<()> {
     let (1, Some(sizes)) = (depth, output.as_known()) else { return Ok(()) };
-    let pick = |at: &Dim| value.get(usize::try_from(at.as_known()?).ok()?).cloned();
-    let mut elements: Vec<Dim> = Vec::with_capacity(at.len());
-    for at in at.elements() {
-        elements.push(pick(at).unwrap_or_else(|| cx.fresh_integer()));
+    let element = |index: &Dim| value.get(usize::try_from(index.as_known()?).ok()?).cloned();
+    let mut elements: Vec<Dim> = Vec::with_capacity(indices.len());
+    for index in indices.elements() {
+        elements.push(element(index).unwrap_or_else(|| cx.fresh_integer()));
     }
     cx.set_output_value(0, PartialElements::with_sizes(&sizes, elements)?);
     Ok(())

@@ -1,31 +1,23 @@
-//! `identity(x)` and the ops that give a tensor of `x`'s shape whose elements are `x`'s.
+//! `identity(x)` and other ops that return their operands unchanged.
 
 use crate::{InferenceContext, Result};
 
-/// The shape and the elements of the first operand.
+/// Forwards the shape and the elements of the first operand.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn identity(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let shape = cx.input(0).clone();
-    cx.set_output(0, shape);
-    if let Some(value) = cx.input_value(0).cloned() {
-        cx.set_output_value(0, value);
-    }
+    cx.forward(0, 0);
     Ok(())
 }
 
-/// Output `i` has the shape and the elements of operand `i`.
+/// Forwards the shape and the elements of operand `i` to output `i`.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn identity_n(cx: &mut InferenceContext<'_>) -> Result<()> {
     for index in 0..cx.len() {
-        let shape = cx.input(index).clone();
-        cx.set_output(index, shape);
-        if let Some(value) = cx.input_value(index).cloned() {
-            cx.set_output_value(index, value);
-        }
+        cx.forward(index, index);
     }
     Ok(())
 }

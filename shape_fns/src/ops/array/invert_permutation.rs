@@ -1,25 +1,25 @@
-//! `invert_permutation(x)`: where every number of a permutation stands.
+//! `invert_permutation(x)`: `out[x[i]] = i`.
 
 use crate::error::bail;
 use crate::{InferenceContext, PartialElements, Result};
 
-/// `[n] -> [n]`, whose elements are known where those of the operand are.
+/// `[n] -> [n]`. The output's elements are known if the operand's elements are.
 ///
 /// # Errors
-/// The operand is no vector, or its elements are known and no permutation.
+/// The operand is not a vector, or its elements are known and are not a permutation.
 pub fn invert_permutation(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.with_rank(0, 1)?;
     if let Some(elements) = cx.input_value(0).and_then(PartialElements::as_known) {
-        let mut places = vec![None; elements.len()];
+        let mut positions = vec![None; elements.len()];
         for (position, element) in elements.iter().enumerate() {
-            match usize::try_from(*element).ok().and_then(|element| places.get_mut(element)) {
-                Some(place @ None) => *place = i64::try_from(position).ok(),
+            match usize::try_from(*element).ok().and_then(|element| positions.get_mut(element)) {
+                Some(slot @ None) => *slot = i64::try_from(position).ok(),
                 Some(_) => bail!("x must be a permutation, got {element} twice in {elements:?}"),
                 None => bail!("x must be a permutation, got {element} among {} elements", elements.len()),
             }
         }
-        let places: Vec<i64> = places.into_iter().flatten().collect();
-        cx.set_output_value(0, PartialElements::known(&places));
+        let positions: Vec<i64> = positions.into_iter().flatten().collect();
+        cx.set_output_value(0, PartialElements::known(&positions));
     }
     cx.set_output(0, shape);
     Ok(())

@@ -1,11 +1,11 @@
-//! `linspace(start, stop, num)`: numbers at equal distances.
+//! `linspace(start, stop, num)`: evenly spaced numbers.
 
 use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
 
-/// Three scalars to `[num]`.
+/// `start[], stop[], num=n -> [n]`.
 ///
 /// # Errors
-/// An operand has axes, or `num` is less than 1.
+/// An operand is not a scalar, or `num` is less than 1.
 pub fn linspace(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalars(&["start", "stop"])?;
     let count = match cx.param_scalar("num")? {

@@ -1,11 +1,11 @@
-//! `matrix_band_part(input, num_lower, num_upper)`: matrices without what lies outside a band.
+//! `matrix_band_part(input, num_lower, num_upper)`: matrices whose elements outside a band are zeroed.
 
 use crate::{InferenceContext, Result};
 
-/// The shape of the first operand; the two others are scalars.
+/// Keeps the shape of `input`.
 ///
 /// # Errors
-/// One is not.
+/// `num_lower` or `num_upper` is not a scalar.
 pub fn matrix_band_part(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalars(&["num_lower", "num_upper"])?;
     let shape = cx.input(0).clone();

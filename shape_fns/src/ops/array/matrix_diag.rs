@@ -3,18 +3,18 @@
 use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape};
 
-/// The lowest and the highest diagonal.
+/// The range of diagonals that `k` selects. Diagonals are numbered upwards from the main diagonal, which is 0.
 enum Band {
-    /// Counted from the main one, which is 0, upwards.
+    /// The lowest and the highest diagonal.
     Known(i64, i64),
-    /// One, and not known which.
+    /// A single diagonal with an unknown number.
     Single,
-    /// Not known.
+    /// Unknown diagonals.
     Unknown,
 }
 
 impl Band {
-    /// The parameter `k`: one diagonal, or the lowest and the highest; the main one where it is absent.
+    /// Reads parameter `k`: one diagonal, or the lowest and the highest. It defaults to the main diagonal.
     fn of(cx: &mut InferenceContext<'_>) -> Result<Band> {
         if let Some(index) = cx.operand("k") {
             cx.with_rank_at_most(index, 1)?;
@@ -25,14 +25,14 @@ impl Band {
         };
         if let Some(count) = list.known_len().filter(|count| !(1..=2).contains(count)) {
             return Err(
-                cx.blame_param("k", format_args!("must be one diagonal or two, got {count} elements"))
+                cx.blame_param("k", format_args!("must hold one or two diagonals, got {count} elements"))
             );
         }
         match list.as_known().as_deref() {
             Some(&[only]) => Ok(Band::Known(only, only)),
             Some(&[low, high]) if low <= high => Ok(Band::Known(low, high)),
             Some(&[low, high]) => Err(
-                cx.blame_param("k", format_args!("must name the lower diagonal first, got {low} and {high}"))
+                cx.blame_param("k", format_args!("must hold the lower diagonal first, got {low} and {high}"))
             ),
             _ if list.known_len() == Some(1) => Ok(Band::Single),
             _ => Ok(Band::Unknown),
@@ -40,22 +40,22 @@ impl Band {
     }
 }
 
-/// The number of diagonals from one to another.
+/// Returns the number of diagonals from `low` to `high`.
 fn breadth(low: i64, high: i64) -> Result<Dim> {
     match high.checked_sub(low).and_then(|more| more.checked_add(1)) {
         Some(count) => Ok(Dim::known(count)),
-        None => bail!("k must name diagonals of a matrix, got {low} and {high}"),
+        None => bail!("k must hold diagonals of a matrix, got {low} and {high}"),
     }
 }
 
-/// The length of the longest diagonal of a band: `min(rows + min(high, 0), columns - max(low, 0))`.
+/// Returns the length of the longest diagonal of a band: `min(rows + min(high, 0), columns - max(low, 0))`.
 fn longest(cx: &mut InferenceContext<'_>, rows: &Dim, columns: &Dim, low: i64, high: i64) -> Result<Dim> {
     let down = cx.add(rows, &Dim::known(high.min(0)))?;
     let along = cx.sub(columns, &Dim::known(low.max(0)))?;
     cx.min(&down, &along)
 }
 
-/// The axes of the diagonals of a band: their number, where it may be more than one, and the longest.
+/// Returns the last axes of packed diagonals: their number, if there can be several, and the length of the longest.
 fn band_axes(low: i64, high: i64, longest: Dim) -> Result<TensorShape> {
     Ok(match low == high {
         true => TensorShape::new([longest]),
@@ -63,13 +63,13 @@ fn band_axes(low: i64, high: i64, longest: Dim) -> Result<TensorShape> {
     })
 }
 
-/// The number of rows or of columns.
+/// A requested number of rows or columns.
 enum Size {
-    /// So many.
+    /// An explicit size.
     Given(Dim),
-    /// As many as the diagonals need: -1, or absent.
+    /// -1 or absent: the smallest size that fits the diagonals.
     Needed,
-    /// Not known which.
+    /// Unknown: either of the two.
     Unknown,
 }
 
@@ -87,11 +87,14 @@ impl Size {
     }
 }
 
-/// `[.., d] -> [.., d, d]`. With `k`, one diagonal or the lowest and the highest, `[.., b, d]` has `b` diagonals of at
-/// most `d` elements, and `num_rows` and `num_cols` are the sizes of the matrices, -1 for the smallest that have room.
+/// `[.., d] -> [.., d, d]`.
+///
+/// Parameter `k` selects one diagonal, or the lowest and the highest. Then `[.., b, d]` holds `b` diagonals of at most
+/// `d` elements. `num_rows` and `num_cols` are the sizes of the matrices; -1 means the smallest size that fits.
 ///
 /// # Errors
-/// The rank is too small, the number of diagonals is provably not that of `k`, or the sizes do provably not fit.
+/// The rank is too small, the number of diagonals provably differs from that of `k`, or the diagonals provably do not
+/// fit `num_rows` and `num_cols`.
 pub fn matrix_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
     let diagonal = cx.with_rank_at_least(0, 1)?;
     cx.scalars(&["num_rows", "num_cols", "padding_value"])?;
@@ -111,10 +114,10 @@ pub fn matrix_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
         (leading, length)
     } else {
         let Some((leading, [count, length])) = cx.last_axes::<2>(0)? else { return Ok(()) };
-        let named = breadth(low, high)?;
-        cx.merge(&count, &named).map_err(|_| {
+        let selected = breadth(low, high)?;
+        cx.merge(&count, &selected).map_err(|_| {
             ShapeError::new(format_args!(
-                "diagonal must have as many diagonals as k names, got {count} in {diagonal} and {named}"
+                "diagonal must have the number of diagonals that k selects, got {count} in {diagonal} and {selected}"
             ))
             .operand(0)
         })?;
@@ -127,7 +130,7 @@ pub fn matrix_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
             let size = cx.max(&least_rows, &least_columns)?;
             (size.clone(), size)
         }
-        // What is needed depends on whether the other is given.
+        // The smallest size that fits depends on whether the other size is given.
         (Size::Unknown, Size::Needed | Size::Unknown) | (Size::Needed, Size::Unknown) => {
             (cx.fresh(), cx.fresh())
         }
@@ -140,16 +143,18 @@ pub fn matrix_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
     let found = longest(cx, &rows, &columns, low, high)?;
     if found.same(&length) == Some(false) {
         bail!(
-            "num_rows and num_cols must be those of a matrix with such diagonals, got {rows} and {columns} for {length} \
-             elements from diagonal {low} to {high}"
+            "num_rows and num_cols must fit the diagonals, got {rows} and {columns} for diagonals {low} to {high} of \
+             {length} elements"
         );
     }
     cx.set_output(0, leading.concatenate(&TensorShape::new([rows, columns])));
     Ok(())
 }
 
-/// `[.., m, n] -> [.., min(m, n)]`. With `k`, one diagonal or the lowest and the highest, so many elements as the longest
-/// has, after an axis for the diagonals where they are more than one.
+/// `[.., m, n] -> [.., min(m, n)]`.
+///
+/// Parameter `k` selects one diagonal, or the lowest and the highest. The last axis has the length of the longest
+/// diagonal. If there are several diagonals, an axis for their number precedes it.
 ///
 /// # Errors
 /// The rank is less than 2, or a diagonal is provably outside the matrices.
@@ -174,7 +179,7 @@ pub fn matrix_diag_part(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Refuses diagonals that are provably outside: `k` is more than `-rows` and less than `columns`, or 0.
+/// Refuses diagonals that are provably outside the matrices: `k` must be 0 or in `(-rows, columns)`.
 fn check_band(
     cx: &mut InferenceContext<'_>,
     input: &TensorShape,
@@ -185,14 +190,14 @@ fn check_band(
 ) -> Result<()> {
     let one = Dim::known(1);
     for diagonal in [low, high].into_iter().filter(|diagonal| *diagonal != 0) {
-        let place = Dim::known(diagonal);
-        let below = cx.add(&place, rows)?;
-        let above = cx.sub(columns, &place)?;
-        for room in [below, above] {
-            cx.require(Guard::Ge(room, one.clone())).map_err(|_| {
+        let offset = Dim::known(diagonal);
+        let rows_left = cx.add(&offset, rows)?;
+        let columns_left = cx.sub(columns, &offset)?;
+        for length in [rows_left, columns_left] {
+            cx.require(Guard::Ge(length, one.clone())).map_err(|_| {
                 cx.blame_param(
                     "k",
-                    format_args!("must name diagonals of the matrices, got {diagonal} for {input}"),
+                    format_args!("must hold diagonals of the matrices, got {diagonal} for {input}"),
                 )
             })?;
         }
@@ -200,21 +205,21 @@ fn check_band(
     Ok(())
 }
 
-/// `input[.., m, n], diagonal[.., min(m, n)] -> [.., m, n]`; with `k` the diagonals are as
-/// [`matrix_diag_part`] gives them.
+/// `input[.., m, n], diagonal[.., min(m, n)] -> [.., m, n]`. With `k`, `diagonal` has the shape that
+/// [`matrix_diag_part`] returns.
 ///
 /// # Errors
-/// A rank is too small or not that of the other operand, a diagonal is provably outside the matrices, or sizes provably
-/// differ.
+/// A rank is too small, the ranks do not fit each other, a diagonal is provably outside the matrices, or sizes
+/// provably differ.
 pub fn matrix_set_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
     let input = cx.with_rank_at_least(0, 2)?;
     let diagonal = cx.with_rank_at_least(1, 1)?;
     let band = Band::of(cx)?;
-    let own = match band {
+    let diagonal_axes = match band {
         Band::Known(low, high) if low < high => 2,
-        // Of several diagonals there is an axis more.
+        // Several diagonals have one more axis than a single one.
         Band::Unknown => match (input.rank(), diagonal.rank()) {
-            (Some(rank), Some(own)) if own + 1 == rank || own == rank => own + 2 - rank,
+            (Some(rank), Some(other)) if other + 1 == rank || other == rank => other + 2 - rank,
             (Some(_), Some(_)) => {
                 return Err(cx.blame(
                     1,
@@ -228,10 +233,10 @@ pub fn matrix_set_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
         },
         _ => 1,
     };
-    let diagonal = if own == 2 { cx.with_rank_at_least(1, 2)? } else { diagonal };
+    let diagonal = if diagonal_axes == 2 { cx.with_rank_at_least(1, 2)? } else { diagonal };
     let Some((leading, [rows, columns])) = cx.last_axes::<2>(0)? else {
         if let Some(dims) = diagonal.dims() {
-            let leading = TensorShape::from(&dims[..dims.len() - own]);
+            let leading = TensorShape::from(&dims[..dims.len() - diagonal_axes]);
             let matrix = cx.unknown_shape_of_rank(2);
             cx.set_output(0, leading.concatenate(&matrix));
         }
@@ -247,14 +252,12 @@ pub fn matrix_set_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
             cx.set_output(0, input);
             return Ok(());
         }
-        _ => diagonal.slice(-(own as i64)..),
+        _ => diagonal.slice(-(diagonal_axes as i64)..),
     };
-    let wanted = leading.concatenate(&last);
-    let merged = cx.merge_shapes(&wanted, &diagonal).map_err(|_| {
-        ShapeError::new(format_args!(
-            "diagonal must be shaped as the diagonals of input, got {diagonal} and {wanted} of {input}"
-        ))
-        .operand(1)
+    let expected = leading.concatenate(&last);
+    let merged = cx.merge_shapes(&expected, &diagonal).map_err(|_| {
+        ShapeError::new(format_args!("diagonal must have shape {expected} to fit {input}, got {diagonal}"))
+            .operand(1)
     })?;
     let leading = merged.slice(..i64::try_from(leading.rank().unwrap_or(0)).unwrap_or(0));
     cx.set_output(0, leading.concatenate(&TensorShape::new([rows, columns])));
@@ -266,7 +269,7 @@ mod tests {
     use super::{matrix_diag, matrix_diag_part, matrix_set_diag};
     use crate::testing::shape_table;
 
-    shape_table! { made: matrix_diag, ["diagonal", "k", "num_rows", "num_cols"];
+    shape_table! { matrices: matrix_diag, ["diagonal", "k", "num_rows", "num_cols"];
         {} "[n, ?]" => "[n, d0_1, d0_1]";
         {} "[n, 3]; [] = -1; [] = -1; [] = -1" => "[n, 4, 4]";
         {} "[n, 2, 3]; [2] = [0, 1]; [] = -1; [] = -1" => "[n, 3, 3]";
@@ -279,13 +282,13 @@ mod tests {
         {} "[n, 3]; [] = 0; i32 []; [] = -1" => "[n, ?, ?]";
         {} "[n, 3]; [] = 0; i32 []; [] = 3" => "[n, ?, 3]";
         {} "?" => "?";
-        {} "[n, 3, 3]; [2] = [0, 1]; [] = -1; [] = -1" => "error diagonal must have as many diagonals as k names, got 3 in [n, 3, 3] and 2";
-        {} "[n, 3]; [] = -1; [] = 2; [] = 3" => "error num_rows and num_cols must be those of a matrix with such diagonals, got 2 and 3 for 3 elements";
-        {} "[n, 3]; [2] = [1, 0]; [] = -1; [] = -1" => "error k must name the lower diagonal first, got 1 and 0";
-        {} "[n, 3]; [3] = [1, 0, 2]; [] = -1; [] = -1" => "error k must be one diagonal or two, got 3 elements";
+        {} "[n, 3, 3]; [2] = [0, 1]; [] = -1; [] = -1" => "error diagonal must have the number of diagonals that k selects, got 3 in [n, 3, 3] and 2";
+        {} "[n, 3]; [] = -1; [] = 2; [] = 3" => "error num_rows and num_cols must fit the diagonals, got 2 and 3 for diagonals -1 to -1 of 3 elements";
+        {} "[n, 3]; [2] = [1, 0]; [] = -1; [] = -1" => "error k must hold the lower diagonal first, got 1 and 0";
+        {} "[n, 3]; [3] = [1, 0, 2]; [] = -1; [] = -1" => "error k must hold one or two diagonals, got 3 elements";
         {} "[]" => "error diagonal must have rank at least 1";
     }
-    shape_table! { taken: matrix_diag_part, ["input", "k"];
+    shape_table! { parts: matrix_diag_part, ["input", "k"];
         {} "[b, 3, ?]" => "[b, min(3, d0_2)]";
         {} "[b, n, n]" => "[b, n]";
         {} "[b, 3, 4]; [2] = [-1, 1]" => "[b, 3, 3]";
@@ -293,8 +296,8 @@ mod tests {
         {} "[b, ?, 4]; [] = -1" => "[b, min(4, d0_1-1)] if d0_1-1 >= 1";
         {} "[b, 3, 4]; i32 []" => "[b, ?]";
         {} "[b, 3, 4]; i32 [2]" => "?";
-        {} "[b, 3, 4]; [] = -3" => "error k must name diagonals of the matrices, got -3 for [b, 3, 4]";
-        {} "[b, 3, 4]; [] = 4" => "error k must name diagonals of the matrices, got 4 for [b, 3, 4]";
+        {} "[b, 3, 4]; [] = -3" => "error k must hold diagonals of the matrices, got -3 for [b, 3, 4]";
+        {} "[b, 3, 4]; [] = 4" => "error k must hold diagonals of the matrices, got 4 for [b, 3, 4]";
         {} "[b]" => "error input must have rank at least 2";
     }
     shape_table! { set: matrix_set_diag, ["input", "diagonal", "k"];
@@ -310,7 +313,7 @@ mod tests {
         {} "[?, 3, 4]; [b, ?]; i32 []" => "[b, 3, 4]";
         {} "[b, 3, ?]; ?; i32 [1]" => "[b, 3, d0_2]";
         {} "?; [b, ?]; i32 [1]" => "[b, ?, ?]";
-        {} "[3, 4]; [4]" => "error diagonal must be shaped as the diagonals of input, got [4] and [3] of [3, 4]";
-        {} "[b, 3, 4]; [3]" => "error diagonal must be shaped as the diagonals of input, got [3] and [b, 3] of [b, 3, 4]";
+        {} "[3, 4]; [4]" => "error diagonal must have shape [3] to fit [3, 4], got [4]";
+        {} "[b, 3, 4]; [3]" => "error diagonal must have shape [b, 3] to fit [b, 3, 4], got [3]";
     }
 }

@@ -1,18 +1,20 @@
-//! `mirror_pad_grad(input, paddings)`: the gradient of a mirrored padding, without it.
+//! `mirror_pad_grad(input, paddings)`: the gradient of mirrored padding; it drops the padding.
 
+use crate::common::require_last_dim;
 use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, Param, PartialElements, Result, ShapeError, TensorShape};
 
 /// `[d0, …], paddings=[[b0, a0], …] -> [d0-b0-a0, …]`.
 ///
 /// # Errors
-/// `paddings` is not two columns with a row for every axis, one is negative, or provably more than there is.
+/// The shape of `paddings` is not `[rank, 2]`, a padding is negative, or the paddings provably exceed an axis.
 pub fn mirror_pad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [rows, columns] = cx.axes::<2>(1)?;
-    cx.agree("the columns of paddings and 2", &columns, &Dim::known(2))?;
-    let own = cx.input(0).rank();
+    require_last_dim(cx, 1, &columns, 2)?;
     let count = rows.as_known().and_then(|rows| usize::try_from(rows).ok());
-    let Some(rank) = own.or(count.filter(|rows| *rows <= PartialElements::MAX)) else { return Ok(()) };
+    let Some(rank) = cx.input(0).rank().or(count.filter(|rows| *rows <= PartialElements::MAX)) else {
+        return Ok(());
+    };
     let Ok(rank_dim) = i64::try_from(rank) else { bail!("input has too many axes, got {rank}") };
     cx.agree("the rows of paddings and the rank of input", &rows, &Dim::known(rank_dim))?;
     let input = cx.with_rank(0, rank)?;
@@ -34,7 +36,7 @@ pub fn mirror_pad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
         }
         cx.require(Guard::Ge(rest.clone(), Dim::known(0))).map_err(|_| {
             ShapeError::new(format_args!(
-                "paddings must be at most the size of the axis, got {} and {} for {dim} at axis {axis}",
+                "paddings must not exceed the size of the axis, got {} and {} for {dim} at axis {axis}",
                 sides[0], sides[1]
             ))
             .operand(1)
@@ -57,8 +59,8 @@ mod tests {
         {} "?; i32 [3, 2]" => "[?, ?, ?]";
         {} "?; i32 [?, 2]" => "?";
         {} "[2, 3]; i32 [3, 2]" => "error the rows of paddings and the rank of input must agree, got 3 and 2";
-        {} "[2, 3]; i32 [2, 3]" => "error the columns of paddings and 2 must agree, got 3 and 2";
-        {} "[2]; [1, 2] = [2, 1]" => "error paddings must be at most the size of the axis, got 2 and 1 for 2 at axis 0";
+        {} "[2, 3]; i32 [2, 3]" => "error paddings must have size 2 at the last axis, got 3 in [2, 3]";
+        {} "[2]; [1, 2] = [2, 1]" => "error paddings must not exceed the size of the axis, got 2 and 1 for 2 at axis 0";
         {} "[2]; [1, 2] = [-1, 1]" => "error paddings must not be negative, got -1";
     }
 }

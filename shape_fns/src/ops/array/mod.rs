@@ -1,4 +1,4 @@
-//! Shape functions of the ops that move elements without computing on them.
+//! Shape functions of ops that move elements without computing on them.
 
 mod bitcast;
 mod boolean_mask;
@@ -14,7 +14,6 @@ mod dynamic_stitch;
 mod edit_distance;
 mod expand_dims;
 mod fill;
-pub(crate) mod follow;
 mod gather;
 mod gather_nd;
 mod identity;
@@ -27,6 +26,7 @@ mod mirror_pad_grad;
 mod one_hot;
 mod pad;
 mod placeholder;
+pub(crate) mod propagate;
 mod range;
 mod reshape;
 mod reverse;

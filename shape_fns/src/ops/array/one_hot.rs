@@ -1,18 +1,15 @@
-//! `one_hot(indices, depth, on_value, off_value, axis)`: every index as a row that is on at its position.
+//! `one_hot(indices, depth, on_value, off_value, axis)`: encodes each index as a vector with `on_value` at that
+//! position.
 
 use crate::{InferenceContext, Result, TensorShape, normalize_axis};
 
-/// `[i0, …, in], depth=d -> [i0, …, in, d]`, the new axis at `axis` (-1, the default: the last). Sets `axis`, counted
-/// from the front.
+/// `[i0, …, in], depth=d -> [i0, …, in, d]`: inserts the new axis at position `axis` (default -1: last). Derives
+/// `axis`, counted from the front.
 ///
 /// # Errors
-/// `depth` is negative or no scalar, `axis` is outside `-1..=rank`, or a value is no scalar.
+/// `depth` is negative or not a scalar, `axis` is outside `-1..=rank`, or `on_value` or `off_value` is not a scalar.
 pub fn one_hot(cx: &mut InferenceContext<'_>) -> Result<()> {
-    for name in ["on_value", "off_value"] {
-        if let Some(index) = cx.operand(name) {
-            cx.with_rank(index, 0)?;
-        }
-    }
+    cx.scalars(&["on_value", "off_value"])?;
     let depth = cx.make_dim_for_scalar_input("depth")?;
     let axis = cx.int_or("axis", -1)?;
     if axis < -1 {

@@ -1,14 +1,17 @@
-//! `pad(x, paddings, mode)`: `x` with elements before and after along every axis.
+//! `pad(x, paddings, mode)`: adds elements before and after every axis of `x`.
 
-use super::follow::{at, follow};
+use super::propagate::{element_at, propagate_elements};
 use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, Param, PartialElements, Result, ShapeError, TensorShape};
 
-/// `[d0, …], paddings=[[b0, a0], …] -> [b0+d0+a0, …]`; `paddings` is read row by row. Mode `reflect` allows at most
-/// `d-1` elements a side, so it wants every axis not to be empty; `symmetric` allows at most `d`. Sets `before`, an entry an axis.
+/// `[d0, …], paddings=[[b0, a0], …] -> [b0+d0+a0, …]`; `paddings` is read in row-major order.
+///
+/// Mode `reflect` allows at most `d-1` elements per side and thus refuses empty axes. Mode `symmetric` allows at most
+/// `d`. Derives `before`, one entry per axis.
 ///
 /// # Errors
-/// `paddings` has not two entries an axis, one is negative, or mirrors provably more than there is.
+/// `paddings` does not hold one pair per axis, a padding is negative, or a mirrored padding provably exceeds its
+/// limit.
 pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let mode = cx.str_or("mode", "constant")?;
     let mirrored = match mode.to_ascii_lowercase().as_str() {
@@ -21,30 +24,31 @@ pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (elements, rank) = match cx.param("paddings")? {
         Param::Known(value) | Param::Partial(value) => {
             if value.len() % 2 != 0 || value.rank() > 2 || (value.rank() == 2 && value.sizes()[1] != 2) {
-                return Err(
-                    cx.blame_param("paddings", format_args!("must be pairs, got sizes {:?}", value.sizes()))
-                );
+                return Err(cx.blame_param(
+                    "paddings",
+                    format_args!("must hold pairs, got sizes {:?}", value.sizes()),
+                ));
             }
             let rank = value.len() / 2;
             (Some(value), Some(rank))
         }
         _ => (None, unknown_rank(cx)?),
     };
-    if let (Some(own), Some(rank)) = (input.rank(), rank)
-        && own != rank
+    if let (Some(input_rank), Some(rank)) = (input.rank(), rank)
+        && input_rank != rank
     {
         let error =
-            cx.blame_param("paddings", format_args!("must have one pair an axis, got {rank} for {input}"));
-        let help = rank < own;
-        return Err(error.with_help_if(help.then_some("0, 0 is the pair of an axis that stays as it is")));
+            cx.blame_param("paddings", format_args!("must have one pair per axis, got {rank} for {input}"));
+        let help = rank < input_rank;
+        return Err(error.with_help_if(help.then_some("use the pair 0, 0 for an axis without padding")));
     }
     let Some(rank) = input.rank().or(rank) else { return Ok(()) };
     let input = cx.with_rank(0, rank)?;
-    let (mut dims, mut befores) = (Vec::with_capacity(rank), Vec::with_capacity(rank));
+    let (mut dims, mut paddings_before) = (Vec::with_capacity(rank), Vec::with_capacity(rank));
     for (axis, dim) in input.dims().unwrap_or_default().iter().enumerate() {
         let Some(elements) = &elements else {
             dims.push(cx.fresh());
-            befores.push(cx.fresh_integer());
+            paddings_before.push(cx.fresh_integer());
             continue;
         };
         let sides =
@@ -52,11 +56,11 @@ pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
         let mut padded = dim.clone();
         for side in &sides {
             cx.require_not_negative("paddings", side)?;
-            if let Some(less) = mirrored {
-                let most = cx.add(side, &Dim::known(less))?;
-                cx.require(Guard::Ge(dim.clone(), most)).map_err(|_| {
+            if let Some(excluded) = mirrored {
+                let required = cx.add(side, &Dim::known(excluded))?;
+                cx.require(Guard::Ge(dim.clone(), required)).map_err(|_| {
                     ShapeError::new(format_args!(
-                        "{mode} padding must be at most {dim}-{less} a side at axis {axis}, got {side}"
+                        "{mode} padding must be at most {dim}-{excluded} per side at axis {axis}, got {side}"
                     ))
                 })?;
             }
@@ -64,51 +68,53 @@ pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
         }
         dims.push(padded);
         let [before, _] = sides;
-        befores.push(before);
+        paddings_before.push(before);
     }
     cx.set_output(0, TensorShape::from(dims));
-    follow_padded(cx, &befores, mirrored);
-    cx.set_derived("before", befores);
+    propagate_padded(cx, &paddings_before, mirrored);
+    cx.set_derived("before", paddings_before);
     Ok(())
 }
 
-/// Sets the elements of the output where those of the operand are followed and so many stand before it on every axis.
-/// `mirrored` is how many elements the axes are mirrored at.
-fn follow_padded(cx: &mut InferenceContext<'_>, befores: &[Dim], mirrored: Option<i64>) {
-    let befores: Option<Vec<i64>> = befores.iter().map(Dim::as_known).collect();
-    let (Some(befores), Some(value)) = (befores, cx.input_value(0).cloned()) else { return };
+/// Sets the output's elements if the operand's elements are tracked and all paddings before an axis are known.
+/// `mirrored` is `None` for constant padding, 1 for `reflect` and 0 for `symmetric`.
+fn propagate_padded(cx: &mut InferenceContext<'_>, paddings_before: &[Dim], mirrored: Option<i64>) {
+    let paddings_before: Option<Vec<i64>> = paddings_before.iter().map(Dim::as_known).collect();
+    let (Some(paddings_before), Some(value)) = (paddings_before, cx.input_value(0).cloned()) else { return };
     let fill = match cx.operand("constant_values") {
         Some(index) => cx.input_value(index).and_then(|value| value.get(0).cloned()),
         None => Some(Dim::known(0)),
     };
     let source = |position: usize, before: i64, size: usize| -> Option<usize> {
         let (position, size) = (i64::try_from(position).ok()?, i64::try_from(size).ok()?);
-        let from = position.checked_sub(before)?;
-        let from = match mirrored {
-            Some(less) if from < 0 => from.checked_neg()?.checked_sub(1 - less)?,
-            Some(less) if from >= size => size.checked_mul(2)?.checked_sub(from)?.checked_sub(1 + less)?,
-            _ => from,
+        let unpadded = position.checked_sub(before)?;
+        let source = match mirrored {
+            Some(excluded) if unpadded < 0 => unpadded.checked_neg()?.checked_sub(1 - excluded)?,
+            Some(excluded) if unpadded >= size => {
+                size.checked_mul(2)?.checked_sub(unpadded)?.checked_sub(1 + excluded)?
+            }
+            _ => unpadded,
         };
-        usize::try_from(from).ok().filter(|_| from < size)
+        usize::try_from(source).ok().filter(|_| source < size)
     };
-    follow(cx, 0, |index| {
-        let own = index.iter().zip(&befores).zip(value.sizes());
-        match own
+    propagate_elements(cx, 0, |index| {
+        let axes = index.iter().zip(&paddings_before).zip(value.sizes());
+        match axes
             .map(|((position, before), size)| source(*position, *before, *size))
             .collect::<Option<Vec<_>>>()
         {
-            Some(index) => at(&value, index),
+            Some(index) => element_at(&value, index),
             None => fill.clone(),
         }
     });
 }
 
-/// A number of entries that is known, and not more than are followed.
+/// Returns a known number of entries, or `None` if it exceeds [`PartialElements::MAX`].
 fn count(dim: &Dim) -> Option<usize> {
     usize::try_from(dim.as_known()?).ok().filter(|count| *count <= PartialElements::MAX)
 }
 
-/// The number of pairs of paddings whose elements are not known.
+/// Returns the number of pairs in `paddings`, whose elements are unknown.
 fn unknown_rank(cx: &InferenceContext<'_>) -> Result<Option<usize>> {
     let Some(index) = cx.operand("paddings") else { return Ok(None) };
     let shape = cx.input(index);
@@ -116,7 +122,7 @@ fn unknown_rank(cx: &InferenceContext<'_>) -> Result<Option<usize>> {
         None => Ok(None),
         Some([pairs, two]) if two.same(&Dim::known(2)) != Some(false) => Ok(count(pairs)),
         Some([elements]) => Ok(count(elements).map(|elements| elements / 2)),
-        _ => Err(cx.blame(index, format_args!("must be pairs, got {shape}"))),
+        _ => Err(cx.blame(index, format_args!("must hold pairs, got {shape}"))),
     }
 }
 
@@ -143,13 +149,13 @@ mod tests {
         {} "?; i32 [?, 2]" => "?";
         {paddings: [2, 0], mode: "REFLECT"} "[n]" => "[n+2] if n >= 3";
         {paddings: [0, 0], mode: "reflect"} "[n]" => "[n] if n >= 1";
-        {paddings: [0, 0], mode: "reflect"} "[0]" => "error reflect padding must be at most 0-1 a side at axis 0, got 0";
+        {paddings: [0, 0], mode: "reflect"} "[0]" => "error reflect padding must be at most 0-1 per side at axis 0, got 0";
         {paddings: [2, 3], mode: "SYMMETRIC"} "[3]" => "[8]";
-        {paddings: [1, 2, 3]} "[2]" => "error paddings must be pairs";
-        {paddings: [1, 2]} "[2, 2]" => "error paddings must have one pair an axis, got 1 for [2, 2]";
+        {paddings: [1, 2, 3]} "[2]" => "error paddings must hold pairs";
+        {paddings: [1, 2]} "[2, 2]" => "error paddings must have one pair per axis, got 1 for [2, 2]";
         {paddings: [-1, 2]} "[2]" => "error paddings must not be negative, got -1";
-        {paddings: [3, 0], mode: "reflect"} "[3]" => "error reflect padding must be at most 3-1 a side at axis 0, got 3";
+        {paddings: [3, 0], mode: "reflect"} "[3]" => "error reflect padding must be at most 3-1 per side at axis 0, got 3";
         {paddings: [0, 0], mode: "edge"} "[3]" => "error mode must be constant, reflect or symmetric";
-        {} "[2]; i32 [1, 3]" => "error paddings must be pairs, got [1, 3]";
+        {} "[2]; i32 [1, 3]" => "error paddings must hold pairs, got [1, 3]";
     }
 }

@@ -1,12 +1,13 @@
-//! Ops whose shape is an attribute: constants and placeholders.
+//! Constants and placeholders: ops whose shape is an attribute.
 
 use crate::error::bail;
 use crate::{Attr, InferenceContext, Result, ShapeError, TensorShape};
 
-/// The shape of attribute `shape`, unranked without one; unknown dimensions of it are new.
+/// Sets the output to the shape in attribute `shape`, or leaves it unranked if the attribute is absent. Unknown
+/// dimensions become fresh symbols.
 ///
 /// # Errors
-/// The attribute is no shape.
+/// The attribute is not a shape.
 pub fn placeholder(cx: &mut InferenceContext<'_>) -> Result<()> {
     let unranked = TensorShape::unranked();
     let shape = match cx.attr("shape") {
@@ -19,30 +20,30 @@ pub fn placeholder(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What attribute `shape` and the operand, which is the default, both say.
+/// Sets the output to the shape in attribute `shape`. The operand is the default value.
 ///
 /// # Errors
-/// The two provably differ.
+/// The operand's shape provably differs from the attribute.
 pub fn placeholder_with_default(cx: &mut InferenceContext<'_>) -> Result<()> {
     placeholder(cx)?;
     let (shape, default) = (cx.output(0).clone(), cx.input(0).clone());
     if !shape.is_compatible_with(&default) {
         return Err(ShapeError::new(format_args!(
-            "the default must fit the shape, got {default} for {shape}"
+            "the default value must be compatible with the shape, got {default} for {shape}"
         ))
         .operand(0));
     }
     Ok(())
 }
 
-/// The shape of attribute `value`, and its elements where they are integers.
+/// Sets the output to the shape in attribute `value`, and to its elements if they are integers.
 ///
 /// # Errors
-/// The attribute is absent, neither a shape nor elements, or a shape that is not fully known.
+/// The attribute is absent, it is neither a shape nor elements, or the shape is not fully known.
 pub fn constant(cx: &mut InferenceContext<'_>) -> Result<()> {
     match cx.attr("value") {
         Some(Attr::Shape(shape)) if shape.is_fully_defined() => cx.set_output(0, shape.clone()),
-        Some(Attr::Shape(shape)) => bail!("a constant must have known sizes, got {shape}"),
+        Some(Attr::Shape(shape)) => bail!("a constant must have a fully known shape, got {shape}"),
         Some(Attr::Elements(elements)) => {
             cx.set_output(0, elements.shape());
             cx.set_output_value(0, elements.as_ref().clone());
@@ -59,20 +60,20 @@ mod tests {
     use crate::testing::shape_table;
     use crate::{PartialElements, shape};
 
-    shape_table! { fed: placeholder, [];
+    shape_table! { placeholders: placeholder, [];
         {shape: shape!["n", 3]} "" => "[n, 3]";
         {shape: shape![?, 3]} "" => "[?, 3]";
         {} "" => "?";
         {shape: 3} "" => "error shape must be a shape, got an integer (3)";
     }
-    shape_table! { perhaps_fed: placeholder_with_default, ["input"];
+    shape_table! { placeholders_with_default: placeholder_with_default, ["input"];
         {shape: shape!["n", 4]} "[3, ?]" => "[n, 4]";
-        {shape: shape![5, 4]} "[3, ?]" => "error the default must fit the shape, got [3, ?] for [5, 4]";
+        {shape: shape![5, 4]} "[3, ?]" => "error the default value must be compatible with the shape, got [3, ?] for [5, 4]";
     }
     shape_table! { constants: constant, [];
         {value: shape![2, 3]} "" => "[2, 3]";
         {value: PartialElements::known(&[4, 5])} "" => "[2] = [4, 5]";
-        {value: shape![2, ?]} "" => "error a constant must have known sizes, got [2, ?]";
+        {value: shape![2, ?]} "" => "error a constant must have a fully known shape, got [2, ?]";
         {} "" => "error value must be given: it is elements or their shape";
     }
 }

@@ -1,14 +1,16 @@
-//! `range(start, limit, delta)`: numbers from `start` up to `limit`, which is left out, in steps of `delta`.
+//! `range(start, limit, delta)`: the numbers from `start` (inclusive) to `limit` (exclusive) in steps of `delta`.
 
 use crate::error::bail;
 use crate::{Attr, DType, Dim, Guard, InferenceContext, PartialElements, Result, TensorShape};
 
-/// `-> [ceil((limit - start) / delta)]`. Numbers may be integers, expressions or floats; `start` defaults to 0 and
-/// `delta` to 1. The length of a float range that is not known now is unknown.
+/// `-> [ceil((limit - start) / delta)]`.
+///
+/// The operands may be integers, symbolic integers or floats. `start` defaults to 0 and `delta` to 1. The length of a
+/// float range is unknown unless all operands are known.
 ///
 /// # Errors
-/// `delta` is 0, a number is no scalar or not finite, or `limit` provably lies on the other side of `start` than
-/// `delta` points.
+/// `delta` is 0, an operand is not a scalar or not finite, or the sign of `delta` provably differs from that of
+/// `limit - start`.
 pub fn range(cx: &mut InferenceContext<'_>) -> Result<()> {
     let numbers = [number(cx, "start", 0)?, number(cx, "limit", 0)?, number(cx, "delta", 1)?];
     let length = match &numbers {
@@ -19,7 +21,7 @@ pub fn range(cx: &mut InferenceContext<'_>) -> Result<()> {
                 && count <= PartialElements::MAX
             {
                 let elements = (0..count).map(|step| element(cx, &start, &delta, step as i64));
-                // An element that can't be written leaves all of them unknown.
+                // If an element cannot be expressed, all elements stay unknown.
                 if let Ok(elements) = elements.collect::<Result<Vec<Dim>>>() {
                     cx.set_output_value(0, PartialElements::vector(elements));
                 }
@@ -39,12 +41,16 @@ pub fn range(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
+/// A number as far as it is known now.
 enum Number {
+    /// An integer, possibly symbolic.
     Int(Dim),
+    /// A known float.
     Float(f64),
 }
 
 impl Number {
+    /// Returns the number as a float, or `None` if it is symbolic.
     fn float(&self) -> Option<f64> {
         match self {
             Number::Int(value) => value.as_known().map(|value| value as f64),
@@ -53,6 +59,7 @@ impl Number {
     }
 }
 
+/// Reads a parameter: `default` if it is absent, `None` if its value is unknown.
 fn number(cx: &InferenceContext<'_>, name: &str, default: i64) -> Result<Option<Number>> {
     if let Some(Attr::Float(value)) = cx.attr(name) {
         return Ok(Some(Number::Float(*value)));
@@ -64,23 +71,24 @@ fn number(cx: &InferenceContext<'_>, name: &str, default: i64) -> Result<Option<
     }
 }
 
-/// `start + step * delta`.
+/// Returns element `step` of an integer range: `start + step * delta`.
 fn element(cx: &mut InferenceContext<'_>, start: &Dim, delta: &Dim, step: i64) -> Result<Dim> {
     if let (Some(start), Some(delta)) = (start.as_known(), delta.as_known()) {
         let element = i128::from(start) + i128::from(step) * i128::from(delta);
-        // An element lies between start and limit, whatever the product is.
+        // The element lies between start and limit, so it fits even if the product does not.
         return Ok(Dim::known(i64::try_from(element).unwrap_or(i64::MAX)));
     }
     let offset = cx.mul(delta, &Dim::known(step))?;
     cx.add(start, &offset)
 }
 
+/// Returns the length of an integer range.
 fn integers(cx: &mut InferenceContext<'_>, start: &Dim, limit: &Dim, delta: &Dim) -> Result<Dim> {
     if *delta == 0 {
         return Err(cx.blame_param("delta", "must not be 0, got 0"));
     }
     if let (Some(start), Some(limit), Some(delta)) = (start.as_known(), limit.as_known(), delta.as_known()) {
-        // The extent of a range fits in 64 bits only where its length is asked for.
+        // The extent may exceed 64 bits even if the length does not.
         let (extent, step) = (i128::from(limit) - i128::from(start), i128::from(delta));
         if (extent < 0) != (step < 0) && extent != 0 {
             return Err(wrong_way(start, limit, delta));
@@ -103,10 +111,11 @@ fn integers(cx: &mut InferenceContext<'_>, start: &Dim, limit: &Dim, delta: &Dim
     cx.ceil_div(&extent, delta)
 }
 
-/// In a `single` range the number of steps is rounded to f32, as its elements are: from 0 to 0.3 there are three of 0.1.
+/// Returns the length of a float range. With `single`, the quotient is computed in f32 like the elements: from 0 to
+/// 0.3 in steps of 0.1 there are 3 elements, not 4.
 fn floats(start: f64, limit: f64, delta: f64, single: bool) -> Result<Dim> {
     if !(start.is_finite() && limit.is_finite() && delta.is_finite()) || delta == 0.0 {
-        bail!("range needs finite numbers and a delta other than 0, got {start}, {limit} and {delta}");
+        bail!("range must have finite numbers and a nonzero delta, got {start}, {limit} and {delta}");
     }
     if (delta > 0.0 && start > limit) || (delta < 0.0 && start < limit) {
         return Err(wrong_way(start, limit, delta));
@@ -123,13 +132,14 @@ fn floats(start: f64, limit: f64, delta: f64, single: bool) -> Result<Dim> {
     Ok(Dim::known(length as i64))
 }
 
+/// Returns the error for a `delta` that points away from `limit`.
 fn wrong_way(
     start: impl std::fmt::Display,
     limit: impl std::fmt::Display,
     delta: impl std::fmt::Display,
 ) -> crate::ShapeError {
     crate::ShapeError::new(format_args!(
-        "limit must lie on the side of start that delta points to, got start {start}, limit {limit} and delta {delta}"
+        "delta must point from start to limit, got start {start}, limit {limit} and delta {delta}"
     ))
 }
 
@@ -156,7 +166,7 @@ mod tests {
         {start: 0.0, limit: 0.3f32, delta: 0.1f32, dtype: DType::F32} "" => "[3]";
         {start: 5, limit: 0, delta: 1} "" => "error got start 5, limit 0 and delta 1";
         {start: 5, limit: 0, delta: 0} "" => "error delta must not be 0";
-        {start: 0.0, limit: 1.0, delta: -1.0} "" => "error limit must lie on the side of start";
+        {start: 0.0, limit: 1.0, delta: -1.0} "" => "error delta must point from start to limit";
         {delta: 1} "[2]; []" => "error start must be one integer, got rank 1";
     }
 }

@@ -1,20 +1,20 @@
-//! `reshape(x, shape)`: the elements of `x` in row-major order under other sizes.
+//! `reshape(x, shape)`: the elements of `x` in row-major order with other sizes.
 
 use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, List, PartialElements, Result, TensorShape};
 
-/// The output has the sizes `shape`, one of which may be -1 and is then whatever keeps the number of elements:
-/// `[n, 4], shape=[-1] -> [4*n]`, `[4*n], shape=[-1, 4] -> [n, 4]`.
+/// Sets the output's sizes to `shape`. One size may be -1; it is inferred from the number of elements:
+/// `[n, 4], shape=[-1] -> [4*n]` and `[4*n], shape=[-1, 4] -> [n, 4]`.
 ///
-/// An element of `shape` that may or may not be -1 gives an unknown, unless it is the only one.
+/// If it is unknown whether an element of `shape` is -1, its dimension is unknown, unless it is the only such element.
 ///
 /// # Errors
-/// Two sizes are -1, one is less than -1, or the numbers of elements provably differ.
+/// Two sizes are -1, a size is less than -1, or the numbers of elements provably differ.
 pub fn reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
     let input = cx.input(0).clone();
     let output = match cx.param_vector("shape")? {
         List::Elements(sizes) => with_sizes(cx, &input, &sizes)?,
-        // One unknown size is the number of elements, given or inferred.
+        // A single size is the number of elements, whether it is given or inferred.
         List::Unknown(Some(1)) if input.rank().is_some() => {
             TensorShape::new([input.num_elements().unwrap_or_else(|| cx.fresh())])
         }
@@ -30,6 +30,7 @@ pub fn reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Returns the output shape for the requested `sizes`, with -1 inferred.
 fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim]) -> Result<TensorShape> {
     let (mut inferred, mut undecided) = (None, Vec::new());
     for (axis, size) in sizes.iter().enumerate() {
@@ -38,7 +39,7 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
                 if let Some(first) = inferred.replace(axis) {
                     return Err(cx.blame_param(
                         "shape",
-                        format_args!("may have one size of -1, got -1 at axes {first} and {axis}"),
+                        format_args!("must have at most one -1, got -1 at axes {first} and {axis}"),
                     ));
                 }
                 continue;
@@ -53,7 +54,7 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
             None => undecided.push(axis),
         }
     }
-    // Only one size may be -1: where one is, the others are sizes, whatever is known of them.
+    // At most one size may be -1. If one is, the undecided ones must be sizes.
     if inferred.is_none() && undecided.len() == 1 {
         let others = product(cx, sizes, &undecided)?;
         if cx.at_least(&others, &Dim::known(1)) {
@@ -97,11 +98,11 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
         Some(axis) => {
             let Cancelled { rest, others, empty, dropped } = cancel(input.dims(), sizes, axis);
             let others = product(cx, &others, &[])?;
-            // A dimension that is not known may be the zero among the sizes.
+            // An unknown dimension may cancel a zero among the sizes.
             let may_cancel = input.as_known().is_none();
             if others.as_known() == Some(0) && !may_cancel {
                 bail!(
-                    "a size of -1 can be inferred where the other sizes are not 0, got {}",
+                    "the other sizes must not be 0 to infer a size of -1, got {}",
                     TensorShape::from(sizes)
                 );
             }
@@ -112,15 +113,15 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
             };
             dims[axis] = match total {
                 Some(_) if others.as_known() == Some(0) => cx.fresh(),
-                // Where a size may be 0 and so may the number of elements, the quotient is not decided by them; nor
-                // where a zero that was dropped may yet find its like.
+                // 0 / 0 does not determine the size. Nor is it determined if a dropped zero may still cancel an
+                // unknown dimension.
                 Some(total)
                     if (!not_empty && !cx.at_least(&others, &Dim::known(1)))
                         || (dropped && !cx.at_least(&total, &Dim::known(1))) =>
                 {
                     cx.fresh()
                 }
-                // No elements are no elements, however they are divided: TensorFlow rounds down.
+                // An empty tensor stays empty with any quotient. TensorFlow rounds down.
                 Some(total) if empty => cx.floordiv(&total, &others)?,
                 Some(total) => cx.exact_div(&total, &others).map_err(|_| {
                     cx.blame_param(
@@ -135,7 +136,7 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
                 None => cx.fresh(),
             };
             if sizes[axis].as_known().is_none() {
-                // It is -1 or what would be inferred.
+                // The given size must be -1 or equal to the inferred size.
                 let (given, inferred) = (cx.add(&sizes[axis], &two)?, cx.add(&dims[axis], &two)?);
                 cx.require(Guard::OneOrEqual(given, inferred))?;
             }
@@ -144,11 +145,10 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
     Ok(TensorShape::from(dims))
 }
 
-/// What is left of the input's dimensions, and of the sizes but that at `inferred`, without those that stand in both.
+/// Removes the factors that the input's dimensions and the sizes other than `inferred` have in common.
 ///
-/// A dimension in both keeps the number of elements whatever it is, so it may be 0: `[n, 4]` to `[n, -1]` is `[n, 4]`.
-/// Once the same zero is gone from both, further zeros among the sizes keep the number of elements, 0, too, and are
-/// dropped.
+/// A common dimension keeps the number of elements even if it is 0: `[n, 4]` reshaped to `[n, -1]` is `[n, 4]`. Once a
+/// common zero is removed, the tensor is empty, so further zeros among the sizes are dropped as well.
 fn cancel(dims: Option<&[Dim]>, sizes: &[Dim], inferred: usize) -> Cancelled {
     let mut rest = dims.map(<[Dim]>::to_vec);
     let mut others: Vec<Dim> = Vec::new();
@@ -169,17 +169,19 @@ fn cancel(dims: Option<&[Dim]>, sizes: &[Dim], inferred: usize) -> Cancelled {
     Cancelled { rest, others, empty, dropped }
 }
 
-/// What [`cancel`] leaves.
+/// The result of [`cancel`].
 struct Cancelled {
+    /// The input's remaining dimensions; `None` if the input is unranked.
     rest: Option<Vec<Dim>>,
+    /// The remaining sizes, without the inferred one.
     others: Vec<Dim>,
-    /// Whether a zero stood in both.
+    /// Whether a known zero was common to both.
     empty: bool,
-    /// Whether further zeros were dropped.
+    /// Whether further zeros were dropped from the sizes.
     dropped: bool,
 }
 
-/// The product of the sizes of all axes but these.
+/// Returns the product of the sizes of all axes except those in `but`.
 fn product(cx: &mut InferenceContext<'_>, sizes: &[Dim], but: &[usize]) -> Result<Dim> {
     let mut product = Dim::known(1);
     for (axis, size) in sizes.iter().enumerate() {
@@ -227,10 +229,10 @@ mod tests {
         {shape: []} "[]" => "[]";
         {shape: [2, 5]} "[3, 4]" => "error shape must keep the number of elements, got 12 in [3, 4] and 10 in [2, 5]";
         {shape: [-1, 5]} "[3, 4]" => "error shape must divide the number of elements, got 12 in [3, 4] and 5 in [-1, 5]";
-        {shape: [-1, -1]} "[4]" => "error shape may have one size of -1, got -1 at axes 0 and 1";
+        {shape: [-1, -1]} "[4]" => "error shape must have at most one -1, got -1 at axes 0 and 1";
         {shape: [-2]} "[4]" => "error shape must have sizes of at least -1, got -2";
         {shape: [0, -1]} "[0]" => "[0, 1]";
-        {shape: [0, -1]} "[3]" => "error where the other sizes are not 0";
+        {shape: [0, -1]} "[3]" => "error the other sizes must not be 0 to infer a size of -1, got [0, -1]";
         {shape: [3]} "[n, 2]" => "error got 2*n in [n, 2] and 3 in [3]";
     }
 }

@@ -1,12 +1,12 @@
-//! `reverse(x, axis)`: `x` with some axes in the opposite order.
+//! `reverse(x, axis)`: reverses the order of elements along some axes.
 
-use super::follow::{at, follow};
+use super::propagate::{element_at, propagate_elements};
 use crate::{Dim, InferenceContext, List, Result, normalize_axis};
 
-/// The shape of `x`. Sets `axis`, the reversed axes counted from the front, in order, where they are known.
+/// Keeps the shape of `x`. Derives `axis`, sorted and counted from the front, if it is known.
 ///
 /// # Errors
-/// An axis is outside the rank, or named twice.
+/// An axis is outside the rank, or given twice.
 pub fn reverse(cx: &mut InferenceContext<'_>) -> Result<()> {
     let list = cx.param_vector("axis")?;
     let shape = cx.input(0).clone();
@@ -15,7 +15,9 @@ pub fn reverse(cx: &mut InferenceContext<'_>) -> Result<()> {
         for axis in axes.iter().filter_map(Dim::as_known) {
             let axis = normalize_axis(axis, rank)?;
             if std::mem::replace(&mut reversed[axis], true) {
-                return Err(cx.blame_param("axis", format_args!("must name an axis once, got {axis} twice")));
+                return Err(
+                    cx.blame_param("axis", format_args!("must not repeat an axis, got axis {axis} twice"))
+                );
             }
         }
         if list.as_known().is_some() {
@@ -28,37 +30,36 @@ pub fn reverse(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Sets the axes that are reversed, and the elements of the output where they are followed.
+/// Derives `axis` from one flag per axis, and sets the output's elements if the operand's elements are tracked.
 fn set_reversed(cx: &mut InferenceContext<'_>, reversed: &[bool]) {
     let axes = reversed.iter().enumerate().filter(|(_, reversed)| **reversed);
     cx.set_derived("axis", axes.map(|(axis, _)| Dim::known(axis as i64)));
     if let Some(value) = cx.input_value(0).cloned() {
-        let turned = |index: &[usize]| {
-            let own = index.iter().zip(value.sizes()).zip(reversed);
-            at(
-                &value,
-                own.map(
-                    |((at, size), reversed)| {
-                        if *reversed { size.checked_sub(at + 1).unwrap_or(*size) } else { *at }
-                    },
-                ),
-            )
-        };
-        follow(cx, 0, turned);
+        let source =
+            |index: &[usize]| {
+                let axes = index.iter().zip(value.sizes()).zip(reversed);
+                element_at(
+                    &value,
+                    axes.map(|((position, size), reversed)| {
+                        if *reversed { size.checked_sub(position + 1).unwrap_or(*size) } else { *position }
+                    }),
+                )
+            };
+        propagate_elements(cx, 0, source);
     }
 }
 
-/// As [`reverse`], the axes marked by a vector of bools `dims`.
+/// Like [`reverse`], but the bool vector `dims` holds one flag per axis.
 ///
 /// # Errors
-/// `dims` has another length than the rank.
+/// The length of `dims` differs from the rank.
 pub fn reverse_by_flags(cx: &mut InferenceContext<'_>) -> Result<()> {
     let flags = cx.param_vector("dims")?;
     let mut shape = cx.input(0).clone();
     match (shape.rank(), flags.known_len()) {
         (Some(rank), Some(len)) if rank != len => {
             return Err(
-                cx.blame_param("dims", format_args!("must have one entry an axis, got {len} for {shape}"))
+                cx.blame_param("dims", format_args!("must have one entry per axis, got {len} for {shape}"))
             );
         }
         (None, Some(len)) => shape = cx.unknown_shape_of_rank(len),
@@ -87,12 +88,12 @@ mod tests {
         {axis: []} "[2]" => "[2]";
         {} "[2, n]; i32 [?]" => "[2, n]";
         {axis: [0]} "?" => "?";
-        {axis: [0, -2]} "[2, 3]" => "error axis must name an axis once, got 0 twice";
+        {axis: [0, -2]} "[2, 3]" => "error axis must not repeat an axis, got axis 0 twice";
         {axis: [2]} "[2, 3]" => "error axis must be in [-2, 2), got 2";
     }
     shape_table! { by_flags: reverse_by_flags, ["x", "dims"];
         {} "[2, n]; bool [2] = [1, 0]" => "[2, n]";
         {} "?; bool [2]" => "[?, ?]";
-        {} "[2, n]; bool [3]" => "error dims must have one entry an axis, got 3 for [2, n]";
+        {} "[2, n]; bool [3]" => "error dims must have one entry per axis, got 3 for [2, n]";
     }
 }

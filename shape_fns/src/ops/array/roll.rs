@@ -1,19 +1,19 @@
-//! `roll(input, shift, axis)`: elements moved along axes, from one end to the other.
+//! `roll(input, shift, axis)`: shifts elements along axes; elements that leave one end enter at the other.
 
 use crate::{InferenceContext, List, Result};
 
-/// The shape of the operand; `shift` and `axis` are scalars or vectors of one length.
+/// Keeps the shape of `input`. `shift` and `axis` are scalars or vectors of the same length.
 ///
 /// # Errors
 /// The operand is a scalar, `shift` or `axis` has more than one axis, their lengths provably differ, or an axis is
 /// outside the rank.
 pub fn roll(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.with_rank_at_least(0, 1)?;
-    let mut both = crate::TensorShape::unranked();
+    let mut common = crate::TensorShape::unranked();
     for name in ["shift", "axis"] {
         if let Some(index) = cx.operand(name) {
-            let own = cx.with_rank_at_most(index, 1)?;
-            both = cx.merge_shapes(&both, &own).map_err(|error| error.operand(index))?;
+            let parameter = cx.with_rank_at_most(index, 1)?;
+            common = cx.merge_shapes(&common, &parameter).map_err(|error| error.operand(index))?;
         }
     }
     if let (Some(rank), List::Elements(axes)) = (shape.rank(), cx.param_list("axis")?) {

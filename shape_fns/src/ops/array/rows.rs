@@ -1,4 +1,4 @@
-//! The TensorFlow ops on arrays that no other family has, by op type.
+//! Registry rows of the array ops, sorted by TensorFlow op type.
 
 use super::*;
 use crate::common;

@@ -1,13 +1,13 @@
-//! `scatter_nd(indices, updates, shape)`: slices, each to the vector of positions it is given.
+//! `scatter_nd(indices, updates, shape)`: writes slices into a tensor; each row of `indices` is one multi-dimensional
+//! index.
 
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
-/// `indices[i.., k], updates[i.., s..], shape=[d0, …] -> [d0, …]` with `s..` the sizes `dk, …`. Positions are checked
-/// when the op runs.
+/// `indices[i.., k], updates[i.., dk, …], shape=[d0, …] -> [d0, …]`. The op itself checks its indices when it runs.
 ///
 /// # Errors
-/// An operand has no axis, updates provably do not begin as the indices or end as the shape does, `k` is more than its
-/// rank, a size is negative, or there is something to scatter into nothing.
+/// `indices` or `updates` is a scalar, the axes of `updates` provably differ from those of `indices` or of the result,
+/// `k` exceeds the rank of the result, a size is negative, or the result is empty but `indices` or `updates` is not.
 pub fn scatter_nd(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (indices, updates) = (cx.with_rank_at_least(0, 1)?, cx.with_rank_at_least(1, 1)?);
     let shape = cx.input_as_shape("shape")?;
@@ -23,11 +23,11 @@ pub fn scatter_nd(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`scatter_nd`] into a tensor, whose shape the result has: `tensor[d0, …], indices[i.., k], updates[i.., s..]`. One
-/// update, a scalar, is for all.
+/// Like [`scatter_nd`], but updates an existing tensor and keeps its shape:
+/// `tensor[d0, …], indices[i.., k], updates[i.., dk, …]`. A scalar `updates` applies to all indices.
 ///
 /// # Errors
-/// As [`scatter_nd`].
+/// Same as [`scatter_nd`].
 pub fn tensor_scatter(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (shape, indices) = (cx.with_rank_at_least(0, 1)?, cx.with_rank_at_least(1, 1)?);
     let updates = cx.input(2).clone();
@@ -36,12 +36,12 @@ pub fn tensor_scatter(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Whether every dimension is provably not 0.
-fn is_filled(shape: &TensorShape) -> bool {
+/// Returns whether the shape provably has elements.
+fn is_nonempty(shape: &TensorShape) -> bool {
     shape.dims().is_some_and(|dims| dims.iter().all(|dim| dim.same(&Dim::known(0)) == Some(false)))
 }
 
-/// Relates indices and updates to what is scattered into.
+/// Unifies the axes of indices and updates with those of the result.
 fn fit(
     cx: &mut InferenceContext<'_>,
     shape: &TensorShape,
@@ -49,20 +49,20 @@ fn fit(
     updates: &TensorShape,
 ) -> Result<()> {
     let empty = shape.dims().is_some_and(|dims| dims.iter().any(|dim| *dim == 0));
-    if empty && (is_filled(indices) || is_filled(updates)) {
+    if empty && (is_nonempty(indices) || is_nonempty(updates)) {
         return Err(ShapeError::new(format_args!(
-            "indices and updates must be empty where the result is, got {indices} and {updates} for {shape}"
+            "indices and updates must be empty if the result is, got {indices} and {updates} for {shape}"
         )));
     }
-    let (Some(places), Some(values)) = (indices.dims(), updates.dims()) else { return Ok(()) };
-    let Some((depth, leading)) = places.split_last() else { return Ok(()) };
+    let (Some(index_dims), Some(values)) = (indices.dims(), updates.dims()) else { return Ok(()) };
+    let Some((depth, leading)) = index_dims.split_last() else { return Ok(()) };
     if values.is_empty() {
         return Ok(());
     }
     let leading = TensorShape::from(leading);
     cx.merge_prefix(updates, &leading).map_err(|_| {
         ShapeError::new(format_args!(
-            "updates must begin with the axes of indices but the last, got {updates} and {indices}"
+            "updates must have all axes of indices except the last as leading axes, got {updates} and {indices}"
         ))
     })?;
     let (Some(dims), Some(depth)) = (shape.dims(), depth.as_known()) else { return Ok(()) };
@@ -71,7 +71,7 @@ fn fit(
             "the last dimension of indices must be at most the rank of the result, got {depth} for {shape}"
         )));
     };
-    let tail = TensorShape::from(values.get(places.len() - 1..).unwrap_or_default());
+    let tail = TensorShape::from(values.get(index_dims.len() - 1..).unwrap_or_default());
     cx.merge_shapes(&tail, &TensorShape::from(rest)).map_err(|_| {
         ShapeError::new(format_args!(
             "updates must end with the axes of the result from axis {depth} on, got {updates} for {shape}"
@@ -89,10 +89,10 @@ mod tests {
         {} "i32 [m, 1]; [?, 3]; [2] = [n, 3]" => "[n, 3]";
         {} "i32 [m, 2]; [m]; i32 [2]" => "[?, ?]";
         {} "?; ?; i32 [?]" => "?";
-        {} "i32 [2, 1]; [3]; i32 [?]" => "error updates must begin with the axes of indices but the last, got [3] and [2, 1]";
+        {} "i32 [2, 1]; [3]; i32 [?]" => "error updates must have all axes of indices except the last as leading axes, got [3] and [2, 1]";
         {} "i32 [2, 3]; [2]; [2] = [4, 5]" => "error the last dimension of indices must be at most the rank of the result, got 3 for [4, 5]";
         {} "i32 [2, 1]; [2, 4]; [2] = [4, 5]" => "error updates must end with the axes of the result from axis 1 on, got [2, 4] for [4, 5]";
-        {} "i32 [2, 1]; [2]; [1] = [0]" => "error indices and updates must be empty where the result is";
+        {} "i32 [2, 1]; [2]; [1] = [0]" => "error indices and updates must be empty if the result is";
         {} "i32 [2, 1]; [2]; [1] = [-1]" => "error shape must not be negative, got -1";
         {} "i32 [2, 1]; [2]; i32 []" => "error shape must be a vector, got rank 0";
     }

@@ -1,20 +1,20 @@
-//! `shape`, `shape_n`, `size` and `rank`: what is known of a shape, as elements.
+//! `shape`, `shape_n`, `size` and `rank`: return what is known of a shape as tensor elements.
 
 use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
 
-/// A vector with the sizes of the operand, its elements known as far as the shape is.
+/// Returns the vector of the operand's sizes. Its elements are known as far as the shape is.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn shape(cx: &mut InferenceContext<'_>) -> Result<()> {
     set_sizes(cx, 0);
     Ok(())
 }
 
-/// Output `i` is the vector of the sizes of operand `i`.
+/// Sets output `i` to the vector of the sizes of operand `i`.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn shape_n(cx: &mut InferenceContext<'_>) -> Result<()> {
     for index in 0..cx.len() {
         set_sizes(cx, index);
@@ -22,6 +22,7 @@ pub fn shape_n(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Sets output `index` to the vector of the sizes of operand `index`.
 fn set_sizes(cx: &mut InferenceContext<'_>, index: usize) {
     match cx.input(index).dims() {
         Some(dims) => {
@@ -36,10 +37,10 @@ fn set_sizes(cx: &mut InferenceContext<'_>, index: usize) {
     }
 }
 
-/// A scalar, the number of elements.
+/// Returns the number of elements as a scalar.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn size(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.set_output(0, TensorShape::scalar());
     if let Some(elements) = cx.input(0).num_elements() {
@@ -48,10 +49,10 @@ pub fn size(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A scalar, the number of axes.
+/// Returns the number of axes as a scalar.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn rank(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.set_output(0, TensorShape::scalar());
     if let Some(rank) = cx.input(0).rank() {

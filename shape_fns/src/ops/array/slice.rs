@@ -1,13 +1,13 @@
-//! `slice(x, begin, size)`: a box of `x`.
+//! `slice(x, begin, size)`: extracts a box from `x`.
 
-use super::follow::{at, follow};
+use super::propagate::{element_at, propagate_elements};
 use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape};
 
-/// Axis `i` of the output is `begin[i] .. begin[i] + size[i]` of `x`, where a size of -1 is all the rest:
-/// `[n, 4], begin=[1, 0], size=[-1, 2] -> [n-1, 2]`. Sets `begin`, an entry an axis.
+/// Extracts `begin[i] .. begin[i] + size[i]` along axis `i`. A size of -1 extends to the end of the axis:
+/// `[n, 4], begin=[1, 0], size=[-1, 2] -> [n-1, 2]`. Derives `begin`, one entry per axis.
 ///
 /// # Errors
-/// `begin` or `size` has another length than the rank, a size is less than -1, or the box provably leaves `x`.
+/// The length of `begin` or `size` differs from the rank, a size is less than -1, or the box provably exceeds `x`.
 pub fn slice(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (begin, size) = (cx.param_vector("begin")?, cx.param_vector("size")?);
     let input = cx.input(0).clone();
@@ -16,7 +16,7 @@ pub fn slice(cx: &mut InferenceContext<'_>) -> Result<()> {
     for (name, len) in lengths {
         if let Some(len) = len.filter(|len| *len != rank) {
             return Err(
-                cx.blame_param(name, format_args!("must have one entry an axis, got {len} for rank {rank}"))
+                cx.blame_param(name, format_args!("must have one entry per axis, got {len} for rank {rank}"))
             );
         }
     }
@@ -39,7 +39,7 @@ pub fn slice(cx: &mut InferenceContext<'_>) -> Result<()> {
                 ShapeError::new(format_args!(
                     "a slice must lie within the tensor, got {start} to {end} at axis {axis} of {input}"
                 ))
-                .with_help("a size of -1 takes all that is left of an axis")
+                .with_help("a size of -1 extends to the end of the axis")
             })?;
         }
         dims.push(length);
@@ -50,18 +50,21 @@ pub fn slice(cx: &mut InferenceContext<'_>) -> Result<()> {
     if let (Some(value), Some(offsets)) =
         (cx.input_value(0).cloned(), starts.iter().map(known).collect::<Option<Vec<usize>>>())
     {
-        follow(cx, 0, |index| {
-            at(&value, index.iter().zip(&offsets).map(|(at, offset)| at.saturating_add(*offset)))
+        propagate_elements(cx, 0, |index| {
+            element_at(
+                &value,
+                index.iter().zip(&offsets).map(|(position, offset)| position.saturating_add(*offset)),
+            )
         });
     }
     cx.set_derived("begin", starts);
     Ok(())
 }
 
-/// The output's dimension along one axis.
+/// Returns the output's dimension along one axis. `size` is `None` if it is unknown.
 fn length(cx: &mut InferenceContext<'_>, dim: &Dim, start: &Dim, size: Option<&Dim>) -> Result<Dim> {
     let Some(size) = size else {
-        // No size is less than 0, and none leaves an empty axis.
+        // Any slice of an empty axis is empty.
         return Ok(if *dim == 0 { Dim::known(0) } else { cx.fresh() });
     };
     match size.as_known() {
@@ -79,12 +82,12 @@ fn length(cx: &mut InferenceContext<'_>, dim: &Dim, start: &Dim, size: Option<&D
         None if cx.at_least(size, &Dim::known(0)) => Ok(size.clone()),
         None if cx.is_own(start) => Ok(cx.fresh()),
         None => {
-            // Where the size is -1 the rest is added to it.
+            // The length is `size + (size < 0) * (dim - start + 1)`, which is `dim - start` for a size of -1.
             cx.require(Guard::Ge(size.clone(), Dim::known(-1)))?;
-            let whole = cx.is_negative(size)?;
+            let to_end = cx.is_negative(size)?;
             let rest = cx.sub(dim, start)?;
             let added = cx.add(&rest, &Dim::known(1))?;
-            let added = cx.mul(&whole, &added)?;
+            let added = cx.mul(&to_end, &added)?;
             cx.add(size, &added)
         }
     }
@@ -116,7 +119,7 @@ mod tests {
         {begin: [0], size: [-2]} "[5]" => "error size must be at least -1, got -2";
         {begin: [-1], size: [1]} "[5]" => "error begin must not be negative, got -1";
         {begin: [6], size: [-1]} "[5]" => "error begin must be at most the dimension, got 6 and 5";
-        {begin: [0], size: [1]} "[5, 5]" => "error begin must have one entry an axis, got 1 for rank 2";
-        {begin: [0, 0], size: [1]} "[5, 5]" => "error size must have one entry an axis, got 1 for rank 2";
+        {begin: [0], size: [1]} "[5, 5]" => "error begin must have one entry per axis, got 1 for rank 2";
+        {begin: [0, 0], size: [1]} "[5, 5]" => "error size must have one entry per axis, got 1 for rank 2";
     }
 }

@@ -1,39 +1,44 @@
-//! `space_to_batch(input, block_shape, paddings)` and back: blocks of the spatial axes as further members of the batch.
+//! `space_to_batch(input, block_shape, paddings)` moves blocks of the spatial axes into the batch; `batch_to_space`
+//! moves them back.
 
 use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, Param, Result, ShapeError, TensorShape};
 
-/// Which way.
+/// The direction of the move.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// The batch grows.
+enum Direction {
+    /// `space_to_batch`: the batch grows.
     ToBatch,
-    /// The batch shrinks.
+    /// `batch_to_space`: the batch shrinks.
     FromBatch,
 }
 
-/// `[b, s0, …, r..], block_shape=[k0, …], paddings=[[p0, q0], …] -> [b*k0*…, (p0+s0+q0)/k0, …, r..]`. One integer
-/// `block_size` stands for blocks of two axes of an operand of rank 4. Sets `block_shape` and, an entry a block, `before`.
+/// `[b, s0, …, r..], block_shape=[k0, …], paddings=[[p0, q0], …] -> [b*k0*…, (p0+s0+q0)/k0, …, r..]`.
+///
+/// Attribute `block_size` replaces `block_shape`: an operand of rank 4 with two blocks of that size. Derives
+/// `block_shape` and `before` (the first padding of each pair), one entry per block.
 ///
 /// # Errors
-/// `block_shape` is no vector of known length, a block is less than 1 (`block_size` less than 2), the operand has not an
-/// axis for every block and one for the batch, `paddings` are not two numbers a block, one is negative, or a padded size
-/// is provably no multiple of its block.
+/// The length of `block_shape` is unknown, a block is less than 1 (`block_size` less than 2), the operand has fewer
+/// axes than a batch and one per block, `paddings` does not hold one pair per block, a padding is negative, or a
+/// padded size is provably not a multiple of its block.
 pub fn space_to_batch(cx: &mut InferenceContext<'_>) -> Result<()> {
-    regroup(cx, Way::ToBatch, "paddings")
+    regroup(cx, Direction::ToBatch, "paddings")
 }
 
-/// `[b, s0, …, r..], block_shape=[k0, …], crops=[[p0, q0], …] -> [b/(k0*…), s0*k0-p0-q0, …, r..]`. One integer
-/// `block_size` stands for blocks of two axes of an operand of rank 4. Sets `block_shape` and, an entry a block, `before`.
+/// `[b, s0, …, r..], block_shape=[k0, …], crops=[[p0, q0], …] -> [b/(k0*…), s0*k0-p0-q0, …, r..]`.
+///
+/// Attribute `block_size` replaces `block_shape`: an operand of rank 4 with two blocks of that size. Derives
+/// `block_shape` and `before` (the first crop of each pair), one entry per block.
 ///
 /// # Errors
-/// As [`space_to_batch`], the batch is provably no multiple of the product of the blocks, or crops are provably more than
-/// there is.
+/// Same as [`space_to_batch`], the batch is provably not a multiple of the product of the blocks, or the crops
+/// provably exceed a size.
 pub fn batch_to_space(cx: &mut InferenceContext<'_>) -> Result<()> {
-    regroup(cx, Way::FromBatch, "crops")
+    regroup(cx, Direction::FromBatch, "crops")
 }
 
-/// The blocks, where something is known of them, and their number.
+/// Returns the blocks, or `None` if their elements are unknown, and their number.
 fn blocks(cx: &mut InferenceContext<'_>) -> Result<(Option<Vec<Dim>>, usize)> {
     if cx.attr("block_size").is_some() {
         let size = cx.int("block_size")?;
@@ -63,20 +68,20 @@ fn blocks(cx: &mut InferenceContext<'_>) -> Result<(Option<Vec<Dim>>, usize)> {
     }
 }
 
-/// The pairs of paddings or crops, where something is known of them.
+/// Returns the pairs of paddings or crops, or `None` if their elements are unknown.
 fn pairs(cx: &mut InferenceContext<'_>, name: &str, count: usize) -> Result<Option<Vec<[Dim; 2]>>> {
-    let wrong = |cx: &InferenceContext<'_>, got: &TensorShape| {
-        cx.blame_param(name, format_args!("must be two numbers for each of {count} blocks, got {got}"))
+    let wrong_shape = |cx: &InferenceContext<'_>, got: &TensorShape| {
+        cx.blame_param(name, format_args!("must have shape [{count}, 2], one pair per block, got {got}"))
     };
     if let Some(index) = cx.operand(name).filter(|_| cx.attr(name).is_none()) {
         let shape = cx.input(index).clone();
-        let Ok(rows) = i64::try_from(count) else { return Err(wrong(cx, &shape)) };
-        cx.merge_shapes(&shape, &TensorShape::from([rows, 2])).map_err(|_| wrong(cx, &shape))?;
+        let Ok(rows) = i64::try_from(count) else { return Err(wrong_shape(cx, &shape)) };
+        cx.merge_shapes(&shape, &TensorShape::from([rows, 2])).map_err(|_| wrong_shape(cx, &shape))?;
     }
     match cx.param(name)? {
         Param::Known(value) | Param::Partial(value) => {
             if value.len() != 2 * count {
-                return Err(wrong(cx, &value.shape()));
+                return Err(wrong_shape(cx, &value.shape()));
             }
             for element in value.elements() {
                 cx.require_not_negative(name, element)?;
@@ -88,17 +93,19 @@ fn pairs(cx: &mut InferenceContext<'_>, name: &str, count: usize) -> Result<Opti
     }
 }
 
-/// Sets `block_shape`, and as `before` the first of each pair.
+/// Derives `block_shape`, and `before` from the first element of each pair.
 fn derive(cx: &mut InferenceContext<'_>, count: usize, blocks: Option<&[Dim]>, pairs: Option<&[[Dim; 2]]>) {
-    let mut own = |known: Option<&Dim>| known.cloned().unwrap_or_else(|| cx.fresh_integer());
-    let sizes: Vec<Dim> = (0..count).map(|at| own(blocks.and_then(|blocks| blocks.get(at)))).collect();
+    let mut or_fresh = |known: Option<&Dim>| known.cloned().unwrap_or_else(|| cx.fresh_integer());
+    let sizes: Vec<Dim> =
+        (0..count).map(|index| or_fresh(blocks.and_then(|blocks| blocks.get(index)))).collect();
     let before: Vec<Dim> =
-        (0..count).map(|at| own(pairs.and_then(|pairs| Some(&pairs.get(at)?[0])))).collect();
+        (0..count).map(|index| or_fresh(pairs.and_then(|pairs| Some(&pairs.get(index)?[0])))).collect();
     cx.set_derived("block_shape", sizes);
     cx.set_derived("before", before);
 }
 
-fn regroup(cx: &mut InferenceContext<'_>, way: Way, name: &str) -> Result<()> {
+/// Sets the output of both ops. `name` is the parameter that holds the pairs.
+fn regroup(cx: &mut InferenceContext<'_>, direction: Direction, name: &str) -> Result<()> {
     let (blocks, count) = blocks(cx)?;
     let pairs = pairs(cx, name, count)?;
     derive(cx, count, blocks.as_deref(), pairs.as_deref());
@@ -118,9 +125,9 @@ fn regroup(cx: &mut InferenceContext<'_>, way: Way, name: &str) -> Result<()> {
             for block in blocks {
                 all = cx.mul(&all, block)?;
             }
-            match way {
-                Way::ToBatch => cx.mul(&dims[0], &all)?,
-                Way::FromBatch => cx.exact_div(&dims[0], &all).map_err(|_| {
+            match direction {
+                Direction::ToBatch => cx.mul(&dims[0], &all)?,
+                Direction::FromBatch => cx.exact_div(&dims[0], &all).map_err(|_| {
                     ShapeError::new(format_args!(
                         "the batch must be a multiple of the product of the blocks, got {} and {all} in {input}",
                         dims[0]
@@ -139,8 +146,8 @@ fn regroup(cx: &mut InferenceContext<'_>, way: Way, name: &str) -> Result<()> {
         };
         let (block, [before, after]) = (&blocks[position], &pairs[position]);
         let both = cx.add(before, after)?;
-        dims[axis] = match way {
-            Way::ToBatch => {
+        dims[axis] = match direction {
+            Direction::ToBatch => {
                 let padded = cx.add(&dims[axis], &both)?;
                 cx.exact_div(&padded, block).map_err(|_| {
                     ShapeError::new(format_args!(
@@ -149,14 +156,14 @@ fn regroup(cx: &mut InferenceContext<'_>, way: Way, name: &str) -> Result<()> {
                     .operand(0)
                 })?
             }
-            Way::FromBatch => {
+            Direction::FromBatch => {
                 let whole = cx.mul(&dims[axis], block)?;
                 let rest = cx.sub(&whole, &both)?;
                 cx.require(Guard::Ge(rest.clone(), Dim::known(0))).map_err(|_| {
                     cx.blame_param(
                         name,
                         format_args!(
-                            "must be at most the size, got {before} and {after} for {whole} at axis {axis}"
+                            "must not exceed the size, got {before} and {after} for {whole} at axis {axis}"
                         ),
                     )
                 })?;
@@ -173,7 +180,7 @@ mod tests {
     use super::{batch_to_space, space_to_batch};
     use crate::testing::shape_table;
 
-    shape_table! { to: space_to_batch, ["input", "block_shape", "paddings"];
+    shape_table! { to_batch: space_to_batch, ["input", "block_shape", "paddings"];
         {} "[b, 4, w, c]; [2] = [2, 3]; [2, 2] = [1, 1, 0, 0]" => "[6*b, 3, floordiv(w, 3), c] if 3 divides w";
         {} "[b, 4, w, c]; i32 [2]; i32 [2, 2]" => "[?, ?, ?, c]";
         {} "[b, 4, c]; [1] = [k]; [1, 2] = [0, 0]" => "[b*k, floordiv(4, k), c] if k >= 1, k divides 4";
@@ -184,19 +191,19 @@ mod tests {
         {} "[b, 3]; ?; ?" => "error block_shape must have a known number of elements, got ?";
         {} "[b, 3]; [1] = [0]; ?" => "error block_shape must be at least 1, got 0";
         {} "[b, 3]; [1] = [2]; [1, 2] = [0, 0]" => "error a padded size must be a multiple of its block, got 3 and 2 at axis 1";
-        {} "[b, 3]; [1] = [2]; i32 [2, 2]" => "error paddings must be two numbers for each of 1 blocks, got [2, 2]";
+        {} "[b, 3]; [1] = [2]; i32 [2, 2]" => "error paddings must have shape [1, 2], one pair per block, got [2, 2]";
         {} "[b, 3]; [1] = [2]; [1, 2] = [0, -1]" => "error paddings must not be negative, got -1";
         {} "[b]; i32 [1]; ?" => "error input must have rank at least 2";
     }
-    shape_table! { to_by_size: space_to_batch, ["input", "paddings"];
+    shape_table! { to_batch_by_block_size: space_to_batch, ["input", "paddings"];
         {block_size: 2} "[b, 4, w, c]; [2, 2] = [0, 0, 1, 1]" => "[4*b, 2, floordiv(w, 2)+1, c]";
         {block_size: 2} "?; ?" => "[4*?, ?, ?, ?]";
         {block_size: 1} "[b, 4, w, c]; ?" => "error block_size must be at least 2, got 1";
     }
-    shape_table! { from: batch_to_space, ["input", "block_shape", "crops"];
+    shape_table! { from_batch: batch_to_space, ["input", "block_shape", "crops"];
         {} "[b, 4, w, c]; [2] = [2, 3]; [2, 2] = [1, 1, 0, 0]" => "[floordiv(b, 6), 6, 3*w, c] if 6 divides b";
         {} "[6*b, 4]; [1] = [2]; [1, 2] = [k, 0]" => "[3*b, -k+8] if -k+8 >= 0";
         {} "[5, 4]; [1] = [2]; [1, 2] = [0, 0]" => "error the batch must be a multiple of the product of the blocks, got 5 and 2";
-        {} "[4, 4]; [1] = [2]; [1, 2] = [9, 0]" => "error crops must be at most the size, got 9 and 0 for 8 at axis 1";
+        {} "[4, 4]; [1] = [2]; [1, 2] = [9, 0]" => "error crops must not exceed the size, got 9 and 0 for 8 at axis 1";
     }
 }

@@ -1,15 +1,17 @@
-//! `space_to_depth(input, block_size)` and back: blocks of the spatial axes as further channels.
+//! `space_to_depth(input, block_size)` moves blocks of the spatial axes into the channels; `depth_to_space` moves them
+//! back.
 
 use crate::error::bail;
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
-/// The axes of a format: of the batch, the spatial two, and the channels.
+/// The positions of the spatial axes and of the channels in a data format.
 struct Axes {
     spatial: [usize; 2],
     channels: usize,
     rank: usize,
 }
 
+/// Reads the attributes `data_format` and `block_size`.
 fn axes(cx: &InferenceContext<'_>) -> Result<(Axes, Dim)> {
     let block = cx.int("block_size")?;
     if block < 2 {
@@ -24,17 +26,20 @@ fn axes(cx: &InferenceContext<'_>) -> Result<(Axes, Dim)> {
     Ok((axes, Dim::known(block)))
 }
 
+/// Returns `dim / by`, which must be exact. `axis` is for the message.
 fn divide(cx: &mut InferenceContext<'_>, dim: &Dim, by: &Dim, axis: usize) -> Result<Dim> {
     cx.exact_div(dim, by).map_err(|_| {
-        ShapeError::new(format_args!("input must have a multiple of {by} at axis {axis}, got {dim}"))
-            .operand(0)
+        ShapeError::new(format_args!(
+            "input must have a multiple of {by} elements along axis {axis}, got {dim}"
+        ))
+        .operand(0)
     })
 }
 
 /// `[n, h, w, c], block_size=k -> [n, h/k, w/k, c*k*k]`, in the order of `data_format`.
 ///
 /// # Errors
-/// The rank is not that of the format, `block_size` is less than 2, or a spatial size is provably no multiple of it.
+/// The rank does not fit the format, `block_size` is less than 2, or a spatial size is provably not a multiple of it.
 pub fn space_to_depth(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (axes, block) = axes(cx)?;
     let mut dims = cx.with_rank(0, axes.rank)?.dims().unwrap_or_default().to_vec();
@@ -50,8 +55,8 @@ pub fn space_to_depth(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `[n, h, w, c], block_size=k -> [n, h*k, w*k, c/(k*k)]`, in the order of `data_format`.
 ///
 /// # Errors
-/// The rank is not that of the format, `block_size` is less than 2, or the channels are provably no multiple of its
-/// square.
+/// The rank does not fit the format, `block_size` is less than 2, or the number of channels is provably not a multiple
+/// of its square.
 pub fn depth_to_space(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (axes, block) = axes(cx)?;
     let mut dims = cx.with_rank(0, axes.rank)?.dims().unwrap_or_default().to_vec();
@@ -69,18 +74,18 @@ mod tests {
     use super::{depth_to_space, space_to_depth};
     use crate::testing::shape_table;
 
-    shape_table! { to: space_to_depth, ["input"];
+    shape_table! { to_depth: space_to_depth, ["input"];
         {block_size: 2} "[n, 4, ?, c]" => "[n, 2, floordiv(d0_2, 2), 4*c] if 2 divides d0_2";
         {block_size: 2, data_format: "NCHW"} "[n, c, 4, 4*w]" => "[n, 4*c, 2, 2*w]";
         {block_size: 2, data_format: "NCHW_VECT_C"} "[n, 2, 4, 4, 4]" => "[n, 8, 2, 2, 4]";
         {block_size: 2} "?" => "[?, floordiv(?, 2), floordiv(?, 2), 4*?]";
-        {block_size: 2} "[n, 4, 3, c]" => "error input must have a multiple of 2 at axis 2, got 3";
+        {block_size: 2} "[n, 4, 3, c]" => "error input must have a multiple of 2 elements along axis 2, got 3";
         {block_size: 1} "[n, 4, 3, c]" => "error block_size must be at least 2, got 1";
         {block_size: i64::MAX} "[n, 0, 0, c]" => "error overflow";
     }
-    shape_table! { from: depth_to_space, ["input"];
+    shape_table! { from_depth: depth_to_space, ["input"];
         {block_size: 2} "[n, h, 3, 12]" => "[n, 2*h, 6, 3]";
         {block_size: 2} "[n, h, 3, c]" => "[n, 2*h, 6, floordiv(c, 4)] if 4 divides c";
-        {block_size: 2} "[n, h, 3, 6]" => "error input must have a multiple of 4 at axis 3, got 6";
+        {block_size: 2} "[n, h, 3, 6]" => "error input must have a multiple of 4 elements along axis 3, got 6";
     }
 }

@@ -1,11 +1,12 @@
-//! `split(x, axis)` cuts a tensor into equal parts, `split_v(x, size_splits, axis)` into parts of given sizes.
+//! `split(x, axis)` cuts a tensor into equal parts; `split_v(x, size_splits, axis)` cuts it into parts of given sizes.
 
-use super::follow::{at, follow};
+use super::propagate::{element_at, propagate_elements};
 use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape};
 
-/// `k` outputs of size `d/k` along `axis`, all other dimensions as in `x`: `[4*n], 2 outputs -> [2*n], [2*n]`. An
-/// unknown `axis` keeps the rank. Sets `axis`, counted from the front.
+/// Cuts `x` into one part of size `d/k` along `axis` per output, where `k` is the number of outputs:
+/// `[4*n], 2 outputs -> [2*n], [2*n]`. If `axis` is unknown, only the ranks of the outputs are known. Derives `axis`,
+/// counted from the front.
 ///
 /// # Errors
 /// The number of outputs provably does not divide the dimension, or `axis` is outside the rank.
@@ -18,36 +19,37 @@ pub fn split(cx: &mut InferenceContext<'_>) -> Result<()> {
             "a dimension must split into equal parts, got {} into {parts} at axis {axis} of {input}",
             dims[axis]
         ))
-        .with_help("split_sizes cuts into parts of given sizes, one of which may be -1 for the rest")
+        .with_help("split_sizes cuts into parts of given sizes; one of them may be -1 to take the rest")
     })?;
     let mut dims = dims;
     dims[axis] = part.clone();
     for index in 0..cx.outputs() {
         cx.set_output(index, TensorShape::from(dims.as_slice()));
         let begin = Dim::known(index as i64).checked_mul(&part);
-        follow_part(cx, index, axis, begin.ok().as_ref());
+        propagate_part(cx, index, axis, begin.ok().as_ref());
     }
     Ok(())
 }
 
-/// Sets the elements of a part that starts so far along the axis, where those of the whole are followed.
-fn follow_part(cx: &mut InferenceContext<'_>, output: usize, axis: usize, begin: Option<&Dim>) {
+/// Sets the elements of the part that starts at `begin` along the axis, if the elements of `x` are tracked.
+fn propagate_part(cx: &mut InferenceContext<'_>, output: usize, axis: usize, begin: Option<&Dim>) {
     let value = cx.input_value(cx.operand("x").unwrap_or(0)).cloned();
     let begin = begin.and_then(Dim::as_known).and_then(|begin| usize::try_from(begin).ok());
     let (Some(value), Some(begin)) = (value, begin) else { return };
-    follow(cx, output, |index| {
-        let mut own = index.to_vec();
-        let position = own.get_mut(axis)?;
+    propagate_elements(cx, output, |index| {
+        let mut source = index.to_vec();
+        let position = source.get_mut(axis)?;
         *position = position.checked_add(begin)?;
-        at(&value, own)
+        element_at(&value, source)
     });
 }
 
-/// Output `i` has size `size_splits[i]` along `axis`; one size may be -1 and is then the rest. Sets `axis`, counted
-/// from the front, and `begin`, where each part starts.
+/// Gives output `i` the size `size_splits[i]` along `axis`. One size may be -1; it is inferred. Derives `axis`,
+/// counted from the front, and `begin`, the offset of each part.
 ///
 /// # Errors
-/// There are not as many sizes as outputs, two are -1, one is less, or they provably do not add up to the dimension.
+/// The number of sizes differs from the number of outputs, two sizes are -1, a size is less than -1, or the sizes
+/// provably do not add up to the dimension.
 pub fn split_v(cx: &mut InferenceContext<'_>) -> Result<()> {
     let input = operand(cx);
     let sizes = cx.param_vector("size_splits")?;
@@ -55,7 +57,7 @@ pub fn split_v(cx: &mut InferenceContext<'_>) -> Result<()> {
     if let Some(len) = sizes.known_len().filter(|len| *len != count) {
         return Err(cx.blame_param(
             "size_splits",
-            format_args!("must have one entry an output, got {len} for {count}"),
+            format_args!("must have one entry per output, got {len} for {count}"),
         ));
     }
     let Some((axis, dims)) = axis_and_dims(cx, &input)? else { return Ok(()) };
@@ -65,7 +67,7 @@ pub fn split_v(cx: &mut InferenceContext<'_>) -> Result<()> {
             let parts = parts(cx, &whole, sizes);
             Some(parts.map_err(|error| ShapeError::new(format_args!("{error} at axis {axis} of {input}")))?)
         }
-        // The only part is all there is.
+        // A single part is the whole dimension.
         _ if count == 1 => Some(vec![whole]),
         _ => None,
     };
@@ -85,26 +87,26 @@ pub fn split_v(cx: &mut InferenceContext<'_>) -> Result<()> {
             }
         };
         cx.set_output(index, TensorShape::from(dims));
-        follow_part(cx, index, axis, begins.last());
+        propagate_part(cx, index, axis, begins.last());
     }
     cx.set_derived("begin", begins);
     Ok(())
 }
 
-/// The sizes of the parts, the one of -1 put in.
+/// Returns the sizes of the parts, with -1 inferred.
 fn parts(cx: &mut InferenceContext<'_>, whole: &Dim, sizes: &[Dim]) -> Result<Vec<Dim>> {
     let mut rest = None;
     let mut sum = Dim::known(0);
     for (index, size) in sizes.iter().enumerate() {
         match size.as_known() {
             Some(-1) if rest.replace(index).is_some() => {
-                bail!("size_splits may have one size of -1, got more")
+                bail!("size_splits must have at most one -1, got more")
             }
             Some(-1) => continue,
             Some(value) if value < -1 => bail!("size_splits must be at least -1, got {value}"),
             Some(_) => {}
             None if !cx.at_least(size, &Dim::known(0)) => {
-                // It may stand for the rest: nothing is known but that all parts fit.
+                // The size may be -1, so the sum cannot be checked and this part is unknown.
                 return Ok(sizes
                     .iter()
                     .map(|size| if cx.at_least(size, &Dim::known(0)) { size.clone() } else { cx.fresh() })
@@ -118,7 +120,7 @@ fn parts(cx: &mut InferenceContext<'_>, whole: &Dim, sizes: &[Dim]) -> Result<Ve
     let refuse = |sum: &Dim| {
         let sizes = TensorShape::from(sizes);
         ShapeError::new(format_args!(
-            "size_splits must add up to the dimension, got {sizes}, {sum} of {whole},"
+            "size_splits must add up to the dimension, got {sizes}, sum {sum}, for {whole}"
         ))
     };
     match rest {
@@ -133,12 +135,13 @@ fn parts(cx: &mut InferenceContext<'_>, whole: &Dim, sizes: &[Dim]) -> Result<Ve
     Ok(parts)
 }
 
-/// The tensor that is split: the operand `x`, which TensorFlow's Split has after the axis.
+/// Returns the shape of operand `x`. It is not the first operand of TensorFlow's `Split`.
 fn operand(cx: &InferenceContext<'_>) -> TensorShape {
     cx.input(cx.operand("x").unwrap_or(0)).clone()
 }
 
-/// The axis and the dimensions. Where one is unknown the outputs are set to what remains known.
+/// Returns the axis and the dimensions of `input`. If either is unknown, sets the outputs as far as they are known and
+/// returns `None`.
 fn axis_and_dims(cx: &mut InferenceContext<'_>, input: &TensorShape) -> Result<Option<(usize, Vec<Dim>)>> {
     let Some(dims) = input.dims() else {
         cx.param_scalar("axis")?;
@@ -197,9 +200,9 @@ mod tests {
         {size_splits: [1, 3]} "[4]; i32 []" => "[1]; [3]";
         {size_splits: [1, 3]} "[4, 4]; i32 []" => "[?, ?]; [?, ?]";
         {axis: 0, size_splits: [2, 2]} "[5]"
-            => "error(2) size_splits must add up to the dimension, got [2, 2], 4 of 5, at axis 0 of [5]";
-        {axis: 0, size_splits: [-1, -1]} "[5]" => "error(2) size_splits may have one size of -1, got more";
+            => "error(2) size_splits must add up to the dimension, got [2, 2], sum 4, for 5 at axis 0 of [5]";
+        {axis: 0, size_splits: [-1, -1]} "[5]" => "error(2) size_splits must have at most one -1, got more";
         {axis: 0, size_splits: [4, -1]} "[3]" => "error(2) size_splits must add up to the dimension";
-        {axis: 0, size_splits: [3]} "[3]" => "error(2) size_splits must have one entry an output, got 1 for 2";
+        {axis: 0, size_splits: [3]} "[3]" => "error(2) size_splits must have one entry per output, got 1 for 2";
     }
 }

@@ -1,12 +1,12 @@
-//! `stack(values, axis)` joins tensors of one shape along a new axis, `unstack(x, axis)` takes them apart.
+//! `stack(values, axis)` joins tensors of the same shape along a new axis; `unstack(x, axis)` takes a tensor apart.
 
-use super::follow::{at, follow};
+use super::propagate::{element_at, propagate_elements};
 use crate::error::bail;
 use crate::shape::advice;
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
-/// `k` operands of shape `[d0, …, dn]` give `[d0, …, k, …, dn]`; the operands' shapes are equal from here on. Sets
-/// `axis`, counted from the front.
+/// `k` operands of shape `[d0, …, dn]` give `[d0, …, k, …, dn]`. The operands' shapes are unified. Derives `axis`,
+/// counted from the front.
 ///
 /// # Errors
 /// Ranks or dimensions provably differ, or `axis` is outside `-rank-1..=rank`.
@@ -14,14 +14,14 @@ pub fn stack(cx: &mut InferenceContext<'_>) -> Result<()> {
     let members = cx.operands_named("values");
     let count = members.len();
     if count == 0 {
-        bail!("stack needs at least one operand, got none");
+        bail!("stack must have at least one operand, got none");
     }
     let mut shape = TensorShape::unranked();
     for index in members.clone() {
-        let own = cx.input(index).clone();
-        shape = cx.merge_shapes(&shape, &own).map_err(|error| {
-            let axis = advice::join(&shape, &own);
-            ShapeError::new(format_args!("stacked operands must have one shape: {error}"))
+        let member = cx.input(index).clone();
+        shape = cx.merge_shapes(&shape, &member).map_err(|error| {
+            let axis = advice::join(&shape, &member);
+            ShapeError::new(format_args!("stacked operands must have the same shape: {error}"))
                 .with_help_if(
                     axis.map(|axis| format!("concat joins along axis {axis}, the only one that differs")),
                 )
@@ -42,17 +42,17 @@ pub fn stack(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.set_output(0, TensorShape::from(dims));
     if members.clone().any(|index| cx.input_value(index).is_some()) {
         let values: Vec<_> = members.map(|index| cx.input_value(index).cloned()).collect();
-        follow(cx, 0, |index| {
-            let mut own = index.to_vec();
-            let member = own.remove(axis);
-            at(values.get(member)?.as_ref()?, own)
+        propagate_elements(cx, 0, |index| {
+            let mut source = index.to_vec();
+            let member = source.remove(axis);
+            element_at(values.get(member)?.as_ref()?, source)
         });
     }
     Ok(())
 }
 
-/// Output `i` is the `i`-th slice of `x` along `axis`, without that axis. The number of outputs is the dimension along
-/// `axis` from here on. Sets `axis`, counted from the front.
+/// Sets output `i` to slice `i` of `x` along `axis`, without that axis. The dimension along `axis` is unified with the
+/// number of outputs. Derives `axis`, counted from the front.
 ///
 /// # Errors
 /// The dimension provably differs from the number of outputs, or `axis` is outside the rank.
@@ -60,7 +60,7 @@ pub fn unstack(cx: &mut InferenceContext<'_>) -> Result<()> {
     let input = cx.input(0).clone();
     let Some(dims) = input.dims() else { return Ok(()) };
     let Some(rank) = Some(dims.len()).filter(|rank| *rank > 0) else {
-        return Err(cx.blame(0, "must have an axis to take apart, got a scalar"));
+        return Err(cx.blame(0, "must have an axis to unstack, got a scalar"));
     };
     let axis = match cx.attr("axis") {
         None => 0,
@@ -80,10 +80,10 @@ pub fn unstack(cx: &mut InferenceContext<'_>) -> Result<()> {
     for output in 0..count {
         cx.set_output(output, TensorShape::from(rest.as_slice()));
         let Some(value) = &value else { continue };
-        follow(cx, output, |index| {
-            let mut own = index.to_vec();
-            own.insert(axis, output);
-            at(value, own)
+        propagate_elements(cx, output, |index| {
+            let mut source = index.to_vec();
+            source.insert(axis, output);
+            element_at(value, source)
         });
     }
     Ok(())
@@ -104,7 +104,7 @@ mod tests {
         {axis: 0} "i32 [] = n; i32 []; i32 [] = 3" => "[3] = [n, ?, 3]";
         {axis: 1} "i32 [2] = [1, n]; i32 [2] = [3, 4]" => "[2, 2] = [1, 3, n, 4]";
         {axis: 0} "i32 [2] = [1, n]; i32 [2] = [3, 4]" => "[2, 2] = [1, n, 3, 4]";
-        {axis: 0} "[2]; [3]" => "error stacked operands must have one shape: shapes must agree, got 2 and 3 at axis 0";
+        {axis: 0} "[2]; [3]" => "error stacked operands must have the same shape: shapes must agree, got 2 and 3 at axis 0";
         {axis: 2} "[2]; [2]" => "error axis must be in [-2, 2), got 2";
     }
 
@@ -116,6 +116,6 @@ mod tests {
         {axis: 1} "i32 [2, 2] = [n, 3, m, 4]" => "[2] = [n, m]; [2] = [3, 4]";
         {axis: 0} "[3, 2]" => "error x must have size 1 along axis 0, got 3 in [3, 2]";
         {axis: 1} "[3]" => "error axis must be in [-1, 1), got 1";
-        {axis: 0} "[]" => "error x must have an axis to take apart, got a scalar";
+        {axis: 0} "[]" => "error x must have an axis to unstack, got a scalar";
     }
 }

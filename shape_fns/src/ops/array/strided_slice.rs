@@ -1,23 +1,26 @@
 //! `strided_slice(x, begin, end, strides)`: Python's `x[begin:end:stride, …]` with all its masks.
 
-use super::follow::{at, follow};
+use super::propagate::{element_at, propagate_elements};
 use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape};
 
-/// Entry `i` of `begin`, `end` and `strides` says what is taken of the next axis: a range, clamped to the axis,
-/// negative positions from the end. By bit `i` of the masks `begin_mask` and `end_mask` the range starts or ends where
-/// the axis does, by `ellipsis_mask` the entry stands for all axes that no other entry names, by `new_axis_mask` it
-/// adds an axis of size 1, by `shrink_axis_mask` it takes position `begin` and drops the axis; the ellipsis beats the
-/// new axis, which beats the dropped one.
+/// Extracts strided ranges. Entry `i` of `begin`, `end` and `strides` describes a range along the next axis. Negative
+/// positions count from the end of the axis, and ranges are clamped to it.
+///
+/// Bit `i` of a mask changes entry `i`. `begin_mask` and `end_mask`: the range starts or ends where the axis does.
+/// `ellipsis_mask`: the entry stands for all axes without an entry of their own. `new_axis_mask`: the entry inserts an
+/// axis of size 1. `shrink_axis_mask`: the entry selects position `begin` and drops the axis. If several bits are set,
+/// the ellipsis wins over the new axis, which wins over the dropped axis.
 ///
 /// `[n, 4], begin=[1, 0], end=[n, 2] -> [max(0, n-1), 2]`.
 ///
-/// Sets `start` and `stride`, an entry an axis of `x`: output position `k` along a range is `start + k*stride`, of a
-/// dropped axis `start`. Sets `axes`, an entry an axis of the output: the axis of `x` it runs along, or -1 for a new one.
+/// Derives `start` and `stride`, one entry per axis of `x`. Output position `k` along a range reads
+/// `start + k*stride`; a dropped axis reads `start`. Derives `axes`, one entry per axis of the output: the
+/// corresponding axis of `x`, or -1 for a new axis.
 ///
 /// # Errors
-/// The lists differ in length or name more axes than there are, two ellipses, a stride of 0, a dropped axis whose
-/// position is provably outside it or whose stride is not positive.
+/// The lists differ in length or have entries for more axes than `x` has, there are two ellipses, a stride is 0, or a
+/// dropped axis has a position that is provably out of bounds or a stride that is not positive.
 pub fn strided_slice(cx: &mut InferenceContext<'_>) -> Result<()> {
     let lists = [cx.param_vector("begin")?, cx.param_vector("end")?, cx.param_vector("strides")?];
     let mut entries = None;
@@ -27,7 +30,7 @@ pub fn strided_slice(cx: &mut InferenceContext<'_>) -> Result<()> {
             (Some(count), Some(len)) if count != len => {
                 return Err(cx.blame_param(
                     name,
-                    format_args!("must have as many entries as begin, got {len} and {count}"),
+                    format_args!("must have the same length as begin, got {len} and {count}"),
                 ));
             }
             _ => {}
@@ -35,7 +38,7 @@ pub fn strided_slice(cx: &mut InferenceContext<'_>) -> Result<()> {
     }
     let Some(entries) = entries else { return Ok(()) };
     if entries > 32 {
-        bail!("a strided slice may have at most 32 entries, got {entries}");
+        bail!("a strided slice must have at most 32 entries, got {entries}");
     }
     let masks = Masks::read(cx)?;
     let input = cx.input(0).clone();
@@ -57,18 +60,18 @@ pub fn strided_slice(cx: &mut InferenceContext<'_>) -> Result<()> {
         let dim = &dims[axis];
         let part = match entry {
             Some(entry) => {
-                let at = |list: &List| match list {
+                let element = |list: &List| match list {
                     List::Elements(elements) => elements.get(entry).cloned(),
                     _ => None,
                 };
                 let range = Range {
-                    begin: at(&lists[0]).filter(|_| !Masks::has(masks.begin, entry)),
-                    begins_open: Masks::has(masks.begin, entry),
-                    end: at(&lists[1]).filter(|_| !Masks::has(masks.end, entry)),
-                    ends_open: Masks::has(masks.end, entry),
+                    begin: element(&lists[0]).filter(|_| !Masks::is_set(masks.begin, entry)),
+                    begins_open: Masks::is_set(masks.begin, entry),
+                    end: element(&lists[1]).filter(|_| !Masks::is_set(masks.end, entry)),
+                    ends_open: Masks::is_set(masks.end, entry),
                     stride: match &lists[2] {
                         List::Absent => Some(Dim::known(1)),
-                        list => at(list),
+                        list => element(list),
                     },
                 };
                 if range.stride.as_ref().is_some_and(|stride| *stride == 0) {
@@ -76,8 +79,8 @@ pub fn strided_slice(cx: &mut InferenceContext<'_>) -> Result<()> {
                         cx.blame_param("strides", format_args!("must not be 0, got 0 at entry {entry}"))
                     );
                 }
-                if Masks::has(masks.shrink, entry) {
-                    let begin = at(&lists[0]);
+                if Masks::is_set(masks.shrink, entry) {
+                    let begin = element(&lists[0]);
                     range.position(cx, dim, axis, begin)?
                 } else {
                     range.part(cx, dim)?
@@ -93,36 +96,37 @@ pub fn strided_slice(cx: &mut InferenceContext<'_>) -> Result<()> {
         strides.push(part.stride);
     }
     cx.set_output(0, TensorShape::from(output));
-    follow_taken(cx, &axes, &starts, &strides);
+    propagate_strided(cx, &axes, &starts, &strides);
     cx.set_derived("start", starts);
     cx.set_derived("stride", strides);
     cx.set_derived("axes", axes);
     Ok(())
 }
 
-/// Sets the elements of the output where every start and stride is a number. `axes` are the input's axes in the output.
-fn follow_taken(cx: &mut InferenceContext<'_>, axes: &[Dim], starts: &[Dim], strides: &[Dim]) {
+/// Sets the output's elements if all starts and strides are known. `axes` maps each axis of the output to its axis of
+/// the input.
+fn propagate_strided(cx: &mut InferenceContext<'_>, axes: &[Dim], starts: &[Dim], strides: &[Dim]) {
     let known = |dims: &[Dim]| dims.iter().map(Dim::as_known).collect::<Option<Vec<i64>>>();
     let (Some(value), Some(starts), Some(strides)) =
         (cx.input_value(0).cloned(), known(starts), known(strides))
     else {
         return;
     };
-    follow(cx, 0, |index| {
+    propagate_elements(cx, 0, |index| {
         let mut source = starts.clone();
         for (step, axis) in index.iter().zip(axes) {
-            // An axis that is new comes of none.
+            // A new axis (-1) reads no axis of the input.
             let Some(axis) = axis.as_known().and_then(|axis| usize::try_from(axis).ok()) else { continue };
             let step = strides.get(axis)?.checked_mul(i64::try_from(*step).ok()?)?;
             let position = source.get_mut(axis)?;
             *position = position.checked_add(step)?;
         }
         let source = source.into_iter().map(usize::try_from).collect::<Result<Vec<_>, _>>().ok()?;
-        at(&value, source)
+        element_at(&value, source)
     });
 }
 
-/// The masks, bit `i` for entry `i`.
+/// The masks. Bit `i` belongs to entry `i`.
 struct Masks {
     begin: i64,
     end: i64,
@@ -131,10 +135,13 @@ struct Masks {
     shrink: i64,
 }
 
-/// What an axis of the input, or a new one, is taken by.
+/// How an axis of the input or of the output arises.
 enum Span {
+    /// The entry at this position.
     Entry(usize),
+    /// The whole axis: it has no entry, or the ellipsis covers it.
     Whole,
+    /// A new axis of size 1.
     New,
 }
 
@@ -149,26 +156,28 @@ impl Masks {
         })
     }
 
-    fn has(mask: i64, entry: usize) -> bool {
+    /// Returns whether the bit of `entry` is set.
+    fn is_set(mask: i64, entry: usize) -> bool {
         mask >> entry.min(63) & 1 == 1
     }
 
-    /// The spans in the order of the output's axes, with the dropped ones in place; together they name every axis.
+    /// Returns one span per axis of the input, including dropped axes, and per new axis, in the order of the output.
     fn spans(&self, entries: usize, rank: usize, input: &TensorShape) -> Result<Vec<Span>> {
-        let ellipses = (0..entries).filter(|entry| Masks::has(self.ellipsis, *entry)).count();
+        let ellipses = (0..entries).filter(|entry| Masks::is_set(self.ellipsis, *entry)).count();
         if ellipses > 1 {
-            bail!("a strided slice may have one ellipsis, got {ellipses}");
+            bail!("a strided slice must have at most one ellipsis, got {ellipses}");
         }
-        let is_new = |entry: usize| !Masks::has(self.ellipsis, entry) && Masks::has(self.new_axis, entry);
+        let is_new =
+            |entry: usize| !Masks::is_set(self.ellipsis, entry) && Masks::is_set(self.new_axis, entry);
         let named = (0..entries).filter(|entry| !is_new(*entry)).count() - ellipses;
         if named > rank {
             return Err(ShapeError::new(format_args!(
-                "a strided slice may name at most the {rank} axes of {input}, got {named}"
+                "a strided slice must have entries for at most the {rank} axes of {input}, got {named}"
             )));
         }
         let mut spans = Vec::with_capacity(rank + entries);
         for entry in 0..entries {
-            if Masks::has(self.ellipsis, entry) {
+            if Masks::is_set(self.ellipsis, entry) {
                 spans.extend((named..rank).map(|_| Span::Whole));
             } else if is_new(entry) {
                 spans.push(Span::New);
@@ -183,7 +192,7 @@ impl Masks {
     }
 }
 
-/// One entry; what is not known is `None`, unless the range is open on that side.
+/// One entry. An unknown value is `None`, and so is an end that its mask leaves open.
 struct Range {
     begin: Option<Dim>,
     begins_open: bool,
@@ -192,7 +201,7 @@ struct Range {
     stride: Option<Dim>,
 }
 
-/// What is taken of an axis; a dropped one has no length.
+/// The extracted part of an axis. A dropped axis has no length.
 struct Part {
     start: Dim,
     stride: Dim,
@@ -200,7 +209,7 @@ struct Part {
 }
 
 impl Range {
-    /// The position taken of an axis that is dropped.
+    /// Returns the position that an entry with `shrink_axis_mask` selects.
     fn position(
         &self,
         cx: &mut InferenceContext<'_>,
@@ -218,7 +227,7 @@ impl Range {
         let start = match begin {
             None => cx.fresh_integer(),
             Some(begin) => {
-                let start = from_end(cx, &begin, dim)?;
+                let start = count_from_front(cx, &begin, dim)?;
                 let outside = |_| {
                     ShapeError::new(format_args!("index {begin} must lie within axis {axis} of size {dim}"))
                 };
@@ -231,9 +240,9 @@ impl Range {
         Ok(Part { start, stride: Dim::known(1), length: None })
     }
 
-    /// Start and length of a range, clamped to the axis.
+    /// Returns start, stride and length of a range, clamped to the axis.
     fn part(&self, cx: &mut InferenceContext<'_>, dim: &Dim) -> Result<Part> {
-        let known = |at: &Option<Dim>, open: bool| open || at.is_some();
+        let known = |end: &Option<Dim>, open: bool| open || end.is_some();
         let stride = self.stride.as_ref().and_then(Dim::as_known);
         let (Some(step), true, true) =
             (stride, known(&self.begin, self.begins_open), known(&self.end, self.ends_open))
@@ -251,19 +260,19 @@ impl Range {
             return Ok(Part { start, stride, length: Some(length) });
         };
         let last = cx.sub(dim, &Dim::known(1))?;
-        // Positions from the front, not yet clamped; -1 and `dim` stand just outside.
+        // Positions from the front, not yet clamped. -1 and `dim` are just outside the axis.
         let begin = match &self.begin {
-            Some(begin) => from_end(cx, begin, dim)?,
+            Some(begin) => count_from_front(cx, begin, dim)?,
             None if step > 0 => Dim::known(0),
             None => last.clone(),
         };
         let end = match &self.end {
-            Some(end) => from_end(cx, end, dim)?,
+            Some(end) => count_from_front(cx, end, dim)?,
             None if step > 0 => dim.clone(),
             None => Dim::known(-1),
         };
-        // The extent is min(end, dim) - max(begin, 0), or backwards min(begin, last) - max(end, -1): the least of the
-        // four differences. Clamping the other sides too changes nothing but ranges that are empty either way.
+        // Forwards, the extent is min(end, dim) - max(begin, 0); backwards, min(begin, last) - max(end, -1). Either is
+        // the least of four differences. Clamping the other bounds as well would only change ranges that are empty.
         let (low, floor, high, ceiling) = if step > 0 {
             (&begin, Dim::known(0), &end, dim.clone())
         } else {
@@ -287,11 +296,11 @@ impl Range {
     }
 }
 
-/// The position counted from the front: `at`, plus `dim` where it is negative.
-fn from_end(cx: &mut InferenceContext<'_>, at: &Dim, dim: &Dim) -> Result<Dim> {
-    let negative = cx.is_negative(at)?;
+/// Returns `position` counted from the front: `position + dim` if it is negative.
+fn count_from_front(cx: &mut InferenceContext<'_>, position: &Dim, dim: &Dim) -> Result<Dim> {
+    let negative = cx.is_negative(position)?;
     let shift = cx.mul(dim, &negative)?;
-    cx.add(at, &shift)
+    cx.add(position, &shift)
 }
 
 #[cfg(test)]
@@ -333,8 +342,8 @@ mod tests {
         {begin: [-4], end: [0], strides: [1], shrink_axis_mask: 1} "[3]" => "error index -4 must lie within axis 0";
         {begin: [0], end: [0], strides: [0]} "[3]" => "error strides must not be 0, got 0 at entry 0";
         {begin: [0], end: [0], strides: [-1], shrink_axis_mask: 1} "[3]" => "error only stride 1 allowed";
-        {begin: [0, 0], end: [0, 0], strides: [1, 1]} "[3]" => "error may name at most the 1 axes of [3], got 2";
-        {begin: [0, 0], end: [0], strides: [1, 1]} "[3, 3]" => "error end must have as many entries as begin, got 1 and 2";
-        {begin: [0, 0], end: [0, 0], strides: [1, 1], ellipsis_mask: 3} "[3]" => "error one ellipsis, got 2";
+        {begin: [0, 0], end: [0, 0], strides: [1, 1]} "[3]" => "error must have entries for at most the 1 axes of [3], got 2";
+        {begin: [0, 0], end: [0], strides: [1, 1]} "[3, 3]" => "error end must have the same length as begin, got 1 and 2";
+        {begin: [0, 0], end: [0, 0], strides: [1, 1], ellipsis_mask: 3} "[3]" => "error at most one ellipsis, got 2";
     }
 }

@@ -1,22 +1,23 @@
-//! `tile(x, multiples)`: `x` repeated along every axis.
+//! `tile(x, multiples)`: repeats `x` along every axis.
 
-use super::follow::{at, follow};
+use super::propagate::{element_at, propagate_elements};
 use crate::{Dim, InferenceContext, List, Result, TensorShape};
 
-/// `[d0, …, dn], multiples=[m0, …, mn] -> [d0*m0, …, dn*mn]`. A dimension or a multiple of 0 gives 0 whatever the
-/// other is.
+/// `[d0, …, dn], multiples=[m0, …, mn] -> [d0*m0, …, dn*mn]`. If `d` or `m` is 0, the product is 0 even if the other
+/// is unknown.
 ///
 /// # Errors
-/// `multiples` has another length than the rank, or a multiple is negative.
+/// The length of `multiples` differs from the rank, or a multiple is negative.
 pub fn tile(cx: &mut InferenceContext<'_>) -> Result<()> {
     let multiples = cx.param_vector("multiples")?;
     let input = cx.input(0).clone();
     if let (Some(rank), Some(count)) = (input.rank(), multiples.known_len())
         && rank != count
     {
-        return Err(
-            cx.blame_param("multiples", format_args!("must have one entry an axis, got {count} for {input}"))
-        );
+        return Err(cx.blame_param(
+            "multiples",
+            format_args!("must have one entry per axis, got {count} for {input}"),
+        ));
     }
     let Some(rank) = input.rank().or(multiples.known_len()) else { return Ok(()) };
     let input = cx.with_rank(0, rank)?;
@@ -34,9 +35,10 @@ pub fn tile(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.set_output(0, TensorShape::from(dims));
     if let Some(value) = cx.input_value(0).cloned() {
         let repeated = |index: &[usize]| {
-            at(&value, index.iter().zip(value.sizes()).map(|(at, size)| at.checked_rem(*size).unwrap_or(0)))
+            let axes = index.iter().zip(value.sizes());
+            element_at(&value, axes.map(|(position, size)| position.checked_rem(*size).unwrap_or(0)))
         };
-        follow(cx, 0, repeated);
+        propagate_elements(cx, 0, repeated);
     }
     Ok(())
 }
@@ -59,7 +61,7 @@ mod tests {
         {multiples: [2, 2]} "?" => "[2*?, 2*?]";
         {multiples: []} "[]" => "[]";
         {} "?; i32 [?]" => "?";
-        {multiples: [2]} "[2, 3]" => "error multiples must have one entry an axis, got 1 for [2, 3]";
+        {multiples: [2]} "[2, 3]" => "error multiples must have one entry per axis, got 1 for [2, 3]";
         {multiples: [-1]} "[2]" => "error multiples must not be negative, got -1";
         {multiples: [i64::MAX]} "[2]" => "error overflow";
     }

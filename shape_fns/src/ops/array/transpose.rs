@@ -2,11 +2,11 @@
 
 use smallvec::SmallVec;
 
-use super::follow::{at, follow};
+use super::propagate::{element_at, propagate_elements};
 use crate::{Dim, InferenceContext, List, Result, TensorShape, normalize_axis};
 
-/// `[d0, …, dn] -> [d(perm[0]), …, d(perm[n])]`; without `perm` the axes are reversed, negative axes count from the
-/// end. An unknown `perm` keeps the rank. Sets `perm`, counted from the front.
+/// `[d0, …, dn] -> [d(perm[0]), …, d(perm[n])]`. Without `perm`, the axes are reversed. Negative axes count from the
+/// end. If `perm` is unknown, only the rank of the output is known. Derives `perm`, counted from the front.
 ///
 /// # Errors
 /// `perm` is not a permutation of the axes.
@@ -16,14 +16,14 @@ pub fn transpose(cx: &mut InferenceContext<'_>) -> Result<()> {
     if let (Some(axes), Some(rank)) = (perm.known_len(), shape.rank())
         && axes != rank
     {
-        // Leading axes that were forgotten stay where they are.
-        let forgotten = rank.checked_sub(axes).filter(|_| perm.as_known().is_some()).unwrap_or(0);
-        let kept = (0..forgotten).map(|axis| axis as i64);
+        // Suggest a `perm` that keeps the missing leading axes in place.
+        let missing = rank.checked_sub(axes).filter(|_| perm.as_known().is_some()).unwrap_or(0);
+        let kept = (0..missing).map(|axis| axis as i64);
         let moved = perm.as_known().unwrap_or_default().into_iter();
-        let whole: Vec<i64> = kept.chain(moved.map(|axis| axis.saturating_add(forgotten as i64))).collect();
-        let help = forgotten > 0 && permutation(cx, &whole, rank).is_ok();
+        let whole: Vec<i64> = kept.chain(moved.map(|axis| axis.saturating_add(missing as i64))).collect();
+        let help = missing > 0 && permutation(cx, &whole, rank).is_ok();
         return Err(cx
-            .blame_param("perm", format_args!("must have one entry an axis, got {axes} for {shape}"))
+            .blame_param("perm", format_args!("must have one entry per axis, got {axes} for {shape}"))
             .with_help_if(help.then(|| format!("perm={whole:?} keeps the leading axes where they are"))));
     }
     let Some(rank) = shape.rank().or(perm.known_len()) else { return Ok(()) };
@@ -39,17 +39,17 @@ pub fn transpose(cx: &mut InferenceContext<'_>) -> Result<()> {
             let output = TensorShape::new(perm.iter().filter_map(|axis| dims.get(*axis).cloned()));
             cx.set_output(0, output);
             if let Some(value) = cx.input_value(0).cloned() {
-                follow(cx, 0, |index| {
+                propagate_elements(cx, 0, |index| {
                     let mut source = vec![0; index.len()];
-                    for (at, axis) in index.iter().zip(&perm) {
-                        *source.get_mut(*axis)? = *at;
+                    for (position, axis) in index.iter().zip(&perm) {
+                        *source.get_mut(*axis)? = *position;
                     }
-                    at(&value, source)
+                    element_at(&value, source)
                 });
             }
             return Ok(());
         }
-        // Whatever the permutation of equal dimensions, they stay equal.
+        // Any permutation of equal dimensions gives the same shape.
         None if dims.windows(2).all(|pair| pair[0] == pair[1]) => shape,
         None => cx.unknown_shape_of_rank(rank),
     };
@@ -57,6 +57,7 @@ pub fn transpose(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Returns `perm` counted from the front. It must be a permutation of the axes.
 fn permutation(cx: &InferenceContext<'_>, perm: &[i64], rank: usize) -> Result<SmallVec<[usize; 6]>> {
     let mut seen: SmallVec<[bool; 6]> = SmallVec::from_elem(false, rank);
     perm.iter()
@@ -95,7 +96,7 @@ mod tests {
         {} "[n, n]; i32 [2]" => "[n, n]";
         {} "?; i32 [3]" => "[?, ?, ?]";
         {} "[2, n]; [2] = [1, ?]" => "[?, ?]";
-        {perm: [1, 0]} "[2]" => "error perm must have one entry an axis, got 2 for [2]";
+        {perm: [1, 0]} "[2]" => "error perm must have one entry per axis, got 2 for [2]";
         {perm: [0, 0]} "[2, 3]" => "error perm must be a permutation of the axes, got axis 0 twice";
         {perm: [0, 2]} "[2, 3]" => "error perm must be a permutation of the axes: axis must be in [-2, 2), got 2";
         {} "[2, 3]; i32 [3]" => "error got 3 for [2, 3]";

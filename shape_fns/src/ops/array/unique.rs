@@ -2,25 +2,25 @@
 
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// `x[n] -> y[u], idx[n]`, where the data decide `u`.
+/// `x[n] -> y[u], idx[n]`, where `u` depends on the data.
 ///
 /// # Errors
-/// `x` is no vector.
+/// `x` is not a vector.
 pub fn unique(cx: &mut InferenceContext<'_>) -> Result<()> {
     distinct(cx).map(drop)
 }
 
-/// `x[n] -> y[u], idx[n], count[u]`, where the data decide `u`.
+/// `x[n] -> y[u], idx[n], count[u]`, where `u` depends on the data.
 ///
 /// # Errors
-/// `x` is no vector.
+/// `x` is not a vector.
 pub fn unique_with_counts(cx: &mut InferenceContext<'_>) -> Result<()> {
     let count = distinct(cx)?;
     cx.set_output(2, TensorShape::new([count]));
     Ok(())
 }
 
-/// Sets the distinct elements and the places of all; returns how many are distinct.
+/// Sets the distinct elements and the index of every element among them. Returns the number of distinct elements.
 fn distinct(cx: &mut InferenceContext<'_>) -> Result<Dim> {
     let shape = cx.with_rank(0, 1)?;
     let [size] = cx.axes::<1>(0)?;
@@ -30,10 +30,10 @@ fn distinct(cx: &mut InferenceContext<'_>) -> Result<Dim> {
     Ok(count)
 }
 
-/// How many of so many are distinct: a new unknown, unless there is at most one.
-pub(super) fn count_distinct(cx: &mut InferenceContext<'_>, of: &Dim) -> Dim {
-    match of.as_known() {
-        Some(0 | 1) => of.clone(),
+/// Returns the number of distinct elements among `total`: `total` itself if it is 0 or 1, otherwise a fresh dimension.
+pub(super) fn count_distinct(cx: &mut InferenceContext<'_>, total: &Dim) -> Dim {
+    match total.as_known() {
+        Some(0 | 1) => total.clone(),
         _ => cx.fresh(),
     }
 }

@@ -1,21 +1,21 @@
 //! `unique(x, axis)`: the distinct slices along an axis.
 
 use super::unique::{count_distinct, unique};
-use crate::{InferenceContext, List, Result, TensorShape, normalize_axis};
+use crate::{InferenceContext, List, Result, TensorShape};
 
-/// `x[.., n, ..], axis -> y[.., u, ..], idx[n]`, where the data decide `u`. The vector `axis` has one element, or none where
-/// `x` is a vector.
+/// `x[.., n, ..], axis -> y[.., u, ..], idx[n]`, where `u` depends on the data. The vector `axis` has one element, or
+/// none if `x` is a vector.
 ///
 /// # Errors
-/// `axis` is no vector of at most one element or outside the rank, or without an axis `x` is no vector.
+/// `axis` is not a vector of at most one element, it is outside the rank, or it is empty and `x` is not a vector.
 pub fn unique_v2(cx: &mut InferenceContext<'_>) -> Result<()> {
     distinct_slices(cx)
 }
 
-/// As [`unique_v2`], with how often each slice occurs: `count[u]`.
+/// Like [`unique_v2`], with a third output `count[u]`: the number of occurrences of each slice.
 ///
 /// # Errors
-/// As [`unique_v2`].
+/// Same as [`unique_v2`].
 pub fn unique_with_counts_v2(cx: &mut InferenceContext<'_>) -> Result<()> {
     distinct_slices(cx)?;
     let counted = cx.output(2).clone();
@@ -26,6 +26,7 @@ pub fn unique_with_counts_v2(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Sets the distinct slices, the index of every slice among them, and the counts.
 fn distinct_slices(cx: &mut InferenceContext<'_>) -> Result<()> {
     let list = cx.param_vector("axis")?;
     let shape = cx.input(0).clone();
@@ -47,16 +48,15 @@ fn distinct_slices(cx: &mut InferenceContext<'_>) -> Result<()> {
         _ => None,
     };
     let (Some(axis), Some(dims)) = (known, shape.dims()) else {
-        let places = cx.unknown_shape_of_rank(1);
+        let indices = cx.unknown_shape_of_rank(1);
         if let Some(rank) = shape.rank() {
             let distinct = cx.unknown_shape_of_rank(rank);
             cx.set_output(0, distinct);
         }
-        cx.set_output(1, places);
+        cx.set_output(1, indices);
         return Ok(());
     };
-    let axis = normalize_axis(axis, dims.len())
-        .map_err(|error| cx.blame_param("axis", error.message().trim_start_matches("axis ")))?;
+    let axis = cx.axis_of("axis", axis, dims.len())?;
     let mut dims = dims.to_vec();
     let all = dims[axis].clone();
     let distinct = count_distinct(cx, &all);

@@ -1,11 +1,11 @@
-//! `unravel_index(indices, dims)`: positions in row-major order as coordinates.
+//! `unravel_index(indices, dims)`: converts flat row-major indices to multi-dimensional indices.
 
 use crate::{InferenceContext, Result, TensorShape};
 
-/// `indices[], dims[r] -> [r]` and `indices[i..], dims[r] -> [r, k]` with `k` the number of indices.
+/// `indices[], dims[r] -> [r]` and `indices[i..], dims[r] -> [r, k]`, where `k` is the number of indices.
 ///
 /// # Errors
-/// `dims` is no vector.
+/// `dims` is not a vector.
 pub fn unravel_index(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [rank] = cx.axes::<1>(1)?;
     let indices = cx.input(0).clone();

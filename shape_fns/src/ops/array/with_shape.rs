@@ -1,11 +1,11 @@
-//! Ops whose result has the shape that the elements of an operand are.
+//! Ops whose output shape is given by the elements of an operand.
 
 use crate::{InferenceContext, Result};
 
-/// The shape that the elements of operand `shape` are.
+/// Sets the output's sizes to the elements of operand `shape`.
 ///
 /// # Errors
-/// It is no vector, or an element is negative.
+/// `shape` is not a vector, or an element is negative.
 pub fn with_shape(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.input_as_shape("shape")?;
     cx.set_output(0, shape);

@@ -1,18 +1,18 @@
-//! `ensure_shape(input, shape)`: a promise about a shape, checked when the graph runs.
+//! `ensure_shape(input, shape)`: asserts a shape; the op itself checks it when the graph runs.
 
 use crate::{InferenceContext, Result};
 
-/// What the operand and attribute `shape` say together; both are equal from here on. Elements follow.
+/// Unifies the operand's shape with attribute `shape`, and forwards the elements.
 ///
 /// # Errors
 /// Ranks or dimensions provably differ.
 pub fn ensure_shape(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let promised = cx.shape("shape")?.clone();
-    let promised = cx.table().import(&promised);
-    let given = cx.input(0).clone();
+    let expected = cx.shape("shape")?.clone();
+    let expected = cx.table().import(&expected);
+    let actual = cx.input(0).clone();
     cx.forward(0, 0);
-    let both = cx.merge_shapes(&given, &promised).map_err(|error| error.operand(0))?;
-    cx.set_output(0, both);
+    let merged = cx.merge_shapes(&actual, &expected).map_err(|error| error.operand(0))?;
+    cx.set_output(0, merged);
     Ok(())
 }
 

@@ -1,12 +1,14 @@
-//! `merge`: one of several values, whichever arrives.
+//! `merge`: forwards the first operand that becomes available.
 
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// What all operands have in common, and the position of the one that arrives, a scalar. Dimensions that differ, or are
-/// not known to be the same, are unknown; so is the rank. Nothing is recorded: only one operand arrives.
+/// Outputs the forwarded operand and its position, a scalar.
+///
+/// The rank is known only if all operands have it, and a dimension only if it is the same in all operands. No equality
+/// is recorded, because only one operand becomes available.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn merge(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.set_output(1, TensorShape::scalar());
     let first = cx.input(0).clone();
@@ -24,11 +26,11 @@ pub fn merge(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `index[]` and references, one of which is chosen: their shape, where all have the same that is fully known. What a
-/// reference refers to may be given another shape as long as that is not.
+/// `index[]` and references: selects one of them. The shape is known only if all references have the same fully known
+/// shape, because a reference can be assigned another shape otherwise.
 ///
 /// # Errors
-/// The index is no scalar.
+/// The index is not a scalar.
 pub fn ref_select(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalar(0)?;
     let first = cx.input(1).clone();

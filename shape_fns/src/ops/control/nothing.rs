@@ -1,35 +1,35 @@
-//! Ops without outputs: checks, prints, triggers.
+//! Ops without outputs (checks, prints, triggers), and ops that output one scalar.
 
 use crate::{InferenceContext, Result, TensorShape};
 
-/// No output.
+/// Sets no output.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn nothing(_: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `condition[]` and what is shown where it is false; no output.
+/// `condition[], data..`: sets no output.
 ///
 /// # Errors
-/// The condition is no scalar.
+/// `condition` is not a scalar.
 pub fn assert(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalar(0)
 }
 
-/// `input[]`, the text that is printed; no output.
+/// `input[]`, the text to print: sets no output.
 ///
 /// # Errors
-/// The text is no scalar.
+/// `input` is not a scalar.
 pub fn print_v2(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalar(0)
 }
 
-/// One scalar, whatever the operands.
+/// Outputs a scalar.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn scalar_output(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.set_output(0, TensorShape::scalar());
     Ok(())
@@ -40,10 +40,10 @@ mod tests {
     use super::{assert, nothing, print_v2, scalar_output};
     use crate::testing::shape_table;
 
-    shape_table! { checks: assert, ["condition", "data.."];
+    shape_table! { assertions: assert, ["condition", "data.."];
         {} "bool [1]; [n]" => "error condition must have rank 0";
     }
-    shape_table! { texts: print_v2, ["input"];
+    shape_table! { printed_texts: print_v2, ["input"];
         {} "string [3]" => "error input must have rank 0";
     }
     shape_table! { scalars: scalar_output, [];
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn no_outputs() {
+    fn nothing_sets_no_outputs() {
         let (attrs, mut table) = (crate::Attrs::new(), crate::DimTable::new());
         let mut cx = crate::InferenceContext::new(&[], &[], &attrs, &mut table, 0);
         assert_eq!(nothing(&mut cx), Ok(()));

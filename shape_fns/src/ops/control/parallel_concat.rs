@@ -1,12 +1,12 @@
-//! `parallel_concat`: rows that are written into one tensor as they arrive.
+//! `parallel_concat`: writes rows into one tensor as they become available.
 
 use crate::error::bail;
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// `n` values `[1, a..]` to a tensor of attribute `shape`, `[n, a..]`.
+/// `n` values `[1, a..] -> [n, a..]`. Attribute `shape` is the shape of the output.
 ///
 /// # Errors
-/// A value has another first dimension than 1, or the shape provably differs from that of the values.
+/// The first dimension of a value provably differs from 1, or the shape provably differs from that of the values.
 pub fn parallel_concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.shape("shape")?.clone();
     let mut rest = cx.table().import(&shape.slice(1..));
@@ -14,7 +14,7 @@ pub fn parallel_concat(cx: &mut InferenceContext<'_>) -> Result<()> {
         let value = cx.with_rank_at_least(index, 1)?;
         if let Some(first) = value.dim(0) {
             cx.merge(first, &Dim::known(1))
-                .map_err(|_| cx.blame(index, format_args!("must have size 1 at axis 0, got {value}")))?;
+                .map_err(|_| cx.blame(index, format_args!("must have size 1 along axis 0, got {value}")))?;
         }
         rest = cx.merge_shapes(&rest, &value.slice(1..)).map_err(|error| error.operand(index))?;
     }
@@ -22,17 +22,17 @@ pub fn parallel_concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     if let Some(rows) = shape.dims().map(<[Dim]>::first) {
         let Some(rows) = rows else { bail!("shape must have rank at least 1, got {shape}") };
         if rows.same(&count) == Some(false) {
-            bail!("shape must have a row for each of {count} values, got {shape}");
+            bail!("shape must have one row for each of {count} values, got {shape}");
         }
     }
     cx.set_output(0, TensorShape::new([count]).concatenate(&rest));
     Ok(())
 }
 
-/// The shape in attribute `shape`.
+/// Outputs the shape in attribute `shape`.
 ///
 /// # Errors
-/// It is absent.
+/// The attribute is absent.
 pub fn parallel_concat_start(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.shape("shape")?.clone();
     let shape = cx.table().import(&shape);
@@ -43,7 +43,7 @@ pub fn parallel_concat_start(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `value[n, a..], update[1, a..] -> [n, a..]`.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn parallel_concat_update(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.set_output(0, cx.input(0).clone());
     Ok(())
@@ -58,8 +58,8 @@ mod tests {
     shape_table! { rows: parallel_concat, ["values.."];
         {shape: shape![2, 3]} "[1, ?]; [?, 3]" => "[2, 3]";
         {shape: shape![2, ?]} "[1, n]; [1, n]" => "[2, n]";
-        {shape: shape![2, 3]} "[1, 3]; [2, 3]" => "error operand 1 must have size 1 at axis 0, got [2, 3]";
-        {shape: shape![3, 3]} "[1, 3]; [1, 3]" => "error shape must have a row for each of 2 values, got [3, 3]";
+        {shape: shape![2, 3]} "[1, 3]; [2, 3]" => "error operand 1 must have size 1 along axis 0, got [2, 3]";
+        {shape: shape![3, 3]} "[1, 3]; [1, 3]" => "error shape must have one row for each of 2 values, got [3, 3]";
         {shape: shape![2, 3]} "[1, 3]; [1, 4]" => "error shapes must agree, got 3 and 4 at axis 0";
     }
     shape_table! { started: parallel_concat_start, [];

@@ -1,11 +1,11 @@
-//! `switch`: data forwarded to one of several outputs.
+//! `switch`: forwards data to one of several outputs.
 
 use crate::{InferenceContext, Result, TensorShape};
 
-/// `data[a..], pred[] -> [a..]` for each output, one of which receives the data.
+/// `data[a..], pred[] -> [a..]` for every output. Only one output receives the data at run time.
 ///
 /// # Errors
-/// The second operand is no scalar.
+/// `pred` is not a scalar.
 pub fn switch(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalar(1)?;
     for output in 0..cx.outputs() {
@@ -14,18 +14,18 @@ pub fn switch(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`switch`], by the number of an output.
+/// Like [`switch`]: operand 1 is the index of the output.
 ///
 /// # Errors
-/// As [`switch`].
+/// Same as [`switch`].
 pub fn switch_n(cx: &mut InferenceContext<'_>) -> Result<()> {
     switch(cx)
 }
 
-/// `input[] -> []`: whether a loop goes on.
+/// `input[] -> []`: whether a loop continues.
 ///
 /// # Errors
-/// The operand is no scalar.
+/// The operand is not a scalar.
 pub fn loop_condition(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalar(0)?;
     cx.set_output(0, TensorShape::scalar());

@@ -1,22 +1,23 @@
-//! Colours converted and adjusted.
+//! Color conversions and adjustments.
 
-use crate::{Dim, InferenceContext, Result, TensorShape};
+use crate::common::require_last_dim;
+use crate::{InferenceContext, Result, TensorShape};
 
 /// `[.., 3] -> [.., 3]`.
 ///
 /// # Errors
-/// The operand is a scalar, or its last dimension provably not 3.
+/// The operand is a scalar, or its last dimension provably differs from 3.
 pub fn convert_color(cx: &mut InferenceContext<'_>) -> Result<()> {
     let Some((leading, [channels])) = cx.last_axes::<1>(0)? else { return Ok(()) };
-    let channels = cx.agree("the number of channels and 3", &channels, &Dim::known(3))?;
+    let channels = require_last_dim(cx, 0, &channels, 3)?;
     cx.set_output(0, leading.concatenate(&TensorShape::new([channels])));
     Ok(())
 }
 
-/// The shape of the images `[.., h, w, c]`; further operands are scalars.
+/// Keeps the shape of the images `[.., h, w, c]`. All other operands are scalars.
 ///
 /// # Errors
-/// The images have less than 3 axes, or another operand has axes.
+/// The images have fewer than 3 axes, or another operand is not a scalar.
 pub fn adjust(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.with_rank_at_least(0, 3)?;
     for index in 1..cx.len() {
@@ -34,7 +35,7 @@ mod tests {
     shape_table! { converted: convert_color, ["images"];
         {} "[n, ?]" => "[n, 3]";
         {} "?" => "?";
-        {} "[n, 4]" => "error the number of channels and 3 must agree, got 4 and 3";
+        {} "[n, 4]" => "error images must have size 3 at the last axis, got 4 in [n, 4]";
         {} "[]" => "error images must have rank at least 1";
     }
     shape_table! { adjusted: adjust, ["images", "delta"];

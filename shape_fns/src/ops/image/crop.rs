@@ -1,26 +1,28 @@
-//! `crop_and_resize(image, boxes, box_ind, crop_size)`: boxes of images, all of one size.
+//! `crop_and_resize(image, boxes, box_ind, crop_size)`: crops boxes from images and resizes all crops to the same
+//! size.
 
 use super::resize::height_and_width;
-use crate::nn::sized;
+use crate::common::require_last_dim;
+use crate::nn::shape_param;
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// The number of boxes of `boxes[n, 4]` and `box_ind[n]`.
+/// Returns the number of boxes in `boxes[n, 4]` and `box_ind[n]`.
 fn boxes(cx: &mut InferenceContext<'_>) -> Result<Dim> {
-    let (boxes, positions) = match (cx.operand("boxes"), cx.operand("box_ind")) {
-        (Some(boxes), Some(positions)) => (boxes, positions),
+    let (boxes, box_indices) = match (cx.operand("boxes"), cx.operand("box_ind")) {
+        (Some(boxes), Some(box_indices)) => (boxes, box_indices),
         _ => return Ok(cx.fresh()),
     };
-    let [count, corners] = cx.axes::<2>(boxes)?;
-    cx.agree("a box's corners and 4", &corners, &Dim::known(4))?;
-    let [indices] = cx.axes::<1>(positions)?;
+    let [count, coordinates] = cx.axes::<2>(boxes)?;
+    require_last_dim(cx, boxes, &coordinates, 4)?;
+    let [indices] = cx.axes::<1>(box_indices)?;
     cx.agree("the numbers of boxes and of box_ind", &count, &indices)
 }
 
 /// `image[b, h, w, c], boxes[n, 4], box_ind[n], crop_size=[height, width] -> [n, height, width, c]`.
 ///
 /// # Errors
-/// An operand has another rank, a box provably not four corners, the numbers of boxes provably differ, or `crop_size` is
-/// not two sizes.
+/// An operand has the wrong rank, the boxes provably do not have 4 coordinates, the numbers of boxes provably differ,
+/// or `crop_size` does not hold two sizes.
 pub fn crop_and_resize(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [_, _, _, channels] = cx.axes::<4>(0)?;
     let count = boxes(cx)?;
@@ -29,23 +31,23 @@ pub fn crop_and_resize(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of the image, whose sizes are `image_size`: `grads[n, h, w, c], boxes[n, 4], box_ind[n], image_size`.
+/// The gradient of the image: `grads[n, h, w, c], boxes[n, 4], box_ind[n], image_size=[b, h, w, c] -> [b, h, w, c]`.
 ///
 /// # Errors
-/// As [`crop_and_resize`], and `image_size` is not 4 sizes.
+/// Same as [`crop_and_resize`], or `image_size` does not hold 4 sizes.
 pub fn crop_and_resize_image(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [crops, ..] = cx.axes::<4>(0)?;
     let count = boxes(cx)?;
     cx.agree("the numbers of crops and of boxes", &crops, &count)?;
-    let shape = sized(cx, "image_size", 4)?;
+    let shape = shape_param(cx, "image_size", 4)?;
     cx.set_output(0, shape);
     Ok(())
 }
 
-/// The gradient of the boxes, shaped as they are: `grads[n, h, w, c], image[b, h, w, c], boxes[n, 4], box_ind[n]`.
+/// The gradient of the boxes: `grads[n, h, w, c], image[b, h, w, c], boxes[n, 4], box_ind[n] -> [n, 4]`.
 ///
 /// # Errors
-/// As [`crop_and_resize`].
+/// Same as [`crop_and_resize`].
 pub fn crop_and_resize_boxes(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [crops, ..] = cx.axes::<4>(0)?;
     cx.with_rank(1, 4)?;
@@ -64,14 +66,14 @@ mod tests {
         {} "[b, 4, 4, c]; [n, 4]; [?]; [2] = [3, k]" => "[n, 3, k, c]";
         {} "?; ?; [?]; i32 [2]" => "[d2_0, ?, ?, ?]";
         {} "[b, 4, 4, c]; [2, 4]; [3]; i32 [2]" => "error the numbers of boxes and of box_ind must agree, got 2 and 3";
-        {} "[b, 4, 4, c]; [2, 3]; [2]; i32 [2]" => "error a box's corners and 4 must agree, got 3 and 4";
-        {} "[b, 4, 4, c]; [2, 4]; [2]; i32 [4]" => "error crop_size must be a height and a width, got 4 elements";
+        {} "[b, 4, 4, c]; [2, 3]; [2]; i32 [2]" => "error boxes must have size 4 at the last axis, got 3 in [2, 3]";
+        {} "[b, 4, 4, c]; [2, 4]; [2]; i32 [4]" => "error crop_size must hold a height and a width, got 4 elements";
     }
-    shape_table! { images: crop_and_resize_image, ["grads", "boxes", "box_ind", "image_size"];
+    shape_table! { image_gradients: crop_and_resize_image, ["grads", "boxes", "box_ind", "image_size"];
         {} "[n, 2, 2, c]; [n, 4]; [n]; [4] = [b, 4, 4, ?]" => "[b, 4, 4, v3_3] if v3_3 >= 0";
         {} "?; ?; ?; i32 [3]" => "error image_size must have 4 entries, got 3";
     }
-    shape_table! { of_boxes: crop_and_resize_boxes, ["grads", "image", "boxes", "box_ind"];
+    shape_table! { box_gradients: crop_and_resize_boxes, ["grads", "image", "boxes", "box_ind"];
         {} "[n, 2, 2, c]; [b, 4, 4, c]; ?; [?]" => "[n, 4]";
         {} "[2, 2, 2, c]; [b, 4, 4, c]; ?; [3]" => "error the numbers of crops and of boxes must agree, got 2 and 3";
     }

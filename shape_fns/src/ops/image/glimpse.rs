@@ -1,17 +1,19 @@
-//! `extract_glimpse(input, size, offsets)`: a window of every image.
+//! `extract_glimpse(input, size, offsets)`: extracts one window from each image.
 
 use super::resize::height_and_width;
-use crate::{Dim, InferenceContext, Result, TensorShape};
+use crate::common::require_last_dim;
+use crate::{InferenceContext, Result, TensorShape};
 
 /// `input[n, h, w, c], size=[height, width], offsets[n, 2] -> [n, height, width, c]`.
 ///
 /// # Errors
-/// An operand has another rank, batches provably differ, an offset is provably not two numbers, or `size` not two sizes.
+/// An operand has the wrong rank, the batch sizes provably differ, the offsets are provably not pairs, or `size` does
+/// not hold two sizes.
 pub fn extract_glimpse(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [batch, _, _, channels] = cx.axes::<4>(0)?;
-    let [count, numbers] = cx.axes::<2>(2)?;
-    let batch = cx.agree("the batches of input and offsets", &batch, &count)?;
-    cx.agree("an offset's numbers and 2", &numbers, &Dim::known(2))?;
+    let [count, coordinates] = cx.axes::<2>(2)?;
+    let batch = cx.agree("the batch sizes of input and offsets", &batch, &count)?;
+    require_last_dim(cx, 2, &coordinates, 2)?;
     let [height, width] = height_and_width(cx, "size")?;
     cx.set_output(0, TensorShape::new([batch, height, width, channels]));
     Ok(())
@@ -25,7 +27,7 @@ mod tests {
     shape_table! { shapes: extract_glimpse, ["input", "size", "offsets"];
         {} "[?, h, w, c]; [2] = [20, k]; [n, 2]" => "[n, 20, k, c]";
         {} "[?, h, w, c]; i32 [2]; [n, ?]" => "[n, ?, ?, c]";
-        {} "[2, h, w, c]; i32 [2]; [3, 2]" => "error the batches of input and offsets must agree, got 2 and 3";
-        {} "[2, h, w, c]; i32 [2]; [2, 3]" => "error an offset's numbers and 2 must agree, got 3 and 2";
+        {} "[2, h, w, c]; i32 [2]; [3, 2]" => "error the batch sizes of input and offsets must agree, got 2 and 3";
+        {} "[2, h, w, c]; i32 [2]; [2, 3]" => "error offsets must have size 2 at the last axis, got 3 in [2, 3]";
     }
 }

@@ -1,10 +1,10 @@
-//! `extract_image_patches(images)`: every window as a vector.
+//! `extract_image_patches(images)`: extracts every window position as a vector.
 
 use crate::error::bail;
 use crate::nn::window::{Window, padding};
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// A list attribute with an entry an axis, at least 1 each.
+/// Reads a list attribute with one entry per axis. Each entry must be at least 1.
 fn entries(cx: &InferenceContext<'_>, name: &str, rank: usize) -> Result<Vec<i64>> {
     let entries = cx.ints(name)?;
     if entries.len() != rank {
@@ -16,41 +16,45 @@ fn entries(cx: &InferenceContext<'_>, name: &str, rank: usize) -> Result<Vec<i64
     Ok(entries.to_vec())
 }
 
+/// Sets the output of both ops. `rates` are the dilations.
 fn extract(cx: &mut InferenceContext<'_>, rank: usize, rates: Vec<i64>) -> Result<()> {
     let (sizes, strides) = (entries(cx, "ksizes", rank)?, entries(cx, "strides", rank)?);
     let images = cx.with_rank(0, rank)?;
     let mut dims: Vec<Dim> = images.dims().unwrap_or_default().to_vec();
-    let (mut elements, mut befores) = (Dim::known(1), Vec::new());
+    let (mut elements, mut paddings_before) = (Dim::known(1), Vec::new());
     for axis in 1..rank - 1 {
         let (size, stride) = (Dim::known(sizes[axis]), Dim::known(strides[axis]));
         elements = cx.mul(&elements, &size)?;
         let window =
             Window { axis, size: &size, stride: &stride, dilation: rates[axis], padding: padding(cx)? };
-        let places = window.places_or_none(cx, &dims[axis])?;
-        befores.push(window.before(cx, &dims[axis], &places)?);
-        dims[axis] = places;
+        let positions = window.position_count_or_zero(cx, &dims[axis])?;
+        paddings_before.push(window.padding_before(cx, &dims[axis], &positions)?);
+        dims[axis] = positions;
     }
-    cx.set_derived("before", befores);
+    cx.set_derived("before", paddings_before);
     dims[rank - 1] = cx.mul(&dims[rank - 1], &elements)?;
     cx.set_output(0, TensorShape::from(dims));
     Ok(())
 }
 
-/// `[n, h, w, c], ksizes=[1, kh, kw, 1] -> [n, oh, ow, kh*kw*c]`, by `strides`, `rates` (dilations) and `padding`. A
-/// window that misses the images by less than a stride has no place: 0. Sets `before`: how many zeros stand before each
-/// of the two axes.
+/// `[n, h, w, c], ksizes=[1, kh, kw, 1] -> [n, oh, ow, kh*kw*c]`, with attributes `strides`, `rates` (dilations) and
+/// `padding`.
+///
+/// A window that exceeds the image by less than a stride yields 0 positions, as in TensorFlow's kernel. Derives
+/// `before`: the number of padding zeros before each spatial axis.
 ///
 /// # Errors
-/// The rank is not 4, a list has not 4 entries of at least 1, or the window provably misses by more.
+/// The rank is not 4, a list does not have 4 entries of at least 1, or the window provably exceeds the image by a
+/// stride or more.
 pub fn extract_image_patches(cx: &mut InferenceContext<'_>) -> Result<()> {
     let rates = entries(cx, "rates", 4)?;
     extract(cx, 4, rates)
 }
 
-/// As [`extract_image_patches`] of volumes, without `rates`: `[n, d, h, w, c] -> [n, od, oh, ow, kd*kh*kw*c]`.
+/// Like [`extract_image_patches`] for volumes, without `rates`: `[n, d, h, w, c] -> [n, od, oh, ow, kd*kh*kw*c]`.
 ///
 /// # Errors
-/// As [`extract_image_patches`], of rank 5.
+/// Same as [`extract_image_patches`], for rank 5.
 pub fn extract_volume_patches(cx: &mut InferenceContext<'_>) -> Result<()> {
     extract(cx, 5, vec![1; 5])
 }
@@ -65,7 +69,7 @@ mod tests {
         {ksizes: [1, 3, 2, 1], strides: [1, 1, 2, 1], rates: [1, 1, 1, 1], padding: "VALID"} "[n, ?, ?, 2]" => "[n, d0_1-2, floordiv(d0_2, 2), 12] if d0_1-1 >= 1";
         {ksizes: [1, 3, 2, 1], strides: [1, 1, 2, 1], rates: [1, 1, 1, 1], padding: "SAME"} "[n, h, ?, 2]" => "[n, h, ceildiv(d0_2, 2), 12]";
         {ksizes: [1, 3, 3, 1], strides: [1, 1, 3, 1], rates: [1, 1, 1, 1], padding: "VALID"} "[n, 2, 1, 2]" => "[n, 0, 0, 18]";
-        {ksizes: [1, 3, 3, 1], strides: [1, 1, 1, 1], rates: [1, 1, 1, 1], padding: "VALID"} "[n, 1, 3, 2]" => "error a window must miss the input by less than a stride, got a window of 3 for 1 at axis 1";
+        {ksizes: [1, 3, 3, 1], strides: [1, 1, 1, 1], rates: [1, 1, 1, 1], padding: "VALID"} "[n, 1, 3, 2]" => "error a window must not exceed the input by a stride or more, got a window of 3 for 1 at axis 1";
         {ksizes: [1, 3, 3], strides: [1, 1, 1, 1], rates: [1, 1, 1, 1], padding: "VALID"} "[n, 1, 3, 2]" => "error ksizes must have 4 entries, got 3";
     }
     shape_table! { volumes: extract_volume_patches, ["input"];

@@ -1,4 +1,4 @@
-//! The TensorFlow ops on images, by op type.
+//! Registry rows of the image ops, sorted by TensorFlow op type.
 
 use super::*;
 use crate::infer::registered::{Registered, row};

@@ -1,13 +1,15 @@
-//! `non_max_suppression(boxes, scores)`: the best boxes that do not overlap.
+//! `non_max_suppression(boxes, scores)`: selects the boxes with the highest scores that do not overlap.
 
+use crate::common::require_last_dim;
 use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
 
-/// `boxes[n, 4], scores[n], max_output_size -> [m]`, the number of boxes being known when the op runs; with
-/// `pad_to_max_output_size` it is `max_output_size`. Boxes may be `overlaps[n, n]`. The last output is a scalar where
-/// there are several, those between are as the first.
+/// `boxes[n, 4], scores[n], max_output_size -> selected[m]`, where `m` depends on the data, or equals
+/// `max_output_size` if attribute `pad_to_max_output_size` is set. `overlaps[n, n]` may replace `boxes`.
+///
+/// If there are several outputs, the last one is a scalar and the others have the shape of the first.
 ///
 /// # Errors
-/// An operand has another rank, sizes provably differ, or `max_output_size` is negative.
+/// An operand has the wrong rank, sizes provably differ, or `max_output_size` is negative.
 pub fn non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [rows, columns] = cx.axes::<2>(0)?;
     let [scores] = cx.axes::<1>(1)?;
@@ -15,13 +17,13 @@ pub fn non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()> {
     if cx.operand("overlaps").is_some() {
         cx.agree("the rows and columns of overlaps", &count, &columns)?;
     } else {
-        cx.agree("a box's corners and 4", &columns, &Dim::known(4))?;
+        require_last_dim(cx, 0, &columns, 4)?;
     }
-    let most = cx.make_dim_for_scalar_input("max_output_size")?;
+    let box_count = cx.make_dim_for_scalar_input("max_output_size")?;
     for index in 3..cx.len() {
         cx.scalar(index)?;
     }
-    let selected = if cx.bool_or("pad_to_max_output_size", false)? { most } else { cx.fresh() };
+    let selected = if cx.bool_or("pad_to_max_output_size", false)? { box_count } else { cx.fresh() };
     let outputs = cx.outputs();
     for index in 0..outputs {
         let scalar = index > 0 && index + 1 == outputs;
@@ -33,38 +35,40 @@ pub fn non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `boxes[b, n, q, 4], scores[b, n, c] -> [b, m, 4], [b, m], [b, m], [b]` with `m` `max_total_size`, or at most
-/// `max_output_size_per_class` times the classes with `pad_per_class`; `q` is 1 or the number of classes.
+/// `boxes[b, n, q, 4], scores[b, n, c] -> [b, m, 4], [b, m], [b, m], [b]`.
+///
+/// `q` is 1 or the number of classes `c`. `m` is `max_total_size`; with `pad_per_class` it is
+/// `min(max_total_size, c * max_output_size_per_class)`.
 ///
 /// # Errors
-/// An operand has another rank, sizes provably differ, or a size in use is less than 1.
+/// An operand has the wrong rank, sizes provably differ, or a size that determines `m` is less than 1.
 pub fn combined_non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let [batch, count, _, corners] = cx.axes::<4>(0)?;
-    let [batches, scores, classes] = cx.axes::<3>(1)?;
-    let batch = cx.agree("the batches of boxes and scores", &batch, &batches)?;
+    let [batch, count, _, coordinates] = cx.axes::<4>(0)?;
+    let [score_batch, scores, classes] = cx.axes::<3>(1)?;
+    let batch = cx.agree("the batch sizes of boxes and scores", &batch, &score_batch)?;
     cx.agree("the numbers of boxes and scores", &count, &scores)?;
-    cx.agree("a box's corners and 4", &corners, &Dim::known(4))?;
-    let (each, total) = (
+    require_last_dim(cx, 0, &coordinates, 4)?;
+    let (per_class, total) = (
         cx.make_dim_for_scalar_input("max_output_size_per_class")?,
         cx.make_dim_for_scalar_input("max_total_size")?,
     );
     cx.scalars(&["iou_threshold", "score_threshold"])?;
     let padded = cx.bool_or("pad_per_class", false)?;
-    for (name, size) in [("max_total_size", &total), ("max_output_size_per_class", &each)] {
+    for (name, size) in [("max_total_size", &total), ("max_output_size_per_class", &per_class)] {
         if padded || name == "max_total_size" {
             cx.require(Guard::Ge(size.clone(), Dim::known(1)))
                 .map_err(|_| cx.blame_param(name, format_args!("must be at least 1, got {size}")))?;
         }
     }
-    let most = if padded {
-        let all = cx.mul(&each, &classes)?;
+    let box_count = if padded {
+        let all = cx.mul(&per_class, &classes)?;
         cx.min(&total, &all)?
     } else {
         total
     };
-    cx.set_output(0, TensorShape::new([batch.clone(), most.clone(), Dim::known(4)]));
-    cx.set_output(1, TensorShape::new([batch.clone(), most.clone()]));
-    cx.set_output(2, TensorShape::new([batch.clone(), most]));
+    cx.set_output(0, TensorShape::new([batch.clone(), box_count.clone(), Dim::known(4)]));
+    cx.set_output(1, TensorShape::new([batch.clone(), box_count.clone()]));
+    cx.set_output(2, TensorShape::new([batch.clone(), box_count]));
     cx.set_output(3, TensorShape::new([batch]));
     Ok(())
 }
@@ -79,7 +83,7 @@ mod tests {
         {pad_to_max_output_size: true} "[n, 4]; [?]; [] = 7" => "[7]; []";
         {} "[n, 4]; [?]; [] = 7" => "[?]; [?]; []";
         {} "[2, 4]; [3]; i32 []" => "error the numbers of boxes and scores must agree, got 2 and 3";
-        {} "[2, 3]; [2]; i32 []" => "error a box's corners and 4 must agree, got 3 and 4";
+        {} "[2, 3]; [2]; i32 []" => "error boxes must have size 4 at the last axis, got 3 in [2, 3]";
     }
     shape_table! { overlaps: non_max_suppression, ["overlaps", "scores", "max_output_size"];
         {} "[2, 3]; [2]; i32 []" => "error the rows and columns of overlaps must agree, got 2 and 3";

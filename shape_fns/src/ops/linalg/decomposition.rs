@@ -1,38 +1,38 @@
-//! Decompositions of stacks of matrices: LU, QR, singular values, eigenvalues.
+//! Decompositions of batches of matrices: LU, QR, singular values, eigenvalues.
 
-use super::square::{square, stack};
+use super::square::{batched, square};
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
 /// `[..batch, n, n] -> lu[..batch, n, n], p[..batch, n]`.
 ///
 /// # Errors
-/// The rank is below 2, or the two last dimensions provably differ.
+/// The rank is less than 2, or the last two dimensions provably differ.
 pub fn lu(cx: &mut InferenceContext<'_>) -> Result<()> {
     if let Some((batch, size)) = square(cx, 0)? {
-        cx.set_output(0, stack(&batch, [size.clone(), size.clone()]));
-        cx.set_output(1, stack(&batch, [size]));
+        cx.set_output(0, batched(&batch, [size.clone(), size.clone()]));
+        cx.set_output(1, batched(&batch, [size]));
     }
     Ok(())
 }
 
-/// `[..batch, m, n] -> q[..batch, m, p], r[..batch, p, n]`, where `p` is the smaller of `m` and `n`, or `m` where
-/// attribute `full_matrices` is set.
+/// `[..batch, m, n] -> q[..batch, m, p], r[..batch, p, n]`, where `p = min(m, n)`, or `p = m` if attribute
+/// `full_matrices` is set.
 ///
 /// # Errors
-/// The rank is below 2.
+/// The rank is less than 2.
 pub fn qr(cx: &mut InferenceContext<'_>) -> Result<()> {
     let Some((batch, [rows, columns])) = cx.last_axes::<2>(0)? else { return Ok(()) };
     let inner = if cx.bool_or("full_matrices", false)? { rows.clone() } else { cx.min(&rows, &columns)? };
-    cx.set_output(0, stack(&batch, [rows, inner.clone()]));
-    cx.set_output(1, stack(&batch, [inner, columns]));
+    cx.set_output(0, batched(&batch, [rows, inner.clone()]));
+    cx.set_output(1, batched(&batch, [inner, columns]));
     Ok(())
 }
 
-/// `[..batch, m, n] -> s[..batch, p], u[..batch, m, p], v[..batch, n, p]`, where `p` is the smaller of `m` and `n`. With
-/// attribute `full_matrices` the factors are square; with `compute_uv` off they are empty vectors.
+/// `[..batch, m, n] -> s[..batch, p], u[..batch, m, p], v[..batch, n, p]`, where `p = min(m, n)`. With attribute
+/// `full_matrices` the factors are square. With `compute_uv=false` they are empty vectors.
 ///
 /// # Errors
-/// The rank is below 2.
+/// The rank is less than 2.
 pub fn svd(cx: &mut InferenceContext<'_>) -> Result<()> {
     let factors = cx.bool_or("compute_uv", true)?;
     let full = cx.bool_or("full_matrices", false)?;
@@ -42,46 +42,46 @@ pub fn svd(cx: &mut InferenceContext<'_>) -> Result<()> {
     }
     let Some((batch, [rows, columns])) = cx.last_axes::<2>(0)? else { return Ok(()) };
     let values = cx.min(&rows, &columns)?;
-    cx.set_output(0, stack(&batch, [values.clone()]));
+    cx.set_output(0, batched(&batch, [values.clone()]));
     if factors {
-        let other = |size: &Dim| if full { size.clone() } else { values.clone() };
-        cx.set_output(1, stack(&batch, [rows.clone(), other(&rows)]));
-        cx.set_output(2, stack(&batch, [columns.clone(), other(&columns)]));
+        let outer = |size: &Dim| if full { size.clone() } else { values.clone() };
+        cx.set_output(1, batched(&batch, [rows.clone(), outer(&rows)]));
+        cx.set_output(2, batched(&batch, [columns.clone(), outer(&columns)]));
     }
     Ok(())
 }
 
-/// What stands for a factor that is not asked for.
+/// Returns the shape of a factor that is not computed: an empty vector.
 fn no_factor() -> TensorShape {
     TensorShape::new([Dim::known(0)])
 }
 
-/// `[..batch, n, n] -> e[..batch, n], v[..batch, n, n]`; with attribute `compute_v` off, `v` is an empty vector.
+/// `[..batch, n, n] -> e[..batch, n], v[..batch, n, n]`. With attribute `compute_v=false`, `v` is an empty vector.
 ///
 /// # Errors
-/// The rank is below 2, or the two last dimensions provably differ.
+/// The rank is less than 2, or the last two dimensions provably differ.
 pub fn eigen(cx: &mut InferenceContext<'_>) -> Result<()> {
     let vectors = cx.bool_or("compute_v", true)?;
     if !vectors {
         cx.set_output(1, no_factor());
     }
     if let Some((batch, size)) = square(cx, 0)? {
-        cx.set_output(0, stack(&batch, [size.clone()]));
+        cx.set_output(0, batched(&batch, [size.clone()]));
         if vectors {
-            cx.set_output(1, stack(&batch, [size.clone(), size]));
+            cx.set_output(1, batched(&batch, [size.clone(), size]));
         }
     }
     Ok(())
 }
 
-/// `[..batch, n, n] -> [..batch, n+1, n]`: the eigenvalues are a row above the eigenvectors.
+/// `[..batch, n, n] -> [..batch, n+1, n]`: the first row holds the eigenvalues, the others the eigenvectors.
 ///
 /// # Errors
-/// The rank is below 2, or the two last dimensions provably differ.
+/// The rank is less than 2, or the last two dimensions provably differ.
 pub fn eigen_packed(cx: &mut InferenceContext<'_>) -> Result<()> {
     if let Some((batch, size)) = square(cx, 0)? {
         let rows = cx.add(&size, &Dim::known(1))?;
-        cx.set_output(0, stack(&batch, [rows, size]));
+        cx.set_output(0, batched(&batch, [rows, size]));
     }
     Ok(())
 }
@@ -91,19 +91,19 @@ mod tests {
     use super::{eigen, eigen_packed, lu, qr, svd};
     use crate::testing::shape_table;
 
-    shape_table! { triangles: lu, ["input"];
+    shape_table! { lu_factors: lu, ["input"];
         {} "[1, ?, ?]" => "[1, d0_1, d0_1]; [1, d0_1]";
         {} "?" => "?; ?";
         {} "[1, 2]" => "error(2) must hold square matrices";
     }
-    shape_table! { orthogonal: qr, ["input"];
+    shape_table! { qr_factors: qr, ["input"];
         {} "[?, 3, 2]" => "[d0_0, 3, 2]; [d0_0, 2, 2]";
         {} "[4, ?, n]" => "[4, d0_1, min(d0_1, n)]; [4, min(d0_1, n), n]";
         {full_matrices: true} "[4, ?, 2]" => "[4, d0_1, d0_1]; [4, d0_1, 2]";
         {} "?" => "?; ?";
         {} "[1]" => "error(2) input must have rank at least 2";
     }
-    shape_table! { singular: svd, ["input"];
+    shape_table! { singular_values: svd, ["input"];
         {} "[?, 3, 2]" => "[d0_0, 2]; [d0_0, 3, 2]; [d0_0, 2, 2]";
         {} "[n, n+1]" => "[n]; [n, n]; [n+1, n]";
         {full_matrices: true} "[?, 2]" => "[min(2, d0_0)]; [d0_0, d0_0]; [2, 2]";

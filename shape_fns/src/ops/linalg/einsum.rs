@@ -1,9 +1,9 @@
-//! `einsum(inputs, equation)`: sums of products written as an equation of labelled axes.
+//! `einsum(inputs, equation)`: sums of products over labelled axes.
 
 use crate::error::bail;
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
-/// One side's operand in an equation: labels before and after an ellipsis, if there is one.
+/// The labels of one operand or of the output, before and after the ellipsis if there is one.
 struct Labels {
     before: Vec<char>,
     after: Vec<char>,
@@ -11,6 +11,7 @@ struct Labels {
 }
 
 impl Labels {
+    /// Parses one term of an equation.
     fn parse(text: &str, equation: &str) -> Result<Labels> {
         let parts: Vec<&str> = text.split("...").collect();
         let stray = parts.iter().any(|part| part.contains('.'));
@@ -23,7 +24,9 @@ impl Labels {
                 after: after.chars().collect(),
                 ellipsis: true,
             }),
-            _ => bail!("an operand of an equation may have one ellipsis (...), got {text:?} in {equation:?}"),
+            _ => bail!(
+                "a term of an equation must have at most one ellipsis (...), got {text:?} in {equation:?}"
+            ),
         }
     }
 
@@ -32,21 +35,22 @@ impl Labels {
     }
 }
 
-/// The dimensions of labels and of the ellipsis, as the operands give them.
+/// The dimensions that the operands give to labels and to the ellipsis.
 #[derive(Default)]
 struct Bound {
     labels: Vec<(char, Dim)>,
-    /// What the operands' ellipses broadcast to; unranked while one of them is.
+    /// The shape that the axes under the ellipses broadcast to. Unranked if one of the operands is.
     ellipsis: Option<TensorShape>,
 }
 
 impl Bound {
+    /// Unifies the dimension of a label with `dim`.
     fn bind(&mut self, cx: &mut InferenceContext<'_>, operand: usize, label: char, dim: &Dim) -> Result<()> {
         match self.labels.iter_mut().find(|(other, _)| *other == label) {
             Some((_, bound)) => {
                 *bound = cx.merge(bound, dim).map_err(|_| {
                     ShapeError::new(format_args!(
-                        "every axis labelled {label} must have one size, got {bound} and {dim}"
+                        "all axes labelled {label} must have the same size, got {bound} and {dim}"
                     ))
                     .operand(operand)
                 })?;
@@ -56,43 +60,49 @@ impl Bound {
         Ok(())
     }
 
+    /// Broadcasts the axes under the ellipsis with `dims`.
     fn cover(&mut self, cx: &mut InferenceContext<'_>, operand: usize, dims: TensorShape) -> Result<()> {
         let all = match self.ellipsis.take() {
-            Some(sofar) => cx.broadcast(&sofar, &dims).map_err(|error| error.operand(operand))?,
+            Some(previous) => cx.broadcast(&previous, &dims).map_err(|error| error.operand(operand))?,
             None => dims,
         };
         self.ellipsis = Some(all);
         Ok(())
     }
 
+    /// Returns the dimension of a label.
     fn find(&self, label: char, equation: &str) -> Result<Dim> {
         match self.labels.iter().find(|(other, _)| *other == label) {
             Some((_, dim)) => Ok(dim.clone()),
-            None => bail!("every label of the output must stand in an operand, got {label} in {equation:?}"),
+            None => bail!("every label of the output must occur in an operand, got {label} in {equation:?}"),
         }
     }
 }
 
-/// The dimensions that attribute `equation` names: `"ij,jk->ik"`, `[m, k], [k, n] -> [m, n]`.
+/// Infers the output of attribute `equation`: `"ij,jk->ik"` gives `[m, k], [k, n] -> [m, n]`.
 ///
-/// Axes of one label are equal from here on, in one operand (`"ii->i"`) and between operands; a label may stand in the
-/// output more than once. An ellipsis stands for any number of axes, which broadcast between operands. Blanks in the
-/// equation are ignored. Any number of operands is taken; TensorFlow's op takes one or two.
+/// All axes with the same label are unified, within an operand (`"ii->i"`) and between operands. A label may occur in
+/// the output more than once. An ellipsis stands for any number of axes, which broadcast between operands. Whitespace
+/// is ignored. The equation may have any number of operands; TensorFlow's op has one or two.
 ///
 /// # Errors
-/// The equation has no output or a stray dot, names another number of operands, or an output label no operand has; an
-/// operand's rank does not fit its labels; axes of one label provably differ; the axes of ellipses do not broadcast, or
-/// are not empty and the output has no ellipsis.
+/// The equation has no output or a stray dot, its number of terms differs from the number of operands, or an output
+/// label occurs in no operand; an operand's rank does not fit its labels; axes with the same label provably differ;
+/// the axes under the ellipses do not broadcast, or exist although the output has no ellipsis.
 pub fn einsum(cx: &mut InferenceContext<'_>) -> Result<()> {
     let equation = cx.str("equation")?;
     let bare: String = equation.chars().filter(|label| !label.is_whitespace()).collect();
     let sides: Vec<&str> = bare.split("->").collect();
     let [inputs, output] = sides.as_slice() else {
-        bail!("an equation must have its output after one ->, got {equation:?}");
+        bail!("an equation must have exactly one ->, got {equation:?}");
     };
     let inputs: Vec<&str> = inputs.split(',').collect();
     if inputs.len() != cx.len() {
-        bail!("an equation must name every operand, got {} for {} in {equation:?}", inputs.len(), cx.len());
+        bail!(
+            "an equation must have one term per operand, got {} for {} in {equation:?}",
+            inputs.len(),
+            cx.len()
+        );
     }
     if output.contains(',') {
         bail!("an equation must have one output, got {equation:?}");
@@ -100,7 +110,7 @@ pub fn einsum(cx: &mut InferenceContext<'_>) -> Result<()> {
     let mut bound = Bound::default();
     for (operand, text) in inputs.iter().enumerate() {
         let labels = Labels::parse(text, equation)?;
-        read(cx, operand, &labels, &mut bound)?;
+        bind_operand(cx, operand, &labels, &mut bound)?;
     }
     let labels = Labels::parse(output, equation)?;
     let resolve = |labels: &[char]| -> Result<TensorShape> {
@@ -110,7 +120,7 @@ pub fn einsum(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (before, after) = (resolve(&labels.before)?, resolve(&labels.after)?);
     let ellipsis = match &bound.ellipsis {
         Some(dims) if !labels.ellipsis && dims.rank().is_some_and(|rank| rank > 0) => {
-            bail!("an output without ellipsis must have none to keep, got {dims} in {equation:?}");
+            bail!("the output must have an ellipsis for the operands' axes {dims}, got {equation:?}");
         }
         Some(dims) if labels.ellipsis => dims.clone(),
         _ => TensorShape::scalar(),
@@ -120,7 +130,12 @@ pub fn einsum(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// Binds the labels of one operand to its dimensions.
-fn read(cx: &mut InferenceContext<'_>, operand: usize, labels: &Labels, bound: &mut Bound) -> Result<()> {
+fn bind_operand(
+    cx: &mut InferenceContext<'_>,
+    operand: usize,
+    labels: &Labels,
+    bound: &mut Bound,
+) -> Result<()> {
     let shape = cx.input(operand).clone();
     let Some(dims) = shape.dims() else {
         for label in labels.before.iter().chain(&labels.after) {
@@ -135,7 +150,7 @@ fn read(cx: &mut InferenceContext<'_>, operand: usize, labels: &Labels, bound: &
             let least = if labels.ellipsis { " at least" } else { "" };
             return Err(cx.blame(
                 operand,
-                format_args!("must have{least} {} axes, one a label, got {shape}", labels.len()),
+                format_args!("must have{least} {} axes, one per label, got {shape}", labels.len()),
             ));
         }
     };
@@ -164,15 +179,15 @@ mod tests {
         {equation: "a...bc->c"} "?" => "[?]";
         {equation: "ab->a..."} "[2, 3]" => "[2]";
         {equation: "ab,bc,cd->ad"} "[2, ?]; [n, ?]; [m, 5]" => "[2, 5]";
-        {equation: "ab->b"} "[2, 2]; [2, 2]" => "error an equation must name every operand, got 1 for 2";
-        {equation: "a"} "[2]" => "error an equation must have its output after one ->, got \"a\"";
-        {equation: "..a.->a..."} "[1, 1]" => "error may have one ellipsis (...), got \"..a.\"";
-        {equation: "...a...->a"} "[1, 1]" => "error may have one ellipsis";
-        {equation: "abc->d"} "[?, ?, ?]" => "error every label of the output must stand in an operand, got d";
-        {equation: "abc->c"} "[?, ?]" => "error operand 0 must have 3 axes, one a label, got [?, ?]";
+        {equation: "ab->b"} "[2, 2]; [2, 2]" => "error an equation must have one term per operand, got 1 for 2";
+        {equation: "a"} "[2]" => "error an equation must have exactly one ->, got \"a\"";
+        {equation: "..a.->a..."} "[1, 1]" => "error must have at most one ellipsis (...), got \"..a.\"";
+        {equation: "...a...->a"} "[1, 1]" => "error must have at most one ellipsis";
+        {equation: "abc->d"} "[?, ?, ?]" => "error every label of the output must occur in an operand, got d";
+        {equation: "abc->c"} "[?, ?]" => "error operand 0 must have 3 axes, one per label, got [?, ?]";
         {equation: "...abc->c"} "[?, ?]" => "error operand 0 must have at least 3 axes";
-        {equation: "aa,bb->a"} "[1, 2]; [2, 2]" => "error every axis labelled a must have one size, got 1 and 2";
-        {equation: "i...j,jk...->ik"} "[?, 2, ?]; [?, ?]" => "error an output without ellipsis must have none to keep, got [2]";
+        {equation: "aa,bb->a"} "[1, 2]; [2, 2]" => "error all axes labelled a must have the same size, got 1 and 2";
+        {equation: "i...j,jk...->ik"} "[?, 2, ?]; [?, ?]" => "error the output must have an ellipsis for the operands' axes [2], got \"i...j,jk...->ik\"";
         {equation: "...i,...i->..."} "[2, ?]; [3, ?]" => "error must be equal or 1 to broadcast, got 2 and 3";
     }
 }

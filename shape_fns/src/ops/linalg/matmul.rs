@@ -1,34 +1,34 @@
-//! Products of stacks of matrices.
+//! Matmuls of batches of matrices.
 
 use smallvec::SmallVec;
 
 use crate::shape::advice;
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
-/// `[..batch, m, k], [..batch, k, n] -> [..batch, m, n]`: the inner dimensions are equal from here on, leading axes
+/// `[..batch, m, k], [..batch, k, n] -> [..batch, m, n]`. The inner dimensions are unified and the leading axes
 /// broadcast. Attributes `transpose_a` and `transpose_b` (or `adj_x` and `adj_y`) swap the last two axes of an
 /// operand.
 ///
 /// # Errors
-/// A rank is below 2, the inner dimensions provably differ, or leading axes do not broadcast.
+/// A rank is less than 2, the inner dimensions provably differ, or the leading axes do not broadcast.
 pub fn matmul(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (a, b) = (cx.with_rank_at_least(0, 2)?, cx.with_rank_at_least(1, 2)?);
-    product(cx, &a, &b)
+    set_matmul(cx, &a, &b)
 }
 
-/// As [`matmul`], of two matrices.
+/// Like [`matmul`], for two matrices.
 ///
 /// # Errors
 /// A rank is not 2, or the inner dimensions provably differ.
 pub fn matmul_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (a, b) = (cx.with_rank(0, 2)?, cx.with_rank(1, 2)?);
-    product(cx, &a, &b)
+    set_matmul(cx, &a, &b)
 }
 
-/// As [`matmul`], of operands whose leading axes are equal from here on.
+/// Like [`matmul`], but unifies the leading axes instead of broadcasting them.
 ///
 /// # Errors
-/// As [`matmul`], or a leading dimension provably differs.
+/// Same as [`matmul`], or a leading dimension provably differs.
 pub fn matmul_same_batch(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (a, b) = (cx.with_rank_at_least(0, 2)?, cx.with_rank_at_least(1, 2)?);
     let (a, b) = match (a.dims(), b.dims()) {
@@ -36,20 +36,21 @@ pub fn matmul_same_batch(cx: &mut InferenceContext<'_>) -> Result<()> {
             cx.merge_shapes(&TensorShape::from(a_batch), &TensorShape::from(b_batch))?;
             (a, b)
         }
-        // An unranked operand has the other's batch.
-        (Some([batch @ .., _, _]), None) => (a.clone(), of_batch(cx, batch)),
-        (None, Some([batch @ .., _, _])) => (of_batch(cx, batch), b.clone()),
+        // An unranked operand has the same batch as the other.
+        (Some([batch @ .., _, _]), None) => (a.clone(), with_unknown_matrices(cx, batch)),
+        (None, Some([batch @ .., _, _])) => (with_unknown_matrices(cx, batch), b.clone()),
         _ => (a, b),
     };
-    product(cx, &a, &b)
+    set_matmul(cx, &a, &b)
 }
 
-/// A stack of matrices of which only the leading axes are known.
-fn of_batch(cx: &mut InferenceContext<'_>, batch: &[Dim]) -> TensorShape {
+/// Returns the shape of a batch of matrices with known leading axes and fresh last axes.
+fn with_unknown_matrices(cx: &mut InferenceContext<'_>, batch: &[Dim]) -> TensorShape {
     TensorShape::from(batch).concatenate(&cx.unknown_shape_of_rank(2))
 }
 
-fn product(cx: &mut InferenceContext<'_>, a: &TensorShape, b: &TensorShape) -> Result<()> {
+/// Sets the output of a matmul of operands of shapes `a` and `b`.
+fn set_matmul(cx: &mut InferenceContext<'_>, a: &TensorShape, b: &TensorShape) -> Result<()> {
     let flag = |name, other| -> Result<bool> { Ok(cx.bool_or(name, false)? || cx.bool_or(other, false)?) };
     let (swap_a, swap_b) = (flag("transpose_a", "adj_x")?, flag("transpose_b", "adj_y")?);
     let (Some([a_batch @ .., a_rows, a_columns]), Some([b_batch @ .., b_rows, b_columns])) =
@@ -65,7 +66,7 @@ fn product(cx: &mut InferenceContext<'_>, a: &TensorShape, b: &TensorShape) -> R
             [inner, other_inner, rows, columns].map(|dim| cx.table().resolve(dim));
         let is_plain = a.rank() == Some(2) && b.rank() == Some(2);
         ShapeError::new(format_args!(
-            "the inner dimensions of a product must agree, got {inner} and {other_inner} in {a} and {b}{note}"
+            "the inner dimensions of a matmul must agree, got {inner} and {other_inner} in {a} and {b}{note}"
         ))
         .with_help_if(advice::product([&rows, &inner], [&other_inner, &columns], is_plain))
     })?;
@@ -92,7 +93,7 @@ mod tests {
         {} "[b, 1, m, k]; [7, k, n]" => "[b, 7, m, n]";
         {} "[?, 2, 3]; [?, 3, 2]" => "[bcast(d0_0, d1_0), 2, 2]";
         {} "[m, k]; ?" => "?";
-        {} "[2, 3]; [4, 5]" => "error the inner dimensions of a product must agree, got 3 and 4 in [2, 3] and [4, 5]";
+        {} "[2, 3]; [4, 5]" => "error the inner dimensions of a matmul must agree, got 3 and 4 in [2, 3] and [4, 5]";
         {} "[3]; [3, 5]" => "error a must have rank at least 2, got rank 1 in [3]";
         {} "[2, 2, 3]; [3, 3, 5]" => "error must be equal or 1 to broadcast, got 2 and 3";
     }

@@ -1,34 +1,34 @@
-//! Fourier transforms: over the last axes, or over named ones.
+//! Fourier transforms over the last axes, or over given axes.
 
 use crate::error::bail;
 use crate::{Dim, InferenceContext, List, Result, TensorShape, normalize_axis};
 
-/// What a transform makes of the last axis it runs along.
+/// The kind of a transform. It determines the length of the last transformed axis.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// Complex to complex: the length stays as given.
+    /// Complex to complex: the length is the one given.
     Complex,
-    /// Real to complex: of a length `n` half of it and one more is kept.
+    /// Real to complex: a length `n` becomes `n/2 + 1`.
     Forward,
-    /// Complex to real: the length is that of the output.
+    /// Complex to real: the given length is that of the output.
     Inverse,
 }
 
-/// The shape of the operand, which has at least `N` axes.
+/// Keeps the shape of the operand, which must have at least `N` axes.
 ///
 /// # Errors
-/// The rank is less.
+/// The rank is less than `N`.
 pub fn fft<const N: usize>(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.with_rank_at_least(0, N)?;
     cx.set_output(0, shape);
     Ok(())
 }
 
-/// `input[..batch, d1, …, dN], fft_length=[n1, …, nN] -> [..batch, n1, …, nN/2+1]`: of real numbers the second half of
-/// the last axis follows from the first. A length of 0 stays 0.
+/// `input[..batch, d1, …, dN], fft_length=[n1, …, nN] -> [..batch, n1, …, nN/2+1]`. The second half of a real
+/// transform is redundant and therefore dropped. A length of 0 stays 0.
 ///
 /// # Errors
-/// The operand has fewer than `N` axes, or `fft_length` is no vector of `N` sizes.
+/// The operand has fewer than `N` axes, or `fft_length` is not a vector of `N` sizes.
 pub fn rfft<const N: usize>(cx: &mut InferenceContext<'_>) -> Result<()> {
     over_last(cx, N, Kind::Forward)
 }
@@ -36,11 +36,12 @@ pub fn rfft<const N: usize>(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `input[..batch, d1, …, dN], fft_length=[n1, …, nN] -> [..batch, n1, …, nN]`: the inverse of [`rfft`].
 ///
 /// # Errors
-/// As [`rfft`].
+/// Same as [`rfft`].
 pub fn irfft<const N: usize>(cx: &mut InferenceContext<'_>) -> Result<()> {
     over_last(cx, N, Kind::Inverse)
 }
 
+/// Sets the output of a transform over the last `count` axes.
 fn over_last(cx: &mut InferenceContext<'_>, count: usize, kind: Kind) -> Result<()> {
     let input = cx.with_rank_at_least(0, count)?;
     let lengths = cx.param_vector("fft_length")?;
@@ -54,7 +55,7 @@ fn over_last(cx: &mut InferenceContext<'_>, count: usize, kind: Kind) -> Result<
     Ok(())
 }
 
-/// The dimensions with the lengths of the transform along these axes, the last of which is the one that is halved.
+/// Returns `dims` with the lengths of the transform along `axes`. Only the last of these axes is halved.
 fn transformed(
     cx: &mut InferenceContext<'_>,
     dims: &[Dim],
@@ -86,43 +87,45 @@ fn transformed(
     Ok(TensorShape::from(output))
 }
 
-/// `n/2 + 1`, and 0 for 0.
+/// Returns `n/2 + 1`, or 0 for 0.
 fn halved(cx: &mut InferenceContext<'_>, length: &Dim) -> Result<Dim> {
-    let (half, any) = (cx.floordiv(length, &Dim::known(2))?, cx.min(length, &Dim::known(1))?);
-    cx.add(&half, &any)
+    let (half, one_or_zero) = (cx.floordiv(length, &Dim::known(2))?, cx.min(length, &Dim::known(1))?);
+    cx.add(&half, &one_or_zero)
 }
 
-/// The operand with the sizes `fft_length` along the axes `axes`. Where the axes are unknown only the rank stays.
+/// Sets the size of each axis in `axes` to its entry of `fft_length`. If `axes` is unknown, only the rank of the
+/// output is known.
 ///
 /// # Errors
-/// An axis is outside the rank or named twice, there are not as many lengths as axes, or a length is negative.
+/// An axis is outside the rank or given twice, the lengths of `fft_length` and `axes` differ, or a length is negative.
 pub fn fft_along(cx: &mut InferenceContext<'_>) -> Result<()> {
-    over_named(cx, Kind::Complex)
+    over_axes(cx, Kind::Complex)
 }
 
-/// As [`fft_along`], of real numbers: of the last of `axes` half the length and one more is kept.
+/// Like [`fft_along`], from real numbers: the last of `axes` has size `n/2 + 1`.
 ///
 /// # Errors
-/// As [`fft_along`].
+/// Same as [`fft_along`].
 pub fn rfft_along(cx: &mut InferenceContext<'_>) -> Result<()> {
-    over_named(cx, Kind::Forward)
+    over_axes(cx, Kind::Forward)
 }
 
-/// As [`fft_along`], to real numbers.
+/// Like [`fft_along`], to real numbers.
 ///
 /// # Errors
-/// As [`fft_along`].
+/// Same as [`fft_along`].
 pub fn irfft_along(cx: &mut InferenceContext<'_>) -> Result<()> {
-    over_named(cx, Kind::Inverse)
+    over_axes(cx, Kind::Inverse)
 }
 
-fn over_named(cx: &mut InferenceContext<'_>, kind: Kind) -> Result<()> {
+/// Sets the output of a transform over parameter `axes`.
+fn over_axes(cx: &mut InferenceContext<'_>, kind: Kind) -> Result<()> {
     let input = cx.input(0).clone();
     let (lengths, named) = (cx.param_vector("fft_length")?, cx.param_vector("axes")?);
     if let (Some(lengths), Some(axes)) = (lengths.known_len(), named.known_len())
         && lengths != axes
     {
-        bail!("there must be a length for every axis, got {lengths} lengths and {axes} axes");
+        bail!("fft_length and axes must have the same length, got {lengths} and {axes}");
     }
     let Some(dims) = input.dims() else { return Ok(()) };
     let Some(named) = named.as_known() else {
@@ -135,7 +138,7 @@ fn over_named(cx: &mut InferenceContext<'_>, kind: Kind) -> Result<()> {
         let axis = normalize_axis(axis, dims.len()).map_err(|error| cx.blame_param("axes", error))?;
         if axes.contains(&axis) {
             return Err(
-                cx.blame_param("axes", format_args!("must name each axis once, got axis {axis} twice"))
+                cx.blame_param("axes", format_args!("must not repeat an axis, got axis {axis} twice"))
             );
         }
         axes.push(axis);
@@ -173,8 +176,8 @@ mod tests {
         {} "[3, ?, 5]; [2] = [4, 6]; [2] = [0, -1]" => "[4, d0_1, 6]";
         {} "[3, ?, 5]; i32 [2]; [2] = [0, -1]" => "[?, d0_1, ?]";
         {} "[3, ?, 5]; [2] = [4, 6]; i32 [2]" => "[?, ?, ?]";
-        {} "[3, 5]; [2] = [4, 6]; [2] = [0, -2]" => "error axes must name each axis once, got axis 0 twice";
-        {} "[3, 5]; [1] = [4]; i32 [2]" => "error there must be a length for every axis, got 1 lengths and 2 axes";
+        {} "[3, 5]; [2] = [4, 6]; [2] = [0, -2]" => "error axes must not repeat an axis, got axis 0 twice";
+        {} "[3, 5]; [1] = [4]; i32 [2]" => "error fft_length and axes must have the same length, got 1 and 2";
     }
     shape_table! { real: rfft_along, ["input", "fft_length", "axes"];
         {} "[3, 4, 5]; [2] = [6, 7]; [2] = [2, 0]" => "[4, 4, 6]";

@@ -1,9 +1,9 @@
-//! Stacks of square matrices: inverses, Cholesky factors, determinants; and the cross product.
+//! Batches of square matrices: inverses, Cholesky factors, determinants. Also the cross product of vectors.
 
+use crate::common::require_last_dim;
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// The leading axes of operand `index` and the number of rows and columns, equal from here on; `None` where it is
-/// unranked.
+/// Returns the leading axes of operand `index` and its size, unified from rows and columns; `None` if it is unranked.
 pub(super) fn square(cx: &mut InferenceContext<'_>, index: usize) -> Result<Option<(TensorShape, Dim)>> {
     let Some((batch, [rows, columns])) = cx.last_axes::<2>(index)? else { return Ok(None) };
     let size = cx.merge(&rows, &columns).map_err(|_| {
@@ -13,18 +13,18 @@ pub(super) fn square(cx: &mut InferenceContext<'_>, index: usize) -> Result<Opti
     Ok(Some((batch, size)))
 }
 
-/// A stack of matrices, or of vectors, after leading axes.
-pub(super) fn stack<const N: usize>(batch: &TensorShape, last: [Dim; N]) -> TensorShape {
+/// Returns the shape of a batch of matrices or vectors.
+pub(super) fn batched<const N: usize>(batch: &TensorShape, last: [Dim; N]) -> TensorShape {
     batch.concatenate(&TensorShape::new(last))
 }
 
-/// `[..batch, n, n] -> [..batch, n, n]`: the two last dimensions are equal from here on.
+/// `[..batch, n, n] -> [..batch, n, n]`. The last two dimensions are unified.
 ///
 /// # Errors
-/// The rank is below 2, or the two last dimensions provably differ.
+/// The rank is less than 2, or the last two dimensions provably differ.
 pub fn square_matrix(cx: &mut InferenceContext<'_>) -> Result<()> {
     if let Some((batch, size)) = square(cx, 0)? {
-        cx.set_output(0, stack(&batch, [size.clone(), size]));
+        cx.set_output(0, batched(&batch, [size.clone(), size]));
     }
     Ok(())
 }
@@ -32,7 +32,7 @@ pub fn square_matrix(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `l[..batch, n, n], grad[..batch, n, n] -> [..batch, n, n]`.
 ///
 /// # Errors
-/// As [`square_matrix`], or the two shapes provably differ.
+/// Same as [`square_matrix`], or the two shapes provably differ.
 pub fn cholesky_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     square_matrix(cx)?;
     let (factor, grad) = (cx.output(0).clone(), cx.input(1).clone());
@@ -41,10 +41,10 @@ pub fn cholesky_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `[..batch, n, n] -> [..batch]`, for every output: the determinant, or its sign and its logarithm.
+/// `[..batch, n, n] -> [..batch]` for every output: the determinant, or its sign and its logarithm.
 ///
 /// # Errors
-/// As [`square_matrix`].
+/// Same as [`square_matrix`].
 pub fn determinant(cx: &mut InferenceContext<'_>) -> Result<()> {
     if let Some((batch, _)) = square(cx, 0)? {
         for output in 0..cx.outputs() {
@@ -54,20 +54,15 @@ pub fn determinant(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `a[.., 3], b[.., 3] -> [.., 3]`, of two operands of one shape.
+/// `a[.., 3], b[.., 3] -> [.., 3]`. The operands' shapes are unified.
 ///
 /// # Errors
-/// A rank is 0, the last dimension is provably not 3, or the shapes provably differ.
+/// A rank is 0, the last dimension provably differs from 3, or the shapes provably differ.
 pub fn cross(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (a, b) = (cx.with_rank_at_least(0, 1)?, cx.with_rank_at_least(1, 1)?);
     let both = cx.merge_shapes(&a, &b)?;
     if let Some(last) = both.dim(-1) {
-        cx.merge(last, &Dim::known(3)).map_err(|_| {
-            cx.blame(
-                0,
-                format_args!("must hold vectors of 3 elements, got {last} at the last axis of {both}"),
-            )
-        })?;
+        require_last_dim(cx, 0, last, 3)?;
     }
     cx.set_output(0, both);
     Ok(())
@@ -102,6 +97,6 @@ mod tests {
         {} "[1, ?, ?]; [?, n, 3]" => "[1, n, 3]";
         {} "?; ?" => "?";
         {} "[]; ?" => "error a must have rank at least 1";
-        {} "[3, 5]; [3, 5]" => "error a must hold vectors of 3 elements, got 5 at the last axis of [3, 5]";
+        {} "[3, 5]; [3, 5]" => "error a must have size 3 at the last axis, got 5 in [3, 5]";
     }
 }

@@ -1,15 +1,15 @@
-//! `add_n(inputs)`: the sum of any number of tensors of one shape.
+//! `add_n(inputs)`: the sum of any number of tensors of the same shape.
 
 use crate::error::bail;
 use crate::{Attr, InferenceContext, PartialElements, Result};
 
-/// The shape that all operands have, and attribute `shape` where it is given. Elements of integer tensors are added.
+/// Unifies the shapes of all operands, and attribute `shape` if it is given. Elements of integer tensors are added.
 ///
 /// # Errors
 /// There is no operand, or shapes provably differ.
 pub fn add_n(cx: &mut InferenceContext<'_>) -> Result<()> {
     if cx.is_empty() {
-        bail!("there must be one operand or more, got none");
+        bail!("add_n must have at least one operand, got none");
     }
     let mut all = cx.input(0).clone();
     for index in 1..cx.len() {
@@ -27,7 +27,7 @@ pub fn add_n(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The sums of the elements, where something is known of those of every operand.
+/// Returns the sums of the elements if the elements of all operands are tracked.
 fn summed(cx: &mut InferenceContext<'_>) -> Result<Option<PartialElements>> {
     let range = cx.input_dtype(0).filter(|dtype| dtype.is_integer()).and_then(|dtype| dtype.integer_range());
     let (Some((low, high)), Some(first)) = (range, cx.input_value(0).cloned()) else { return Ok(None) };
@@ -43,7 +43,7 @@ fn summed(cx: &mut InferenceContext<'_>) -> Result<Option<PartialElements>> {
             }
         }
     }
-    // A number outside the type wraps.
+    // A sum that does not fit the type wraps.
     let fits = |value: i64| (low..=high).contains(&value.into());
     if !sums.iter().all(|sum| sum.as_known().is_none_or(fits)) {
         return Ok(None);
@@ -63,6 +63,6 @@ mod tests {
         {} "i32 [2] = [n, 1]; i32 [2] = [n, 3]; i32 [2] = [m, ?]" => "[2] = [m+2*n, v2_1+4]";
         {shape: shape![?, 2]} "[5, ?]; [5, ?]" => "[5, 2]";
         {} "[1, 2]; ?; [1, 4]" => "error shapes must agree, got 2 and 4 at axis 1";
-        {} "" => "error there must be one operand or more, got none";
+        {} "" => "error add_n must have at least one operand, got none";
     }
 }

@@ -1,4 +1,4 @@
-//! Integer arithmetic whose elements are followed, so that shapes computed in the graph stay known.
+//! Integer arithmetic that propagates known elements, so that shapes computed in the graph stay known.
 
 use crate::{Dim, InferenceContext, PartialElements, Result, common};
 
@@ -7,13 +7,14 @@ type Binary = fn(&Dim, &Dim) -> Result<Dim>;
 macro_rules! binary {
     ($($(#[$doc:meta])* $name:ident = $function:expr;)*) => {$(
         $(#[$doc])*
-        /// The shape is that of [`common::broadcast`]; elements of integer vectors and scalars follow.
+        ///
+        /// The output has the shape of [`common::broadcast`]. Elements of integer scalars and vectors are propagated.
         ///
         /// # Errors
-        /// As [`common::broadcast`].
+        /// Same as [`common::broadcast`].
         pub fn $name(cx: &mut InferenceContext<'_>) -> Result<()> {
             common::broadcast(cx)?;
-            follow(cx, $function);
+            propagate_binary(cx, $function);
             Ok(())
         }
     )*};
@@ -26,13 +27,13 @@ binary! {
     sub = Dim::checked_sub;
     /// `x * y`.
     mul = Dim::checked_mul;
-    /// The quotient rounded down.
+    /// The quotient, rounded down.
     floordiv = Dim::floordiv;
-    /// The remainder of the quotient rounded down.
+    /// The remainder of the quotient that is rounded down.
     floormod = Dim::modulo;
-    /// The quotient without what is after the point.
+    /// The quotient, rounded toward zero.
     truncatediv = truncated_quotient;
-    /// The remainder of the quotient without what is after the point.
+    /// The remainder of the quotient that is rounded toward zero.
     truncatemod = truncated_remainder;
     /// The smaller of the two.
     minimum = Dim::min;
@@ -40,27 +41,28 @@ binary! {
     maximum = Dim::max;
 }
 
-/// Of operands that are not negative it is the quotient rounded down.
+/// Returns the quotient rounded toward zero. Only for nonnegative operands, where it equals the quotient rounded down.
 fn truncated_quotient(a: &Dim, b: &Dim) -> Result<Dim> {
-    positive(a, b)?.floordiv(b)
+    nonnegative_dividend(a, b)?.floordiv(b)
 }
 
+/// Returns the remainder of the quotient rounded toward zero. Only for nonnegative operands.
 fn truncated_remainder(a: &Dim, b: &Dim) -> Result<Dim> {
-    positive(a, b)?.modulo(b)
+    nonnegative_dividend(a, b)?.modulo(b)
 }
 
-/// The dividend, where neither is negative.
-fn positive<'d>(a: &'d Dim, b: &Dim) -> Result<&'d Dim> {
+/// Returns the dividend, or an error if either operand may be negative.
+fn nonnegative_dividend<'d>(a: &'d Dim, b: &Dim) -> Result<&'d Dim> {
     if a.bounds().is_above(-1) && b.bounds().is_above(-1) {
         return Ok(a);
     }
-    Err(crate::ShapeError::new("operands must not be negative to be rounded down"))
+    Err(crate::ShapeError::new("operands must not be negative for truncated division"))
 }
 
-/// `-x`: the shape of `x`; elements of integer vectors and scalars follow.
+/// `-x`. Keeps the shape of `x`; tracked integer elements are negated.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn neg(cx: &mut InferenceContext<'_>) -> Result<()> {
     common::unary(cx)?;
     if let Some(x) = cx.input_value(0).cloned()
@@ -73,8 +75,8 @@ pub fn neg(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Sets the elements of two operands combined, one of which may be a single one.
-pub(super) fn follow(cx: &mut InferenceContext<'_>, function: Binary) {
+/// Sets the output's elements to `function` of the two operands' elements. An operand of one element is broadcast.
+pub(super) fn propagate_binary(cx: &mut InferenceContext<'_>, function: Binary) {
     if cx.input_value(0).is_none() && cx.input_value(1).is_none() {
         return;
     }
@@ -83,23 +85,23 @@ pub(super) fn follow(cx: &mut InferenceContext<'_>, function: Binary) {
     if count > PartialElements::MAX || sizes.len() > 1 || cx.len() != 2 {
         return;
     }
-    // An operand nothing is known of still leaves 0 * ? and the like; what is not known then is not an expression of
-    // anything that a run could look at.
-    let blank = cx.input_value(0).is_none() || cx.input_value(1).is_none();
+    // With an untracked operand, only known results count, such as 0 * ?. A symbolic result would mention a symbol
+    // that no operand's elements define at run time.
+    let is_untracked = cx.input_value(0).is_none() || cx.input_value(1).is_none();
     let side = |cx: &InferenceContext<'_>, index: usize| {
         cx.input_value(index).map(|value| value.elements().to_vec())
     };
     let (x, y) = (side(cx, 0), side(cx, 1));
-    let at = |side: &Option<Vec<Dim>>, position: usize| {
+    let broadcast_element = |side: &Option<Vec<Dim>>, position: usize| {
         let side = side.as_ref()?;
         side.get(if side.len() == 1 { 0 } else { position }).cloned()
     };
     let mut elements = Vec::with_capacity(count);
     for position in 0..count {
-        let x = at(&x, position).unwrap_or_else(|| cx.fresh_integer());
-        let y = at(&y, position).unwrap_or_else(|| cx.fresh_integer());
+        let x = broadcast_element(&x, position).unwrap_or_else(|| cx.fresh_integer());
+        let y = broadcast_element(&y, position).unwrap_or_else(|| cx.fresh_integer());
         let combined = match function(&x, &y) {
-            Ok(dim) if blank && !dim.is_known() => Ok(cx.fresh_integer()),
+            Ok(dim) if is_untracked && !dim.is_known() => Ok(cx.fresh_integer()),
             combined => combined,
         };
         elements.push(element(cx, combined, range));
@@ -109,18 +111,21 @@ pub(super) fn follow(cx: &mut InferenceContext<'_>, function: Binary) {
     }
 }
 
-/// The integers the operands' type has.
+/// Returns the range of the operands' integer type.
 fn range(cx: &InferenceContext<'_>) -> Option<(i128, i128)> {
     cx.input_dtype(0).filter(|dtype| dtype.is_integer())?.integer_range()
 }
 
-/// An element; unknown where it is not defined, and where arithmetic in its type wraps or may wrap. Expressions of
-/// signed 32 and 64 bits, as sizes have them, are taken to stay inside; others must be known to.
+/// Returns an element of the output, or a fresh integer if the result is undefined, or if arithmetic in its type may
+/// wrap.
+///
+/// Symbolic results of signed 32-bit and 64-bit types are assumed not to wrap, because they represent sizes. For other
+/// types, the bounds must prove it.
 pub(super) fn element(cx: &mut InferenceContext<'_>, element: Result<Dim>, range: (i128, i128)) -> Dim {
     let inside = |dim: &Dim| {
         let bounds = dim.bounds();
-        let as_sizes = !dim.is_known() && range.0 <= i32::MIN.into();
-        as_sizes
+        let is_assumed_size = !dim.is_known() && range.0 <= i32::MIN.into();
+        is_assumed_size
             || (bounds.lower.is_some_and(|lower| lower >= range.0)
                 && bounds.upper.is_some_and(|upper| upper <= range.1))
     };
@@ -158,10 +163,10 @@ mod tests {
         {} "i32 [] = -2147483648" => "[] = ?";
         {} "f32 [n]" => "[n]";
     }
-    shape_table! { truncated: super::truncatediv, ["x", "y"];
+    shape_table! { truncated_quotients: super::truncatediv, ["x", "y"];
         {} "i32 [3] = [4*n, -3, 7]; i32 [] = 2" => "[3] = [2*n, ?, 3]";
     }
-    shape_table! { left_over: super::truncatemod, ["x", "y"];
+    shape_table! { truncated_remainders: super::truncatemod, ["x", "y"];
         {} "i32 [3] = [4*n+1, -3, 7]; i32 [] = 2" => "[3] = [1, ?, 1]";
     }
     shape_table! { extremes: super::minimum, ["x", "y"];

@@ -1,12 +1,12 @@
-//! `cast(x, dtype)`: the elements of `x` converted.
+//! `cast(x, dtype)`: converts the elements of `x`.
 
 use crate::{DType, Dim, InferenceContext, Result, common};
 
-/// The shape of `x`; elements of integer and bool tensors follow into integer types and bool. The new type is
-/// attribute `dtype`; without one only the shape follows.
+/// Keeps the shape of `x`. Tracked elements of integer and bool tensors stay known if the new type, attribute `dtype`,
+/// is an integer type or bool.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn cast(cx: &mut InferenceContext<'_>) -> Result<()> {
     common::unary(cx)?;
     let from_integer = cx.input_dtype(0).is_some_and(|from| from.is_integer() || from == DType::Bool);
@@ -18,9 +18,9 @@ pub fn cast(cx: &mut InferenceContext<'_>) -> Result<()> {
     let value = value.map(|element| match element.as_known() {
         Some(known) if to == DType::Bool => Dim::known((known != 0).into()),
         None if to == DType::Bool && !fits => cx.fresh_integer(),
-        // Whatever fits the type it comes from.
+        // The new type holds all values of the old type.
         _ if fits => element.clone(),
-        // A number that does not fit wraps.
+        // A value that does not fit wraps, so it becomes unknown.
         _ => super::arithmetic::element(cx, Ok(element.clone()), (low, high)),
     });
     cx.set_output_value(0, value);

@@ -1,9 +1,9 @@
-//! Comparisons whose results are followed where they are decided, so that what they select stays known.
+//! Comparisons that propagate their results if decided, so that values selected by them stay known.
 
-use super::arithmetic::follow;
+use super::arithmetic::propagate_binary;
 use crate::{Dim, Guard, InferenceContext, Result, ShapeError, common};
 
-/// 1 or 0 where a condition is decided.
+/// Returns 1 or 0, or an error if the condition is undecided.
 fn decided(answer: Option<bool>) -> Result<Dim> {
     match answer {
         Some(answer) => Ok(Dim::known(answer.into())),
@@ -11,6 +11,7 @@ fn decided(answer: Option<bool>) -> Result<Dim> {
     }
 }
 
+/// Returns whether `a >= b`, if decided.
 fn at_least(a: &Dim, b: &Dim) -> Option<bool> {
     Guard::Ge(a.clone(), b.clone()).decide()
 }
@@ -18,30 +19,31 @@ fn at_least(a: &Dim, b: &Dim) -> Option<bool> {
 macro_rules! comparisons {
     ($($(#[$doc:meta])* $name:ident by $shape:path: |$a:ident, $b:ident| $answer:expr;)*) => {$(
         $(#[$doc])*
-        /// Of integers the result follows where it is the same for all values of the symbols.
+        ///
+        /// For integers, an element of the result is known if it is the same for all values of the symbols.
         ///
         /// # Errors
         /// Two dimensions are provably different and neither is 1.
         pub fn $name(cx: &mut InferenceContext<'_>) -> Result<()> {
             $shape(cx)?;
-            follow(cx, |$a, $b| decided($answer));
+            propagate_binary(cx, |$a, $b| decided($answer));
             Ok(())
         }
     )*};
 }
 
 comparisons! {
-    /// `x == y`, of the shape of [`common::equality`].
+    /// `x == y`, with the shape of [`common::equality`].
     equal by common::equality: |a, b| a.same(b);
-    /// `x != y`, of the shape of [`common::equality`].
+    /// `x != y`, with the shape of [`common::equality`].
     not_equal by common::equality: |a, b| a.same(b).map(|same| !same);
-    /// `x >= y`, of the shape of [`common::broadcast`].
+    /// `x >= y`, with the shape of [`common::broadcast`].
     greater_equal by common::broadcast: |a, b| at_least(a, b);
-    /// `x <= y`, of the shape of [`common::broadcast`].
+    /// `x <= y`, with the shape of [`common::broadcast`].
     less_equal by common::broadcast: |a, b| at_least(b, a);
-    /// `x > y`, of the shape of [`common::broadcast`].
+    /// `x > y`, with the shape of [`common::broadcast`].
     greater by common::broadcast: |a, b| at_least(b, a).map(|at_most| !at_most);
-    /// `x < y`, of the shape of [`common::broadcast`].
+    /// `x < y`, with the shape of [`common::broadcast`].
     less by common::broadcast: |a, b| at_least(a, b).map(|at_least| !at_least);
 }
 

@@ -1,4 +1,4 @@
-//! Shape functions of elementwise arithmetic that know more than the shape.
+//! Shape functions of elementwise arithmetic, including those that propagate known elements.
 
 mod add_n;
 mod arithmetic;

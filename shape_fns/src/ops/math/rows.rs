@@ -1,4 +1,4 @@
-//! The TensorFlow ops of elementwise arithmetic, by op type.
+//! Registry rows of the elementwise arithmetic ops, sorted by TensorFlow op type.
 
 use super::*;
 use crate::common;

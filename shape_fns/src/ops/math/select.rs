@@ -1,32 +1,32 @@
 //! `select(condition, x, y)` and `clip_by_value(x, min, max)`.
 
-use crate::array::follow::{broadcast_at, follow};
+use crate::array::propagate::{broadcast_element_at, propagate_elements};
 use crate::{Guard, InferenceContext, Result, ShapeError, common};
 
-/// The shape that condition and both branches broadcast to.
+/// Outputs the shape that the condition and both branches broadcast to.
 ///
 /// # Errors
 /// Two dimensions are provably different and neither is 1.
 pub fn select(cx: &mut InferenceContext<'_>) -> Result<()> {
     common::broadcast(cx)?;
-    follow_selected(cx);
+    propagate_selected(cx);
     Ok(())
 }
 
-/// Sets the elements of the output where those of the branches are followed: of the branch that a known condition
-/// selects, or of both where they are the same.
-fn follow_selected(cx: &mut InferenceContext<'_>) {
+/// Sets the output's elements: those of the branch that a known condition selects, or those that are the same in both
+/// branches.
+fn propagate_selected(cx: &mut InferenceContext<'_>) {
     let value = |index| cx.input_value(index).cloned();
     let [condition, x, y] = [value(0), value(1), value(2)];
     if !cx.input_dtype(1).is_some_and(|dtype| dtype.is_integer()) || (x.is_none() && y.is_none()) {
         return;
     }
-    // A condition along the first axis does not stand as broadcasting has it.
+    // A vector condition of `select_v1` selects along the first axis, whereas broadcasting aligns the last axes.
     if cx.input(0).rank() == Some(1) && cx.output(0).rank().is_some_and(|rank| rank > 1) {
         return;
     }
-    follow(cx, 0, |index| {
-        let [condition, x, y] = [&condition, &x, &y].map(|side| broadcast_at(side.as_ref()?, index));
+    propagate_elements(cx, 0, |index| {
+        let [condition, x, y] = [&condition, &x, &y].map(|side| broadcast_element_at(side.as_ref()?, index));
         match condition.and_then(|condition| condition.as_known()) {
             Some(0) => y,
             Some(_) => x,
@@ -35,25 +35,27 @@ fn follow_selected(cx: &mut InferenceContext<'_>) {
     });
 }
 
-/// As TensorFlow's first Select: the branches have one shape, and the condition has it too, or is a scalar, or a vector
-/// along the first axis.
+/// TensorFlow's first `Select`: the branches have the same shape. The condition has that shape too, or it is a scalar,
+/// or a vector along the first axis.
 ///
 /// # Errors
 /// Ranks or dimensions provably differ.
 pub fn select_v1(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (condition, x, y) = (cx.input(0).clone(), cx.input(1).clone(), cx.input(2).clone());
     let mut output = cx.merge_shapes(&x, &y).map_err(|error| {
-        ShapeError::new(format_args!("both branches must have one shape: {error}")).operand(2)
+        ShapeError::new(format_args!("both branches must have the same shape: {error}")).operand(2)
     })?;
     match (condition.dims(), output.dims()) {
         (Some([]), _) | (None, _) => {}
         (Some([rows]), Some([first, rest @ ..])) if !rest.is_empty() => {
             cx.merge(rows, first).map_err(|_| {
-                ShapeError::new(format_args!("condition must have one entry a row, got {rows} for {output}"))
-                    .operand(0)
+                ShapeError::new(format_args!(
+                    "condition must have one entry per row, got {rows} for {output}"
+                ))
+                .operand(0)
             })?;
         }
-        // A vector of conditions says nothing of the branches' rank.
+        // A vector condition does not determine the rank of unranked branches.
         (Some([_]), None) => {}
         _ => {
             output = cx.merge_shapes(&output, &condition).map_err(|error| {
@@ -63,14 +65,14 @@ pub fn select_v1(cx: &mut InferenceContext<'_>) -> Result<()> {
         }
     }
     cx.set_output(0, output);
-    follow_selected(cx);
+    propagate_selected(cx);
     Ok(())
 }
 
-/// The shape of `x`, to which both bounds broadcast.
+/// Keeps the shape of `x`, to which both bounds must broadcast.
 ///
 /// # Errors
-/// A bound has more axes than `x`, or a dimension that is provably neither 1 nor that of `x`.
+/// A bound provably does not broadcast to the shape of `x`.
 pub fn clip_by_value(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.input(0).clone();
     for index in 1..cx.len() {
@@ -110,13 +112,13 @@ mod tests {
         {} "bool [n, 1]; [m]; []" => "[n, m]";
         {} "bool [2]; [3]; []" => "error got 2 and 3 at axis 0";
     }
-    shape_table! { first: select_v1, ["condition", "x", "y"];
+    shape_table! { version_1: select_v1, ["condition", "x", "y"];
         {} "bool [n, 3]; [?, ?]; [?, 3]" => "[n, 3]";
         {} "bool []; [n]; [?]" => "[n]";
         {} "bool [?]; [n, 3]; [n, 3]" => "[n, 3]";
         {} "bool ?; ?; [n]" => "[n]";
-        {} "bool [2]; [3, 4]; [3, 4]" => "error condition must have one entry a row, got 2 for [3, 4]";
-        {} "bool [2]; [3]; [4]" => "error both branches must have one shape";
+        {} "bool [2]; [3, 4]; [3, 4]" => "error condition must have one entry per row, got 2 for [3, 4]";
+        {} "bool [2]; [3]; [4]" => "error both branches must have the same shape";
         {} "bool [2, 2]; [3]; [3]" => "error condition must have the shape of the branches";
     }
     shape_table! { clipped: clip_by_value, ["x", "min", "max"];

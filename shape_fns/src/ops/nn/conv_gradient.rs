@@ -1,12 +1,12 @@
-//! Gradients of convolutions: shaped as the input or the filter that they are of.
+//! Gradients of convolutions. Each has the shape of the input or of the filter.
 
 use crate::{Dim, InferenceContext, List, Result, TensorShape};
 
-/// The shape that the elements of a parameter are, of this rank.
+/// Returns the shape of rank `rank` that the elements of a parameter give.
 ///
 /// # Errors
-/// It has provably another number of elements, or a negative one.
-pub(crate) fn sized(cx: &mut InferenceContext<'_>, name: &str, rank: usize) -> Result<TensorShape> {
+/// The parameter provably has another length than `rank`, or an element is negative.
+pub(crate) fn shape_param(cx: &mut InferenceContext<'_>, name: &str, rank: usize) -> Result<TensorShape> {
     let count = match cx.param_vector(name)? {
         List::Absent => None,
         list => list.known_len(),
@@ -18,43 +18,45 @@ pub(crate) fn sized(cx: &mut InferenceContext<'_>, name: &str, rank: usize) -> R
     Ok(if shape.rank().is_some() { shape } else { cx.unknown_shape_of_rank(rank) })
 }
 
-/// The shape of the input, from `input_sizes` of 4 entries, or of 2 where batch and channels are those of
-/// `out_backprop` and `filter`: `input_sizes, filter[kh, kw, c, m], out_backprop[n, oh, ow, m] -> [n, h, w, c]`.
+/// The gradient of the input: `input_sizes, filter[kh, kw, c, m], out_backprop[n, oh, ow, m] -> [n, h, w, c]`.
+///
+/// `input_sizes` holds all 4 sizes, or only `h` and `w`; then the batch and the channels come from the other operands.
 ///
 /// # Errors
-/// An operand has another rank, or `input_sizes` another length, or the batch or the filters provably differ.
+/// An operand has the wrong rank, `input_sizes` the wrong length, or the batch sizes or the numbers of filters
+/// provably differ.
 pub fn input_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let channels_first = cx.str_or("data_format", "NHWC")?.starts_with("NC");
     let [_, _, _, filters] = cx.axes::<4>(1)?;
     let gradient = cx.axes::<4>(2)?;
     let outputs = if channels_first { &gradient[1] } else { &gradient[3] };
-    cx.agree("the number of filters and the channels of the gradient", outputs, &filters)?;
+    cx.agree("the numbers of channels of the gradient and of filters", outputs, &filters)?;
     depthwise_input_2d(cx)
 }
 
-/// As [`input_2d`], where every channel has `m` filters of its own: the gradient has `c*m` channels.
+/// Like [`input_2d`], for a depthwise convolution: the output's gradient has `c*m` channels.
 ///
 /// # Errors
-/// An operand has another rank, or `input_sizes` another length, or the batch provably differs.
+/// An operand has the wrong rank, `input_sizes` the wrong length, or the batch sizes provably differ.
 pub fn depthwise_input_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let channels_first = cx.str_or("data_format", "NHWC")?.starts_with("NC");
     let [_, _, channels, _] = cx.axes::<4>(1)?;
     let [batch, ..] = cx.axes::<4>(2)?;
     let output = match cx.param_vector("input_sizes")?.known_len() {
         Some(2) => {
-            let spatial = sized(cx, "input_sizes", 2)?;
+            let spatial = shape_param(cx, "input_sizes", 2)?;
             let (before, after) =
                 if channels_first { (vec![batch, channels], vec![]) } else { (vec![batch], vec![channels]) };
             TensorShape::from(before).concatenate(&spatial).concatenate(&TensorShape::from(after))
         }
         Some(count) if count != 4 => {
-            return Err(cx.blame_param("input_sizes", format_args!("must have 4 entries or 2, got {count}")));
+            return Err(cx.blame_param("input_sizes", format_args!("must have 2 or 4 entries, got {count}")));
         }
         _ => {
-            let sizes = sized(cx, "input_sizes", 4)?;
+            let sizes = shape_param(cx, "input_sizes", 4)?;
             let mut dims = sizes.dims().unwrap_or_default().to_vec();
-            if let Some(own) = dims.first_mut() {
-                *own = cx.agree("the batches of input and gradient", &batch, own)?;
+            if let Some(input_batch) = dims.first_mut() {
+                *input_batch = cx.agree("the batch sizes of input and gradient", &batch, input_batch)?;
             }
             TensorShape::from(dims)
         }
@@ -63,62 +65,63 @@ pub fn depthwise_input_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The shape of the filter, from `filter_sizes` of 4 entries: `input[..], filter_sizes, out_backprop[..]`.
+/// The gradient of the filter: `input[n, h, w, c], filter_sizes, out_backprop[n, oh, ow, m] -> filter_sizes`, with 4
+/// sizes.
 ///
 /// # Errors
-/// An operand has another rank, or `filter_sizes` another length.
+/// An operand has the wrong rank, or `filter_sizes` the wrong length.
 pub fn filter_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.with_rank(0, 4)?;
     cx.with_rank(2, 4)?;
-    let output = sized(cx, "filter_sizes", 4)?;
+    let output = shape_param(cx, "filter_sizes", 4)?;
     cx.set_output(0, output);
     Ok(())
 }
 
-/// The shape of the first operand, `input[n, d, h, w, c]`.
+/// The gradient of the input. It has the shape of the first operand, `input[n, d, h, w, c]`.
 ///
 /// # Errors
-/// Its rank is not 5.
+/// The rank is not 5.
 pub fn input_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let output = cx.with_rank(0, 5)?;
     cx.set_output(0, output);
     Ok(())
 }
 
-/// The shape of the second operand, `filter[kd, kh, kw, c, m]`.
+/// The gradient of the filter. It has the shape of the second operand, `filter[kd, kh, kw, c, m]`.
 ///
 /// # Errors
-/// Its rank is not 5.
+/// The rank is not 5.
 pub fn filter_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let output = cx.with_rank(1, 5)?;
     cx.set_output(0, output);
     Ok(())
 }
 
-/// The shape `input_sizes` of 5 entries, whose batch is that of `out_backprop`.
+/// The gradient of the input. It has the 5 sizes `input_sizes`. The batch size is unified with that of `out_backprop`.
 ///
 /// # Errors
-/// An operand has another rank, `input_sizes` another length, or the batch provably differs.
+/// An operand has the wrong rank, `input_sizes` the wrong length, or the batch sizes provably differ.
 pub fn sized_input_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.with_rank(1, 5)?;
     let [batch, ..] = cx.axes::<5>(2)?;
-    let sizes = sized(cx, "input_sizes", 5)?;
+    let sizes = shape_param(cx, "input_sizes", 5)?;
     let mut dims: Vec<Dim> = sizes.dims().unwrap_or_default().to_vec();
-    if let Some(own) = dims.first_mut() {
-        *own = cx.agree("the batches of input and gradient", &batch, own)?;
+    if let Some(input_batch) = dims.first_mut() {
+        *input_batch = cx.agree("the batch sizes of input and gradient", &batch, input_batch)?;
     }
     cx.set_output(0, TensorShape::from(dims));
     Ok(())
 }
 
-/// The shape `filter_sizes` of 5 entries.
+/// The gradient of the filter. It has the 5 sizes `filter_sizes`.
 ///
 /// # Errors
-/// An operand has another rank, or `filter_sizes` another length.
+/// An operand has the wrong rank, or `filter_sizes` the wrong length.
 pub fn sized_filter_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.with_rank(0, 5)?;
     cx.with_rank(2, 5)?;
-    let output = sized(cx, "filter_sizes", 5)?;
+    let output = shape_param(cx, "filter_sizes", 5)?;
     cx.set_output(0, output);
     Ok(())
 }
@@ -134,9 +137,9 @@ mod tests {
         {data_format: "NCHW"} "i32 [2]; [3, 3, c, m]; [n, 8, 8, ?]" => "[n, c, ?, ?]";
         {} "i32 [4]; [3, 3, c, m]; [n, 8, 8, ?]" => "[n, ?, ?, ?]";
         {} "i32 [?]; ?; ?" => "[?, ?, ?, ?]";
-        {} "i32 [4]; [3, 3, 2, 5]; [n, 8, 8, 6]" => "error the number of filters and the channels of the gradient must agree, got 6 and 5";
-        {} "i32 [3]; ?; ?" => "error input_sizes must have 4 entries or 2, got 3";
-        {} "[4] = [2, 8, 8, 3]; ?; [3, 8, 8, 3]" => "error the batches of input and gradient must agree, got 3 and 2";
+        {} "i32 [4]; [3, 3, 2, 5]; [n, 8, 8, 6]" => "error the numbers of channels of the gradient and of filters must agree, got 6 and 5";
+        {} "i32 [3]; ?; ?" => "error input_sizes must have 2 or 4 entries, got 3";
+        {} "[4] = [2, 8, 8, 3]; ?; [3, 8, 8, 3]" => "error the batch sizes of input and gradient must agree, got 3 and 2";
     }
     shape_table! { filters: filter_2d, ["input", "filter_sizes", "out_backprop"];
         {} "?; [4] = [3, 3, c, 8]; ?" => "[3, 3, c, 8]";

@@ -1,46 +1,46 @@
-//! `dilation_2d(input, filter)`: the greatest sum of a window and a filter, and its gradients.
+//! `dilation_2d(input, filter)`: grayscale dilation, the maximum of window plus filter; and its gradients.
 
 use super::layout::Layout;
 use super::window::{Window, padding};
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// `input[n, h, w, c], filter[kh, kw, c] -> [n, oh, ow, c]`, by the attributes `strides`, `rates` and `padding`.
+/// `input[n, h, w, c], filter[kh, kw, c] -> [n, oh, ow, c]`, with attributes `strides`, `rates` and `padding`.
 ///
 /// # Errors
-/// An operand has another rank, channels provably differ, the window provably does not fit, or an attribute is out of
-/// range.
+/// An operand has the wrong rank, the channels provably differ, the window provably does not fit, or an attribute is
+/// out of range.
 pub fn dilation_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let layout = Layout { spatial: 2, channels_first: false, vectors: false };
     let [batch, height, width, depth] = cx.axes::<4>(0)?;
     let [rows, columns, channels] = cx.axes::<3>(1)?;
     let (strides, rates) = (layout.entries_of(cx, "strides", false)?, layout.entries_of(cx, "rates", false)?);
-    let depth = cx.agree("the channels of input and filter", &depth, &channels)?;
-    let mut places = Vec::with_capacity(2);
+    let depth = cx.agree("the numbers of channels of input and filter", &depth, &channels)?;
+    let mut positions = Vec::with_capacity(2);
     for (axis, (size, input)) in [(rows, height), (columns, width)].into_iter().enumerate() {
         let axis = axis + 1;
         let stride = Dim::known(strides[axis]);
         let window =
             Window { axis, size: &size, stride: &stride, dilation: rates[axis], padding: padding(cx)? };
-        places.push(window.places(cx, &input)?);
+        positions.push(window.position_count(cx, &input)?);
     }
-    cx.set_output(0, layout.shape(batch, places, depth, None));
+    cx.set_output(0, layout.shape(batch, positions, depth, None));
     Ok(())
 }
 
-/// The gradient of the input: shaped as it.
+/// The gradient of the input. It has the shape of the input.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn dilation_2d_input(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape: TensorShape = cx.input(0).clone();
     cx.set_output(0, shape);
     Ok(())
 }
 
-/// The gradient of the filter: shaped as it.
+/// The gradient of the filter. It has the shape of the filter.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn dilation_2d_filter(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape: TensorShape = cx.input(1).clone();
     cx.set_output(0, shape);
@@ -55,7 +55,7 @@ mod tests {
     shape_table! { shapes: dilation_2d, ["input", "filter"];
         {strides: [1, 1, 2, 1], rates: [1, 2, 1, 1], padding: "VALID"} "[n, 7, 7, ?]; [2, 3, c]" => "[n, 5, 3, c]";
         {strides: [1, 2, 2, 1], rates: [1, 1, 1, 1], padding: "SAME"} "[n, h, 7, 2]; [2, 3, 2]" => "[n, ceildiv(h, 2), 4, 2]";
-        {strides: [1, 1, 1, 1], rates: [1, 1, 1, 1], padding: "SAME"} "[n, h, 7, 2]; [2, 3, 3]" => "error the channels of input and filter must agree, got 2 and 3";
+        {strides: [1, 1, 1, 1], rates: [1, 1, 1, 1], padding: "SAME"} "[n, h, 7, 2]; [2, 3, 3]" => "error the numbers of channels of input and filter must agree, got 2 and 3";
         {strides: [1, 1, 1, 1], rates: [1, 1], padding: "SAME"} "[n, h, 7, 2]; [2, 3, 2]" => "error rates must have 4 entries, got 2";
     }
     shape_table! { inputs: dilation_2d_input, ["input", "filter", "out_backprop"];

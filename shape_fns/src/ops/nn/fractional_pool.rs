@@ -1,13 +1,13 @@
-//! `fractional_pool(value)`: pooling by ratios that are not whole.
+//! `fractional_pool(value)`: pooling by ratios that need not be integers.
 
 use crate::error::bail;
 use crate::{Attr, Dim, InferenceContext, Result, TensorShape};
 
-/// `[d0, d1, d2, d3], pooling_ratio=[r0, …, r3] -> [floor(d0/r0), …]`, and two vectors as long as the second and the third
-/// dimension of it. A ratio of 1 keeps the dimension.
+/// `[d0, d1, d2, d3], pooling_ratio=[r0, …, r3] -> [o0, o1, o2, o3], row_sequence[o1], col_sequence[o2]`, where
+/// `oi = floor(di / ri)`. A ratio of 1 keeps an unknown dimension; any other ratio gives a fresh one.
 ///
 /// # Errors
-/// The rank is not 4, there are not 4 ratios, or one is not positive.
+/// The rank is not 4, the number of ratios is not 4, or a ratio is not positive.
 pub fn fractional_pool(cx: &mut InferenceContext<'_>) -> Result<()> {
     let input = cx.axes::<4>(0)?;
     let ratios: Vec<f64> = match cx.attr("pooling_ratio") {
@@ -43,7 +43,7 @@ mod tests {
     use crate::{Attr, Attrs};
 
     #[test]
-    fn shapes() {
+    fn ratios_divide_the_dimensions() {
         let ratios = |ratios: &[f64]| Attrs::new().with("pooling_ratio", Attr::from(ratios));
         let rows = [
             (ratios(&[1.0, 1.5, 2.0, 1.0]), "[n, 20, 30, ?]", "[n, 13, 15, d0_3]; [13]; [15]"),

@@ -1,21 +1,22 @@
-//! [`Layout`]: where a batch of images has its channels, and what is said of each of its axes.
+//! [`Layout`]: the order of a data format's axes, and list attributes with one entry per axis.
 
 use crate::error::bail;
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// The order of the axes of a batch of images, or volumes.
+/// The order of the axes of a batch of images or volumes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     /// The number of spatial axes.
     pub(super) spatial: usize,
-    /// Whether the channels stand before the spatial axes.
+    /// Whether the channel axis precedes the spatial axes.
     pub(super) channels_first: bool,
-    /// Whether channels stand in vectors along one more axis, the last.
+    /// Whether the last axis holds vectors of channels (`NCHW_VECT_C`).
     pub(super) vectors: bool,
 }
 
 impl Layout {
-    /// The layout the attribute `data_format` names, for so many spatial axes; without one the channels are last.
+    /// Returns the layout that attribute `data_format` names for this number of spatial axes. The default is channels
+    /// last.
     ///
     /// # Errors
     /// There is no such layout.
@@ -25,35 +26,35 @@ impl Layout {
             ("" | "CHANNELS_LAST", _) | ("NHWC", 2) | ("NDHWC", 3) => (false, false),
             ("CHANNELS_FIRST", _) | ("NCHW", 2) | ("NCDHW", 3) => (true, false),
             ("NCHW_VECT_C", 2) => (true, true),
-            _ => bail!("data_format must be one of {spatial} spatial axes, got {format:?}"),
+            _ => bail!("data_format must have {spatial} spatial axes, got {format:?}"),
         };
         Ok(Layout { spatial, channels_first, vectors })
     }
 
-    /// The axis of the channels.
+    /// Returns the channel axis.
     pub(super) fn channel(&self) -> usize {
         if self.channels_first { 1 } else { self.spatial + 1 }
     }
 
-    /// A spatial axis.
+    /// Returns the axis of the spatial axis number `spatial`.
     pub(super) fn axis(&self, spatial: usize) -> usize {
         if self.channels_first { spatial + 2 } else { spatial + 1 }
     }
 
-    /// The number of axes.
+    /// Returns the number of axes.
     pub(super) fn rank(&self) -> usize {
         self.entries() + usize::from(self.vectors)
     }
 
-    /// The number of entries of a list that says something of every axis but that of vectors.
+    /// Returns the length of list attributes, which have one entry per axis except the axis of vectors.
     pub(super) fn entries(&self) -> usize {
         self.spatial + 2
     }
 
-    /// The dimensions of operand `index`, unknown ones where it is unranked.
+    /// Returns the dimensions of operand `index`, or fresh ones if it is unranked.
     ///
     /// # Errors
-    /// It has another rank, or vectors that are not of 4 or 32 channels.
+    /// The operand has the wrong rank, or its vectors do not have 4 or 32 channels.
     pub(super) fn dims(&self, cx: &mut InferenceContext<'_>, index: usize) -> Result<Vec<Dim>> {
         let shape = cx.with_rank(index, self.rank())?;
         let dims = shape.dims().unwrap_or_default().to_vec();
@@ -69,10 +70,11 @@ impl Layout {
         Ok(dims)
     }
 
-    /// A list attribute with an entry for every axis, at least 1 each; ones where it is absent or, if `optional`, empty.
+    /// Reads a list attribute with one entry per axis, each at least 1. If `optional`, an absent or empty list means
+    /// all ones.
     ///
     /// # Errors
-    /// It has another length or a smaller entry.
+    /// The list has the wrong length, or an entry is less than 1.
     pub(super) fn entries_of(
         &self,
         cx: &InferenceContext<'_>,
@@ -95,12 +97,12 @@ impl Layout {
         Ok(entries.to_vec())
     }
 
-    /// The elements before and after every axis, by the attributes `padding` and `explicit_paddings`; `None` where
-    /// `padding` is not `EXPLICIT`.
+    /// Returns the padding before and after every axis from attribute `explicit_paddings`, or `None` if `padding` is
+    /// not `EXPLICIT`.
     ///
     /// # Errors
-    /// `explicit_paddings` is given without need, has another length than two entries an axis, a negative entry, or pads
-    /// the batch or the channels.
+    /// `explicit_paddings` is given although `padding` is not `EXPLICIT`, it does not hold one pair per axis, a
+    /// padding is negative, or the batch or the channels are padded.
     pub(super) fn explicit_paddings(&self, cx: &InferenceContext<'_>) -> Result<Option<Vec<[i64; 2]>>> {
         let entries = cx.ints_or("explicit_paddings", &[])?;
         if cx.str("padding")? != "EXPLICIT" {
@@ -122,7 +124,7 @@ impl Layout {
         Ok(Some(pairs))
     }
 
-    /// The shape of a batch, the sizes of the spatial axes, channels, and what is the last axis of vectors.
+    /// Returns the shape with these dimensions in the order of the layout.
     pub(super) fn shape(
         &self,
         batch: Dim,

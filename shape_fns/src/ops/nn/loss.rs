@@ -1,16 +1,16 @@
-//! Losses of classifiers.
+//! Losses and metrics of classifiers.
 
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// `features[n, c], labels[n, c] -> [n], [n, c]`, of operands that broadcast.
+/// `features[n, c], labels[n, c] -> loss[n], gradient[n, c]`. The operands broadcast.
 ///
 /// # Errors
-/// An operand has more than 2 axes, the result has not 2, or the shapes provably do not broadcast.
+/// An operand has more than 2 axes, the broadcast shape does not have rank 2, or the shapes provably do not broadcast.
 pub fn softmax_cross_entropy(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (features, labels) = (cx.with_rank_at_most(0, 2)?, cx.with_rank_at_most(1, 2)?);
     let both = match (features.dims(), labels.dims()) {
         (Some(_), Some(_)) => cx.broadcast(&features, &labels)?,
-        // Nothing but 1 broadcasts to another size.
+        // Broadcasting keeps every dimension other than 1.
         (Some([batch, classes]), None) | (None, Some([batch, classes])) => {
             let one = Dim::known(1);
             let mut kept = |dim: &Dim| if dim.same(&one) == Some(false) { dim.clone() } else { cx.fresh() };
@@ -20,7 +20,7 @@ pub fn softmax_cross_entropy(cx: &mut InferenceContext<'_>) -> Result<()> {
     };
     let Some(batch) = both.dims().filter(|dims| dims.len() == 2).map(|dims| dims[0].clone()) else {
         return Err(
-            cx.blame(1, format_args!("must have rank 2 together with features, got {features} and {labels}"))
+            cx.blame(1, format_args!("must broadcast with features to rank 2, got {features} and {labels}"))
         );
     };
     cx.set_output(0, TensorShape::new([batch]));
@@ -28,27 +28,27 @@ pub fn softmax_cross_entropy(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `features[n, c], labels[n] -> [n], [n, c]`, labels being classes.
+/// `features[n, c], labels[n] -> loss[n], gradient[n, c]`. A label is the index of a class.
 ///
 /// # Errors
-/// An operand has another rank, or the batches provably differ.
+/// An operand has the wrong rank, or the batch sizes provably differ.
 pub fn sparse_softmax_cross_entropy(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [batch, classes] = cx.axes::<2>(0)?;
     let [labels] = cx.axes::<1>(1)?;
-    let batch = cx.agree("the batches of features and labels", &batch, &labels)?;
+    let batch = cx.agree("the batch sizes of features and labels", &batch, &labels)?;
     cx.set_output(0, TensorShape::new([batch.clone()]));
     cx.set_output(1, TensorShape::new([batch, classes]));
     Ok(())
 }
 
-/// `predictions[n, c], targets[n] -> [n]`.
+/// `predictions[n, c], targets[n], k -> [n]`.
 ///
 /// # Errors
-/// An operand has another rank, or the batches provably differ.
+/// An operand has the wrong rank, or the batch sizes provably differ.
 pub fn in_top_k(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [batch, _] = cx.axes::<2>(0)?;
     let [targets] = cx.axes::<1>(1)?;
-    let batch = cx.agree("the batches of predictions and targets", &batch, &targets)?;
+    let batch = cx.agree("the batch sizes of predictions and targets", &batch, &targets)?;
     if cx.attr("k").is_none() {
         cx.scalars(&["k"])?;
     }
@@ -56,10 +56,10 @@ pub fn in_top_k(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A scalar.
+/// Outputs a scalar.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn l2_loss(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.set_output(0, TensorShape::scalar());
     Ok(())
@@ -78,12 +78,12 @@ mod tests {
         {} "?; ?" => "[?]; [?, ?]";
         {} "[1, 3]; ?" => "[?]; [?, 3]";
         {} "[2, 3]; [4, 3]" => "error(2) dimensions must be equal or 1 to broadcast, got 2 and 4 at axis 0";
-        {} "[3]; [3]" => "error(2) labels must have rank 2 together with features, got [3] and [3]";
+        {} "[3]; [3]" => "error(2) labels must broadcast with features to rank 2, got [3] and [3]";
         {} "[2, 3, 4]; ?" => "error(2) features must have rank at most 2";
     }
     shape_table! { sparse: sparse_softmax_cross_entropy, ["features", "labels"];
         {} "[?, c]; [n]" => "[n]; [n, c]";
-        {} "[2, c]; [3]" => "error(2) the batches of features and labels must agree, got 2 and 3";
+        {} "[2, c]; [3]" => "error(2) the batch sizes of features and labels must agree, got 2 and 3";
     }
     shape_table! { top: in_top_k, ["predictions", "targets", "k"];
         {k: 2} "[?, c]; [n]" => "[n]";

@@ -2,20 +2,20 @@
 
 use crate::{InferenceContext, Result};
 
-/// The shape of the operand, of rank 4.
+/// Keeps the shape of the operand, which must have rank 4.
 ///
 /// # Errors
-/// The rank is another.
+/// The rank is not 4.
 pub fn lrn(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.with_rank(0, 4)?;
     cx.set_output(0, shape);
     Ok(())
 }
 
-/// The shape that all operands have, of rank 4.
+/// Unifies the shapes of all operands, which must have rank 4.
 ///
 /// # Errors
-/// A rank is another, or shapes provably differ.
+/// A rank is not 4, or shapes provably differ.
 pub fn lrn_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let mut shape = cx.with_rank(0, 4)?;
     for index in 1..cx.len() {

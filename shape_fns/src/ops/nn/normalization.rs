@@ -1,10 +1,10 @@
-//! Batch normalization, and its gradients.
+//! Batch normalization and its gradients.
 
 use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, Result, ShapeError, TensorShape};
 
-/// The shape of operand `index`, of this rank, whose dimension at `axis` is that of every one of the vectors from here
-/// on; that dimension too.
+/// Returns the shape of operand `index` and its number of channels, which is its dimension at `axis`. Requires rank
+/// `rank`, and unifies the number of channels with the lengths of the operands `vectors`.
 fn with_vectors(
     cx: &mut InferenceContext<'_>,
     index: usize,
@@ -20,7 +20,7 @@ fn with_vectors(
             cx.blame(
                 vector,
                 format_args!(
-                    "must have an element for every channel, got {length} for {} channels at axis {axis} of {shape}",
+                    "must have one element per channel, got {length} for {} channels at axis {axis} of {shape}",
                     dims[axis]
                 ),
             )
@@ -31,8 +31,8 @@ fn with_vectors(
     Ok((TensorShape::from(dims), channels))
 }
 
-/// The rank and the channels' axis that `data_format` names.
-fn format(cx: &InferenceContext<'_>) -> Result<(usize, usize)> {
+/// Returns the rank and the channel axis that `data_format` names.
+fn rank_and_channel_axis(cx: &InferenceContext<'_>) -> Result<(usize, usize)> {
     match cx.str_or("data_format", "NHWC")? {
         "NHWC" => Ok((4, 3)),
         "NCHW" => Ok((4, 1)),
@@ -43,12 +43,14 @@ fn format(cx: &InferenceContext<'_>) -> Result<(usize, usize)> {
 }
 
 /// `x[n, h, w, c], scale[c], offset[c], mean[c], variance[c] -> [n, h, w, c], [c], [c], [c], [c]`, in the order of
-/// `data_format`; nothing is said of a sixth output. While training, `mean` and `variance` are not read.
+/// `data_format`.
+///
+/// A sixth output is unranked. If `is_training`, `mean` and `variance` are not read.
 ///
 /// # Errors
-/// An operand has another rank, or channels provably differ.
+/// An operand has the wrong rank, or the numbers of channels provably differ.
 pub fn fused_batch_norm(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let (rank, axis) = format(cx)?;
+    let (rank, axis) = rank_and_channel_axis(cx)?;
     let training = cx.bool_or("is_training", true)?;
     let (output, channels) = with_vectors(cx, 0, rank, axis, if training { &[1, 2] } else { &[1, 2, 3, 4] })?;
     cx.set_output(0, output);
@@ -58,15 +60,15 @@ pub fn fused_batch_norm(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`fused_batch_norm`] with an activation and operands `side_input` shaped as `x`; while training the channels come
-/// in fours.
+/// Like [`fused_batch_norm`], with an activation and operands `side_input` of the shape of `x`. If `is_training`, the
+/// number of channels must be a multiple of 4.
 ///
 /// # Errors
-/// As [`fused_batch_norm`], the number of channels is provably no multiple of 4, or a side input has provably another
-/// shape.
+/// Same as [`fused_batch_norm`], the number of channels is provably not a multiple of 4, or the shape of a side input
+/// provably differs.
 pub fn fused_batch_norm_ex(cx: &mut InferenceContext<'_>) -> Result<()> {
     fused_batch_norm(cx)?;
-    let (_, axis) = format(cx)?;
+    let (_, axis) = rank_and_channel_axis(cx)?;
     let channels = cx.output(0).dims().and_then(|dims| dims.get(axis)).cloned();
     if let (Some(channels), true) = (channels, cx.bool_or("is_training", true)?) {
         let fours = Guard::Divides { divisor: Dim::known(4), dividend: channels.clone() };
@@ -83,13 +85,13 @@ pub fn fused_batch_norm_ex(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `y_backprop[n, h, w, c], x[n, h, w, c], scale[c], reserve_space_1[c], reserve_space_2[c] -> [n, h, w, c], [c], [c], [0],
-/// [0]`, in the order of `data_format`.
+/// `y_backprop[n, h, w, c], x[n, h, w, c], scale[c], reserve_space_1[c], reserve_space_2[c]` to
+/// `[n, h, w, c], [c], [c], [0], [0]`, in the order of `data_format`.
 ///
 /// # Errors
-/// An operand has another rank, or shapes provably differ.
+/// An operand has the wrong rank, or shapes provably differ.
 pub fn fused_batch_norm_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let (rank, axis) = format(cx)?;
+    let (rank, axis) = rank_and_channel_axis(cx)?;
     let x = cx.with_rank(1, rank)?;
     let (output, channels) = with_vectors(cx, 0, rank, axis, &[2, 3, 4])?;
     let output = cx.merge_shapes(&output, &x).map_err(|error| error.operand(1))?;
@@ -106,7 +108,7 @@ pub fn fused_batch_norm_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `t[n, h, w, c], m[c], v[c], beta[c], gamma[c] -> [n, h, w, c]`.
 ///
 /// # Errors
-/// An operand has another rank, or channels provably differ.
+/// An operand has the wrong rank, or the numbers of channels provably differ.
 pub fn batch_norm(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (output, _) = with_vectors(cx, 0, 4, 3, &[1, 2, 3, 4])?;
     cx.set_output(0, output);
@@ -116,7 +118,7 @@ pub fn batch_norm(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `t[n, h, w, c], m[c], v[c], gamma[c], backprop[n, h, w, c] -> [n, h, w, c], [c], [c], [c], [c]`.
 ///
 /// # Errors
-/// An operand has another rank, or shapes provably differ.
+/// An operand has the wrong rank, or shapes provably differ.
 pub fn batch_norm_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (shape, _) = with_vectors(cx, 0, 4, 3, &[1, 2, 3])?;
     let backprop = cx.input(4).clone();
@@ -129,10 +131,10 @@ pub fn batch_norm_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`batch_norm`], every operand followed by the ends of its range, two scalars, and so the output.
+/// Like [`batch_norm`]. Two scalars, the minimum and the maximum of its range, follow each operand and the output.
 ///
 /// # Errors
-/// As [`batch_norm`], and an end is no scalar.
+/// Same as [`batch_norm`], or the end of a range is not a scalar.
 pub fn quantized_batch_norm(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (output, _) = with_vectors(cx, 0, 4, 3, &[3, 6, 9, 12])?;
     for operand in [0, 3, 6, 9, 12] {
@@ -154,7 +156,7 @@ mod tests {
         {} "[n, h, w, ?]; [c]; ?; [0]; [0]" => "[n, h, w, c]; [c]; [c]; [c]; [c]; ?";
         {data_format: "NCHW", is_training: false} "[n, ?, h, w]; ?; ?; [3]; ?" => "[n, 3, h, w]; [3]; [3]; [3]; [3]";
         {data_format: "NDHWC"} "?; [3]; ?; ?; ?" => "[?, ?, ?, ?, 3]; [3]; [3]; [3]; [3]; ?";
-        {} "[n, h, w, 4]; [3]; ?; ?; ?" => "error(5) scale must have an element for every channel, got 3 for 4 channels at axis 3";
+        {} "[n, h, w, 4]; [3]; ?; ?; ?" => "error(5) scale must have one element per channel, got 3 for 4 channels at axis 3";
         {data_format: "CHWN"} "?; [3]; ?; ?; ?" => "error(5) data_format must be NHWC, NCHW, NDHWC or NCDHW, got \"CHWN\"";
     }
     shape_table! { fused_with_side_input: fused_batch_norm_ex, ["x", "scale", "offset", "mean", "variance", "side_input.."];
@@ -167,7 +169,7 @@ mod tests {
     }
     shape_table! { global: batch_norm, ["t", "m", "v", "beta", "gamma"];
         {} "[n, h, w, ?]; [?]; [?]; [?]; [4]" => "[n, h, w, 4]";
-        {} "[n, h, w, 4]; [?]; [?]; [3]; [4]" => "error beta must have an element for every channel, got 3 for 4 channels";
+        {} "[n, h, w, 4]; [?]; [?]; [3]; [4]" => "error beta must have one element per channel, got 3 for 4 channels";
         {} "[n, h, w, 4]; [?]; [?]; [2, 2]; [4]" => "error beta must have rank 1";
     }
     shape_table! { global_gradient: batch_norm_grad, ["t", "m", "v", "gamma", "backprop"];

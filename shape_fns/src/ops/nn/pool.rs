@@ -1,12 +1,13 @@
-//! Pooling: averages and maxima of windows, and their gradients.
+//! Pooling over windows (average and maximum), and its gradients.
 
-use super::conv_gradient::sized;
+use super::conv_gradient::shape_param;
 use super::layout::Layout;
 use super::window::{Padding, Window, padding};
 use crate::error::bail;
 use crate::{Dim, InferenceContext, List, Result};
 
-/// The window's sizes or strides, an entry an axis: an attribute or an operand; new unknowns where it is not known.
+/// Reads the window's sizes or strides from an attribute or an operand, one entry per axis. `None` if they are
+/// unknown.
 fn entries(cx: &mut InferenceContext<'_>, layout: Layout, name: &str) -> Result<Option<Vec<Dim>>> {
     let list = cx.param_vector(name)?;
     if let Some(count) = list.known_len().filter(|count| *count != layout.entries()) {
@@ -25,110 +26,112 @@ fn entries(cx: &mut InferenceContext<'_>, layout: Layout, name: &str) -> Result<
     }
 }
 
-/// All pooling: windows slide along the spatial axes, and along the channels too where `channels` says so.
+/// Sets the outputs of all pooling ops. The windows slide along the spatial axes, and along the channels if `channels`
+/// is set.
 fn pool(cx: &mut InferenceContext<'_>, spatial: usize, channels: bool) -> Result<()> {
     let layout = Layout::of(cx, spatial)?;
     let input = layout.dims(cx, 0)?;
     let explicit = layout.explicit_paddings(cx)?;
     let (sizes, strides) = (entries(cx, layout, "ksize")?, entries(cx, layout, "strides")?);
-    let mut place = |axis: usize| -> Result<Dim> {
+    let mut position_count = |axis: usize| -> Result<Dim> {
         let (Some(sizes), Some(strides)) = (&sizes, &strides) else { return Ok(cx.fresh()) };
         let padding = match &explicit {
             Some(pairs) => Padding::Explicit(pairs[axis][0].saturating_add(pairs[axis][1])),
             None => padding(cx)?,
         };
         let window = Window { axis, size: &sizes[axis], stride: &strides[axis], dilation: 1, padding };
-        window.places(cx, &input[axis])
+        window.position_count(cx, &input[axis])
     };
-    let mut places = Vec::with_capacity(spatial);
+    let mut positions = Vec::with_capacity(spatial);
     for axis in 0..spatial {
-        places.push(place(layout.axis(axis))?);
+        positions.push(position_count(layout.axis(axis))?);
     }
-    let depth = if channels { place(layout.channel())? } else { input[layout.channel()].clone() };
+    let depth = if channels { position_count(layout.channel())? } else { input[layout.channel()].clone() };
     let vectors = if layout.vectors { input.last().cloned() } else { None };
-    let output = layout.shape(input[0].clone(), places, depth, vectors);
+    let output = layout.shape(input[0].clone(), positions, depth, vectors);
     for index in 0..cx.outputs() {
         cx.set_output(index, output.clone());
     }
     Ok(())
 }
 
-/// `[n, h, w, c] -> [n, oh, ow, c]` in the order of `data_format` (`NHWC`, `NCHW`, `NCHW_VECT_C`), by `ksize`, `strides`
-/// and `padding`, as [`conv_2d`](super::conv_2d) counts places.
+/// `[n, h, w, c] -> [n, oh, ow, c]`, in the order of `data_format` (`NHWC`, `NCHW`, `NCHW_VECT_C`), with `ksize`,
+/// `strides` and `padding`. [`conv_2d`](super::conv_2d) documents `oh` and `ow`.
 ///
 /// # Errors
-/// The rank is not that of the format, a window or stride is less than 1, the window provably does not fit, or an
+/// The rank does not fit the format, a size or stride is less than 1, the window provably does not fit, or an
 /// attribute is out of range.
 pub fn avg_pool(cx: &mut InferenceContext<'_>) -> Result<()> {
     pool(cx, 2, false)
 }
 
-/// As [`avg_pool`], where windows may also span channels; `ksize` and `strides` may be operands. Every output has this
-/// shape.
+/// Like [`avg_pool`], but windows may span channels, and `ksize` and `strides` may be operands. All outputs have the
+/// same shape.
 ///
 /// # Errors
-/// As [`avg_pool`].
+/// Same as [`avg_pool`].
 pub fn max_pool(cx: &mut InferenceContext<'_>) -> Result<()> {
     pool(cx, 2, true)
 }
 
-/// As [`avg_pool`] of volumes: `[n, d, h, w, c] -> [n, od, oh, ow, c]` (`NDHWC`, `NCDHW`).
+/// Like [`avg_pool`], for volumes: `[n, d, h, w, c] -> [n, od, oh, ow, c]` (`NDHWC`, `NCDHW`).
 ///
 /// # Errors
-/// As [`avg_pool`].
+/// Same as [`avg_pool`].
 pub fn avg_pool_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     pool(cx, 3, false)
 }
 
-/// As [`avg_pool_3d`].
+/// Same as [`avg_pool_3d`].
 ///
 /// # Errors
-/// As [`avg_pool`].
+/// Same as [`avg_pool`].
 pub fn max_pool_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     pool(cx, 3, false)
 }
 
-/// The gradient of a pool: shaped as the first operand, of rank 4.
+/// The gradient of a pool. It has the shape of the first operand.
 ///
 /// # Errors
-/// Its rank is another.
+/// The rank of the first operand is not 4.
 pub fn pool_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.with_rank(0, 4)?;
     cx.set_output(0, shape);
     Ok(())
 }
 
-/// The gradient of a pool of volumes: shaped as the first operand, of rank 5.
+/// The gradient of a pool of volumes. It has the shape of the first operand.
 ///
 /// # Errors
-/// Its rank is another.
+/// The rank of the first operand is not 5.
 pub fn pool_grad_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.with_rank(0, 5)?;
     cx.set_output(0, shape);
     Ok(())
 }
 
-/// The gradient of a pool whose input's sizes are the first operand's elements.
+/// The gradient of a pool. It has the 4 sizes that the first operand holds.
 ///
 /// # Errors
-/// There are not 4, or one is negative.
+/// The operand does not hold 4 sizes, or one is negative.
 pub fn sized_pool_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let shape = sized(cx, "orig_input_shape", 4)?;
+    let shape = shape_param(cx, "orig_input_shape", 4)?;
     cx.set_output(0, shape);
     Ok(())
 }
 
-/// As [`sized_pool_grad`], of volumes.
+/// Like [`sized_pool_grad`], for volumes with 5 sizes.
 ///
 /// # Errors
-/// There are not 5 sizes, or one is negative.
+/// The operand does not hold 5 sizes, or one is negative.
 pub fn sized_pool_grad_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let shape = sized(cx, "orig_input_shape", 5)?;
+    let shape = shape_param(cx, "orig_input_shape", 5)?;
     cx.set_output(0, shape);
     Ok(())
 }
 
-/// The output of the pool, with operand `input` shaped as the first and operand `output` as the output.
+/// Sets the gradient of a pool's gradient, given that output 0 is the shape of the pool. Unifies operand `like_input`
+/// with the pool's input and operand `like_output` with the pool's output.
 fn second_order(cx: &mut InferenceContext<'_>, like_input: usize, like_output: usize) -> Result<()> {
     let (input, gradient) = (cx.input(0).clone(), cx.input(like_input).clone());
     cx.merge_shapes(&input, &gradient).map_err(|error| error.operand(like_input))?;
@@ -138,29 +141,30 @@ fn second_order(cx: &mut InferenceContext<'_>, like_input: usize, like_output: u
     Ok(())
 }
 
-/// The gradient of [`max_pool`]'s gradient: `orig_input, orig_output, grad` with the first and the last of one shape,
-/// the second shaped as the result.
+/// The gradient of the gradient of [`max_pool`], with operands `orig_input, orig_output, grad`. `grad` has the shape
+/// of `orig_input`, and `orig_output` that of the result.
 ///
 /// # Errors
-/// As [`max_pool`], or shapes provably differ.
+/// Same as [`max_pool`], or shapes provably differ.
 pub fn max_pool_grad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     max_pool(cx)?;
     second_order(cx, 2, 1)
 }
 
-/// As [`max_pool_grad_grad`], of volumes.
+/// Like [`max_pool_grad_grad`], for volumes.
 ///
 /// # Errors
-/// As [`max_pool_grad_grad`].
+/// Same as [`max_pool_grad_grad`].
 pub fn max_pool_3d_grad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     max_pool_3d(cx)?;
     second_order(cx, 2, 1)
 }
 
-/// As [`max_pool_grad_grad`], of `input, grad, argmax` with the first two of one shape and the last shaped as the result.
+/// Like [`max_pool_grad_grad`], with operands `input, grad, argmax`. `grad` has the shape of `input`, and `argmax`
+/// that of the result.
 ///
 /// # Errors
-/// As [`max_pool_grad_grad`].
+/// Same as [`max_pool_grad_grad`].
 pub fn max_pool_argmax_grad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     max_pool(cx)?;
     second_order(cx, 1, 2)
@@ -201,11 +205,11 @@ mod tests {
         {} "[4] = [n, 2, ?, 4]; ?" => "[n, 2, v0_2, 4] if v0_2 >= 0";
         {} "[3] = [1, 2, 3]; ?" => "error orig_input_shape must have 4 entries, got 3";
     }
-    shape_table! { second: max_pool_grad_grad, ["orig_input", "orig_output", "grad"];
+    shape_table! { second_order_gradients: max_pool_grad_grad, ["orig_input", "orig_output", "grad"];
         {ksize: [1, 2, 2, 1], strides: [1, 2, 2, 1], padding: "VALID"} "[n, ?, 8, 3]; [2, 2, 4, 3]; [?, 5, 8, 3]" => "[2, 2, 4, 3]";
         {ksize: [1, 2, 2, 1], strides: [1, 2, 2, 1], padding: "VALID"} "[n, 4, 8, 3]; [2, 3, 4, 3]; ?" => "error shapes must agree, got 2 and 3 at axis 1";
     }
-    shape_table! { second_by_position: max_pool_argmax_grad_grad, ["input", "grad", "argmax"];
+    shape_table! { second_order_gradients_by_argmax: max_pool_argmax_grad_grad, ["input", "grad", "argmax"];
         {ksize: [1, 2, 2, 1], strides: [1, 2, 2, 1], padding: "VALID"} "[n, 4, 8, 3]; ?; [2, ?, ?, ?]" => "[2, 2, 4, 3]";
     }
 }

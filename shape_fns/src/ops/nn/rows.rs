@@ -1,4 +1,4 @@
-//! The TensorFlow ops of neural networks, by op type.
+//! Registry rows of the neural-network ops, sorted by TensorFlow op type.
 
 use super::*;
 use crate::common;

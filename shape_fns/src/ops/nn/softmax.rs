@@ -2,8 +2,7 @@
 
 use crate::{Dim, InferenceContext, Result};
 
-/// The shape of the operand, whose rank is at least 1. Sets `axis` (the last without one), counted from the front,
-/// where it is known.
+/// Keeps the shape of the operand. Derives `axis` (default: last), counted from the front, if it is known.
 ///
 /// # Errors
 /// The operand is a scalar, or `axis` is outside the rank.

@@ -1,16 +1,16 @@
-//! `top_k(input, k)` and `nth_element(input, n)`: by order along the last axis.
+//! `top_k(input, k)` and `nth_element(input, n)`: select elements by rank along the last axis.
 
 use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
 
-/// `input[.., d] -> [.., k]`, for the values and their positions. `k` is an attribute or a scalar operand.
+/// `input[.., d] -> values[.., k], indices[.., k]`. `k` is an attribute or a scalar operand.
 ///
 /// # Errors
-/// The operand is a scalar, `k` is negative, or provably more than the last dimension.
+/// The operand is a scalar, `k` is negative, or `k` provably exceeds the last dimension.
 pub fn top_k(cx: &mut InferenceContext<'_>) -> Result<()> {
     let k = cx.make_dim_for_scalar_input("k")?;
     let Some((leading, [last])) = cx.last_axes::<1>(0)? else { return Ok(()) };
     cx.require(Guard::Ge(last.clone(), k.clone())).map_err(|_| {
-        cx.blame(0, format_args!("must have at least k elements along its last axis, got {last} and k {k}"))
+        cx.blame(0, format_args!("must have at least k elements along the last axis, got {last} and k = {k}"))
     })?;
     let output = leading.concatenate(&TensorShape::new([k]));
     cx.set_output(0, output.clone());
@@ -18,10 +18,10 @@ pub fn top_k(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `input[.., d] -> [..]`: the element that comes at position `n`, a scalar, in order.
+/// `input[.., d] -> [..]`: selects the element at position `n` in sorted order.
 ///
 /// # Errors
-/// The operand is a scalar, `n` is negative, or provably not less than the last dimension.
+/// The operand is a scalar, `n` is negative, or `n` is provably not less than the last dimension.
 pub fn nth_element(cx: &mut InferenceContext<'_>) -> Result<()> {
     let position = cx.make_dim_for_scalar_input("n")?;
     let Some((leading, [last])) = cx.last_axes::<1>(0)? else { return Ok(()) };
@@ -29,7 +29,7 @@ pub fn nth_element(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.require(Guard::Ge(last.clone(), least)).map_err(|_| {
         cx.blame(
             0,
-            format_args!("must have more than n elements along its last axis, got {last} and n {position}"),
+            format_args!("must have more than n elements along the last axis, got {last} and n = {position}"),
         )
     })?;
     cx.set_output(0, leading);
@@ -46,13 +46,13 @@ mod tests {
         {} "[n, 5]; [] = k" => "[n, k]; [n, k] if 5 >= k";
         {} "[n, 5]; i32 []" => "[n, ?]; [n, ?]";
         {k: 3} "?" => "?; ?";
-        {k: 3} "[n, 2]" => "error(2) input must have at least k elements along its last axis, got 2 and k 3";
+        {k: 3} "[n, 2]" => "error(2) input must have at least k elements along the last axis, got 2 and k = 3";
         {k: -1} "[n, 2]" => "error(2) k must not be negative, got -1";
         {k: 1} "[]" => "error(2) input must have rank at least 1";
         {} "[3]; i32 [1]" => "error(2) k must be one integer, got rank 1";
     }
     shape_table! { nth: nth_element, ["input", "n"];
         {} "[n, ?]; [] = 2" => "[n] if d0_1 >= 3";
-        {} "[n, 2]; [] = 2" => "error input must have more than n elements along its last axis, got 2 and n 2";
+        {} "[n, 2]; [] = 2" => "error input must have more than n elements along the last axis, got 2 and n = 2";
     }
 }

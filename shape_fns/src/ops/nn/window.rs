@@ -1,37 +1,37 @@
-//! How many places a sliding window takes along an axis.
+//! The number of positions of a sliding window along an axis.
 
 use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, Result, ShapeError};
 
-/// What stands before and after an axis.
+/// The padding around an axis.
 #[derive(Clone, Debug)]
 pub(crate) enum Padding {
-    /// Nothing.
+    /// No padding.
     Valid,
-    /// As much as it takes to have one place for every stride begun.
+    /// As much padding as it takes for `ceildiv(size, stride)` positions.
     Same,
-    /// So many elements on both sides together.
+    /// The total number of elements before and after the axis.
     Explicit(i64),
 }
 
-/// A window of one axis.
+/// A window along one axis.
 pub(crate) struct Window<'a> {
     /// The axis, for messages.
     pub(crate) axis: usize,
-    /// Its elements.
+    /// The number of elements.
     pub(crate) size: &'a Dim,
-    /// From one place to the next.
+    /// The distance from one position to the next.
     pub(crate) stride: &'a Dim,
-    /// From one element to the next.
+    /// The distance from one element to the next.
     pub(crate) dilation: i64,
-    /// Around the axis.
+    /// The padding around the axis.
     pub(crate) padding: Padding,
 }
 
-/// The attribute `padding`, with nothing said of explicit numbers.
+/// Reads attribute `padding`, which must not be `EXPLICIT`.
 ///
 /// # Errors
-/// It is neither `VALID` nor `SAME`.
+/// The attribute is neither `VALID` nor `SAME`.
 pub(crate) fn padding(cx: &InferenceContext<'_>) -> Result<Padding> {
     match cx.str("padding")? {
         "VALID" => Ok(Padding::Valid),
@@ -41,8 +41,8 @@ pub(crate) fn padding(cx: &InferenceContext<'_>) -> Result<Padding> {
 }
 
 impl Window<'_> {
-    /// The axis with its padding, less the elements from the window's first to its last, both counted once: what is
-    /// left is how far it slides.
+    /// Returns how far the window can slide: the padded size minus the span of the window,
+    /// `(size - 1) * dilation + 1`.
     fn slack(&self, cx: &mut InferenceContext<'_>, input: &Dim) -> Result<Dim> {
         let one = Dim::known(1);
         let steps = cx.sub(self.size, &one)?;
@@ -55,6 +55,7 @@ impl Window<'_> {
         cx.sub(&extent, &covered)
     }
 
+    /// Requires stride, size and dilation to be at least 1.
     fn check(&self, cx: &mut InferenceContext<'_>) -> Result<()> {
         let axis = self.axis;
         for (what, least) in [("stride", self.stride), ("window", self.size)] {
@@ -68,11 +69,11 @@ impl Window<'_> {
         Ok(())
     }
 
-    /// The number of places along an axis of this size.
+    /// Returns the number of positions along an axis of size `input`.
     ///
     /// # Errors
     /// A stride, size or dilation is less than 1, or the window provably does not fit.
-    pub(crate) fn places(&self, cx: &mut InferenceContext<'_>, input: &Dim) -> Result<Dim> {
+    pub(crate) fn position_count(&self, cx: &mut InferenceContext<'_>, input: &Dim) -> Result<Dim> {
         self.check(cx)?;
         if let Padding::Same = self.padding {
             return cx.ceil_div(input, self.stride);
@@ -93,15 +94,20 @@ impl Window<'_> {
         cx.add(&further, &Dim::known(1))
     }
 
-    /// The elements that a border has before an axis of this size, on which the window has so many places: half of what
-    /// the windows take more, rounded down.
+    /// Returns the padding before an axis of size `input` on which the window has `positions` positions: half of the
+    /// total padding, rounded down. 0 unless the padding is `SAME`.
     ///
     /// # Errors
-    /// An overflow.
-    pub(crate) fn before(&self, cx: &mut InferenceContext<'_>, input: &Dim, places: &Dim) -> Result<Dim> {
+    /// An integer overflows.
+    pub(crate) fn padding_before(
+        &self,
+        cx: &mut InferenceContext<'_>,
+        input: &Dim,
+        positions: &Dim,
+    ) -> Result<Dim> {
         let zero = Dim::known(0);
         let Padding::Same = self.padding else { return Ok(zero) };
-        let last = cx.sub(places, &Dim::known(1))?;
+        let last = cx.sub(positions, &Dim::known(1))?;
         let start = cx.mul(&last, self.stride)?;
         let slack = self.slack(cx, input)?;
         let missing = cx.sub(&start, &slack)?;
@@ -109,28 +115,28 @@ impl Window<'_> {
         cx.floordiv(&missing, &Dim::known(2))
     }
 
-    /// As [`Window::places`], where a window that does not fit by less than a stride has no place instead of being
-    /// refused.
+    /// Like [`Window::position_count`], but a window that exceeds the axis by less than a stride yields 0 positions
+    /// instead of an error.
     ///
     /// # Errors
-    /// As [`Window::places`], and it misses by a stride or more.
-    pub(crate) fn places_or_none(&self, cx: &mut InferenceContext<'_>, input: &Dim) -> Result<Dim> {
+    /// Same as [`Window::position_count`], or the window exceeds the axis by a stride or more.
+    pub(crate) fn position_count_or_zero(&self, cx: &mut InferenceContext<'_>, input: &Dim) -> Result<Dim> {
         if let Padding::Same = self.padding {
-            return self.places(cx, input);
+            return self.position_count(cx, input);
         }
         self.check(cx)?;
         let slack = self.slack(cx, input)?;
         let (zero, one) = (Dim::known(0), Dim::known(1));
-        // Of a quotient rounded towards zero: it is not negative while the dividend is above minus the divisor.
+        // TensorFlow rounds `(slack + stride) / stride` toward zero, so it is nonnegative for a dividend above -stride.
         let dividend = cx.add(&slack, self.stride)?;
         let least = cx.add(&dividend, self.stride)?;
         cx.require(Guard::Ge(least, one)).map_err(|_| {
             ShapeError::new(format_args!(
-                "a window must miss the input by less than a stride, got a window of {} for {input} at axis {}",
+                "a window must not exceed the input by a stride or more, got a window of {} for {input} at axis {}",
                 self.size, self.axis
             ))
         })?;
-        let places = cx.floordiv(&dividend, self.stride)?;
-        cx.max(&places, &zero)
+        let positions = cx.floordiv(&dividend, self.stride)?;
+        cx.max(&positions, &zero)
     }
 }

@@ -1,10 +1,12 @@
-//! Numbers to quantized numbers and back.
+//! Conversions between numbers and quantized numbers.
 
 use crate::error::bail;
 use crate::{InferenceContext, Result, TensorShape};
 
-/// The shapes of the input and of the two ends of its range, which are scalars, or with attribute `axis` vectors with an
-/// element for every slice along it. With `ranked` the input of an axis must have a rank.
+/// Returns the shape of operand `input` and the shape of its range, which the next two operands hold.
+///
+/// The range is two scalars, or with attribute `axis` two vectors with one element per slice along it. If `ranked`, an
+/// input with an axis must have a known rank.
 fn ranges(cx: &mut InferenceContext<'_>, input: usize, ranked: bool) -> Result<(TensorShape, TensorShape)> {
     let axis = cx.int_or("axis", -1)?;
     if axis < -1 {
@@ -18,36 +20,36 @@ fn ranges(cx: &mut InferenceContext<'_>, input: usize, ranked: bool) -> Result<(
     };
     let shape = cx.with_rank_at_least(input, axis.saturating_add(1))?;
     if ranked && shape.rank().is_none() {
-        return Err(cx.blame(input, format_args!("must have a known rank where axis is given, got {shape}")));
+        return Err(cx.blame(input, format_args!("must have a known rank if axis is given, got {shape}")));
     }
     let ([low], [high]) = (cx.axes::<1>(input + 1)?, cx.axes::<1>(input + 2)?);
     let mut ends = cx.agree("the numbers of minima and maxima", &low, &high)?;
     let mut output = shape;
     if let Some(dims) = output.dims() {
         let mut dims = dims.to_vec();
-        ends = cx.agree("the number of ranges and the size along axis", &ends, &dims[axis])?;
+        ends = cx.agree("the number of ranges and the dimension at axis", &ends, &dims[axis])?;
         dims[axis] = ends.clone();
         output = TensorShape::from(dims);
     }
     Ok((output, TensorShape::new([ends])))
 }
 
-/// `input[..], min_range, max_range -> [..]`. The range is two scalars, or with attribute `axis` two vectors with an
-/// element for every slice along it.
+/// `input[..], min_range, max_range -> [..]`. The range is two scalars, or with attribute `axis` two vectors with one
+/// element per slice along it.
 ///
 /// # Errors
-/// `axis` is less than -1 or not in the input, whose rank must be known then; the ends of the range are no scalars, or
-/// vectors provably of another length.
+/// `axis` is less than -1 or outside the rank of the input, the input is unranked although `axis` is given, the ends
+/// of the range are not scalars, or their lengths provably differ from the axis.
 pub fn dequantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (shape, _) = ranges(cx, 0, true)?;
     cx.set_output(0, shape);
     Ok(())
 }
 
-/// As [`dequantize`], with the ends of the range in use as further outputs; the rank may be unknown.
+/// Like [`dequantize`], but the range in use is a second and a third output, and the input may be unranked.
 ///
 /// # Errors
-/// As [`dequantize`].
+/// Same as [`dequantize`], except that the input may be unranked.
 pub fn quantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (shape, ends) = ranges(cx, 0, false)?;
     cx.set_output(0, shape);
@@ -56,10 +58,10 @@ pub fn quantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`dequantize`], where the rank may be unknown.
+/// Like [`dequantize`], but the input may be unranked.
 ///
 /// # Errors
-/// As [`dequantize`].
+/// Same as [`dequantize`], except that the input may be unranked, or `num_bits` is not a scalar.
 pub fn quantize_and_dequantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (shape, _) = ranges(cx, 0, false)?;
     cx.scalars(&["num_bits"])?;
@@ -67,11 +69,11 @@ pub fn quantize_and_dequantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradients of the input and of the ends of its range, shaped as they are: `gradients[..], input[..], input_min,
-/// input_max`.
+/// The gradients of the input and of the ends of its range:
+/// `gradients[..], input[..], input_min, input_max -> [..], input_min, input_max`.
 ///
 /// # Errors
-/// As [`dequantize`], and the gradients have provably another shape.
+/// Same as [`quantize`], or the shapes of gradients and input provably differ.
 pub fn quantize_and_dequantize_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (shape, ends) = ranges(cx, 1, false)?;
     let gradients = cx.input(0).clone();
@@ -87,23 +89,23 @@ mod tests {
     use super::{dequantize, quantize, quantize_and_dequantize, quantize_and_dequantize_grad};
     use crate::testing::shape_table;
 
-    shape_table! { back: dequantize, ["input", "min_range", "max_range"];
+    shape_table! { dequantized: dequantize, ["input", "min_range", "max_range"];
         {} "[n, ?]; []; ?" => "[n, d0_1]";
         {axis: 1} "[n, ?]; [3]; [?]" => "[n, 3]";
         {} "?; ?; ?" => "?";
-        {axis: 1} "?; [3]; [3]" => "error input must have a known rank where axis is given, got ?";
+        {axis: 1} "?; [3]; [3]" => "error input must have a known rank if axis is given, got ?";
         {axis: 2} "[n, 3]; [3]; [3]" => "error input must have rank at least 3";
         {axis: -2} "[n, 3]; [3]; [3]" => "error axis must be at least -1, got -2";
         {axis: i64::MAX} "[n, 3]; [3]; [3]" => "error input must have rank at least";
-        {axis: 1} "[n, 3]; [4]; [4]" => "error the number of ranges and the size along axis must agree, got 4 and 3";
+        {axis: 1} "[n, 3]; [4]; [4]" => "error the number of ranges and the dimension at axis must agree, got 4 and 3";
         {} "[n]; [1]; []" => "error min_range must have rank 0";
     }
-    shape_table! { there: quantize, ["input", "min_range", "max_range"];
+    shape_table! { quantized: quantize, ["input", "min_range", "max_range"];
         {} "[n, ?]; []; ?" => "[n, d0_1]; []; []";
         {axis: 0} "[n, 4]; ?; ?" => "[n, 4]; [n]; [n]";
         {axis: 0} "?; [?]; [3]" => "?; [3]; [3]";
     }
-    shape_table! { both: quantize_and_dequantize, ["input", "input_min", "input_max", "num_bits"];
+    shape_table! { round_trips: quantize_and_dequantize, ["input", "input_min", "input_max", "num_bits"];
         {axis: 0} "[?, 4]; [n]; ?; []" => "[n, 4]";
         {} "[?, 4]; []; []; [1]" => "error num_bits must have rank 0";
     }

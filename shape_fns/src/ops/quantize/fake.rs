@@ -1,11 +1,11 @@
-//! Quantization imitated on floats.
+//! Quantization that is simulated on floats.
 
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
 /// `inputs[..], min[], max[] -> [..]`.
 ///
 /// # Errors
-/// `min` or `max` is no scalar.
+/// `min` or `max` is not a scalar.
 pub fn fake_quantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalars(&["min", "max"])?;
     let shape = cx.input(0).clone();
@@ -16,7 +16,7 @@ pub fn fake_quantize(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `gradients[..], inputs[..], min[], max[] -> [..], [], []`.
 ///
 /// # Errors
-/// `min` or `max` is no scalar, or the first two shapes provably differ.
+/// `min` or `max` is not a scalar, or the first two shapes provably differ.
 pub fn fake_quantize_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalars(&["min", "max"])?;
     let (gradients, inputs) = (cx.input(0).clone(), cx.input(1).clone());
@@ -27,14 +27,15 @@ pub fn fake_quantize_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The shape `[.., c]` with the elements of `min` and `max` for its channels, and the number of these.
+/// Unifies the last dimension of `shape` with the lengths of `min` and `max`. Returns the shape and the number of
+/// channels.
 fn channels(cx: &mut InferenceContext<'_>, shape: TensorShape) -> Result<(TensorShape, Dim)> {
     let mut channels: Option<Dim> = shape.dim(-1).cloned();
     for name in ["min", "max"] {
         let Some(index) = cx.operand(name) else { continue };
         let [length] = cx.axes::<1>(index)?;
         channels = Some(match channels {
-            Some(own) => cx.agree("the number of channels and of ranges", &own, &length)?,
+            Some(channels) => cx.agree("the numbers of channels and of ranges", &channels, &length)?,
             None => length,
         });
     }
@@ -49,7 +50,7 @@ fn channels(cx: &mut InferenceContext<'_>, shape: TensorShape) -> Result<(Tensor
 /// `inputs[.., c], min[c], max[c] -> [.., c]`.
 ///
 /// # Errors
-/// The input is a scalar, `min` or `max` no vector, or channels provably differ.
+/// `inputs` is a scalar, `min` or `max` is not a vector, or the numbers of channels provably differ.
 pub fn fake_quantize_channels(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.with_rank_at_least(0, 1)?;
     let (output, _) = channels(cx, shape)?;
@@ -57,10 +58,10 @@ pub fn fake_quantize_channels(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `gradients[.., c], inputs[.., c], min[c], max[c] -> [.., c], [c], [c]`, of at most 4 axes.
+/// `gradients[.., c], inputs[.., c], min[c], max[c] -> [.., c], [c], [c]`. The rank is at most 4.
 ///
 /// # Errors
-/// As [`fake_quantize_channels`], the first two shapes provably differ, or have more than 4 axes.
+/// Same as [`fake_quantize_channels`], the shapes of gradients and inputs provably differ, or the rank exceeds 4.
 pub fn fake_quantize_channels_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let gradients = cx.with_rank_at_least(0, 1)?;
     cx.with_rank_at_most(0, 4)?;
@@ -78,20 +79,20 @@ mod tests {
     use super::{fake_quantize, fake_quantize_channels, fake_quantize_channels_grad, fake_quantize_grad};
     use crate::testing::shape_table;
 
-    shape_table! { whole: fake_quantize, ["inputs", "min", "max"];
+    shape_table! { per_tensor: fake_quantize, ["inputs", "min", "max"];
         {} "[n, ?]; []; ?" => "[n, d0_1]";
         {} "[n, ?]; []; [1]" => "error max must have rank 0";
     }
-    shape_table! { whole_gradient: fake_quantize_grad, ["gradients", "inputs", "min", "max"];
+    shape_table! { per_tensor_gradient: fake_quantize_grad, ["gradients", "inputs", "min", "max"];
         {} "[n, ?]; [?, 3]; []; ?" => "[n, 3]; []; []";
     }
-    shape_table! { channelwise: fake_quantize_channels, ["inputs", "min", "max"];
+    shape_table! { per_channel: fake_quantize_channels, ["inputs", "min", "max"];
         {} "[n, ?]; [?]; [3]" => "[n, 3]";
         {} "?; [?]; [3]" => "?";
-        {} "[n, 3]; [2]; [3]" => "error the number of channels and of ranges must agree, got 3 and 2";
+        {} "[n, 3]; [2]; [3]" => "error the numbers of channels and of ranges must agree, got 3 and 2";
         {} "[]; ?; ?" => "error inputs must have rank at least 1";
     }
-    shape_table! { channelwise_gradient: fake_quantize_channels_grad, ["gradients", "inputs", "min", "max"];
+    shape_table! { per_channel_gradient: fake_quantize_channels_grad, ["gradients", "inputs", "min", "max"];
         {} "[n, ?]; [?, ?]; [3]; ?" => "[n, 3]; [3]; [3]";
         {} "?; ?; ?; ?" => "?; [?]; [?]";
         {} "[1, 2, 3, 4, 5]; ?; ?; ?" => "error(3) gradients must have rank at most 4";

@@ -1,4 +1,4 @@
-//! Shape functions of quantization, and of ops on quantized tensors.
+//! Shape functions of quantization and of ops on quantized tensors.
 
 mod convert;
 mod fake;

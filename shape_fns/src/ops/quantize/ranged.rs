@@ -1,8 +1,9 @@
-//! Ops on quantized tensors, each followed by the ends of its range.
+//! Ops on quantized tensors. The minimum and the maximum of its range accompany each tensor as two scalars.
 
 use crate::{InferenceContext, Result, TensorShape, array, image, linalg, nn};
 
-/// Requires the operands from `first` on to be scalars, and makes all outputs after the first scalars: the ends of ranges.
+/// Requires the operands from `first` on to be scalars, and sets all outputs after the first to scalars. They are the
+/// ends of ranges.
 fn with_range(cx: &mut InferenceContext<'_>, first: usize) -> Result<()> {
     for index in first..cx.len() {
         cx.scalar(index)?;
@@ -13,10 +14,10 @@ fn with_range(cx: &mut InferenceContext<'_>, first: usize) -> Result<()> {
     Ok(())
 }
 
-/// `x, y` broadcast, with a range each: `x[..], y[..], min_x[], max_x[], min_y[], max_y[] -> [..], [], []`.
+/// `x[..], y[..], min_x[], max_x[], min_y[], max_y[] -> [..], min[], max[]`. `x` and `y` broadcast.
 ///
 /// # Errors
-/// The two provably do not broadcast, or an end of a range is no scalar.
+/// `x` and `y` provably do not broadcast, or the end of a range is not a scalar.
 pub fn quantized_binary(cx: &mut InferenceContext<'_>) -> Result<()> {
     with_range(cx, 2)?;
     let (x, y) = (cx.input(0).clone(), cx.input(1).clone());
@@ -25,10 +26,10 @@ pub fn quantized_binary(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The shape of the first operand, all others being scalars.
+/// Keeps the shape of the first operand. All other operands are scalars.
 ///
 /// # Errors
-/// One is not.
+/// Another operand is not a scalar.
 pub fn quantized_unary(cx: &mut InferenceContext<'_>) -> Result<()> {
     with_range(cx, 1)?;
     let shape = cx.input(0).clone();
@@ -36,83 +37,83 @@ pub fn quantized_unary(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`quantized_unary`], of rank 4.
+/// Like [`quantized_unary`], for an operand of rank 4.
 ///
 /// # Errors
-/// As [`quantized_unary`], and the rank is another.
+/// Same as [`quantized_unary`], or the rank is not 4.
 pub fn quantized_norm(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.with_rank(0, 4)?;
     quantized_unary(cx)
 }
 
-/// As [`array::concat`], with a minimum and a maximum for every value.
+/// Like [`array::concat`], with the ranges of all values.
 ///
 /// # Errors
-/// As [`array::concat`], or an end of a range is no scalar.
+/// Same as [`array::concat`], or the end of a range is not a scalar.
 pub fn quantized_concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     let first = cx.operands_named("values").end;
     with_range(cx, first)?;
     array::concat(cx)
 }
 
-/// As [`array::reshape`], with the range of the operand.
+/// Like [`array::reshape`], with the range of the operand.
 ///
 /// # Errors
-/// As [`array::reshape`], or an end of a range is no scalar.
+/// Same as [`array::reshape`], or the end of a range is not a scalar.
 pub fn quantized_reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
     with_range(cx, 2)?;
     array::reshape(cx)
 }
 
-/// As [`linalg::matmul_2d`], with a range each.
+/// Like [`linalg::matmul_2d`], with the ranges of both operands.
 ///
 /// # Errors
-/// As [`linalg::matmul_2d`], or an end of a range is no scalar.
+/// Same as [`linalg::matmul_2d`], or the end of a range is not a scalar.
 pub fn quantized_matmul(cx: &mut InferenceContext<'_>) -> Result<()> {
     with_range(cx, 2)?;
     linalg::matmul_2d(cx)
 }
 
-/// As [`nn::conv_2d`], with a range each.
+/// Like [`nn::conv_2d`], with the ranges of both operands.
 ///
 /// # Errors
-/// As [`nn::conv_2d`], or an end of a range is no scalar.
+/// Same as [`nn::conv_2d`], or the end of a range is not a scalar.
 pub fn quantized_conv_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     with_range(cx, 2)?;
     nn::conv_2d(cx)
 }
 
-/// As [`nn::bias_add`], with a range each.
+/// Like [`nn::bias_add`], with the ranges of both operands.
 ///
 /// # Errors
-/// As [`nn::bias_add`], or an end of a range is no scalar.
+/// Same as [`nn::bias_add`], or the end of a range is not a scalar.
 pub fn quantized_bias_add(cx: &mut InferenceContext<'_>) -> Result<()> {
     with_range(cx, 2)?;
     nn::bias_add(cx)
 }
 
-/// As [`nn::avg_pool`], with a range.
+/// Like [`nn::avg_pool`], with the range of the operand.
 ///
 /// # Errors
-/// As [`nn::avg_pool`], or an end of a range is no scalar.
+/// Same as [`nn::avg_pool`], or the end of a range is not a scalar.
 pub fn quantized_avg_pool(cx: &mut InferenceContext<'_>) -> Result<()> {
     nn::avg_pool(cx)?;
     with_range(cx, 1)
 }
 
-/// As [`nn::max_pool`], with a range.
+/// Like [`nn::max_pool`], with the range of the operand.
 ///
 /// # Errors
-/// As [`nn::max_pool`], or an end of a range is no scalar.
+/// Same as [`nn::max_pool`], or the end of a range is not a scalar.
 pub fn quantized_max_pool(cx: &mut InferenceContext<'_>) -> Result<()> {
     nn::max_pool(cx)?;
     with_range(cx, 1)
 }
 
-/// As [`image::resize`], with a range.
+/// Like [`image::resize`], with the range of the operand.
 ///
 /// # Errors
-/// As [`image::resize`], or an end of a range is no scalar.
+/// Same as [`image::resize`], or the end of a range is not a scalar.
 pub fn quantized_resize(cx: &mut InferenceContext<'_>) -> Result<()> {
     image::resize(cx)?;
     with_range(cx, 2)
@@ -137,14 +138,14 @@ mod tests {
     shape_table! { norm: quantized_norm, ["x", "x_min", "x_max"];
         {} "[n]; []; []" => "error(3) x must have rank 4";
     }
-    shape_table! { joined: quantized_concat, ["axis", "values..", "input_mins..", "input_maxes.."];
+    shape_table! { concats: quantized_concat, ["axis", "values..", "input_mins..", "input_maxes.."];
         {} "[] = 0; [a, 3]; [b, ?]; []; []; []; []" => "[a+b, 3]; []; []";
         {} "[] = 0; [a, 3]; [b, ?]; []; [1]; []; []" => "error(3) operand 4 must have rank 0";
     }
     shape_table! { reshaped: quantized_reshape, ["x", "shape", "input_min", "input_max"];
         {} "[n, 4]; [2] = [2, -1]; []; []" => "[2, 2*n]; []; []";
     }
-    shape_table! { product: quantized_matmul, ["a", "b", "min_a", "max_a", "min_b", "max_b"];
+    shape_table! { matmuls: quantized_matmul, ["a", "b", "min_a", "max_a", "min_b", "max_b"];
         {transpose_b: true} "[n, 4]; [3, 4]; []; []; []; []" => "[n, 3]; []; []";
     }
     shape_table! { pooled: quantized_max_pool, ["input", "min_input", "max_input"];

@@ -1,20 +1,21 @@
-//! Quantized numbers of one range as numbers of another.
+//! Converts quantized numbers from one range to another.
 
 use super::quantized_unary;
 use crate::{InferenceContext, Result, TensorShape};
 
-/// `input[..], input_min[], input_max[], requested_output_min[], requested_output_max[] -> [..], [], []`.
+/// `input[..], input_min[], input_max[], requested_output_min[], requested_output_max[] -> [..], min[], max[]`.
 ///
 /// # Errors
-/// An end of a range is no scalar.
+/// The end of a range is not a scalar.
 pub fn requantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     quantized_unary(cx)
 }
 
-/// As [`requantize`], where the range of the input is two vectors, an element for every channel.
+/// Like [`requantize`], but the range of the input is two vectors with one element per channel.
 ///
 /// # Errors
-/// The ends of the input's range are no vectors of one length, or those requested no scalars.
+/// The ends of the input's range are not vectors, their lengths provably differ, or an end of the requested range is
+/// not a scalar.
 pub fn requantize_per_channel(cx: &mut InferenceContext<'_>) -> Result<()> {
     let ([low], [high]) = (cx.axes::<1>(1)?, cx.axes::<1>(2)?);
     cx.agree("the numbers of minima and maxima", &low, &high)?;
@@ -27,10 +28,10 @@ pub fn requantize_per_channel(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The range in use, as two scalars: `input[..], input_min[], input_max[] -> [], []`.
+/// The range in use: `input[..], input_min[], input_max[] -> min[], max[]`.
 ///
 /// # Errors
-/// An end of the range is no scalar.
+/// The end of a range is not a scalar.
 pub fn requantization_range(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalar(1)?;
     cx.scalar(2)?;
@@ -39,10 +40,10 @@ pub fn requantization_range(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`requantization_range`], where the range is two vectors, an element for every channel.
+/// Like [`requantization_range`], but the range of the input is two vectors with one element per channel.
 ///
 /// # Errors
-/// They are no vectors, or provably of different lengths.
+/// The ends of the range are not vectors, or their lengths provably differ.
 pub fn range_per_channel(cx: &mut InferenceContext<'_>) -> Result<()> {
     let ([low], [high]) = (cx.axes::<1>(1)?, cx.axes::<1>(2)?);
     cx.agree("the numbers of minima and maxima", &low, &high)?;
@@ -56,18 +57,18 @@ mod tests {
     use super::{range_per_channel, requantization_range, requantize, requantize_per_channel};
     use crate::testing::shape_table;
 
-    shape_table! { whole: requantize, ["input", "input_min", "input_max", "requested_output_min", "requested_output_max"];
+    shape_table! { per_tensor: requantize, ["input", "input_min", "input_max", "requested_output_min", "requested_output_max"];
         {} "[n, ?]; []; []; ?; ?" => "[n, d0_1]; []; []";
         {} "[n, ?]; []; []; [1]; ?" => "error(3) requested_output_min must have rank 0";
     }
-    shape_table! { channelwise: requantize_per_channel, ["input", "input_min", "input_max", "requested_output_min", "requested_output_max"];
+    shape_table! { per_channel: requantize_per_channel, ["input", "input_min", "input_max", "requested_output_min", "requested_output_max"];
         {} "[n, ?]; [c]; [?]; ?; ?" => "[n, d0_1]; []; []";
         {} "[n, ?]; [2]; [3]; ?; ?" => "error(3) the numbers of minima and maxima must agree, got 2 and 3";
     }
-    shape_table! { range: requantization_range, ["input", "input_min", "input_max"];
+    shape_table! { per_tensor_ranges: requantization_range, ["input", "input_min", "input_max"];
         {} "?; []; []" => "[]; []";
     }
-    shape_table! { ranges: range_per_channel, ["input", "input_min", "input_max"];
+    shape_table! { per_channel_ranges: range_per_channel, ["input", "input_min", "input_max"];
         {} "?; [n]; ?" => "[]; []";
         {} "?; []; ?" => "error(2) input_min must have rank 1";
     }

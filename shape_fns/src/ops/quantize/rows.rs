@@ -1,4 +1,4 @@
-//! The TensorFlow ops of quantization, by op type.
+//! Registry rows of the quantization ops, sorted by TensorFlow op type.
 
 use super::*;
 use crate::common;

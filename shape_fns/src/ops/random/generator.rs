@@ -1,11 +1,11 @@
-//! What random ops without state are seeded with: a seed, or key, counter and algorithm.
+//! The operands that seed stateless random ops: a seed, or key, counter and algorithm.
 
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// Checks the operands `seed[2]`, `key[1]`, `counter[c]` and `alg[]`, where they are given.
+/// Checks the operands `seed[2]`, `key[1]`, `counter[c]` and `alg[]` if they are given.
 ///
 /// # Errors
-/// One has another rank or length.
+/// An operand has the wrong rank or length.
 pub(super) fn check_seeds(cx: &mut InferenceContext<'_>) -> Result<()> {
     for (name, len) in [("seed", Some(2)), ("key", Some(1)), ("counter", None)] {
         let Some(index) = cx.operand(name) else { continue };
@@ -17,11 +17,11 @@ pub(super) fn check_seeds(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalars(&["alg"])
 }
 
-/// The key `[1]` and counter `[2]` of a seed, and the algorithm `[]` where there is a third output; of no seed, only the
-/// algorithm.
+/// With a seed, outputs `key[1], counter[2]`, and `alg[]` if there is a third output. Without a seed, outputs `alg[]`
+/// only.
 ///
 /// # Errors
-/// The seed has not two elements.
+/// `seed` does not have two elements.
 pub fn generator_state(cx: &mut InferenceContext<'_>) -> Result<()> {
     check_seeds(cx)?;
     let vector = |len| TensorShape::new([Dim::known(len)]);

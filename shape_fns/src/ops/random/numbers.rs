@@ -1,13 +1,13 @@
-//! Random numbers: a tensor of the shape a parameter says.
+//! Random numbers: tensors whose shape is a parameter.
 
 use super::generator::check_seeds;
 use crate::{InferenceContext, Result, TensorShape};
 
-/// The output has the sizes `shape`.
+/// Sets the output's sizes to `shape`.
 ///
 /// # Errors
-/// `shape` is no vector of sizes, `minval` or `maxval` is no scalar, or `seed`, `key`, `counter` or `alg` has another
-/// rank or length than a generator's.
+/// `shape` is not a vector of sizes, `minval` or `maxval` is not a scalar, or `seed`, `key`, `counter` or `alg` has
+/// the wrong rank or length.
 pub fn numbers(cx: &mut InferenceContext<'_>) -> Result<()> {
     check_seeds(cx)?;
     cx.scalars(&["minval", "maxval"])?;
@@ -16,20 +16,20 @@ pub fn numbers(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `shape=[s..], alpha[a..] -> [s.., a..]`: so many numbers for each parameter of the distribution.
+/// `shape=[s..], alpha[a..] -> [s.., a..]`: draws `shape` numbers for each parameter of the distribution.
 ///
 /// # Errors
-/// `shape` is no vector of sizes.
+/// `shape` is not a vector of sizes.
 pub fn numbers_of_each(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let (output, each) = (cx.input_as_shape("shape")?, cx.input(1).clone());
-    cx.set_output(0, output.concatenate(&each));
+    let (shape, parameters) = (cx.input_as_shape("shape")?, cx.input(1).clone());
+    cx.set_output(0, shape.concatenate(&parameters));
     Ok(())
 }
 
-/// As [`numbers`], of a distribution whose parameters are scalars or have one element a batch.
+/// Like [`numbers`], for a distribution whose parameters are scalars or have one element per batch.
 ///
 /// # Errors
-/// `shape` is no vector of sizes, or a parameter has more than one axis.
+/// `shape` is not a vector of sizes, or a parameter has more than one axis.
 pub fn truncated(cx: &mut InferenceContext<'_>) -> Result<()> {
     for index in 1..cx.len() {
         cx.with_rank_at_most(index, 1)?;
@@ -37,10 +37,10 @@ pub fn truncated(cx: &mut InferenceContext<'_>) -> Result<()> {
     numbers(cx)
 }
 
-/// As [`numbers`], of a distribution whose parameters broadcast to one another.
+/// Like [`numbers`], for a distribution whose parameters broadcast.
 ///
 /// # Errors
-/// As [`numbers`], or the parameters do not broadcast.
+/// Same as [`numbers`], or the parameters do not broadcast.
 pub fn truncated_stateless(cx: &mut InferenceContext<'_>) -> Result<()> {
     let mut all = TensorShape::scalar();
     for index in 2..cx.len() {
@@ -64,7 +64,7 @@ mod tests {
         {} "i32 []" => "error shape must be a vector, got rank 0";
         {} "i32 [2] = [-1, 2]" => "error shape must not be negative, got -1";
     }
-    shape_table! { between: numbers, ["shape", "minval", "maxval"];
+    shape_table! { bounded: numbers, ["shape", "minval", "maxval"];
         {} "i32 [1] = [n]; i32 []; i32 []" => "[n]";
         {} "i32 [1] = [n]; i32 [1]; i32 []" => "error minval must have rank 0";
     }
@@ -79,17 +79,17 @@ mod tests {
         {} "i32 [1]; u64 [1]; u64 []; ?" => "error counter must have rank 1";
         {} "i32 [1]; u64 [1]; u64 [2]; i32 [1]" => "error alg must have rank 0";
     }
-    shape_table! { of_each: numbers_of_each, ["shape", "alpha"];
+    shape_table! { per_parameter: numbers_of_each, ["shape", "alpha"];
         {} "i32 [2] = [1, n]; [4, ?]" => "[1, n, 4, d1_1]";
         {} "i32 [1] = [n]; []" => "[n]";
         {} "i32 ?; [3]" => "?";
         {} "i32 [1, 2]; [3, 4]" => "error shape must be a vector, got rank 2";
     }
-    shape_table! { limits: truncated, ["shape", "means", "stdevs", "minvals", "maxvals"];
+    shape_table! { truncated_normals: truncated, ["shape", "means", "stdevs", "minvals", "maxvals"];
         {} "i32 [2] = [n, 3]; [2]; [2]; []; [7]" => "[n, 3]";
         {} "i32 [2]; [2]; [2]; []; [1, 2]" => "error maxvals must have rank at most 1";
     }
-    shape_table! { stateless_limits: truncated_stateless, ["shape", "seed", "means", "stddevs", "minvals", "maxvals"];
+    shape_table! { stateless_truncated_normals: truncated_stateless, ["shape", "seed", "means", "stddevs", "minvals", "maxvals"];
         {} "i32 [2] = [n, 3]; i64 [2]; [3]; [1]; []; [n, 3]" => "[n, 3]";
         {} "i32 [2]; i64 [2]; [3]; [7]; []; []" => "error must be equal or 1 to broadcast, got 3 and 7";
     }

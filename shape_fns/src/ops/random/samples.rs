@@ -1,4 +1,4 @@
-//! Samples: of categories, of candidate classes, of low-discrepancy sequences.
+//! Samples of categories, of candidate classes, and of low-discrepancy sequences.
 
 use super::generator::check_seeds;
 use crate::error::bail;
@@ -7,7 +7,7 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 /// `logits[b, c], num_samples=n -> [b, n]`.
 ///
 /// # Errors
-/// `logits` is no matrix, `num_samples` is negative or no scalar, or `seed` has not two elements.
+/// `logits` is not a matrix, `num_samples` is negative or not a scalar, or `seed` does not have two elements.
 pub fn multinomial(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [rows, _] = cx.axes::<2>(0)?;
     check_seeds(cx)?;
@@ -19,7 +19,7 @@ pub fn multinomial(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `dim=d, num_results=n, skip[] -> [n, d]`.
 ///
 /// # Errors
-/// An operand is negative or no scalar.
+/// An operand is negative or not a scalar.
 pub fn sobol(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (dim, results) = (cx.make_dim_for_scalar_input("dim")?, cx.make_dim_for_scalar_input("num_results")?);
     cx.scalars(&["skip"])?;
@@ -27,25 +27,26 @@ pub fn sobol(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `true_classes[b, num_true]` to the classes that are sampled, `[num_sampled]`, and how often each true and each sampled
-/// class is expected, `[b, num_true]` and `[num_sampled]`.
+/// `true_classes[b, num_true]` to `sampled_candidates[num_sampled]`, `true_expected_count[b, num_true]` and
+/// `sampled_expected_count[num_sampled]`.
 ///
 /// # Errors
-/// `true_classes` is no matrix, has provably another number of columns than attribute `num_true`, or an attribute is
-/// less than 1.
+/// `true_classes` is not a matrix, its number of columns provably differs from attribute `num_true`, or an attribute
+/// is less than 1.
 pub fn candidates(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (rows, number) = true_classes(cx)?;
-    let sampled = positive(cx, "num_sampled")?;
+    let sampled = positive_attr(cx, "num_sampled")?;
     cx.set_output(0, TensorShape::new([sampled.clone()]));
     cx.set_output(1, TensorShape::new([rows, number]));
     cx.set_output(2, TensorShape::new([sampled]));
     Ok(())
 }
 
-/// `true_classes[b, num_true], sampled_candidates[s]` to three vectors of one entry a hit: the data decide how many.
+/// `true_classes[b, num_true], sampled_candidates[s] -> [u], [u], [u]`, where the number of hits `u` depends on the
+/// data.
 ///
 /// # Errors
-/// `true_classes` is no matrix of `num_true` columns, or `sampled_candidates` no vector.
+/// `true_classes` is not a matrix of `num_true` columns, or `sampled_candidates` is not a vector.
 pub fn accidental_hits(cx: &mut InferenceContext<'_>) -> Result<()> {
     true_classes(cx)?;
     cx.axes::<1>(1)?;
@@ -56,15 +57,17 @@ pub fn accidental_hits(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Returns the number of rows and of columns of `true_classes`.
 fn true_classes(cx: &mut InferenceContext<'_>) -> Result<(Dim, Dim)> {
     let [rows, columns] = cx.axes::<2>(0)?;
-    let number = positive(cx, "num_true")?;
+    let number = positive_attr(cx, "num_true")?;
     cx.merge(&columns, &number)
-        .map_err(|_| cx.blame(0, format_args!("must have num_true columns, got {columns} for {number}")))?;
+        .map_err(|_| cx.blame(0, format_args!("must have {number} columns (num_true), got {columns}")))?;
     Ok((rows, number))
 }
 
-fn positive(cx: &InferenceContext<'_>, name: &str) -> Result<Dim> {
+/// Reads an integer attribute that must be at least 1.
+fn positive_attr(cx: &InferenceContext<'_>, name: &str) -> Result<Dim> {
     match cx.int(name)? {
         value @ 1.. => Ok(Dim::known(value)),
         value => bail!("{name} must be at least 1, got {value}"),
@@ -90,7 +93,7 @@ mod tests {
     }
     shape_table! { classes: candidates, ["true_classes"];
         {num_true: 2, num_sampled: 7} "i64 [b, ?]" => "[7]; [b, 2]; [7]";
-        {num_true: 2, num_sampled: 7} "i64 [5, 3]" => "error(3) true_classes must have num_true columns, got 3 for 2";
+        {num_true: 2, num_sampled: 7} "i64 [5, 3]" => "error(3) true_classes must have 2 columns (num_true), got 3";
         {num_true: 2, num_sampled: 0} "i64 [5, 2]" => "error(3) num_sampled must be at least 1, got 0";
     }
     shape_table! { hits: accidental_hits, ["true_classes", "sampled_candidates"];

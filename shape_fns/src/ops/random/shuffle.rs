@@ -3,10 +3,10 @@
 use super::generator::check_seeds;
 use crate::{Dim, InferenceContext, List, Result, TensorShape};
 
-/// The shape of the operand, whose rows come in another order.
+/// Keeps the shape of the operand.
 ///
 /// # Errors
-/// `key`, `counter` or `alg` has another rank or length than a generator's.
+/// `key`, `counter` or `alg` has the wrong rank or length.
 pub fn shuffle(cx: &mut InferenceContext<'_>) -> Result<()> {
     check_seeds(cx)?;
     cx.set_output(0, cx.input(0).clone());
@@ -16,7 +16,7 @@ pub fn shuffle(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `image[h, w, c], size=[a, b] -> [a, b, c]`.
 ///
 /// # Errors
-/// The image has not three axes, or `size` is no vector of two sizes.
+/// The image does not have three axes, or `size` does not hold two sizes.
 pub fn crop(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [_, _, channels] = cx.axes::<3>(0)?;
     let sizes = cx.param_vector("size")?;
@@ -34,25 +34,25 @@ pub fn crop(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `index[n], seed[n, 3], max_index[n] -> [n]`, where each may have one axis less; of three without it, `[]`.
+/// `index[n], seed[n, 3], max_index[n] -> [n]`. Each operand may lack the axis `n`; if all do, the output is a scalar.
 ///
 /// # Errors
-/// An operand has more axes, the seed has not three columns, or lengths provably differ.
+/// An operand has too many axes, the seed does not have three columns, or lengths provably differ.
 pub fn index_shuffle(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (index, limit) = (cx.with_rank_at_most(0, 1)?, cx.with_rank_at_most(2, 1)?);
     cx.with_rank_at_least(1, 1)?;
     let seed = cx.with_rank_at_most(1, 2)?;
     if let Some(columns) = seed.dim(-1) {
         cx.merge(columns, &Dim::known(3))
-            .map_err(|_| cx.blame(1, format_args!("must have 3 elements for each index, got {columns}")))?;
+            .map_err(|_| cx.blame(1, format_args!("must have 3 elements per index, got {columns}")))?;
     }
     let operands = [index, seed.slice(..-1), limit];
     let mut all = None::<Dim>;
     for (operand, shape) in operands.iter().enumerate() {
         let Some([count]) = shape.dims() else { continue };
         all = Some(match &all {
-            Some(sofar) => cx
-                .agree("the numbers of indices, seeds and limits", sofar, count)
+            Some(previous) => cx
+                .agree("the lengths of index, seed and max_index", previous, count)
                 .map_err(|error| error.operand(operand))?,
             None => count.clone(),
         });
@@ -88,7 +88,7 @@ mod tests {
         {} "i32 []; i32 [3]; i32 []" => "[]";
         {} "i32 []; ?; i32 []" => "?";
         {} "?; i32 [4, 3]; i32 [?]" => "[4]";
-        {} "i32 [5]; i32 [4, 3]; ?" => "error the numbers of indices, seeds and limits must agree, got 5 and 4";
-        {} "?; i32 [4]; ?" => "error seed must have 3 elements for each index, got 4";
+        {} "i32 [5]; i32 [4, 3]; ?" => "error the lengths of index, seed and max_index must agree, got 5 and 4";
+        {} "?; i32 [4]; ?" => "error seed must have 3 elements per index, got 4";
     }
 }

@@ -1,4 +1,4 @@
-//! `bincount` and histograms: how often each number occurs.
+//! `bincount` and histograms: count the occurrences of each number.
 
 use crate::error::bail;
 use crate::{Dim, InferenceContext, Result, TensorShape};
@@ -6,17 +6,17 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 /// `arr[..], size=s -> [s]`.
 ///
 /// # Errors
-/// `size` is negative or no scalar.
+/// `size` is negative or not a scalar.
 pub fn bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     let size = cx.make_dim_for_scalar_input("size")?;
     cx.set_output(0, TensorShape::new([size]));
     Ok(())
 }
 
-/// `input[n], size=s -> [s]`, `input[b, n], size=s -> [b, s]`.
+/// `input[n], size=s -> [s]` or `input[b, n], size=s -> [b, s]`.
 ///
 /// # Errors
-/// The input has more than two axes, or `size` is negative or no scalar.
+/// The input has more than two axes, or `size` is negative or not a scalar.
 pub fn dense_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     let input = cx.with_rank_at_most(0, 2)?;
     let size = cx.make_dim_for_scalar_input("size")?;
@@ -28,10 +28,11 @@ pub fn dense_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`dense_bincount`], of a sparse tensor: the counts of a vector, or of each row of a tensor with more axes.
+/// Like [`dense_bincount`], for a sparse tensor: `dense_shape=[n] -> [s]` or `dense_shape=[b, ..] -> [b, s]`.
 ///
 /// # Errors
-/// As [`dense_bincount`], or indices, values or shape have another rank than those of a sparse tensor.
+/// `indices`, `values` or `dense_shape` has the wrong rank, `dense_shape` is empty or holds more than two sizes that
+/// are all known, or `size` is negative or not a scalar.
 pub fn sparse_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<2>(0)?;
     cx.axes::<1>(1)?;
@@ -39,10 +40,10 @@ pub fn sparse_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     let size = cx.make_dim_for_scalar_input("size")?;
     let shape = cx.input_as_shape("dense_shape")?;
     match shape.dims() {
-        Some([]) => bail!("dense_shape must have a size or more, got none"),
+        Some([]) => bail!("dense_shape must not be empty, got no sizes"),
         Some([_]) => cx.set_output(0, TensorShape::new([size])),
         Some([_, _, _, ..]) if shape.is_fully_defined() => {
-            bail!("dense_shape must be of one or two axes, got {shape}");
+            bail!("dense_shape must have one or two sizes, got {shape}");
         }
         Some([rows, ..]) => cx.set_output(0, TensorShape::new([rows.clone(), size])),
         None => {}
@@ -50,10 +51,10 @@ pub fn sparse_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `splits[b+1], values[n], size=s -> [b, s]`: the counts of each row of a ragged tensor.
+/// `splits[b+1], values[n], size=s -> [b, s]`: counts each row of a ragged tensor.
 ///
 /// # Errors
-/// `splits` is no vector or empty, or `size` is negative or no scalar.
+/// `splits` is not a vector or is empty, or `size` is negative or not a scalar.
 pub fn ragged_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     let rows = crate::ragged::row_count(cx, 0)?;
     let size = cx.make_dim_for_scalar_input("size")?;
@@ -61,14 +62,14 @@ pub fn ragged_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `value_range[2], nbins=n -> [n]`, of values of any shape.
+/// `values[..], value_range[2], nbins=n -> [n]`.
 ///
 /// # Errors
-/// `value_range` has provably not two elements, or `nbins` is less than 1 or no scalar.
+/// `value_range` provably does not have two elements, or `nbins` is less than 1 or not a scalar.
 pub fn histogram(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [limits] = cx.axes::<1>(1)?;
     cx.merge(&limits, &Dim::known(2)).map_err(|_| {
-        cx.blame(1, format_args!("must be a lower and an upper limit, got {limits} elements"))
+        cx.blame(1, format_args!("must hold a lower and an upper limit, got {limits} elements"))
     })?;
     let bins = cx.make_dim_for_scalar_input("nbins")?;
     if bins == 0 {
@@ -78,11 +79,11 @@ pub fn histogram(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The counts of each row of a dense matrix, or of a vector, as a sparse tensor of the same rank. Weights have the shape
-/// of the values, or are empty.
+/// Counts each row of a dense matrix, or a vector, and returns a sparse tensor of the same rank. `weights` has the
+/// shape of the values, or is empty.
 ///
 /// # Errors
-/// The values have another rank than 1 or 2, or the weights provably another shape.
+/// The rank of the values is not 1 or 2, or the shape of the weights provably differs.
 pub fn count_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.with_rank_at_least(0, 1)?;
     let (values, weights) = (cx.with_rank_at_most(0, 2)?, cx.input(1).clone());
@@ -100,23 +101,24 @@ pub fn count_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     set_counts(cx, rank)
 }
 
-/// As [`count_dense`], of a sparse tensor: indices, values and shape.
+/// Like [`count_dense`], for a sparse tensor: `indices[nnz, rank], values, dense_shape`.
 ///
 /// # Errors
-/// Indices are no matrix.
+/// `indices` is not a matrix.
 pub fn count_sparse(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [_, rank] = cx.axes::<2>(0)?;
     set_counts(cx, rank)
 }
 
-/// As [`count_dense`], of a ragged tensor of one ragged axis.
+/// Like [`count_dense`], for a ragged tensor with one ragged axis.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn count_ragged(cx: &mut InferenceContext<'_>) -> Result<()> {
     set_counts(cx, Dim::known(2))
 }
 
+/// Sets the outputs to a sparse tensor of this rank with a data-dependent number of elements.
 fn set_counts(cx: &mut InferenceContext<'_>, rank: Dim) -> Result<()> {
     let count = cx.fresh();
     cx.set_output(0, TensorShape::new([count.clone(), rank.clone()]));
@@ -151,8 +153,8 @@ mod tests {
         {} "?; ?; i64 [1]; i32 [] = 7; ?" => "[7]";
         {} "?; ?; ?; i32 []; ?" => "?";
         {} "?; ?; i64 [3] = [b, 4, 5]; i32 [] = 7; ?" => "[b, 7]";
-        {} "?; ?; i64 [3] = [3, 4, 5]; i32 [] = 7; ?" => "error dense_shape must be of one or two axes, got [3, 4, 5]";
-        {} "?; ?; i64 [0]; i32 []; ?" => "error dense_shape must have a size or more, got none";
+        {} "?; ?; i64 [3] = [3, 4, 5]; i32 [] = 7; ?" => "error dense_shape must have one or two sizes, got [3, 4, 5]";
+        {} "?; ?; i64 [0]; i32 []; ?" => "error dense_shape must not be empty, got no sizes";
     }
     shape_table! { ragged: ragged_bincount, ["splits", "values", "size", "weights"];
         {} "i64 [4]; ?; i32 [] = 7; ?" => "[3, 7]";
@@ -162,7 +164,7 @@ mod tests {
     shape_table! { bins: histogram, ["values", "value_range", "nbins"];
         {} "[?]; [2]; i32 [] = n" => "[n]";
         {} "?; ?; ?" => "[?]";
-        {} "[]; [3]; ?" => "error value_range must be a lower and an upper limit, got 3 elements";
+        {} "[]; [3]; ?" => "error value_range must hold a lower and an upper limit, got 3 elements";
         {} "[]; []; ?" => "error value_range must have rank 1";
         {} "[]; [2]; i32 [2]" => "error nbins must be one integer, got rank 1";
         {} "[]; [2]; i32 [] = 0" => "error nbins must be at least 1, got 0";

@@ -1,4 +1,4 @@
-//! Shape functions of ops that fold the rows of a tensor by segment, and of counts.
+//! Shape functions of segment reductions (rows of a tensor reduced by segment id), and of counts.
 
 mod count;
 mod sorted;

@@ -1,12 +1,12 @@
-//! `segment(data, segment_ids)`: rows folded by sorted segment.
+//! `segment(data, segment_ids)`: reduces rows by sorted segment ids.
 
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// `data[n, a..], segment_ids[n] -> [u, a..]`: the data decide `u`. That there is an id for each row is checked when the
-/// op runs.
+/// `data[n, a..], segment_ids[n] -> [u, a..]`, where `u` depends on the data. The op itself checks when it runs that
+/// there is one id per row.
 ///
 /// # Errors
-/// `data` is a scalar or `segment_ids` no vector.
+/// `data` is a scalar, or `segment_ids` is not a vector.
 pub fn segment(cx: &mut InferenceContext<'_>) -> Result<()> {
     let data = cx.with_rank_at_least(0, 1)?;
     cx.axes::<1>(1)?;
@@ -17,7 +17,7 @@ pub fn segment(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// So many rows like those of `data`.
+/// Returns the shape of `count` rows like those of `data`.
 pub(super) fn rows(count: Dim, data: &TensorShape) -> TensorShape {
     TensorShape::new([count]).concatenate(&data.slice(1..))
 }

@@ -1,15 +1,15 @@
-//! `sparse_segment(data, indices, segment_ids)`: rows picked by index and folded by segment.
+//! `sparse_segment(data, indices, segment_ids)`: selects rows by index and reduces them by segment id.
 
 use super::sorted::rows;
 use crate::error::bail;
 use crate::{InferenceContext, Result, TensorShape};
 
-/// `data[n, a..], indices[k], segment_ids[k] -> [u, a..]`: the data decide `u`.
+/// `data[n, a..], indices[k], segment_ids[k] -> [u, a..]`, where `u` depends on the data.
 ///
 /// # Errors
-/// `data` is a scalar, indices or ids are no vector, or their lengths provably differ.
+/// `data` is a scalar, `indices` or `segment_ids` is not a vector, or their lengths provably differ.
 pub fn sparse_segment(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let data = picked(cx)?;
+    let data = checked_data(cx)?;
     if data.rank().is_some() {
         let segments = cx.fresh();
         cx.set_output(0, rows(segments, &data));
@@ -17,18 +17,17 @@ pub fn sparse_segment(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`sparse_segment`], with as many rows as the last operand says: the number of segments, or of the gradient the
-/// rows of the data.
+/// Like [`sparse_segment`], but a scalar gives the number of rows: `num_segments`, or `output_dim0` for the gradient.
 ///
 /// # Errors
-/// As [`sparse_segment`], or the number is negative or no scalar.
+/// Same as [`sparse_segment`], or the number is negative or not a scalar.
 pub fn sparse_segment_of(cx: &mut InferenceContext<'_>) -> Result<()> {
     let names = ["num_segments", "output_dim0"];
     let Some(name) = names.into_iter().find(|name| cx.operand(name).is_some() || cx.attr(name).is_some())
     else {
-        bail!("the number of rows must be given: num_segments or output_dim0");
+        bail!("num_segments or output_dim0 must be given: the number of rows");
     };
-    let data = picked(cx)?;
+    let data = checked_data(cx)?;
     let count = cx.make_dim_for_scalar_input(name)?;
     if data.rank().is_some() {
         cx.set_output(0, rows(count, &data));
@@ -36,12 +35,12 @@ pub fn sparse_segment_of(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`sparse_segment`], of the gradient: only the rows that are picked, and which those are.
+/// The compact gradient of [`sparse_segment`]: only the selected rows, and their indices.
 ///
 /// # Errors
-/// As [`sparse_segment`], or `dense_output_dim0` is negative or no scalar.
+/// Same as [`sparse_segment`], or `dense_output_dim0` is negative or not a scalar.
 pub fn sparse_segment_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let data = picked(cx)?;
+    let data = checked_data(cx)?;
     cx.make_dim_for_scalar_input("dense_output_dim0")?;
     let count = cx.fresh();
     if data.rank().is_some() {
@@ -51,11 +50,11 @@ pub fn sparse_segment_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-fn picked(cx: &mut InferenceContext<'_>) -> Result<TensorShape> {
+/// Checks the first three operands and returns the shape of `data`.
+fn checked_data(cx: &mut InferenceContext<'_>) -> Result<TensorShape> {
     let data = cx.with_rank_at_least(0, 1)?;
     let ([indices], [ids]) = (cx.axes::<1>(1)?, cx.axes::<1>(2)?);
-    cx.agree("the numbers of indices and of segment ids", &indices, &ids)
-        .map_err(|error| error.operand(2))?;
+    cx.agree("the numbers of indices and segment_ids", &indices, &ids).map_err(|error| error.operand(2))?;
     Ok(data)
 }
 
@@ -68,7 +67,7 @@ mod tests {
         {} "[2, n, 3]; i32 [3]; i32 [?]" => "[?, n, 3]";
         {} "?; ?; ?" => "?";
         {} "[]; ?; ?" => "error data must have rank at least 1";
-        {} "[2]; i32 [3]; i32 [4]" => "error the numbers of indices and of segment ids must agree, got 3 and 4";
+        {} "[2]; i32 [3]; i32 [4]" => "error the numbers of indices and segment_ids must agree, got 3 and 4";
         {} "[2]; i32 [3]; i32 [3, 4]" => "error segment_ids must have rank 1";
     }
     shape_table! { counted: sparse_segment_of, ["data", "indices", "segment_ids", "num_segments"];

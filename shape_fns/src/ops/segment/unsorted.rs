@@ -1,12 +1,12 @@
-//! `unsorted_segment(data, segment_ids, num_segments)`: rows folded by segment, in any order.
+//! `unsorted_segment(data, segment_ids, num_segments)`: reduces rows by segment ids in any order.
 
 use crate::{InferenceContext, Result, TensorShape};
 
-/// `data[i.., a..], segment_ids[i..], num_segments=s -> [s, a..]`: the axes of the ids are the first of the data from
-/// here on.
+/// `data[i.., a..], segment_ids[i..], num_segments=s -> [s, a..]`. The axes of the ids are unified with the leading
+/// axes of the data.
 ///
 /// # Errors
-/// `num_segments` is negative or no scalar, the ids have more axes than the data, or a shared dimension provably
+/// `num_segments` is negative or not a scalar, the ids have more axes than the data, or a common dimension provably
 /// differs.
 pub fn unsorted_segment(cx: &mut InferenceContext<'_>) -> Result<()> {
     let segments = cx.make_dim_for_scalar_input("num_segments")?;
@@ -19,7 +19,7 @@ pub fn unsorted_segment(cx: &mut InferenceContext<'_>) -> Result<()> {
         cx.merge(dim, id).map_err(|_| {
             cx.blame(
                 1,
-                format_args!("must have the first axes of the data, got {id} for {dim} at axis {axis}"),
+                format_args!("must have the leading axes of the data, got {id} for {dim} at axis {axis}"),
             )
         })?;
     }
@@ -40,6 +40,6 @@ mod tests {
         {} "?; ?; i32 [1, 2]" => "error num_segments must be one integer, got rank 2";
         {} "[3]; i32 [3]; i32 [] = -1" => "error num_segments must not be negative, got -1";
         {} "[1, 2]; i32 [1, 2, 3]; ?" => "error data must have rank at least 3";
-        {} "[1, 2]; i32 [1, 3]; ?" => "error segment_ids must have the first axes of the data, got 3 for 2 at axis 1";
+        {} "[1, 2]; i32 [1, 3]; ?" => "error segment_ids must have the leading axes of the data, got 3 for 2 at axis 1";
     }
 }

@@ -1,13 +1,13 @@
-//! Elementwise ops of sparse tensors.
+//! Elementwise ops on sparse tensors.
 
 use super::operand::{SparseOperand, set_sparse};
 use crate::{InferenceContext, Result, TensorShape};
 
-/// The sum of two sparse tensors of one shape, without what is at most `thresh`: the data decide how many elements are
-/// left.
+/// The sum of two sparse tensors of the same shape, as a sparse tensor. Sums of magnitude below `thresh` are dropped,
+/// so the number of elements depends on the data.
 ///
 /// # Errors
-/// An operand is no sparse tensor, `thresh` is no scalar, or the ranks provably differ.
+/// The operands are not two sparse tensors, `thresh` is not a scalar, or the ranks provably differ.
 pub fn add(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (a, b) = (SparseOperand::read(cx, 0)?, SparseOperand::read(cx, 3)?);
     cx.scalar(6)?;
@@ -18,10 +18,10 @@ pub fn add(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradients of the values of both terms of a sum: a vector for each, as long as its indices.
+/// The gradients of the values of both summands: one vector each, with one element per row of the summand's indices.
 ///
 /// # Errors
-/// The gradient is no vector, or indices are no matrix.
+/// The gradient is not a vector, or indices are not a matrix.
 pub fn add_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<1>(0)?;
     let ([a, _], [b, _]) = (cx.axes::<2>(1)?, cx.axes::<2>(2)?);
@@ -31,10 +31,11 @@ pub fn add_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// An elementwise op of two sparse tensors of one shape: indices and values of every place that either one holds.
+/// An elementwise op on two sparse tensors of the same shape. Outputs the indices and values of the union of their
+/// elements, whose number depends on the data.
 ///
 /// # Errors
-/// An operand is no sparse tensor, or the ranks provably differ.
+/// The operands are not two sparse tensors, or the ranks provably differ.
 pub fn elementwise(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (a, b) = (SparseOperand::read(cx, 0)?, SparseOperand::read(cx, 3)?);
     let rank = a.same_rank(cx, &b)?;
@@ -43,10 +44,11 @@ pub fn elementwise(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// An elementwise op of a sparse tensor with a dense one that broadcasts to it: new values for the same indices.
+/// An elementwise op on a sparse tensor and a dense tensor that broadcasts to it. Outputs new values for the same
+/// indices.
 ///
 /// # Errors
-/// The first three operands are no sparse tensor, or the dense one provably has more axes.
+/// The first three operands are not a sparse tensor, or the dense operand provably has more axes.
 pub fn elementwise_with_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     let sparse = SparseOperand::read(cx, 0)?;
     let dense = cx.input(3);
@@ -61,10 +63,10 @@ pub fn elementwise_with_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The softmax of the last axis, of the elements that a sparse tensor holds: new values for the same indices.
+/// The softmax along the last axis over the elements of a sparse tensor. Outputs new values for the same indices.
 ///
 /// # Errors
-/// The operands are no sparse tensor.
+/// The operands are not a sparse tensor.
 pub fn softmax(cx: &mut InferenceContext<'_>) -> Result<()> {
     let sparse = SparseOperand::read(cx, 0)?;
     cx.set_output(0, TensorShape::new([sparse.count]));

@@ -1,19 +1,19 @@
-//! `sparse_concat`: sparse tensors joined along an axis.
+//! `sparse_concat`: joins sparse tensors along an axis.
 
 use super::operand::{SparseOperand, set_sparse};
 use crate::error::bail;
 use crate::{Dim, InferenceContext, PartialElements, Result, normalize_axis};
 
-/// Indices of all, values of all, then shapes of all, joined along axis `concat_dim`: the numbers of elements add up,
-/// and so do the sizes of that axis.
+/// The operands are the indices of all sparse tensors, then all values, then all shapes. The numbers of elements add
+/// up, and so do the sizes along axis `concat_dim`.
 ///
 /// # Errors
-/// The operands are no sparse tensors, ranks provably differ, or `concat_dim` is outside the rank.
+/// The operands are not sparse tensors, ranks provably differ, or `concat_dim` is outside the rank.
 pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     let number = cx.len() / 3;
     if number == 0 || !cx.len().is_multiple_of(3) {
         bail!(
-            "there must be indices, values and shapes of one sparse tensor or more, got {} operands",
+            "sparse_concat must have indices, values and shapes of at least one sparse tensor, got {} operands",
             cx.len()
         );
     }
@@ -31,15 +31,15 @@ pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
         && cx.attr("concat_dim").is_some()
     {
         let axis = normalize_axis(cx.int("concat_dim")?, known)?;
-        if let Some(sizes) = joined(cx, 2 * number, axis)? {
+        if let Some(sizes) = joined_sizes(cx, 2 * number, axis)? {
             cx.set_output_value(2, PartialElements::vector(sizes));
         }
     }
     Ok(())
 }
 
-/// The sizes of the result, where something is known of those of all operands from `first` on.
-fn joined(cx: &mut InferenceContext<'_>, first: usize, axis: usize) -> Result<Option<Vec<Dim>>> {
+/// Returns the sizes of the result, or `None` unless the shape elements of all operands from `first` on are tracked.
+fn joined_sizes(cx: &mut InferenceContext<'_>, first: usize, axis: usize) -> Result<Option<Vec<Dim>>> {
     let all: Option<Vec<Vec<Dim>>> =
         (first..cx.len()).map(|index| Some(cx.input_value(index)?.elements().to_vec())).collect();
     let Some(all) = all else { return Ok(None) };
@@ -67,6 +67,6 @@ mod tests {
         {concat_dim: 0} "[?, 2]; [?, 3]; ?; ?; ?; ?" => "error(3) the ranks of the sparse tensors must agree, got 2 and 3";
         {concat_dim: 0} "[100, ?]; ?; [200]; ?; ?; ?" => "error(3) the rows of the indices and the number of values must agree, got 100 and 200";
         {concat_dim: 0} "[1]; ?; ?; ?; ?; ?" => "error(3) operand 0 must have rank 2";
-        {concat_dim: 0} "?; ?" => "error(3) there must be indices, values and shapes";
+        {concat_dim: 0} "?; ?" => "error(3) sparse_concat must have indices, values and shapes";
     }
 }

@@ -1,12 +1,12 @@
-//! `sparse_cross`: the combinations of the features of each row.
+//! `sparse_cross`: crosses the features of each row.
 
 use super::operand::set_sparse;
 use crate::{Dim, InferenceContext, Result};
 
-/// A sparse matrix whose sizes the data decide, whatever the operands.
+/// Outputs a sparse matrix with data-dependent sizes.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn cross(cx: &mut InferenceContext<'_>) -> Result<()> {
     let count = cx.fresh();
     set_sparse(cx, 0, &count, &Dim::known(2));

@@ -1,14 +1,14 @@
-//! Sparse tensors with dense ones: converted, added, multiplied.
+//! Ops on a sparse and a dense tensor: conversion, addition, matmul.
 
 use super::operand::SparseOperand;
 use crate::{InferenceContext, Result, ShapeError, TensorShape};
 
-/// A dense tensor of shape `output_shape` with `sparse_values` at `sparse_indices` (a matrix with a row for each value,
-/// a vector, or a scalar) and `default_value` elsewhere.
+/// Outputs a dense tensor of shape `output_shape`: `sparse_values` at `sparse_indices`, and `default_value` elsewhere.
+/// `sparse_indices` is a matrix with one row per value, a vector, or a scalar.
 ///
 /// # Errors
-/// Indices have more than two axes, values more than one, `default_value` is no scalar, or the columns of the indices
-/// provably differ from the output's rank.
+/// `sparse_indices` has more than two axes, `sparse_values` has more than one, `default_value` is not a scalar, or the
+/// number of columns of the indices provably differs from the output's rank.
 pub fn to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     let indices = cx.with_rank_at_most(0, 2)?;
     cx.with_rank_at_most(2, 1)?;
@@ -21,10 +21,10 @@ pub fn to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A sparse tensor and a dense one of the same shape, added.
+/// The sum of a sparse tensor and a dense tensor of the same shape, as a dense tensor.
 ///
 /// # Errors
-/// The first three operands are no sparse tensor, or the shapes provably differ.
+/// The first three operands are not a sparse tensor, or the shapes provably differ.
 pub fn add_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     SparseOperand::read(cx, 0)?;
     let (sparse, dense) = (cx.input_as_shape("a_shape")?, cx.input(3).clone());
@@ -33,18 +33,19 @@ pub fn add_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A sparse matrix times a dense one, `[m, k], [k, n] -> [m, n]`; attributes `adjoint_a` and `adjoint_b` swap the axes of
-/// an operand.
+/// The matmul of a sparse and a dense matrix: `[m, k], [k, n] -> [m, n]`. Attributes `adjoint_a` and `adjoint_b` swap
+/// the axes of an operand.
 ///
 /// # Errors
-/// The first three operands are no sparse tensor, one of the two is no matrix, or the inner dimensions provably differ.
+/// The first three operands are not a sparse tensor, an operand is not a matrix, or the inner dimensions provably
+/// differ.
 pub fn matmul_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     SparseOperand::read(cx, 0)?;
     let sizes = cx.input_as_shape("a_shape")?;
     let [mut rows, mut inner] = match sizes.dims() {
         None => [cx.fresh(), cx.fresh()],
         Some([rows, columns]) => [rows.clone(), columns.clone()],
-        Some(_) => return Err(cx.blame(2, format_args!("must be of a matrix, got {sizes}"))),
+        Some(_) => return Err(cx.blame(2, format_args!("must be the shape of a matrix, got {sizes}"))),
     };
     let [mut other_inner, mut columns] = cx.axes::<2>(3)?;
     if cx.bool_or("adjoint_a", false)? {
@@ -56,7 +57,7 @@ pub fn matmul_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.merge(&inner, &other_inner).map_err(|_| {
         let b = cx.input(3);
         ShapeError::new(format_args!(
-            "the inner dimensions of a product must agree, got {inner} and {other_inner} in {sizes} and {b}"
+            "the inner dimensions of a matmul must agree, got {inner} and {other_inner} in {sizes} and {b}"
         ))
         .operand(3)
     })?;
@@ -81,11 +82,11 @@ mod tests {
         {} "?; ?; i64 [2] = [n, 4]; [3, ?]" => "[3, 4]";
         {} "?; ?; i64 [2] = [n, 4]; [3, 5]" => "error shapes must agree, got 5 and 4 at axis 1";
     }
-    shape_table! { products: matmul_dense, ["indices", "values", "a_shape", "b"];
+    shape_table! { matmuls: matmul_dense, ["indices", "values", "a_shape", "b"];
         {} "?; ?; ?; [1, n]" => "[?, n]";
         {adjoint_b: true} "?; ?; ?; [m, 2]" => "[?, m]";
         {} "?; ?; i64 [2] = [b, ?]; [k, n]" => "[b, n]";
-        {adjoint_a: true} "?; ?; i64 [2] = [3, 1]; [1, 2]" => "error the inner dimensions of a product must agree, got 3 and 1 in [3, 1] and [1, 2]";
-        {} "?; ?; i64 [3]; ?" => "error a_shape must be of a matrix, got [?, ?, ?]";
+        {adjoint_a: true} "?; ?; i64 [2] = [3, 1]; [1, 2]" => "error the inner dimensions of a matmul must agree, got 3 and 1 in [3, 1] and [1, 2]";
+        {} "?; ?; i64 [3]; ?" => "error a_shape must be the shape of a matrix, got [?, ?, ?]";
     }
 }

@@ -1,4 +1,5 @@
-//! Shape functions of sparse tensors: three operands, `indices[nnz, rank]`, `values[nnz]` and `shape[rank]`.
+//! Shape functions of sparse tensors. A sparse tensor is three operands: `indices[nnz, rank]`, `values[nnz]` and
+//! `shape[rank]`.
 
 mod add;
 mod concat;

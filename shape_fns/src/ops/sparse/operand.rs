@@ -1,25 +1,26 @@
-//! [`SparseOperand`]: the three operands a sparse tensor is given by.
+//! [`SparseOperand`]: the three operands that represent a sparse tensor.
 
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// A sparse tensor as its operands describe it; the dimensions they share are equal from here on.
+/// The dimensions of a sparse tensor. Those that its operands have in common are unified.
 pub(super) struct SparseOperand {
-    /// How many elements it holds.
+    /// The number of elements.
     pub(super) count: Dim,
-    /// How many axes it has.
+    /// The number of axes.
     pub(super) rank: Dim,
 }
 
 impl SparseOperand {
-    /// The sparse tensor in operands `first`, `first + 1` and `first + 2`: indices, values and shape.
+    /// Reads the sparse tensor in operands `first` (indices), `first + 1` (values) and `first + 2` (shape).
     ///
     /// # Errors
-    /// Indices are no matrix, values or shape no vector, or what they share provably differs.
+    /// The indices are not a matrix, the values or the shape are not a vector, or their common dimensions provably
+    /// differ.
     pub(super) fn read(cx: &mut InferenceContext<'_>, first: usize) -> Result<SparseOperand> {
         SparseOperand::of(cx, first, first + 1, first + 2)
     }
 
-    /// As [`SparseOperand::read`], of operands that do not stand side by side.
+    /// Like [`SparseOperand::read`], for operands that are not adjacent.
     pub(super) fn of(
         cx: &mut InferenceContext<'_>,
         indices: usize,
@@ -38,13 +39,13 @@ impl SparseOperand {
         Ok(SparseOperand { count, rank })
     }
 
-    /// Ties the ranks of two sparse tensors.
+    /// Unifies the ranks of two sparse tensors.
     pub(super) fn same_rank(&self, cx: &mut InferenceContext<'_>, other: &SparseOperand) -> Result<Dim> {
         cx.agree("the ranks of the sparse tensors", &self.rank, &other.rank)
     }
 }
 
-/// Sets outputs `first` to `first + 2` to indices, values and shape of a sparse tensor.
+/// Sets outputs `first`, `first + 1` and `first + 2` to the indices, values and shape of a sparse tensor.
 pub(super) fn set_sparse(cx: &mut InferenceContext<'_>, first: usize, count: &Dim, rank: &Dim) {
     cx.set_output(first, TensorShape::new([count.clone(), rank.clone()]));
     cx.set_output(first + 1, TensorShape::new([count.clone()]));

@@ -1,23 +1,23 @@
-//! Sparse tensors reduced along axes, to dense or sparse ones.
+//! Reductions of sparse tensors to dense or sparse tensors.
 
 use super::operand::{SparseOperand, set_sparse};
 use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
 
-/// The dense sum or maximum along `reduction_axes`, dropped or kept with size 1 where attribute `keep_dims` is set. An
-/// axis may be named twice.
+/// The dense sum or maximum along `reduction_axes`. Drops these axes, or keeps them with size 1 if attribute
+/// `keep_dims` is set. An axis may be given twice.
 ///
 /// # Errors
-/// The first three operands are no sparse tensor, or an axis is outside the rank.
+/// The first three operands are not a sparse tensor, or an axis is outside the rank.
 pub fn reduce(cx: &mut InferenceContext<'_>) -> Result<()> {
     let output = reduced(cx)?;
     cx.set_output(0, output);
     Ok(())
 }
 
-/// As [`reduce`], to a sparse tensor: the data decide how many elements it holds.
+/// Like [`reduce`], but outputs a sparse tensor whose number of elements depends on the data.
 ///
 /// # Errors
-/// As [`reduce`].
+/// Same as [`reduce`].
 pub fn reduce_sparse(cx: &mut InferenceContext<'_>) -> Result<()> {
     let output = reduced(cx)?;
     let count = cx.fresh();
@@ -32,14 +32,15 @@ pub fn reduce_sparse(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Returns the reduced dense shape.
 fn reduced(cx: &mut InferenceContext<'_>) -> Result<TensorShape> {
     SparseOperand::read(cx, 0)?;
     let input = cx.input_as_shape("input_shape")?;
     without_axes(cx, &input, "reduction_axes")
 }
 
-/// A shape without the axes that a parameter names, any number of times each; with attribute `keep_dims` they stay with
-/// size 1.
+/// Drops the axes in parameter `name` from a shape, or sets them to 1 if attribute `keep_dims` is set. An axis may be
+/// given twice.
 ///
 /// # Errors
 /// An axis is outside the rank.
@@ -54,7 +55,7 @@ pub(crate) fn without_axes(
     let Some(known) = axes.as_known() else {
         return Ok(match axes.known_len() {
             _ if keep => cx.unknown_shape_of_rank(dims.len()),
-            // Of more axes some may be the same.
+            // Several axes may repeat, so the number of dropped axes is unknown.
             Some(1) => cx.unknown_shape_of_rank(dims.len().saturating_sub(1)),
             _ => TensorShape::unranked(),
         });

@@ -1,13 +1,13 @@
-//! `sparse_reshape` and `sparse_reorder`: the same elements under other indices.
+//! `sparse_reshape` and `sparse_reorder`: change the indices of a sparse tensor's elements.
 
 use super::operand::SparseOperand;
 use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
 
-/// `indices[nnz, r], shape[r], new_shape[s] -> indices[nnz, s], shape[s]`; one of the new sizes may be -1 and is then
-/// whatever keeps the number of elements.
+/// `indices[nnz, r], shape[r], new_shape[s] -> indices[nnz, s], shape[s]`. One of the new sizes may be -1; it is
+/// inferred from the number of elements.
 ///
 /// # Errors
-/// Indices are no matrix or a shape no vector, two sizes are -1, or the numbers of elements provably differ.
+/// `indices` is not a matrix, a shape is not a vector, two sizes are -1, or the numbers of elements provably differ.
 pub fn reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [count, columns] = cx.axes::<2>(0)?;
     let ([sizes], [rank]) = (cx.axes::<1>(1)?, cx.axes::<1>(2)?);
@@ -15,22 +15,22 @@ pub fn reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
         .map_err(|error| error.operand(1))?;
     cx.set_output(0, TensorShape::new([count, rank.clone()]));
     cx.set_output(1, TensorShape::new([rank]));
-    if let Some(sizes) = inferred(cx)? {
+    if let Some(sizes) = inferred_sizes(cx)? {
         cx.set_output_value(1, PartialElements::vector(sizes));
     }
     Ok(())
 }
 
-/// The new sizes without -1, where all are numbers or provably sizes.
-fn inferred(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
+/// Returns the new sizes with -1 inferred, or `None` if a size is not known to be a size.
+fn inferred_sizes(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
     let Some(new) = cx.input_value(2).map(|value| value.elements().to_vec()) else { return Ok(None) };
     let total = cx.input_value(1).map(|value| value.elements().to_vec());
-    let (mut free, mut others) = (None, Dim::known(1));
+    let (mut inferred_axis, mut others) = (None, Dim::known(1));
     for (axis, size) in new.iter().enumerate() {
         if *size == -1 {
-            if let Some(first) = free.replace(axis) {
+            if let Some(first) = inferred_axis.replace(axis) {
                 return Err(
-                    cx.blame(2, format_args!("may have one size of -1, got -1 at axes {first} and {axis}"))
+                    cx.blame(2, format_args!("must have at most one -1, got -1 at axes {first} and {axis}"))
                 );
             }
         } else if size.as_known().is_none() && !cx.at_least(size, &Dim::known(0)) {
@@ -39,7 +39,7 @@ fn inferred(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
             others = cx.mul(&others, size)?;
         }
     }
-    let Some(axis) = free else { return Ok(Some(new)) };
+    let Some(axis) = inferred_axis else { return Ok(Some(new)) };
     let mut sizes = new;
     let quotient = match total {
         Some(total) if cx.at_least(&others, &Dim::known(1)) => {
@@ -48,7 +48,10 @@ fn inferred(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
                 product = cx.mul(&product, size)?;
             }
             cx.exact_div(&product, &others).map_err(|_| {
-                cx.blame(2, format_args!("must divide the number of elements, got {others} for {product}"))
+                cx.blame(
+                    2,
+                    format_args!("must divide the number of elements, got {others} for {product} elements"),
+                )
             })?
         }
         _ => cx.fresh_integer(),
@@ -59,10 +62,10 @@ fn inferred(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
     Ok(Some(sizes))
 }
 
-/// The indices and values of a sparse tensor in row-major order: their shapes stay.
+/// Sorts the indices and values of a sparse tensor in row-major order. Their shapes stay the same.
 ///
 /// # Errors
-/// The operands are no sparse tensor.
+/// The operands are not a sparse tensor.
 pub fn reorder(cx: &mut InferenceContext<'_>) -> Result<()> {
     let sparse = SparseOperand::read(cx, 0)?;
     cx.set_output(0, TensorShape::new([sparse.count.clone(), sparse.rank]));
@@ -81,8 +84,8 @@ mod tests {
         {} "[4, 2]; i64 [2]; [2] = [-1, 3]" => "[4, 2]; [2] = [?, 3]";
         {} "[4, 2]; i64 [2]; [2] = [n, 3]" => "[4, 2]; [2] = [n, 3]";
         {} "[4, 2]; i64 [3]; ?" => "error(2) the columns of the indices and the number of sizes must agree, got 2 and 3";
-        {} "[4, 2]; [2] = [3, 4]; [2] = [-1, -1]" => "error(2) new_shape may have one size of -1, got -1 at axes 0 and 1";
-        {} "[4, 2]; [2] = [3, 4]; [2] = [-1, 5]" => "error(2) new_shape must divide the number of elements, got 5 for 12";
+        {} "[4, 2]; [2] = [3, 4]; [2] = [-1, -1]" => "error(2) new_shape must have at most one -1, got -1 at axes 0 and 1";
+        {} "[4, 2]; [2] = [3, 4]; [2] = [-1, 5]" => "error(2) new_shape must divide the number of elements, got 5 for 12 elements";
     }
     shape_table! { ordered: reorder, ["indices", "values", "shape"];
         {} "[?, ?]; [n]; ?" => "[n, d0_1]; [n]";

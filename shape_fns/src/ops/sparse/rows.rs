@@ -1,13 +1,14 @@
-//! `sparse_fill_empty_rows`: a value for every row that holds none.
+//! `sparse_fill_empty_rows`: inserts a default value into every empty row.
 
 use super::operand::SparseOperand;
 use crate::{InferenceContext, Result, TensorShape};
 
-/// `indices[nnz, r], values[nnz], dense_shape[r], default_value[]` to the indices and values of the filled tensor, a flag
-/// for each row, and the new place of each element.
+/// `indices[nnz, r], values[nnz], dense_shape[r], default_value[]` to
+/// `indices[m, r], values[m], empty_row_indicator[rows], reverse_index_map[nnz]`, where `m` depends on the data. The
+/// last output holds the new index of each element.
 ///
 /// # Errors
-/// The first three operands are no sparse tensor, or `default_value` is no scalar.
+/// The first three operands are not a sparse tensor, or `default_value` is not a scalar.
 pub fn fill_empty_rows(cx: &mut InferenceContext<'_>) -> Result<()> {
     let sparse = SparseOperand::read(cx, 0)?;
     cx.scalar(3)?;
@@ -26,7 +27,7 @@ pub fn fill_empty_rows(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `reverse_index_map[n], grad_values[m] -> d_values[n], d_default_value[]`.
 ///
 /// # Errors
-/// An operand is no vector.
+/// An operand is not a vector.
 pub fn fill_empty_rows_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [count] = cx.axes::<1>(0)?;
     cx.axes::<1>(1)?;

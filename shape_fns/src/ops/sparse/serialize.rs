@@ -1,14 +1,16 @@
-//! Sparse tensors as three strings each, and back.
+//! Serialization of sparse tensors: each becomes three strings.
 
 use super::operand::{SparseOperand, set_sparse};
+use crate::common::require_last_dim;
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
+/// The number of strings per sparse tensor.
 const PARTS: Dim = Dim::known(3);
 
-/// A sparse tensor as a vector of three strings.
+/// Serializes a sparse tensor to a vector of three strings.
 ///
 /// # Errors
-/// Indices are no matrix, or values or shape no vector.
+/// Indices are not a matrix, or values or shape are not a vector.
 pub fn serialize(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<2>(0)?;
     cx.axes::<1>(1)?;
@@ -17,10 +19,10 @@ pub fn serialize(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Each row of a sparse tensor as three strings: `[rows, 3]`.
+/// Serializes each row of a sparse tensor: `[rows, 3]`.
 ///
 /// # Errors
-/// The operands are no sparse tensor.
+/// The operands are not a sparse tensor.
 pub fn serialize_many(cx: &mut InferenceContext<'_>) -> Result<()> {
     SparseOperand::read(cx, 0)?;
     let rows = match cx.input_as_shape("sparse_shape")?.dim(0) {
@@ -31,33 +33,26 @@ pub fn serialize_many(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `serialized_sparse[.., 3]` to a sparse tensor of which the data decide everything.
+/// `serialized_sparse[.., 3]` to a sparse tensor with data-dependent dimensions.
 ///
 /// # Errors
-/// The operand is a scalar, or its last dimension provably not 3.
+/// The operand is a scalar, or its last dimension provably differs from 3.
 pub fn deserialize(cx: &mut InferenceContext<'_>) -> Result<()> {
     if let Some((_, [parts])) = cx.last_axes::<1>(0)? {
-        three(cx, &parts)?;
+        require_last_dim(cx, 0, &parts, 3)?;
     }
     let (count, rank) = (cx.fresh(), cx.fresh());
     set_sparse(cx, 0, &count, &rank);
     Ok(())
 }
 
-/// As [`deserialize`], of a matrix with a row for each sparse tensor.
+/// Like [`deserialize`], for a matrix with one row per sparse tensor.
 ///
 /// # Errors
-/// The operand is no matrix, or its last dimension provably not 3.
+/// The operand is not a matrix, or its last dimension provably differs from 3.
 pub fn deserialize_many(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<2>(0)?;
     deserialize(cx)
-}
-
-fn three(cx: &mut InferenceContext<'_>, parts: &Dim) -> Result<()> {
-    cx.merge(parts, &PARTS).map(drop).map_err(|_| {
-        let shape = cx.input(0);
-        cx.blame(0, format_args!("must have 3 strings at its last axis, got {parts} in {shape}"))
-    })
 }
 
 #[cfg(test)]
@@ -65,23 +60,23 @@ mod tests {
     use super::{deserialize, deserialize_many, serialize, serialize_many};
     use crate::testing::shape_table;
 
-    shape_table! { one: serialize, ["indices", "values", "sparse_shape"];
+    shape_table! { serialized: serialize, ["indices", "values", "sparse_shape"];
         {} "?; [5]; ?" => "[3]";
         {} "?; []; ?" => "error values must have rank 1";
     }
-    shape_table! { many: serialize_many, ["indices", "values", "sparse_shape"];
+    shape_table! { many_serialized: serialize_many, ["indices", "values", "sparse_shape"];
         {} "?; ?; i64 [2] = [n, 4]" => "[n, 3]";
         {} "?; ?; ?" => "[?, 3]";
         {} "[1]; ?; ?" => "error indices must have rank 2";
     }
-    shape_table! { back: deserialize, ["serialized_sparse"];
+    shape_table! { deserialized: deserialize, ["serialized_sparse"];
         {} "string [5, 2, 3]" => "[?, ?]; [?]; [?]";
-        {} "string [4]" => "error(3) serialized_sparse must have 3 strings at its last axis, got 4 in [4]";
+        {} "string [4]" => "error(3) serialized_sparse must have size 3 at the last axis, got 4 in [4]";
         {} "string []" => "error(3) serialized_sparse must have rank at least 1";
     }
-    shape_table! { many_back: deserialize_many, ["serialized_sparse"];
+    shape_table! { many_deserialized: deserialize_many, ["serialized_sparse"];
         {} "string [?, 3]" => "[?, ?]; [?]; [?]";
         {} "string [3]" => "error(3) serialized_sparse must have rank 2";
-        {} "string [?, 4]" => "error(3) must have 3 strings";
+        {} "string [?, 4]" => "error(3) must have size 3 at the last axis";
     }
 }

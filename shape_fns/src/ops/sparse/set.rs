@@ -1,18 +1,18 @@
-//! Set operations: the last axis of a tensor holds a set for each place of the others.
+//! Set operations. The last axis of a tensor holds the elements of a set; the leading axes index the sets.
 
 use super::operand::{SparseOperand, set_sparse};
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
-/// Two dense tensors of sets, whose leading axes are equal from here on, to a sparse tensor of sets.
+/// Combines two dense tensors of sets into a sparse tensor of sets. The leading axes are unified.
 ///
 /// # Errors
-/// A rank is below 2, the ranks differ, or leading dimensions provably differ.
+/// A rank is less than 2, the ranks differ, or leading dimensions provably differ.
 pub fn dense_to_dense_set(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.takes(2)?;
     let (a, b) = (sets(cx, 0)?, sets(cx, 1)?);
     let rank = match (&a, &b) {
         (Some(a), Some(b)) => {
-            groups(cx, a, b, 1)?;
+            merge_leading_axes(cx, a, b, 1)?;
             rank_of(a)
         }
         (Some(sets), None) | (None, Some(sets)) => rank_of(sets),
@@ -23,10 +23,10 @@ pub fn dense_to_dense_set(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// As [`dense_to_dense_set`], of a dense and a sparse tensor of sets.
+/// Like [`dense_to_dense_set`], for a dense and a sparse tensor of sets.
 ///
 /// # Errors
-/// As [`dense_to_dense_set`], or the last three operands are no sparse tensor.
+/// Same as [`dense_to_dense_set`], or the last three operands are not a sparse tensor.
 pub fn dense_to_sparse_set(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.takes(4)?;
     let dense = sets(cx, 0)?;
@@ -35,40 +35,40 @@ pub fn dense_to_sparse_set(cx: &mut InferenceContext<'_>) -> Result<()> {
     let rank = match &dense {
         Some(dense) => {
             if sizes.rank().is_some() {
-                groups(cx, dense, &sizes, 3)?;
+                merge_leading_axes(cx, dense, &sizes, 3)?;
             }
             cx.agree("the ranks of both sets", &rank_of(dense), &sparse.rank)?
         }
         None => sparse.rank,
     };
-    least_rank(cx, 1, &rank)?;
+    require_rank_of_sets(cx, 1, &rank)?;
     let count = cx.fresh();
     set_sparse(cx, 0, &count, &rank);
     Ok(())
 }
 
-/// As [`dense_to_dense_set`], of two sparse tensors of sets.
+/// Like [`dense_to_dense_set`], for two sparse tensors of sets.
 ///
 /// # Errors
-/// As [`dense_to_dense_set`], or the operands are no sparse tensors.
+/// Same as [`dense_to_dense_set`], or the operands are not sparse tensors.
 pub fn sparse_to_sparse_set(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.takes(6)?;
     let (a, b) = (SparseOperand::read(cx, 0)?, SparseOperand::read(cx, 3)?);
     let rank = cx.agree("the ranks of both sets", &a.rank, &b.rank)?;
-    least_rank(cx, 0, &rank)?;
+    require_rank_of_sets(cx, 0, &rank)?;
     let (a, b) = (cx.input_as_shape("set1_shape")?, cx.input_as_shape("set2_shape")?);
     if a.rank().is_some() && b.rank().is_some() {
-        groups(cx, &a, &b, 5)?;
+        merge_leading_axes(cx, &a, &b, 5)?;
     }
     let count = cx.fresh();
     set_sparse(cx, 0, &count, &rank);
     Ok(())
 }
 
-/// The number of elements of each set of a sparse tensor: its shape without the last axis.
+/// Outputs the number of elements of each set: the shape of the sparse tensor without the last axis.
 ///
 /// # Errors
-/// The operands are no sparse tensor.
+/// The operands are not a sparse tensor.
 pub fn set_size(cx: &mut InferenceContext<'_>) -> Result<()> {
     SparseOperand::read(cx, 0)?;
     let sizes = cx.input_as_shape("set_shape")?;
@@ -78,26 +78,34 @@ pub fn set_size(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A dense tensor of sets; `None` where it is unranked.
+/// Returns the shape of a dense tensor of sets, or `None` if it is unranked.
 fn sets(cx: &mut InferenceContext<'_>, index: usize) -> Result<Option<TensorShape>> {
     Ok(Some(cx.with_rank_at_least(index, 2)?).filter(|shape| shape.rank().is_some()))
 }
 
+/// Returns the rank of a ranked shape as a dimension.
 fn rank_of(shape: &TensorShape) -> Dim {
     Dim::known(shape.rank().and_then(|rank| i64::try_from(rank).ok()).unwrap_or(i64::MAX))
 }
 
-fn least_rank(cx: &InferenceContext<'_>, index: usize, rank: &Dim) -> Result<()> {
+/// Requires a rank of at least 2.
+fn require_rank_of_sets(cx: &InferenceContext<'_>, index: usize, rank: &Dim) -> Result<()> {
     match rank.as_known() {
-        Some(rank @ ..2) => Err(cx.blame(index, format_args!("must be of rank at least 2, got rank {rank}"))),
+        Some(rank @ ..2) => Err(cx.blame(index, format_args!("must have rank at least 2, got rank {rank}"))),
         _ => Ok(()),
     }
 }
 
-/// Ties the axes of two tensors of sets but the last of each.
-fn groups(cx: &mut InferenceContext<'_>, a: &TensorShape, b: &TensorShape, blamed: usize) -> Result<()> {
+/// Unifies the leading axes (all except the last) of two tensors of sets.
+fn merge_leading_axes(
+    cx: &mut InferenceContext<'_>,
+    a: &TensorShape,
+    b: &TensorShape,
+    blamed: usize,
+) -> Result<()> {
     let error = |error: ShapeError| {
-        ShapeError::new(format_args!("all axes of sets but the last must agree: {error}")).operand(blamed)
+        ShapeError::new(format_args!("all axes of the sets except the last must agree: {error}"))
+            .operand(blamed)
     };
     cx.merge_shapes(&a.slice(..-1), &b.slice(..-1)).map(drop).map_err(error)
 }
@@ -112,7 +120,7 @@ mod tests {
         {} "[4, ?, 2, ?]; [?, 1, ?, 5]" => "[?, 4]; [?]; [4]";
         {} "?; [n, 3]" => "[?, 2]; [?]; [2]";
         {} "[2]; ?" => "error(3) set1 must have rank at least 2";
-        {} "[2, 1]; [2, 1, 2]" => "error(3) all axes of sets but the last must agree: shapes must have the same rank";
+        {} "[2, 1]; [2, 1, 2]" => "error(3) all axes of the sets except the last must agree: shapes must have the same rank";
         {} "[4, 3, 2, 1]; [4, 3, 3, 1]" => "error(3) got 2 and 3 at axis 2";
     }
     shape_table! { mixed: dense_to_sparse_set, ["set1", "indices", "values", "set2_shape"];
@@ -125,7 +133,7 @@ mod tests {
     shape_table! { sparse: sparse_to_sparse_set, ["i1", "v1", "set1_shape", "i2", "v2", "set2_shape"];
         {} "?; ?; i64 [?]; [?, 2]; ?; ?" => "[?, 2]; [?]; [2]";
         {} "?; ?; i64 [2] = [3, 5]; ?; ?; i64 [2] = [4, 5]" => "error(3) got 3 and 4 at axis 0";
-        {} "[?, 1]; ?; ?; ?; ?; ?" => "error(3) i1 must be of rank at least 2, got rank 1";
+        {} "[?, 1]; ?; ?; ?; ?; ?" => "error(3) i1 must have rank at least 2, got rank 1";
     }
     shape_table! { sizes: set_size, ["indices", "values", "set_shape"];
         {} "?; ?; i64 [3] = [n, 4, 5]" => "[n, 4]";

@@ -1,13 +1,13 @@
-//! `sparse_split`: a sparse tensor cut into parts along an axis.
+//! `sparse_split`: splits a sparse tensor along an axis.
 
 use crate::error::bail;
 use crate::{InferenceContext, Result, TensorShape};
 
-/// `split_dim[], indices[nnz, rank], values[nnz], shape[rank]` into the indices of all `num_split` parts, then the values,
-/// then the shapes; the data decide how many elements each part holds.
+/// `split_dim[], indices[nnz, rank], values[nnz], shape[rank]` to the indices of all `num_split` parts, then all
+/// values, then all shapes. The number of elements of each part depends on the data.
 ///
 /// # Errors
-/// `split_dim` is no scalar, indices are no matrix, values no vector, or `num_split` is less than 1.
+/// `split_dim` is not a scalar, `indices` is not a matrix, `values` is not a vector, or `num_split` is less than 1.
 pub fn split(cx: &mut InferenceContext<'_>) -> Result<()> {
     let parts = cx.int_or("num_split", i64::try_from(cx.outputs() / 3).unwrap_or(i64::MAX))?;
     if parts < 1 {

@@ -1,11 +1,11 @@
-//! Strings read as numbers: raw bytes, comma-separated fields, fingerprints.
+//! Ops that convert strings to numbers: raw bytes, comma-separated fields, fingerprints.
 
 use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
 
-/// `bytes[a..] -> [a.., u]`: the data decide `u`.
+/// `bytes[a..] -> [a.., u]`, where `u` depends on the data.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn decode_raw(cx: &mut InferenceContext<'_>) -> Result<()> {
     let numbers = cx.fresh();
     let output = cx.input(0).concatenate(&TensorShape::new([numbers]));
@@ -13,10 +13,10 @@ pub fn decode_raw(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `input_bytes[a..], fixed_length=n -> [a.., n/b]`, where `b` is the number of bytes of a number of type `out_type`.
+/// `input_bytes[a..], fixed_length=n -> [a.., n/b]`, where `b` is the size of an `out_type` in bytes.
 ///
 /// # Errors
-/// `fixed_length` is negative, no scalar, or provably no multiple of `b`.
+/// `fixed_length` is negative, not a scalar, or provably not a multiple of `b`.
 pub fn decode_padded_raw(cx: &mut InferenceContext<'_>) -> Result<()> {
     let known = cx.attr("fixed_length").is_some()
         || cx.operand("fixed_length").is_some_and(|index| cx.input_value(index).is_some());
@@ -28,7 +28,9 @@ pub fn decode_padded_raw(cx: &mut InferenceContext<'_>) -> Result<()> {
                 |_| {
                     cx.blame_param(
                         "fixed_length",
-                        format_args!("must be a multiple of {bytes} bytes, got {length}"),
+                        format_args!(
+                            "must be a multiple of {bytes} bytes, the size of an element, got {length}"
+                        ),
                     )
                 },
             )?;
@@ -41,7 +43,7 @@ pub fn decode_padded_raw(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Every output has the shape of the records; a default is a scalar or a vector of at most one element.
+/// Gives all outputs the shape of the records. A default is a scalar or a vector of at most one element.
 ///
 /// # Errors
 /// A default has more axes or more elements.
@@ -49,7 +51,7 @@ pub fn decode_csv(cx: &mut InferenceContext<'_>) -> Result<()> {
     for index in 1..cx.len() {
         let default = cx.with_rank_at_most(index, 1)?;
         if let Some(count) = default.dim(0).and_then(Dim::as_known).filter(|count| *count > 1) {
-            return Err(cx.blame(index, format_args!("must be at most one element, got {count}")));
+            return Err(cx.blame(index, format_args!("must have at most one element, got {count}")));
         }
     }
     let records = cx.input(0).clone();
@@ -59,10 +61,10 @@ pub fn decode_csv(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `data[n, a..], method[] -> [n, 8]`: eight bytes for each row.
+/// `data[n, a..], method[] -> [n, 8]`: eight bytes per row.
 ///
 /// # Errors
-/// `data` is a scalar, or `method` is none.
+/// `data` is a scalar, or `method` is not a scalar.
 pub fn fingerprint(cx: &mut InferenceContext<'_>) -> Result<()> {
     let data = cx.with_rank_at_least(0, 1)?;
     cx.scalar(1)?;
@@ -89,11 +91,11 @@ mod tests {
         {out_type: DType::I8} "string [n]; i32 [] = m" => "[n, m]";
         {out_type: DType::F32} "string [n]; i32 [] = m" => "[n, floordiv(m, 4)] if 4 divides m";
         {out_type: DType::F32} "string [n]; i32 []" => "[n, ?]";
-        {out_type: DType::F32} "string [n]; i32 [] = 7" => "error fixed_length must be a multiple of 4 bytes, got 7";
+        {out_type: DType::F32} "string [n]; i32 [] = 7" => "error fixed_length must be a multiple of 4 bytes, the size of an element, got 7";
     }
     shape_table! { fields: decode_csv, ["records", "record_defaults.."];
         {} "string [5, n]; []; [1]" => "[5, n]; [5, n]";
-        {} "string [5]; [2]" => "error operand 1 must be at most one element, got 2";
+        {} "string [5]; [2]" => "error operand 1 must have at most one element, got 2";
         {} "string [5]; [1, 1]" => "error must have rank at most 1";
     }
     shape_table! { hashes: fingerprint, ["data", "method"];

@@ -1,10 +1,10 @@
-//! Strings joined: along axes, into a text.
+//! Ops that join strings along axes or into a text.
 
 use crate::error::bail;
 use crate::{InferenceContext, Result, TensorShape};
 
-/// The strings along `reduction_indices` joined: these axes are dropped, or kept with size 1 where attribute `keep_dims`
-/// is set. An axis may be named twice.
+/// Joins the strings along `reduction_indices`. Drops these axes, or keeps them with size 1 if attribute `keep_dims`
+/// is set. An axis may be given twice.
 ///
 /// # Errors
 /// An axis is outside the rank.
@@ -15,15 +15,16 @@ pub fn reduce_join(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A scalar: attribute `template` (`%s`) with each `placeholder` (`%s`) replaced by an operand.
+/// Outputs a scalar: attribute `template` (default `%s`), in which an operand replaces each `placeholder` (default
+/// `%s`).
 ///
 /// # Errors
-/// There are not as many placeholders as operands.
+/// The number of placeholders differs from the number of operands.
 pub fn string_format(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (template, placeholder) = (cx.str_or("template", "%s")?, cx.str_or("placeholder", "%s")?);
-    let places = if placeholder.is_empty() { 0 } else { template.matches(placeholder).count() };
-    if places != cx.len() {
-        bail!("template must have a {placeholder:?} for each operand, got {places} for {}", cx.len());
+    let occurrences = if placeholder.is_empty() { 0 } else { template.matches(placeholder).count() };
+    if occurrences != cx.len() {
+        bail!("template must have one {placeholder:?} per operand, got {occurrences} for {}", cx.len());
     }
     cx.set_output(0, TensorShape::scalar());
     Ok(())
@@ -34,13 +35,13 @@ mod tests {
     use super::{reduce_join, string_format};
     use crate::testing::shape_table;
 
-    shape_table! { along: reduce_join, ["inputs", "reduction_indices"];
+    shape_table! { joins_along_axes: reduce_join, ["inputs", "reduction_indices"];
         {} "string [5, n]; i32 [2] = [0, 0]" => "[n]";
         {keep_dims: true} "string [5, n]; i32 [?]" => "[?, ?]";
         {} "string [5]; i32 [1] = [1]" => "error reduction_indices must be in [-1, 1), got 1";
     }
-    shape_table! { text: string_format, ["inputs.."];
+    shape_table! { formatted_text: string_format, ["inputs.."];
         {template: "%s and %s"} "[5, 2]; ?" => "[]";
-        {} "[5, 2]; ?" => "error template must have a \"%s\" for each operand, got 1 for 2";
+        {} "[5, 2]; ?" => "error template must have one \"%s\" per operand, got 1 for 2";
     }
 }

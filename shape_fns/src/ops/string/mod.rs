@@ -1,4 +1,4 @@
-//! Shape functions of strings.
+//! Shape functions of string ops.
 
 mod decode;
 mod join;

@@ -1,12 +1,13 @@
-//! Strings taken apart: into words, characters, n-grams.
+//! Ops that split strings into words, characters, or n-grams.
 
 use crate::ragged::row_count;
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// A vector of strings to a sparse matrix of their parts: the data decide how many.
+/// `input[n], delimiter[] -> indices[u, 2], values[u], shape[2]`: a sparse matrix of the parts, where `u` depends on
+/// the data.
 ///
 /// # Errors
-/// `input` is no vector, or the delimiter no scalar.
+/// `input` is not a vector, or the delimiter is not a scalar.
 pub fn string_split(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<1>(0)?;
     cx.scalar(1)?;
@@ -17,11 +18,11 @@ pub fn string_split(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Strings to the row splits of their characters, one more than there are strings, and the characters, with the byte
-/// each starts at where there is a third output.
+/// `input[..] -> row_splits[n+1], characters[u]`, where `n` is the number of strings and `u` depends on the data. A
+/// third output holds the byte offset of each character.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn unicode_decode(cx: &mut InferenceContext<'_>) -> Result<()> {
     let splits = match cx.input(0).num_elements() {
         Some(strings) => cx.add(&strings, &Dim::known(1))?,
@@ -37,7 +38,7 @@ pub fn unicode_decode(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `input_values[c], input_splits[n+1] -> [n]`.
 ///
 /// # Errors
-/// An operand is no vector, or there are no splits.
+/// An operand is not a vector, or `input_splits` is provably empty.
 pub fn unicode_encode(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<1>(0)?;
     let strings = row_count(cx, 1)?;
@@ -45,10 +46,10 @@ pub fn unicode_encode(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `data[n], data_splits[s] -> ngrams[u], splits[s]`: the data decide `u`.
+/// `data[n], data_splits[s] -> ngrams[u], splits[s]`, where `u` depends on the data.
 ///
 /// # Errors
-/// An operand is no vector.
+/// An operand is not a vector.
 pub fn ngrams(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<1>(0)?;
     let [splits] = cx.axes::<1>(1)?;
@@ -77,7 +78,7 @@ mod tests {
         {} "i32 [5]; i64 [n]" => "[n-1]";
         {} "?; ?" => "[?]";
         {} "i32 [5, 2]; ?" => "error input_values must have rank 1";
-        {} "?; i64 [0]" => "error input_splits must have a split more than rows, got none";
+        {} "?; i64 [0]" => "error input_splits must have one more element than there are rows, got no elements";
     }
     shape_table! { grams: ngrams, ["data", "data_splits"];
         {} "string [5]; i64 [?]" => "[?]; [d1_0]";

@@ -1,11 +1,11 @@
-//! String ops that work on each string by itself.
+//! Ops that transform each string separately.
 
 use crate::{InferenceContext, Result};
 
-/// The shape of the first operand; the others, patterns and the like, are scalars.
+/// Keeps the shape of the first operand. All others, such as patterns, are scalars.
 ///
 /// # Errors
-/// Another operand has axes.
+/// Another operand is not a scalar.
 pub fn string_unchanged(cx: &mut InferenceContext<'_>) -> Result<()> {
     for index in 1..cx.len() {
         cx.scalar(index)?;
@@ -14,10 +14,10 @@ pub fn string_unchanged(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The shape that strings and positions broadcast to; positions and lengths have one shape.
+/// Outputs the shape that `input` and `pos` broadcast to. The shapes of `pos` and `len` are unified.
 ///
 /// # Errors
-/// The shapes of `pos` and `len` provably differ, or strings and positions do not broadcast.
+/// The shapes of `pos` and `len` provably differ, or `input` and `pos` do not broadcast.
 pub fn substr(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (input, start, len) = (cx.input(0).clone(), cx.input(1).clone(), cx.input(2).clone());
     let start = cx.merge_shapes(&start, &len).map_err(|error| error.operand(2))?;
