@@ -309,3 +309,6 @@ impl Staged {
         reasons
     }
 }
+
+#[cfg(test)]
+mod tests;

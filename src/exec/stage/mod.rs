@@ -28,6 +28,7 @@ use crate::tensor::{Shelf, TensorView};
 use symbols::superseded;
 
 pub(crate) use bound::BoundStage;
+use run::LastPlan;
 pub(crate) use run::RunState;
 pub(crate) use sink::{Sink, Sinks};
 
@@ -60,7 +61,7 @@ pub(crate) struct Stage {
     pub pool: Pool,
     packed: PackedConstants,
     pub counters: Counters,
-    /// A number of its own in this process, by which traces know its kernels.
+    /// A number that no other stage of this process has: it tells apart its kernels in traces, and its plans.
     pub number: u64,
     trace: Option<Times>,
 }
@@ -208,7 +209,8 @@ impl Stage {
     fn static_plan(&self, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Arc<SegmentPlan>> {
         let ranks_fit =
             |sizes: &[usize]| sizes.len() == inputs.iter().map(|view| view.sizes().len()).sum::<usize>();
-        if let Some((sizes, plan)) = &state.last
+        if let Some(LastPlan { stage, sizes, plan }) = &state.last
+            && *stage == self.number
             && ranks_fit(sizes)
             && inputs.iter().flat_map(|view| view.sizes()).eq(sizes)
             && self.dtypes_and_ranks_fit(inputs)
@@ -220,7 +222,7 @@ impl Stage {
         self.check_guards(&bindings)?;
         let plan = self.segment_plan(0, &bindings)?;
         let sizes = inputs.iter().flat_map(|view| view.sizes()).copied().collect();
-        state.last = Some((sizes, plan.clone()));
+        state.last = Some(LastPlan { stage: self.number, sizes, plan: plan.clone() });
         Ok(plan)
     }
 
