@@ -31,7 +31,7 @@ pub use constant::IntoConstant;
 pub(crate) use evaluate::{SizedOperand, evaluate, evaluate_into, evaluate_with, infer_sizes, shape_of};
 #[cfg(any(test, feature = "graphdef"))]
 pub(crate) use fold::constant_tensor;
-pub(crate) use fold::elements_of;
+pub(crate) use fold::{MAX_ELEMENTS, elements_of};
 pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub use param::{IntoParam, Param};

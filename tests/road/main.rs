@@ -24,6 +24,7 @@ mod rooms;
 mod runs;
 mod same;
 mod shrink;
+mod stack;
 mod told;
 mod values;
 mod wrong;
