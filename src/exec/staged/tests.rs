@@ -87,18 +87,21 @@ struct Case {
     attrs: Vec<(&'static str, Attr)>,
     /// Data operands of the same sizes.
     data: usize,
+    /// Whether indices follow them.
+    indexed: bool,
 }
 
 /// The case of an op of the registry.
 fn case_of(op: &str) -> Case {
-    let case = |parameter| Case { parameter, dtype: DType::F32, attrs: Vec::new(), data: 1 };
+    let case = |parameter| Case { parameter, dtype: DType::F32, attrs: Vec::new(), data: 1, indexed: false };
     match op {
         "expand_dims" => case(Parameter::NewAxis),
         "transpose" => case(Parameter::Permutation),
         "reverse" => case(Parameter::Axes),
         "reduce_any" | "reduce_all" => Case { dtype: DType::Bool, ..case(Parameter::Axes) },
         _ if op.starts_with("reduce_") => case(Parameter::Axes),
-        "softmax" | "log_softmax" | "cumsum" | "gather" | "argmax" | "argmin" => case(Parameter::Axis),
+        "softmax" | "log_softmax" | "cumsum" | "argmax" | "argmin" => case(Parameter::Axis),
+        "gather" => Case { indexed: true, ..case(Parameter::Axis) },
         "concat" => Case { data: 3, ..case(Parameter::Axis) },
         "split" => Case { attrs: vec![("num", Attr::from(2))], ..case(Parameter::Axis) },
         "split_sizes" => {
@@ -130,11 +133,12 @@ fn build<'g>(
     shape: &TensorShape,
 ) -> Result<Vec<Value<'g>>> {
     let def = crate::ops::registry().get(def).unwrap();
-    let count = if def.name() == "gather" { 2 } else { case.data };
-    let data: Vec<Value<'g>> = (0..count)
-        .map(|number| match (def.name(), number) {
-            ("gather", 1) => graph.input("indices", DType::I32, shape![?]),
-            _ => graph.input(&format!("x{number}"), case.dtype, shape.clone()),
+    let data: Vec<Value<'g>> = (0..case.data + usize::from(case.indexed))
+        .map(|number| {
+            if number == case.data {
+                return graph.input("indices", DType::I32, shape![?]);
+            }
+            graph.input(&format!("x{number}"), case.dtype, shape.clone())
         })
         .collect::<Result<_>>()?;
     let length = if case.parameter.is_scalar() { shape![] } else { shape![?] };
@@ -144,7 +148,7 @@ fn build<'g>(
 }
 
 /// Data of these sizes and a parameter for them.
-fn draw_feeds(op: &str, case: &Case, sizes: &[usize], draws: &mut Draws) -> Vec<Tensor> {
+fn draw_feeds(case: &Case, sizes: &[usize], draws: &mut Draws) -> Vec<Tensor> {
     let len = sizes.iter().product();
     let mut feeds: Vec<Tensor> = (0..case.data)
         .map(|_| match case.dtype {
@@ -153,7 +157,7 @@ fn draw_feeds(op: &str, case: &Case, sizes: &[usize], draws: &mut Draws) -> Vec<
         })
         .collect::<Result<_>>()
         .unwrap();
-    if op == "gather" {
+    if case.indexed {
         // Every size is 2 at least.
         feeds.push(Tensor::from_vec(&[3], (0..3).map(|_| draws.below(2) as i32).collect()).unwrap());
     }
@@ -221,7 +225,7 @@ fn every_structure_operand_in_turn() {
                 let sizes: Vec<usize> = (0..rank).map(|_| 2 * (1 + draws.below(3))).collect();
                 // Sizes that differ with one parameter, and parameters that differ with the same sizes.
                 for _ in 0..3 {
-                    feeds.push(draw_feeds(def.name(), &case, &sizes, &mut draws));
+                    feeds.push(draw_feeds(&case, &sizes, &mut draws));
                 }
             }
             let expected: Vec<Vec<Tensor>> =
