@@ -20,6 +20,8 @@ pub(crate) struct Panels {
     buffer: Buffer,
     /// Bytes from a matrix to the next.
     each: usize,
+    /// Rows and columns of a matrix.
+    sizes: [usize; 2],
 }
 
 impl Panels {
@@ -55,7 +57,7 @@ impl Panels {
                 Packed::pack(to, &Strided { at, row, column }, k, n);
             }
         }
-        Ok(Some(Panels { buffer, each }))
+        Ok(Some(Panels { buffer, each, sizes: [k, n] }))
     }
 
     /// Bytes of memory that the panels take.
@@ -72,7 +74,8 @@ impl Panels {
 /// The constants of a graph that have been packed.
 #[derive(Default)]
 pub(crate) struct PackedConstants {
-    /// By operand, and whether it is transposed.
+    /// By operand, and whether it is transposed: the matrices of the sizes that were asked for last. A constant has
+    /// matrices of several sizes where a run decides how it is reshaped.
     made: Mutex<FxHashMap<(BufferIx, bool), Arc<Panels>>>,
 }
 
@@ -84,11 +87,15 @@ impl PackedConstants {
     pub(crate) fn panels(&self, product: &MatMul, bytes: &[u8]) -> Result<Option<Arc<Panels>>> {
         let mut made = lock(&self.made);
         let key = (product.b, product.transpose_b);
-        if let Some(panels) = made.get(&key) {
+        if let Some(panels) = made.get(&key)
+            && panels.sizes == [product.k, product.n]
+        {
             return Ok(Some(panels.clone()));
         }
         let Some(panels) = Panels::new(product, bytes)? else { return Ok(None) };
-        Ok(Some(made.entry(key).or_insert(Arc::new(panels)).clone()))
+        let panels = Arc::new(panels);
+        made.insert(key, panels.clone());
+        Ok(Some(panels))
     }
 
     /// Bytes of memory that they take.

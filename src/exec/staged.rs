@@ -58,7 +58,8 @@ impl std::ops::Deref for FormRef<'_> {
 }
 
 impl Form {
-    /// Runs on row-major inputs.
+    /// Runs on row-major inputs: the first stage, then stage by stage what follows it. This is a loop, because a graph may
+    /// have as many stages as nodes.
     pub(crate) fn run<'m>(
         &'m self,
         inputs: &'m [TensorView<'m>],
@@ -66,17 +67,29 @@ impl Form {
         state: &mut RunState,
     ) -> Result<Vec<Tensor>> {
         let Some(rest) = &self.rest else { return self.stage.run(inputs, sinks, state) };
-        let first = self.stage.run(inputs, None, &mut RunState::default())?;
-        let feeds: Vec<TensorView<'_>> = rest.feeds.iter().map(|&at| first[at].view()).collect();
-        let late = rest.staged.form(&feeds)?.run(&feeds, None, &mut RunState::default())?;
-        let results: Vec<Tensor> = rest
-            .outputs
-            .iter()
-            .map(|from| match from {
-                From::First(at) => first[*at].clone(),
-                From::Rest(at) => late[*at].clone(),
-            })
-            .collect();
+        let mut results: Vec<Option<Tensor>> = vec![None; rest.outputs.len()];
+        // For each output of the form at hand: which output of the whole it is.
+        let mut numbers: Vec<usize> = (0..results.len()).collect();
+        let mut made = self.stage.run(inputs, None, state)?;
+        let mut later: Option<Arc<Form>> = None;
+        while let Some(rest) = &later.as_deref().unwrap_or(self).rest {
+            let mut late = Vec::new();
+            for (&number, from) in numbers.iter().zip(&rest.outputs) {
+                match from {
+                    From::First(at) => results[number] = Some(made[*at].clone()),
+                    From::Rest => late.push(number),
+                }
+            }
+            let feeds: Vec<TensorView<'_>> = rest.feeds.iter().map(|&at| made[at].view()).collect();
+            let next = rest.staged.shared_form(&feeds)?;
+            let following = next.stage.run(&feeds, None, state)?;
+            (made, numbers, later) = (following, late, Some(next));
+        }
+        for (number, tensor) in numbers.into_iter().zip(made) {
+            results[number] = Some(tensor);
+        }
+        let results: Vec<Tensor> =
+            results.into_iter().map(|made| made.expect("some stage makes each output")).collect();
         let Some(sinks) = sinks else { return Ok(results) };
         for (number, (sink, tensor)) in sinks.into_iter().zip(&results).enumerate() {
             sink.fill(number, tensor)?;
@@ -97,7 +110,8 @@ pub(crate) struct Rest {
 #[derive(Clone, Copy, Debug)]
 enum From {
     First(usize),
-    Rest(usize),
+    /// The next output of the rest.
+    Rest,
 }
 
 /// Forms kept at most.
@@ -191,7 +205,7 @@ impl Staged {
             .map(|value| {
                 if waiting(value) {
                     late.push(following.values[value]);
-                    From::Rest(late.len() - 1)
+                    From::Rest
                 } else {
                     From::First(want(*value))
                 }
@@ -211,6 +225,14 @@ impl Staged {
         match &self.only {
             Some(only) => Ok(FormRef::Only(only)),
             None => self.form_of(inputs).map(FormRef::Several),
+        }
+    }
+
+    /// As [`Staged::form`], held for longer than `self`.
+    fn shared_form(&self, inputs: &[TensorView<'_>]) -> Result<Arc<Form>> {
+        match &self.only {
+            Some(only) => Ok(only.clone()),
+            None => self.form_of(inputs),
         }
     }
 
@@ -277,16 +299,34 @@ impl Staged {
         self.only.as_deref().filter(|form| form.rest.is_none()).map(|form| &form.stage)
     }
 
-    /// Calls `f` on every stage compiled so far, the forms in the order in which they were.
-    pub(crate) fn for_each_stage(&self, f: &mut dyn FnMut(&Stage)) {
+    /// The forms compiled so far, in the order in which they were.
+    fn compiled(&self) -> Vec<Arc<Form>> {
         let mut forms: Vec<Arc<Form>> =
             lock(&self.forms).values().cloned().chain(self.only.clone()).collect();
         forms.sort_by_key(|form| form.stage.number);
-        for form in forms {
-            f(&form.stage);
+        forms
+    }
+
+    /// Calls `f` on the graph and on every rest compiled so far, each before what follows it.
+    fn for_each_part(&self, f: &mut dyn FnMut(&Staged)) {
+        f(self);
+        let mut stack = self.compiled();
+        stack.reverse();
+        while let Some(form) = stack.pop() {
             if let Some(rest) = &form.rest {
-                rest.staged.for_each_stage(f);
+                f(&rest.staged);
+                stack.extend(rest.staged.compiled().into_iter().rev());
             }
+        }
+    }
+
+    /// Calls `f` on every stage compiled so far: forms in the order in which they were, each before what follows it.
+    pub(crate) fn for_each_stage(&self, f: &mut dyn FnMut(&Stage)) {
+        let mut stack = self.compiled();
+        stack.reverse();
+        while let Some(form) = stack.pop() {
+            f(&form.stage);
+            stack.extend(form.rest.iter().flat_map(|rest| rest.staged.compiled().into_iter().rev()));
         }
     }
 
@@ -299,13 +339,27 @@ impl Staged {
 
     /// The reason of every compilation so far.
     pub(crate) fn reasons(&self) -> Vec<String> {
-        let mut reasons = lock(&self.compiles).clone();
-        let forms: Vec<Arc<Form>> = lock(&self.forms).values().cloned().chain(self.only.clone()).collect();
-        for form in forms {
-            if let Some(rest) = &form.rest {
-                reasons.extend(rest.staged.reasons());
-            }
-        }
+        let mut reasons = Vec::new();
+        self.for_each_part(&mut |part| reasons.extend(lock(&part.compiles).iter().cloned()));
         reasons
     }
 }
+
+impl Drop for Staged {
+    /// Releases what follows the forms in a loop: it may be as long as the graph.
+    fn drop(&mut self) {
+        let mut forms = self.compiled();
+        self.only = None;
+        lock(&self.forms).clear();
+        while let Some(form) = forms.pop() {
+            if let Some(Form { rest: Some(mut rest), .. }) = Arc::into_inner(form) {
+                forms.extend(rest.staged.compiled());
+                rest.staged.only = None;
+                lock(&rest.staged.forms).clear();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use crate::op::Body;
 use crate::tensor::{Tensor, TensorView};
 
 /// Tensors of more elements are not looked into.
-const MAX_ELEMENTS: usize = 4096;
+pub(crate) const MAX_ELEMENTS: usize = 4096;
 /// Constant expressions of more nodes are left to run time.
 const MAX_NODES: usize = 256;
 

@@ -34,7 +34,7 @@ pub(crate) use evaluate::{
 };
 #[cfg(any(test, feature = "graphdef"))]
 pub(crate) use fold::constant_tensor;
-pub(crate) use fold::elements_of;
+pub(crate) use fold::{MAX_ELEMENTS, elements_of};
 pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub use param::{IntoParam, Param};

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{Inner, Node, NodeIx, ValueIx};
+use crate::graph::{Inner, MAX_ELEMENTS, Node, NodeIx, ValueIx};
 use crate::op::{Body, Operand};
 
 /// The operands of a node whose elements must be known before it is compiled, and are not.
@@ -80,7 +80,8 @@ fn rank_needs_sizes(inner: &Inner, node: &Node) -> bool {
 /// For each node, whether it has to wait for the result of an earlier stage.
 ///
 /// # Errors
-/// The rank of a value stays unknown whatever is known of its operands.
+/// The rank of a value stays unknown whatever is known of its operands; a constant that must be known has elements
+/// that are not followed.
 pub(crate) fn unresolved(inner: &Inner) -> Result<Vec<bool>> {
     let mut waits = vec![false; inner.nodes.len()];
     for number in 0..inner.nodes.len() {
@@ -88,17 +89,27 @@ pub(crate) fn unresolved(inner: &Inner) -> Result<Vec<bool>> {
         if matches!(node.op.body, Body::Input | Body::Constant) {
             continue;
         }
+        let refuse = |message: String| {
+            let call = inner.call_text(&node.op, &node.operands, node.attrs());
+            Err(Error::new(ErrorKind::Compile, Phase::Compile, message)
+                .with_op(node.op.name(), call)
+                .with_node(inner.node_name(NodeIx(number as u32)))
+                .at(node.location))
+        };
+        let is_constant = |value: ValueIx| matches!(inner.node_of(value).op.body, Body::Constant);
+        if let Some((value, operand)) = missing(inner, node).find(|(value, _)| is_constant(*value)) {
+            // A later stage would know no more of a constant than this one, and would wait for the next.
+            let (name, info) = (operand.name(), &inner.values[value.at()]);
+            let got = format!("{}{}", info.dtype, info.shape);
+            return refuse(format!("{name} must hold integers, at most {MAX_ELEMENTS} of them, got {got}"));
+        }
         let from_waiting = node.operands.iter().any(|operand| waits[inner.values[operand.at()].node.at()]);
         let unranked = node.operands.iter().any(|operand| is_unranked(inner, *operand));
         let unsized_rank = rank_needs_sizes(inner, node);
         if unsized_rank && !from_waiting && node.operands.iter().all(|&operand| sizes_known(inner, operand)) {
-            let call = inner.call_text(&node.op, &node.operands, node.attrs());
             let message =
                 "the rank of the result must be known when those of the operands and their sizes are";
-            return Err(Error::new(ErrorKind::Compile, Phase::Compile, message)
-                .with_op(node.op.name(), call)
-                .with_node(inner.node_name(NodeIx(number as u32)))
-                .at(node.location));
+            return refuse(message.to_string());
         }
         waits[number] = from_waiting || unranked || unsized_rank || missing(inner, node).next().is_some();
     }

@@ -3,6 +3,7 @@
 mod damage;
 mod feeds;
 mod imports;
+mod mutated;
 mod positions;
 mod roundtrip;
 mod samples;

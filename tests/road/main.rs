@@ -29,6 +29,7 @@ mod shape_promises;
 mod shape_refinement;
 mod shrink;
 mod sources;
+mod stack;
 mod tensor_compare;
 mod value_facts;
 mod values;

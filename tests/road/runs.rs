@@ -95,6 +95,24 @@ fn constants_give_the_bits_of_inputs_in_products() -> Result<()> {
 }
 
 #[test]
+fn a_constant_whose_sizes_a_run_decides_is_read_as_that_run_says() -> Result<()> {
+    let numbers: Vec<f32> = (0..24).map(|i| i as f32 - 11.5).collect();
+    let g = Graph::new();
+    let a = g.input("a", DType::F32, shape![5, ?])?;
+    let sizes = g.input("sizes", DType::I32, [2])?;
+    let exe = g.compile(a.matmul(g.constant(numbers.clone())?.reshape(sizes)?)?)?;
+    for [k, n] in [[4usize, 6], [6, 4], [4, 6], [3, 8], [12, 2], [8, 3], [6, 4]] {
+        let left: Vec<f32> = (0..5 * k).map(|i| (i % 7) as f32 - 3.0).collect();
+        let (left_sizes, given) = ([5, k], [k as i32, n as i32]);
+        let [got] = exe.run(&[TensorView::new(&left_sizes, &left)?, TensorView::new(&[2], &given)?])?;
+        let product = |at: usize| (0..k).map(|i| left[at / n * k + i] * numbers[i * n + at % n]).sum();
+        let expected: Vec<f32> = (0..5 * n).map(product).collect();
+        assert_eq!((got.sizes(), got.to_vec::<f32>()?), (&[5, n][..], expected));
+    }
+    Ok(())
+}
+
+#[test]
 fn a_result_takes_the_place_of_an_operand_that_dies() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["m", 3])?;

@@ -29,6 +29,7 @@ use fault::check_elements;
 use symbols::superseded;
 
 pub(crate) use bound::BoundStage;
+use run::LastPlan;
 pub(crate) use run::RunState;
 pub(crate) use sink::{Sink, Sinks};
 
@@ -61,7 +62,7 @@ pub(crate) struct Stage {
     pub pool: Pool,
     packed: PackedConstants,
     pub counters: Counters,
-    /// A number of its own in this process, by which traces know its kernels.
+    /// A number that no other stage of this process has: it tells apart its kernels in traces, and its plans.
     pub number: u64,
     trace: Option<Times>,
 }
@@ -214,7 +215,8 @@ impl Stage {
     fn static_plan(&self, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Arc<SegmentPlan>> {
         let ranks_fit =
             |sizes: &[usize]| sizes.len() == inputs.iter().map(|view| view.sizes().len()).sum::<usize>();
-        if let Some((sizes, plan)) = &state.last
+        if let Some(LastPlan { stage, sizes, plan }) = &state.last
+            && *stage == self.number
             && ranks_fit(sizes)
             && inputs.iter().flat_map(|view| view.sizes()).eq(sizes)
             && self.dtypes_and_ranks_fit(inputs)
@@ -226,7 +228,7 @@ impl Stage {
         self.check_guards(&bindings)?;
         let plan = self.segment_plan(0, &bindings)?;
         let sizes = inputs.iter().flat_map(|view| view.sizes()).copied().collect();
-        state.last = Some((sizes, plan.clone()));
+        state.last = Some(LastPlan { stage: self.number, sizes, plan: plan.clone() });
         Ok(plan)
     }
 

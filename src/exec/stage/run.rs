@@ -21,8 +21,17 @@ use crate::tensor::{Tensor, TensorView};
 pub(crate) struct RunState {
     pub(super) lanes: Vec<Lane>,
     pub(super) left: Left,
-    /// The last sizes of the inputs and the plan for them, where sizes alone choose it.
-    pub(super) last: Option<(Vec<usize>, Arc<SegmentPlan>)>,
+    pub(super) last: Option<LastPlan>,
+}
+
+/// The plan of the last run whose plan the sizes of its inputs chose, with all that chose it. The stages of several
+/// forms of a graph run with the same state, each with plans of its own.
+pub(super) struct LastPlan {
+    /// [`Stage::number`].
+    pub stage: u64,
+    /// The sizes of all inputs, one after the other.
+    pub sizes: Vec<usize>,
+    pub plan: Arc<SegmentPlan>,
 }
 
 impl RunState {
