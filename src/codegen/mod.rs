@@ -1,33 +1,16 @@
-//! Machine code from kernels, and running it: the only room that sees Cranelift.
+//! Machine code from kernels: the only room that sees Cranelift.
 
 mod abi;
 mod clif;
-mod direct;
+mod code_buffer;
+mod cranelift_module;
 mod disasm;
 mod isa;
-mod launch;
-mod linked;
-mod memory;
 mod module;
-mod order;
-mod panels;
-mod parts;
-mod placed;
-mod pool;
-mod product;
 mod simd;
-mod staging;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use direct::{Direct, Tied};
+pub(crate) use abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
 pub use isa::Isa;
-pub(crate) use launch::{Lane, Launch, launch, streamed_row};
-pub(crate) use memory::{Left, Memory};
 pub(crate) use module::{CodeModule, FuncIndex, Jit};
-pub(crate) use panels::{PackedConstants, Panels};
-pub use pool::ThreadPool;
-#[cfg(feature = "threads")]
-pub(crate) use pool::rayon_pool;
-pub(crate) use pool::{Pool, lock};
-pub(crate) use product::MatMul;

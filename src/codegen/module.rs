@@ -7,9 +7,9 @@ use cranelift_module::FuncId;
 use rustc_hash::FxHashMap;
 
 use super::abi::{KernelArgs, KernelFn};
+use super::code_buffer::{Placed, tell_perf};
+use super::cranelift_module::Linked;
 use super::isa::Isa;
-use super::linked::Linked;
-use super::placed::{Placed, tell_perf};
 use super::simd;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::code::Code;
@@ -91,7 +91,7 @@ impl Jit {
     /// once there.
     #[cfg(test)]
     pub(super) fn for_tests(native: bool, isa: Isa) -> (Jit, bool) {
-        let host = super::linked::make_isa(native).expect("the machine is supported");
+        let host = super::cranelift_module::make_isa(native).expect("the machine is supported");
         let linked = Linked::with_isa(host).expect("the machine is supported");
         let fused = linked.is_fused();
         (Jit::with(isa, Some(Box::new(linked))), fused)

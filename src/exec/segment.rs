@@ -6,7 +6,6 @@ use smallvec::SmallVec;
 
 use super::bindings::Bindings;
 use super::stage::Stage;
-use crate::codegen::{Direct, MatMul};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::Unsized;
 use crate::lower::in_place::may_overwrite;
@@ -14,6 +13,7 @@ use crate::lower::kernel::BufferIx;
 use crate::lower::plan::{KernelPlan, plan};
 use crate::lower::program::Step;
 use crate::op::MatMulSpec;
+use crate::runtime::{Direct, MatMul};
 use crate::tensor::size_of_element;
 
 /// The sizes of a buffer.

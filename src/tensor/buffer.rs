@@ -4,7 +4,7 @@ use std::alloc::{self, Layout};
 use std::ptr::NonNull;
 use std::slice;
 
-use super::shelf::Return;
+use super::buffer_pool::Return;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// A block of bytes that starts at a multiple of [`Buffer::ALIGN`], freed on drop or kept by a [`Shelf`](super::Shelf).

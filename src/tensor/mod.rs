@@ -1,12 +1,12 @@
 //! [`Tensor`]: elements of one dtype with concrete sizes, in a shared buffer.
 
 mod buffer;
+mod buffer_pool;
 mod compare;
 mod element;
 mod format;
 mod layout;
 mod literal;
-mod shelf;
 mod storage;
 mod strided;
 mod view;
@@ -19,9 +19,9 @@ use shapeflow_shape_fns::DType;
 
 pub(crate) use buffer::Buffer;
 use buffer::refused;
+pub(crate) use buffer_pool::Shelf;
 pub use element::Element;
 pub(crate) use element::size_of_element;
-pub(crate) use shelf::Shelf;
 pub use view::TensorView;
 pub use view_mut::TensorViewMut;
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::super::segment::{SegmentPlan, StepPlan};
 use super::sink::Sinks;
 use super::{RunState, Stage};
-use crate::codegen::{Lane, Memory, Tied};
 use crate::dump::Traced;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::program::{Content, Step};
+use crate::runtime::{Lane, Memory, Tied};
 use crate::tensor::TensorView;
 
 impl Stage {

@@ -3,10 +3,10 @@
 use super::super::bindings::Bindings;
 use super::super::segment::{SegmentPlan, Sizes};
 use super::Stage;
-use crate::codegen::Memory;
 use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
 use crate::graph::{NodeIx, ValueIx, evaluate};
 use crate::lower::kernel::{BufferIx, Kernel};
+use crate::runtime::Memory;
 use crate::tensor::{Tensor, TensorView};
 use rustc_hash::FxHashMap;
 

@@ -17,12 +17,13 @@ use shapeflow_shape_fns::Dim;
 use super::bindings::Bindings;
 use super::options::CompileOptions;
 use super::segment::{SegmentPlan, plan_segment, touched};
-use crate::codegen::{CodeModule, FuncIndex, Jit, MatMul, PackedConstants, Panels, Pool, lock};
+use crate::codegen::{CodeModule, FuncIndex, Jit};
 use crate::dump::{KernelKey, STEP, Trace, Traced, span};
 use crate::error::Result;
 use crate::graph::{Inner, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::{Content, Program, Step, lower};
+use crate::runtime::{MatMul, PackedConstants, Panels, Pool, lock};
 use crate::tensor::{Shelf, TensorView};
 
 use symbols::superseded;

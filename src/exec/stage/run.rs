@@ -9,11 +9,11 @@ use super::super::segment::{SegmentPlan, StepPlan};
 use super::Stage;
 use super::sink::Sinks;
 use super::symbols::Waiting;
-use crate::codegen::{Lane, Launch, Left, Memory, launch, streamed_row};
 use crate::dump::{Traced, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::program::{Content, Step};
 use crate::op::Made;
+use crate::runtime::{Lane, Launch, Left, Memory, launch, streamed_row};
 use crate::tensor::{Tensor, TensorView};
 
 /// What a thread keeps between runs.

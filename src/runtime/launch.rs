@@ -2,13 +2,13 @@
 
 use smallvec::SmallVec;
 
-use super::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
 use super::memory::Memory;
-use super::module::{CodeModule, FuncIndex};
-use super::order::Order;
-use super::parts::{Part, Parts};
-use super::pool::Pool;
 use super::staging::{Block, Staging};
+use super::thread_pool::Pool;
+use super::work_items::{Part, Parts};
+use super::work_order::Order;
+use crate::codegen::{CodeModule, FuncIndex};
+use crate::codegen::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
 use crate::dump::Traced;
 use crate::error::Result;
 use crate::lower::boxes::{BoxPlan, SlotPlan};

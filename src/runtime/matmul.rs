@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::launch::Lane;
 use super::memory::{Memory, broken};
-use super::panels::Panels;
-use super::pool::Pool;
+use super::packed_operand::Panels;
+use super::thread_pool::Pool;
 use crate::error::Result;
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::BufferUse;

@@ -2,8 +2,8 @@
 
 use smallvec::SmallVec;
 
-use super::order::{LINE, Order, SPREAD};
-use super::pool::{NANOSECOND, work};
+use super::thread_pool::{NANOSECOND, work};
+use super::work_order::{LINE, Order, SPREAD};
 use crate::lower::boxes::{BoxPlan, SlotPlan};
 use crate::lower::code::{Layout, TILE};
 use crate::lower::kernel::Kernel;

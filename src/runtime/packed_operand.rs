@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
 
-use super::pool::lock;
-use super::product::MatMul;
+use super::matmul::MatMul;
+use super::thread_pool::lock;
 use crate::error::Result;
 use crate::lower::kernel::BufferIx;
 use crate::tensor::Buffer;

@@ -2,11 +2,11 @@
 
 use smallvec::SmallVec;
 
-use super::abi::{KernelArgs, SLOT_BASE, slot_words};
 use super::launch::{Lane, push_slot, streamed_row};
 use super::memory::Memory;
-use super::module::{CodeModule, FuncIndex};
-use super::pool::Pool;
+use super::thread_pool::Pool;
+use crate::codegen::{CodeModule, FuncIndex};
+use crate::codegen::{KernelArgs, SLOT_BASE, slot_words};
 use crate::error::Result;
 use crate::lower::code::Layout;
 use crate::lower::kernel::{BufferIx, Kernel};
