@@ -1,75 +1,84 @@
-//! `Memory`: the buffers of a run, lent for as long as it takes.
+//! [`Memory`]: the buffers of a run.
 
 use std::marker::PhantomData;
 
+use super::workspace::at_least;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::BufferUse;
 use crate::tensor::{Buffer, Tensor};
 
+/// The bytes of a buffer.
 #[derive(Clone, Copy)]
 struct Region {
+    /// Null if the buffer has no bytes yet; never null for a buffer of zero bytes.
     address: *mut u8,
     len: usize,
     writable: bool,
-    /// Its place among the tensors that are held, if it is one of them.
+    /// Index of the tensor that owns the bytes in [`Memory::held`], if the memory holds that tensor.
     held: Option<u32>,
 }
 
-/// The buffers of a run by number: lent by the caller, held here, or placed in an arena. Several may share bytes
-/// of the arena: the plan sees to it that they are not in use at the same time, or that a kernel reads every element of
-/// the one before it stores the same of the other.
+/// The buffers of a run, by number. The caller lends a buffer's bytes, or a tensor that the memory holds owns them, or
+/// they lie in the arena.
 ///
-/// Invariant: every address is valid for its bytes while `self` lives, and for writing where it says so; nothing
-/// else touches these bytes meanwhile.
+/// Buffers may share bytes. The plan ensures that they are not in use at the same time, or that a kernel reads every
+/// element of one before it stores the same element of the other.
+///
+/// Invariant: while `self` lives, every address is valid for reads of its bytes, and for writes if it is writable; nothing
+/// else accesses these bytes.
 pub(crate) struct Memory<'a> {
     regions: Vec<Region>,
-    /// The buffer whose bytes each buffer has: itself, or the one it is another view of.
+    /// By buffer: the buffer that owns its bytes, which is itself or the buffer that it is a view of.
     roots: &'a [BufferIx],
     arena: Option<Buffer>,
     held: Vec<Option<Tensor>>,
     lent: PhantomData<&'a mut [u8]>,
 }
 
-/// Memory that runs hand on to each other.
+/// The allocations of a finished run, for the next run.
 ///
-/// Invariant: no region outlives its run.
+/// Invariant: `regions` and `held` are empty.
 #[derive(Default)]
-pub(crate) struct Left {
+pub(crate) struct RetainedMemory {
     arena: Option<Buffer>,
     regions: Vec<Region>,
     held: Vec<Option<Tensor>>,
 }
 
-// SAFETY: there are no regions between runs.
-unsafe impl Send for Left {}
+// SAFETY: `regions` is empty, so there are no pointers.
+unsafe impl Send for RetainedMemory {}
 // SAFETY: as above.
-unsafe impl Sync for Left {}
+unsafe impl Sync for RetainedMemory {}
 
-// SAFETY: the pointers stand for borrows and owned buffers that may be sent and shared; threads of one launch
-// store to different elements, as the plan and the split into parts ensure.
+// SAFETY: the pointers stand for borrows and owned buffers, which may be sent and shared. The threads of one launch
+// store to different elements: the plan and the chunking ensure it.
 unsafe impl Send for Memory<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Memory<'_> {}
 
-const NOWHERE: Region = Region { address: std::ptr::null_mut(), len: 0, writable: false, held: None };
+const ABSENT: Region = Region { address: std::ptr::null_mut(), len: 0, writable: false, held: None };
 
 impl Region {
-    fn read(bytes: &[u8]) -> Region {
-        Region { address: bytes.as_ptr().cast_mut(), len: bytes.len(), ..NOWHERE }
+    fn readable(bytes: &[u8]) -> Region {
+        Region { address: bytes.as_ptr().cast_mut(), len: bytes.len(), ..ABSENT }
     }
 
-    fn written(address: *mut u8, len: usize) -> Region {
+    fn writable(address: *mut u8, len: usize) -> Region {
         Region { address, len, writable: true, held: None }
+    }
+
+    fn is_absent(&self) -> bool {
+        self.address.is_null()
     }
 }
 
 impl<'a> Memory<'a> {
-    /// Buffers that are nowhere yet, with what is left of an earlier run.
-    pub(crate) fn new(roots: &'a [BufferIx], left: Left) -> Memory<'a> {
-        let Left { arena, mut regions, held } = left;
+    /// Memory in which no buffer has bytes yet. It reuses the allocations of an earlier run.
+    pub(crate) fn new(roots: &'a [BufferIx], retained: RetainedMemory) -> Memory<'a> {
+        let RetainedMemory { arena, mut regions, held } = retained;
         regions.clear();
-        regions.resize(roots.len(), NOWHERE);
+        regions.resize(roots.len(), ABSENT);
         Memory { regions, roots, arena, held, lent: PhantomData }
     }
 
@@ -79,102 +88,110 @@ impl<'a> Memory<'a> {
 
     /// Whether a buffer has bytes.
     pub(crate) fn has(&self, buffer: BufferIx) -> bool {
-        !self.region(buffer).address.is_null()
+        !self.region(buffer).is_absent()
     }
 
-    /// What the next run may use again.
-    pub(crate) fn leave(mut self) -> Left {
+    /// The allocations, for the next run. Tensors that are still held are dropped.
+    pub(crate) fn retain(mut self) -> RetainedMemory {
         self.regions.clear();
         self.held.clear();
-        Left { arena: self.arena, regions: self.regions, held: self.held }
+        RetainedMemory { arena: self.arena, regions: self.regions, held: self.held }
     }
 
-    /// A buffer that is only read.
+    /// Gives a buffer bytes of the caller to read.
     pub(crate) fn lend(&mut self, buffer: BufferIx, bytes: &'a [u8]) {
-        self.regions[buffer.at()] = Region::read(bytes);
+        self.regions[buffer.at()] = Region::readable(bytes);
     }
 
-    /// A buffer that may be written.
+    /// Gives a buffer bytes of the caller to read and write.
     pub(crate) fn lend_mut(&mut self, buffer: BufferIx, bytes: &'a mut [u8]) {
-        self.regions[buffer.at()] = Region::written(bytes.as_mut_ptr(), bytes.len());
+        self.regions[buffer.at()] = Region::writable(bytes.as_mut_ptr(), bytes.len());
     }
 
-    /// A tensor that is only read.
+    /// Gives a buffer the elements of `tensor` to read.
     pub(crate) fn hold(&mut self, buffer: BufferIx, tensor: Tensor) {
-        let region = Region::read(tensor.view().bytes());
+        let region = Region::readable(tensor.view().bytes());
         self.keep(buffer, region, tensor);
     }
 
     fn keep(&mut self, buffer: BufferIx, region: Region, tensor: Tensor) {
-        self.regions[buffer.at()] = Region { held: u32::try_from(self.held.len()).ok(), ..region };
+        let index = u32::try_from(self.held.len()).expect("buffers are numbered by u32");
+        self.regions[buffer.at()] = Region { held: Some(index), ..region };
         self.held.push(Some(tensor));
     }
 
-    /// A new tensor that is written, until [`Memory::take`].
+    /// Gives a buffer the elements of `tensor` to read and write. [`Memory::take`] returns the tensor.
+    ///
+    /// # Errors
+    /// The tensor is shared, and memory for a copy is refused.
     pub(crate) fn hold_mut(&mut self, buffer: BufferIx, mut tensor: Tensor) -> Result<()> {
         let mut view = tensor.view_mut()?;
         let bytes = view.bytes_mut();
-        let region = Region::written(bytes.as_mut_ptr(), bytes.len());
+        let region = Region::writable(bytes.as_mut_ptr(), bytes.len());
         self.keep(buffer, region, tensor);
         Ok(())
     }
 
-    /// The tensor that a buffer is held in.
+    /// Takes the tensor that owns a buffer's bytes, if the memory holds it. The buffer has no bytes afterwards.
     pub(crate) fn take(&mut self, buffer: BufferIx) -> Option<Tensor> {
         let region = &mut self.regions[buffer.at()];
-        let held = region.held?;
-        *region = NOWHERE;
-        self.held.get_mut(held as usize)?.take()
+        let index = region.held?;
+        *region = ABSENT;
+        let tensor = self.held[index as usize].take();
+        Some(tensor.expect("a region that names a tensor goes when the tensor is taken"))
     }
 
-    /// The same tensor, which stays.
+    /// The tensor that owns a buffer's bytes, if the memory holds it.
     pub(crate) fn held(&self, buffer: BufferIx) -> Option<&Tensor> {
-        self.held.get(self.regions[buffer.at()].held? as usize)?.as_ref()
+        let index = self.regions[buffer.at()].held?;
+        Some(self.held[index as usize].as_ref().expect("a region that names a tensor goes when it is taken"))
     }
 
-    /// Places these buffers in the arena, each at an offset with a length; those placed before are gone.
+    /// Makes the arena at least `bytes` long and gives each buffer its part: `(buffer, offset, length)`. Buffers that had
+    /// a part before have no bytes afterwards, unless they get one again.
+    ///
+    /// # Errors
+    /// Memory is refused.
     pub(crate) fn place(&mut self, bytes: usize, buffers: &[(BufferIx, usize, usize)]) -> Result<()> {
         if let Some(arena) = &self.arena {
             let old = arena.as_ptr() as usize..arena.as_ptr() as usize + arena.len();
             for region in &mut self.regions {
                 if old.contains(&(region.address as usize)) {
-                    *region = NOWHERE;
+                    *region = ABSENT;
                 }
             }
         }
         if bytes == 0 {
-            for &(buffer, ..) in buffers {
-                // Somewhere, so that it is known to be placed; it has no bytes.
+            for &(buffer, _, len) in buffers {
+                assert_eq!(len, 0, "a buffer in an arena without bytes has none");
+                // Any address but null, which stands for a buffer without a place.
                 let address = std::ptr::NonNull::<u128>::dangling().as_ptr().cast();
-                self.regions[buffer.at()] = Region::written(address, 0);
+                self.regions[buffer.at()] = Region::writable(address, 0);
             }
             return Ok(());
         }
-        let arena = super::launch::grow(&mut self.arena, bytes)?;
+        let arena = at_least(&mut self.arena, bytes)?;
         for &(buffer, offset, len) in buffers {
-            if offset.checked_add(len).is_none_or(|end| end > arena.len()) {
-                return Err(broken(buffer));
-            }
+            let fits = offset.checked_add(len).is_some_and(|end| end <= arena.len());
+            assert!(fits, "the arena of {bytes} bytes has no {len} bytes at {offset} for {buffer}");
             // SAFETY: the offset lies within the arena.
             let address = unsafe { arena.as_ptr().add(offset) };
-            self.regions[buffer.at()] = Region::written(address, len);
+            self.regions[buffer.at()] = Region::writable(address, len);
         }
         Ok(())
     }
 
-    /// Gives a buffer the bytes of another, until that is taken: the plan sees to it that they are not in use at the same
-    /// time.
+    /// Gives a buffer the bytes of `owner`, until the tensor of `owner` is taken. The plan ensures that the two are not in
+    /// use at the same time.
     pub(crate) fn share(&mut self, buffer: BufferIx, owner: BufferIx) {
         self.regions[buffer.at()] = Region { held: None, ..self.regions[owner.at()] };
     }
 
-    /// What a buffer holds.
+    /// The bytes of a buffer, which must have some: see [`Memory::has`].
     pub(crate) fn bytes(&self, buffer: BufferIx) -> &[u8] {
         let region = self.region(buffer);
-        if region.address.is_null() {
-            return &[];
-        }
-        // SAFETY: the invariant; stores need `&mut self` or a launch, which has returned. Arena bytes start
+        assert!(!region.is_absent(), "buffer {buffer} has no bytes yet");
+        // SAFETY: the invariant. Stores need `&mut self` or happen inside a launch, which has returned. Arenas start
         // initialised.
         unsafe { std::slice::from_raw_parts(region.address, region.len) }
     }
@@ -183,20 +200,34 @@ impl<'a> Memory<'a> {
         self.region(buffer).address as usize
     }
 
-    /// Whether a buffer is what a plan was made for.
+    /// Checks that a buffer is what the plan needs.
+    ///
+    /// # Errors
+    /// The buffer has too few bytes, or is read-only and stored to.
     pub(super) fn check(&self, used: &BufferUse) -> Result<()> {
         let region = self.region(used.buffer);
         if region.len >= used.bytes
             && (region.writable || !used.stored)
-            && (!region.address.is_null() || used.bytes == 0)
+            && (!region.is_absent() || used.bytes == 0)
         {
             Ok(())
         } else {
-            Err(broken(used.buffer))
+            Err(unfit(region, used))
         }
     }
 }
 
-pub(super) fn broken(buffer: BufferIx) -> Error {
-    Error::new(ErrorKind::Memory, Phase::Run, format!("buffer {buffer} is not what the plan was made for"))
+/// The internal error of a buffer that is not what the plan needs.
+#[cold]
+fn unfit(region: Region, used: &BufferUse) -> Error {
+    let access = |writable: bool| if writable { "writable" } else { "readable" };
+    let message = format!(
+        "internal error: the plan needs {} {} bytes in buffer {}, which has {} {}",
+        used.bytes,
+        access(used.stored),
+        used.buffer,
+        region.len,
+        access(region.writable),
+    );
+    Error::new(ErrorKind::Memory, Phase::Run, message)
 }

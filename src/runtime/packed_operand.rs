@@ -1,104 +1,84 @@
-//! [`Panels`]: the matrices of a right operand that never changes, packed once for all its products.
+//! [`PackedOperand`]: the right matrices of a matmul, packed once for all runs.
 
-use std::sync::{Arc, Mutex};
-
-use rustc_hash::FxHashMap;
-
-use super::matmul::MatMul;
-use super::thread_pool::lock;
 use crate::error::Result;
-use crate::lower::kernel::BufferIx;
 use crate::tensor::Buffer;
 use crate::tiles::{Float, Packed, Strided};
 
-/// Rows of a left operand for which its right one is packed ahead. Fewer read it as fast where it is; for more, a run
-/// packs it in a small part of its time.
-const ROWS: std::ops::RangeInclusive<usize> = 3..=512;
-
-/// The matrices of an operand, one after the other, in the order in which products read them.
-pub(crate) struct Panels {
-    buffer: Buffer,
-    /// Bytes from a matrix to the next.
-    each: usize,
+/// The right matrices of a matmul. They are stored one after the other, without gaps.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct RightMatrices {
+    /// Rows of a matrix, as the matmul reads it.
+    pub k: usize,
+    /// Columns of a matrix, as the matmul reads it.
+    pub n: usize,
+    /// Whether a matrix is stored as `[n, k]`.
+    pub transposed: bool,
+    /// Whether the elements are `f64`; otherwise they are `f32`.
+    pub double: bool,
 }
 
-impl Panels {
-    /// Whether a product is faster with its right operand packed ahead.
-    pub(crate) fn pay(product: &MatMul) -> bool {
-        ROWS.contains(&product.m) && product.n > 1
+impl RightMatrices {
+    /// The strides of rows and columns, in elements.
+    pub(super) fn strides(&self) -> (usize, usize) {
+        if self.transposed { (1, self.k) } else { (self.n, 1) }
     }
+}
 
-    /// Packs the right operand of a product, whose bytes these are; none if they are not its matrices.
+/// Right matrices of a matmul in the order in which the matmul kernel reads them.
+pub(crate) struct PackedOperand {
+    buffer: Buffer,
+    /// Bytes of one packed matrix.
+    matrix_bytes: usize,
+}
+
+impl PackedOperand {
+    /// Packs the matrices in `bytes`; none if they have no elements.
     ///
     /// # Errors
     /// Memory is refused.
-    pub(crate) fn new(product: &MatMul, bytes: &[u8]) -> Result<Option<Panels>> {
-        if product.double { Panels::of::<f64>(product, bytes) } else { Panels::of::<f32>(product, bytes) }
+    pub(super) fn new(matrices: RightMatrices, bytes: &[u8]) -> Result<Option<PackedOperand>> {
+        match matrices.double {
+            true => PackedOperand::pack::<f64>(matrices, bytes),
+            false => PackedOperand::pack::<f32>(matrices, bytes),
+        }
     }
 
-    fn of<T: Float>(product: &MatMul, bytes: &[u8]) -> Result<Option<Panels>> {
-        let MatMul { k, n, .. } = *product;
-        let size = k.saturating_mul(n).saturating_mul(size_of::<T>());
-        if size == 0 || !bytes.len().is_multiple_of(size) {
+    fn pack<T: Float>(matrices: RightMatrices, bytes: &[u8]) -> Result<Option<PackedOperand>> {
+        let RightMatrices { k, n, .. } = matrices;
+        if bytes.is_empty() {
             return Ok(None);
         }
-        let each = Packed::<T>::room(k, n).saturating_mul(size_of::<T>());
+        let size = k.saturating_mul(n).saturating_mul(size_of::<T>());
+        assert!(bytes.len().is_multiple_of(size), "{} bytes are no matrices [{k}, {n}]", bytes.len());
+        let matrix_bytes = Packed::<T>::room(k, n).saturating_mul(size_of::<T>());
         let count = bytes.len() / size;
-        let buffer = Buffer::zeroed(each.saturating_mul(count))?;
-        let (row, column) = product.right_strides();
-        for number in 0..count {
-            // SAFETY: matrices of this size lie one after the other in the bytes, and have room in the buffer, which
-            // nobody else has seen.
+        let buffer = Buffer::zeroed(matrix_bytes.saturating_mul(count))?;
+        let (row, column) = matrices.strides();
+        for index in 0..count {
+            // SAFETY: `bytes` holds `count` matrices of `size` bytes each, and `buffer` has room for as many packed ones.
+            // Nothing else knows `buffer` yet.
             unsafe {
-                let at = bytes.as_ptr().add(number * size).cast::<T>();
-                let to = buffer.as_ptr().add(number * each).cast::<T>();
-                Packed::pack(to, &Strided { at, row, column }, k, n);
+                let from = bytes.as_ptr().add(index * size).cast::<T>();
+                let to = buffer.as_ptr().add(index * matrix_bytes).cast::<T>();
+                Packed::pack(to, &Strided { at: from, row, column }, k, n);
             }
         }
-        Ok(Some(Panels { buffer, each }))
+        Ok(Some(PackedOperand { buffer, matrix_bytes }))
     }
 
-    /// Bytes of memory that the panels take.
-    pub(crate) fn bytes(&self) -> usize {
+    /// Bytes of memory that the packed matrices take.
+    pub(super) fn bytes(&self) -> usize {
         self.buffer.len()
     }
 
-    /// A matrix, which has so many columns.
-    pub(super) fn matrix<T: Float>(&self, number: usize, n: usize) -> Packed<T> {
-        Packed::new(self.buffer.as_ptr().wrapping_add(number * self.each).cast(), n)
+    /// A matrix, which has `n` columns.
+    pub(super) fn matrix<T: Float>(&self, index: usize, n: usize) -> Packed<T> {
+        Packed::new(self.buffer.as_ptr().wrapping_add(index * self.matrix_bytes).cast(), n)
     }
 }
 
-/// The constants of a graph that have been packed.
-#[derive(Default)]
-pub(crate) struct PackedConstants {
-    /// By operand, and whether it is transposed.
-    made: Mutex<FxHashMap<(BufferIx, bool), Arc<Panels>>>,
-}
-
-impl PackedConstants {
-    /// The right operand of a product, which is a constant of these bytes.
-    ///
-    /// # Errors
-    /// As [`Panels::new`].
-    pub(crate) fn panels(&self, product: &MatMul, bytes: &[u8]) -> Result<Option<Arc<Panels>>> {
-        let mut made = lock(&self.made);
-        let key = (product.b, product.transpose_b);
-        if let Some(panels) = made.get(&key) {
-            return Ok(Some(panels.clone()));
-        }
-        let Some(panels) = Panels::new(product, bytes)? else { return Ok(None) };
-        Ok(Some(made.entry(key).or_insert(Arc::new(panels)).clone()))
-    }
-
-    /// Bytes of memory that they take.
-    pub(crate) fn bytes(&self) -> usize {
-        lock(&self.made).values().map(|panels| panels.bytes()).sum()
-    }
-}
-
-impl std::fmt::Debug for Panels {
+impl std::fmt::Debug for PackedOperand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} bytes of panels", self.bytes())
+        write!(f, "{} packed bytes", self.bytes())
     }
 }

@@ -1,90 +1,96 @@
-//! `Pool`: where the parts of a kernel run.
+//! [`Pool`]: the threads of an executable.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use super::launch::Lane;
+use super::cost::{NANOSECOND, element_cost};
+use super::lock::lock;
+use super::workspace::{Workspace, first};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::lower::code::Code;
 use crate::lower::kernel::Kernel;
 
-/// Fork-join over `0..tiles`, to run kernels on threads of the caller's choice.
+/// Threads of the caller's choice on which kernels run: fork-join over `0..tiles`.
 pub trait ThreadPool: Send + Sync + fmt::Debug {
-    /// How many threads work at once.
+    /// The number of threads that work at once.
     fn threads(&self) -> usize;
-    /// Calls `f` once for each number below `tiles`, on any threads, and returns when all calls have.
+    /// Calls `f` once for each number below `tiles`, on any threads. Returns after all calls have returned.
     fn for_each(&self, tiles: usize, f: &(dyn Fn(usize) + Sync));
 }
 
-/// The pool of an executable: one thread, or several.
+/// The threads of an executable: the calling thread alone, or a [`ThreadPool`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pool {
     shared: Option<Arc<dyn ThreadPool>>,
 }
 
-/// Nanoseconds of work from which several threads are faster than one.
+/// Nanoseconds of work above which several threads are faster than one.
 const BREAK_EVEN: i64 = 200_000;
 
 impl Pool {
+    /// A pool of `shared`; the calling thread alone if `shared` has no second thread.
     pub(crate) fn new(shared: Option<Arc<dyn ThreadPool>>) -> Pool {
         Pool { shared: shared.filter(|pool| pool.threads() > 1) }
     }
 
+    /// Whether there is only the calling thread.
     pub(crate) fn is_one(&self) -> bool {
         self.shared.is_none()
     }
 
+    /// The number of threads, at least 1.
     pub(super) fn threads(&self) -> usize {
         self.shared.as_ref().map_or(1, |pool| pool.threads().max(1))
     }
 
-    /// Whether several threads pay for so many elements of a kernel.
+    /// Whether several threads compute `elements` elements of a kernel faster than one.
     pub(crate) fn pays(&self, kernel: &Kernel, elements: i64) -> bool {
-        self.shared.is_some() && elements.saturating_mul(work(kernel)) / NANOSECOND > BREAK_EVEN
+        self.shared.is_some() && elements.saturating_mul(element_cost(kernel)) / NANOSECOND > BREAK_EVEN
     }
 
-    /// Runs `f` on every part; true if a check failed in one.
-    pub(crate) fn run<P: Sync>(
+    /// Runs `f` on every item; true if a check failed in one. Each thread has a workspace of its own.
+    ///
+    /// # Errors
+    /// The first error of `f`, or a [`ThreadPool`] that does not run every item.
+    pub(crate) fn run<I: Sync>(
         &self,
-        parts: &[P],
-        lanes: &mut Vec<Lane>,
-        f: &(dyn Fn(&P, &mut Lane, &mut i64) -> Result<()> + Sync),
+        items: &[I],
+        workspaces: &mut Vec<Workspace>,
+        f: &(dyn Fn(&I, &mut Workspace, &mut i64) -> Result<()> + Sync),
     ) -> Result<bool> {
         let Some(pool) = &self.shared else {
             let mut failed = 0;
-            if lanes.is_empty() {
-                lanes.push(Lane::default());
-            }
-            parts.iter().try_for_each(|part| f(part, &mut lanes[0], &mut failed))?;
+            let workspace = first(workspaces);
+            items.iter().try_for_each(|item| f(item, workspace, &mut failed))?;
             return Ok(failed != 0);
         };
-        let threads = pool.threads().min(parts.len()).max(1);
-        while lanes.len() < threads {
-            lanes.push(Lane::default());
+        let threads = pool.threads().min(items.len()).max(1);
+        while workspaces.len() < threads {
+            workspaces.push(Workspace::default());
         }
-        let free: Mutex<Vec<Lane>> = Mutex::new(std::mem::take(lanes));
+        let free: Mutex<Vec<Workspace>> = Mutex::new(std::mem::take(workspaces));
         let failed = AtomicBool::new(false);
         let error: Mutex<Option<Error>> = Mutex::new(None);
         let next = AtomicI64::new(0);
         pool.for_each(threads, &|_| {
-            let mut lane = lock(&free).pop().unwrap_or_default();
+            // A pool of the caller may make more calls than it was asked for.
+            let mut workspace = lock(&free).pop().unwrap_or_default();
             loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some(part) = parts.get(number as usize) else { break };
-                let mut fault = 0;
-                if let Err(e) = f(part, &mut lane, &mut fault) {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(item) = items.get(index as usize) else { break };
+                let mut item_failed = 0;
+                if let Err(e) = f(item, &mut workspace, &mut item_failed) {
                     lock(&error).get_or_insert(e);
                 }
-                if fault != 0 {
+                if item_failed != 0 {
                     failed.store(true, Ordering::Relaxed);
                 }
             }
-            lock(&free).push(lane);
+            lock(&free).push(workspace);
         });
-        lanes.append(&mut lock(&free));
-        if next.load(Ordering::Relaxed) < parts.len() as i64 {
+        workspaces.append(&mut lock(&free));
+        if next.load(Ordering::Relaxed) < items.len() as i64 {
             let message = "the thread pool returned before it ran every tile";
             return Err(Error::new(ErrorKind::Custom, Phase::Run, message));
         }
@@ -95,23 +101,10 @@ impl Pool {
     }
 }
 
-/// What [`work`] counts in a nanosecond.
-pub(super) const NANOSECOND: i64 = 45;
-
-/// The time that an element of a kernel takes: a fifteenth of a nanosecond for moving it, and a forty-fifth for each
-/// instruction.
-pub(super) fn work(kernel: &Kernel) -> i64 {
-    let of_variant = |code: &Code| code.passes.iter().map(|pass| pass.body.len()).sum::<usize>();
-    let insts = kernel.variants.iter().map(|variant| of_variant(&variant.code)).max().unwrap_or(0);
-    3 + insts as i64
-}
-
-/// Locks, also after a panic elsewhere: what these locks hold is valid at any time.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// So many threads: the one that calls, and those of a rayon pool.
+/// A pool of `threads` threads: the calling thread and the threads of a new rayon pool.
+///
+/// # Errors
+/// The system refuses threads.
 #[cfg(feature = "threads")]
 pub(crate) fn rayon_pool(threads: usize) -> Result<Arc<dyn ThreadPool>> {
     struct Rayon(rayon::ThreadPool);
@@ -128,7 +121,7 @@ pub(crate) fn rayon_pool(threads: usize) -> Result<Arc<dyn ThreadPool>> {
         }
 
         fn for_each(&self, tiles: usize, f: &(dyn Fn(usize) + Sync)) {
-            // The calling thread begins at once, and does what others have not begun by the time they wake.
+            // The calling thread starts at once; it takes tiles while the other threads still wake up.
             self.0.in_place_scope(|scope| {
                 for tile in 1..tiles {
                     scope.spawn(move |_| f(tile));
@@ -138,9 +131,11 @@ pub(crate) fn rayon_pool(threads: usize) -> Result<Arc<dyn ThreadPool>> {
         }
     }
 
-    let pool =
-        rayon::ThreadPoolBuilder::new().num_threads(threads.saturating_sub(1).max(1)).build().map_err(
-            |error| Error::new(ErrorKind::Memory, Phase::Compile, format!("threads were refused: {error}")),
-        )?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.saturating_sub(1).max(1))
+        .build()
+        .map_err(|error| {
+            Error::new(ErrorKind::Memory, Phase::Compile, format!("the system refused threads: {error}"))
+        })?;
     Ok(Arc::new(Rayon(pool)))
 }

@@ -1,5 +1,6 @@
 //! [`Tensor`]: elements of one dtype with concrete sizes, in a shared buffer.
 
+mod aligned_memory;
 mod buffer;
 mod buffer_pool;
 mod compare;
@@ -7,6 +8,7 @@ mod element;
 mod format;
 mod layout;
 mod literal;
+mod pooled;
 mod storage;
 mod strided;
 mod view;
@@ -17,9 +19,9 @@ use std::sync::Arc;
 
 use shapeflow_shape_fns::DType;
 
+use aligned_memory::refused;
 pub(crate) use buffer::Buffer;
-use buffer::refused;
-pub(crate) use buffer_pool::Shelf;
+pub(crate) use buffer_pool::BufferPool;
 pub use element::Element;
 pub(crate) use element::size_of_element;
 pub use view::TensorView;

@@ -220,7 +220,9 @@ fn nobody_asks_for_the_name_of_an_op() {
     let asks = ["name() ==", "name() !=", "match op.name()", "match node.op.name()", "match self.op.name()"];
     let asking: Vec<String> = sources()
         .into_iter()
-        .filter(|source| ["graph", "passes", "lower", "codegen", "runtime", "exec"].contains(&source.room.as_str()))
+        .filter(|source| {
+            ["graph", "passes", "lower", "codegen", "runtime", "exec"].contains(&source.room.as_str())
+        })
         .filter(|source| {
             let code = source.code.replace("operand.name() == name", "");
             asks.iter().any(|ask| code.contains(ask))

@@ -60,7 +60,7 @@ impl Stage {
                 lent[at] = sink.view();
             }
         }
-        Room { shelf: Some(&self.shelf), lent }
+        Room { pool: Some(&self.buffer_pool), lent }
     }
 
     /// Hands out the results.
