@@ -246,10 +246,10 @@ impl Launch<'_> {
             n,
             stream: self.stream,
         };
-        // SAFETY: the plan checked that every slot stays inside its buffer over the whole box, of which this call covers
-        // a part. `launch` checked that the buffers of `memory` have as many bytes as the plan needs. Staged and scratch
-        // slots, and the tile, lie in memory of this workspace with room for them. The items of a launch store to
-        // different elements.
+        // SAFETY: the plan checked that every slot stays inside its buffer over the whole box, of which this call
+        // covers a part. `launch` checked that the buffers of `memory` have as many bytes as the plan needs. Staged
+        // and scratch slots, and the tile, lie in memory of this workspace with room for them. The items of a launch
+        // store to different elements.
         unsafe { call.run(failed) }
     }
 }

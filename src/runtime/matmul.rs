@@ -73,8 +73,8 @@ impl MatMul {
         MatMul { a, b, out, double, m, k, n, transpose_a, transpose_b, batch, packed: None }.merged()
     }
 
-    /// The same products with fewer matrices, if the matrices of `a` can be the rows of a single one: they are adjacent,
-    /// and all are multiplied by the same matrix.
+    /// The same products with fewer matrices, if the matrices of `a` can be the rows of a single one: they are
+    /// adjacent, and all are multiplied by the same matrix.
     fn merged(mut self) -> MatMul {
         let Some(&[_, right, _]) = self.batch.first() else { return self };
         let are_rows =
@@ -208,8 +208,8 @@ impl MatMul {
     /// Computes one tile.
     ///
     /// # Safety
-    /// The addresses hold the matrices that `self` describes, with elements `T`. `out` does not overlap the operands, and
-    /// nothing else accesses the tile.
+    /// The addresses hold the matrices that `self` describes, with elements `T`. `out` does not overlap the operands,
+    /// and nothing else accesses the tile.
     unsafe fn run_tile<T: Element + Float>(
         &self,
         addresses: [usize; 3],
@@ -222,8 +222,8 @@ impl MatMul {
         let (row, column) = (tile.rows.start, tile.columns.start);
         let (a_row, a_column) = if self.transpose_a { (1, m) } else { (k, 1) };
         let (b_row, b_column) = self.right().strides();
-        // SAFETY: the caller's promise. A tile lies within its matrix and starts where packed columns start. A matrix of
-        // one row or one column is a vector without gaps, and so is its result.
+        // SAFETY: the caller's promise. A tile lies within its matrix and starts where packed columns start. A matrix
+        // of one row or one column is a vector without gaps, and so is its result.
         unsafe {
             let a = (a as *const T).add(a_matrix * m * k + row * a_row);
             let b = (b as *const T).add(b_matrix * k * n + column * b_column);

@@ -25,8 +25,8 @@ struct Region {
 /// Buffers may share bytes. The plan ensures that they are not in use at the same time, or that a kernel reads every
 /// element of one before it stores the same element of the other.
 ///
-/// Invariant: while `self` lives, every address is valid for reads of its bytes, and for writes if it is writable; nothing
-/// else accesses these bytes.
+/// Invariant: while `self` lives, every address is valid for reads of its bytes, and for writes if it is writable;
+/// nothing else accesses these bytes.
 pub(crate) struct Memory<'a> {
     regions: Vec<Region>,
     /// By buffer: the buffer that owns its bytes, which is itself or the buffer that it is a view of.
@@ -147,8 +147,8 @@ impl<'a> Memory<'a> {
         Some(self.held[index as usize].as_ref().expect("a region that names a tensor goes when it is taken"))
     }
 
-    /// Makes the arena at least `bytes` long and gives each buffer its part: `(buffer, offset, length)`. Buffers that had
-    /// a part before have no bytes afterwards, unless they get one again.
+    /// Makes the arena at least `bytes` long and gives each buffer its part: `(buffer, offset, length)`. Buffers that
+    /// had a part before have no bytes afterwards, unless they get one again.
     ///
     /// # Errors
     /// Memory is refused.
@@ -181,8 +181,8 @@ impl<'a> Memory<'a> {
         Ok(())
     }
 
-    /// Gives a buffer the bytes of `owner`, until the tensor of `owner` is taken. The plan ensures that the two are not in
-    /// use at the same time.
+    /// Gives a buffer the bytes of `owner`, until the tensor of `owner` is taken. The plan ensures that the two are
+    /// not in use at the same time.
     pub(crate) fn share(&mut self, buffer: BufferIx, owner: BufferIx) {
         self.regions[buffer.at()] = Region { held: None, ..self.regions[owner.at()] };
     }

@@ -16,8 +16,8 @@ use crate::lower::plan::{BufferUse, KernelPlan};
 
 /// A launch whose kernel arguments are complete except for the addresses of its buffers.
 ///
-/// A plan has one if the kernel needs a single call: one box, in one thread, on the buffers themselves. It owns all that
-/// the call reads, so it needs neither the kernel nor the plan any more.
+/// A plan has one if the kernel needs a single call: one box, in one thread, on the buffers themselves. It owns all
+/// that the call reads, so it needs neither the kernel nor the plan any more.
 pub(crate) struct PreparedLaunch {
     call: PreparedCall,
     /// The slot lines. Bases count from the start of their buffers.

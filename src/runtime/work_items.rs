@@ -148,8 +148,8 @@ impl Chunking {
     }
 }
 
-/// The copies of a box: the number of positions and of inner elements, and the index in [`Chunking::copies`]. The items of
-/// a box have few different shapes.
+/// The copies of a box: the number of positions and of inner elements, and the index in [`Chunking::copies`]. The
+/// items of a box have few different shapes.
 type KnownCopies = SmallVec<[((i64, i64), u32); 2]>;
 
 /// The extent of an outer axis, or the number of rows.

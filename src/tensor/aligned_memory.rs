@@ -16,7 +16,8 @@ pub(super) struct AlignedMemory {
 
 // SAFETY: the block owns its memory and nothing in it depends on a thread.
 unsafe impl Send for AlignedMemory {}
-// SAFETY: `&AlignedMemory` gives an address only; accesses through it are unsafe code that answers for exclusive access.
+// SAFETY: `&AlignedMemory` gives an address only; accesses through it are unsafe code that answers for exclusive
+// access.
 unsafe impl Sync for AlignedMemory {}
 
 /// Bytes of a huge page.

@@ -6,8 +6,8 @@ use super::aligned_memory::AlignedMemory;
 use super::buffer_pool::PoolReturn;
 use crate::error::Result;
 
-/// Bytes that start at a multiple of 64: a cache line, and the widest vector. Their memory is freed on drop, or returned to a
-/// [`BufferPool`](super::BufferPool).
+/// Bytes that start at a multiple of 64: a cache line, and the widest vector. Their memory is freed on drop, or
+/// returned to a [`BufferPool`](super::BufferPool).
 ///
 /// Every byte counts as initialised: a new buffer holds unspecified bytes ([`Buffer::new`]) or zeros
 /// ([`Buffer::zeroed`]), so reading a byte that no kernel has written is a wrong answer, not undefined

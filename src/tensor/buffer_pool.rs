@@ -6,8 +6,8 @@ use super::aligned_memory::AlignedMemory;
 
 /// Free list of tensor buffers, reused to avoid page faults and clearing.
 ///
-/// A tensor that the pool makes gives its memory back when its last clone is dropped, on any thread. If the pool is full,
-/// it frees its oldest entry.
+/// A tensor that the pool makes gives its memory back when its last clone is dropped, on any thread. If the pool is
+/// full, it frees its oldest entry.
 pub(crate) struct BufferPool(Arc<FreeList>);
 
 struct FreeList {
