@@ -65,6 +65,7 @@ impl Stage {
                 if let Some(tensor) = made.get(operand) {
                     operands.push(tensor.view());
                 } else if let (Some(sizes), Some(buffer)) = (sizes, self.program.buffer_of.get(operand))
+                    && memory.has(*buffer)
                     && let Ok(view) = self.view(*buffer, sizes, memory)
                 {
                     operands.push(view);
