@@ -1,11 +1,10 @@
 //! [`KernelCall`]: one call of a kernel function. No other file fills in [`KernelArgs`].
 
+use super::memory::Memory;
 use crate::codegen::{
     CodeModule, FuncIndex, KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words,
 };
 use crate::lower::plan::BufferUse;
-
-use super::memory::Memory;
 
 /// The arguments of one call of a kernel function.
 pub(super) struct KernelCall<'a> {

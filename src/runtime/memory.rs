@@ -15,7 +15,7 @@ struct Region {
     address: *mut u8,
     len: usize,
     writable: bool,
-    /// Index of the tensor that owns the bytes in [`Memory::held`], if the memory holds that tensor.
+    /// Index of the tensor that owns the bytes in `Memory::held`, if the memory holds that tensor.
     held: Option<u32>,
 }
 

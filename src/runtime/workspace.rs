@@ -41,7 +41,7 @@ pub(super) fn first(workspaces: &mut Vec<Workspace>) -> &mut Workspace {
     &mut workspaces[0]
 }
 
-/// The buffer, replaced by a larger one if it has fewer than `bytes` bytes.
+/// The buffer, replaced by a zeroed one if it has fewer than `bytes` bytes.
 ///
 /// # Errors
 /// Memory is refused.
