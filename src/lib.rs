@@ -14,6 +14,7 @@ pub(crate) mod lower;
 mod op;
 mod ops;
 mod passes;
+pub(crate) mod runtime;
 mod tensor;
 pub(crate) mod tiles;
 

@@ -1,17 +1,18 @@
-//! `KernelArgs`: what a kernel function is given at run time.
+//! [`KernelArgs`]: the arguments of a kernel function.
 
-/// The run-time arguments of one launch.
+/// The run-time arguments of one call of a kernel function.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelArgs {
-    /// One line of [`slot_words`] words per slot: base (an address, or the start value of an iota),
-    /// stride per row, stride per inner element, then one stride per loop. Strides are in bytes, those
-    /// of an iota in its own units. The inner stride is read for iotas and gather slots only.
+    /// The lines of all slots, one after the other. A line has [`slot_words`] words: the base (an address, or the
+    /// first value of an iota), the stride per row, the stride per inner element, then one stride per loop. Strides
+    /// count bytes; an iota's strides count in its own units. Code reads the inner stride of iotas and gather slots
+    /// only.
     pub slots: *const i64,
     /// The run-time scalars of the code.
     pub scalars: *const i64,
-    /// Memory of the running thread for accumulators of column folds: fold `k` has `8 * TILE` bytes
-    /// at `8 * TILE * k`. Unused in a row kernel.
+    /// Memory of the running thread for the accumulators of column folds: fold `k` has `8 * TILE` bytes at offset
+    /// `8 * TILE * k`. A row kernel does not use it.
     pub tile: *mut u8,
     /// Number of rows.
     pub rows: i64,
@@ -19,30 +20,30 @@ pub(crate) struct KernelArgs {
     pub n: i64,
     /// Extents of the loops, outermost first.
     pub extents: *const i64,
-    /// Whether results pass the caches: 0 for no, otherwise the least bytes of a row that does where its ends break
-    /// cache lines.
+    /// Selects non-temporal stores. 0 selects ordinary stores. Any other value is the least number of bytes that a
+    /// row must have to be stored non-temporally although its ends split cache lines.
     pub stream: i64,
-    /// Set to 1 if an index or a divisor was refused; otherwise left alone.
+    /// The kernel stores 1 here when it refuses an index or a divisor, and nothing otherwise.
     pub failed: *mut i64,
 }
 
-/// Words of a slot's line in [`KernelArgs::slots`].
+/// Number of words in a slot's line in [`KernelArgs::slots`].
 pub(crate) const fn slot_words(loops: u32) -> usize {
     SLOT_LOOPS + loops as usize
 }
 
-/// Position of the base in a slot's line.
+/// Index of the base in a slot's line.
 pub(crate) const SLOT_BASE: usize = 0;
-/// Position of the stride per row in a slot's line.
+/// Index of the stride per row in a slot's line.
 pub(crate) const SLOT_ROW: usize = 1;
-/// Position of the stride per inner element in a slot's line.
+/// Index of the stride per inner element in a slot's line.
 pub(crate) const SLOT_INNER: usize = 2;
-/// Position of the first loop's stride in a slot's line.
+/// Index of the first loop's stride in a slot's line.
 pub(crate) const SLOT_LOOPS: usize = 3;
 
-/// A compiled kernel. Failed checks are reported through the arguments; it never unwinds.
+/// A compiled kernel. It reports failed checks through its arguments and never unwinds.
 #[cfg(target_arch = "x86_64")]
 pub(crate) type KernelFn = unsafe extern "sysv64" fn(*const KernelArgs);
-/// A compiled kernel. Failed checks are reported through the arguments; it never unwinds.
+/// A compiled kernel. It reports failed checks through its arguments and never unwinds.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) type KernelFn = unsafe extern "C" fn(*const KernelArgs);

@@ -1,27 +1,37 @@
-//! Machine code as text.
+//! Prints machine code as text.
 
 use super::module::{CodeModule, FuncIndex};
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::Result;
 
 impl CodeModule {
     /// Whether this build prints machine code.
     pub(crate) const PRINTS_ASM: bool = cfg!(all(feature = "disasm", target_arch = "x86_64"));
 
-    /// The instructions of a function, by their offsets.
+    /// The instructions of a function, each after its offset.
     ///
     /// # Errors
     /// The crate is built without the feature `disasm`, or for another processor than x86-64.
+    #[cfg(all(feature = "disasm", target_arch = "x86_64"))]
     pub(crate) fn asm_text(&self, f: FuncIndex) -> Result<String> {
-        #[cfg(all(feature = "disasm", target_arch = "x86_64"))]
-        if let Some(bytes) = self.bytes(f) {
-            return Ok(disassembled(bytes));
-        }
-        let message = format!("function {} cannot be printed: it needs x86-64 and the feature `disasm`", f.0);
+        Ok(disassembled(self.bytes(f)))
+    }
+
+    /// The instructions of a function, each after its offset.
+    ///
+    /// # Errors
+    /// The crate is built without the feature `disasm`, or for another processor than x86-64.
+    #[cfg(not(all(feature = "disasm", target_arch = "x86_64")))]
+    pub(crate) fn asm_text(&self, f: FuncIndex) -> Result<String> {
+        use crate::error::{Error, ErrorKind, Phase};
+
+        let message =
+            format!("function {} cannot be printed: that needs x86-64 and the feature `disasm`", f.0);
         Err(Error::new(ErrorKind::Compile, Phase::Compile, message))
     }
 }
 
-/// Addresses are offsets from the start of the function, so that the text does not depend on where it lies.
+/// Prints instructions in Intel syntax. Addresses are offsets from the start of the function, so that the text does
+/// not depend on the function's address.
 #[cfg(all(feature = "disasm", target_arch = "x86_64"))]
 fn disassembled(bytes: &[u8]) -> String {
     use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};

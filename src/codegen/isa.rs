@@ -1,4 +1,4 @@
-//! `Isa`: which emitter makes the functions of kernels.
+//! [`Isa`]: the instruction set, and with it the emitter, of the kernels.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,11 +7,11 @@ use std::sync::OnceLock;
 use super::simd;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// The instructions that kernels are made of. Results are the same bits whichever it is.
+/// The instruction set that kernels are compiled for. All of them give the same bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Isa {
-    /// What every supported processor has: vectors of 128 bits, by way of Cranelift.
+    /// Vectors of 128 bits, by Cranelift: every supported processor has them.
     Clif,
     /// AVX2 with FMA and F16C: vectors of 256 bits.
     Avx2,
@@ -19,15 +19,15 @@ pub enum Isa {
     Avx512,
 }
 
-/// The variable that names the default.
+/// The environment variable that overrides the default.
 const VARIABLE: &str = "SHAPEFLOW_ISA";
 
 impl Isa {
-    /// The widest this processor has, or what the environment variable `SHAPEFLOW_ISA` (`clif`, `avx2` or
-    /// `avx512`) says. It is looked at once.
+    /// The default: what the environment variable `SHAPEFLOW_ISA` names (`clif`, `avx2` or `avx512`), or the widest
+    /// set that this processor has. The process reads the variable once.
     ///
     /// # Errors
-    /// The variable names nothing, or something that the processor lacks.
+    /// The variable names no instruction set, or one that the processor lacks.
     pub fn of_host() -> Result<Isa> {
         static HOST: OnceLock<std::result::Result<Isa, String>> = OnceLock::new();
         let host = HOST.get_or_init(|| match std::env::var(VARIABLE) {
@@ -42,12 +42,12 @@ impl Isa {
         Ok(isa)
     }
 
-    /// Whether this processor has it.
+    /// Whether this processor has the instruction set.
     pub fn is_present(self) -> bool {
         self.wide().is_none_or(simd::Isa::is_present)
     }
 
-    /// The wide emitter, if it is one.
+    /// The same instruction set for the SIMD emitter; none for [`Isa::Clif`].
     pub(super) fn wide(self) -> Option<simd::Isa> {
         match self {
             Isa::Clif => None,
@@ -56,6 +56,8 @@ impl Isa {
         }
     }
 
+    /// # Errors
+    /// This processor lacks the instruction set.
     pub(super) fn check(self) -> Result<()> {
         if self.is_present() {
             return Ok(());

@@ -1,33 +1,32 @@
-//! Machine code from kernels, and running it: the only room that sees Cranelift.
+//! The compiler: machine code from the codes of kernels.
+//!
+//! **In:** a [`Code`](crate::lower::code::Code), one variant of a kernel: typed instructions in loops, with no size and
+//! no address, and the [`Isa`] that the caller chose.
+//!
+//! **Out:** a [`CodeModule`], the executable functions of a graph. A function takes one [`KernelArgs`], whose layout
+//! `abi` defines: it holds the addresses, strides and extents of a call, so one function serves every size.
+//!
+//! **Road:** [`Jit::add`] verifies a code and gives it to an emitter. `simd` emits AVX2 or AVX-512 machine code itself.
+//! `clif` goes through Cranelift, for all other machines and for the codes that `simd` does not support. Both emitters
+//! give the same bits. [`Jit::finish`] makes the functions executable: `code_buffer` holds those of `simd`,
+//! `cranelift_module` those of Cranelift. `disasm` prints them.
+//!
+//! **Callers:** `exec` compiles and prints functions; `runtime` launches them.
+//!
+//! **Absent:** sizes, buffers, threads. Nothing here runs a kernel; outside of `codegen` no file names Cranelift.
 
 mod abi;
 mod clif;
-mod direct;
+mod code_buffer;
+mod cranelift_module;
 mod disasm;
+mod error;
 mod isa;
-mod launch;
-mod linked;
-mod memory;
 mod module;
-mod order;
-mod panels;
-mod parts;
-mod placed;
-mod pool;
-mod product;
 mod simd;
-mod staging;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use direct::{Direct, Tied};
+pub(crate) use abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
 pub use isa::Isa;
-pub(crate) use launch::{Lane, Launch, launch, streamed_row};
-pub(crate) use memory::{Left, Memory};
 pub(crate) use module::{CodeModule, FuncIndex, Jit};
-pub(crate) use panels::{PackedConstants, Panels};
-pub use pool::ThreadPool;
-#[cfg(feature = "threads")]
-pub(crate) use pool::rayon_pool;
-pub(crate) use pool::{Pool, lock};
-pub(crate) use product::MatMul;

@@ -1,4 +1,4 @@
-//! `Jit`: codes compiled into one module; `CodeModule`: its executable functions.
+//! [`Jit`]: compiles codes into one module. [`CodeModule`]: the module's executable functions.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -7,47 +7,53 @@ use cranelift_module::FuncId;
 use rustc_hash::FxHashMap;
 
 use super::abi::{KernelArgs, KernelFn};
+use super::code_buffer::{CodeBuffer, tell_perf};
+use super::cranelift_module::CraneliftModule;
+use super::error::cannot_compile;
 use super::isa::Isa;
-use super::linked::Linked;
-use super::placed::{Placed, tell_perf};
 use super::simd;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::Result;
 use crate::lower::code::Code;
 use crate::lower::verify::verify;
 
-/// A function of a module, in the order its code was first added.
+/// Number of a function in its module. Functions are numbered in the order in which their codes are first added.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub(crate) struct FuncIndex(pub u32);
 
-/// Where a function is.
+/// Where a compiled function is.
 #[derive(Clone, Copy, Debug)]
-enum At {
-    /// Among those placed without linking.
-    Placed(usize),
-    Linked(FuncId),
+enum Location {
+    /// At this offset in [`Jit::bytes`].
+    Bytes(usize),
+    Cranelift(FuncId),
 }
 
-/// Compiles codes; equal codes share a function. One of these serves one graph.
+/// Compiles codes. Equal codes share a function. Each graph has a `Jit` of its own.
 pub(crate) struct Jit {
     isa: Isa,
-    /// Functions that need no linking, one after the other.
-    placed: Vec<u8>,
-    /// Made for the first function that needs it.
-    linked: Option<Box<Linked>>,
-    functions: Vec<At>,
+    /// The functions of the SIMD emitter, which are position-independent.
+    bytes: Vec<u8>,
+    /// Created for the first function that needs it.
+    cranelift: Option<Box<CraneliftModule>>,
+    locations: Vec<Location>,
+    functions: Vec<FunctionInfo>,
     known: FxHashMap<Code, FuncIndex>,
-    /// Bytes of each function.
-    sizes: Vec<usize>,
-    bodies: Vec<Emitted>,
-    /// What the functions took to make.
+    /// Time spent on compilation.
     time: Duration,
 }
 
-/// Which emitter made a function.
+#[derive(Clone, Copy)]
+struct FunctionInfo {
+    /// Size in bytes.
+    size: usize,
+    emitted: Emitted,
+}
+
+/// The emitter that made a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Emitted {
     pub isa: Isa,
-    /// Why it is not the one that was asked for.
+    /// Why `isa` is not the one that the caller chose.
     pub reason: Option<&'static str>,
 }
 
@@ -60,12 +66,9 @@ impl std::fmt::Display for Emitted {
     }
 }
 
-pub(super) fn refused(reason: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Compile, Phase::Compile, format!("machine code cannot be made: {reason}"))
-}
-
 impl Jit {
-    /// An empty module for this machine, with functions in `isa` where its emitter serves.
+    /// An empty module for this machine. Functions use `isa` if its emitter supports their code, otherwise
+    /// [`Isa::Clif`].
     ///
     /// # Errors
     /// The machine lacks `isa`.
@@ -74,177 +77,170 @@ impl Jit {
         Ok(Jit::with(isa, None))
     }
 
-    fn with(isa: Isa, linked: Option<Box<Linked>>) -> Jit {
+    fn with(isa: Isa, cranelift: Option<Box<CraneliftModule>>) -> Jit {
         Jit {
             isa,
-            placed: Vec::new(),
-            linked,
+            bytes: Vec::new(),
+            cranelift,
+            locations: Vec::new(),
             functions: Vec::new(),
             known: FxHashMap::default(),
-            sizes: Vec::new(),
-            bodies: Vec::new(),
             time: Duration::ZERO,
         }
     }
 
-    /// A module for this machine or for the least the emitter supports, and whether `MulAdd` rounds
-    /// once there.
+    /// A module for this machine (`native`) or for the least machine that Cranelift's emitter supports, and whether
+    /// `MulAdd` rounds once there.
     #[cfg(test)]
     pub(super) fn for_tests(native: bool, isa: Isa) -> (Jit, bool) {
-        let host = super::linked::make_isa(native).expect("the machine is supported");
-        let linked = Linked::with_isa(host).expect("the machine is supported");
-        let fused = linked.is_fused();
-        (Jit::with(isa, Some(Box::new(linked))), fused)
+        let host = super::cranelift_module::make_isa(native).expect("the machine is supported");
+        let cranelift = CraneliftModule::with_isa(host).expect("the machine is supported");
+        let fused = cranelift.is_fused();
+        (Jit::with(isa, Some(Box::new(cranelift))), fused)
     }
 
-    /// Compiles `code`, or finds the function of an equal one.
+    /// Compiles `code`, or finds the function of an equal code.
     ///
     /// # Errors
-    /// The code is ill-formed, the machine is not supported, or memory was refused.
+    /// The code is ill-formed, Cranelift does not support the machine, or the system refuses memory.
     pub fn add(&mut self, code: &Code) -> Result<FuncIndex> {
         if let Some(known) = self.known.get(code) {
             return Ok(*known);
         }
-        verify(code).map_err(refused)?;
+        verify(code).map_err(cannot_compile)?;
         let start = Instant::now();
-        let reason = match self.isa.wide().map(|isa| simd::emit(code, isa)) {
-            Some(Ok(bytes)) => {
-                let at = self.placed.len().next_multiple_of(simd::ALIGN);
-                // What stands between functions is never run: int3.
-                self.placed.resize(at, 0xcc);
-                self.placed.extend_from_slice(&bytes);
-                self.time += start.elapsed();
-                let emitted = Emitted { isa: self.isa, reason: None };
-                return Ok(self.keep(code, At::Placed(at), bytes.len(), emitted));
+        let (location, size, emitted) = match self.isa.wide().map(|isa| simd::emit(code, isa)) {
+            Some(Ok(function)) => {
+                let offset = self.bytes.len().next_multiple_of(simd::ALIGN);
+                // The gap before an aligned function never runs. Its bytes are `int3`, which traps.
+                self.bytes.resize(offset, 0xcc);
+                self.bytes.extend_from_slice(&function);
+                (Location::Bytes(offset), function.len(), Emitted { isa: self.isa, reason: None })
             }
-            Some(Err(reason)) => Some(reason),
-            None => None,
+            unsupported => {
+                let cranelift = match &mut self.cranelift {
+                    Some(cranelift) => cranelift,
+                    empty => empty.insert(Box::new(CraneliftModule::new()?)),
+                };
+                let (id, size) = cranelift.define(code)?;
+                let reason = unsupported.and_then(std::result::Result::err);
+                (Location::Cranelift(id), size, Emitted { isa: Isa::Clif, reason })
+            }
         };
-        let linked = match &mut self.linked {
-            Some(linked) => linked,
-            empty => empty.insert(Box::new(Linked::new()?)),
-        };
-        let (id, size) = linked.define(code)?;
         self.time += start.elapsed();
-        Ok(self.keep(code, At::Linked(id), size, Emitted { isa: Isa::Clif, reason }))
-    }
-
-    /// Numbers the function of a code.
-    fn keep(&mut self, code: &Code, at: At, size: usize, emitted: Emitted) -> FuncIndex {
-        let index = FuncIndex(self.functions.len() as u32);
-        self.functions.push(at);
-        self.sizes.push(size);
-        self.bodies.push(emitted);
+        let index = FuncIndex(self.locations.len() as u32);
+        self.locations.push(location);
+        self.functions.push(FunctionInfo { size, emitted });
         self.known.insert(code.clone(), index);
-        index
+        Ok(index)
     }
 
-    /// Which emitter made a function.
+    /// The emitter that made a function.
     #[cfg(test)]
-    pub(super) fn emitted(&self, f: FuncIndex) -> Option<Emitted> {
-        self.bodies.get(f.0 as usize).copied()
+    pub(super) fn emitted(&self, f: FuncIndex) -> Emitted {
+        self.functions[f.0 as usize].emitted
     }
 
     /// Makes the functions executable.
     ///
     /// # Errors
-    /// Executable memory was refused.
+    /// The system refuses executable memory.
     pub fn finish(mut self) -> Result<CodeModule> {
-        let placed = Placed::new(&self.placed, simd::ALIGN as u64)?;
-        if let Some(linked) = &mut self.linked {
-            linked.finish()?;
+        let buffer = CodeBuffer::new(&self.bytes, simd::ALIGN as u64)?;
+        if let Some(cranelift) = &mut self.cranelift {
+            cranelift.finish()?;
         }
-        let own = self.functions.iter().zip(&self.sizes).filter_map(|(at, size)| match at {
-            At::Placed(offset) => Some((placed.at(*offset)?, *size)),
-            At::Linked(_) => None,
-        });
-        tell_perf(own);
-        let mut functions = Vec::with_capacity(self.functions.len());
-        for at in &self.functions {
-            let address = match (at, &mut self.linked) {
-                (At::Linked(id), Some(linked)) => linked.at(*id)?,
-                (At::Placed(offset), _) => placed.at(*offset).ok_or_else(|| refused("a function is gone"))?,
-                (At::Linked(_), None) => return Err(refused("the module is gone")),
+        let in_buffer =
+            self.locations.iter().zip(&self.functions).filter_map(|(location, function)| match *location {
+                Location::Bytes(offset) => Some((buffer.address(offset), function.size)),
+                Location::Cranelift(_) => None,
+            });
+        tell_perf(in_buffer);
+        let entry = |location: &Location| {
+            let address = match *location {
+                Location::Bytes(offset) => buffer.address(offset),
+                Location::Cranelift(id) => {
+                    let cranelift = self.cranelift.as_ref();
+                    cranelift.expect("the module that defined a function is kept").address(id)
+                }
             };
-            // SAFETY: the address is the start of an executable function that was emitted with the
-            // signature and calling convention of `KernelFn`.
-            functions.push(unsafe { std::mem::transmute::<*const u8, KernelFn>(address) });
-        }
-        let (sizes, bodies, time) = (self.sizes, self.bodies, self.time);
-        Ok(CodeModule { functions, sizes, bodies, time, _memory: Mutex::new((placed, self.linked)) })
+            // SAFETY: the address is the start of an executable function. Both emitters give functions the signature
+            // and the calling convention of `KernelFn`.
+            unsafe { std::mem::transmute::<*const u8, KernelFn>(address) }
+        };
+        let entries = self.locations.iter().map(entry).collect();
+        let (functions, time) = (self.functions, self.time);
+        Ok(CodeModule { entries, functions, time, _memory: Mutex::new((buffer, self.cranelift)) })
     }
 
-    /// `code` as Cranelift's textual IR.
+    /// Prints `code` as Cranelift's textual IR.
     ///
     /// # Errors
-    /// The code is ill-formed.
+    /// The code is ill-formed, or Cranelift does not support the machine.
     pub fn clif_text(code: &Code) -> Result<String> {
-        verify(code).map_err(refused)?;
-        Linked::text(code)
+        verify(code).map_err(cannot_compile)?;
+        CraneliftModule::text(code)
     }
 }
 
-/// The functions of one module. Its memory is freed when it is dropped, so that whoever launches
-/// holds it in an [`Arc`](std::sync::Arc).
+/// The executable functions of one module. Dropping it frees their memory, so whoever launches a function keeps the
+/// module alive.
 pub(crate) struct CodeModule {
-    functions: Vec<KernelFn>,
-    /// Bytes of each function.
-    sizes: Vec<usize>,
-    bodies: Vec<Emitted>,
+    entries: Vec<KernelFn>,
+    functions: Vec<FunctionInfo>,
     time: Duration,
-    /// Kept until the functions go; the lock, which nothing takes, makes the type `Sync`.
-    _memory: Mutex<(Placed, Option<Box<Linked>>)>,
+    /// The memory of the functions. Nothing locks the mutex; it makes the type `Sync`.
+    _memory: Mutex<(CodeBuffer, Option<Box<CraneliftModule>>)>,
 }
 
 impl CodeModule {
-    /// Runs a function.
+    /// Runs a function of this module.
     ///
     /// # Safety
-    /// `args` must fit the code of `f`: `slots` holds one line per slot and `scalars`, `extents` as
-    /// many words as the code names; for every position the loops reach, each load and gather slot
-    /// (gathers at every offset that passes its checks and at offset 0) is readable and each store and
-    /// scratch slot is writable memory of the slot's dtype, bools being 0 or 1; `tile` is writable for
-    /// every fold of a column kernel, in which `n` is at most `TILE`; `failed` is writable. Memory that
-    /// is stored to is not accessed by other threads meanwhile, and overlaps other slots only element
-    /// on element.
+    /// `args` must fit the code of `f`:
+    /// - `slots` holds one line per slot; `scalars` and `extents` hold as many words as the code names.
+    /// - At every position that the loops reach, each load and gather slot is readable, and each store and scratch
+    ///   slot is writable, with elements of the slot's dtype; bools are 0 or 1. A gather slot is readable at offset 0
+    ///   and at every offset that passes its checks.
+    /// - In a column kernel, `tile` is writable for every fold, and `n` is at most `TILE`.
+    /// - `failed` is writable.
+    /// - No other thread accesses memory that the function stores to. That memory overlaps the memory of another slot
+    ///   only where both slots stand on the same element at the same position.
     pub unsafe fn launch(&self, f: FuncIndex, args: &KernelArgs) {
-        let Some(function) = self.functions.get(f.0 as usize) else {
-            debug_assert!(false, "{f:?} is of another module");
-            return;
-        };
-        // SAFETY: the memory lives as long as `self`; the rest is the caller's.
+        let function = self.entries[f.0 as usize];
+        // SAFETY: the function's memory lives as long as `self`; the caller promises the rest.
         unsafe { function(args) }
     }
 
-    /// What the functions took to make.
+    /// Time spent on compilation.
     pub fn code_time(&self) -> Duration {
         self.time
     }
 
     /// Bytes of machine code.
     pub fn code_bytes(&self) -> usize {
-        self.sizes.iter().sum()
+        self.functions.iter().map(|function| function.size).sum()
     }
 
     /// The machine code of a function.
     #[cfg(all(feature = "disasm", target_arch = "x86_64"))]
-    pub(super) fn bytes(&self, f: FuncIndex) -> Option<&[u8]> {
-        let (function, size) = (self.functions.get(f.0 as usize)?, self.sizes.get(f.0 as usize)?);
-        let start = *function as *const u8;
-        // SAFETY: the function was placed here with so many bytes, which stay readable as long as the module,
-        // and nothing writes to finalized code.
-        Some(unsafe { std::slice::from_raw_parts(start, *size) })
+    pub(super) fn bytes(&self, f: FuncIndex) -> &[u8] {
+        let index = f.0 as usize;
+        let start = self.entries[index] as *const u8;
+        // SAFETY: the function has `size` bytes at `start`. They stay readable as long as the module, and nothing
+        // writes to finished code.
+        unsafe { std::slice::from_raw_parts(start, self.functions[index].size) }
     }
 
-    /// Which emitter made a function.
-    pub fn emitted(&self, f: FuncIndex) -> Option<Emitted> {
-        self.bodies.get(f.0 as usize).copied()
+    /// The emitter that made a function.
+    pub fn emitted(&self, f: FuncIndex) -> Emitted {
+        self.functions[f.0 as usize].emitted
     }
 
     /// Number of functions.
     #[cfg(test)]
     pub fn function_count(&self) -> usize {
-        self.functions.len()
+        self.entries.len()
     }
 }
 
@@ -259,5 +255,24 @@ mod tests {
     #[test]
     fn modules_are_shared_between_threads() {
         shared::<Arc<CodeModule>>();
+    }
+
+    #[test]
+    #[should_panic = "index out of bounds"]
+    fn a_function_of_another_module_is_never_skipped() {
+        let module = Jit::with(Isa::Clif, None).finish().unwrap();
+        let mut failed = 0;
+        let args = KernelArgs {
+            slots: std::ptr::null(),
+            scalars: std::ptr::null(),
+            tile: std::ptr::null_mut(),
+            rows: 0,
+            n: 0,
+            extents: std::ptr::null(),
+            stream: 0,
+            failed: &raw mut failed,
+        };
+        // SAFETY: the module has no function to run.
+        unsafe { module.launch(FuncIndex(0), &args) }
     }
 }

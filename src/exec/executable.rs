@@ -11,10 +11,10 @@ use super::options::CompileOptions;
 use super::runner::Runner;
 use super::stage::{RunState, Stage};
 use super::staged::Staged;
-use crate::codegen::lock;
 use crate::dump::{Snapshot, StageKind};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, ValueIx};
+use crate::runtime::lock;
 use crate::tensor::{Tensor, TensorView};
 
 /// An input or output of an executable.

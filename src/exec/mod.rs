@@ -9,7 +9,8 @@ mod segment;
 mod stage;
 mod staged;
 
-pub use crate::codegen::{Isa, ThreadPool};
+pub use crate::codegen::Isa;
+pub use crate::runtime::ThreadPool;
 pub use executable::{Executable, Port, Results, Stats};
 pub use options::{Backend, CompileOptions};
 pub use runner::{BoundRun, Runner};

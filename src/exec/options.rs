@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::codegen::{Isa, ThreadPool};
+use crate::codegen::Isa;
 use crate::dump::{Snapshot, StageKind, StageSink, Trace, Watch};
 use crate::error::Result;
+use crate::runtime::ThreadPool;
 
 /// What runs a compiled graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -140,14 +141,14 @@ impl CompileOptions {
         self.memory_limit
     }
 
-    pub(crate) fn make_pool(&self) -> crate::error::Result<crate::codegen::Pool> {
+    pub(crate) fn make_pool(&self) -> crate::error::Result<crate::runtime::Pool> {
         if self.pool.is_some() {
-            return Ok(crate::codegen::Pool::new(self.pool.clone()));
+            return Ok(crate::runtime::Pool::new(self.pool.clone()));
         }
         #[cfg(feature = "threads")]
         if self.threads > 1 {
-            return Ok(crate::codegen::Pool::new(Some(crate::codegen::rayon_pool(self.threads)?)));
+            return Ok(crate::runtime::Pool::new(Some(crate::runtime::rayon_pool(self.threads)?)));
         }
-        Ok(crate::codegen::Pool::new(None))
+        Ok(crate::runtime::Pool::new(None))
     }
 }

@@ -194,8 +194,7 @@ impl Stage {
         let code = self.code.as_ref()?;
         let mut bodies: Vec<String> = Vec::new();
         for function in self.functions.get(step)? {
-            let Some(body) = code.emitted(*function) else { continue };
-            let text = body.to_string();
+            let text = code.emitted(*function).to_string();
             if !bodies.contains(&text) {
                 bodies.push(text);
             }

@@ -6,7 +6,6 @@ use smallvec::SmallVec;
 
 use super::bindings::Bindings;
 use super::stage::Stage;
-use crate::codegen::{Direct, MatMul};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::Unsized;
 use crate::lower::in_place::may_overwrite;
@@ -14,6 +13,7 @@ use crate::lower::kernel::BufferIx;
 use crate::lower::plan::{KernelPlan, plan};
 use crate::lower::program::Step;
 use crate::op::MatMulSpec;
+use crate::runtime::{ArenaPlan, MatMul, PreparedLaunch};
 use crate::tensor::size_of_element;
 
 /// The sizes of a buffer.
@@ -21,10 +21,20 @@ pub(crate) type Sizes = SmallVec<[usize; 4]>;
 
 /// How one step runs.
 pub(crate) enum StepPlan {
-    /// With the launch itself, where it only needs addresses.
-    Kernel(KernelPlan, Option<Direct>),
+    /// A kernel, with its launch prepared if it needs a single call.
+    Kernel(KernelPlan, Option<PreparedLaunch>),
     MatMul(MatMul),
     Node,
+}
+
+impl StepPlan {
+    /// The prepared launch, if the step is a kernel that has one.
+    pub(crate) fn prepared(&self) -> Option<&PreparedLaunch> {
+        match self {
+            StepPlan::Kernel(_, prepared) => prepared.as_ref(),
+            StepPlan::MatMul(_) | StepPlan::Node => None,
+        }
+    }
 }
 
 /// A segment with its sizes.
@@ -63,12 +73,11 @@ pub(crate) fn plan_segment(stage: &Stage, number: usize, bindings: &Bindings) ->
     let range = program.segments[number].steps.clone();
     let mut steps = Vec::with_capacity(range.len());
     for at in range.clone() {
-        let functions = stage.functions.get(at).map_or(&[][..], Vec::as_slice);
         steps.push(match &program.steps[at] {
             Step::Kernel(kernel) => {
                 let plan = plan(kernel, &dim, &buffer_sizes)?;
-                let direct = Direct::new(kernel, &plan, functions, &stage.pool);
-                StepPlan::Kernel(plan, direct)
+                let prepared = PreparedLaunch::prepare(kernel, &plan, &stage.functions[at], &stage.pool);
+                StepPlan::Kernel(plan, prepared)
             }
             Step::MatMul { a, b, out, spec, .. } => {
                 StepPlan::MatMul(plan_matmul(&sizes, *a, *b, *out, *spec, stage)?)
@@ -180,71 +189,23 @@ fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -
             });
         }
     }
-    // In the order of their steps; what has died gives its bytes back.
-    let mut free: Vec<(usize, usize)> = Vec::new();
-    let mut alive: Vec<(usize, usize, usize)> = Vec::new();
+    let mut arena = ArenaPlan::default();
     for life in &lives {
         if let Some(owner) = life.owner {
             plan.shared.extend(life.buffers.iter().map(|buffer| (*buffer, owner)));
             continue;
         }
-        alive.retain(|&(to, offset, bytes)| {
-            let lives_on = to >= life.from;
-            if !lives_on {
-                release(&mut free, offset, bytes);
-            }
-            lives_on
-        });
-        let offset = match free.iter().position(|(_, bytes)| *bytes >= life.bytes) {
-            Some(at) => {
-                let (offset, bytes) = free[at];
-                if bytes == life.bytes {
-                    free.remove(at);
-                } else {
-                    free[at] = (offset + life.bytes, bytes - life.bytes);
-                }
-                offset
-            }
-            None => {
-                // The last free bytes may reach the end and grow.
-                let offset = match free.last().copied() {
-                    Some((offset, bytes)) if offset + bytes == plan.arena => {
-                        free.pop();
-                        offset
-                    }
-                    _ => plan.arena,
-                };
-                plan.arena =
-                    offset.checked_add(life.bytes).ok_or_else(|| stage.too_large(life.buffers[0]))?;
-                offset
-            }
-        };
-        alive.push((life.to, offset, life.bytes));
+        let offset = arena.place(life.from, life.to, life.bytes);
+        let offset = offset.ok_or_else(|| stage.too_large(life.buffers[0]))?;
         plan.placed.extend(life.buffers.iter().map(|buffer| (*buffer, offset, life.len)));
     }
+    plan.arena = arena.bytes();
     if let Some(limit) = stage.memory_limit()
         && plan.arena.saturating_add(own_bytes) > limit
     {
         return Err(stage.over_limit(limit, plan.arena.saturating_add(own_bytes), largest));
     }
     Ok(())
-}
-
-/// Returns bytes to the sorted list of free ones, joined with their neighbours.
-fn release(free: &mut Vec<(usize, usize)>, offset: usize, bytes: usize) {
-    if bytes == 0 {
-        return;
-    }
-    let at = free.partition_point(|(other, _)| *other < offset);
-    free.insert(at, (offset, bytes));
-    if at + 1 < free.len() && offset + bytes == free[at + 1].0 {
-        free[at].1 += free[at + 1].1;
-        free.remove(at + 1);
-    }
-    if at > 0 && free[at - 1].0 + free[at - 1].1 == free[at].0 {
-        free[at - 1].1 += free[at].1;
-        free.remove(at);
-    }
 }
 
 /// The buffers a step reads and writes.
@@ -273,38 +234,8 @@ fn plan_matmul(
             )
         })
     };
-    let (a_sizes, b_sizes, out_sizes) = (of(a)?, of(b)?, of(out)?);
-    let last_two = |sizes: &Sizes, transposed: bool| {
-        let (rows, columns) = (sizes[sizes.len() - 2], sizes[sizes.len() - 1]);
-        if transposed { (columns, rows) } else { (rows, columns) }
-    };
-    let (m, k) = last_two(&a_sizes, spec.transpose_a);
-    let (_, n) = last_two(&b_sizes, spec.transpose_b);
-    let batch_sizes = &out_sizes[..out_sizes.len() - 2];
-    let count: usize = batch_sizes.iter().product();
-    let matrix_at = |sizes: &Sizes, at: &[usize]| {
-        let own = &sizes[..sizes.len() - 2];
-        let skipped = at.len() - own.len();
-        own.iter()
-            .zip(&at[skipped..])
-            .fold(0, |place, (&size, &at)| place * size + if size == 1 { 0 } else { at })
-    };
-    let mut batch = Vec::with_capacity(count);
-    let mut at: Sizes = SmallVec::from_elem(0, batch_sizes.len());
-    for number in 0..count {
-        batch.push([matrix_at(&a_sizes, &at), matrix_at(&b_sizes, &at), number]);
-        for axis in (0..at.len()).rev() {
-            at[axis] += 1;
-            if at[axis] < batch_sizes[axis] {
-                break;
-            }
-            at[axis] = 0;
-        }
-    }
     let double = stage.program.buffers[out.at()].dtype == shapeflow_shape_fns::DType::F64;
-    let (transpose_a, transpose_b) = (spec.transpose_a, spec.transpose_b);
-    let product =
-        MatMul { a, b, out, double, m, k, n, transpose_a, transpose_b, batch, panels: None }.merged();
-    let panels = stage.panels(&product)?;
-    Ok(MatMul { panels, ..product })
+    let matmul = MatMul::new([(a, &of(a)?), (b, &of(b)?), (out, &of(out)?)], spec, double);
+    let packed = stage.packed_operand(&matmul)?;
+    Ok(MatMul { packed, ..matmul })
 }

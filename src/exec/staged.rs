@@ -6,11 +6,11 @@ use rustc_hash::FxHashMap;
 
 use super::options::CompileOptions;
 use super::stage::{RunState, Sinks, Stage};
-use crate::codegen::{Pool, lock};
 use crate::dump::{Snapshot, StageKind, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, ValueIx};
 use crate::passes::{Facts, Pins, pinned_inputs, rebuild, rest, unresolved};
+use crate::runtime::{Pool, lock};
 use crate::tensor::{Tensor, TensorView};
 
 /// What had to be known before a stage was compiled.

@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::{Attrs, DType};
 
 use crate::error::{Error, Result};
-use crate::tensor::{Shelf, Tensor, TensorView, TensorViewMut};
+use crate::tensor::{BufferPool, Tensor, TensorView, TensorViewMut};
 
 /// A kernel written in Rust: for data-dependent output shapes, sorts, scans, and users' own code.
 pub trait HostKernel: Send + Sync + 'static {
@@ -24,7 +24,7 @@ impl<F: Fn(&mut HostCx<'_>) -> Result<()> + Send + Sync + 'static> HostKernel fo
 #[derive(Default)]
 pub(crate) struct Room<'a> {
     /// Memory to use again.
-    pub shelf: Option<&'a Shelf>,
+    pub pool: Option<&'a BufferPool>,
     /// By output, memory of the caller for a result of its sizes; outputs beyond have none.
     pub lent: Vec<Option<TensorViewMut<'a>>>,
 }
@@ -69,7 +69,7 @@ struct Output<'a> {
 pub struct HostCx<'a> {
     inputs: &'a [TensorView<'a>],
     attrs: &'a Attrs,
-    shelf: Option<&'a Shelf>,
+    pool: Option<&'a BufferPool>,
     outputs: Vec<Output<'a>>,
 }
 
@@ -87,7 +87,7 @@ impl<'a> HostCx<'a> {
             lent: lent.filter(|lent| lent.dtype() == dtype && dtype != DType::String),
             made: None,
         });
-        HostCx { inputs, attrs, shelf: room.shelf, outputs: outputs.collect() }
+        HostCx { inputs, attrs, pool: room.pool, outputs: outputs.collect() }
     }
 
     /// What became of each output, with its sizes; `None` if the kernel has not made it.
@@ -170,18 +170,18 @@ impl<'a> HostCx<'a> {
 
     /// Gives output `i` its memory, of zeros or unspecified.
     fn prepare(&mut self, i: usize, sizes: &[usize], zeroed: bool) -> Result<()> {
-        let shelf = self.shelf;
+        let pool = self.pool;
         let output = self.slot(i)?;
         let fitting = output.lent.as_mut().filter(|lent| lent.sizes() == sizes);
-        output.made = Some(match (fitting, shelf) {
+        output.made = Some(match (fitting, pool) {
             (Some(lent), _) => {
                 if zeroed {
                     lent.bytes_mut().fill(0);
                 }
                 Made::Lent
             }
-            (None, Some(shelf)) if zeroed => Made::Tensor(shelf.zeros(output.dtype, sizes)?),
-            (None, Some(shelf)) => Made::Tensor(shelf.allocate(output.dtype, sizes)?),
+            (None, Some(pool)) if zeroed => Made::Tensor(pool.zeros(output.dtype, sizes)?),
+            (None, Some(pool)) => Made::Tensor(pool.allocate(output.dtype, sizes)?),
             (None, None) if zeroed => Made::Tensor(Tensor::zeros(output.dtype, sizes)?),
             (None, None) => Made::Tensor(Tensor::allocate(output.dtype, sizes)?),
         });

@@ -1,12 +1,14 @@
 //! [`Tensor`]: elements of one dtype with concrete sizes, in a shared buffer.
 
+mod aligned_memory;
 mod buffer;
+mod buffer_pool;
 mod compare;
 mod element;
 mod format;
 mod layout;
 mod literal;
-mod shelf;
+mod pooled;
 mod storage;
 mod strided;
 mod view;
@@ -17,11 +19,11 @@ use std::sync::Arc;
 
 use shapeflow_shape_fns::DType;
 
+use aligned_memory::refused;
 pub(crate) use buffer::Buffer;
-use buffer::refused;
+pub(crate) use buffer_pool::BufferPool;
 pub use element::Element;
 pub(crate) use element::size_of_element;
-pub(crate) use shelf::Shelf;
 pub use view::TensorView;
 pub use view_mut::TensorViewMut;
 
@@ -304,7 +306,7 @@ mod tests {
             (tensor.dtype(), tensor.sizes(), tensor.strides()),
             (DType::F32, &[2, 3][..], &[3, 1][..])
         );
-        assert_eq!((tensor.len(), tensor.view().bytes().as_ptr().addr() % Buffer::ALIGN), (6, 0));
+        assert_eq!((tensor.len(), tensor.view().bytes().as_ptr().addr() % 64), (6, 0));
         assert_eq!(tensor.to_vec::<f32>().unwrap()[..2], [1.5, 2.0]);
         assert_eq!(tensor.as_slice::<f64>().unwrap_err().kind(), ErrorKind::DType);
         assert_eq!(tensor.item::<f32>().unwrap_err().kind(), ErrorKind::Shape);

@@ -60,6 +60,30 @@ fn threads_do_not_change_a_bit_of_products() -> Result<()> {
 }
 
 #[test]
+fn a_constant_operand_takes_the_sizes_of_each_run() -> Result<()> {
+    let numbers: Vec<f32> = (0..240).map(|i| (i * 7 % 31) as f32 - 15.0).collect();
+    let right = TensorView::new(&[240], &numbers)?;
+    let compile = |constant: bool| -> Result<Executable> {
+        let g = Graph::new();
+        let a = g.input("a", DType::F32, shape!["m", "k"])?;
+        let b = match constant {
+            true => g.constant(&right.to_tensor()?)?,
+            false => g.input("b", DType::F32, shape![240])?,
+        };
+        g.compile([a.matmul(b.reshape([a.dim(1)?, Dim::from(-1)])?)?])
+    };
+    let (fed, held) = (compile(false)?, compile(true)?);
+    for k in [12, 20, 3, 80, 12] {
+        let sizes = [8, k];
+        let left: Vec<f32> = (0..8 * k).map(|i| (i % 5) as f32).collect();
+        let left = TensorView::new(&sizes, &left)?;
+        assert_eq!(fed.run_all(&[left, right])?, held.run_all(&[left])?, "k = {k}");
+    }
+    assert!(held.stats().packed_bytes > 0);
+    Ok(())
+}
+
+#[test]
 fn constants_give_the_bits_of_inputs_in_products() -> Result<()> {
     // k, n and the threads that share the columns; rows from those of a vector to more than are packed for.
     for (k, n, threads) in [(1, 2, 1), (40, 10, 1), (700, 70, 1), (80, 2000, 3)] {

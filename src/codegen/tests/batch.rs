@@ -86,9 +86,7 @@ impl Batch {
     /// How many cases run in the instructions asked for, and how many there are.
     pub fn report(&self) -> [usize; 2] {
         let is_own = |number: usize| match &self.target {
-            Target::Host { jit, functions, .. } => {
-                jit.emitted(functions[number]).is_some_and(|emitted| emitted.reason.is_none())
-            }
+            Target::Host { jit, functions, .. } => jit.emitted(functions[number]).reason.is_none(),
             Target::Software { functions, .. } => functions[number].1.is_some(),
         };
         let own = self.cases.iter().filter(|(number, ..)| is_own(*number));

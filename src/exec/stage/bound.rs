@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::super::segment::{SegmentPlan, StepPlan};
 use super::sink::Sinks;
 use super::{RunState, Stage};
-use crate::codegen::{Lane, Memory, Tied};
 use crate::dump::Traced;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::program::{Content, Step};
+use crate::runtime::{BoundLaunches, Memory, PreparedLaunch, Workspace};
 use crate::tensor::TensorView;
 
 impl Stage {
@@ -33,7 +33,7 @@ impl Stage {
             return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
         }
         let plan = self.static_plan(inputs, state)?;
-        let mut memory = Memory::new(&self.program.roots, std::mem::take(&mut state.left));
+        let mut memory = Memory::new(&self.program.roots, std::mem::take(&mut state.retained));
         self.lend_given(inputs, &mut memory)?;
         for (number, (sink, buffer)) in sinks.iter().zip(&self.program.outputs).enumerate() {
             let sizes = plan.sizes(*buffer).ok_or_else(|| self.undetermined(*buffer))?;
@@ -45,12 +45,12 @@ impl Stage {
             let message = "bind needs different values as outputs; use run_into";
             return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
         }
-        let tie = |step: &StepPlan| match step {
-            StepPlan::Kernel(kernel, Some(direct)) => direct.tie(kernel, &memory).ok(),
-            _ => None,
+        let prepared: Option<Vec<&PreparedLaunch>> = plan.steps.iter().map(StepPlan::prepared).collect();
+        let steps = match (prepared, &self.code) {
+            (Some(prepared), Some(code)) => Steps::Bound(BoundLaunches::bind(prepared, code, memory)?),
+            _ => Steps::Planned { memory, workspaces: &mut state.workspaces },
         };
-        let tied = plan.steps.iter().map(tie).collect();
-        Ok(BoundStage { stage: self, plan, memory, lanes: &mut state.lanes, tied })
+        Ok(BoundStage { stage: self, plan, steps })
     }
 }
 
@@ -58,26 +58,34 @@ impl Stage {
 pub(crate) struct BoundStage<'m> {
     stage: &'m Stage,
     plan: Arc<SegmentPlan>,
-    memory: Memory<'m>,
-    lanes: &'m mut Vec<Lane>,
-    /// The launches of all steps, if every step is one that only needs addresses.
-    tied: Option<Vec<Tied>>,
+    steps: Steps<'m>,
+}
+
+/// How the steps of a bound stage run.
+enum Steps<'m> {
+    /// Every step is a prepared launch, with its addresses filled in.
+    Bound(BoundLaunches<'m>),
+    /// As in any other run.
+    Planned { memory: Memory<'m>, workspaces: &'m mut Vec<Workspace> },
 }
 
 impl BoundStage<'_> {
     pub(crate) fn run(&mut self) -> Result<()> {
-        if let (Some(tied), Some(code)) = (&self.tied, &self.stage.code) {
-            for (at, (tied, step)) in tied.iter().zip(&self.plan.steps).enumerate() {
-                let _span = self.stage.traced(at).map(Traced::begin);
-                if let StepPlan::Kernel(plan, Some(direct)) = step
-                    && direct.run_tied(plan, code, tied, &mut self.memory)
-                    && let Step::Kernel(kernel) = &self.stage.program.steps[at]
-                {
-                    return Err(self.stage.find_fault(kernel, &self.plan, &self.memory, None));
-                }
+        let launches = match &mut self.steps {
+            Steps::Bound(launches) => launches,
+            Steps::Planned { memory, workspaces } => {
+                return self.stage.run_segment(0, &self.plan, memory, &mut None, workspaces, None);
             }
-            return Ok(());
+        };
+        for index in 0..launches.len() {
+            let _span = self.stage.traced(index).map(Traced::begin);
+            if launches.run(index) {
+                let Step::Kernel(kernel) = &self.stage.program.steps[index] else {
+                    unreachable!("only kernels are launched");
+                };
+                return Err(self.stage.find_fault(kernel, &self.plan, launches.memory(), None));
+            }
         }
-        self.stage.run_segment(0, &self.plan, &mut self.memory, &mut None, self.lanes, None)
+        Ok(())
     }
 }

@@ -3,13 +3,13 @@
 use super::super::bindings::Bindings;
 use super::super::segment::{SegmentPlan, Sizes};
 use super::Stage;
-use crate::codegen::Memory;
 use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
 use crate::expr::scalar_dtype;
 use crate::graph::{Inner, NodeIx, ValueIx, evaluate, uncomputed};
 use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::program::Program;
 use crate::lower::verify::has_lanes;
+use crate::runtime::Memory;
 use crate::tensor::{Tensor, TensorView};
 use rustc_hash::FxHashMap;
 
@@ -60,6 +60,7 @@ impl Stage {
                 if let Some(tensor) = made.get(operand) {
                     operands.push(tensor.view());
                 } else if let (Some(sizes), Some(buffer)) = (sizes, self.program.buffer_of.get(operand))
+                    && memory.has(*buffer)
                     && let Ok(view) = self.view(*buffer, sizes, memory)
                 {
                     operands.push(view);

@@ -17,13 +17,14 @@ use shapeflow_shape_fns::Dim;
 use super::bindings::Bindings;
 use super::options::CompileOptions;
 use super::segment::{SegmentPlan, plan_segment, touched};
-use crate::codegen::{CodeModule, FuncIndex, Jit, MatMul, PackedConstants, Panels, Pool, lock};
+use crate::codegen::{CodeModule, FuncIndex, Jit};
 use crate::dump::{KernelKey, STEP, Trace, Traced, span};
 use crate::error::Result;
 use crate::graph::{Inner, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::{Content, Program, Step, lower};
-use crate::tensor::{Shelf, TensorView};
+use crate::runtime::{MatMul, PackedConstants, PackedOperand, Pool, lock};
+use crate::tensor::{BufferPool, TensorView};
 
 use fault::check_elements;
 use symbols::superseded;
@@ -47,7 +48,7 @@ pub(crate) struct Stage {
     /// By output: the first that has the bytes of the same buffer.
     first_of_root: Vec<usize>,
     /// Memory of results of earlier runs.
-    shelf: Shelf,
+    buffer_pool: BufferPool,
     /// Dimensions as they were inferred, of which an equality found later made others, and who has them. What their own
     /// forms require is still to be checked.
     superseded: Vec<(Dim, NodeIx)>,
@@ -149,11 +150,11 @@ impl Stage {
             Step::Node { outputs, .. } => outputs.len(),
             Step::Kernel(_) | Step::MatMul { .. } => 0,
         });
-        let shelf = Shelf::new(program.outputs.len() + by_nodes.sum::<usize>());
+        let buffer_pool = BufferPool::new(program.outputs.len() + by_nodes.sum::<usize>());
         let mut stage = Stage {
             output_of,
             first_of_root,
-            shelf,
+            buffer_pool,
             given,
             superseded: superseded(&inner),
             plans: program.segments.iter().map(|_| Mutex::default()).collect(),
@@ -191,7 +192,7 @@ impl Stage {
 
     /// Frees memory of earlier results.
     pub(crate) fn trim(&self) {
-        self.shelf.clear();
+        self.buffer_pool.clear();
     }
 
     /// Whether a buffer is needed at or after step `end`, or as a result, or by the planner.
@@ -259,16 +260,16 @@ impl Stage {
         Ok(plan)
     }
 
-    /// The right operand of a product as it is read, if it is a constant that pays to be packed ahead. Copies of
-    /// constants are nothing that a run needs: under a limit of memory there are none.
-    pub(crate) fn panels(&self, product: &MatMul) -> Result<Option<Arc<Panels>>> {
-        let root = self.program.roots[product.b.at()];
+    /// The packed right operand of a matmul, if it is a constant and packing it ahead pays. A run does not need packed
+    /// copies, so there are none under a memory limit.
+    pub(crate) fn packed_operand(&self, matmul: &MatMul) -> Result<Option<Arc<PackedOperand>>> {
+        let root = self.program.roots[matmul.b.at()];
         let Content::Constant(node) = self.program.contents[root.at()] else { return Ok(None) };
-        if self.memory_limit.is_some() || !Panels::pay(product) {
+        if self.memory_limit.is_some() || !matmul.packing_pays() {
             return Ok(None);
         }
         let bytes = self.inner.constants[&node].view().bytes();
-        self.packed.panels(product, bytes)
+        self.packed.get_or_pack(matmul.b, matmul.right(), bytes)
     }
 
     /// Bytes of constants that are packed.

@@ -3,12 +3,12 @@
 use super::super::bindings::Bindings;
 use super::super::segment::{SegmentPlan, Sizes};
 use super::{Sink, Sinks, Stage};
-use crate::codegen::Memory;
 use crate::error::Result;
 use crate::graph::{NodeIx, evaluate_into};
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::Content;
 use crate::op::{Made, Room};
+use crate::runtime::Memory;
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
 impl Stage {
@@ -60,7 +60,7 @@ impl Stage {
                 lent[at] = sink.view();
             }
         }
-        Room { shelf: Some(&self.shelf), lent }
+        Room { pool: Some(&self.buffer_pool), lent }
     }
 
     /// Hands out the results.

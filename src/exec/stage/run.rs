@@ -9,18 +9,18 @@ use super::super::segment::{SegmentPlan, StepPlan};
 use super::Stage;
 use super::sink::Sinks;
 use super::symbols::Waiting;
-use crate::codegen::{Lane, Launch, Left, Memory, launch, streamed_row};
 use crate::dump::{Traced, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::program::{Content, Step};
 use crate::op::Made;
+use crate::runtime::{Launch, Memory, RetainedMemory, Workspace, launch, streamed_row};
 use crate::tensor::{Tensor, TensorView};
 
 /// What a thread keeps between runs.
 #[derive(Default)]
 pub(crate) struct RunState {
-    pub(super) lanes: Vec<Lane>,
-    pub(super) left: Left,
+    pub(super) workspaces: Vec<Workspace>,
+    pub(super) retained: RetainedMemory,
     pub(super) last: Option<LastPlan>,
 }
 
@@ -56,9 +56,9 @@ impl Stage {
             let _span = span(trace, "interpreter", "interpreter");
             return self.run_interpreted(inputs, sinks);
         }
-        let mut memory = Memory::new(&self.program.roots, std::mem::take(&mut state.left));
+        let mut memory = Memory::new(&self.program.roots, std::mem::take(&mut state.retained));
         let result = self.run_in(inputs, &mut sinks, &mut memory, state);
-        state.left = memory.leave();
+        state.retained = memory.retain();
         result
     }
 
@@ -73,7 +73,7 @@ impl Stage {
         if self.is_static() {
             let plan = self.static_plan(inputs, state)?;
             self.place(&plan, sinks, memory)?;
-            self.run_segment(0, &plan, memory, sinks, &mut state.lanes, None)?;
+            self.run_segment(0, &plan, memory, sinks, &mut state.workspaces, None)?;
             return self.collect(&|buffer| plan.sizes(buffer).cloned(), sinks, memory);
         }
         let mut bindings = self.bind_inputs(inputs)?;
@@ -84,7 +84,7 @@ impl Stage {
             self.check_guards(&bindings)?;
             let plan = self.segment_plan(number, &bindings)?;
             self.place(&plan, sinks, memory)?;
-            self.run_segment(number, &plan, memory, sinks, &mut state.lanes, Some(&mut bindings))?;
+            self.run_segment(number, &plan, memory, sinks, &mut state.workspaces, Some(&mut bindings))?;
         }
         self.define(&mut bindings, &mut waiting, memory)?;
         self.check_guards(&bindings)?;
@@ -131,7 +131,7 @@ impl Stage {
                 memory.lend_mut(buffer, bytes);
                 continue;
             }
-            let tensor = self.shelf.allocate(dtype, sizes).map_err(|error| {
+            let tensor = self.buffer_pool.allocate(dtype, sizes).map_err(|error| {
                 let value = self.value_text(self.program.buffers[buffer.at()].value);
                 error.note(format!("for the elements of {value}"), None)
             })?;
@@ -149,7 +149,7 @@ impl Stage {
         plan: &SegmentPlan,
         memory: &mut Memory<'m>,
         sinks: &mut Option<Sinks<'m>>,
-        lanes: &mut Vec<Lane>,
+        workspaces: &mut Vec<Workspace>,
         mut bindings: Option<&mut Bindings>,
     ) -> Result<()> {
         let Some(code) = &self.code else { return Ok(()) };
@@ -158,21 +158,24 @@ impl Stage {
             let traced = self.traced(at);
             let _span = traced.map(Traced::begin);
             match (&self.program.steps[at], step_plan) {
-                (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan, direct)) => {
+                (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan, prepared)) => {
                     let functions = &self.functions[at];
-                    let failed = match direct {
-                        Some(direct) => direct.run(kernel_plan, code, memory, lanes)?,
+                    let failed = match prepared {
+                        Some(prepared) => prepared.run(code, memory, workspaces)?,
                         None => {
-                            let (plan, stream) = (kernel_plan, streamed_row(kernel_plan, memory));
+                            let plan = kernel_plan;
+                            let stream = streamed_row(&plan.buffers, plan.stream, memory);
                             let run = Launch { kernel, plan, code, functions, memory, stream, traced };
-                            launch(&run, lanes, &self.pool)?
+                            launch(&run, workspaces, &self.pool)?
                         }
                     };
                     if failed {
                         return Err(self.find_fault(kernel, plan, memory, bindings.as_deref()));
                     }
                 }
-                (Step::MatMul { .. }, StepPlan::MatMul(product)) => product.run(memory, &self.pool, lanes)?,
+                (Step::MatMul { .. }, StepPlan::MatMul(matmul)) => {
+                    matmul.run(memory, &self.pool, workspaces)?
+                }
                 (Step::Node { node, operands, outputs }, StepPlan::Node) => {
                     let room = self.room(outputs, sinks);
                     let made = self.run_node(*node, operands, plan, memory, bindings.as_deref(), room)?;

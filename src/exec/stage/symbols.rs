@@ -3,10 +3,10 @@
 use super::super::bindings::{Bindings, Mismatch};
 use super::super::segment::Sizes;
 use super::Stage;
-use crate::codegen::Memory;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, NodeIx, SizedOperand, ValueIx, elements_of, infer_sizes};
 use crate::lower::kernel::BufferIx;
+use crate::runtime::Memory;
 use crate::tensor::TensorView;
 use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::{DType, Dim, Guard, Symbol};

@@ -1,8 +1,10 @@
-//! `Linked`: functions that Cranelift makes, in a module of its own.
+//! [`CraneliftModule`]: the functions of a graph that Cranelift compiles.
 
+use std::mem::ManuallyDrop;
 use std::sync::OnceLock;
 
 use cranelift_codegen::Context;
+use cranelift_codegen::ir::{AbiParam, Signature, types};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
@@ -10,64 +12,60 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 
 use super::clif::{self, Target, kernel_signature};
-use super::module::refused;
+use super::error::cannot_compile;
 use crate::error::Result;
 use crate::lower::code::Code;
 
-/// A module whose memory goes with it. Pointers into it are handed out by [`CodeModule`] only, which
-/// lends them for the length of a launch.
-struct OwnedModule(Option<JITModule>);
-
-impl OwnedModule {
-    fn get(&mut self) -> Result<&mut JITModule> {
-        self.0.as_mut().ok_or_else(|| refused("the module is gone"))
-    }
-}
+/// A module that frees its memory on drop, which `JITModule` itself does not.
+struct OwnedModule(ManuallyDrop<JITModule>);
 
 impl Drop for OwnedModule {
     fn drop(&mut self) {
-        if let Some(module) = self.0.take() {
-            // SAFETY: functions run through a borrow of the `CodeModule` that owns this, and no
-            // pointer to one leaves it.
-            unsafe { module.free_memory() }
-        }
+        // SAFETY: the module is taken once, here. Only `CodeModule`, which owns this module, holds pointers into its
+        // memory, and it lends them for the length of a call.
+        unsafe { ManuallyDrop::take(&mut self.0).free_memory() }
     }
 }
 
-/// Makes functions.
-pub(super) struct Linked {
+/// Compiles functions with Cranelift and owns them.
+pub(super) struct CraneliftModule {
     module: OwnedModule,
     target: Target,
     context: Context,
     builder_context: FunctionBuilderContext,
 }
 
-impl Linked {
+impl CraneliftModule {
     /// An empty module for this machine.
     ///
     /// # Errors
-    /// The machine is not supported.
-    pub fn new() -> Result<Linked> {
-        Linked::with_isa(host_isa()?)
+    /// Cranelift does not support the machine.
+    pub fn new() -> Result<CraneliftModule> {
+        CraneliftModule::with_isa(host_isa()?)
     }
 
-    pub fn with_isa(host: OwnedTargetIsa) -> Result<Linked> {
-        let target = target_of(&*host);
-        let mut builder = JITBuilder::with_isa(host, default_libcall_names());
+    /// An empty module for `isa`.
+    ///
+    /// # Errors
+    /// Cranelift refuses the imported functions.
+    pub fn with_isa(isa: OwnedTargetIsa) -> Result<CraneliftModule> {
+        let target = target_of(&*isa);
+        let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
         builder.symbol(IMPORTS[0], remainder_f32 as *const u8);
         builder.symbol(IMPORTS[1], remainder_f64 as *const u8);
         let mut module = JITModule::new(builder);
-        for (name, of) in IMPORTS.into_iter().zip(target.remainder) {
-            let float = [cranelift_codegen::ir::types::F32, cranelift_codegen::ir::types::F64][of as usize];
-            let mut signature = cranelift_codegen::ir::Signature::new(target.call_conv);
-            signature.params = vec![cranelift_codegen::ir::AbiParam::new(float); 2];
-            signature.returns = vec![cranelift_codegen::ir::AbiParam::new(float)];
-            let id = module.declare_function(name, Linkage::Import, &signature).map_err(refused)?;
-            debug_assert_eq!(id.as_u32(), of);
+        for ((name, function), float) in
+            IMPORTS.into_iter().zip(target.remainder).zip([types::F32, types::F64])
+        {
+            let mut signature = Signature::new(target.call_conv);
+            signature.params = vec![AbiParam::new(float); 2];
+            signature.returns = vec![AbiParam::new(float)];
+            let id = module.declare_function(name, Linkage::Import, &signature).map_err(cannot_compile)?;
+            assert_eq!(id.as_u32(), function, "a module numbers its functions in the order of declaration");
         }
-        Ok(Linked {
+        Ok(CraneliftModule {
             context: module.make_context(),
-            module: OwnedModule(Some(module)),
+            module: OwnedModule(ManuallyDrop::new(module)),
             target,
             builder_context: FunctionBuilderContext::new(),
         })
@@ -79,39 +77,39 @@ impl Linked {
         self.target.fused
     }
 
-    /// The function of a verified code, and its bytes.
+    /// Compiles `code`, which must be verified. Returns the function and its size in bytes.
     ///
     /// # Errors
-    /// Memory for it was refused.
+    /// The system refuses memory for the function.
     pub fn define(&mut self, code: &Code) -> Result<(FuncId, usize)> {
         let signature = kernel_signature(self.target.call_conv);
-        let module = self.module.get()?;
-        let id = module.declare_anonymous_function(&signature).map_err(refused)?;
+        let module = &mut self.module.0;
+        let id = module.declare_anonymous_function(&signature).map_err(cannot_compile)?;
         clif::emit(code, self.target, &mut self.context.func, &mut self.builder_context);
         let defined = module.define_function(id, &mut self.context);
-        let size = self.context.compiled_code().map_or(0, |code| code.code_info().total_size as usize);
+        let size = self.context.compiled_code().map(|code| code.code_info().total_size as usize);
         module.clear_context(&mut self.context);
-        defined.map_err(|reason| refused(format_args!("{reason:?}")))?;
-        Ok((id, size))
+        defined.map_err(|reason| cannot_compile(format_args!("{reason:?}")))?;
+        Ok((id, size.expect("the context keeps the code of the function that it defined last")))
     }
 
-    /// Makes the functions executable.
+    /// Makes all defined functions executable.
     ///
     /// # Errors
-    /// Executable memory was refused.
+    /// The system refuses executable memory.
     pub fn finish(&mut self) -> Result<()> {
-        self.module.get()?.finalize_definitions().map_err(refused)
+        self.module.0.finalize_definitions().map_err(cannot_compile)
     }
 
-    /// Where a function is, once it is executable.
-    pub fn at(&mut self, id: FuncId) -> Result<*const u8> {
-        Ok(self.module.get()?.get_finalized_function(id))
+    /// The address of a function, after [`CraneliftModule::finish`].
+    pub fn address(&self, id: FuncId) -> *const u8 {
+        self.module.0.get_finalized_function(id)
     }
 
-    /// `code`, which was verified, as Cranelift's textual IR.
+    /// Prints `code`, which must be verified, as Cranelift's textual IR.
     ///
     /// # Errors
-    /// The machine is not supported.
+    /// Cranelift does not support the machine.
     pub fn text(code: &Code) -> Result<String> {
         let mut func = cranelift_codegen::ir::Function::new();
         clif::emit(code, target_of(&*host_isa()?), &mut func, &mut FunctionBuilderContext::new());
@@ -119,31 +117,31 @@ impl Linked {
     }
 }
 
-/// The x86 backend fuses in VEX encoding only; other supported machines always can.
+/// Whether `MulAdd` rounds once. On x86-64 that needs FMA and VEX encoding; other supported machines always fuse.
 fn is_fused(isa: &dyn TargetIsa) -> bool {
     let has =
         |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
     !cfg!(target_arch = "x86_64") || has("has_fma") && has("has_avx")
 }
 
-/// The machine this process runs on, chosen once.
+/// The target of this machine, built once.
 fn host_isa() -> Result<OwnedTargetIsa> {
     static ISA: OnceLock<std::result::Result<OwnedTargetIsa, String>> = OnceLock::new();
-    ISA.get_or_init(|| make_isa(true)).clone().map_err(refused)
+    ISA.get_or_init(|| make_isa(true)).clone().map_err(cannot_compile)
 }
 
-/// The machine code is made for: this one, or (not `native`) the least that the emitter supports.
+/// The target to compile for: this machine if `native`, otherwise the least machine that the emitter supports.
 pub(super) fn make_isa(native: bool) -> std::result::Result<OwnedTargetIsa, String> {
     let mut flags = settings::builder();
     let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
-    // Instructions are emitted in the order in which they should run; optimisation undoes it.
+    // The emitter puts instructions in the order in which they should run; optimisation would reorder them.
     let choices = [
         ("opt_level", "none"),
         ("enable_verifier", verifier),
         ("is_pic", "false"),
         ("use_colocated_libcalls", "false"),
         ("unwind_info", "false"),
-        // Many folds make a frame of more than one page.
+        // A code with many folds has a frame of more than one page.
         ("enable_probestack", "true"),
         ("probestack_strategy", "inline"),
     ];
@@ -164,8 +162,8 @@ pub(super) fn make_isa(native: bool) -> std::result::Result<OwnedTargetIsa, Stri
     builder.finish(settings::Flags::new(flags)).map_err(|e| e.to_string())
 }
 
-/// AVX, for its encodings: the older ones fault on unaligned memory operands, which Cranelift merges
-/// into comparisons all the same.
+/// Whether the processor has AVX. Cranelift merges unaligned loads into comparisons, and in the older SSE encodings
+/// such an operand faults.
 #[cfg(target_arch = "x86_64")]
 fn has_vector_baseline() -> bool {
     std::is_x86_feature_detected!("avx")
@@ -192,7 +190,7 @@ remainder!(remainder_f32, f32, "C");
 #[cfg(not(target_arch = "x86_64"))]
 remainder!(remainder_f64, f64, "C");
 
-/// Names of the imported functions; they are the first a module declares.
+/// Names of the imported functions. A module declares them first, so their ids are 0 and 1.
 const IMPORTS: [&str; 2] = ["shapeflow_remainder_f32", "shapeflow_remainder_f64"];
 
 fn target_of(isa: &dyn TargetIsa) -> Target {

@@ -1,61 +1,63 @@
-//! [`Order`]: what the parts of a kernel are ordered by, where the order of the boxes will not do.
+//! [`WorkOrder`]: the order of a kernel's work items, where the order of the boxes would miss the caches.
 
 use crate::lower::boxes::{BoxPlan, SlotPlan};
 use crate::lower::code::SlotUse;
 use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::plan::KernelPlan;
 
-/// By where parts store, or by where they load from a buffer.
+/// The key by which work items are sorted.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Order {
-    /// Several boxes write pieces of the same cache lines, which should still be in a cache when the next of them
-    /// comes.
+pub(super) enum WorkOrder {
+    /// The address of the item's stores. Several boxes write pieces of the same cache lines, so items that write the
+    /// same line should run close together.
     Stored,
-    /// Several boxes read the same places of this buffer, or places between them.
+    /// The address of the item's loads from this buffer. Several boxes read the same elements of it, or interleaved
+    /// elements.
     Loaded(BufferIx),
 }
 
-/// Bytes that a part may spread over where others come between: a share of the cache of one core.
+/// The most bytes between the first and the last access of an ordered item: a share of the cache of one core.
 pub(super) const SPREAD: i64 = 256 << 10;
 
-/// Bytes that a box may write in a row without much being written beside them in their first and last line.
-const LONG: i64 = 16 << 10;
+/// Contiguous bytes from which the split cache lines at the two ends of a box's stores cost little.
+const LONG_STRETCH: i64 = 16 << 10;
 
-/// Bytes of a cache line.
+/// Bytes in a cache line.
 pub(super) const LINE: i64 = 64;
 
-impl Order {
-    pub(super) fn of(kernel: &Kernel, plan: &KernelPlan) -> Option<Order> {
+impl WorkOrder {
+    /// The order of a kernel's items; none if the order of the boxes is as good.
+    pub(super) fn of(kernel: &Kernel, plan: &KernelPlan) -> Option<WorkOrder> {
         if plan.boxes.len() < 2 || !kernel.row.is_empty() {
             return None;
         }
         if are_mixed(kernel, plan) {
-            return Some(Order::Stored);
+            return Some(WorkOrder::Stored);
         }
         let largest = plan.buffers.iter().filter(|used| !used.stored).max_by_key(|used| used.bytes)?;
-        let order = Order::Loaded(largest.buffer);
+        let order = WorkOrder::Loaded(largest.buffer);
         (largest.bytes as i64 > 2 * SPREAD && order.is_shared(kernel, plan)).then_some(order)
     }
 
-    /// The slot of a box that says where a part of it stands.
+    /// The slot of a box whose address is the key; none if the box does not access the buffer, or not in order.
     pub(super) fn slot<'a>(self, kernel: &Kernel, plan: &'a BoxPlan) -> Option<&'a SlotPlan> {
         let kinds = &kernel.variants[plan.variant].code.slots;
         plan.slots.iter().zip(kinds).map(|(slot, kind)| (slot, kind.used)).find_map(|(slot, used)| match self
         {
-            Order::Stored => (used == SlotUse::Store).then_some(slot),
-            // Columns of a matrix, of which every element is in a line of its own, have no order to keep.
-            Order::Loaded(buffer) => {
+            WorkOrder::Stored => (used == SlotUse::Store).then_some(slot),
+            // A box that reads columns of a matrix touches a new cache line with every element, in any order.
+            WorkOrder::Loaded(buffer) => {
                 (used == SlotUse::Load && slot.buffer == Some(buffer) && slot.inner.saturating_abs() <= LINE)
                     .then_some(slot)
             }
         })
     }
 
-    /// Whether large boxes spread over half as much again as all of them together: much is there for several.
+    /// Whether large boxes overlap: their spans sum to more than 1.5 times the union.
     fn is_shared(self, kernel: &Kernel, plan: &KernelPlan) -> bool {
         let (mut sum, mut low, mut high) = (0i64, i64::MAX, i64::MIN);
-        let most = plan.boxes.iter().map(BoxPlan::len).max().unwrap_or(0);
-        let large = plan.boxes.iter().filter(|plan| plan.len() > most / 4);
+        let largest = plan.boxes.iter().map(BoxPlan::len).max().unwrap_or(0);
+        let large = plan.boxes.iter().filter(|plan| plan.len() > largest / 4);
         for (plan, slot) in large.filter_map(|plan| Some((plan, self.slot(kernel, plan)?))) {
             let (begin, end) = range(plan, slot);
             sum = sum.saturating_add(end - begin);
@@ -65,26 +67,26 @@ impl Order {
     }
 }
 
-/// Whether several boxes write pieces of the same cache lines of a result that is not small.
+/// Whether several boxes write pieces of the same cache lines of a large result.
 fn are_mixed(kernel: &Kernel, plan: &KernelPlan) -> bool {
     let bytes = plan.buffers.iter().filter(|used| used.stored).map(|used| used.bytes).max();
     if bytes.unwrap_or(0) as i64 <= 2 * SPREAD {
         return false;
     }
-    let targets = plan.boxes.iter().map(|plan| Some((plan, Order::Stored.slot(kernel, plan)?)));
-    let most = targets.clone().max_by_key(|target| target.map_or(0, |(plan, _)| plan.len()));
-    most.flatten().is_some_and(|(plan, slot)| stretch(plan, slot) < LONG)
+    let targets = plan.boxes.iter().map(|plan| Some((plan, WorkOrder::Stored.slot(kernel, plan)?)));
+    let largest = targets.clone().max_by_key(|target| target.map_or(0, |(plan, _)| plan.len()));
+    largest.flatten().is_some_and(|(plan, slot)| stretch(plan, slot) < LONG_STRETCH)
         && targets.flatten().any(|(plan, slot)| breaks_lines(plan, slot))
 }
 
-/// Whether a slot moves over pieces of cache lines.
+/// Whether a slot's rows begin or end inside a cache line.
 fn breaks_lines(plan: &BoxPlan, slot: &SlotPlan) -> bool {
     let row = plan.n.saturating_mul(slot.inner);
     let mut strides = slot.outer.iter().chain([&slot.row, &slot.base, &row]);
     strides.any(|stride| stride % LINE != 0)
 }
 
-/// Bytes that a slot moves over without a gap.
+/// The number of contiguous bytes that a slot covers.
 fn stretch(plan: &BoxPlan, slot: &SlotPlan) -> i64 {
     let mut bytes = plan.n.saturating_mul(slot.inner.saturating_abs());
     for (extent, stride) in plan.outer.iter().zip(&slot.outer).chain([(&plan.rows, &slot.row)]).rev() {
@@ -96,7 +98,7 @@ fn stretch(plan: &BoxPlan, slot: &SlotPlan) -> i64 {
     bytes
 }
 
-/// The first byte that a slot of a kernel without loops in its rows stands at, and the last.
+/// The offsets of the first and of the last element of a slot, for a kernel without loops in its rows.
 fn range(plan: &BoxPlan, slot: &SlotPlan) -> (i64, i64) {
     let axes = plan.outer.iter().zip(&slot.outer).chain([(&plan.rows, &slot.row), (&plan.n, &slot.inner)]);
     axes.fold((slot.base, slot.base), |(low, high), (extent, stride)| {

@@ -1,0 +1,70 @@
+//! [`KernelCall`]: one call of a kernel function. No other file fills in [`KernelArgs`].
+
+use super::memory::Memory;
+use crate::codegen::{
+    CodeModule, FuncIndex, KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words,
+};
+use crate::lower::plan::BufferUse;
+
+/// The arguments of one call of a kernel function.
+pub(super) struct KernelCall<'a> {
+    pub code: &'a CodeModule,
+    pub function: FuncIndex,
+    /// The slot lines, as [`push_slot`] writes them.
+    pub words: &'a [i64],
+    pub scalars: &'a [i64],
+    pub extents: &'a [i64],
+    /// The address of the accumulators of column folds; 0 for row kernels.
+    pub tile: usize,
+    pub rows: i64,
+    pub n: i64,
+    /// What [`streamed_row`] gives.
+    pub stream: i64,
+}
+
+impl KernelCall<'_> {
+    /// Runs the function. `failed` becomes 1 if a check fails.
+    ///
+    /// # Safety
+    /// As [`CodeModule::launch`].
+    pub(super) unsafe fn run(&self, failed: &mut i64) {
+        let args = KernelArgs {
+            slots: self.words.as_ptr(),
+            scalars: self.scalars.as_ptr(),
+            tile: self.tile as *mut u8,
+            rows: self.rows,
+            n: self.n,
+            extents: self.extents.as_ptr(),
+            stream: self.stream,
+            failed,
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.code.launch(self.function, &args) }
+    }
+}
+
+/// Appends a slot's line to `words`.
+pub(super) fn push_slot(words: &mut Vec<i64>, base: i64, row: i64, inner: i64, loops: &[i64]) {
+    const { assert!(SLOT_BASE == 0 && SLOT_ROW == 1 && SLOT_INNER == 2 && SLOT_LOOPS == 3) };
+    words.extend([base, row, inner]);
+    words.extend_from_slice(loops);
+}
+
+/// Index of the base of a slot among the words of all slot lines.
+pub(super) fn base_word(slot: usize, loops: u32) -> usize {
+    slot * slot_words(loops) + SLOT_BASE
+}
+
+/// The least bytes of a row that is stored non-temporally although its ends split cache lines.
+const STREAMED_ROW: i64 = 1024;
+
+/// The value of [`KernelArgs::stream`] for a plan that uses `buffers` and asks for non-temporal stores if `wanted`. A
+/// kernel that stores over an operand uses ordinary stores: the operand's cache lines are already loaded.
+pub(crate) fn streamed_row(buffers: &[BufferUse], wanted: bool, memory: &Memory<'_>) -> i64 {
+    let [loaded, stored] = [false, true].map(|stored| {
+        let used = buffers.iter().filter(move |used| used.stored == stored);
+        used.map(|used| memory.address(used.buffer))
+    });
+    let overwrites = |address: usize| loaded.clone().any(|operand| operand == address);
+    if wanted && !stored.clone().any(overwrites) { STREAMED_ROW } else { 0 }
+}

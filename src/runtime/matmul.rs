@@ -1,0 +1,325 @@
+//! [`MatMul`]: batched matrix products, cut for the threads of the executable.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::memory::Memory;
+use super::packed_operand::{PackedOperand, RightMatrices};
+use super::thread_pool::Pool;
+use super::workspace::{Workspace, first};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::lower::kernel::BufferIx;
+use crate::lower::plan::BufferUse;
+use crate::op::MatMulSpec;
+use crate::tiles::{Element, Float, Matrix, Product, Strided};
+
+/// A planned matmul: `out = a · b` for every matrix of a batch. Matrices are row-major; `a` and `b` may be transposed.
+#[derive(Clone, Debug)]
+pub(crate) struct MatMul {
+    pub a: BufferIx,
+    pub b: BufferIx,
+    pub out: BufferIx,
+    /// Whether the elements are `f64`; otherwise they are `f32`.
+    pub double: bool,
+    pub m: usize,
+    pub k: usize,
+    pub n: usize,
+    pub transpose_a: bool,
+    pub transpose_b: bool,
+    /// The products: for each, the indices of its matrices in `a`, `b` and `out`.
+    pub batch: Vec<[usize; 3]>,
+    /// The matrices of `b`, if they were packed ahead.
+    pub packed: Option<Arc<PackedOperand>>,
+}
+
+/// Rows of a left operand for which packing the right one ahead pays. With fewer rows, the kernel reads the unpacked
+/// operand as fast. With more, packing it in each run takes a small part of the time.
+const PACKED_ROWS: std::ops::RangeInclusive<usize> = 3..=512;
+
+impl MatMul {
+    /// Plans the product of buffers with these sizes, whose batch axes broadcast to those of `out`.
+    pub(crate) fn new([a, b, out]: [(BufferIx, &[usize]); 3], spec: MatMulSpec, double: bool) -> MatMul {
+        let last_two = |sizes: &[usize], transposed: bool| {
+            let (rows, columns) = (sizes[sizes.len() - 2], sizes[sizes.len() - 1]);
+            if transposed { (columns, rows) } else { (rows, columns) }
+        };
+        let (m, k) = last_two(a.1, spec.transpose_a);
+        let (_, n) = last_two(b.1, spec.transpose_b);
+        let batch_sizes = &out.1[..out.1.len() - 2];
+        let matrix_index = |sizes: &[usize], position: &[usize]| {
+            let own = &sizes[..sizes.len() - 2];
+            let skipped = position.len() - own.len();
+            own.iter()
+                .zip(&position[skipped..])
+                .fold(0, |index, (&size, &axis)| index * size + if size == 1 { 0 } else { axis })
+        };
+        let count: usize = batch_sizes.iter().product();
+        let mut batch = Vec::with_capacity(count);
+        let mut position: SmallVec<[usize; 4]> = SmallVec::from_elem(0, batch_sizes.len());
+        for number in 0..count {
+            batch.push([matrix_index(a.1, &position), matrix_index(b.1, &position), number]);
+            for axis in (0..position.len()).rev() {
+                position[axis] += 1;
+                if position[axis] < batch_sizes[axis] {
+                    break;
+                }
+                position[axis] = 0;
+            }
+        }
+        let MatMulSpec { transpose_a, transpose_b } = spec;
+        let (a, b, out) = (a.0, b.0, out.0);
+        MatMul { a, b, out, double, m, k, n, transpose_a, transpose_b, batch, packed: None }.merged()
+    }
+
+    /// The same products with fewer matrices, if the matrices of `a` can be the rows of a single one: they are
+    /// adjacent, and all are multiplied by the same matrix.
+    fn merged(mut self) -> MatMul {
+        let Some(&[_, right, _]) = self.batch.first() else { return self };
+        let are_rows =
+            self.batch.iter().enumerate().all(|(number, product)| *product == [number, right, number]);
+        if let Some(m) = self.m.checked_mul(self.batch.len())
+            && are_rows
+            && !self.transpose_a
+        {
+            self.m = m;
+            self.batch.truncate(1);
+        }
+        self
+    }
+
+    /// The matrices of `b`.
+    pub(crate) fn right(&self) -> RightMatrices {
+        RightMatrices { k: self.k, n: self.n, transposed: self.transpose_b, double: self.double }
+    }
+
+    /// Whether the matmul is faster with `b` packed ahead.
+    pub(crate) fn packing_pays(&self) -> bool {
+        PACKED_ROWS.contains(&self.m) && self.n > 1
+    }
+
+    /// The bytes that `a`, `b` or `out` (`operand` 0, 1 or 2) must have; none if no memory can have them.
+    fn bytes(&self, operand: usize) -> Option<usize> {
+        let MatMul { m, k, n, .. } = *self;
+        let [rows, columns] = [[m, k], [k, n], [m, n]][operand];
+        let matrices = self.batch.iter().map(|product| product[operand] + 1).max().unwrap_or(0);
+        let size = if self.double { 8 } else { 4 };
+        rows.checked_mul(columns)?.checked_mul(matrices)?.checked_mul(size)
+    }
+}
+
+/// Columns of a tile are a multiple of this, so that a tile starts where packed columns start and on a cache line.
+const COLUMNS: usize = 64;
+
+/// Multiplications in a tile above which it is cut in two, because threads may differ in speed.
+const LONG_TILE: usize = 1 << 30;
+
+/// Matrices for each thread from which no matrix is cut.
+const MATRICES_PER_THREAD: usize = 4;
+
+/// Multiplications from which several threads are faster than one.
+const BREAK_EVEN: usize = 12 << 20;
+
+/// A rectangle of one matrix of the result.
+struct OutputTile {
+    /// Index in [`MatMul::batch`].
+    product: usize,
+    rows: Range<usize>,
+    columns: Range<usize>,
+}
+
+impl MatMul {
+    /// Cuts the result for `threads` threads. Results do not depend on the cut: an element is a sum over all of `k`.
+    fn tiles(&self, threads: usize) -> Vec<OutputTile> {
+        let (rows, columns) = self.tile_size(threads);
+        let cut = |size: usize, most: usize| {
+            (0..size).step_by(most).map(move |start| start..size.min(start.saturating_add(most)))
+        };
+        let mut tiles = Vec::new();
+        for product in 0..self.batch.len() {
+            for rows in cut(self.m, rows) {
+                let tile = |columns| OutputTile { product, rows: rows.clone(), columns };
+                tiles.extend(cut(self.n, columns).map(tile));
+            }
+        }
+        tiles
+    }
+
+    /// The most rows and columns of a tile. A thread packs the operands of its tile by itself, so few large tiles are
+    /// faster than many small ones, and nearly square tiles are faster than long ones.
+    fn tile_size(&self, threads: usize) -> (usize, usize) {
+        let MatMul { m, k, n, .. } = *self;
+        if self.batch.len() / MATRICES_PER_THREAD >= threads {
+            return (m, n);
+        }
+        let is_long = m.saturating_mul(n).saturating_mul(k) / threads > LONG_TILE;
+        let tiles = if is_long { 2 * threads } else { threads };
+        let sizes = (1..=tiles).map(|across| {
+            (m.div_ceil(tiles.div_ceil(across)), n.div_ceil(across).next_multiple_of(COLUMNS).min(n))
+        });
+        let best = sizes.min_by_key(|(rows, columns)| rows.saturating_add(*columns));
+        best.expect("a pool has at least one thread")
+    }
+
+    /// One tile for each matrix.
+    fn whole_matrices(&self) -> impl Iterator<Item = OutputTile> {
+        (0..self.batch.len()).map(|product| OutputTile { product, rows: 0..self.m, columns: 0..self.n })
+    }
+
+    /// Computes the products.
+    ///
+    /// # Errors
+    /// A buffer is not what the plan needs, or memory for a thread is refused.
+    pub(crate) fn run(
+        &self,
+        memory: &mut Memory<'_>,
+        pool: &Pool,
+        workspaces: &mut Vec<Workspace>,
+    ) -> Result<()> {
+        for (operand, buffer) in [self.a, self.b, self.out].into_iter().enumerate() {
+            let bytes = self.bytes(operand).ok_or_else(|| too_large(self))?;
+            memory.check(&BufferUse { buffer, bytes, stored: operand == 2 })?;
+        }
+        let elements = self.m.saturating_mul(self.n).saturating_mul(self.batch.len());
+        if elements == 0 {
+            return Ok(());
+        }
+        let addresses = [memory.address(self.a), memory.address(self.b), memory.address(self.out)];
+        let run_tile = |tile: &OutputTile, workspace: &mut Workspace| {
+            // SAFETY: the buffers were checked to hold all matrices of the batch. `out` is neither operand: the program
+            // gives values that live at once different buffers. Tiles do not overlap, and `memory` is borrowed alone
+            // until all have run.
+            unsafe {
+                match self.double {
+                    true => self.run_tile::<f64>(addresses, tile, workspace),
+                    false => self.run_tile::<f32>(addresses, tile, workspace),
+                }
+            }
+        };
+        if pool.is_one() || elements.saturating_mul(self.k) < BREAK_EVEN {
+            let workspace = first(workspaces);
+            return self.whole_matrices().try_for_each(|tile| run_tile(&tile, workspace));
+        }
+        pool.run(&self.tiles(pool.threads()), workspaces, &|tile, workspace, _| run_tile(tile, workspace))?;
+        Ok(())
+    }
+
+    /// Computes one tile.
+    ///
+    /// # Safety
+    /// The addresses hold the matrices that `self` describes, with elements `T`. `out` does not overlap the operands,
+    /// and nothing else accesses the tile.
+    unsafe fn run_tile<T: Element + Float>(
+        &self,
+        addresses: [usize; 3],
+        tile: &OutputTile,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let MatMul { m, k, n, .. } = *self;
+        let [a, b, out] = addresses;
+        let [a_matrix, b_matrix, out_matrix] = self.batch[tile.product];
+        let (row, column) = (tile.rows.start, tile.columns.start);
+        let (a_row, a_column) = if self.transpose_a { (1, m) } else { (k, 1) };
+        let (b_row, b_column) = self.right().strides();
+        // SAFETY: the caller's promise. A tile lies within its matrix and starts where packed columns start. A matrix
+        // of one row or one column is a vector without gaps, and so is its result.
+        unsafe {
+            let a = (a as *const T).add(a_matrix * m * k + row * a_row);
+            let b = (b as *const T).add(b_matrix * k * n + column * b_column);
+            let out = (out as *mut T).add(out_matrix * m * n + row * n + column);
+            let aligned = [a, b, out.cast_const()].iter().all(|address| address.is_aligned());
+            if (m == 1 || n == 1) && aligned {
+                let count = tile.rows.len() * tile.columns.len();
+                let (vector, matrix, along, across) =
+                    if m == 1 { (a, b, b_row, b_column) } else { (b, a, a_column, a_row) };
+                let vector = std::slice::from_raw_parts(vector, k);
+                let out = std::slice::from_raw_parts_mut(out, count);
+                T::vector_product(vector, matrix, Matrix { along, across }, out);
+                return Ok(());
+            }
+            let product = Product {
+                m: tile.rows.len(),
+                k,
+                n: tile.columns.len(),
+                a: Strided { at: a, row: a_row, column: a_column },
+                b: Strided { at: b, row: b_row, column: b_column },
+                packed: self.packed.as_ref().map(|packed| packed.matrix(b_matrix, n).from(column)),
+                out,
+                out_row: n,
+            };
+            let bytes = product.room().saturating_mul(size_of::<T>());
+            product.run(workspace.scratch(bytes)? as *mut T);
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn too_large(matmul: &MatMul) -> Error {
+    let MatMul { m, k, n, .. } = *matmul;
+    let message = format!("the product of [{m}, {k}] and [{k}, {n}] has more bytes than memory can have");
+    Error::new(ErrorKind::Memory, Phase::Run, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matmul(m: usize, n: usize, batch: &[[usize; 3]]) -> MatMul {
+        let buffer = BufferIx(0);
+        MatMul {
+            a: buffer,
+            b: buffer,
+            out: buffer,
+            double: false,
+            m,
+            k: 1,
+            n,
+            transpose_a: false,
+            transpose_b: false,
+            batch: batch.to_vec(),
+            packed: None,
+        }
+    }
+
+    #[test]
+    fn matrices_times_one_become_the_rows_of_one() {
+        let merged = |batch: &[[usize; 3]]| {
+            let MatMul { m, batch, .. } = matmul(4, 5, batch).merged();
+            (m, batch)
+        };
+        assert_eq!(merged(&[[0, 0, 0], [1, 0, 1], [2, 0, 2]]), (12, vec![[0; 3]]));
+        for batch in [&[][..], &[[0, 0, 0], [1, 1, 1]], &[[0, 0, 0], [0, 0, 1]], &[[0, 0, 0], [2, 0, 1]]] {
+            assert_eq!(merged(batch), (4, batch.to_vec()));
+        }
+        let turned = MatMul { transpose_a: true, ..matmul(4, 5, &[[0, 0, 0], [1, 0, 1]]) };
+        assert_eq!(turned.merged().m, 4);
+    }
+
+    #[test]
+    fn batch_axes_of_operands_broadcast() {
+        let [a, b, out] = [0, 1, 2].map(BufferIx);
+        let spec = MatMulSpec { transpose_a: false, transpose_b: true };
+        let matmul = MatMul::new([(a, &[2, 1, 4, 3]), (b, &[3, 5, 3]), (out, &[2, 3, 4, 5])], spec, false);
+        assert_eq!((matmul.m, matmul.k, matmul.n), (4, 3, 5));
+        assert_eq!(matmul.batch, [[0, 0, 0], [0, 1, 1], [0, 2, 2], [1, 0, 3], [1, 1, 4], [1, 2, 5]]);
+    }
+
+    #[test]
+    fn tiles_cover_the_result_once() {
+        for (m, n) in [(1, 1), (64, 4096), (65, 511), (65, 4097), (512, 3), (1000, 1000), (1023, 70)] {
+            let matmul = matmul(m, n, &[[0; 3], [1; 3]]);
+            let mut seen = vec![0; 2 * m * n];
+            for threads in [1, 2, 3, 8, 100] {
+                seen.fill(0);
+                for OutputTile { product, rows, columns } in matmul.tiles(threads) {
+                    for row in rows {
+                        columns.clone().for_each(|column| seen[(product * m + row) * n + column] += 1);
+                    }
+                }
+                assert!(seen.iter().all(|times| *times == 1), "{m} x {n} on {threads}");
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! [`Memory`]: the buffers of a run.
+
+use std::marker::PhantomData;
+
+use super::workspace::at_least;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::lower::kernel::BufferIx;
+use crate::lower::plan::BufferUse;
+use crate::tensor::{Buffer, Tensor};
+
+/// The bytes of a buffer.
+#[derive(Clone, Copy)]
+struct Region {
+    /// Null if the buffer has no bytes yet; never null for a buffer of zero bytes.
+    address: *mut u8,
+    len: usize,
+    writable: bool,
+    /// Index of the tensor that owns the bytes in `Memory::held`, if the memory holds that tensor.
+    held: Option<u32>,
+}
+
+/// The buffers of a run, by number. The caller lends a buffer's bytes, or a tensor that the memory holds owns them, or
+/// they lie in the arena.
+///
+/// Buffers may share bytes. The plan ensures that they are not in use at the same time, or that a kernel reads every
+/// element of one before it stores the same element of the other.
+///
+/// Invariant: while `self` lives, every address is valid for reads of its bytes, and for writes if it is writable;
+/// nothing else accesses these bytes.
+pub(crate) struct Memory<'a> {
+    regions: Vec<Region>,
+    /// By buffer: the buffer that owns its bytes, which is itself or the buffer that it is a view of.
+    roots: &'a [BufferIx],
+    arena: Option<Buffer>,
+    held: Vec<Option<Tensor>>,
+    lent: PhantomData<&'a mut [u8]>,
+}
+
+/// The allocations of a finished run, for the next run.
+///
+/// Invariant: `regions` and `held` are empty.
+#[derive(Default)]
+pub(crate) struct RetainedMemory {
+    arena: Option<Buffer>,
+    regions: Vec<Region>,
+    held: Vec<Option<Tensor>>,
+}
+
+// SAFETY: `regions` is empty, so there are no pointers.
+unsafe impl Send for RetainedMemory {}
+// SAFETY: as above.
+unsafe impl Sync for RetainedMemory {}
+
+// SAFETY: the pointers stand for borrows and owned buffers, which may be sent and shared. The threads of one launch
+// store to different elements: the plan and the chunking ensure it.
+unsafe impl Send for Memory<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Memory<'_> {}
+
+const ABSENT: Region = Region { address: std::ptr::null_mut(), len: 0, writable: false, held: None };
+
+impl Region {
+    fn readable(bytes: &[u8]) -> Region {
+        Region { address: bytes.as_ptr().cast_mut(), len: bytes.len(), ..ABSENT }
+    }
+
+    fn writable(address: *mut u8, len: usize) -> Region {
+        Region { address, len, writable: true, held: None }
+    }
+
+    fn is_absent(&self) -> bool {
+        self.address.is_null()
+    }
+}
+
+impl<'a> Memory<'a> {
+    /// Memory in which no buffer has bytes yet. It reuses the allocations of an earlier run.
+    pub(crate) fn new(roots: &'a [BufferIx], retained: RetainedMemory) -> Memory<'a> {
+        let RetainedMemory { arena, mut regions, held } = retained;
+        regions.clear();
+        regions.resize(roots.len(), ABSENT);
+        Memory { regions, roots, arena, held, lent: PhantomData }
+    }
+
+    fn region(&self, buffer: BufferIx) -> Region {
+        self.regions[self.roots[buffer.at()].at()]
+    }
+
+    /// Whether a buffer has bytes.
+    pub(crate) fn has(&self, buffer: BufferIx) -> bool {
+        !self.region(buffer).is_absent()
+    }
+
+    /// The allocations, for the next run. Tensors that are still held are dropped.
+    pub(crate) fn retain(mut self) -> RetainedMemory {
+        self.regions.clear();
+        self.held.clear();
+        RetainedMemory { arena: self.arena, regions: self.regions, held: self.held }
+    }
+
+    /// Gives a buffer bytes of the caller to read.
+    pub(crate) fn lend(&mut self, buffer: BufferIx, bytes: &'a [u8]) {
+        self.regions[buffer.at()] = Region::readable(bytes);
+    }
+
+    /// Gives a buffer bytes of the caller to read and write.
+    pub(crate) fn lend_mut(&mut self, buffer: BufferIx, bytes: &'a mut [u8]) {
+        self.regions[buffer.at()] = Region::writable(bytes.as_mut_ptr(), bytes.len());
+    }
+
+    /// Gives a buffer the elements of `tensor` to read.
+    pub(crate) fn hold(&mut self, buffer: BufferIx, tensor: Tensor) {
+        let region = Region::readable(tensor.view().bytes());
+        self.keep(buffer, region, tensor);
+    }
+
+    fn keep(&mut self, buffer: BufferIx, region: Region, tensor: Tensor) {
+        let index = u32::try_from(self.held.len()).expect("buffers are numbered by u32");
+        self.regions[buffer.at()] = Region { held: Some(index), ..region };
+        self.held.push(Some(tensor));
+    }
+
+    /// Gives a buffer the elements of `tensor` to read and write. [`Memory::take`] returns the tensor.
+    ///
+    /// # Errors
+    /// The tensor is shared, and memory for a copy is refused.
+    pub(crate) fn hold_mut(&mut self, buffer: BufferIx, mut tensor: Tensor) -> Result<()> {
+        let mut view = tensor.view_mut()?;
+        let bytes = view.bytes_mut();
+        let region = Region::writable(bytes.as_mut_ptr(), bytes.len());
+        self.keep(buffer, region, tensor);
+        Ok(())
+    }
+
+    /// Takes the tensor that owns a buffer's bytes, if the memory holds it. The buffer has no bytes afterwards.
+    pub(crate) fn take(&mut self, buffer: BufferIx) -> Option<Tensor> {
+        let region = &mut self.regions[buffer.at()];
+        let index = region.held?;
+        *region = ABSENT;
+        let tensor = self.held[index as usize].take();
+        Some(tensor.expect("a region that names a tensor goes when the tensor is taken"))
+    }
+
+    /// The tensor that owns a buffer's bytes, if the memory holds it.
+    pub(crate) fn held(&self, buffer: BufferIx) -> Option<&Tensor> {
+        let index = self.regions[buffer.at()].held?;
+        Some(self.held[index as usize].as_ref().expect("a region that names a tensor goes when it is taken"))
+    }
+
+    /// Makes the arena at least `bytes` long and gives each buffer its part: `(buffer, offset, length)`. Buffers that
+    /// had a part before have no bytes afterwards, unless they get one again.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn place(&mut self, bytes: usize, buffers: &[(BufferIx, usize, usize)]) -> Result<()> {
+        if let Some(arena) = &self.arena {
+            let old = arena.as_ptr() as usize..arena.as_ptr() as usize + arena.len();
+            for region in &mut self.regions {
+                if old.contains(&(region.address as usize)) {
+                    *region = ABSENT;
+                }
+            }
+        }
+        if bytes == 0 {
+            for &(buffer, _, len) in buffers {
+                assert_eq!(len, 0, "a buffer in an arena without bytes has none");
+                // Any address but null, which stands for a buffer without a place.
+                let address = std::ptr::NonNull::<u128>::dangling().as_ptr().cast();
+                self.regions[buffer.at()] = Region::writable(address, 0);
+            }
+            return Ok(());
+        }
+        let arena = at_least(&mut self.arena, bytes)?;
+        for &(buffer, offset, len) in buffers {
+            let fits = offset.checked_add(len).is_some_and(|end| end <= arena.len());
+            assert!(fits, "the arena of {bytes} bytes has no {len} bytes at {offset} for {buffer}");
+            // SAFETY: the offset lies within the arena.
+            let address = unsafe { arena.as_ptr().add(offset) };
+            self.regions[buffer.at()] = Region::writable(address, len);
+        }
+        Ok(())
+    }
+
+    /// Gives a buffer the bytes of `owner`, until the tensor of `owner` is taken. The plan ensures that the two are
+    /// not in use at the same time.
+    pub(crate) fn share(&mut self, buffer: BufferIx, owner: BufferIx) {
+        self.regions[buffer.at()] = Region { held: None, ..self.regions[owner.at()] };
+    }
+
+    /// The bytes of a buffer, which must have some: see [`Memory::has`].
+    pub(crate) fn bytes(&self, buffer: BufferIx) -> &[u8] {
+        let region = self.region(buffer);
+        assert!(!region.is_absent(), "buffer {buffer} has no bytes yet");
+        // SAFETY: the invariant. Stores need `&mut self` or happen inside a launch, which has returned. Arenas start
+        // initialised.
+        unsafe { std::slice::from_raw_parts(region.address, region.len) }
+    }
+
+    pub(super) fn address(&self, buffer: BufferIx) -> usize {
+        self.region(buffer).address as usize
+    }
+
+    /// Checks that a buffer is what the plan needs.
+    ///
+    /// # Errors
+    /// The buffer has too few bytes, or is read-only and stored to.
+    pub(super) fn check(&self, used: &BufferUse) -> Result<()> {
+        let region = self.region(used.buffer);
+        if region.len >= used.bytes
+            && (region.writable || !used.stored)
+            && (!region.is_absent() || used.bytes == 0)
+        {
+            Ok(())
+        } else {
+            Err(unfit(region, used))
+        }
+    }
+}
+
+/// The internal error of a buffer that is not what the plan needs.
+#[cold]
+fn unfit(region: Region, used: &BufferUse) -> Error {
+    let access = |writable: bool| if writable { "writable" } else { "readable" };
+    let message = format!(
+        "internal error: the plan needs {} {} bytes in buffer {}, which has {} {}",
+        used.bytes,
+        access(used.stored),
+        used.buffer,
+        region.len,
+        access(region.writable),
+    );
+    Error::new(ErrorKind::Memory, Phase::Run, message)
+}

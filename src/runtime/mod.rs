@@ -1,0 +1,53 @@
+//! What runs compiled code: launches of kernels, matmuls, and the memory and threads that they need.
+//!
+//! **In:** a [`KernelPlan`](crate::lower::plan::KernelPlan), whose boxes hold checked offsets and strides for one set
+//! of sizes; the functions of a [`CodeModule`](crate::codegen::CodeModule); the buffers of a run as [`Memory`].
+//!
+//! **Out:** results in these buffers, and whether a check of the kernel failed.
+//!
+//! **Road:** [`launch`] runs any plan. It cuts the boxes into work items (`work_items`) and sorts them where that helps
+//! the caches (`work_order`). The items run on the calling thread, or on a [`Pool`] (`thread_pool`) if the kernel takes
+//! long enough (`cost`). A work item is a strided copy or some kernel calls. If the code needs contiguous operands,
+//! `staging` copies blocks of rows to and from the [`Workspace`] of the thread.
+//!
+//! A [`PreparedLaunch`] is the short road for a plan that needs a single call: it lacks only the addresses of the
+//! buffers. [`BoundLaunches`] have the addresses too. All calls go through `kernel_call`.
+//!
+//! [`MatMul`] runs matrix products. [`PackedConstants`] keeps their constant operands in the kernel's read order.
+//! [`ArenaPlan`] gives the intermediate buffers of a run their offsets in one arena.
+//!
+//! **Callers:** `exec`.
+//!
+//! **Absent:** graphs, symbols, compilation. Nothing here emits code or evaluates a dimension. `unsafe` is used only to
+//! call a function and to access the bytes of a buffer.
+
+mod allocation;
+mod cost;
+mod kernel_call;
+mod launch;
+mod lock;
+mod matmul;
+mod memory;
+mod packed_constants;
+mod packed_operand;
+mod prepared_launch;
+mod staging;
+mod thread_pool;
+mod work_items;
+mod work_order;
+mod workspace;
+
+pub(crate) use allocation::ArenaPlan;
+pub(crate) use kernel_call::streamed_row;
+pub(crate) use launch::{Launch, launch};
+pub(crate) use lock::lock;
+pub(crate) use matmul::MatMul;
+pub(crate) use memory::{Memory, RetainedMemory};
+pub(crate) use packed_constants::PackedConstants;
+pub(crate) use packed_operand::PackedOperand;
+pub(crate) use prepared_launch::{BoundLaunches, PreparedLaunch};
+pub(crate) use thread_pool::Pool;
+pub use thread_pool::ThreadPool;
+#[cfg(feature = "threads")]
+pub(crate) use thread_pool::rayon_pool;
+pub(crate) use workspace::Workspace;

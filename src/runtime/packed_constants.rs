@@ -1,0 +1,50 @@
+//! [`PackedConstants`]: the constant matmul operands of a graph, packed once in the kernel's read order.
+
+use std::sync::{Arc, Mutex};
+
+use rustc_hash::FxHashMap;
+
+use super::lock::lock;
+use super::packed_operand::{PackedOperand, RightMatrices};
+use crate::error::Result;
+use crate::lower::kernel::BufferIx;
+
+/// The packed constants of a graph.
+///
+/// A constant that is reshaped to sizes of the run has other matrices in other runs. It keeps one packing, that of the
+/// last sizes, so that memory stays bounded.
+#[derive(Default)]
+pub(crate) struct PackedConstants {
+    /// By buffer, and whether its matrices are transposed.
+    packed: Mutex<FxHashMap<(BufferIx, bool), (RightMatrices, Arc<PackedOperand>)>>,
+}
+
+impl PackedConstants {
+    /// The constant `bytes` of `buffer` as packed matrices, packed now or earlier; none if it has no elements.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn get_or_pack(
+        &self,
+        buffer: BufferIx,
+        matrices: RightMatrices,
+        bytes: &[u8],
+    ) -> Result<Option<Arc<PackedOperand>>> {
+        let mut packed = lock(&self.packed);
+        let key = (buffer, matrices.transposed);
+        if let Some((known, operand)) = packed.get(&key)
+            && *known == matrices
+        {
+            return Ok(Some(operand.clone()));
+        }
+        let Some(operand) = PackedOperand::new(matrices, bytes)? else { return Ok(None) };
+        let operand = Arc::new(operand);
+        packed.insert(key, (matrices, operand.clone()));
+        Ok(Some(operand))
+    }
+
+    /// Bytes of memory that the packed constants take.
+    pub(crate) fn bytes(&self) -> usize {
+        lock(&self.packed).values().map(|(_, operand)| operand.bytes()).sum()
+    }
+}

@@ -1,0 +1,187 @@
+//! [`PreparedLaunch`]: a launch that lacks only the addresses of its buffers. [`BoundLaunches`]: launches that lack
+//! nothing.
+
+use smallvec::SmallVec;
+
+use super::kernel_call::{KernelCall, base_word, push_slot, streamed_row};
+use super::memory::Memory;
+use super::thread_pool::Pool;
+use super::workspace::{Workspace, first};
+use crate::codegen::{CodeModule, FuncIndex};
+use crate::error::Result;
+use crate::lower::code::Layout;
+use crate::lower::kernel::{BufferIx, Kernel};
+use crate::lower::mode::Mode;
+use crate::lower::plan::{BufferUse, KernelPlan};
+
+/// A launch whose kernel arguments are complete except for the addresses of its buffers.
+///
+/// A plan has one if the kernel needs a single call: one box, in one thread, on the buffers themselves. It owns all
+/// that the call reads, so it needs neither the kernel nor the plan any more.
+pub(crate) struct PreparedLaunch {
+    call: PreparedCall,
+    /// The slot lines. Bases count from the start of their buffers.
+    words: Vec<i64>,
+    /// Indices of the words that lack an address, and the buffer of each.
+    bases: SmallVec<[(u32, BufferIx); 4]>,
+    /// What the buffers must be for the addresses of the plan to be valid.
+    buffers: Box<[BufferUse]>,
+    /// Whether the plan asks for non-temporal stores.
+    streams: bool,
+}
+
+/// The arguments of the call that no address changes.
+#[derive(Clone)]
+struct PreparedCall {
+    function: FuncIndex,
+    scalars: Box<[i64]>,
+    extents: SmallVec<[i64; 2]>,
+    rows: i64,
+    n: i64,
+}
+
+impl PreparedCall {
+    /// Runs the kernel; true if a check failed.
+    ///
+    /// # Safety
+    /// `code` holds the function, and `words` holds the slot lines with addresses inside buffers that fit the plan.
+    /// Nothing else accesses these buffers.
+    unsafe fn run(&self, code: &CodeModule, words: &[i64], stream: i64) -> bool {
+        let mut failed = 0;
+        let call = KernelCall {
+            code,
+            function: self.function,
+            words,
+            scalars: &self.scalars,
+            extents: &self.extents,
+            tile: 0,
+            rows: self.rows,
+            n: self.n,
+            stream,
+        };
+        // SAFETY: the plan checked that every slot stays inside its buffer over the whole box; a row kernel uses no
+        // tile; the caller promises the rest.
+        unsafe { call.run(&mut failed) };
+        failed != 0
+    }
+}
+
+impl PreparedLaunch {
+    /// Prepares the launch of `kernel` as `plan` says; none if that takes more than one call. `functions` are those of
+    /// the kernel's variants.
+    pub(crate) fn prepare(
+        kernel: &Kernel,
+        plan: &KernelPlan,
+        functions: &[FuncIndex],
+        pool: &Pool,
+    ) -> Option<PreparedLaunch> {
+        let [whole] = &plan.boxes[..] else { return None };
+        let code = &kernel.variants[whole.variant].code;
+        let is_direct = matches!(whole.mode, Mode::Direct) && whole.outer.is_empty() && whole.scratch == 0;
+        if !is_direct || code.layout == Layout::Column || pool.pays(kernel, whole.len()) {
+            return None;
+        }
+        let (mut words, mut bases) = (Vec::new(), SmallVec::new());
+        for (index, slot) in whole.slots.iter().enumerate() {
+            if let Some(buffer) = slot.buffer {
+                bases.push((base_word(index, code.loops) as u32, buffer));
+            }
+            push_slot(&mut words, slot.base, slot.row, slot.inner, &slot.loops);
+        }
+        let call = PreparedCall {
+            function: functions[whole.variant],
+            scalars: whole.scalars[..].into(),
+            extents: whole.loops.clone(),
+            rows: whole.rows,
+            n: whole.n,
+        };
+        Some(PreparedLaunch { call, words, bases, buffers: plan.buffers[..].into(), streams: plan.stream })
+    }
+
+    /// Runs the kernel on the buffers of `memory`; true if a check failed. `code` holds the kernel's functions.
+    ///
+    /// # Errors
+    /// A buffer is not what the plan needs.
+    pub(crate) fn run(
+        &self,
+        code: &CodeModule,
+        memory: &mut Memory<'_>,
+        workspaces: &mut Vec<Workspace>,
+    ) -> Result<bool> {
+        self.buffers.iter().try_for_each(|used| memory.check(used))?;
+        let words = &mut first(workspaces).words;
+        self.fill_addresses(memory, words);
+        let stream = streamed_row(&self.buffers, self.streams, memory);
+        // SAFETY: the buffers were just checked, and `memory`, which lends them, is borrowed alone.
+        Ok(unsafe { self.call.run(code, words, stream) })
+    }
+
+    /// Fills in the addresses of the buffers of `memory`.
+    ///
+    /// # Errors
+    /// As [`PreparedLaunch::run`].
+    fn bind(&self, memory: &Memory<'_>) -> Result<BoundLaunch> {
+        self.buffers.iter().try_for_each(|used| memory.check(used))?;
+        let mut words = Vec::new();
+        self.fill_addresses(memory, &mut words);
+        let stream = streamed_row(&self.buffers, self.streams, memory);
+        Ok(BoundLaunch { call: self.call.clone(), words, stream })
+    }
+
+    fn fill_addresses(&self, memory: &Memory<'_>, words: &mut Vec<i64>) {
+        words.clear();
+        words.extend_from_slice(&self.words);
+        for &(word, buffer) in &self.bases {
+            words[word as usize] += memory.address(buffer) as i64;
+        }
+    }
+}
+
+/// A launch whose kernel arguments are complete.
+struct BoundLaunch {
+    call: PreparedCall,
+    words: Vec<i64>,
+    stream: i64,
+}
+
+/// Launches with complete kernel arguments, and the memory that holds their buffers.
+///
+/// Invariant: nothing changes the memory after the launches are bound, so the addresses stay valid.
+pub(crate) struct BoundLaunches<'m> {
+    launches: Vec<BoundLaunch>,
+    code: &'m CodeModule,
+    memory: Memory<'m>,
+}
+
+impl<'m> BoundLaunches<'m> {
+    /// Binds `prepared` to the buffers of `memory`. `code` holds the functions of their kernels.
+    ///
+    /// # Errors
+    /// As [`PreparedLaunch::run`].
+    pub(crate) fn bind<'p>(
+        prepared: impl IntoIterator<Item = &'p PreparedLaunch>,
+        code: &'m CodeModule,
+        memory: Memory<'m>,
+    ) -> Result<BoundLaunches<'m>> {
+        let launches = prepared.into_iter().map(|launch| launch.bind(&memory)).collect::<Result<_>>()?;
+        Ok(BoundLaunches { launches, code, memory })
+    }
+
+    /// Number of launches.
+    pub(crate) fn len(&self) -> usize {
+        self.launches.len()
+    }
+
+    /// Runs one launch; true if a check failed.
+    pub(crate) fn run(&mut self, index: usize) -> bool {
+        let launch = &self.launches[index];
+        // SAFETY: the buffers were checked when the launch was bound; they are as they were then, and `self`, which
+        // holds them, is borrowed alone.
+        unsafe { launch.call.run(self.code, &launch.words, launch.stream) }
+    }
+
+    /// The memory that holds the buffers.
+    pub(crate) fn memory(&self) -> &Memory<'m> {
+        &self.memory
+    }
+}

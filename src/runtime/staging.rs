@@ -1,0 +1,129 @@
+//! [`Staging`]: copies between a slot's memory and contiguous memory of a thread, for a block of rows.
+
+use smallvec::SmallVec;
+
+use crate::lower::boxes::BoxPlan;
+use crate::lower::code::{Code, SlotUse};
+use crate::tiles::StridedCopy;
+
+/// The least inner elements of a staged block whose rows may be cut.
+const WIDTH: i64 = 128;
+/// The most rows of a staged block.
+const HEIGHT: i64 = 64;
+/// The most elements of a staged block, unless a single row has more.
+const BLOCK: i64 = 4096;
+
+/// The size of the blocks into which a box is cut: the rows and inner elements of one kernel call.
+pub(super) struct RowBlock {
+    pub rows: i64,
+    pub width: i64,
+    /// The product of the extents of the loops around the inner axis.
+    around: i64,
+}
+
+impl RowBlock {
+    /// Blocks for a box without staged slots: all rows, at most `width` inner elements.
+    pub(super) fn unstaged(plan: &BoxPlan, width: i64) -> RowBlock {
+        RowBlock { rows: plan.rows, width: plan.n.min(width), around: 1 }
+    }
+
+    /// Blocks for a box with the slots `staged`. If `cut`, rows may be cut to at most `widest` inner elements. If
+    /// `several`, a block may have several rows.
+    pub(super) fn staged(
+        plan: &BoxPlan,
+        staged: &[usize],
+        cut: bool,
+        widest: i64,
+        several: bool,
+    ) -> RowBlock {
+        // The row's end accesses an element also where a loop has none, so an empty loop counts as one.
+        let around: i64 = plan.loops.iter().map(|extent| (*extent).max(1)).product();
+        // A slot whose rows are closer together than its inner elements is copied many rows at a time. Other slots are
+        // copied in rows as long as possible.
+        let crossed = |slot: &usize| {
+            let slot = &plan.slots[*slot];
+            slot.row.saturating_abs() < slot.inner.saturating_abs()
+        };
+        let narrow = if staged.iter().any(crossed) { WIDTH } else { (BLOCK / around).max(WIDTH) };
+        let least = if cut { narrow.min(widest).min(plan.n.max(1)) } else { plan.n };
+        let most = if several { plan.rows.clamp(1, HEIGHT) } else { 1 };
+        let rows = (BLOCK / (around * least).max(1)).clamp(1, most);
+        let width =
+            if cut { (BLOCK / (rows * around) / WIDTH * WIDTH).max(least).min(widest) } else { plan.n };
+        RowBlock { rows, width, around }
+    }
+
+    /// Bytes of a slot in a block, in whole cache lines. `size` is the stride of its inner elements.
+    pub(super) fn bytes(&self, size: i64) -> usize {
+        ((self.rows * self.around * self.width * size + 63) / 64 * 64) as usize
+    }
+}
+
+/// A staged slot of a block: its strides in contiguous memory, and the copy there (a load) or back (a store).
+pub(super) struct Staging {
+    /// Index of the slot.
+    pub slot: usize,
+    pub row: i64,
+    pub inner: i64,
+    pub loops: SmallVec<[i64; 2]>,
+    copy: StridedCopy,
+    load: bool,
+}
+
+impl Staging {
+    /// The staging of `slot`, whose elements have `size` bytes, for a block of `rows` rows and `n` inner elements. The
+    /// inner stride is the one that `code` expects.
+    ///
+    /// A loop along which the slot does not move takes one position in the block. If a loop has no elements, the block
+    /// has only the elements that the row's end accesses.
+    pub(super) fn new(plan: &BoxPlan, code: &Code, slot: usize, size: i64, rows: i64, n: i64) -> Staging {
+        let source = &plan.slots[slot];
+        let at_row_end = || code.epilogue.iter().any(|inst| inst.op.slot() == Some(slot as u32));
+        let absent = plan.loops.contains(&0) && !at_row_end();
+        let mut loops: SmallVec<[i64; 2]> = SmallVec::from_elem(0, plan.loops.len());
+        let mut extents: SmallVec<[usize; 6]> = SmallVec::from_elem(1, plan.loops.len() + 2);
+        extents[0] = rows as usize;
+        extents[plan.loops.len() + 1] = n as usize;
+        let inner = size * code.slots[slot].class.step();
+        let mut stride = inner * n;
+        for (axis, extent) in plan.loops.iter().enumerate().rev() {
+            if absent || source.loops[axis] != 0 {
+                loops[axis] = stride;
+                extents[axis + 1] = *extent as usize;
+                stride *= (*extent).max(1);
+            }
+        }
+        let strides = |row: i64, loops: &[i64], inner: i64| -> SmallVec<[isize; 6]> {
+            [row].iter().chain(loops).chain([&inner]).map(|stride| *stride as isize).collect()
+        };
+        let (block, memory) =
+            (strides(stride, &loops, inner), strides(source.row, &source.loops, source.inner));
+        let load = code.slots[slot].used == SlotUse::Load;
+        let (to, from) = if load { (&block, &memory) } else { (&memory, &block) };
+        // The kernel reads or has just written the staged elements, so ordinary stores keep them in the caches.
+        let copy = StridedCopy::new(to, from, &extents, size as usize, 0);
+        Staging { slot, row: stride, inner, loops, copy, load }
+    }
+
+    /// Copies the slot's memory at `base` to the block at `area`, if the code loads the slot.
+    ///
+    /// # Safety
+    /// The block has room for the elements and no other user. The slot's elements are readable.
+    pub(super) unsafe fn copy_in(&self, area: i64, base: i64) {
+        if self.load {
+            // SAFETY: the caller's promise.
+            unsafe { self.copy.run(area as *mut u8, base as *const u8) };
+        }
+    }
+
+    /// Copies the block at `area` to the slot's memory at `base`, if the code stores the slot.
+    ///
+    /// # Safety
+    /// The block holds the elements. The slot's elements are writable and have no other user.
+    pub(super) unsafe fn copy_out(&self, area: i64, base: i64) {
+        if !self.load {
+            // SAFETY: the caller's promise.
+            unsafe { self.copy.run(base as *mut u8, area as *const u8) };
+        }
+    }
+}

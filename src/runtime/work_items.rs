@@ -1,0 +1,158 @@
+//! [`Chunking`]: cuts the boxes of a kernel into work items, in the order in which they run.
+
+use smallvec::SmallVec;
+
+use super::cost::{NANOSECOND, element_cost};
+use super::work_order::{LINE, SPREAD, WorkOrder};
+use crate::lower::boxes::{BoxPlan, SlotPlan};
+use crate::lower::code::{Layout, TILE};
+use crate::lower::kernel::Kernel;
+use crate::lower::mode::Mode;
+use crate::lower::plan::KernelPlan;
+use crate::tiles::StridedCopy;
+
+/// A part of a box: some positions with all inner elements, or one position with some inner elements.
+///
+/// A position counts along all outer axes and rows together. The part is a rectangle: some indices of one axis, all
+/// indices of the axes inside it, and one index of each axis around it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WorkItem {
+    /// Index of the box in [`KernelPlan::boxes`].
+    pub box_index: usize,
+    /// First position.
+    pub begin: i64,
+    /// Position after the last.
+    pub end: i64,
+    /// First inner element.
+    pub first: i64,
+    /// Inner element after the last.
+    pub last: i64,
+    /// Index of the item's copy in [`Chunking::copies`], if the box is a copy and the item a proper part of it.
+    pub copy: Option<u32>,
+}
+
+/// The most elements in one item.
+const ITEM: i64 = 1 << 16;
+
+/// Nanoseconds of work in one item. An item of a costly kernel has fewer elements than [`ITEM`].
+const ITEM_NANOSECONDS: i64 = 50_000;
+
+/// Elements in one item of a copy whose source is transposed. Such an item reads columns of the source. Each of their
+/// elements may lie in a page of its own, and few other items should share its cache lines.
+const TRANSPOSED_ITEM: i64 = 1 << 20;
+
+impl WorkItem {
+    /// The item that is the whole box.
+    pub(super) fn whole(box_index: usize, plan: &BoxPlan) -> WorkItem {
+        let positions = plan.outer.iter().product::<i64>() * plan.rows;
+        WorkItem { box_index, begin: 0, end: positions, first: 0, last: plan.n, copy: None }
+    }
+}
+
+/// The work items of a kernel. They store to different elements.
+#[derive(Debug, Default)]
+pub(super) struct Chunking {
+    pub items: Vec<WorkItem>,
+    pub copies: Vec<StridedCopy>,
+}
+
+impl Chunking {
+    /// Cuts a kernel by its sizes alone, so that results do not depend on the number of threads.
+    pub(super) fn new(kernel: &Kernel, plan: &KernelPlan, order: Option<WorkOrder>) -> Chunking {
+        let mut chunking = Chunking::default();
+        let most = ITEM.min(ITEM_NANOSECONDS * NANOSECOND / element_cost(kernel));
+        for (index, plan) in plan.boxes.iter().enumerate() {
+            chunking.cut(kernel, index, plan, order, most);
+        }
+        if let Some(order) = order {
+            chunking.items.sort_by_cached_key(|item| {
+                let plan = &plan.boxes[item.box_index];
+                let (outer, row) = plan.position(item.begin);
+                order.slot(kernel, plan).map_or(0, |slot| slot.at(&outer, row, item.first))
+            });
+        }
+        chunking
+    }
+
+    /// Cuts a box into items of at most `most` elements.
+    fn cut(&mut self, kernel: &Kernel, index: usize, plan: &BoxPlan, order: Option<WorkOrder>, most: i64) {
+        let whole = WorkItem::whole(index, plan);
+        let is_transposed = |from: &SlotPlan| from.inner.saturating_abs() > LINE;
+        let size = match &plan.mode {
+            Mode::Copy(copy) if order.is_none() && is_transposed(&plan.slots[copy.from]) => TRANSPOSED_ITEM,
+            _ => most,
+        };
+        let inner_may_be_cut = kernel.row.is_empty() || kernel.layout == Layout::Column;
+        let row = plan.row_len().max(1);
+        if inner_may_be_cut && whole.end < 8 && plan.n > 2 * TILE as i64 {
+            let around: i64 = plan.loops.iter().product();
+            let width = (size / around.max(1)).max(TILE as i64) / TILE as i64 * TILE as i64;
+            let mut copies = KnownCopies::default();
+            for row in 0..whole.end {
+                let mut first = 0;
+                while first < plan.n {
+                    let last = (first + width).min(plan.n);
+                    let item = WorkItem { begin: row, end: row + 1, first, last, ..whole };
+                    self.push(plan, item, plan.outer.len(), &mut copies);
+                    first = last;
+                }
+            }
+            return;
+        }
+        let ordered = order.and_then(|order| order.slot(kernel, plan));
+        // `cut` is the outermost axis of which one index is small enough for an item, or the rows if there is none.
+        // `unit` is the number of positions inside one index of it, and `height` the number of indices in an item.
+        let (mut unit, mut cut, mut height) = (1, plan.outer.len(), 1);
+        for axis in (0..=plan.outer.len()).rev() {
+            let inside = if axis == plan.outer.len() { 1 } else { unit * extent(plan, axis + 1) };
+            let spread =
+                ordered.map_or(0, |slot| slot.outer.get(axis).copied().unwrap_or(slot.row).saturating_abs());
+            let most = (size / inside.saturating_mul(row)).min(SPREAD.checked_div(spread).unwrap_or(size));
+            if most < 1 {
+                break;
+            }
+            (unit, cut, height) = (inside, axis, most.min(extent(plan, axis)));
+        }
+        let around = unit * extent(plan, cut);
+        let mut copies = KnownCopies::default();
+        for start in (0..whole.end).step_by(around.max(1) as usize) {
+            let mut index = 0;
+            while index < extent(plan, cut) {
+                let next = (index + height).min(extent(plan, cut));
+                let item = WorkItem { begin: start + index * unit, end: start + next * unit, ..whole };
+                self.push(plan, item, cut, &mut copies);
+                index = next;
+            }
+        }
+    }
+
+    /// Adds an item that has one index of each axis before `cut`.
+    fn push(&mut self, plan: &BoxPlan, mut item: WorkItem, cut: usize, copies: &mut KnownCopies) {
+        if let Mode::Copy(copy) = &plan.mode {
+            let shape = (item.end - item.begin, item.last - item.first);
+            let known = copies.iter().find(|known| known.0 == shape).map(|known| known.1);
+            item.copy = Some(known.unwrap_or_else(|| {
+                let mut extents = plan.extents();
+                let inside: i64 = extents[cut + 1..=plan.outer.len()].iter().product();
+                extents[..cut].fill(1);
+                extents[cut] = shape.0 / inside;
+                let inner = extents.last_mut().expect("a box has rows and an inner axis");
+                *inner = shape.1;
+                let index = self.copies.len() as u32;
+                self.copies.push(copy.part(plan, &extents));
+                copies.push((shape, index));
+                index
+            }));
+        }
+        self.items.push(item);
+    }
+}
+
+/// The copies of a box: the number of positions and of inner elements, and the index in [`Chunking::copies`]. The
+/// items of a box have few different shapes.
+type KnownCopies = SmallVec<[((i64, i64), u32); 2]>;
+
+/// The extent of an outer axis, or the number of rows.
+fn extent(plan: &BoxPlan, axis: usize) -> i64 {
+    plan.outer.get(axis).copied().unwrap_or(plan.rows)
+}

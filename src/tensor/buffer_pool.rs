@@ -1,0 +1,89 @@
+//! [`BufferPool`]: a free list of tensor buffers.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::aligned_memory::AlignedMemory;
+
+/// Free list of tensor buffers, reused to avoid page faults and clearing.
+///
+/// A tensor that the pool makes gives its memory back when its last clone is dropped, on any thread. If the pool is
+/// full, it frees its oldest entry.
+pub(crate) struct BufferPool(Arc<FreeList>);
+
+struct FreeList {
+    /// Oldest first.
+    entries: Mutex<Vec<Entry>>,
+    capacity: usize,
+}
+
+/// The memory of a dropped buffer.
+pub(super) struct Entry {
+    pub memory: AlignedMemory,
+    /// Whether all bytes are valid bools: 0 or 1.
+    pub bools: bool,
+}
+
+/// The pool to which a buffer returns its memory.
+pub(super) struct PoolReturn {
+    free: Weak<FreeList>,
+    bools: bool,
+}
+
+/// The least bytes of a pooled buffer. The allocator hands out smaller ones as fast, from memory that it keeps itself.
+pub(super) const LEAST: usize = 128 << 10;
+
+impl BufferPool {
+    /// A pool that keeps at most `capacity` buffers.
+    pub(crate) fn new(capacity: usize) -> BufferPool {
+        BufferPool(Arc::new(FreeList { entries: Mutex::default(), capacity }))
+    }
+
+    /// Frees all entries.
+    pub(crate) fn clear(&self) {
+        self.0.lock().clear();
+    }
+
+    /// Takes the smallest entry of at least `len` bytes, unless more than half of it would be wasted. Of equally large
+    /// ones, it prefers an entry whose bytes are bools if `bools`, and otherwise one whose bytes are not.
+    pub(super) fn take(&self, len: usize, bools: bool) -> Option<Entry> {
+        let mut entries = self.0.lock();
+        let fitting = entries.iter().enumerate().filter(|(_, entry)| {
+            let size = entry.memory.len();
+            size >= len && size / 2 <= len
+        });
+        let (index, _) = fitting.min_by_key(|(_, entry)| (entry.memory.len(), entry.bools != bools))?;
+        Some(entries.remove(index))
+    }
+
+    /// What a buffer of this pool needs to return its memory. Its bytes are valid bools if `bools`.
+    pub(super) fn returns(&self, bools: bool) -> PoolReturn {
+        PoolReturn { free: Arc::downgrade(&self.0), bools }
+    }
+
+    /// Number of entries.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.0.lock().len()
+    }
+}
+
+impl FreeList {
+    fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PoolReturn {
+    /// Gives `memory` to the pool, or frees it if the pool is gone.
+    pub(super) fn give_back(self, memory: AlignedMemory) {
+        let Some(free) = self.free.upgrade() else { return };
+        let mut entries = free.lock();
+        let oldest = (entries.len() >= free.capacity && !entries.is_empty()).then(|| entries.remove(0));
+        if free.capacity > 0 {
+            entries.push(Entry { memory, bools: self.bools });
+        }
+        drop(entries);
+        // Freeing memory takes time, so it happens without the lock.
+        drop(oldest);
+    }
+}

@@ -1,0 +1,132 @@
+//! Tensors in the memory of a [`BufferPool`].
+
+use shapeflow_shape_fns::DType;
+
+use super::buffer_pool::{BufferPool, Entry, LEAST};
+use super::layout::Layout;
+use super::storage::Storage;
+use super::{Buffer, Tensor, size_of_element};
+use crate::error::Result;
+
+impl BufferPool {
+    /// A tensor with unspecified elements; bools are valid bools.
+    ///
+    /// # Errors
+    /// As [`Tensor::zeros`].
+    pub(crate) fn allocate(&self, dtype: DType, sizes: &[usize]) -> Result<Tensor> {
+        self.tensor(dtype, sizes, false)
+    }
+
+    /// As [`Tensor::zeros`].
+    pub(crate) fn zeros(&self, dtype: DType, sizes: &[usize]) -> Result<Tensor> {
+        self.tensor(dtype, sizes, true)
+    }
+
+    fn tensor(&self, dtype: DType, sizes: &[usize], zeroed: bool) -> Result<Tensor> {
+        if dtype == DType::String {
+            return Tensor::zeros(dtype, sizes);
+        }
+        let layout = Layout::row_major(sizes)?;
+        let len = layout.byte_len(size_of_element(dtype)?)?;
+        let (bools, pooled) = (dtype == DType::Bool, len >= LEAST);
+        let entry = if pooled { self.take(len, bools) } else { None };
+        let mut buffer = match entry {
+            // An entry may come back for a larger tensor of bools, so all its bytes become bools.
+            Some(Entry { memory, bools: false }) if bools => {
+                let size = memory.len();
+                let mut buffer = Buffer::initialised(memory, size);
+                buffer.bytes_mut().fill(0);
+                buffer.shorten(len);
+                buffer
+            }
+            Some(Entry { memory, .. }) if bools && !zeroed => Buffer::initialised(memory, len),
+            Some(Entry { memory, .. }) => {
+                let mut buffer = Buffer::unspecified(memory, len);
+                if zeroed {
+                    buffer.bytes_mut().fill(0);
+                }
+                buffer
+            }
+            None if zeroed || bools => Buffer::zeroed(len)?,
+            None => Buffer::new(len)?,
+        };
+        if pooled {
+            buffer.return_to(self.returns(bools));
+        }
+        Ok(Tensor { dtype, layout, storage: Storage::of(buffer) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZES: [usize; 2] = [256, 1024];
+
+    fn address(tensor: &Tensor) -> usize {
+        tensor.view().bytes().as_ptr().addr()
+    }
+
+    #[test]
+    fn memory_of_dropped_tensors_is_reused() {
+        let pool = BufferPool::new(2);
+        let first = pool.allocate(DType::F32, &SIZES).unwrap();
+        let first_address = address(&first);
+        let second = first.clone();
+        drop(first);
+        assert_ne!(
+            address(&pool.allocate(DType::F32, &SIZES).unwrap()),
+            first_address,
+            "a clone still has it"
+        );
+        drop(second);
+        // Two entries are equally large. Both are used before the allocator is asked.
+        let tensors = [(); 2].map(|()| pool.allocate(DType::I32, &[200, 1024]).unwrap());
+        assert!(tensors.iter().any(|tensor| address(tensor) == first_address));
+        assert_eq!(tensors[0].view().bytes().len(), 4 * 200 * 1024);
+        drop(tensors);
+        let whole = pool.allocate(DType::F32, &SIZES).unwrap();
+        assert_eq!(whole.len(), 256 * 1024, "a buffer that was cut is whole again");
+        assert_ne!(
+            address(&pool.allocate(DType::F32, &[100, 1024]).unwrap()),
+            first_address,
+            "half would be wasted"
+        );
+    }
+
+    #[test]
+    fn bools_stay_bools_and_zeros_are_zero() {
+        let pool = BufferPool::new(1);
+        let mut bytes = pool.allocate(DType::U8, &[1 << 20]).unwrap();
+        bytes.as_mut_slice::<u8>().unwrap().fill(7);
+        drop(bytes);
+        let mut flags = pool.allocate(DType::Bool, &[1 << 20]).unwrap();
+        assert!(flags.as_slice::<bool>().unwrap().iter().all(|flag| !flag));
+        flags.as_mut_slice::<bool>().unwrap().fill(true);
+        drop(flags);
+        let flags = pool.allocate(DType::Bool, &[1 << 20]).unwrap();
+        assert!(flags.as_slice::<bool>().unwrap().iter().all(|flag| *flag), "still bools");
+        drop(flags);
+        assert!(
+            pool.zeros(DType::U8, &[1 << 20])
+                .unwrap()
+                .as_slice::<u8>()
+                .unwrap()
+                .iter()
+                .all(|byte| *byte == 0)
+        );
+    }
+
+    #[test]
+    fn a_pool_keeps_its_capacity_and_nothing_after_it_is_gone() {
+        let pool = BufferPool::new(1);
+        let tensors = [(); 3].map(|()| pool.allocate(DType::F32, &SIZES).unwrap());
+        drop(tensors);
+        assert_eq!(pool.len(), 1);
+        pool.clear();
+        assert!(pool.len() == 0);
+        let last = pool.allocate(DType::F32, &SIZES).unwrap();
+        drop(pool);
+        assert_eq!(last.len(), 256 * 1024);
+    }
+}
