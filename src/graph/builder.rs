@@ -220,19 +220,19 @@ impl<'g> OpBuilder<'g> {
 
     /// Adds what the user needs to find the place.
     fn locate(&self, error: Error, location: &'static Location<'static>) -> Error {
-        let inner = self.graph.read();
-        let scopes = inner.scope_chain(inner.scope);
+        let data = self.graph.read();
+        let scopes = data.scope_chain(data.scope);
         let location =
             if is_own_line(location) { scopes.first().map_or(location, |(_, at)| at) } else { location };
         let operands: Vec<ValueIx> = self.operands.iter().map(|(_, value)| *value).collect();
         let blamed = error.blamed_operand();
-        let ties = inner.ties_of(&operands, error.message());
+        let ties = data.ties_of(&operands, error.message());
         let mut error =
-            error.with_op(self.op.name(), inner.call_text(&self.op, &operands, &self.attrs)).at(location);
+            error.with_op(self.op.name(), data.call_text(&self.op, &operands, &self.attrs)).at(location);
         // The operand to blame is shown however many there are.
         let shown = |number: usize| number < SHOWN_OPERANDS || Some(number) == blamed;
         for (number, operand) in operands.iter().enumerate().filter(|(number, _)| shown(*number)) {
-            let node = inner.node_of(*operand);
+            let node = data.node_of(*operand);
             if is_own_line(node.location)
                 && let Some(name) = node.own_name()
             {
@@ -243,7 +243,7 @@ impl<'g> OpBuilder<'g> {
                 && !is_own_line(node.location)
                 && *node.location != *location
             {
-                let name = inner.node_label(inner.values[operand.at()].node);
+                let name = data.node_label(data.values[operand.at()].node);
                 error = error.note(format!("operand {number} comes from {name}"), Some(node.location));
             }
         }

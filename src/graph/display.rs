@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Graph, Inner, NodeIx};
+use super::{Graph, GraphData, NodeIx};
 use crate::error::is_own_line;
 use crate::op::Body;
 
@@ -24,7 +24,7 @@ const COMMENTS: usize = 56;
 /// Elements of a constant that is shown.
 const ELEMENTS: usize = 8;
 
-impl Inner {
+impl GraphData {
     /// The text of the graph.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();

@@ -8,7 +8,7 @@ use shapeflow_shape_fns::{Attrs, DType, Dim, PartialElements, TensorShape};
 use smallvec::SmallVec;
 
 use super::builder::panicked;
-use super::{CONSTANT, Inner, Node, NodeIx, ValueIx, fold};
+use super::{CONSTANT, GraphData, Node, NodeIx, ValueIx, fold};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Axis, Env, Evaluator, Fault, Program, Scalar};
 use crate::op::{Body, HostCx, Made, OpRef, Operand, Room};
@@ -29,9 +29,9 @@ pub(crate) fn infer_sizes<'a>(
     given: u32,
     attrs: &Attrs,
     operands: impl IntoIterator<Item = SizedOperand<'a>>,
-) -> Result<(Inner, Vec<ValueIx>)> {
+) -> Result<(GraphData, Vec<ValueIx>)> {
     let location = Location::caller();
-    let mut inner = Inner::default();
+    let mut data = GraphData::default();
     let mut values = SmallVec::new();
     for operand in operands {
         let node = Node {
@@ -44,9 +44,9 @@ pub(crate) fn infer_sizes<'a>(
             location,
             scope: 0,
         };
-        values.push(inner.push(node, [(operand.dtype, shape_of(operand.sizes), operand.elements)]));
+        values.push(data.push(node, [(operand.dtype, shape_of(operand.sizes), operand.elements)]));
     }
-    let outputs: Vec<ValueIx> = inner
+    let outputs: Vec<ValueIx> = data
         .add(op, values, given, attrs, None, location)
         .map_err(|error| {
             // What a shape function refuses of sizes is what it had to accept of partial shapes.
@@ -54,7 +54,7 @@ pub(crate) fn infer_sizes<'a>(
             if error.kind() == ErrorKind::Shape { error.with_kind(ErrorKind::Guard) } else { error }
         })?
         .collect();
-    Ok((inner, outputs))
+    Ok((data, outputs))
 }
 
 /// The outputs of `op` for concrete operands. Attributes must not hold symbols.
@@ -113,7 +113,7 @@ fn evaluate_node(
         });
         infer_sizes(op, given, attrs, operands)
     };
-    let (mut inner, outputs) = sized(&|_| true).map_err(|error| {
+    let (mut data, outputs) = sized(&|_| true).map_err(|error| {
         // Shapes that fit whatever the data are: some element is outside its axis.
         let places: SmallVec<[usize; 4]> = (0..32).filter(|place| given & (1 << place) != 0).collect();
         let is_parameter = |number: usize| {
@@ -124,18 +124,18 @@ fn evaluate_node(
         if fits { error.with_kind(ErrorKind::Index) } else { error }
     })?;
     for (number, view) in operands.iter().enumerate().filter(|(number, _)| is_constant(*number)) {
-        inner.constants.insert(NodeIx(number as u32), view.to_tensor()?);
+        data.constants.insert(NodeIx(number as u32), view.to_tensor()?);
     }
-    let node = inner.values[outputs[0].at()].node;
+    let node = data.values[outputs[0].at()].node;
     match &op.body {
-        Body::Host(run) => run_host(op, attrs, operands, &inner, &outputs, room, &mut |cx| run(cx)),
+        Body::Host(run) => run_host(op, attrs, operands, &data, &outputs, room, &mut |cx| run(cx)),
         Body::HostWith(kernel) => {
-            run_host(op, attrs, operands, &inner, &outputs, room, &mut |cx| kernel.run(cx))
+            run_host(op, attrs, operands, &data, &outputs, room, &mut |cx| kernel.run(cx))
         }
         _ => (0..outputs.len())
             .map(|output| {
-                let template = inner.template(node, output)?;
-                let info = &inner.values[outputs[output].at()];
+                let template = data.template(node, output)?;
+                let info = &data.values[outputs[output].at()];
                 let Some(sizes) = info.shape.as_known() else {
                     let message = format!("sizes must be known when the op runs, got shape {}", info.shape);
                     return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
@@ -207,12 +207,12 @@ fn run_host(
     op: &OpRef,
     attrs: &Attrs,
     operands: &[TensorView<'_>],
-    inner: &Inner,
+    data: &GraphData,
     outputs: &[ValueIx],
     room: Room<'_>,
     run: &mut dyn FnMut(&mut HostCx<'_>) -> Result<()>,
 ) -> Result<Vec<Made>> {
-    let promised: Vec<_> = outputs.iter().map(|value| &inner.values[value.at()]).collect();
+    let promised: Vec<_> = outputs.iter().map(|value| &data.values[value.at()]).collect();
     let mut cx = HostCx::new(operands, attrs, promised.iter().map(|info| info.dtype), room);
     catch_unwind(AssertUnwindSafe(|| run(&mut cx)))
         .unwrap_or_else(|panic| Err(panicked(op.name(), "kernel", &*panic)))

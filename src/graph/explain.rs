@@ -6,7 +6,7 @@ use std::panic::Location;
 use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::{Dim, Equality, Provenance, Symbol};
 
-use super::{Graph, Inner, NodeIx, Value, ValueIx};
+use super::{Graph, GraphData, NodeIx, Value, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::Operand;
 
@@ -69,7 +69,7 @@ impl Value<'_> {
     }
 }
 
-impl Inner {
+impl GraphData {
     fn explain(&self, value: ValueIx) -> String {
         let info = &self.values[value.at()];
         let mut text = format!("{}  // {}", self.node_text(info.node), self.nodes[info.node.at()].location);
@@ -189,24 +189,24 @@ struct Origin {
 
 impl Origin {
     /// Where a resolved dimension of a value comes from.
-    fn of(inner: &Inner, value: ValueIx, dim: &Dim) -> Origin {
+    fn of(data: &GraphData, value: ValueIx, dim: &Dim) -> Origin {
         let mut origin =
             Origin { places: Vec::new(), ties: Vec::new(), symbols: FxHashSet::default(), numbered: false };
         let mut written = vec![dim.clone()];
-        let mut sources: Vec<ValueIx> = sources(inner, value, dim);
+        let mut sources: Vec<ValueIx> = sources(data, value, dim);
         sources.sort_unstable();
         for source in sources {
-            let place = place(inner, source, dim);
+            let place = place(data, source, dim);
             written.push(place.dim.clone());
             origin.places.push(place);
         }
         let mut seen: FxHashSet<(Symbol, u32)> = FxHashSet::default();
-        for provenance in written.iter().flat_map(|dim| inner.table.explain(dim)) {
+        for provenance in written.iter().flat_map(|dim| data.table.explain(dim)) {
             match provenance {
                 Provenance::Introduced(symbol, node) => {
                     origin.symbols.insert(symbol);
-                    let values = inner.nodes.get(node as usize).into_iter().flat_map(|node| node.values());
-                    let home = values.map(|value| place(inner, value, &Dim::from(symbol)));
+                    let values = data.nodes.get(node as usize).into_iter().flat_map(|node| node.values());
+                    let home = values.map(|value| place(data, value, &Dim::from(symbol)));
                     let Some(home) =
                         home.reduce(|first, next| if first.axis.is_some() { first } else { next })
                     else {
@@ -232,21 +232,21 @@ impl Origin {
 
 /// The values through which a dimension came into this one: it is in their shape, and in that of none of their
 /// operands. Iterative, as graphs are deep.
-fn sources(inner: &Inner, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
+fn sources(data: &GraphData, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
     let mut seen: FxHashSet<ValueIx> = FxHashSet::default();
     let (mut pending, mut sources) = (vec![value], Vec::new());
     while let Some(value) = pending.pop() {
-        let node = inner.node_of(value);
+        let node = data.node_of(value);
         let mut is_source = true;
         let places =
             (0..32).filter(|place| node.given & (1 << place) != 0).map(Some).chain(std::iter::repeat(None));
         for (operand, declared) in node.operands.iter().zip(places) {
             let declared = declared.and_then(|place: usize| node.op.operand_list()?.get(place));
-            let info = &inner.values[operand.at()];
+            let info = &data.values[operand.at()];
             let is_size = matches!(declared, Some(Operand::Size(_)));
             let elements = info.elements.iter().filter(|_| is_size).flat_map(|elements| elements.elements());
             let shape = info.shape.dims().unwrap_or_default();
-            if shape.iter().chain(elements).any(|other| inner.table.resolve(other) == *dim) {
+            if shape.iter().chain(elements).any(|other| data.table.resolve(other) == *dim) {
                 is_source = false;
                 if seen.insert(*operand) {
                     pending.push(*operand);
@@ -261,14 +261,14 @@ fn sources(inner: &Inner, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
 }
 
 /// Where in a value a resolved dimension stands.
-fn place(inner: &Inner, value: ValueIx, dim: &Dim) -> Place {
-    let resolved = inner.table.resolve(dim);
-    let info = &inner.values[value.at()];
+fn place(data: &GraphData, value: ValueIx, dim: &Dim) -> Place {
+    let resolved = data.table.resolve(dim);
+    let info = &data.values[value.at()];
     let mut dims = info.shape.dims().unwrap_or_default().iter().enumerate();
-    let found = dims.find(|(_, other)| inner.table.resolve(other) == resolved);
+    let found = dims.find(|(_, other)| data.table.resolve(other) == resolved);
     let element = || {
         let mut elements = info.elements.iter().flat_map(|elements| elements.elements());
-        elements.find(|other| inner.table.resolve(other) == resolved).cloned()
+        elements.find(|other| data.table.resolve(other) == resolved).cloned()
     };
     match found {
         Some((axis, written)) => Place { value, axis: Some(axis), dim: written.clone() },

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{DType, Dim, PartialElements};
 
 use super::evaluate::evaluate;
-use super::{Inner, ValueIx};
+use super::{GraphData, ValueIx};
 use crate::op::Body;
 use crate::tensor::{Tensor, TensorView};
 
@@ -33,19 +33,19 @@ pub(crate) fn elements_of(tensor: &TensorView<'_>) -> Option<Box<PartialElements
 }
 
 /// The elements of a value that depends on constants alone, whatever the ops are.
-pub(super) fn constant_elements(inner: &Inner, value: ValueIx) -> Option<Box<PartialElements>> {
-    let info = &inner.values[value.at()];
+pub(super) fn constant_elements(data: &GraphData, value: ValueIx) -> Option<Box<PartialElements>> {
+    let info = &data.values[value.at()];
     if !info.dtype.is_integer() {
         return None;
     }
-    elements_of(&constant_tensor(inner, value)?.view())
+    elements_of(&constant_tensor(data, value)?.view())
 }
 
 /// Evaluates a value that depends on few small constants alone.
-pub(crate) fn constant_tensor(inner: &Inner, value: ValueIx) -> Option<Tensor> {
+pub(crate) fn constant_tensor(data: &GraphData, value: ValueIx) -> Option<Tensor> {
     let mut order = Vec::new();
     let mut seen = FxHashMap::default();
-    let mut stack = vec![(inner.values[value.at()].node, false)];
+    let mut stack = vec![(data.values[value.at()].node, false)];
     while let Some((index, done)) = stack.pop() {
         if done {
             order.push(index);
@@ -54,9 +54,9 @@ pub(crate) fn constant_tensor(inner: &Inner, value: ValueIx) -> Option<Tensor> {
         if seen.insert(index, ()).is_some() {
             continue;
         }
-        let node = &inner.nodes[index.at()];
+        let node = &data.nodes[index.at()];
         let small = |v: ValueIx| {
-            let shape = &inner.values[v.at()].shape;
+            let shape = &data.values[v.at()].shape;
             let Some(sizes) = shape.as_known() else { return false };
             let count = sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(size));
             count.is_some_and(|count| count <= MAX_ELEMENTS)
@@ -66,12 +66,12 @@ pub(crate) fn constant_tensor(inner: &Inner, value: ValueIx) -> Option<Tensor> {
             return None;
         }
         stack.push((index, true));
-        stack.extend(node.operands.iter().map(|operand| (inner.values[operand.at()].node, false)));
+        stack.extend(node.operands.iter().map(|operand| (data.values[operand.at()].node, false)));
     }
     let mut tensors: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
     for index in order {
-        let node = &inner.nodes[index.at()];
-        if let Some(tensor) = inner.constants.get(&index) {
+        let node = &data.nodes[index.at()];
+        if let Some(tensor) = data.constants.get(&index) {
             tensors.insert(node.first_output, tensor.clone());
             continue;
         }

@@ -9,7 +9,7 @@ use shapeflow_shape_fns::{
 use smallvec::SmallVec;
 
 use super::builder::panicked;
-use super::{Extra, Inner, Node, NodeIx, ValueIx, fold};
+use super::{Extra, GraphData, Node, NodeIx, ValueIx, fold};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{Body, OpRef, Operand};
 
@@ -21,7 +21,7 @@ pub(super) struct Checkpoint {
     mark: Mark,
 }
 
-impl Inner {
+impl GraphData {
     pub(super) fn checkpoint(&mut self) -> Checkpoint {
         Checkpoint {
             nodes: self.nodes.len(),

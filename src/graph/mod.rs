@@ -56,7 +56,7 @@ static NEXT_TAG: AtomicU32 = AtomicU32::new(1);
 /// # Ok::<(), shapeflow::Error>(())
 /// ```
 pub struct Graph {
-    inner: RefCell<Inner>,
+    data: RefCell<GraphData>,
     tag: u32,
     created: &'static Location<'static>,
 }
@@ -70,7 +70,7 @@ pub(crate) struct ScopeFrame {
 }
 
 #[derive(Default)]
-pub(crate) struct Inner {
+pub(crate) struct GraphData {
     pub nodes: Vec<Node>,
     pub values: Vec<ValueInfo>,
     pub table: DimTable,
@@ -97,18 +97,18 @@ impl Graph {
     #[track_caller]
     pub fn new() -> Graph {
         Graph {
-            inner: RefCell::default(),
+            data: RefCell::default(),
             tag: NEXT_TAG.fetch_add(1, Ordering::Relaxed),
             created: Location::caller(),
         }
     }
 
-    pub(crate) fn read(&self) -> Ref<'_, Inner> {
-        self.inner.borrow()
+    pub(crate) fn read(&self) -> Ref<'_, GraphData> {
+        self.data.borrow()
     }
 
-    pub(crate) fn write(&self) -> RefMut<'_, Inner> {
-        self.inner.borrow_mut()
+    pub(crate) fn write(&self) -> RefMut<'_, GraphData> {
+        self.data.borrow_mut()
     }
 
     pub(crate) fn tag(&self) -> u32 {
@@ -156,20 +156,20 @@ impl Graph {
                 );
             }
         }
-        let mut inner = self.write();
-        if !inner.input_names.insert(name.to_string()) {
-            let other = inner.inputs.iter().find(|(other, _)| other == name);
-            let other = other.map(|(_, value)| inner.node_of(*value).location);
-            drop(inner);
+        let mut data = self.write();
+        if !data.input_names.insert(name.to_string()) {
+            let other = data.inputs.iter().find(|(other, _)| other == name);
+            let other = other.map(|(_, value)| data.node_of(*value).location);
+            drop(data);
             let message = "the name of an input must be unique in its graph".to_string();
             return refuse(ErrorKind::Attribute, message)
                 .map_err(|error: Error| error.note("the other input is made", other));
         }
-        let node = NodeIx(inner.nodes.len() as u32);
-        inner.table.set_origin(node.0);
-        let shape = inner.table.import(&shape);
+        let node = NodeIx(data.nodes.len() as u32);
+        data.table.set_origin(node.0);
+        let shape = data.table.import(&shape);
         let extra = Extra { name: Some(name.to_string()), ..Extra::default() };
-        let value = inner.push(
+        let value = data.push(
             Node {
                 op: OpRef::from(&INPUT),
                 operands: Default::default(),
@@ -182,8 +182,8 @@ impl Graph {
             },
             [(dtype, shape, None)],
         );
-        inner.inputs.push((name.to_string(), value));
-        drop(inner);
+        data.inputs.push((name.to_string(), value));
+        drop(data);
         Ok(Value::new(self, value))
     }
 
@@ -199,14 +199,14 @@ impl Graph {
     }
 
     pub(crate) fn constant_at(&self, tensor: Tensor, location: &'static Location<'static>) -> Value<'_> {
-        let mut inner = self.write();
-        let node = NodeIx(inner.nodes.len() as u32);
+        let mut data = self.write();
+        let node = NodeIx(data.nodes.len() as u32);
         let shape = shape_of(tensor.sizes());
         let elements = fold::elements_of(&tensor.view());
-        let scope = inner.scope;
+        let scope = data.scope;
         let dtype = tensor.dtype();
-        inner.constants.insert(node, tensor);
-        let value = inner.push(
+        data.constants.insert(node, tensor);
+        let value = data.push(
             Node {
                 op: OpRef::from(&CONSTANT),
                 operands: Default::default(),
@@ -219,7 +219,7 @@ impl Graph {
             },
             [(dtype, shape, elements)],
         );
-        drop(inner);
+        drop(data);
         Value::new(self, value)
     }
 
@@ -290,7 +290,7 @@ fn make_room<T>(list: &mut Vec<T>) {
     }
 }
 
-impl Inner {
+impl GraphData {
     /// Adds a node whose outputs are given; the only place where nodes are made.
     pub(crate) fn push(
         &mut self,

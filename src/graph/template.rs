@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attr, Attrs, DType, Dim};
 use smallvec::SmallVec;
 
 use super::builder::panicked;
-use super::{Inner, Node, NodeIx, ValueIx};
+use super::{GraphData, Node, NodeIx, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{self, Axis, Expr, ExprKind, FoldOp, Index, LowerCx, Scalar};
 
@@ -23,7 +23,7 @@ impl Template {
     }
 }
 
-impl Inner {
+impl GraphData {
     /// Lowers output `output` of a compute node or a contraction.
     pub(crate) fn template(&self, index: NodeIx, output: usize) -> Result<Template> {
         let node = &self.nodes[index.at()];
@@ -37,7 +37,7 @@ impl Inner {
         let Some(lower) = node.op.lower_fn() else {
             return refuse(Error::new(ErrorKind::Compile, Phase::Compile, "the op has no compute body"));
         };
-        let mut cx = NodeCx { inner: self, node, next_axis: 0, error: None };
+        let mut cx = NodeCx { data: self, node, next_axis: 0, error: None };
         let rank = cx.output_dims(output).len();
         cx.next_axis = rank as u32;
         let axes: SmallVec<[Index; 4]> = (0..rank as u32).map(|axis| Index::axis(Axis(axis))).collect();
@@ -67,7 +67,7 @@ impl Inner {
 }
 
 struct NodeCx<'a> {
-    inner: &'a Inner,
+    data: &'a GraphData,
     node: &'a Node,
     next_axis: u32,
     error: Option<Error>,
@@ -83,8 +83,8 @@ impl NodeCx<'_> {
     }
 
     fn dims_of(&self, value: ValueIx) -> Vec<Dim> {
-        let shape = &self.inner.values[value.at()].shape;
-        shape.dims().unwrap_or_default().iter().map(|dim| self.inner.table.resolve(dim)).collect()
+        let shape = &self.data.values[value.at()].shape;
+        shape.dims().unwrap_or_default().iter().map(|dim| self.data.table.resolve(dim)).collect()
     }
 }
 
@@ -94,7 +94,7 @@ impl LowerCx for NodeCx<'_> {
     }
 
     fn dtype(&self, operand: usize) -> DType {
-        self.value(operand).map_or(DType::F32, |value| self.inner.values[value.at()].dtype)
+        self.value(operand).map_or(DType::F32, |value| self.data.values[value.at()].dtype)
     }
 
     fn dims(&self, operand: usize) -> Vec<Dim> {
@@ -102,7 +102,7 @@ impl LowerCx for NodeCx<'_> {
     }
 
     fn output_dtype(&self, output: usize) -> DType {
-        self.inner.values[self.node.first_output.at() + output].dtype
+        self.data.values[self.node.first_output.at() + output].dtype
     }
 
     fn output_dims(&self, output: usize) -> Vec<Dim> {
@@ -122,7 +122,7 @@ impl LowerCx for NodeCx<'_> {
             None => self
                 .node
                 .operand_named(name)
-                .and_then(|value| self.inner.values[value.at()].elements.as_ref())
+                .and_then(|value| self.data.values[value.at()].elements.as_ref())
                 .and_then(|elements| elements.as_known()),
         };
         elements.unwrap_or_else(|| {
@@ -135,7 +135,7 @@ impl LowerCx for NodeCx<'_> {
         let found =
             self.node.derived().iter().find(|(other, _)| *other == name).map(|(_, dims)| dims.clone());
         match found {
-            Some(dims) => dims.iter().map(|dim| self.inner.table.resolve(dim)).collect(),
+            Some(dims) => dims.iter().map(|dim| self.data.table.resolve(dim)).collect(),
             None => {
                 self.fail(format!("the shape function has not derived parameter {name}"));
                 Vec::new()
@@ -151,17 +151,17 @@ impl LowerCx for NodeCx<'_> {
             ));
             return Expr::constant(Scalar::zero(DType::F32));
         };
-        let info = &self.inner.values[value.at()];
+        let info = &self.data.values[value.at()];
         let dtype = info.dtype;
         if info.shape.rank() != Some(index.len()) {
-            let shape = self.inner.table.resolve_shape(&info.shape);
+            let shape = self.data.table.resolve_shape(&info.shape);
             self.fail(format!(
                 "the body reads operand {operand} of shape {shape} at {} indices",
                 index.len()
             ));
             return Expr::constant(Scalar::zero(dtype));
         }
-        if let Some(tensor) = self.inner.constants.get(&info.node)
+        if let Some(tensor) = self.data.constants.get(&info.node)
             && tensor.sizes().is_empty()
             && let Some(scalar) = tensor.view().element(0).and_then(|bytes| Scalar::from_bytes(dtype, bytes))
         {

@@ -40,10 +40,10 @@ impl<'g> Value<'g> {
 
     /// A value that stands for an error.
     pub(crate) fn poisoned(graph: &'g Graph, error: Error, dtype: DType) -> Value<'g> {
-        let mut inner = graph.write();
-        let id = inner.errors.len() as u32 | POISONED;
-        inner.errors.push((error, dtype));
-        drop(inner);
+        let mut data = graph.write();
+        let id = data.errors.len() as u32 | POISONED;
+        data.errors.push((error, dtype));
+        drop(data);
         Value { graph, id }
     }
 
@@ -75,18 +75,18 @@ impl<'g> Value<'g> {
 
     /// The element type.
     pub fn dtype(self) -> DType {
-        let inner = self.graph.read();
+        let data = self.graph.read();
         match self.id & POISONED {
-            0 => inner.values[self.id as usize].dtype,
-            _ => inner.errors[(self.id & !POISONED) as usize].1,
+            0 => data.values[self.id as usize].dtype,
+            _ => data.errors[(self.id & !POISONED) as usize].1,
         }
     }
 
     /// What is known of the shape now; unranked for a poisoned value.
     pub fn shape(self) -> TensorShape {
-        let inner = self.graph.read();
+        let data = self.graph.read();
         match self.id & POISONED {
-            0 => inner.table.resolve_shape(&inner.values[self.id as usize].shape),
+            0 => data.table.resolve_shape(&data.values[self.id as usize].shape),
             _ => TensorShape::unranked(),
         }
     }
@@ -113,9 +113,9 @@ impl<'g> Value<'g> {
     /// Gives the node that made this value a name, shown below its scopes.
     pub fn named(self, name: &str) -> Value<'g> {
         if self.id & POISONED == 0 {
-            let mut inner = self.graph.write();
-            let node = inner.values[self.id as usize].node;
-            inner.nodes[node.at()].extra.get_or_insert_with(|| Box::new(Extra::default())).name =
+            let mut data = self.graph.write();
+            let node = data.values[self.id as usize].node;
+            data.nodes[node.at()].extra.get_or_insert_with(|| Box::new(Extra::default())).name =
                 Some(name.to_string());
         }
         self

@@ -88,9 +88,9 @@ mod tests {
                     }
                     let Ok(value) = call.finish() else { continue };
                     if !dtype.is_complex() && !dtype.is_quantized() && dtype != DType::String {
-                        let inner = graph.read();
-                        let node = inner.values[value.index().unwrap().at()].node;
-                        let template = inner.template(node, 0);
+                        let data = graph.read();
+                        let node = data.values[value.index().unwrap().at()].node;
+                        let template = data.template(node, 0);
                         assert!(template.is_ok(), "{}: {}", def.name(), template.err().unwrap());
                         lowered.insert(def.name());
                     }

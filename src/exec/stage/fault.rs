@@ -29,13 +29,13 @@ impl Stage {
 
     /// Adds where a node was made.
     pub(super) fn locate(&self, index: NodeIx, error: Error) -> Error {
-        let node = &self.inner.nodes[index.at()];
-        let call = self.inner.call_text(&node.op, &node.operands, node.attrs());
-        let scopes = self.inner.scope_chain(node.scope);
+        let node = &self.graph.nodes[index.at()];
+        let call = self.graph.call_text(&node.op, &node.operands, node.attrs());
+        let scopes = self.graph.scope_chain(node.scope);
         error
             .with_phase(Phase::Run)
             .with_op(node.op.name(), call)
-            .with_node(self.inner.node_name(index))
+            .with_node(self.graph.node_name(index))
             .at(node.location)
             .in_scopes(scopes)
     }
@@ -50,8 +50,8 @@ impl Stage {
     ) -> Error {
         let mut made: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
         for &value in &kernel.fused {
-            let index = self.inner.values[value.at()].node;
-            let node = &self.inner.nodes[index.at()];
+            let index = self.graph.values[value.at()].node;
+            let node = &self.graph.nodes[index.at()];
             let mut operands: Vec<TensorView<'_>> = Vec::new();
             let sizes: Vec<Option<Sizes>> = node
                 .operands
@@ -68,7 +68,7 @@ impl Stage {
                     && let Ok(view) = self.view(*buffer, sizes, memory)
                 {
                     operands.push(view);
-                } else if let Some(constant) = self.inner.constants.get(&self.inner.values[operand.at()].node)
+                } else if let Some(constant) = self.graph.constants.get(&self.graph.values[operand.at()].node)
                 {
                     // A parameter that the kernel has built in needs no memory.
                     operands.push(constant.view());
@@ -101,11 +101,11 @@ impl Stage {
 
     /// `relu made at src/model.rs:3:1`.
     pub(crate) fn value_text(&self, value: ValueIx) -> String {
-        let index = self.inner.values[value.at()].node;
-        let node = &self.inner.nodes[index.at()];
+        let index = self.graph.values[value.at()].node;
+        let node = &self.graph.nodes[index.at()];
         match is_own_line(node.location) {
-            true => self.inner.node_label(index),
-            false => format!("{} made at {}", self.inner.node_label(index), node.location),
+            true => self.graph.node_label(index),
+            false => format!("{} made at {}", self.graph.node_label(index), node.location),
         }
     }
 

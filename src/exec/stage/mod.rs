@@ -20,7 +20,7 @@ use super::segment::{SegmentPlan, plan_segment, touched};
 use crate::codegen::{CodeModule, FuncIndex, Jit, MatMul, PackedConstants, Panels, Pool, lock};
 use crate::dump::{KernelKey, STEP, Trace, Traced, span};
 use crate::error::Result;
-use crate::graph::{Inner, NodeIx, ValueIx};
+use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::{Content, Program, Step, lower};
 use crate::tensor::{Shelf, TensorView};
@@ -33,7 +33,7 @@ pub(crate) use sink::{Sink, Sinks};
 
 /// A compiled graph all of whose ranks and structure parameters are known.
 pub(crate) struct Stage {
-    pub inner: Arc<Inner>,
+    pub graph: Arc<GraphData>,
     pub program: Program,
     pub code: Option<CodeModule>,
     /// The function of each variant of each step.
@@ -82,9 +82,9 @@ pub(crate) struct Counters {
 }
 
 impl Stage {
-    /// Lowers and compiles `inner`, every node of which is needed for `outputs`.
+    /// Lowers and compiles `graph`, every node of which is needed for `outputs`.
     pub(crate) fn compile(
-        inner: Arc<Inner>,
+        graph: Arc<GraphData>,
         outputs: &[ValueIx],
         options: &CompileOptions,
         pool: Pool,
@@ -92,7 +92,7 @@ impl Stage {
         let trace = options.kept_trace();
         let program = {
             let _span = span(trace, "compile", "lower");
-            lower(&inner, outputs)?
+            lower(&graph, outputs)?
         };
         let codegen = span(trace, "compile", "machine code");
         let mut functions = Vec::with_capacity(program.steps.len());
@@ -148,9 +148,9 @@ impl Stage {
             first_of_root,
             shelf,
             given,
-            superseded: superseded(&inner),
+            superseded: superseded(&graph),
             plans: program.segments.iter().map(|_| Mutex::default()).collect(),
-            inner,
+            graph,
             program,
             code,
             functions,
@@ -225,8 +225,8 @@ impl Stage {
     }
 
     fn dtypes_and_ranks_fit(&self, inputs: &[TensorView<'_>]) -> bool {
-        self.inner.inputs.iter().zip(inputs).all(|((_, value), view)| {
-            let info = &self.inner.values[value.at()];
+        self.graph.inputs.iter().zip(inputs).all(|((_, value), view)| {
+            let info = &self.graph.values[value.at()];
             info.dtype == view.dtype() && info.shape.rank().is_none_or(|rank| rank == view.sizes().len())
         })
     }
@@ -259,7 +259,7 @@ impl Stage {
         if self.memory_limit.is_some() || !Panels::pay(product) {
             return Ok(None);
         }
-        let bytes = self.inner.constants[&node].view().bytes();
+        let bytes = self.graph.constants[&node].view().bytes();
         self.packed.panels(product, bytes)
     }
 
