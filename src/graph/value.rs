@@ -1,16 +1,12 @@
 //! `Value`: a node's output, as a handle to build with.
 
 use std::fmt;
-use std::iter::Sum;
-use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Rem, Sub};
 use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
-use super::{Extra, Graph, IntoOperand, ValueIx};
+use super::{Extra, Graph, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::op::OpDef;
-use crate::ops;
 
 const POISONED: u32 = 1 << 31;
 
@@ -121,16 +117,7 @@ impl<'g> Value<'g> {
         self
     }
 
-    pub(crate) fn binary<T: IntoOperand<'g>>(
-        self,
-        def: &'static OpDef,
-        other: T,
-        location: &'static Location<'static>,
-    ) -> Result<Value<'g>> {
-        let other = other.into_operand(self, location);
-        self.graph.op(def).data(self).data(other).finish_at(location)
-    }
-
+    /// The value of `result`, or one that carries its error.
     pub(crate) fn or_poison(self, result: Result<Value<'g>>) -> Value<'g> {
         result.unwrap_or_else(|error| Value::poisoned(self.graph, error, self.dtype()))
     }
@@ -142,72 +129,5 @@ impl fmt::Debug for Value<'_> {
             Ok(index) => write!(f, "{index}: {}{}", self.dtype(), self.shape()),
             Err(error) => write!(f, "poisoned: {error}"),
         }
-    }
-}
-
-macro_rules! operators {
-    ($($Trait:ident $method:ident $DEF:path),* $(,)?) => {$(
-        impl<'g, T: IntoOperand<'g>> $Trait<T> for Value<'g> {
-            type Output = Value<'g>;
-            #[track_caller]
-            fn $method(self, other: T) -> Value<'g> {
-                self.or_poison(self.binary(&$DEF, other, Location::caller()))
-            }
-        }
-        operators!(@left f64 $Trait $method $DEF);
-        operators!(@left i64 $Trait $method $DEF);
-    )*};
-    (@left $Scalar:ident $Trait:ident $method:ident $DEF:path) => {
-        impl<'g> $Trait<Value<'g>> for $Scalar {
-            type Output = Value<'g>;
-            #[track_caller]
-            fn $method(self, other: Value<'g>) -> Value<'g> {
-                let location = Location::caller();
-                let left = self.into_operand(other, location);
-                other.or_poison(left.binary(&$DEF, other, location))
-            }
-        }
-    };
-}
-operators!(
-    Add add ops::math::add::DEF,
-    Sub sub ops::math::sub::DEF,
-    Mul mul ops::math::mul::DEF,
-    Div div ops::math::div::DEF,
-    Rem rem ops::math::floormod::DEF,
-    BitAnd bitand ops::logical::bitwise_and::DEF,
-    BitOr bitor ops::logical::bitwise_or::DEF,
-    BitXor bitxor ops::logical::bitwise_xor::DEF,
-);
-
-use std::ops::BitXor;
-
-impl<'g> Neg for Value<'g> {
-    type Output = Value<'g>;
-    #[track_caller]
-    fn neg(self) -> Value<'g> {
-        self.or_poison(self.graph.op(&ops::math::neg::DEF).data(self).finish_at(Location::caller()))
-    }
-}
-
-impl<'g> Not for Value<'g> {
-    type Output = Value<'g>;
-    #[track_caller]
-    fn not(self) -> Value<'g> {
-        self.or_poison(
-            self.graph.op(&ops::logical::bitwise_not::DEF).data(self).finish_at(Location::caller()),
-        )
-    }
-}
-
-/// The sum of at least one value.
-///
-/// # Panics
-/// The iterator is empty: there is no graph to put a zero into.
-impl<'g> Sum for Value<'g> {
-    #[track_caller]
-    fn sum<I: Iterator<Item = Value<'g>>>(mut values: I) -> Value<'g> {
-        let first = values.next().expect("the sum of no values has no graph to live in");
-        values.fold(first, |sum, value| sum + value)
     }
 }

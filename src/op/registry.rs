@@ -12,11 +12,6 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Every op of this crate.
-    pub fn builtin() -> Registry {
-        crate::ops::registry()
-    }
-
     /// With one more op, which hides an earlier one of the same name.
     pub fn with(mut self, def: impl Into<OpRef>) -> Registry {
         let def = def.into();

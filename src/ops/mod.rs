@@ -9,6 +9,7 @@ pub(crate) mod linalg;
 pub(crate) mod logical;
 pub(crate) mod math;
 pub(crate) mod nn;
+mod operators;
 pub(crate) mod positions;
 #[cfg(test)]
 mod recorded;
@@ -26,34 +27,29 @@ pub use array::{
     Bound, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch, stack,
 };
 
-/// Every built-in op.
-pub(crate) fn registry() -> Registry {
-    let families: [&[&'static OpDef]; 7] =
-        [array::ALL, linalg::ALL, logical::ALL, math::ALL, nn::ALL, reduce::ALL, segment::ALL];
-    families.into_iter().flatten().fold(Registry::default(), |registry, def| registry.with(*def))
+/// The families of ops.
+static FAMILIES: [&[&OpDef]; 7] =
+    [array::ALL, linalg::ALL, logical::ALL, math::ALL, nn::ALL, reduce::ALL, segment::ALL];
+
+impl Registry {
+    /// Every op of this crate.
+    pub fn builtin() -> Registry {
+        FAMILIES.iter().copied().flatten().fold(Registry::default(), |registry, def| registry.with(*def))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
-    use super::registry;
-    use crate::op::{OpRef, Operand};
+    use super::FAMILIES;
+    use crate::op::{OpRef, Operand, Registry};
     use crate::{DType, Dim, Graph};
 
     #[test]
     fn no_two_ops_share_a_name_or_a_tensorflow_spelling() {
-        let families = [
-            super::array::ALL,
-            super::linalg::ALL,
-            super::logical::ALL,
-            super::math::ALL,
-            super::nn::ALL,
-            super::reduce::ALL,
-            super::segment::ALL,
-        ];
         let (mut names, mut spellings) = (HashSet::new(), HashSet::new());
-        for def in families.into_iter().flatten() {
+        for def in FAMILIES.iter().copied().flatten() {
             assert!(names.insert(def.name()), "{} is there twice", def.name());
             for spelling in def.tensorflow_ops() {
                 // Two ops may share a spelling where their dtypes differ: a range of integers and one of floats.
@@ -61,7 +57,7 @@ mod tests {
                 assert!(is_new || def.name() == "float_range", "{} is there twice", spelling.op_type);
             }
         }
-        assert_eq!(registry().iter().count(), names.len());
+        assert_eq!(Registry::builtin().iter().count(), names.len());
     }
 
     /// What the dtype rule promises, the body must give: for every dtype that is accepted, and at every rank.

@@ -24,11 +24,7 @@ const ROOMS: &[&str] = &[
 ];
 
 /// Who knows a later room all the same, and why that cannot be otherwise.
-const UPWARD: &[(&str, &str, &str)] = &[
-    ("op", "graph", "the body of a composite op takes and gives values"),
-    ("op", "ops", "Registry::builtin lists the ops of the crate"),
-    ("graph", "ops", "operators on values are the ops add, sub, mul and so on"),
-];
+const UPWARD: &[(&str, &str, &str)] = &[("op", "graph", "the body of a composite op takes and gives values")];
 
 /// The only rooms that may write `unsafe`.
 const UNSAFE: &[&str] = &["tensor", "tiles", "codegen"];
