@@ -1,13 +1,13 @@
 //! `OpBuilder`: adds one node as a transaction.
 
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::Location;
 
 use shapeflow_shape_fns::{Attr, Attrs};
 use smallvec::SmallVec;
 
 use super::{Graph, IntoParam, Param, Value, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
-use crate::op::{Body, CompositeCx, OpRef, Operand};
+use crate::op::{Body, CompositeCx, OpRef, Operand, caught};
 
 /// Collects the operands and attributes of a node; [`OpBuilder::finish`] infers dtypes and shapes and adds it.
 ///
@@ -167,7 +167,7 @@ impl<'g> OpBuilder<'g> {
         self.spread_lists();
         self.operands.sort_by_key(|(place, _)| *place);
         let operands: SmallVec<[ValueIx; 2]> = self.operands.iter().map(|(_, value)| *value).collect();
-        let given = self.operands.iter().fold(0, |mask, (place, _)| mask | 1 << (*place).min(31));
+        let given = self.operands.iter().map(|(place, _)| *place as usize).collect();
         let outcome = graph.write().add(&self.op, operands, given, &self.attrs, None, location);
         match outcome {
             Ok(values) => Ok(values.map(|value| Value::new(graph, value)).collect()),
@@ -208,8 +208,7 @@ impl<'g> OpBuilder<'g> {
         let built = {
             let _scope = super::Scope::enter(graph, self.op.name().into(), location);
             let cx = CompositeCx { attrs: &self.attrs };
-            catch_unwind(AssertUnwindSafe(|| build(&cx, &values)))
-                .unwrap_or_else(|panic| Err(panicked(self.op.name(), "body", &*panic)))
+            caught(self.op.name(), "body", || build(&cx, &values))
                 .and_then(|built| built.into_iter().map(Value::ok).collect::<Result<_>>())
         };
         built.map_err(|error| {
@@ -259,13 +258,3 @@ const SHOWN_OPERANDS: usize = 4;
 
 /// Equalities that an error shows.
 const SHOWN_TIES: usize = 4;
-
-/// What a user's panic said.
-pub(crate) fn panicked(op: &str, part: &str, payload: &(dyn std::any::Any + Send)) -> Error {
-    let said = payload
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_string())
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_string());
-    Error::new(ErrorKind::Custom, Phase::Build, format!("the {part} of {op} panicked: {said}"))
-}

@@ -238,19 +238,25 @@ fn sources(data: &GraphData, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
     while let Some(value) = pending.pop() {
         let node = data.node_of(value);
         let mut is_source = true;
-        let places =
-            (0..32).filter(|place| node.given & (1 << place) != 0).map(Some).chain(std::iter::repeat(None));
-        for (operand, declared) in node.operands.iter().zip(places) {
-            let declared = declared.and_then(|place: usize| node.op.operand_list()?.get(place));
-            let info = &data.values[operand.at()];
-            let is_size = matches!(declared, Some(Operand::Size(_)));
-            let elements = info.elements.iter().filter(|_| is_size).flat_map(|elements| elements.elements());
-            let shape = info.shape.dims().unwrap_or_default();
-            if shape.iter().chain(elements).any(|other| data.table.resolve(other) == *dim) {
-                is_source = false;
-                if seen.insert(*operand) {
-                    pending.push(*operand);
-                }
+        let resolves_to_it = |other: &Dim| data.table.resolve(other) == *dim;
+        let mut follow = |operand: ValueIx| {
+            is_source = false;
+            if seen.insert(operand) {
+                pending.push(operand);
+            }
+        };
+        for &operand in &node.operands {
+            let shape = &data.values[operand.at()].shape;
+            if shape.dims().unwrap_or_default().iter().any(resolves_to_it) {
+                follow(operand);
+            }
+        }
+        for (declared, operand) in node.parameters() {
+            let elements = &data.values[operand.at()].elements;
+            if matches!(declared, Operand::Size(_))
+                && elements.iter().flat_map(|elements| elements.elements()).any(resolves_to_it)
+            {
+                follow(operand);
             }
         }
         if is_source {

@@ -1,17 +1,16 @@
 //! `Graph`: an append-only dataflow graph in SSA form, typed, shaped and located as it is built.
 
 mod builder;
+mod call;
+mod const_fold;
 mod constant;
 mod display;
-mod evaluate;
 mod explain;
-mod fold;
 mod insert;
 mod node;
 mod operand;
 mod param;
 mod scope;
-mod template;
 mod value;
 
 use std::borrow::Cow;
@@ -23,20 +22,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, PartialElements, SymbolKind, TensorShape};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::eval::{elements_of, shape_of};
 use crate::op::{Body, OpDef, OpRef};
 use crate::tensor::Tensor;
 
 pub use builder::OpBuilder;
 pub use constant::IntoConstant;
-pub(crate) use evaluate::{SizedOperand, evaluate, evaluate_into, evaluate_with, infer_sizes, shape_of};
-#[cfg(any(test, feature = "graphdef"))]
-pub(crate) use fold::constant_tensor;
-pub(crate) use fold::elements_of;
 pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub use param::{IntoParam, Param};
 pub use scope::Scope;
-pub(crate) use template::Template;
 pub use value::{Value, ValueId};
 
 pub(crate) static INPUT: OpDef = OpDef::with_body("input", Body::Input);
@@ -170,16 +165,7 @@ impl Graph {
         let shape = data.table.import(&shape);
         let extra = Extra { name: Some(name.to_string()), ..Extra::default() };
         let value = data.push(
-            Node {
-                op: OpRef::from(&INPUT),
-                operands: Default::default(),
-                given: 0,
-                first_output: ValueIx(0),
-                outputs: 1,
-                extra: Some(Box::new(extra)),
-                location,
-                scope: 0,
-            },
+            Node { extra: Some(Box::new(extra)), ..Node::leaf(&INPUT, location, 0) },
             [(dtype, shape, None)],
         );
         data.inputs.push((name.to_string(), value));
@@ -202,23 +188,11 @@ impl Graph {
         let mut data = self.write();
         let node = NodeIx(data.nodes.len() as u32);
         let shape = shape_of(tensor.sizes());
-        let elements = fold::elements_of(&tensor.view());
+        let elements = elements_of(&tensor.view());
         let scope = data.scope;
         let dtype = tensor.dtype();
         data.constants.insert(node, tensor);
-        let value = data.push(
-            Node {
-                op: OpRef::from(&CONSTANT),
-                operands: Default::default(),
-                given: 0,
-                first_output: ValueIx(0),
-                outputs: 1,
-                extra: None,
-                location,
-                scope,
-            },
-            [(dtype, shape, elements)],
-        );
+        let value = data.push(Node::leaf(&CONSTANT, location, scope), [(dtype, shape, elements)]);
         drop(data);
         Value::new(self, value)
     }

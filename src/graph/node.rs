@@ -5,7 +5,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attrs, DType, Dim, PartialElements, TensorShape};
 use smallvec::SmallVec;
 
-use crate::op::OpRef;
+use crate::op::{OpDef, OpRef, Operand, OperandMask};
 
 /// A node's number: its place in the order in which nodes were added.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -49,9 +49,8 @@ pub(crate) struct Extra {
 pub(crate) struct Node {
     pub op: OpRef,
     pub operands: SmallVec<[ValueIx; 2]>,
-    /// Which of the op's declared operands are values (bit `i` for entry `i`); the others came as
-    /// attributes of the same name or were left out.
-    pub given: u32,
+    /// The op's declared operands that are values.
+    pub given: OperandMask,
     pub first_output: ValueIx,
     pub outputs: u32,
     pub extra: Option<Box<Extra>>,
@@ -63,6 +62,20 @@ pub(crate) struct Node {
 static NO_ATTRS: std::sync::LazyLock<Attrs> = std::sync::LazyLock::new(Attrs::default);
 
 impl Node {
+    /// A node without operands and with one output.
+    pub(crate) fn leaf(op: &'static OpDef, location: &'static Location<'static>, scope: u32) -> Node {
+        Node {
+            op: OpRef::from(op),
+            operands: SmallVec::new(),
+            given: OperandMask::default(),
+            first_output: ValueIx(0),
+            outputs: 1,
+            extra: None,
+            location,
+            scope,
+        }
+    }
+
     pub(crate) fn attrs(&self) -> &Attrs {
         match &self.extra {
             Some(extra) => &extra.attrs,
@@ -86,26 +99,10 @@ impl Node {
         (self.first_output.0..self.first_output.0 + self.outputs).map(ValueIx)
     }
 
-    /// The names of the operands that are values, in order.
-    pub(crate) fn operand_names(&self) -> SmallVec<[&'static str; 4]> {
-        if let Some(names) = self.op.operand_names() {
-            return SmallVec::from_slice(names);
-        }
-        let Some(declared) = self.op.operand_list() else {
-            return SmallVec::new();
-        };
-        declared
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| self.given & (1 << i) != 0)
-            .map(|(_, operand)| operand.name())
-            .collect()
-    }
-
-    /// Which operand value carries parameter `name`.
-    pub(crate) fn operand_named(&self, name: &str) -> Option<ValueIx> {
-        let at = self.operand_names().iter().position(|n| *n == name)?;
-        self.operands.get(at).copied()
+    /// The operands whose elements the compiler reads, with what they are declared as: sizes and structure.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = (Operand, ValueIx)> {
+        let declared = self.op.operands_of(self.given);
+        declared.zip(self.operands.iter().copied()).filter(|(operand, _)| operand.is_parameter())
     }
 }
 

@@ -13,9 +13,10 @@ use super::access::Access;
 use super::cluster::{Cluster, ClusterIx, needs_interpreter};
 use super::home::{Home, Why};
 use crate::error::Result;
+use crate::eval::Template;
 use crate::expr::{Axis, Index};
-use crate::graph::{GraphData, NodeIx, Template, ValueIx};
-use crate::op::{Body, Operand};
+use crate::graph::{GraphData, NodeIx, ValueIx};
+use crate::op::Body;
 
 /// A value of at most this many primitive operations, with all that is inlined into it, is computed again
 /// rather than stored.
@@ -196,16 +197,13 @@ impl Partitioner<'_> {
     pub(super) fn needed_by(&self, index: NodeIx) -> SmallVec<[ValueIx; 4]> {
         let node = &self.graph.nodes[index.at()];
         let mut needed: SmallVec<[ValueIx; 4]> = SmallVec::new();
-        if let Some(list) = node.op.operand_list() {
-            let given = list.iter().enumerate().filter(|(i, _)| node.given & (1 << i) != 0);
-            for ((_, operand), &value) in given.zip(&node.operands) {
-                let elements = self.graph.values[value.at()].elements.as_ref();
-                let known = elements
-                    .is_some_and(|elements| self.graph.table.resolve_elements(elements).is_known())
-                    && !self.graph.has_settled_elements(value);
-                if matches!(operand, Operand::Size(_) | Operand::Structure(_)) && !known {
-                    needed.push(value);
-                }
+        for (_, value) in node.parameters() {
+            let elements = self.graph.values[value.at()].elements.as_ref();
+            let known = elements
+                .is_some_and(|elements| self.graph.table.resolve_elements(elements).is_known())
+                && !self.graph.has_settled_elements(value);
+            if !known {
+                needed.push(value);
             }
         }
         if !self.late.is_empty() {

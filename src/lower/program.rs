@@ -10,7 +10,7 @@ use super::kernel::{BufferInfo, BufferIx, Kernel};
 use super::partition::{Late, Planned, partition};
 use crate::error::Result;
 use crate::graph::{GraphData, NodeIx, ValueIx};
-use crate::op::{Body, MatMulSpec, Operand};
+use crate::op::{Body, MatMulSpec};
 
 /// Where the content of a buffer comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -273,7 +273,7 @@ fn origins(graph: &GraphData) -> Origins {
             node.values().collect()
         } else {
             origins.definers.push(NodeIx(number as u32));
-            parameters(node)
+            node.parameters().map(|(_, value)| value).collect()
         };
         for symbol in new {
             origins.late.insert(symbol, late.clone());
@@ -298,7 +298,7 @@ fn needed_symbols(graph: &GraphData) -> FxHashSet<Symbol> {
     }
     for node in &graph.nodes {
         // What shape functions read when a run calls them.
-        for operand in parameters(node) {
+        for (_, operand) in node.parameters() {
             let elements = graph.values[operand.at()].elements.iter();
             elements.flat_map(|elements| elements.elements()).for_each(&mut note);
         }
@@ -330,15 +330,4 @@ fn has_symbols(node: &crate::graph::Node) -> bool {
     let mut found = false;
     node.attrs().symbols(&mut |_| found = true);
     found
-}
-
-/// The size and structure operands of a node.
-fn parameters(node: &crate::graph::Node) -> SmallVec<[ValueIx; 2]> {
-    let Some(list) = node.op.operand_list() else { return SmallVec::new() };
-    let given = list.iter().enumerate().filter(|(i, _)| node.given & (1 << i) != 0);
-    given
-        .zip(&node.operands)
-        .filter(|((_, operand), _)| matches!(operand, Operand::Size(_) | Operand::Structure(_)))
-        .map(|(_, value)| *value)
-        .collect()
 }

@@ -1,6 +1,8 @@
 //! `OpDef`: what an op is, the same for built-in ops and for users'.
 
+mod caught;
 mod host;
+mod operand;
 mod registry;
 mod tensorflow;
 
@@ -8,60 +10,21 @@ use std::fmt;
 use std::sync::Arc;
 
 use shapeflow_shape_fns::{Attrs, DType, ShapeFn};
+use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 
+pub(crate) use caught::caught;
 pub use host::{HostCx, HostKernel};
 pub(crate) use host::{Made, Room};
+pub use operand::Operand;
+pub(crate) use operand::OperandMask;
+#[cfg(feature = "graphdef")]
+pub(crate) use operand::{spread, spread_names};
 pub use registry::Registry;
 pub use tensorflow::{Absent, TfOp};
-
-/// An operand of an op and what its elements mean to the compiler.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Operand {
-    /// Elements that are computed with.
-    Data(&'static str),
-    /// Elements that become dimensions or offsets: shape, begin, paddings, depth.
-    Size(&'static str),
-    /// Elements that choose the loop nest: perm, axis.
-    Structure(&'static str),
-    /// Any number of data operands; the last entry of a list. Where several entries are variadic, each has as many
-    /// operands, all of the first before all of the second.
-    Variadic(&'static str),
-}
-
-impl Operand {
-    /// The operand's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Operand::Data(name)
-            | Operand::Size(name)
-            | Operand::Structure(name)
-            | Operand::Variadic(name) => name,
-        }
-    }
-}
-
-#[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an export asks it"))]
-/// Which declared operand each of so many operands is, where a declaration says which entries are lists: one of every
-/// other entry, and equally many of every list.
-pub(crate) fn spread(is_list: &[bool], operands: usize) -> impl Iterator<Item = usize> {
-    let lists = is_list.iter().filter(|list| **list).count();
-    let several = operands.saturating_sub(is_list.len() - lists) / lists.max(1);
-    let width =
-        move |(place, list): (usize, &bool)| std::iter::repeat_n(place, if *list { several } else { 1 });
-    is_list.iter().enumerate().flat_map(width).take(operands)
-}
-
-/// As [`spread`], where the names of lists end in `..`.
-#[cfg(feature = "graphdef")]
-pub(crate) fn spread_names(names: &[&str], operands: usize) -> Vec<usize> {
-    let lists: Vec<bool> = names.iter().map(|name| name.ends_with("..")).collect();
-    spread(&lists, operands).collect()
-}
 
 /// The dtypes of the outputs from those of the operands and the attributes.
 pub type DTypeRule = fn(&[DType], &Attrs) -> Result<Vec<DType>>;
@@ -242,6 +205,20 @@ impl OpDef {
 
     pub(crate) fn operand_names(&self) -> Option<&'static [&'static str]> {
         self.names
+    }
+
+    /// The declared operands of a call that passes those of `given` as values, in order.
+    pub(crate) fn operands_of(&self, given: OperandMask) -> impl Iterator<Item = Operand> + use<> {
+        let declared = self.operands.unwrap_or_default().iter().copied().enumerate();
+        declared.filter(move |(entry, _)| given.contains(*entry)).map(|(_, operand)| operand)
+    }
+
+    /// The names by which the shape function of such a call finds its operands.
+    pub(crate) fn names_of(&self, given: OperandMask) -> SmallVec<[&'static str; 4]> {
+        match self.names {
+            Some(names) => SmallVec::from_slice(names),
+            None => self.operands_of(given).map(Operand::name).collect(),
+        }
     }
 
     pub(crate) fn output_count(&self, attrs: &Attrs, operands: usize) -> usize {

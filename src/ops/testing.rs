@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use shapeflow_shape_fns::{Attrs, DType, Dim, Symbol, TensorShape};
 
 use crate::error::Result;
-use crate::graph::{Graph, Value, evaluate};
-use crate::op::{OpDef, OpRef, Operand};
+use crate::eval::evaluate;
+use crate::graph::{Graph, Value};
+use crate::op::OpDef;
 use crate::tensor::Tensor;
 
 /// Rows of an op's shape function and dtype rule: text in, text out, or a part of the error.
@@ -262,16 +263,10 @@ fn integers(dtype: DType, sizes: &[i64], data: &[i64]) -> Tensor {
 
 /// Runs one op on tensors through the interpreter; tensors are its data operands in order.
 pub(crate) fn run(def: &'static OpDef, attrs: &Attrs, operands: &[Tensor]) -> Result<Vec<Tensor>> {
-    let given = match def.operand_list() {
-        None => 0,
-        Some(list) => list
-            .iter()
-            .enumerate()
-            .filter(|(_, operand)| matches!(operand, Operand::Data(_) | Operand::Variadic(_)))
-            .fold(0, |mask, (place, _)| mask | 1 << place),
-    };
+    let declared = def.operand_list().unwrap_or_default().iter().enumerate();
+    let given = declared.filter(|(_, operand)| !operand.is_parameter()).map(|(entry, _)| entry).collect();
     let operands: Vec<_> = operands.iter().map(Tensor::view).collect();
-    evaluate(&OpRef::from(def), given, attrs, &operands)
+    evaluate(def, given, attrs, &operands)
 }
 
 /// As [`run`], for ops with one output that must not fail.

@@ -7,8 +7,9 @@ use shapeflow_shape_fns::{Attrs, Dim, IntoDim, Symbol, SymbolKind, TensorShape, 
 use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{CONSTANT, Extra, GraphData, INPUT, Node, NodeIx, ValueIx, elements_of, shape_of};
-use crate::op::{Body, OpRef};
+use crate::eval::{elements_of, shape_of};
+use crate::graph::{CONSTANT, Extra, GraphData, INPUT, Node, NodeIx, ValueIx};
+use crate::op::{Body, OperandMask};
 use crate::tensor::Tensor;
 
 /// What is known of inputs beyond the graph, by their number.
@@ -34,7 +35,7 @@ pub(crate) struct Rebuilt {
 struct Key {
     op: usize,
     operands: SmallVec<[ValueIx; 2]>,
-    given: u32,
+    given: OperandMask,
     attrs: Attrs,
 }
 
@@ -224,16 +225,7 @@ impl<'a> Rebuilder<'a> {
         name: String,
     ) -> ValueIx {
         let extra = Extra { name: Some(name.clone()), ..Extra::default() };
-        let node = Node {
-            op: OpRef::from(&INPUT),
-            operands: SmallVec::new(),
-            given: 0,
-            first_output: ValueIx(0),
-            outputs: 1,
-            extra: Some(Box::new(extra)),
-            location: node.location,
-            scope: node.scope,
-        };
+        let node = Node { extra: Some(Box::new(extra)), ..Node::leaf(&INPUT, node.location, node.scope) };
         let value = self.new.push(node, [(dtype, shape, None)]);
         self.new.inputs.push((name, value));
         value
@@ -243,16 +235,7 @@ impl<'a> Rebuilder<'a> {
         let index = NodeIx(self.new.nodes.len() as u32);
         let output = (tensor.dtype(), shape_of(tensor.sizes()), elements_of(&tensor.view()));
         self.new.constants.insert(index, tensor);
-        let constant = Node {
-            op: OpRef::from(&CONSTANT),
-            operands: SmallVec::new(),
-            given: 0,
-            first_output: ValueIx(0),
-            outputs: 1,
-            extra: node.extra.clone(),
-            location: node.location,
-            scope: node.scope,
-        };
+        let constant = Node { extra: node.extra.clone(), ..Node::leaf(&CONSTANT, node.location, node.scope) };
         let value = self.new.push(constant, [output]);
         self.values.insert(node.first_output, value);
         value

@@ -7,18 +7,13 @@ use crate::graph::{GraphData, Node, NodeIx, ValueIx};
 use crate::op::{Body, Operand};
 
 /// The operands of a node whose elements must be known before it is compiled, and are not.
-fn missing<'a>(graph: &'a GraphData, node: &'a Node) -> impl Iterator<Item = (ValueIx, Operand)> + 'a {
-    let list = node.op.operand_list().unwrap_or_default();
-    let given =
-        list.iter().enumerate().filter(|(i, _)| node.given & (1 << i) != 0).map(|(_, operand)| operand);
-    given.zip(&node.operands).filter_map(|(operand, &value)| {
+fn missing<'a>(graph: &'a GraphData, node: &'a Node) -> impl Iterator<Item = (Operand, ValueIx)> + 'a {
+    node.parameters().filter(|&(operand, value)| {
         let elements = graph.values[value.at()].elements.as_deref();
-        let missing = match operand {
-            Operand::Structure(_) => !elements.is_some_and(|e| graph.table.resolve_elements(e).is_known()),
+        match operand {
             Operand::Size(_) => elements.is_none() && graph.values[value.at()].dtype.is_integer(),
-            Operand::Data(_) | Operand::Variadic(_) => false,
-        };
-        missing.then_some((value, *operand))
+            _ => !elements.is_some_and(|e| graph.table.resolve_elements(e).is_known()),
+        }
     })
 }
 
@@ -40,7 +35,7 @@ impl Pins {
 pub(crate) fn pinned_inputs(graph: &GraphData) -> Pins {
     let (mut by_value, mut by_sizes) = (FxHashSet::default(), FxHashSet::default());
     for node in &graph.nodes {
-        for (value, operand) in missing(graph, node) {
+        for (operand, value) in missing(graph, node) {
             if matches!(operand, Operand::Size(_)) && !sizes_known(graph, value) {
                 by_sizes.insert(value);
             } else {

@@ -2,7 +2,8 @@
 
 use super::{Sinks, Stage};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{NodeIx, ValueIx, elements_of, evaluate_with};
+use crate::eval::{elements_of, evaluate_with};
+use crate::graph::{NodeIx, ValueIx};
 use crate::tensor::{Tensor, TensorView};
 use rustc_hash::FxHashMap;
 

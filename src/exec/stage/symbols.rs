@@ -5,7 +5,8 @@ use super::super::segment::Sizes;
 use super::Stage;
 use crate::codegen::Memory;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{GraphData, NodeIx, SizedOperand, ValueIx, elements_of, infer_sizes};
+use crate::eval::{SizedInference, SizedOperand, elements_of, infer_sizes};
+use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::tensor::TensorView;
 use rustc_hash::FxHashSet;
@@ -238,7 +239,7 @@ impl Stage {
         let node = &self.graph.nodes[index.at()];
         let table = &self.graph.table;
         let Some(inferred) = self.infer_on_sizes(index, bindings, Some(memory)) else { return Ok(false) };
-        let (concrete, outputs) = inferred?;
+        let concrete = inferred?;
         let bind = |bindings: &mut Bindings,
                     symbolic: &shapeflow_shape_fns::Dim,
                     known: &shapeflow_shape_fns::Dim| {
@@ -256,15 +257,13 @@ impl Stage {
             })
         };
         let mut all = true;
-        for (value, output) in node.values().zip(&outputs) {
+        for (value, (_, known)) in node.values().zip(&concrete.outputs) {
             let symbolic = self.graph.values[value.at()].shape.dims().unwrap_or_default();
-            let known = concrete.values[output.at()].shape.dims().unwrap_or_default();
-            for (symbolic, known) in symbolic.iter().zip(known) {
+            for (symbolic, known) in symbolic.iter().zip(known.dims().unwrap_or_default()) {
                 all &= bind(bindings, symbolic, known)?;
             }
         }
-        let made = concrete.node_of(outputs[0]).derived();
-        for ((_, symbolic), (_, known)) in node.derived().iter().zip(made) {
+        for ((_, symbolic), (_, known)) in node.derived().iter().zip(&concrete.derived) {
             for (symbolic, known) in symbolic.iter().zip(known) {
                 all &= bind(bindings, symbolic, known)?;
             }
@@ -280,7 +279,7 @@ impl Stage {
         index: NodeIx,
         bindings: &Bindings,
         memory: Option<&Memory<'_>>,
-    ) -> Option<Result<(GraphData, Vec<ValueIx>)>> {
+    ) -> Option<Result<SizedInference>> {
         let node = &self.graph.nodes[index.at()];
         let table = &self.graph.table;
         let mut sizes: Vec<Sizes> = Vec::with_capacity(node.operands.len());

@@ -15,7 +15,7 @@ use super::proto::{AttrKind, AttrValue, GraphDef, ListValue, NodeDef, VersionDef
 use super::{AUXILIARY, OWN_OPERANDS, constant, shape, text_print};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, GraphData, Node, NodeIx, Value, ValueIx};
-use crate::op::{Body, Operand, spread};
+use crate::op::{Body, spread};
 
 /// The version of the graphs that are written: TensorFlow 2.21's.
 const PRODUCER: i32 = 2474;
@@ -162,10 +162,8 @@ impl<'a> Exporter<'a> {
     /// The operands with their places among those declared.
     fn places<'n>(&self, node: &'n Node) -> impl Iterator<Item = (usize, ValueIx)> + use<'n> {
         let declared = node.op.operand_list().unwrap_or_default();
-        let given: Vec<usize> =
-            (0..declared.len().min(32)).filter(|place| node.given & (1 << place) != 0).collect();
-        let lists: Vec<bool> =
-            given.iter().map(|place| matches!(declared[*place], Operand::Variadic(_))).collect();
+        let given: Vec<usize> = node.given.entries().take_while(|place| *place < declared.len()).collect();
+        let lists: Vec<bool> = given.iter().map(|place| declared[*place].is_list()).collect();
         let spread: Vec<usize> = spread(&lists, node.operands.len()).map(|number| given[number]).collect();
         // Without a declaration the operands are numbered.
         node.operands
