@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::Call;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::expr::{self, Axis, Expr, ExprKind, FoldOp, Index, LowerCx, Scalar};
+use crate::expr::{self, Axis, Expr, ExprKind, Index, LowerCx, ReduceOp, Scalar};
 use crate::op::caught;
 
 /// One output of a call as an expression over its operands.
@@ -174,9 +174,9 @@ impl LowerCx for CallCx<'_, '_> {
         Expr::new(self.dtype(operand), load)
     }
 
-    fn fold(
+    fn reduce(
         &mut self,
-        op: FoldOp,
+        op: ReduceOp,
         extents: &[Dim],
         body: &mut dyn FnMut(&mut dyn LowerCx, &[Index]) -> Expr,
     ) -> Expr {
@@ -188,7 +188,7 @@ impl LowerCx for CallCx<'_, '_> {
         self.next_axis += extents.len() as u32;
         let indices: SmallVec<[Index; 4]> = axes.iter().map(|(axis, _)| Index::axis(*axis)).collect();
         let element = body(self, &indices);
-        if axes.is_empty() { element } else { element.fold(op, axes) }
+        if axes.is_empty() { element } else { element.reduce(op, axes) }
     }
 
     fn checked_index(&mut self, value: Expr, limit: Dim, axis: usize) -> Index {

@@ -1,4 +1,4 @@
-//! `explain`: where every dimension of a shape comes from, and what tied it to others.
+//! `explain`: the origin of every dimension of a shape, and the equalities that tied it to others.
 
 use std::fmt::Write;
 use std::panic::Location;
@@ -10,7 +10,7 @@ use super::{Graph, GraphData, NodeIx, Value, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::Operand;
 
-/// Places shown for one dimension.
+/// The number of places that are shown for one dimension.
 const PLACES: usize = 6;
 
 impl Graph {
@@ -126,7 +126,7 @@ impl GraphData {
         (self.node_label(index), self.nodes[index.at()].location)
     }
 
-    /// How dimensions of these values that the text mentions became what they are: what was found, and where.
+    /// The equalities behind those dimensions of `values` that `text` mentions: what was equated, and where.
     pub(crate) fn ties_of(
         &self,
         values: &[ValueIx],
@@ -158,7 +158,7 @@ impl GraphData {
     }
 }
 
-/// Whether the text holds the word, not as part of a longer one.
+/// Whether `text` holds `word`, not as part of a longer word.
 fn mentions(text: &str, word: &str) -> bool {
     let continues = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).any(|(at, _)| {
@@ -168,27 +168,27 @@ fn mentions(text: &str, word: &str) -> bool {
     })
 }
 
-/// A value that has a dimension which none of its operands has.
+/// A value with a dimension that none of its operands has.
 #[derive(PartialEq)]
 struct Place {
     value: ValueIx,
-    /// The axis, unless it is an element.
+    /// The axis with the dimension; `None` if an element is the dimension.
     axis: Option<usize>,
-    /// The dimension as it was written there.
+    /// The dimension in the form that inference gave it there.
     dim: Dim,
 }
 
-/// Where one dimension comes from.
+/// The origin of one dimension.
 struct Origin {
     places: Vec<Place>,
     ties: Vec<Equality>,
     symbols: FxHashSet<Symbol>,
-    /// Whether anonymous symbols are told apart by number.
+    /// Whether the text numbers anonymous symbols, to tell several apart.
     numbered: bool,
 }
 
 impl Origin {
-    /// Where a resolved dimension of a value comes from.
+    /// The origin of a resolved dimension of a value.
     fn of(data: &GraphData, value: ValueIx, dim: &Dim) -> Origin {
         let mut origin =
             Origin { places: Vec::new(), ties: Vec::new(), symbols: FxHashSet::default(), numbered: false };
@@ -230,8 +230,8 @@ impl Origin {
     }
 }
 
-/// The values through which a dimension came into this one: it is in their shape, and in that of none of their
-/// operands. Iterative, as graphs are deep.
+/// The values that brought a dimension into `value`: it is in their shape, and in no shape of their operands. The walk is
+/// iterative, because graphs are deep.
 fn sources(data: &GraphData, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
     let mut seen: FxHashSet<ValueIx> = FxHashSet::default();
     let (mut pending, mut sources) = (vec![value], Vec::new());
@@ -266,7 +266,7 @@ fn sources(data: &GraphData, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
     sources
 }
 
-/// Where in a value a resolved dimension stands.
+/// The axis or element of a value that is a resolved dimension.
 fn place(data: &GraphData, value: ValueIx, dim: &Dim) -> Place {
     let resolved = data.table.resolve(dim);
     let info = &data.values[value.at()];

@@ -1,4 +1,4 @@
-//! Adding a node: dtypes and shapes are inferred, and a refused call leaves nothing.
+//! Adding a node: a transaction that infers dtypes and shapes, or is refused and changes nothing.
 
 use std::panic::Location;
 

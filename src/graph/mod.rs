@@ -1,4 +1,14 @@
-//! `Graph`: an append-only dataflow graph in SSA form, typed, shaped and located as it is built.
+//! `Graph`: an append-only dataflow graph in SSA form. Every node has dtypes, shapes and a source line when it is added.
+//!
+//! **In**: builder calls: inputs, constants, and ops by way of [`OpBuilder`]. A call is a transaction: it adds a node
+//! with all that inference says of it, or it is refused and changes nothing. **Out**: [`GraphData`], the nodes and
+//! values that later rooms read; [`Value`], a handle to build with; texts (`Display`, [`Graph::explain`]).
+//!
+//! **Who calls it**: programs, `interchange` and the builder methods of `ops`; `passes` makes new graphs from old ones;
+//! `lower`, `exec` and `dump` read.
+//!
+//! **Absent**: execution. The graph runs no op itself: inference, templates and the values of constant expressions come
+//! from `eval`. No op is named here but input and constant. No edge is stored apart from the operands of the nodes.
 
 mod builder;
 mod call;
@@ -56,7 +66,7 @@ pub struct Graph {
     created: &'static Location<'static>,
 }
 
-/// One frame of the tree of scopes.
+/// A scope: a node in the tree of scopes.
 #[derive(Clone)]
 pub(crate) struct ScopeFrame {
     pub parent: u32,
@@ -64,19 +74,22 @@ pub(crate) struct ScopeFrame {
     pub location: &'static Location<'static>,
 }
 
+/// The nodes and values of a graph: the IR that later rooms read.
 #[derive(Default)]
 pub(crate) struct GraphData {
     pub nodes: Vec<Node>,
     pub values: Vec<ValueInfo>,
+    /// What is known of dimensions: equalities and guards.
     pub table: DimTable,
     pub constants: FxHashMap<NodeIx, Tensor>,
     pub input_names: FxHashSet<String>,
-    /// Inputs in the order of their calls.
+    /// Names and values of the inputs, in the order of their calls.
     pub inputs: Vec<(String, ValueIx)>,
-    /// Frame 0 is the root.
+    /// The tree of scopes; index 0 is the root.
     pub scopes: Vec<ScopeFrame>,
+    /// The innermost open scope.
     pub scope: u32,
-    /// Errors of operators, and the dtype their poisoned value pretends to have.
+    /// The error of each poisoned value, and the dtype that the value claims to have.
     pub errors: Vec<(Error, DType)>,
 }
 
@@ -114,7 +127,7 @@ impl Graph {
         self.created
     }
 
-    /// A tensor that is fed when the graph runs.
+    /// An input: a tensor that is fed when the graph runs.
     ///
     /// The shape may have unknown (`?`) and named dimensions, or be unknown altogether: `shape!["b", 64]`,
     /// `shape![?, 3]`, `shape![..]`, `[2, 3]`. A dimension may also be linear in one symbol: `2 * &n + 1`.
@@ -173,7 +186,7 @@ impl Graph {
         Ok(Value::new(self, value))
     }
 
-    /// A tensor that is part of the graph: a scalar, nested arrays, a slice, or a [`Tensor`].
+    /// A constant of the graph: a scalar, nested arrays, a slice, or a [`Tensor`].
     ///
     /// # Errors
     /// Memory for the tensor is refused.
@@ -208,7 +221,7 @@ impl Graph {
         Scope::enter(self, name.into(), Location::caller())
     }
 
-    /// The value an id stands for.
+    /// The value with this id.
     ///
     /// # Errors
     /// The id belongs to another graph.
@@ -221,10 +234,10 @@ impl Graph {
         Ok(Value::new(self, id.index))
     }
 
-    /// The first error that an operator has met in this graph, with all others.
+    /// Reports the calls of operators (`x + y`) that were refused in this graph: the first error, with all others.
     ///
     /// # Errors
-    /// Some operator was refused and left a poisoned value.
+    /// An operator was refused and left a poisoned value.
     pub fn check(&self) -> Result<()> {
         let mut errors: Vec<Error> = Vec::new();
         for (error, _) in &self.read().errors {
@@ -241,23 +254,24 @@ impl Graph {
         self.read().inputs.iter().map(|(_, value)| Value::new(self, *value)).collect()
     }
 
-    /// How many nodes the graph has.
+    /// The number of nodes.
     pub fn len(&self) -> usize {
         self.read().nodes.len()
     }
 
-    /// Whether nothing has been added.
+    /// Whether the graph has no nodes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether two dimensions are always equal (`Some(true)`), never (`Some(false)`), or it depends.
+    /// Whether two dimensions are equal: always (`Some(true)`), never (`Some(false)`), or depending on the run (`None`).
     pub fn same_dim(&self, a: &Dim, b: &Dim) -> Option<bool> {
         self.read().table.same(a, b)
     }
 }
 
-/// Makes room for one more. A full list grows by a quarter: doubled, half of a large graph's memory might be empty.
+/// Reserves room for one more element. A full list grows by a quarter; doubling would leave up to half of a large graph's
+/// memory unused.
 fn make_room<T>(list: &mut Vec<T>) {
     if list.len() == list.capacity() {
         list.reserve_exact((list.len() / 4).max(64));
@@ -265,7 +279,7 @@ fn make_room<T>(list: &mut Vec<T>) {
 }
 
 impl GraphData {
-    /// Adds a node whose outputs are given; the only place where nodes are made.
+    /// Appends a node with the given outputs. No other function appends nodes.
     pub(crate) fn push(
         &mut self,
         mut node: Node,
@@ -284,7 +298,7 @@ impl GraphData {
         first
     }
 
-    /// Whether an element that only a run shows was found equal to something, which the run must check.
+    /// Whether inference has equated a symbolic element of `value` with something. The run must check that equality.
     pub(crate) fn has_settled_elements(&self, value: ValueIx) -> bool {
         let elements = self.values[value.at()].elements.iter().flat_map(|elements| elements.elements());
         let mut own =
@@ -296,7 +310,7 @@ impl GraphData {
         &self.nodes[self.values[value.at()].node.at()]
     }
 
-    /// The scopes of a frame, innermost first.
+    /// The names and lines of a scope and of those around it, innermost first.
     pub(crate) fn scope_chain(&self, frame: u32) -> Vec<(String, &'static Location<'static>)> {
         let mut chain = Vec::new();
         let mut at = frame;
@@ -308,8 +322,8 @@ impl GraphData {
         chain
     }
 
-    /// The name of a node, by which no other node goes unless the user said so: its own, or its op's with the
-    /// number of its first value, below its scopes.
+    /// The name of a node, prefixed with its scopes: its own name, or else its op's name and the number of its first
+    /// value. It is unique unless the user gave one name to several nodes.
     pub(crate) fn node_name(&self, index: NodeIx) -> String {
         let node = &self.nodes[index.at()];
         let mut name = self.node_label(index);
@@ -320,7 +334,7 @@ impl GraphData {
         name
     }
 
-    /// What a reader knows a node by: its own name or its op's, below its scopes.
+    /// The name of a node for readers, prefixed with its scopes: its own name, or else its op's name.
     pub(crate) fn node_label(&self, index: NodeIx) -> String {
         let node = &self.nodes[index.at()];
         let mut name = String::new();

@@ -1,4 +1,4 @@
-//! `Node`: an op with its operands, and the values it makes.
+//! `Node`: an op applied to values; `ValueInfo`: what is known of its outputs.
 
 use std::panic::Location;
 
@@ -7,11 +7,11 @@ use smallvec::SmallVec;
 
 use crate::op::{OpDef, OpRef, Operand, OperandMask};
 
-/// A node's number: its place in the order in which nodes were added.
+/// The index of a node. Nodes are numbered in the order in which they were added.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct NodeIx(pub u32);
 
-/// A value's number: values are numbered as their nodes are.
+/// The index of a value. Values are numbered in the order of their nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct ValueIx(pub u32);
 
@@ -33,10 +33,10 @@ impl std::fmt::Display for ValueIx {
     }
 }
 
-/// Parameters that the shape function has normalised for the body.
+/// Parameters that the shape function has normalised for the body, by name.
 pub(crate) type Derived = Vec<(&'static str, Vec<Dim>)>;
 
-/// What most nodes do not have.
+/// Attributes, derived parameters and name; most nodes have none of them.
 #[derive(Clone, Default)]
 pub(crate) struct Extra {
     pub attrs: Attrs,
@@ -44,18 +44,18 @@ pub(crate) struct Extra {
     pub name: Option<String>,
 }
 
-/// An op applied to values. Operand order is the truth about the edges.
+/// An op applied to values. The operands are the edges of the graph; nothing else stores edges.
 #[derive(Clone)]
 pub(crate) struct Node {
     pub op: OpRef,
     pub operands: SmallVec<[ValueIx; 2]>,
-    /// The op's declared operands that are values.
+    /// The declared operands that `operands` holds. The others are attributes of the same name, or left out.
     pub given: OperandMask,
     pub first_output: ValueIx,
     pub outputs: u32,
     pub extra: Option<Box<Extra>>,
     pub location: &'static Location<'static>,
-    /// The innermost scope it was built in; 0 is none.
+    /// The innermost scope in which the node was built; 0 is none.
     pub scope: u32,
 }
 
@@ -90,7 +90,7 @@ impl Node {
         }
     }
 
-    /// The name the user gave it.
+    /// The name that the user gave the node.
     pub(crate) fn own_name(&self) -> Option<&str> {
         self.extra.as_ref().and_then(|extra| extra.name.as_deref())
     }
@@ -106,12 +106,12 @@ impl Node {
     }
 }
 
-/// What is known of a node's output.
+/// What is known of an output of a node.
 #[derive(Clone)]
 pub(crate) struct ValueInfo {
     pub node: NodeIx,
     pub dtype: DType,
     pub shape: TensorShape,
-    /// The elements, where they are dimensions or known integers.
+    /// The elements, if they are dimensions or known integers.
     pub elements: Option<Box<PartialElements>>,
 }

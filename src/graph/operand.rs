@@ -1,4 +1,4 @@
-//! What may stand for an operand: values, results, tensors, and weak scalars.
+//! `IntoOperand`, `IntoShapeArg`: types that convert into an operand or a target shape.
 
 use std::fmt;
 use std::panic::Location;
@@ -26,7 +26,7 @@ pub trait IntoOperand<'g>: sealed::Sealed {
     #[doc(hidden)]
     fn into_operand(self, peer: Value<'g>, location: &'static Location<'static>) -> Value<'g>;
 
-    /// Whether the dtype comes from the peer.
+    /// Whether the dtype comes from `peer`.
     #[doc(hidden)]
     fn is_weak(&self) -> bool {
         false

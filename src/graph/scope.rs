@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use super::{Graph, ScopeFrame};
 
-/// While it lives, nodes are named below it; see [`Graph::scope`].
+/// An open scope: nodes get its name as a prefix until it drops; see [`Graph::scope`].
 #[must_use = "the scope ends when the guard drops"]
 pub struct Scope<'g> {
     graph: &'g Graph,

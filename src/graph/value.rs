@@ -1,4 +1,4 @@
-//! `Value`: a node's output, as a handle to build with.
+//! `Value`: a handle to an output of a node, to build with.
 
 use std::fmt;
 use std::panic::Location;
@@ -10,11 +10,11 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 
 const POISONED: u32 = 1 << 31;
 
-/// A node's output: a small handle, not data (see [`Tensor`](crate::Tensor)).
+/// An output of a node. It is a small handle and holds no data; [`Tensor`](crate::Tensor) holds data.
 ///
-/// Methods infer shapes at once and return `Result<Value>`. Operators infer at once too and return a
-/// `Value`; one that was refused is *poisoned* and carries its error to the next method, to [`Value::ok`]
-/// or to `compile`.
+/// A method infers shapes at once and returns `Result<Value>`. An operator (`x + y`) infers at once too, but returns a
+/// `Value`. A refused operator gives a *poisoned* value, which carries the error to the next method, to
+/// [`Value::ok`] or to `compile`.
 #[derive(Clone, Copy)]
 #[must_use = "a value that nothing uses is dead code"]
 pub struct Value<'g> {
@@ -34,7 +34,7 @@ impl<'g> Value<'g> {
         Value { graph, id: index.0 }
     }
 
-    /// A value that stands for an error.
+    /// A poisoned value: it carries `error` and claims to have `dtype`.
     pub(crate) fn poisoned(graph: &'g Graph, error: Error, dtype: DType) -> Value<'g> {
         let mut data = graph.write();
         let id = data.errors.len() as u32 | POISONED;
@@ -48,7 +48,7 @@ impl<'g> Value<'g> {
         self.graph
     }
 
-    /// The value's place in its graph, or the error of the operator that was refused.
+    /// The index of the value, or its error if it is poisoned.
     pub(crate) fn index(self) -> Result<ValueIx> {
         if self.id & POISONED == 0 {
             return Ok(ValueIx(self.id));
@@ -56,15 +56,15 @@ impl<'g> Value<'g> {
         Err(self.graph.read().errors[(self.id & !POISONED) as usize].0.clone())
     }
 
-    /// What one stores beside the graph.
+    /// The id of the value, which can be stored without borrowing the graph; see [`Graph::value`].
     pub fn id(self) -> ValueId {
         ValueId { graph: self.graph.tag(), index: ValueIx(self.id) }
     }
 
-    /// The value itself, unless the operator that made it was refused.
+    /// The value itself, unless it is poisoned.
     ///
     /// # Errors
-    /// The located error of that operator.
+    /// The located error of the operator that was refused.
     pub fn ok(self) -> Result<Value<'g>> {
         self.index().map(|_| self)
     }
@@ -78,7 +78,7 @@ impl<'g> Value<'g> {
         }
     }
 
-    /// What is known of the shape now; unranked for a poisoned value.
+    /// The shape as far as it is known now; unranked for a poisoned value.
     pub fn shape(self) -> TensorShape {
         let data = self.graph.read();
         match self.id & POISONED {

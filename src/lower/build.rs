@@ -142,7 +142,7 @@ impl Builder<'_> {
         let template = self.partition.templates[value.at()].as_ref().expect("what is inlined has a body");
         let mut fold_axes: FxHashMap<Axis, u32> = FxHashMap::default();
         for expr in &template.order {
-            if let ExprKind::Fold { axes, .. } = expr.kind() {
+            if let ExprKind::Reduce { axes, .. } = expr.kind() {
                 for (position, (axis, _)) in axes.iter().enumerate() {
                     fold_axes.insert(*axis, (self.outer + position) as u32);
                 }

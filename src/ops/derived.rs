@@ -1,4 +1,4 @@
-//! Axes that a shape function has normalised for a body.
+//! Axes that the shape function has normalised for a body.
 
 use smallvec::SmallVec;
 

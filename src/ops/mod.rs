@@ -1,9 +1,19 @@
-//! The ops, one file each, by family; adding one is its file and one line in its family's list.
+//! The ops, by family.
+//!
+//! **In**: nothing but the rooms below: an op is its builder method on `Value`, its `OpDef` with dtype rule and body, and
+//! tests. **Out**: [`Registry::builtin`], every op by name; Rust's operators on values.
+//!
+//! **Who calls it**: programs call builder methods; `interchange` looks ops up by name. No other room names an op.
+//!
+//! **Absent**: shape functions, which are a crate of their own.
+//!
+//! An elementwise op is a row (see `elementwise`); any other op is a file. A family's `ALL` lists its ops, file by file.
 
 pub(crate) mod array;
 pub(crate) mod broadcast;
 pub(crate) mod derived;
 mod dtypes;
+pub(crate) mod elementwise;
 pub(crate) mod given;
 pub(crate) mod linalg;
 pub(crate) mod logical;
@@ -28,13 +38,18 @@ pub use array::{
 };
 
 /// The families of ops.
-static FAMILIES: [&[&OpDef]; 7] =
+static FAMILIES: [&[&[&OpDef]]; 7] =
     [array::ALL, linalg::ALL, logical::ALL, math::ALL, nn::ALL, reduce::ALL, segment::ALL];
+
+/// Every op of this crate.
+fn defs() -> impl Iterator<Item = &'static OpDef> {
+    FAMILIES.into_iter().flatten().copied().flatten().copied()
+}
 
 impl Registry {
     /// Every op of this crate.
     pub fn builtin() -> Registry {
-        FAMILIES.iter().copied().flatten().fold(Registry::default(), |registry, def| registry.with(*def))
+        defs().fold(Registry::default(), Registry::with)
     }
 }
 
@@ -42,14 +57,13 @@ impl Registry {
 mod tests {
     use std::collections::HashSet;
 
-    use super::FAMILIES;
     use crate::op::{OpRef, Operand, Registry};
     use crate::{DType, Dim, Graph};
 
     #[test]
     fn no_two_ops_share_a_name_or_a_tensorflow_spelling() {
         let (mut names, mut spellings) = (HashSet::new(), HashSet::new());
-        for def in FAMILIES.iter().copied().flatten() {
+        for def in super::defs() {
             assert!(names.insert(def.name()), "{} is there twice", def.name());
             for spelling in def.tensorflow_ops() {
                 // Two ops may share a spelling where their dtypes differ: a range of integers and one of floats.
@@ -66,7 +80,7 @@ mod tests {
         let mut lowered = HashSet::new();
         let families =
             [super::linalg::ALL, super::logical::ALL, super::math::ALL, super::nn::ALL, super::reduce::ALL];
-        for def in families.into_iter().flatten() {
+        for def in families.into_iter().flatten().copied().flatten() {
             let count = def
                 .operand_list()
                 .unwrap()

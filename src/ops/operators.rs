@@ -59,21 +59,21 @@ macro_rules! operators {
     };
 }
 operators!(
-    Add add math::add::DEF,
-    Sub sub math::sub::DEF,
-    Mul mul math::mul::DEF,
+    Add add math::binary::ADD,
+    Sub sub math::binary::SUB,
+    Mul mul math::binary::MUL,
     Div div math::div::DEF,
-    Rem rem math::floormod::DEF,
-    BitAnd bitand logical::bitwise_and::DEF,
-    BitOr bitor logical::bitwise_or::DEF,
-    BitXor bitxor logical::bitwise_xor::DEF,
+    Rem rem math::binary::FLOORMOD,
+    BitAnd bitand logical::bits::BITWISE_AND,
+    BitOr bitor logical::bits::BITWISE_OR,
+    BitXor bitxor logical::bits::BITWISE_XOR,
 );
 
 impl<'g> Neg for Value<'g> {
     type Output = Value<'g>;
     #[track_caller]
     fn neg(self) -> Value<'g> {
-        self.or_poison(self.unary(&math::neg::DEF, Location::caller()))
+        self.or_poison(self.unary(&math::unary::NEG, Location::caller()))
     }
 }
 
@@ -81,7 +81,7 @@ impl<'g> Not for Value<'g> {
     type Output = Value<'g>;
     #[track_caller]
     fn not(self) -> Value<'g> {
-        self.or_poison(self.unary(&logical::bitwise_not::DEF, Location::caller()))
+        self.or_poison(self.unary(&logical::negation::BITWISE_NOT, Location::caller()))
     }
 }
 

@@ -61,7 +61,8 @@ pub use slice_with::SliceItem;
 pub use stack::stack;
 pub use strided_slice::SliceMasks;
 
-pub(crate) static ALL: &[&OpDef] = &[
+/// Every op of the family.
+pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &boolean_mask::DEF,
     &broadcast_to::DEF,
     &check_numerics::DEF,
@@ -113,7 +114,7 @@ pub(crate) static ALL: &[&OpDef] = &[
     &unstack::DEF,
     &where_indices::DEF,
     &zeros_like::DEF,
-];
+]];
 
 #[cfg(test)]
 mod tests {

@@ -18,7 +18,8 @@ pub(crate) mod unsorted;
 
 use crate::op::OpDef;
 
-pub(crate) static ALL: &[&OpDef] = &[
+/// Every op of the family.
+pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &sorted::MAX,
     &sorted::MEAN,
     &sorted::MIN,
@@ -28,4 +29,4 @@ pub(crate) static ALL: &[&OpDef] = &[
     &unsorted::MIN,
     &unsorted::PROD,
     &unsorted::SUM,
-];
+]];
