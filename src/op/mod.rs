@@ -59,10 +59,7 @@ pub(crate) enum Body {
     /// A scalar expression for each element.
     Compute(LowerFn),
     /// A matrix product. `lower` defines its meaning; `spec` selects the routine that runs it.
-    Contraction {
-        lower: LowerFn,
-        spec: fn(&Attrs) -> MatMulSpec,
-    },
+    Contraction { lower: LowerFn, spec: fn(&Attrs) -> MatMulSpec },
     /// A Rust function.
     Host(fn(&mut HostCx<'_>) -> Result<()>),
     /// A Rust kernel with state.

@@ -1,4 +1,4 @@
-//! Ops that fold the rows of a tensor by the segment that each belongs to.
+//! Ops that reduce the rows of each segment of a tensor to one row.
 //!
 //! ```
 //! use shapeflow::Graph;
@@ -11,7 +11,7 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
-mod fold;
+mod reduce;
 
 pub(crate) mod sorted;
 pub(crate) mod unsorted;

@@ -1,4 +1,4 @@
-//! `Fold`: how the rows of a segment become one.
+//! `Reduce`: how the rows of a segment are combined into one row.
 
 use shapeflow_shape_fns::{Attrs, DType};
 
@@ -9,65 +9,66 @@ use crate::ops::positions::Positions;
 use crate::ops::rows::{Combine, combine, narrow, widened};
 use crate::tensor::{Element, Tensor, TensorView, TensorViewMut};
 
-/// How the rows of a segment become one.
+/// How the rows of a segment are combined into one row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Fold {
+pub(super) enum Reduce {
     Sum,
-    /// The sum by the number of rows; integers toward zero.
+    /// The sum divided by the number of rows; integers round toward zero.
     Mean,
     Prod,
     Max,
     Min,
 }
 
-impl Fold {
+impl Reduce {
     fn combine(self) -> Combine {
         match self {
-            Fold::Sum | Fold::Mean => Combine::Add,
-            Fold::Prod => Combine::Mul,
-            Fold::Max => Combine::Max,
-            Fold::Min => Combine::Min,
+            Reduce::Sum | Reduce::Mean => Combine::Add,
+            Reduce::Prod => Combine::Mul,
+            Reduce::Max => Combine::Max,
+            Reduce::Min => Combine::Min,
         }
     }
 
-    /// What every other value passes in this fold.
+    /// The value from which the combination starts: any element replaces it, or is added to or multiplied with it
+    /// unchanged.
     pub(super) fn start(self, dtype: DType) -> Scalar {
         match self {
-            Fold::Sum | Fold::Mean => Scalar::zero(dtype),
-            Fold::Prod => Scalar::one(dtype),
-            Fold::Max => Scalar::lowest(dtype),
-            Fold::Min => Scalar::highest(dtype),
+            Reduce::Sum | Reduce::Mean => Scalar::zero(dtype),
+            Reduce::Prod => Scalar::one(dtype),
+            Reduce::Max => Scalar::lowest(dtype),
+            Reduce::Min => Scalar::highest(dtype),
         }
     }
 }
 
-/// Data of integers and floats, or of complex numbers where they are added; then integers that name segments and counts.
-pub(super) fn dtypes(operands: &[DType], _: &Attrs, fold: Fold) -> Result<Vec<DType>> {
+/// The data are integers or floats, for sums also complex numbers. Segment ids and counts are integers.
+pub(super) fn dtypes(operands: &[DType], _: &Attrs, reduce: Reduce) -> Result<Vec<DType>> {
     dtype::indices(operands, 1)?;
     match operands.first() {
-        Some(complex) if complex.is_complex() && fold == Fold::Sum => Ok(vec![*complex]),
+        Some(complex) if complex.is_complex() && reduce == Reduce::Sum => Ok(vec![*complex]),
         _ => Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Number)?]),
     }
 }
 
-/// Makes `output`, which holds zeros, the fold of the rows of each segment, rows in their order, where a segment begins as
-/// rows of `start`. f16 and bf16 are computed as f32, and `finish` gets that.
-pub(super) fn fold_rows(
+/// Combines the rows of each segment into a row of `output`, in order, starting from rows of `start`. `output` holds zeros
+/// before. f16 and bf16 are computed as f32, and `finish` gets the f32 result.
+pub(super) fn reduce_rows(
     data: TensorView<'_>,
     output: &mut TensorViewMut<'_>,
     positions: &Positions<'_>,
-    fold: Fold,
+    reduce: Reduce,
     start: Scalar,
     finish: &dyn Fn(&mut TensorViewMut<'_>) -> Result<()>,
 ) -> Result<()> {
     if matches!(data.dtype(), DType::F16 | DType::BF16) {
         let (from, mut wide) = (widened(data)?, Tensor::zeros(DType::F32, output.sizes())?);
-        fold_rows(from.view(), &mut wide.view_mut()?, positions, fold, start, finish)?;
+        reduce_rows(from.view(), &mut wide.view_mut()?, positions, reduce, start, finish)?;
         return narrow(wide.view(), output);
     }
     fill(output, start);
     let row = output.sizes().get(1..).unwrap_or_default().iter().product();
-    combine(output, data, row, fold.combine(), positions)?;
+    combine(output, data, row, reduce.combine(), positions)?;
     finish(output)
 }
 
