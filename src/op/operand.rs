@@ -31,6 +31,7 @@ impl Operand {
         matches!(self, Operand::Size(_) | Operand::Structure(_))
     }
 
+    #[cfg(feature = "graphdef")]
     pub(crate) fn is_list(self) -> bool {
         matches!(self, Operand::Variadic(_))
     }
@@ -68,7 +69,7 @@ impl FromIterator<usize> for OperandMask {
 
 /// Maps each of `operands` actual operands to its declared entry. An entry that is no list takes one operand; lists
 /// share the remainder equally.
-#[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an export asks it"))]
+#[cfg(any(test, feature = "graphdef"))]
 pub(crate) fn spread(is_list: &[bool], operands: usize) -> impl Iterator<Item = usize> {
     let lists = is_list.iter().filter(|list| **list).count();
     let several = operands.saturating_sub(is_list.len() - lists) / lists.max(1);
