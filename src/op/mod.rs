@@ -213,6 +213,7 @@ impl OpDef {
         self.operands
     }
 
+    #[cfg(feature = "graphdef")]
     pub(crate) fn operand_names(&self) -> Option<&'static [&'static str]> {
         self.names
     }

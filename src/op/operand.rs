@@ -55,6 +55,7 @@ impl OperandMask {
     }
 
     /// The indices in the set, in order.
+    #[cfg(any(test, feature = "graphdef"))]
     pub fn entries(self) -> impl Iterator<Item = usize> {
         (0..u32::BITS as usize).filter(move |entry| self.contains(*entry))
     }
