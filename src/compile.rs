@@ -110,23 +110,23 @@ impl Graph {
                 self.check()?;
                 return value.index().map(|_| unreachable!("the value is poisoned"));
             };
-            let inner = self.read();
-            names.push(name.unwrap_or_else(|| inner.node_name(inner.values[index.at()].node)));
+            let data = self.read();
+            names.push(name.unwrap_or_else(|| data.node_name(data.values[index.at()].node)));
             wanted.push(index);
         }
         let options = options.watched(folder_of_environment());
         options.show(StageKind::Graph, &mut || {
-            let inner = self.read();
-            let mut snapshot = Snapshot::of_graph(&inner, StageKind::Graph);
-            snapshot.mark_results(&inner, &wanted);
+            let data = self.read();
+            let mut snapshot = Snapshot::of_graph(&data, StageKind::Graph);
+            snapshot.mark_results(&data, &wanted);
             Ok(snapshot)
         })?;
         let rebuilt = {
             let _span = span(options.kept_trace(), "compile", "passes");
-            let inner = self.read();
-            rebuild(&inner, &wanted, &Facts::default())?
+            let data = self.read();
+            rebuild(&data, &wanted, &Facts::default())?
         };
         let outputs = wanted.iter().map(|value| rebuilt.values[value]).collect();
-        Executable::new(rebuilt.inner, outputs, names, &options)
+        Executable::new(rebuilt.graph, outputs, names, &options)
     }
 }

@@ -5,6 +5,7 @@ mod compile;
 mod dtype;
 mod dump;
 mod error;
+mod eval;
 pub(crate) mod exec;
 pub mod expr;
 mod graph;

@@ -4,11 +4,11 @@ use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, Provenance, TensorShape};
 
 use crate::error::is_own_line;
-use crate::graph::{Inner, NodeIx};
+use crate::graph::{GraphData, NodeIx};
 
 /// Explains dimensions of one graph; equal ones are explained once.
 pub(crate) struct Explainer<'a> {
-    inner: &'a Inner,
+    graph: &'a GraphData,
     known: FxHashMap<Dim, Vec<String>>,
 }
 
@@ -16,13 +16,13 @@ pub(crate) struct Explainer<'a> {
 const LINES: usize = 12;
 
 impl<'a> Explainer<'a> {
-    pub(crate) fn new(inner: &'a Inner) -> Explainer<'a> {
-        Explainer { inner, known: FxHashMap::default() }
+    pub(crate) fn new(graph: &'a GraphData) -> Explainer<'a> {
+        Explainer { graph, known: FxHashMap::default() }
     }
 
     /// A line for each step by which the unknown dimensions of a shape are what they are.
     pub(crate) fn lines(&mut self, shape: &TensorShape) -> Vec<String> {
-        let inner = self.inner;
+        let graph = self.graph;
         let mut unknown: Vec<(&Dim, Vec<String>)> = Vec::new();
         for (axis, dim) in shape.dims().unwrap_or_default().iter().enumerate() {
             match unknown.iter_mut().find(|(other, _)| *other == dim) {
@@ -33,7 +33,7 @@ impl<'a> Explainer<'a> {
         }
         let mut lines = Vec::new();
         for (dim, axes) in unknown {
-            let own = self.known.entry(dim.clone()).or_insert_with(|| explain(inner, dim));
+            let own = self.known.entry(dim.clone()).or_insert_with(|| explain(graph, dim));
             let plural = if axes.len() > 1 { "axes" } else { "axis" };
             lines.extend(own.iter().map(|line| format!("{plural} {}: {line}", axes.join(", "))));
         }
@@ -41,22 +41,22 @@ impl<'a> Explainer<'a> {
     }
 }
 
-fn explain(inner: &Inner, dim: &Dim) -> Vec<String> {
-    let steps = inner.table.explain(dim);
+fn explain(graph: &GraphData, dim: &Dim) -> Vec<String> {
+    let steps = graph.table.explain(dim);
     let mut lines: Vec<String> = steps
         .iter()
         .take(LINES)
         .map(|step| match step {
             Provenance::Introduced(symbol, node) => {
                 let dim = Dim::from(*symbol);
-                match axis(inner, *node, &dim) {
-                    Some(axis) => format!("{dim} is axis {axis} of {}", node_at(inner, *node)),
-                    None => format!("{dim} is made by {}", node_at(inner, *node)),
+                match axis(graph, *node, &dim) {
+                    Some(axis) => format!("{dim} is axis {axis} of {}", node_at(graph, *node)),
+                    None => format!("{dim} is made by {}", node_at(graph, *node)),
                 }
             }
             Provenance::Equated(equality) => {
                 let dim = Dim::from(equality.symbol);
-                format!("{dim} = {} since {}", equality.dim, node_at(inner, equality.origin))
+                format!("{dim} = {} since {}", equality.dim, node_at(graph, equality.origin))
             }
         })
         .collect();
@@ -67,18 +67,18 @@ fn explain(inner: &Inner, dim: &Dim) -> Vec<String> {
 }
 
 /// Where in what a node gives a symbol stands.
-fn axis(inner: &Inner, node: u32, dim: &Dim) -> Option<usize> {
-    let values = inner.nodes.get(node as usize)?.values();
+fn axis(graph: &GraphData, node: u32, dim: &Dim) -> Option<usize> {
+    let values = graph.nodes.get(node as usize)?.values();
     values
-        .flat_map(|value| inner.values[value.at()].shape.dims().unwrap_or_default().iter().enumerate())
+        .flat_map(|value| graph.values[value.at()].shape.dims().unwrap_or_default().iter().enumerate())
         .find_map(|(axis, other)| (other == dim).then_some(axis))
 }
 
 /// A node with the line of the program that made it.
-fn node_at(inner: &Inner, node: u32) -> String {
-    match inner.nodes.get(node as usize) {
-        Some(made) if is_own_line(made.location) => inner.node_label(NodeIx(node)),
-        Some(made) => format!("{} at {}", inner.node_label(NodeIx(node)), made.location),
+fn node_at(graph: &GraphData, node: u32) -> String {
+    match graph.nodes.get(node as usize) {
+        Some(made) if is_own_line(made.location) => graph.node_label(NodeIx(node)),
+        Some(made) => format!("{} at {}", graph.node_label(NodeIx(node)), made.location),
         None => "the graph".to_string(),
     }
 }

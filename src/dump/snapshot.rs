@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{DType, TensorShape};
 use super::StageKind;
 use super::provenance::Explainer;
 use crate::error::is_own_line;
-use crate::graph::{Graph, Inner, NodeIx, ValueIx};
+use crate::graph::{Graph, GraphData, NodeIx, ValueIx};
 use crate::op::Body;
 
 /// What a stage looks like: its text, and its nodes and kernels for the other formats.
@@ -142,19 +142,19 @@ impl Snapshot {
     }
 
     /// The stage as text, as of a graph that has no kernels yet.
-    pub(crate) fn of_graph(inner: &Inner, stage: StageKind) -> Snapshot {
-        let mut explainer = Explainer::new(inner);
+    pub(crate) fn of_graph(data: &GraphData, stage: StageKind) -> Snapshot {
+        let mut explainer = Explainer::new(data);
         let nodes =
-            (0..inner.nodes.len()).map(|number| node_view(inner, NodeIx(number as u32), &mut explainer));
+            (0..data.nodes.len()).map(|number| node_view(data, NodeIx(number as u32), &mut explainer));
         let guard = |record: &shapeflow_shape_fns::GuardRecord| GuardView {
             text: record.guard.to_string(),
-            node: Some(record.origin as usize).filter(|node| *node < inner.nodes.len()),
+            node: Some(record.origin as usize).filter(|node| *node < data.nodes.len()),
         };
         Snapshot {
             stage,
-            text: inner.text(),
+            text: data.text(),
             nodes: nodes.collect(),
-            guards: inner.table.guards().iter().map(guard).collect(),
+            guards: data.table.guards().iter().map(guard).collect(),
             kernels: Vec::new(),
             origin: 0,
         }
@@ -184,9 +184,9 @@ impl Snapshot {
     }
 
     /// Marks the outputs of the compiled graph.
-    pub(crate) fn mark_results(&mut self, inner: &Inner, outputs: &[ValueIx]) {
+    pub(crate) fn mark_results(&mut self, data: &GraphData, outputs: &[ValueIx]) {
         for (number, value) in outputs.iter().enumerate() {
-            let edge = edge_of(inner, *value);
+            let edge = edge_of(data, *value);
             let view = self.nodes.get_mut(edge.node).and_then(|node| node.outputs.get_mut(edge.output));
             if let Some(view) = view {
                 view.result.get_or_insert(number);
@@ -218,17 +218,17 @@ impl NodeView {
     }
 }
 
-fn edge_of(inner: &Inner, value: ValueIx) -> Edge {
-    let node = inner.values[value.at()].node;
-    Edge { node: node.at(), output: (value.0 - inner.nodes[node.at()].first_output.0) as usize }
+fn edge_of(data: &GraphData, value: ValueIx) -> Edge {
+    let node = data.values[value.at()].node;
+    Edge { node: node.at(), output: (value.0 - data.nodes[node.at()].first_output.0) as usize }
 }
 
-fn node_view(inner: &Inner, index: NodeIx, explainer: &mut Explainer<'_>) -> NodeView {
-    let node = &inner.nodes[index.at()];
-    let label = inner.node_label(index);
+fn node_view(data: &GraphData, index: NodeIx, explainer: &mut Explainer<'_>) -> NodeView {
+    let node = &data.nodes[index.at()];
+    let label = data.node_label(index);
     let outputs = node.values().map(|value| {
-        let info = &inner.values[value.at()];
-        let shape = inner.table.resolve_shape(&info.shape);
+        let info = &data.values[value.at()];
+        let shape = data.table.resolve_shape(&info.shape);
         ValueView {
             name: value.to_string(),
             dtype: info.dtype,
@@ -247,19 +247,19 @@ fn node_view(inner: &Inner, index: NodeIx, explainer: &mut Explainer<'_>) -> Nod
         named: label != node.op.name(),
         label,
         attrs: node.attrs().iter().map(|(name, attr)| (name.to_string(), attr.to_string())).collect(),
-        operands: node.operands.iter().map(|operand| edge_of(inner, *operand)).collect(),
+        operands: node.operands.iter().map(|operand| edge_of(data, *operand)).collect(),
         outputs: outputs.collect(),
         location: (!is_own_line(node.location)).then(|| node.location.to_string()),
-        scopes: inner
+        scopes: data
             .scope_chain(node.scope)
             .into_iter()
             .map(|(name, at)| format!("{name} at {at}"))
             .collect(),
-        content: inner.constants.get(&index).map(|tensor| match tensor.len() {
+        content: data.constants.get(&index).map(|tensor| match tensor.len() {
             0..=ELEMENTS => tensor.elements_text(ELEMENTS),
             count => format!("{} of {count} elements", tensor.elements_text(ELEMENTS)),
         }),
-        error: inner.refused.get(&index).map(|error| error.message().to_string()),
+        error: data.refused.get(&index).map(|error| error.message().to_string()),
         kernel: None,
     }
 }

@@ -13,7 +13,7 @@ use super::stage::{RunState, Stage};
 use super::staged::Staged;
 use crate::dump::{Snapshot, StageKind};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{Inner, ValueIx};
+use crate::graph::{GraphData, ValueIx};
 use crate::runtime::lock;
 use crate::tensor::{Tensor, TensorView};
 
@@ -90,22 +90,22 @@ impl fmt::Debug for Executable {
 }
 
 impl Executable {
-    /// Compiles `inner`, which holds what `outputs` need.
+    /// Compiles `graph`, which holds what `outputs` need.
     pub(crate) fn new(
-        inner: Inner,
+        graph: GraphData,
         outputs: Vec<ValueIx>,
         names: Vec<String>,
         options: &CompileOptions,
     ) -> Result<Executable> {
         let start = std::time::Instant::now();
         let port = |name: String, value: &ValueIx| {
-            let info = &inner.values[value.at()];
-            Port { name, dtype: info.dtype, shape: inner.table.resolve_shape(&info.shape) }
+            let info = &graph.values[value.at()];
+            Port { name, dtype: info.dtype, shape: graph.table.resolve_shape(&info.shape) }
         };
-        let inputs = inner.inputs.iter().map(|(name, value)| port(name.clone(), value)).collect();
+        let inputs = graph.inputs.iter().map(|(name, value)| port(name.clone(), value)).collect();
         let ports = names.into_iter().zip(&outputs).map(|(name, value)| port(name, value)).collect();
         let pool = options.make_pool()?;
-        let staged = Staged::new(inner, outputs, options, &pool)?;
+        let staged = Staged::new(graph, outputs, options, &pool)?;
         let compile_time = start.elapsed();
         Ok(Executable(Arc::new(Shared {
             staged,

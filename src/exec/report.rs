@@ -79,7 +79,7 @@ impl Stage {
     pub(super) fn step_label(&self, step: usize) -> String {
         match self.program.steps.get(step) {
             Some(Step::Kernel(kernel)) => self.fused_text(kernel),
-            Some(Step::MatMul { node, .. } | Step::Node { node, .. }) => self.inner.node_label(*node),
+            Some(Step::MatMul { node, .. } | Step::Node { node, .. }) => self.graph.node_label(*node),
             None => String::new(),
         }
     }
@@ -87,10 +87,10 @@ impl Stage {
     /// The stage with its kernels: with their intermediate code from [`StageKind::Clif`] on, with their
     /// instructions for [`StageKind::Asm`].
     pub(super) fn snapshot(&self, stage: StageKind) -> Result<Snapshot> {
-        let mut snapshot = Snapshot::of_graph(&self.inner, stage);
+        let mut snapshot = Snapshot::of_graph(&self.graph, stage);
         let outputs: Vec<ValueIx> =
             self.program.outputs.iter().map(|buffer| self.program.buffers[buffer.at()].value).collect();
-        snapshot.mark_results(&self.inner, &outputs);
+        snapshot.mark_results(&self.graph, &outputs);
         if stage < StageKind::Kernels {
             return Ok(snapshot);
         }
@@ -108,13 +108,13 @@ impl Stage {
                 Step::MatMul { node, out, .. } => (
                     KernelKind::Product,
                     vec![*out],
-                    self.inner.nodes[node.at()].values().collect(),
+                    self.graph.nodes[node.at()].values().collect(),
                     Vec::new(),
                 ),
                 Step::Node { node, outputs, .. } => (
                     KernelKind::Host,
                     outputs.clone(),
-                    self.inner.nodes[node.at()].values().collect(),
+                    self.graph.nodes[node.at()].values().collect(),
                     Vec::new(),
                 ),
             };
@@ -129,10 +129,10 @@ impl Stage {
             });
             // A cheap producer may stand in several kernels; it belongs to the one that writes it, or the first.
             for value in root_nodes {
-                snapshot.nodes[self.inner.values[value.at()].node.at()].kernel = Some(at);
+                snapshot.nodes[self.graph.values[value.at()].node.at()].kernel = Some(at);
             }
             for value in fused_nodes {
-                snapshot.nodes[self.inner.values[value.at()].node.at()].kernel.get_or_insert(at);
+                snapshot.nodes[self.graph.values[value.at()].node.at()].kernel.get_or_insert(at);
             }
         }
         Ok(snapshot)
@@ -153,7 +153,7 @@ impl Stage {
                 let list = |buffers: &[BufferIx]| {
                     buffers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
                 };
-                format!("{} = {}({})", list(outputs), self.inner.node_label(*node), list(operands))
+                format!("{} = {}({})", list(outputs), self.graph.node_label(*node), list(operands))
             }
         }
     }
@@ -178,9 +178,9 @@ impl Stage {
     fn buffer_text(&self, number: usize) -> String {
         let buffer = &self.program.buffers[number];
         let dims: Vec<String> = buffer.dims.iter().map(ToString::to_string).collect();
-        let label = self.inner.node_label(self.inner.values[buffer.value.at()].node);
+        let label = self.graph.node_label(self.graph.values[buffer.value.at()].node);
         let content = match self.program.contents[number] {
-            Content::Input(port) => format!("input \"{}\"", self.inner.inputs[port].0),
+            Content::Input(port) => format!("input \"{}\"", self.graph.inputs[port].0),
             Content::Constant(_) if label == "constant" => label,
             Content::Constant(_) => format!("constant \"{label}\""),
             Content::Computed => format!("{label}, {}", self.program.why[number]),
@@ -206,7 +206,7 @@ impl Stage {
     fn fused_text(&self, kernel: &Kernel) -> String {
         let mut counts: IndexMap<String, usize> = IndexMap::new();
         for value in &kernel.fused {
-            *counts.entry(self.inner.node_label(self.inner.values[value.at()].node)).or_default() += 1;
+            *counts.entry(self.graph.node_label(self.graph.values[value.at()].node)).or_default() += 1;
         }
         let names = counts.into_iter().map(|(label, count)| match count {
             1 => label,

@@ -54,7 +54,7 @@ pub(crate) struct SegmentPlan {
 /// Plans segment `number` of a stage.
 pub(crate) fn plan_segment(stage: &Stage, number: usize, bindings: &Bindings) -> Result<SegmentPlan> {
     let program = &stage.program;
-    let table = &stage.inner.table;
+    let table = &stage.graph.table;
     let dim = |dim: &Dim| bindings.eval(table, dim);
     let sizes: Vec<Option<Sizes>> = program
         .buffers

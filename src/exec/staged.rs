@@ -8,7 +8,7 @@ use super::options::CompileOptions;
 use super::stage::{RunState, Sinks, Stage};
 use crate::dump::{Snapshot, StageKind, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{Inner, ValueIx};
+use crate::graph::{GraphData, ValueIx};
 use crate::passes::{Facts, Pins, pinned_inputs, rebuild, rest, unresolved};
 use crate::runtime::{Pool, lock};
 use crate::tensor::{Tensor, TensorView};
@@ -24,7 +24,7 @@ struct Key {
 
 /// A graph, with a compiled form for each set of ranks and structure values met so far.
 pub(crate) struct Staged {
-    inner: Arc<Inner>,
+    graph: Arc<GraphData>,
     outputs: Vec<ValueIx>,
     options: CompileOptions,
     pool: Pool,
@@ -118,16 +118,16 @@ enum From {
 const MAX_FORMS: usize = 64;
 
 impl Staged {
-    /// Compiles what needs no run; `outputs` are values of `inner`, which holds what they need and no more.
+    /// Compiles what needs no run; `outputs` are values of `graph`, which holds what they need and no more.
     pub(crate) fn new(
-        inner: Inner,
+        graph: GraphData,
         outputs: Vec<ValueIx>,
         options: &CompileOptions,
         pool: &Pool,
     ) -> Result<Staged> {
-        let pins = pinned_inputs(&inner);
+        let pins = pinned_inputs(&graph);
         let mut staged = Staged {
-            inner: Arc::new(inner),
+            graph: Arc::new(graph),
             outputs,
             options: options.clone(),
             pool: pool.clone(),
@@ -137,23 +137,23 @@ impl Staged {
             compiles: Mutex::default(),
         };
         if !staged.pins.is_empty() {
-            staged.show_graph(&staged.inner, &staged.outputs)?;
+            staged.show_graph(&staged.graph, &staged.outputs)?;
         } else {
             staged.only = Some(Arc::new(staged.compile(&Facts::default(), "graph")?));
         }
         Ok(staged)
     }
 
-    fn show_graph(&self, inner: &Inner, outputs: &[ValueIx]) -> Result<()> {
+    fn show_graph(&self, graph: &GraphData, outputs: &[ValueIx]) -> Result<()> {
         self.options.show(StageKind::Optimized, &mut || {
-            let mut snapshot = Snapshot::of_graph(inner, StageKind::Optimized);
-            snapshot.mark_results(inner, outputs);
+            let mut snapshot = Snapshot::of_graph(graph, StageKind::Optimized);
+            snapshot.mark_results(graph, outputs);
             Ok(snapshot)
         })
     }
 
-    fn compile_stage(&self, inner: Arc<Inner>, outputs: &[ValueIx]) -> Result<Stage> {
-        let stage = Stage::compile(inner, outputs, &self.options, self.pool.clone())?;
+    fn compile_stage(&self, graph: Arc<GraphData>, outputs: &[ValueIx]) -> Result<Stage> {
+        let stage = Stage::compile(graph, outputs, &self.options, self.pool.clone())?;
         for kind in [StageKind::Kernels, StageKind::Clif, StageKind::Asm] {
             if kind != StageKind::Asm || stage.has_asm() {
                 self.options.show(kind, &mut || stage.snapshot(kind))?;
@@ -163,20 +163,20 @@ impl Staged {
     }
 
     fn compile(&self, facts: &Facts, reason: &str) -> Result<Form> {
-        let (inner, outputs) = if self.pins.is_empty() {
-            (self.inner.clone(), self.outputs.clone())
+        let (graph, outputs) = if self.pins.is_empty() {
+            (self.graph.clone(), self.outputs.clone())
         } else {
             let _span = span(self.options.kept_trace(), "compile", "passes");
-            let rebuilt = rebuild(&self.inner, &self.outputs, facts)?;
+            let rebuilt = rebuild(&self.graph, &self.outputs, facts)?;
             let outputs = self.outputs.iter().map(|value| rebuilt.values[value]).collect();
-            (Arc::new(rebuilt.inner), outputs)
+            (Arc::new(rebuilt.graph), outputs)
         };
-        self.show_graph(&inner, &outputs)?;
+        self.show_graph(&graph, &outputs)?;
         lock(&self.compiles).push(reason.to_string());
-        let waits = unresolved(&inner)?;
-        let waiting = |value: &ValueIx| waits[inner.values[value.at()].node.at()];
+        let waits = unresolved(&graph)?;
+        let waiting = |value: &ValueIx| waits[graph.values[value.at()].node.at()];
         if !waits.contains(&true) {
-            let stage = self.compile_stage(inner, &outputs)?;
+            let stage = self.compile_stage(graph, &outputs)?;
             return Ok(Form { stage, rest: None });
         }
         // The first stage makes the outputs it can and whatever the waiting nodes read.
@@ -189,16 +189,16 @@ impl Staged {
             }
         };
         let mut frontier: Vec<ValueIx> = Vec::new();
-        for (number, node) in inner.nodes.iter().enumerate() {
+        for (number, node) in graph.nodes.iter().enumerate() {
             for operand in node.operands.iter().filter(|operand| waits[number] && !waiting(operand)) {
-                let constant = inner.constants.contains_key(&inner.values[operand.at()].node);
+                let constant = graph.constants.contains_key(&graph.values[operand.at()].node);
                 if !constant && !frontier.contains(operand) {
                     frontier.push(*operand);
                 }
             }
         }
         let feeds: Vec<usize> = frontier.iter().map(|value| want(*value)).collect();
-        let following = rest(&inner, &waits, &frontier)?;
+        let following = rest(&graph, &waits, &frontier)?;
         let mut late = Vec::new();
         let from: Vec<From> = outputs
             .iter()
@@ -211,12 +211,12 @@ impl Staged {
                 }
             })
             .collect();
-        let own = rebuild(&following.inner, &late, &Facts::default())?;
+        let own = rebuild(&following.graph, &late, &Facts::default())?;
         let late = late.iter().map(|value| own.values[value]).collect();
-        let staged = Staged::new(own.inner, late, &self.options, &self.pool)?;
-        let first = rebuild(&inner, &made, &Facts::default())?;
+        let staged = Staged::new(own.graph, late, &self.options, &self.pool)?;
+        let first = rebuild(&graph, &made, &Facts::default())?;
         let made: Vec<ValueIx> = made.iter().map(|value| first.values[value]).collect();
-        let stage = self.compile_stage(Arc::new(first.inner), &made)?;
+        let stage = self.compile_stage(Arc::new(first.graph), &made)?;
         Ok(Form { stage, rest: Some(Rest { staged, feeds, outputs: from }) })
     }
 
@@ -256,7 +256,7 @@ impl Staged {
         }
         let mut facts = Facts::default();
         let mut reasons = Vec::new();
-        let name = |port: usize| &self.inner.inputs[port].0;
+        let name = |port: usize| &self.graph.inputs[port].0;
         for &port in &self.pins.ranks {
             facts.ranks.insert(port, sizes(&port).len());
             reasons.push(format!("rank {} of {}", sizes(&port).len(), name(port)));
@@ -281,14 +281,14 @@ impl Staged {
 
     /// Inputs have the dtypes they were declared with; what is fixed of them becomes part of a graph.
     fn check_dtypes(&self, inputs: &[TensorView<'_>]) -> Result<()> {
-        for ((name, value), view) in self.inner.inputs.iter().zip(inputs) {
-            let info = &self.inner.values[value.at()];
+        for ((name, value), view) in self.graph.inputs.iter().zip(inputs) {
+            let info = &self.graph.values[value.at()];
             if info.dtype != view.dtype() {
-                let shape = self.inner.table.resolve_shape(&info.shape);
+                let shape = self.graph.table.resolve_shape(&info.shape);
                 let got = format!("{}{:?}", view.dtype(), view.sizes());
                 let message = format!("input \"{name}\" must be {}{shape}, got {got}", info.dtype);
                 return Err(Error::new(ErrorKind::Feed, Phase::Run, message)
-                    .note("the input is declared", Some(self.inner.node_of(*value).location)));
+                    .note("the input is declared", Some(self.graph.node_of(*value).location)));
             }
         }
         Ok(())
@@ -332,8 +332,8 @@ impl Staged {
 
     /// What all stages are compiled from: the graph that the outputs need.
     pub(crate) fn graph_snapshot(&self) -> Snapshot {
-        let mut snapshot = Snapshot::of_graph(&self.inner, StageKind::Optimized);
-        snapshot.mark_results(&self.inner, &self.outputs);
+        let mut snapshot = Snapshot::of_graph(&self.graph, StageKind::Optimized);
+        snapshot.mark_results(&self.graph, &self.outputs);
         snapshot
     }
 

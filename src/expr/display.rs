@@ -13,7 +13,7 @@ const DEPTH: u32 = 40;
 /// expressions end in `…`.
 impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Printer { out: f, nodes: NODES, depth: DEPTH }.expr(self, Level::Fold)
+        Printer { out: f, nodes: NODES, depth: DEPTH }.expr(self, Level::Reduce)
     }
 }
 
@@ -34,7 +34,7 @@ impl Display for Index {
 /// How tightly an operator binds; weaker ones stand in parentheses inside stronger ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
-    Fold,
+    Reduce,
     Comparison,
     Or,
     Xor,
@@ -48,7 +48,7 @@ enum Level {
 impl Level {
     fn tighter(self) -> Level {
         match self {
-            Level::Fold => Level::Comparison,
+            Level::Reduce => Level::Comparison,
             Level::Comparison => Level::Or,
             Level::Or => Level::Xor,
             Level::Xor => Level::And,
@@ -103,7 +103,9 @@ impl Printer<'_, '_> {
         match expr.kind() {
             ExprKind::Const(value) => write!(self.out, "{value}"),
             ExprKind::Size(dim) => self.dim(dim),
-            ExprKind::Iota(index) => self.grouped(level > Level::Fold && !is_atom(index), |p| p.index(index)),
+            ExprKind::Iota(index) => {
+                self.grouped(level > Level::Reduce && !is_atom(index), |p| p.index(index))
+            }
             ExprKind::Load { source, index } => {
                 write!(self.out, "%{source}[")?;
                 for (position, index) in index.iter().enumerate() {
@@ -155,24 +157,24 @@ impl Printer<'_, '_> {
                         write!(self.out, " < {}", range.high)?;
                     }
                     self.out.write_str(": ")?;
-                    self.expr(value, Level::Fold)?;
+                    self.expr(value, Level::Reduce)?;
                     self.out.write_str(", ")?;
                     if self.nodes == 0 {
                         break;
                     }
                 }
                 self.out.write_str("else: ")?;
-                self.expr(otherwise, Level::Fold)?;
+                self.expr(otherwise, Level::Reduce)?;
                 self.out.write_char(')')
             }
-            ExprKind::Fold { op, axes, body } => self.grouped(level > Level::Fold, |p| {
+            ExprKind::Reduce { op, axes, body } => self.grouped(level > Level::Reduce, |p| {
                 write!(p.out, "{op}(")?;
                 for (position, (axis, extent)) in axes.iter().enumerate() {
                     p.comma(position)?;
                     write!(p.out, "{axis} < {extent}")?;
                 }
                 p.out.write_str(") ")?;
-                p.expr(body, Level::Fold)
+                p.expr(body, Level::Reduce)
             }),
             ExprKind::CheckIndex { value, limit, .. } => {
                 self.out.write_str("check(0 <= ")?;
@@ -195,7 +197,7 @@ impl Printer<'_, '_> {
         write!(self.out, "{name}(")?;
         for (position, argument) in arguments.iter().enumerate() {
             self.comma(position)?;
-            self.expr(argument, Level::Fold)?;
+            self.expr(argument, Level::Reduce)?;
         }
         self.out.write_char(')')
     }
@@ -282,7 +284,7 @@ fn is_atom(index: &Index) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::{Axis, FoldOp, InRange};
+    use crate::expr::{Axis, InRange, ReduceOp};
     use shapeflow_shape_fns::{DType, Dim};
 
     fn at(axis: u32) -> Index {
@@ -300,7 +302,7 @@ mod tests {
         let check = ExprKind::CheckIndex { value: y.clone().cast(DType::I64), limit: n.clone(), axis: 0 };
         let row = Index::value(Expr::new(DType::I64, check));
         let inside = InRange { index: at(0) - Index::from(1i64), low: Dim::known(0), high: n.clone() };
-        let sum = (x.clone() * y.clone()).fold(FoldOp::Sum, [(Axis(1), n.clone())].into());
+        let sum = (x.clone() * y.clone()).reduce(ReduceOp::Sum, [(Axis(1), n.clone())].into());
         for (expr, text) in [
             (x.clone().maximum(x.like(0.0)), "max(%0[i0, i1], 0)"),
             (x.clone() - (y.clone() - x.clone()), "%0[i0, i1] - (%1[2*i1 + 1] - %0[i0, i1])"),

@@ -7,7 +7,7 @@ use half::{bf16, f16};
 use shapeflow_shape_fns::DType;
 
 use super::scalar::scalar_dtype;
-use super::{BinaryOp, FoldOp, Scalar, UnaryOp};
+use super::{BinaryOp, ReduceOp, Scalar, UnaryOp};
 
 macro_rules! integer_unary {
     ($Variant:ident, $op:expr, $x:expr, $abs:expr) => {
@@ -221,30 +221,30 @@ pub(crate) fn eval_bitcast(x: Scalar, dtype: DType) -> Scalar {
     Scalar::from_bits(dtype, x.to_bits()).unwrap_or(x)
 }
 
-impl FoldOp {
-    /// Where a fold over elements of `dtype` starts. That of a float sum is -0.0, the only value whose
-    /// sum with every element is that element; [`FoldOp::finish`] makes an empty sum 0.0.
+impl ReduceOp {
+    /// Where a reduction over elements of `dtype` starts. That of a float sum is -0.0, the only value whose
+    /// sum with every element is that element; [`ReduceOp::finish`] makes an empty sum 0.0.
     pub(crate) fn identity(self, dtype: DType) -> Scalar {
         match self {
-            FoldOp::Sum if dtype.is_float() => eval_cast(Scalar::F64(-0.0), dtype),
-            FoldOp::Sum => Scalar::zero(dtype),
-            FoldOp::Prod => Scalar::one(dtype),
-            FoldOp::Max => Scalar::lowest(dtype),
-            FoldOp::Min => Scalar::highest(dtype),
-            FoldOp::All => Scalar::Bool(true),
-            FoldOp::Any => Scalar::Bool(false),
+            ReduceOp::Sum if dtype.is_float() => eval_cast(Scalar::F64(-0.0), dtype),
+            ReduceOp::Sum => Scalar::zero(dtype),
+            ReduceOp::Prod => Scalar::one(dtype),
+            ReduceOp::Max => Scalar::lowest(dtype),
+            ReduceOp::Min => Scalar::highest(dtype),
+            ReduceOp::All => Scalar::Bool(true),
+            ReduceOp::Any => Scalar::Bool(false),
         }
     }
 
     /// The primitive operation that combines two partial results.
     pub(crate) fn combiner(self) -> BinaryOp {
         match self {
-            FoldOp::Sum => BinaryOp::Add,
-            FoldOp::Prod => BinaryOp::Mul,
-            FoldOp::Max => BinaryOp::Max,
-            FoldOp::Min => BinaryOp::Min,
-            FoldOp::All => BinaryOp::And,
-            FoldOp::Any => BinaryOp::Or,
+            ReduceOp::Sum => BinaryOp::Add,
+            ReduceOp::Prod => BinaryOp::Mul,
+            ReduceOp::Max => BinaryOp::Max,
+            ReduceOp::Min => BinaryOp::Min,
+            ReduceOp::All => BinaryOp::And,
+            ReduceOp::Any => BinaryOp::Or,
         }
     }
 
@@ -254,9 +254,9 @@ impl FoldOp {
         eval_binary(self.combiner(), a, b).unwrap_or(a)
     }
 
-    /// The last step of a fold: a float sum adds 0.0.
+    /// The last step of a reduction: a float sum adds 0.0.
     pub(crate) fn finish(self, total: Scalar) -> Scalar {
-        if self == FoldOp::Sum && total.dtype().is_float() {
+        if self == ReduceOp::Sum && total.dtype().is_float() {
             self.combine(total, Scalar::zero(total.dtype()))
         } else {
             total
@@ -272,7 +272,7 @@ pub(crate) fn fused_mul_add() -> bool {
     true
 }
 
-/// The dtype in which kernels accumulate a fold over elements of `dtype`: `i32` for bool and the
+/// The dtype in which kernels accumulate a reduction over elements of `dtype`: `i32` for bool and the
 /// integers below 32 bits, `f32` for `f16` and `bf16`, else the dtype itself.
 #[cfg(test)]
 pub(crate) fn accumulator(dtype: DType) -> DType {
@@ -349,8 +349,8 @@ mod tests {
     }
 
     #[test]
-    fn folds_start_from_an_exact_identity() {
-        use FoldOp::*;
+    fn reductions_start_from_an_exact_identity() {
+        use ReduceOp::*;
         let numeric = DType::all().filter(|d| d.is_float() || d.is_integer());
         for dtype in numeric {
             for op in [Sum, Prod, Max, Min] {

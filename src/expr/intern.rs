@@ -83,7 +83,7 @@ impl Interner {
     /// The last node of a [`post_order`](super::post_order) rebuilt from its parts upward in this interner, each
     /// shared node once.
     ///
-    /// Axes in indices become what `axes` gives for them; the axes of a fold are renamed likewise and
+    /// Axes in indices become what `axes` gives for them; the axes of a reduction are renamed likewise and
     /// must be given plain axes. Each rebuilt node is then offered once to `replace`, which may put another
     /// expression, made in this interner, in its place; what it has put is not offered again. Loads are offered
     /// before they are interned: identity is not equality for them yet.
@@ -163,12 +163,12 @@ fn rebuild(
                 .collect();
             ExprKind::Case(arms, part(otherwise))
         }
-        ExprKind::Fold { op, axes: bound, body } => {
+        ExprKind::Reduce { op, axes: bound, body } => {
             let renamed = bound
                 .iter()
                 .map(|(axis, extent)| (axes(*axis).as_axis().unwrap_or(*axis), extent.clone()))
                 .collect();
-            ExprKind::Fold { op: *op, axes: renamed, body: part(body) }
+            ExprKind::Reduce { op: *op, axes: renamed, body: part(body) }
         }
         ExprKind::CheckIndex { value, limit, axis } => {
             ExprKind::CheckIndex { value: part(value), limit: limit.clone(), axis: *axis }
@@ -293,7 +293,7 @@ fn has_values(index: &Index) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::{FoldOp, post_order};
+    use crate::expr::{ReduceOp, post_order};
     use shapeflow_shape_fns::Dim;
 
     fn load(source: u32, index: Index) -> Expr {
@@ -316,9 +316,9 @@ mod tests {
     }
 
     #[test]
-    fn rewriting_substitutes_axes_renames_folds_and_inlines_loads() {
+    fn rewriting_substitutes_axes_renames_reductions_and_inlines_loads() {
         let mut interner = Interner::new();
-        let body = load(0, at(0) * 2i64 + at(7)).fold(FoldOp::Sum, [(Axis(7), Dim::known(3))].into());
+        let body = load(0, at(0) * 2i64 + at(7)).reduce(ReduceOp::Sum, [(Axis(7), Dim::known(3))].into());
         let mut axes = |axis: Axis| if axis == Axis(7) { at(9) } else { at(1) + Index::from(5i64) };
         let rewritten =
             interner.rewrite(post_order([&body]), &mut axes, &mut |interner, node| match node.kind() {

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::program::{AxisId, DimId, EntryId, Linear, Op, Place, Program, StepId};
 #[cfg(test)]
 use super::{Axis, Expr};
-use super::{FoldOp, Scalar, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary};
+use super::{ReduceOp, Scalar, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary};
 
 /// Why an element has no value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +35,7 @@ pub(crate) struct Env<'a> {
 
 /// Evaluates a [`Program`] for one set of sizes and sources, which must not change meanwhile.
 ///
-/// Only demanded nodes are evaluated, each once per binding of the axes it depends on. Folds go in
+/// Only demanded nodes are evaluated, each once per binding of the axes it depends on. Reductions go in
 /// order; float sums and products accumulate in `f64` and are rounded once at the end. Index
 /// arithmetic wraps as an `i64`.
 pub(crate) struct Evaluator<'a> {
@@ -50,7 +50,7 @@ pub(crate) struct Evaluator<'a> {
     bound: Vec<u64>,
     now: u64,
     frames: Vec<Frame>,
-    folds: Vec<Running>,
+    reductions: Vec<Running>,
 }
 
 struct Frame {
@@ -58,7 +58,7 @@ struct Frame {
     at: usize,
 }
 
-/// A fold whose body is being evaluated.
+/// A reduction whose body is being evaluated.
 struct Running {
     counters: SmallVec<[i64; 4]>,
     total: Total,
@@ -70,23 +70,23 @@ enum Total {
 }
 
 impl Total {
-    fn start(op: FoldOp, dtype: shapeflow_shape_fns::DType) -> Total {
+    fn start(op: ReduceOp, dtype: shapeflow_shape_fns::DType) -> Total {
         match op {
-            FoldOp::Sum if dtype.is_float() => Total::Wide(-0.0),
-            FoldOp::Prod if dtype.is_float() => Total::Wide(1.0),
+            ReduceOp::Sum if dtype.is_float() => Total::Wide(-0.0),
+            ReduceOp::Prod if dtype.is_float() => Total::Wide(1.0),
             _ => Total::Exact(op.identity(dtype)),
         }
     }
 
-    fn add(&mut self, op: FoldOp, value: Scalar) {
+    fn add(&mut self, op: ReduceOp, value: Scalar) {
         match self {
-            Total::Wide(total) if op == FoldOp::Prod => *total *= value.to_f64(),
+            Total::Wide(total) if op == ReduceOp::Prod => *total *= value.to_f64(),
             Total::Wide(total) => *total += value.to_f64(),
             Total::Exact(total) => *total = op.combine(*total, value),
         }
     }
 
-    fn finish(&self, op: FoldOp, dtype: shapeflow_shape_fns::DType) -> Scalar {
+    fn finish(&self, op: ReduceOp, dtype: shapeflow_shape_fns::DType) -> Scalar {
         match self {
             Total::Wide(total) => eval_cast(op.finish(Scalar::F64(*total)), dtype),
             Total::Exact(total) => op.finish(*total),
@@ -134,7 +134,7 @@ impl<'a> Evaluator<'a> {
             bound: vec![1; program.classes],
             now: 1,
             frames: Vec::new(),
-            folds: Vec::new(),
+            reductions: Vec::new(),
         }
     }
 
@@ -144,7 +144,7 @@ impl<'a> Evaluator<'a> {
             self.bind(axis as AxisId, axes.get(axis).copied().unwrap_or(0));
         }
         self.frames.clear();
-        self.folds.clear();
+        self.reductions.clear();
         self.run()
     }
 
@@ -260,12 +260,12 @@ impl<'a> Evaluator<'a> {
                 }
                 value
             }
-            Op::Fold { op, axes, body } => {
+            Op::Reduce { op, axes, body } => {
                 let total = Total::start(*op, dtype);
                 if axes.iter().any(|(_, extent)| self.dims[*extent as usize] <= 0) {
                     return Ok(Outcome::Value(total.finish(*op, dtype)));
                 }
-                self.folds.push(Running { counters: SmallVec::from_elem(0, axes.len()), total });
+                self.reductions.push(Running { counters: SmallVec::from_elem(0, axes.len()), total });
                 axes.iter().for_each(|(axis, _)| self.bind(*axis, 0));
                 return Ok(Outcome::Enter(*body));
             }
@@ -275,10 +275,10 @@ impl<'a> Evaluator<'a> {
     /// Goes on with a step whose entry has come to `value`.
     fn resume(&mut self, step: StepId, value: Scalar) -> Outcome {
         let program = self.program;
-        let Op::Fold { op, axes, body } = &program.steps[step as usize].op else {
+        let Op::Reduce { op, axes, body } = &program.steps[step as usize].op else {
             return Outcome::Value(value);
         };
-        let Some(running) = self.folds.last_mut() else { return Outcome::Value(value) };
+        let Some(running) = self.reductions.last_mut() else { return Outcome::Value(value) };
         running.total.add(*op, value);
         if let Some(position) = next(&mut running.counters, axes, &self.dims) {
             let moved: SmallVec<[i64; 4]> = SmallVec::from_slice(&running.counters[position..]);
@@ -288,7 +288,7 @@ impl<'a> Evaluator<'a> {
             return Outcome::Enter(*body);
         }
         let finished = running.total.finish(*op, program.steps[step as usize].dtype);
-        self.folds.pop();
+        self.reductions.pop();
         Outcome::Value(finished)
     }
 

@@ -2,9 +2,9 @@
 
 use shapeflow_shape_fns::{Attrs, DType, Dim};
 
-use super::{Expr, FoldOp, Index};
+use super::{Expr, Index, ReduceOp};
 
-/// The context of a compute body: operands, parameters, and folds.
+/// The context of a compute body: operands, parameters, and reductions.
 ///
 /// A body gets the output's number and an [`Index`] per axis of it, and returns the element there.
 /// A wrong request (an operand that is not there, an index of the wrong rank) is remembered and
@@ -41,10 +41,10 @@ pub trait LowerCx {
     /// The element of an operand at a row-major position.
     fn operand_flat(&mut self, operand: usize, position: Index) -> Expr;
 
-    /// `body` folded over new axes of the given extents, the last one the innermost.
-    fn fold(
+    /// `body` reduced over new axes of the given extents; the last axis is the innermost loop.
+    fn reduce(
         &mut self,
-        op: FoldOp,
+        op: ReduceOp,
         extents: &[Dim],
         body: &mut dyn FnMut(&mut dyn LowerCx, &[Index]) -> Expr,
     ) -> Expr;

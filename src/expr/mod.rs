@@ -102,10 +102,10 @@ impl BinaryOp {
     }
 }
 
-/// How a fold combines elements.
+/// How a reduction combines elements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum FoldOp {
+pub enum ReduceOp {
     /// Sum, from 0.
     Sum,
     /// Product, from 1.
@@ -163,8 +163,8 @@ pub(crate) enum ExprKind {
     Bitcast(Expr),
     /// The first arm all of whose ranges hold, else the last expression; only that arm is evaluated.
     Case(Box<[(Box<[InRange]>, Expr)]>, Expr),
-    Fold {
-        op: FoldOp,
+    Reduce {
+        op: ReduceOp,
         axes: Box<[(Axis, Dim)]>,
         body: Expr,
     },
@@ -269,9 +269,9 @@ impl Expr {
         Expr::new(otherwise.dtype(), ExprKind::Case(arms, otherwise))
     }
 
-    /// `self` folded over `axes`.
-    pub(crate) fn fold(self, op: FoldOp, axes: Box<[(Axis, Dim)]>) -> Expr {
-        Expr::new(self.dtype(), ExprKind::Fold { op, axes, body: self })
+    /// `self` reduced over `axes`.
+    pub(crate) fn reduce(self, op: ReduceOp, axes: Box<[(Axis, Dim)]>) -> Expr {
+        Expr::new(self.dtype(), ExprKind::Reduce { op, axes, body: self })
     }
 
     /// The larger of two.

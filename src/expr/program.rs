@@ -5,7 +5,7 @@ use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use super::rename::without_shadowing;
-use super::{Atom, Axis, BinaryOp, Expr, ExprKind, FoldOp, Index, Scalar, UnaryOp, post_order};
+use super::{Atom, Axis, BinaryOp, Expr, ExprKind, Index, ReduceOp, Scalar, UnaryOp, post_order};
 
 /// A node of the flattened expression: its number, parts before what is made of them.
 pub(super) type StepId = u32;
@@ -48,7 +48,7 @@ pub(super) enum Op {
     Cast(StepId),
     Bitcast(StepId),
     Case(Box<[(Box<[Range]>, EntryId)]>, EntryId),
-    Fold { op: FoldOp, axes: Box<[(AxisId, DimId)]>, body: EntryId },
+    Reduce { op: ReduceOp, axes: Box<[(AxisId, DimId)]>, body: EntryId },
     CheckIndex { value: StepId, limit: DimId, axis: u32 },
 }
 
@@ -223,12 +223,12 @@ impl Builder {
                 self.part(otherwise, on);
                 Op::Case(arms, self.entry(otherwise))
             }
-            ExprKind::Fold { op, axes, body } => {
+            ExprKind::Reduce { op, axes, body } => {
                 let axes: Box<[_]> =
                     axes.iter().map(|(axis, extent)| (self.axis(*axis), self.dim(extent))).collect();
                 self.part(body, on);
                 on.retain(|axis| !axes.iter().any(|(bound, _)| bound == axis));
-                Op::Fold { op: *op, axes, body: self.entry(body) }
+                Op::Reduce { op: *op, axes, body: self.entry(body) }
             }
             ExprKind::CheckIndex { value, limit, axis } => {
                 Op::CheckIndex { value: self.part(value, on), limit: self.dim(limit), axis: *axis }
@@ -282,7 +282,7 @@ fn join(set: &mut Depends, more: &[AxisId]) {
 /// The steps that `op` needs before it starts: neither arms nor bodies.
 fn parts_needed(op: &Op, needed: &mut Vec<StepId>) {
     match op {
-        Op::Const(_) | Op::Size(_) | Op::Fold { .. } => {}
+        Op::Const(_) | Op::Size(_) | Op::Reduce { .. } => {}
         Op::Iota(index) | Op::LoadFlat { position: index, .. } => values_needed(index, needed),
         Op::Load { index, .. } => index.iter().for_each(|index| values_needed(index, needed)),
         Op::Unary(_, a) | Op::Cast(a) | Op::Bitcast(a) | Op::CheckIndex { value: a, .. } => needed.push(*a),

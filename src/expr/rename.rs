@@ -1,4 +1,4 @@
-//! Renaming of fold axes, so that no fold binds an axis that is bound around it.
+//! Renaming of reduction axes, so that no reduction binds an axis that is bound around it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -6,14 +6,14 @@ use super::{Axis, Expr, ExprKind, Index, Interner, post_order};
 
 /// `root` with every axis bound at most once on the way to any node, counting `outer`.
 ///
-/// Where that is not plain to see, fold axes are numbered by the height of their fold: nested folds
-/// then differ in axes, while folds side by side still share what they have in common.
+/// Where that is not plain to see, reduction axes are numbered by the height of their reduction: nested reductions
+/// then differ in axes, while reductions side by side still share what they have in common.
 pub(super) fn without_shadowing(root: &Expr, outer: &[Axis]) -> Expr {
     let mut bound: FxHashSet<Axis> = outer.iter().copied().collect();
     let mut largest = outer.iter().map(|axis| axis.0).max().unwrap_or(0);
     let mut repeated = false;
     for expr in post_order([root]) {
-        if let ExprKind::Fold { axes, .. } = expr.kind() {
+        if let ExprKind::Reduce { axes, .. } = expr.kind() {
             for (axis, _) in axes {
                 repeated |= !bound.insert(*axis);
                 largest = largest.max(axis.0);
@@ -27,7 +27,7 @@ pub(super) fn without_shadowing(root: &Expr, outer: &[Axis]) -> Expr {
 fn number_by_height(root: &Expr, first: u32) -> Expr {
     let mut interner = Interner::new();
     let mut heights: FxHashMap<usize, u32> = FxHashMap::default();
-    // The first axis of each height; a height has as many as its widest fold.
+    // The first axis of each height; a height has as many as its widest reduction.
     let mut starts = vec![first];
     let widths = widths(root);
     for width in widths {
@@ -39,7 +39,7 @@ fn number_by_height(root: &Expr, first: u32) -> Expr {
             height = height.max(heights.get(&child.address()).copied().unwrap_or(0));
         });
         let renamed = match expr.kind() {
-            ExprKind::Fold { op, axes, body } => {
+            ExprKind::Reduce { op, axes, body } => {
                 let start = starts.get(height as usize).copied().unwrap_or(first);
                 height += 1;
                 let number = |axis: Axis| axes.iter().position(|(bound, _)| *bound == axis);
@@ -47,7 +47,7 @@ fn number_by_height(root: &Expr, first: u32) -> Expr {
                 let mut renamed = |axis| Index::axis(rename(axis));
                 let body = interner.rewrite(post_order([body]), &mut renamed, &mut |_, _| None);
                 let axes = axes.iter().map(|(axis, extent)| (rename(*axis), extent.clone())).collect();
-                Some(interner.intern(expr.dtype(), ExprKind::Fold { op: *op, axes, body }))
+                Some(interner.intern(expr.dtype(), ExprKind::Reduce { op: *op, axes, body }))
             }
             _ => None,
         };
@@ -56,7 +56,7 @@ fn number_by_height(root: &Expr, first: u32) -> Expr {
     })
 }
 
-/// For each height, the number of axes of its widest fold.
+/// For each height, the number of axes of its widest reduction.
 fn widths(root: &Expr) -> Vec<u32> {
     let mut heights: FxHashMap<usize, usize> = FxHashMap::default();
     let mut widths: Vec<u32> = Vec::new();
@@ -65,7 +65,7 @@ fn widths(root: &Expr) -> Vec<u32> {
         expr.for_each_child(&mut |child| {
             height = height.max(heights.get(&child.address()).copied().unwrap_or(0));
         });
-        if let ExprKind::Fold { axes, .. } = expr.kind() {
+        if let ExprKind::Reduce { axes, .. } = expr.kind() {
             widths.resize(widths.len().max(height + 1), 0);
             widths[height] = widths[height].max(axes.len() as u32);
             height += 1;
@@ -90,14 +90,14 @@ fn for_each_axis(expr: &Expr, f: &mut dyn FnMut(Axis)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::FoldOp;
+    use crate::expr::ReduceOp;
     use shapeflow_shape_fns::{DType, Dim};
 
     #[test]
-    fn nested_folds_get_axes_of_their_own() {
+    fn nested_reductions_get_axes_of_their_own() {
         let at = |axis| Index::axis(Axis(axis));
         let x = Expr::new(DType::F32, ExprKind::Load { source: 0, index: [at(0), at(1)].into() });
-        let over = |expr: Expr, axis: u32| expr.fold(FoldOp::Sum, [(Axis(axis), Dim::known(3))].into());
+        let over = |expr: Expr, axis: u32| expr.reduce(ReduceOp::Sum, [(Axis(axis), Dim::known(3))].into());
         let once = over(x.clone(), 1);
         assert!(without_shadowing(&once, &[Axis(0)]) == once);
         let nested = over(over(x.clone(), 1) * x.clone(), 1);

@@ -200,24 +200,31 @@ impl Scalar {
         Scalar::from_bits(dtype, 0).unwrap_or(Scalar::Bool(false))
     }
 
-    /// 1, or true.
+    /// 1, or true; `false` for a dtype without scalars.
     pub fn one(dtype: DType) -> Scalar {
-        super::eval_cast(Scalar::Bool(true), dtype)
+        Scalar::of_class(dtype, 1, 1.0)
     }
 
     /// The value no other is below: -inf for floats.
     pub fn lowest(dtype: DType) -> Scalar {
-        match dtype.integer_range() {
-            None => super::eval_cast(Scalar::F64(f64::NEG_INFINITY), dtype),
-            Some((low, _)) => Scalar::from_bits(dtype, low as u64).unwrap_or(Scalar::Bool(false)),
-        }
+        let dtype = scalar_dtype(dtype).unwrap_or(dtype);
+        Scalar::of_class(dtype, dtype.integer_range().map_or(0, |(low, _)| low as u64), f64::NEG_INFINITY)
     }
 
     /// The value no other is above: inf for floats.
     pub fn highest(dtype: DType) -> Scalar {
-        match dtype.integer_range() {
-            None => super::eval_cast(Scalar::F64(f64::INFINITY), dtype),
-            Some((_, high)) => Scalar::from_bits(dtype, high as u64).unwrap_or(Scalar::Bool(false)),
+        let dtype = scalar_dtype(dtype).unwrap_or(dtype);
+        Scalar::of_class(dtype, dtype.integer_range().map_or(0, |(_, high)| high as u64), f64::INFINITY)
+    }
+
+    /// `float` for a float dtype, the integer with these `bits` for any other.
+    fn of_class(dtype: DType, bits: u64, float: f64) -> Scalar {
+        match dtype {
+            DType::F16 => Scalar::F16(f16::from_f64(float)),
+            DType::BF16 => Scalar::BF16(bf16::from_f64(float)),
+            DType::F32 => Scalar::F32(float as f32),
+            DType::F64 => Scalar::F64(float),
+            _ => Scalar::from_bits(dtype, bits).unwrap_or(Scalar::Bool(false)),
         }
     }
 }
@@ -315,6 +322,11 @@ mod tests {
         assert_eq!(Scalar::highest(DType::U64), Scalar::U64(u64::MAX));
         assert_eq!(Scalar::lowest(DType::BF16), Scalar::BF16(bf16::NEG_INFINITY));
         assert_eq!((Scalar::one(DType::Bool), Scalar::one(DType::F16)), (true.into(), f16::ONE.into()));
+        assert_eq!(
+            (Scalar::lowest(DType::QI8), Scalar::highest(DType::QU8)),
+            (i8::MIN.into(), u8::MAX.into())
+        );
+        assert_eq!((Scalar::lowest(DType::Bool), Scalar::one(DType::C64)), (false.into(), false.into()));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{BinaryOp, FoldOp, UnaryOp};
+use super::{BinaryOp, ReduceOp, UnaryOp};
 
 /// The sign or the name: `+`, `max`.
 impl Display for BinaryOp {
@@ -45,15 +45,15 @@ impl Display for UnaryOp {
 }
 
 /// The name: `sum`.
-impl Display for FoldOp {
+impl Display for ReduceOp {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            FoldOp::Sum => "sum",
-            FoldOp::Prod => "prod",
-            FoldOp::Max => "max",
-            FoldOp::Min => "min",
-            FoldOp::All => "all",
-            FoldOp::Any => "any",
+            ReduceOp::Sum => "sum",
+            ReduceOp::Prod => "prod",
+            ReduceOp::Max => "max",
+            ReduceOp::Min => "min",
+            ReduceOp::All => "all",
+            ReduceOp::Any => "any",
         })
     }
 }

@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::DType;
 
 use super::scalar::scalar_dtype;
-use super::{BinaryOp, Expr, ExprKind, FoldOp, UnaryOp};
+use super::{BinaryOp, Expr, ExprKind, ReduceOp, UnaryOp};
 
 /// Checks dtypes at every node of a [`post_order`](super::post_order): both arguments of an operation agree, conditions are bool, and every
 /// operation is applied to dtypes it is defined on.
@@ -80,18 +80,18 @@ fn check(expr: &Expr) -> Result<(), String> {
             }
             same("the last arm", otherwise.dtype(), dtype)
         }
-        ExprKind::Fold { op, axes, body } => {
+        ExprKind::Reduce { op, axes, body } => {
             same("the result", dtype, body.dtype())?;
             let fits = match op {
-                FoldOp::All | FoldOp::Any => dtype == DType::Bool,
-                FoldOp::Sum | FoldOp::Prod | FoldOp::Max | FoldOp::Min => {
+                ReduceOp::All | ReduceOp::Any => dtype == DType::Bool,
+                ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Max | ReduceOp::Min => {
                     dtype.is_float() || dtype.is_integer()
                 }
             };
-            require(fits, || format!("a fold by {op:?} is not defined on {dtype}"))?;
+            require(fits, || format!("a reduction by {op:?} is not defined on {dtype}"))?;
             let repeated =
                 axes.iter().enumerate().any(|(k, (axis, _))| axes[..k].iter().any(|(a, _)| a == axis));
-            require(!repeated, || "the axes of a fold differ".to_owned())
+            require(!repeated, || "the axes of a reduction differ".to_owned())
         }
         ExprKind::CheckIndex { value, .. } => {
             require(dtype == DType::I64, || format!("a checked index is an i64, got {dtype}"))?;
@@ -149,7 +149,7 @@ mod tests {
                 "the second argument must agree in dtype, got bool and string",
             ),
             (Expr::iota(Index::value(n.clone())), "a value in an index is an i64, got i32"),
-            (x.clone().fold(FoldOp::All, Default::default()), "a fold by All is not defined on f32"),
+            (x.clone().reduce(ReduceOp::All, Default::default()), "a reduction by All is not defined on f32"),
             (Expr::case(vec![(vec![], n.clone())], x.clone()), "an arm must agree in dtype, got i32 and f32"),
         ] {
             let error = verify(&bad).unwrap_err();

@@ -32,7 +32,7 @@ impl Expr {
                 }
                 f(otherwise);
             }
-            ExprKind::Fold { body, .. } => f(body),
+            ExprKind::Reduce { body, .. } => f(body),
         }
     }
 }
@@ -105,7 +105,7 @@ fn take_parts(kind: &mut ExprKind, parts: &mut Parts) {
             }
             parts.push(otherwise);
         }
-        ExprKind::Fold { body, .. } => parts.push(body),
+        ExprKind::Reduce { body, .. } => parts.push(body),
     }
 }
 

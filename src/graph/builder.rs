@@ -1,22 +1,22 @@
 //! `OpBuilder`: adds one node as a transaction.
 
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::Location;
 
 use shapeflow_shape_fns::{Attr, Attrs};
 use smallvec::SmallVec;
 
 use super::{Graph, IntoParam, Param, Value, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
-use crate::op::{Body, CompositeCx, OpRef, Operand};
+use crate::op::{Body, CompositeCx, OpRef, Operand, caught};
 
-/// Collects the operands and attributes of a node; [`OpBuilder::finish`] infers dtypes and shapes and adds it.
+/// Collects the operands and attributes of a node. [`OpBuilder::finish`] infers dtypes and shapes and adds the node.
 ///
 /// A call that is refused leaves no trace in the graph.
 #[must_use = "nothing is added before `finish`"]
 pub struct OpBuilder<'g> {
     graph: &'g Graph,
     op: OpRef,
-    /// Declared place and value.
+    /// The index of the declared operand, and the value.
     operands: SmallVec<[(u32, ValueIx); 4]>,
     attrs: Attrs,
     error: Option<Error>,
@@ -46,7 +46,7 @@ impl<'g> OpBuilder<'g> {
         }
     }
 
-    /// The next data operand.
+    /// Passes the next data operand.
     pub fn data(mut self, value: Value<'g>) -> Self {
         let place = match self.op.operand_list() {
             None => Some(self.operands.len()),
@@ -66,7 +66,7 @@ impl<'g> OpBuilder<'g> {
         self
     }
 
-    /// Several data operands.
+    /// Passes several data operands.
     pub fn data_all(mut self, values: &[Value<'g>]) -> Self {
         for value in values {
             self = self.data(*value);
@@ -97,37 +97,37 @@ impl<'g> OpBuilder<'g> {
         self
     }
 
-    /// A parameter whose elements become dimensions or offsets, constant or computed.
+    /// Passes a size parameter: its elements become dimensions or offsets.
     pub fn size(self, name: &'static str, param: impl IntoParam<'g>) -> Self {
         self.param(name, param.into_param())
     }
 
-    /// A parameter whose elements choose the loop nest, constant or computed.
+    /// Passes a structure parameter: its elements choose the loop nest.
     pub fn structure(self, name: &'static str, param: impl IntoParam<'g>) -> Self {
         self.param(name, param.into_param())
     }
 
-    /// An attribute.
+    /// Sets an attribute.
     pub fn attr(mut self, name: &'static str, value: impl Into<Attr>) -> Self {
         self.attrs.insert(name, value.into());
         self
     }
 
-    /// Operand number `place` of those declared.
+    /// Passes the declared operand number `place`.
     #[cfg(feature = "graphdef")]
     pub(crate) fn operand(mut self, place: usize, value: Value<'g>) -> Self {
         self.push(u32::try_from(place).unwrap_or(u32::MAX), value);
         self
     }
 
-    /// All attributes at once.
+    /// Sets all attributes at once.
     #[cfg(feature = "graphdef")]
     pub(crate) fn attrs(mut self, attrs: Attrs) -> Self {
         self.attrs = attrs;
         self
     }
 
-    /// Adds the node and gives its first output.
+    /// Adds the node and returns its first output.
     ///
     /// # Errors
     /// The op refuses the dtypes, shapes or attributes; an operand is poisoned or of another graph.
@@ -136,7 +136,7 @@ impl<'g> OpBuilder<'g> {
         self.finish_at(Location::caller())
     }
 
-    /// Adds the node and gives all its outputs.
+    /// Adds the node and returns all its outputs.
     ///
     /// # Errors
     /// As [`OpBuilder::finish`].
@@ -167,7 +167,7 @@ impl<'g> OpBuilder<'g> {
         self.spread_lists();
         self.operands.sort_by_key(|(place, _)| *place);
         let operands: SmallVec<[ValueIx; 2]> = self.operands.iter().map(|(_, value)| *value).collect();
-        let given = self.operands.iter().fold(0, |mask, (place, _)| mask | 1 << (*place).min(31));
+        let given = self.operands.iter().map(|(place, _)| *place as usize).collect();
         let outcome = graph.write().add(&self.op, operands, given, &self.attrs, None, location);
         match outcome {
             Ok(values) => Ok(values.map(|value| Value::new(graph, value)).collect()),
@@ -175,7 +175,8 @@ impl<'g> OpBuilder<'g> {
         }
     }
 
-    /// Data operands go to the first list of a declaration: where it has several, each gets its part.
+    /// Shares the operands of the first list equally among all lists of the declaration: [`OpBuilder::data`] passes
+    /// every operand of a list to the first.
     fn spread_lists(&mut self) {
         let Some(list) = self.op.operand_list() else { return };
         let is_list: Vec<bool> = list.iter().map(|operand| matches!(operand, Operand::Variadic(_))).collect();
@@ -208,8 +209,7 @@ impl<'g> OpBuilder<'g> {
         let built = {
             let _scope = super::Scope::enter(graph, self.op.name().into(), location);
             let cx = CompositeCx { attrs: &self.attrs };
-            catch_unwind(AssertUnwindSafe(|| build(&cx, &values)))
-                .unwrap_or_else(|panic| Err(panicked(self.op.name(), "body", &*panic)))
+            caught(self.op.name(), "body", || build(&cx, &values))
                 .and_then(|built| built.into_iter().map(Value::ok).collect::<Result<_>>())
         };
         built.map_err(|error| {
@@ -218,21 +218,21 @@ impl<'g> OpBuilder<'g> {
         })
     }
 
-    /// Adds what the user needs to find the place.
+    /// Adds to an error what locates it: the op's call, the user's line, the origin of the operands, earlier equalities.
     fn locate(&self, error: Error, location: &'static Location<'static>) -> Error {
-        let inner = self.graph.read();
-        let scopes = inner.scope_chain(inner.scope);
+        let data = self.graph.read();
+        let scopes = data.scope_chain(data.scope);
         let location =
             if is_own_line(location) { scopes.first().map_or(location, |(_, at)| at) } else { location };
         let operands: Vec<ValueIx> = self.operands.iter().map(|(_, value)| *value).collect();
         let blamed = error.blamed_operand();
-        let ties = inner.ties_of(&operands, error.message());
+        let ties = data.ties_of(&operands, error.message());
         let mut error =
-            error.with_op(self.op.name(), inner.call_text(&self.op, &operands, &self.attrs)).at(location);
-        // The operand to blame is shown however many there are.
+            error.with_op(self.op.name(), data.call_text(&self.op, &operands, &self.attrs)).at(location);
+        // The blamed operand is always shown.
         let shown = |number: usize| number < SHOWN_OPERANDS || Some(number) == blamed;
         for (number, operand) in operands.iter().enumerate().filter(|(number, _)| shown(*number)) {
-            let node = inner.node_of(*operand);
+            let node = data.node_of(*operand);
             if is_own_line(node.location)
                 && let Some(name) = node.own_name()
             {
@@ -243,7 +243,7 @@ impl<'g> OpBuilder<'g> {
                 && !is_own_line(node.location)
                 && *node.location != *location
             {
-                let name = inner.node_label(inner.values[operand.at()].node);
+                let name = data.node_label(data.values[operand.at()].node);
                 error = error.note(format!("operand {number} comes from {name}"), Some(node.location));
             }
         }
@@ -254,18 +254,8 @@ impl<'g> OpBuilder<'g> {
     }
 }
 
-/// Operands whose origin an error shows.
+/// The number of operands whose origin an error shows.
 const SHOWN_OPERANDS: usize = 4;
 
-/// Equalities that an error shows.
+/// The number of equalities that an error shows.
 const SHOWN_TIES: usize = 4;
-
-/// What a user's panic said.
-pub(crate) fn panicked(op: &str, part: &str, payload: &(dyn std::any::Any + Send)) -> Error {
-    let said = payload
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_string())
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_string());
-    Error::new(ErrorKind::Custom, Phase::Build, format!("the {part} of {op} panicked: {said}"))
-}

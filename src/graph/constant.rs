@@ -1,9 +1,9 @@
-//! What may become a constant: scalars, nested arrays, slices and tensors.
+//! `IntoConstant`: types that convert into a constant: scalars, nested arrays, slices and tensors.
 
 use crate::error::Result;
 use crate::tensor::{Element, Tensor};
 
-/// A constant for [`Graph::constant`](super::Graph::constant).
+/// A type that converts into a constant, see [`Graph::constant`](super::Graph::constant).
 pub trait IntoConstant {
     #[doc(hidden)]
     fn into_constant(self) -> Result<Tensor>;
@@ -33,7 +33,7 @@ impl<T: Element> IntoConstant for Vec<T> {
     }
 }
 
-/// A scalar or a nested array of scalars of one shape.
+/// A scalar, or an array of nested arrays of one shape.
 trait Nested {
     type Scalar: Element;
     fn sizes(out: &mut Vec<usize>);

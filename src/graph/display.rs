@@ -1,8 +1,8 @@
-//! `Display` of a graph: typed, one line a node.
+//! `Display` of a graph: one line a node, with dtypes and shapes.
 
 use std::fmt;
 
-use super::{Graph, Inner, NodeIx};
+use super::{Graph, GraphData, NodeIx};
 use crate::error::is_own_line;
 use crate::op::Body;
 
@@ -18,13 +18,13 @@ impl fmt::Debug for Graph {
     }
 }
 
-/// Where comments start, unless the node reaches further.
+/// The column where comments start, unless the node is longer.
 const COMMENTS: usize = 56;
 
-/// Elements of a constant that is shown.
+/// A constant of at most this many elements is shown with its elements.
 const ELEMENTS: usize = 8;
 
-impl Inner {
+impl GraphData {
     /// The text of the graph.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
@@ -39,12 +39,12 @@ impl Inner {
             let index = NodeIx(number as u32);
             let node = &self.nodes[number];
             let mut notes: Vec<String> = Vec::new();
-            // The name of an input is in its call, and that of any other unnamed node says no more than its op.
+            // The call of an input shows its name; the label of an unnamed node is its op, which the call shows.
             let label = self.node_label(index);
             if !matches!(node.op.body, Body::Input) && label != node.op.name() {
                 notes.push(label);
             }
-            // A node that was read from a file has no line.
+            // A node that was imported from a file has no source line.
             if !is_own_line(node.location) {
                 notes.push(node.location.to_string());
             }

@@ -1,4 +1,4 @@
-//! `explain`: where every dimension of a shape comes from, and what tied it to others.
+//! `explain`: the origin of every dimension of a shape, and the equalities that tied it to others.
 
 use std::fmt::Write;
 use std::panic::Location;
@@ -6,11 +6,11 @@ use std::panic::Location;
 use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::{Dim, Equality, Provenance, Symbol};
 
-use super::{Graph, Inner, NodeIx, Value, ValueIx};
+use super::{Graph, GraphData, NodeIx, Value, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::Operand;
 
-/// Places shown for one dimension.
+/// The number of places that are shown for one dimension.
 const PLACES: usize = 6;
 
 impl Graph {
@@ -69,7 +69,7 @@ impl Value<'_> {
     }
 }
 
-impl Inner {
+impl GraphData {
     fn explain(&self, value: ValueIx) -> String {
         let info = &self.values[value.at()];
         let mut text = format!("{}  // {}", self.node_text(info.node), self.nodes[info.node.at()].location);
@@ -126,7 +126,7 @@ impl Inner {
         (self.node_label(index), self.nodes[index.at()].location)
     }
 
-    /// How dimensions of these values that the text mentions became what they are: what was found, and where.
+    /// The equalities behind those dimensions of `values` that `text` mentions: what was equated, and where.
     pub(crate) fn ties_of(
         &self,
         values: &[ValueIx],
@@ -158,7 +158,7 @@ impl Inner {
     }
 }
 
-/// Whether the text holds the word, not as part of a longer one.
+/// Whether `text` holds `word`, not as part of a longer word.
 fn mentions(text: &str, word: &str) -> bool {
     let continues = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).any(|(at, _)| {
@@ -168,45 +168,45 @@ fn mentions(text: &str, word: &str) -> bool {
     })
 }
 
-/// A value that has a dimension which none of its operands has.
+/// A value with a dimension that none of its operands has.
 #[derive(PartialEq)]
 struct Place {
     value: ValueIx,
-    /// The axis, unless it is an element.
+    /// The axis with the dimension; `None` if an element is the dimension.
     axis: Option<usize>,
-    /// The dimension as it was written there.
+    /// The dimension in the form that inference gave it there.
     dim: Dim,
 }
 
-/// Where one dimension comes from.
+/// The origin of one dimension.
 struct Origin {
     places: Vec<Place>,
     ties: Vec<Equality>,
     symbols: FxHashSet<Symbol>,
-    /// Whether anonymous symbols are told apart by number.
+    /// Whether the text numbers anonymous symbols, to tell several apart.
     numbered: bool,
 }
 
 impl Origin {
-    /// Where a resolved dimension of a value comes from.
-    fn of(inner: &Inner, value: ValueIx, dim: &Dim) -> Origin {
+    /// The origin of a resolved dimension of a value.
+    fn of(data: &GraphData, value: ValueIx, dim: &Dim) -> Origin {
         let mut origin =
             Origin { places: Vec::new(), ties: Vec::new(), symbols: FxHashSet::default(), numbered: false };
         let mut written = vec![dim.clone()];
-        let mut sources: Vec<ValueIx> = sources(inner, value, dim);
+        let mut sources: Vec<ValueIx> = sources(data, value, dim);
         sources.sort_unstable();
         for source in sources {
-            let place = place(inner, source, dim);
+            let place = place(data, source, dim);
             written.push(place.dim.clone());
             origin.places.push(place);
         }
         let mut seen: FxHashSet<(Symbol, u32)> = FxHashSet::default();
-        for provenance in written.iter().flat_map(|dim| inner.table.explain(dim)) {
+        for provenance in written.iter().flat_map(|dim| data.table.explain(dim)) {
             match provenance {
                 Provenance::Introduced(symbol, node) => {
                     origin.symbols.insert(symbol);
-                    let values = inner.nodes.get(node as usize).into_iter().flat_map(|node| node.values());
-                    let home = values.map(|value| place(inner, value, &Dim::from(symbol)));
+                    let values = data.nodes.get(node as usize).into_iter().flat_map(|node| node.values());
+                    let home = values.map(|value| place(data, value, &Dim::from(symbol)));
                     let Some(home) =
                         home.reduce(|first, next| if first.axis.is_some() { first } else { next })
                     else {
@@ -230,27 +230,33 @@ impl Origin {
     }
 }
 
-/// The values through which a dimension came into this one: it is in their shape, and in that of none of their
-/// operands. Iterative, as graphs are deep.
-fn sources(inner: &Inner, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
+/// The values that brought a dimension into `value`: it is in their shape, and in no shape of their operands. The walk is
+/// iterative, because graphs are deep.
+fn sources(data: &GraphData, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
     let mut seen: FxHashSet<ValueIx> = FxHashSet::default();
     let (mut pending, mut sources) = (vec![value], Vec::new());
     while let Some(value) = pending.pop() {
-        let node = inner.node_of(value);
+        let node = data.node_of(value);
         let mut is_source = true;
-        let places =
-            (0..32).filter(|place| node.given & (1 << place) != 0).map(Some).chain(std::iter::repeat(None));
-        for (operand, declared) in node.operands.iter().zip(places) {
-            let declared = declared.and_then(|place: usize| node.op.operand_list()?.get(place));
-            let info = &inner.values[operand.at()];
-            let is_size = matches!(declared, Some(Operand::Size(_)));
-            let elements = info.elements.iter().filter(|_| is_size).flat_map(|elements| elements.elements());
-            let shape = info.shape.dims().unwrap_or_default();
-            if shape.iter().chain(elements).any(|other| inner.table.resolve(other) == *dim) {
-                is_source = false;
-                if seen.insert(*operand) {
-                    pending.push(*operand);
-                }
+        let resolves_to_it = |other: &Dim| data.table.resolve(other) == *dim;
+        let mut follow = |operand: ValueIx| {
+            is_source = false;
+            if seen.insert(operand) {
+                pending.push(operand);
+            }
+        };
+        for &operand in &node.operands {
+            let shape = &data.values[operand.at()].shape;
+            if shape.dims().unwrap_or_default().iter().any(resolves_to_it) {
+                follow(operand);
+            }
+        }
+        for (declared, operand) in node.parameters() {
+            let elements = &data.values[operand.at()].elements;
+            if matches!(declared, Operand::Size(_))
+                && elements.iter().flat_map(|elements| elements.elements()).any(resolves_to_it)
+            {
+                follow(operand);
             }
         }
         if is_source {
@@ -260,15 +266,15 @@ fn sources(inner: &Inner, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
     sources
 }
 
-/// Where in a value a resolved dimension stands.
-fn place(inner: &Inner, value: ValueIx, dim: &Dim) -> Place {
-    let resolved = inner.table.resolve(dim);
-    let info = &inner.values[value.at()];
+/// The axis or element of a value that is a resolved dimension.
+fn place(data: &GraphData, value: ValueIx, dim: &Dim) -> Place {
+    let resolved = data.table.resolve(dim);
+    let info = &data.values[value.at()];
     let mut dims = info.shape.dims().unwrap_or_default().iter().enumerate();
-    let found = dims.find(|(_, other)| inner.table.resolve(other) == resolved);
+    let found = dims.find(|(_, other)| data.table.resolve(other) == resolved);
     let element = || {
         let mut elements = info.elements.iter().flat_map(|elements| elements.elements());
-        elements.find(|other| inner.table.resolve(other) == resolved).cloned()
+        elements.find(|other| data.table.resolve(other) == resolved).cloned()
     };
     match found {
         Some((axis, written)) => Place { value, axis: Some(axis), dim: written.clone() },

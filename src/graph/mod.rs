@@ -1,17 +1,26 @@
-//! `Graph`: an append-only dataflow graph in SSA form, typed, shaped and located as it is built.
+//! `Graph`: an append-only dataflow graph in SSA form. Every node has dtypes, shapes and a source line when it is added.
+//!
+//! **In**: builder calls: inputs, constants, and ops by way of [`OpBuilder`]. A call is a transaction: it adds a node
+//! with all that inference says of it, or it is refused and changes nothing. **Out**: [`GraphData`], the nodes and
+//! values that later rooms read; [`Value`], a handle to build with; texts (`Display`, [`Graph::explain`]).
+//!
+//! **Who calls it**: programs, `interchange` and the builder methods of `ops`; `passes` makes new graphs from old ones;
+//! `lower`, `exec` and `dump` read.
+//!
+//! **Absent**: execution. The graph runs no op itself: inference, templates and the values of constant expressions come
+//! from `eval`. No op is named here but input and constant. No edge is stored apart from the operands of the nodes.
 
 mod builder;
+mod call;
+mod const_fold;
 mod constant;
 mod display;
-mod evaluate;
 mod explain;
-mod fold;
 mod insert;
 mod node;
 mod operand;
 mod param;
 mod scope;
-mod template;
 mod value;
 
 use std::borrow::Cow;
@@ -24,22 +33,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, PartialElements, SymbolKind, TensorShape};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::eval::{elements_of, shape_of};
 use crate::op::{Body, OpDef, OpRef};
 use crate::tensor::Tensor;
 
 pub use builder::OpBuilder;
 pub use constant::IntoConstant;
-pub(crate) use evaluate::{
-    SizedOperand, evaluate, evaluate_into, evaluate_with, infer_sizes, shape_of, uncomputed,
-};
-#[cfg(any(test, feature = "graphdef"))]
-pub(crate) use fold::constant_tensor;
-pub(crate) use fold::{MAX_ELEMENTS, elements_of};
 pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub use param::{IntoParam, Param};
 pub use scope::Scope;
-pub(crate) use template::Template;
 pub use value::{Value, ValueId};
 
 pub(crate) static INPUT: OpDef = OpDef::with_body("input", Body::Input);
@@ -59,12 +62,12 @@ static NEXT_TAG: AtomicU32 = AtomicU32::new(1);
 /// # Ok::<(), shapeflow::Error>(())
 /// ```
 pub struct Graph {
-    inner: RefCell<Inner>,
+    data: RefCell<GraphData>,
     tag: u32,
     created: &'static Location<'static>,
 }
 
-/// One frame of the tree of scopes.
+/// A scope: a node in the tree of scopes.
 #[derive(Clone)]
 pub(crate) struct ScopeFrame {
     pub parent: u32,
@@ -72,19 +75,22 @@ pub(crate) struct ScopeFrame {
     pub location: &'static Location<'static>,
 }
 
+/// The nodes and values of a graph: the IR that later rooms read.
 #[derive(Default)]
-pub(crate) struct Inner {
+pub(crate) struct GraphData {
     pub nodes: Vec<Node>,
     pub values: Vec<ValueInfo>,
+    /// What is known of dimensions: equalities and guards.
     pub table: DimTable,
     pub constants: FxHashMap<NodeIx, Tensor>,
     pub input_names: FxHashSet<String>,
-    /// Inputs in the order of their calls.
+    /// Names and values of the inputs, in the order of their calls.
     pub inputs: Vec<(String, ValueIx)>,
-    /// Frame 0 is the root.
+    /// The tree of scopes; index 0 is the root.
     pub scopes: Vec<ScopeFrame>,
+    /// The innermost open scope.
     pub scope: u32,
-    /// Errors of operators, and the dtype their poisoned value pretends to have.
+    /// The error of each poisoned value, and the dtype that the value claims to have.
     pub errors: Vec<(Error, DType)>,
     /// Why inference refused nodes of a file, in whose place stand nodes of unknown shape.
     pub refused: BTreeMap<NodeIx, Error>,
@@ -102,18 +108,18 @@ impl Graph {
     #[track_caller]
     pub fn new() -> Graph {
         Graph {
-            inner: RefCell::default(),
+            data: RefCell::default(),
             tag: NEXT_TAG.fetch_add(1, Ordering::Relaxed),
             created: Location::caller(),
         }
     }
 
-    pub(crate) fn read(&self) -> Ref<'_, Inner> {
-        self.inner.borrow()
+    pub(crate) fn read(&self) -> Ref<'_, GraphData> {
+        self.data.borrow()
     }
 
-    pub(crate) fn write(&self) -> RefMut<'_, Inner> {
-        self.inner.borrow_mut()
+    pub(crate) fn write(&self) -> RefMut<'_, GraphData> {
+        self.data.borrow_mut()
     }
 
     pub(crate) fn tag(&self) -> u32 {
@@ -124,7 +130,7 @@ impl Graph {
         self.created
     }
 
-    /// A tensor that is fed when the graph runs.
+    /// An input: a tensor that is fed when the graph runs.
     ///
     /// The shape may have unknown (`?`) and named dimensions, or be unknown altogether: `shape!["b", 64]`,
     /// `shape![?, 3]`, `shape![..]`, `[2, 3]`. A dimension may also be linear in one symbol: `2 * &n + 1`.
@@ -161,38 +167,29 @@ impl Graph {
                 );
             }
         }
-        let mut inner = self.write();
-        if !inner.input_names.insert(name.to_string()) {
-            let other = inner.inputs.iter().find(|(other, _)| other == name);
-            let other = other.map(|(_, value)| inner.node_of(*value).location);
-            drop(inner);
+        let mut data = self.write();
+        if !data.input_names.insert(name.to_string()) {
+            let other = data.inputs.iter().find(|(other, _)| other == name);
+            let other = other.map(|(_, value)| data.node_of(*value).location);
+            drop(data);
             let message = "the name of an input must be unique in its graph".to_string();
             return refuse(ErrorKind::Attribute, message)
                 .map_err(|error: Error| error.note("the other input is made", other));
         }
-        let node = NodeIx(inner.nodes.len() as u32);
-        inner.table.set_origin(node.0);
-        let shape = inner.table.import(&shape);
+        let node = NodeIx(data.nodes.len() as u32);
+        data.table.set_origin(node.0);
+        let shape = data.table.import(&shape);
         let extra = Extra { name: Some(name.to_string()), ..Extra::default() };
-        let value = inner.push(
-            Node {
-                op: OpRef::from(&INPUT),
-                operands: Default::default(),
-                given: 0,
-                first_output: ValueIx(0),
-                outputs: 1,
-                extra: Some(Box::new(extra)),
-                location,
-                scope: 0,
-            },
+        let value = data.push(
+            Node { extra: Some(Box::new(extra)), ..Node::leaf(&INPUT, location, 0) },
             [(dtype, shape, None)],
         );
-        inner.inputs.push((name.to_string(), value));
-        drop(inner);
+        data.inputs.push((name.to_string(), value));
+        drop(data);
         Ok(Value::new(self, value))
     }
 
-    /// A tensor that is part of the graph: a scalar, nested arrays, a slice, or a [`Tensor`].
+    /// A constant of the graph: a scalar, nested arrays, a slice, or a [`Tensor`].
     ///
     /// # Errors
     /// Memory for the tensor is refused.
@@ -204,27 +201,15 @@ impl Graph {
     }
 
     pub(crate) fn constant_at(&self, tensor: Tensor, location: &'static Location<'static>) -> Value<'_> {
-        let mut inner = self.write();
-        let node = NodeIx(inner.nodes.len() as u32);
+        let mut data = self.write();
+        let node = NodeIx(data.nodes.len() as u32);
         let shape = shape_of(tensor.sizes());
-        let elements = fold::elements_of(&tensor.view());
-        let scope = inner.scope;
+        let elements = elements_of(&tensor.view());
+        let scope = data.scope;
         let dtype = tensor.dtype();
-        inner.constants.insert(node, tensor);
-        let value = inner.push(
-            Node {
-                op: OpRef::from(&CONSTANT),
-                operands: Default::default(),
-                given: 0,
-                first_output: ValueIx(0),
-                outputs: 1,
-                extra: None,
-                location,
-                scope,
-            },
-            [(dtype, shape, elements)],
-        );
-        drop(inner);
+        data.constants.insert(node, tensor);
+        let value = data.push(Node::leaf(&CONSTANT, location, scope), [(dtype, shape, elements)]);
+        drop(data);
         Value::new(self, value)
     }
 
@@ -239,7 +224,7 @@ impl Graph {
         Scope::enter(self, name.into(), Location::caller())
     }
 
-    /// The value an id stands for.
+    /// The value with this id.
     ///
     /// # Errors
     /// The id belongs to another graph.
@@ -252,10 +237,10 @@ impl Graph {
         Ok(Value::new(self, id.index))
     }
 
-    /// The first error that an operator has met in this graph, with all others.
+    /// Reports the calls of operators (`x + y`) that were refused in this graph: the first error, with all others.
     ///
     /// # Errors
-    /// Some operator was refused and left a poisoned value.
+    /// An operator was refused and left a poisoned value.
     pub fn check(&self) -> Result<()> {
         let mut errors: Vec<Error> = Vec::new();
         for (error, _) in &self.read().errors {
@@ -275,35 +260,36 @@ impl Graph {
     /// The inputs with their names, in the order of their calls.
     #[cfg(feature = "graphdef")]
     pub(crate) fn named_inputs(&self) -> Vec<(String, ValueId)> {
-        let inner = self.read();
-        inner.inputs.iter().map(|(name, value)| (name.clone(), Value::new(self, *value).id())).collect()
+        let data = self.read();
+        data.inputs.iter().map(|(name, value)| (name.clone(), Value::new(self, *value).id())).collect()
     }
 
-    /// How many nodes the graph has.
+    /// The number of nodes.
     pub fn len(&self) -> usize {
         self.read().nodes.len()
     }
 
-    /// Whether nothing has been added.
+    /// Whether the graph has no nodes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether two dimensions are always equal (`Some(true)`), never (`Some(false)`), or it depends.
+    /// Whether two dimensions are equal: always (`Some(true)`), never (`Some(false)`), or depending on the run (`None`).
     pub fn same_dim(&self, a: &Dim, b: &Dim) -> Option<bool> {
         self.read().table.same(a, b)
     }
 }
 
-/// Makes room for one more. A full list grows by a quarter: doubled, half of a large graph's memory might be empty.
+/// Reserves room for one more element. A full list grows by a quarter; doubling would leave up to half of a large graph's
+/// memory unused.
 fn make_room<T>(list: &mut Vec<T>) {
     if list.len() == list.capacity() {
         list.reserve_exact((list.len() / 4).max(64));
     }
 }
 
-impl Inner {
-    /// Adds a node whose outputs are given; the only place where nodes are made.
+impl GraphData {
+    /// Appends a node with the given outputs. No other function appends nodes.
     pub(crate) fn push(
         &mut self,
         mut node: Node,
@@ -322,7 +308,7 @@ impl Inner {
         first
     }
 
-    /// Whether an element that only a run shows was found equal to something, which the run must check.
+    /// Whether inference has equated a symbolic element of `value` with something. The run must check that equality.
     pub(crate) fn has_settled_elements(&self, value: ValueIx) -> bool {
         let elements = self.values[value.at()].elements.iter().flat_map(|elements| elements.elements());
         let mut own =
@@ -334,7 +320,7 @@ impl Inner {
         &self.nodes[self.values[value.at()].node.at()]
     }
 
-    /// The scopes of a frame, innermost first.
+    /// The names and lines of a scope and of those around it, innermost first.
     pub(crate) fn scope_chain(&self, frame: u32) -> Vec<(String, &'static Location<'static>)> {
         let mut chain = Vec::new();
         let mut at = frame;
@@ -346,8 +332,8 @@ impl Inner {
         chain
     }
 
-    /// The name of a node, by which no other node goes unless the user said so: its own, or its op's with the
-    /// number of its first value, below its scopes.
+    /// The name of a node, prefixed with its scopes: its own name, or else its op's name and the number of its first
+    /// value. It is unique unless the user gave one name to several nodes.
     pub(crate) fn node_name(&self, index: NodeIx) -> String {
         let node = &self.nodes[index.at()];
         let mut name = self.node_label(index);
@@ -358,7 +344,7 @@ impl Inner {
         name
     }
 
-    /// What a reader knows a node by: its own name or its op's, below its scopes.
+    /// The name of a node for readers, prefixed with its scopes: its own name, or else its op's name.
     pub(crate) fn node_label(&self, index: NodeIx) -> String {
         let node = &self.nodes[index.at()];
         let mut name = String::new();

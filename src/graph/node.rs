@@ -1,17 +1,17 @@
-//! `Node`: an op with its operands, and the values it makes.
+//! `Node`: an op applied to values; `ValueInfo`: what is known of its outputs.
 
 use std::panic::Location;
 
 use shapeflow_shape_fns::{Attrs, DType, Dim, PartialElements, TensorShape};
 use smallvec::SmallVec;
 
-use crate::op::OpRef;
+use crate::op::{OpDef, OpRef, Operand, OperandMask};
 
-/// A node's number: its place in the order in which nodes were added.
+/// The index of a node. Nodes are numbered in the order in which they were added.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct NodeIx(pub u32);
 
-/// A value's number: values are numbered as their nodes are.
+/// The index of a value. Values are numbered in the order of their nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct ValueIx(pub u32);
 
@@ -33,10 +33,10 @@ impl std::fmt::Display for ValueIx {
     }
 }
 
-/// Parameters that the shape function has normalised for the body.
+/// Parameters that the shape function has normalised for the body, by name.
 pub(crate) type Derived = Vec<(&'static str, Vec<Dim>)>;
 
-/// What most nodes do not have.
+/// Attributes, derived parameters and name; most nodes have none of them.
 #[derive(Clone, Default)]
 pub(crate) struct Extra {
     pub attrs: Attrs,
@@ -44,25 +44,38 @@ pub(crate) struct Extra {
     pub name: Option<String>,
 }
 
-/// An op applied to values. Operand order is the truth about the edges.
+/// An op applied to values. The operands are the edges of the graph; nothing else stores edges.
 #[derive(Clone)]
 pub(crate) struct Node {
     pub op: OpRef,
     pub operands: SmallVec<[ValueIx; 2]>,
-    /// Which of the op's declared operands are values (bit `i` for entry `i`); the others came as
-    /// attributes of the same name or were left out.
-    pub given: u32,
+    /// The declared operands that `operands` holds. The others are attributes of the same name, or left out.
+    pub given: OperandMask,
     pub first_output: ValueIx,
     pub outputs: u32,
     pub extra: Option<Box<Extra>>,
     pub location: &'static Location<'static>,
-    /// The innermost scope it was built in; 0 is none.
+    /// The innermost scope in which the node was built; 0 is none.
     pub scope: u32,
 }
 
 static NO_ATTRS: std::sync::LazyLock<Attrs> = std::sync::LazyLock::new(Attrs::default);
 
 impl Node {
+    /// A node without operands and with one output.
+    pub(crate) fn leaf(op: &'static OpDef, location: &'static Location<'static>, scope: u32) -> Node {
+        Node {
+            op: OpRef::from(op),
+            operands: SmallVec::new(),
+            given: OperandMask::default(),
+            first_output: ValueIx(0),
+            outputs: 1,
+            extra: None,
+            location,
+            scope,
+        }
+    }
+
     pub(crate) fn attrs(&self) -> &Attrs {
         match &self.extra {
             Some(extra) => &extra.attrs,
@@ -77,7 +90,7 @@ impl Node {
         }
     }
 
-    /// The name the user gave it.
+    /// The name that the user gave the node.
     pub(crate) fn own_name(&self) -> Option<&str> {
         self.extra.as_ref().and_then(|extra| extra.name.as_deref())
     }
@@ -86,35 +99,19 @@ impl Node {
         (self.first_output.0..self.first_output.0 + self.outputs).map(ValueIx)
     }
 
-    /// The names of the operands that are values, in order.
-    pub(crate) fn operand_names(&self) -> SmallVec<[&'static str; 4]> {
-        if let Some(names) = self.op.operand_names() {
-            return SmallVec::from_slice(names);
-        }
-        let Some(declared) = self.op.operand_list() else {
-            return SmallVec::new();
-        };
-        declared
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| self.given & (1 << i) != 0)
-            .map(|(_, operand)| operand.name())
-            .collect()
-    }
-
-    /// Which operand value carries parameter `name`.
-    pub(crate) fn operand_named(&self, name: &str) -> Option<ValueIx> {
-        let at = self.operand_names().iter().position(|n| *n == name)?;
-        self.operands.get(at).copied()
+    /// The operands whose elements the compiler reads, with what they are declared as: sizes and structure.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = (Operand, ValueIx)> {
+        let declared = self.op.operands_of(self.given);
+        declared.zip(self.operands.iter().copied()).filter(|(operand, _)| operand.is_parameter())
     }
 }
 
-/// What is known of a node's output.
+/// What is known of an output of a node.
 #[derive(Clone)]
 pub(crate) struct ValueInfo {
     pub node: NodeIx,
     pub dtype: DType,
     pub shape: TensorShape,
-    /// The elements, where they are dimensions or known integers.
+    /// The elements, if they are dimensions or known integers.
     pub elements: Option<Box<PartialElements>>,
 }

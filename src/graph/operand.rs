@@ -1,4 +1,4 @@
-//! What may stand for an operand: values, results, tensors, and weak scalars.
+//! `IntoOperand`, `IntoShapeArg`: types that convert into an operand or a target shape.
 
 use std::fmt;
 use std::panic::Location;
@@ -26,7 +26,7 @@ pub trait IntoOperand<'g>: sealed::Sealed {
     #[doc(hidden)]
     fn into_operand(self, peer: Value<'g>, location: &'static Location<'static>) -> Value<'g>;
 
-    /// Whether the dtype comes from the peer.
+    /// Whether the dtype comes from `peer`.
     #[doc(hidden)]
     fn is_weak(&self) -> bool {
         false
@@ -90,11 +90,11 @@ fn does_not_fit(scalar: &dyn fmt::Debug, peer: Value<'_>) -> Error {
         error = error.with_help("cast the tensor to a dtype that holds the scalar, with .cast(..)");
     }
     let Ok(index) = peer.index() else { return error };
-    let inner = peer.graph().read();
-    let node = inner.values[index.at()].node;
+    let data = peer.graph().read();
+    let node = data.values[index.at()].node;
     error.note(
-        format!("the tensor comes from {}", inner.node_label(node)),
-        Some(inner.nodes[node.at()].location),
+        format!("the tensor comes from {}", data.node_label(node)),
+        Some(data.nodes[node.at()].location),
     )
 }
 

@@ -1,22 +1,22 @@
-//! `Param`: what may stand for a size or structure parameter of an op.
+//! `Param`: a size or structure parameter of an op, and the types that convert into one.
 
 use shapeflow_shape_fns::{Dim, PartialElements};
 
 use super::Value;
 
-/// A parameter of an op: elements known or symbolic when the graph is built, or a value.
+/// A parameter of an op: elements that are known or symbolic when the graph is built, or a value.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Param<'g> {
     /// Integers or dimensions given by the program.
     Elements(PartialElements),
-    /// Computed or fed when the graph runs.
+    /// A value, computed or fed when the graph runs.
     Value(Value<'g>),
-    /// Not usable, and why.
+    /// No parameter, with the reason.
     Refused(String),
 }
 
-/// What may stand for a size or structure parameter.
+/// A type that converts into a size or structure parameter.
 pub trait IntoParam<'g> {
     #[doc(hidden)]
     fn into_param(self) -> Param<'g>;

@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use super::{Graph, ScopeFrame};
 
-/// While it lives, nodes are named below it; see [`Graph::scope`].
+/// An open scope: nodes get its name as a prefix until it drops; see [`Graph::scope`].
 #[must_use = "the scope ends when the guard drops"]
 pub struct Scope<'g> {
     graph: &'g Graph,
@@ -18,14 +18,14 @@ impl<'g> Scope<'g> {
         name: Cow<'static, str>,
         location: &'static Location<'static>,
     ) -> Scope<'g> {
-        let mut inner = graph.write();
-        let parent = inner.scope;
-        if inner.scopes.is_empty() {
-            inner.scopes.push(ScopeFrame { parent: 0, name: Cow::Borrowed(""), location });
+        let mut data = graph.write();
+        let parent = data.scope;
+        if data.scopes.is_empty() {
+            data.scopes.push(ScopeFrame { parent: 0, name: Cow::Borrowed(""), location });
         }
-        inner.scope = inner.scopes.len() as u32;
-        inner.scopes.push(ScopeFrame { parent, name, location });
-        drop(inner);
+        data.scope = data.scopes.len() as u32;
+        data.scopes.push(ScopeFrame { parent, name, location });
+        drop(data);
         Scope { graph, parent }
     }
 }

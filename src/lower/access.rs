@@ -56,7 +56,7 @@ impl Access {
                 ExprKind::Case(arms, _) => {
                     access.arms = access.arms.saturating_mul(arms.len() as u32 + 1);
                 }
-                ExprKind::Fold { axes, body, .. } => {
+                ExprKind::Reduce { axes, body, .. } => {
                     access.note_fold(axes, body);
                     let same = access.folds.first().is_none_or(|first| {
                         first.len() == axes.len()

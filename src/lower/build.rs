@@ -13,10 +13,10 @@ use super::partition::Partition;
 use super::schedule::{Nest, Root, schedule};
 use crate::error::Result;
 use crate::expr::{Axis, Expr, ExprKind, Index, Interner, post_order};
-use crate::graph::{Inner, ValueIx};
+use crate::graph::{GraphData, ValueIx};
 
 struct Builder<'a> {
-    inner: &'a Inner,
+    graph: &'a GraphData,
     partition: &'a Partition,
     cluster: &'a Cluster,
     buffers: &'a FxHashMap<ValueIx, BufferIx>,
@@ -29,7 +29,7 @@ struct Builder<'a> {
 
 /// The kernel that computes the roots of `cluster`.
 pub(crate) fn build(
-    inner: &Inner,
+    graph: &GraphData,
     partition: &Partition,
     cluster: &Cluster,
     buffers: &FxHashMap<ValueIx, BufferIx>,
@@ -37,7 +37,7 @@ pub(crate) fn build(
 ) -> Result<Kernel> {
     let (axes, outer, row) = split_axes(cluster);
     let mut this = Builder {
-        inner,
+        graph,
         partition,
         cluster,
         buffers,
@@ -110,10 +110,10 @@ impl Builder<'_> {
     /// The index of a root in the kernel's axes: axes of size 1 are at 0.
     fn root_index(&self, value: ValueIx) -> SmallVec<[Index; 4]> {
         let mut next = 0;
-        let dims = self.inner.values[value.at()].shape.dims().unwrap_or_default();
+        let dims = self.graph.values[value.at()].shape.dims().unwrap_or_default();
         dims.iter()
             .map(|dim| {
-                if self.inner.table.resolve(dim).as_known() == Some(1) {
+                if self.graph.table.resolve(dim).as_known() == Some(1) {
                     return Index::from(0);
                 }
                 next += 1;
@@ -130,7 +130,7 @@ impl Builder<'_> {
         }
         let buffer = self.buffers[&value];
         self.reads.push(buffer);
-        let dtype = self.inner.values[value.at()].dtype;
+        let dtype = self.graph.values[value.at()].dtype;
         interner.intern(dtype, ExprKind::Load { source: buffer.0, index: index.iter().cloned().collect() })
     }
 
@@ -142,7 +142,7 @@ impl Builder<'_> {
         let template = self.partition.templates[value.at()].as_ref().expect("what is inlined has a body");
         let mut fold_axes: FxHashMap<Axis, u32> = FxHashMap::default();
         for expr in &template.order {
-            if let ExprKind::Fold { axes, .. } = expr.kind() {
+            if let ExprKind::Reduce { axes, .. } = expr.kind() {
                 for (position, (axis, _)) in axes.iter().enumerate() {
                     fold_axes.insert(*axis, (self.outer + position) as u32);
                 }
@@ -154,7 +154,7 @@ impl Builder<'_> {
             None if (axis.0 as usize) < rank => index[axis.0 as usize].clone(),
             None => Index::axis(axis),
         };
-        let operands = self.inner.node_of(value).operands.clone();
+        let operands = self.graph.node_of(value).operands.clone();
         let expr = interner.rewrite(&template.order, &mut axes, &mut |interner, node| match node.kind() {
             ExprKind::Load { source, index } => {
                 Some(self.resolve(interner, operands[*source as usize], index))

@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::DType;
 
-use crate::expr::{BinaryOp, FoldOp, Scalar, UnaryOp};
+use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp};
 
 /// The number of an instruction's result within its body.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -130,7 +130,7 @@ impl InstOp {
 /// A fold of a pass: the value of every element of the row combined into result `into`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct FoldStep {
-    pub op: FoldOp,
+    pub op: ReduceOp,
     pub value: Vid,
     /// Type of the accumulators and the result (the dtype of `value`).
     pub dtype: DType,

@@ -68,7 +68,7 @@ impl Partitioner<'_> {
     /// Whether a cluster takes a value at an index, by every limit there is.
     pub(super) fn may_inline(&self, value: ValueIx, cluster: ClusterIx, index: &[Index]) -> Result<(), Why> {
         let cost = Cost { high: self.full_cost[value.at()] > CHEAP, folds: self.folds[value.at()] };
-        let operands = &self.inner.node_of(value).operands;
+        let operands = &self.graph.node_of(value).operands;
         self.cluster(cluster).accepts(&self.access[value.at()], cost, operands, index)
     }
 
@@ -93,7 +93,7 @@ impl Partitioner<'_> {
         }
         let row = self.cluster(cluster).row_axes();
         let rank = index.len();
-        let operands = &self.inner.nodes[node.at()].operands;
+        let operands = &self.graph.nodes[node.at()].operands;
         for (operand, read) in &access.reads {
             let source = operands[*operand as usize];
             let target = &mut self.clusters[cluster.0 as usize];

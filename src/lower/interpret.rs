@@ -287,7 +287,7 @@ mod tests {
     use smallvec::smallvec;
 
     use super::*;
-    use crate::expr::{BinaryOp, FoldOp};
+    use crate::expr::{BinaryOp, ReduceOp};
     use crate::lower::code::{FoldStep, SlotType, Vid};
 
     fn load_store(dtype: DType, slots: Vec<SlotType>, op: InstOp, scalars: u32) -> Code {
@@ -372,7 +372,7 @@ mod tests {
             folded: vec![dtype],
             passes: vec![Pass {
                 body: vec![Inst { dtype, op: InstOp::Load(0) }],
-                folds: vec![FoldStep { op: FoldOp::Sum, value: Vid(0), dtype, into: 0 }],
+                folds: vec![FoldStep { op: ReduceOp::Sum, value: Vid(0), dtype, into: 0 }],
             }],
             epilogue: vec![
                 Inst { dtype, op: InstOp::Folded(0) },

@@ -76,7 +76,7 @@ impl<'a> Order<'a> {
                     facts.in_row |= index.iter().any(|index| nest.varies_in_row(index))
                 }
                 ExprKind::LoadFlat { position, .. } => facts.in_row |= nest.varies_in_row(position),
-                ExprKind::Fold { .. } => facts = Facts { ready: facts.ready + 1, in_row: false, cost: 0 },
+                ExprKind::Reduce { .. } => facts = Facts { ready: facts.ready + 1, in_row: false, cost: 0 },
                 ExprKind::CheckIndex { .. } => self.can_fail = true,
                 ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, _, divisor) if expr.dtype().is_integer() => {
                     self.can_fail |= !is_nonzero_constant(divisor);

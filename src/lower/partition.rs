@@ -13,9 +13,10 @@ use super::access::Access;
 use super::cluster::{Cluster, ClusterIx, needs_interpreter};
 use super::home::{Home, Why};
 use crate::error::Result;
+use crate::eval::Template;
 use crate::expr::{Axis, Index};
-use crate::graph::{Inner, NodeIx, Template, ValueIx};
-use crate::op::{Body, Operand};
+use crate::graph::{GraphData, NodeIx, ValueIx};
+use crate::op::Body;
 
 /// A value of at most this many primitive operations, with all that is inlined into it, is computed again
 /// rather than stored.
@@ -55,7 +56,7 @@ pub(super) struct Pending {
 }
 
 pub(super) struct Partitioner<'a> {
-    pub(super) inner: &'a Inner,
+    pub(super) graph: &'a GraphData,
     pub(super) pending: Vec<Pending>,
     pub(super) homes: Vec<Home>,
     templates: Vec<Option<Template>>,
@@ -75,11 +76,11 @@ pub(super) struct Partitioner<'a> {
 /// For each symbol that feeds' sizes do not bind: the values that must be computed before it is bound.
 pub(crate) type Late = FxHashMap<Symbol, SmallVec<[ValueIx; 2]>>;
 
-/// Partitions all of `inner`; every node is needed by `outputs`.
-pub(crate) fn partition(inner: &Inner, outputs: &[ValueIx], late: Late) -> Result<Partition> {
-    let count = inner.values.len();
+/// Partitions all of `graph`; every node is needed by `outputs`.
+pub(crate) fn partition(graph: &GraphData, outputs: &[ValueIx], late: Late) -> Result<Partition> {
+    let count = graph.values.len();
     let mut this = Partitioner {
-        inner,
+        graph,
         pending: vec![Pending::default(); count],
         homes: vec![Home::None; count],
         templates: (0..count).map(|_| None).collect(),
@@ -98,7 +99,7 @@ pub(crate) fn partition(inner: &Inner, outputs: &[ValueIx], late: Late) -> Resul
         pending.used = true;
         pending.forced = Some(Why::Output);
     }
-    for index in (0..inner.nodes.len() as u32).rev().map(NodeIx) {
+    for index in (0..graph.nodes.len() as u32).rev().map(NodeIx) {
         this.settle(index);
     }
     Ok(this.finish())
@@ -106,12 +107,12 @@ pub(crate) fn partition(inner: &Inner, outputs: &[ValueIx], late: Late) -> Resul
 
 impl Partitioner<'_> {
     fn lower_all(&mut self) -> Result<()> {
-        for (number, node) in self.inner.nodes.iter().enumerate() {
+        for (number, node) in self.graph.nodes.iter().enumerate() {
             if !matches!(node.op.body, Body::Compute(_)) {
                 continue;
             }
             for (output, value) in node.values().enumerate() {
-                let template = self.inner.template(NodeIx(number as u32), output)?;
+                let template = self.graph.template(NodeIx(number as u32), output)?;
                 let access = Access::of(&template.order);
                 let operands = node.operands.iter().map(|operand| self.full_cost[operand.at()]);
                 self.full_cost[value.at()] = operands.fold(access.cost, u32::saturating_add);
@@ -126,7 +127,7 @@ impl Partitioner<'_> {
     }
 
     fn settle(&mut self, index: NodeIx) {
-        let node = &self.inner.nodes[index.at()];
+        let node = &self.graph.nodes[index.at()];
         let used = node.values().any(|value| self.pending[value.at()].used);
         match node.op.body {
             Body::Input | Body::Constant => {
@@ -152,7 +153,7 @@ impl Partitioner<'_> {
 
     /// A node that runs by itself: its outputs have buffers and so have its operands.
     fn settle_whole(&mut self, index: NodeIx) {
-        let node = &self.inner.nodes[index.at()];
+        let node = &self.graph.nodes[index.at()];
         let depth = node.values().map(|value| self.reader_depth(value)).max().unwrap_or(0) + 1;
         self.node_depth.insert(index, depth);
         for value in node.values() {
@@ -194,30 +195,27 @@ impl Partitioner<'_> {
     /// What must be known before a node is planned: parameters that are not known now, and the values that
     /// define the symbols of its shapes.
     pub(super) fn needed_by(&self, index: NodeIx) -> SmallVec<[ValueIx; 4]> {
-        let node = &self.inner.nodes[index.at()];
+        let node = &self.graph.nodes[index.at()];
         let mut needed: SmallVec<[ValueIx; 4]> = SmallVec::new();
-        if let Some(list) = node.op.operand_list() {
-            let given = list.iter().enumerate().filter(|(i, _)| node.given & (1 << i) != 0);
-            for ((_, operand), &value) in given.zip(&node.operands) {
-                let elements = self.inner.values[value.at()].elements.as_ref();
-                let known = elements
-                    .is_some_and(|elements| self.inner.table.resolve_elements(elements).is_known())
-                    && !self.inner.has_settled_elements(value);
-                if matches!(operand, Operand::Size(_) | Operand::Structure(_)) && !known {
-                    needed.push(value);
-                }
+        for (_, value) in node.parameters() {
+            let elements = self.graph.values[value.at()].elements.as_ref();
+            let known = elements
+                .is_some_and(|elements| self.graph.table.resolve_elements(elements).is_known())
+                && !self.graph.has_settled_elements(value);
+            if !known {
+                needed.push(value);
             }
         }
         if !self.late.is_empty() {
             for value in node.values().chain(node.operands.iter().copied()) {
-                for dim in self.inner.values[value.at()].shape.dims().unwrap_or_default() {
-                    self.inner.table.resolve(dim).symbols(&mut |symbol| {
+                for dim in self.graph.values[value.at()].shape.dims().unwrap_or_default() {
+                    self.graph.table.resolve(dim).symbols(&mut |symbol| {
                         needed.extend(self.late.get(&symbol).into_iter().flatten().copied());
                     });
                 }
             }
         }
-        needed.retain(|value| self.inner.values[value.at()].node < index);
+        needed.retain(|value| self.graph.values[value.at()].node < index);
         needed
     }
 
@@ -236,8 +234,8 @@ impl Partitioner<'_> {
     pub(super) fn domain(&self, value: ValueIx) -> (Vec<Dim>, SmallVec<[Index; 4]>) {
         let mut domain = Vec::new();
         let mut index = SmallVec::new();
-        for dim in self.inner.values[value.at()].shape.dims().unwrap_or_default() {
-            let dim = self.inner.table.resolve(dim);
+        for dim in self.graph.values[value.at()].shape.dims().unwrap_or_default() {
+            let dim = self.graph.table.resolve(dim);
             if dim.as_known() == Some(1) {
                 index.push(Index::from(0));
             } else {
@@ -278,9 +276,9 @@ impl Partitioner<'_> {
 
     fn materialize(&mut self, node: NodeIx, value: ValueIx, why: Why, places: &[Place]) {
         self.pending[value.at()].places = places.iter().cloned().collect();
-        if self.inner.nodes[node.at()].op.is_reinterpretation() {
-            let source = self.inner.nodes[node.at()].operands[0];
-            let given = matches!(self.inner.node_of(source).op.body, Body::Input | Body::Constant);
+        if self.graph.nodes[node.at()].op.is_reinterpretation() {
+            let source = self.graph.nodes[node.at()].operands[0];
+            let given = matches!(self.graph.node_of(source).op.body, Body::Input | Body::Constant);
             if !given || !self.is_output[value.at()] {
                 self.homes[value.at()] = Home::Alias(source);
                 self.force(source, why, self.reader_depth(value));
@@ -340,7 +338,7 @@ impl Partitioner<'_> {
             }
         }
         for (&node, &depth) in &self.node_depth {
-            steps.push((depth, self.inner.nodes[node.at()].first_output.0, Planned::Node(node)));
+            steps.push((depth, self.graph.nodes[node.at()].first_output.0, Planned::Node(node)));
         }
         steps.sort_by_key(|(depth, first, _)| (u32::MAX - depth, *first));
         let needs = steps
@@ -349,7 +347,7 @@ impl Partitioner<'_> {
                 Planned::Node(node) => self.needed_by(*node).to_vec(),
                 Planned::Cluster(cluster) => {
                     let members = &self.cluster(*cluster).members;
-                    let nodes = members.iter().map(|member| self.inner.values[member.at()].node);
+                    let nodes = members.iter().map(|member| self.graph.values[member.at()].node);
                     nodes.flat_map(|node| self.needed_by(node)).collect()
                 }
             })

@@ -9,8 +9,8 @@ use super::home::{Home, Why};
 use super::kernel::{BufferInfo, BufferIx, Kernel};
 use super::partition::{Late, Planned, partition};
 use crate::error::Result;
-use crate::graph::{Inner, NodeIx, ValueIx};
-use crate::op::{Body, MatMulSpec, Operand};
+use crate::graph::{GraphData, NodeIx, ValueIx};
+use crate::op::{Body, MatMulSpec};
 
 /// Where the content of a buffer comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,11 +80,11 @@ struct Origins {
     sized_by_data: bool,
 }
 
-/// Lowers all of `inner`, every node of which is needed for `outputs`.
-pub(crate) fn lower(inner: &Inner, outputs: &[ValueIx]) -> Result<Program> {
-    let origins = origins(inner);
+/// Lowers all of `graph`, every node of which is needed for `outputs`.
+pub(crate) fn lower(graph: &GraphData, outputs: &[ValueIx]) -> Result<Program> {
+    let origins = origins(graph);
     // What the planner reads must have memory, so that it counts as an output of the partition.
-    let partition = partition(inner, outputs, origins.late)?;
+    let partition = partition(graph, outputs, origins.late)?;
     let mut program = Program {
         buffers: Vec::new(),
         contents: Vec::new(),
@@ -98,7 +98,7 @@ pub(crate) fn lower(inner: &Inner, outputs: &[ValueIx]) -> Result<Program> {
         buffer_of: FxHashMap::default(),
         roots: Vec::new(),
     };
-    program.make_buffers(inner, &partition.homes);
+    program.make_buffers(graph, &partition.homes);
     let mut produced: FxHashSet<ValueIx> = FxHashSet::default();
     let mut begin = 0;
     for (number, (step, needs)) in partition.steps.iter().zip(&partition.needs).enumerate() {
@@ -112,7 +112,7 @@ pub(crate) fn lower(inner: &Inner, outputs: &[ValueIx]) -> Result<Program> {
                 let cluster = &partition.clusters[cluster.0 as usize];
                 produced.extend(cluster.roots.iter().copied());
                 program.steps.push(Step::Kernel(build(
-                    inner,
+                    graph,
                     &partition,
                     cluster,
                     &program.buffer_of,
@@ -120,9 +120,9 @@ pub(crate) fn lower(inner: &Inner, outputs: &[ValueIx]) -> Result<Program> {
                 )?));
             }
             Planned::Node(node) => {
-                produced.extend(inner.nodes[node.at()].values());
-                program.binds_when_run |= has_symbols(&inner.nodes[node.at()]);
-                let step = program.node_step(inner, *node);
+                produced.extend(graph.nodes[node.at()].values());
+                program.binds_when_run |= has_symbols(&graph.nodes[node.at()]);
+                let step = program.node_step(graph, *node);
                 program.steps.push(step);
             }
         }
@@ -132,7 +132,7 @@ pub(crate) fn lower(inner: &Inner, outputs: &[ValueIx]) -> Result<Program> {
     program.elements =
         origins.elements.iter().filter_map(|value| Some((*value, *program.buffer_of.get(value)?))).collect();
     for number in 0..program.segments.len() {
-        program.segments[number].symbols = program.symbols_of(inner, program.segments[number].steps.clone());
+        program.segments[number].symbols = program.symbols_of(graph, program.segments[number].steps.clone());
     }
     Ok(program)
 }
@@ -145,12 +145,12 @@ fn root(homes: &[Home], mut value: ValueIx) -> ValueIx {
 }
 
 impl Program {
-    fn make_buffers(&mut self, inner: &Inner, homes: &[Home]) {
+    fn make_buffers(&mut self, graph: &GraphData, homes: &[Home]) {
         let ports: FxHashMap<ValueIx, usize> =
-            inner.inputs.iter().enumerate().map(|(port, (_, value))| (*value, port)).collect();
+            graph.inputs.iter().enumerate().map(|(port, (_, value))| (*value, port)).collect();
         for (number, home) in homes.iter().enumerate() {
             let value = ValueIx(number as u32);
-            let info = &inner.values[number];
+            let info = &graph.values[number];
             let content = match home {
                 Home::None | Home::Inlined => continue,
                 Home::Alias(source) => Content::Alias(self.buffer_of[source]),
@@ -162,7 +162,7 @@ impl Program {
             };
             let buffer = BufferIx(self.buffers.len() as u32);
             let dims =
-                info.shape.dims().unwrap_or_default().iter().map(|dim| inner.table.resolve(dim)).collect();
+                info.shape.dims().unwrap_or_default().iter().map(|dim| graph.table.resolve(dim)).collect();
             self.buffers.push(BufferInfo { dtype: info.dtype, dims, value });
             self.roots.push(match content {
                 Content::Alias(of) => self.roots[of.at()],
@@ -177,8 +177,8 @@ impl Program {
         }
     }
 
-    fn node_step(&self, inner: &Inner, index: NodeIx) -> Step {
-        let node = &inner.nodes[index.at()];
+    fn node_step(&self, graph: &GraphData, index: NodeIx) -> Step {
+        let node = &graph.nodes[index.at()];
         let operands: Vec<BufferIx> = node.operands.iter().map(|operand| self.buffer_of[operand]).collect();
         let outputs: Vec<BufferIx> = node.values().map(|value| self.buffer_of[&value]).collect();
         match (&node.op.body, &operands[..], &outputs[..]) {
@@ -195,19 +195,19 @@ impl Program {
     }
 
     /// Every symbol that the dimensions of these steps mention.
-    fn symbols_of(&self, inner: &Inner, steps: std::ops::Range<usize>) -> Vec<Symbol> {
+    fn symbols_of(&self, graph: &GraphData, steps: std::ops::Range<usize>) -> Vec<Symbol> {
         let mut seen = FxHashSet::default();
         let mut symbols = Vec::new();
         let mut note = |dim: &Dim| {
-            inner.table.resolve(dim).symbols(&mut |symbol| {
+            graph.table.resolve(dim).symbols(&mut |symbol| {
                 if seen.insert(symbol) {
                     symbols.push(symbol);
                 }
             });
         };
         let mut note_value = |value: ValueIx| {
-            inner.values[value.at()].shape.dims().unwrap_or_default().iter().for_each(&mut note);
-            for (_, dims) in inner.node_of(value).derived() {
+            graph.values[value.at()].shape.dims().unwrap_or_default().iter().for_each(&mut note);
+            for (_, dims) in graph.node_of(value).derived() {
                 dims.iter().for_each(&mut note);
             }
         };
@@ -218,11 +218,11 @@ impl Program {
                 Step::Kernel(kernel) => {
                     for &value in &kernel.fused {
                         note_value(value);
-                        inner.node_of(value).operands.iter().for_each(|operand| note_value(*operand));
+                        graph.node_of(value).operands.iter().for_each(|operand| note_value(*operand));
                     }
                 }
                 Step::MatMul { node, .. } | Step::Node { node, .. } => {
-                    let node = &inner.nodes[node.at()];
+                    let node = &graph.nodes[node.at()];
                     node.values().for_each(&mut note_value);
                     node.operands.iter().for_each(|operand| note_value(*operand));
                 }
@@ -233,25 +233,25 @@ impl Program {
 }
 
 /// Finds, for each symbol that sizes of inputs do not bind, what does.
-fn origins(inner: &Inner) -> Origins {
+fn origins(graph: &GraphData) -> Origins {
     let mut origins =
         Origins { late: Late::default(), definers: Vec::new(), elements: Vec::new(), sized_by_data: false };
-    let needed = needed_symbols(inner);
+    let needed = needed_symbols(graph);
     let mut seen: FxHashSet<Symbol> = FxHashSet::default();
-    for (_, input) in &inner.inputs {
-        for dim in inner.values[input.at()].shape.dims().unwrap_or_default() {
-            inner.table.resolve(dim).symbols(&mut |symbol| {
+    for (_, input) in &graph.inputs {
+        for dim in graph.values[input.at()].shape.dims().unwrap_or_default() {
+            graph.table.resolve(dim).symbols(&mut |symbol| {
                 seen.insert(symbol);
             });
         }
     }
-    for (number, node) in inner.nodes.iter().enumerate() {
+    for (number, node) in graph.nodes.iter().enumerate() {
         // Elements of operands that this node is the first to look at.
         for &operand in &node.operands {
-            let Some(elements) = &inner.values[operand.at()].elements else { continue };
-            let mut new = new_symbols(inner, &mut seen, elements.elements());
+            let Some(elements) = &graph.values[operand.at()].elements else { continue };
+            let mut new = new_symbols(graph, &mut seen, elements.elements());
             new.retain(|symbol| needed.contains(symbol));
-            if (!new.is_empty() || inner.has_settled_elements(operand))
+            if (!new.is_empty() || graph.has_settled_elements(operand))
                 && !origins.elements.contains(&operand)
             {
                 origins.elements.push(operand);
@@ -261,9 +261,9 @@ fn origins(inner: &Inner) -> Origins {
             }
         }
         let shapes =
-            node.values().flat_map(|value| inner.values[value.at()].shape.dims().unwrap_or_default());
+            node.values().flat_map(|value| graph.values[value.at()].shape.dims().unwrap_or_default());
         let derived = node.derived().iter().flat_map(|(_, dims)| dims);
-        let new = new_symbols(inner, &mut seen, shapes.chain(derived));
+        let new = new_symbols(graph, &mut seen, shapes.chain(derived));
         if new.is_empty() {
             continue;
         }
@@ -273,7 +273,7 @@ fn origins(inner: &Inner) -> Origins {
             node.values().collect()
         } else {
             origins.definers.push(NodeIx(number as u32));
-            parameters(node)
+            node.parameters().map(|(_, value)| value).collect()
         };
         for symbol in new {
             origins.late.insert(symbol, late.clone());
@@ -283,23 +283,23 @@ fn origins(inner: &Inner) -> Origins {
 }
 
 /// The symbols that sizes, parameters of bodies and guards are made of; elements that are only data need not be known.
-fn needed_symbols(inner: &Inner) -> FxHashSet<Symbol> {
+fn needed_symbols(graph: &GraphData) -> FxHashSet<Symbol> {
     let mut needed = FxHashSet::default();
     let mut note = |dim: &Dim| {
-        inner.table.resolve(dim).symbols(&mut |symbol| {
+        graph.table.resolve(dim).symbols(&mut |symbol| {
             needed.insert(symbol);
         });
     };
-    for value in &inner.values {
+    for value in &graph.values {
         value.shape.dims().unwrap_or_default().iter().for_each(&mut note);
     }
-    for record in inner.table.guards() {
+    for record in graph.table.guards() {
         record.guard.dims().into_iter().for_each(&mut note);
     }
-    for node in &inner.nodes {
+    for node in &graph.nodes {
         // What shape functions read when a run calls them.
-        for operand in parameters(node) {
-            let elements = inner.values[operand.at()].elements.iter();
+        for (_, operand) in node.parameters() {
+            let elements = graph.values[operand.at()].elements.iter();
             elements.flat_map(|elements| elements.elements()).for_each(&mut note);
         }
         node.derived().iter().flat_map(|(_, dims)| dims).for_each(&mut note);
@@ -310,13 +310,13 @@ fn needed_symbols(inner: &Inner) -> FxHashSet<Symbol> {
 
 /// The symbols of these dimensions that have not been seen before.
 fn new_symbols<'a>(
-    inner: &Inner,
+    graph: &GraphData,
     seen: &mut FxHashSet<Symbol>,
     dims: impl IntoIterator<Item = &'a Dim>,
 ) -> SmallVec<[Symbol; 4]> {
     let mut new = SmallVec::new();
     for dim in dims {
-        inner.table.resolve(dim).symbols(&mut |symbol| {
+        graph.table.resolve(dim).symbols(&mut |symbol| {
             if seen.insert(symbol) {
                 new.push(symbol);
             }
@@ -330,15 +330,4 @@ fn has_symbols(node: &crate::graph::Node) -> bool {
     let mut found = false;
     node.attrs().symbols(&mut |_| found = true);
     found
-}
-
-/// The size and structure operands of a node.
-fn parameters(node: &crate::graph::Node) -> SmallVec<[ValueIx; 2]> {
-    let Some(list) = node.op.operand_list() else { return SmallVec::new() };
-    let given = list.iter().enumerate().filter(|(i, _)| node.given & (1 << i) != 0);
-    given
-        .zip(&node.operands)
-        .filter(|((_, operand), _)| matches!(operand, Operand::Size(_) | Operand::Structure(_)))
-        .map(|(_, value)| *value)
-        .collect()
 }

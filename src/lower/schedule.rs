@@ -119,7 +119,7 @@ impl Scheduler<'_> {
 
     /// Emits every fold, those of earlier passes first.
     fn emit_folds(&mut self) -> Result<()> {
-        let is_fold = |expr: &Expr| matches!(expr.kind(), ExprKind::Fold { .. });
+        let is_fold = |expr: &Expr| matches!(expr.kind(), ExprKind::Reduce { .. });
         let mut folds: Vec<At> =
             (0..self.order.exprs.len()).filter(|at| is_fold(self.order.exprs[*at])).collect();
         let pass_of = |this: &Self, fold: At| this.order.facts[this.order.parts[fold][0]].ready;
@@ -130,7 +130,7 @@ impl Scheduler<'_> {
         }
         for (number, fold) in folds.iter().enumerate() {
             let expr = self.order.exprs[*fold];
-            if let ExprKind::Fold { op, .. } = expr.kind() {
+            if let ExprKind::Reduce { op, .. } = expr.kind() {
                 let pass = pass_of(self, *fold);
                 let value = self.emit(Block::Pass(pass), self.order.parts[*fold][0])?;
                 let step = FoldStep { op: *op, value, dtype: expr.dtype(), into: number as u32 };
@@ -220,7 +220,7 @@ impl Scheduler<'_> {
 
     /// What is read rather than computed in this block.
     fn is_leaf_here(&self, block: Block, at: At) -> bool {
-        matches!(self.order.exprs[at].kind(), ExprKind::Fold { .. }) || self.kept_in(block, at).is_some()
+        matches!(self.order.exprs[at].kind(), ExprKind::Reduce { .. }) || self.kept_in(block, at).is_some()
     }
 
     /// The earlier pass whose result of `expr` is kept for this block.
@@ -254,7 +254,7 @@ impl Scheduler<'_> {
             ExprKind::Select(..) => InstOp::Select(vid(self, 0), vid(self, 1), vid(self, 2)),
             ExprKind::Cast(_) => InstOp::Cast(vid(self, 0)),
             ExprKind::Bitcast(_) => InstOp::Bitcast(vid(self, 0)),
-            ExprKind::Fold { .. } => InstOp::Folded(self.fold_of[&at]),
+            ExprKind::Reduce { .. } => InstOp::Folded(self.fold_of[&at]),
             ExprKind::CheckIndex { limit, .. } => {
                 let value = vid(self, 0);
                 InstOp::CheckIndex { value, limit: self.scalar(ScalarArg::Size(limit.clone())) }

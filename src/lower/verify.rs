@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::DType;
 
 use super::code::{Class, Code, FoldStep, Inst, InstOp, Pass, SlotUse, Vid};
-use crate::expr::{BinaryOp, FoldOp, UnaryOp};
+use crate::expr::{BinaryOp, ReduceOp, UnaryOp};
 
 /// Most loops around the inner axis.
 const MAX_LOOPS: u32 = 64;
@@ -93,11 +93,11 @@ pub(crate) fn supports_binary(op: BinaryOp, dtype: DType) -> bool {
 }
 
 /// Whether kernels fold elements of `dtype` by `op`.
-pub(crate) fn supports_fold(op: FoldOp, dtype: DType) -> bool {
+pub(crate) fn supports_fold(op: ReduceOp, dtype: DType) -> bool {
     match op {
-        FoldOp::Sum | FoldOp::Prod => dtype.is_integer() || dtype.is_float(),
-        FoldOp::Max | FoldOp::Min => has_lanes(dtype),
-        FoldOp::All | FoldOp::Any => dtype == DType::Bool,
+        ReduceOp::Sum | ReduceOp::Prod => dtype.is_integer() || dtype.is_float(),
+        ReduceOp::Max | ReduceOp::Min => has_lanes(dtype),
+        ReduceOp::All | ReduceOp::Any => dtype == DType::Bool,
     }
 }
 
@@ -259,7 +259,7 @@ mod tests {
             inst(DType::F32, InstOp::Binary(BinaryOp::Add, Vid(0), Vid(3))),
             inst(DType::F32, InstOp::Store { slot: 3, value: Vid(4) }),
         ];
-        let fold = FoldStep { op: FoldOp::Sum, value: Vid(4), dtype: DType::F32, into: 0 };
+        let fold = FoldStep { op: ReduceOp::Sum, value: Vid(4), dtype: DType::F32, into: 0 };
         Code {
             layout: Layout::Row,
             loops: 1,
@@ -323,7 +323,7 @@ mod tests {
             (|c| at(c, 0).op = InstOp::Folded(0), "not finished in an earlier pass"),
             (|c| at(c, 5).op = InstOp::Store { slot: 0, value: Vid(4) }, "slot 0 is declared as Load"),
             (|c| at(c, 5).op = InstOp::Store { slot: 3, value: Vid(1) }, "slot 3 is f32"),
-            (|c| c.passes[0].folds[0].op = FoldOp::All, "no fold All of f32"),
+            (|c| c.passes[0].folds[0].op = ReduceOp::All, "no fold All of f32"),
             (|c| c.passes[0].folds[0].value = Vid(70), "fold of unknown"),
             (|c| c.passes[0].folds[0].into = 1, "gives result 1"),
             (|c| c.folded[0] = DType::F64, "gives result 0"),

@@ -1,16 +1,16 @@
-//! `HostKernel` and `HostCx`: a kernel written in Rust, and what it gets.
+//! `HostKernel`: a kernel written in Rust; `HostCx`: its inputs, attributes and memory for outputs.
 
 use shapeflow_shape_fns::{Attrs, DType};
 
 use crate::error::{Error, Result};
 use crate::tensor::{BufferPool, Tensor, TensorView, TensorViewMut};
 
-/// A kernel written in Rust: for data-dependent output shapes, sorts, scans, and users' own code.
+/// A kernel written in Rust, for output shapes that depend on data, sorts, scans, and users' own code.
 pub trait HostKernel: Send + Sync + 'static {
     /// Computes all outputs. A panic becomes an error of the run.
     ///
     /// # Errors
-    /// Whatever makes the inputs unsuitable; see [`Error::msg`] and [`Error::wrap`].
+    /// The inputs are unsuitable; see [`Error::msg`] and [`Error::wrap`].
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()>;
 }
 
@@ -20,19 +20,20 @@ impl<F: Fn(&mut HostCx<'_>) -> Result<()> + Send + Sync + 'static> HostKernel fo
     }
 }
 
-/// Where the outputs of a kernel may go.
+/// Memory for the outputs of a kernel.
 #[derive(Default)]
 pub(crate) struct Room<'a> {
-    /// Memory to use again.
+    /// Free memory of earlier tensors.
     pub pool: Option<&'a BufferPool>,
-    /// By output, memory of the caller for a result of its sizes; outputs beyond have none.
+    /// The caller's memory for each output, used if the sizes agree. Missing entries lend nothing.
     pub lent: Vec<Option<TensorViewMut<'a>>>,
 }
 
-/// What became of an output.
+/// Where an output was stored.
 pub(crate) enum Made {
+    /// In a tensor of its own.
     Tensor(Tensor),
-    /// It is in the memory that was lent for it.
+    /// In the memory that was lent for it.
     Lent,
 }
 
@@ -81,7 +82,7 @@ impl<'a> HostCx<'a> {
         room: Room<'a>,
     ) -> HostCx<'a> {
         let lent = room.lent.into_iter().chain(std::iter::repeat_with(|| None));
-        // Strings are kept by tensors only.
+        // Lent memory is bytes; only a tensor holds strings.
         let outputs = dtypes.zip(lent).map(|(dtype, lent)| Output {
             dtype,
             lent: lent.filter(|lent| lent.dtype() == dtype && dtype != DType::String),
@@ -90,7 +91,7 @@ impl<'a> HostCx<'a> {
         HostCx { inputs, attrs, pool: room.pool, outputs: outputs.collect() }
     }
 
-    /// What became of each output, with its sizes; `None` if the kernel has not made it.
+    /// Where each output was stored, and its sizes; `None` for an output that the kernel has not made.
     pub(crate) fn finish(self) -> impl Iterator<Item = Option<(Made, Vec<usize>)>> {
         self.outputs.into_iter().map(|output| {
             let sizes = match (&output.made, &output.lent) {
@@ -123,7 +124,8 @@ impl<'a> HostCx<'a> {
         self.attrs
     }
 
-    /// Memory of zeros for output `i`, to be filled: the caller's own where the output is a result that goes there.
+    /// Zeroed memory for output `i`, which the kernel fills. It is the caller's memory if the caller lent some for
+    /// this result.
     ///
     /// # Errors
     /// There is no output `i`, or memory is refused.
@@ -132,7 +134,7 @@ impl<'a> HostCx<'a> {
         self.slot(i)?.view(i)
     }
 
-    /// As [`HostCx::output`], for a kernel that writes every element: what the memory holds before is not specified.
+    /// Does the same as [`HostCx::output`] without zeroing the memory, for a kernel that writes every element.
     ///
     /// # Errors
     /// As [`HostCx::output`].
@@ -149,7 +151,7 @@ impl<'a> HostCx<'a> {
         self.outputs[..sizes.len()].iter_mut().enumerate().map(|(i, output)| output.view(i)).collect()
     }
 
-    /// A finished tensor as output `i`.
+    /// Makes a finished tensor output `i`.
     ///
     /// # Errors
     /// There is no output `i`, or the tensor has another dtype than the dtype rule promised.
@@ -168,7 +170,7 @@ impl<'a> HostCx<'a> {
         self.outputs.get_mut(i).ok_or_else(|| Error::msg(format!("there is no output {i}, only {count}")))
     }
 
-    /// Gives output `i` its memory, of zeros or unspecified.
+    /// Allocates memory for output `i`, zeroed or not.
     fn prepare(&mut self, i: usize, sizes: &[usize], zeroed: bool) -> Result<()> {
         let pool = self.pool;
         let output = self.slot(i)?;
@@ -190,7 +192,7 @@ impl<'a> HostCx<'a> {
 }
 
 impl Output<'_> {
-    /// Where the output is.
+    /// The memory of the output.
     fn view(&mut self, i: usize) -> Result<TensorViewMut<'_>> {
         match (&mut self.made, &mut self.lent) {
             (Some(Made::Tensor(tensor)), _) => tensor.view_mut(),

@@ -1,6 +1,15 @@
-//! `OpDef`: what an op is, the same for built-in ops and for users'.
+//! `OpDef`: the definition of an op. Built-in ops and users' ops have the same kind of definition.
+//!
+//! **In**: an op's name, declared operands, shape function, dtype rule and body, given by a `const` builder. **Out**:
+//! [`OpDef`] and its parts; [`Registry`], definitions by name; [`HostCx`], what a host kernel works with.
+//!
+//! **Who calls it**: `ops` and users define; every later room asks a definition instead of an op's name.
+//!
+//! **Absent**: the ops themselves, and evaluation. A definition is data and function pointers.
 
+mod caught;
 mod host;
+mod operand;
 mod registry;
 mod tensorflow;
 
@@ -8,99 +17,62 @@ use std::fmt;
 use std::sync::Arc;
 
 use shapeflow_shape_fns::{Attrs, DType, ShapeFn};
+use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 
+pub(crate) use caught::caught;
 pub use host::{HostCx, HostKernel};
 pub(crate) use host::{Made, Room};
+pub use operand::Operand;
+pub(crate) use operand::OperandMask;
+#[cfg(feature = "graphdef")]
+pub(crate) use operand::{spread, spread_names};
 pub use registry::Registry;
 pub use tensorflow::{Absent, TfOp};
 
-/// An operand of an op and what its elements mean to the compiler.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Operand {
-    /// Elements that are computed with.
-    Data(&'static str),
-    /// Elements that become dimensions or offsets: shape, begin, paddings, depth.
-    Size(&'static str),
-    /// Elements that choose the loop nest: perm, axis.
-    Structure(&'static str),
-    /// Any number of data operands; the last entry of a list. Where several entries are variadic, each has as many
-    /// operands, all of the first before all of the second.
-    Variadic(&'static str),
-}
-
-impl Operand {
-    /// The operand's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Operand::Data(name)
-            | Operand::Size(name)
-            | Operand::Structure(name)
-            | Operand::Variadic(name) => name,
-        }
-    }
-}
-
-#[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an export asks it"))]
-/// Which declared operand each of so many operands is, where a declaration says which entries are lists: one of every
-/// other entry, and equally many of every list.
-pub(crate) fn spread(is_list: &[bool], operands: usize) -> impl Iterator<Item = usize> {
-    let lists = is_list.iter().filter(|list| **list).count();
-    let several = operands.saturating_sub(is_list.len() - lists) / lists.max(1);
-    let width =
-        move |(place, list): (usize, &bool)| std::iter::repeat_n(place, if *list { several } else { 1 });
-    is_list.iter().enumerate().flat_map(width).take(operands)
-}
-
-/// As [`spread`], where the names of lists end in `..`.
-#[cfg(feature = "graphdef")]
-pub(crate) fn spread_names(names: &[&str], operands: usize) -> Vec<usize> {
-    let lists: Vec<bool> = names.iter().map(|name| name.ends_with("..")).collect();
-    spread(&lists, operands).collect()
-}
-
-/// The dtypes of the outputs from those of the operands and the attributes.
+/// Computes the dtypes of the outputs from the dtypes of the operands and the attributes.
 pub type DTypeRule = fn(&[DType], &Attrs) -> Result<Vec<DType>>;
 
-/// One element of output `output` at `index`, see [`LowerCx`].
+/// The body of a compute op: the expression of the element of output `output` at `index`, see [`LowerCx`].
 pub type LowerFn = fn(&mut dyn LowerCx, usize, &[Index]) -> Expr;
 
-/// Builds an op from others, see [`OpDef::composite`].
+/// The body of a composite op: builds it from other ops, see [`OpDef::composite`].
 pub type CompositeFn = for<'g> fn(&CompositeCx<'_>, &[Value<'g>]) -> Result<Vec<Value<'g>>>;
 
-/// How a matrix product reads its two operands.
+/// Which operands of a matrix product are transposed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct MatMulSpec {
     pub transpose_a: bool,
     pub transpose_b: bool,
 }
 
+/// How the outputs of an op are computed.
 #[derive(Clone)]
 pub(crate) enum Body {
-    /// A graph input: fed.
+    /// A graph input, which is fed.
     Input,
-    /// A tensor kept in the graph.
+    /// A tensor of the graph.
     Constant,
+    /// A scalar expression for each element.
     Compute(LowerFn),
-    /// A matrix product: `lower` says what it means, the spec how it is run.
-    Contraction {
-        lower: LowerFn,
-        spec: fn(&Attrs) -> MatMulSpec,
-    },
+    /// A matrix product. `lower` defines its meaning; `spec` selects the routine that runs it.
+    Contraction { lower: LowerFn, spec: fn(&Attrs) -> MatMulSpec },
+    /// A Rust function.
     Host(fn(&mut HostCx<'_>) -> Result<()>),
+    /// A Rust kernel with state.
     HostWith(Arc<dyn HostKernel>),
+    /// Other ops.
     Composite(CompositeFn),
-    /// Shapes are inferred, but nothing computes the elements.
+    /// Nothing: shapes are inferred, but a graph that needs the elements does not compile.
     Absent,
 }
 
 /// The definition of an op: name, operands, shape function, dtype rule and body.
 ///
-/// Built by `const` functions, so that it can be a `static`:
+/// `const` functions build it, so that it can be a `static`:
 ///
 /// ```
 /// use shapeflow::{OpDef, Operand};
@@ -117,7 +89,7 @@ pub(crate) enum Body {
 pub struct OpDef {
     name: &'static str,
     operands: Option<&'static [Operand]>,
-    /// The names by which the shape function finds the operands, all of which are given.
+    /// The names by which the shape function finds the operands of an op without a body. All of them are passed.
     names: Option<&'static [&'static str]>,
     outputs: fn(&Attrs, usize) -> usize,
     shape_fn: Option<ShapeFn>,
@@ -171,17 +143,17 @@ impl OpDef {
         OpDef::with_body(name, Body::Host(run))
     }
 
-    /// An op computed by a Rust closure or a type of the user's that carries state.
+    /// An op computed by a Rust closure, or by a user's type with state.
     pub fn host_with(name: &'static str, kernel: impl HostKernel) -> OpDef {
         OpDef::with_body(name, Body::HostWith(Arc::new(kernel)))
     }
 
-    /// An op that is made of other ops; dumps and errors still show it by its own name.
+    /// An op that is made of other ops. Dumps and errors show it by its own name.
     pub const fn composite(name: &'static str, build: CompositeFn) -> OpDef {
         OpDef::with_body(name, Body::Composite(build))
     }
 
-    /// An op without a body: shapes are inferred, a graph that needs its elements does not compile. The shape
+    /// An op without a body. Its shapes are inferred, but a graph that needs its elements does not compile. The shape
     /// function finds the operands by these names.
     #[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an import makes such ops"))]
     pub(crate) const fn absent(name: &'static str, operands: Option<&'static [&'static str]>) -> OpDef {
@@ -190,37 +162,38 @@ impl OpDef {
         def
     }
 
-    /// Names the operands in order; without it, any number of data operands is taken.
+    /// Declares the operands in order. An op without a declaration takes any number of data operands.
     pub const fn operands(mut self, operands: &'static [Operand]) -> OpDef {
         self.operands = Some(operands);
         self
     }
 
-    /// Counts the outputs from the attributes and the number of operands; one if it is not given.
+    /// Sets the function that counts the outputs from the attributes and the number of operands. The default is one
+    /// output.
     pub const fn outputs(mut self, count: fn(&Attrs, usize) -> usize) -> OpDef {
         self.outputs = count;
         self
     }
 
-    /// Sets the shape function, run on partial shapes when the op is added and on sizes when it runs.
+    /// Sets the shape function. It runs on partial shapes when a node is added, and on sizes when the graph runs.
     pub const fn shape_fn(mut self, shape_fn: ShapeFn) -> OpDef {
         self.shape_fn = Some(shape_fn);
         self
     }
 
-    /// Sets the dtype rule; without one, the result has the dtype of the first operand.
+    /// Sets the dtype rule. The default gives the result the dtype of the first operand.
     pub const fn dtype_rule(mut self, rule: DTypeRule) -> OpDef {
         self.dtype_rule = rule;
         self
     }
 
-    /// Promises that output 0 has the elements of operand 0 in the same row-major order.
+    /// Promises that output 0 has the elements of operand 0 in the same row-major order, so that both can share memory.
     pub const fn reinterprets(mut self) -> OpDef {
         self.reinterprets = true;
         self
     }
 
-    /// The TensorFlow op types that this op stands for.
+    /// Sets the TensorFlow op types that this op implements.
     pub const fn tensorflow(mut self, spellings: &'static [TfOp]) -> OpDef {
         self.tensorflow = spellings;
         self
@@ -231,7 +204,7 @@ impl OpDef {
         self.name
     }
 
-    /// The TensorFlow op types that this op stands for.
+    /// The TensorFlow op types that this op implements.
     pub fn tensorflow_ops(&self) -> &'static [TfOp] {
         self.tensorflow
     }
@@ -240,8 +213,23 @@ impl OpDef {
         self.operands
     }
 
+    #[cfg(feature = "graphdef")]
     pub(crate) fn operand_names(&self) -> Option<&'static [&'static str]> {
         self.names
+    }
+
+    /// The declared operands of a call that passes those of `given` as values, in order.
+    pub(crate) fn operands_of(&self, given: OperandMask) -> impl Iterator<Item = Operand> + use<> {
+        let declared = self.operands.unwrap_or_default().iter().copied().enumerate();
+        declared.filter(move |(entry, _)| given.contains(*entry)).map(|(_, operand)| operand)
+    }
+
+    /// The names by which the shape function of such a call finds its operands.
+    pub(crate) fn names_of(&self, given: OperandMask) -> SmallVec<[&'static str; 4]> {
+        match self.names {
+            Some(names) => SmallVec::from_slice(names),
+            None => self.operands_of(given).map(Operand::name).collect(),
+        }
     }
 
     pub(crate) fn output_count(&self, attrs: &Attrs, operands: usize) -> usize {
@@ -274,7 +262,7 @@ impl fmt::Debug for OpDef {
     }
 }
 
-/// A definition, static or shared.
+/// A reference to a definition, static or shared.
 #[derive(Clone)]
 pub struct OpRef(Ref);
 
@@ -318,13 +306,13 @@ impl From<&Arc<OpDef>> for OpRef {
     }
 }
 
-/// What a composite body may ask besides its operands.
+/// What the body of a composite op gets besides its operands.
 pub struct CompositeCx<'a> {
     pub(crate) attrs: &'a Attrs,
 }
 
 impl CompositeCx<'_> {
-    /// The attributes the user gave.
+    /// The attributes of the call.
     pub fn attrs(&self) -> &Attrs {
         self.attrs
     }

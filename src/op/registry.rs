@@ -5,19 +5,14 @@ use std::fmt;
 
 use super::{OpDef, OpRef};
 
-/// Op definitions by name, for import; a value, not a global.
+/// Op definitions by name, for import. It is a value; there is no global registry.
 #[derive(Clone, Default)]
 pub struct Registry {
     by_name: HashMap<&'static str, OpRef>,
 }
 
 impl Registry {
-    /// Every op of this crate.
-    pub fn builtin() -> Registry {
-        crate::ops::registry()
-    }
-
-    /// With one more op, which hides an earlier one of the same name.
+    /// Adds an op. It replaces an earlier one of the same name.
     pub fn with(mut self, def: impl Into<OpRef>) -> Registry {
         let def = def.into();
         self.by_name.insert(def.name(), def);
@@ -35,7 +30,7 @@ impl Registry {
         self.by_name.values()
     }
 
-    /// Every op, by name.
+    /// Every op, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &OpDef> {
         let mut all: Vec<&OpDef> = self.by_name.values().map(|def| &**def).collect();
         all.sort_by_key(|def| def.name());

@@ -1,6 +1,6 @@
 //! `TfOp`: how TensorFlow spells an op.
 
-/// What an operand that was left out stands for, so that TensorFlow can be told.
+/// The meaning of an operand that was left out. TensorFlow's op requires the operand, so an export writes this value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Absent {
@@ -8,7 +8,7 @@ pub enum Absent {
     Zero,
     /// The scalar 1.
     One,
-    /// As many ones as operand 1 has elements.
+    /// A vector of ones, as long as operand 1.
     Ones,
     /// Every axis of the first data operand.
     AllAxes,
@@ -18,8 +18,8 @@ pub enum Absent {
 
 /// How TensorFlow spells an op.
 ///
-/// [`shape_fns::lookup`](shapeflow_shape_fns::lookup) names the inputs of the op type in TensorFlow's order, and each
-/// is the operand of that name. A spelling says where TensorFlow's op differs from ours beyond that.
+/// [`shape_fns::lookup`](shapeflow_shape_fns::lookup) names the inputs of the op type in TensorFlow's order; each is the
+/// operand of that name. The methods state each other difference between TensorFlow's spelling and ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TfOp {
     /// The op type in a GraphDef.
@@ -34,7 +34,7 @@ pub struct TfOp {
 }
 
 impl TfOp {
-    /// The op type alone.
+    /// A spelling that differs in the op type alone.
     pub const fn new(op_type: &'static str) -> TfOp {
         TfOp {
             op_type,
@@ -56,42 +56,42 @@ impl TfOp {
         self
     }
 
-    /// Attributes that have another name here: TensorFlow's, then ours.
+    /// Pairs of attribute names that differ: TensorFlow's, then ours.
     #[must_use]
     pub const fn attrs(mut self, attrs: &'static [(&'static str, &'static str)]) -> TfOp {
         self.attrs = attrs;
         self
     }
 
-    /// Our attribute for the dtype that TensorFlow's only output always has.
+    /// Our attribute for the dtype of the output. TensorFlow's op has one output of one fixed dtype.
     #[must_use]
     pub const fn output_type(mut self, attr: &'static str) -> TfOp {
         self.output_type = Some(attr);
         self
     }
 
-    /// The spelling is only for data operands of this rank.
+    /// Restricts the spelling to data operands of this rank.
     #[must_use]
     pub const fn of_rank(mut self, rank: usize) -> TfOp {
         self.rank = Some(rank);
         self
     }
 
-    /// Parameters that may be a flat list here and are rows of two there.
+    /// Parameters that may be a flat list in our op and are rows of two in TensorFlow's.
     #[must_use]
     pub const fn pairs(mut self, parameters: &'static [&'static str]) -> TfOp {
         self.pairs = parameters;
         self
     }
 
-    /// Integer attributes of ours that TensorFlow's op does not have, and the only value it knows.
+    /// Integer attributes that only our op has, with the value that TensorFlow's op implies.
     #[must_use]
     pub const fn fixed(mut self, attrs: &'static [(&'static str, i64)]) -> TfOp {
         self.fixed = attrs;
         self
     }
 
-    /// What operands mean that may be left out here and not there.
+    /// Operands that may be left out of our op but not of TensorFlow's, with their meaning.
     #[must_use]
     pub const fn absent(mut self, absent: &'static [(&'static str, Absent)]) -> TfOp {
         self.absent = absent;

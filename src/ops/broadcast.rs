@@ -1,22 +1,23 @@
-//! Where a broadcast operand is read for an output element.
+//! Broadcast operands: the index at which an operand is read for an element of the output.
 
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use crate::expr::{BinaryOp, Expr, Index, LowerCx};
 
-/// Indices into an operand, one per axis of it.
+/// An index into an operand: one entry for each of its axes.
 pub(crate) type Indices = SmallVec<[Index; 4]>;
 
-/// Where `operand` is read for the element of output 0 at `index`, aligned from the right.
+/// The index at which `operand` is read for the element of output 0 at `index`; axes align from the right.
 pub(crate) fn broadcast_index(cx: &dyn LowerCx, operand: usize, index: &[Index]) -> Indices {
     broadcast_dims(&cx.dims(operand), &cx.output_dims(0), index)
 }
 
-/// Where a tensor of shape `from` is read for the element at `index` of the shape `to` it broadcasts to.
+/// The index at which a tensor of shape `from` is read for the element at `index` of shape `to`, to which it
+/// broadcasts.
 ///
-/// An axis of size 1 is read at 0, one of the output's size at the output's index. Which of the two an unknown
-/// size is only shows at run time: [`Index::broadcast`] is right for both.
+/// An axis of size 1 is read at 0; an axis of the output's size is read at the output's index. An unknown size turns
+/// out to be one of the two at run time; [`Index::broadcast`] is right for both.
 pub(crate) fn broadcast_dims(from: &[Dim], to: &[Dim], index: &[Index]) -> Indices {
     let skipped = to.len().saturating_sub(from.len());
     from.iter()
@@ -43,7 +44,7 @@ pub(crate) fn lower_binary(cx: &mut dyn LowerCx, index: &[Index], combine: fn(Ex
     combine(a, b)
 }
 
-/// The body of an elementwise op that is one primitive operation.
+/// The body of an elementwise op of two operands that is one primitive operation.
 pub(crate) fn lower_primitive(cx: &mut dyn LowerCx, index: &[Index], op: BinaryOp) -> Expr {
     let a = broadcast_operand(cx, 0, index);
     let b = broadcast_operand(cx, 1, index);

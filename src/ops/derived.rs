@@ -1,10 +1,10 @@
-//! Axes that a shape function has normalised for a body.
+//! Axes that the shape function has normalised for a body.
 
 use smallvec::SmallVec;
 
 use crate::expr::LowerCx;
 
-/// Parameter `axis`, counted from the front; the shape function resolves negative and absent ones.
+/// Parameter `axis`, counted from the front. The shape function has resolved negative and missing axes.
 pub(crate) fn axes(cx: &mut dyn LowerCx) -> SmallVec<[usize; 4]> {
     cx.derived("axis").iter().filter_map(|axis| usize::try_from(axis.as_known()?).ok()).collect()
 }

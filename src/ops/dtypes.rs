@@ -1,4 +1,4 @@
-//! What lists of ops say of them: dtypes and kind of body.
+//! `OpDef::dtypes` and `OpDef::body_kind`: facts about an op for lists of ops.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Graph, Value};
 use crate::op::{Body, CompositeCx, OpDef, Operand};
 
-/// What other data operands may have to be, beside the dtype of the first.
+/// Dtypes to try for the other data operands: some ops take one dtype only beside a certain other.
 const OTHERS: [DType; 4] = [DType::I32, DType::I64, DType::Bool, DType::F32];
 
 impl OpDef {
@@ -48,7 +48,7 @@ impl OpDef {
         }
     }
 
-    /// Whether the first of so many data operands may have a dtype, with some dtypes of the others.
+    /// Whether the first of `data` data operands may have `dtype`, for some dtypes of the others.
     fn takes(&self, dtype: DType, data: usize) -> bool {
         let all_same = vec![dtype; data];
         let rest_is = OTHERS.iter().map(|other| {
@@ -66,10 +66,10 @@ impl OpDef {
             dtypes[0] = *other;
             dtypes
         });
-        // A condition comes first, and is not what an op like select is for.
+        // The first operand of an op like select is a condition; its dtype says nothing of the op.
         let leads = |dtypes: &Vec<DType>| dtypes[0] == dtype || data > 2;
         std::iter::once(all_same).chain(rest_is).chain(last_is).chain(first_is).filter(leads).any(|dtypes| {
-            // Missing attributes and unknown shapes say nothing of dtypes.
+            // Only a refusal of the dtypes counts: the probe lacks attributes and shapes.
             catch_unwind(AssertUnwindSafe(|| self.probe(&dtypes)))
                 .is_ok_and(|result| !result.is_err_and(|error| error.kind() == ErrorKind::DType))
         })

@@ -1,4 +1,4 @@
-//! Parameters that a kernel is given as an attribute or as an operand.
+//! Parameters of a host kernel: an attribute, or else an operand.
 
 use shapeflow_shape_fns::Attr;
 
@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
 use crate::op::HostCx;
 
-/// Parameter `name`: an attribute, or else operand `operand`; `None` where it is neither.
+/// Parameter `name`: the attribute, or else operand number `operand`; `None` if there is neither.
 ///
 /// # Errors
 /// Its elements are not known integers.
@@ -23,7 +23,7 @@ pub(crate) fn given_ints(cx: &HostCx<'_>, name: &str, operand: usize) -> Result<
     Ok(Some(elements.map(Scalar::to_i64).collect()))
 }
 
-/// Parameter `name`, as [`given_ints`], as sizes.
+/// Parameter `name` as sizes, see [`given_ints`].
 ///
 /// # Errors
 /// It is not given, or an element is negative.

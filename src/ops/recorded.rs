@@ -1,47 +1,72 @@
-//! Cases recorded from TensorFlow, and how results are compared with them.
+//! Cases recorded from TensorFlow: every op against all values that were recorded under its name.
 
 use shapeflow_shape_fns::{Attr, Attrs, DType};
 
-use super::testing::run;
-use crate::expr::Scalar;
-use crate::op::OpDef;
+use super::testing::{check_tensor, run};
+use crate::op::{OpDef, Registry};
 use crate::tensor::Tensor;
 
-/// Holds the op against every case that was recorded from TensorFlow under its name.
-#[track_caller]
-pub(crate) fn recorded(def: &'static OpDef) {
-    recorded_as(def, def.name(), &|attrs| attrs);
+/// Ops whose cases call several of our ops, or name operands by attributes. The file of the op translates them.
+const TRANSLATED: [&str; 4] = ["one_hot", "pad", "range", "sequence_mask"];
+
+fn lines() -> Vec<String> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/values.jsonl");
+    std::fs::read_to_string(path).unwrap().lines().map(str::to_string).collect()
 }
 
-/// As [`recorded`], for cases under another name, with attributes changed.
-#[track_caller]
-pub(crate) fn recorded_as(def: &'static OpDef, name: &str, change: &dyn Fn(Attrs) -> Attrs) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/values.jsonl");
-    let text = std::fs::read_to_string(path).unwrap();
-    let start = format!("{{\"op\":\"{name}\",");
+#[test]
+fn every_op_gives_the_recorded_values() {
+    let registry = Registry::builtin();
     let mut cases = 0;
-    for line in text.lines().filter(|line| line.starts_with(&start)) {
-        let case: serde_json::Value = serde_json::from_str(line).unwrap();
+    for line in lines() {
+        let case: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let name = case["op"].as_str().unwrap();
+        if !TRANSLATED.contains(&name) {
+            let def = registry.get(name).unwrap_or_else(|| panic!("there is no op {name}"));
+            check(&def, &case, &line);
+        }
         cases += 1;
-        let mut attrs = Attrs::new();
-        for (name, value) in case["attrs"].as_object().unwrap() {
-            attrs.insert(name.clone(), json_attr(name, value));
-        }
-        let operands: Vec<Tensor> = case["inputs"].as_array().unwrap().iter().map(json_tensor).collect();
-        let result = run(def, &change(attrs), &operands);
-        match (result, case["outputs"].as_array()) {
-            (Ok(outputs), Some(expected)) => {
-                assert_eq!(outputs.len(), expected.len(), "{line}");
-                for (output, expected) in outputs.iter().zip(expected) {
-                    check_tensor(output, &json_tensor(expected), line);
-                }
-            }
-            (Err(_), None) => {}
-            (Ok(outputs), None) => panic!("an error was expected, got {outputs:?}\n{line}"),
-            (Err(error), Some(_)) => panic!("{error}\n{line}"),
-        }
     }
-    assert!(cases > 0, "nothing was recorded of {name}");
+    assert!(cases > 5000, "only {cases} cases");
+}
+
+/// Holds `def` against every case that was recorded under its name.
+#[track_caller]
+pub(crate) fn recorded(def: &OpDef) {
+    let start = format!("{{\"op\":\"{}\",", def.name());
+    let lines = lines();
+    let mut cases = lines.iter().filter(|line| line.starts_with(&start)).peekable();
+    assert!(cases.peek().is_some(), "nothing was recorded of {}", def.name());
+    cases.for_each(|line| check(def, &serde_json::from_str(line).unwrap(), line));
+}
+
+fn check(def: &OpDef, case: &serde_json::Value, line: &str) {
+    let mut attrs = Attrs::new();
+    for (attr, value) in case["attrs"].as_object().unwrap() {
+        attrs.insert(own_attr(def.name(), attr).to_string(), json_attr(attr, value));
+    }
+    let operands: Vec<Tensor> = case["inputs"].as_array().unwrap().iter().map(json_tensor).collect();
+    match (run(def, &attrs, &operands), case["outputs"].as_array()) {
+        (Ok(outputs), Some(expected)) => {
+            assert_eq!(outputs.len(), expected.len(), "{line}");
+            for (output, expected) in outputs.iter().zip(expected) {
+                check_tensor(output, &json_tensor(expected), line);
+            }
+        }
+        (Err(_), None) => {}
+        (Ok(outputs), None) => panic!("an error was expected, got {outputs:?}\n{line}"),
+        (Err(error), Some(_)) => panic!("{error}\n{line}"),
+    }
+}
+
+/// Our name of an attribute that the cases of an op name otherwise.
+fn own_attr<'a>(op: &str, attr: &'a str) -> &'a str {
+    match (op, attr) {
+        ("fill", "shape") => "dims",
+        ("rank" | "shape" | "size", "dtype") => "out_type",
+        ("unique_with_counts", "dtype") => "out_idx",
+        _ => attr,
+    }
 }
 
 fn json_attr(name: &str, value: &serde_json::Value) -> Attr {
@@ -94,31 +119,4 @@ fn json_tensor(json: &serde_json::Value) -> Tensor {
         other => panic!("no case is {other}"),
     }
     .unwrap()
-}
-
-/// Integers, bools and sizes are equal; floats within a relative bound, NaN where NaN is expected.
-#[track_caller]
-pub(crate) fn check_tensor(got: &Tensor, expected: &Tensor, case: &str) {
-    assert_eq!(got.dtype(), expected.dtype(), "{case}");
-    assert_eq!(got.sizes(), expected.sizes(), "{case}");
-    let tolerance = match expected.dtype() {
-        DType::F64 => 1e-12,
-        DType::F32 => 1e-5,
-        DType::F16 => 1e-3,
-        DType::BF16 => 1e-2,
-        _ => 0.0,
-    };
-    for position in 0..got.len() {
-        let (a, b) = (scalar(got, position), scalar(expected, position));
-        if a == b || tolerance > 0.0 && a.to_f64().is_nan() && b.to_f64().is_nan() {
-            continue;
-        }
-        let (x, y) = (a.to_f64(), b.to_f64());
-        let close = tolerance > 0.0 && ((x - y).abs() <= tolerance * y.abs() || x == y);
-        assert!(close, "element {position} must be {b}, got {a}\n{case}");
-    }
-}
-
-fn scalar(tensor: &Tensor, position: usize) -> Scalar {
-    tensor.view().element(position).and_then(|bytes| Scalar::from_bytes(tensor.dtype(), bytes)).unwrap()
 }

@@ -111,11 +111,11 @@ pub(crate) fn combine(
         ($T:ty, $add:expr, $sub:expr, $mul:expr, $min:expr, $max:expr) => {{
             let (target, updates) = (target.as_mut_slice::<$T>()?, updates.as_slice::<$T>()?);
             match how {
-                Combine::Add => fold(target, updates, row, positions, $add),
-                Combine::Sub => fold(target, updates, row, positions, $sub),
-                Combine::Mul => fold(target, updates, row, positions, $mul),
-                Combine::Min => fold(target, updates, row, positions, $min),
-                Combine::Max => fold(target, updates, row, positions, $max),
+                Combine::Add => combine_rows(target, updates, row, positions, $add),
+                Combine::Sub => combine_rows(target, updates, row, positions, $sub),
+                Combine::Mul => combine_rows(target, updates, row, positions, $mul),
+                Combine::Min => combine_rows(target, updates, row, positions, $min),
+                Combine::Max => combine_rows(target, updates, row, positions, $max),
             }
         }};
         ($T:ident) => {
@@ -165,8 +165,8 @@ fn parts<T: Element + Add<Output = T> + Sub<Output = T>>(
     let dtype = updates.dtype();
     let (target, updates) = (target.as_mut_bits::<T>()?, updates.as_bits::<T>()?);
     match how {
-        Combine::Add => fold(target, updates, 2 * row, positions, T::add),
-        Combine::Sub => fold(target, updates, 2 * row, positions, T::sub),
+        Combine::Add => combine_rows(target, updates, 2 * row, positions, T::add),
+        Combine::Sub => combine_rows(target, updates, 2 * row, positions, T::sub),
         _ => Err(unsuitable(dtype)),
     }
 }
@@ -182,7 +182,7 @@ fn larger<T: PartialOrd + Copy>(a: T, b: T) -> T {
     if b > a || b_is_nan { b } else { a }
 }
 
-fn fold<T: Copy>(
+fn combine_rows<T: Copy>(
     target: &mut [T],
     updates: &[T],
     row: usize,

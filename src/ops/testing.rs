@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use shapeflow_shape_fns::{Attrs, DType, Dim, Symbol, TensorShape};
 
 use crate::error::Result;
-use crate::graph::{Graph, Value, evaluate};
-use crate::op::{OpDef, OpRef, Operand};
+use crate::eval::evaluate;
+use crate::expr::Scalar;
+use crate::graph::{Graph, Value};
+use crate::op::OpDef;
 use crate::tensor::Tensor;
 
 /// Rows of an op's shape function and dtype rule: text in, text out, or a part of the error.
@@ -39,7 +41,7 @@ macro_rules! shape_table {
 }
 pub(crate) use shape_table;
 
-pub(crate) use super::recorded::{check_tensor, recorded, recorded_as};
+pub(crate) use super::recorded::recorded;
 
 /// One operand of a row: `axis=i32[2]`.
 struct Input<'a> {
@@ -261,26 +263,55 @@ fn integers(dtype: DType, sizes: &[i64], data: &[i64]) -> Tensor {
 }
 
 /// Runs one op on tensors through the interpreter; tensors are its data operands in order.
-pub(crate) fn run(def: &'static OpDef, attrs: &Attrs, operands: &[Tensor]) -> Result<Vec<Tensor>> {
-    let given = match def.operand_list() {
-        None => 0,
-        Some(list) => list
-            .iter()
-            .enumerate()
-            .filter(|(_, operand)| matches!(operand, Operand::Data(_) | Operand::Variadic(_)))
-            .fold(0, |mask, (place, _)| mask | 1 << place),
-    };
+pub(crate) fn run(def: &OpDef, attrs: &Attrs, operands: &[Tensor]) -> Result<Vec<Tensor>> {
+    let declared = def.operand_list().unwrap_or_default().iter().enumerate();
+    let given = declared.filter(|(_, operand)| !operand.is_parameter()).map(|(entry, _)| entry).collect();
     let operands: Vec<_> = operands.iter().map(Tensor::view).collect();
-    evaluate(&OpRef::from(def), given, attrs, &operands)
+    evaluate(def, given, attrs, &operands)
 }
 
 /// As [`run`], for ops with one output that must not fail.
 #[track_caller]
-pub(crate) fn run_one(def: &'static OpDef, attrs: &Attrs, operands: &[Tensor]) -> Tensor {
+pub(crate) fn run_one(def: &OpDef, attrs: &Attrs, operands: &[Tensor]) -> Tensor {
     run(def, attrs, operands).unwrap().swap_remove(0)
 }
 
 /// A tensor of any rank from its elements.
 pub(crate) fn tensor<T: crate::tensor::Element>(sizes: &[usize], elements: &[T]) -> Tensor {
     Tensor::from_slice(sizes, elements).unwrap()
+}
+
+/// Holds a unary op on f64 against a Rust function.
+#[track_caller]
+pub(crate) fn check_function(def: &OpDef, x: &[f64], expected: impl Fn(f64) -> f64) {
+    let expected: Vec<f64> = x.iter().map(|x| expected(*x)).collect();
+    let got = run_one(def, &Attrs::new(), &[tensor(&[x.len()], x)]);
+    check_tensor(&got, &tensor(&[x.len()], &expected), def.name());
+}
+
+/// Integers, bools and sizes are equal; floats within a relative bound, NaN where NaN is expected.
+#[track_caller]
+pub(crate) fn check_tensor(got: &Tensor, expected: &Tensor, case: &str) {
+    assert_eq!(got.dtype(), expected.dtype(), "{case}");
+    assert_eq!(got.sizes(), expected.sizes(), "{case}");
+    let tolerance = match expected.dtype() {
+        DType::F64 => 1e-12,
+        DType::F32 => 1e-5,
+        DType::F16 => 1e-3,
+        DType::BF16 => 1e-2,
+        _ => 0.0,
+    };
+    for position in 0..got.len() {
+        let (a, b) = (scalar(got, position), scalar(expected, position));
+        if a == b || tolerance > 0.0 && a.to_f64().is_nan() && b.to_f64().is_nan() {
+            continue;
+        }
+        let (x, y) = (a.to_f64(), b.to_f64());
+        let close = tolerance > 0.0 && ((x - y).abs() <= tolerance * y.abs() || x == y);
+        assert!(close, "element {position} must be {b}, got {a}\n{case}");
+    }
+}
+
+fn scalar(tensor: &Tensor, position: usize) -> Scalar {
+    tensor.view().element(position).and_then(|bytes| Scalar::from_bytes(tensor.dtype(), bytes)).unwrap()
 }

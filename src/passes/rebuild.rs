@@ -7,8 +7,9 @@ use shapeflow_shape_fns::{Attrs, Dim, IntoDim, Symbol, SymbolKind, TensorShape, 
 use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{CONSTANT, Extra, INPUT, Inner, Node, NodeIx, ValueIx, elements_of, shape_of};
-use crate::op::{Body, OpRef};
+use crate::eval::{elements_of, shape_of};
+use crate::graph::{CONSTANT, Extra, GraphData, INPUT, Node, NodeIx, ValueIx};
+use crate::op::{Body, OperandMask};
 use crate::tensor::Tensor;
 
 /// What is known of inputs beyond the graph, by their number.
@@ -24,7 +25,7 @@ pub(crate) struct Facts {
 
 /// A rebuilt graph.
 pub(crate) struct Rebuilt {
-    pub inner: Inner,
+    pub graph: GraphData,
     /// The new value of each old one that is needed.
     pub values: FxHashMap<ValueIx, ValueIx>,
 }
@@ -34,12 +35,12 @@ pub(crate) struct Rebuilt {
 struct Key {
     op: usize,
     operands: SmallVec<[ValueIx; 2]>,
-    given: u32,
+    given: OperandMask,
     attrs: Attrs,
 }
 
 /// Rebuilds what `wanted` needs of `old`. The inputs of the graph keep their numbers, needed or not.
-pub(crate) fn rebuild(old: &Inner, wanted: &[ValueIx], facts: &Facts) -> Result<Rebuilt> {
+pub(crate) fn rebuild(old: &GraphData, wanted: &[ValueIx], facts: &Facts) -> Result<Rebuilt> {
     let needed = needed_nodes(old, wanted);
     let mut this = Rebuilder::new(old);
     let mut port = 0;
@@ -60,11 +61,11 @@ pub(crate) fn rebuild(old: &Inner, wanted: &[ValueIx], facts: &Facts) -> Result<
             _ => this.copy(index)?,
         }
     }
-    Ok(Rebuilt { inner: this.new, values: this.values })
+    Ok(Rebuilt { graph: this.new, values: this.values })
 }
 
 /// The error about a node whose elements nothing computes.
-fn no_kernel(old: &Inner, index: NodeIx) -> Error {
+fn no_kernel(old: &GraphData, index: NodeIx) -> Error {
     let node = &old.nodes[index.at()];
     let message = "the op has no kernel here: its shapes are inferred, but nothing computes its elements";
     Error::new(ErrorKind::Compile, Phase::Compile, message)
@@ -75,7 +76,7 @@ fn no_kernel(old: &Inner, index: NodeIx) -> Error {
 
 /// The nodes of `old` that are `marked`, as a graph of its own whose inputs are the `frontier`: values of other
 /// nodes that it needs, in this order. Constants are taken along.
-pub(crate) fn rest(old: &Inner, marked: &[bool], frontier: &[ValueIx]) -> Result<Rebuilt> {
+pub(crate) fn rest(old: &GraphData, marked: &[bool], frontier: &[ValueIx]) -> Result<Rebuilt> {
     let mut this = Rebuilder::new(old);
     for &value in frontier {
         let info = &old.values[value.at()];
@@ -102,10 +103,10 @@ pub(crate) fn rest(old: &Inner, marked: &[bool], frontier: &[ValueIx]) -> Result
             None => {}
         }
     }
-    Ok(Rebuilt { inner: this.new, values: this.values })
+    Ok(Rebuilt { graph: this.new, values: this.values })
 }
 
-fn needed_nodes(old: &Inner, wanted: &[ValueIx]) -> Vec<bool> {
+fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     let mut needed = vec![false; old.nodes.len()];
     for value in wanted {
         needed[old.values[value.at()].node.at()] = true;
@@ -121,8 +122,8 @@ fn needed_nodes(old: &Inner, wanted: &[ValueIx]) -> Vec<bool> {
 }
 
 struct Rebuilder<'a> {
-    old: &'a Inner,
-    new: Inner,
+    old: &'a GraphData,
+    new: GraphData,
     values: FxHashMap<ValueIx, ValueIx>,
     /// What the old graph's anonymous symbols have become.
     symbols: FxHashMap<Symbol, Dim>,
@@ -130,10 +131,10 @@ struct Rebuilder<'a> {
 }
 
 impl<'a> Rebuilder<'a> {
-    fn new(old: &'a Inner) -> Rebuilder<'a> {
+    fn new(old: &'a GraphData) -> Rebuilder<'a> {
         Rebuilder {
             old,
-            new: Inner { scopes: old.scopes.clone(), ..Inner::default() },
+            new: GraphData { scopes: old.scopes.clone(), ..GraphData::default() },
             values: FxHashMap::default(),
             symbols: FxHashMap::default(),
             known: FxHashMap::default(),
@@ -224,16 +225,7 @@ impl<'a> Rebuilder<'a> {
         name: String,
     ) -> ValueIx {
         let extra = Extra { name: Some(name.clone()), ..Extra::default() };
-        let node = Node {
-            op: OpRef::from(&INPUT),
-            operands: SmallVec::new(),
-            given: 0,
-            first_output: ValueIx(0),
-            outputs: 1,
-            extra: Some(Box::new(extra)),
-            location: node.location,
-            scope: node.scope,
-        };
+        let node = Node { extra: Some(Box::new(extra)), ..Node::leaf(&INPUT, node.location, node.scope) };
         let value = self.new.push(node, [(dtype, shape, None)]);
         self.new.inputs.push((name, value));
         value
@@ -243,16 +235,7 @@ impl<'a> Rebuilder<'a> {
         let index = NodeIx(self.new.nodes.len() as u32);
         let output = (tensor.dtype(), shape_of(tensor.sizes()), elements_of(&tensor.view()));
         self.new.constants.insert(index, tensor);
-        let constant = Node {
-            op: OpRef::from(&CONSTANT),
-            operands: SmallVec::new(),
-            given: 0,
-            first_output: ValueIx(0),
-            outputs: 1,
-            extra: node.extra.clone(),
-            location: node.location,
-            scope: node.scope,
-        };
+        let constant = Node { extra: node.extra.clone(), ..Node::leaf(&CONSTANT, node.location, node.scope) };
         let value = self.new.push(constant, [output]);
         self.values.insert(node.first_output, value);
         value

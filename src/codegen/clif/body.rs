@@ -6,7 +6,7 @@ use smallvec::smallvec;
 use super::emitter::{Emitter, Step};
 use super::facts::Facts;
 use super::lanes::{Repr, Val, Vecs, lane_bits};
-use crate::expr::FoldOp;
+use crate::expr::ReduceOp;
 use crate::lower::code::{Code, FoldStep, Inst, InstOp, Layout, Vid};
 
 impl Emitter<'_, '_> {
@@ -94,7 +94,7 @@ impl Emitter<'_, '_> {
 
     /// The last step of a fold: a float sum adds 0.0, and lanes wider than the dtype are settled.
     pub fn finish_fold(&mut self, fold: FoldStep, mut x: Vecs) -> Vecs {
-        if fold.op == FoldOp::Sum && fold.dtype.is_float() {
+        if fold.op == ReduceOp::Sum && fold.dtype.is_float() {
             let zero = self.splat_bits(Repr::of(fold.dtype), 0);
             x = self.map(&x, |e, x| e.b.ins().fadd(x, zero));
         }

@@ -8,7 +8,7 @@ use super::op;
 use super::select::{Refusal, Selector};
 use super::values::Vecs;
 use crate::codegen::clif::Repr;
-use crate::expr::FoldOp;
+use crate::expr::ReduceOp;
 use crate::lower::code::{Code, FoldStep, Layout};
 
 impl Selector<'_> {
@@ -25,7 +25,7 @@ impl Selector<'_> {
 
     /// The last step of a fold: a float sum adds 0.0, and lanes wider than the dtype are settled.
     pub fn finish_fold(&mut self, fold: FoldStep, mut x: V) -> V {
-        if fold.op == FoldOp::Sum && fold.dtype.is_float() {
+        if fold.op == ReduceOp::Sum && fold.dtype.is_float() {
             let double = fold.dtype == DType::F64;
             let zero = self.splat(0, 8);
             x = self.op2(if double { op::ADD_PD } else { op::ADD_PS }, x, zero);

@@ -5,7 +5,7 @@ use shapeflow_shape_fns::DType;
 use super::{Batch, Case, Machine, Random, Sizes};
 use crate::codegen::{Isa, Jit};
 use crate::error::ErrorKind;
-use crate::expr::{BinaryOp, FoldOp, Scalar, UnaryOp};
+use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp};
 use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
 
 /// Builds a body instruction by instruction.
@@ -85,8 +85,8 @@ fn normalized_rows() -> Code {
         scalars: 0,
         folded: vec![f32; 2],
         passes: vec![
-            Pass { body: first.0, folds: vec![fold(FoldOp::Max, x, 0)] },
-            Pass { body: second.0, folds: vec![fold(FoldOp::Sum, e, 1)] },
+            Pass { body: first.0, folds: vec![fold(ReduceOp::Max, x, 0)] },
+            Pass { body: second.0, folds: vec![fold(ReduceOp::Sum, e, 1)] },
             Pass { body: third.0, folds: Vec::new() },
         ],
         epilogue: Vec::new(),
@@ -154,7 +154,7 @@ fn bags() -> Code {
         folded: vec![DType::F32],
         passes: vec![Pass {
             body: body.0,
-            folds: vec![FoldStep { op: FoldOp::Sum, value: element, dtype: DType::F32, into: 0 }],
+            folds: vec![FoldStep { op: ReduceOp::Sum, value: element, dtype: DType::F32, into: 0 }],
         }],
         epilogue: end.0,
     }
@@ -241,7 +241,7 @@ fn folds_of_signed_zeros_keep_the_first() {
         let mut batch = Batch::new(machine);
         let random = &mut Random::new(7);
         for dtype in [DType::F32, DType::F64] {
-            for op in [FoldOp::Max, FoldOp::Min, FoldOp::Sum] {
+            for op in [ReduceOp::Max, ReduceOp::Min, ReduceOp::Sum] {
                 for layout in [Layout::Row, Layout::Column] {
                     let mut code = normalized_rows();
                     code.layout = layout;

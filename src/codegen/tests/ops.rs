@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::DType;
 
 use super::{Batch, Case, Machine, Random, Sizes, element};
-use crate::expr::{BinaryOp, FoldOp, UnaryOp};
+use crate::expr::{BinaryOp, ReduceOp, UnaryOp};
 use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
 use crate::lower::verify::{has_lanes, supports_binary, supports_fold, supports_unary};
 
@@ -175,7 +175,7 @@ fn ternary_operations() {
 }
 
 /// A fold of loaded elements, stored once a row.
-fn fold(layout: Layout, loops: u32, op: FoldOp, dtype: DType) -> Code {
+fn fold(layout: Layout, loops: u32, op: ReduceOp, dtype: DType) -> Code {
     let class = if layout == Layout::Row { Class::Splat } else { Class::Contiguous };
     Code {
         layout,
@@ -193,7 +193,7 @@ fn fold(layout: Layout, loops: u32, op: FoldOp, dtype: DType) -> Code {
 
 #[test]
 fn folds() {
-    let ops = [FoldOp::Sum, FoldOp::Prod, FoldOp::Max, FoldOp::Min, FoldOp::All, FoldOp::Any];
+    let ops = [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min, ReduceOp::All, ReduceOp::Any];
     on_every_machine(|batch, random| {
         for dtype in dtypes() {
             for op in ops.into_iter().filter(|op| supports_fold(*op, dtype)) {
@@ -227,7 +227,7 @@ fn long_rows_fold_tile_by_tile() {
     on_every_machine(|batch, random| {
         for dtype in [DType::F32, DType::F64, DType::BF16, DType::I32] {
             for loops in [0, 1] {
-                let code = fold(Layout::Row, loops, FoldOp::Sum, dtype);
+                let code = fold(Layout::Row, loops, ReduceOp::Sum, dtype);
                 // Several tiles of a row, and several rows of one tile, are streams.
                 for (n, rows) in [
                     (4095, 1),

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::DType;
 
 use super::ops::dtypes;
 use super::{Case, Random, Sizes, element};
-use crate::expr::{BinaryOp, FoldOp, Scalar, UnaryOp};
+use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp};
 use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
 use crate::lower::verify::{supports_binary, supports_fold, supports_unary};
 
@@ -326,7 +326,7 @@ impl Generator<'_> {
 
     fn folds(&mut self) -> Vec<FoldStep> {
         let mut folds = Vec::new();
-        let ops = [FoldOp::Sum, FoldOp::Prod, FoldOp::Max, FoldOp::Min, FoldOp::All, FoldOp::Any];
+        let ops = [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min, ReduceOp::All, ReduceOp::Any];
         for _ in 0..[0, 1, 1, 2, 3][self.random.below(5)] {
             let (Some(value), op) = (self.any(), self.random.pick(&ops)) else { continue };
             let dtype = self.dtype(value);

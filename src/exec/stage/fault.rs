@@ -4,8 +4,9 @@ use super::super::bindings::Bindings;
 use super::super::segment::{SegmentPlan, Sizes};
 use super::Stage;
 use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
+use crate::eval::{evaluate, uncomputed};
 use crate::expr::scalar_dtype;
-use crate::graph::{Inner, NodeIx, ValueIx, evaluate, uncomputed};
+use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::program::Program;
 use crate::lower::verify::has_lanes;
@@ -32,7 +33,7 @@ impl Stage {
 
     /// Adds where a node was made.
     pub(super) fn locate(&self, index: NodeIx, error: Error) -> Error {
-        located(&self.inner, index, error.with_phase(Phase::Run))
+        located(&self.graph, index, error.with_phase(Phase::Run))
     }
 
     /// Computes a kernel's nodes one by one to name the element that failed.
@@ -45,8 +46,8 @@ impl Stage {
     ) -> Error {
         let mut made: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
         for &value in &kernel.fused {
-            let index = self.inner.values[value.at()].node;
-            let node = &self.inner.nodes[index.at()];
+            let index = self.graph.values[value.at()].node;
+            let node = &self.graph.nodes[index.at()];
             let mut operands: Vec<TensorView<'_>> = Vec::new();
             let sizes: Vec<Option<Sizes>> = node
                 .operands
@@ -64,7 +65,7 @@ impl Stage {
                     && let Ok(view) = self.view(*buffer, sizes, memory)
                 {
                     operands.push(view);
-                } else if let Some(constant) = self.inner.constants.get(&self.inner.values[operand.at()].node)
+                } else if let Some(constant) = self.graph.constants.get(&self.graph.values[operand.at()].node)
                 {
                     // A parameter that the kernel has built in needs no memory.
                     operands.push(constant.view());
@@ -97,11 +98,11 @@ impl Stage {
 
     /// `relu made at src/model.rs:3:1`.
     pub(crate) fn value_text(&self, value: ValueIx) -> String {
-        let index = self.inner.values[value.at()].node;
-        let node = &self.inner.nodes[index.at()];
+        let index = self.graph.values[value.at()].node;
+        let node = &self.graph.nodes[index.at()];
         match is_own_line(node.location) {
-            true => self.inner.node_label(index),
-            false => format!("{} made at {}", self.inner.node_label(index), node.location),
+            true => self.graph.node_label(index),
+            false => format!("{} made at {}", self.graph.node_label(index), node.location),
         }
     }
 
@@ -134,11 +135,11 @@ impl Stage {
 }
 
 /// Adds which node failed and where it was made.
-fn located(inner: &Inner, index: NodeIx, error: Error) -> Error {
-    let node = &inner.nodes[index.at()];
-    let call = inner.call_text(&node.op, &node.operands, node.attrs());
-    let scopes = inner.scope_chain(node.scope);
-    error.with_op(node.op.name(), call).with_node(inner.node_name(index)).at(node.location).in_scopes(scopes)
+fn located(graph: &GraphData, index: NodeIx, error: Error) -> Error {
+    let node = &graph.nodes[index.at()];
+    let call = graph.call_text(&node.op, &node.operands, node.attrs());
+    let scopes = graph.scope_chain(node.scope);
+    error.with_op(node.op.name(), call).with_node(graph.node_name(index)).at(node.location).in_scopes(scopes)
 }
 
 /// Refuses a kernel whose elements nothing computes, and names the first node that has them.
@@ -146,7 +147,7 @@ fn located(inner: &Inner, index: NodeIx, error: Error) -> Error {
 /// # Errors
 /// The kernel reads or writes elements without a scalar, or machine code is wanted that does not take them.
 pub(super) fn check_elements(
-    inner: &Inner,
+    graph: &GraphData,
     program: &Program,
     kernel: &Kernel,
     interprets: bool,
@@ -154,15 +155,15 @@ pub(super) fn check_elements(
     let is_computed = if interprets { |dtype| scalar_dtype(dtype).is_some() } else { has_lanes };
     let dtypes = kernel.reads.iter().chain(&kernel.writes).map(|buffer| program.buffers[buffer.at()].dtype);
     let Some(dtype) = dtypes.into_iter().find(|dtype| !is_computed(*dtype)) else { return Ok(()) };
-    let nodes = kernel.fused.iter().map(|value| inner.values[value.at()].node);
+    let nodes = kernel.fused.iter().map(|value| graph.values[value.at()].node);
     let has_dtype = |index: &NodeIx| {
-        let node = &inner.nodes[index.at()];
+        let node = &graph.nodes[index.at()];
         let mut values = node.operands.iter().copied().chain(node.values());
-        values.any(|value| inner.values[value.at()].dtype == dtype)
+        values.any(|value| graph.values[value.at()].dtype == dtype)
     };
     let error = uncomputed(dtype, Phase::Compile);
     Err(match nodes.filter(has_dtype).min() {
-        Some(index) => located(inner, index, error),
+        Some(index) => located(graph, index, error),
         None => error,
     })
 }

@@ -2,7 +2,8 @@
 
 use super::{Sinks, Stage};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{NodeIx, ValueIx, elements_of, evaluate_with};
+use crate::eval::{elements_of, evaluate_with};
+use crate::graph::{NodeIx, ValueIx};
 use crate::tensor::{Tensor, TensorView};
 use rustc_hash::FxHashMap;
 
@@ -15,12 +16,12 @@ impl Stage {
     ) -> Result<Vec<Tensor>> {
         let mut bindings = self.bind_inputs(inputs)?;
         let mut values: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
-        for ((_, value), view) in self.inner.inputs.iter().zip(inputs) {
+        for ((_, value), view) in self.graph.inputs.iter().zip(inputs) {
             values.insert(*value, view.to_tensor()?);
         }
-        for (number, node) in self.inner.nodes.iter().enumerate() {
+        for (number, node) in self.graph.nodes.iter().enumerate() {
             let index = NodeIx(number as u32);
-            if let Some(tensor) = self.inner.constants.get(&index) {
+            if let Some(tensor) = self.graph.constants.get(&index) {
                 values.insert(node.first_output, tensor.clone());
                 continue;
             }
@@ -32,15 +33,15 @@ impl Stage {
             let attrs = node.attrs().substitute(&mut |symbol| self.known(Some(&bindings), symbol));
             let is_constant = |number: usize| {
                 let operand = node.operands[number];
-                self.inner.constants.contains_key(&self.inner.values[operand.at()].node)
+                self.graph.constants.contains_key(&self.graph.values[operand.at()].node)
             };
             let made = evaluate_with(&node.op, node.given, &attrs, &operands, &is_constant)
                 .map_err(|error| self.locate(index, error))?;
             drop(operands);
             for (value, tensor) in node.values().zip(made) {
-                let dims = self.inner.values[value.at()].shape.dims().unwrap_or_default();
+                let dims = self.graph.values[value.at()].shape.dims().unwrap_or_default();
                 for (dim, size) in dims.iter().zip(tensor.sizes()) {
-                    bindings.bind(&self.inner.table, dim, *size as i64).map_err(|mismatch| {
+                    bindings.bind(&self.graph.table, dim, *size as i64).map_err(|mismatch| {
                         let expected =
                             mismatch.expected.map_or_else(|| mismatch.dim.to_string(), |e| e.to_string());
                         let message = format!("a dimension must be {expected}, got {size}");
@@ -48,11 +49,11 @@ impl Stage {
                     })?;
                 }
                 if let (Some(symbolic), Some(found)) =
-                    (&self.inner.values[value.at()].elements, elements_of(&tensor.view()))
+                    (&self.graph.values[value.at()].elements, elements_of(&tensor.view()))
                 {
                     for (dim, element) in symbolic.elements().iter().zip(found.elements()) {
                         if let Some(element) = element.as_known() {
-                            let _ = bindings.bind(&self.inner.table, dim, element);
+                            let _ = bindings.bind(&self.graph.table, dim, element);
                         }
                     }
                 }

@@ -20,7 +20,7 @@ use super::segment::{SegmentPlan, plan_segment, touched};
 use crate::codegen::{CodeModule, FuncIndex, Jit};
 use crate::dump::{KernelKey, STEP, Trace, Traced, span};
 use crate::error::Result;
-use crate::graph::{Inner, NodeIx, ValueIx};
+use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::{Content, Program, Step, lower};
 use crate::runtime::{MatMul, PackedConstants, PackedOperand, Pool, lock};
@@ -36,7 +36,7 @@ pub(crate) use sink::{Sink, Sinks};
 
 /// A compiled graph all of whose ranks and structure parameters are known.
 pub(crate) struct Stage {
-    pub inner: Arc<Inner>,
+    pub graph: Arc<GraphData>,
     pub program: Program,
     pub code: Option<CodeModule>,
     /// The function of each variant of each step.
@@ -85,9 +85,9 @@ pub(crate) struct Counters {
 }
 
 impl Stage {
-    /// Lowers and compiles `inner`, every node of which is needed for `outputs`.
+    /// Lowers and compiles `graph`, every node of which is needed for `outputs`.
     pub(crate) fn compile(
-        inner: Arc<Inner>,
+        graph: Arc<GraphData>,
         outputs: &[ValueIx],
         options: &CompileOptions,
         pool: Pool,
@@ -95,11 +95,11 @@ impl Stage {
         let trace = options.kept_trace();
         let program = {
             let _span = span(trace, "compile", "lower");
-            lower(&inner, outputs)?
+            lower(&graph, outputs)?
         };
         for step in &program.steps {
             if let Step::Kernel(kernel) = step {
-                check_elements(&inner, &program, kernel, options.interprets())?;
+                check_elements(&graph, &program, kernel, options.interprets())?;
             }
         }
         let codegen = span(trace, "compile", "machine code");
@@ -156,9 +156,9 @@ impl Stage {
             first_of_root,
             buffer_pool,
             given,
-            superseded: superseded(&inner),
+            superseded: superseded(&graph),
             plans: program.segments.iter().map(|_| Mutex::default()).collect(),
-            inner,
+            graph,
             program,
             code,
             functions,
@@ -234,8 +234,8 @@ impl Stage {
     }
 
     fn dtypes_and_ranks_fit(&self, inputs: &[TensorView<'_>]) -> bool {
-        self.inner.inputs.iter().zip(inputs).all(|((_, value), view)| {
-            let info = &self.inner.values[value.at()];
+        self.graph.inputs.iter().zip(inputs).all(|((_, value), view)| {
+            let info = &self.graph.values[value.at()];
             info.dtype == view.dtype() && info.shape.rank().is_none_or(|rank| rank == view.sizes().len())
         })
     }
@@ -268,7 +268,7 @@ impl Stage {
         if self.memory_limit.is_some() || !matmul.packing_pays() {
             return Ok(None);
         }
-        let bytes = self.inner.constants[&node].view().bytes();
+        let bytes = self.graph.constants[&node].view().bytes();
         self.packed.get_or_pack(matmul.b, matmul.right(), bytes)
     }
 

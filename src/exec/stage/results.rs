@@ -4,7 +4,8 @@ use super::super::bindings::Bindings;
 use super::super::segment::{SegmentPlan, Sizes};
 use super::{Sink, Sinks, Stage};
 use crate::error::Result;
-use crate::graph::{NodeIx, evaluate_into};
+use crate::eval::evaluate_into;
+use crate::graph::NodeIx;
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::Content;
 use crate::op::{Made, Room};
@@ -22,7 +23,7 @@ impl Stage {
         bindings: Option<&Bindings>,
         room: Room<'_>,
     ) -> Result<Vec<Made>> {
-        let node = &self.inner.nodes[index.at()];
+        let node = &self.graph.nodes[index.at()];
         let sizes: Vec<Sizes> = operands
             .iter()
             .map(|buffer| {
@@ -102,7 +103,7 @@ impl Stage {
                 Some(_) if self.program.contents[root.at()] == Content::Computed => memory.take(root),
                 Some(constant) => Some(constant.clone()),
                 None => match self.program.contents[root.at()] {
-                    Content::Constant(node) => self.inner.constants.get(&node).cloned(),
+                    Content::Constant(node) => self.graph.constants.get(&node).cloned(),
                     _ => None,
                 },
             };
@@ -122,6 +123,6 @@ impl Stage {
 
     pub(super) fn sizes_of(&self, buffer: BufferIx, bindings: &Bindings) -> Option<Sizes> {
         let dims = &self.program.buffers[buffer.at()].dims;
-        dims.iter().map(|dim| usize::try_from(bindings.try_eval(&self.inner.table, dim)?).ok()).collect()
+        dims.iter().map(|dim| usize::try_from(bindings.try_eval(&self.graph.table, dim)?).ok()).collect()
     }
 }

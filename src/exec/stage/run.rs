@@ -104,9 +104,9 @@ impl Stage {
                 Content::Input(port) => memory.lend(buffer, inputs[port].bytes()),
                 // Strings have no bytes: their tensor itself is what host kernels read.
                 Content::Constant(node) if self.program.buffers[buffer.at()].dtype == DType::String => {
-                    memory.hold(buffer, self.inner.constants[&node].clone());
+                    memory.hold(buffer, self.graph.constants[&node].clone());
                 }
-                Content::Constant(node) => memory.lend(buffer, self.inner.constants[&node].view().bytes()),
+                Content::Constant(node) => memory.lend(buffer, self.graph.constants[&node].view().bytes()),
                 Content::Computed | Content::Alias(_) => {}
             }
         }

@@ -4,7 +4,8 @@ use super::super::bindings::{Bindings, Mismatch};
 use super::super::segment::Sizes;
 use super::Stage;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{Inner, NodeIx, SizedOperand, ValueIx, elements_of, infer_sizes};
+use crate::eval::{SizedInference, SizedOperand, elements_of, infer_sizes};
+use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::runtime::Memory;
 use crate::tensor::TensorView;
@@ -12,12 +13,12 @@ use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::{DType, Dim, Guard, Symbol};
 
 /// What [`Stage::superseded`] is.
-pub(super) fn superseded(inner: &Inner) -> Vec<(Dim, NodeIx)> {
+pub(super) fn superseded(graph: &GraphData) -> Vec<(Dim, NodeIx)> {
     let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
-    for info in &inner.values {
+    for info in &graph.values {
         for dim in info.shape.dims().unwrap_or_default() {
             let compound = !dim.is_known() && dim.as_symbol().is_none();
-            if compound && inner.table.resolve(dim) != *dim && seen.insert(dim) {
+            if compound && graph.table.resolve(dim) != *dim && seen.insert(dim) {
                 found.push((dim.clone(), info.node));
             }
         }
@@ -28,7 +29,7 @@ pub(super) fn superseded(inner: &Inner) -> Vec<(Dim, NodeIx)> {
 impl Stage {
     /// The size a symbol stands for, by its value or by what the graph has equated it with.
     pub(super) fn known(&self, bindings: Option<&Bindings>, symbol: Symbol) -> Option<Dim> {
-        bindings?.try_eval(&self.inner.table, &Dim::from(symbol)).map(Dim::known)
+        bindings?.try_eval(&self.graph.table, &Dim::from(symbol)).map(Dim::known)
     }
 
     /// Binds symbols to the sizes of the inputs.
@@ -39,8 +40,8 @@ impl Stage {
 
     pub(crate) fn bind_input_sizes(&self, inputs: &[(DType, &[usize])]) -> Result<Bindings> {
         let mut bindings = Bindings::default();
-        for ((port, (_, value)), (dtype, sizes)) in self.inner.inputs.iter().enumerate().zip(inputs) {
-            let info = &self.inner.values[value.at()];
+        for ((port, (_, value)), (dtype, sizes)) in self.graph.inputs.iter().enumerate().zip(inputs) {
+            let info = &self.graph.values[value.at()];
             let refuse = |detail: String| self.refused_input(port, inputs[port], detail);
             if info.dtype != *dtype {
                 return Err(refuse(String::new()));
@@ -53,7 +54,7 @@ impl Stage {
                 let fits = dims.len() == with_batch.len()
                     && dims.iter().zip(&with_batch).all(|(dim, size)| {
                         let size = Dim::known(i64::try_from(*size).unwrap_or(i64::MAX));
-                        self.inner.table.same(dim, &size) != Some(false)
+                        self.graph.table.same(dim, &size) != Some(false)
                     });
                 return Err(match fits {
                     true => error.with_help(format!("a single example is fed with sizes {with_batch:?}")),
@@ -61,7 +62,7 @@ impl Stage {
                 });
             }
             for (axis, (dim, size)) in dims.iter().zip(*sizes).enumerate() {
-                bindings.bind(&self.inner.table, dim, *size as i64).map_err(|mismatch| {
+                bindings.bind(&self.graph.table, dim, *size as i64).map_err(|mismatch| {
                     let by = match mismatch.expected {
                         Some(_) => self.bound_by(*value, &mismatch.dim),
                         None => bindings.values_in(&mismatch.dim),
@@ -70,15 +71,15 @@ impl Stage {
                 })?;
             }
         }
-        let settled = bindings.settle(&self.inner.table);
+        let settled = bindings.settle(&self.graph.table);
         self.solve_guards(&mut bindings);
         settled.map_err(|mismatch| {
-            let ports = self.inner.inputs.iter().enumerate();
+            let ports = self.graph.inputs.iter().enumerate();
             let mut axes = ports.flat_map(|(port, (_, value))| {
-                let dims = self.inner.values[value.at()].shape.dims().unwrap_or_default();
+                let dims = self.graph.values[value.at()].shape.dims().unwrap_or_default();
                 dims.iter().enumerate().map(move |(axis, dim)| (port, axis, dim))
             });
-            match axes.find(|(_, _, dim)| self.inner.table.resolve(dim) == mismatch.dim) {
+            match axes.find(|(_, _, dim)| self.graph.table.resolve(dim) == mismatch.dim) {
                 Some((port, axis, _)) => {
                     let by = bindings.values_in(&mismatch.dim);
                     self.refused_input(
@@ -97,23 +98,23 @@ impl Stage {
 
     /// The error of an input that is fed with this; `detail` says why.
     fn refused_input(&self, port: usize, (dtype, sizes): (DType, &[usize]), detail: String) -> Error {
-        let (name, value) = &self.inner.inputs[port];
-        let info = &self.inner.values[value.at()];
-        let shape = self.inner.table.resolve_shape(&info.shape);
+        let (name, value) = &self.graph.inputs[port];
+        let info = &self.graph.values[value.at()];
+        let shape = self.graph.table.resolve_shape(&info.shape);
         let message = format!("input \"{name}\" must be {}{shape}, got {dtype}{sizes:?}{detail}", info.dtype);
-        let ties = self.inner.ties_of(&[*value], &message).into_iter().take(2);
+        let ties = self.graph.ties_of(&[*value], &message).into_iter().take(2);
         let error = Error::new(ErrorKind::Feed, Phase::Run, message)
-            .note("the input is declared", Some(self.inner.node_of(*value).location));
+            .note("the input is declared", Some(self.graph.node_of(*value).location));
         ties.fold(error, |error, (text, at)| error.note(text, Some(at)))
     }
 
     /// Where a dimension got its size before axes of this input were read: ` at axis 0 of input "x"`.
     fn bound_by(&self, before: ValueIx, dim: &Dim) -> String {
-        let table = &self.inner.table;
-        let earlier = self.inner.inputs.iter().take_while(|(_, value)| *value != before);
-        let own = self.inner.inputs.iter().filter(|(_, value)| *value == before);
+        let table = &self.graph.table;
+        let earlier = self.graph.inputs.iter().take_while(|(_, value)| *value != before);
+        let own = self.graph.inputs.iter().filter(|(_, value)| *value == before);
         let mut axes = earlier.chain(own).flat_map(|(name, value)| {
-            let dims = self.inner.values[value.at()].shape.dims().unwrap_or_default();
+            let dims = self.graph.values[value.at()].shape.dims().unwrap_or_default();
             dims.iter().enumerate().map(move |(axis, dim)| (name, axis, dim))
         });
         match axes.find(|(_, _, other)| table.resolve(other) == *dim) {
@@ -124,20 +125,20 @@ impl Stage {
 
     /// Binds symbols that nothing has, but that what is required of others determines.
     fn solve_guards(&self, bindings: &mut Bindings) {
-        let table = &self.inner.table;
-        while self.inner.table.guards().iter().any(|record| bindings.solve(table, &record.guard)) {}
+        let table = &self.graph.table;
+        while self.graph.table.guards().iter().any(|record| bindings.solve(table, &record.guard)) {}
     }
 
     /// Checks what was left to run time.
     pub(crate) fn check_guards(&self, bindings: &Bindings) -> Result<()> {
-        for record in self.inner.table.guards() {
+        for record in self.graph.table.guards() {
             // A symbol may have been equated with others since it was required of.
             let holds = record.guard.check(&|symbol| self.known(Some(bindings), symbol)?.as_known());
             if matches!(holds, Ok(Some(true) | None)) {
                 continue;
             }
-            let message = unmet(&record.guard, &|dim| bindings.try_eval(&self.inner.table, dim));
-            return Err(match self.inner.nodes.get(record.origin as usize) {
+            let message = unmet(&record.guard, &|dim| bindings.try_eval(&self.graph.table, dim));
+            return Err(match self.graph.nodes.get(record.origin as usize) {
                 Some(_) => self.refusal(NodeIx(record.origin), bindings, message),
                 None => Error::new(ErrorKind::Guard, Phase::Run, message),
             });
@@ -151,10 +152,10 @@ impl Stage {
 
     /// The error of the first node that has no sizes for these values of symbols.
     pub(super) fn unsized_node(&self, bindings: &Bindings) -> Option<Error> {
-        self.inner.values.iter().find_map(|info| {
+        self.graph.values.iter().find_map(|info| {
             let dims = info.shape.dims()?.iter();
             let reason =
-                dims.map(|dim| self.inner.table.resolve(dim).eval(&|symbol| bindings.get(symbol)).err());
+                dims.map(|dim| self.graph.table.resolve(dim).eval(&|symbol| bindings.get(symbol)).err());
             let message = reason.flatten().next()?.to_string();
             Some(self.refusal(info.node, bindings, message))
         })
@@ -169,12 +170,12 @@ impl Stage {
         let dims = &self.program.buffers[buffer.at()].dims;
         let value = self.program.buffers[buffer.at()].value;
         for (axis, (dim, size)) in dims.iter().zip(sizes).enumerate() {
-            bindings.bind(&self.inner.table, dim, *size as i64).map_err(|mismatch| {
+            bindings.bind(&self.graph.table, dim, *size as i64).map_err(|mismatch| {
                 let expected = mismatch.expected.map_or_else(|| mismatch.dim.to_string(), |e| e.to_string());
                 let message =
                     format!("axis {axis} of {} must be {expected}, got {size}", self.value_text(value));
                 self.locate(
-                    self.inner.values[value.at()].node,
+                    self.graph.values[value.at()].node,
                     Error::new(ErrorKind::Guard, Phase::Run, message),
                 )
             })?;
@@ -196,13 +197,13 @@ impl Stage {
                 return true;
             };
             let Ok(view) = self.view(*buffer, &sizes, memory) else { return true };
-            let (Some(found), Some(symbolic)) = (elements_of(&view), &self.inner.values[value.at()].elements)
+            let (Some(found), Some(symbolic)) = (elements_of(&view), &self.graph.values[value.at()].elements)
             else {
                 return false;
             };
             for (dim, element) in symbolic.elements().iter().zip(found.elements()) {
                 if let Some(element) = element.as_known()
-                    && let Err(mismatch) = bindings.bind(&self.inner.table, dim, element)
+                    && let Err(mismatch) = bindings.bind(&self.graph.table, dim, element)
                 {
                     failed.get_or_insert((*value, mismatch));
                 }
@@ -235,10 +236,10 @@ impl Stage {
         bindings: &mut Bindings,
         memory: &Memory<'_>,
     ) -> Result<bool> {
-        let node = &self.inner.nodes[index.at()];
-        let table = &self.inner.table;
+        let node = &self.graph.nodes[index.at()];
+        let table = &self.graph.table;
         let Some(inferred) = self.infer_on_sizes(index, bindings, Some(memory)) else { return Ok(false) };
-        let (concrete, outputs) = inferred?;
+        let concrete = inferred?;
         let bind = |bindings: &mut Bindings,
                     symbolic: &shapeflow_shape_fns::Dim,
                     known: &shapeflow_shape_fns::Dim| {
@@ -256,15 +257,13 @@ impl Stage {
             })
         };
         let mut all = true;
-        for (value, output) in node.values().zip(&outputs) {
-            let symbolic = self.inner.values[value.at()].shape.dims().unwrap_or_default();
-            let known = concrete.values[output.at()].shape.dims().unwrap_or_default();
-            for (symbolic, known) in symbolic.iter().zip(known) {
+        for (value, (_, known)) in node.values().zip(&concrete.outputs) {
+            let symbolic = self.graph.values[value.at()].shape.dims().unwrap_or_default();
+            for (symbolic, known) in symbolic.iter().zip(known.dims().unwrap_or_default()) {
                 all &= bind(bindings, symbolic, known)?;
             }
         }
-        let made = concrete.node_of(outputs[0]).derived();
-        for ((_, symbolic), (_, known)) in node.derived().iter().zip(made) {
+        for ((_, symbolic), (_, known)) in node.derived().iter().zip(&concrete.derived) {
             for (symbolic, known) in symbolic.iter().zip(known) {
                 all &= bind(bindings, symbolic, known)?;
             }
@@ -280,18 +279,18 @@ impl Stage {
         index: NodeIx,
         bindings: &Bindings,
         memory: Option<&Memory<'_>>,
-    ) -> Option<Result<(Inner, Vec<ValueIx>)>> {
-        let node = &self.inner.nodes[index.at()];
-        let table = &self.inner.table;
+    ) -> Option<Result<SizedInference>> {
+        let node = &self.graph.nodes[index.at()];
+        let table = &self.graph.table;
         let mut sizes: Vec<Sizes> = Vec::with_capacity(node.operands.len());
         for operand in &node.operands {
-            let dims = self.inner.values[operand.at()].shape.dims().unwrap_or_default();
+            let dims = self.graph.values[operand.at()].shape.dims().unwrap_or_default();
             let known = dims.iter().map(|dim| usize::try_from(bindings.try_eval(table, dim)?).ok());
             sizes.push(known.collect::<Option<Sizes>>()?);
         }
         let mut operands = Vec::with_capacity(sizes.len());
         for (operand, sizes) in node.operands.iter().zip(&sizes) {
-            let info = &self.inner.values[operand.at()];
+            let info = &self.graph.values[operand.at()];
             let symbolic = info
                 .elements
                 .as_ref()

@@ -132,7 +132,7 @@ fn build<'g>(
     parameter: &'static str,
     shape: &TensorShape,
 ) -> Result<Vec<Value<'g>>> {
-    let def = crate::ops::registry().get(def).unwrap();
+    let def = crate::op::Registry::builtin().get(def).unwrap();
     let data: Vec<Value<'g>> = (0..case.data + usize::from(case.indexed))
         .map(|number| {
             if number == case.data {
@@ -211,7 +211,7 @@ fn fresh(graph: &Graph, outputs: &[Value<'_>], feeds: &[Tensor]) -> Vec<Tensor> 
 
 #[test]
 fn every_structure_operand_in_turn() {
-    let registry = crate::ops::registry();
+    let registry = crate::op::Registry::builtin();
     for def in registry.iter() {
         let Some(parameter) = fed_parameter(def) else { continue };
         let case = case_of(def.name());

@@ -51,20 +51,20 @@ fn indices_floor_and_take_values() {
 }
 
 #[test]
-fn folds_nest_and_keep_what_does_not_move() {
-    let row = load(&[at(0), at(1)]).fold(FoldOp::Max, [(Axis(1), Dim::symbol("n"))].into());
+fn reductions_nest_and_keep_what_does_not_move() {
+    let row = load(&[at(0), at(1)]).reduce(ReduceOp::Max, [(Axis(1), Dim::symbol("n"))].into());
     let centred = load(&[at(0), at(1)]) - row.clone();
-    let sum = centred.fold(FoldOp::Sum, [(Axis(1), Dim::symbol("n"))].into());
-    // The inner fold binds the axis of the outer one: 3 loads each.
+    let sum = centred.reduce(ReduceOp::Sum, [(Axis(1), Dim::symbol("n"))].into());
+    // The inner reduction binds the axis of the outer one: 3 loads each.
     assert_eq!(run(&sum, &[(Axis(0), 2)]), (Ok(Scalar::F32(-3.0)), 6));
     let sum = Interner::new().import(&sum);
     assert_eq!(run(&sum, &[(Axis(0), 2)]), (Ok(Scalar::F32(-3.0)), 6));
     let grid = load(&[at(0), at(1)])
-        .fold(FoldOp::Sum, [(Axis(0), Dim::known(2)), (Axis(1), Dim::symbol("n"))].into());
+        .reduce(ReduceOp::Sum, [(Axis(0), Dim::known(2)), (Axis(1), Dim::symbol("n"))].into());
     assert_eq!(value(&grid, &[]), Scalar::F32(306.0));
-    let empty = load(&[at(0)]).fold(FoldOp::Sum, [(Axis(0), Dim::known(0))].into());
+    let empty = load(&[at(0)]).reduce(ReduceOp::Sum, [(Axis(0), Dim::known(0))].into());
     assert_eq!(run(&empty, &[]), (Ok(Scalar::F32(0.0)), 0));
-    let lowest = load(&[at(0)]).fold(FoldOp::Max, [(Axis(0), Dim::known(0))].into());
+    let lowest = load(&[at(0)]).reduce(ReduceOp::Max, [(Axis(0), Dim::known(0))].into());
     assert_eq!(value(&lowest, &[]), Scalar::F32(f32::NEG_INFINITY));
 }
 
@@ -73,7 +73,7 @@ fn float_sums_are_wide() {
     let big = load(&[at(0)]) * Expr::constant(0.0f32) + Expr::constant(16_777_216.0f32);
     let one = Expr::iota(at(0)).cast(DType::F32).minimum(Expr::constant(1.0f32));
     let term = Expr::iota(at(0)).equal(Expr::iota(0i64.into())).select(big, one);
-    let sum = term.fold(FoldOp::Sum, [(Axis(0), Dim::known(5))].into());
+    let sum = term.reduce(ReduceOp::Sum, [(Axis(0), Dim::known(5))].into());
     assert_eq!(value(&sum, &[]), Scalar::F32(16_777_220.0));
 }
 
@@ -100,7 +100,7 @@ fn only_the_chosen_arm_is_demanded() {
 #[test]
 fn an_evaluator_goes_on_after_a_fault_and_rebinds() {
     let quotient = Expr::constant(12i64).binary(BinaryOp::Div, Expr::iota(at(0)));
-    let expr = quotient.fold(FoldOp::Sum, [(Axis(1), Dim::known(2))].into());
+    let expr = quotient.reduce(ReduceOp::Sum, [(Axis(1), Dim::known(2))].into());
     let program = Program::new(&expr, &[Axis(0)]);
     let load = |_: u32, _: &[i64]| Ok(Scalar::Bool(false));
     let flat = |_: u32, _: i64| Ok(Scalar::Bool(false));
@@ -121,7 +121,7 @@ fn depth_is_no_limit() {
     assert_eq!(value(&chain, &[(Axis(0), 1)]), Scalar::F32(10_001.0));
     let mut nest = Expr::iota(at(0));
     for axis in 1..2_000 {
-        nest = nest.fold(FoldOp::Sum, [(Axis(axis), Dim::known(1))].into()) + Expr::constant(1i64);
+        nest = nest.reduce(ReduceOp::Sum, [(Axis(axis), Dim::known(1))].into()) + Expr::constant(1i64);
     }
     assert_eq!(value(&nest, &[(Axis(0), 1)]), Scalar::I64(2_000));
 }

@@ -14,8 +14,8 @@ use super::fields::GRAPH;
 use super::proto::{AttrKind, AttrValue, GraphDef, ListValue, NodeDef, VersionDef};
 use super::{AUXILIARY, OWN_OPERANDS, constant, shape, text_print};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{Graph, Inner, Node, NodeIx, Value, ValueIx};
-use crate::op::{Body, Operand, spread};
+use crate::graph::{Graph, GraphData, Node, NodeIx, Value, ValueIx};
+use crate::op::{Body, spread};
 
 /// The version of the graphs that are written: TensorFlow 2.21's.
 const PRODUCER: i32 = 2474;
@@ -47,8 +47,8 @@ pub fn to_pbtxt(graph: &Graph, outputs: &[Value<'_>]) -> Result<String> {
 /// A value is poisoned or of another graph.
 pub fn tensor_names(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<String>> {
     let wanted = indices(graph, values)?;
-    let inner = graph.read();
-    let exporter = Exporter::new(&inner);
+    let data = graph.read();
+    let exporter = Exporter::new(&data);
     Ok(wanted.into_iter().map(|value| exporter.tensor_name(value)).collect())
 }
 
@@ -66,9 +66,9 @@ fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
 
 fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<GraphDef> {
     let wanted = indices(graph, outputs)?;
-    let inner = graph.read();
-    let mut exporter = Exporter::new(&inner);
-    let needed = needed(&inner, &wanted);
+    let data = graph.read();
+    let mut exporter = Exporter::new(&data);
+    let needed = needed(&data, &wanted);
     for (number, needed) in needed.into_iter().enumerate() {
         if needed {
             exporter.node(NodeIx(number as u32))?;
@@ -81,15 +81,15 @@ fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<GraphDef> {
     })
 }
 
-fn needed(inner: &Inner, wanted: &[ValueIx]) -> Vec<bool> {
-    let mut needed = vec![wanted.is_empty(); inner.nodes.len()];
+fn needed(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
+    let mut needed = vec![wanted.is_empty(); data.nodes.len()];
     for value in wanted {
-        needed[inner.values[value.at()].node.at()] = true;
+        needed[data.values[value.at()].node.at()] = true;
     }
-    for number in (0..inner.nodes.len()).rev() {
+    for number in (0..data.nodes.len()).rev() {
         if needed[number] {
-            for operand in &inner.nodes[number].operands {
-                needed[inner.values[operand.at()].node.at()] = true;
+            for operand in &data.nodes[number].operands {
+                needed[data.values[operand.at()].node.at()] = true;
             }
         }
     }
@@ -97,7 +97,7 @@ fn needed(inner: &Inner, wanted: &[ValueIx]) -> Vec<bool> {
 }
 
 struct Exporter<'a> {
-    inner: &'a Inner,
+    data: &'a GraphData,
     nodes: Vec<NodeDef>,
     /// The name of every node of the graph.
     names: Vec<String>,
@@ -105,21 +105,21 @@ struct Exporter<'a> {
 }
 
 impl<'a> Exporter<'a> {
-    fn new(inner: &'a Inner) -> Exporter<'a> {
-        let mut taken = HashSet::with_capacity(inner.nodes.len());
-        let names = (0..inner.nodes.len())
-            .map(|number| unique(&mut taken, &inner.node_name(NodeIx(number as u32))))
+    fn new(data: &'a GraphData) -> Exporter<'a> {
+        let mut taken = HashSet::with_capacity(data.nodes.len());
+        let names = (0..data.nodes.len())
+            .map(|number| unique(&mut taken, &data.node_name(NodeIx(number as u32))))
             .collect();
-        Exporter { inner, nodes: Vec::new(), names, taken }
+        Exporter { data, nodes: Vec::new(), names, taken }
     }
 
     fn node(&mut self, index: NodeIx) -> Result<()> {
-        let inner = self.inner;
-        let node = &inner.nodes[index.at()];
+        let data = self.data;
+        let node = &data.nodes[index.at()];
         let name = self.names[index.at()].clone();
-        let mut def = match (&node.op.body, inner.constants.get(&index)) {
+        let mut def = match (&node.op.body, data.constants.get(&index)) {
             (Body::Input, _) => {
-                let info = &inner.values[node.first_output.at()];
+                let info = &data.values[node.first_output.at()];
                 let mut def = node_def(&name, "Placeholder");
                 put(&mut def, "dtype", AttrKind::Type(number_of(info.dtype)));
                 put(&mut def, "shape", AttrKind::Shape(shape::to_proto(&info.shape)));
@@ -133,7 +133,7 @@ impl<'a> Exporter<'a> {
         };
         let shapes = node
             .values()
-            .map(|value| shape::to_proto(&inner.table.resolve_shape(&inner.values[value.at()].shape)));
+            .map(|value| shape::to_proto(&data.table.resolve_shape(&data.values[value.at()].shape)));
         let list = ListValue { shape: shapes.collect(), ..ListValue::default() };
         put(&mut def, "_output_shapes", AttrKind::List(list));
         self.nodes.push(def);
@@ -162,10 +162,8 @@ impl<'a> Exporter<'a> {
     /// The operands with their places among those declared.
     fn places<'n>(&self, node: &'n Node) -> impl Iterator<Item = (usize, ValueIx)> + use<'n> {
         let declared = node.op.operand_list().unwrap_or_default();
-        let given: Vec<usize> =
-            (0..declared.len().min(32)).filter(|place| node.given & (1 << place) != 0).collect();
-        let lists: Vec<bool> =
-            given.iter().map(|place| matches!(declared[*place], Operand::Variadic(_))).collect();
+        let given: Vec<usize> = node.given.entries().take_while(|place| *place < declared.len()).collect();
+        let lists: Vec<bool> = given.iter().map(|place| declared[*place].is_list()).collect();
         let spread: Vec<usize> = spread(&lists, node.operands.len()).map(|number| given[number]).collect();
         // Without a declaration the operands are numbered.
         node.operands
@@ -175,8 +173,8 @@ impl<'a> Exporter<'a> {
     }
 
     fn tensor_name(&self, value: ValueIx) -> String {
-        let info = &self.inner.values[value.at()];
-        let first = self.inner.nodes[info.node.at()].first_output;
+        let info = &self.data.values[value.at()];
+        let first = self.data.nodes[info.node.at()].first_output;
         let name = &self.names[info.node.at()];
         match value.0 - first.0 {
             0 => name.clone(),
@@ -194,7 +192,7 @@ impl<'a> Exporter<'a> {
     }
 
     fn dtype(&self, value: ValueIx) -> DType {
-        self.inner.values[value.at()].dtype
+        self.data.values[value.at()].dtype
     }
 }
 

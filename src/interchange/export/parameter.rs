@@ -125,7 +125,7 @@ impl Exporter<'_> {
         if let Some(value) = element.as_known() {
             return Some(Part::Known(value));
         }
-        let element = self.inner.table.resolve(element);
+        let element = self.data.table.resolve(element);
         if let Some(value) = element.as_known() {
             return Some(Part::Known(value));
         }
@@ -136,8 +136,8 @@ impl Exporter<'_> {
 
     /// An axis of an input that is as long as the symbol.
     fn axis_of(&self, symbol: Symbol) -> Option<(ValueIx, usize)> {
-        self.inner.inputs.iter().find_map(|(_, value)| {
-            let shape = self.inner.table.resolve_shape(&self.inner.values[value.at()].shape);
+        self.data.inputs.iter().find_map(|(_, value)| {
+            let shape = self.data.table.resolve_shape(&self.data.values[value.at()].shape);
             let axis = shape.dims()?.iter().position(|dim| dim.as_symbol() == Some(symbol))?;
             Some((*value, axis))
         })

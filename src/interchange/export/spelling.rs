@@ -51,8 +51,7 @@ impl Exporter<'_> {
             return Ok(None);
         };
         if let Some(rank) = spelling.rank {
-            let shape =
-                |value: &ValueIx| self.inner.table.resolve_shape(&self.inner.values[value.at()].shape);
+            let shape = |value: &ValueIx| self.data.table.resolve_shape(&self.data.values[value.at()].shape);
             if node.operands.iter().any(|value| shape(value).rank() != Some(rank)) {
                 return Ok(None);
             }
@@ -199,11 +198,11 @@ impl Exporter<'_> {
             }
             let (_, what) = spelling.absent.iter().find(|(own, _)| *own == name)?;
             let first = *node.operands.first()?;
-            let shape = self.inner.table.resolve_shape(&self.inner.values[first.at()].shape);
+            let shape = self.data.table.resolve_shape(&self.data.values[first.at()].shape);
             let ones = node.attrs().get("begin").and_then(Attr::to_elements).map(|begin| begin.len());
             let ones = ones.or_else(|| {
                 let begin = node.operands.get(1)?;
-                let shape = self.inner.table.resolve_shape(&self.inner.values[begin.at()].shape);
+                let shape = self.data.table.resolve_shape(&self.data.values[begin.at()].shape);
                 usize::try_from(shape.dims()?.first()?.as_known()?).ok()
             });
             let parameter = Parameter::absent(*what, first, &shape, ones.unwrap_or(0))?;

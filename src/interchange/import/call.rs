@@ -11,7 +11,7 @@ use super::check::{Condition, union};
 use super::frame::{Frame, Source, damaged, returned};
 use super::{Built, Importer, Slot};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{Value, constant_tensor};
+use crate::graph::Value;
 use crate::tensor::Tensor;
 
 /// Elements of an assertion's data that are shown.
@@ -171,7 +171,7 @@ impl<'a, 'g> Importer<'a, 'g> {
 
     /// The elements of a value that depends on constants alone.
     fn constant(&self, value: Value<'g>) -> Option<Tensor> {
-        constant_tensor(&self.graph.read(), value.index().ok()?)
+        self.graph.read().const_fold(value.index().ok()?)
     }
 }
 

@@ -11,7 +11,7 @@ use super::frame::{Frame, damaged};
 use super::typed::{check_inputs, ours, typed};
 use super::{Built, Importer, Slot, attrs, opaque};
 use crate::error::Result;
-use crate::graph::{OpBuilder, Value, constant_tensor};
+use crate::graph::{OpBuilder, Value};
 use crate::op::{OpRef, Operand, TfOp, spread_names};
 
 /// More tensors than any node takes or gives.
@@ -170,7 +170,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 
     fn constant_float(&self, value: Value<'g>) -> Option<f64> {
-        let tensor = constant_tensor(&self.graph.read(), value.index().ok()?)?;
+        let tensor = self.graph.read().const_fold(value.index().ok()?)?;
         match tensor.dtype() {
             DType::F32 => tensor.item::<f32>().ok().map(f64::from),
             DType::F64 => tensor.item::<f64>().ok(),

@@ -112,7 +112,7 @@ fn copy_runs(from: &[u8], to: &mut [u8], flags: &[bool], row: usize) {
 mod tests {
     use super::*;
     use crate::op::Room;
-    use crate::ops::testing::{recorded, run_one, shape_table, tensor};
+    use crate::ops::testing::{run_one, shape_table, tensor};
 
     shape_table! { DEF, {"axis": 0},
         "[n, 3]; bool[n]" => "[?, 3]",
@@ -123,11 +123,6 @@ mod tests {
     }
     shape_table! { inner: DEF, {"axis": 1},
         "[n, 3, m]; bool[3]" => "[n, ?, m]",
-    }
-
-    #[test]
-    fn values_are_those_recorded() {
-        recorded(&DEF);
     }
 
     #[test]

@@ -36,7 +36,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::{recorded, shape_table};
+    use crate::ops::testing::shape_table;
 
     shape_table! { DEF, {"axis": -1},
         "[2, n]" => "[2, n, 1]",
@@ -48,10 +48,5 @@ mod tests {
     }
     shape_table! { fed: DEF, {},
         "[2, n]; axis=i32[]" => "[?, ?, ?]",
-    }
-
-    #[test]
-    fn values_are_those_recorded() {
-        recorded(&DEF);
     }
 }

@@ -41,7 +41,7 @@ mod tests {
     use shapeflow_shape_fns::shape;
 
     use super::*;
-    use crate::ops::testing::{recorded_as, shape_table};
+    use crate::ops::testing::shape_table;
 
     shape_table! { DEF, {"dims": shape!["n", 3]},
         "[]" => "[n, 3]",
@@ -53,13 +53,5 @@ mod tests {
     }
     shape_table! { negative: DEF, {"dims": [-1]},
         "[]" => error "dims must not be negative, got -1",
-    }
-
-    #[test]
-    fn values_are_those_recorded() {
-        recorded_as(&DEF, "fill", &|mut attrs| {
-            let dims = attrs.remove("shape").unwrap();
-            attrs.with("dims", dims)
-        });
     }
 }

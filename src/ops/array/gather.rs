@@ -73,7 +73,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
-    use crate::ops::testing::{recorded, run, run_one, shape_table, tensor};
+    use crate::ops::testing::{run, run_one, shape_table, tensor};
 
     shape_table! { DEF, {"axis": 1},
         "[a, d, b]; i32[i, j]" => "[a, i, j, b]",
@@ -83,11 +83,6 @@ mod tests {
     }
     shape_table! { batched: DEF, {"axis": 1, "batch_dims": 1},
         "[n, d, b]; i32[?, j]" => "[n, j, b]",
-    }
-
-    #[test]
-    fn values_are_those_recorded() {
-        recorded(&DEF);
     }
 
     #[test]

@@ -61,7 +61,8 @@ pub use slice_with::SliceItem;
 pub use stack::stack;
 pub use strided_slice::SliceMasks;
 
-pub(crate) static ALL: &[&OpDef] = &[
+/// Every op of the family.
+pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &boolean_mask::DEF,
     &broadcast_to::DEF,
     &check_numerics::DEF,
@@ -113,23 +114,24 @@ pub(crate) static ALL: &[&OpDef] = &[
     &unstack::DEF,
     &where_indices::DEF,
     &zeros_like::DEF,
-];
+]];
 
 #[cfg(test)]
 mod tests {
     use shapeflow_shape_fns::{Attrs, DType, Dim, shape};
 
-    use crate::graph::{Graph, constant_tensor, evaluate};
-    use crate::op::{OpDef, OpRef};
+    use crate::eval::evaluate;
+    use crate::graph::Graph;
+    use crate::op::{OpDef, OperandMask};
     use crate::ops::testing::tensor;
     use crate::tensor::{Tensor, TensorView};
 
     /// Every parameter is an operand, as in a graph whose parameters are fed.
     #[track_caller]
     fn fed(def: &'static OpDef, attrs: Attrs, operands: &[Tensor], sizes: &[usize], expected: &[i32]) {
-        let given = (1 << def.operand_list().unwrap().len()) - 1;
+        let given = OperandMask::all(def.operand_list().unwrap().len());
         let operands: Vec<TensorView<'_>> = operands.iter().map(Tensor::view).collect();
-        let output = evaluate(&OpRef::from(def), given, &attrs, &operands).unwrap().swap_remove(0);
+        let output = evaluate(def, given, &attrs, &operands).unwrap().swap_remove(0);
         assert_eq!(
             (output.sizes(), output.to_vec::<i32>().unwrap()),
             (sizes, expected.to_vec()),
@@ -199,7 +201,7 @@ mod tests {
         let [a, b] = x.split::<2>(1).unwrap();
         assert_eq!(text(crate::concat(&[b, a, x], 1)), "[n, 8, ?]");
         let seven = g.range(0, 7, 1).unwrap().reverse([0]).unwrap();
-        let known = constant_tensor(&g.read(), seven.index().unwrap()).unwrap();
+        let known = g.read().const_fold(seven.index().unwrap()).unwrap();
         assert_eq!(known.to_vec::<i32>().unwrap(), [6, 5, 4, 3, 2, 1, 0]);
     }
 }

@@ -252,8 +252,8 @@ mod tests {
     use shapeflow_shape_fns::shape;
 
     use super::*;
-    use crate::graph::evaluate;
-    use crate::op::OpRef;
+    use crate::eval::evaluate;
+    use crate::op::OperandMask;
     use crate::ops::testing::{recorded, run_one, shape_table};
 
     shape_table! { DEF, {"start": 2, "delta": 3},
@@ -280,7 +280,7 @@ mod tests {
                 return run(cx);
             }
             let output =
-                evaluate(&OpRef::from(&DEF), 0b111, cx.attrs(), &inputs.each_ref().map(Tensor::view))?;
+                evaluate(&DEF, OperandMask::all(3), cx.attrs(), &inputs.each_ref().map(Tensor::view))?;
             cx.set_output(0, output.into_iter().next().unwrap())
         })
         .shape_fn(|cx| {

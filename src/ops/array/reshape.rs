@@ -111,7 +111,7 @@ mod tests {
 
     use super::*;
     use crate::expr::Axis;
-    use crate::ops::testing::{recorded, shape_table};
+    use crate::ops::testing::shape_table;
 
     shape_table! { DEF, {"shape": [-1]},
         "[n, 4]" => "[4*n]",
@@ -126,11 +126,6 @@ mod tests {
         "[2, 3]; shape=i32[2]" => "[?, ?]",
         "[n]; shape=i64[0]" => "[]",
         "[n]; shape=f32[1]" => error "a parameter must be i32 or i64, got f32",
-    }
-
-    #[test]
-    fn values_are_those_recorded() {
-        recorded(&DEF);
     }
 
     fn read(source: &str, target: &str) -> String {

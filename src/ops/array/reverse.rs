@@ -45,15 +45,10 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::{recorded, shape_table};
+    use crate::ops::testing::shape_table;
 
     shape_table! { DEF, {"axis": [0, -1]},
         "[n, 2, 3]" => "[n, 2, 3]",
         "[n]" => error "must not repeat an axis",
-    }
-
-    #[test]
-    fn values_are_those_recorded() {
-        recorded(&DEF);
     }
 }

@@ -75,7 +75,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::graph::Graph;
-    use crate::ops::testing::{recorded_as, shape_table};
+    use crate::ops::testing::shape_table;
 
     shape_table! { DEF, {},
         "[n, 3]" => "i64[2]",
@@ -84,17 +84,6 @@ pub(crate) mod tests {
     }
     shape_table! { refused: DEF, {"out_type": DType::F32},
         "[n]" => error "sizes must be i32 or i64, got f32",
-    }
-
-    #[test]
-    fn values_are_those_recorded() {
-        recorded_as(&DEF, "shape", &sizes_of_type);
-    }
-
-    /// The cases name the dtype of the sizes `dtype`.
-    pub(crate) fn sizes_of_type(mut attrs: Attrs) -> Attrs {
-        let dtype = attrs.remove("dtype").unwrap();
-        attrs.with("out_type", dtype)
     }
 
     #[test]

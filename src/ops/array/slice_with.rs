@@ -137,7 +137,7 @@ impl<'g> Value<'g> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{Graph, constant_tensor};
+    use crate::graph::Graph;
 
     #[test]
     fn items_mean_what_python_means() {
@@ -145,7 +145,7 @@ mod tests {
         let x = g.constant([[1, 2, 3, 4], [5, 6, 7, 8i32]]).unwrap();
         let values = |items: &[SliceItem]| {
             let y = x.slice_with(items).unwrap();
-            let tensor = constant_tensor(&g.read(), y.index().unwrap()).unwrap();
+            let tensor = g.read().const_fold(y.index().unwrap()).unwrap();
             (tensor.sizes().to_vec(), tensor.to_vec::<i32>().unwrap())
         };
         assert_eq!(values(&[(-1).into()]), (vec![4], vec![5, 6, 7, 8]));

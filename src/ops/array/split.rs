@@ -56,7 +56,7 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::{recorded, shape_table};
+    use crate::ops::testing::shape_table;
 
     shape_table! { DEF, {"axis": -1, "num": 2},
         "[n, 4]" => "[n, 2]; [n, 2]",
@@ -66,10 +66,5 @@ mod tests {
     }
     shape_table! { fed: DEF, {"num": 2},
         "[n, 4]; axis=i32[]" => "[?, ?]; [?, ?]",
-    }
-
-    #[test]
-    fn values_are_those_recorded() {
-        recorded(&DEF);
     }
 }

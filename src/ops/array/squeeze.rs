@@ -40,7 +40,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::{recorded, shape_table};
+    use crate::ops::testing::shape_table;
 
     shape_table! { DEF, {},
         "[1, 2, 1]" => "[2]",
@@ -49,10 +49,5 @@ mod tests {
     shape_table! { given: DEF, {"axis": [0, -1]},
         "[?, n, 1]" => "[n]",
         "[2, n, 1]" => error "must have size 1, got 2",
-    }
-
-    #[test]
-    fn values_are_those_recorded() {
-        recorded(&DEF);
     }
 }

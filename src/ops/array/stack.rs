@@ -54,17 +54,12 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::{recorded, shape_table};
+    use crate::ops::testing::shape_table;
 
     shape_table! { DEF, {"axis": -1},
         "[?, 3]; [4, ?]" => "[4, 3, 2]",
         "[]; []; []" => "[3]",
         "[2]; [3]" => error "must have the same shape",
         "i32[]; i64[]" => error "operands must have one dtype, got i32 and i64",
-    }
-
-    #[test]
-    fn values_are_those_recorded() {
-        recorded(&DEF);
     }
 }

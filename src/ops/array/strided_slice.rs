@@ -81,7 +81,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::{recorded, shape_table};
+    use crate::ops::testing::shape_table;
 
     shape_table! { DEF, {"begin": [1, 0], "end": [3, 0], "strides": [1, -1], "begin_mask": 2, "end_mask": 2},
         "[4, 3]" => "[2, 3]",
@@ -95,10 +95,5 @@ mod tests {
     }
     shape_table! { fed: DEF, {"end": [9], "strides": [1], "shrink_axis_mask": 1},
         "[4, n]; begin=i32[1]" => "[n]",
-    }
-
-    #[test]
-    fn values_are_those_recorded() {
-        recorded(&DEF);
     }
 }

@@ -8,7 +8,7 @@ use crate::expr::{Expr, Index, LowerCx};
 use crate::op::{OpDef, Operand, TfOp};
 use crate::shape_fns;
 
-/// Only for import: programs have [`select`](super::select), which broadcasts.
+/// An op for import only: programs have [`Value::select`](crate::Value::select), which broadcasts.
 pub(crate) static DEF: OpDef = OpDef::compute("select_v1", lower)
     .operands(&[Operand::Data("condition"), Operand::Data("x"), Operand::Data("y")])
     .shape_fn(shape_fns::math::select_v1)

@@ -6,8 +6,8 @@ use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::broadcast::lower_primitive;
 use crate::shape_fns;
 
-/// Only for import: programs say which of [`div`](super::div), [`floordiv`](super::floordiv) and
-/// [`truncatediv`](super::truncatediv) they mean.
+/// An op for import only: programs choose between [`Value::div`](crate::Value::div),
+/// [`Value::floordiv`](crate::Value::floordiv) and [`Value::truncatediv`](crate::Value::truncatediv).
 pub(crate) static DEF: OpDef = OpDef::compute("legacy_div", lower)
     .operands(&[Operand::Data("x"), Operand::Data("y")])
     .shape_fn(shape_fns::common::broadcast)

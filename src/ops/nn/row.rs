@@ -1,9 +1,9 @@
-//! `Row`: the elements that a softmax result depends on.
+//! `Row`: the row of elements that one result of a softmax depends on.
 
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
-use crate::expr::{Expr, FoldOp, Index, LowerCx, math};
+use crate::expr::{Expr, Index, LowerCx, ReduceOp, math};
 use crate::ops::broadcast::Indices;
 use crate::ops::derived;
 
@@ -22,7 +22,7 @@ impl Row {
         let axis = derived::axes(cx).first().copied().unwrap_or(0);
         let extent = cx.dims(0).get(axis).cloned().unwrap_or(Dim::known(1));
         let index = Indices::from(index);
-        let largest = cx.fold(FoldOp::Max, std::slice::from_ref(&extent), &mut |cx, at| {
+        let largest = cx.reduce(ReduceOp::Max, std::slice::from_ref(&extent), &mut |cx, at| {
             prepare(cx.operand(0, &place(&index, axis, at)))
         });
         Row { axis, extent, index, largest, prepare }
@@ -40,13 +40,13 @@ impl Row {
 
     /// The sum of the exponentials of all shifted elements.
     pub fn sum_of_exponentials(&self, cx: &mut dyn LowerCx) -> Expr {
-        cx.fold(FoldOp::Sum, std::slice::from_ref(&self.extent), &mut |cx, at| {
+        cx.reduce(ReduceOp::Sum, std::slice::from_ref(&self.extent), &mut |cx, at| {
             math::exp_nonpositive(self.shifted(cx, &place(&self.index, self.axis, at)))
         })
     }
 }
 
-/// `index` with the folded index at `axis`.
+/// `index` with the reduced index at `axis`.
 fn place(index: &[Index], axis: usize, at: &[Index]) -> SmallVec<[Index; 4]> {
     index.iter().enumerate().map(|(i, own)| if i == axis { at[0].clone() } else { own.clone() }).collect()
 }

@@ -1,14 +1,63 @@
-//! The body and the dtype rule that `argmax` and `argmin` share.
+//! `argmax` and `argmin`: the position of the extreme element along an axis.
+
+use std::panic::Location;
 
 use shapeflow_shape_fns::{Attrs, DType, Dim};
 
 use crate::dtype;
 use crate::error::Result;
-use crate::expr::{Expr, FoldOp, Index, LowerCx, Scalar};
+use crate::expr::{Expr, Index, LowerCx, ReduceOp, Scalar};
+use crate::graph::{IntoParam, Value};
+use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::derived;
+use crate::shape_fns;
+
+macro_rules! arg_ops {
+    ($($method:ident, $method_as:ident, $DEF:ident: $extreme:literal, $worst_word:literal, $tensorflow:literal, $reduce:ident, $worst:expr;)*) => {
+        impl<'g> Value<'g> {$(
+            #[doc = concat!("The position of the ", $extreme, " element along `axis`, the first of several equal ones.")]
+            ///
+            /// `[.., d, ..] -> i64[.., ..]`; bool, integers and floats.
+            #[doc = concat!("NaN counts as ", $worst_word, ": it is passed over, and a row of NaN alone gives 0.")]
+            #[doc = concat!("As TensorFlow's `", $tensorflow, "`.")]
+            ///
+            /// # Errors
+            /// The axis is not one of the operand's or has no elements.
+            #[track_caller]
+            pub fn $method(self, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
+                self.graph().op(&$DEF).data(self).structure("axis", axis).finish_at(Location::caller())
+            }
+
+            #[doc = concat!("Does the same as [`Value::", stringify!($method), "`] with positions of `dtype`: i32 or i64.")]
+            ///
+            /// # Errors
+            #[doc = concat!("As [`Value::", stringify!($method), "`], or `dtype` is another.")]
+            #[track_caller]
+            pub fn $method_as(self, axis: impl IntoParam<'g>, dtype: DType) -> Result<Value<'g>> {
+                let call = self.graph().op(&$DEF).data(self).structure("axis", axis);
+                call.attr("output_type", dtype).finish_at(Location::caller())
+            }
+        )*}
+
+        $(pub(crate) static $DEF: OpDef = OpDef::compute(stringify!($method), |cx, output, index| {
+                lower(cx, output, index, ReduceOp::$reduce, $worst)
+            })
+            .operands(&[Operand::Data("input"), Operand::Structure("axis")])
+            .shape_fn(shape_fns::reduce::$method)
+            .dtype_rule(dtypes)
+            .tensorflow(&[TfOp::new($tensorflow)]);)*
+
+        /// Every op of the file.
+        pub(crate) static ALL: &[&OpDef] = &[$(&$DEF),*];
+    };
+}
+arg_ops! {
+    argmax, argmax_as, ARGMAX: "largest", "-inf", "ArgMax", Max, f64::NEG_INFINITY;
+    argmin, argmin_as, ARGMIN: "smallest", "inf", "ArgMin", Min, f64::INFINITY;
+}
 
 /// Operands of any scalar dtype; the result has that of attribute `output_type`, i64 without one.
-pub(crate) fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
+fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     dtype::common(dtypes, 0, 1, dtype::Class::Scalar)?;
     dtype::indices(dtypes, 1)?;
     let result = dtype::attribute(attrs, "output_type")?.unwrap_or(DType::I64);
@@ -18,8 +67,8 @@ pub(crate) fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     }
 }
 
-/// The first place of the extreme element along parameter `axis`; NaN counts as `worst`, which no element passes.
-pub(crate) fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index], op: FoldOp, worst: f64) -> Expr {
+/// The first position of the extreme element along parameter `axis`; NaN counts as `worst`, which no element passes.
+fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index], op: ReduceOp, worst: f64) -> Expr {
     let axis = derived::axes(cx).first().copied().unwrap_or(0);
     let extent = cx.dims(0).get(axis).cloned().unwrap_or(Dim::known(1));
     let element = |cx: &mut dyn LowerCx, at: &Index| {
@@ -36,11 +85,35 @@ pub(crate) fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index], op: Fo
         }
     };
     let extents = [extent];
-    let extreme = cx.fold(op, &extents, &mut |cx, at| element(cx, &at[0]));
+    let extreme = cx.reduce(op, &extents, &mut |cx, at| element(cx, &at[0]));
     let dtype = cx.output_dtype(output);
     let nowhere = Expr::constant(Scalar::highest(dtype));
-    cx.fold(FoldOp::Min, &extents, &mut |cx, at| {
+    cx.reduce(ReduceOp::Min, &extents, &mut |cx, at| {
         let here = Expr::iota(at[0].clone()).cast(dtype);
         element(cx, &at[0]).equal(extreme.clone()).select(here, nowhere.clone())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::check_row;
+
+    #[test]
+    fn shapes() {
+        let last = Attrs::new().with("axis", -1);
+        let narrow = Attrs::new().with("axis", 0).with("output_type", DType::I32);
+        for def in ALL.iter().copied() {
+            check_row(def, &last, "[2, n]", Ok("i64[2]"));
+            check_row(def, &last, "i32[a, b, 3]", Ok("i64[d0_0, d0_1]"));
+            check_row(def, &last, "?", Ok("i64?"));
+            check_row(def, &last, "[]", Err("axis"));
+            check_row(def, &last, "[2, 0]", Err("0"));
+            check_row(def, &last, "string[2]", Err("must be bool, an integer or a float, got string"));
+            check_row(def, &narrow, "[2, n]", Ok("i32[d0_1]"));
+            check_row(def, &Attrs::new(), "[2, n]; axis=i32[]", Ok("i64[?]"));
+            let refusal = "a parameter must be i32 or i64, got f32";
+            check_row(def, &Attrs::new(), "[2, n]; axis=f32[]", Err(refusal));
+        }
+    }
 }

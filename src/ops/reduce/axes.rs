@@ -1,4 +1,4 @@
-//! `Axes`: which axes a reduction folds, and whether it keeps them with size 1.
+//! `Axes`: the axes of a reduction, and whether it keeps them with size 1.
 
 use std::ops::RangeFull;
 use std::panic::Location;

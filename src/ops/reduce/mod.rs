@@ -1,4 +1,4 @@
-//! Ops that fold axes: sums, means, extremes and where they stand.
+//! Ops that reduce axes: sums, means, extreme elements and their positions.
 //!
 //! ```
 //! use shapeflow::{Axes, DType, Graph, shape};
@@ -14,34 +14,17 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
-mod arg;
-pub(crate) mod argmax;
-pub(crate) mod argmin;
+pub(crate) mod arg;
 mod axes;
-pub(crate) mod reduce_all;
-pub(crate) mod reduce_any;
 pub(crate) mod reduce_logsumexp;
-pub(crate) mod reduce_max;
 pub(crate) mod reduce_mean;
-pub(crate) mod reduce_min;
-pub(crate) mod reduce_prod;
-pub(crate) mod reduce_sum;
 mod reduction;
+pub(crate) mod reductions;
 
 pub use axes::{Axes, IntoAxes};
 
 use crate::op::OpDef;
 
-/// Every op of the family.
-pub(crate) static ALL: &[&OpDef] = &[
-    &argmax::DEF,
-    &argmin::DEF,
-    &reduce_all::DEF,
-    &reduce_any::DEF,
-    &reduce_logsumexp::DEF,
-    &reduce_max::DEF,
-    &reduce_mean::DEF,
-    &reduce_min::DEF,
-    &reduce_prod::DEF,
-    &reduce_sum::DEF,
-];
+/// Every op of the family, file by file.
+pub(crate) static ALL: &[&[&OpDef]] =
+    &[arg::ALL, reductions::ALL, &[&reduce_logsumexp::DEF, &reduce_mean::DEF]];

@@ -6,7 +6,7 @@ use super::axes::IntoAxes;
 use super::reduction::Reduction;
 use crate::dtype;
 use crate::error::Result;
-use crate::expr::{Expr, FoldOp, Index, LowerCx, math};
+use crate::expr::{Expr, Index, LowerCx, ReduceOp, math};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand};
 use crate::ops::wide::widen;
@@ -34,11 +34,11 @@ pub(crate) static DEF: OpDef = OpDef::compute("reduce_logsumexp", lower)
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let reduction = Reduction::new(cx);
     let dtype = cx.dtype(0);
-    let largest = reduction.fold(cx, FoldOp::Max, index, &widen);
+    let largest = reduction.reduce(cx, ReduceOp::Max, index, &widen);
     // An infinite largest element would make NaN of inf - inf.
     let (zero, infinity) = (largest.like(0.0), largest.like(f64::INFINITY));
     let shift = largest.clone().abs().less(infinity).select(largest, zero);
-    let sum = reduction.fold(cx, FoldOp::Sum, index, &|x| math::exp(widen(x) - shift.clone()));
+    let sum = reduction.reduce(cx, ReduceOp::Sum, index, &|x| math::exp(widen(x) - shift.clone()));
     (math::log(sum) + shift).cast(dtype)
 }
 

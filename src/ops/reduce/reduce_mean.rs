@@ -8,7 +8,7 @@ use super::axes::IntoAxes;
 use super::reduction::Reduction;
 use crate::dtype;
 use crate::error::Result;
-use crate::expr::{Expr, FoldOp, Index, LowerCx};
+use crate::expr::{Expr, Index, LowerCx, ReduceOp};
 use crate::graph::Value;
 use crate::op::{Absent, OpDef, Operand, TfOp};
 use crate::ops::wide::widen;
@@ -41,11 +41,11 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let dtype = cx.dtype(0);
     if dtype.is_integer() {
         let wide = if dtype.is_signed() { DType::I64 } else { DType::U64 };
-        let sum = reduction.fold(cx, FoldOp::Sum, index, &|x| x.cast(wide));
+        let sum = reduction.reduce(cx, ReduceOp::Sum, index, &|x| x.cast(wide));
         let one = count.like(1.0);
         return (sum / count.maximum(one).cast(wide)).cast(dtype);
     }
-    let sum = reduction.fold(cx, FoldOp::Sum, index, &widen);
+    let sum = reduction.reduce(cx, ReduceOp::Sum, index, &widen);
     let count = count.cast(sum.dtype());
     (sum / count).cast(dtype)
 }
@@ -55,7 +55,7 @@ mod tests {
     use shapeflow_shape_fns::Attrs;
 
     use super::DEF;
-    use crate::ops::testing::{check_tensor, recorded, run_one, shape_table, tensor};
+    use crate::ops::testing::{check_tensor, run_one, shape_table, tensor};
 
     shape_table! { DEF, {"axis": [0, -1]},
         "[2, n, 3]" => "[d0_1]",
@@ -71,11 +71,6 @@ mod tests {
         "?" => "[]",
         "[2, n]; axis=i32[2]" => "[]",
         "[2, n]; axis=i64[]" => "[?]",
-    }
-
-    #[test]
-    fn recorded_values() {
-        recorded(&DEF);
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! `Reduction`: where a reduction reads its operand, and the body of those that are one fold.
+//! `Reduction`: the index at which a reduction reads its operand; the body of reductions with one combining operation.
 
 use shapeflow_shape_fns::{Attr, Dim};
 use smallvec::SmallVec;
 
-use crate::expr::{Expr, FoldOp, Index, LowerCx};
+use crate::expr::{Expr, Index, LowerCx, ReduceOp};
 use crate::ops::broadcast::Indices;
 use crate::ops::derived;
 
-/// The folded axes of operand 0, and attribute `keep_dims`.
+/// The reduced axes of operand 0, and attribute `keep_dims`.
 pub(crate) struct Reduction {
     dims: Vec<Dim>,
-    folded: SmallVec<[bool; 6]>,
+    reduced: SmallVec<[bool; 6]>,
     keep_dims: bool,
 }
 
@@ -18,31 +18,31 @@ impl Reduction {
     pub fn new(cx: &mut dyn LowerCx) -> Reduction {
         let dims = cx.dims(0);
         let axes = derived::axes(cx);
-        let folded = (0..dims.len()).map(|axis| axes.contains(&axis)).collect();
+        let reduced = (0..dims.len()).map(|axis| axes.contains(&axis)).collect();
         let keep_dims = matches!(cx.attrs().get("keep_dims"), Some(Attr::Bool(true)));
-        Reduction { dims, folded, keep_dims }
+        Reduction { dims, reduced, keep_dims }
     }
 
-    /// The sizes of the folded axes.
+    /// The sizes of the reduced axes.
     pub fn extents(&self) -> Vec<Dim> {
         self.dims
             .iter()
-            .zip(&self.folded)
-            .filter(|(_, folded)| **folded)
+            .zip(&self.reduced)
+            .filter(|(_, reduced)| **reduced)
             .map(|(dim, _)| dim.clone())
             .collect()
     }
 
-    /// How many elements one result is made of.
+    /// The number of elements that one result combines.
     pub fn count(&self) -> Dim {
         self.extents().iter().fold(Dim::known(1), |count, extent| &count * extent)
     }
 
-    /// The operand's index for the result at `index` and the folded axes at `at`.
+    /// The operand's index for the result at `index` and the reduced axes at `at`.
     pub fn place(&self, index: &[Index], at: &[Index]) -> Indices {
         let (mut index, mut at) = (index.iter(), at.iter());
-        let mut next = |folded: bool| {
-            if folded {
+        let mut next = |reduced: bool| {
+            if reduced {
                 if self.keep_dims {
                     index.next();
                 }
@@ -51,22 +51,22 @@ impl Reduction {
                 index.next().cloned()
             }
         };
-        self.folded.iter().map(|folded| next(*folded).unwrap_or_else(|| Index::from(0))).collect()
+        self.reduced.iter().map(|reduced| next(*reduced).unwrap_or_else(|| Index::from(0))).collect()
     }
 
-    /// Operand 0 folded for the result at `index`, every element changed by `element`.
-    pub fn fold(
+    /// Operand 0 reduced for the result at `index`; `element` is applied to every element first.
+    pub fn reduce(
         &self,
         cx: &mut dyn LowerCx,
-        op: FoldOp,
+        op: ReduceOp,
         index: &[Index],
         element: &dyn Fn(Expr) -> Expr,
     ) -> Expr {
-        cx.fold(op, &self.extents(), &mut |cx, at| element(cx.operand(0, &self.place(index, at))))
+        cx.reduce(op, &self.extents(), &mut |cx, at| element(cx.operand(0, &self.place(index, at))))
     }
 }
 
-/// The body of a reduction that is one fold.
-pub(crate) fn lower_fold(cx: &mut dyn LowerCx, index: &[Index], op: FoldOp) -> Expr {
-    Reduction::new(cx).fold(cx, op, index, &|x| x)
+/// The body of a reduction with one combining operation.
+pub(crate) fn lower_reduce(cx: &mut dyn LowerCx, index: &[Index], op: ReduceOp) -> Expr {
+    Reduction::new(cx).reduce(cx, op, index, &|x| x)
 }

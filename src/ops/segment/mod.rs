@@ -1,4 +1,4 @@
-//! Ops that fold the rows of a tensor by the segment that each belongs to.
+//! Ops that reduce the rows of each segment of a tensor to one row.
 //!
 //! ```
 //! use shapeflow::Graph;
@@ -11,14 +11,15 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
-mod fold;
+mod reduce;
 
 pub(crate) mod sorted;
 pub(crate) mod unsorted;
 
 use crate::op::OpDef;
 
-pub(crate) static ALL: &[&OpDef] = &[
+/// Every op of the family.
+pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &sorted::MAX,
     &sorted::MEAN,
     &sorted::MIN,
@@ -28,4 +29,4 @@ pub(crate) static ALL: &[&OpDef] = &[
     &unsorted::MIN,
     &unsorted::PROD,
     &unsorted::SUM,
-];
+]];

@@ -1,0 +1,63 @@
+//! `Call`: an op with its attributes and what is known of its operands; inference of dtypes and shapes.
+
+use shapeflow_shape_fns::{
+    Attrs, DType, DimTable, InferenceContext, InferenceResult, OperandInfo, ShapeError,
+};
+use smallvec::SmallVec;
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::{OpDef, Operand, OperandMask, caught};
+
+/// An op applied to operands, of which dtype and shape are known, and the elements perhaps.
+pub(crate) struct Call<'a> {
+    pub op: &'a OpDef,
+    /// The declared operands that are passed as values.
+    pub given: OperandMask,
+    pub attrs: &'a Attrs,
+    pub operands: SmallVec<[OperandInfo<'a>; 4]>,
+}
+
+/// What the dtype rule and the shape function say of a call's outputs.
+pub(crate) struct Inference {
+    pub dtypes: Vec<DType>,
+    pub result: InferenceResult,
+}
+
+impl Call<'_> {
+    /// Runs the dtype rule and the shape function. On an error the caller rolls `table` back.
+    ///
+    /// # Errors
+    /// A data operand is missing, the op has no shape function, or one of the two refuses the call.
+    pub fn infer(&self, table: &mut DimTable) -> Result<Inference> {
+        let Some(shape_fn) = self.op.shape_function() else {
+            return Err(Error::new(ErrorKind::Attribute, Phase::Build, "the op needs a shape function"));
+        };
+        let dtypes = self.infer_dtypes()?;
+        let names = self.op.names_of(self.given);
+        let mut cx = InferenceContext::new(&names, &self.operands, self.attrs, table, dtypes.len());
+        // A panic is an error of the shape function, as the refusal of operands is.
+        let result = caught(self.op.name(), "shape function", || Ok(shape_fn(&mut cx)))
+            .unwrap_or_else(|panic| Err(ShapeError::new(panic.message().to_string())))
+            .and_then(|()| cx.finish())?;
+        Ok(Inference { dtypes, result })
+    }
+
+    fn infer_dtypes(&self) -> Result<Vec<DType>> {
+        for (entry, operand) in self.op.operand_list().unwrap_or_default().iter().enumerate() {
+            if matches!(operand, Operand::Data(_)) && !self.given.contains(entry) {
+                let message = format!("operand {} must be given", operand.name());
+                return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+            }
+        }
+        let operands: SmallVec<[DType; 4]> = self.operands.iter().map(|operand| operand.dtype).collect();
+        let (dtypes, count) = caught(self.op.name(), "dtype rule", || {
+            let dtypes = self.op.infer_dtypes(&operands, self.attrs);
+            Ok((dtypes?, self.op.output_count(self.attrs, operands.len())))
+        })?;
+        if dtypes.len() != count {
+            let message = format!("the dtype rule must give {count} dtypes, got {}", dtypes.len());
+            return Err(Error::new(ErrorKind::DType, Phase::Build, message));
+        }
+        Ok(dtypes)
+    }
+}

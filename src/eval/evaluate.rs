@@ -1,0 +1,160 @@
+//! `evaluate`: an op on tensors, by its shape function and the expression interpreter or its host kernel.
+
+use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, OperandInfo, PartialElements, TensorShape};
+use smallvec::SmallVec;
+
+use super::host::run_host;
+use super::interpret::interpret;
+use super::{Call, Inference, Template, TypedCall, elements_of, shape_of};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::Scalar;
+use crate::op::{Body, HostCx, Made, OpDef, OperandMask, Room};
+use crate::tensor::{Tensor, TensorView};
+
+/// An operand of known sizes, whose elements may be known.
+pub(crate) struct SizedOperand<'a> {
+    pub dtype: DType,
+    pub sizes: &'a [usize],
+    pub elements: Option<Box<PartialElements>>,
+}
+
+/// Dtype, shape and elements of each operand.
+type KnownOperands = SmallVec<[(DType, TensorShape, Option<Box<PartialElements>>); 4]>;
+
+fn infos(operands: &KnownOperands) -> SmallVec<[OperandInfo<'_>; 4]> {
+    operands
+        .iter()
+        .map(|(dtype, shape, elements)| OperandInfo { shape, dtype: *dtype, value: elements.as_deref() })
+        .collect()
+}
+
+/// What the shape function of a call says of operands of known sizes.
+pub(crate) struct SizedInference {
+    operands: KnownOperands,
+    /// Dtype and shape of each output. A shape has unknown dimensions where they depend on data.
+    pub outputs: SmallVec<[(DType, TensorShape); 2]>,
+    /// Parameters that the shape function has normalised for the body.
+    pub derived: Vec<(&'static str, Vec<Dim>)>,
+    table: DimTable,
+}
+
+/// Infers the outputs of a call from known sizes. The attributes must not hold symbols.
+///
+/// # Errors
+/// The shape function refuses the sizes. Such a refusal of sizes is a guard of the run: the shape function had to
+/// accept the partial shapes.
+pub(crate) fn infer_sizes<'a>(
+    op: &OpDef,
+    given: OperandMask,
+    attrs: &Attrs,
+    operands: impl IntoIterator<Item = SizedOperand<'a>>,
+) -> Result<SizedInference> {
+    let operands: KnownOperands = operands
+        .into_iter()
+        .map(|operand| (operand.dtype, shape_of(operand.sizes), operand.elements))
+        .collect();
+    let mut table = DimTable::default();
+    let inferred = Call { op, given, attrs, operands: infos(&operands) }.infer(&mut table);
+    let Inference { dtypes, result } = inferred.map_err(|error| {
+        let error = error.with_phase(Phase::Run);
+        if error.kind() == ErrorKind::Shape { error.with_kind(ErrorKind::Guard) } else { error }
+    })?;
+    let derived = result.derived().map(|(name, dims)| (name, dims.to_vec())).collect();
+    let shapes = result.into_outputs().map(|(shape, _)| shape);
+    let outputs = dtypes.into_iter().zip(shapes).collect();
+    Ok(SizedInference { operands, outputs, derived, table })
+}
+
+/// The outputs of `op` for tensors. The attributes must not hold symbols.
+pub(crate) fn evaluate(
+    op: &OpDef,
+    given: OperandMask,
+    attrs: &Attrs,
+    operands: &[TensorView<'_>],
+) -> Result<Vec<Tensor>> {
+    evaluate_with(op, given, attrs, operands, &|_| false)
+}
+
+/// Does the same as [`evaluate`]; a host kernel stores its outputs where `room` says.
+pub(crate) fn evaluate_into(
+    op: &OpDef,
+    given: OperandMask,
+    attrs: &Attrs,
+    operands: &[TensorView<'_>],
+    room: Room<'_>,
+) -> Result<Vec<Made>> {
+    evaluate_call(op, given, attrs, operands, &|_| false, room)
+}
+
+/// Does the same as [`evaluate`]; the body may look into scalar operands for which `is_constant` holds. A body may
+/// expand to another expression for a constant scalar.
+pub(crate) fn evaluate_with(
+    op: &OpDef,
+    given: OperandMask,
+    attrs: &Attrs,
+    operands: &[TensorView<'_>],
+    is_constant: &dyn Fn(usize) -> bool,
+) -> Result<Vec<Tensor>> {
+    let made = evaluate_call(op, given, attrs, operands, is_constant, Room::default())?;
+    let tensors = made.into_iter().map(|made| match made {
+        Made::Tensor(tensor) => tensor,
+        Made::Lent => unreachable!("nothing lends memory in an empty room"),
+    });
+    Ok(tensors.collect())
+}
+
+fn evaluate_call(
+    op: &OpDef,
+    given: OperandMask,
+    attrs: &Attrs,
+    operands: &[TensorView<'_>],
+    is_constant: &dyn Fn(usize) -> bool,
+    room: Room<'_>,
+) -> Result<Vec<Made>> {
+    let sized = |is_known: &dyn Fn(usize) -> bool| {
+        let operands = operands.iter().enumerate().map(|(number, view)| SizedOperand {
+            dtype: view.dtype(),
+            sizes: view.sizes(),
+            elements: if is_known(number) { elements_of(view) } else { None },
+        });
+        infer_sizes(op, given, attrs, operands)
+    };
+    let inferred = sized(&|_| true).map_err(|error| {
+        // Where the sizes and parameters alone are accepted, an element of the data is outside its axis.
+        let is_parameter =
+            |number: usize| op.operands_of(given).nth(number).is_some_and(|operand| operand.is_parameter());
+        let fits = error.kind() == ErrorKind::Guard && sized(&is_parameter).is_ok();
+        if fits { error.with_kind(ErrorKind::Index) } else { error }
+    })?;
+    let promised: SmallVec<[(DType, &TensorShape); 2]> =
+        inferred.outputs.iter().map(|(dtype, shape)| (*dtype, shape)).collect();
+    let on_host = |run: &dyn Fn(&mut HostCx<'_>) -> Result<()>, room| {
+        run_host(op.name(), run, attrs, operands, &promised, room)
+    };
+    match &op.body {
+        Body::Host(run) => return on_host(run, room),
+        Body::HostWith(kernel) => return on_host(&|cx| kernel.run(cx), room),
+        _ => {}
+    }
+    let scalar = |number: usize| {
+        let view = operands[number];
+        let is_read = is_constant(number) && view.sizes().is_empty();
+        view.element(0).filter(|_| is_read).and_then(|bytes| Scalar::from_bytes(view.dtype(), bytes))
+    };
+    let typed = TypedCall {
+        call: Call { op, given, attrs, operands: infos(&inferred.operands) },
+        outputs: inferred.outputs.iter().map(|(dtype, shape)| (*dtype, shape)).collect(),
+        derived: &inferred.derived,
+        table: &inferred.table,
+        scalar: &scalar,
+    };
+    let made = promised.iter().enumerate().map(|(output, (dtype, shape))| {
+        let template = Template::new(&typed, output)?;
+        let Some(sizes) = shape.as_known() else {
+            let message = format!("sizes must be known when the op runs, got shape {shape}");
+            return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+        };
+        Ok(Made::Tensor(interpret(&template, *dtype, &sizes, operands)?))
+    });
+    made.collect()
+}

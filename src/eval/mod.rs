@@ -1,0 +1,27 @@
+//! Evaluation of one op outside kernels: inference, the body as an expression, and the values.
+//!
+//! **In**: a [`Call`]: an op, its attributes, and what is known of its operands; for values, also the operands'
+//! tensors. **Out**: dtypes and shapes ([`Inference`]), the body of one output as an expression ([`Template`]), or
+//! tensors ([`evaluate`]).
+//!
+//! **Who calls it**: `graph` infers each node that it adds and folds constants; `lower` takes templates; `exec` runs
+//! host ops, redoes inference on the sizes of a run, and interprets graphs. Tests hold generated kernels against
+//! [`evaluate`], which is the reference for the meaning of every op.
+//!
+//! **Absent**: the graph. A call stands alone, so that running a host op or folding a constant builds no nodes, and
+//! the graph can ask for an evaluation while it is built.
+
+mod call;
+mod elements;
+mod evaluate;
+mod host;
+mod interpret;
+mod template;
+
+pub(crate) use call::{Call, Inference};
+pub(crate) use elements::{MAX_ELEMENTS, elements_of, shape_of};
+pub(crate) use evaluate::{
+    SizedInference, SizedOperand, evaluate, evaluate_into, evaluate_with, infer_sizes,
+};
+pub(crate) use interpret::uncomputed;
+pub(crate) use template::{Template, TypedCall};

@@ -1,0 +1,201 @@
+//! `Template`: the body of an op, lowered once over opaque operands.
+
+use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, DimTable, TensorShape};
+use smallvec::SmallVec;
+
+use super::Call;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::{self, Axis, Expr, ExprKind, Index, LowerCx, ReduceOp, Scalar};
+use crate::op::caught;
+
+/// One output of a call as an expression over its operands.
+///
+/// [`Axis`] `k` is axis `k` of the output; axes of reductions follow. The source of a load is an operand's number.
+pub(crate) struct Template {
+    /// The nodes of the expression: parts before the whole, the root last.
+    pub order: Vec<Expr>,
+    /// Rank of the output.
+    pub rank: usize,
+}
+
+/// A call with the result of its inference: all that its body may ask.
+pub(crate) struct TypedCall<'a> {
+    pub call: Call<'a>,
+    /// Dtype and shape of each output.
+    pub outputs: SmallVec<[(DType, &'a TensorShape); 2]>,
+    /// Parameters that the shape function has normalised for the body.
+    pub derived: &'a [(&'static str, Vec<Dim>)],
+    /// What is known of the dimensions in these shapes.
+    pub table: &'a DimTable,
+    /// The value of an operand, by number, where it is a constant scalar.
+    pub scalar: &'a dyn Fn(usize) -> Option<Scalar>,
+}
+
+impl Template {
+    pub fn root(&self) -> &Expr {
+        self.order.last().expect("an expression has a root")
+    }
+
+    /// Lowers output `output` of a call whose op has a compute body or is a contraction.
+    ///
+    /// # Errors
+    /// The op has no such body, or the body panics, reads what is not there, or breaks a promise of the dtype rule.
+    pub fn new(call: &TypedCall<'_>, output: usize) -> Result<Template> {
+        let op = call.call.op;
+        let Some(lower) = op.lower_fn() else {
+            return Err(Error::new(ErrorKind::Compile, Phase::Compile, "the op has no compute body"));
+        };
+        let (promised, shape) = call.outputs[output];
+        let rank = shape.rank().unwrap_or(0);
+        let mut cx = CallCx { typed: call, next_axis: rank as u32, error: None };
+        let axes: SmallVec<[Index; 4]> = (0..rank as u32).map(|axis| Index::axis(Axis(axis))).collect();
+        let lowered = caught(op.name(), "body", || Ok(lower(&mut cx, output, &axes)));
+        if let Some(error) = cx.error {
+            return Err(error);
+        }
+        let root = lowered?;
+        let order: Vec<Expr> = expr::post_order([&root]).into_iter().cloned().collect();
+        if let Err(message) = expr::verify(&order) {
+            return Err(Error::new(ErrorKind::DType, Phase::Compile, message));
+        }
+        if root.dtype() != promised {
+            let message =
+                format!("the body must give {promised} as the dtype rule says, got {}", root.dtype());
+            return Err(Error::new(ErrorKind::DType, Phase::Compile, message));
+        }
+        Ok(Template { order, rank })
+    }
+}
+
+/// What the body of a call gets. The first mistake of the body is kept; the body goes on with zeros.
+struct CallCx<'a, 'c> {
+    typed: &'a TypedCall<'c>,
+    next_axis: u32,
+    error: Option<Error>,
+}
+
+impl CallCx<'_, '_> {
+    fn fail(&mut self, message: String) {
+        self.error.get_or_insert_with(|| Error::new(ErrorKind::Compile, Phase::Compile, message));
+    }
+
+    fn dims_of(&self, shape: &TensorShape) -> Vec<Dim> {
+        shape.dims().unwrap_or_default().iter().map(|dim| self.typed.table.resolve(dim)).collect()
+    }
+
+    /// Whether there is operand `operand`; if not, the body has failed.
+    fn has_operand(&mut self, operand: usize) -> bool {
+        let count = self.operands();
+        if operand >= count {
+            self.fail(format!("the body reads operand {operand}, but there are {count}"));
+        }
+        operand < count
+    }
+}
+
+impl LowerCx for CallCx<'_, '_> {
+    fn operands(&self) -> usize {
+        self.typed.call.operands.len()
+    }
+
+    fn dtype(&self, operand: usize) -> DType {
+        self.typed.call.operands.get(operand).map_or(DType::F32, |info| info.dtype)
+    }
+
+    fn dims(&self, operand: usize) -> Vec<Dim> {
+        self.typed.call.operands.get(operand).map(|info| self.dims_of(info.shape)).unwrap_or_default()
+    }
+
+    fn output_dtype(&self, output: usize) -> DType {
+        self.typed.outputs[output].0
+    }
+
+    fn output_dims(&self, output: usize) -> Vec<Dim> {
+        self.dims_of(self.typed.outputs[output].1)
+    }
+
+    fn attrs(&self) -> &Attrs {
+        self.typed.call.attrs
+    }
+
+    fn ints(&mut self, name: &str) -> Vec<i64> {
+        let call = &self.typed.call;
+        let elements = match call.attrs.get(name) {
+            Some(Attr::Elements(elements)) => elements.as_known(),
+            Some(Attr::Ints(ints)) => Some(ints.to_vec()),
+            Some(Attr::Int(int)) => Some(vec![*int]),
+            Some(_) => None,
+            None => {
+                let operand = call.op.names_of(call.given).iter().position(|other| *other == name);
+                operand.and_then(|operand| call.operands.get(operand)?.value?.as_known())
+            }
+        };
+        elements.unwrap_or_else(|| {
+            self.fail(format!("the body needs parameter {name} as known integers"));
+            Vec::new()
+        })
+    }
+
+    fn derived(&mut self, name: &str) -> Vec<Dim> {
+        match self.typed.derived.iter().find(|(other, _)| *other == name) {
+            Some((_, dims)) => dims.iter().map(|dim| self.typed.table.resolve(dim)).collect(),
+            None => {
+                self.fail(format!("the shape function has not derived parameter {name}"));
+                Vec::new()
+            }
+        }
+    }
+
+    fn operand(&mut self, operand: usize, index: &[Index]) -> Expr {
+        if !self.has_operand(operand) {
+            return Expr::constant(Scalar::zero(DType::F32));
+        }
+        let info = &self.typed.call.operands[operand];
+        if info.shape.rank() != Some(index.len()) {
+            let shape = self.typed.table.resolve_shape(info.shape);
+            self.fail(format!(
+                "the body reads operand {operand} of shape {shape} at {} indices",
+                index.len()
+            ));
+            return Expr::constant(Scalar::zero(self.dtype(operand)));
+        }
+        if let Some(scalar) = (self.typed.scalar)(operand) {
+            return Expr::constant(scalar);
+        }
+        let load = ExprKind::Load { source: operand as u32, index: index.iter().cloned().collect() };
+        Expr::new(info.dtype, load)
+    }
+
+    fn operand_flat(&mut self, operand: usize, position: Index) -> Expr {
+        if !self.has_operand(operand) {
+            return Expr::constant(Scalar::zero(DType::F32));
+        }
+        let load = ExprKind::LoadFlat { source: operand as u32, position: Box::new(position) };
+        Expr::new(self.dtype(operand), load)
+    }
+
+    fn reduce(
+        &mut self,
+        op: ReduceOp,
+        extents: &[Dim],
+        body: &mut dyn FnMut(&mut dyn LowerCx, &[Index]) -> Expr,
+    ) -> Expr {
+        let axes: Box<[(Axis, Dim)]> = extents
+            .iter()
+            .enumerate()
+            .map(|(i, extent)| (Axis(self.next_axis + i as u32), extent.clone()))
+            .collect();
+        self.next_axis += extents.len() as u32;
+        let indices: SmallVec<[Index; 4]> = axes.iter().map(|(axis, _)| Index::axis(*axis)).collect();
+        let element = body(self, &indices);
+        if axes.is_empty() { element } else { element.reduce(op, axes) }
+    }
+
+    fn checked_index(&mut self, value: Expr, limit: Dim, axis: usize) -> Index {
+        if !matches!(value.dtype(), DType::I32 | DType::I64) {
+            self.fail(format!("an index must be i32 or i64, got {}", value.dtype()));
+            return Index::from(0);
+        }
+        Index::value(Expr::new(DType::I64, ExprKind::CheckIndex { value, limit, axis: axis as u32 }))
+    }
+}

@@ -1,0 +1,75 @@
+//! `const_fold`: the value of a node that depends on constants alone, while the graph is built.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shapeflow_shape_fns::PartialElements;
+
+use super::{GraphData, NodeIx, ValueIx};
+use crate::eval::{MAX_ELEMENTS, elements_of, evaluate};
+use crate::op::Body;
+use crate::tensor::{Tensor, TensorView};
+
+/// Constant expressions of more nodes are left to the run.
+const MAX_NODES: usize = 256;
+
+impl GraphData {
+    /// The elements of an integer value that depends on constants alone.
+    pub(super) fn constant_elements(&self, value: ValueIx) -> Option<Box<PartialElements>> {
+        if !self.values[value.at()].dtype.is_integer() {
+            return None;
+        }
+        elements_of(&self.const_fold(value)?.view())
+    }
+
+    /// The tensor of a value that depends on constants alone; `None` for any other value, and where the expression
+    /// has more than [`MAX_NODES`] nodes or a tensor of more than [`MAX_ELEMENTS`] elements.
+    pub(crate) fn const_fold(&self, value: ValueIx) -> Option<Tensor> {
+        let mut tensors: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
+        for index in self.constant_nodes(value)? {
+            let node = &self.nodes[index.at()];
+            if let Some(tensor) = self.constants.get(&index) {
+                tensors.insert(node.first_output, tensor.clone());
+                continue;
+            }
+            let operands: Vec<TensorView<'_>> = node
+                .operands
+                .iter()
+                .map(|operand| tensors.get(operand).map(Tensor::view))
+                .collect::<Option<_>>()?;
+            let outputs = evaluate(&node.op, node.given, node.attrs(), &operands).ok()?;
+            drop(operands);
+            tensors.extend(node.values().zip(outputs));
+        }
+        tensors.remove(&value)
+    }
+
+    /// The nodes that a value depends on, operands first, if all of them can be folded.
+    fn constant_nodes(&self, value: ValueIx) -> Option<Vec<NodeIx>> {
+        let mut order = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut stack = vec![(self.values[value.at()].node, false)];
+        while let Some((index, done)) = stack.pop() {
+            if done {
+                order.push(index);
+                continue;
+            }
+            if !seen.insert(index) {
+                continue;
+            }
+            let node = &self.nodes[index.at()];
+            let foldable =
+                matches!(node.op.body, Body::Compute(_) | Body::Contraction { .. } | Body::Constant);
+            if seen.len() > MAX_NODES || !foldable || !node.values().all(|value| self.is_small(value)) {
+                return None;
+            }
+            stack.push((index, true));
+            stack.extend(node.operands.iter().map(|operand| (self.values[operand.at()].node, false)));
+        }
+        Some(order)
+    }
+
+    fn is_small(&self, value: ValueIx) -> bool {
+        let Some(sizes) = self.values[value.at()].shape.as_known() else { return false };
+        let count = sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(size));
+        count.is_some_and(|count| count <= MAX_ELEMENTS)
+    }
+}

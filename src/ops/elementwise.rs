@@ -1,0 +1,267 @@
+//! Elementwise ops as rows: `unary_ops!` and `binary_ops!`.
+//!
+//! A row holds the documentation of the builder method, the method's name and the definition's, the dtype rule, the
+//! TensorFlow op types (`own_shape_fn` after one: an imported op keeps TensorFlow's shape function), the body, and the
+//! shape function where it is not the usual one:
+//!
+//! ```text
+//! unary_ops! {
+//!     /// The cube root of every element, negative for negative ones.
+//!     cbrt, CBRT: float, [], math::cbrt;
+//! }
+//! ```
+//!
+//! The macros make the builder method, the `OpDef` and the file's list `ALL`. They write the part of the documentation
+//! that the columns determine: shapes, dtypes, TensorFlow's names, errors.
+
+/// How documentation names the dtypes of a rule: `many`, `one`, or none of them (`or`).
+macro_rules! dtype_words {
+    (many float) => {
+        "floats"
+    };
+    (one float) => {
+        "a float"
+    };
+    (or float) => {
+        "floats"
+    };
+    (many integer) => {
+        "integers"
+    };
+    (or integer) => {
+        "integers"
+    };
+    (many number) => {
+        "integers and floats"
+    };
+    (one number) => {
+        "an integer or a float"
+    };
+    (or number) => {
+        "integers or floats"
+    };
+    (many signed) => {
+        "signed integers and floats"
+    };
+    (one signed) => {
+        "a signed integer or a float"
+    };
+    (many bits) => {
+        "integers and bool"
+    };
+    (one bits) => {
+        "an integer or bool"
+    };
+    (or bits) => {
+        "integers or bool"
+    };
+    (many boolean) => {
+        "bool"
+    };
+    (one boolean) => {
+        "bool"
+    };
+    (or boolean) => {
+        "bool"
+    };
+    (many scalar) => {
+        "bool, integers and floats"
+    };
+    (or scalar) => {
+        "bool, integers or floats"
+    };
+}
+
+/// How documentation names the TensorFlow op types of a row.
+macro_rules! tensorflow_words {
+    () => {
+        ""
+    };
+    ($op:literal) => {
+        concat!(" As TensorFlow's `", $op, "`.")
+    };
+    ($op:literal, $other:literal) => {
+        concat!(" As TensorFlow's `", $op, "` and `", $other, "`.")
+    };
+}
+
+/// The shape function of a row, or else the usual one.
+macro_rules! shape_of_row {
+    ($usual:path) => {
+        $usual
+    };
+    ($usual:path, $own:path) => {
+        $own
+    };
+}
+
+/// Ops of one operand; the result has its shape and dtype.
+macro_rules! unary_ops {
+    ($($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*], $body:expr $(, shape = $shape:path)?;)*) => {
+        impl<'g> $crate::graph::Value<'g> {$(
+            $(#[$meta])*
+            ///
+            #[doc = concat!(
+                "`[..] -> [..]`, ", $crate::ops::elementwise::dtype_words!(many $class), ".",
+                $crate::ops::elementwise::tensorflow_words!($($op),*),
+            )]
+            ///
+            /// # Errors
+            #[doc = concat!("The element type is not ", $crate::ops::elementwise::dtype_words!(one $class), ".")]
+            #[track_caller]
+            pub fn $method(self) -> $crate::error::Result<$crate::graph::Value<'g>> {
+                self.unary(&$DEF, std::panic::Location::caller())
+            }
+        )*}
+
+        $(pub(crate) static $DEF: $crate::op::OpDef = {
+            $crate::op::OpDef::compute(stringify!($method), |cx, _output, index| {
+                let body: fn($crate::expr::Expr) -> $crate::expr::Expr = $body;
+                body(cx.operand(0, index))
+            })
+            .operands(&[$crate::op::Operand::Data("x")])
+            .shape_fn($crate::ops::elementwise::shape_of_row!($crate::shape_fns::common::unary $(, $shape)?))
+            .dtype_rule($crate::dtype::unary::$class)
+            .tensorflow(&[$($crate::op::TfOp::new($op) $(.$own())?),*])
+        };)*
+
+        /// Every op of the file.
+        pub(crate) static ALL: &[&$crate::op::OpDef] = &[$(&$DEF),*];
+    };
+}
+
+/// Ops of two operands of one dtype, which broadcast. `$rules` is the module of dtype rules, and says what the dtype of
+/// the result is.
+macro_rules! binary_ops {
+    ($rules:ident, $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*], $body:expr $(, shape = $shape:path)?;)*) => {
+        impl<'g> $crate::graph::Value<'g> {$(
+            $(#[$meta])*
+            ///
+            #[doc = concat!(
+                "`[..], [..] -> broadcast`, ", $crate::ops::elementwise::dtype_words!(many $class), " of one dtype",
+                $result, ".", $crate::ops::elementwise::tensorflow_words!($($op),*),
+            )]
+            ///
+            /// # Errors
+            #[doc = concat!(
+                "The dtypes differ or are not ", $crate::ops::elementwise::dtype_words!(or $class),
+                ", or the shapes do not broadcast.",
+            )]
+            #[track_caller]
+            pub fn $method(
+                self,
+                other: impl $crate::graph::IntoOperand<'g>,
+            ) -> $crate::error::Result<$crate::graph::Value<'g>> {
+                self.binary(&$DEF, other, std::panic::Location::caller())
+            }
+        )*}
+
+        $(pub(crate) static $DEF: $crate::op::OpDef = {
+            $crate::op::OpDef::compute(stringify!($method), |cx, _output, index| {
+                $crate::ops::broadcast::lower_binary(cx, index, $body)
+            })
+            .operands(&[$crate::op::Operand::Data("x"), $crate::op::Operand::Data("y")])
+            .shape_fn($crate::ops::elementwise::shape_of_row!($crate::shape_fns::common::broadcast $(, $shape)?))
+            .dtype_rule($crate::dtype::$rules::$class)
+            .tensorflow(&[$($crate::op::TfOp::new($op) $(.$own())?),*])
+        };)*
+
+        /// Every op of the file.
+        pub(crate) static ALL: &[&$crate::op::OpDef] = &[$(&$DEF),*];
+    };
+}
+
+pub(crate) use {binary_ops, dtype_words, shape_of_row, tensorflow_words, unary_ops};
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::{Attrs, DType};
+
+    use crate::op::OpDef;
+    use crate::ops::testing::check_row;
+    use crate::ops::{logical, math, nn};
+
+    fn unary() -> impl Iterator<Item = &'static OpDef> {
+        let files = [math::unary::ALL, math::exponential::ALL, math::trigonometric::ALL, nn::activation::ALL];
+        files
+            .into_iter()
+            .flatten()
+            .copied()
+            .chain([&logical::negation::BITWISE_NOT, &logical::negation::LOGICAL_NOT])
+    }
+
+    fn binary() -> impl Iterator<Item = &'static OpDef> {
+        let files = [math::binary::ALL, logical::bits::ALL, logical::compare::ALL, logical::equality::ALL];
+        files.into_iter().flatten().copied()
+    }
+
+    /// A dtype that the op takes.
+    fn dtype_of(def: &OpDef) -> DType {
+        let dtypes = def.dtypes();
+        let known = [DType::F32, DType::I32, DType::Bool];
+        *known.iter().find(|dtype| dtypes.contains(dtype)).unwrap()
+    }
+
+    fn check(def: &'static OpDef, inputs: &str, expected: Result<&str, &str>) {
+        let dtype = dtype_of(def).to_string();
+        let other = if dtype == "f32" { "f64" } else { "i64" };
+        let inputs = inputs.replace('T', &dtype).replace('U', other);
+        check_row(def, &Attrs::new(), &inputs, expected);
+    }
+
+    #[test]
+    fn a_unary_op_keeps_the_shape() {
+        for def in unary() {
+            check(def, "T[2, n]", Ok("[2, d0_1]"));
+            check(def, "T?", Ok("?"));
+        }
+    }
+
+    #[test]
+    fn operands_of_a_binary_op_broadcast_and_have_one_dtype() {
+        for def in binary() {
+            check(def, "T[2, n]; T[n]", Ok("[2, d0_1]"));
+            check(def, "T[3, 1]; T[?]", Ok("[3, d1_0]"));
+            check(def, "T?; T[2]", Ok("?"));
+            check(def, "T[2, 3]; T[2]", Err("3 and 2"));
+            check(def, "T[2]; U[2]", Err("one dtype, got"));
+        }
+    }
+
+    #[test]
+    fn dtypes_of_operands() {
+        let number = |dtype: DType| dtype.is_integer() || dtype.is_float();
+        let rows: [(&str, &dyn Fn(DType) -> bool); 7] = [
+            (
+                "acos acosh asin asinh atan atanh cbrt ceil cos cosh elu erf erfc exp exp2 expm1 floor log log1p log2 \
+                 reciprocal rsqrt selu sigmoid silu sin sinh softplus softsign sqrt tan tanh",
+                &DType::is_float,
+            ),
+            ("abs neg sign", &|dtype| number(dtype) && dtype.is_signed()),
+            (
+                "add floordiv floormod greater greater_equal less less_equal maximum minimum mul pow relu relu6 round \
+                 square squared_difference sub truncatemod",
+                &number,
+            ),
+            ("truncatediv", &DType::is_integer),
+            ("bitwise_and bitwise_not bitwise_or bitwise_xor", &|dtype| {
+                dtype.is_integer() || dtype == DType::Bool
+            }),
+            ("logical_and logical_not logical_or logical_xor", &|dtype| dtype == DType::Bool),
+            ("equal not_equal", &|dtype| number(dtype) || dtype == DType::Bool),
+        ];
+        for def in unary().chain(binary()) {
+            let row = rows.iter().find(|(names, _)| names.split_whitespace().any(|name| name == def.name()));
+            let (_, takes) = row.unwrap_or_else(|| panic!("{} stands in no row", def.name()));
+            let expected: Vec<DType> = DType::all().filter(|dtype| takes(*dtype)).collect();
+            assert_eq!(def.dtypes(), expected, "{}", def.name());
+        }
+    }
+
+    #[test]
+    fn comparisons_give_bool() {
+        for def in logical::compare::ALL.iter().chain(logical::equality::ALL) {
+            assert_eq!(def.infer_dtypes(&[DType::I32; 2], &Attrs::new()).unwrap(), [DType::Bool]);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Logic on bools and on the bits of integers, with two operands.
+
+use crate::expr::BinaryOp;
+use crate::ops::elementwise::binary_ops;
+
+binary_ops! { binary, "":
+    /// Bitwise and, of bools the logical one; also written `self & other`.
+    bitwise_and, BITWISE_AND: bits, ["BitwiseAnd"], |a, b| a.binary(BinaryOp::And, b);
+
+    /// Bitwise or, of bools the logical one; also written `self | other`.
+    bitwise_or, BITWISE_OR: bits, ["BitwiseOr"], |a, b| a.binary(BinaryOp::Or, b);
+
+    /// Bitwise xor, of bools the logical one; also written `self ^ other`.
+    bitwise_xor, BITWISE_XOR: bits, ["BitwiseXor"], |a, b| a.binary(BinaryOp::Xor, b);
+
+    /// Whether both hold.
+    logical_and, LOGICAL_AND: boolean, ["LogicalAnd"], |a, b| a.binary(BinaryOp::And, b);
+
+    /// Whether at least one holds.
+    logical_or, LOGICAL_OR: boolean, ["LogicalOr"], |a, b| a.binary(BinaryOp::Or, b);
+
+    /// Whether exactly one holds.
+    logical_xor, LOGICAL_XOR: boolean, [], |a, b| a.binary(BinaryOp::Xor, b);
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::*;
+    use crate::op::OpDef;
+    use crate::ops::testing::{check_tensor, run_one, tensor};
+
+    #[test]
+    fn values() {
+        let ops: [(&OpDef, [u8; 2], [bool; 4]); 3] = [
+            (&BITWISE_AND, [0b1000, 0], [false, false, false, true]),
+            (&BITWISE_OR, [0b1110, 255], [false, true, true, true]),
+            (&BITWISE_XOR, [0b0110, 255], [false, true, true, false]),
+        ];
+        let ints = [tensor(&[2], &[0b1100u8, 255]), tensor(&[2], &[0b1010u8, 0])];
+        let bools = [tensor(&[4], &[false, false, true, true]), tensor(&[4], &[false, true, false, true])];
+        for (def, of_ints, of_bools) in ops {
+            check_tensor(&run_one(def, &Attrs::new(), &ints), &tensor(&[2], &of_ints), def.name());
+            check_tensor(&run_one(def, &Attrs::new(), &bools), &tensor(&[4], &of_bools), def.name());
+        }
+        let expected = tensor(&[4], &[false, true, true, false]);
+        check_tensor(&run_one(&LOGICAL_XOR, &Attrs::new(), &bools), &expected, "logical_xor");
+    }
+}

@@ -1,0 +1,18 @@
+//! Comparisons of order.
+
+use crate::expr::BinaryOp;
+use crate::ops::elementwise::binary_ops;
+
+binary_ops! { comparison, "; the result is bool":
+    /// `self < other`. False for NaN.
+    less, LESS: number, ["Less" own_shape_fn], |a, b| a.binary(BinaryOp::Lt, b);
+
+    /// `self <= other`. False for NaN.
+    less_equal, LESS_EQUAL: number, ["LessEqual" own_shape_fn], |a, b| a.binary(BinaryOp::Le, b);
+
+    /// `self > other`. False for NaN.
+    greater, GREATER: number, ["Greater" own_shape_fn], |a, b| b.binary(BinaryOp::Lt, a);
+
+    /// `self >= other`. False for NaN.
+    greater_equal, GREATER_EQUAL: number, ["GreaterEqual" own_shape_fn], |a, b| b.binary(BinaryOp::Le, a);
+}

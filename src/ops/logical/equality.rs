@@ -1,0 +1,56 @@
+//! `equal` and `not_equal`: whether elements are equal.
+
+use std::panic::Location;
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::BinaryOp;
+use crate::graph::{IntoOperand, Value};
+use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::broadcast::lower_equality;
+use crate::shape_fns;
+
+impl<'g> Value<'g> {
+    /// `self == other`. NaN equals nothing.
+    ///
+    /// `[..], [..] -> broadcast`, bool, integers and floats of one dtype; the result is bool. As TensorFlow's `Equal`.
+    /// A graph that is imported may set `incompatible_shape_error` to false: operands that do not broadcast then give
+    /// one `false`.
+    ///
+    /// # Errors
+    /// The dtypes differ or are not bool, integers or floats, or the shapes do not broadcast.
+    #[track_caller]
+    pub fn equal(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {
+        self.binary(&EQUAL, other, Location::caller())
+    }
+
+    /// `self != other`. NaN differs from everything.
+    ///
+    /// `[..], [..] -> broadcast`, bool, integers and floats of one dtype; the result is bool. As TensorFlow's `NotEqual`.
+    /// A graph that is imported may set `incompatible_shape_error` to false: operands that do not broadcast then give
+    /// one `true`.
+    ///
+    /// # Errors
+    /// The dtypes differ or are not bool, integers or floats, or the shapes do not broadcast.
+    #[track_caller]
+    pub fn not_equal(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {
+        self.binary(&NOT_EQUAL, other, Location::caller())
+    }
+}
+
+pub(crate) static EQUAL: OpDef =
+    OpDef::compute("equal", |cx, _output, index| lower_equality(cx, index, BinaryOp::Eq))
+        .operands(&[Operand::Data("x"), Operand::Data("y")])
+        .shape_fn(shape_fns::common::broadcast)
+        .dtype_rule(dtype::comparison::scalar)
+        .tensorflow(&[TfOp::new("Equal").own_shape_fn()]);
+
+pub(crate) static NOT_EQUAL: OpDef =
+    OpDef::compute("not_equal", |cx, _output, index| lower_equality(cx, index, BinaryOp::Ne))
+        .operands(&[Operand::Data("x"), Operand::Data("y")])
+        .shape_fn(shape_fns::common::broadcast)
+        .dtype_rule(dtype::comparison::scalar)
+        .tensorflow(&[TfOp::new("NotEqual").own_shape_fn()]);
+
+/// Every op of the file.
+pub(crate) static ALL: &[&OpDef] = &[&EQUAL, &NOT_EQUAL];

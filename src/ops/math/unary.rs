@@ -1,0 +1,61 @@
+//! Arithmetic on one operand: signs, powers and roots, rounding.
+
+use crate::expr::{UnaryOp, math};
+use crate::ops::elementwise::unary_ops;
+
+unary_ops! {
+    /// The absolute value of every element. Integers wrap: the least one is its own absolute value.
+    abs, ABS: signed, ["Abs"], |x| x.abs();
+
+    /// The negative of every element; also written `-x`. Integers wrap: the least one is its own negative.
+    #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
+    neg, NEG: signed, ["Neg"], |x| -x, shape = crate::shape_fns::math::neg;
+
+    /// -1 for a negative element, 0 for zero, 1 for a positive element. NaN stays NaN.
+    sign, SIGN: signed, ["Sign"], math::sign;
+
+    /// The square of every element. Integers wrap.
+    square, SQUARE: number, ["Square"], |x| x.clone() * x;
+
+    /// The correctly rounded square root of every element. NaN for negative elements.
+    sqrt, SQRT: float, ["Sqrt"], |x| x.sqrt();
+
+    /// `1 / sqrt(x)` for every element. Infinite at zero, NaN below.
+    ///
+    /// The error is at most 1.5 ulp in f32, 1.5 ulp in f64.
+    rsqrt, RSQRT: float, ["Rsqrt"], math::rsqrt;
+
+    /// The cube root of every element, negative for negative ones. As C's `cbrt`.
+    ///
+    /// The error is at most 0.8 ulp in f32, 0.8 ulp in f64.
+    cbrt, CBRT: float, [], math::cbrt;
+
+    /// `1 / x` for every element. Infinite at zero.
+    reciprocal, RECIPROCAL: float, ["Reciprocal", "Inv"], |x| x.like(1.0) / x;
+
+    /// The nearest integer to every element; the even one of two equally near. Integers stay as they are, as in
+    /// TensorFlow's Python API.
+    round, ROUND: number, ["Round", "Rint"], |x| if x.dtype().is_float() { x.unary(UnaryOp::Round) } else { x };
+
+    /// The largest integer that is at most the element, as a float.
+    floor, FLOOR: float, ["Floor"], |x| x.unary(UnaryOp::Floor);
+
+    /// The smallest integer that is at least the element, as a float.
+    ceil, CEIL: float, ["Ceil"], |x| x.unary(UnaryOp::Ceil);
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::*;
+    use crate::ops::testing::{check_function, check_tensor, run_one, tensor};
+
+    #[test]
+    fn values() {
+        check_function(&CBRT, &[0.0, 0.5, -1.5, 3.0], f64::cbrt);
+        let x = tensor(&[4], &[2.0f32, -4.0, 0.0, f32::INFINITY]);
+        let expected = tensor(&[4], &[0.5f32, -0.25, f32::INFINITY, 0.0]);
+        check_tensor(&run_one(&RECIPROCAL, &Attrs::new(), &[x]), &expected, "reciprocal");
+    }
+}

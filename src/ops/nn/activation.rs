@@ -1,0 +1,68 @@
+//! Activation functions without attributes.
+
+use crate::expr::math;
+use crate::ops::elementwise::unary_ops;
+use crate::ops::wide::widened;
+
+/// The fixed point of mean 0 and variance 1 (Klambauer et al. 2017).
+const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
+const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
+
+unary_ops! {
+    /// `max(x, 0)` for every element. NaN stays NaN.
+    relu, RELU: number, ["Relu"], math::relu;
+
+    /// `min(max(x, 0), 6)` for every element. NaN stays NaN.
+    relu6, RELU6: number, ["Relu6"], |x| {
+        let (low, high) = (x.like(0.0), x.like(6.0));
+        x.maximum(low).minimum(high)
+    };
+
+    /// `x`, or `exp(x) - 1` for a negative element.
+    elu, ELU: float, ["Elu"], |x| widened(x, |x| {
+        let zero = x.like(0.0);
+        x.clone().less(zero).select(math::expm1(x.clone()), x)
+    });
+
+    /// `scale * x`, or `scale * alpha * (exp(x) - 1)` for a negative element, with the constants that keep mean 0 and
+    /// variance 1.
+    selu, SELU: float, ["Selu"], |x| widened(x, |x| {
+        let (zero, scale, slope) = (x.like(0.0), x.like(SELU_SCALE), x.like(SELU_SCALE * SELU_ALPHA));
+        x.clone().less(zero).select(slope * math::expm1(x.clone()), scale * x)
+    });
+
+    /// `x * sigmoid(x)` for every element, also known as swish.
+    silu, SILU: float, [], |x| widened(x, |x| x.clone() * math::sigmoid(x));
+
+    /// `log(1 + exp(x))` for every element, without overflow.
+    softplus, SOFTPLUS: float, ["Softplus"], |x| widened(x, |x| {
+        let zero = x.like(0.0);
+        x.clone().maximum(zero) + math::log1p(math::exp(-x.abs()))
+    });
+
+    /// `x / (1 + |x|)` for every element.
+    softsign, SOFTSIGN: float, ["Softsign"], |x| widened(x, |x| {
+        let one = x.like(1.0);
+        x.clone() / (one + x.abs())
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::check_function;
+
+    #[test]
+    fn values() {
+        let x = [-3.0, -0.5, 0.0, 0.5, 3.0, 100.0, f64::NAN];
+        check_function(&RELU, &x, |x| if x < 0.0 { 0.0 } else { x });
+        check_function(&RELU6, &x, |x| x.clamp(0.0, 6.0));
+        check_function(&ELU, &x, |x| if x < 0.0 { x.exp_m1() } else { x });
+        check_function(&SELU, &x, |x| {
+            if x < 0.0 { SELU_SCALE * SELU_ALPHA * x.exp_m1() } else { SELU_SCALE * x }
+        });
+        check_function(&SILU, &x, |x| x / (1.0 + (-x).exp()));
+        check_function(&SOFTPLUS, &x, |x| if x > 40.0 { x } else { x.exp().ln_1p() });
+        check_function(&SOFTSIGN, &x, |x| x / (1.0 + x.abs()));
+    }
+}

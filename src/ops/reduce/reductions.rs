@@ -1,0 +1,97 @@
+//! Reductions with one combining operation: `reduce_sum`, `reduce_prod`, `reduce_max`, `reduce_min`, `reduce_all`,
+//! `reduce_any`.
+
+use std::panic::Location;
+
+use super::axes::IntoAxes;
+use super::reduction::lower_reduce;
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::ReduceOp;
+use crate::graph::Value;
+use crate::op::{Absent, OpDef, Operand, TfOp};
+use crate::ops::elementwise::{dtype_words, tensorflow_words};
+use crate::shape_fns;
+
+macro_rules! reductions {
+    ($($(#[$doc:meta])* $method:ident, $DEF:ident: $class:ident, $tensorflow:literal, $reduce:ident, $shape:ident;)*) => {
+        impl<'g> Value<'g> {$(
+            $(#[$doc])*
+            ///
+            /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`](crate::Axes::keep_dims);
+            #[doc = concat!(dtype_words!(many $class), ".", tensorflow_words!($tensorflow))]
+            ///
+            /// # Errors
+            #[doc = concat!("The element type is not ", dtype_words!(one $class), ";")]
+            /// an axis is not one of the operand's or stands there twice.
+            #[track_caller]
+            pub fn $method(self, axes: impl IntoAxes<'g>) -> Result<Value<'g>> {
+                axes.into_axes().reduce(self, &$DEF, Location::caller())
+            }
+        )*}
+
+        $(pub(crate) static $DEF: OpDef =
+            OpDef::compute(stringify!($method), |cx, _output, index| lower_reduce(cx, index, ReduceOp::$reduce))
+                .operands(&[Operand::Data("input"), Operand::Structure("axis")])
+                .shape_fn(shape_fns::reduce::$shape)
+                .dtype_rule(dtype::unary::$class)
+                .tensorflow(&[TfOp::new($tensorflow).absent(&[("axis", Absent::AllAxes)])]);)*
+
+        /// Every op of the file.
+        pub(crate) static ALL: &[&OpDef] = &[$(&$DEF),*];
+    };
+}
+reductions! {
+    /// The sum over some axes; 0 for no elements. Integers wrap.
+    reduce_sum, SUM: number, "Sum", Sum, sum;
+
+    /// The product over some axes; 1 for no elements. Integers wrap.
+    reduce_prod, PROD: number, "Prod", Prod, prod;
+
+    /// The largest element over some axes; NaN if there is one. The lowest value of the dtype for no elements, -inf for
+    /// floats.
+    reduce_max, MAX: number, "Max", Max, max;
+
+    /// The smallest element over some axes; NaN if there is one. The highest value of the dtype for no elements, inf
+    /// for floats.
+    reduce_min, MIN: number, "Min", Min, min;
+
+    /// Whether all elements hold over some axes; true for no elements.
+    reduce_all, EVERY: boolean, "All", All, reduce;
+
+    /// Whether at least one element holds over some axes; false for no elements.
+    reduce_any, ANY: boolean, "Any", Any, reduce;
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::*;
+    use crate::ops::testing::check_row;
+
+    #[test]
+    fn shapes() {
+        let two_axes = Attrs::new().with("axis", [0, -1]);
+        let kept = Attrs::new().with("axis", [1]).with("keep_dims", true);
+        for def in ALL.iter().copied() {
+            let is_bool = def.dtypes() == [crate::DType::Bool];
+            let (dtype, refused, error) = match is_bool {
+                true => ("bool", "i32[2, 3]", "must be bool, got i32"),
+                false => ("f32", "bool[2, 3]", "must be an integer or a float, got bool"),
+            };
+            let check = |attrs: &Attrs, inputs: &str, expected: &str| {
+                check_row(def, attrs, &inputs.replace('T', dtype), Ok(&expected.replace('T', dtype)));
+            };
+            check(&two_axes, "T[2, n, 3]", "T[d0_1]");
+            check(&two_axes, "T?", "T?");
+            check_row(def, &two_axes, &format!("{dtype}[n]"), Err("axis"));
+            check_row(def, &two_axes, refused, Err(error));
+            check(&kept, "T[2, n, 3]", "T[2, 1, 3]");
+            check(&Attrs::new(), "T[2, n]", "T[]");
+            check(&Attrs::new(), "T?", "T[]");
+            check(&Attrs::new(), "T[2, n]; axis=i32[2]", "T[]");
+            check(&Attrs::new(), "T[2, n]; axis=i64[]", "T[?]");
+        }
+    }
+}

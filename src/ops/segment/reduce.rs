@@ -1,0 +1,140 @@
+//! `Reduce`: how the rows of a segment are combined into one row.
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::Scalar;
+use crate::ops::positions::Positions;
+use crate::ops::rows::{Combine, combine, narrow, widened};
+use crate::tensor::{Element, Tensor, TensorView, TensorViewMut};
+
+/// How the rows of a segment are combined into one row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reduce {
+    Sum,
+    /// The sum divided by the number of rows; integers round toward zero.
+    Mean,
+    Prod,
+    Max,
+    Min,
+}
+
+impl Reduce {
+    fn combine(self) -> Combine {
+        match self {
+            Reduce::Sum | Reduce::Mean => Combine::Add,
+            Reduce::Prod => Combine::Mul,
+            Reduce::Max => Combine::Max,
+            Reduce::Min => Combine::Min,
+        }
+    }
+
+    /// The value from which the combination starts: any element replaces it, or is added to or multiplied with it
+    /// unchanged.
+    pub(super) fn start(self, dtype: DType) -> Scalar {
+        match self {
+            Reduce::Sum | Reduce::Mean => Scalar::zero(dtype),
+            Reduce::Prod => Scalar::one(dtype),
+            Reduce::Max => Scalar::lowest(dtype),
+            Reduce::Min => Scalar::highest(dtype),
+        }
+    }
+}
+
+/// The data are integers or floats, for sums also complex numbers. Segment ids and counts are integers.
+pub(super) fn dtypes(operands: &[DType], _: &Attrs, reduce: Reduce) -> Result<Vec<DType>> {
+    dtype::indices(operands, 1)?;
+    match operands.first() {
+        Some(complex) if complex.is_complex() && reduce == Reduce::Sum => Ok(vec![*complex]),
+        _ => Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Number)?]),
+    }
+}
+
+/// Combines the rows of each segment into a row of `output`, in order, starting from rows of `start`. `output` holds zeros
+/// before. f16 and bf16 are computed as f32, and `finish` gets the f32 result.
+pub(super) fn reduce_rows(
+    data: TensorView<'_>,
+    output: &mut TensorViewMut<'_>,
+    positions: &Positions<'_>,
+    reduce: Reduce,
+    start: Scalar,
+    finish: &dyn Fn(&mut TensorViewMut<'_>) -> Result<()>,
+) -> Result<()> {
+    if matches!(data.dtype(), DType::F16 | DType::BF16) {
+        let (from, mut wide) = (widened(data)?, Tensor::zeros(DType::F32, output.sizes())?);
+        reduce_rows(from.view(), &mut wide.view_mut()?, positions, reduce, start, finish)?;
+        return narrow(wide.view(), output);
+    }
+    fill(output, start);
+    let row = output.sizes().get(1..).unwrap_or_default().iter().product();
+    combine(output, data, row, reduce.combine(), positions)?;
+    finish(output)
+}
+
+/// Makes every element, which is zero, `value`.
+fn fill(output: &mut TensorViewMut<'_>, value: Scalar) {
+    let dtype = output.dtype();
+    if value.to_bits() == 0 || dtype.is_complex() {
+        return;
+    }
+    let value = crate::expr::eval_cast(value, dtype);
+    let size = dtype.size_bytes().unwrap_or(8);
+    let mut pattern = [0; 8];
+    let Some(()) = value.write_bytes(&mut pattern[..size]) else { return };
+    for element in output.bytes_mut().chunks_exact_mut(size) {
+        element.copy_from_slice(&pattern[..size]);
+    }
+}
+
+/// Makes the rows that no segment id names, which are those of ascending `ids` that leave out some, zero.
+pub(super) fn clear_gaps(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item = usize>) {
+    let rows = output.sizes().first().copied().unwrap_or(0);
+    let bytes = output.bytes_mut();
+    let row = bytes.len().checked_div(rows).unwrap_or(0);
+    let mut next = 0;
+    for id in ids {
+        if id > next {
+            bytes[next * row..id * row].fill(0);
+        }
+        next = id + 1;
+    }
+}
+
+/// Divides every row by how often its number stands among ascending `ids`; integers toward zero.
+pub(super) fn divide(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item = usize>) -> Result<()> {
+    macro_rules! of {
+        ($($DType:ident $T:ty, $Wide:ty);*) => {
+            match output.dtype() {
+                $(DType::$DType => rows_by_counts(output, ids, |x: $T, count| {
+                    (<$Wide>::from(x) / count as $Wide) as $T
+                }),)*
+                _ => Ok(()),
+            }
+        };
+    }
+    of!(I8 i8, i64; I16 i16, i64; I32 i32, i64; I64 i64, i64; U8 u8, u64; U16 u16, u64; U32 u32, u64; U64 u64, u64;
+        F32 f32, f32; F64 f64, f64)
+}
+
+fn rows_by_counts<T: Element>(
+    output: &mut TensorViewMut<'_>,
+    mut ids: impl Iterator<Item = usize>,
+    by: impl Fn(T, usize) -> T,
+) -> Result<()> {
+    let rows = output.sizes().first().copied().unwrap_or(0);
+    let elements = output.as_mut_slice::<T>()?;
+    let row = elements.len().checked_div(rows).unwrap_or(0);
+    let mut next = ids.next();
+    while let Some(id) = next {
+        let mut count = 0;
+        while next == Some(id) {
+            count += 1;
+            next = ids.next();
+        }
+        for element in &mut elements[id * row..(id + 1) * row] {
+            *element = by(*element, count);
+        }
+    }
+    Ok(())
+}
