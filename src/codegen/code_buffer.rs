@@ -2,54 +2,38 @@
 
 use std::io::Write;
 
-use cranelift_jit::{BranchProtection, JITMemoryKind, JITMemoryProvider, SystemMemoryProvider};
+use memmap2::{Mmap, MmapMut};
 
 use super::error::cannot_compile;
 use crate::error::Result;
 
-/// Executable bytes at a fixed address, freed on drop.
+/// Executable bytes at a fixed address, freed on drop. The address is a multiple of the page size.
 pub(super) struct CodeBuffer {
-    memory: SystemMemoryProvider,
-    start: *const u8,
+    /// `None` for no bytes, which the system does not map.
+    pages: Option<Mmap>,
     len: usize,
 }
 
-// SAFETY: the buffer owns its memory, and nothing writes to the memory after `CodeBuffer::new`.
-unsafe impl Send for CodeBuffer {}
-
 impl CodeBuffer {
-    /// Copies `code` to executable memory. Its address is a multiple of `align`, which must divide the page size.
+    /// Copies `code` to memory that is then executable and no longer writable.
     ///
     /// # Errors
     /// The system refuses executable memory.
-    pub fn new(code: &[u8], align: u64) -> Result<CodeBuffer> {
-        let mut buffer =
-            CodeBuffer { memory: SystemMemoryProvider::new(), start: std::ptr::null(), len: code.len() };
+    pub fn new(code: &[u8]) -> Result<CodeBuffer> {
         if code.is_empty() {
-            return Ok(buffer);
+            return Ok(CodeBuffer { pages: None, len: 0 });
         }
-        let start =
-            buffer.memory.allocate(code.len(), align, JITMemoryKind::Executable).map_err(cannot_compile)?;
-        buffer.start = start;
-        // SAFETY: `start` points to `code.len()` new bytes, which are writable until `finalize`.
-        unsafe { start.copy_from_nonoverlapping(code.as_ptr(), code.len()) };
-        buffer.memory.finalize(BranchProtection::None).map_err(cannot_compile)?;
-        Ok(buffer)
+        let mut pages = MmapMut::map_anon(code.len()).map_err(cannot_compile)?;
+        pages[..code.len()].copy_from_slice(code);
+        let pages = pages.make_exec().map_err(cannot_compile)?;
+        Ok(CodeBuffer { pages: Some(pages), len: code.len() })
     }
 
     /// The address of the byte at `offset`.
     pub fn address(&self, offset: usize) -> *const u8 {
         assert!(offset < self.len, "offset {offset} lies outside a code buffer of {} bytes", self.len);
-        // SAFETY: the offset lies inside the allocation.
-        unsafe { self.start.add(offset) }
-    }
-}
-
-impl Drop for CodeBuffer {
-    fn drop(&mut self) {
-        // SAFETY: only `CodeModule`, which owns this buffer, holds pointers into it, and it lends them for the length
-        // of a call.
-        unsafe { self.memory.free_memory() }
+        let pages = self.pages.as_ref().expect("a buffer with bytes has pages");
+        pages.as_ptr().wrapping_add(offset)
     }
 }
 

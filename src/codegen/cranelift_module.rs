@@ -9,7 +9,8 @@ use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
+pub(super) use cranelift_module::FuncId;
+use cranelift_module::{Linkage, Module, default_libcall_names};
 
 use super::clif::{self, Target, kernel_signature};
 use super::error::cannot_compile;

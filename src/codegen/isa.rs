@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Isa {
-    /// Vectors of 128 bits, by Cranelift: every supported processor has them.
+    /// Vectors of 128 bits, by Cranelift: every supported processor has them, if the build has the feature `cranelift`.
     Clif,
     /// AVX2 with FMA and F16C: vectors of 256 bits.
     Avx2,
@@ -42,9 +42,9 @@ impl Isa {
         Ok(isa)
     }
 
-    /// Whether this processor has the instruction set.
+    /// Returns whether this processor has the instruction set, and this build its emitter.
     pub fn is_present(self) -> bool {
-        self.wide().is_none_or(simd::Isa::is_present)
+        self.wide().map_or(cfg!(feature = "cranelift"), simd::Isa::is_present)
     }
 
     /// The same instruction set for the SIMD emitter; none for [`Isa::Clif`].
@@ -57,12 +57,17 @@ impl Isa {
     }
 
     /// # Errors
-    /// This processor lacks the instruction set.
+    /// This processor lacks the instruction set, or this build its emitter.
     pub(super) fn check(self) -> Result<()> {
         if self.is_present() {
             return Ok(());
         }
-        let message = format!("kernels in {self} need a processor that has it; this one lacks it");
+        let message = match self {
+            Isa::Clif => {
+                "kernels in clif need the feature `cranelift` of shapeflow; this build lacks it".to_string()
+            }
+            _ => format!("kernels in {self} need a processor that has it; this one lacks it"),
+        };
         Err(Error::new(ErrorKind::Compile, Phase::Compile, message))
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! **Road:** [`Jit::add`] verifies a code and gives it to an emitter. `simd` emits AVX2 or AVX-512 machine code itself.
 //! `clif` goes through Cranelift, for all other machines and for the codes that `simd` does not support. Both emitters
-//! give the same bits. [`Jit::finish`] makes the functions executable: `code_buffer` holds those of `simd`,
+//! give the same bits. Without the feature `cranelift`, what only Cranelift can compile is refused. [`Jit::finish`] makes the functions executable: `code_buffer` holds those of `simd`,
 //! `cranelift_module` those of Cranelift. `disasm` prints them.
 //!
 //! **Callers:** `exec` compiles and prints functions; `runtime` launches them.
@@ -16,15 +16,17 @@
 //! **Absent:** sizes, buffers, threads. Nothing here runs a kernel; outside of `codegen` no file names Cranelift.
 
 mod abi;
+#[cfg(feature = "cranelift")]
 mod clif;
 mod code_buffer;
+#[cfg_attr(not(feature = "cranelift"), path = "no_cranelift.rs")]
 mod cranelift_module;
 mod disasm;
 mod error;
 mod isa;
 mod module;
 mod simd;
-#[cfg(test)]
+#[cfg(all(test, feature = "cranelift"))]
 mod tests;
 
 pub(crate) use abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};

@@ -3,12 +3,11 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use cranelift_module::FuncId;
 use rustc_hash::FxHashMap;
 
 use super::abi::{KernelArgs, KernelFn};
 use super::code_buffer::{CodeBuffer, tell_perf};
-use super::cranelift_module::CraneliftModule;
+use super::cranelift_module::{CraneliftModule, FuncId};
 use super::error::cannot_compile;
 use super::isa::Isa;
 use super::simd;
@@ -91,7 +90,7 @@ impl Jit {
 
     /// A module for this machine (`native`) or for the least machine that Cranelift's emitter supports, and whether
     /// `MulAdd` rounds once there.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "cranelift"))]
     pub(super) fn for_tests(native: bool, isa: Isa) -> (Jit, bool) {
         let host = super::cranelift_module::make_isa(native).expect("the machine is supported");
         let cranelift = CraneliftModule::with_isa(host).expect("the machine is supported");
@@ -146,7 +145,7 @@ impl Jit {
     /// # Errors
     /// The system refuses executable memory.
     pub fn finish(mut self) -> Result<CodeModule> {
-        let buffer = CodeBuffer::new(&self.bytes, simd::ALIGN as u64)?;
+        let buffer = CodeBuffer::new(&self.bytes)?;
         if let Some(cranelift) = &mut self.cranelift {
             cranelift.finish()?;
         }
@@ -172,6 +171,9 @@ impl Jit {
         let (functions, time) = (self.functions, self.time);
         Ok(CodeModule { entries, functions, time, _memory: Mutex::new((buffer, self.cranelift)) })
     }
+
+    /// Whether this build can print Cranelift's textual IR.
+    pub const PRINTS_CLIF: bool = cfg!(feature = "cranelift");
 
     /// Prints `code` as Cranelift's textual IR.
     ///

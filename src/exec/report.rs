@@ -70,8 +70,17 @@ impl Stage {
         Ok((!functions.is_empty()).then_some(text))
     }
 
+    /// Whether its code of this kind can be printed.
+    pub(super) fn has_text(&self, kind: StageKind) -> bool {
+        match kind {
+            StageKind::Clif => Jit::PRINTS_CLIF,
+            StageKind::Asm => self.has_asm(),
+            _ => true,
+        }
+    }
+
     /// Whether its machine code can be printed.
-    pub(super) fn has_asm(&self) -> bool {
+    fn has_asm(&self) -> bool {
         self.code.is_some() && CodeModule::PRINTS_ASM
     }
 

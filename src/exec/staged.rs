@@ -155,7 +155,7 @@ impl Staged {
     fn compile_stage(&self, graph: Arc<GraphData>, outputs: &[ValueIx]) -> Result<Stage> {
         let stage = Stage::compile(graph, outputs, &self.options, self.pool.clone())?;
         for kind in [StageKind::Kernels, StageKind::Clif, StageKind::Asm] {
-            if kind != StageKind::Asm || stage.has_asm() {
+            if stage.has_text(kind) {
                 self.options.show(kind, &mut || stage.snapshot(kind))?;
             }
         }

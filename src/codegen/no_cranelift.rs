@@ -1,0 +1,42 @@
+//! [`CraneliftModule`] in a build without Cranelift: no value of it exists.
+
+use super::error::cannot_compile;
+use crate::error::{Error, Result};
+use crate::lower::code::Code;
+
+/// A module that is never made.
+pub(super) enum CraneliftModule {}
+
+/// A function that is never defined.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum FuncId {}
+
+fn absent() -> Error {
+    cannot_compile(
+        "this build has no Cranelift; add the feature `cranelift` of shapeflow, or run by Backend::Interpreter",
+    )
+}
+
+impl CraneliftModule {
+    /// Refuses: the build has no Cranelift.
+    pub fn new() -> Result<CraneliftModule> {
+        Err(absent())
+    }
+
+    pub fn define(&mut self, _code: &Code) -> Result<(FuncId, usize)> {
+        match *self {}
+    }
+
+    pub fn finish(&mut self) -> Result<()> {
+        match *self {}
+    }
+
+    pub fn address(&self, _id: FuncId) -> *const u8 {
+        match *self {}
+    }
+
+    /// Refuses: the build has no Cranelift.
+    pub fn text(_code: &Code) -> Result<String> {
+        Err(absent())
+    }
+}
