@@ -44,15 +44,15 @@ impl Isa {
 
     /// Whether this processor has it.
     pub fn is_present(self) -> bool {
-        self.wide().is_none_or(simd::Isa::is_present)
+        self.wide().is_none_or(simd::VectorIsa::is_present)
     }
 
     /// The wide emitter, if it is one.
-    pub(super) fn wide(self) -> Option<simd::Isa> {
+    pub(super) fn wide(self) -> Option<simd::VectorIsa> {
         match self {
             Isa::Clif => None,
-            Isa::Avx2 => Some(simd::Isa::Avx2),
-            Isa::Avx512 => Some(simd::Isa::Avx512),
+            Isa::Avx2 => Some(simd::VectorIsa::Avx2),
+            Isa::Avx512 => Some(simd::VectorIsa::Avx512),
         }
     }
 

@@ -6,6 +6,7 @@ mod direct;
 mod disasm;
 mod isa;
 mod launch;
+mod legalize;
 mod linked;
 mod memory;
 mod module;
@@ -15,10 +16,12 @@ mod parts;
 mod placed;
 mod pool;
 mod product;
+mod repr;
 mod simd;
 mod staging;
 #[cfg(test)]
 mod tests;
+mod uniform;
 
 pub(crate) use direct::{Direct, Tied};
 pub use isa::Isa;

@@ -47,7 +47,7 @@ enum Target {
     /// Codes compiled together; whether a product and a sum round once.
     Host { jit: Box<Jit>, fused: bool, functions: Vec<FuncIndex> },
     /// Codes, as far as the wide emitter serves them.
-    Software { isa: simd::Isa, functions: Vec<(Code, Option<Program>)> },
+    Software { isa: simd::VectorIsa, functions: Vec<(Code, Option<Program>)> },
 }
 
 impl Batch {
