@@ -5,9 +5,10 @@ use smallvec::smallvec;
 
 use super::emitter::{Emitter, Step};
 use super::facts::Facts;
-use super::lanes::{Repr, Val, Vecs, lane_bits};
-use crate::expr::FoldOp;
-use crate::lower::code::{Code, FoldStep, Inst, InstOp, Layout, Vid};
+use super::lanes::{Val, Vecs};
+use crate::codegen::legalize::{ends_with_zero, fold_step};
+use crate::codegen::repr::{Repr, lane_bits};
+use crate::lower::code::{FoldStep, Inst, InstOp, Layout, Vid};
 
 impl Emitter<'_, '_> {
     /// Emits what has one value for the whole inner loop, in the forms the loop will take.
@@ -81,7 +82,7 @@ impl Emitter<'_, '_> {
 
     /// The result of a fold: of the row, or of each lane's own row.
     fn folded(&mut self, step: &Step<'_>, k: u32) -> Val {
-        let fold = fold_of(self.code, k);
+        let fold = fold_step(self.code, k);
         let repr = Repr::of(fold.dtype);
         if self.code.layout == Layout::Row {
             let vector = self.folded[k as usize].expect("a fold is finished before it is read");
@@ -94,16 +95,10 @@ impl Emitter<'_, '_> {
 
     /// The last step of a fold: a float sum adds 0.0, and lanes wider than the dtype are settled.
     pub fn finish_fold(&mut self, fold: FoldStep, mut x: Vecs) -> Vecs {
-        if fold.op == FoldOp::Sum && fold.dtype.is_float() {
+        if ends_with_zero(fold) {
             let zero = self.splat_bits(Repr::of(fold.dtype), 0);
             x = self.map(&x, |e, x| e.b.ins().fadd(x, zero));
         }
         self.settle(fold.dtype, x)
     }
-}
-
-/// The step that makes fold result `k`.
-fn fold_of(code: &Code, k: u32) -> FoldStep {
-    let folds = code.passes.iter().flat_map(|pass| &pass.folds);
-    *folds.into_iter().find(|fold| fold.into == k).expect("a fold is made before it is read")
 }

@@ -4,15 +4,12 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use shapeflow_shape_fns::DType;
 
-use super::arith::is_narrow;
 use super::emitter::{Emitter, Step};
 use super::facts::cast_by_lanes;
-use super::lanes::{Lanes, Repr, Val, Vecs, lane, lane_bits};
-use crate::expr::Scalar;
+use super::lanes::{Lanes, Val, Vecs, lane};
+use crate::codegen::legalize::{INTEGER_BIAS, bits_of_true, compares_unsigned, integer_limits};
+use crate::codegen::repr::{Repr, is_narrow};
 use crate::lower::code::Vid;
-
-/// Added to an integer below 2^51 in size, this puts its two's complement in the low bits.
-const INTEGER_BIAS: f64 = 6_755_399_441_055_744.0;
 
 impl Emitter<'_, '_> {
     /// `a` converted to `to`.
@@ -43,9 +40,9 @@ impl Emitter<'_, '_> {
                 _ => Val::of_vecs(repr, step.uniform, mask),
             };
         }
-        let unsigned = from == DType::U32 || from == DType::U64;
+        let unsigned = compares_unsigned(from);
         let result = match (Repr::of(from), repr) {
-            (Repr::I32, Repr::I32) => self.wrap(to, x),
+            (Repr::I32, Repr::I32) => self.settle(to, x),
             (Repr::I32, Repr::I64) => self.widen(&x, single, |e, x| match unsigned {
                 true => e.b.ins().uwiden_low(x),
                 false => e.b.ins().swiden_low(x),
@@ -64,27 +61,33 @@ impl Emitter<'_, '_> {
                     true => e.b.ins().fcvt_from_uint(repr.vector(), x),
                     false => e.b.ins().fcvt_from_sint(repr.vector(), x),
                 });
-                self.round_to(to, rounded)
+                self.settle(to, rounded)
             }
             (Repr::I64, Repr::I32) => {
                 let low = self.narrow(&x, |e, a, b| e.even_words(a, b));
-                self.wrap(to, low)
+                self.settle(to, low)
             }
-            (Repr::F32, Repr::F32) => self.round_to(to, x),
+            (Repr::F32, Repr::F32) => self.settle(to, x),
             (Repr::F32, Repr::F64) => self.widen(&x, single, |e, x| e.b.ins().fvpromote_low(x)),
             (Repr::F64, Repr::F32) => {
                 let single_precision = self.narrow(&x, |e, a, b| {
                     let (a, b) = (e.b.ins().fvdemote(a), e.b.ins().fvdemote(b));
                     e.low_halves(a, b)
                 });
-                self.round_to(to, single_precision)
+                self.settle(to, single_precision)
             }
             (Repr::F32, Repr::I32) => self.map(&x, |e, x| e.float_to_integer(to, x)),
             (Repr::F64, Repr::I32) => {
                 let wide = self.map(&x, |e, x| e.double_to_integer(to, x));
                 self.narrow(&wide, |e, a, b| e.even_words(a, b))
             }
-            _ => x,
+            // The same lanes: i64 and u64.
+            (Repr::I64, Repr::I64) => x,
+            (Repr::I64, Repr::F32)
+            | (Repr::F32, Repr::I64)
+            | (Repr::F64, Repr::I64 | Repr::F64)
+            | (Repr::Mask, _)
+            | (_, Repr::Mask) => unreachable!("equal dtypes, bools and casts by lanes are emitted above"),
         };
         Val::of_vecs(repr, step.uniform, result)
     }
@@ -92,7 +95,7 @@ impl Emitter<'_, '_> {
     fn cast_from_bool(&mut self, step: &mut Step<'_>, a: Vid, to: DType) -> Val {
         let repr = Repr::of(to);
         let mask = self.mask(step, a, repr.bytes());
-        let one = lane_bits(crate::expr::eval_cast(Scalar::Bool(true), to));
+        let one = bits_of_true(to);
         let lanes = if repr.bytes() == 8 { Repr::I64 } else { Repr::I32 };
         let result = self.map(&mask, |e, mask| {
             let one = e.splat_bits(lanes, one);
@@ -119,7 +122,7 @@ impl Emitter<'_, '_> {
             .collect();
         if matches!(to, DType::F16 | DType::BF16) {
             let vecs = self.gather_lanes(repr, step.uniform, &result);
-            return Val::of_vecs(repr, step.uniform, self.round_to(to, vecs));
+            return Val::of_vecs(repr, step.uniform, self.settle(to, vecs));
         }
         Val::of_lanes(repr, step.uniform, result)
     }
@@ -133,7 +136,7 @@ impl Emitter<'_, '_> {
         if !is_narrow(to) {
             return wide;
         }
-        let (low, high) = range(to);
+        let (low, high) = integer_limits(to);
         let (low, high) = (self.splat_i32(low as i32 as u32), self.splat_i32(high as i32 as u32));
         let raised = self.b.ins().smax(wide, low);
         self.b.ins().smin(raised, high)
@@ -141,12 +144,12 @@ impl Emitter<'_, '_> {
 
     /// `f64` lanes to an integer of at most 32 bits in the low half of each lane, saturating.
     fn double_to_integer(&mut self, to: DType, x: Value) -> Value {
-        let (low, high) = range(to);
+        let (low, high) = integer_limits(to);
         let ordered = self.b.ins().fcmp(FloatCC::Equal, x, x);
         let ordered = self.cast_bits(types::F64X2, ordered);
         let x = self.b.ins().band(x, ordered);
-        let low = self.splat_bits(Repr::F64, low.to_bits());
-        let high = self.splat_bits(Repr::F64, high.to_bits());
+        let low = self.splat_bits(Repr::F64, (low as f64).to_bits());
+        let high = self.splat_bits(Repr::F64, (high as f64).to_bits());
         let above = self.b.ins().fcmp(FloatCC::LessThan, low, x);
         let above = self.cast_bits(types::F64X2, above);
         let x = self.b.ins().bitselect(above, x, low);
@@ -177,21 +180,16 @@ impl Emitter<'_, '_> {
         };
         let result = match to {
             DType::F16 | DType::BF16 => {
-                let bits = self.wrap(DType::U16, bits);
+                let bits = self.settle(DType::U16, bits);
                 self.half_from_bits(to, &bits)
             }
             DType::Bool => self.map(&bits, |e, x| {
                 let zero = e.splat_i32(0);
                 e.b.ins().icmp(IntCC::NotEqual, x, zero)
             }),
-            _ if is_narrow(to) => self.wrap(to, bits),
+            _ if is_narrow(to) => self.settle(to, bits),
             _ => self.map(&bits, |e, x| e.cast_bits(repr.vector(), x)),
         };
         Val::of_vecs(repr, step.uniform, result)
     }
-}
-
-/// The least and greatest value of an integer dtype of at most 32 bits.
-fn range(dtype: DType) -> (f64, f64) {
-    dtype.integer_range().map_or((0.0, 0.0), |(low, high)| (low as f64, high as f64))
 }

@@ -11,9 +11,9 @@ use smallvec::smallvec;
 
 use super::Target;
 use super::facts::{Facts, Want, wants};
-use super::lanes::{Lanes, Repr, Val, Vecs};
-use crate::expr::Scalar;
-use crate::lower::code::{Code, Inst, InstOp, Vid};
+use super::lanes::{Lanes, Val, Vecs};
+use crate::codegen::repr::Repr;
+use crate::lower::code::{Code, Inst, Vid};
 
 /// Memory that cannot trap; nothing is known of its alignment.
 pub(super) fn flags() -> MemFlagsData {
@@ -272,14 +272,6 @@ impl<'a, 'f> Emitter<'a, 'f> {
 
     fn narrow_mask(&mut self, wide: &Vecs) -> Vecs {
         self.narrow(wide, |e, a, b| e.even_words(a, b))
-    }
-
-    /// The constant `v` is, if it is one.
-    pub fn constant(&self, step: &Step<'_>, v: Vid) -> Option<Scalar> {
-        match step.inst(v).op {
-            InstOp::Const(scalar) => Some(scalar),
-            _ => None,
-        }
     }
 
     /// Makes the forms in which varying instructions take uniform values, so that loops find them

@@ -3,9 +3,10 @@
 use shapeflow_shape_fns::DType;
 use smallvec::{SmallVec, smallvec};
 
-use super::lanes::Repr;
+use crate::codegen::repr::Repr;
+use crate::codegen::uniform::uniform_insts;
 use crate::expr::BinaryOp;
-use crate::lower::code::{Class, Code, Inst, InstOp, Layout, SlotUse, Vid};
+use crate::lower::code::{Code, Inst, InstOp, Vid};
 
 /// The form in which an instruction takes an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,10 +50,7 @@ const UNROLL_BUDGET: u32 = 24;
 impl Facts {
     /// Looks at `body`, whose values numbered in `roots` are read by folds.
     pub fn new(code: &Code, body: &[Inst], roots: &[Vid]) -> Facts {
-        let mut uniform = Vec::with_capacity(body.len());
-        for inst in body {
-            uniform.push(is_uniform(code, inst, &uniform));
-        }
+        let uniform = uniform_insts(code, body);
         let mut lane_only = vec![true; body.len()];
         let mut used = vec![false; body.len()];
         let mut last_use: Vec<usize> = (0..body.len()).collect();
@@ -120,24 +118,6 @@ fn pressure(body: &[Inst], uniform: &[bool], last_use: &[usize]) -> u32 {
         live -= freed[at];
     }
     most
-}
-
-/// Whether an instruction has one value for the whole inner loop, `before` saying it of those before.
-pub(in crate::codegen) fn is_uniform(code: &Code, inst: &Inst, before: &[bool]) -> bool {
-    let at = |v: Vid| before[v.0 as usize];
-    let splat = |slot: u32| code.slots[slot as usize].class == Class::Splat;
-    match &inst.op {
-        InstOp::Const(_) | InstOp::Scalar(_) => true,
-        InstOp::Iota(slot) => splat(*slot),
-        InstOp::Load(slot) => splat(*slot) && code.slots[*slot as usize].used == SlotUse::Load,
-        InstOp::Gather { slot, offsets } => splat(*slot) && offsets.iter().all(|(v, _)| at(*v)),
-        InstOp::Folded(_) => code.layout == Layout::Row,
-        InstOp::Store { .. } => false,
-        InstOp::Unary(_, a) | InstOp::Cast(a) | InstOp::Bitcast(a) => at(*a),
-        InstOp::CheckIndex { value, .. } => at(*value),
-        InstOp::Binary(_, a, b) => at(*a) && at(*b),
-        InstOp::MulAdd(a, b, c) | InstOp::Select(a, b, c) => at(*a) && at(*b) && at(*c),
-    }
 }
 
 /// Whether a cast goes through scalars: 128-bit vectors convert between 64-bit integers and floats

@@ -6,7 +6,9 @@ use smallvec::SmallVec;
 
 use super::emitter::{Emitter, Step, flags};
 use super::facts::Facts;
-use super::lanes::{Repr, Val, Vecs, lane_bits};
+use super::lanes::{Val, Vecs};
+use crate::codegen::legalize::identity_bits;
+use crate::codegen::repr::Repr;
 use crate::lower::code::{FOLD_BYTES, FOLD_TILE, FoldStep, Pass};
 
 /// Vectors that hold the lanes of one fold.
@@ -39,8 +41,7 @@ fn register_step(pass: &Pass, facts: &Facts) -> Option<u32> {
 impl Emitter<'_, '_> {
     /// The lanes a fold starts from.
     pub fn identity(&mut self, fold: FoldStep) -> Value {
-        let bits = lane_bits(fold.op.identity(fold.dtype));
-        self.splat_bits(Repr::of(fold.dtype), bits)
+        self.splat_bits(Repr::of(fold.dtype), identity_bits(fold))
     }
 
     /// Two vectors of accumulators as one; nothing is settled before the end.
@@ -87,7 +88,7 @@ impl Emitter<'_, '_> {
         starts: &[Option<Value>],
     ) {
         let loops = self.code.loops > 0;
-        let few = pass.folds.iter().map(|fold| lanes_of(*fold)).min().unwrap_or(0);
+        let few = pass.folds.iter().map(|fold| lanes_of(*fold)).min().expect("the pass has reductions");
         let limit = if loops { i64::from(few) } else { FOLD_TILE as i64 };
         let n = self.args.n;
         let limit = self.b.ins().iconst(types::I64, limit);

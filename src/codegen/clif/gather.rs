@@ -6,8 +6,9 @@ use shapeflow_shape_fns::DType;
 use smallvec::smallvec;
 
 use super::emitter::{Emitter, Step};
-use super::lanes::{Lanes, Repr, Val, Vecs, lane};
-use super::memory::{raw_repr, size_of};
+use super::lanes::{Lanes, Val, Vecs, lane};
+use super::memory::raw_repr;
+use crate::codegen::repr::{Repr, size_of};
 use crate::lower::code::{Class, Vid};
 
 impl Emitter<'_, '_> {

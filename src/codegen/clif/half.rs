@@ -5,7 +5,8 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use shapeflow_shape_fns::DType;
 
 use super::emitter::Emitter;
-use super::lanes::{Repr, Vecs};
+use super::lanes::Vecs;
+use crate::codegen::repr::Repr;
 
 impl Emitter<'_, '_> {
     /// A vector shift by a constant.
@@ -26,15 +27,6 @@ impl Emitter<'_, '_> {
         self.b.ins().sshr(x, count)
     }
 
-    /// `f32` lanes rounded to the values of `dtype`, if that is narrower.
-    pub fn round_to(&mut self, dtype: DType, x: Vecs) -> Vecs {
-        match dtype {
-            DType::F16 => self.map(&x, Emitter::round_f16),
-            DType::BF16 => self.map(&x, Emitter::round_bf16),
-            _ => x,
-        }
-    }
-
     /// Adds half a unit of the last kept place, less one if the kept part is even, and drops the
     /// lower `dropped` bits: round to nearest even, carrying into the exponent where it must.
     fn round_bits(&mut self, bits: Value, dropped: u32) -> Value {
@@ -48,7 +40,7 @@ impl Emitter<'_, '_> {
         self.b.ins().band(sum, kept)
     }
 
-    fn round_bf16(&mut self, x: Value) -> Value {
+    pub fn round_bf16(&mut self, x: Value) -> Value {
         let bits = self.cast_bits(types::I32X4, x);
         let rounded = self.round_bits(bits, 16);
         // A quiet NaN without its low half is still one.
@@ -58,7 +50,7 @@ impl Emitter<'_, '_> {
         self.cast_bits(types::F32X4, result)
     }
 
-    fn round_f16(&mut self, x: Value) -> Value {
+    pub fn round_f16(&mut self, x: Value) -> Value {
         let bits = self.cast_bits(types::I32X4, x);
         let sign_mask = self.splat_i32(0x8000_0000);
         let sign = self.b.ins().band(bits, sign_mask);

@@ -1,47 +1,12 @@
-//! `Repr`: how elements of a dtype are held in vector lanes, and `Val`: an emitted value in the forms asked for so far.
+//! `EmittedValue`: a value as Cranelift values, in the forms that were asked for so far.
 
 use cranelift_codegen::ir::{Type, Value, types};
-use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
-use crate::expr::Scalar;
-
-/// The kind of a vector lane.
-///
-/// Integers below 32 bits are held sign- or zero-extended and wrapped after arithmetic that can leave
-/// their range; `f16` and `bf16` are held as `f32` and rounded after every operation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::codegen) enum Repr {
-    I32,
-    I64,
-    F32,
-    F64,
-    /// A bool as 0 or -1, in lanes of 32 bits; the same in lanes of 64 bits beside 8-byte values.
-    Mask,
-}
+use crate::codegen::repr::Repr;
 
 impl Repr {
-    /// The lanes of `dtype`. Complex numbers and strings never reach an emitter: the verifier of
-    /// codes refuses them.
-    pub fn of(dtype: DType) -> Repr {
-        match dtype {
-            DType::Bool => Repr::Mask,
-            DType::I64 | DType::U64 => Repr::I64,
-            DType::F16 | DType::BF16 | DType::F32 => Repr::F32,
-            DType::F64 => Repr::F64,
-            _ => Repr::I32,
-        }
-    }
-
-    /// Bytes of one lane.
-    pub fn bytes(self) -> u32 {
-        match self {
-            Repr::I64 | Repr::F64 => 8,
-            Repr::I32 | Repr::F32 | Repr::Mask => 4,
-        }
-    }
-
-    /// Four or two lanes.
+    /// The 128-bit vector type with such lanes.
     pub fn vector(self) -> Type {
         match self {
             Repr::I32 | Repr::Mask => types::I32X4,
@@ -51,7 +16,7 @@ impl Repr {
         }
     }
 
-    /// One lane.
+    /// The type of one lane.
     pub fn scalar(self) -> Type {
         match self {
             Repr::I32 | Repr::Mask => types::I32,
@@ -61,23 +26,9 @@ impl Repr {
         }
     }
 
-    /// The vectors that hold `elems` elements.
+    /// The number of vectors that hold `elems` elements.
     pub fn vectors(self, elems: u32) -> usize {
         (elems * self.bytes()).div_ceil(16) as usize
-    }
-}
-
-/// The bits of one lane that holds `value`.
-pub(in crate::codegen) fn lane_bits(value: Scalar) -> u64 {
-    match value {
-        Scalar::Bool(true) => u64::MAX,
-        Scalar::Bool(false) => 0,
-        Scalar::F16(x) => x.to_f32().to_bits() as u64,
-        Scalar::BF16(x) => x.to_f32().to_bits() as u64,
-        Scalar::I8(x) => x as i64 as u64,
-        Scalar::I16(x) => x as i64 as u64,
-        Scalar::I32(x) => x as i64 as u64,
-        _ => value.to_bits(),
     }
 }
 

@@ -5,14 +5,10 @@ use shapeflow_shape_fns::DType;
 use smallvec::smallvec;
 
 use super::emitter::{Emitter, Step, flags};
-use super::lanes::{Lanes, Repr, Val, Vecs};
+use super::lanes::{Lanes, Val, Vecs};
 use crate::codegen::abi::{SLOT_INNER, slot_words};
+use crate::codegen::repr::{Repr, size_of};
 use crate::lower::code::{Class, Layout, Vid};
-
-/// Bytes of an element in memory.
-pub(in crate::codegen) fn size_of(dtype: DType) -> u32 {
-    dtype.size_bytes().unwrap_or(1) as u32
-}
 
 /// The lanes an element is in before it is converted: a half is its bits.
 pub(super) fn raw_repr(dtype: DType) -> Repr {

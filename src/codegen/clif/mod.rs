@@ -26,14 +26,11 @@ use self::emitter::{Args, Emitter, flags};
 use self::facts::Facts;
 use self::lanes::Vecs;
 use super::abi::{KernelArgs, SLOT_BASE, SLOT_LOOPS, SLOT_ROW, slot_words};
+use super::repr::Repr;
 use crate::expr::BinaryOp;
 use crate::lower::code::{Code, FOLD_BYTES, Inst, InstOp, Layout, Pass, TILE, Vid};
 
-pub(super) use self::arith::{bits_of, is_narrow};
 pub(super) use self::emitter::kernel_signature;
-pub(super) use self::facts::is_uniform;
-pub(super) use self::lanes::{Repr, lane_bits};
-pub(super) use self::memory::size_of;
 
 /// What emission must know of the machine and the module.
 #[derive(Clone, Copy)]
