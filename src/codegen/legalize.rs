@@ -172,3 +172,57 @@ pub(super) fn fold_step(code: &Code, k: u32) -> FoldStep {
 pub(super) fn identity_bits(fold: FoldStep) -> u64 {
     lane_bits(fold.op.identity(fold.dtype))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::eval_binary;
+
+    #[test]
+    fn mask_operations_equal_operations_on_bools() {
+        use BinaryOp::{And, Eq, Le, Lt, Max, Min, Ne, Or, Xor};
+        for op in [And, Or, Xor, Min, Max, Eq, Ne, Lt, Le] {
+            let rule = MaskOp::of(op);
+            for (x, y) in [(false, false), (false, true), (true, false), (true, true)] {
+                let first = x ^ rule.negates_first;
+                let result = match rule.op {
+                    BitOp::And => first & y,
+                    BitOp::Or => first | y,
+                    BitOp::Xor => first ^ y,
+                };
+                let expected = eval_binary(op, Scalar::Bool(x), Scalar::Bool(y));
+                assert_eq!(
+                    Some(Scalar::Bool(result ^ rule.negates_result)),
+                    expected,
+                    "{op:?} of {x} and {y}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "the verifier refuses Add of bools")]
+    fn arithmetic_on_bools_is_a_broken_invariant() {
+        MaskOp::of(BinaryOp::Add);
+    }
+
+    #[test]
+    fn settling_brings_every_narrow_integer_into_range() {
+        for dtype in [DType::I8, DType::I16, DType::U8, DType::U16] {
+            let (low, high) = integer_limits(dtype);
+            for lane in [low - 1, low, -1, 0, 1, high, high + 1] {
+                let settled = match Settle::of(dtype) {
+                    Settle::SignExtend { spare } => i128::from((lane as i32) << spare >> spare),
+                    Settle::ZeroExtend { mask } => i128::from(lane as u32 & mask),
+                    settle => panic!("{dtype} is settled by {settle:?}"),
+                };
+                assert!((low..=high).contains(&settled), "{dtype}: {lane} becomes {settled}");
+                assert_eq!(
+                    (settled - lane).rem_euclid(high - low + 1),
+                    0,
+                    "{dtype}: {lane} becomes {settled}"
+                );
+            }
+        }
+    }
+}

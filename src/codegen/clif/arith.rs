@@ -5,8 +5,8 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use shapeflow_shape_fns::DType;
 use smallvec::smallvec;
 
-use super::emitter::{Emitter, Step};
-use super::lanes::{Lanes, Val, Vecs, lane};
+use super::emitted_value::{EmittedValue, Scalars, Vecs, lane};
+use super::emitter::{ElementGroup, Emitter};
 use crate::codegen::legalize::{
     BitOp, Extremum, MaskOp, Settle, compares_unsigned, constant, fuses, shift_mask,
 };
@@ -37,20 +37,20 @@ impl Emitter<'_, '_> {
         }
     }
 
-    pub fn unary(&mut self, step: &mut Step<'_>, op: UnaryOp, a: Vid) -> Val {
-        let dtype = step.inst(a).dtype;
+    pub fn unary(&mut self, group: &mut ElementGroup<'_>, op: UnaryOp, a: Vid) -> EmittedValue {
+        let dtype = group.inst(a).dtype;
         let repr = Repr::of(dtype);
         if repr == Repr::Mask {
-            let wide = self.is_wide(step, a);
-            let x = self.mask(step, a, if wide { 8 } else { 4 });
+            let wide = self.is_wide(group, a);
+            let x = self.mask(group, a, if wide { 8 } else { 4 });
             let not = self.map(&x, |e, x| e.b.ins().bnot(x));
             return if wide {
-                Val::of_wide_mask(step.uniform, not)
+                EmittedValue::of_wide_mask(group.uniform, not)
             } else {
-                Val::of_vecs(repr, step.uniform, not)
+                EmittedValue::of_vecs(repr, group.uniform, not)
             };
         }
-        let x = self.vecs(step, a);
+        let x = self.vecs(group, a);
         let float = dtype.is_float();
         let result = self.map(&x, |e, x| match op {
             UnaryOp::Neg if float => e.b.ins().fneg(x),
@@ -66,34 +66,34 @@ impl Emitter<'_, '_> {
             UnaryOp::Not => e.b.ins().bnot(x),
         });
         let result = self.settle_by(Settle::after_unary(op, dtype), result);
-        Val::of_vecs(repr, step.uniform, result)
+        EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
-    pub fn binary(&mut self, step: &mut Step<'_>, op: BinaryOp, a: Vid, b: Vid) -> Val {
-        let dtype = step.inst(a).dtype;
+    pub fn binary(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: Vid, b: Vid) -> EmittedValue {
+        let dtype = group.inst(a).dtype;
         let repr = Repr::of(dtype);
         match op {
-            _ if repr == Repr::Mask => return self.logical(step, op, a, b),
-            BinaryOp::Div | BinaryOp::Rem if !dtype.is_float() => return self.divide(step, op, a, b),
-            BinaryOp::Rem => return self.remainder(step, a, b),
-            BinaryOp::Shl | BinaryOp::Shr => return self.shift(step, op, a, b),
+            _ if repr == Repr::Mask => return self.logical(group, op, a, b),
+            BinaryOp::Div | BinaryOp::Rem if !dtype.is_float() => return self.divide(group, op, a, b),
+            BinaryOp::Rem => return self.remainder(group, a, b),
+            BinaryOp::Shl | BinaryOp::Shr => return self.shift(group, op, a, b),
             _ => {}
         }
-        let (x, y) = (self.vecs(step, a), self.vecs(step, b));
+        let (x, y) = (self.vecs(group, a), self.vecs(group, b));
         if op.is_comparison() {
             let mask = self.zip(&x, &y, |e, x, y| e.compare(dtype, op, x, y));
             return match repr.bytes() {
-                8 => Val::of_wide_mask(step.uniform, mask),
-                _ => Val::of_vecs(Repr::Mask, step.uniform, mask),
+                8 => EmittedValue::of_wide_mask(group.uniform, mask),
+                _ => EmittedValue::of_vecs(Repr::Mask, group.uniform, mask),
             };
         }
-        let rule = Extremum::of(step.body, a, b);
+        let rule = Extremum::of(group.body, a, b);
         let result = self.zip(&x, &y, |e, x, y| match (op, dtype.is_float()) {
             (BinaryOp::Min | BinaryOp::Max, true) => e.extremum(op == BinaryOp::Max, x, y, rule),
             _ => e.arithmetic(dtype, op, x, y),
         });
         let result = self.settle_by(Settle::after_binary(op, dtype), result);
-        Val::of_vecs(repr, step.uniform, result)
+        EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
     fn compare(&mut self, dtype: DType, op: BinaryOp, x: Value, y: Value) -> Value {
@@ -166,10 +166,10 @@ impl Emitter<'_, '_> {
         self.cast_bits(own, merged)
     }
 
-    fn logical(&mut self, step: &mut Step<'_>, op: BinaryOp, a: Vid, b: Vid) -> Val {
-        let wide = self.is_wide(step, a) && self.is_wide(step, b);
+    fn logical(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: Vid, b: Vid) -> EmittedValue {
+        let wide = self.is_wide(group, a) && self.is_wide(group, b);
         let bytes = if wide { 8 } else { 4 };
-        let (x, y) = (self.mask(step, a, bytes), self.mask(step, b, bytes));
+        let (x, y) = (self.mask(group, a, bytes), self.mask(group, b, bytes));
         let rule = MaskOp::of(op);
         let result = self.zip(&x, &y, |e, x, y| {
             let x = if rule.negates_first { e.b.ins().bnot(x) } else { x };
@@ -181,36 +181,36 @@ impl Emitter<'_, '_> {
             if rule.negates_result { e.b.ins().bnot(result) } else { result }
         });
         if wide {
-            Val::of_wide_mask(step.uniform, result)
+            EmittedValue::of_wide_mask(group.uniform, result)
         } else {
-            Val::of_vecs(Repr::Mask, step.uniform, result)
+            EmittedValue::of_vecs(Repr::Mask, group.uniform, result)
         }
     }
 
     /// A value computed scalar by scalar, then settled.
     fn by_lanes(
         &mut self,
-        step: &mut Step<'_>,
+        group: &mut ElementGroup<'_>,
         dtype: DType,
         operands: [Vid; 2],
         mut f: impl FnMut(&mut Self, Value, Value) -> Value,
-    ) -> Val {
-        let [x, y] = operands.map(|v| self.lanes(step, v));
-        let result: Lanes = (0..step.lanes()).map(|j| f(self, lane(&x, j), lane(&y, j))).collect();
+    ) -> EmittedValue {
+        let [x, y] = operands.map(|v| self.lanes(group, v));
+        let result: Scalars = (0..group.lanes()).map(|j| f(self, lane(&x, j), lane(&y, j))).collect();
         let repr = Repr::of(dtype);
         if Settle::of(dtype) == Settle::Keep {
-            return Val::of_lanes(repr, step.uniform, result);
+            return EmittedValue::of_lanes(repr, group.uniform, result);
         }
-        let vecs = self.gather_lanes(repr, step.uniform, &result);
-        Val::of_vecs(repr, step.uniform, self.settle(dtype, vecs))
+        let vecs = self.gather_lanes(repr, group.uniform, &result);
+        EmittedValue::of_vecs(repr, group.uniform, self.settle(dtype, vecs))
     }
 
     /// The integer quotient toward zero, or its remainder. A zero divisor fails the run and acts as 1.
-    fn divide(&mut self, step: &mut Step<'_>, op: BinaryOp, a: Vid, b: Vid) -> Val {
-        let dtype = step.inst(a).dtype;
+    fn divide(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: Vid, b: Vid) -> EmittedValue {
+        let dtype = group.inst(a).dtype;
         let quotient = op == BinaryOp::Div;
         let lane_type = Repr::of(dtype).scalar();
-        self.by_lanes(step, dtype, [a, b], |e, x, y| {
+        self.by_lanes(group, dtype, [a, b], |e, x, y| {
             let zero = e.b.ins().iconst(lane_type, 0);
             let one = e.b.ins().iconst(lane_type, 1);
             let bad = e.b.ins().icmp(IntCC::Equal, y, zero);
@@ -233,18 +233,18 @@ impl Emitter<'_, '_> {
         })
     }
 
-    fn remainder(&mut self, step: &mut Step<'_>, a: Vid, b: Vid) -> Val {
-        let dtype = step.inst(a).dtype;
+    fn remainder(&mut self, group: &mut ElementGroup<'_>, a: Vid, b: Vid) -> EmittedValue {
+        let dtype = group.inst(a).dtype;
         let function = self.remainder_function(Repr::of(dtype));
-        self.by_lanes(step, dtype, [a, b], |e, x, y| {
+        self.by_lanes(group, dtype, [a, b], |e, x, y| {
             let call = e.b.ins().call(function, &[x, y]);
             e.b.inst_results(call)[0]
         })
     }
 
     /// A shift. The count is taken modulo the width of the dtype.
-    fn shift(&mut self, step: &mut Step<'_>, op: BinaryOp, a: Vid, b: Vid) -> Val {
-        let dtype = step.inst(a).dtype;
+    fn shift(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: Vid, b: Vid) -> EmittedValue {
+        let dtype = group.inst(a).dtype;
         let repr = Repr::of(dtype);
         let count_mask = shift_mask(dtype) as i64;
         let shifted = |e: &mut Self, x: Value, count: Value| match op {
@@ -252,29 +252,29 @@ impl Emitter<'_, '_> {
             _ if dtype.is_signed() => e.b.ins().sshr(x, count),
             _ => e.b.ins().ushr(x, count),
         };
-        if !step.val(b).uniform {
+        if !group.val(b).uniform {
             let mask = |e: &mut Self, count: Value| e.b.ins().band_imm_u(count, count_mask);
-            return self.by_lanes(step, dtype, [a, b], |e, x, count| {
+            return self.by_lanes(group, dtype, [a, b], |e, x, count| {
                 let count = mask(e, count);
                 shifted(e, x, count)
             });
         }
-        let count = match constant(step.body, b) {
+        let count = match constant(group.body, b) {
             Some(count) => self.b.ins().iconst(types::I32, count.to_i64() & count_mask),
             None => {
-                let lanes = self.lanes(step, b);
+                let lanes = self.lanes(group, b);
                 self.b.ins().band_imm_u(lanes[0], count_mask)
             }
         };
-        let x = self.vecs(step, a);
+        let x = self.vecs(group, a);
         let result = self.map(&x, |e, x| shifted(e, x, count));
         let result = self.settle_by(Settle::after_binary(op, dtype), result);
-        Val::of_vecs(repr, step.uniform, result)
+        EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
-    pub fn mul_add(&mut self, step: &mut Step<'_>, a: Vid, b: Vid, c: Vid) -> Val {
-        let dtype = step.inst(a).dtype;
-        let (x, y, z) = (self.vecs(step, a), self.vecs(step, b), self.vecs(step, c));
+    pub fn mul_add(&mut self, group: &mut ElementGroup<'_>, a: Vid, b: Vid, c: Vid) -> EmittedValue {
+        let dtype = group.inst(a).dtype;
+        let (x, y, z) = (self.vecs(group, a), self.vecs(group, b), self.vecs(group, c));
         let fused = self.target.fused && fuses(dtype);
         let result = (0..x.len())
             .map(|j| {
@@ -285,24 +285,24 @@ impl Emitter<'_, '_> {
                 self.b.ins().fadd(product, z[j])
             })
             .collect();
-        Val::of_vecs(Repr::of(dtype), step.uniform, self.settle(dtype, result))
+        EmittedValue::of_vecs(Repr::of(dtype), group.uniform, self.settle(dtype, result))
     }
 
-    pub fn select(&mut self, step: &mut Step<'_>, condition: Vid, a: Vid, b: Vid) -> Val {
-        let repr = Repr::of(step.inst(a).dtype);
-        let mask = self.mask(step, condition, repr.bytes());
-        let (x, y) = (self.vecs(step, a), self.vecs(step, b));
+    pub fn select(&mut self, group: &mut ElementGroup<'_>, condition: Vid, a: Vid, b: Vid) -> EmittedValue {
+        let repr = Repr::of(group.inst(a).dtype);
+        let mask = self.mask(group, condition, repr.bytes());
+        let (x, y) = (self.vecs(group, a), self.vecs(group, b));
         let result = (0..mask.len()).map(|j| self.choose(mask[j], x[j], y[j])).collect();
-        Val::of_vecs(repr, step.uniform, result)
+        EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
-    pub fn check_index(&mut self, step: &mut Step<'_>, value: Vid, limit: u32) -> Val {
-        let dtype = step.inst(value).dtype;
+    pub fn check_index(&mut self, group: &mut ElementGroup<'_>, value: Vid, limit: u32) -> EmittedValue {
+        let dtype = group.inst(value).dtype;
         let limit = self.scalar(limit);
         let zero = self.b.ins().iconst(types::I64, 0);
-        let lanes = self.lanes(step, value);
-        let mut result = Lanes::new();
-        for j in 0..if lanes.len() == 1 { 1 } else { step.lanes() } {
+        let lanes = self.lanes(group, value);
+        let mut result = Scalars::new();
+        for j in 0..if lanes.len() == 1 { 1 } else { group.lanes() } {
             let index = match dtype {
                 DType::I64 => lanes[j],
                 _ => self.b.ins().sextend(types::I64, lanes[j]),
@@ -311,9 +311,9 @@ impl Emitter<'_, '_> {
             self.fail_if(bad);
             result.push(self.b.ins().select(bad, zero, index));
         }
-        if result.len() == 1 && !step.single() {
-            result = smallvec![result[0]; step.lanes()];
+        if result.len() == 1 && !group.single() {
+            result = smallvec![result[0]; group.lanes()];
         }
-        Val::of_lanes(Repr::I64, step.uniform, result)
+        EmittedValue::of_lanes(Repr::I64, group.uniform, result)
     }
 }

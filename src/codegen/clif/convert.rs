@@ -4,29 +4,29 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use shapeflow_shape_fns::DType;
 
-use super::emitter::{Emitter, Step};
-use super::facts::cast_by_lanes;
-use super::lanes::{Lanes, Val, Vecs, lane};
+use super::body_analysis::cast_by_lanes;
+use super::emitted_value::{EmittedValue, Scalars, Vecs, lane};
+use super::emitter::{ElementGroup, Emitter};
 use crate::codegen::legalize::{INTEGER_BIAS, bits_of_true, compares_unsigned, integer_limits};
 use crate::codegen::repr::{Repr, is_narrow};
 use crate::lower::code::Vid;
 
 impl Emitter<'_, '_> {
     /// `a` converted to `to`.
-    pub fn cast(&mut self, step: &mut Step<'_>, a: Vid, to: DType) -> Val {
-        let from = step.inst(a).dtype;
+    pub fn cast(&mut self, group: &mut ElementGroup<'_>, a: Vid, to: DType) -> EmittedValue {
+        let from = group.inst(a).dtype;
         if from == to {
-            return step.val(a).clone();
+            return group.val(a).clone();
         }
         let repr = Repr::of(to);
         if from == DType::Bool {
-            return self.cast_from_bool(step, a, to);
+            return self.cast_from_bool(group, a, to);
         }
         if cast_by_lanes(from, to) {
-            return self.cast_lanes(step, a, from, to);
+            return self.cast_lanes(group, a, from, to);
         }
-        let single = step.single();
-        let x = self.vecs(step, a);
+        let single = group.single();
+        let x = self.vecs(group, a);
         if to == DType::Bool {
             let mask = self.map(&x, |e, x| {
                 let zero = e.splat_bits(Repr::of(from), 0);
@@ -36,8 +36,8 @@ impl Emitter<'_, '_> {
                 }
             });
             return match Repr::of(from).bytes() {
-                8 => Val::of_wide_mask(step.uniform, mask),
-                _ => Val::of_vecs(repr, step.uniform, mask),
+                8 => EmittedValue::of_wide_mask(group.uniform, mask),
+                _ => EmittedValue::of_vecs(repr, group.uniform, mask),
             };
         }
         let unsigned = compares_unsigned(from);
@@ -89,12 +89,12 @@ impl Emitter<'_, '_> {
             | (Repr::Mask, _)
             | (_, Repr::Mask) => unreachable!("equal dtypes, bools and casts by lanes are emitted above"),
         };
-        Val::of_vecs(repr, step.uniform, result)
+        EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
-    fn cast_from_bool(&mut self, step: &mut Step<'_>, a: Vid, to: DType) -> Val {
+    fn cast_from_bool(&mut self, group: &mut ElementGroup<'_>, a: Vid, to: DType) -> EmittedValue {
         let repr = Repr::of(to);
-        let mask = self.mask(step, a, repr.bytes());
+        let mask = self.mask(group, a, repr.bytes());
         let one = bits_of_true(to);
         let lanes = if repr.bytes() == 8 { Repr::I64 } else { Repr::I32 };
         let result = self.map(&mask, |e, mask| {
@@ -102,14 +102,14 @@ impl Emitter<'_, '_> {
             let chosen = e.b.ins().band(mask, one);
             e.cast_bits(repr.vector(), chosen)
         });
-        Val::of_vecs(repr, step.uniform, result)
+        EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
-    /// Casts between 64-bit integers and floats, scalar by scalar.
-    fn cast_lanes(&mut self, step: &mut Step<'_>, a: Vid, from: DType, to: DType) -> Val {
+    /// A cast between a 64-bit integer and a float, scalar by scalar.
+    fn cast_lanes(&mut self, group: &mut ElementGroup<'_>, a: Vid, from: DType, to: DType) -> EmittedValue {
         let repr = Repr::of(to);
-        let x = self.lanes(step, a);
-        let result: Lanes = (0..step.lanes())
+        let x = self.lanes(group, a);
+        let result: Scalars = (0..group.lanes())
             .map(|j| {
                 let x = lane(&x, j);
                 match (from.is_float(), from == DType::U64 || to == DType::U64) {
@@ -121,13 +121,13 @@ impl Emitter<'_, '_> {
             })
             .collect();
         if matches!(to, DType::F16 | DType::BF16) {
-            let vecs = self.gather_lanes(repr, step.uniform, &result);
-            return Val::of_vecs(repr, step.uniform, self.settle(to, vecs));
+            let vecs = self.gather_lanes(repr, group.uniform, &result);
+            return EmittedValue::of_vecs(repr, group.uniform, self.settle(to, vecs));
         }
-        Val::of_lanes(repr, step.uniform, result)
+        EmittedValue::of_lanes(repr, group.uniform, result)
     }
 
-    /// `f32` lanes to an integer of at most 32 bits, saturating.
+    /// `f32` lanes to an integer of at most 32 bits. It saturates.
     fn float_to_integer(&mut self, to: DType, x: Value) -> Value {
         if to == DType::U32 {
             return self.b.ins().fcvt_to_uint_sat(types::I32X4, x);
@@ -142,7 +142,7 @@ impl Emitter<'_, '_> {
         self.b.ins().smin(raised, high)
     }
 
-    /// `f64` lanes to an integer of at most 32 bits in the low half of each lane, saturating.
+    /// `f64` lanes to an integer of at most 32 bits, in the low half of each lane. It saturates.
     fn double_to_integer(&mut self, to: DType, x: Value) -> Value {
         let (low, high) = integer_limits(to);
         let ordered = self.b.ins().fcmp(FloatCC::Equal, x, x);
@@ -163,13 +163,13 @@ impl Emitter<'_, '_> {
     }
 
     /// The bits of `a` as another dtype of the same size.
-    pub fn bitcast(&mut self, step: &mut Step<'_>, a: Vid, to: DType) -> Val {
-        let from = step.inst(a).dtype;
+    pub fn bitcast(&mut self, group: &mut ElementGroup<'_>, a: Vid, to: DType) -> EmittedValue {
+        let from = group.inst(a).dtype;
         if from == to {
-            return step.val(a).clone();
+            return group.val(a).clone();
         }
         let repr = Repr::of(to);
-        let x = self.vecs(step, a);
+        let x = self.vecs(group, a);
         let bits: Vecs = match from {
             DType::F16 | DType::BF16 => self.half_to_bits(from, &x),
             DType::Bool => self.map(&x, |e, x| {
@@ -190,6 +190,6 @@ impl Emitter<'_, '_> {
             _ if is_narrow(to) => self.settle(to, bits),
             _ => self.map(&bits, |e, x| e.cast_bits(repr.vector(), x)),
         };
-        Val::of_vecs(repr, step.uniform, result)
+        EmittedValue::of_vecs(repr, group.uniform, result)
     }
 }

@@ -1,8 +1,10 @@
-//! Whole functions against a decoder: every byte of the code is one instruction that encodes to itself.
+//! Whole functions against a decoder, and broken invariants of blocks.
 
 use iced_x86::{Decoder, DecoderOptions, Encoder, Mnemonic};
 
-use super::VectorIsa;
+use super::asm::{Asm, VectorIsa};
+use super::emit::{BlockEmitter, EmitContext};
+use super::ir::{FrameAllocator, FrameDemands, FrameLayout, ValueOrigin, VectorBlock, VectorInstKind};
 use crate::codegen::tests::{Random, generate};
 
 /// The instructions of a whole function: all that stands before the constants.
@@ -11,11 +13,15 @@ fn check_function(bytes: &[u8]) -> usize {
     let mut encoder = Encoder::new(64);
     let mut count = 0;
     loop {
-        let at = decoder.position();
+        let offset = decoder.position();
         let instruction = decoder.decode();
-        assert!(!instruction.is_invalid(), "at {at}: {:02x?}", &bytes[at..bytes.len().min(at + 16)]);
-        encoder.encode(&instruction, at as u64).unwrap_or_else(|e| panic!("at {at}: {e}"));
-        assert_eq!(encoder.take_buffer(), bytes[at..decoder.position()], "at {at}");
+        assert!(
+            !instruction.is_invalid(),
+            "at {offset}: {:02x?}",
+            &bytes[offset..bytes.len().min(offset + 16)]
+        );
+        encoder.encode(&instruction, offset as u64).unwrap_or_else(|e| panic!("at {offset}: {e}"));
+        assert_eq!(encoder.take_buffer(), bytes[offset..decoder.position()], "at {offset}");
         count += 1;
         if instruction.mnemonic() == Mnemonic::Ret {
             return count;
@@ -38,4 +44,28 @@ fn whole_functions_decode_to_themselves() {
             "{functions} functions, {instructions} instructions"
         );
     }
+}
+
+/// A selection that lost its result is a bug of this emitter, and no instruction to leave out.
+#[test]
+#[should_panic(expected = "every instruction that computes a value is pushed with a result")]
+fn an_instruction_without_its_result_is_a_broken_invariant() {
+    let isa = VectorIsa::Avx512;
+    let code = generate(&mut Random::new(0)).code;
+    let mut frame = FrameAllocator::new();
+    let demands = FrameDemands {
+        gather_strides: vec![Default::default(); code.slots.len()],
+        reads_scalars: false,
+        lane_scalars: Vec::new(),
+        index_words: 0,
+        prefetch_copies: None,
+    };
+    let layout = FrameLayout::new(&code, isa, demands, &mut frame);
+    let mut block = VectorBlock::default();
+    let operand = block.value_from(ValueOrigin::Frame(0));
+    block.push_effect(VectorInstKind::Select, &[operand; 3]);
+    let context =
+        EmitContext { code: &code, layout: &layout, level: 0, pointers: &[], moving: false, shift: None };
+    let mut asm = Asm::new(isa);
+    BlockEmitter::new(&mut asm, &block, &context, &mut frame, isa.registers()).emit();
 }

@@ -1,11 +1,11 @@
-//! Encodings against a decoder: every instruction, over operands of every kind.
+//! Every instruction, over operands of every kind, against a decoder.
 
 use iced_x86::{Decoder, DecoderOptions, Encoder, Formatter, Instruction, IntelFormatter};
 
 use super::opcode::{self, Opcode, OperandForm};
 use super::{Alu, Asm, Cond, Gpr, Masked, Mem, Rm, VectorIsa, VectorLen};
 
-/// What the bytes say, if they are exactly one instruction that encodes to the same bytes.
+/// The text of the bytes, which must be exactly one instruction that encodes to the same bytes.
 fn decode(bytes: &[u8]) -> String {
     let mut decoder = Decoder::with_ip(64, bytes, 0x1000, DecoderOptions::NONE);
     let instruction: Instruction = decoder.decode();
@@ -27,7 +27,7 @@ fn emitted(isa: VectorIsa, f: impl FnOnce(&mut Asm)) -> Vec<u8> {
     bytes
 }
 
-/// Instructions that only one of the encodings has.
+/// Whether an instruction set has this instruction.
 fn is_in(name: &str, isa: VectorIsa) -> bool {
     let wide =
         ["MUL_Q", "MIN_SQ", "MAX_SQ", "MIN_UQ", "MAX_UQ", "ABS_Q", "SRA_Q", "SRAV_Q", "CMP_D", "CMP_UD"];
@@ -41,7 +41,7 @@ fn is_in(name: &str, isa: VectorIsa) -> bool {
     }
 }
 
-/// Which register operands are mask or general registers, of which there are fewer.
+/// The number of registers that each operand may name. Mask registers and general registers are fewer.
 fn most_registers(name: &str, isa: VectorIsa) -> [u8; 3] {
     let all = if isa == VectorIsa::Avx512 { 32 } else { 16 };
     match name {
@@ -54,7 +54,7 @@ fn most_registers(name: &str, isa: VectorIsa) -> [u8; 3] {
     }
 }
 
-/// The lengths an instruction comes in.
+/// The vector lengths of an instruction.
 fn lengths(name: &str, isa: VectorIsa) -> &'static [VectorLen] {
     let scalar = ["STORE_B", "STORE_W", "STORE_D", "STORE_Q", "SI64_TO_SS", "SD_TO_SI64"];
     let inserts = ["INSERT_B", "INSERT_W", "INSERT_D", "INSERT_Q"];
@@ -73,7 +73,7 @@ fn lengths(name: &str, isa: VectorIsa) -> &'static [VectorLen] {
     }
 }
 
-/// Memory operands of every shape.
+/// Memory operands of every kind.
 fn memories() -> Vec<Mem> {
     let mut all = vec![Mem::Pool(0)];
     for base in 0..16 {
@@ -95,15 +95,14 @@ fn takes_immediate(name: &str, op: Opcode) -> bool {
         || extra.contains(&name)
 }
 
-/// Only memory, or only a register.
+/// Whether an instruction accepts this operand: some take only memory, some only a register.
 fn takes(name: &str, op: Opcode, isa: VectorIsa, rm: Rm) -> bool {
     let memory = matches!(rm, Rm::Mem(_));
     match name {
         "LOAD_MASKED_D" | "LOAD_MASKED_Q" | "STORE_B" | "STORE_W" | "STORE_Q" | "MOV_STREAM" => memory,
         "INSERT_B" | "INSERT_W" | "INSERT_D" | "INSERT_Q" => memory,
         "SIGN_BITS" | "MASK_TO_D" | "MASK_TO_Q" | "D_TO_MASK" => !memory,
-        // Bytes and halves come from registers too, which nothing here asks for; back moves have a twin
-        // that the encoder prefers only by name.
+        // AVX2 shifts by a constant take no memory.
         _ if memory => isa == VectorIsa::Avx512 || !matches!(op.form, OperandForm::Shift(_)),
         _ => true,
     }
@@ -257,7 +256,7 @@ fn every_general_instruction_decodes_to_itself() {
     check(&|asm| asm.store_fence());
 }
 
-/// What each instruction is, with the first registers as operands: to be read once and not to change.
+/// The text of each instruction with the first registers as operands. A reader checked it once; it must not change.
 #[test]
 fn instructions_are_what_their_names_say() {
     let mut text = String::new();

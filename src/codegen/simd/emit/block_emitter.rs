@@ -4,7 +4,7 @@ use super::context::EmitContext;
 use crate::codegen::simd::asm::opcode::{self, OperandForm};
 use crate::codegen::simd::asm::{Asm, Label, Rm, VectorIsa, VectorReg};
 use crate::codegen::simd::ir::{
-    FrameAllocator, InlineList, MemRef, Origin, Tail, VectorBlock, VectorInst, VectorInstKind,
+    FrameAllocator, InlineList, MemRef, Tail, ValueOrigin, VectorBlock, VectorInst, VectorInstKind,
 };
 use crate::codegen::simd::regalloc::{Allocator, RegisterSet, ValueUses};
 
@@ -50,7 +50,7 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
             return false;
         };
         let dst = inst.result();
-        let made = self.registers.block.values[dst.0 as usize] == Origin::Made;
+        let made = self.registers.block.values[dst.0 as usize] == ValueOrigin::Made;
         if op != opcode::MOV_LOAD || len != self.registers.vector_len() || !made || !uses.postponable {
             return false;
         }

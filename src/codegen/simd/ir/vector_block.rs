@@ -11,7 +11,7 @@ pub(crate) struct VectorId(pub u32);
 
 /// The location of a value before the block starts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Origin {
+pub(crate) enum ValueOrigin {
     /// None: an instruction of the block makes the value.
     Made,
     /// An offset in the constants behind the code.
@@ -140,7 +140,7 @@ pub(crate) struct VectorBlock {
     pub insts: Vec<VectorInst>,
     pub index: Vec<IndexInst>,
     /// The origin of each value.
-    pub values: Vec<Origin>,
+    pub values: Vec<ValueOrigin>,
     /// Values by origin: of the pool and of the frame by offset, pinned ones by register.
     by_origin: [Vec<Option<VectorId>>; 3],
 }
@@ -157,18 +157,18 @@ impl VectorBlock {
         self.by_origin.iter_mut().for_each(Vec::clear);
     }
 
-    fn value(&mut self, origin: Origin) -> VectorId {
+    fn value(&mut self, origin: ValueOrigin) -> VectorId {
         self.values.push(origin);
         VectorId(self.values.len() as u32 - 1)
     }
 
     /// The value with this origin. An origin in memory or in a register has one value per block.
-    pub fn value_from(&mut self, origin: Origin) -> VectorId {
+    pub fn value_from(&mut self, origin: ValueOrigin) -> VectorId {
         let (table, index) = match origin {
-            Origin::Made => return self.value(origin),
-            Origin::Pool(offset) => (0, offset / ORIGIN_ALIGN),
-            Origin::Frame(offset) => (1, offset / ORIGIN_ALIGN),
-            Origin::Pinned(reg) => (2, u32::from(reg.0)),
+            ValueOrigin::Made => return self.value(origin),
+            ValueOrigin::Pool(offset) => (0, offset / ORIGIN_ALIGN),
+            ValueOrigin::Frame(offset) => (1, offset / ORIGIN_ALIGN),
+            ValueOrigin::Pinned(reg) => (2, u32::from(reg.0)),
         };
         let index = index as usize;
         if let Some(Some(known)) = self.by_origin[table].get(index) {
@@ -186,7 +186,7 @@ impl VectorBlock {
 
     /// Appends an instruction with a result.
     pub fn push(&mut self, kind: VectorInstKind, srcs: &[VectorId]) -> VectorId {
-        let dst = self.value(Origin::Made);
+        let dst = self.value(ValueOrigin::Made);
         self.insts.push(VectorInst { kind, dst: Some(dst), srcs: srcs.into() });
         dst
     }
@@ -210,13 +210,13 @@ impl VectorBlock {
             if let Some(dst) = inst.dst {
                 match std::mem::replace(&mut used[dst.0 as usize], false) {
                     true => live -= 1,
-                    false if self.values[dst.0 as usize] == Origin::Made => continue,
+                    false if self.values[dst.0 as usize] == ValueOrigin::Made => continue,
                     false => {}
                 }
             }
             for src in inst.srcs.iter() {
                 let v = src.0 as usize;
-                if self.values[v] == Origin::Made && !std::mem::replace(&mut used[v], true) {
+                if self.values[v] == ValueOrigin::Made && !std::mem::replace(&mut used[v], true) {
                     live += 1;
                 }
             }

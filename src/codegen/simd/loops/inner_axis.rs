@@ -6,7 +6,7 @@ use crate::codegen::repr::size_of;
 use crate::codegen::simd::asm::{Alu, Cond, Label, Mem, RAX, RCX, RDX, VectorIsa, opcode};
 use crate::codegen::simd::emit::{BlockEmitter, EmitContext};
 use crate::codegen::simd::ir::roles::{END, INDEX, TAIL_MASK};
-use crate::codegen::simd::ir::{LoopBody, Origin, VectorBlock, frame_mem};
+use crate::codegen::simd::ir::{LoopBody, ValueOrigin, VectorBlock, frame_mem};
 use crate::codegen::simd::select::{CodeVariant, SelectMode, SelectPlan, inst_order};
 use crate::lower::code::{Class, FoldStep, InstOp, Layout, SlotUse};
 
@@ -196,7 +196,7 @@ impl FunctionEmitter<'_> {
         let table = |offset: i32| Mem::Indexed(RCX, RAX, 2, 4 * step + offset);
         let parts = [(opcode::MOV_LOAD, 0), (opcode::SX_DQ, 0), (opcode::SX_DQ, 2 * step)];
         for ((op, offset), mask) in parts.into_iter().zip(self.layout.masks) {
-            if block.values.contains(&Origin::Frame(mask)) {
+            if block.values.contains(&ValueOrigin::Frame(mask)) {
                 asm.vector(op, whole, 0, 0, table(offset).into(), None);
                 asm.vector(opcode::MOV_STORE, whole, 0, 0, frame_mem(mask).into(), None);
             }

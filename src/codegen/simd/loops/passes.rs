@@ -5,7 +5,7 @@ use crate::codegen::legalize::identity_bits;
 use crate::codegen::repr::{Repr, size_of};
 use crate::codegen::simd::asm::{Alu, Cond, Label, RAX};
 use crate::codegen::simd::emit::{BlockEmitter, EmitContext};
-use crate::codegen::simd::ir::{LoopBody, Origin, VectorBlock, frame_mem};
+use crate::codegen::simd::ir::{LoopBody, ValueOrigin, VectorBlock, frame_mem};
 use crate::codegen::simd::select::{CodeVariant, SelectPlan, Selector, chain_index_insts};
 use crate::lower::code::{FoldStep, Layout, Pass, SlotUse};
 
@@ -112,7 +112,7 @@ impl FunctionEmitter<'_> {
     }
 
     /// Emits the uniform instructions of a body. Returns the locations of the values that steps read.
-    pub fn emit_uniform(&mut self, body: &LoopBody<'_>) -> Vec<Option<Origin>> {
+    pub fn emit_uniform(&mut self, body: &LoopBody<'_>) -> Vec<Option<ValueOrigin>> {
         let mut selector = self.selector(body, SelectPlan::once());
         let locations = selector.select_uniform(&body.roots);
         let block = selector.block;

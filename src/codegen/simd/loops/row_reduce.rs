@@ -4,7 +4,7 @@ use super::function::FunctionEmitter;
 use crate::codegen::repr::Repr;
 use crate::codegen::simd::asm::{Alu, Cond, Mem, RAX, VectorIsa, VectorReg, opcode};
 use crate::codegen::simd::ir::roles::{END, INDEX};
-use crate::codegen::simd::ir::{LoopBody, MemRef, Origin, VectorBlock, frame_mem};
+use crate::codegen::simd::ir::{LoopBody, MemRef, ValueOrigin, VectorBlock, frame_mem};
 use crate::codegen::simd::select::{CodeVariant, SelectMode, SelectPlan, VectorIds};
 use crate::lower::code::{FOLD_BYTES, FOLD_TILE, FoldStep, Pass};
 
@@ -184,7 +184,7 @@ impl FunctionEmitter<'_> {
                     match accumulators {
                         Accumulators::Registers(first) => {
                             let reg = VectorReg(first + (index as u32 * vectors + vector) as u8);
-                            let lanes = selector.block.value_from(Origin::Pinned(reg));
+                            let lanes = selector.block.value_from(ValueOrigin::Pinned(reg));
                             selector.combine(fold.dtype, fold.op.combiner(), lanes, *value);
                             selector.block.redirect_last(lanes);
                         }
@@ -230,7 +230,7 @@ impl FunctionEmitter<'_> {
         let mut selector = self.selector(body, SelectPlan::once());
         for (fold, (totals, own)) in pass.folds.iter().zip(layout_totals.into_iter().zip(accumulators)) {
             for offset in (0..vectors).map(|vector| vector * bytes) {
-                let more = selector.block.value_from(Origin::Frame(own + offset));
+                let more = selector.block.value_from(ValueOrigin::Frame(own + offset));
                 selector.reduce_into(*fold, MemRef::Frame(totals + offset), more);
             }
         }
@@ -251,7 +251,7 @@ impl FunctionEmitter<'_> {
         let mut selector = self.selector(body, SelectPlan::once());
         for (fold, (totals, result)) in pass.folds.iter().zip(areas) {
             let mut lanes: VectorIds = (0..vectors)
-                .map(|vector| selector.block.value_from(Origin::Frame(totals + vector * bytes)))
+                .map(|vector| selector.block.value_from(ValueOrigin::Frame(totals + vector * bytes)))
                 .collect();
             while lanes.len() > 1 {
                 let half = lanes.len() / 2;

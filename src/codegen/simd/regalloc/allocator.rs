@@ -3,7 +3,7 @@
 use super::register_set::RegisterSet;
 use crate::codegen::simd::asm::{Asm, Mem, Rm, VectorLen, VectorReg, opcode};
 use crate::codegen::simd::ir::{
-    FrameAllocator, Origin, VectorBlock, VectorId, VectorInst, VectorInstKind, frame_mem,
+    FrameAllocator, ValueOrigin, VectorBlock, VectorId, VectorInst, VectorInstKind, frame_mem,
 };
 
 /// The next use of a value that has none.
@@ -66,11 +66,11 @@ impl<'a> Allocator<'a> {
         registers: u8,
     ) -> Allocator<'a> {
         let none = ValueState { reg: None, memory: None, next: NEVER, last: 0, uses: 0 };
-        let state = |origin: &Origin| match *origin {
-            Origin::Made => none,
-            Origin::Pool(offset) => ValueState { memory: Some(Mem::Pool(offset)), ..none },
-            Origin::Frame(offset) => ValueState { memory: Some(frame_mem(offset)), ..none },
-            Origin::Pinned(reg) => ValueState { reg: Some(reg), ..none },
+        let state = |origin: &ValueOrigin| match *origin {
+            ValueOrigin::Made => none,
+            ValueOrigin::Pool(offset) => ValueState { memory: Some(Mem::Pool(offset)), ..none },
+            ValueOrigin::Frame(offset) => ValueState { memory: Some(frame_mem(offset)), ..none },
+            ValueOrigin::Pinned(reg) => ValueState { reg: Some(reg), ..none },
         };
         let mut this = Allocator {
             asm,
@@ -247,7 +247,7 @@ impl<'a> Allocator<'a> {
     /// A source as a register or a memory operand. A constant stays in memory, since a load as part of an instruction
     /// costs less than an instruction. Another value stays there if it has no later use or no register is free.
     pub fn source_or_memory(&mut self, v: VectorId, after: u32, locked: &mut RegisterSet) -> Rm {
-        let constant = matches!(self.block.values[v.0 as usize], Origin::Pool(_));
+        let constant = matches!(self.block.values[v.0 as usize], ValueOrigin::Pool(_));
         let value = self.value(v);
         match (value.reg, value.memory) {
             (None, Some(memory)) if constant || after == NEVER || self.free.lowest().is_none() => {
@@ -273,7 +273,7 @@ impl<'a> Allocator<'a> {
 
     /// The register for the result of instruction `index`. Does not evict values in `locked`.
     pub fn result(&mut self, index: usize, dst: VectorId, locked: RegisterSet) -> VectorReg {
-        if let Origin::Pinned(reg) = self.block.values[dst.0 as usize] {
+        if let ValueOrigin::Pinned(reg) = self.block.values[dst.0 as usize] {
             return reg;
         }
         let reg = self.take(locked);
@@ -304,7 +304,7 @@ impl<'a> Allocator<'a> {
         let dst = inst.result();
         let after = self.uses[index].after;
         let pinned = match self.block.values[dst.0 as usize] {
-            Origin::Pinned(reg) => Some(reg),
+            ValueOrigin::Pinned(reg) => Some(reg),
             _ => None,
         };
         let dying = |this: &Self, k: usize| {

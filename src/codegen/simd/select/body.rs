@@ -6,7 +6,7 @@ use super::selected_value::{SelectedValue, VectorIds};
 use super::selector::{SelectMode, Selector};
 use crate::codegen::repr::Repr;
 use crate::codegen::simd::asm::opcode::{self, Opcode};
-use crate::codegen::simd::ir::{MemRef, Origin, Tail, VectorInstKind};
+use crate::codegen::simd::ir::{MemRef, Tail, ValueOrigin, VectorInstKind};
 use crate::codegen::uniform::has_uniform_offsets;
 use crate::expr::{BinaryOp, UnaryOp};
 use crate::lower::code::{Inst, InstOp, Vid};
@@ -31,7 +31,7 @@ impl Selector<'_> {
 
     /// Selects the uniform instructions, and keeps the values that varying instructions or `roots` read: in the frame,
     /// unless they are in memory or in a pinned register already. Returns their locations.
-    pub fn select_uniform(&mut self, roots: &[Vid]) -> Vec<Option<Origin>> {
+    pub fn select_uniform(&mut self, roots: &[Vid]) -> Vec<Option<ValueOrigin>> {
         let body = self.body;
         let mut wanted = vec![false; body.insts.len()];
         let placed = |inst: &'_ Inst| match &inst.op {
@@ -63,21 +63,21 @@ impl Selector<'_> {
     }
 
     /// The location of a selected uniform value, in the frame if it had none.
-    fn keep_uniform(&mut self, index: usize) -> Origin {
+    fn keep_uniform(&mut self, index: usize) -> ValueOrigin {
         if !self.values[index].words.is_empty() {
             self.vectors_of(Vid(index as u32));
         }
         let value = &self.values[index];
         let one = *value.vectors.first().or(value.wide.first()).expect("a selected value has a form");
         let origin = self.block.values[one.0 as usize];
-        if origin != Origin::Made {
+        if origin != ValueOrigin::Made {
             return origin;
         }
         let (offset, len) = (self.frame.vector(self.isa), self.vector_len());
         let mem = MemRef::Frame(offset);
         let store = VectorInstKind::Store { op: opcode::MOV_STORE, len, imm: None, mem, tail: Tail::Whole };
         self.block.push_effect(store, &[one]);
-        Origin::Frame(offset)
+        ValueOrigin::Frame(offset)
     }
 
     /// Selects the instructions that addresses of gathered rows depend on, and moves the slots to these rows.
@@ -198,7 +198,7 @@ impl Selector<'_> {
         (0..self.vectors(8) as u32)
             .map(|j| match ramp {
                 Some(ramp) => {
-                    let ramp = self.block.value_from(Origin::Frame(ramp + j * bytes));
+                    let ramp = self.block.value_from(ValueOrigin::Frame(ramp + j * bytes));
                     self.op2(opcode::ADD_Q, start, ramp)
                 }
                 None => start,

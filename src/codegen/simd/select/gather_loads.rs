@@ -9,7 +9,9 @@ use super::selected_value::VectorIds;
 use super::selector::{SelectMode, Selector};
 use crate::codegen::repr::{Repr, size_of};
 use crate::codegen::simd::asm::{VectorLen, opcode};
-use crate::codegen::simd::ir::{GatherGroup, LaneScalar, MemRef, Origin, Tail, VectorId, VectorInstKind};
+use crate::codegen::simd::ir::{
+    GatherGroup, LaneScalar, MemRef, Tail, ValueOrigin, VectorId, VectorInstKind,
+};
 use crate::codegen::uniform::has_uniform_offsets;
 use crate::lower::code::Vid;
 
@@ -45,7 +47,7 @@ impl Selector<'_> {
             let mut sums = VectorIds::default();
             for (v, stride) in offsets {
                 let stride = self.layout.lane_scalar(LaneScalar::Stride { scalar: *stride });
-                let stride = self.block.value_from(Origin::Frame(stride));
+                let stride = self.block.value_from(ValueOrigin::Frame(stride));
                 let words = self.index_words(*v);
                 let moved = self.map(&words, |s, word| s.op2(opcode::MUL_D, word, stride));
                 sums = match sums.is_empty() {

@@ -8,7 +8,7 @@ use super::selector::Selector;
 use crate::codegen::legalize::{Settle, constant, shift_mask};
 use crate::codegen::repr::Repr;
 use crate::codegen::simd::asm::{VectorIsa, opcode};
-use crate::codegen::simd::ir::{LaneOp, LaneScalar, Origin, VectorId, VectorInstKind};
+use crate::codegen::simd::ir::{LaneOp, LaneScalar, ValueOrigin, VectorId, VectorInstKind};
 use crate::expr::BinaryOp;
 use crate::lower::code::Vid;
 
@@ -82,7 +82,7 @@ impl Selector<'_> {
         let index = self.vectors_of(value);
         let bytes = Repr::of(self.dtype(value)).bytes();
         let limit = self.layout.lane_scalar(LaneScalar::Limit { scalar: limit, bytes });
-        let limit = self.block.value_from(Origin::Frame(limit));
+        let limit = self.block.value_from(ValueOrigin::Frame(limit));
         // Compared as unsigned, a negative index is above every limit.
         let good = self.map(&index, |s, index| match (s.isa, bytes) {
             (VectorIsa::Avx512, 4) => s.compare(DType::U32, BinaryOp::Lt, index, limit),

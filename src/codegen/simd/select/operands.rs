@@ -4,7 +4,7 @@ use super::selected_value::{SelectedValue, VectorIds};
 use super::selector::{SelectMode, Selector};
 use crate::codegen::repr::{Repr, lane_bits};
 use crate::codegen::simd::asm::opcode;
-use crate::codegen::simd::ir::{Origin, VectorId};
+use crate::codegen::simd::ir::{ValueOrigin, VectorId};
 use crate::expr::Scalar;
 use crate::lower::code::Vid;
 
@@ -12,7 +12,7 @@ impl Selector<'_> {
     /// A constant with `bits` in every lane of 4 or 8 bytes.
     pub fn splat(&mut self, bits: u64, bytes: u32) -> VectorId {
         let offset = self.pool.splat(bits, bytes);
-        self.block.value_from(Origin::Pool(offset))
+        self.block.value_from(ValueOrigin::Pool(offset))
     }
 
     /// A constant with `value` in every lane.
@@ -23,13 +23,13 @@ impl Selector<'_> {
     /// A constant that repeats 16 bytes.
     pub fn splat_pattern(&mut self, pattern: u128) -> VectorId {
         let offset = self.pool.pattern(pattern);
-        self.block.value_from(Origin::Pool(offset))
+        self.block.value_from(ValueOrigin::Pool(offset))
     }
 
     /// The mask of the remaining elements in vector `j` of a masked step, with lanes of `bytes` bytes.
     pub fn tail_lanes(&mut self, j: usize, bytes: u32) -> VectorId {
         let offset = if bytes == 4 { self.layout.masks[0] } else { self.layout.masks[1 + j] };
-        self.block.value_from(Origin::Frame(offset))
+        self.block.value_from(ValueOrigin::Frame(offset))
     }
 
     /// Whether a step reads `v` as a uniform value.

@@ -8,7 +8,7 @@ use super::selector::Selector;
 use crate::codegen::legalize::{ends_with_zero, fold_step};
 use crate::codegen::repr::Repr;
 use crate::codegen::simd::asm::{VectorIsa, VectorLen, opcode};
-use crate::codegen::simd::ir::{MemRef, Origin, Tail, VectorId, VectorInstKind};
+use crate::codegen::simd::ir::{MemRef, Tail, ValueOrigin, VectorId, VectorInstKind};
 use crate::lower::code::{FoldStep, Layout};
 
 impl Selector<'_> {
@@ -16,7 +16,7 @@ impl Selector<'_> {
     pub fn folded(&mut self, k: u32) -> VectorIds {
         if self.code.layout == Layout::Row {
             let offset = self.layout.folded[k as usize];
-            return VectorIds::repeated(self.block.value_from(Origin::Frame(offset)), 1);
+            return VectorIds::repeated(self.block.value_from(ValueOrigin::Frame(offset)), 1);
         }
         let fold = fold_step(self.code, k);
         let lanes = self.load_tile(fold);

@@ -7,7 +7,7 @@ use crate::codegen::legalize::Settle;
 use crate::codegen::simd::asm::opcode::{self, Opcode};
 use crate::codegen::simd::asm::{VectorIsa, VectorLen};
 use crate::codegen::simd::ir::{
-    ConstantPool, FrameAllocator, FrameLayout, LoopBody, Origin, VectorBlock, VectorId, VectorInstKind,
+    ConstantPool, FrameAllocator, FrameLayout, LoopBody, ValueOrigin, VectorBlock, VectorId, VectorInstKind,
 };
 use crate::lower::code::{Code, Vid};
 
@@ -44,7 +44,7 @@ pub(crate) struct SelectPlan<'a> {
     pub mode: SelectMode,
     pub variant: CodeVariant,
     /// By instruction: the location of a uniform value that a step reads.
-    pub uniforms: &'a [Option<Origin>],
+    pub uniforms: &'a [Option<ValueOrigin>],
     /// The position may not exist, so that a failed check there means nothing.
     pub speculative: bool,
 }

@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::selector::Selector;
 use crate::codegen::simd::asm::{VectorIsa, opcode};
-use crate::codegen::simd::ir::{MemRef, Origin, VectorId, VectorInstKind};
+use crate::codegen::simd::ir::{MemRef, ValueOrigin, VectorId, VectorInstKind};
 
 /// One load of a whole vector, of which some lanes are wanted elements.
 #[derive(Clone, Copy)]
@@ -65,7 +65,7 @@ impl Selector<'_> {
         let parts = size / 4;
         let order = order.iter().flat_map(|lane| (0..parts).map(move |part| lane * parts + part));
         let order = self.pool.lanes(order);
-        let order = self.block.value_from(Origin::Pool(order));
+        let order = self.block.value_from(ValueOrigin::Pool(order));
         self.op2(opcode::PERMUTE_PS, order, blended)
     }
 
@@ -79,7 +79,7 @@ impl Selector<'_> {
             return self.op_imm(opcode::BLEND_PS, &[a, b], Some(set));
         }
         let mask = self.pool.lanes((0..words).map(|word| if is_set(word) { u32::MAX } else { 0 }));
-        let mask = self.block.value_from(Origin::Pool(mask));
+        let mask = self.block.value_from(ValueOrigin::Pool(mask));
         self.block.push(VectorInstKind::Select, &[mask, b, a])
     }
 }

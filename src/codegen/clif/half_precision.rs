@@ -4,8 +4,8 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use shapeflow_shape_fns::DType;
 
+use super::emitted_value::Vecs;
 use super::emitter::Emitter;
-use super::lanes::Vecs;
 use crate::codegen::repr::Repr;
 
 impl Emitter<'_, '_> {
@@ -27,8 +27,8 @@ impl Emitter<'_, '_> {
         self.b.ins().sshr(x, count)
     }
 
-    /// Adds half a unit of the last kept place, less one if the kept part is even, and drops the
-    /// lower `dropped` bits: round to nearest even, carrying into the exponent where it must.
+    /// Rounds to nearest even and clears the lower `dropped` bits. It adds half a unit of the last kept bit, less one if
+    /// that bit is 0; a carry goes into the exponent, as it must.
     fn round_bits(&mut self, bits: Value, dropped: u32) -> Value {
         let shifted = self.shift_right(bits, dropped);
         let one = self.splat_i32(1);
@@ -43,7 +43,7 @@ impl Emitter<'_, '_> {
     pub fn round_bf16(&mut self, x: Value) -> Value {
         let bits = self.cast_bits(types::I32X4, x);
         let rounded = self.round_bits(bits, 16);
-        // A quiet NaN without its low half is still one.
+        // A quiet NaN remains a NaN without its low half.
         let quiet = self.splat_i32(0x7fc0_0000);
         let nan = self.b.ins().fcmp(FloatCC::Unordered, x, x);
         let result = self.choose(nan, quiet, rounded);
@@ -56,12 +56,12 @@ impl Emitter<'_, '_> {
         let sign = self.b.ins().band(bits, sign_mask);
         let magnitude = self.b.ins().bxor(bits, sign);
         let normal = self.round_bits(magnitude, 13);
-        // From 65520 on the rounded magnitude reaches 2^16: infinity.
+        // A magnitude from 65520 on rounds to 2^16, which is infinity.
         let largest = self.splat_i32(0x477f_ffff);
         let over = self.b.ins().icmp(IntCC::SignedGreaterThan, normal, largest);
         let infinity = self.splat_i32(0x7f80_0000);
         let normal = self.choose(over, infinity, normal);
-        // Below 2^-14 the last place is 2^-24, that of an f32 near 0.5.
+        // Below 2^-14 the last bit of an f16 is 2^-24, like that of an f32 near 0.5.
         let absolute = self.cast_bits(types::F32X4, magnitude);
         let half = self.splat_bits(Repr::F32, 0x3f00_0000);
         let raised = self.b.ins().fadd(absolute, half);
@@ -77,7 +77,7 @@ impl Emitter<'_, '_> {
         self.cast_bits(types::F32X4, result)
     }
 
-    /// 16 bits in each 32-bit lane, zero-extended, as `f32`.
+    /// `f32` lanes from the 16 bits of halves, zero-extended in 4-byte lanes.
     pub fn half_from_bits(&mut self, dtype: DType, bits: &Vecs) -> Vecs {
         self.map(bits, |e, x| {
             if dtype == DType::BF16 {
@@ -88,7 +88,7 @@ impl Emitter<'_, '_> {
             let sign = e.b.ins().band(x, sign_mask);
             let magnitude = e.b.ins().bxor(x, sign);
             let magnitude = e.shift_left(magnitude, 13);
-            // The exponent is 112 short; the product is exact, also from a subnormal.
+            // The exponent is too small by 112. The product is exact, also for a subnormal.
             let scale = e.splat_bits(Repr::F32, 0x7780_0000);
             let scaled = e.cast_bits(types::F32X4, magnitude);
             let scaled = e.b.ins().fmul(scaled, scale);
@@ -104,7 +104,7 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// The 16 bits of values that `dtype` holds exactly, zero-extended in 32-bit lanes.
+    /// The 16 bits of values that are exact in `dtype`, zero-extended in 4-byte lanes.
     pub fn half_to_bits(&mut self, dtype: DType, x: &Vecs) -> Vecs {
         self.map(x, |e, x| {
             let bits = e.cast_bits(types::I32X4, x);
@@ -119,7 +119,7 @@ impl Emitter<'_, '_> {
             let scaled = e.cast_bits(types::I32X4, scaled);
             let finite = e.splat_i32(0x7f7f_ffff);
             let special = e.b.ins().icmp(IntCC::SignedGreaterThan, magnitude, finite);
-            // Infinity and NaN keep their exponent, of which the lower five bits stay below.
+            // Infinity and NaN keep their exponent: its lower five bits are those of the half.
             let scaled = e.choose(special, magnitude, scaled);
             let low = e.shift_right(scaled, 13);
             let low_mask = e.splat_i32(0x7fff);

@@ -1,16 +1,16 @@
-//! Loads and stores: memory of any dtype from and to lanes.
+//! Loads and stores: elements of any dtype between memory and lanes.
 
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use shapeflow_shape_fns::DType;
 use smallvec::smallvec;
 
-use super::emitter::{Emitter, Step, flags};
-use super::lanes::{Lanes, Val, Vecs};
+use super::emitted_value::{EmittedValue, Scalars, Vecs};
+use super::emitter::{ElementGroup, Emitter, flags};
 use crate::codegen::abi::{SLOT_INNER, slot_words};
 use crate::codegen::repr::{Repr, size_of};
 use crate::lower::code::{Class, Layout, Vid};
 
-/// The lanes an element is in before it is converted: a half is its bits.
+/// The lanes of an element as loaded, before conversion. A half is its bits.
 pub(super) fn raw_repr(dtype: DType) -> Repr {
     match dtype {
         DType::F16 | DType::BF16 => Repr::I32,
@@ -19,16 +19,16 @@ pub(super) fn raw_repr(dtype: DType) -> Repr {
 }
 
 impl Emitter<'_, '_> {
-    /// Where a slot starts at inner element 0: an address, or the value of an iota.
-    pub fn start(&self, step: &Step<'_>, slot: u32) -> Value {
-        step.starts[slot as usize].expect("every slot of a body has a start")
+    /// The start of a slot at inner element 0: an address, or the value of an iota.
+    pub fn start(&self, group: &ElementGroup<'_>, slot: u32) -> Value {
+        group.starts[slot as usize].expect("every slot of a body has a start")
     }
 
-    /// The address of the step's first element in a slot without gaps.
-    fn address(&mut self, step: &Step<'_>, slot: u32) -> Value {
-        let start = self.start(step, slot);
+    /// The address of the group's first element in a load or store slot.
+    fn address(&mut self, group: &ElementGroup<'_>, slot: u32) -> Value {
+        let start = self.start(group, slot);
         let slot = &self.code.slots[slot as usize];
-        match step.index {
+        match group.index {
             Some(index) => match slot.class {
                 Class::Splat => start,
                 Class::Contiguous => self.element(start, index, size_of(slot.dtype)),
@@ -42,7 +42,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// `base + index * bytes`, in a shape that addressing modes take in.
+    /// `base + index * bytes`, in a form that Cranelift folds into addressing modes.
     pub fn element(&mut self, base: Value, index: Value, bytes: u32) -> Value {
         let offset = match bytes.trailing_zeros() {
             0 => index,
@@ -51,25 +51,25 @@ impl Emitter<'_, '_> {
         self.b.ins().iadd(base, offset)
     }
 
-    /// The run-time inner stride of a slot.
+    /// The run-time stride of a slot along the inner axis.
     pub fn inner_stride(&mut self, slot: u32) -> Value {
         self.word(self.args.slots, slot as usize * slot_words(self.code.loops) + SLOT_INNER)
     }
 
-    /// The element or elements of a load or scratch slot.
-    pub fn load(&mut self, step: &Step<'_>, slot: u32, by_lanes: bool) -> Val {
-        let address = self.address(step, slot);
+    /// The elements of a load or scratch slot.
+    pub fn load(&mut self, group: &ElementGroup<'_>, slot: u32, by_lanes: bool) -> EmittedValue {
+        let address = self.address(group, slot);
         let dtype = self.code.slots[slot as usize].dtype;
         let class = self.code.slots[slot as usize].class;
-        if step.uniform || by_lanes || matches!(class, Class::Strided(_)) {
+        if group.uniform || by_lanes || matches!(class, Class::Strided(_)) {
             let size = size_of(dtype) * class.step() as u32;
-            let lanes = (0..step.lanes() as u32).map(|j| self.load_lane(dtype, address, j * size)).collect();
-            return self.raw_value(step, dtype, lanes);
+            let lanes = (0..group.lanes() as u32).map(|j| self.load_lane(dtype, address, j * size)).collect();
+            return self.raw_value(group, dtype, lanes);
         }
-        Val::of_vecs(Repr::of(dtype), false, self.load_vecs(dtype, address, step.elems))
+        EmittedValue::of_vecs(Repr::of(dtype), false, self.load_vecs(dtype, address, group.elems))
     }
 
-    /// One element as a raw lane.
+    /// Loads one element as a raw lane.
     pub fn load_lane(&mut self, dtype: DType, address: Value, offset: u32) -> Value {
         let offset = offset as i32;
         match dtype {
@@ -86,30 +86,30 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Raw lanes as a value.
-    pub fn raw_value(&mut self, step: &Step<'_>, dtype: DType, lanes: Lanes) -> Val {
+    /// The value of raw lanes.
+    pub fn raw_value(&mut self, group: &ElementGroup<'_>, dtype: DType, lanes: Scalars) -> EmittedValue {
         let repr = Repr::of(dtype);
         match dtype {
             DType::F16 | DType::BF16 => {
-                let raw = self.gather_lanes(raw_repr(dtype), step.uniform, &lanes);
-                Val::of_vecs(repr, step.uniform, self.half_from_bits(dtype, &raw))
+                let raw = self.gather_lanes(raw_repr(dtype), group.uniform, &lanes);
+                EmittedValue::of_vecs(repr, group.uniform, self.half_from_bits(dtype, &raw))
             }
             DType::Bool => {
                 let lanes = lanes.iter().map(|x| self.b.ins().ineg(*x)).collect();
-                Val::of_lanes(repr, step.uniform, lanes)
+                EmittedValue::of_lanes(repr, group.uniform, lanes)
             }
-            _ => Val::of_lanes(repr, step.uniform, lanes),
+            _ => EmittedValue::of_lanes(repr, group.uniform, lanes),
         }
     }
 
-    /// `elems` consecutive elements.
+    /// Loads `elems` consecutive elements.
     pub fn load_vecs(&mut self, dtype: DType, address: Value, elems: u32) -> Vecs {
         let repr = Repr::of(dtype);
         let size = size_of(dtype);
         if elems == 1 {
             let one = self.load_lane(dtype, address, 0);
             let vector = self.b.ins().scalar_to_vector(raw_repr(dtype).vector(), one);
-            return self.widened(dtype, smallvec![vector]);
+            return self.finish_load(dtype, smallvec![vector]);
         }
         if size == repr.bytes() {
             return (0..repr.vectors(elems))
@@ -154,11 +154,11 @@ impl Emitter<'_, '_> {
                 }
             }
         }
-        self.widened(dtype, vecs)
+        self.finish_load(dtype, vecs)
     }
 
-    /// Extended elements in the form the dtype is computed in.
-    pub fn widened(&mut self, dtype: DType, vecs: Vecs) -> Vecs {
+    /// Lanes of `dtype` from extended elements.
+    pub fn finish_load(&mut self, dtype: DType, vecs: Vecs) -> Vecs {
         match dtype {
             DType::Bool => self.map(&vecs, |e, x| e.b.ins().ineg(x)),
             DType::F16 | DType::BF16 => self.half_from_bits(dtype, &vecs),
@@ -166,18 +166,18 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Stores the elements of `v`; into a slot that does not move, the last one.
-    pub fn store(&mut self, step: &mut Step<'_>, slot: u32, v: Vid) {
-        let address = self.address(step, slot);
+    /// Stores the elements of `v`. A splat slot takes the last one.
+    pub fn store(&mut self, group: &mut ElementGroup<'_>, slot: u32, v: Vid) {
+        let address = self.address(group, slot);
         let dtype = self.code.slots[slot as usize].dtype;
-        let vecs = self.vecs(step, v);
-        if self.code.slots[slot as usize].class == Class::Splat && !step.single() {
+        let vecs = self.vecs(group, v);
+        if self.code.slots[slot as usize].class == Class::Splat && !group.single() {
             let per = (16 / Repr::of(dtype).bytes()) as u8;
             let last = self.b.ins().extractlane(vecs[vecs.len() - 1], per - 1);
             let vector = self.b.ins().scalar_to_vector(Repr::of(dtype).vector(), last);
             self.store_vecs(dtype, address, &smallvec![vector], 1);
         } else {
-            self.store_vecs(dtype, address, &vecs, if step.uniform { 1 } else { step.elems });
+            self.store_vecs(dtype, address, &vecs, if group.uniform { 1 } else { group.elems });
         }
     }
 
@@ -197,7 +197,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The first `bytes` (1, 2, 4, 8 or 16) bytes of a vector.
+    /// Stores the first `bytes` (1, 2, 4, 8 or 16) bytes of a vector.
     fn store_low(&mut self, address: Value, x: Value, offset: i32, bytes: u32) {
         let lane = match bytes {
             16 => None,
@@ -236,9 +236,9 @@ impl Emitter<'_, '_> {
         let packed = if elems == 1 {
             vecs[0]
         } else {
-            let at = |j: usize| vecs[j.min(vecs.len() - 1)];
-            let low = self.b.ins().snarrow(at(0), at(1));
-            let high = if vecs.len() > 2 { self.b.ins().snarrow(at(2), at(3)) } else { low };
+            let vector = |j: usize| vecs[j.min(vecs.len() - 1)];
+            let low = self.b.ins().snarrow(vector(0), vector(1));
+            let high = if vecs.len() > 2 { self.b.ins().snarrow(vector(2), vector(3)) } else { low };
             let bytes = match dtype.is_signed() || dtype == DType::Bool {
                 true => self.b.ins().snarrow(low, high),
                 false => self.b.ins().unarrow(low, high),
@@ -254,18 +254,18 @@ impl Emitter<'_, '_> {
         self.store_low(address, packed, 0, elems);
     }
 
-    /// The address of the accumulators of column fold `k` at the step's first element.
-    pub fn tile_address(&mut self, step: &Step<'_>, k: u32, repr: Repr) -> Value {
+    /// The address of the accumulators of column reduction `k` at the group's first element.
+    pub fn tile_address(&mut self, group: &ElementGroup<'_>, k: u32, repr: Repr) -> Value {
         debug_assert_eq!(self.code.layout, Layout::Column);
         let base =
             self.b.ins().iadd_imm_s(self.args.tile, i64::from(k) * 8 * crate::lower::code::TILE as i64);
-        match step.index {
+        match group.index {
             Some(index) => self.element(base, index, repr.bytes()),
             None => base,
         }
     }
 
-    /// Accumulators at an address.
+    /// Loads accumulators.
     pub fn load_accumulators(&mut self, repr: Repr, address: Value, elems: u32) -> Vecs {
         if elems == 1 {
             let one = self.b.ins().load(repr.scalar(), flags(), address, 0);
@@ -276,7 +276,7 @@ impl Emitter<'_, '_> {
             .collect()
     }
 
-    /// Writes accumulators back.
+    /// Stores accumulators.
     pub fn store_accumulators(&mut self, repr: Repr, address: Value, elems: u32, vecs: &Vecs) {
         for (j, x) in vecs.iter().enumerate() {
             self.store_low(address, *x, 16 * j as i32, 16.min(elems * repr.bytes()));
