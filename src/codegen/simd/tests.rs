@@ -1,4 +1,6 @@
-//! Whole functions against a decoder, and broken invariants of blocks.
+//! Whole functions against a decoder, broken invariants of blocks, and the order of the layers.
+
+use std::path::Path;
 
 use iced_x86::{Decoder, DecoderOptions, Encoder, Mnemonic};
 
@@ -68,4 +70,29 @@ fn an_instruction_without_its_result_is_a_broken_invariant() {
         EmitContext { code: &code, layout: &layout, level: 0, pointers: &[], moving: false, shift: None };
     let mut asm = Asm::new(isa);
     BlockEmitter::new(&mut asm, &block, &context, &mut frame, isa.registers()).emit();
+}
+
+/// The layers from the ground up. A layer names only itself and earlier ones.
+const LAYERS: [&str; 6] = ["asm", "ir", "select", "regalloc", "emit", "loops"];
+
+#[test]
+fn a_layer_knows_only_earlier_ones() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/codegen/simd");
+    for (number, layer) in LAYERS.iter().enumerate() {
+        for entry in std::fs::read_dir(root.join(layer)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "rs") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            let named = text.split("simd::").skip(1).map(|rest| {
+                let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+                &rest[..end.unwrap_or(rest.len())]
+            });
+            for name in named {
+                let earlier = LAYERS[..=number].contains(&name);
+                assert!(earlier, "{}: {layer} must not know {name}", path.display());
+            }
+        }
+    }
 }
