@@ -1,4 +1,4 @@
-//! `Isa`: which emitter makes the functions of kernels.
+//! `Isa`: the instruction set of kernels, which decides the emitter.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,11 +7,11 @@ use std::sync::OnceLock;
 use super::simd;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// The instructions that kernels are made of. Results are the same bits whichever it is.
+/// The instruction set of kernels. Results have the same bits in each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Isa {
-    /// What every supported processor has: vectors of 128 bits, by way of Cranelift.
+    /// The instructions of every supported processor, by Cranelift: vectors of 128 bits.
     Clif,
     /// AVX2 with FMA and F16C: vectors of 256 bits.
     Avx2,
@@ -19,15 +19,15 @@ pub enum Isa {
     Avx512,
 }
 
-/// The variable that names the default.
+/// The environment variable that names the default.
 const VARIABLE: &str = "SHAPEFLOW_ISA";
 
 impl Isa {
-    /// The widest this processor has, or what the environment variable `SHAPEFLOW_ISA` (`clif`, `avx2` or
-    /// `avx512`) says. It is looked at once.
+    /// The widest instruction set of this processor, or the one that the environment variable `SHAPEFLOW_ISA` (`clif`,
+    /// `avx2` or `avx512`) names. The variable is read once.
     ///
     /// # Errors
-    /// The variable names nothing, or something that the processor lacks.
+    /// The variable names no instruction set, or one that this processor lacks.
     pub fn of_host() -> Result<Isa> {
         static HOST: OnceLock<std::result::Result<Isa, String>> = OnceLock::new();
         let host = HOST.get_or_init(|| match std::env::var(VARIABLE) {
@@ -42,12 +42,12 @@ impl Isa {
         Ok(isa)
     }
 
-    /// Whether this processor has it.
+    /// Whether this processor has the instruction set.
     pub fn is_present(self) -> bool {
         self.wide().is_none_or(simd::VectorIsa::is_present)
     }
 
-    /// The wide emitter, if it is one.
+    /// The instruction set of the wide emitter. `None` for Cranelift.
     pub(super) fn wide(self) -> Option<simd::VectorIsa> {
         match self {
             Isa::Clif => None,

@@ -102,7 +102,8 @@ impl Emitter<'_, '_> {
                 BinaryOp::Eq => FloatCC::Equal,
                 BinaryOp::Ne => FloatCC::NotEqual,
                 BinaryOp::Lt => FloatCC::LessThan,
-                _ => FloatCC::LessThanOrEqual,
+                BinaryOp::Le => FloatCC::LessThanOrEqual,
+                _ => unreachable!("{op:?} is no comparison"),
             };
             return self.b.ins().fcmp(condition, x, y);
         }
@@ -112,8 +113,9 @@ impl Emitter<'_, '_> {
             BinaryOp::Ne => IntCC::NotEqual,
             BinaryOp::Lt if signed => IntCC::SignedLessThan,
             BinaryOp::Lt => IntCC::UnsignedLessThan,
-            _ if signed => IntCC::SignedLessThanOrEqual,
-            _ => IntCC::UnsignedLessThanOrEqual,
+            BinaryOp::Le if signed => IntCC::SignedLessThanOrEqual,
+            BinaryOp::Le => IntCC::UnsignedLessThanOrEqual,
+            _ => unreachable!("{op:?} is no comparison"),
         };
         self.b.ins().icmp(condition, x, y)
     }

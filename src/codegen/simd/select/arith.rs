@@ -139,13 +139,15 @@ impl Selector<'_> {
         }
     }
 
+    /// A comparison as a mask.
     pub fn compare(&mut self, dtype: DType, op: BinaryOp, x: VectorId, y: VectorId) -> VectorId {
         let wide = Repr::of(dtype).bytes() == 8;
         let imm = match op {
             BinaryOp::Eq => 0,
             BinaryOp::Ne => 4,
             BinaryOp::Lt => 1,
-            _ => 2,
+            BinaryOp::Le => LESS_OR_EQUAL,
+            _ => unreachable!("{op:?} is no comparison"),
         };
         if dtype.is_float() {
             return self.compare_float(wide, imm, x, y);

@@ -104,7 +104,8 @@ impl Selector<'_> {
                 self.join(low, high)
             }
             [a, b] => pair(self, a, b),
-            _ => parts[0],
+            [one] => one,
+            _ => unreachable!("a vector has one, two or four parts of 16 bytes"),
         }
     }
 }

@@ -41,6 +41,7 @@ impl Selector<'_> {
         }
     }
 
+    /// Loads a whole vector.
     pub fn load_from(&mut self, op: Opcode, mem: MemRef) -> VectorId {
         let len = self.vector_len();
         self.block.push(VectorInstKind::Load { op, len, mem, tail: Tail::Whole }, &[])

@@ -36,6 +36,6 @@ fn moves_alike(a: &Inst, b: &Inst) -> bool {
         (InstOp::Gather { offsets: a, .. }, InstOp::Gather { offsets: b, .. }) => {
             a.iter().map(|(_, stride)| stride).eq(b.iter().map(|(_, stride)| stride))
         }
-        _ => false,
+        _ => unreachable!("only gathers are compared"),
     }
 }
