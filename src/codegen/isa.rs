@@ -44,15 +44,15 @@ impl Isa {
 
     /// Returns whether this processor has the instruction set, and this build its emitter.
     pub fn is_present(self) -> bool {
-        self.wide().map_or(cfg!(feature = "cranelift"), simd::Isa::is_present)
+        self.wide().map_or(cfg!(feature = "cranelift"), simd::VectorIsa::is_present)
     }
 
     /// The same instruction set for the SIMD emitter; none for [`Isa::Clif`].
-    pub(super) fn wide(self) -> Option<simd::Isa> {
+    pub(super) fn wide(self) -> Option<simd::VectorIsa> {
         match self {
             Isa::Clif => None,
-            Isa::Avx2 => Some(simd::Isa::Avx2),
-            Isa::Avx512 => Some(simd::Isa::Avx512),
+            Isa::Avx2 => Some(simd::VectorIsa::Avx2),
+            Isa::Avx512 => Some(simd::VectorIsa::Avx512),
         }
     }
 

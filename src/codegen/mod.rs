@@ -8,8 +8,9 @@
 //!
 //! **Road:** [`Jit::add`] verifies a code and gives it to an emitter. `simd` emits AVX2 or AVX-512 machine code itself.
 //! `clif` goes through Cranelift, for all other machines and for the codes that `simd` does not support. Both emitters
-//! give the same bits. Without the feature `cranelift`, what only Cranelift can compile is refused. [`Jit::finish`] makes the functions executable: `code_buffer` holds those of `simd`,
-//! `cranelift_module` those of Cranelift. `disasm` prints them.
+//! give the same bits; `repr`, `uniform` and `legalize` hold what both decide alike. Without the feature `cranelift`, a
+//! code that only Cranelift can compile is refused. [`Jit::finish`] makes the functions executable: `code_buffer` holds
+//! those of `simd`, `cranelift_module` those of Cranelift. `disasm` prints them.
 //!
 //! **Callers:** `exec` compiles and prints functions; `runtime` launches them.
 //!
@@ -24,10 +25,13 @@ mod cranelift_module;
 mod disasm;
 mod error;
 mod isa;
+mod legalize;
 mod module;
+mod repr;
 mod simd;
 #[cfg(all(test, feature = "cranelift"))]
 mod tests;
+mod uniform;
 
 pub(crate) use abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
 pub use isa::Isa;

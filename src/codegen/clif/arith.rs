@@ -5,59 +5,52 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use shapeflow_shape_fns::DType;
 use smallvec::smallvec;
 
-use super::emitter::{Emitter, Step};
-use super::lanes::{Lanes, Repr, Val, Vecs, lane};
-use super::memory::size_of;
+use super::emitted_value::{EmittedValue, Scalars, Vecs, lane};
+use super::emitter::{ElementGroup, Emitter};
+use crate::codegen::legalize::{
+    BitOp, Extremum, MaskOp, Settle, compares_unsigned, constant, fuses, shift_mask,
+};
+use crate::codegen::repr::Repr;
 use crate::expr::{BinaryOp, UnaryOp};
-use crate::lower::code::{InstOp, Vid};
-
-/// Bits of an element.
-pub(in crate::codegen) fn bits_of(dtype: DType) -> u32 {
-    8 * size_of(dtype)
-}
-
-/// Whether an integer dtype is narrower than its lanes.
-pub(in crate::codegen) fn is_narrow(dtype: DType) -> bool {
-    matches!(dtype, DType::I8 | DType::I16 | DType::U8 | DType::U16)
-}
+use crate::lower::code::Vid;
 
 impl Emitter<'_, '_> {
-    /// Integer lanes brought back into the range of `dtype`, modulo its width.
-    pub fn wrap(&mut self, dtype: DType, x: Vecs) -> Vecs {
-        if !is_narrow(dtype) {
-            return x;
-        }
-        let spare = 32 - bits_of(dtype);
-        self.map(&x, |e, x| {
-            if dtype.is_signed() {
+    /// Brings lanes back into the range of `dtype`.
+    pub fn settle(&mut self, dtype: DType, x: Vecs) -> Vecs {
+        self.settle_by(Settle::of(dtype), x)
+    }
+
+    /// Takes a step of legalisation.
+    pub fn settle_by(&mut self, settle: Settle, x: Vecs) -> Vecs {
+        match settle {
+            Settle::Keep => x,
+            Settle::SignExtend { spare } => self.map(&x, |e, x| {
                 let up = e.shift_left(x, spare);
                 e.shift_right_signed(up, spare)
-            } else {
-                let mask = e.splat_i32(u32::MAX >> spare);
+            }),
+            Settle::ZeroExtend { mask } => self.map(&x, |e, x| {
+                let mask = e.splat_i32(mask);
                 e.b.ins().band(x, mask)
-            }
-        })
+            }),
+            Settle::RoundF16 => self.map(&x, Emitter::round_f16),
+            Settle::RoundBf16 => self.map(&x, Emitter::round_bf16),
+        }
     }
 
-    /// What lanes hold after arithmetic in `dtype`: wrapped or rounded to it.
-    pub fn settle(&mut self, dtype: DType, x: Vecs) -> Vecs {
-        if dtype.is_float() { self.round_to(dtype, x) } else { self.wrap(dtype, x) }
-    }
-
-    pub fn unary(&mut self, step: &mut Step<'_>, op: UnaryOp, a: Vid) -> Val {
-        let dtype = step.inst(a).dtype;
+    pub fn unary(&mut self, group: &mut ElementGroup<'_>, op: UnaryOp, a: Vid) -> EmittedValue {
+        let dtype = group.inst(a).dtype;
         let repr = Repr::of(dtype);
         if repr == Repr::Mask {
-            let wide = self.is_wide(step, a);
-            let x = self.mask(step, a, if wide { 8 } else { 4 });
+            let wide = self.is_wide(group, a);
+            let x = self.mask(group, a, if wide { 8 } else { 4 });
             let not = self.map(&x, |e, x| e.b.ins().bnot(x));
             return if wide {
-                Val::of_wide_mask(step.uniform, not)
+                EmittedValue::of_wide_mask(group.uniform, not)
             } else {
-                Val::of_vecs(repr, step.uniform, not)
+                EmittedValue::of_vecs(repr, group.uniform, not)
             };
         }
-        let x = self.vecs(step, a);
+        let x = self.vecs(group, a);
         let float = dtype.is_float();
         let result = self.map(&x, |e, x| match op {
             UnaryOp::Neg if float => e.b.ins().fneg(x),
@@ -72,45 +65,35 @@ impl Emitter<'_, '_> {
             UnaryOp::Round => e.b.ins().nearest(x),
             UnaryOp::Not => e.b.ins().bnot(x),
         });
-        let result = match op {
-            UnaryOp::Sqrt => self.round_to(dtype, result),
-            UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Not => self.wrap(dtype, result),
-            _ => result,
-        };
-        Val::of_vecs(repr, step.uniform, result)
+        let result = self.settle_by(Settle::after_unary(op, dtype), result);
+        EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
-    pub fn binary(&mut self, step: &mut Step<'_>, op: BinaryOp, a: Vid, b: Vid) -> Val {
-        let dtype = step.inst(a).dtype;
+    pub fn binary(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: Vid, b: Vid) -> EmittedValue {
+        let dtype = group.inst(a).dtype;
         let repr = Repr::of(dtype);
         match op {
-            _ if repr == Repr::Mask => return self.logical(step, op, a, b),
-            BinaryOp::Div | BinaryOp::Rem if !dtype.is_float() => return self.divide(step, op, a, b),
-            BinaryOp::Rem => return self.remainder(step, a, b),
-            BinaryOp::Shl | BinaryOp::Shr => return self.shift(step, op, a, b),
+            _ if repr == Repr::Mask => return self.logical(group, op, a, b),
+            BinaryOp::Div | BinaryOp::Rem if !dtype.is_float() => return self.divide(group, op, a, b),
+            BinaryOp::Rem => return self.remainder(group, a, b),
+            BinaryOp::Shl | BinaryOp::Shr => return self.shift(group, op, a, b),
             _ => {}
         }
-        let (x, y) = (self.vecs(step, a), self.vecs(step, b));
+        let (x, y) = (self.vecs(group, a), self.vecs(group, b));
         if op.is_comparison() {
             let mask = self.zip(&x, &y, |e, x, y| e.compare(dtype, op, x, y));
             return match repr.bytes() {
-                8 => Val::of_wide_mask(step.uniform, mask),
-                _ => Val::of_vecs(Repr::Mask, step.uniform, mask),
+                8 => EmittedValue::of_wide_mask(group.uniform, mask),
+                _ => EmittedValue::of_vecs(Repr::Mask, group.uniform, mask),
             };
         }
-        let first_plain = self.constant(step, a).is_some_and(|c| !c.is_nan() && c.to_f64() != 0.0);
-        let second_known = self.never_nan(step, b);
+        let rule = Extremum::of(group.body, a, b);
         let result = self.zip(&x, &y, |e, x, y| match (op, dtype.is_float()) {
-            (BinaryOp::Min | BinaryOp::Max, true) => {
-                e.extremum(op == BinaryOp::Max, x, y, second_known, first_plain)
-            }
+            (BinaryOp::Min | BinaryOp::Max, true) => e.extremum(op == BinaryOp::Max, x, y, rule),
             _ => e.arithmetic(dtype, op, x, y),
         });
-        let result = match op {
-            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div => self.settle(dtype, result),
-            _ => result,
-        };
-        Val::of_vecs(repr, step.uniform, result)
+        let result = self.settle_by(Settle::after_binary(op, dtype), result);
+        EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
     fn compare(&mut self, dtype: DType, op: BinaryOp, x: Value, y: Value) -> Value {
@@ -119,31 +102,35 @@ impl Emitter<'_, '_> {
                 BinaryOp::Eq => FloatCC::Equal,
                 BinaryOp::Ne => FloatCC::NotEqual,
                 BinaryOp::Lt => FloatCC::LessThan,
-                _ => FloatCC::LessThanOrEqual,
+                BinaryOp::Le => FloatCC::LessThanOrEqual,
+                _ => unreachable!("{op:?} is no comparison"),
             };
             return self.b.ins().fcmp(condition, x, y);
         }
-        let signed = dtype.is_signed() || is_narrow(dtype);
+        let signed = !compares_unsigned(dtype);
         let condition = match op {
             BinaryOp::Eq => IntCC::Equal,
             BinaryOp::Ne => IntCC::NotEqual,
             BinaryOp::Lt if signed => IntCC::SignedLessThan,
             BinaryOp::Lt => IntCC::UnsignedLessThan,
-            _ if signed => IntCC::SignedLessThanOrEqual,
-            _ => IntCC::UnsignedLessThanOrEqual,
+            BinaryOp::Le if signed => IntCC::SignedLessThanOrEqual,
+            BinaryOp::Le => IntCC::UnsignedLessThanOrEqual,
+            _ => unreachable!("{op:?} is no comparison"),
         };
         self.b.ins().icmp(condition, x, y)
     }
 
-    /// One vector of an operation that needs no care but settling.
+    /// One vector of an operation, before it is settled.
     pub fn arithmetic(&mut self, dtype: DType, op: BinaryOp, x: Value, y: Value) -> Value {
-        let signed = dtype.is_signed() || is_narrow(dtype);
+        let signed = !compares_unsigned(dtype);
         match (op, dtype.is_float()) {
             (BinaryOp::Add, true) => self.b.ins().fadd(x, y),
             (BinaryOp::Sub, true) => self.b.ins().fsub(x, y),
             (BinaryOp::Mul, true) => self.b.ins().fmul(x, y),
             (BinaryOp::Div, true) => self.b.ins().fdiv(x, y),
-            (BinaryOp::Min | BinaryOp::Max, true) => self.extremum(op == BinaryOp::Max, x, y, false, false),
+            (BinaryOp::Min | BinaryOp::Max, true) => {
+                self.extremum(op == BinaryOp::Max, x, y, Extremum::SwappedWithNan)
+            }
             (BinaryOp::Add, false) => self.b.ins().iadd(x, y),
             (BinaryOp::Sub, false) => self.b.ins().isub(x, y),
             (BinaryOp::Mul, false) => self.b.ins().imul(x, y),
@@ -155,18 +142,14 @@ impl Emitter<'_, '_> {
             (BinaryOp::Max, false) => self.b.ins().umax(x, y),
             (BinaryOp::Or, _) => self.b.ins().bor(x, y),
             (BinaryOp::Xor, _) => self.b.ins().bxor(x, y),
-            _ => self.b.ins().band(x, y),
+            (BinaryOp::And, _) => self.b.ins().band(x, y),
+            _ => unreachable!("{op:?} of {dtype} is emitted elsewhere"),
         }
     }
 
-    /// The larger or smaller of two floats: NaN if either is, the first if equal.
-    ///
-    /// `maxps p, q` is `p > q ? p : q`, so with the operands in reverse order it takes the first of
-    /// equals and lets only a NaN of the second through; all bits set is a NaN, so that the mask of
-    /// those can be merged in. If the first is known to be neither NaN nor zero, equal means the same
-    /// bits and the plain order is enough.
-    fn extremum(&mut self, max: bool, x: Value, y: Value, second_known: bool, first_plain: bool) -> Value {
-        let (p, q) = if first_plain { (x, y) } else { (y, x) };
+    /// The larger or smaller of two floats. On x86-64 the comparison and the selection become one `maxps` or `minps`.
+    fn extremum(&mut self, max: bool, x: Value, y: Value, rule: Extremum) -> Value {
+        let (p, q) = if rule == Extremum::InOrder { (x, y) } else { (y, x) };
         let own = self.b.func.dfg.value_type(x);
         let better = if max {
             self.b.ins().fcmp(FloatCC::LessThan, q, p)
@@ -176,7 +159,7 @@ impl Emitter<'_, '_> {
         let lanes = self.b.func.dfg.value_type(better);
         let better = self.cast_bits(own, better);
         let best = self.b.ins().bitselect(better, p, q);
-        if second_known || first_plain {
+        if rule != Extremum::SwappedWithNan {
             return best;
         }
         let nan = self.b.ins().fcmp(FloatCC::Unordered, y, y);
@@ -185,68 +168,51 @@ impl Emitter<'_, '_> {
         self.cast_bits(own, merged)
     }
 
-    /// Whether a float value is surely not NaN.
-    fn never_nan(&self, step: &Step<'_>, v: Vid) -> bool {
-        let inst = step.inst(v);
-        match inst.op {
-            InstOp::Const(scalar) => !scalar.is_nan(),
-            InstOp::Cast(from) => !step.inst(from).dtype.is_float(),
-            _ => false,
-        }
-    }
-
-    fn logical(&mut self, step: &mut Step<'_>, op: BinaryOp, a: Vid, b: Vid) -> Val {
-        let wide = self.is_wide(step, a) && self.is_wide(step, b);
+    fn logical(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: Vid, b: Vid) -> EmittedValue {
+        let wide = self.is_wide(group, a) && self.is_wide(group, b);
         let bytes = if wide { 8 } else { 4 };
-        let (x, y) = (self.mask(step, a, bytes), self.mask(step, b, bytes));
-        let result = self.zip(&x, &y, |e, x, y| match op {
-            BinaryOp::And | BinaryOp::Min => e.b.ins().band(x, y),
-            BinaryOp::Or | BinaryOp::Max => e.b.ins().bor(x, y),
-            BinaryOp::Eq => {
-                let differ = e.b.ins().bxor(x, y);
-                e.b.ins().bnot(differ)
-            }
-            BinaryOp::Lt => {
-                let not = e.b.ins().bnot(x);
-                e.b.ins().band(not, y)
-            }
-            BinaryOp::Le => {
-                let not = e.b.ins().bnot(x);
-                e.b.ins().bor(not, y)
-            }
-            _ => e.b.ins().bxor(x, y),
+        let (x, y) = (self.mask(group, a, bytes), self.mask(group, b, bytes));
+        let rule = MaskOp::of(op);
+        let result = self.zip(&x, &y, |e, x, y| {
+            let x = if rule.negates_first { e.b.ins().bnot(x) } else { x };
+            let result = match rule.op {
+                BitOp::And => e.b.ins().band(x, y),
+                BitOp::Or => e.b.ins().bor(x, y),
+                BitOp::Xor => e.b.ins().bxor(x, y),
+            };
+            if rule.negates_result { e.b.ins().bnot(result) } else { result }
         });
         if wide {
-            Val::of_wide_mask(step.uniform, result)
+            EmittedValue::of_wide_mask(group.uniform, result)
         } else {
-            Val::of_vecs(Repr::Mask, step.uniform, result)
+            EmittedValue::of_vecs(Repr::Mask, group.uniform, result)
         }
     }
 
-    /// A value computed scalar by scalar, wrapped and rounded.
+    /// A value computed scalar by scalar, then settled.
     fn by_lanes(
         &mut self,
-        step: &mut Step<'_>,
+        group: &mut ElementGroup<'_>,
         dtype: DType,
         operands: [Vid; 2],
         mut f: impl FnMut(&mut Self, Value, Value) -> Value,
-    ) -> Val {
-        let [x, y] = operands.map(|v| self.lanes(step, v));
-        let result: Lanes = (0..step.lanes()).map(|j| f(self, lane(&x, j), lane(&y, j))).collect();
+    ) -> EmittedValue {
+        let [x, y] = operands.map(|v| self.lanes(group, v));
+        let result: Scalars = (0..group.lanes()).map(|j| f(self, lane(&x, j), lane(&y, j))).collect();
         let repr = Repr::of(dtype);
-        if !is_narrow(dtype) && !matches!(dtype, DType::F16 | DType::BF16) {
-            return Val::of_lanes(repr, step.uniform, result);
+        if Settle::of(dtype) == Settle::Keep {
+            return EmittedValue::of_lanes(repr, group.uniform, result);
         }
-        let vecs = self.gather_lanes(repr, step.uniform, &result);
-        Val::of_vecs(repr, step.uniform, self.settle(dtype, vecs))
+        let vecs = self.gather_lanes(repr, group.uniform, &result);
+        EmittedValue::of_vecs(repr, group.uniform, self.settle(dtype, vecs))
     }
 
-    /// Integer quotient or remainder toward zero. A zero divisor fails the run and acts as 1.
-    fn divide(&mut self, step: &mut Step<'_>, op: BinaryOp, a: Vid, b: Vid) -> Val {
-        let dtype = step.inst(a).dtype;
+    /// The integer quotient toward zero, or its remainder. A zero divisor fails the run and acts as 1.
+    fn divide(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: Vid, b: Vid) -> EmittedValue {
+        let dtype = group.inst(a).dtype;
         let quotient = op == BinaryOp::Div;
         let lane_type = Repr::of(dtype).scalar();
-        self.by_lanes(step, dtype, [a, b], |e, x, y| {
+        self.by_lanes(group, dtype, [a, b], |e, x, y| {
             let zero = e.b.ins().iconst(lane_type, 0);
             let one = e.b.ins().iconst(lane_type, 1);
             let bad = e.b.ins().icmp(IntCC::Equal, y, zero);
@@ -255,7 +221,7 @@ impl Emitter<'_, '_> {
                 let divisor = e.b.ins().select(bad, one, y);
                 return if quotient { e.b.ins().udiv(x, divisor) } else { e.b.ins().urem(x, divisor) };
             }
-            // By -1 the least value overflows: its quotient is a negation, every remainder is 0.
+            // The least value divided by -1 overflows. Any quotient by -1 is a negation, with remainder 0.
             let plus_one = e.b.ins().iadd(y, one);
             let special = e.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, plus_one, one);
             let divisor = e.b.ins().select(special, one, y);
@@ -269,50 +235,49 @@ impl Emitter<'_, '_> {
         })
     }
 
-    fn remainder(&mut self, step: &mut Step<'_>, a: Vid, b: Vid) -> Val {
-        let dtype = step.inst(a).dtype;
+    fn remainder(&mut self, group: &mut ElementGroup<'_>, a: Vid, b: Vid) -> EmittedValue {
+        let dtype = group.inst(a).dtype;
         let function = self.remainder_function(Repr::of(dtype));
-        self.by_lanes(step, dtype, [a, b], |e, x, y| {
+        self.by_lanes(group, dtype, [a, b], |e, x, y| {
             let call = e.b.ins().call(function, &[x, y]);
             e.b.inst_results(call)[0]
         })
     }
 
-    /// Shifts take their count modulo the width of the dtype, also where lanes are wider.
-    fn shift(&mut self, step: &mut Step<'_>, op: BinaryOp, a: Vid, b: Vid) -> Val {
-        let dtype = step.inst(a).dtype;
+    /// A shift. The count is taken modulo the width of the dtype.
+    fn shift(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: Vid, b: Vid) -> EmittedValue {
+        let dtype = group.inst(a).dtype;
         let repr = Repr::of(dtype);
-        let modulus = i64::from(bits_of(dtype)) - 1;
+        let count_mask = shift_mask(dtype) as i64;
         let shifted = |e: &mut Self, x: Value, count: Value| match op {
             BinaryOp::Shl => e.b.ins().ishl(x, count),
             _ if dtype.is_signed() => e.b.ins().sshr(x, count),
             _ => e.b.ins().ushr(x, count),
         };
-        if !step.val(b).uniform {
-            let mask = |e: &mut Self, count: Value| e.b.ins().band_imm_u(count, modulus);
-            return self.by_lanes(step, dtype, [a, b], |e, x, count| {
+        if !group.val(b).uniform {
+            let mask = |e: &mut Self, count: Value| e.b.ins().band_imm_u(count, count_mask);
+            return self.by_lanes(group, dtype, [a, b], |e, x, count| {
                 let count = mask(e, count);
                 shifted(e, x, count)
             });
         }
-        let count = match self.constant(step, b) {
-            Some(count) => self.b.ins().iconst(types::I32, count.to_i64() & modulus),
+        let count = match constant(group.body, b) {
+            Some(count) => self.b.ins().iconst(types::I32, count.to_i64() & count_mask),
             None => {
-                let lanes = self.lanes(step, b);
-                self.b.ins().band_imm_u(lanes[0], modulus)
+                let lanes = self.lanes(group, b);
+                self.b.ins().band_imm_u(lanes[0], count_mask)
             }
         };
-        let x = self.vecs(step, a);
+        let x = self.vecs(group, a);
         let result = self.map(&x, |e, x| shifted(e, x, count));
-        let result = if op == BinaryOp::Shl { self.wrap(dtype, result) } else { result };
-        Val::of_vecs(repr, step.uniform, result)
+        let result = self.settle_by(Settle::after_binary(op, dtype), result);
+        EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
-    pub fn mul_add(&mut self, step: &mut Step<'_>, a: Vid, b: Vid, c: Vid) -> Val {
-        let dtype = step.inst(a).dtype;
-        let (x, y, z) = (self.vecs(step, a), self.vecs(step, b), self.vecs(step, c));
-        // The product of two halves is exact in f32, so that one rounding or two give the same.
-        let fused = self.target.fused && matches!(dtype, DType::F32 | DType::F64);
+    pub fn mul_add(&mut self, group: &mut ElementGroup<'_>, a: Vid, b: Vid, c: Vid) -> EmittedValue {
+        let dtype = group.inst(a).dtype;
+        let (x, y, z) = (self.vecs(group, a), self.vecs(group, b), self.vecs(group, c));
+        let fused = self.target.fused && fuses(dtype);
         let result = (0..x.len())
             .map(|j| {
                 if fused {
@@ -322,24 +287,24 @@ impl Emitter<'_, '_> {
                 self.b.ins().fadd(product, z[j])
             })
             .collect();
-        Val::of_vecs(Repr::of(dtype), step.uniform, self.round_to(dtype, result))
+        EmittedValue::of_vecs(Repr::of(dtype), group.uniform, self.settle(dtype, result))
     }
 
-    pub fn select(&mut self, step: &mut Step<'_>, condition: Vid, a: Vid, b: Vid) -> Val {
-        let repr = Repr::of(step.inst(a).dtype);
-        let mask = self.mask(step, condition, repr.bytes());
-        let (x, y) = (self.vecs(step, a), self.vecs(step, b));
+    pub fn select(&mut self, group: &mut ElementGroup<'_>, condition: Vid, a: Vid, b: Vid) -> EmittedValue {
+        let repr = Repr::of(group.inst(a).dtype);
+        let mask = self.mask(group, condition, repr.bytes());
+        let (x, y) = (self.vecs(group, a), self.vecs(group, b));
         let result = (0..mask.len()).map(|j| self.choose(mask[j], x[j], y[j])).collect();
-        Val::of_vecs(repr, step.uniform, result)
+        EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
-    pub fn check_index(&mut self, step: &mut Step<'_>, value: Vid, limit: u32) -> Val {
-        let dtype = step.inst(value).dtype;
+    pub fn check_index(&mut self, group: &mut ElementGroup<'_>, value: Vid, limit: u32) -> EmittedValue {
+        let dtype = group.inst(value).dtype;
         let limit = self.scalar(limit);
         let zero = self.b.ins().iconst(types::I64, 0);
-        let lanes = self.lanes(step, value);
-        let mut result = Lanes::new();
-        for j in 0..if lanes.len() == 1 { 1 } else { step.lanes() } {
+        let lanes = self.lanes(group, value);
+        let mut result = Scalars::new();
+        for j in 0..if lanes.len() == 1 { 1 } else { group.lanes() } {
             let index = match dtype {
                 DType::I64 => lanes[j],
                 _ => self.b.ins().sextend(types::I64, lanes[j]),
@@ -348,9 +313,9 @@ impl Emitter<'_, '_> {
             self.fail_if(bad);
             result.push(self.b.ins().select(bad, zero, index));
         }
-        if result.len() == 1 && !step.single() {
-            result = smallvec![result[0]; step.lanes()];
+        if result.len() == 1 && !group.single() {
+            result = smallvec![result[0]; group.lanes()];
         }
-        Val::of_lanes(Repr::I64, step.uniform, result)
+        EmittedValue::of_lanes(Repr::I64, group.uniform, result)
     }
 }

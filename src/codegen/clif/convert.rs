@@ -4,32 +4,29 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use shapeflow_shape_fns::DType;
 
-use super::arith::is_narrow;
-use super::emitter::{Emitter, Step};
-use super::facts::cast_by_lanes;
-use super::lanes::{Lanes, Repr, Val, Vecs, lane, lane_bits};
-use crate::expr::Scalar;
+use super::body_analysis::cast_by_lanes;
+use super::emitted_value::{EmittedValue, Scalars, Vecs, lane};
+use super::emitter::{ElementGroup, Emitter};
+use crate::codegen::legalize::{INTEGER_BIAS, bits_of_true, compares_unsigned, integer_limits};
+use crate::codegen::repr::{Repr, is_narrow};
 use crate::lower::code::Vid;
-
-/// Added to an integer below 2^51 in size, this puts its two's complement in the low bits.
-const INTEGER_BIAS: f64 = 6_755_399_441_055_744.0;
 
 impl Emitter<'_, '_> {
     /// `a` converted to `to`.
-    pub fn cast(&mut self, step: &mut Step<'_>, a: Vid, to: DType) -> Val {
-        let from = step.inst(a).dtype;
+    pub fn cast(&mut self, group: &mut ElementGroup<'_>, a: Vid, to: DType) -> EmittedValue {
+        let from = group.inst(a).dtype;
         if from == to {
-            return step.val(a).clone();
+            return group.val(a).clone();
         }
         let repr = Repr::of(to);
         if from == DType::Bool {
-            return self.cast_from_bool(step, a, to);
+            return self.cast_from_bool(group, a, to);
         }
         if cast_by_lanes(from, to) {
-            return self.cast_lanes(step, a, from, to);
+            return self.cast_lanes(group, a, from, to);
         }
-        let single = step.single();
-        let x = self.vecs(step, a);
+        let single = group.single();
+        let x = self.vecs(group, a);
         if to == DType::Bool {
             let mask = self.map(&x, |e, x| {
                 let zero = e.splat_bits(Repr::of(from), 0);
@@ -39,13 +36,13 @@ impl Emitter<'_, '_> {
                 }
             });
             return match Repr::of(from).bytes() {
-                8 => Val::of_wide_mask(step.uniform, mask),
-                _ => Val::of_vecs(repr, step.uniform, mask),
+                8 => EmittedValue::of_wide_mask(group.uniform, mask),
+                _ => EmittedValue::of_vecs(repr, group.uniform, mask),
             };
         }
-        let unsigned = from == DType::U32 || from == DType::U64;
+        let unsigned = compares_unsigned(from);
         let result = match (Repr::of(from), repr) {
-            (Repr::I32, Repr::I32) => self.wrap(to, x),
+            (Repr::I32, Repr::I32) => self.settle(to, x),
             (Repr::I32, Repr::I64) => self.widen(&x, single, |e, x| match unsigned {
                 true => e.b.ins().uwiden_low(x),
                 false => e.b.ins().swiden_low(x),
@@ -64,49 +61,55 @@ impl Emitter<'_, '_> {
                     true => e.b.ins().fcvt_from_uint(repr.vector(), x),
                     false => e.b.ins().fcvt_from_sint(repr.vector(), x),
                 });
-                self.round_to(to, rounded)
+                self.settle(to, rounded)
             }
             (Repr::I64, Repr::I32) => {
                 let low = self.narrow(&x, |e, a, b| e.even_words(a, b));
-                self.wrap(to, low)
+                self.settle(to, low)
             }
-            (Repr::F32, Repr::F32) => self.round_to(to, x),
+            (Repr::F32, Repr::F32) => self.settle(to, x),
             (Repr::F32, Repr::F64) => self.widen(&x, single, |e, x| e.b.ins().fvpromote_low(x)),
             (Repr::F64, Repr::F32) => {
                 let single_precision = self.narrow(&x, |e, a, b| {
                     let (a, b) = (e.b.ins().fvdemote(a), e.b.ins().fvdemote(b));
                     e.low_halves(a, b)
                 });
-                self.round_to(to, single_precision)
+                self.settle(to, single_precision)
             }
             (Repr::F32, Repr::I32) => self.map(&x, |e, x| e.float_to_integer(to, x)),
             (Repr::F64, Repr::I32) => {
                 let wide = self.map(&x, |e, x| e.double_to_integer(to, x));
                 self.narrow(&wide, |e, a, b| e.even_words(a, b))
             }
-            _ => x,
+            // The same lanes: i64 and u64.
+            (Repr::I64, Repr::I64) => x,
+            (Repr::I64, Repr::F32)
+            | (Repr::F32, Repr::I64)
+            | (Repr::F64, Repr::I64 | Repr::F64)
+            | (Repr::Mask, _)
+            | (_, Repr::Mask) => unreachable!("equal dtypes, bools and casts by lanes are emitted above"),
         };
-        Val::of_vecs(repr, step.uniform, result)
+        EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
-    fn cast_from_bool(&mut self, step: &mut Step<'_>, a: Vid, to: DType) -> Val {
+    fn cast_from_bool(&mut self, group: &mut ElementGroup<'_>, a: Vid, to: DType) -> EmittedValue {
         let repr = Repr::of(to);
-        let mask = self.mask(step, a, repr.bytes());
-        let one = lane_bits(crate::expr::eval_cast(Scalar::Bool(true), to));
+        let mask = self.mask(group, a, repr.bytes());
+        let one = bits_of_true(to);
         let lanes = if repr.bytes() == 8 { Repr::I64 } else { Repr::I32 };
         let result = self.map(&mask, |e, mask| {
             let one = e.splat_bits(lanes, one);
             let chosen = e.b.ins().band(mask, one);
             e.cast_bits(repr.vector(), chosen)
         });
-        Val::of_vecs(repr, step.uniform, result)
+        EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
-    /// Casts between 64-bit integers and floats, scalar by scalar.
-    fn cast_lanes(&mut self, step: &mut Step<'_>, a: Vid, from: DType, to: DType) -> Val {
+    /// A cast between a 64-bit integer and a float, scalar by scalar.
+    fn cast_lanes(&mut self, group: &mut ElementGroup<'_>, a: Vid, from: DType, to: DType) -> EmittedValue {
         let repr = Repr::of(to);
-        let x = self.lanes(step, a);
-        let result: Lanes = (0..step.lanes())
+        let x = self.lanes(group, a);
+        let result: Scalars = (0..group.lanes())
             .map(|j| {
                 let x = lane(&x, j);
                 match (from.is_float(), from == DType::U64 || to == DType::U64) {
@@ -118,13 +121,13 @@ impl Emitter<'_, '_> {
             })
             .collect();
         if matches!(to, DType::F16 | DType::BF16) {
-            let vecs = self.gather_lanes(repr, step.uniform, &result);
-            return Val::of_vecs(repr, step.uniform, self.round_to(to, vecs));
+            let vecs = self.gather_lanes(repr, group.uniform, &result);
+            return EmittedValue::of_vecs(repr, group.uniform, self.settle(to, vecs));
         }
-        Val::of_lanes(repr, step.uniform, result)
+        EmittedValue::of_lanes(repr, group.uniform, result)
     }
 
-    /// `f32` lanes to an integer of at most 32 bits, saturating.
+    /// `f32` lanes to an integer of at most 32 bits. It saturates.
     fn float_to_integer(&mut self, to: DType, x: Value) -> Value {
         if to == DType::U32 {
             return self.b.ins().fcvt_to_uint_sat(types::I32X4, x);
@@ -133,20 +136,20 @@ impl Emitter<'_, '_> {
         if !is_narrow(to) {
             return wide;
         }
-        let (low, high) = range(to);
+        let (low, high) = integer_limits(to);
         let (low, high) = (self.splat_i32(low as i32 as u32), self.splat_i32(high as i32 as u32));
         let raised = self.b.ins().smax(wide, low);
         self.b.ins().smin(raised, high)
     }
 
-    /// `f64` lanes to an integer of at most 32 bits in the low half of each lane, saturating.
+    /// `f64` lanes to an integer of at most 32 bits, in the low half of each lane. It saturates.
     fn double_to_integer(&mut self, to: DType, x: Value) -> Value {
-        let (low, high) = range(to);
+        let (low, high) = integer_limits(to);
         let ordered = self.b.ins().fcmp(FloatCC::Equal, x, x);
         let ordered = self.cast_bits(types::F64X2, ordered);
         let x = self.b.ins().band(x, ordered);
-        let low = self.splat_bits(Repr::F64, low.to_bits());
-        let high = self.splat_bits(Repr::F64, high.to_bits());
+        let low = self.splat_bits(Repr::F64, (low as f64).to_bits());
+        let high = self.splat_bits(Repr::F64, (high as f64).to_bits());
         let above = self.b.ins().fcmp(FloatCC::LessThan, low, x);
         let above = self.cast_bits(types::F64X2, above);
         let x = self.b.ins().bitselect(above, x, low);
@@ -160,13 +163,13 @@ impl Emitter<'_, '_> {
     }
 
     /// The bits of `a` as another dtype of the same size.
-    pub fn bitcast(&mut self, step: &mut Step<'_>, a: Vid, to: DType) -> Val {
-        let from = step.inst(a).dtype;
+    pub fn bitcast(&mut self, group: &mut ElementGroup<'_>, a: Vid, to: DType) -> EmittedValue {
+        let from = group.inst(a).dtype;
         if from == to {
-            return step.val(a).clone();
+            return group.val(a).clone();
         }
         let repr = Repr::of(to);
-        let x = self.vecs(step, a);
+        let x = self.vecs(group, a);
         let bits: Vecs = match from {
             DType::F16 | DType::BF16 => self.half_to_bits(from, &x),
             DType::Bool => self.map(&x, |e, x| {
@@ -177,21 +180,16 @@ impl Emitter<'_, '_> {
         };
         let result = match to {
             DType::F16 | DType::BF16 => {
-                let bits = self.wrap(DType::U16, bits);
+                let bits = self.settle(DType::U16, bits);
                 self.half_from_bits(to, &bits)
             }
             DType::Bool => self.map(&bits, |e, x| {
                 let zero = e.splat_i32(0);
                 e.b.ins().icmp(IntCC::NotEqual, x, zero)
             }),
-            _ if is_narrow(to) => self.wrap(to, bits),
+            _ if is_narrow(to) => self.settle(to, bits),
             _ => self.map(&bits, |e, x| e.cast_bits(repr.vector(), x)),
         };
-        Val::of_vecs(repr, step.uniform, result)
+        EmittedValue::of_vecs(repr, group.uniform, result)
     }
-}
-
-/// The least and greatest value of an integer dtype of at most 32 bits.
-fn range(dtype: DType) -> (f64, f64) {
-    dtype.integer_range().map_or((0.0, 0.0), |(low, high)| (low as f64, high as f64))
 }

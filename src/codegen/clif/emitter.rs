@@ -1,21 +1,20 @@
-//! `Emitter`: a function under construction, and the forms its values take.
+//! `Emitter`: a function under construction, and the forms of its values.
 
 use cranelift_codegen::ir::immediates::Offset32;
 use cranelift_codegen::ir::{
     AbiParam, ConstantData, Endianness, FuncRef, InstBuilder, MemFlagsData, Signature, StackSlot, Type,
     UserExternalName, Value, types,
 };
-use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
 use smallvec::smallvec;
 
-use super::Target;
-use super::facts::{Facts, Want, wants};
-use super::lanes::{Lanes, Repr, Val, Vecs};
-use crate::expr::Scalar;
-use crate::lower::code::{Code, Inst, InstOp, Vid};
+use super::body_analysis::{BodyAnalysis, WantedForm, wants};
+use super::emitted_value::{EmittedValue, Scalars, Vecs};
+use super::target::Target;
+use crate::codegen::repr::Repr;
+use crate::lower::code::{Code, Inst, Vid};
 
-/// Memory that cannot trap; nothing is known of its alignment.
+/// Flags of an access that cannot trap, at any alignment.
 pub(super) fn flags() -> MemFlagsData {
     MemFlagsData::new().with_notrap()
 }
@@ -25,19 +24,19 @@ pub(super) struct Emitter<'a, 'f> {
     pub b: FunctionBuilder<'f>,
     pub code: &'a Code,
     pub target: Target,
-    pub args: Args,
-    /// Nonzero once a check failed; only in code that has checks.
+    pub args: ArgumentValues,
+    /// Nonzero after a check failed. Only a kernel with checks has it.
     pub failed: Option<Variable>,
-    /// Finished row folds, the same value in every lane.
+    /// By row reduction: its result in every lane, once it is finished.
     pub folded: Vec<Option<Value>>,
-    /// Accumulators and totals of row folds.
+    /// The accumulators and totals of row reductions.
     pub accumulators: Option<StackSlot>,
     pub remainder: [Option<FuncRef>; 2],
 }
 
-/// The run-time arguments that code keeps at hand.
+/// The run-time arguments.
 #[derive(Clone, Copy)]
-pub(super) struct Args {
+pub(super) struct ArgumentValues {
     pub slots: Value,
     pub scalars: Value,
     pub tile: Value,
@@ -45,32 +44,32 @@ pub(super) struct Args {
     pub extents: Value,
 }
 
-/// One emission of a body: for `elems` elements of the inner axis, or for one that stands for all.
-pub(super) struct Step<'s> {
+/// One emission of a body: for a group of `elems` elements of the inner axis, or for one element that stands for all.
+pub(super) struct ElementGroup<'s> {
     pub body: &'s [Inst],
-    pub facts: &'s Facts,
-    pub vals: Vec<Option<Val>>,
-    /// Address (of an iota, its value) of each used slot at inner element 0.
+    pub analysis: &'s BodyAnalysis,
+    pub vals: Vec<Option<EmittedValue>>,
+    /// By slot of the body: its address, or the value of an iota, at inner element 0.
     pub starts: &'s [Option<Value>],
     pub elems: u32,
-    /// Every value is computed once and its lanes are equal.
+    /// One element stands for all: lanes are equal.
     pub uniform: bool,
-    /// The first element, if it is not 0.
+    /// The first element of the group. Absent for element 0.
     pub index: Option<Value>,
 }
 
-impl<'s> Step<'s> {
-    /// Elements whose scalars a lane-by-lane operation computes.
+impl<'s> ElementGroup<'s> {
+    /// The number of scalars that an operation without a vector form computes.
     pub fn lanes(&self) -> usize {
         if self.uniform { 1 } else { self.elems as usize }
     }
 
-    /// Vectors that hold a value of `repr` in this step.
+    /// The number of vectors of a value in this group.
     pub fn vectors(&self, repr: Repr) -> usize {
         if self.uniform { 1 } else { repr.vectors(self.elems) }
     }
 
-    /// Only the first lane of each value counts, or all are equal.
+    /// Whether the first lane of each value is all that counts.
     pub fn single(&self) -> bool {
         self.uniform || self.elems == 1
     }
@@ -80,17 +79,17 @@ impl<'s> Step<'s> {
     }
 
     /// The value of an emitted instruction.
-    pub fn val(&self, v: Vid) -> &Val {
+    pub fn val(&self, v: Vid) -> &EmittedValue {
         self.vals[v.0 as usize].as_ref().expect("operands are emitted before their users")
     }
 
-    fn val_mut(&mut self, v: Vid) -> &mut Val {
+    fn val_mut(&mut self, v: Vid) -> &mut EmittedValue {
         self.vals[v.0 as usize].as_mut().expect("operands are emitted before their users")
     }
 }
 
 impl<'a, 'f> Emitter<'a, 'f> {
-    /// The lanes of `repr` as a constant with equal lanes.
+    /// A constant with `bits` in every lane.
     pub fn splat_bits(&mut self, repr: Repr, bits: u64) -> Value {
         let bytes: [u8; 16] = match repr.bytes() {
             8 => (u128::from(bits) << 64 | u128::from(bits)).to_le_bytes(),
@@ -100,12 +99,12 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.b.ins().vconst(repr.vector(), constant)
     }
 
-    /// Equal lanes of a 32-bit integer.
+    /// A constant with `x` in every 4-byte lane.
     pub fn splat_i32(&mut self, x: u32) -> Value {
         self.splat_bits(Repr::I32, u64::from(x))
     }
 
-    /// The same bits as another vector type.
+    /// `x` as another vector type with the same bits.
     pub fn cast_bits(&mut self, to: Type, x: Value) -> Value {
         if self.b.func.dfg.value_type(x) == to {
             return x;
@@ -113,7 +112,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.b.ins().bitcast(to, MemFlagsData::new().with_endianness(Endianness::Little), x)
     }
 
-    /// Bytes of `a` (0..16) and `b` (16..32) in the order of `mask`, as the type of `a`.
+    /// Bytes of `a` (numbers 0 to 15) and `b` (16 to 31) in the order of `mask`, as the type of `a`.
     pub fn shuffle(&mut self, a: Value, b: Value, mask: [u8; 16]) -> Value {
         let to = self.b.func.dfg.value_type(a);
         let (a, b) = (self.cast_bits(types::I8X16, a), self.cast_bits(types::I8X16, b));
@@ -122,17 +121,17 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.cast_bits(to, shuffled)
     }
 
-    /// The low half of `a`, then that of `b`.
+    /// The low half of `a`, then the low half of `b`.
     pub fn low_halves(&mut self, a: Value, b: Value) -> Value {
         self.shuffle(a, b, [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23])
     }
 
-    /// The high half in both places.
+    /// The high half of `a`, twice.
     pub fn high_half(&mut self, a: Value) -> Value {
         self.shuffle(a, a, [8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15])
     }
 
-    /// The low 32 bits of the 64-bit lanes of `a`, then those of `b`.
+    /// The low words of the 8-byte lanes of `a`, then of `b`.
     pub fn even_words(&mut self, a: Value, b: Value) -> Value {
         let even = self.shuffle(a, b, [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27]);
         self.cast_bits(types::I32X4, even)
@@ -148,7 +147,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         x.iter().zip(y).map(|(x, y)| f(self, *x, *y)).collect()
     }
 
-    /// `x` where the mask holds, else `y`; lanes of the mask are those of the type, 0 or -1.
+    /// `mask ? x : y`, lane by lane. The mask has lanes of the same size.
     pub fn choose(&mut self, mask: Value, x: Value, y: Value) -> Value {
         let (own, lanes) = (self.b.func.dfg.value_type(x), self.b.func.dfg.value_type(mask));
         let (x, y) = (self.cast_bits(lanes, x), self.cast_bits(lanes, y));
@@ -160,9 +159,9 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.cast_bits(own, chosen)
     }
 
-    /// The vectors of `v`; of a mask, those with 32-bit lanes.
-    pub fn vecs(&mut self, step: &mut Step<'_>, v: Vid) -> Vecs {
-        let val = step.val(v);
+    /// The vectors of `v`. A mask has lanes of 4 bytes.
+    pub fn vecs(&mut self, group: &mut ElementGroup<'_>, v: Vid) -> Vecs {
+        let val = group.val(v);
         let (repr, uniform) = (val.repr, val.uniform);
         let own = match (&val.vecs, val.constant) {
             (Some(vecs), _) => vecs.clone(),
@@ -171,46 +170,46 @@ impl<'a, 'f> Emitter<'a, 'f> {
                 let made = if let Some(wide) = val.wide.clone() {
                     self.narrow_mask(&wide)
                 } else {
-                    let lanes = val.lanes.clone().unwrap_or_default();
+                    let lanes = val.lanes.clone().expect("an emitted value has a form");
                     self.gather_lanes(repr, uniform, &lanes)
                 };
-                step.val_mut(v).vecs = Some(made.clone());
+                group.val_mut(v).vecs = Some(made.clone());
                 made
             }
         };
-        if uniform { smallvec![own[0]; step.vectors(repr)] } else { own }
+        if uniform { smallvec![own[0]; group.vectors(repr)] } else { own }
     }
 
     /// The mask `v` with lanes of `bytes` bytes.
-    pub fn mask(&mut self, step: &mut Step<'_>, v: Vid, bytes: u32) -> Vecs {
+    pub fn mask(&mut self, group: &mut ElementGroup<'_>, v: Vid, bytes: u32) -> Vecs {
         if bytes == 4 {
-            return self.vecs(step, v);
+            return self.vecs(group, v);
         }
-        let val = step.val(v);
+        let val = group.val(v);
         let uniform = val.uniform;
         let own = match (&val.wide, val.constant) {
             (Some(wide), _) => wide.clone(),
             (None, Some(bits)) => smallvec![self.splat_bits(Repr::I64, bits)],
             (None, None) => {
-                let narrow = self.vecs(step, v);
-                let single = uniform || step.single();
+                let narrow = self.vecs(group, v);
+                let single = uniform || group.single();
                 let made = self.widen(&narrow, single, |e, x| e.b.ins().swiden_low(x));
-                step.val_mut(v).wide = Some(made.clone());
+                group.val_mut(v).wide = Some(made.clone());
                 made
             }
         };
-        if uniform { smallvec![own[0]; step.vectors(Repr::I64)] } else { own }
+        if uniform { smallvec![own[0]; group.vectors(Repr::I64)] } else { own }
     }
 
-    /// Whether the mask `v` exists with 64-bit lanes only.
-    pub fn is_wide(&self, step: &Step<'_>, v: Vid) -> bool {
-        let val = step.val(v);
+    /// Whether the mask `v` exists only with 8-byte lanes.
+    pub fn is_wide(&self, group: &ElementGroup<'_>, v: Vid) -> bool {
+        let val = group.val(v);
         val.wide.is_some() && val.vecs.is_none()
     }
 
-    /// Scalars of `v`: of each element, or one for all.
-    pub fn lanes(&mut self, step: &mut Step<'_>, v: Vid) -> Lanes {
-        let val = step.val(v);
+    /// The scalars of `v`: one for each element, or a single one for a uniform value.
+    pub fn lanes(&mut self, group: &mut ElementGroup<'_>, v: Vid) -> Scalars {
+        let val = group.val(v);
         let repr = val.repr;
         if let Some(lanes) = &val.lanes {
             return lanes.clone();
@@ -218,12 +217,12 @@ impl<'a, 'f> Emitter<'a, 'f> {
         if let Some(bits) = val.constant {
             return smallvec![self.scalar_bits(repr, bits)];
         }
-        let count = if val.uniform { 1 } else { step.elems };
+        let count = if val.uniform { 1 } else { group.elems };
         let per = 16 / repr.bytes();
-        let vecs = self.vecs(step, v);
-        let made: Lanes =
+        let vecs = self.vecs(group, v);
+        let made: Scalars =
             (0..count).map(|j| self.b.ins().extractlane(vecs[(j / per) as usize], (j % per) as u8)).collect();
-        step.val_mut(v).lanes = Some(made.clone());
+        group.val_mut(v).lanes = Some(made.clone());
         made
     }
 
@@ -236,8 +235,8 @@ impl<'a, 'f> Emitter<'a, 'f> {
         }
     }
 
-    /// Vectors made of scalars.
-    pub fn gather_lanes(&mut self, repr: Repr, uniform: bool, lanes: &Lanes) -> Vecs {
+    /// The vectors made of scalars.
+    pub fn gather_lanes(&mut self, repr: Repr, uniform: bool, lanes: &Scalars) -> Vecs {
         if uniform {
             return lanes.iter().take(1).map(|x| self.b.ins().splat(repr.vector(), *x)).collect();
         }
@@ -252,7 +251,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         vecs
     }
 
-    /// Two vectors for each one: `f` widens the low half of its argument.
+    /// Two vectors for each one, or with `single` only the first: `f` widens the low half of its argument.
     pub fn widen(&mut self, x: &Vecs, single: bool, f: impl Fn(&mut Self, Value) -> Value) -> Vecs {
         let mut wide = Vecs::new();
         for x in x {
@@ -265,7 +264,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         wide
     }
 
-    /// One vector for every two: `f` joins them. A lone one is joined with itself.
+    /// One vector for every two: `f` narrows and joins them. A single vector is joined with itself.
     pub fn narrow(&mut self, x: &Vecs, f: impl Fn(&mut Self, Value, Value) -> Value) -> Vecs {
         x.chunks(2).map(|pair| f(self, pair[0], pair[pair.len() - 1])).collect()
     }
@@ -274,49 +273,42 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.narrow(wide, |e, a, b| e.even_words(a, b))
     }
 
-    /// The constant `v` is, if it is one.
-    pub fn constant(&self, step: &Step<'_>, v: Vid) -> Option<Scalar> {
-        match step.inst(v).op {
-            InstOp::Const(scalar) => Some(scalar),
-            _ => None,
-        }
-    }
-
-    /// Makes the forms in which varying instructions take uniform values, so that loops find them
-    /// ready.
-    pub fn prepare(&mut self, step: &mut Step<'_>, roots: &[Vid]) {
-        let facts = step.facts;
-        for at in (0..step.body.len()).filter(|at| !facts.uniform[*at]) {
-            for (operand, want) in wants(step.body, &facts.uniform, at) {
-                self.prepare_one(step, operand, want);
+    /// Makes the forms in which varying instructions take uniform values, so that they exist before the loop.
+    pub fn prepare(&mut self, group: &mut ElementGroup<'_>, roots: &[Vid]) {
+        let analysis = group.analysis;
+        for index in (0..group.body.len()).filter(|index| !analysis.uniform[*index]) {
+            for (operand, want) in wants(group.body, &analysis.uniform, index) {
+                self.prepare_one(group, operand, want);
             }
         }
         for root in roots {
-            self.prepare_one(step, *root, Want::vector(step.inst(*root).dtype));
+            self.prepare_one(group, *root, WantedForm::vector(group.inst(*root).dtype));
         }
     }
 
-    fn prepare_one(&mut self, step: &mut Step<'_>, v: Vid, want: Want) {
-        if !step.facts.uniform[v.0 as usize] || want == Want::Lanes && step.val(v).constant.is_some() {
+    fn prepare_one(&mut self, group: &mut ElementGroup<'_>, v: Vid, want: WantedForm) {
+        if !group.analysis.uniform[v.0 as usize]
+            || want == WantedForm::Lanes && group.val(v).constant.is_some()
+        {
             return;
         }
-        if step.val(v).constant.is_some() {
-            if step.facts.hoist && want != Want::Mask(8) {
-                let vecs = self.vecs(step, v);
-                step.val_mut(v).vecs = Some(vecs);
+        if group.val(v).constant.is_some() {
+            if group.analysis.hoist && want != WantedForm::Mask(8) {
+                let vecs = self.vecs(group, v);
+                group.val_mut(v).vecs = Some(vecs);
             }
             return;
         }
         match want {
-            Want::Vecs => drop(self.vecs(step, v)),
-            Want::Mask(bytes) => drop(self.mask(step, v, bytes)),
-            Want::Lanes => drop(self.lanes(step, v)),
+            WantedForm::Vecs => drop(self.vecs(group, v)),
+            WantedForm::Mask(bytes) => drop(self.mask(group, v, bytes)),
+            WantedForm::Lanes => drop(self.lanes(group, v)),
         }
     }
 
-    /// A word of an argument array.
-    pub fn word(&mut self, array: Value, at: usize) -> Value {
-        self.b.ins().load(types::I64, flags(), array, Offset32::new((8 * at) as i32))
+    /// Word number `index` of an argument array.
+    pub fn word(&mut self, array: Value, index: usize) -> Value {
+        self.b.ins().load(types::I64, flags(), array, Offset32::new((8 * index) as i32))
     }
 
     /// Run-time scalar `k`.
@@ -324,26 +316,25 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.word(self.args.scalars, k as usize)
     }
 
-    /// Remembers a failed check; `bad` is 0 or 1.
+    /// Records a failed check. `bad` is 0 or 1.
     pub fn fail_if(&mut self, bad: Value) {
-        if let Some(failed) = self.failed {
-            let before = self.b.use_var(failed);
-            let after = self.b.ins().bor(before, bad);
-            self.b.def_var(failed, after);
-        }
+        let failed = self.failed.expect("a kernel with checks has a variable for their failure");
+        let before = self.b.use_var(failed);
+        let after = self.b.ins().bor(before, bad);
+        self.b.def_var(failed, after);
     }
 
     /// The C library's `fmodf` or `fmod`.
     pub fn remainder_function(&mut self, repr: Repr) -> FuncRef {
-        let at = usize::from(repr == Repr::F64);
-        if let Some(function) = self.remainder[at] {
+        let index = usize::from(repr == Repr::F64);
+        if let Some(function) = self.remainder[index] {
             return function;
         }
         let mut signature = Signature::new(self.target.call_conv);
         signature.params = vec![AbiParam::new(repr.scalar()); 2];
         signature.returns = vec![AbiParam::new(repr.scalar())];
         let signature = self.b.import_signature(signature);
-        let name = UserExternalName { namespace: 0, index: self.target.remainder[at] };
+        let name = UserExternalName { namespace: 0, index: self.target.remainder[index] };
         let name = self.b.func.declare_imported_user_function(name);
         let function = self.b.import_function(cranelift_codegen::ir::ExtFuncData {
             name: cranelift_codegen::ir::ExternalName::user(name),
@@ -351,14 +342,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             colocated: false,
             patchable: false,
         });
-        self.remainder[at] = Some(function);
+        self.remainder[index] = Some(function);
         function
     }
-}
-
-/// The signature of every kernel function.
-pub(in crate::codegen) fn kernel_signature(call_conv: CallConv) -> Signature {
-    let mut signature = Signature::new(call_conv);
-    signature.params.push(AbiParam::new(types::I64));
-    signature
 }

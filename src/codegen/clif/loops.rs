@@ -1,14 +1,14 @@
-//! The two shapes of loop in a kernel: over positions one by one, and over groups of elements.
+//! The two kinds of loop in a kernel: over positions one by one, and over groups of elements.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Type, Value, types};
 use smallvec::SmallVec;
 
+use super::emitted_value::Vecs;
 use super::emitter::Emitter;
-use super::lanes::Vecs;
 
 impl Emitter<'_, '_> {
-    /// `f(i)` for every `i` below `count`.
+    /// Emits a loop around `f(i)`, for every `i` below `count`.
     pub fn counted(&mut self, count: Value, f: impl FnOnce(&mut Self, Value)) {
         let (body, done) = (self.b.create_block(), self.b.create_block());
         let i = self.b.append_block_param(body, types::I64);
@@ -23,8 +23,8 @@ impl Emitter<'_, '_> {
         self.b.switch_to_block(done);
     }
 
-    /// `f` for every whole group of `elems` elements from `start` up to `end`, with values carried
-    /// from group to group. Returns the first element left over and the values.
+    /// Emits a loop around `f`, for every whole group of `elems` elements from `start` to `end`. The values `carried` pass
+    /// from group to group. Returns the first remaining element and the final values.
     pub fn groups(
         &mut self,
         start: Value,

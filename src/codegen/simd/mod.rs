@@ -1,105 +1,41 @@
-//! Whole kernel functions in AVX2 or AVX-512, emitted without Cranelift: every instruction for all unrolled vectors before the next.
+//! Kernels as AVX2 or AVX-512 functions, emitted without Cranelift.
 //!
-//! [`select`] makes vector instructions of a body, [`allocate`] gives them registers and emits them,
-//! [`function`], [`inner`] and [`folds`] put loops around; [`encode`] and [`op`] know the machine. Bodies read and
-//! write only the elements of their slots: what is left of a row is moved under masks or piecewise.
+//! - In: a verified [`Code`] and a [`VectorIsa`].
+//! - Out: the bytes of one function with its constants, position-independent, with the signature of every kernel.
+//! - Callers: [`Jit`](super::module::Jit), which falls back to `clif` for a kernel that is refused here.
+//! - Absent: Cranelift, linking, executable memory.
+//!
+//! The layers, each of which knows only earlier ones:
+//!
+//! | layer | holds |
+//! |---|---|
+//! | `asm` | the assembler: encodings, labels, constants |
+//! | `ir` | vector code before registers are chosen, the analysis of bodies, the layout of the frame |
+//! | `select` | instructions of a body as vector instructions |
+//! | `regalloc` | registers for the values of a block |
+//! | `emit` | a block as machine code |
+//! | `loops` | rows, loops, steps and reductions around blocks |
+//!
+//! Every instruction is selected for all unrolled vectors before the next, so that independent chains run side by side.
+//! Code reads and writes only the elements of its slots: the last elements of a row are moved under masks or one by one.
 
-mod accumulate;
-mod allocate;
-mod arith;
-mod block;
-mod columns;
-mod convert;
-mod encode;
-mod folds;
-mod frame;
-mod function;
-mod gather;
-mod index;
-mod inner;
-mod integer;
-mod list;
+mod asm;
+mod emit;
+mod ir;
 mod loops;
-mod machine;
-mod memory;
-mod op;
-mod prefetch;
-mod regs;
-mod scalar;
-mod schedule;
+mod regalloc;
 mod select;
-mod spread;
-mod streams;
-mod strided;
 #[cfg(test)]
 mod tests;
-mod tied;
-mod values;
 
-use self::encode::Len;
+pub(super) use self::asm::{ALIGN, VectorIsa};
 use crate::lower::code::Code;
 
-/// Alignment that functions need.
-pub(super) const ALIGN: usize = encode::ALIGN;
-
-/// The vector instructions of a function.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Isa {
-    /// AVX2, FMA, F16C.
-    Avx2,
-    /// AVX-512 F, BW, DQ and VL.
-    Avx512,
-}
-
-impl Isa {
-    fn vector(self) -> Len {
-        match self {
-            Isa::Avx2 => Len::Y,
-            Isa::Avx512 => Len::Z,
-        }
-    }
-
-    fn registers(self) -> u8 {
-        match self {
-            Isa::Avx2 => 16,
-            Isa::Avx512 => 32,
-        }
-    }
-
-    /// Elements of a step that is not unrolled: one vector of 4-byte lanes.
-    fn step(self) -> u32 {
-        self.vector().bytes() / 4
-    }
-
-    /// Whether this process may run such functions.
-    #[cfg(target_arch = "x86_64")]
-    pub fn is_present(self) -> bool {
-        let avx2 = std::is_x86_feature_detected!("avx2")
-            && std::is_x86_feature_detected!("fma")
-            && std::is_x86_feature_detected!("f16c");
-        match self {
-            Isa::Avx2 => avx2,
-            Isa::Avx512 => {
-                avx2 && std::is_x86_feature_detected!("avx512f")
-                    && std::is_x86_feature_detected!("avx512bw")
-                    && std::is_x86_feature_detected!("avx512dq")
-                    && std::is_x86_feature_detected!("avx512vl")
-            }
-        }
-    }
-
-    /// Whether this process may run such functions.
-    #[cfg(not(target_arch = "x86_64"))]
-    pub fn is_present(self) -> bool {
-        false
-    }
-}
-
-/// `code`, which must have passed its verifier, as a function of the signature of every kernel: its bytes
-/// with the constants behind them, to be placed at a multiple of [`ALIGN`].
+/// `code`, which must have passed its verifier, as the bytes of a function with its constants. The caller places them at
+/// a multiple of [`ALIGN`].
 ///
 /// # Errors
-/// What it does that this emitter leaves to the portable one.
-pub(super) fn emit(code: &Code, isa: Isa) -> Result<Vec<u8>, &'static str> {
-    function::emit(code, isa)
+/// Why this kernel is left to Cranelift.
+pub(super) fn emit(code: &Code, isa: VectorIsa) -> Result<Vec<u8>, ir::Refusal> {
+    loops::emit_function(code, isa)
 }

@@ -1,79 +1,71 @@
-//! [`Batch`]: codes with the cases they must pass on a machine.
+//! [`Batch`]: kernels that are compiled together, with the cases that they must pass.
 
 use shapeflow_processor::Program;
 
 use super::super::isa::Isa;
-use super::super::module::{CodeModule, FuncIndex, Jit};
+use super::super::module::{FuncIndex, Jit};
 use super::super::simd;
-use super::Case;
+use super::case::{KernelCase, ReadyFunction};
 use crate::lower::code::Code;
 
-/// A function that may be run.
-#[derive(Clone, Copy)]
-pub(super) enum Ready<'a> {
-    Placed(&'a CodeModule, FuncIndex),
-    /// Of the wide emitter.
-    Decoded(&'a Program),
-}
-
-/// Where codes are run.
+/// The machine that runs the kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Machine {
-    /// The processor of this machine, which must have these instructions.
+pub(super) enum TestMachine {
+    /// This processor. It must have these instructions.
     Host(Isa),
-    /// Its least: what every processor has.
+    /// This processor with the instructions that every processor has.
     Least,
-    /// The processor in software.
+    /// A processor in software.
     Software(Isa),
 }
 
-impl Machine {
-    /// This machine with every instruction set that it has, and the wide ones in software: there what is read outside of
-    /// buffers is seen, and what this machine lacks is run.
-    pub fn all() -> impl Iterator<Item = Machine> {
+impl TestMachine {
+    /// This processor with each of its instruction sets, and the wide sets in software. The software sees reads outside
+    /// of buffers, and runs instructions that this processor lacks.
+    pub fn all() -> impl Iterator<Item = TestMachine> {
         let hosts = [Isa::Clif, Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_present());
-        let software = [Isa::Avx2, Isa::Avx512].map(Machine::Software);
-        hosts.map(Machine::Host).chain([Machine::Least]).chain(software)
+        let software = [Isa::Avx2, Isa::Avx512].map(TestMachine::Software);
+        hosts.map(TestMachine::Host).chain([TestMachine::Least]).chain(software)
     }
 }
 
-/// Codes with the cases they must pass on a machine.
+/// Kernels with the cases that they must pass on a machine.
 pub(super) struct Batch {
-    target: Target,
-    cases: Vec<(usize, Case, String)>,
+    target: BatchTarget,
+    cases: Vec<(usize, KernelCase, String)>,
 }
 
-enum Target {
-    /// Codes compiled together; whether a product and a sum round once.
+enum BatchTarget {
+    /// Functions of one module. `fused` says whether `MulAdd` rounds once.
     Host { jit: Box<Jit>, fused: bool, functions: Vec<FuncIndex> },
-    /// Codes, as far as the wide emitter serves them.
-    Software { isa: simd::Isa, functions: Vec<(Code, Option<Program>)> },
+    /// Functions of the wide emitter. A kernel that it refuses has none.
+    Software { isa: simd::VectorIsa, functions: Vec<(Code, Option<Program>)> },
 }
 
 impl Batch {
-    pub fn new(machine: Machine) -> Batch {
+    pub fn new(machine: TestMachine) -> Batch {
         let host = |native: bool, isa: Isa| {
             let (jit, fused) = Jit::for_tests(native, isa);
-            Target::Host { jit: Box::new(jit), fused, functions: Vec::new() }
+            BatchTarget::Host { jit: Box::new(jit), fused, functions: Vec::new() }
         };
         let target = match machine {
-            Machine::Host(isa) => host(true, isa),
-            Machine::Least => host(false, Isa::Clif),
-            Machine::Software(isa) => {
-                let isa = isa.wide().expect("only wide instructions are known in software");
-                Target::Software { isa, functions: Vec::new() }
+            TestMachine::Host(isa) => host(true, isa),
+            TestMachine::Least => host(false, Isa::Clif),
+            TestMachine::Software(isa) => {
+                let isa = isa.wide().expect("the processor in software has only wide instructions");
+                BatchTarget::Software { isa, functions: Vec::new() }
             }
         };
         Batch { target, cases: Vec::new() }
     }
 
-    pub fn add(&mut self, case: Case, name: impl Into<String>) {
+    pub fn add(&mut self, case: KernelCase, name: impl Into<String>) {
         let number = match &mut self.target {
-            Target::Host { jit, functions, .. } => {
+            BatchTarget::Host { jit, functions, .. } => {
                 functions.push(jit.add(&case.code).unwrap_or_else(|e| panic!("{e}\n{}", case.describe())));
                 functions.len() - 1
             }
-            Target::Software { isa, functions } => {
+            BatchTarget::Software { isa, functions } => {
                 if functions.last().is_none_or(|(code, _)| *code != case.code) {
                     functions.push((case.code.clone(), simd::emit(&case.code, *isa).ok().map(Program::new)));
                 }
@@ -83,34 +75,34 @@ impl Batch {
         self.cases.push((number, case, name.into()));
     }
 
-    /// How many cases run in the instructions asked for, and how many there are.
+    /// The number of cases that run in the requested instructions, and the number of all cases.
     pub fn report(&self) -> [usize; 2] {
         let is_own = |number: usize| match &self.target {
-            Target::Host { jit, functions, .. } => jit.emitted(functions[number]).reason.is_none(),
-            Target::Software { functions, .. } => functions[number].1.is_some(),
+            BatchTarget::Host { jit, functions, .. } => jit.emitted(functions[number]).reason.is_none(),
+            BatchTarget::Software { functions, .. } => functions[number].1.is_some(),
         };
         let own = self.cases.iter().filter(|(number, ..)| is_own(*number));
         [own.count(), self.cases.len()]
     }
 
-    /// Runs every case; of those in software the ones that the emitter serves.
+    /// Runs every case. In software it skips kernels that the emitter refuses.
     pub fn check(self) {
-        let check = |case: &Case, ready: Ready<'_>, fused: bool, name: &str| {
+        let check = |case: &KernelCase, ready: ReadyFunction<'_>, fused: bool, name: &str| {
             if let Err(reason) = case.check(ready, fused) {
                 panic!("{name}: {reason}\n{}", case.describe());
             }
         };
         match self.target {
-            Target::Host { jit, fused, functions } => {
+            BatchTarget::Host { jit, fused, functions } => {
                 let module = jit.finish().unwrap();
                 for (number, case, name) in &self.cases {
-                    check(case, Ready::Placed(&module, functions[*number]), fused, name);
+                    check(case, ReadyFunction::Placed(&module, functions[*number]), fused, name);
                 }
             }
-            Target::Software { functions, .. } => {
+            BatchTarget::Software { functions, .. } => {
                 for (number, case, name) in &self.cases {
                     if let Some(program) = &functions[*number].1 {
-                        check(case, Ready::Decoded(program), true, name);
+                        check(case, ReadyFunction::Decoded(program), true, name);
                     }
                 }
             }

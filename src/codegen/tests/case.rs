@@ -1,4 +1,4 @@
-//! [`Case`]: a code with everything to run it on.
+//! [`KernelCase`]: a kernel with the memory and sizes of one run.
 
 use std::mem::offset_of;
 
@@ -8,44 +8,52 @@ use smallvec::SmallVec;
 
 use super::super::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
 use super::super::module::{CodeModule, FuncIndex};
-use super::batch::Ready;
-use super::{Random, element};
+use super::random_values::{Random, element};
 use crate::expr::Scalar;
 use crate::lower::code::{Class, Code, Layout, SlotType, SlotUse, TILE};
 use crate::lower::interpret::{Fault, InterpArgs, InterpSlot, Memory, interpret};
 
-/// Bytes before and after the data of a buffer.
+/// Guard bytes before and after the data of a buffer.
 const GUARD: usize = 96;
 const GUARD_BYTE: u8 = 0xa7;
 
 /// The memory of a slot: guarded data of one dtype, at any alignment.
 #[derive(Clone)]
-struct Buffer {
+struct GuardedBuffer {
     bytes: Vec<u8>,
     data: std::ops::Range<usize>,
     dtype: DType,
 }
 
-/// A code with everything to run it on.
-pub(super) struct Case {
+/// A function that can run.
+#[derive(Clone, Copy)]
+pub(super) enum ReadyFunction<'a> {
+    /// On this processor.
+    Placed(&'a CodeModule, FuncIndex),
+    /// On the processor in software.
+    Decoded(&'a Program),
+}
+
+/// A kernel with the memory and sizes of one run.
+pub(super) struct KernelCase {
     pub code: Code,
     pub rows: i64,
     pub n: i64,
     pub extents: Vec<i64>,
     pub scalars: Vec<i64>,
     pub lines: Vec<InterpSlot>,
-    buffers: Vec<Buffer>,
+    buffers: Vec<GuardedBuffer>,
 }
 
-/// The sizes a case is run at.
-pub(super) struct Sizes {
+/// The sizes of a case.
+pub(super) struct CaseSizes {
     pub rows: i64,
     pub n: i64,
     pub extents: Vec<i64>,
 }
 
-impl Sizes {
-    pub fn random(random: &mut Random, code: &Code) -> Sizes {
+impl CaseSizes {
+    pub fn random(random: &mut Random, code: &Code) -> CaseSizes {
         let most = if code.layout == Layout::Column { TILE } else { usize::MAX };
         let n = match random.below(8) {
             0 => random.below(4),
@@ -65,19 +73,31 @@ impl Sizes {
             _ => 2,
         };
         let extents = (0..code.loops).map(|_| random.below(most_extent + 1) as i64).collect();
-        Sizes { rows, n: n.min(most) as i64, extents }
+        CaseSizes { rows, n: n.min(most) as i64, extents }
     }
 }
 
-impl Case {
-    /// Random memory for `code` at these sizes. `reach` gives, for a gather slot, the bytes its offsets
-    /// may add.
-    pub fn new(random: &mut Random, code: &Code, sizes: Sizes, scalars: Vec<i64>, reach: &[i64]) -> Case {
-        let Sizes { rows, n, extents } = sizes;
-        let mut case =
-            Case { code: code.clone(), rows, n, extents, scalars, lines: Vec::new(), buffers: Vec::new() };
-        for (at, slot) in code.slots.iter().enumerate() {
-            let line = case.line(random, slot, reach.get(at).copied().unwrap_or(0));
+impl KernelCase {
+    /// A case with random memory. `reach` gives, by gather slot, the largest sum of its offsets in bytes.
+    pub fn new(
+        random: &mut Random,
+        code: &Code,
+        sizes: CaseSizes,
+        scalars: Vec<i64>,
+        reach: &[i64],
+    ) -> KernelCase {
+        let CaseSizes { rows, n, extents } = sizes;
+        let mut case = KernelCase {
+            code: code.clone(),
+            rows,
+            n,
+            extents,
+            scalars,
+            lines: Vec::new(),
+            buffers: Vec::new(),
+        };
+        for (index, slot) in code.slots.iter().enumerate() {
+            let line = case.line(random, slot, reach.get(index).copied().unwrap_or(0));
             case.lines.push(line);
         }
         case
@@ -128,7 +148,7 @@ impl Case {
             element(random, slot.dtype).write_bytes(&mut bytes[place..data.end]).unwrap();
         }
         let base = data.start as i64 - below;
-        self.buffers.push(Buffer { bytes, data, dtype: slot.dtype });
+        self.buffers.push(GuardedBuffer { bytes, data, dtype: slot.dtype });
         InterpSlot { buffer: self.buffers.len() - 1, base, row, inner, loops }
     }
 
@@ -141,14 +161,13 @@ impl Case {
         }
     }
 
-    /// Lets slot `b` (a store) use the memory of slot `a` (a load of the same dtype and class).
+    /// Gives slot `b`, a store, the memory of slot `a`, a load of the same dtype and class.
     pub fn alias(&mut self, a: usize, b: usize) {
         self.lines[b] = self.lines[a].clone();
     }
 
-    /// Runs machine code, with results that pass the caches and without, and compares every byte with what the
-    /// interpreter writes.
-    pub fn check(&self, code: Ready<'_>, fused: bool) -> Result<(), String> {
+    /// Runs machine code, with and without stores that bypass the caches, and compares every byte with the interpreter's.
+    pub fn check(&self, code: ReadyFunction<'_>, fused: bool) -> Result<(), String> {
         let mut expected = self.buffers.clone();
         let mut memory: Vec<Memory<'_>> =
             expected.iter_mut().map(|buffer| Memory::Write(&mut buffer.bytes)).collect();
@@ -170,21 +189,21 @@ impl Case {
     /// Runs machine code and compares every byte with `expected`.
     fn compare(
         &self,
-        code: Ready<'_>,
+        code: ReadyFunction<'_>,
         stream: i64,
         outcome: &Result<(), Fault>,
-        expected: &[Buffer],
+        expected: &[GuardedBuffer],
     ) -> Result<(), String> {
         let mut got = self.buffers.clone();
         let failed = match code {
-            Ready::Placed(module, function) => self.launch(module, function, stream, &mut got)?,
-            Ready::Decoded(program) => self.simulate(program, stream, &mut got)?,
+            ReadyFunction::Placed(module, function) => self.launch(module, function, stream, &mut got)?,
+            ReadyFunction::Decoded(program) => self.simulate(program, stream, &mut got)?,
         };
-        for (at, buffer) in got.iter().enumerate() {
+        for (index, buffer) in got.iter().enumerate() {
             let data = &buffer.data;
             let outside = buffer.bytes[..data.start].iter().chain(&buffer.bytes[data.end..]);
             if outside.into_iter().any(|b| *b != GUARD_BYTE) {
-                return Err(format!("wrote outside buffer {at}"));
+                return Err(format!("wrote outside buffer {index}"));
             }
         }
         match outcome {
@@ -193,17 +212,18 @@ impl Case {
             Ok(()) if failed != 0 => return Err("reported a failure".to_owned()),
             Ok(()) => {}
         }
-        for (at, (got, expected)) in got.iter().zip(expected).enumerate() {
+        for (index, (got, expected)) in got.iter().zip(expected).enumerate() {
             let size = got.dtype.size_bytes().unwrap();
             for place in got.data.clone().step_by(size) {
-                let read =
-                    |buffer: &Buffer| Scalar::from_bytes(buffer.dtype, &buffer.bytes[place..buffer.data.end]);
-                let raw = |buffer: &Buffer| buffer.bytes[place..place + size].to_vec();
+                let read = |buffer: &GuardedBuffer| {
+                    Scalar::from_bytes(buffer.dtype, &buffer.bytes[place..buffer.data.end])
+                };
+                let raw = |buffer: &GuardedBuffer| buffer.bytes[place..place + size].to_vec();
                 let (x, y) = (read(got).unwrap(), read(expected).unwrap());
                 if raw(got) != raw(expected) && !(x.is_nan() && y.is_nan()) {
                     let k = (place - got.data.start) / size;
                     return Err(format!(
-                        "buffer {at} ({}), element {k}: got {x:?}, expected {y:?}",
+                        "buffer {index} ({}), element {k}: got {x:?}, expected {y:?}",
                         got.dtype
                     ));
                 }
@@ -212,7 +232,7 @@ impl Case {
         Ok(())
     }
 
-    /// Lines of the slots, for buffers that begin at these addresses.
+    /// The lines of the slots, for buffers at these addresses.
     fn slot_words(&self, origins: &[i64]) -> Vec<i64> {
         let words = slot_words(self.code.loops);
         let mut slots = vec![0i64; words * self.code.slots.len()];
@@ -230,13 +250,13 @@ impl Case {
         TILE * 8 * self.code.folded.len()
     }
 
-    /// Runs a function on the processor of this machine; what it reported.
+    /// Runs a function on this processor. Returns its failure flag.
     fn launch(
         &self,
         module: &CodeModule,
         function: FuncIndex,
         stream: i64,
-        buffers: &mut [Buffer],
+        buffers: &mut [GuardedBuffer],
     ) -> Result<i64, String> {
         let origins: Vec<i64> = buffers.iter_mut().map(|buffer| buffer.bytes.as_mut_ptr() as i64).collect();
         let slots = self.slot_words(&origins);
@@ -260,14 +280,15 @@ impl Case {
         Ok(failed)
     }
 
-    /// Runs a function on the processor in software; what it reported. Nothing but the data of buffers is there.
-    fn simulate(&self, program: &Program, stream: i64, buffers: &mut [Buffer]) -> Result<i64, String> {
+    /// Runs a function on the processor in software, where only the data of buffers is accessible. Returns its failure
+    /// flag.
+    fn simulate(&self, program: &Program, stream: i64, buffers: &mut [GuardedBuffer]) -> Result<i64, String> {
         let (mut space, start) = program.load();
         let words = |words: &[i64]| -> Vec<u8> { words.iter().flat_map(|word| word.to_le_bytes()).collect() };
         let mut starts = Vec::new();
-        for (at, buffer) in buffers.iter().enumerate() {
+        for (index, buffer) in buffers.iter().enumerate() {
             let data = &buffer.bytes[buffer.data.clone()];
-            starts.push(space.place_at(format!("buffer {at}"), data, true, buffer.data.start % 64));
+            starts.push(space.place_at(format!("buffer {index}"), data, true, buffer.data.start % 64));
         }
         let origins: Vec<i64> = starts
             .iter()
@@ -302,7 +323,7 @@ impl Case {
         Ok(i64::from(processor.space.region(failed).iter().any(|byte| *byte != 0)))
     }
 
-    /// What a failing test prints.
+    /// The message of a failing test.
     pub fn describe(&self) -> String {
         let mut text = format!(
             "{:?}, rows {}, n {}, extents {:?}, scalars {:?}\n",

@@ -1,8 +1,10 @@
-//! Codes written by hand: the shapes that kernels have, and what must not happen.
+//! Kernels written by hand: one of each usual kind, and kernels that must be refused.
 
 use shapeflow_shape_fns::DType;
 
-use super::{Batch, Case, Machine, Random, Sizes};
+use super::batch::{Batch, TestMachine};
+use super::case::{CaseSizes, KernelCase};
+use super::random_values::Random;
 use crate::codegen::{Isa, Jit};
 use crate::error::ErrorKind;
 use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp};
@@ -10,9 +12,9 @@ use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, Slot
 
 /// Builds a body instruction by instruction.
 #[derive(Default)]
-struct Body(Vec<Inst>);
+struct BodyBuilder(Vec<Inst>);
 
-impl Body {
+impl BodyBuilder {
     fn push(&mut self, dtype: DType, op: InstOp) -> Vid {
         self.0.push(Inst { dtype, op });
         Vid(self.0.len() as u32 - 1)
@@ -27,7 +29,7 @@ fn slot(dtype: DType, class: Class, used: SlotUse) -> SlotType {
     SlotType { dtype, class, used }
 }
 
-fn code(slots: Vec<SlotType>, scalars: u32, body: Body) -> Code {
+fn code(slots: Vec<SlotType>, scalars: u32, body: BodyBuilder) -> Code {
     Code {
         layout: Layout::Row,
         loops: 0,
@@ -42,7 +44,7 @@ fn code(slots: Vec<SlotType>, scalars: u32, body: Body) -> Code {
 /// `max(a * x + b, 0)` with `a` and `b` splat.
 fn relu() -> Code {
     let f32 = DType::F32;
-    let mut body = Body::default();
+    let mut body = BodyBuilder::default();
     let [a, b, x] = [0, 1, 2].map(|k| body.push(f32, InstOp::Load(k)));
     let product = body.binary(BinaryOp::Mul, a, x);
     let sum = body.binary(BinaryOp::Add, product, b);
@@ -65,15 +67,15 @@ fn normalized_rows() -> Code {
     let contiguous = |used| slot(f32, Class::Contiguous, used);
     let slots = vec![contiguous(SlotUse::Load), contiguous(SlotUse::Scratch), contiguous(SlotUse::Store)];
     let fold = |op, value, into| FoldStep { op, value, dtype: f32, into };
-    let mut first = Body::default();
+    let mut first = BodyBuilder::default();
     let x = first.push(f32, InstOp::Load(0));
-    let mut second = Body::default();
+    let mut second = BodyBuilder::default();
     let y = second.push(f32, InstOp::Load(0));
     let top = second.push(f32, InstOp::Folded(0));
     let difference = second.binary(BinaryOp::Sub, y, top);
     let e = second.push(f32, InstOp::Unary(UnaryOp::Abs, difference));
     second.push(f32, InstOp::Store { slot: 1, value: e });
-    let mut third = Body::default();
+    let mut third = BodyBuilder::default();
     let kept = third.push(f32, InstOp::Load(1));
     let total = third.push(f32, InstOp::Folded(1));
     let quotient = third.binary(BinaryOp::Div, kept, total);
@@ -95,7 +97,7 @@ fn normalized_rows() -> Code {
 
 /// Rows of a table chosen by an index per row.
 fn row_gather() -> Code {
-    let mut body = Body::default();
+    let mut body = BodyBuilder::default();
     let index = body.push(DType::I32, InstOp::Load(0));
     let index = body.push(DType::I64, InstOp::CheckIndex { value: index, limit: 0 });
     let element = body.push(DType::F32, InstOp::Gather { slot: 1, offsets: Box::new([(index, 1)]) });
@@ -108,10 +110,10 @@ fn row_gather() -> Code {
     code(slots, 2, body)
 }
 
-/// Rows of a table chosen by arithmetic with numbers, and by a comparison that two choices need.
+/// Rows of a table chosen by arithmetic with numbers, and by a comparison that two selections read.
 fn chosen_rows(compare: BinaryOp, from_number: bool) -> Code {
     let i64 = DType::I64;
-    let mut body = Body::default();
+    let mut body = BodyBuilder::default();
     let index = body.push(DType::I32, InstOp::Load(0));
     let index = body.push(i64, InstOp::Cast(index));
     let [zero, one, three, five] = [0, 1, 3, 5].map(|k| body.push(i64, InstOp::Const(Scalar::I64(k))));
@@ -130,16 +132,16 @@ fn chosen_rows(compare: BinaryOp, from_number: bool) -> Code {
     Code { passes: vec![Pass { body: body.0, folds: Vec::new() }], ..row_gather() }
 }
 
-/// Sums of rows of a table, those that a loop over indices shifted by a scalar names.
+/// Sums of rows of a table. A loop over indices, shifted by a scalar, names the rows.
 fn bags() -> Code {
-    let mut body = Body::default();
+    let mut body = BodyBuilder::default();
     let index = body.push(DType::I32, InstOp::Load(0));
     let shift = body.push(DType::I64, InstOp::Scalar(2));
     let index = body.push(DType::I64, InstOp::Cast(index));
     let index = body.binary(BinaryOp::Add, index, shift);
     let index = body.push(DType::I64, InstOp::CheckIndex { value: index, limit: 0 });
     let element = body.push(DType::F32, InstOp::Gather { slot: 1, offsets: Box::new([(index, 1)]) });
-    let mut end = Body::default();
+    let mut end = BodyBuilder::default();
     let sum = end.push(DType::F32, InstOp::Folded(0));
     end.push(DType::F32, InstOp::Store { slot: 2, value: sum });
     Code {
@@ -162,18 +164,18 @@ fn bags() -> Code {
 
 #[test]
 fn rows_are_gathered_ahead() {
-    for machine in Machine::all() {
+    for machine in TestMachine::all() {
         let mut batch = Batch::new(machine);
         for (rows, extent, n, first) in
             [(100, 1, 20, 0), (3, 40, 7, 0), (7, 9, 33, 0), (1, 70, 200, 0), (2, 50, 8, -1), (9, 0, 8, 0)]
         {
             let random = &mut Random::new(rows as u64);
-            let sizes = Sizes { rows, n, extents: vec![extent] };
-            let mut case = Case::new(random, &bags(), sizes, vec![6, 40, 1], &[0, 5 * 40, 0]);
+            let sizes = CaseSizes { rows, n, extents: vec![extent] };
+            let mut case = KernelCase::new(random, &bags(), sizes, vec![6, 40, 1], &[0, 5 * 40, 0]);
             case.fill(0, |k| Scalar::I32(first - 1 + k as i32 % 6));
             batch.add(case, "bags");
-            let sizes = Sizes { rows: rows * extent, n, extents: Vec::new() };
-            let mut case = Case::new(random, &row_gather(), sizes, vec![6, 40], &[0, 5 * 40, 0]);
+            let sizes = CaseSizes { rows: rows * extent, n, extents: Vec::new() };
+            let mut case = KernelCase::new(random, &row_gather(), sizes, vec![6, 40], &[0, 5 * 40, 0]);
             case.fill(0, |k| Scalar::I32(first + k as i32 % 6));
             batch.add(case, "rows");
         }
@@ -183,14 +185,14 @@ fn rows_are_gathered_ahead() {
 
 #[test]
 fn rows_are_chosen_by_arithmetic() {
-    for machine in Machine::all() {
+    for machine in TestMachine::all() {
         let mut batch = Batch::new(machine);
         for compare in [BinaryOp::Lt, BinaryOp::Le, BinaryOp::Eq, BinaryOp::Ne] {
             for from_number in [false, true] {
                 let random = &mut Random::new(7);
-                let sizes = Sizes { rows: 50, n: 9, extents: Vec::new() };
+                let sizes = CaseSizes { rows: 50, n: 9, extents: Vec::new() };
                 let code = chosen_rows(compare, from_number);
-                let mut case = Case::new(random, &code, sizes, vec![9, 40], &[0, 8 * 40, 0]);
+                let mut case = KernelCase::new(random, &code, sizes, vec![9, 40], &[0, 8 * 40, 0]);
                 case.fill(0, |k| Scalar::I32(k as i32 % 6));
                 batch.add(case, format!("{compare:?}, {from_number}"));
             }
@@ -201,16 +203,16 @@ fn rows_are_chosen_by_arithmetic() {
 
 #[test]
 fn kernels_of_everyday() {
-    for machine in Machine::all() {
+    for machine in TestMachine::all() {
         let mut batch = Batch::new(machine);
         let random = &mut Random::new(5);
         for n in [0, 1, 3, 4, 15, 16, 17, 31, 64, 100, 1000, 5000] {
             for code in [relu(), normalized_rows()] {
-                let sizes = Sizes { rows: 3, n, extents: Vec::new() };
-                batch.add(Case::new(random, &code, sizes, Vec::new(), &[]), "everyday");
+                let sizes = CaseSizes { rows: 3, n, extents: Vec::new() };
+                batch.add(KernelCase::new(random, &code, sizes, Vec::new(), &[]), "everyday");
             }
-            let sizes = Sizes { rows: 4, n, extents: Vec::new() };
-            let mut case = Case::new(random, &row_gather(), sizes, vec![6, 40], &[0, 5 * 40, 0]);
+            let sizes = CaseSizes { rows: 4, n, extents: Vec::new() };
+            let mut case = KernelCase::new(random, &row_gather(), sizes, vec![6, 40], &[0, 5 * 40, 0]);
             case.fill(0, |k| Scalar::I32(k as i32 % 6));
             batch.add(case, "row gather");
         }
@@ -220,13 +222,13 @@ fn kernels_of_everyday() {
 
 #[test]
 fn a_refused_index_is_reported_and_reads_nothing_else() {
-    for machine in Machine::all() {
+    for machine in TestMachine::all() {
         let mut batch = Batch::new(machine);
         let random = &mut Random::new(6);
         for index in [-1, 6, i32::MAX, i32::MIN] {
             for n in [0, 1, 40] {
-                let sizes = Sizes { rows: 2, n, extents: Vec::new() };
-                let mut case = Case::new(random, &row_gather(), sizes, vec![6, 40], &[0, 5 * 40, 0]);
+                let sizes = CaseSizes { rows: 2, n, extents: Vec::new() };
+                let mut case = KernelCase::new(random, &row_gather(), sizes, vec![6, 40], &[0, 5 * 40, 0]);
                 case.fill(0, |_| Scalar::I32(index));
                 batch.add(case, format!("index {index}, n {n}"));
             }
@@ -237,7 +239,7 @@ fn a_refused_index_is_reported_and_reads_nothing_else() {
 
 #[test]
 fn folds_of_signed_zeros_keep_the_first() {
-    for machine in Machine::all() {
+    for machine in TestMachine::all() {
         let mut batch = Batch::new(machine);
         let random = &mut Random::new(7);
         for dtype in [DType::F32, DType::F64] {
@@ -259,8 +261,8 @@ fn folds_of_signed_zeros_keep_the_first() {
                     code.epilogue =
                         vec![inst(InstOp::Folded(0)), inst(InstOp::Store { slot: 1, value: Vid(0) })];
                     for n in [1, 2, 3, 5, 33, 70] {
-                        let sizes = Sizes { rows: 3, n, extents: vec![3] };
-                        let mut case = Case::new(random, &code, sizes, Vec::new(), &[]);
+                        let sizes = CaseSizes { rows: 3, n, extents: vec![3] };
+                        let mut case = KernelCase::new(random, &code, sizes, Vec::new(), &[]);
                         let mut signs = Random::new(n as u64);
                         case.fill(0, |_| {
                             let zero = if signs.chance(2) { -0.0 } else { 0.0 };

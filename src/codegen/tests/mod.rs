@@ -1,4 +1,6 @@
-//! Machine code against the interpreter of codes, bit for bit, with guard bytes around every buffer; in software too, where every read is checked.
+//! Kernels as machine code against the interpreter, bit for bit.
+//!
+//! Guard bytes surround every buffer. The same code also runs on a processor in software, which checks every access.
 
 mod batch;
 mod case;
@@ -6,90 +8,7 @@ mod fixed;
 mod ops;
 mod random;
 mod random_code;
+mod random_values;
 
-pub(in crate::codegen) use random_code::generate;
-
-use shapeflow_shape_fns::DType;
-
-use crate::expr::{Scalar, eval_cast};
-use batch::{Batch, Machine};
-use case::{Case, Sizes};
-
-/// A small generator of pseudo-random numbers; the same seed gives the same test.
-pub(in crate::codegen) struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-
-    pub fn chance(&mut self, one_in: usize) -> bool {
-        self.below(one_in) == 0
-    }
-
-    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-}
-
-/// An element of `dtype`: often special, often small, sometimes any bits.
-pub(super) fn element(random: &mut Random, dtype: DType) -> Scalar {
-    let bits = random.next();
-    let any = Scalar::from_bits(dtype, bits).unwrap();
-    if dtype.is_float() {
-        let special = [
-            0.0,
-            -0.0,
-            1.0,
-            -1.0,
-            0.5,
-            1.5,
-            -2.5,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            f64::NAN,
-            65504.0,
-            65520.0,
-            65519.0,
-            6.0e-8,
-            3.0e-8,
-            6.1e-5,
-            2_147_483_648.0,
-            -2_147_483_649.0,
-            4_294_967_295.0,
-            1.0e19,
-            -1.0e19,
-            1.0e-40,
-            3.0e38,
-        ];
-        return match random.below(4) {
-            0 => eval_cast(Scalar::F64(random.pick(&special)), dtype),
-            1 => eval_cast(Scalar::F64((bits % 64) as f64 - 31.0), dtype),
-            2 => eval_cast(Scalar::F64((bits as i32) as f64 / 1e6), dtype),
-            // The quiet bit of a half NaN is set by conversion; copies are compared as NaNs.
-            _ => any,
-        };
-    }
-    match random.below(4) {
-        0 => random.pick(&[
-            Scalar::zero(dtype),
-            Scalar::one(dtype),
-            Scalar::lowest(dtype),
-            Scalar::highest(dtype),
-            eval_cast(Scalar::I64(-1), dtype),
-        ]),
-        1 | 2 => eval_cast(Scalar::I64(bits as i64 % 16), dtype),
-        _ => any,
-    }
-}
+pub(in crate::codegen) use self::random_code::generate;
+pub(in crate::codegen) use self::random_values::Random;

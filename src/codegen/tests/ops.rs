@@ -1,8 +1,10 @@
-//! Every operation on every dtype it is defined on.
+//! Every operation on every dtype that supports it.
 
 use shapeflow_shape_fns::DType;
 
-use super::{Batch, Case, Machine, Random, Sizes, element};
+use super::batch::{Batch, TestMachine};
+use super::case::{CaseSizes, KernelCase};
+use super::random_values::{Random, element};
 use crate::expr::{BinaryOp, ReduceOp, UnaryOp};
 use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
 use crate::lower::verify::{has_lanes, supports_binary, supports_fold, supports_unary};
@@ -49,14 +51,14 @@ fn inst(dtype: DType, op: InstOp) -> Inst {
     Inst { dtype, op }
 }
 
-/// Operands of `dtypes`, loaded, or constant where `constant` says so; then `op`, then a store.
-fn map(random: &mut Random, operands: &[(DType, Operand)], result: DType, op: InstOp) -> Code {
+/// A kernel that loads or makes the operands, computes `op` and stores the result.
+fn map(random: &mut Random, operands: &[(DType, OperandKind)], result: DType, op: InstOp) -> Code {
     let mut slots = Vec::new();
     let mut body = Vec::new();
     for (dtype, operand) in operands {
-        let class = if *operand == Operand::Splat { Class::Splat } else { Class::Contiguous };
+        let class = if *operand == OperandKind::Splat { Class::Splat } else { Class::Contiguous };
         let op = match operand {
-            Operand::Constant => InstOp::Const(element(random, *dtype)),
+            OperandKind::Constant => InstOp::Const(element(random, *dtype)),
             _ => {
                 slots.push(slot(*dtype, class, SlotUse::Load));
                 InstOp::Load(slots.len() as u32 - 1)
@@ -80,22 +82,22 @@ fn map(random: &mut Random, operands: &[(DType, Operand)], result: DType, op: In
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Operand {
+enum OperandKind {
     Load,
     Splat,
     Constant,
 }
 
-/// Adds the code at a few sizes.
+/// Adds a kernel at a few sizes.
 fn add(batch: &mut Batch, random: &mut Random, code: &Code, name: &str) {
     for n in [0, 1, 7, 16, 83] {
-        let sizes = Sizes { rows: 2, n, extents: vec![2; code.loops as usize] };
-        batch.add(Case::new(random, code, sizes, vec![7; code.scalars as usize], &[]), name);
+        let sizes = CaseSizes { rows: 2, n, extents: vec![2; code.loops as usize] };
+        batch.add(KernelCase::new(random, code, sizes, vec![7; code.scalars as usize], &[]), name);
     }
 }
 
 fn on_every_machine(f: impl Fn(&mut Batch, &mut Random)) {
-    for machine in Machine::all() {
+    for machine in TestMachine::all() {
         let mut batch = Batch::new(machine);
         f(&mut batch, &mut Random::new(11));
         batch.check();
@@ -107,7 +109,7 @@ fn unary_operations() {
     on_every_machine(|batch, random| {
         for dtype in dtypes() {
             for op in UNARY.into_iter().filter(|op| supports_unary(*op, dtype)) {
-                let code = map(random, &[(dtype, Operand::Load)], dtype, InstOp::Unary(op, Vid(0)));
+                let code = map(random, &[(dtype, OperandKind::Load)], dtype, InstOp::Unary(op, Vid(0)));
                 add(batch, random, &code, &format!("{op:?} {dtype}"));
             }
         }
@@ -121,11 +123,11 @@ fn binary_operations() {
             for op in BINARY.into_iter().filter(|op| supports_binary(*op, dtype)) {
                 let result = if op.is_comparison() { DType::Bool } else { dtype };
                 for [a, b] in [
-                    [Operand::Load, Operand::Load],
-                    [Operand::Load, Operand::Splat],
-                    [Operand::Splat, Operand::Load],
-                    [Operand::Load, Operand::Constant],
-                    [Operand::Constant, Operand::Load],
+                    [OperandKind::Load, OperandKind::Load],
+                    [OperandKind::Load, OperandKind::Splat],
+                    [OperandKind::Splat, OperandKind::Load],
+                    [OperandKind::Load, OperandKind::Constant],
+                    [OperandKind::Constant, OperandKind::Load],
                 ] {
                     let op_of = InstOp::Binary(op, Vid(0), Vid(1));
                     let code = map(random, &[(dtype, a), (dtype, b)], result, op_of);
@@ -141,12 +143,12 @@ fn conversions() {
     on_every_machine(|batch, random| {
         for from in dtypes() {
             for to in dtypes() {
-                let code = map(random, &[(from, Operand::Load)], to, InstOp::Cast(Vid(0)));
+                let code = map(random, &[(from, OperandKind::Load)], to, InstOp::Cast(Vid(0)));
                 add(batch, random, &code, &format!("cast {from} to {to}"));
-                let code = map(random, &[(from, Operand::Splat)], to, InstOp::Cast(Vid(0)));
+                let code = map(random, &[(from, OperandKind::Splat)], to, InstOp::Cast(Vid(0)));
                 add(batch, random, &code, &format!("cast one {from} to {to}"));
                 if from.size_bytes() == to.size_bytes() && from != DType::F16 {
-                    let code = map(random, &[(from, Operand::Load)], to, InstOp::Bitcast(Vid(0)));
+                    let code = map(random, &[(from, OperandKind::Load)], to, InstOp::Bitcast(Vid(0)));
                     add(batch, random, &code, &format!("bitcast {from} to {to}"));
                 }
             }
@@ -158,14 +160,15 @@ fn conversions() {
 fn ternary_operations() {
     on_every_machine(|batch, random| {
         for dtype in dtypes() {
-            for condition in [Operand::Load, Operand::Splat, Operand::Constant] {
-                let operands = [(DType::Bool, condition), (dtype, Operand::Load), (dtype, Operand::Splat)];
+            for condition in [OperandKind::Load, OperandKind::Splat, OperandKind::Constant] {
+                let operands =
+                    [(DType::Bool, condition), (dtype, OperandKind::Load), (dtype, OperandKind::Splat)];
                 let code = map(random, &operands, dtype, InstOp::Select(Vid(0), Vid(1), Vid(2)));
                 add(batch, random, &code, &format!("select {condition:?} {dtype}"));
             }
             if dtype.is_float() {
-                for a in [Operand::Load, Operand::Constant] {
-                    let operands = [(dtype, a), (dtype, Operand::Load), (dtype, Operand::Splat)];
+                for a in [OperandKind::Load, OperandKind::Constant] {
+                    let operands = [(dtype, a), (dtype, OperandKind::Load), (dtype, OperandKind::Splat)];
                     let code = map(random, &operands, dtype, InstOp::MulAdd(Vid(0), Vid(1), Vid(2)));
                     add(batch, random, &code, &format!("mul_add {dtype}"));
                 }
@@ -212,8 +215,8 @@ fn folds() {
                         (45, 19, 1),
                     ];
                     for (n, extent, rows) in sizes {
-                        let sizes = Sizes { rows, n, extents: vec![extent; loops as usize] };
-                        let case = Case::new(random, &code, sizes, Vec::new(), &[]);
+                        let sizes = CaseSizes { rows, n, extents: vec![extent; loops as usize] };
+                        let case = KernelCase::new(random, &code, sizes, Vec::new(), &[]);
                         batch.add(case, format!("{op:?} {dtype} {layout:?} {loops}"));
                     }
                 }
@@ -240,8 +243,8 @@ fn long_rows_fold_tile_by_tile() {
                     (288, 13),
                     (300, 4),
                 ] {
-                    let sizes = Sizes { rows, n, extents: vec![2; loops as usize] };
-                    let mut case = Case::new(random, &code, sizes, Vec::new(), &[]);
+                    let sizes = CaseSizes { rows, n, extents: vec![2; loops as usize] };
+                    let mut case = KernelCase::new(random, &code, sizes, Vec::new(), &[]);
                     // Finite values, whose sum depends on the order of additions.
                     let mut scale = Random::new(n as u64);
                     case.fill(0, |_| {

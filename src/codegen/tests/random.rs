@@ -1,13 +1,15 @@
-//! Random codes at random sizes.
+//! Random kernels at random sizes.
 
+use super::batch::{Batch, TestMachine};
+use super::case::CaseSizes;
 use super::random_code::generate;
-use super::{Batch, Machine, Random, Sizes};
+use super::random_values::Random;
 use crate::codegen::Isa;
 use crate::lower::verify::verify;
 
-/// Runs a code for each seed; how many cases ran in the instructions asked for, and how many there are.
-fn random_codes(machine: Machine, seeds: std::ops::Range<u64>) -> [usize; 2] {
-    // A module a hundred seeds, so that many do not fill memory.
+/// Runs a kernel for each seed. Returns the number of cases in the requested instructions, and the number of all cases.
+fn random_codes(machine: TestMachine, seeds: std::ops::Range<u64>) -> [usize; 2] {
+    // One module per hundred seeds bounds the memory.
     let seeds: Vec<u64> = seeds.collect();
     let [mut own, mut all] = [0; 2];
     for part in seeds.chunks(100) {
@@ -19,7 +21,7 @@ fn random_codes(machine: Machine, seeds: std::ops::Range<u64>) -> [usize; 2] {
                 panic!("seed {seed}: {reason}");
             }
             for _ in 0..8 {
-                let sizes = Sizes::random(random, &generated.code);
+                let sizes = CaseSizes::random(random, &generated.code);
                 batch.add(generated.case(random, sizes), format!("seed {seed}"));
             }
         }
@@ -32,16 +34,16 @@ fn random_codes(machine: Machine, seeds: std::ops::Range<u64>) -> [usize; 2] {
 
 #[test]
 fn machine_code_equals_the_interpreter() {
-    random_codes(Machine::Host(Isa::Clif), 0..240);
+    random_codes(TestMachine::Host(Isa::Clif), 0..240);
 }
 
 #[test]
 fn machine_code_without_avx2_equals_the_interpreter() {
-    random_codes(Machine::Least, 1000..1060);
+    random_codes(TestMachine::Least, 1000..1060);
 }
 
-/// As many codes as the environment asks for, from the seed that it names.
-fn wide_codes(machine: Machine, count: u64) {
+/// Runs `count` kernels, or `SHAPEFLOW_CASES` of them, from the seed `SHAPEFLOW_SEED` on.
+fn wide_codes(machine: TestMachine, count: u64) {
     let asked = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let first = asked("SHAPEFLOW_SEED").unwrap_or(2000);
     let [own, all] = random_codes(machine, first..first + asked("SHAPEFLOW_CASES").unwrap_or(count));
@@ -52,16 +54,16 @@ fn wide_codes(machine: Machine, count: u64) {
 #[test]
 fn wide_machine_code_equals_the_interpreter() {
     for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_present()) {
-        wide_codes(Machine::Host(isa), 400);
+        wide_codes(TestMachine::Host(isa), 400);
     }
 }
 
 #[test]
 fn avx2_in_software_equals_the_interpreter() {
-    wide_codes(Machine::Software(Isa::Avx2), 30);
+    wide_codes(TestMachine::Software(Isa::Avx2), 30);
 }
 
 #[test]
 fn avx512_in_software_equals_the_interpreter() {
-    wide_codes(Machine::Software(Isa::Avx512), 60);
+    wide_codes(TestMachine::Software(Isa::Avx512), 60);
 }

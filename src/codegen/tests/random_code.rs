@@ -1,26 +1,27 @@
-//! Well-formed codes at random.
+//! Random well-formed kernels.
 
 use shapeflow_shape_fns::DType;
 
+use super::case::{CaseSizes, KernelCase};
 use super::ops::dtypes;
-use super::{Case, Random, Sizes, element};
+use super::random_values::{Random, element};
 use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp};
 use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
 use crate::lower::verify::{supports_binary, supports_fold, supports_unary};
 
-/// A random code, with what its cases need to know of it.
+/// A random kernel, with the limits of its cases.
 pub(in crate::codegen) struct Generated {
     pub code: Code,
-    /// Per scalar, the values it may take.
+    /// By scalar: its possible values.
     scalars: Vec<Vec<i64>>,
-    /// Per gather slot, the limits and strides (numbers of scalars) of its offsets.
+    /// By gather slot: the limits and strides (numbers of scalars) of its offsets.
     reaches: Vec<(usize, Vec<(u32, u32)>)>,
     /// A load and a store that may share memory.
     alias: Option<(usize, usize)>,
 }
 
 impl Generated {
-    pub(super) fn case(&self, random: &mut Random, sizes: Sizes) -> Case {
+    pub(super) fn case(&self, random: &mut Random, sizes: CaseSizes) -> KernelCase {
         let scalars: Vec<i64> = self.scalars.iter().map(|values| random.pick(values)).collect();
         let mut reach = vec![0; self.code.slots.len()];
         for (slot, offsets) in &self.reaches {
@@ -29,7 +30,7 @@ impl Generated {
             };
             reach[*slot] = offsets.iter().map(bytes).sum();
         }
-        let mut case = Case::new(random, &self.code, sizes, scalars, &reach);
+        let mut case = KernelCase::new(random, &self.code, sizes, scalars, &reach);
         if let Some((load, store)) = self.alias
             && random.chance(2)
         {
@@ -40,7 +41,7 @@ impl Generated {
     }
 }
 
-/// The largest index that is gathered.
+/// The largest index of a gather.
 const MOST_INDEX: i64 = 3;
 
 const UNARY: [UnaryOp; 8] = [
@@ -82,18 +83,18 @@ struct Generator<'r> {
     slots: Vec<SlotType>,
     scalars: Vec<Vec<i64>>,
     folded: Vec<DType>,
-    /// Results of folds of earlier passes.
+    /// The number of reductions that earlier passes finish.
     finished: usize,
-    /// Scratch slots that earlier passes wrote.
+    /// Scratch slots that earlier passes write.
     scratch: Vec<u32>,
     reaches: Vec<(usize, Vec<(u32, u32)>)>,
     body: Vec<Inst>,
-    /// Per instruction, whether its NaNs are the same bits whoever computes it.
+    /// By instruction: whether its NaNs have the same bits on every machine.
     exact: Vec<bool>,
     loads: Vec<usize>,
 }
 
-/// A random code.
+/// A random kernel.
 pub(in crate::codegen) fn generate(random: &mut Random) -> Generated {
     let layout = if random.chance(3) { Layout::Column } else { Layout::Row };
     let all = dtypes();
@@ -194,7 +195,7 @@ impl Generator<'_> {
         self.source(dtype)
     }
 
-    /// A load, constant or converted value of `dtype`.
+    /// A load, a constant or a converted value of `dtype`.
     fn source(&mut self, dtype: DType) -> Vid {
         match self.random.below(5) {
             0 => {
@@ -288,7 +289,7 @@ impl Generator<'_> {
         }
     }
 
-    /// `b` without zeros, and mostly without them for narrow types too.
+    /// `b | 1`, which is never 0.
     fn nonzero(&mut self, b: Vid) -> Vid {
         let dtype = self.dtype(b);
         let one = self.push(dtype, InstOp::Const(Scalar::one(dtype)), true);
@@ -356,7 +357,7 @@ impl Generator<'_> {
         written
     }
 
-    /// Scratch slots that a body writes.
+    /// The scratch slots that a body writes.
     fn scratch_of(&self, body: &[Inst]) -> Vec<usize> {
         let stores = body.iter().filter_map(|inst| match inst.op {
             InstOp::Store { slot, .. } => Some(slot as usize),

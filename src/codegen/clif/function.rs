@@ -1,0 +1,222 @@
+//! `emit`: a whole kernel function: rows, loops around the inner axis, and the inner loops of each pass.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Function, InstBuilder, StackSlotData, StackSlotKind, Value, types};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+
+use super::body_analysis::BodyAnalysis;
+use super::emitted_value::{EmittedValue, Vecs};
+use super::emitter::{ArgumentValues, ElementGroup, Emitter, flags};
+use super::target::{Target, kernel_signature};
+use crate::codegen::abi::{KernelArgs, SLOT_BASE, SLOT_LOOPS, SLOT_ROW, slot_words};
+use crate::codegen::repr::Repr;
+use crate::expr::BinaryOp;
+use crate::lower::code::{Code, FOLD_BYTES, Inst, InstOp, Layout, Pass, TILE, Vid};
+
+/// Emits a verified kernel into an empty function.
+pub(in crate::codegen) fn emit(
+    code: &Code,
+    target: Target,
+    func: &mut Function,
+    context: &mut FunctionBuilderContext,
+) {
+    func.signature = kernel_signature(target.call_conv);
+    let mut b = FunctionBuilder::new(func, context);
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    b.switch_to_block(entry);
+    let given = b.block_params(entry)[0];
+    let mut field = |offset: usize| b.ins().load(types::I64, flags(), given, offset as i32);
+    let args = ArgumentValues {
+        slots: field(std::mem::offset_of!(KernelArgs, slots)),
+        scalars: field(std::mem::offset_of!(KernelArgs, scalars)),
+        tile: field(std::mem::offset_of!(KernelArgs, tile)),
+        n: field(std::mem::offset_of!(KernelArgs, n)),
+        extents: field(std::mem::offset_of!(KernelArgs, extents)),
+    };
+    let rows = field(std::mem::offset_of!(KernelArgs, rows));
+    let failed = can_fail(code).then(|| {
+        let failed = b.declare_var(types::I8);
+        let no = b.ins().iconst(types::I8, 0);
+        b.def_var(failed, no);
+        failed
+    });
+    let most_folds = code.passes.iter().map(|pass| pass.folds.len()).max().unwrap_or(0);
+    let accumulators = (code.layout == Layout::Row && most_folds > 0).then(|| {
+        let size = 2 * FOLD_BYTES * most_folds;
+        b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, size as u32, 4))
+    });
+    let folded = vec![None; code.folded.len()];
+    let mut e = Emitter { b, code, target, args, failed, folded, accumulators, remainder: [None; 2] };
+    e.counted(rows, |e, row| e.row(row));
+    if let Some(failed) = e.failed {
+        let (report, done) = (e.b.create_block(), e.b.create_block());
+        let failed = e.b.use_var(failed);
+        e.b.ins().brif(failed, report, &[], done, &[]);
+        e.b.switch_to_block(report);
+        let flag =
+            e.b.ins().load(types::I64, flags(), given, std::mem::offset_of!(KernelArgs, failed) as i32);
+        let one = e.b.ins().iconst(types::I64, 1);
+        e.b.ins().store(flags(), one, flag, 0);
+        e.b.ins().jump(done, &[]);
+        e.b.switch_to_block(done);
+    }
+    e.b.ins().return_(&[]);
+    e.b.seal_all_blocks();
+    e.b.finalize(target.frontend);
+}
+
+/// Whether the kernel has checks.
+fn can_fail(code: &Code) -> bool {
+    let bodies = code.passes.iter().map(|pass| &pass.body).chain([&code.epilogue]);
+    bodies.flatten().any(|inst| match inst.op {
+        InstOp::CheckIndex { .. } => true,
+        InstOp::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => !inst.dtype.is_float(),
+        _ => false,
+    })
+}
+
+impl Emitter<'_, '_> {
+    /// Emits one row: its passes, then the epilogue.
+    fn row(&mut self, row: Value) {
+        let code = self.code;
+        for pass in &code.passes {
+            let roots: Vec<Vid> = pass.folds.iter().map(|fold| fold.value).collect();
+            let analysis = BodyAnalysis::new(code, &pass.body, &roots);
+            let starts = self.starts(&analysis, row);
+            match code.layout {
+                Layout::Row if !pass.folds.is_empty() => {
+                    self.start_reductions(pass);
+                    self.nest(0, &analysis, &starts, &mut |e, starts| {
+                        e.run(&pass.body, &analysis, &roots, starts, |e, uniforms| {
+                            e.reduce_run(pass, &analysis, uniforms, starts);
+                        });
+                    });
+                    self.finish_reductions(pass);
+                }
+                Layout::Row => self.walk(pass, &analysis, &roots, &starts),
+                Layout::Column => {
+                    for fold in &pass.folds {
+                        let identity = self.identity(*fold);
+                        self.fill_tile(fold.into, Repr::of(fold.dtype), identity);
+                    }
+                    self.walk(pass, &analysis, &roots, &starts);
+                }
+            }
+        }
+        if code.epilogue.is_empty() {
+            return;
+        }
+        let analysis = BodyAnalysis::new(code, &code.epilogue, &[]);
+        let starts = self.starts(&analysis, row);
+        match code.layout {
+            Layout::Row => self.once(&code.epilogue, &analysis, &starts),
+            Layout::Column => self.inner(&code.epilogue, &analysis, &[], &starts, |_, _| {}),
+        }
+    }
+
+    /// The start of each slot of a body in a row: an address, or the value of an iota.
+    fn starts(&mut self, analysis: &BodyAnalysis, row: Value) -> Vec<Option<Value>> {
+        let mut starts = vec![None; self.code.slots.len()];
+        for slot in &analysis.slots {
+            let line = *slot as usize * slot_words(self.code.loops);
+            let base = self.word(self.args.slots, line + SLOT_BASE);
+            let stride = self.word(self.args.slots, line + SLOT_ROW);
+            let moved = self.b.ins().imul(row, stride);
+            starts[*slot as usize] = Some(self.b.ins().iadd(base, moved));
+        }
+        starts
+    }
+
+    /// Emits the loops of a row from `level` on, around `f`, which takes the starts of slots inside them.
+    fn nest(
+        &mut self,
+        level: u32,
+        analysis: &BodyAnalysis,
+        starts: &[Option<Value>],
+        f: &mut dyn FnMut(&mut Self, &[Option<Value>]),
+    ) {
+        if level == self.code.loops {
+            return f(self, starts);
+        }
+        let extent = self.word(self.args.extents, level as usize);
+        self.counted(extent, |e, position| {
+            let mut inside = starts.to_vec();
+            for slot in &analysis.slots {
+                let slot = *slot as usize;
+                let line = slot * slot_words(e.code.loops);
+                let stride = e.word(e.args.slots, line + SLOT_LOOPS + level as usize);
+                let moved = e.b.ins().imul(position, stride);
+                inside[slot] = inside[slot].map(|start| e.b.ins().iadd(start, moved));
+            }
+            e.nest(level + 1, analysis, &inside, f);
+        });
+    }
+
+    /// Emits a pass of a row kernel without reductions, or any pass of a column kernel.
+    fn walk(&mut self, pass: &Pass, analysis: &BodyAnalysis, roots: &[Vid], starts: &[Option<Value>]) {
+        self.nest(0, analysis, starts, &mut |e, starts| {
+            e.inner(&pass.body, analysis, roots, starts, |e, group| {
+                for fold in &pass.folds {
+                    e.reduce_in_tile(group, *fold);
+                }
+            });
+        });
+    }
+
+    /// Emits the uniform values of a body, then `f`, which takes them. Without elements neither runs.
+    fn run(
+        &mut self,
+        body: &[Inst],
+        analysis: &BodyAnalysis,
+        roots: &[Vid],
+        starts: &[Option<Value>],
+        f: impl FnOnce(&mut Self, &[Option<EmittedValue>]),
+    ) {
+        let (some, done) = (self.b.create_block(), self.b.create_block());
+        let zero = self.b.ins().iconst(types::I64, 0);
+        let any = self.b.ins().icmp(IntCC::SignedGreaterThan, self.args.n, zero);
+        self.b.ins().brif(any, some, &[], done, &[]);
+        self.b.switch_to_block(some);
+        let uniforms = self.uniforms(body, analysis, roots, starts);
+        f(self, &uniforms);
+        self.b.ins().jump(done, &[]);
+        self.b.switch_to_block(done);
+    }
+
+    /// Emits the inner axis in groups of falling size. Calls `after` with each emitted group.
+    fn inner(
+        &mut self,
+        body: &[Inst],
+        analysis: &BodyAnalysis,
+        roots: &[Vid],
+        starts: &[Option<Value>],
+        mut after: impl FnMut(&mut Self, &mut ElementGroup<'_>),
+    ) {
+        self.run(body, analysis, roots, starts, |e, uniforms| {
+            let mut from = e.b.ins().iconst(types::I64, 0);
+            let sizes = [4 * analysis.unroll, 4, 1];
+            for elems in sizes.into_iter().skip(usize::from(analysis.unroll == 1)) {
+                (from, _) = e.groups(from, e.args.n, elems, &[], |e, index, _| {
+                    let mut group = e.group(body, analysis, uniforms, starts, elems, index);
+                    after(e, &mut group);
+                    Vecs::new()
+                });
+            }
+        });
+    }
+
+    /// Fills the tile of reduction `k` with `identity`.
+    fn fill_tile(&mut self, k: u32, repr: Repr, identity: Value) {
+        let base = self.b.ins().iadd_imm_s(self.args.tile, i64::from(k) * 8 * TILE as i64);
+        let zero = self.b.ins().iconst(types::I64, 0);
+        // Lanes past `n` may be written: a tile is a multiple of 4 lanes.
+        let rounded = self.b.ins().iadd_imm_s(self.args.n, 3);
+        self.groups(zero, rounded, 4, &[], |e, index, _| {
+            let address = e.element(base, index, repr.bytes());
+            let vecs: Vecs = (0..repr.vectors(4)).map(|_| identity).collect();
+            e.store_accumulators(repr, address, 4, &vecs);
+            Vecs::new()
+        });
+    }
+}

@@ -1,0 +1,136 @@
+//! Values that move by run-time strides: iotas, and gathers, whose addresses depend on checked indices.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use shapeflow_shape_fns::DType;
+use smallvec::smallvec;
+
+use super::emitted_value::{EmittedValue, Scalars, Vecs, lane};
+use super::emitter::{ElementGroup, Emitter};
+use super::loads_stores::raw_repr;
+use crate::codegen::repr::{Repr, size_of};
+use crate::lower::code::{Class, Vid};
+
+impl Emitter<'_, '_> {
+    /// The value of an iota slot.
+    pub fn iota(&mut self, group: &ElementGroup<'_>, slot: u32, by_lanes: bool) -> EmittedValue {
+        let start = self.start(group, slot);
+        if group.uniform || group.index.is_none() || self.code.slots[slot as usize].class == Class::Splat {
+            return EmittedValue::of_lanes(Repr::I64, true, smallvec![start]);
+        }
+        let stride = self.inner_stride(slot);
+        let first = match group.index {
+            Some(index) => {
+                let moved = self.b.ins().imul(index, stride);
+                self.b.ins().iadd(start, moved)
+            }
+            None => start,
+        };
+        if by_lanes || group.elems == 1 {
+            let mut lanes: Scalars = smallvec![first];
+            for j in 1..group.elems as usize {
+                let next = self.b.ins().iadd(lanes[j - 1], stride);
+                lanes.push(next);
+            }
+            return EmittedValue::of_lanes(Repr::I64, false, lanes);
+        }
+        let second = self.b.ins().iadd(first, stride);
+        let low = self.b.ins().scalar_to_vector(types::I64X2, first);
+        let mut vecs: Vecs = smallvec![self.b.ins().insertlane(low, second, 1)];
+        let twice = self.b.ins().iadd(stride, stride);
+        let twice = self.b.ins().splat(types::I64X2, twice);
+        for j in 1..Repr::I64.vectors(group.elems) {
+            let next = self.b.ins().iadd(vecs[j - 1], twice);
+            vecs.push(next);
+        }
+        EmittedValue::of_vecs(Repr::I64, false, vecs)
+    }
+
+    /// The elements of a gather slot.
+    pub fn gather(
+        &mut self,
+        group: &mut ElementGroup<'_>,
+        slot: u32,
+        offsets: &[(Vid, u32)],
+    ) -> EmittedValue {
+        let dtype = self.code.slots[slot as usize].dtype;
+        let moves = self.code.slots[slot as usize].class == Class::Contiguous;
+        let mut base = self.start(group, slot);
+        let mut moving = Vec::new();
+        for (v, stride) in offsets {
+            let stride = self.scalar(*stride);
+            let lanes = self.lanes(group, *v);
+            if lanes.len() == 1 {
+                let offset = self.b.ins().imul(lanes[0], stride);
+                base = self.b.ins().iadd(base, offset);
+            } else {
+                moving.push((lanes, stride));
+            }
+        }
+        let inner = match group.index {
+            Some(index) if moves && !group.uniform => {
+                let stride = self.inner_stride(slot);
+                if moving.is_empty() && group.elems > 1 {
+                    return self.load_strided(group, dtype, base, index, stride);
+                }
+                let offset = self.b.ins().imul(index, stride);
+                base = self.b.ins().iadd(base, offset);
+                Some(stride)
+            }
+            _ => None,
+        };
+        let mut lanes = Scalars::new();
+        for j in 0..group.lanes() {
+            let mut address = base;
+            for (offsets, stride) in &moving {
+                let offset = self.b.ins().imul(lane(offsets, j), *stride);
+                address = self.b.ins().iadd(address, offset);
+            }
+            lanes.push(self.load_lane(dtype, address, 0));
+            if let Some(stride) = inner {
+                base = self.b.ins().iadd(base, stride);
+            }
+        }
+        self.raw_value(group, dtype, lanes)
+    }
+
+    /// Elements `stride` bytes apart. If `stride` is the element size, vectors are loaded.
+    fn load_strided(
+        &mut self,
+        group: &ElementGroup<'_>,
+        dtype: DType,
+        base: Value,
+        index: Value,
+        stride: Value,
+    ) -> EmittedValue {
+        let repr = Repr::of(dtype);
+        let [near, far, done] = [(); 3].map(|()| self.b.create_block());
+        let size = self.b.ins().iconst(types::I64, i64::from(size_of(dtype)));
+        let dense = self.b.ins().icmp(IntCC::Equal, stride, size);
+        self.b.ins().brif(dense, near, &[], far, &[]);
+        let params: Vecs =
+            (0..repr.vectors(group.elems)).map(|_| self.b.append_block_param(done, repr.vector())).collect();
+
+        self.b.switch_to_block(near);
+        let address = self.element(base, index, size_of(dtype));
+        let vecs = self.load_vecs(dtype, address, group.elems);
+        let arguments: Vec<_> = vecs.iter().map(|v| (*v).into()).collect();
+        self.b.ins().jump(done, &arguments);
+
+        self.b.switch_to_block(far);
+        let offset = self.b.ins().imul(index, stride);
+        let mut address = self.b.ins().iadd(base, offset);
+        let mut lanes = Scalars::new();
+        for _ in 0..group.elems {
+            lanes.push(self.load_lane(dtype, address, 0));
+            address = self.b.ins().iadd(address, stride);
+        }
+        let vecs = self.gather_lanes(raw_repr(dtype), false, &lanes);
+        let vecs = self.finish_load(dtype, vecs);
+        let arguments: Vec<_> = vecs.iter().map(|v| (*v).into()).collect();
+        self.b.ins().jump(done, &arguments);
+
+        self.b.switch_to_block(done);
+        EmittedValue::of_vecs(repr, false, params)
+    }
+}

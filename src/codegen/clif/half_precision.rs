@@ -1,0 +1,133 @@
+//! `f16` and `bf16`, held as `f32`: rounding, and conversion from and to their bits by integer arithmetic.
+
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use shapeflow_shape_fns::DType;
+
+use super::emitted_value::Vecs;
+use super::emitter::Emitter;
+use crate::codegen::repr::Repr;
+
+impl Emitter<'_, '_> {
+    /// A vector shift by a constant.
+    pub fn shift_left(&mut self, x: Value, count: u32) -> Value {
+        let count = self.b.ins().iconst(types::I32, i64::from(count));
+        self.b.ins().ishl(x, count)
+    }
+
+    /// A logical vector shift by a constant.
+    pub fn shift_right(&mut self, x: Value, count: u32) -> Value {
+        let count = self.b.ins().iconst(types::I32, i64::from(count));
+        self.b.ins().ushr(x, count)
+    }
+
+    /// An arithmetic vector shift by a constant.
+    pub fn shift_right_signed(&mut self, x: Value, count: u32) -> Value {
+        let count = self.b.ins().iconst(types::I32, i64::from(count));
+        self.b.ins().sshr(x, count)
+    }
+
+    /// Rounds to nearest even and clears the lower `dropped` bits. It adds half a unit of the last kept bit, less one if
+    /// that bit is 0; a carry goes into the exponent, as it must.
+    fn round_bits(&mut self, bits: Value, dropped: u32) -> Value {
+        let shifted = self.shift_right(bits, dropped);
+        let one = self.splat_i32(1);
+        let odd = self.b.ins().band(shifted, one);
+        let half = self.splat_i32((1 << (dropped - 1)) - 1);
+        let sum = self.b.ins().iadd(bits, half);
+        let sum = self.b.ins().iadd(sum, odd);
+        let kept = self.splat_i32(u32::MAX << dropped);
+        self.b.ins().band(sum, kept)
+    }
+
+    pub fn round_bf16(&mut self, x: Value) -> Value {
+        let bits = self.cast_bits(types::I32X4, x);
+        let rounded = self.round_bits(bits, 16);
+        // A quiet NaN remains a NaN without its low half.
+        let quiet = self.splat_i32(0x7fc0_0000);
+        let nan = self.b.ins().fcmp(FloatCC::Unordered, x, x);
+        let result = self.choose(nan, quiet, rounded);
+        self.cast_bits(types::F32X4, result)
+    }
+
+    pub fn round_f16(&mut self, x: Value) -> Value {
+        let bits = self.cast_bits(types::I32X4, x);
+        let sign_mask = self.splat_i32(0x8000_0000);
+        let sign = self.b.ins().band(bits, sign_mask);
+        let magnitude = self.b.ins().bxor(bits, sign);
+        let normal = self.round_bits(magnitude, 13);
+        // A magnitude from 65520 on rounds to 2^16, which is infinity.
+        let largest = self.splat_i32(0x477f_ffff);
+        let over = self.b.ins().icmp(IntCC::SignedGreaterThan, normal, largest);
+        let infinity = self.splat_i32(0x7f80_0000);
+        let normal = self.choose(over, infinity, normal);
+        // Below 2^-14 the last bit of an f16 is 2^-24, like that of an f32 near 0.5.
+        let absolute = self.cast_bits(types::F32X4, magnitude);
+        let half = self.splat_bits(Repr::F32, 0x3f00_0000);
+        let raised = self.b.ins().fadd(absolute, half);
+        let small = self.b.ins().fsub(raised, half);
+        let small = self.cast_bits(types::I32X4, small);
+        let least_normal = self.splat_i32(0x3880_0000);
+        let is_small = self.b.ins().icmp(IntCC::SignedLessThan, magnitude, least_normal);
+        let result = self.choose(is_small, small, normal);
+        let nan = self.b.ins().icmp(IntCC::SignedGreaterThan, magnitude, infinity);
+        let quiet = self.splat_i32(0x7fc0_0000);
+        let result = self.choose(nan, quiet, result);
+        let result = self.b.ins().bor(result, sign);
+        self.cast_bits(types::F32X4, result)
+    }
+
+    /// `f32` lanes from the 16 bits of halves, zero-extended in 4-byte lanes.
+    pub fn half_from_bits(&mut self, dtype: DType, bits: &Vecs) -> Vecs {
+        self.map(bits, |e, x| {
+            if dtype == DType::BF16 {
+                let shifted = e.shift_left(x, 16);
+                return e.cast_bits(types::F32X4, shifted);
+            }
+            let sign_mask = e.splat_i32(0x8000);
+            let sign = e.b.ins().band(x, sign_mask);
+            let magnitude = e.b.ins().bxor(x, sign);
+            let magnitude = e.shift_left(magnitude, 13);
+            // The exponent is too small by 112. The product is exact, also for a subnormal.
+            let scale = e.splat_bits(Repr::F32, 0x7780_0000);
+            let scaled = e.cast_bits(types::F32X4, magnitude);
+            let scaled = e.b.ins().fmul(scaled, scale);
+            let scaled = e.cast_bits(types::I32X4, scaled);
+            let finite = e.splat_i32(0x0f7f_ffff);
+            let special = e.b.ins().icmp(IntCC::SignedGreaterThan, magnitude, finite);
+            let exponent = e.splat_i32(0x7f80_0000);
+            let special = e.b.ins().band(special, exponent);
+            let sign = e.shift_left(sign, 16);
+            let result = e.b.ins().bor(scaled, special);
+            let result = e.b.ins().bor(result, sign);
+            e.cast_bits(types::F32X4, result)
+        })
+    }
+
+    /// The 16 bits of values that are exact in `dtype`, zero-extended in 4-byte lanes.
+    pub fn half_to_bits(&mut self, dtype: DType, x: &Vecs) -> Vecs {
+        self.map(x, |e, x| {
+            let bits = e.cast_bits(types::I32X4, x);
+            if dtype == DType::BF16 {
+                return e.shift_right(bits, 16);
+            }
+            let magnitude_mask = e.splat_i32(0x7fff_ffff);
+            let magnitude = e.b.ins().band(bits, magnitude_mask);
+            let scaled = e.cast_bits(types::F32X4, magnitude);
+            let scale = e.splat_bits(Repr::F32, 0x0780_0000);
+            let scaled = e.b.ins().fmul(scaled, scale);
+            let scaled = e.cast_bits(types::I32X4, scaled);
+            let finite = e.splat_i32(0x7f7f_ffff);
+            let special = e.b.ins().icmp(IntCC::SignedGreaterThan, magnitude, finite);
+            // Infinity and NaN keep their exponent: its lower five bits are those of the half.
+            let scaled = e.choose(special, magnitude, scaled);
+            let low = e.shift_right(scaled, 13);
+            let low_mask = e.splat_i32(0x7fff);
+            let low = e.b.ins().band(low, low_mask);
+            let sign = e.shift_right(bits, 16);
+            let sign_mask = e.splat_i32(0x8000);
+            let sign = e.b.ins().band(sign, sign_mask);
+            e.b.ins().bor(low, sign)
+        })
+    }
+}

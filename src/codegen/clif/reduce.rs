@@ -1,0 +1,265 @@
+//! Reductions along the inner axis: accumulators, totals, and the tree over them.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use smallvec::SmallVec;
+
+use super::body_analysis::BodyAnalysis;
+use super::emitted_value::{EmittedValue, Vecs};
+use super::emitter::{ElementGroup, Emitter, flags};
+use crate::codegen::legalize::identity_bits;
+use crate::codegen::repr::Repr;
+use crate::lower::code::{FOLD_BYTES, FOLD_TILE, FoldStep, Pass};
+
+/// The number of vectors that hold the accumulators of one reduction.
+const ACCUMULATOR_VECTORS: usize = FOLD_BYTES / 16;
+
+/// The number of registers left to a body beside the accumulators of one reduction.
+const BESIDE_ACCUMULATORS: u32 = 8;
+
+/// The largest body that is emitted several times, once for each part of the accumulators.
+const REPEATED_BODY: usize = 16;
+
+/// The number of elements in a round: after it every accumulator has taken an element.
+fn round_elements(fold: FoldStep) -> u32 {
+    FOLD_BYTES as u32 / Repr::of(fold.dtype).bytes()
+}
+
+/// The number of elements per emission of the body, if the accumulators of its only reduction stay in registers.
+fn register_elements(pass: &Pass, analysis: &BodyAnalysis) -> Option<u32> {
+    if pass.folds.len() != 1 || analysis.varying > REPEATED_BODY {
+        return None;
+    }
+    match analysis.unroll.min(BESIDE_ACCUMULATORS / analysis.pressure) {
+        0 | 1 => None,
+        2 | 3 => Some(8),
+        _ => Some(16),
+    }
+}
+
+impl Emitter<'_, '_> {
+    /// The constant from which a reduction starts.
+    pub fn identity(&mut self, fold: FoldStep) -> Value {
+        self.splat_bits(Repr::of(fold.dtype), identity_bits(fold))
+    }
+
+    /// Combines two vectors of accumulators. Only the last step settles them.
+    pub fn combine(&mut self, fold: FoldStep, x: Value, y: Value) -> Value {
+        self.arithmetic(fold.dtype, fold.op.combiner(), x, y)
+    }
+
+    /// The operands of a reduction in a group.
+    pub fn reduction_operands(&mut self, group: &mut ElementGroup<'_>, fold: FoldStep) -> Vecs {
+        self.vecs(group, fold.value)
+    }
+
+    /// The address of the accumulators (`part` 0) or totals (`part` 1) of reduction number `index` of the pass.
+    fn stack_lanes(&mut self, index: usize, part: usize) -> Value {
+        let slot = self.accumulators.expect("a function with row reductions has accumulators");
+        self.b.ins().stack_addr(types::I64, slot, ((2 * index + part) * FOLD_BYTES) as i32)
+    }
+
+    fn store_all(&mut self, address: Value, vecs: impl IntoIterator<Item = Value>) {
+        for (j, x) in vecs.into_iter().enumerate() {
+            self.b.ins().store(flags(), x, address, 16 * j as i32);
+        }
+    }
+
+    /// Sets the totals of every reduction to its identity.
+    pub fn start_reductions(&mut self, pass: &Pass) {
+        for (index, fold) in pass.folds.iter().enumerate() {
+            let totals = self.stack_lanes(index, 1);
+            let identity = self.identity(*fold);
+            self.store_all(totals, [identity; ACCUMULATOR_VECTORS]);
+        }
+    }
+
+    /// Reduces one run of the inner axis into the totals.
+    ///
+    /// The accumulators of a tile start from the identity, and are combined into the totals after it. In a *direct* run
+    /// the totals themselves accumulate: the result is the same if each lane takes at most one element, or if the row is
+    /// a single tile.
+    pub fn reduce_run(
+        &mut self,
+        pass: &Pass,
+        analysis: &BodyAnalysis,
+        uniforms: &[Option<EmittedValue>],
+        starts: &[Option<Value>],
+    ) {
+        let loops = self.code.loops > 0;
+        let few = pass.folds.iter().map(|fold| round_elements(*fold)).min().expect("the pass has reductions");
+        let limit = if loops { i64::from(few) } else { FOLD_TILE as i64 };
+        let n = self.args.n;
+        let limit = self.b.ins().iconst(types::I64, limit);
+        let direct = self.b.ins().icmp(IntCC::SignedLessThanOrEqual, n, limit);
+        let lanes: SmallVec<[Value; 4]> = (0..pass.folds.len())
+            .map(|index| {
+                let (own, totals) = (self.stack_lanes(index, 0), self.stack_lanes(index, 1));
+                self.b.ins().select(direct, totals, own)
+            })
+            .collect();
+
+        let tile = self.b.create_block();
+        let first = self.b.append_block_param(tile, types::I64);
+        let zero = self.b.ins().iconst(types::I64, 0);
+        self.b.ins().jump(tile, &[zero.into()]);
+        self.b.switch_to_block(tile);
+        let whole = self.b.ins().iadd_imm_s(first, FOLD_TILE as i64);
+        let end = self.b.ins().smin(whole, n);
+
+        let in_registers = register_elements(pass, analysis);
+        let rest = self.b.create_block();
+        let rest_start = self.b.append_block_param(rest, types::I64);
+        let start = self.b.create_block();
+        // Accumulators in registers overwrite memory. A direct run may do that only if the run is the whole row.
+        if in_registers.is_some() && !loops {
+            self.b.ins().jump(start, &[]);
+        } else {
+            self.b.ins().brif(direct, rest, &[first.into()], start, &[]);
+        }
+        self.b.switch_to_block(start);
+        let left = match in_registers {
+            Some(elems) => {
+                let body = &pass.body;
+                self.reduce_in_registers(pass, analysis, elems, [first, end], lanes[0], |e, elems, index| {
+                    e.group(body, analysis, uniforms, starts, elems, index)
+                })
+            }
+            None => {
+                for (fold, address) in pass.folds.iter().zip(&lanes) {
+                    let identity = self.identity(*fold);
+                    self.store_all(*address, [identity; ACCUMULATOR_VECTORS]);
+                }
+                first
+            }
+        };
+        self.b.ins().jump(rest, &[left.into()]);
+        self.b.switch_to_block(rest);
+
+        let mut from = rest_start;
+        let one_size = in_registers.is_some() || analysis.unroll == 1;
+        for elems in [4 * analysis.unroll, 4, 1].into_iter().skip(usize::from(one_size)) {
+            (from, _) = self.groups(from, end, elems, &[], |e, index, _| {
+                let mut group = e.group(&pass.body, analysis, uniforms, starts, elems, index);
+                for (fold, address) in pass.folds.iter().zip(&lanes) {
+                    e.reduce_in_memory(&mut group, *fold, *address, index);
+                }
+                Vecs::new()
+            });
+        }
+
+        let (add, next) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(direct, next, &[], add, &[]);
+        self.b.switch_to_block(add);
+        for (index, fold) in pass.folds.iter().enumerate() {
+            let (own, totals) = (self.stack_lanes(index, 0), self.stack_lanes(index, 1));
+            let vector = Repr::of(fold.dtype).vector();
+            for j in 0..ACCUMULATOR_VECTORS {
+                let offset = 16 * j as i32;
+                let total = self.b.ins().load(vector, flags(), totals, offset);
+                let more = self.b.ins().load(vector, flags(), own, offset);
+                let sum = self.combine(*fold, total, more);
+                self.b.ins().store(flags(), sum, totals, offset);
+            }
+        }
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+        let done = self.b.create_block();
+        let more = self.b.ins().icmp(IntCC::SignedLessThan, end, n);
+        self.b.ins().brif(more, tile, &[end.into()], done, &[]);
+        self.b.switch_to_block(done);
+    }
+
+    /// Reduces whole rounds with the accumulators in registers, and stores these to `address`. Returns the first
+    /// remaining element.
+    fn reduce_in_registers<'s>(
+        &mut self,
+        pass: &'s Pass,
+        analysis: &BodyAnalysis,
+        elems: u32,
+        [first, end]: [Value; 2],
+        address: Value,
+        group: impl Fn(&mut Self, u32, Value) -> ElementGroup<'s>,
+    ) -> Value {
+        debug_assert!(elems <= 4 * analysis.unroll);
+        let fold = pass.folds[0];
+        let identity = self.identity(fold);
+        let round = round_elements(fold);
+        let (rest, finished) =
+            self.groups(first, end, round, &[identity; ACCUMULATOR_VECTORS], |e, index, lanes| {
+                let mut lanes = Vecs::from_slice(lanes);
+                let mut next = 0;
+                for part in 0..round / elems {
+                    let index = match part {
+                        0 => index,
+                        _ => e.b.ins().iadd_imm_s(index, i64::from(part * elems)),
+                    };
+                    let mut group = group(e, elems, index);
+                    for x in e.reduction_operands(&mut group, fold) {
+                        lanes[next] = e.combine(fold, lanes[next], x);
+                        next += 1;
+                    }
+                }
+                lanes
+            });
+        self.store_all(address, finished);
+        rest
+    }
+
+    /// Reduces the elements of one group into accumulators in memory.
+    fn reduce_in_memory(
+        &mut self,
+        group: &mut ElementGroup<'_>,
+        fold: FoldStep,
+        address: Value,
+        index: Value,
+    ) {
+        let repr = Repr::of(fold.dtype);
+        let bytes = self.b.ins().ishl_imm_u(index, i64::from(repr.bytes().trailing_zeros()));
+        let offset = self.b.ins().band_imm_u(bytes, FOLD_BYTES as i64 - 1);
+        let address = self.b.ins().iadd(address, offset);
+        let values = self.reduction_operands(group, fold);
+        let before = self.load_accumulators(repr, address, group.elems);
+        let after = self.zip(&before, &values, |e, x, y| e.combine(fold, x, y));
+        self.store_accumulators(repr, address, group.elems, &after);
+    }
+
+    /// Combines the totals of a row by halving, and keeps the results.
+    pub fn finish_reductions(&mut self, pass: &Pass) {
+        for (index, fold) in pass.folds.iter().enumerate() {
+            let repr = Repr::of(fold.dtype);
+            let totals = self.stack_lanes(index, 1);
+            let mut vecs: Vecs = (0..ACCUMULATOR_VECTORS)
+                .map(|j| self.b.ins().load(repr.vector(), flags(), totals, 16 * j as i32))
+                .collect();
+            while vecs.len() > 1 {
+                let half = vecs.len() / 2;
+                let (low, high): (Vecs, Vecs) = (vecs[..half].into(), vecs[half..].into());
+                vecs = self.zip(&low, &high, |e, x, y| e.combine(*fold, x, y));
+            }
+            let mut vector = vecs[0];
+            let high = self.high_half(vector);
+            vector = self.combine(*fold, vector, high);
+            if repr.bytes() == 4 {
+                let second = self.shuffle(vector, vector, [4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7]);
+                vector = self.combine(*fold, vector, second);
+            }
+            let vector = self.finish_reduction(*fold, [vector].into_iter().collect())[0];
+            let spread = match repr.bytes() {
+                4 => [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3],
+                _ => [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7],
+            };
+            self.folded[fold.into as usize] = Some(self.shuffle(vector, vector, spread));
+        }
+    }
+
+    /// Reduces each element of a group into the accumulators of its own row.
+    pub fn reduce_in_tile(&mut self, group: &mut ElementGroup<'_>, fold: FoldStep) {
+        let repr = Repr::of(fold.dtype);
+        let address = self.tile_address(group, fold.into, repr);
+        let values = self.reduction_operands(group, fold);
+        let before = self.load_accumulators(repr, address, group.elems);
+        let after = self.zip(&before, &values, |e, x, y| e.combine(fold, x, y));
+        self.store_accumulators(repr, address, group.elems, &after);
+    }
+}

@@ -1,0 +1,228 @@
+//! Legalisation: the rules by which both emitters compute a dtype in wider lanes.
+//!
+//! - In: an operation with its dtypes.
+//! - Out: a decision as data: wrap or round the result, which NaN rule applies, signed or unsigned, limits.
+//! - Callers: `clif` and `simd`. Each turns the decision into its own instructions, so that results have the same bits.
+//! - Absent: instructions of any processor.
+
+use shapeflow_shape_fns::DType;
+
+use super::repr::{bits_of, is_narrow, lane_bits};
+use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp, eval_cast};
+use crate::lower::code::{Code, FoldStep, Inst, InstOp, Vid};
+
+/// The step that brings lanes back into the range of their dtype.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Settle {
+    /// Lanes are in range.
+    Keep,
+    /// Shift left by `spare` bits, then arithmetically right: a narrow signed integer.
+    SignExtend { spare: u32 },
+    /// Keep the bits of `mask`: a narrow unsigned integer.
+    ZeroExtend { mask: u32 },
+    /// Round an `f32` lane to the nearest `f16`.
+    RoundF16,
+    /// Round an `f32` lane to the nearest `bf16`.
+    RoundBf16,
+}
+
+impl Settle {
+    /// After arithmetic that can leave the range of `dtype`.
+    pub fn of(dtype: DType) -> Settle {
+        let spare = || 32 - bits_of(dtype);
+        match dtype {
+            DType::F16 => Settle::RoundF16,
+            DType::BF16 => Settle::RoundBf16,
+            _ if !is_narrow(dtype) => Settle::Keep,
+            _ if dtype.is_signed() => Settle::SignExtend { spare: spare() },
+            _ => Settle::ZeroExtend { mask: u32::MAX >> spare() },
+        }
+    }
+
+    /// After a unary operation. Only an integer can leave its range by `Neg`, `Abs` or `Not`, and only a square root
+    /// needs rounding.
+    pub fn after_unary(op: UnaryOp, dtype: DType) -> Settle {
+        match op {
+            UnaryOp::Sqrt => Settle::of(dtype),
+            UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Not if !dtype.is_float() => Settle::of(dtype),
+            _ => Settle::Keep,
+        }
+    }
+
+    /// After a binary operation lane by lane.
+    pub fn after_binary(op: BinaryOp, dtype: DType) -> Settle {
+        match op {
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Shl => {
+                Settle::of(dtype)
+            }
+            _ => Settle::Keep,
+        }
+    }
+}
+
+/// The rule for the larger or smaller of two floats `x, y`: NaN if either is NaN, the first if they are equal.
+///
+/// The hardware's `max(p, q)` is `p > q ? p : q`: it takes `q` if the operands are equal or one is NaN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Extremum {
+    /// The first operand is neither NaN nor zero, so equal operands have the same bits: `max(x, y)` is right.
+    InOrder,
+    /// The second operand is not NaN: `max(y, x)` is right.
+    Swapped,
+    /// `max(y, x)` loses a NaN of `y`. The mask `y is NaN`, whose set lanes are NaNs themselves, must be or-ed in.
+    SwappedWithNan,
+}
+
+impl Extremum {
+    /// The cheapest rule that holds for two values of a body.
+    pub fn of(body: &[Inst], a: Vid, b: Vid) -> Extremum {
+        if constant(body, a).is_some_and(|c| !c.is_nan() && c.to_f64() != 0.0) {
+            return Extremum::InOrder;
+        }
+        let never_nan = match body[b.0 as usize].op {
+            InstOp::Const(scalar) => !scalar.is_nan(),
+            InstOp::Cast(from) => !body[from.0 as usize].dtype.is_float(),
+            _ => false,
+        };
+        if never_nan { Extremum::Swapped } else { Extremum::SwappedWithNan }
+    }
+}
+
+/// A bitwise instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum BitOp {
+    And,
+    Or,
+    Xor,
+}
+
+/// A binary operation on bools as bitwise instructions on masks: `not?(op(not?(x), y))`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct MaskOp {
+    pub negates_first: bool,
+    pub op: BitOp,
+    pub negates_result: bool,
+}
+
+impl MaskOp {
+    /// # Panics
+    /// `op` is arithmetic: the verifier refuses it on bools.
+    pub fn of(op: BinaryOp) -> MaskOp {
+        let (negates_first, op, negates_result) = match op {
+            BinaryOp::And | BinaryOp::Min => (false, BitOp::And, false),
+            BinaryOp::Or | BinaryOp::Max => (false, BitOp::Or, false),
+            BinaryOp::Xor | BinaryOp::Ne => (false, BitOp::Xor, false),
+            BinaryOp::Eq => (false, BitOp::Xor, true),
+            BinaryOp::Lt => (true, BitOp::And, false),
+            BinaryOp::Le => (true, BitOp::Or, false),
+            _ => unreachable!("the verifier refuses {op:?} of bools"),
+        };
+        MaskOp { negates_first, op, negates_result }
+    }
+}
+
+/// The constant that `v` is, if it is one.
+pub(super) fn constant(body: &[Inst], v: Vid) -> Option<Scalar> {
+    match body[v.0 as usize].op {
+        InstOp::Const(scalar) => Some(scalar),
+        _ => None,
+    }
+}
+
+/// Whether integer lanes of `dtype` compare as unsigned. Narrow unsigned integers are positive in their wider lanes.
+pub(super) fn compares_unsigned(dtype: DType) -> bool {
+    matches!(dtype, DType::U32 | DType::U64)
+}
+
+/// The mask of a shift count: shifts take their count modulo the width of the dtype, also where lanes are wider.
+pub(super) fn shift_mask(dtype: DType) -> u64 {
+    u64::from(bits_of(dtype)) - 1
+}
+
+/// Whether `a * b + c` must round once. For halves the product is exact in `f32`, so that rounding it changes nothing.
+pub(super) fn fuses(dtype: DType) -> bool {
+    matches!(dtype, DType::F32 | DType::F64)
+}
+
+/// Adding this to a float below 2^51 in size leaves the two's complement of its integer part in the low bits.
+pub(super) const INTEGER_BIAS: f64 = 6_755_399_441_055_744.0;
+
+/// The least and the greatest value of an integer dtype: a conversion from float saturates to them.
+pub(super) fn integer_limits(dtype: DType) -> (i128, i128) {
+    dtype.integer_range().expect("only a conversion to an integer saturates")
+}
+
+/// The lane bits of `true` converted to `dtype`.
+pub(super) fn bits_of_true(dtype: DType) -> u64 {
+    lane_bits(eval_cast(Scalar::Bool(true), dtype))
+}
+
+/// Whether a reduction ends by adding 0.0: a float sum starts from -0.0, and an empty sum is 0.0.
+pub(super) fn ends_with_zero(fold: FoldStep) -> bool {
+    fold.op == ReduceOp::Sum && fold.dtype.is_float()
+}
+
+/// The reduction that makes result `k`.
+pub(super) fn fold_step(code: &Code, k: u32) -> FoldStep {
+    let mut folds = code.passes.iter().flat_map(|pass| &pass.folds);
+    *folds.find(|fold| fold.into == k).expect("the verifier checks that every result is made")
+}
+
+/// The lane bits from which a reduction starts.
+pub(super) fn identity_bits(fold: FoldStep) -> u64 {
+    lane_bits(fold.op.identity(fold.dtype))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::eval_binary;
+
+    #[test]
+    fn mask_operations_equal_operations_on_bools() {
+        use BinaryOp::{And, Eq, Le, Lt, Max, Min, Ne, Or, Xor};
+        for op in [And, Or, Xor, Min, Max, Eq, Ne, Lt, Le] {
+            let rule = MaskOp::of(op);
+            for (x, y) in [(false, false), (false, true), (true, false), (true, true)] {
+                let first = x ^ rule.negates_first;
+                let result = match rule.op {
+                    BitOp::And => first & y,
+                    BitOp::Or => first | y,
+                    BitOp::Xor => first ^ y,
+                };
+                let expected = eval_binary(op, Scalar::Bool(x), Scalar::Bool(y));
+                assert_eq!(
+                    Some(Scalar::Bool(result ^ rule.negates_result)),
+                    expected,
+                    "{op:?} of {x} and {y}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "the verifier refuses Add of bools")]
+    fn arithmetic_on_bools_is_a_broken_invariant() {
+        MaskOp::of(BinaryOp::Add);
+    }
+
+    #[test]
+    fn settling_brings_every_narrow_integer_into_range() {
+        for dtype in [DType::I8, DType::I16, DType::U8, DType::U16] {
+            let (low, high) = integer_limits(dtype);
+            for lane in [low - 1, low, -1, 0, 1, high, high + 1] {
+                let settled = match Settle::of(dtype) {
+                    Settle::SignExtend { spare } => i128::from((lane as i32) << spare >> spare),
+                    Settle::ZeroExtend { mask } => i128::from(lane as u32 & mask),
+                    settle => panic!("{dtype} is settled by {settle:?}"),
+                };
+                assert!((low..=high).contains(&settled), "{dtype}: {lane} becomes {settled}");
+                assert_eq!(
+                    (settled - lane).rem_euclid(high - low + 1),
+                    0,
+                    "{dtype}: {lane} becomes {settled}"
+                );
+            }
+        }
+    }
+}

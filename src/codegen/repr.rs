@@ -1,0 +1,73 @@
+//! `Repr`: the vector lanes that hold elements of a dtype, and element sizes in memory.
+
+use shapeflow_shape_fns::DType;
+
+use crate::expr::Scalar;
+
+/// The kind of a vector lane.
+///
+/// Integers below 32 bits are sign- or zero-extended to `I32` and wrapped after arithmetic that can leave their range.
+/// `f16` and `bf16` are held as `F32` and rounded after every operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Repr {
+    I32,
+    I64,
+    F32,
+    F64,
+    /// A bool as 0 or -1 in 4-byte lanes. Beside 8-byte values the same mask also exists in 8-byte lanes.
+    Mask,
+}
+
+impl Repr {
+    /// The lanes of `dtype`.
+    ///
+    /// # Panics
+    /// `dtype` is complex or a string: the verifier of kernels refuses these.
+    pub fn of(dtype: DType) -> Repr {
+        match dtype {
+            DType::Bool => Repr::Mask,
+            DType::I8 | DType::I16 | DType::I32 | DType::U8 | DType::U16 | DType::U32 => Repr::I32,
+            DType::I64 | DType::U64 => Repr::I64,
+            DType::F16 | DType::BF16 | DType::F32 => Repr::F32,
+            DType::F64 => Repr::F64,
+            _ => unreachable!("the verifier refuses kernels that compute {dtype}"),
+        }
+    }
+
+    /// Bytes of one lane.
+    pub fn bytes(self) -> u32 {
+        match self {
+            Repr::I64 | Repr::F64 => 8,
+            Repr::I32 | Repr::F32 | Repr::Mask => 4,
+        }
+    }
+}
+
+/// The bits of one lane that holds `value`.
+pub(super) fn lane_bits(value: Scalar) -> u64 {
+    match value {
+        Scalar::Bool(true) => u64::MAX,
+        Scalar::Bool(false) => 0,
+        Scalar::F16(x) => x.to_f32().to_bits() as u64,
+        Scalar::BF16(x) => x.to_f32().to_bits() as u64,
+        Scalar::I8(x) => x as i64 as u64,
+        Scalar::I16(x) => x as i64 as u64,
+        Scalar::I32(x) => x as i64 as u64,
+        _ => value.to_bits(),
+    }
+}
+
+/// Bytes of an element in memory.
+pub(super) fn size_of(dtype: DType) -> u32 {
+    dtype.size_bytes().expect("the verifier refuses slots whose elements have no size") as u32
+}
+
+/// Bits of an element in memory.
+pub(super) fn bits_of(dtype: DType) -> u32 {
+    8 * size_of(dtype)
+}
+
+/// Whether `dtype` is an integer type narrower than its lanes.
+pub(super) fn is_narrow(dtype: DType) -> bool {
+    matches!(dtype, DType::I8 | DType::I16 | DType::U8 | DType::U16)
+}

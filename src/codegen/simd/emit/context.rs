@@ -1,0 +1,154 @@
+//! `EmitContext`: where the slots of a block are.
+
+use crate::codegen::abi::{KernelArgs, SLOT_INNER, slot_words};
+use crate::codegen::repr::size_of;
+use crate::codegen::simd::asm::{Alu, Asm, Gpr, Mem, RAX, RBX, RSP};
+use crate::codegen::simd::ir::roles::INDEX;
+use crate::codegen::simd::ir::{FrameLayout, LoopBody, MemRef, frame_mem};
+use crate::lower::code::{Code, FOLD_BYTES, SlotType, SlotUse, TILE};
+
+/// The surroundings of a block that its instructions refer to.
+pub(crate) struct EmitContext<'a> {
+    pub code: &'a Code,
+    pub layout: &'a FrameLayout,
+    /// The number of loops around the block.
+    pub level: usize,
+    /// By slot of each copy: its address register, if it has one.
+    pub pointers: &'a [Option<Gpr>],
+    /// Whether the block is at the current element; otherwise at the start of every slot.
+    pub moving: bool,
+    /// The position that the block runs for, if it is not the current one.
+    pub shift: Option<SlotShift<'a>>,
+}
+
+/// A position some steps further on.
+#[derive(Clone, Copy)]
+pub(crate) struct SlotShift<'a> {
+    /// Words of the frame by slot. The distance of a slot in bytes is their sum.
+    pub words: [Option<&'a [u32]>; 2],
+    /// The position may not exist, so that a failed check there means nothing.
+    pub speculative: bool,
+}
+
+impl SlotShift<'_> {
+    /// Adds the distance of a slot to `to`.
+    pub fn add_to(&self, asm: &mut Asm, to: Gpr, slot: u32) {
+        for words in self.words.iter().flatten() {
+            asm.alu(Alu::Add, to, frame_mem(words[slot as usize]));
+        }
+    }
+}
+
+impl<'a> EmitContext<'a> {
+    /// For a block of a body.
+    pub fn new(
+        code: &'a Code,
+        layout: &'a FrameLayout,
+        body: &'a LoopBody<'_>,
+        moving: bool,
+    ) -> EmitContext<'a> {
+        EmitContext { code, layout, level: body.level, pointers: &body.pointers, moving, shift: None }
+    }
+}
+
+impl EmitContext<'_> {
+    /// The type of a slot, or of a copy of one.
+    pub fn slot_type(&self, slot: u32) -> &SlotType {
+        &self.code.slots[slot as usize % self.code.slots.len()]
+    }
+
+    /// The address register of a slot.
+    pub fn pointer(&self, slot: u32) -> Option<Gpr> {
+        self.pointers.get(slot as usize).copied().flatten()
+    }
+
+    /// Bytes from an element of a slot to the next.
+    pub fn element_pitch(&self, slot: u32) -> u32 {
+        let kind = self.slot_type(slot);
+        size_of(kind.dtype) * kind.class.step() as u32
+    }
+
+    /// The memory `offset` bytes past the current element of a slot. The code may overwrite rax and rbx.
+    pub fn slot_mem(&self, asm: &mut Asm, slot: u32, offset: i32) -> Mem {
+        let kind = self.slot_type(slot);
+        let base = match self.pointer(slot) {
+            Some(pointer) => pointer,
+            None => {
+                let start = match kind.used {
+                    SlotUse::Gather => self.layout.gathers[slot as usize].address,
+                    _ => self.layout.start(self.level, slot),
+                };
+                asm.mov(RAX, frame_mem(start));
+                if let Some(shift) = self.shift
+                    && kind.used != SlotUse::Gather
+                {
+                    shift.add_to(asm, RAX, slot);
+                }
+                RAX
+            }
+        };
+        let bytes = self.element_pitch(slot);
+        if !self.moving || bytes == 0 {
+            return Mem::Base(base, offset);
+        }
+        let scale = bytes.trailing_zeros().min(3);
+        let (factor, mut index) = (bytes >> scale, INDEX);
+        if factor > 1 {
+            index = RBX;
+            match factor % 2 {
+                0 => asm.mov(RBX, INDEX),
+                _ => asm.lea(RBX, Mem::Indexed(INDEX, INDEX, 1, 0)),
+            }
+            if factor % 2 == 0 {
+                asm.shl(RBX, factor.trailing_zeros() as u8);
+            }
+        }
+        Mem::Indexed(base, index, scale as u8, offset)
+    }
+
+    /// [`EmitContext::slot_mem`] as an operand that stays valid for the whole block, if the slot has one: it needs no
+    /// code and names no scratch register.
+    pub fn stable_slot_mem(&self, slot: u32, offset: i32) -> Option<Mem> {
+        let base = self.pointer(slot)?;
+        let bytes = self.element_pitch(slot);
+        match bytes {
+            0 => Some(Mem::Base(base, offset)),
+            1 | 2 | 4 | 8 if self.moving => {
+                Some(Mem::Indexed(base, INDEX, bytes.trailing_zeros() as u8, offset))
+            }
+            1 | 2 | 4 | 8 => Some(Mem::Base(base, offset)),
+            _ => None,
+        }
+    }
+
+    /// A memory operand of the block. The code may overwrite rax and rbx.
+    pub fn mem(&self, asm: &mut Asm, mem: MemRef) -> Mem {
+        match mem {
+            MemRef::Slot(slot, offset) => self.slot_mem(asm, slot, offset),
+            MemRef::Frame(offset) => frame_mem(offset),
+            MemRef::Lanes(offset, bytes) => {
+                asm.mov(RBX, INDEX);
+                asm.shl(RBX, bytes.trailing_zeros() as u8);
+                asm.alu_imm(Alu::And, RBX, FOLD_BYTES as i32 - 1);
+                Mem::Indexed(RSP, RBX, 0, offset as i32)
+            }
+            MemRef::Tile(fold, bytes, offset) => {
+                asm.mov(RAX, frame_mem(self.layout.tile));
+                let start = fold as i32 * 8 * TILE as i32 + offset;
+                Mem::Indexed(RAX, INDEX, bytes.trailing_zeros() as u8, start)
+            }
+        }
+    }
+
+    /// Loads a field of the arguments into rax.
+    pub fn load_argument(&self, asm: &mut Asm, field: usize) {
+        asm.mov(RAX, frame_mem(self.layout.args));
+        asm.mov(RAX, Mem::Base(RAX, field as i32));
+    }
+
+    /// The stride of a slot along the inner axis, as a memory operand. The code overwrites rax.
+    pub fn inner_stride(&self, asm: &mut Asm, slot: u32) -> Mem {
+        self.load_argument(asm, std::mem::offset_of!(KernelArgs, slots));
+        Mem::Base(RAX, 8 * (slot as i32 * slot_words(self.code.loops) as i32 + SLOT_INNER as i32))
+    }
+}

@@ -1,0 +1,251 @@
+//! Instructions of a block that are a sequence of the processor's: conversions lane by lane, staging, iotas.
+
+use super::context::EmitContext;
+use crate::codegen::abi::KernelArgs;
+use crate::codegen::repr::size_of;
+use crate::codegen::simd::asm::opcode::{self, Opcode};
+use crate::codegen::simd::asm::{
+    Alu, Asm, Cond, Masked, Mem, RAX, RBX, RCX, RDX, RSP, Rm, VectorIsa, VectorLen, VectorReg,
+};
+use crate::codegen::simd::ir::roles::{COMPARE_MASK, INDEX};
+use crate::codegen::simd::ir::{LaneOp, MemRef, STEP_WORDS, Tail, VectorInstKind, frame_mem};
+use crate::lower::code::Class;
+
+impl EmitContext<'_> {
+    /// Emits an instruction that is a sequence: its operands are in registers, and `dst` is none of these.
+    pub fn emit(&self, asm: &mut Asm, kind: &VectorInstKind, dst: Option<VectorReg>, sources: &[VectorReg]) {
+        let whole = asm.isa.vector();
+        let to = || dst.expect("an instruction that computes a value has a result").0;
+        let from = || sources[0].0;
+        match *kind {
+            VectorInstKind::Load { op, len, mem, tail } => {
+                let memory = self.mem(asm, mem);
+                match tail {
+                    Tail::Whole => asm.vector(op, len, to(), 0, memory.into(), None),
+                    Tail::Mask(k) => {
+                        asm.masked(op, len, to(), 0, memory.into(), None, Masked { k, zero: true })
+                    }
+                }
+            }
+            VectorInstKind::LoadMasked { wide, mem } => {
+                let memory = self.mem(asm, mem);
+                let op = if wide { opcode::LOAD_MASKED_Q } else { opcode::LOAD_MASKED_D };
+                asm.vector(op, whole, to(), from(), memory.into(), None);
+            }
+            VectorInstKind::Store { op, len, imm, mem, tail } => {
+                let memory = self.mem(asm, mem);
+                match tail {
+                    Tail::Whole => {
+                        if matches!(mem, MemRef::Slot(..)) {
+                            asm.mark_slot_store();
+                        }
+                        asm.vector(op, len, from(), 0, memory.into(), imm);
+                    }
+                    Tail::Mask(k) => {
+                        asm.masked(op, len, from(), 0, memory.into(), imm, Masked { k, zero: false })
+                    }
+                }
+            }
+            VectorInstKind::StoreOne { bytes, slot } => {
+                let memory = self.slot_mem(asm, slot, 0);
+                let (op, imm) = match bytes {
+                    1 => (opcode::STORE_B, Some(0)),
+                    2 => (opcode::STORE_W, Some(0)),
+                    4 => (opcode::STORE_D, None),
+                    _ => (opcode::STORE_Q, None),
+                };
+                asm.vector(op, VectorLen::X, from(), 0, memory.into(), imm);
+            }
+            VectorInstKind::Stage { slot, out } => self.stage(asm, slot, out),
+            VectorInstKind::StoreLast { slot, masked } => {
+                let size = size_of(self.code.slots[slot as usize].dtype);
+                if masked {
+                    asm.mov(RCX, frame_mem(self.layout.remaining));
+                } else {
+                    asm.mov_imm(RCX, asm.isa.step() as i32);
+                }
+                let last = self.layout.staging as i32 - size as i32;
+                asm.load_low(RBX, Mem::Indexed(RSP, RCX, size.trailing_zeros() as u8, last), size);
+                let memory = self.slot_mem(asm, slot, 0);
+                asm.store_low(memory, RBX, size);
+            }
+            VectorInstKind::Scalar(k) => {
+                self.load_argument(asm, std::mem::offset_of!(KernelArgs, scalars));
+                let scalar = Mem::Base(RAX, 8 * k as i32);
+                asm.vector(opcode::SPLAT_Q, whole, to(), 0, scalar.into(), None);
+            }
+            VectorInstKind::Iota { slot, ahead } => self.iota(asm, slot, ahead, to()),
+            VectorInstKind::Displace { slot, offset } => self.displace(asm, slot, offset, sources[0]),
+            VectorInstKind::DisplaceBy { slot, offset, word, passed } => {
+                if !passed {
+                    asm.mov(RAX, frame_mem(word));
+                }
+                self.displace_by(asm, slot, offset);
+            }
+            VectorInstKind::Gather { slot, group } => self.gather(asm, slot, group, to()),
+            VectorInstKind::Fail => {
+                if asm.isa == VectorIsa::Avx512 {
+                    asm.vector(opcode::D_TO_MASK, whole, COMPARE_MASK, 0, Rm::Reg(from()), None);
+                    asm.mask_move(false, RAX.0, COMPARE_MASK);
+                } else {
+                    asm.vector(opcode::SIGN_BITS, whole, RAX.0, 0, Rm::Reg(from()), None);
+                }
+                // A jump, not an update in memory: the next step would wait for that.
+                let fine = asm.label();
+                asm.test(RAX, RAX);
+                asm.jump_if(Cond::Equal, fine);
+                asm.store_imm(frame_mem(self.layout.failed), 1);
+                asm.bind(fine);
+            }
+            VectorInstKind::Lanes(op) => self.lanes(asm, op, to(), sources),
+            VectorInstKind::Op { .. }
+            | VectorInstKind::Fma { .. }
+            | VectorInstKind::Select
+            | VectorInstKind::Compare { .. }
+            | VectorInstKind::Index(_) => {
+                unreachable!("the block emitter chooses the operands of {kind:?} itself")
+            }
+        }
+    }
+
+    /// A comparison that passes through a mask register.
+    #[expect(clippy::too_many_arguments, reason = "the operands of one instruction")]
+    pub fn compare(
+        &self,
+        asm: &mut Asm,
+        op: Opcode,
+        imm: u8,
+        wide: bool,
+        dst: VectorReg,
+        first: VectorReg,
+        second: Rm,
+    ) {
+        let len = asm.isa.vector();
+        asm.vector(op, len, COMPARE_MASK, first.0, second, Some(imm));
+        let to_lanes = if wide { opcode::MASK_TO_Q } else { opcode::MASK_TO_D };
+        asm.vector(to_lanes, len, dst.0, 0, Rm::Reg(COMPARE_MASK), None);
+    }
+
+    fn iota(&self, asm: &mut Asm, slot: u32, ahead: i32, to: u8) {
+        let start = frame_mem(self.layout.start(self.level, slot));
+        let mut value = start;
+        if self.moving && self.code.slots[slot as usize].class == Class::Contiguous {
+            let stride = self.inner_stride(asm, slot);
+            asm.lea(RCX, Mem::Base(INDEX, ahead));
+            asm.imul(RCX, stride);
+            asm.alu(Alu::Add, RCX, start);
+            value = frame_mem(self.layout.scratch);
+            asm.store(value, RCX);
+        } else if let Some(shift) = self.shift {
+            asm.mov(RCX, start);
+            shift.add_to(asm, RCX, slot);
+            value = frame_mem(self.layout.scratch);
+            asm.store(value, RCX);
+        }
+        asm.vector(opcode::SPLAT_Q, asm.isa.vector(), to, 0, value.into(), None);
+    }
+
+    /// Fills the ramp of an iota slot with multiples of its stride. Other slots have no ramp.
+    pub fn make_ramp(&self, asm: &mut Asm, slot: u32) {
+        let Some(ramp) = self.layout.ramps[slot as usize] else { return };
+        let stride = self.inner_stride(asm, slot);
+        asm.mov(RCX, stride);
+        asm.mov_imm(RDX, 0);
+        asm.mov_imm(RBX, 0);
+        let top = asm.label();
+        asm.bind(top);
+        asm.store(Mem::Indexed(RSP, RBX, 0, ramp as i32), RDX);
+        asm.alu(Alu::Add, RDX, RCX);
+        asm.alu_imm(Alu::Add, RBX, 8);
+        asm.alu_imm(Alu::Cmp, RBX, STEP_WORDS as i32);
+        asm.jump_if(Cond::NotEqual, top);
+    }
+
+    /// Copies the remaining elements of a slot between memory and the staging area: by four, two and one. Elements of a
+    /// strided load are copied one by one.
+    fn stage(&self, asm: &mut Asm, slot: u32, out: bool) {
+        let size = size_of(self.slot_type(slot).dtype);
+        let memory = self.slot_mem(asm, slot, 0);
+        asm.lea(RAX, memory);
+        asm.mov(RDX, frame_mem(self.layout.remaining));
+        asm.mov_imm(RCX, 0);
+        if let Class::Strided(_) = self.slot_type(slot).class {
+            let top = asm.label();
+            asm.bind(top);
+            asm.load_low(RBX, Mem::Base(RAX, 0), size);
+            let to = Mem::Indexed(RSP, RCX, size.trailing_zeros() as u8, self.layout.staging as i32);
+            asm.store_low(to, RBX, size);
+            asm.alu_imm(Alu::Add, RAX, self.element_pitch(slot) as i32);
+            asm.alu_imm(Alu::Add, RCX, 1);
+            asm.alu(Alu::Cmp, RCX, RDX);
+            asm.jump_if(Cond::Less, top);
+            return;
+        }
+        for count in [4, 2, 1] {
+            let (skip, bytes) = (asm.label(), count * size);
+            asm.test_imm(RDX, count as i32);
+            asm.jump_if(Cond::Equal, skip);
+            for offset in (0..bytes).step_by(8) {
+                let slot = Mem::Indexed(RAX, RCX, 0, offset as i32);
+                let staged = Mem::Indexed(RSP, RCX, 0, (self.layout.staging + offset) as i32);
+                let (from, to) = if out { (staged, slot) } else { (slot, staged) };
+                asm.load_low(RBX, from, bytes.min(8));
+                asm.store_low(to, RBX, bytes.min(8));
+            }
+            asm.alu_imm(Alu::Add, RCX, bytes as i32);
+            asm.bind(skip);
+        }
+    }
+
+    /// Runs an operation on lanes of 8 bytes one by one, through the frame.
+    fn lanes(&self, asm: &mut Asm, lane_op: LaneOp, to: u8, sources: &[VectorReg]) {
+        let whole = asm.isa.vector();
+        for (source, area) in sources.iter().zip(self.layout.lanes) {
+            asm.vector(opcode::MOV_STORE, whole, source.0, 0, frame_mem(area).into(), None);
+        }
+        let [first, second, result] = self.layout.lanes;
+        for lane in 0..whole.bytes() / 8 {
+            let lane_of = |area: u32| frame_mem(area + 8 * lane);
+            match lane_op {
+                LaneOp::I64ToF32 => {
+                    asm.vector(opcode::SI64_TO_SS, VectorLen::X, to, to, lane_of(first).into(), None);
+                    asm.vector(
+                        opcode::STORE_D,
+                        VectorLen::X,
+                        to,
+                        0,
+                        frame_mem(result + 4 * lane).into(),
+                        None,
+                    );
+                }
+                LaneOp::F64ToI64 => {
+                    asm.vector(opcode::SD_TO_SI64, VectorLen::X, RAX.0, 0, lane_of(first).into(), None);
+                    asm.store(lane_of(result), RAX);
+                }
+                LaneOp::Divide { signed, rem } => {
+                    asm.mov(RAX, lane_of(first));
+                    asm.mov(RBX, lane_of(second));
+                    let (plain, done) = (asm.label(), asm.label());
+                    if signed {
+                        // The least value divided by -1 overflows. Any quotient by -1 is a negation, with remainder 0.
+                        asm.alu_imm(Alu::Cmp, RBX, -1);
+                        asm.jump_if(Cond::NotEqual, plain);
+                        asm.neg(RAX);
+                        asm.mov_imm(RDX, 0);
+                        asm.jump(done);
+                        asm.bind(plain);
+                        asm.cqo();
+                    } else {
+                        asm.mov_imm(RDX, 0);
+                    }
+                    asm.divide(RBX, signed);
+                    if signed {
+                        asm.bind(done);
+                    }
+                    asm.store(lane_of(result), if rem { RDX } else { RAX });
+                }
+            }
+        }
+        asm.vector(opcode::MOV_LOAD, whole, to, 0, frame_mem(result).into(), None);
+    }
+}

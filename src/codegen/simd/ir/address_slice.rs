@@ -1,0 +1,40 @@
+//! `AddressSlice`: the part of a body that computes the addresses of gathered rows.
+
+use super::loop_body::LoopBody;
+use crate::lower::code::{Code, InstOp};
+
+/// The instructions behind the addresses of gathered rows. Run some positions ahead, they give the rows to prefetch.
+pub(crate) struct AddressSlice {
+    /// The gather slots that are read along rows.
+    pub rows: Vec<u32>,
+    /// For each instruction, whether an address depends on it.
+    pub wanted: Vec<bool>,
+    /// The slots that these instructions read. Without any, rows do not depend on the position.
+    pub slots: Vec<u32>,
+}
+
+impl AddressSlice {
+    pub fn new(code: &Code, body: &LoopBody<'_>) -> AddressSlice {
+        let rows = body.gathered_rows(code);
+        let mut wanted = vec![false; body.insts.len()];
+        let mut slots = Vec::new();
+        for (i, inst) in body.insts.iter().enumerate().rev() {
+            let row = matches!(&inst.op, InstOp::Gather { slot, .. } if rows.contains(slot));
+            if row || wanted[i] {
+                inst.op.for_each_operand(|v| wanted[v.0 as usize] = true);
+            }
+            if wanted[i] {
+                slots.extend(inst.op.slot());
+            }
+        }
+        AddressSlice { rows, wanted, slots }
+    }
+
+    /// The slices of all passes of a kernel.
+    pub fn of_passes(code: &Code) -> impl Iterator<Item = AddressSlice> {
+        let level = code.loops as usize;
+        code.passes
+            .iter()
+            .map(move |pass| AddressSlice::new(code, &LoopBody::new(code, &pass.body, &pass.folds, level)))
+    }
+}

@@ -1,0 +1,242 @@
+//! `FrameLayout`: the offsets in a function's stack frame, from the demands of its features.
+
+use smallvec::SmallVec;
+
+use crate::codegen::simd::asm::{Mem, RSP, VectorIsa, VectorLen};
+use crate::lower::code::{Class, Code, FOLD_BYTES, SlotType, SlotUse};
+
+/// A location in the frame as a memory operand.
+pub(crate) fn frame_mem(offset: u32) -> Mem {
+    Mem::Base(RSP, offset as i32)
+}
+
+/// Gives out memory from the bottom of the frame.
+pub(crate) struct FrameAllocator {
+    size: u32,
+    /// Spill vectors of finished blocks.
+    free_spills: Vec<u32>,
+}
+
+impl FrameAllocator {
+    pub fn new() -> FrameAllocator {
+        FrameAllocator { size: 0, free_spills: Vec::new() }
+    }
+
+    /// 8 bytes.
+    pub fn word(&mut self) -> u32 {
+        self.area(8, 8)
+    }
+
+    /// A whole vector.
+    pub fn vector(&mut self, isa: VectorIsa) -> u32 {
+        let bytes = isa.vector().bytes();
+        self.area(bytes, bytes)
+    }
+
+    /// A vector for one block, to be freed by [`FrameAllocator::free_spills`].
+    pub fn spill(&mut self, isa: VectorIsa) -> u32 {
+        self.free_spills.pop().unwrap_or_else(|| self.vector(isa))
+    }
+
+    pub fn free_spills(&mut self, spills: &[u32]) {
+        self.free_spills.extend(spills);
+    }
+
+    pub fn area(&mut self, bytes: u32, align: u32) -> u32 {
+        let offset = self.size.next_multiple_of(align);
+        self.size = offset + bytes;
+        offset
+    }
+
+    /// Size of the frame: a multiple of the largest vector.
+    pub fn bytes(&self) -> u32 {
+        self.size.next_multiple_of(64)
+    }
+}
+
+/// A run-time scalar copied to every lane of a vector in the frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LaneScalar {
+    /// The limit of checked indices with lanes of `bytes` bytes.
+    ///
+    /// It is ready for an unsigned comparison. AVX2 has only signed ones, so there its sign bit is flipped.
+    Limit { scalar: u32, bytes: u32 },
+    /// The stride of an offset of a gather, in 4-byte lanes.
+    Stride { scalar: u32 },
+}
+
+/// The demands of a kernel's features on the frame, as data.
+pub(crate) struct FrameDemands {
+    /// For each slot, the scalars that are the strides of its gather offsets.
+    pub gather_strides: Vec<SmallVec<[u32; 2]>>,
+    /// The code reads run-time scalars from the frame.
+    pub reads_scalars: bool,
+    pub lane_scalars: Vec<LaneScalar>,
+    /// Words for index arithmetic: one per instruction of the longest body.
+    pub index_words: usize,
+    /// The largest number of body copies whose gathered rows are prefetched; `None` without prefetching.
+    pub prefetch_copies: Option<usize>,
+}
+
+/// Words of a gather slot.
+#[derive(Default)]
+pub(crate) struct GatherWords {
+    /// The slot's address, for a slot without a register.
+    pub address: u32,
+    /// The stride along the inner axis.
+    pub inner: u32,
+    /// The strides of the offsets.
+    pub strides: SmallVec<[u32; 2]>,
+}
+
+/// Words for addresses ahead of the current one.
+pub(crate) struct PrefetchWords {
+    /// By slot: distance in bytes to the row that is prefetched.
+    pub strides: Vec<u32>,
+    /// `near[k - 1][slot]`: distance in bytes from the first copy of a body to copy `k`.
+    pub near: Vec<Vec<u32>>,
+    /// Nonzero if the loop continues in the next row: the row after the last one of this loop is the first of the next.
+    pub flat: u32,
+    /// By slot: bytes of a row to prefetch.
+    pub bytes: Vec<u32>,
+}
+
+/// The largest number of elements in a step: four vectors of 8 lanes, or two of 16.
+const MAX_STEP_ELEMENTS: u32 = 32;
+
+/// Bytes of an area with one word per element of a step: multiples of an iota's stride, or offsets of a gather.
+pub(crate) const STEP_WORDS: u32 = 8 * MAX_STEP_ELEMENTS;
+
+/// Offsets in the frame of everything that lives as long as the function.
+pub(crate) struct FrameLayout {
+    /// The address of the arguments.
+    pub args: u32,
+    /// The number of remaining rows.
+    pub rows: u32,
+    /// The number of elements of the inner axis.
+    pub n: u32,
+    /// The address of the tile.
+    pub tile: u32,
+    /// Nonzero after a check failed.
+    pub failed: u32,
+    /// The number of elements in a masked step.
+    pub remaining: u32,
+    /// Nonzero in the steps before the first whole cache line of a result that bypasses the caches.
+    pub leading: u32,
+    /// Nonzero after a non-temporal store.
+    pub streamed: u32,
+    /// A word on its way to a vector.
+    pub scratch: u32,
+    /// By loop: the number of remaining positions.
+    pub counters: Vec<u32>,
+    /// By level, for each slot its start inside that many loops. Level 0 is the row.
+    pub starts: Vec<u32>,
+    /// The masks of a masked step: one vector of 4-byte lanes, then two of 8-byte lanes.
+    pub masks: [u32; 3],
+    /// Elements between memory and lanes, where a masked step cannot access memory directly.
+    pub staging: u32,
+    /// The operands and the result of an operation that runs lane by lane.
+    pub lanes: [u32; 3],
+    /// The results of row reductions.
+    pub folded: Vec<u32>,
+    /// The run-time scalars, if the code reads them from the frame.
+    pub scalars: Vec<u32>,
+    lane_scalars: Vec<(LaneScalar, u32)>,
+    /// By slot: the words of a gather.
+    pub gathers: Vec<GatherWords>,
+    /// One word per instruction of index arithmetic.
+    pub index: u32,
+    /// The words of prefetching, if rows are prefetched.
+    pub prefetch: Option<PrefetchWords>,
+    /// By offset of a gather: an area with one word per element of a step.
+    pub offsets: Vec<u32>,
+    /// By slot: multiples of the stride, for an iota that moves with the inner axis.
+    pub ramps: Vec<Option<u32>>,
+    /// By reduction of a pass: its accumulators.
+    pub accumulators: Vec<u32>,
+    /// By reduction of a pass: its totals.
+    pub totals: Vec<u32>,
+}
+
+impl FrameLayout {
+    pub fn new(
+        code: &Code,
+        isa: VectorIsa,
+        demands: FrameDemands,
+        frame: &mut FrameAllocator,
+    ) -> FrameLayout {
+        let most_offsets = demands.gather_strides.iter().map(SmallVec::len).max().unwrap_or(0);
+        let scalars: Vec<u32> =
+            (0..code.scalars).filter(|_| demands.reads_scalars).map(|_| frame.word()).collect();
+        let mut gathers = Vec::with_capacity(code.slots.len());
+        for (slot, strides) in code.slots.iter().zip(demands.gather_strides) {
+            gathers.push(match slot.used {
+                SlotUse::Gather => GatherWords {
+                    address: frame.word(),
+                    inner: frame.word(),
+                    strides: strides.iter().map(|k| scalars[*k as usize]).collect(),
+                },
+                _ => GatherWords::default(),
+            });
+        }
+        let slots = code.slots.len() as u32;
+        let folds = code.passes.iter().map(|pass| pass.folds.len()).max().unwrap_or(0);
+        let align = VectorLen::Z.bytes();
+        let moves = |slot: &SlotType| slot.used == SlotUse::Iota && slot.class == Class::Contiguous;
+        FrameLayout {
+            args: frame.word(),
+            rows: frame.word(),
+            n: frame.word(),
+            tile: frame.word(),
+            failed: frame.word(),
+            remaining: frame.word(),
+            leading: frame.word(),
+            streamed: frame.word(),
+            scratch: frame.word(),
+            counters: (0..code.loops).map(|_| frame.word()).collect(),
+            starts: (0..=code.loops).map(|_| frame.area(8 * slots, 8)).collect(),
+            masks: std::array::from_fn(|_| frame.vector(isa)),
+            staging: frame.area(8 * isa.step(), align),
+            lanes: std::array::from_fn(|_| frame.vector(isa)),
+            folded: code.folded.iter().map(|_| frame.vector(isa)).collect(),
+            scalars,
+            lane_scalars: demands
+                .lane_scalars
+                .into_iter()
+                .map(|scalar| (scalar, frame.vector(isa)))
+                .collect(),
+            gathers,
+            index: frame.area(8 * demands.index_words as u32, 8),
+            prefetch: demands.prefetch_copies.map(|copies| PrefetchWords::new(code, copies, frame)),
+            offsets: (0..most_offsets).map(|_| frame.area(STEP_WORDS, align)).collect(),
+            ramps: code.slots.iter().map(|slot| moves(slot).then(|| frame.area(STEP_WORDS, align))).collect(),
+            accumulators: (0..folds).map(|_| frame.area(FOLD_BYTES as u32, align)).collect(),
+            totals: (0..folds).map(|_| frame.area(FOLD_BYTES as u32, align)).collect(),
+        }
+    }
+
+    /// The word with the start of `slot` inside `level` loops.
+    pub fn start(&self, level: usize, slot: u32) -> u32 {
+        self.starts[level] + 8 * slot
+    }
+
+    /// The vectors of demanded scalars.
+    pub fn lane_scalars(&self) -> impl Iterator<Item = (LaneScalar, u32)> {
+        self.lane_scalars.iter().copied()
+    }
+
+    /// The vector of a demanded scalar.
+    pub fn lane_scalar(&self, scalar: LaneScalar) -> u32 {
+        let known = self.lane_scalars.iter().find(|known| known.0 == scalar);
+        known.expect("the demands on the frame name every limit and stride that lanes need").1
+    }
+}
+
+impl PrefetchWords {
+    fn new(code: &Code, copies: usize, frame: &mut FrameAllocator) -> PrefetchWords {
+        let mut by_slot = || code.slots.iter().map(|_| frame.word()).collect();
+        let (strides, bytes) = (by_slot(), by_slot());
+        let near = (1..copies).map(|_| by_slot()).collect();
+        PrefetchWords { strides, near, flat: frame.word(), bytes }
+    }
+}

@@ -1,0 +1,172 @@
+//! `LoopBody`: one body of a kernel with the analysis that its inner loops need.
+
+use smallvec::SmallVec;
+
+use super::index_inst::index_insts;
+use super::roles::POINTERS;
+use crate::codegen::simd::asm::Gpr;
+use crate::codegen::uniform::{has_uniform_offsets, uniform_insts};
+use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotUse, Vid};
+
+/// The largest number of instructions in all copies of a body. A longer body computes more than it waits for memory.
+const MAX_COPIED_INSTS: usize = 64;
+/// The largest number of copies of a column body.
+const MAX_POSITIONS: usize = 8;
+
+/// The distance between neighbouring copies of a body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CopySpacing {
+    /// There is one copy.
+    Single,
+    /// A position of the innermost loop.
+    Position,
+    /// A row.
+    Row,
+    /// A tile of a reduction along the inner axis.
+    Tile,
+}
+
+/// A body, analysed. A step may run several copies of it, each at another position.
+pub(crate) struct LoopBody<'a> {
+    pub insts: &'a [Inst],
+    /// The values that reductions read.
+    pub roots: Vec<Vid>,
+    /// By instruction: whether it has one value for the whole inner loop.
+    pub uniform: Vec<bool>,
+    /// By instruction: whether it is index arithmetic.
+    pub index: Vec<bool>,
+    /// The slots that the body names, in order of first use.
+    pub slots: Vec<u32>,
+    /// Registers of slots: slot `s` of copy `c` is entry `c * slots + s`.
+    pub pointers: Vec<Option<Gpr>>,
+    /// The number of loops around the body.
+    pub level: usize,
+    pub copies: usize,
+    pub spacing: CopySpacing,
+}
+
+impl<'a> LoopBody<'a> {
+    pub fn new(code: &Code, insts: &'a [Inst], folds: &[FoldStep], level: usize) -> LoopBody<'a> {
+        let uniform = uniform_insts(code, insts);
+        let mut slots = Vec::new();
+        for inst in insts {
+            if let Some(slot) = inst.op.slot()
+                && !slots.contains(&slot)
+            {
+                slots.push(slot);
+            }
+        }
+        // Slots of varying instructions get registers first: every step reads them.
+        let moving =
+            |slot: &u32| insts.iter().zip(&uniform).any(|(inst, u)| !u && inst.op.slot() == Some(*slot));
+        let addresses = slots.iter().filter(|slot| code.slots[**slot as usize].used != SlotUse::Iota);
+        let (first, last): (Vec<u32>, Vec<u32>) = addresses.partition(|slot| moving(slot));
+        let mut pointers = vec![None; code.slots.len()];
+        for (slot, pointer) in first.iter().chain(&last).zip(POINTERS) {
+            pointers[*slot as usize] = Some(pointer);
+        }
+        let roots: Vec<Vid> = folds.iter().map(|fold| fold.value).collect();
+        let index = index_insts(insts, &uniform, &roots);
+        LoopBody {
+            insts,
+            roots,
+            uniform,
+            index,
+            slots,
+            pointers,
+            level,
+            copies: 1,
+            spacing: CopySpacing::Single,
+        }
+    }
+
+    /// Whether the body computes nothing per element.
+    pub fn is_idle(&self) -> bool {
+        self.uniform.iter().all(|uniform| *uniform)
+    }
+
+    /// The gather slots that move once, before the inner loop, and are then read along the inner axis.
+    pub fn gathered_rows(&self, code: &Code) -> Vec<u32> {
+        let row = |inst: &Inst| match &inst.op {
+            InstOp::Gather { slot, offsets } => {
+                let placed = has_uniform_offsets(&self.uniform, offsets);
+                (placed && code.slots[*slot as usize].class == Class::Contiguous).then_some(*slot)
+            }
+            _ => None,
+        };
+        self.insts.iter().filter_map(row).collect()
+    }
+
+    /// The limit and the stride (numbers of scalars) of each offset by which elements are gathered one by one.
+    pub fn element_offsets(&self) -> SmallVec<[(u32, u32); 4]> {
+        let limit = |v: Vid| match self.insts[v.0 as usize].op {
+            InstOp::CheckIndex { limit, .. } => limit,
+            _ => unreachable!("the verifier checks that every offset of a gather is a checked index"),
+        };
+        let mut found = SmallVec::new();
+        for inst in self.insts {
+            if let InstOp::Gather { offsets, .. } = &inst.op
+                && !has_uniform_offsets(&self.uniform, offsets)
+            {
+                found.extend(offsets.iter().map(|(v, stride)| (limit(*v), *stride)));
+            }
+        }
+        found
+    }
+
+    /// This body of a pass of a column kernel, copied to several positions of the innermost loop, if that is possible.
+    pub fn at_positions(&self, code: &Code, pass: &Pass) -> Option<LoopBody<'_>> {
+        if code.layout != Layout::Column || code.loops == 0 || pass.folds.is_empty() {
+            return None;
+        }
+        self.copied(code, MAX_POSITIONS, CopySpacing::Position)
+    }
+
+    /// This body with a power of two of copies, 2 to `most`.
+    ///
+    /// `None` if the body stores, or reads anything that moves with the inner axis other than contiguous loads and rows
+    /// whose addresses are index arithmetic, or if registers are too few. In the copied body only slots that move have
+    /// registers.
+    pub fn copied(&self, code: &Code, most: usize, spacing: CopySpacing) -> Option<LoopBody<'_>> {
+        let rows = self.gathered_rows(code);
+        let moves = |slot: &u32| {
+            let kind = &code.slots[*slot as usize];
+            kind.used == SlotUse::Load && kind.class != Class::Splat || rows.contains(slot)
+        };
+        let moving: Vec<u32> = self.slots.iter().copied().filter(moves).collect();
+        let fits = |(i, inst): (usize, &Inst)| match &inst.op {
+            InstOp::Gather { slot, offsets } => {
+                spacing == CopySpacing::Position
+                    && rows.contains(slot)
+                    && offsets.iter().all(|(v, _)| self.index[v.0 as usize])
+            }
+            InstOp::Const(_) | InstOp::Scalar(_) => true,
+            op if self.uniform[i] => {
+                self.index[i] || op.slot().is_none() && !matches!(op, InstOp::CheckIndex { .. })
+            }
+            op => op.slot().is_none_or(|slot| moving.contains(&slot)),
+        };
+        if moving.is_empty() || !self.insts.iter().enumerate().all(fits) {
+            return None;
+        }
+        let most = most.min(POINTERS.len() / moving.len()).min(MAX_COPIED_INSTS / self.insts.len());
+        let copies: usize = 1 << most.checked_ilog2().filter(|log| *log > 0)?;
+        let mut pointers = vec![None; copies * code.slots.len()];
+        let entries = (0..copies)
+            .flat_map(|copy| moving.iter().map(move |slot| copy * code.slots.len() + *slot as usize));
+        for (entry, pointer) in entries.zip(POINTERS) {
+            pointers[entry] = Some(pointer);
+        }
+        Some(LoopBody {
+            insts: self.insts,
+            roots: self.roots.clone(),
+            uniform: self.uniform.clone(),
+            index: self.index.clone(),
+            slots: self.slots.clone(),
+            pointers,
+            level: self.level,
+            copies,
+            spacing,
+        })
+    }
+}

@@ -1,0 +1,227 @@
+//! `VectorBlock`: straight-line vector code over any number of values, before registers are chosen.
+
+use super::index_inst::IndexInst;
+use super::inline_list::InlineList;
+use crate::codegen::simd::asm::opcode::Opcode;
+use crate::codegen::simd::asm::{VectorLen, VectorReg};
+
+/// A vector value of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub(crate) struct VectorId(pub u32);
+
+/// The location of a value before the block starts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum ValueOrigin {
+    /// None: an instruction of the block makes the value.
+    Made,
+    /// An offset in the constants behind the code.
+    Pool(u32),
+    /// An offset in the frame.
+    Frame(u32),
+    /// A register that keeps the value after the block.
+    Pinned(VectorReg),
+}
+
+/// A memory operand of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MemRef {
+    /// Slot and byte offset from its current element. A splat slot has a single element.
+    Slot(u32, i32),
+    /// An offset in the frame.
+    Frame(u32),
+    /// Accumulators in the frame: offset of the first lane, bytes of a lane. The current element selects the lane.
+    Lanes(u32, u8),
+    /// Accumulators in the tile at the current element: reduction, bytes of an accumulator, byte offset.
+    Tile(u32, u8, i32),
+}
+
+/// An operation that runs lane by lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LaneOp {
+    /// i64 to f32. The result has half the bytes of the operand.
+    I64ToF32,
+    /// f64 to i64, toward zero. A value out of range becomes the least i64.
+    F64ToI64,
+    /// Quotient, or if `rem` remainder, of 64-bit integers. The divisor is not 0.
+    Divide { signed: bool, rem: bool },
+}
+
+/// The treatment of lanes past the end of a row by a load or store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Tail {
+    /// No lane is past the end.
+    Whole,
+    /// AVX-512: this mask register leaves them out.
+    Mask(u8),
+}
+
+/// Elements of a step that one 16-byte register holds in their memory format.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct GatherGroup {
+    /// Number of the first element in the step.
+    pub lane: u32,
+    /// Distance of the first element from the current one.
+    pub ahead: u32,
+    pub count: u32,
+    /// The slot already points at the gathered row.
+    pub placed: bool,
+    /// Only the remaining elements of the row are read.
+    pub masked: bool,
+    /// The offset of an element is one 4-byte word: the sum over all indices, in bytes.
+    pub near: bool,
+}
+
+/// The operation of a [`VectorInst`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum VectorInstKind {
+    /// `dst = op(srcs)`.
+    Op { op: Opcode, len: VectorLen, imm: Option<u8> },
+    /// `dst = srcs[0] * srcs[1] + srcs[2]`, rounded once.
+    Fma { double: bool },
+    /// `dst = srcs[0] ? srcs[1] : srcs[2]`, by lanes of a mask.
+    Select,
+    /// AVX-512: a comparison through a mask register. The result has lanes of 4 or (`wide`) 8 bytes.
+    Compare { op: Opcode, imm: u8, wide: bool },
+    /// `dst = op(mem)`.
+    Load { op: Opcode, len: VectorLen, mem: MemRef, tail: Tail },
+    /// AVX2: `dst` = the lanes of `mem` where the mask `srcs[0]` is set, else 0.
+    LoadMasked { wide: bool, mem: MemRef },
+    /// `mem = op(srcs[0])`.
+    Store { op: Opcode, len: VectorLen, imm: Option<u8>, mem: MemRef, tail: Tail },
+    /// Copies the remaining elements of a slot into the staging area of the frame, or (`out`) back.
+    Stage { slot: u32, out: bool },
+    /// Stores the last element of the staging area to a slot. The area holds a whole step, or (`masked`) the remaining
+    /// elements.
+    StoreLast { slot: u32, masked: bool },
+    /// Stores the lowest `bytes` bytes of `srcs[0]` to a slot.
+    StoreOne { bytes: u8, slot: u32 },
+    /// `dst` = run-time scalar `k` in every 8-byte lane.
+    Scalar(u32),
+    /// `dst` = the value of an iota slot, `ahead` elements past the current one, in every 8-byte lane.
+    Iota { slot: u32, ahead: i32 },
+    /// Moves a gather slot by the lowest lane of `srcs[0]` times the stride of offset number `offset`.
+    Displace { slot: u32, offset: u32 },
+    /// Moves a gather slot by a word of the frame times the stride of offset number `offset`.
+    DisplaceBy {
+        slot: u32,
+        offset: u32,
+        word: u32,
+        /// The word is in rax too.
+        passed: bool,
+    },
+    /// A step of index arithmetic, by its number in [`VectorBlock::index`].
+    Index(u32),
+    /// `dst` = elements of a gather slot, inserted one by one.
+    Gather { slot: u32, group: GatherGroup },
+    /// Reports failure if any lane of the mask `srcs[0]` is set.
+    Fail,
+    /// `dst = op(srcs)`, lane by lane.
+    Lanes(LaneOp),
+}
+
+/// One instruction of a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VectorInst {
+    pub kind: VectorInstKind,
+    pub dst: Option<VectorId>,
+    pub srcs: InlineList<VectorId, 3>,
+}
+
+impl VectorInst {
+    /// The result of an instruction that computes one.
+    pub fn result(&self) -> VectorId {
+        self.dst.expect("every instruction that computes a value is pushed with a result")
+    }
+}
+
+/// Straight-line code. It may hold instructions whose result nothing uses; the emitter leaves these out.
+#[derive(Default)]
+pub(crate) struct VectorBlock {
+    pub insts: Vec<VectorInst>,
+    pub index: Vec<IndexInst>,
+    /// The origin of each value.
+    pub values: Vec<ValueOrigin>,
+    /// Values by origin: of the pool and of the frame by offset, pinned ones by register.
+    by_origin: [Vec<Option<VectorId>>; 3],
+}
+
+/// Every constant, and every vector of the frame, is at a multiple of this offset.
+const ORIGIN_ALIGN: u32 = 32;
+
+impl VectorBlock {
+    /// Empties the block and keeps its memory.
+    pub fn clear(&mut self) {
+        self.insts.clear();
+        self.index.clear();
+        self.values.clear();
+        self.by_origin.iter_mut().for_each(Vec::clear);
+    }
+
+    fn value(&mut self, origin: ValueOrigin) -> VectorId {
+        self.values.push(origin);
+        VectorId(self.values.len() as u32 - 1)
+    }
+
+    /// The value with this origin. An origin in memory or in a register has one value per block.
+    pub fn value_from(&mut self, origin: ValueOrigin) -> VectorId {
+        let (table, index) = match origin {
+            ValueOrigin::Made => return self.value(origin),
+            ValueOrigin::Pool(offset) => (0, offset / ORIGIN_ALIGN),
+            ValueOrigin::Frame(offset) => (1, offset / ORIGIN_ALIGN),
+            ValueOrigin::Pinned(reg) => (2, u32::from(reg.0)),
+        };
+        let index = index as usize;
+        if let Some(Some(known)) = self.by_origin[table].get(index) {
+            debug_assert_eq!(self.values[known.0 as usize], origin);
+            return *known;
+        }
+        let v = self.value(origin);
+        let known = &mut self.by_origin[table];
+        if known.len() <= index {
+            known.resize(index + 1, None);
+        }
+        known[index] = Some(v);
+        v
+    }
+
+    /// Appends an instruction with a result.
+    pub fn push(&mut self, kind: VectorInstKind, srcs: &[VectorId]) -> VectorId {
+        let dst = self.value(ValueOrigin::Made);
+        self.insts.push(VectorInst { kind, dst: Some(dst), srcs: srcs.into() });
+        dst
+    }
+
+    /// Makes the last instruction write the pinned value `dst` instead of a value of its own.
+    pub fn redirect_last(&mut self, dst: VectorId) {
+        self.insts.last_mut().expect("a reduction pushes an instruction before it is redirected").dst =
+            Some(dst);
+    }
+
+    /// Appends an instruction without a result.
+    pub fn push_effect(&mut self, kind: VectorInstKind, srcs: &[VectorId]) {
+        self.insts.push(VectorInst { kind, dst: None, srcs: srcs.into() });
+    }
+
+    /// The largest number of registers that values made in the block occupy at once.
+    pub fn pressure(&self) -> u32 {
+        let mut used = vec![false; self.values.len()];
+        let (mut live, mut most) = (0u32, 0u32);
+        for inst in self.insts.iter().rev() {
+            if let Some(dst) = inst.dst {
+                match std::mem::replace(&mut used[dst.0 as usize], false) {
+                    true => live -= 1,
+                    false if self.values[dst.0 as usize] == ValueOrigin::Made => continue,
+                    false => {}
+                }
+            }
+            for src in inst.srcs.iter() {
+                let v = src.0 as usize;
+                if self.values[v] == ValueOrigin::Made && !std::mem::replace(&mut used[v], true) {
+                    live += 1;
+                }
+            }
+            most = most.max(live);
+        }
+        most
+    }
+}

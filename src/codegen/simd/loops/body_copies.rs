@@ -1,0 +1,90 @@
+//! Copies of a body at neighbouring positions: their address registers, and the rows that they gather.
+
+use super::function::FunctionEmitter;
+use crate::codegen::abi::{KernelArgs, SLOT_LOOPS, SLOT_ROW, slot_words};
+use crate::codegen::repr::size_of;
+use crate::codegen::simd::asm::{Gpr, Mem, RCX, RDX};
+use crate::codegen::simd::emit::{BlockEmitter, EmitContext, SlotShift};
+use crate::codegen::simd::ir::{AddressSlice, CopySpacing, LoopBody, VectorBlock, frame_mem};
+use crate::codegen::simd::select::{SelectPlan, chain_index_insts};
+use crate::lower::code::FOLD_TILE;
+
+impl FunctionEmitter<'_> {
+    /// Loads the address registers of all copies of a body. Those of the first copy are loaded already.
+    pub fn load_copies(&mut self, body: &LoopBody<'_>) {
+        let word = match body.spacing {
+            CopySpacing::Single => return,
+            CopySpacing::Position => Some(SLOT_LOOPS + body.level - 1),
+            CopySpacing::Row => Some(SLOT_ROW),
+            CopySpacing::Tile => None,
+        };
+        let (asm, slots) = (&mut self.asm, self.code.slots.len());
+        asm.mov(RCX, frame_mem(self.layout.args));
+        asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
+        for slot in &body.slots {
+            let slot = *slot as usize;
+            match word {
+                Some(word) => {
+                    let word = slot * slot_words(self.code.loops) + word;
+                    asm.mov(RDX, Mem::Base(RCX, 8 * word as i32));
+                }
+                None => {
+                    let kind = self.code.slots[slot];
+                    let bytes = size_of(kind.dtype) as i32 * kind.class.step() as i32;
+                    asm.mov_imm(RDX, FOLD_TILE as i32 * bytes);
+                }
+            }
+            let copies = (0..body.copies).filter_map(|copy| body.pointers[copy * slots + slot]);
+            let copies: Vec<_> = copies.collect();
+            for pair in copies.windows(2) {
+                asm.lea(pair[1], Mem::Indexed(pair[0], RDX, 0, 0));
+            }
+        }
+    }
+
+    /// Moves the gather slots of all copies of a body but the first to their rows.
+    pub fn place_copies(&mut self, body: &LoopBody<'_>) {
+        if body.copies == 1 {
+            return;
+        }
+        let (code, slice) = (self.code, AddressSlice::new(self.code, body));
+        if slice.rows.is_empty() {
+            return;
+        }
+        let slots = code.slots.len();
+        for copy in 1..body.copies {
+            let mut selector = self.selector(body, SelectPlan::once());
+            selector.select_addresses(&slice.wanted);
+            let block = selector.block;
+            self.emit_shifted(body, block, copy, &body.pointers[copy * slots..(copy + 1) * slots], false);
+        }
+    }
+
+    /// Emits a block that runs once, for a copy of a body. A prefetching block runs for the position that is prefetched,
+    /// which may not exist.
+    pub fn emit_shifted(
+        &mut self,
+        body: &LoopBody<'_>,
+        mut block: VectorBlock,
+        copy: usize,
+        pointers: &[Option<Gpr>],
+        prefetching: bool,
+    ) {
+        chain_index_insts(&mut block, |_| None);
+        let ahead = self.layout.prefetch.as_ref();
+        let shift = ahead.map(|ahead| {
+            let near = copy.checked_sub(1).map(|copy| &ahead.near[copy][..]);
+            SlotShift { words: [prefetching.then_some(&ahead.strides[..]), near], speculative: prefetching }
+        });
+        let context = EmitContext {
+            code: self.code,
+            layout: &self.layout,
+            level: body.level,
+            pointers,
+            moving: false,
+            shift,
+        };
+        BlockEmitter::new(&mut self.asm, &block, &context, &mut self.frame, self.isa.registers()).emit();
+        self.free_blocks.push(block);
+    }
+}

@@ -1,0 +1,78 @@
+//! The demands of a kernel's features on the frame.
+
+use smallvec::SmallVec;
+
+use crate::codegen::repr::Repr;
+use crate::codegen::simd::ir::{AddressSlice, FrameDemands, LaneScalar, LoopBody};
+use crate::codegen::uniform::has_uniform_offsets;
+use crate::lower::code::{Code, Inst, InstOp, SlotUse};
+
+/// The demands of `code`.
+pub(super) fn frame_demands(code: &Code) -> FrameDemands {
+    let is_gathering = code.slots.iter().any(|slot| slot.used == SlotUse::Gather);
+    let bodies = || code.passes.iter().map(|pass| &pass.body).chain([&code.epilogue]);
+    let checks_index = |inst: &Inst| matches!(inst.op, InstOp::CheckIndex { .. });
+    let longest_body = || bodies().map(Vec::len).max().unwrap_or(0);
+    FrameDemands {
+        gather_strides: gather_strides(code),
+        reads_scalars: is_gathering || bodies().flatten().any(checks_index),
+        lane_scalars: lane_scalars(code),
+        index_words: if is_gathering { longest_body() } else { 0 },
+        prefetch_copies: if is_gathering { prefetch_copies(code) } else { None },
+    }
+}
+
+/// For each slot, the strides of its gather offsets. All gathers of a slot have the same.
+fn gather_strides(code: &Code) -> Vec<SmallVec<[u32; 2]>> {
+    let mut strides = vec![SmallVec::new(); code.slots.len()];
+    for inst in code.passes.iter().flat_map(|pass| &pass.body).chain(&code.epilogue) {
+        if let InstOp::Gather { slot, offsets } = &inst.op {
+            strides[*slot as usize] = offsets.iter().map(|(_, stride)| *stride).collect();
+        }
+    }
+    strides
+}
+
+/// The limits and strides that vector lanes need, in order of first use.
+fn lane_scalars(code: &Code) -> Vec<LaneScalar> {
+    let mut found: Vec<LaneScalar> = Vec::new();
+    let mut add = |scalar| {
+        if !found.contains(&scalar) {
+            found.push(scalar);
+        }
+    };
+    let level = code.loops as usize;
+    let passes = code.passes.iter().map(|pass| (&pass.body, &pass.folds[..], level));
+    for (insts, folds, level) in passes.chain([(&code.epilogue, &[][..], 0)]) {
+        if !insts.iter().any(|inst| matches!(inst.op, InstOp::CheckIndex { .. })) {
+            continue;
+        }
+        let body = LoopBody::new(code, insts, folds, level);
+        for (index, inst) in insts.iter().enumerate() {
+            match &inst.op {
+                InstOp::CheckIndex { value, limit } if !body.index[index] => {
+                    let bytes = Repr::of(insts[value.0 as usize].dtype).bytes();
+                    add(LaneScalar::Limit { scalar: *limit, bytes });
+                }
+                InstOp::Gather { offsets, .. } if !has_uniform_offsets(&body.uniform, offsets) => {
+                    offsets.iter().for_each(|(_, scalar)| add(LaneScalar::Stride { scalar: *scalar }));
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// The largest number of copies of a body, if some body gathers rows whose addresses are known ahead.
+fn prefetch_copies(code: &Code) -> Option<usize> {
+    if AddressSlice::of_passes(code).all(|slice| slice.slots.is_empty()) {
+        return None;
+    }
+    let level = code.loops as usize;
+    let copies = code.passes.iter().map(|pass| {
+        let body = LoopBody::new(code, &pass.body, &pass.folds, level);
+        body.at_positions(code, pass).map_or(1, |body| body.copies)
+    });
+    Some(copies.max().unwrap_or(1))
+}

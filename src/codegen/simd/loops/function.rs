@@ -1,0 +1,200 @@
+//! `FunctionEmitter`: a function under construction, its entry and its exit.
+
+use super::frame_demands::frame_demands;
+use crate::codegen::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_ROW, slot_words};
+use crate::codegen::simd::asm::{
+    Alu, Asm, Cond, Gpr, Mem, RAX, RBP, RBX, RCX, RDI, RDX, RSP, VectorIsa, opcode,
+};
+use crate::codegen::simd::emit::EmitContext;
+use crate::codegen::simd::ir::roles::{END, INDEX};
+use crate::codegen::simd::ir::{
+    ConstantPool, FrameAllocator, FrameLayout, LaneScalar, Refusal, VectorBlock, frame_mem,
+};
+use crate::codegen::simd::select::check_support;
+use crate::lower::code::{Code, SlotUse};
+
+/// The largest frame. Entering a function touches every page of its frame.
+const MAX_FRAME_BYTES: u32 = 1 << 16;
+const PAGE: i32 = 4096;
+
+/// Registers that the calling convention preserves.
+const CALLEE_SAVED: [Gpr; 6] = [RBP, RBX, END, INDEX, Gpr(14), Gpr(15)];
+
+/// A function under construction.
+pub(super) struct FunctionEmitter<'a> {
+    pub code: &'a Code,
+    pub isa: VectorIsa,
+    pub asm: Asm,
+    pub pool: ConstantPool,
+    pub frame: FrameAllocator,
+    pub layout: FrameLayout,
+    /// The constant from which masks of steps are loaded.
+    pub mask_table: u32,
+    /// Blocks that are emitted. Later blocks reuse their memory.
+    pub free_blocks: Vec<VectorBlock>,
+}
+
+/// The bytes of the function of a verified kernel.
+///
+/// # Errors
+/// Why this kernel is left to Cranelift.
+pub(crate) fn emit_function(code: &Code, isa: VectorIsa) -> Result<Vec<u8>, Refusal> {
+    check_support(code)?;
+    let mut frame = FrameAllocator::new();
+    let layout = FrameLayout::new(code, isa, frame_demands(code), &mut frame);
+    let mut pool = ConstantPool::new(isa);
+    let mask_table = pool.mask_table(isa.step());
+    let asm = Asm::new(isa);
+    let mut f = FunctionEmitter { code, isa, asm, pool, frame, layout, mask_table, free_blocks: Vec::new() };
+    f.function();
+    let size = f.frame.bytes();
+    if size > MAX_FRAME_BYTES {
+        return Err("more values than a frame holds");
+    }
+    let prologue = prologue(isa, size);
+    Ok(f.asm.finish(&prologue, &f.pool.bytes))
+}
+
+/// Saves registers and makes the frame.
+fn prologue(isa: VectorIsa, frame_bytes: u32) -> Asm {
+    let mut asm = Asm::new(isa);
+    for reg in CALLEE_SAVED {
+        asm.push(reg);
+    }
+    asm.mov(RBP, RSP);
+    for page in 1..=frame_bytes as i32 / PAGE {
+        asm.store(Mem::Base(RSP, -page * PAGE), RAX);
+    }
+    asm.alu_imm(Alu::Sub, RSP, frame_bytes as i32);
+    asm.alu_imm(Alu::And, RSP, -64);
+    asm
+}
+
+impl FunctionEmitter<'_> {
+    fn function(&mut self) {
+        self.enter();
+        let (row, done) = (self.asm.label(), self.asm.label());
+        self.asm.alu_imm(Alu::Cmp, frame_mem(self.layout.rows), 0);
+        self.asm.jump_if(Cond::LessEqual, done);
+        self.asm.bind(row);
+        self.reduce_rows(row, done);
+        let code = self.code;
+        for pass in &code.passes {
+            self.pass(pass);
+        }
+        self.epilogue();
+        let slots: Vec<u32> = (0..code.slots.len() as u32).collect();
+        self.advance(0, SLOT_ROW, &slots);
+        self.asm.alu_imm(Alu::Sub, frame_mem(self.layout.rows), 1);
+        self.asm.jump_if(Cond::NotEqual, row);
+        self.asm.bind(done);
+        self.leave();
+    }
+
+    /// Copies the arguments to the frame, and fills the parts of the frame that never change.
+    fn enter(&mut self) {
+        let field = |offset: usize| Mem::Base(RDI, offset as i32);
+        let copied = [
+            (std::mem::offset_of!(KernelArgs, rows), self.layout.rows),
+            (std::mem::offset_of!(KernelArgs, n), self.layout.n),
+            (std::mem::offset_of!(KernelArgs, tile), self.layout.tile),
+        ];
+        let asm = &mut self.asm;
+        asm.store(frame_mem(self.layout.args), RDI);
+        asm.store_imm(frame_mem(self.layout.failed), 0);
+        asm.store_imm(frame_mem(self.layout.leading), 0);
+        asm.store_imm(frame_mem(self.layout.streamed), 0);
+        for (from, to) in copied {
+            asm.mov(RAX, field(from));
+            asm.store(frame_mem(to), RAX);
+        }
+        asm.mov(RCX, field(std::mem::offset_of!(KernelArgs, slots)));
+        let words = slot_words(self.code.loops);
+        for slot in 0..self.code.slots.len() {
+            asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + SLOT_BASE) as i32));
+            asm.store(frame_mem(self.layout.start(0, slot as u32)), RAX);
+        }
+        asm.mov(RDX, field(std::mem::offset_of!(KernelArgs, scalars)));
+        for (k, word) in self.layout.scalars.iter().enumerate() {
+            asm.mov(RAX, Mem::Base(RDX, 8 * k as i32));
+            asm.store(frame_mem(*word), RAX);
+        }
+        for (slot, gather) in self.layout.gathers.iter().enumerate() {
+            if self.code.slots[slot].used == SlotUse::Gather {
+                asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + SLOT_INNER) as i32));
+                asm.store(frame_mem(gather.inner), RAX);
+            }
+        }
+        self.enter_prefetch();
+        self.enter_lane_scalars();
+        let context = EmitContext {
+            code: self.code,
+            layout: &self.layout,
+            level: 0,
+            pointers: &[],
+            moving: false,
+            shift: None,
+        };
+        for slot in 0..self.code.slots.len() as u32 {
+            context.make_ramp(&mut self.asm, slot);
+        }
+    }
+
+    /// Fills the vectors of limits and strides.
+    fn enter_lane_scalars(&mut self) {
+        let (asm, layout, whole) = (&mut self.asm, &self.layout, self.isa.vector());
+        for (scalar, vector) in layout.lane_scalars() {
+            if let LaneScalar::Limit { scalar, bytes } = scalar {
+                asm.mov(RAX, frame_mem(layout.scalars[scalar as usize]));
+                if bytes == 4 {
+                    // A 4-byte lane holds no index from 2^31 on: a larger limit acts as 2^31.
+                    asm.mov_imm(RDX, i32::MIN);
+                    asm.mov(RCX, RDX);
+                    asm.neg(RDX);
+                    asm.alu(Alu::Cmp, RAX, RDX);
+                    asm.move_if(Cond::Greater, RAX, RDX);
+                } else {
+                    asm.mov_imm(RCX, 1);
+                    asm.shl(RCX, 63);
+                }
+                if self.isa != VectorIsa::Avx512 {
+                    asm.alu(Alu::Add, RAX, RCX);
+                }
+                asm.store(frame_mem(layout.scratch), RAX);
+                let splat = if bytes == 4 { opcode::SPLAT_PS } else { opcode::SPLAT_Q };
+                asm.vector(splat, whole, 0, 0, frame_mem(layout.scratch).into(), None);
+                asm.vector(opcode::MOV_STORE, whole, 0, 0, frame_mem(vector).into(), None);
+            }
+        }
+        for (scalar, vector) in layout.lane_scalars() {
+            if let LaneScalar::Stride { scalar } = scalar {
+                let word = frame_mem(layout.scalars[scalar as usize]);
+                asm.vector(opcode::SPLAT_PS, whole, 0, 0, word.into(), None);
+                asm.vector(opcode::MOV_STORE, whole, 0, 0, frame_mem(vector).into(), None);
+            }
+        }
+    }
+
+    /// Orders non-temporal stores, reports a failed check, and returns.
+    fn leave(&mut self) {
+        let asm = &mut self.asm;
+        let ordered = asm.label();
+        asm.alu_imm(Alu::Cmp, frame_mem(self.layout.streamed), 0);
+        asm.jump_if(Cond::Equal, ordered);
+        asm.store_fence();
+        asm.bind(ordered);
+        let fine = asm.label();
+        asm.alu_imm(Alu::Cmp, frame_mem(self.layout.failed), 0);
+        asm.jump_if(Cond::Equal, fine);
+        asm.mov(RAX, frame_mem(self.layout.args));
+        asm.mov(RAX, Mem::Base(RAX, std::mem::offset_of!(KernelArgs, failed) as i32));
+        asm.store_imm(Mem::Base(RAX, 0), 1);
+        asm.bind(fine);
+        asm.zero_upper();
+        asm.mov(RSP, RBP);
+        for reg in CALLEE_SAVED.into_iter().rev() {
+            asm.pop(reg);
+        }
+        asm.ret();
+    }
+}

@@ -1,0 +1,36 @@
+//! The two code variants for elements that are gathered one by one: near each other, or anywhere.
+
+use super::function::FunctionEmitter;
+use crate::codegen::simd::asm::{Alu, Cond, RAX};
+use crate::codegen::simd::ir::{LoopBody, frame_mem};
+use crate::codegen::simd::select::CodeVariant;
+
+impl FunctionEmitter<'_> {
+    /// Calls `emit` once, or, where elements are gathered one by one, twice: for offsets whose sum fits in a 4-byte lane,
+    /// and for others. The second case is rare, so that its code is cold.
+    pub fn with_offset_variants(
+        &mut self,
+        body: &LoopBody<'_>,
+        emit: &mut dyn FnMut(&mut Self, CodeVariant),
+    ) {
+        let offsets = body.element_offsets();
+        if offsets.is_empty() {
+            return emit(self, CodeVariant::default());
+        }
+        let most = i32::MAX / offsets.len() as i32;
+        let jump_if_far = |f: &mut Self, far| {
+            for (limit, stride) in offsets {
+                let asm = &mut f.asm;
+                asm.mov(RAX, frame_mem(f.layout.scalars[limit as usize]));
+                asm.imul(RAX, frame_mem(f.layout.scalars[stride as usize]));
+                asm.alu_imm(Alu::Cmp, RAX, most);
+                asm.jump_if(Cond::Greater, far);
+                asm.alu_imm(Alu::Cmp, RAX, -most);
+                asm.jump_if(Cond::Less, far);
+            }
+        };
+        self.either(jump_if_far, &mut |f, far| {
+            emit(f, CodeVariant { near_offsets: !far, cold: far, ..CodeVariant::default() });
+        });
+    }
+}

@@ -1,0 +1,23 @@
+//! Whole functions: rows, loops around the inner axis, and the inner loops of each pass.
+//!
+//! - In: a verified [`Code`](crate::lower::code::Code).
+//! - Out: the bytes of a function with its constants.
+//! - Callers: [`emit`](super::emit) of this emitter.
+//! - Absent: single instructions of a body, other than the control flow around it.
+//!
+//! A body may have several variants of its code, chosen at run time. The variant is a [`CodeVariant`](super::select::CodeVariant)
+//! that these functions pass on; nothing else depends on it.
+
+mod body_copies;
+mod column_reduce;
+mod frame_demands;
+mod function;
+mod gather_variants;
+mod inner_axis;
+mod passes;
+mod prefetch;
+mod reduce_streams;
+mod row_loops;
+mod row_reduce;
+
+pub(crate) use self::function::emit_function;

@@ -1,0 +1,162 @@
+//! Prefetching of rows to gather: their addresses are known well ahead, and no processor predicts them.
+
+use super::function::FunctionEmitter;
+use crate::codegen::abi::{KernelArgs, SLOT_LOOPS, SLOT_ROW, slot_words};
+use crate::codegen::repr::size_of;
+use crate::codegen::simd::asm::{Alu, Cond, Mem, RAX, RCX, RDX};
+use crate::codegen::simd::ir::{AddressSlice, LoopBody, frame_mem};
+use crate::codegen::simd::select::{CodeVariant, SelectPlan};
+use crate::lower::code::{Code, SlotUse};
+
+/// The number of positions between a row that is read and the row that is prefetched. A power of two.
+const DISTANCE: i32 = 32;
+/// The largest number of bytes of a row that are prefetched. The processor itself prefetches the rest of a longer row.
+const MAX_ROW_BYTES: i32 = 512;
+/// Bytes of a cache line.
+const LINE: i32 = 64;
+
+/// The position, in a slot's line, of its stride along the innermost loop, or along rows in a kernel without loops.
+fn innermost_stride(code: &Code) -> usize {
+    if code.loops > 0 { SLOT_LOOPS + code.loops as usize - 1 } else { SLOT_ROW }
+}
+
+impl FunctionEmitter<'_> {
+    /// Fills the words of prefetching.
+    pub fn enter_prefetch(&mut self) {
+        let code = self.code;
+        let Some(words_ahead) = &self.layout.prefetch else { return };
+        let asm = &mut self.asm;
+        let args = frame_mem(self.layout.args);
+        let words = slot_words(code.loops);
+        let inner = innermost_stride(code);
+        asm.mov(RCX, args);
+        asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
+        for (slot, ahead) in words_ahead.strides.iter().enumerate() {
+            asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + inner) as i32));
+            asm.shl(RAX, DISTANCE.trailing_zeros() as u8);
+            asm.store(frame_mem(*ahead), RAX);
+        }
+        for (slot, kind) in code.slots.iter().enumerate() {
+            asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + inner) as i32));
+            asm.mov(RDX, RAX);
+            for near in &words_ahead.near {
+                asm.store(frame_mem(near[slot]), RDX);
+                asm.alu(Alu::Add, RDX, RAX);
+            }
+            if kind.used == SlotUse::Gather {
+                let least = asm.label();
+                asm.mov(RDX, frame_mem(self.layout.n));
+                asm.shl(RDX, size_of(kind.dtype).trailing_zeros() as u8);
+                asm.alu_imm(Alu::Cmp, RDX, MAX_ROW_BYTES);
+                asm.jump_if(Cond::LessEqual, least);
+                asm.mov_imm(RDX, MAX_ROW_BYTES);
+                asm.bind(least);
+                asm.store(frame_mem(words_ahead.bytes[slot]), RDX);
+            }
+        }
+        let flat = frame_mem(words_ahead.flat);
+        asm.store_imm(flat, 0);
+        if code.loops != 1 {
+            return;
+        }
+        let uneven = asm.label();
+        asm.mov(RDX, args);
+        asm.mov(RDX, Mem::Base(RDX, std::mem::offset_of!(KernelArgs, extents) as i32));
+        asm.mov(RDX, Mem::Base(RDX, 0));
+        let mut slots: Vec<u32> = AddressSlice::of_passes(code).flat_map(|slice| slice.slots).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        for slot in slots {
+            let line = slot as usize * words;
+            asm.mov(RAX, Mem::Base(RCX, 8 * (line + inner) as i32));
+            asm.imul(RAX, RDX);
+            asm.alu(Alu::Cmp, RAX, Mem::Base(RCX, 8 * (line + SLOT_ROW) as i32));
+            asm.jump_if(Cond::NotEqual, uneven);
+        }
+        asm.store_imm(flat, 1);
+        asm.bind(uneven);
+    }
+
+    /// Prefetches the rows that a body gathers [`DISTANCE`] positions later, if such a position exists.
+    pub fn prefetch(&mut self, body: &LoopBody<'_>, variant: CodeVariant) {
+        let Some(ahead) = &self.layout.prefetch else { return };
+        let flat = frame_mem(ahead.flat);
+        let (code, slice) = (self.code, AddressSlice::new(self.code, body));
+        if variant.strided_rows || body.level != code.loops as usize || slice.slots.is_empty() {
+            return;
+        }
+        let last = self.asm.label();
+        let asm = &mut self.asm;
+        match self.layout.counters.last() {
+            None => asm.mov(RAX, frame_mem(self.layout.rows)),
+            Some(counter) => {
+                let alone = asm.label();
+                asm.mov(RAX, frame_mem(*counter));
+                asm.alu_imm(Alu::Cmp, flat, 0);
+                asm.jump_if(Cond::Equal, alone);
+                asm.mov(RCX, frame_mem(self.layout.args));
+                asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, extents) as i32));
+                asm.mov(RDX, frame_mem(self.layout.rows));
+                asm.alu_imm(Alu::Sub, RDX, 1);
+                asm.imul(RDX, Mem::Base(RCX, 0));
+                asm.alu(Alu::Add, RAX, RDX);
+                asm.bind(alone);
+            }
+        }
+        asm.alu_imm(Alu::Cmp, RAX, DISTANCE + body.copies as i32 - 1);
+        asm.jump_if(Cond::LessEqual, last);
+        let strides = ahead.strides.clone();
+        self.load_pointers(body);
+        let slots = code.slots.len();
+        let mut moved: Vec<usize> =
+            slice.rows.iter().chain(&slice.slots).map(|slot| *slot as usize).collect();
+        moved.retain(|slot| code.slots[*slot].used == SlotUse::Gather);
+        moved.sort_unstable();
+        moved.dedup();
+        for copy in 0..body.copies {
+            // Other slots have no register here: registers hold their current addresses, not those ahead.
+            let mut pointers = vec![None; slots];
+            for &slot in &moved {
+                pointers[slot] = body.pointers[copy * slots + slot];
+                match pointers[slot] {
+                    Some(pointer) => self.asm.alu(Alu::Add, pointer, frame_mem(strides[slot])),
+                    None => {
+                        self.asm.mov(RAX, frame_mem(strides[slot]));
+                        self.asm.add_to(frame_mem(self.layout.gathers[slot].address), RAX);
+                    }
+                }
+            }
+            let plan = SelectPlan { speculative: true, ..SelectPlan::once() };
+            let mut selector = self.selector(body, plan);
+            selector.select_addresses(&slice.wanted);
+            let block = selector.block;
+            self.emit_shifted(body, block, copy, &pointers, true);
+        }
+        for slot in &slice.rows {
+            self.prefetch_rows(body, *slot as usize);
+        }
+        self.asm.bind(last);
+    }
+
+    /// Prefetches the rows of a slot: the first line of every copy's row, then the second of each, and so on.
+    fn prefetch_rows(&mut self, body: &LoopBody<'_>, slot: usize) {
+        let ahead = self.layout.prefetch.as_ref().expect("only a kernel that prefetches comes here");
+        let line = self.asm.label();
+        let asm = &mut self.asm;
+        asm.mov_imm(RCX, 0);
+        asm.bind(line);
+        for copy in 0..body.copies {
+            let row = match body.pointers[copy * self.code.slots.len() + slot] {
+                Some(pointer) => pointer,
+                None => {
+                    asm.mov(RAX, frame_mem(self.layout.gathers[slot].address));
+                    RAX
+                }
+            };
+            asm.prefetch(Mem::Indexed(row, RCX, 0, 0));
+        }
+        asm.alu_imm(Alu::Add, RCX, LINE);
+        asm.alu(Alu::Cmp, RCX, frame_mem(ahead.bytes[slot]));
+        asm.jump_if(Cond::Less, line);
+    }
+}

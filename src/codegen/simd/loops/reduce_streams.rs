@@ -1,0 +1,160 @@
+//! Reductions of several rows, or of several tiles of one row, side by side: memory serves several streams of cache
+//! lines at a time.
+
+use super::function::FunctionEmitter;
+use super::row_reduce::{Accumulators, round_elements};
+use crate::codegen::abi::SLOT_ROW;
+use crate::codegen::repr::size_of;
+use crate::codegen::simd::asm::{Alu, Cond, Label, Mem, RAX, RBX, RSP, opcode};
+use crate::codegen::simd::ir::roles::{END, INDEX};
+use crate::codegen::simd::ir::{CopySpacing, LoopBody, frame_mem};
+use crate::codegen::simd::select::{CodeVariant, SelectPlan};
+use crate::lower::code::{FOLD_BYTES, FOLD_TILE, Layout, Pass};
+
+/// The number of streams of a reduction.
+const STREAMS: usize = 4;
+/// The number of elements of a stream before the next stream's turn: whole rounds of the accumulators.
+const TURN: i32 = 128;
+/// The least number of elements of a row that is a stream.
+const MIN_STREAM_ROW: i32 = 2 * TURN;
+
+impl FunctionEmitter<'_> {
+    /// Areas of the frame for the accumulators of streams, by stream and reduction.
+    fn stream_areas(&mut self, pass: &Pass, copies: usize) -> Vec<Vec<u32>> {
+        let bytes = FOLD_BYTES as u32;
+        let first = self.frame.area(bytes * (copies * pass.folds.len()) as u32, 64);
+        let of_stream = |copy| {
+            (0..pass.folds.len()).map(move |fold| first + bytes * (copy * pass.folds.len() + fold) as u32)
+        };
+        (0..copies).map(|copy| of_stream(copy).collect()).collect()
+    }
+
+    /// Reduces the first `length` elements of each stream: whole rounds, at least one.
+    fn reduce_streams(
+        &mut self,
+        pass: &Pass,
+        body: &LoopBody<'_>,
+        first: u8,
+        length: Mem,
+        areas: &[Vec<u32>],
+        variant: CodeVariant,
+    ) {
+        let uniforms = self.emit_uniform(body);
+        let plan = SelectPlan { variant, uniforms: &uniforms, ..SelectPlan::once() };
+        for area in areas {
+            for (fold, area) in pass.folds.iter().zip(area) {
+                self.store_identity(*fold, *area);
+            }
+        }
+        let turn = frame_mem(self.frame.word());
+        let [top, whole] = std::array::from_fn(|_| self.asm.label());
+        self.asm.mov_imm(INDEX, 0);
+        self.asm.bind(top);
+        self.asm.store(turn, INDEX);
+        self.asm.lea(END, Mem::Base(INDEX, TURN));
+        self.asm.alu(Alu::Cmp, END, length);
+        self.asm.jump_if(Cond::LessEqual, whole);
+        self.asm.mov(END, length);
+        self.asm.bind(whole);
+        let pressure = self.reduce_step(pass, body, plan, false).pressure();
+        for (copy, area) in areas.iter().enumerate() {
+            self.asm.mov(INDEX, turn);
+            self.load_accumulators(first, area);
+            self.emit_rounds(pass, body, plan, Accumulators::Registers(first), copy as u32, pressure);
+            self.store_accumulators(first, area);
+        }
+        self.asm.alu(Alu::Cmp, INDEX, length);
+        self.asm.jump_if(Cond::Less, top);
+    }
+
+    /// Reduces tiles of the current row side by side, from the current element on, while enough tiles remain.
+    pub fn reduce_tiles(
+        &mut self,
+        pass: &Pass,
+        body: &LoopBody<'_>,
+        accumulators: Accumulators,
+        variant: CodeVariant,
+    ) {
+        let Accumulators::Registers(first) = accumulators else { return };
+        let Some(body) = body.copied(self.code, STREAMS, CopySpacing::Tile) else { return };
+        let areas = self.stream_areas(pass, body.copies);
+        let (base, length) = (frame_mem(self.frame.word()), frame_mem(self.frame.word()));
+        let elements = (body.copies * FOLD_TILE) as i32;
+        let [top, done] = std::array::from_fn(|_| self.asm.label());
+        self.asm.store_imm(length, FOLD_TILE as i32);
+        self.asm.bind(top);
+        self.asm.lea(RAX, Mem::Base(INDEX, elements));
+        self.asm.alu(Alu::Cmp, RAX, frame_mem(self.layout.n));
+        self.asm.jump_if(Cond::Greater, done);
+        self.asm.store(base, INDEX);
+        self.load_pointers(&body);
+        for slot in body.slots.clone() {
+            let size = size_of(self.code.slots[slot as usize].dtype);
+            for copy in 0..body.copies {
+                if let Some(pointer) = body.pointers[copy * self.code.slots.len() + slot as usize] {
+                    self.asm.lea(pointer, Mem::Indexed(pointer, INDEX, size.trailing_zeros() as u8, 0));
+                }
+            }
+        }
+        self.reduce_streams(pass, &body, first, length, &areas, variant);
+        for area in &areas {
+            self.add_to_totals(pass, &body, area);
+        }
+        self.asm.mov(INDEX, base);
+        self.asm.alu_imm(Alu::Add, INDEX, elements);
+        self.asm.jump(top);
+        self.asm.bind(done);
+    }
+
+    /// Reduces rows side by side, in a kernel that does nothing else.
+    ///
+    /// At run time this needs enough remaining rows, each a single tile of whole rounds; otherwise the code falls through.
+    /// After the rows it jumps to `row`, or to `done` after the last row.
+    pub fn reduce_rows(&mut self, row: Label, done: Label) {
+        let code = self.code;
+        let [pass] = &code.passes[..] else { return };
+        if code.layout != Layout::Row || code.loops > 0 || pass.folds.is_empty() {
+            return;
+        }
+        let Accumulators::Registers(first) = self.accumulators(pass) else { return };
+        let body = LoopBody::new(code, &pass.body, &pass.folds, 0);
+        let Some(several) = body.copied(code, STREAMS, CopySpacing::Row) else { return };
+        let areas = self.stream_areas(pass, several.copies);
+        let (rows, n) = (frame_mem(self.layout.rows), frame_mem(self.layout.n));
+        let [plain, each] = std::array::from_fn(|_| self.asm.label());
+        self.asm.alu_imm(Alu::Cmp, rows, several.copies as i32);
+        self.asm.jump_if(Cond::Less, plain);
+        self.asm.mov(RAX, n);
+        self.asm.alu_imm(Alu::Cmp, RAX, MIN_STREAM_ROW);
+        self.asm.jump_if(Cond::Less, plain);
+        self.asm.alu_imm(Alu::Cmp, RAX, FOLD_TILE as i32);
+        self.asm.jump_if(Cond::Greater, plain);
+        self.asm.test_imm(RAX, round_elements(pass) as i32 - 1);
+        self.asm.jump_if(Cond::NotEqual, plain);
+        self.load_pointers(&several);
+        self.reduce_streams(pass, &several, first, n, &areas, CodeVariant::default());
+        let (stream, bytes) = (frame_mem(self.frame.word()), (FOLD_BYTES * pass.folds.len()) as i32);
+        self.asm.store_imm(stream, 0);
+        self.asm.bind(each);
+        self.asm.mov(RBX, stream);
+        let whole = self.isa.vector();
+        for (from, to) in areas[0].iter().zip(self.layout.totals.clone()) {
+            for offset in (0..FOLD_BYTES as u32).step_by(whole.bytes() as usize) {
+                let from = Mem::Indexed(RSP, RBX, 0, (from + offset) as i32);
+                self.asm.vector(opcode::MOV_LOAD, whole, 0, 0, from.into(), None);
+                self.asm.vector(opcode::MOV_STORE, whole, 0, 0, frame_mem(to + offset).into(), None);
+            }
+        }
+        self.finish_reductions(pass, &body);
+        self.epilogue();
+        let slots: Vec<u32> = (0..code.slots.len() as u32).collect();
+        self.advance(0, SLOT_ROW, &slots);
+        self.asm.alu_imm(Alu::Add, stream, bytes);
+        self.asm.alu_imm(Alu::Cmp, stream, bytes * several.copies as i32);
+        self.asm.jump_if(Cond::NotEqual, each);
+        self.asm.alu_imm(Alu::Sub, rows, several.copies as i32);
+        self.asm.jump_if(Cond::NotEqual, row);
+        self.asm.jump(done);
+        self.asm.bind(plain);
+    }
+}

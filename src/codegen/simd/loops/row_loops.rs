@@ -1,0 +1,65 @@
+//! Loops over rows and around the inner axis: counters, and the starts of slots inside a loop.
+
+use super::function::FunctionEmitter;
+use crate::codegen::abi::{KernelArgs, SLOT_LOOPS, slot_words};
+use crate::codegen::simd::asm::{Alu, Cond, Mem, RAX, RCX, RDX};
+use crate::codegen::simd::ir::frame_mem;
+
+impl FunctionEmitter<'_> {
+    /// Emits the loops of a row from `level` on, around `f`.
+    pub fn nest(&mut self, slots: &[u32], level: usize, f: &mut dyn FnMut(&mut Self)) {
+        self.nest_to(slots, level, self.code.loops as usize, f)
+    }
+
+    /// Emits the loops of a row from `level` to `end`, around `f`.
+    pub fn nest_to(&mut self, slots: &[u32], level: usize, end: usize, f: &mut dyn FnMut(&mut Self)) {
+        if level == end {
+            return f(self);
+        }
+        let (top, done) = (self.asm.label(), self.asm.label());
+        let counter = self.enter_loop(slots, level);
+        self.asm.alu_imm(Alu::Cmp, counter, 0);
+        self.asm.jump_if(Cond::LessEqual, done);
+        self.asm.bind(top);
+        self.nest_to(slots, level + 1, end, f);
+        self.advance(level + 1, SLOT_LOOPS + level, slots);
+        self.asm.alu_imm(Alu::Sub, counter, 1);
+        self.asm.jump_if(Cond::NotEqual, top);
+        self.asm.bind(done);
+    }
+
+    /// Starts a loop: sets its counter and the starts of slots inside it. Returns the counter.
+    pub fn enter_loop(&mut self, slots: &[u32], level: usize) -> Mem {
+        let counter = frame_mem(self.layout.counters[level]);
+        let asm = &mut self.asm;
+        asm.mov(RAX, frame_mem(self.layout.args));
+        asm.mov(RAX, Mem::Base(RAX, std::mem::offset_of!(KernelArgs, extents) as i32));
+        asm.mov(RAX, Mem::Base(RAX, 8 * level as i32));
+        asm.store(counter, RAX);
+        for slot in slots {
+            asm.mov(RAX, frame_mem(self.layout.start(level, *slot)));
+            asm.store(frame_mem(self.layout.start(level + 1, *slot)), RAX);
+        }
+        counter
+    }
+
+    /// Moves the starts of slots inside `level` loops by one stride. `word` is the position of the stride in a slot's line.
+    pub fn advance(&mut self, level: usize, word: usize, slots: &[u32]) {
+        self.advance_by(1, level, word, slots);
+    }
+
+    /// [`FunctionEmitter::advance`] by `steps` strides, a power of two.
+    pub fn advance_by(&mut self, steps: usize, level: usize, word: usize, slots: &[u32]) {
+        let asm = &mut self.asm;
+        asm.mov(RCX, frame_mem(self.layout.args));
+        asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
+        for slot in slots {
+            let line = *slot as usize * slot_words(self.code.loops);
+            asm.mov(RDX, Mem::Base(RCX, 8 * (line + word) as i32));
+            if steps > 1 {
+                asm.shl(RDX, steps.trailing_zeros() as u8);
+            }
+            asm.add_to(frame_mem(self.layout.start(level, *slot)), RDX);
+        }
+    }
+}

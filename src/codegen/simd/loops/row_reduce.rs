@@ -1,0 +1,273 @@
+//! Reductions along the inner axis: accumulators in registers, totals in the frame, and the tree over them.
+
+use super::function::FunctionEmitter;
+use crate::codegen::repr::Repr;
+use crate::codegen::simd::asm::{Alu, Cond, Mem, RAX, VectorIsa, VectorReg, opcode};
+use crate::codegen::simd::ir::roles::{END, INDEX};
+use crate::codegen::simd::ir::{LoopBody, MemRef, ValueOrigin, VectorBlock, frame_mem};
+use crate::codegen::simd::select::{CodeVariant, SelectMode, SelectPlan, VectorIds};
+use crate::lower::code::{FOLD_BYTES, FOLD_TILE, FoldStep, Pass};
+
+/// The location of a pass's accumulators while its elements are reduced.
+#[derive(Clone, Copy)]
+pub(super) enum Accumulators {
+    /// In the registers from this number on.
+    Registers(u8),
+    /// In the frame.
+    Frame,
+}
+
+impl Accumulators {
+    /// The number of registers left to the body: the first ones.
+    fn free_registers(self, isa: VectorIsa) -> u8 {
+        match self {
+            Accumulators::Registers(first) => first,
+            Accumulators::Frame => isa.registers(),
+        }
+    }
+}
+
+/// The number of vectors that hold the accumulators of one reduction.
+fn accumulator_vectors(isa: VectorIsa) -> u32 {
+    FOLD_BYTES as u32 / isa.vector().bytes()
+}
+
+/// The number of elements in a round: after it every accumulator of the pass has taken an element.
+pub(super) fn round_elements(pass: &Pass) -> u32 {
+    let lanes = pass.folds.iter().map(|fold| Repr::of(fold.dtype).bytes());
+    FOLD_BYTES as u32 / lanes.min().expect("a pass of a row reduction has reductions")
+}
+
+impl FunctionEmitter<'_> {
+    /// Emits a pass of a row kernel with reductions.
+    pub fn reduce_pass(&mut self, pass: &Pass, body: &LoopBody<'_>, variant: CodeVariant) {
+        let accumulators = self.accumulators(pass);
+        for (index, fold) in pass.folds.iter().enumerate() {
+            self.store_identity(*fold, self.layout.totals[index]);
+        }
+        self.nest(&body.slots, 0, &mut |f| f.reduce_run(pass, body, accumulators, variant));
+        self.finish_reductions(pass, body);
+    }
+
+    /// The location of a pass's accumulators: registers, if half of them suffice.
+    pub fn accumulators(&self, pass: &Pass) -> Accumulators {
+        match pass.folds.len() as u32 * accumulator_vectors(self.isa) {
+            count if count <= u32::from(self.isa.registers()) / 2 => {
+                Accumulators::Registers(self.isa.registers() - count as u8)
+            }
+            _ => Accumulators::Frame,
+        }
+    }
+
+    /// Fills an area of the frame with the identity of a reduction.
+    pub fn store_identity(&mut self, fold: FoldStep, area: u32) {
+        let identity = self.identity(fold);
+        let whole = self.isa.vector();
+        self.asm.vector(opcode::MOV_LOAD, whole, 0, 0, Mem::Pool(identity).into(), None);
+        for offset in (0..FOLD_BYTES as u32).step_by(whole.bytes() as usize) {
+            self.asm.vector(opcode::MOV_STORE, whole, 0, 0, frame_mem(area + offset).into(), None);
+        }
+    }
+
+    /// Loads accumulators from one area of the frame per reduction into registers from `first` on.
+    pub fn load_accumulators(&mut self, first: u8, areas: &[u32]) {
+        let whole = self.isa.vector();
+        for (reg, memory) in (first..).zip(accumulator_offsets(self.isa, areas)) {
+            self.asm.vector(opcode::MOV_LOAD, whole, reg, 0, frame_mem(memory).into(), None);
+        }
+    }
+
+    /// The inverse of [`FunctionEmitter::load_accumulators`].
+    pub fn store_accumulators(&mut self, first: u8, areas: &[u32]) {
+        let whole = self.isa.vector();
+        for (reg, memory) in (first..).zip(accumulator_offsets(self.isa, areas)) {
+            self.asm.vector(opcode::MOV_STORE, whole, reg, 0, frame_mem(memory).into(), None);
+        }
+    }
+
+    /// Reduces one run of the inner axis into the totals, tile by tile. The accumulators of a row that is a single tile
+    /// are its totals.
+    fn reduce_run(
+        &mut self,
+        pass: &Pass,
+        body: &LoopBody<'_>,
+        accumulators: Accumulators,
+        variant: CodeVariant,
+    ) {
+        let folds = pass.folds.len();
+        let own: Vec<u32> = self.layout.accumulators[..folds].to_vec();
+        let totals: Vec<u32> = self.layout.totals[..folds].to_vec();
+        let [tile, whole, no_rest, add, done] = std::array::from_fn(|_| self.asm.label());
+        let n = frame_mem(self.layout.n);
+        self.asm.alu_imm(Alu::Cmp, n, 0);
+        self.asm.jump_if(Cond::LessEqual, done);
+        self.asm.mov_imm(INDEX, 0);
+        self.reduce_tiles(pass, body, accumulators, variant);
+        self.asm.alu(Alu::Cmp, INDEX, n);
+        self.asm.jump_if(Cond::GreaterEqual, done);
+        self.prefetch(body, variant);
+        self.load_pointers(body);
+        let uniforms = self.emit_uniform(body);
+        let plan = SelectPlan { variant, uniforms: &uniforms, ..SelectPlan::once() };
+        self.asm.bind(tile);
+        self.asm.mov(END, n);
+        self.asm.lea(RAX, Mem::Base(INDEX, FOLD_TILE as i32));
+        self.asm.alu(Alu::Cmp, RAX, END);
+        self.asm.jump_if(Cond::GreaterEqual, whole);
+        self.asm.mov(END, RAX);
+        self.asm.bind(whole);
+        for (fold, area) in pass.folds.iter().zip(&own) {
+            self.store_identity(*fold, *area);
+        }
+        if let Accumulators::Registers(first) = accumulators {
+            self.load_accumulators(first, &own);
+        }
+        let single = self.reduce_step(pass, body, plan, false);
+        self.emit_rounds(pass, body, plan, accumulators, 0, single.pressure());
+        self.asm.alu(Alu::Cmp, INDEX, END);
+        self.asm.jump_if(Cond::GreaterEqual, no_rest);
+        if let Accumulators::Registers(first) = accumulators {
+            self.store_accumulators(first, &own);
+        }
+        self.emit_steps(body, single, self.isa.step(), self.isa.registers());
+        let masked = self.reduce_step(pass, body, plan, true);
+        self.emit_remaining(body, masked);
+        if let Accumulators::Registers(first) = accumulators {
+            self.load_accumulators(first, &own);
+        }
+        self.asm.bind(no_rest);
+        if let Accumulators::Registers(first) = accumulators {
+            if self.code.loops == 0 {
+                self.asm.alu_imm(Alu::Cmp, n, FOLD_TILE as i32);
+                self.asm.jump_if(Cond::Greater, add);
+                self.store_accumulators(first, &totals);
+                self.asm.jump(done);
+                self.asm.bind(add);
+            }
+            self.store_accumulators(first, &own);
+        }
+        self.add_to_totals(pass, body, &own);
+        self.asm.alu(Alu::Cmp, INDEX, n);
+        self.asm.jump_if(Cond::Less, tile);
+        self.asm.bind(done);
+    }
+
+    /// Emits a loop over whole rounds of the accumulators, for one copy of the body. `pressure` is that of a single step.
+    pub fn emit_rounds(
+        &mut self,
+        pass: &Pass,
+        body: &LoopBody<'_>,
+        plan: SelectPlan<'_>,
+        accumulators: Accumulators,
+        copy: u32,
+        pressure: u32,
+    ) {
+        let registers = accumulators.free_registers(self.isa);
+        let round = round_elements(pass);
+        let step = self.isa.step();
+        let steps = round / step;
+        let pressure = pressure.max(1);
+        let unroll =
+            [4, 2].into_iter().find(|u| *u <= steps && pressure * u <= u32::from(registers) + 2).unwrap_or(1);
+        let own: Vec<u32> = self.layout.accumulators[..pass.folds.len()].to_vec();
+        let vectors = accumulator_vectors(self.isa);
+        let bytes = self.isa.vector().bytes();
+        let mut selector = self.selector(body, plan);
+        for part in 0..steps / unroll {
+            let ahead = part * unroll * step;
+            selector.restart(SelectMode::Step { unroll, ahead, masked: false }, copy);
+            selector.select_varying(&[]);
+            for (index, fold) in pass.folds.iter().enumerate() {
+                let values = selector.reduction_operands(*fold);
+                for (j, value) in values.iter().enumerate() {
+                    let vector = (part * values.len() as u32 + j as u32) % vectors;
+                    match accumulators {
+                        Accumulators::Registers(first) => {
+                            let reg = VectorReg(first + (index as u32 * vectors + vector) as u8);
+                            let lanes = selector.block.value_from(ValueOrigin::Pinned(reg));
+                            selector.combine(fold.dtype, fold.op.combiner(), lanes, *value);
+                            selector.block.redirect_last(lanes);
+                        }
+                        Accumulators::Frame => {
+                            selector.reduce_into(*fold, MemRef::Frame(own[index] + vector * bytes), *value);
+                        }
+                    }
+                }
+            }
+        }
+        let block = selector.block;
+        self.emit_steps(body, block, round, registers);
+    }
+
+    /// Selects a single step with the accumulators in the frame.
+    pub fn reduce_step(
+        &mut self,
+        pass: &Pass,
+        body: &LoopBody<'_>,
+        plan: SelectPlan<'_>,
+        masked: bool,
+    ) -> VectorBlock {
+        let own: Vec<u32> = self.layout.accumulators[..pass.folds.len()].to_vec();
+        let mode = SelectMode::Step { unroll: 1, ahead: 0, masked };
+        let mut selector = self.selector(body, SelectPlan { mode, ..plan });
+        selector.select_varying(&[]);
+        for (fold, own) in pass.folds.iter().zip(own) {
+            let lane_bytes = Repr::of(fold.dtype).bytes() as u8;
+            let vector_bytes = selector.vector_len().bytes();
+            let values = selector.reduction_operands(*fold);
+            for (j, value) in values.iter().enumerate() {
+                selector.reduce_into(*fold, MemRef::Lanes(own + j as u32 * vector_bytes, lane_bytes), *value);
+            }
+        }
+        selector.block
+    }
+
+    /// Combines accumulators in the frame into the totals.
+    pub fn add_to_totals(&mut self, pass: &Pass, body: &LoopBody<'_>, accumulators: &[u32]) {
+        let bytes = self.isa.vector().bytes();
+        let vectors = accumulator_vectors(self.isa);
+        let layout_totals = self.layout.totals[..pass.folds.len()].to_vec();
+        let mut selector = self.selector(body, SelectPlan::once());
+        for (fold, (totals, own)) in pass.folds.iter().zip(layout_totals.into_iter().zip(accumulators)) {
+            for offset in (0..vectors).map(|vector| vector * bytes) {
+                let more = selector.block.value_from(ValueOrigin::Frame(own + offset));
+                selector.reduce_into(*fold, MemRef::Frame(totals + offset), more);
+            }
+        }
+        let block = selector.block;
+        self.emit_once(body, block);
+    }
+
+    /// Combines the lanes of the totals by halving, and stores the results of the reductions.
+    pub fn finish_reductions(&mut self, pass: &Pass, body: &LoopBody<'_>) {
+        let bytes = self.isa.vector().bytes();
+        let vectors = accumulator_vectors(self.isa);
+        let areas: Vec<(u32, u32)> = pass
+            .folds
+            .iter()
+            .zip(&self.layout.totals)
+            .map(|(fold, totals)| (*totals, self.layout.folded[fold.into as usize]))
+            .collect();
+        let mut selector = self.selector(body, SelectPlan::once());
+        for (fold, (totals, result)) in pass.folds.iter().zip(areas) {
+            let mut lanes: VectorIds = (0..vectors)
+                .map(|vector| selector.block.value_from(ValueOrigin::Frame(totals + vector * bytes)))
+                .collect();
+            while lanes.len() > 1 {
+                let half = lanes.len() / 2;
+                let (low, high): (VectorIds, VectorIds) = (lanes[..half].into(), lanes[half..].into());
+                lanes = selector.zip(&low, &high, |s, x, y| s.combine(fold.dtype, fold.op.combiner(), x, y));
+            }
+            let value = selector.reduce_lanes(*fold, lanes[0]);
+            selector.store_whole(MemRef::Frame(result), value);
+        }
+        let block = selector.block;
+        self.emit_once(body, block);
+    }
+}
+
+/// The offsets of all vectors in areas of accumulators.
+fn accumulator_offsets(isa: VectorIsa, areas: &[u32]) -> impl Iterator<Item = u32> {
+    let vectors = (0..FOLD_BYTES as u32).step_by(isa.vector().bytes() as usize);
+    areas.iter().flat_map(move |area| vectors.clone().map(move |offset| area + offset))
+}

@@ -1,0 +1,13 @@
+//! Register allocation for one block: on demand, in the order of the instructions, evicting the value whose next use is
+//! farthest.
+//!
+//! - In: a [`VectorBlock`](super::ir::VectorBlock), the number of registers, the frame for spills.
+//! - Out: for each operand and result, a register or a memory operand; spills and reloads as code.
+//! - Callers: the `emit` layer, instruction by instruction.
+//! - Absent: the encoding of any instruction but moves.
+
+mod allocator;
+mod register_set;
+
+pub(crate) use self::allocator::{Allocator, ValueUses};
+pub(crate) use self::register_set::RegisterSet;

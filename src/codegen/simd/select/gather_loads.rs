@@ -1,0 +1,111 @@
+//! Gathers: loads whose addresses depend on values of the body.
+//!
+//! With uniform offsets the slot moves once, and its elements are loaded like any others. With varying offsets elements
+//! are inserted one by one.
+
+use smallvec::SmallVec;
+
+use super::selected_value::VectorIds;
+use super::selector::{SelectMode, Selector};
+use crate::codegen::repr::{Repr, size_of};
+use crate::codegen::simd::asm::{VectorLen, opcode};
+use crate::codegen::simd::ir::{
+    GatherGroup, LaneScalar, MemRef, Tail, ValueOrigin, VectorId, VectorInstKind,
+};
+use crate::codegen::uniform::has_uniform_offsets;
+use crate::lower::code::Vid;
+
+impl Selector<'_> {
+    /// Moves a slot by uniform offsets.
+    pub fn place_slot(&mut self, slot: u32, offsets: &[(Vid, u32)]) {
+        for (k, (v, _)) in offsets.iter().enumerate() {
+            let offset = k as u32;
+            if self.body.index[v.0 as usize] {
+                let word = self.index_word(*v);
+                self.block.push_effect(VectorInstKind::DisplaceBy { slot, offset, word, passed: false }, &[]);
+            } else {
+                let vector = self.vectors_of(*v)[0];
+                self.block.push_effect(VectorInstKind::Displace { slot, offset }, &[vector]);
+            }
+        }
+    }
+
+    /// The elements of a gather slot.
+    pub fn gather(&mut self, slot: u32, offsets: &[(Vid, u32)]) -> VectorIds {
+        let SelectMode::Step { ahead, masked, .. } = self.plan.mode else {
+            self.place_slot(slot, offsets);
+            return self.load(slot);
+        };
+        let placed = has_uniform_offsets(&self.body.uniform, offsets);
+        if placed && !self.plan.variant.strided_rows {
+            return self.load(slot);
+        }
+        let dtype = self.code.slots[slot as usize].dtype;
+        let whole = self.vector_len();
+        let near = self.plan.variant.near_offsets && !placed;
+        if near {
+            let mut sums = VectorIds::default();
+            for (v, stride) in offsets {
+                let stride = self.layout.lane_scalar(LaneScalar::Stride { scalar: *stride });
+                let stride = self.block.value_from(ValueOrigin::Frame(stride));
+                let words = self.index_words(*v);
+                let moved = self.map(&words, |s, word| s.op2(opcode::MUL_D, word, stride));
+                sums = match sums.is_empty() {
+                    true => moved,
+                    false => self.zip(&sums, &moved, |s, a, b| s.op2(opcode::ADD_D, a, b)),
+                };
+            }
+            self.keep_offsets(0, &sums);
+        } else if !placed {
+            for (k, (v, _)) in offsets.iter().enumerate() {
+                let x = self.vectors_of(*v);
+                self.keep_offsets(k, &x);
+            }
+        }
+        let (bytes, size) = (Repr::of(dtype).bytes(), size_of(dtype));
+        let per = whole.bytes() / bytes;
+        let count = per.min(16 / size);
+        (0..self.vectors(bytes) as u32)
+            .map(|j| {
+                let groups: SmallVec<[VectorId; 4]> = (0..per / count)
+                    .map(|part| {
+                        let lane = j * per + part * count;
+                        let group = GatherGroup { lane, ahead: ahead + lane, count, placed, masked, near };
+                        self.block.push(VectorInstKind::Gather { slot, group }, &[])
+                    })
+                    .collect();
+                let raw = self.assembled(&groups);
+                let x = if size < 4 { self.op1(Selector::load_op(dtype), raw) } else { raw };
+                self.finish_load(dtype, x)
+            })
+            .collect()
+    }
+
+    /// Stores offset number `k` of every element of a step to the frame.
+    fn keep_offsets(&mut self, k: usize, x: &VectorIds) {
+        let len = self.vector_len();
+        for (j, x) in x.iter().enumerate() {
+            let mem = MemRef::Frame(self.layout.offsets[k] + j as u32 * len.bytes());
+            let store =
+                VectorInstKind::Store { op: opcode::MOV_STORE, len, imm: None, mem, tail: Tail::Whole };
+            self.block.push_effect(store, &[*x]);
+        }
+    }
+
+    /// The vector made of 16-byte parts.
+    fn assembled(&mut self, parts: &[VectorId]) -> VectorId {
+        let pair = |s: &mut Self, a: VectorId, b: VectorId| {
+            s.block
+                .push(VectorInstKind::Op { op: opcode::INSERT_128, len: VectorLen::Y, imm: Some(1) }, &[a, b])
+        };
+        match *parts {
+            [a, b, c, d] => {
+                let (low, high) = (pair(self, a, b), pair(self, c, d));
+                self.join(low, high)
+            }
+            [a, b] => pair(self, a, b),
+            [one] => one,
+            _ => unreachable!("a vector has one, two or four parts of 16 bytes"),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! `inst_order`: an order for a long body in which independent chains run side by side.
+//!
+//! The processor searches a few dozen waiting instructions for ones that can run. A long body has more instructions than
+//! that, so its order decides how much runs at once.
+
+use std::ops::Range;
+
+use crate::codegen::simd::asm::VectorIsa;
+use crate::expr::{BinaryOp, UnaryOp};
+use crate::lower::code::{Inst, InstOp};
+
+/// The least number of instructions of a body that is ordered. For a shorter one the processor sees the next element.
+/// Tests order short bodies too.
+const MIN_ORDERED: usize = if cfg!(test) { 4 } else { 48 };
+
+/// Cycles until the result of an instruction is available.
+fn latency(inst: &Inst) -> u32 {
+    match &inst.op {
+        InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Folded(_) | InstOp::Store { .. } => 0,
+        InstOp::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 12,
+        InstOp::Unary(UnaryOp::Sqrt, _) => 16,
+        InstOp::MulAdd(..) | InstOp::Binary(BinaryOp::Mul, ..) => 4,
+        InstOp::Binary(BinaryOp::Add | BinaryOp::Sub, ..) if inst.dtype.is_float() => 3,
+        InstOp::Cast(_) | InstOp::Unary(UnaryOp::Round, _) => 4,
+        InstOp::Load(_) | InstOp::Gather { .. } => 6,
+        InstOp::Bitcast(_) => 0,
+        _ => 1,
+    }
+}
+
+/// The state of an instruction while it is scheduled.
+#[derive(Clone, Copy, Default)]
+struct DependencyNode {
+    /// Start of its operands and of its users in the lists of the graph. They end at the start of the next node.
+    operands: u32,
+    users: u32,
+    /// The number of unscheduled instructions that it depends on.
+    waits: u32,
+    /// The number of unscheduled uses of its result.
+    uses: u32,
+    /// Cycles from its start to the end of the longest chain through it.
+    height: u32,
+    /// The cycle in which its operands are available.
+    ready: u32,
+}
+
+/// Dependency graph: data dependencies, and loads ordered against stores.
+struct DependencyGraph {
+    /// One node per instruction, and a last one that ends the lists.
+    nodes: Vec<DependencyNode>,
+    /// For each instruction its distinct varying operands, each with its number of uses there.
+    operands: Vec<(u32, u32)>,
+    /// For each instruction the ones that depend on it.
+    users: Vec<u32>,
+}
+
+impl DependencyGraph {
+    fn operands(&self, index: u32) -> Range<usize> {
+        let [node, next] = [index, index + 1].map(|index| self.nodes[index as usize].operands as usize);
+        node..next
+    }
+
+    fn users(&self, index: u32) -> Range<usize> {
+        let [node, next] = [index, index + 1].map(|index| self.nodes[index as usize].users as usize);
+        node..next
+    }
+
+    /// The change in the number of live values by an instruction.
+    fn growth(&self, index: u32) -> i32 {
+        let last = |(v, count): &(u32, u32)| i32::from(self.nodes[*v as usize].uses == *count);
+        let dying: i32 = self.operands[self.operands(index)].iter().map(last).sum();
+        i32::from(self.nodes[index as usize].uses > 0) - dying
+    }
+}
+
+/// The varying instructions of a body in the order in which to compute them. Empty for a short body: its own order.
+pub(crate) fn inst_order(insts: &[Inst], uniform: &[bool], isa: VectorIsa) -> Vec<u32> {
+    if insts.len() < MIN_ORDERED {
+        return Vec::new();
+    }
+    let mut graph = dependency_graph(insts, uniform);
+    // With two vectors side by side some values are spilled. That costs less than chains that wait for each other.
+    let most = u32::from(isa.registers()) * 3 / 4;
+    let waits = |index: &usize| !uniform[*index] && graph.nodes[*index].waits == 0;
+    let mut open: Vec<u32> = (0..insts.len()).filter(waits).map(|index| index as u32).collect();
+    let mut order = Vec::with_capacity(insts.len());
+    let (mut live, mut now) = (0u32, 0);
+    while !open.is_empty() {
+        let full = live >= most;
+        // The instruction of least rank is next: by the cycles it must still wait, then by the greatest height, then in
+        // body order. The last two are one number, so that they are compared at once.
+        let rank = |index: u32| {
+            if full && graph.growth(index) > 0 {
+                // No register is free: instructions that need one come last, in body order.
+                return (u64::MAX, u64::from(index));
+            }
+            let node = &graph.nodes[index as usize];
+            let late = node.ready.saturating_sub(now);
+            (u64::from(late), u64::from(u32::MAX - node.height) << 32 | u64::from(index))
+        };
+        let k = (0..open.len()).min_by_key(|k| rank(open[*k])).expect("the list is not empty");
+        let index = open.swap_remove(k);
+        live = live.saturating_add_signed(graph.growth(index));
+        now = now.max(graph.nodes[index as usize].ready) + 1;
+        let done = now - 1 + latency(&insts[index as usize]);
+        for v in graph.operands(index) {
+            let (v, count) = graph.operands[v];
+            graph.nodes[v as usize].uses -= count;
+        }
+        for user in graph.users(index) {
+            let user = graph.users[user];
+            let node = &mut graph.nodes[user as usize];
+            node.ready = node.ready.max(done);
+            node.waits -= 1;
+            if node.waits == 0 {
+                open.push(user);
+            }
+        }
+        order.push(index);
+    }
+    order
+}
+
+fn dependency_graph(insts: &[Inst], uniform: &[bool]) -> DependencyGraph {
+    let mut nodes = vec![DependencyNode::default(); insts.len() + 1];
+    let mut operands: Vec<(u32, u32)> = Vec::with_capacity(2 * insts.len());
+    // Pairs: the first depends on the second.
+    let mut edges: Vec<(u32, u32)> = Vec::with_capacity(2 * insts.len());
+    let (mut stored, mut loaded) = (None, Vec::new());
+    for (index, inst) in insts.iter().enumerate() {
+        nodes[index].operands = operands.len() as u32;
+        if uniform[index] {
+            continue;
+        }
+        let (first, before) = (operands.len(), edges.len());
+        let this = index as u32;
+        inst.op.for_each_operand(|v| {
+            if !uniform[v.0 as usize] {
+                nodes[v.0 as usize].uses += 1;
+                match operands[first..].iter_mut().find(|(known, _)| *known == v.0) {
+                    Some((_, count)) => *count += 1,
+                    None => operands.push((v.0, 1)),
+                }
+                edges.push((this, v.0));
+            }
+        });
+        match inst.op {
+            InstOp::Store { .. } => {
+                edges.extend(stored.replace(this).map(|on| (this, on)));
+                edges.extend(loaded.drain(..).map(|on| (this, on)));
+            }
+            InstOp::Load(_) | InstOp::Gather { .. } => {
+                edges.extend(stored.map(|on| (this, on)));
+                loaded.push(this);
+            }
+            _ => {}
+        }
+        nodes[index].waits = (edges.len() - before) as u32;
+    }
+    nodes[insts.len()].operands = operands.len() as u32;
+    // Counting sort of the edges by their second instruction: first the end of each list, then counted down to its start.
+    for (_, on) in &edges {
+        nodes[*on as usize].users += 1;
+    }
+    let mut end = 0;
+    for node in &mut nodes {
+        end += node.users;
+        node.users = end;
+    }
+    let mut users = vec![0; edges.len()];
+    for (index, on) in edges.iter().rev() {
+        let node = &mut nodes[*on as usize];
+        node.users -= 1;
+        users[node.users as usize] = *index;
+    }
+    let mut graph = DependencyGraph { nodes, operands, users };
+    for index in (0..insts.len()).rev() {
+        let users = &graph.users[graph.users(index as u32)];
+        let above = users.iter().map(|user| graph.nodes[*user as usize].height).max().unwrap_or(0);
+        graph.nodes[index].height = latency(&insts[index]) + above;
+    }
+    graph
+}

@@ -1,0 +1,112 @@
+//! Loads of elements that are 2 to 4 elements of memory apart: whole vectors are loaded, blended and permuted.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::selector::Selector;
+use crate::codegen::simd::asm::{VectorIsa, opcode};
+use crate::codegen::simd::ir::{MemRef, ValueOrigin, VectorId, VectorInstKind};
+
+/// One load of a whole vector, of which some lanes are wanted elements.
+#[derive(Clone, Copy)]
+pub(crate) struct StridedPick {
+    /// The start of the load: its distance from the first wanted element, in elements of memory.
+    begin: u32,
+    /// The set of lanes with wanted elements.
+    lanes: u32,
+    /// The number of the first wanted element.
+    first: u32,
+}
+
+/// The fewest loads of `count` lanes that hold `count` wanted elements, `step` (2 to 4) elements of memory apart, each in
+/// another lane.
+///
+/// No load begins before the first wanted element or ends after the last.
+pub(crate) fn picks(count: u32, step: u32) -> SmallVec<[StridedPick; 4]> {
+    // For each load, its first wanted lane, and the number of wanted lanes: every `step`-th lane from there.
+    let runs: SmallVec<[(u32, u32); 4]> = match (count, step) {
+        (4, 3) => (0..4).map(|lane| (lane, 1)).collect(),
+        (8, 3) => smallvec![(0, 3), (2, 2), (1, 3)],
+        (16, 3) => smallvec![(0, 5), (1, 5), (2, 5), (15, 1)],
+        _ => (0..step).map(|lane| (lane, count / step)).collect(),
+    };
+    let mut next = 0;
+    let pick = |(lane, together): (u32, u32)| {
+        let first = next;
+        next += together;
+        let lanes = (0..together).fold(0, |lanes, k| lanes | 1 << (lane + k * step));
+        StridedPick { begin: first * step - lane, lanes, first }
+    };
+    runs.into_iter().map(pick).collect()
+}
+
+impl Selector<'_> {
+    /// A vector of elements of `size` bytes, `step` elements of memory apart. The first is `offset` bytes past the slot's
+    /// current element.
+    pub fn strided_vector(&mut self, step: u32, size: u32, slot: u32, offset: i32) -> VectorId {
+        let count = self.vector_len().bytes() / size;
+        let mut order = vec![0; count as usize];
+        let mut blended = None;
+        for pick in picks(count, step) {
+            let lanes = (0..count).filter(|lane| pick.lanes >> lane & 1 == 1);
+            for (number, lane) in (pick.first as usize..).zip(lanes) {
+                order[number] = lane;
+            }
+            let loaded =
+                self.load_from(opcode::MOV_LOAD, MemRef::Slot(slot, offset + (pick.begin * size) as i32));
+            blended = Some(match blended {
+                None => loaded,
+                Some(others) => self.blend(others, loaded, pick.lanes, size),
+            });
+        }
+        let blended = blended.expect("there is at least one load");
+        if order.is_sorted() {
+            return blended;
+        }
+        let parts = size / 4;
+        let order = order.iter().flat_map(|lane| (0..parts).map(move |part| lane * parts + part));
+        let order = self.pool.lanes(order);
+        let order = self.block.value_from(ValueOrigin::Pool(order));
+        self.op2(opcode::PERMUTE_PS, order, blended)
+    }
+
+    /// The lanes of `b` that are in the set `lanes`, the other lanes of `a`. Lanes have `size` bytes.
+    fn blend(&mut self, a: VectorId, b: VectorId, lanes: u32, size: u32) -> VectorId {
+        let parts = size / 4;
+        let words = self.vector_len().bytes() / 4;
+        let is_set = |word: u32| lanes >> (word / parts) & 1 == 1;
+        if self.isa == VectorIsa::Avx2 {
+            let set = (0..words).fold(0, |set, word| set | u8::from(is_set(word)) << word);
+            return self.op_imm(opcode::BLEND_PS, &[a, b], Some(set));
+        }
+        let mask = self.pool.lanes((0..words).map(|word| if is_set(word) { u32::MAX } else { 0 }));
+        let mask = self.block.value_from(ValueOrigin::Pool(mask));
+        self.block.push(VectorInstKind::Select, &[mask, b, a])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::picks;
+
+    #[test]
+    fn picks_hold_every_element_once_and_nothing_beyond() {
+        for count in [4, 8, 16] {
+            for step in [2, 3, 4] {
+                let mut found = vec![];
+                for pick in picks(count, step) {
+                    assert!(pick.begin + count <= (count - 1) * step + 1, "{count} {step}");
+                    let lanes = (0..count).filter(|lane| pick.lanes >> lane & 1 == 1);
+                    found.extend(lanes.map(|lane| (lane, pick.begin + lane)));
+                }
+                let mut elements: Vec<u32> = found.iter().map(|(_, element)| *element).collect();
+                elements.sort_unstable();
+                assert!(
+                    elements.iter().copied().eq((0..count).map(|number| number * step)),
+                    "{count} {step}"
+                );
+                found.sort_unstable();
+                assert!(found.iter().map(|(lane, _)| *lane).eq(0..count), "{count} {step}");
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The kernels that this emitter leaves to Cranelift.
+
+use crate::codegen::simd::ir::Refusal;
+use crate::expr::BinaryOp;
+use crate::lower::code::{Code, Inst, InstOp};
+
+/// Checks that every instruction of a kernel has a vector form here.
+///
+/// # Errors
+/// The first reason why not.
+pub(crate) fn check_support(code: &Code) -> Result<(), Refusal> {
+    let bodies = || code.passes.iter().map(|pass| &pass.body).chain([&code.epilogue]);
+    let mut gathers: Vec<Option<&Inst>> = vec![None; code.slots.len()];
+    for body in bodies() {
+        let mut seen = Vec::new();
+        for inst in body {
+            let InstOp::Gather { slot, .. } = &inst.op else { continue };
+            let known = gathers[*slot as usize].get_or_insert(inst);
+            if !moves_alike(known, inst) || seen.contains(slot) {
+                return Err("a slot that two gathers share");
+            }
+            seen.push(*slot);
+        }
+    }
+    let is_float_remainder =
+        |inst: &Inst| matches!(inst.op, InstOp::Binary(BinaryOp::Rem, ..)) && inst.dtype.is_float();
+    if bodies().flatten().any(is_float_remainder) {
+        return Err("a remainder of floats");
+    }
+    Ok(())
+}
+
+/// Whether two gathers of a slot have the same strides.
+fn moves_alike(a: &Inst, b: &Inst) -> bool {
+    match (&a.op, &b.op) {
+        (InstOp::Gather { offsets: a, .. }, InstOp::Gather { offsets: b, .. }) => {
+            a.iter().map(|(_, stride)| stride).eq(b.iter().map(|(_, stride)| stride))
+        }
+        _ => unreachable!("only gathers are compared"),
+    }
+}

@@ -1,0 +1,37 @@
+//! Uniformity: the instructions of a body that have one value for the whole inner loop.
+//!
+//! Emitters compute uniform instructions once, before the inner loop.
+
+use crate::lower::code::{Class, Code, Inst, InstOp, Layout, SlotUse, Vid};
+
+/// For each instruction of a body, whether it is uniform. A store never is.
+pub(super) fn uniform_insts(code: &Code, body: &[Inst]) -> Vec<bool> {
+    let mut uniform = Vec::with_capacity(body.len());
+    for inst in body {
+        uniform.push(is_uniform(code, inst, &uniform));
+    }
+    uniform
+}
+
+/// Whether every offset of a gather is uniform. The slot then moves once, before the inner loop.
+pub(super) fn has_uniform_offsets(uniform: &[bool], offsets: &[(Vid, u32)]) -> bool {
+    offsets.iter().all(|(v, _)| uniform[v.0 as usize])
+}
+
+/// Whether `inst` is uniform. `before[i]` says so of instruction `i`.
+fn is_uniform(code: &Code, inst: &Inst, before: &[bool]) -> bool {
+    let of = |v: Vid| before[v.0 as usize];
+    let splat = |slot: u32| code.slots[slot as usize].class == Class::Splat;
+    match &inst.op {
+        InstOp::Const(_) | InstOp::Scalar(_) => true,
+        InstOp::Iota(slot) => splat(*slot),
+        InstOp::Load(slot) => splat(*slot) && code.slots[*slot as usize].used == SlotUse::Load,
+        InstOp::Gather { slot, offsets } => splat(*slot) && has_uniform_offsets(before, offsets),
+        InstOp::Folded(_) => code.layout == Layout::Row,
+        InstOp::Store { .. } => false,
+        InstOp::Unary(_, a) | InstOp::Cast(a) | InstOp::Bitcast(a) => of(*a),
+        InstOp::CheckIndex { value, .. } => of(*value),
+        InstOp::Binary(_, a, b) => of(*a) && of(*b),
+        InstOp::MulAdd(a, b, c) | InstOp::Select(a, b, c) => of(*a) && of(*b) && of(*c),
+    }
+}
