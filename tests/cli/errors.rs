@@ -10,7 +10,7 @@ fn dumps_show_errors_at_their_nodes() {
     let wrong = |arguments: &[&str]| {
         let (code, out, errors) = refused(&[&["dump", MODEL, "--shape", "x=n,5"], arguments].concat());
         assert_eq!(code, 2, "{arguments:?}: {errors}");
-        assert!(errors.contains("the inner dimensions of a product must agree"), "{arguments:?}: {errors}");
+        assert!(errors.contains("the inner dimensions of a matmul must agree"), "{arguments:?}: {errors}");
         assert!(errors.contains("--> node hidden/MatMul"), "{arguments:?}: {errors}");
         out
     };
