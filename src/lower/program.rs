@@ -2,15 +2,15 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Dim, Symbol};
-use smallvec::SmallVec;
 
 use super::build::build;
+use super::define::definitions;
 use super::home::{Home, Why};
 use super::kernel::{BufferInfo, BufferIx, Kernel};
-use super::partition::{Late, Planned, partition};
+use super::partition::{Planned, partition};
 use crate::error::Result;
 use crate::graph::{Inner, NodeIx, ValueIx};
-use crate::op::{Body, MatMulSpec, Operand};
+use crate::op::{Body, MatMulSpec};
 
 /// Where the content of a buffer comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,6 +64,8 @@ pub(crate) struct Program {
     pub definers: Vec<NodeIx>,
     /// Values whose elements bind symbols, in the order of values, and their buffers.
     pub elements: Vec<(ValueIx, BufferIx)>,
+    /// What is read to define symbols: it keeps its memory to the end.
+    pub watched: Vec<BufferIx>,
     /// Whether steps need or give values of symbols: the sizes of some result of a host kernel depend on what it
     /// computes, or a node that runs by itself has symbols among its attributes.
     pub binds_when_run: bool,
@@ -72,19 +74,10 @@ pub(crate) struct Program {
     pub roots: Vec<BufferIx>,
 }
 
-/// Where symbols first appear.
-struct Origins {
-    late: Late,
-    definers: Vec<NodeIx>,
-    elements: Vec<ValueIx>,
-    sized_by_data: bool,
-}
-
 /// Lowers all of `inner`, every node of which is needed for `outputs`.
 pub(crate) fn lower(inner: &Inner, outputs: &[ValueIx]) -> Result<Program> {
-    let origins = origins(inner);
-    // What the planner reads must have memory, so that it counts as an output of the partition.
-    let partition = partition(inner, outputs, origins.late)?;
+    let definitions = definitions(inner)?;
+    let partition = partition(inner, outputs, definitions.late, &definitions.watched)?;
     let mut program = Program {
         buffers: Vec::new(),
         contents: Vec::new(),
@@ -92,9 +85,10 @@ pub(crate) fn lower(inner: &Inner, outputs: &[ValueIx]) -> Result<Program> {
         steps: Vec::new(),
         segments: Vec::new(),
         outputs: Vec::new(),
-        definers: origins.definers,
-        binds_when_run: origins.sized_by_data,
+        definers: definitions.definers,
+        binds_when_run: definitions.sized_by_data,
         elements: Vec::new(),
+        watched: Vec::new(),
         buffer_of: FxHashMap::default(),
         roots: Vec::new(),
     };
@@ -129,8 +123,8 @@ pub(crate) fn lower(inner: &Inner, outputs: &[ValueIx]) -> Result<Program> {
     }
     program.segments.push(Segment { steps: begin..program.steps.len(), symbols: Vec::new() });
     program.outputs = outputs.iter().map(|value| program.buffer_of[value]).collect();
-    program.elements =
-        origins.elements.iter().filter_map(|value| Some((*value, *program.buffer_of.get(value)?))).collect();
+    program.elements = definitions.elements.iter().map(|value| (*value, program.buffer_of[value])).collect();
+    program.watched = definitions.watched.iter().map(|value| program.buffer_of[value]).collect();
     for number in 0..program.segments.len() {
         program.segments[number].symbols = program.symbols_of(inner, program.segments[number].steps.clone());
     }
@@ -232,113 +226,9 @@ impl Program {
     }
 }
 
-/// Finds, for each symbol that sizes of inputs do not bind, what does.
-fn origins(inner: &Inner) -> Origins {
-    let mut origins =
-        Origins { late: Late::default(), definers: Vec::new(), elements: Vec::new(), sized_by_data: false };
-    let needed = needed_symbols(inner);
-    let mut seen: FxHashSet<Symbol> = FxHashSet::default();
-    for (_, input) in &inner.inputs {
-        for dim in inner.values[input.at()].shape.dims().unwrap_or_default() {
-            inner.table.resolve(dim).symbols(&mut |symbol| {
-                seen.insert(symbol);
-            });
-        }
-    }
-    for (number, node) in inner.nodes.iter().enumerate() {
-        // Elements of operands that this node is the first to look at.
-        for &operand in &node.operands {
-            let Some(elements) = &inner.values[operand.at()].elements else { continue };
-            let mut new = new_symbols(inner, &mut seen, elements.elements());
-            new.retain(|symbol| needed.contains(symbol));
-            if (!new.is_empty() || inner.has_settled_elements(operand))
-                && !origins.elements.contains(&operand)
-            {
-                origins.elements.push(operand);
-            }
-            for symbol in new {
-                origins.late.insert(symbol, SmallVec::from_iter([operand]));
-            }
-        }
-        let shapes =
-            node.values().flat_map(|value| inner.values[value.at()].shape.dims().unwrap_or_default());
-        let derived = node.derived().iter().flat_map(|(_, dims)| dims);
-        let new = new_symbols(inner, &mut seen, shapes.chain(derived));
-        if new.is_empty() {
-            continue;
-        }
-        let host = matches!(node.op.body, Body::Host(_) | Body::HostWith(_));
-        origins.sized_by_data |= host;
-        let late: SmallVec<[ValueIx; 2]> = if host {
-            node.values().collect()
-        } else {
-            origins.definers.push(NodeIx(number as u32));
-            parameters(node)
-        };
-        for symbol in new {
-            origins.late.insert(symbol, late.clone());
-        }
-    }
-    origins
-}
-
-/// The symbols that sizes, parameters of bodies and guards are made of; elements that are only data need not be known.
-fn needed_symbols(inner: &Inner) -> FxHashSet<Symbol> {
-    let mut needed = FxHashSet::default();
-    let mut note = |dim: &Dim| {
-        inner.table.resolve(dim).symbols(&mut |symbol| {
-            needed.insert(symbol);
-        });
-    };
-    for value in &inner.values {
-        value.shape.dims().unwrap_or_default().iter().for_each(&mut note);
-    }
-    for record in inner.table.guards() {
-        record.guard.dims().into_iter().for_each(&mut note);
-    }
-    for node in &inner.nodes {
-        // What shape functions read when a run calls them.
-        for operand in parameters(node) {
-            let elements = inner.values[operand.at()].elements.iter();
-            elements.flat_map(|elements| elements.elements()).for_each(&mut note);
-        }
-        node.derived().iter().flat_map(|(_, dims)| dims).for_each(&mut note);
-        node.attrs().symbols(&mut |symbol| note(&Dim::from(symbol)));
-    }
-    needed
-}
-
-/// The symbols of these dimensions that have not been seen before.
-fn new_symbols<'a>(
-    inner: &Inner,
-    seen: &mut FxHashSet<Symbol>,
-    dims: impl IntoIterator<Item = &'a Dim>,
-) -> SmallVec<[Symbol; 4]> {
-    let mut new = SmallVec::new();
-    for dim in dims {
-        inner.table.resolve(dim).symbols(&mut |symbol| {
-            if seen.insert(symbol) {
-                new.push(symbol);
-            }
-        });
-    }
-    new
-}
-
 /// Whether attributes mention symbols.
 fn has_symbols(node: &crate::graph::Node) -> bool {
     let mut found = false;
     node.attrs().symbols(&mut |_| found = true);
     found
-}
-
-/// The size and structure operands of a node.
-fn parameters(node: &crate::graph::Node) -> SmallVec<[ValueIx; 2]> {
-    let Some(list) = node.op.operand_list() else { return SmallVec::new() };
-    let given = list.iter().enumerate().filter(|(i, _)| node.given & (1 << i) != 0);
-    given
-        .zip(&node.operands)
-        .filter(|((_, operand), _)| matches!(operand, Operand::Size(_) | Operand::Structure(_)))
-        .map(|(_, value)| *value)
-        .collect()
 }

@@ -1,9 +1,11 @@
 //! `rebuild`: the part of a graph that some values need, inferred anew, with what a run has shown pinned.
 //!
-//! Dead code goes, equal nodes become one, and nodes that are not needed constrain nothing.
+//! Dead code goes, equal nodes become one, and nodes that are not needed constrain nothing. The new table keeps the order
+//! of definitions: the dimensions of a value mention nothing that is defined after it, so that a run knows them when it
+//! computes the value. Symbols of inputs come first, as a run binds them first.
 
 use rustc_hash::FxHashMap;
-use shapeflow_shape_fns::{Attrs, Dim, IntoDim, Symbol, SymbolKind, TensorShape, Unknown};
+use shapeflow_shape_fns::{Attrs, Dim, DimTable, IntoDim, Symbol, SymbolKind, TensorShape, Unknown};
 use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -42,6 +44,9 @@ struct Key {
 pub(crate) fn rebuild(old: &Inner, wanted: &[ValueIx], facts: &Facts) -> Result<Rebuilt> {
     let needed = needed_nodes(old, wanted);
     let mut this = Rebuilder::new(old);
+    for (_, value) in &old.inputs {
+        this.bring(&old.values[value.at()].shape);
+    }
     let mut port = 0;
     for (number, node) in old.nodes.iter().enumerate() {
         let index = NodeIx(number as u32);
@@ -115,6 +120,12 @@ fn needed_nodes(old: &Inner, wanted: &[ValueIx]) -> Vec<bool> {
             for operand in &old.nodes[number].operands {
                 needed[old.values[operand.at()].node.at()] = true;
             }
+            // A dimension among the attributes is known where the node that made it is.
+            old.nodes[number].attrs().symbols(&mut |symbol| {
+                if let Some(maker) = old.table.maker(symbol).filter(|maker| (*maker as usize) < number) {
+                    needed[maker as usize] = true;
+                }
+            });
         }
     }
     needed
@@ -133,7 +144,11 @@ impl<'a> Rebuilder<'a> {
     fn new(old: &'a Inner) -> Rebuilder<'a> {
         Rebuilder {
             old,
-            new: Inner { scopes: old.scopes.clone(), ..Inner::default() },
+            new: Inner {
+                scopes: old.scopes.clone(),
+                table: DimTable::in_definition_order(),
+                ..Inner::default()
+            },
             values: FxHashMap::default(),
             symbols: FxHashMap::default(),
             known: FxHashMap::default(),
@@ -290,6 +305,10 @@ impl<'a> Rebuilder<'a> {
             for (old, new) in old_dims.iter().zip(new_dims) {
                 self.learn(old, new);
             }
+        }
+        let derived = self.new.node_of(first).derived().to_vec();
+        for ((_, old), (_, new)) in node.derived().iter().zip(&derived) {
+            old.iter().zip(new).for_each(|(old, new)| self.learn(old, new));
         }
         for &old in node.operands.iter() {
             self.learn_elements(old, self.values[&old]);

@@ -25,7 +25,7 @@ use crate::lower::kernel::BufferIx;
 use crate::lower::program::{Content, Program, Step, lower};
 use crate::tensor::{Shelf, TensorView};
 
-use symbols::superseded;
+use symbols::partial_dims;
 
 pub(crate) use bound::BoundStage;
 pub(crate) use run::RunState;
@@ -46,9 +46,9 @@ pub(crate) struct Stage {
     first_of_root: Vec<usize>,
     /// Memory of results of earlier runs.
     shelf: Shelf,
-    /// Dimensions as they were inferred, of which an equality found later made others, and who has them. What their own
-    /// forms require is still to be checked.
-    superseded: Vec<(Dim, NodeIx)>,
+    /// Dimensions as shape functions gave them, with their node: those that no value of their symbols may satisfy, as
+    /// sizes that must broadcast. A later equality may have simplified what the values have, and this form away.
+    partial: Vec<(Dim, NodeIx)>,
     /// Inputs and constants that are read.
     given: Vec<(BufferIx, Content)>,
     /// By buffer: the last step that touches it.
@@ -121,7 +121,7 @@ impl Stage {
             }
         }
         let mut kept = vec![false; program.buffers.len()];
-        for buffer in program.outputs.iter().chain(program.elements.iter().map(|(_, buffer)| buffer)) {
+        for buffer in program.outputs.iter().chain(&program.watched) {
             kept[program.roots[buffer.at()].at()] = true;
         }
         let mut given = Vec::new();
@@ -148,7 +148,7 @@ impl Stage {
             first_of_root,
             shelf,
             given,
-            superseded: superseded(&inner),
+            partial: partial_dims(&inner),
             plans: program.segments.iter().map(|_| Mutex::default()).collect(),
             inner,
             program,

@@ -11,13 +11,12 @@ use crate::tensor::TensorView;
 use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::{DType, Dim, Guard, Symbol};
 
-/// What [`Stage::superseded`] is.
-pub(super) fn superseded(inner: &Inner) -> Vec<(Dim, NodeIx)> {
+/// What [`Stage::partial`] is.
+pub(super) fn partial_dims(inner: &Inner) -> Vec<(Dim, NodeIx)> {
     let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
     for info in &inner.values {
         for dim in info.shape.dims().unwrap_or_default() {
-            let compound = !dim.is_known() && dim.as_symbol().is_none();
-            if compound && inner.table.resolve(dim) != *dim && seen.insert(dim) {
+            if dim.is_partial() && seen.insert(dim) {
                 found.push((dim.clone(), info.node));
             }
         }
@@ -142,7 +141,7 @@ impl Stage {
                 None => Error::new(ErrorKind::Guard, Phase::Run, message),
             });
         }
-        for (dim, node) in &self.superseded {
+        for (dim, node) in &self.partial {
             dim.eval(&|symbol| self.known(Some(bindings), symbol)?.as_known())
                 .map_err(|error| self.refusal(*node, bindings, error.to_string()))?;
         }
@@ -225,7 +224,10 @@ impl Stage {
         }
         waiting.definers = left;
         self.solve_guards(bindings);
-        Ok(())
+        bindings.settle(&self.inner.table).map_err(|mismatch| {
+            let by = bindings.values_in(&mismatch.dim);
+            Error::new(ErrorKind::Guard, Phase::Run, format!("a dimension {}", cannot(&mismatch, &by)))
+        })
     }
 
     /// Runs a shape function on sizes and values; false if they are not known yet.
