@@ -10,7 +10,7 @@ use crate::codegen::{Pool, lock};
 use crate::dump::{Snapshot, StageKind, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, ValueIx};
-use crate::passes::{Facts, Pins, pinned_inputs, rebuild, rest, unresolved};
+use crate::passes::{Facts, Pins, carrier, pinned_inputs, rebuild, rest, unresolved};
 use crate::tensor::{Tensor, TensorView};
 
 /// What had to be known before a stage was compiled.
@@ -175,13 +175,16 @@ impl Staged {
             }
         };
         let mut frontier: Vec<ValueIx> = Vec::new();
-        for (number, node) in inner.nodes.iter().enumerate() {
-            for operand in node.operands.iter().filter(|operand| waits[number] && !waiting(operand)) {
+        for (_, node) in inner.nodes.iter().enumerate().filter(|(number, _)| waits[*number]) {
+            for operand in node.operands.iter().filter(|operand| !waiting(operand)) {
                 let constant = inner.constants.contains_key(&inner.values[operand.at()].node);
                 if !constant && !frontier.contains(operand) {
                     frontier.push(*operand);
                 }
             }
+            node.attrs().symbols(&mut |symbol| {
+                frontier.extend(carrier(&inner, &waits, symbol).filter(|value| !frontier.contains(value)));
+            });
         }
         let feeds: Vec<usize> = frontier.iter().map(|value| want(*value)).collect();
         let following = rest(&inner, &waits, &frontier)?;

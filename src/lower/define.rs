@@ -54,6 +54,8 @@ pub(super) fn definitions(inner: &Inner) -> Result<Definitions> {
         for &operand in &node.operands {
             let Some(elements) = &inner.values[operand.at()].elements else { continue };
             let mut new = new_symbols(&mut seen, elements.elements());
+            let makers = [Some(number as u32), Some(inner.values[operand.at()].node.0)];
+            forget(&mut seen, &mut new, |symbol| makers.contains(&inner.table.maker(symbol)));
             new.retain(|symbol| needed.contains(symbol) || is_replaced(*symbol));
             if !new.is_empty() && !found.elements.contains(&operand) {
                 found.elements.push(operand);
@@ -66,12 +68,15 @@ pub(super) fn definitions(inner: &Inner) -> Result<Definitions> {
         let shapes =
             node.values().flat_map(|value| inner.values[value.at()].shape.dims().unwrap_or_default());
         let derived = node.derived().iter().flat_map(|(_, dims)| dims);
-        let new = new_symbols(&mut seen, shapes.chain(derived));
+        let mut new = new_symbols(&mut seen, shapes.chain(derived));
+        let by_result = matches!(node.op.body, Body::Host(_) | Body::HostWith(_));
+        // A result of a host kernel also shows what a name is that its attributes bring along.
+        forget(&mut seen, &mut new, |symbol| by_result || inner.table.maker(symbol) == Some(number as u32));
         if new.is_empty() {
             continue;
         }
         let mut late: SmallVec<[ValueIx; 2]> = SmallVec::new();
-        if matches!(node.op.body, Body::Host(_) | Body::HostWith(_)) {
+        if by_result {
             found.sized_by_data = true;
             late.extend(node.values());
         } else {
@@ -228,6 +233,17 @@ fn new_symbols<'a>(
         });
     }
     new
+}
+
+/// Takes back those of the symbols that are not made here: they are met, and not defined.
+fn forget(seen: &mut FxHashSet<Symbol>, new: &mut SmallVec<[Symbol; 4]>, is_made: impl Fn(Symbol) -> bool) {
+    new.retain(|symbol| {
+        let made = is_made(*symbol);
+        if !made {
+            seen.remove(symbol);
+        }
+        made
+    });
 }
 
 /// The size and structure operands of a node.

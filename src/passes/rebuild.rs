@@ -81,7 +81,7 @@ fn no_kernel(old: &Inner, index: NodeIx) -> Error {
 /// The nodes of `old` that are `marked`, as a graph of its own whose inputs are the `frontier`: values of other
 /// nodes that it needs, in this order. Constants are taken along.
 pub(crate) fn rest(old: &Inner, marked: &[bool], frontier: &[ValueIx]) -> Result<Rebuilt> {
-    let mut this = Rebuilder::new(old);
+    let mut this = Rebuilder { resolves: true, ..Rebuilder::new(old) };
     for &value in frontier {
         let info = &old.values[value.at()];
         let shape = match info.shape.dims() {
@@ -108,6 +108,18 @@ pub(crate) fn rest(old: &Inner, marked: &[bool], frontier: &[ValueIx]) -> Result
         }
     }
     Ok(Rebuilt { inner: this.new, values: this.values })
+}
+
+/// A value of another node than these whose sizes tell what a symbol among the attributes is.
+pub(crate) fn carrier(old: &Inner, marked: &[bool], symbol: Symbol) -> Option<ValueIx> {
+    let mut missing = Vec::new();
+    old.table.resolve(&Dim::from(symbol)).symbols(&mut |symbol| missing.push(symbol));
+    let carries = |dim: &Dim| {
+        old.table.resolve(dim).as_linear().is_some_and(|(_, symbol, _)| missing.contains(&symbol))
+    };
+    let values = old.values.iter().enumerate().filter(|(_, info)| !marked[info.node.at()]);
+    let mut found = values.filter(|(_, info)| info.shape.dims().unwrap_or_default().iter().any(carries));
+    found.next().map(|(number, _)| ValueIx(number as u32))
 }
 
 fn needed_nodes(old: &Inner, wanted: &[ValueIx]) -> Vec<bool> {
@@ -137,6 +149,8 @@ struct Rebuilder<'a> {
     values: FxHashMap<ValueIx, ValueIx>,
     /// What the old graph's anonymous symbols have become.
     symbols: FxHashMap<Symbol, Dim>,
+    /// Whether what the old graph has found equal is no longer found: dimensions are brought as they are known now.
+    resolves: bool,
     known: FxHashMap<Key, ValueIx>,
 }
 
@@ -151,6 +165,7 @@ impl<'a> Rebuilder<'a> {
             },
             values: FxHashMap::default(),
             symbols: FxHashMap::default(),
+            resolves: false,
             known: FxHashMap::default(),
         }
     }
@@ -222,13 +237,17 @@ impl<'a> Rebuilder<'a> {
     }
 
     /// What an anonymous symbol of the old graph is in the new one. Numbers of symbols mean nothing in another
-    /// graph's table, so one that nothing has defined yet gets a number of its own.
+    /// graph's table, so one that nothing has defined yet gets a number of its own, which no node makes.
     fn symbol(&mut self, old: Symbol) -> Option<Dim> {
         if !old.is_anonymous() {
             return None;
         }
         let table = &mut self.new.table;
-        Some(self.symbols.entry(old).or_insert_with(|| table.fresh(old.kind())).clone())
+        let new = self.symbols.entry(old).or_insert_with(|| {
+            table.set_origin(u32::MAX);
+            table.fresh(old.kind())
+        });
+        Some(new.clone())
     }
 
     fn push_input(
@@ -274,7 +293,13 @@ impl<'a> Rebuilder<'a> {
     }
 
     fn key(&mut self, node: &Node) -> Key {
-        let attrs = node.attrs().substitute(&mut |symbol| self.symbol(symbol));
+        let attrs = node.attrs().substitute(&mut |symbol| match self.resolves {
+            true => {
+                let known = self.old.table.resolve(&Dim::from(symbol));
+                Some(known.substitute(&mut |symbol| self.symbol(symbol)))
+            }
+            false => self.symbol(symbol),
+        });
         let operands = node.operands.iter().map(|operand| self.values[operand]).collect();
         Key { op: node.op.address(), operands, given: node.given, attrs }
     }

@@ -3,6 +3,7 @@
 mod api;
 mod call;
 mod check;
+mod determined;
 mod draws;
 mod errors;
 mod explain;
@@ -12,6 +13,7 @@ mod layers;
 mod limits;
 mod loosened;
 mod memory;
+mod open;
 mod ops;
 mod own_ops;
 mod params;

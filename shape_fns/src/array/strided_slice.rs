@@ -287,8 +287,12 @@ impl Range {
     }
 }
 
+/// Positions beyond this, which no axis has, are as good as this; differences of such positions do not overflow.
+const FARTHEST: i64 = 1 << 61;
+
 /// The position counted from the front: `at`, plus `dim` where it is negative.
 fn from_end(cx: &mut InferenceContext<'_>, at: &Dim, dim: &Dim) -> Result<Dim> {
+    let at = &at.as_known().map_or_else(|| at.clone(), |at| Dim::known(at.clamp(-FARTHEST, FARTHEST)));
     let negative = cx.is_negative(at)?;
     let shift = cx.mul(dim, &negative)?;
     cx.add(at, &shift)
@@ -324,6 +328,8 @@ mod tests {
         {strides: [1]} "[n]; [1] = [a]; [1] = [b]" => "[max(0, min(b-a, n-a))]";
         {strides: [1], begin_mask: 1} "[4]; [1] = [0]; [1] = [?]"
             => "[max(0, min(4, 4*min(1, max(-v2_0, 0))+v2_0))]";
+        {begin: [i64::MIN], end: [i64::MAX], strides: [1]} "[n]" => "[n]";
+        {begin: [i64::MAX], end: [i64::MIN], strides: [i64::MIN]} "[n]" => "[ceildiv(n, 9223372036854775807)]";
         {begin: [1], end: [3], strides: [1]} "i32 [4] = [1, n, ?, 4]" => "[2] = [n, v0_2]";
         {begin: [-1], end: [0], strides: [1], shrink_axis_mask: 1} "i32 [2] = [1, n]" => "[] = n";
         {begin: [0], end: [0], strides: [-1], begin_mask: 1, end_mask: 1} "i32 [3] = [1, n, 5]" => "[3] = [5, n, 1]";

@@ -266,7 +266,8 @@ impl Stage {
             }
         }
         let made = concrete.node_of(outputs[0]).derived();
-        for ((_, symbolic), (_, known)) in node.derived().iter().zip(made) {
+        for (name, symbolic) in node.derived() {
+            let Some((_, known)) = made.iter().find(|(other, _)| other == name) else { continue };
             for (symbolic, known) in symbolic.iter().zip(known) {
                 all &= bind(bindings, symbolic, known)?;
             }

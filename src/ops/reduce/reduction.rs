@@ -34,8 +34,8 @@ impl Reduction {
     }
 
     /// How many elements one result is made of.
-    pub fn count(&self) -> Dim {
-        self.extents().iter().fold(Dim::known(1), |count, extent| &count * extent)
+    pub fn count(&self) -> Expr {
+        Expr::size_product(self.extents())
     }
 
     /// The operand's index for the result at `index` and the folded axes at `at`.
