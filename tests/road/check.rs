@@ -271,7 +271,7 @@ fn derive(recipe: &Recipe) -> Vec<Facts> {
 }
 
 /// Whether a dimension of what has been taken away stands in an attribute: nothing that a graph can be. Only names do.
-fn is_dangling(error: &shapeflow::Error) -> bool {
+pub fn is_dangling(error: &shapeflow::Error) -> bool {
     error.kind() == ErrorKind::Compile && error.message().contains("nothing determines s")
 }
 

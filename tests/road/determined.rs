@@ -2,7 +2,7 @@
 //! that an equality found later has replaced; machine code and the interpreter against naive loops.
 
 use shapeflow::{
-    Backend, CompileOptions, DType, ErrorKind, Executable, Graph, Registry, Result, SliceMasks, Tensor,
+    Backend, CompileOptions, DType, Dim, ErrorKind, Executable, Graph, Registry, Result, SliceMasks, Tensor,
     TensorView, Value, concat, shape,
 };
 
@@ -289,5 +289,26 @@ fn products_of_sums_need_no_single_term() -> Result<()> {
         all[axis] += 2;
     }
     both.hold(&feeds, Some((vec![3; 5], vec![1.0; 243])));
+    Ok(())
+}
+
+#[test]
+fn a_dimension_among_attributes_is_known_where_its_value_is() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::I32, shape![?])?;
+    let axis = g.input("axis", DType::I32, shape![])?;
+    // The size of a value that nothing else needs, and the same in a part that waits for an axis that is computed.
+    let [distinct, _] = x.unique()?;
+    let count = distinct.dim(0)?;
+    let ones = g.fill([count.clone()], 1.0f32)?;
+    let later =
+        g.fill([count.clone()], 2.0f32)?.expand_dims((axis + 0).ok()?)?.reshape([count, Dim::known(1)])?;
+    let both = Both::of(&g, &[ones, later])?;
+    for (data, distinct) in [(vec![3i32, 3, 3], 1), (vec![1, 2, 1, 4], 3), (vec![], 0)] {
+        for axis in [0i32, 1] {
+            let feeds = [Tensor::from_vec(&[data.len()], data.clone())?, Tensor::from_vec(&[], vec![axis])?];
+            both.hold(&feeds, Some((vec![distinct], vec![1.0; distinct])));
+        }
+    }
     Ok(())
 }

@@ -148,14 +148,17 @@ impl Stage {
         Ok(())
     }
 
-    /// The error of the first node that has no sizes for these values of symbols.
+    /// The error of the first node that has no sizes for these values of symbols: they refuse it, or what it requires of
+    /// them has no solution.
     pub(super) fn unsized_node(&self, bindings: &Bindings) -> Option<Error> {
         self.inner.values.iter().find_map(|info| {
             let dims = info.shape.dims()?.iter();
-            let reason =
-                dims.map(|dim| self.inner.table.resolve(dim).eval(&|symbol| bindings.get(symbol)).err());
-            let message = reason.flatten().next()?.to_string();
-            Some(self.refusal(info.node, bindings, message))
+            let mut sizes =
+                dims.map(|dim| self.inner.table.resolve(dim).eval(&|symbol| bindings.get(symbol)));
+            match sizes.find(|size| !matches!(size, Ok(Some(_))))? {
+                Err(reason) => Some(self.refusal(info.node, bindings, reason.to_string())),
+                Ok(_) => self.infer_on_sizes(info.node, bindings, None)?.err(),
+            }
         })
     }
 
