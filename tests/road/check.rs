@@ -136,7 +136,10 @@ pub fn check(recipe: &Recipe, facts: Option<&[Facts]>) -> std::result::Result<Ou
             }
             first += step.outputs;
         }
-        let scale = largest(&expected, |at| feeding[at]);
+        let scale = match products_may_overflow(recipe, &expected) {
+            true => f64::INFINITY,
+            false => largest(&expected, |at| feeding[at]),
+        };
         for (got, at) in got.iter().zip(&recipe.outputs) {
             let expected = &expected[*at];
             let bound = match (facts[*at].folded, loose(*at)) {
@@ -172,6 +175,19 @@ pub fn check(recipe: &Recipe, facts: Option<&[Facts]>) -> std::result::Result<Ou
         return Err(format!("a size was compiled for: {:?}", jit.stats().compiles));
     }
     Ok(outcome)
+}
+
+/// Whether a product of floats may be infinite on the way, in some order of its factors: times 0 it is then no number.
+fn products_may_overflow(recipe: &Recipe, values: &[Tensor]) -> bool {
+    let products = recipe.steps.iter().filter(|step| step.call.op == "reduce_prod");
+    products.filter_map(|step| values.get(step.data[0])).any(|factors| {
+        let most = if factors.dtype() == DType::F64 { 700.0 } else { 80.0 };
+        let growth = numbers(factors).into_iter().map(|number| match number {
+            Number::Float(x) => x.abs().max(1.0).ln(),
+            Number::Int(_) => 0.0,
+        });
+        growth.sum::<f64>() > most
+    })
 }
 
 /// Whether data decide the size of a result.

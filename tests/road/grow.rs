@@ -150,7 +150,8 @@ impl<'g> Grower<'g> {
         if let Some(known) = dim.as_known() {
             return Some(Size::Known(known));
         }
-        let sizes = self.sizes_of(dim)?;
+        // Runs may be refused: then a dimension need not be a size in each of them.
+        let sizes = self.sizes_of(dim).filter(|sizes| sizes.iter().all(|size| *size >= 0))?;
         if let Some(symbol) = dim.as_symbol()
             && let Some(at) = self.variables.get(&symbol)
             && symbol.name().is_some()
