@@ -287,12 +287,16 @@ impl Range {
     }
 }
 
-/// Positions beyond this, which no axis has, are as good as this; differences of such positions do not overflow.
+/// No axis is as long as this. Positions so far away are outside it, and differences of nearer ones do not overflow.
 const FARTHEST: i64 = 1 << 61;
 
-/// The position counted from the front: `at`, plus `dim` where it is negative.
+/// The position counted from the front: `at`, plus `dim` where it is negative; one far away is just outside the axis.
 fn from_end(cx: &mut InferenceContext<'_>, at: &Dim, dim: &Dim) -> Result<Dim> {
-    let at = &at.as_known().map_or_else(|| at.clone(), |at| Dim::known(at.clamp(-FARTHEST, FARTHEST)));
+    match at.as_known() {
+        Some(at) if at >= FARTHEST => return Ok(dim.clone()),
+        Some(at) if at <= -FARTHEST => return Ok(Dim::known(-1)),
+        _ => {}
+    }
     let negative = cx.is_negative(at)?;
     let shift = cx.mul(dim, &negative)?;
     cx.add(at, &shift)
