@@ -9,7 +9,7 @@ use super::stage::{RunState, Sinks, Stage};
 use crate::dump::{Snapshot, StageKind, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{GraphData, ValueIx};
-use crate::passes::{Facts, Pins, pinned_inputs, rebuild, rest, unresolved};
+use crate::passes::{Facts, Pins, carrier, pinned_inputs, rebuild, rest, unresolved};
 use crate::runtime::{Pool, lock};
 use crate::tensor::{Tensor, TensorView};
 
@@ -189,13 +189,16 @@ impl Staged {
             }
         };
         let mut frontier: Vec<ValueIx> = Vec::new();
-        for (number, node) in graph.nodes.iter().enumerate() {
-            for operand in node.operands.iter().filter(|operand| waits[number] && !waiting(operand)) {
+        for (_, node) in graph.nodes.iter().enumerate().filter(|(number, _)| waits[*number]) {
+            for operand in node.operands.iter().filter(|operand| !waiting(operand)) {
                 let constant = graph.constants.contains_key(&graph.values[operand.at()].node);
                 if !constant && !frontier.contains(operand) {
                     frontier.push(*operand);
                 }
             }
+            node.attrs().symbols(&mut |symbol| {
+                frontier.extend(carrier(&graph, &waits, symbol).filter(|value| !frontier.contains(value)));
+            });
         }
         let feeds: Vec<usize> = frontier.iter().map(|value| want(*value)).collect();
         let following = rest(&graph, &waits, &frontier)?;

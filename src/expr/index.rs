@@ -77,6 +77,12 @@ impl Index {
         self.terms.is_empty().then_some(&self.constant)
     }
 
+    /// Whether a dimension of it is invalid, as a product too large to write.
+    pub(crate) fn is_invalid(&self) -> bool {
+        let mut dims = self.terms.iter().map(|(_, coefficient)| coefficient).chain([&self.constant]);
+        dims.any(|dim| dim.validate().is_err())
+    }
+
     /// `floor(self / divisor)` for a positive divisor.
     pub fn floordiv(self, divisor: impl Into<Dim>) -> Index {
         let divisor = divisor.into();

@@ -226,6 +226,19 @@ impl Expr {
         Expr::new(DType::I64, ExprKind::Size(dim))
     }
 
+    /// The product of dimensions as an `i64`. What is too large for one dimension is multiplied when the kernel runs.
+    pub fn size_product(dims: impl IntoIterator<Item = Dim>) -> Expr {
+        let mut factors = vec![Dim::known(1)];
+        for dim in dims {
+            match factors.last().and_then(|last| last.checked_mul(&dim).ok()) {
+                Some(product) => *factors.last_mut().expect("there is always a factor") = product,
+                None => factors.push(dim),
+            }
+        }
+        let product = factors.into_iter().map(Expr::size).reduce(|a, b| a * b);
+        product.expect("there is always a factor")
+    }
+
     /// The value of an index as an `i64`.
     pub fn iota(index: Index) -> Expr {
         Expr::new(DType::I64, ExprKind::Iota(Box::new(index)))

@@ -6,6 +6,7 @@ pub(crate) mod boxes;
 mod build;
 mod cluster;
 pub(crate) mod code;
+mod define;
 mod display;
 #[cfg(test)]
 mod fold_lanes;

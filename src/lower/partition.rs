@@ -76,8 +76,13 @@ pub(super) struct Partitioner<'a> {
 /// For each symbol that feeds' sizes do not bind: the values that must be computed before it is bound.
 pub(crate) type Late = FxHashMap<Symbol, SmallVec<[ValueIx; 2]>>;
 
-/// Partitions all of `graph`; every node is needed by `outputs`.
-pub(crate) fn partition(graph: &GraphData, outputs: &[ValueIx], late: Late) -> Result<Partition> {
+/// Partitions all of `graph`; every node is needed by `outputs`. What is `watched` has memory, as outputs have.
+pub(crate) fn partition(
+    graph: &GraphData,
+    outputs: &[ValueIx],
+    late: Late,
+    watched: &[ValueIx],
+) -> Result<Partition> {
     let count = graph.values.len();
     let mut this = Partitioner {
         graph,
@@ -98,6 +103,9 @@ pub(crate) fn partition(graph: &GraphData, outputs: &[ValueIx], late: Late) -> R
         let pending = &mut this.pending[output.at()];
         pending.used = true;
         pending.forced = Some(Why::Output);
+    }
+    for &value in watched {
+        this.force(value, Why::ReadWhole, 0);
     }
     for index in (0..graph.nodes.len() as u32).rev().map(NodeIx) {
         this.settle(index);

@@ -2,12 +2,12 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Dim, Symbol};
-use smallvec::SmallVec;
 
 use super::build::build;
+use super::define::definitions;
 use super::home::{Home, Why};
 use super::kernel::{BufferInfo, BufferIx, Kernel};
-use super::partition::{Late, Planned, partition};
+use super::partition::{Planned, partition};
 use crate::error::Result;
 use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::op::{Body, MatMulSpec};
@@ -64,6 +64,8 @@ pub(crate) struct Program {
     pub definers: Vec<NodeIx>,
     /// Values whose elements bind symbols, in the order of values, and their buffers.
     pub elements: Vec<(ValueIx, BufferIx)>,
+    /// What is read to define symbols: it keeps its memory to the end.
+    pub watched: Vec<BufferIx>,
     /// Whether steps need or give values of symbols: the sizes of some result of a host kernel depend on what it
     /// computes, or a node that runs by itself has symbols among its attributes.
     pub binds_when_run: bool,
@@ -72,19 +74,10 @@ pub(crate) struct Program {
     pub roots: Vec<BufferIx>,
 }
 
-/// Where symbols first appear.
-struct Origins {
-    late: Late,
-    definers: Vec<NodeIx>,
-    elements: Vec<ValueIx>,
-    sized_by_data: bool,
-}
-
 /// Lowers all of `graph`, every node of which is needed for `outputs`.
 pub(crate) fn lower(graph: &GraphData, outputs: &[ValueIx]) -> Result<Program> {
-    let origins = origins(graph);
-    // What the planner reads must have memory, so that it counts as an output of the partition.
-    let partition = partition(graph, outputs, origins.late)?;
+    let definitions = definitions(graph)?;
+    let partition = partition(graph, outputs, definitions.late, &definitions.watched)?;
     let mut program = Program {
         buffers: Vec::new(),
         contents: Vec::new(),
@@ -92,9 +85,10 @@ pub(crate) fn lower(graph: &GraphData, outputs: &[ValueIx]) -> Result<Program> {
         steps: Vec::new(),
         segments: Vec::new(),
         outputs: Vec::new(),
-        definers: origins.definers,
-        binds_when_run: origins.sized_by_data,
+        definers: definitions.definers,
+        binds_when_run: definitions.sized_by_data,
         elements: Vec::new(),
+        watched: Vec::new(),
         buffer_of: FxHashMap::default(),
         roots: Vec::new(),
     };
@@ -129,8 +123,8 @@ pub(crate) fn lower(graph: &GraphData, outputs: &[ValueIx]) -> Result<Program> {
     }
     program.segments.push(Segment { steps: begin..program.steps.len(), symbols: Vec::new() });
     program.outputs = outputs.iter().map(|value| program.buffer_of[value]).collect();
-    program.elements =
-        origins.elements.iter().filter_map(|value| Some((*value, *program.buffer_of.get(value)?))).collect();
+    program.elements = definitions.elements.iter().map(|value| (*value, program.buffer_of[value])).collect();
+    program.watched = definitions.watched.iter().map(|value| program.buffer_of[value]).collect();
     for number in 0..program.segments.len() {
         program.segments[number].symbols = program.symbols_of(graph, program.segments[number].steps.clone());
     }
@@ -230,99 +224,6 @@ impl Program {
         }
         symbols
     }
-}
-
-/// Finds, for each symbol that sizes of inputs do not bind, what does.
-fn origins(graph: &GraphData) -> Origins {
-    let mut origins =
-        Origins { late: Late::default(), definers: Vec::new(), elements: Vec::new(), sized_by_data: false };
-    let needed = needed_symbols(graph);
-    let mut seen: FxHashSet<Symbol> = FxHashSet::default();
-    for (_, input) in &graph.inputs {
-        for dim in graph.values[input.at()].shape.dims().unwrap_or_default() {
-            graph.table.resolve(dim).symbols(&mut |symbol| {
-                seen.insert(symbol);
-            });
-        }
-    }
-    for (number, node) in graph.nodes.iter().enumerate() {
-        // Elements of operands that this node is the first to look at.
-        for &operand in &node.operands {
-            let Some(elements) = &graph.values[operand.at()].elements else { continue };
-            let mut new = new_symbols(graph, &mut seen, elements.elements());
-            new.retain(|symbol| needed.contains(symbol));
-            if (!new.is_empty() || graph.has_settled_elements(operand))
-                && !origins.elements.contains(&operand)
-            {
-                origins.elements.push(operand);
-            }
-            for symbol in new {
-                origins.late.insert(symbol, SmallVec::from_iter([operand]));
-            }
-        }
-        let shapes =
-            node.values().flat_map(|value| graph.values[value.at()].shape.dims().unwrap_or_default());
-        let derived = node.derived().iter().flat_map(|(_, dims)| dims);
-        let new = new_symbols(graph, &mut seen, shapes.chain(derived));
-        if new.is_empty() {
-            continue;
-        }
-        let host = matches!(node.op.body, Body::Host(_) | Body::HostWith(_));
-        origins.sized_by_data |= host;
-        let late: SmallVec<[ValueIx; 2]> = if host {
-            node.values().collect()
-        } else {
-            origins.definers.push(NodeIx(number as u32));
-            node.parameters().map(|(_, value)| value).collect()
-        };
-        for symbol in new {
-            origins.late.insert(symbol, late.clone());
-        }
-    }
-    origins
-}
-
-/// The symbols that sizes, parameters of bodies and guards are made of; elements that are only data need not be known.
-fn needed_symbols(graph: &GraphData) -> FxHashSet<Symbol> {
-    let mut needed = FxHashSet::default();
-    let mut note = |dim: &Dim| {
-        graph.table.resolve(dim).symbols(&mut |symbol| {
-            needed.insert(symbol);
-        });
-    };
-    for value in &graph.values {
-        value.shape.dims().unwrap_or_default().iter().for_each(&mut note);
-    }
-    for record in graph.table.guards() {
-        record.guard.dims().into_iter().for_each(&mut note);
-    }
-    for node in &graph.nodes {
-        // What shape functions read when a run calls them.
-        for (_, operand) in node.parameters() {
-            let elements = graph.values[operand.at()].elements.iter();
-            elements.flat_map(|elements| elements.elements()).for_each(&mut note);
-        }
-        node.derived().iter().flat_map(|(_, dims)| dims).for_each(&mut note);
-        node.attrs().symbols(&mut |symbol| note(&Dim::from(symbol)));
-    }
-    needed
-}
-
-/// The symbols of these dimensions that have not been seen before.
-fn new_symbols<'a>(
-    graph: &GraphData,
-    seen: &mut FxHashSet<Symbol>,
-    dims: impl IntoIterator<Item = &'a Dim>,
-) -> SmallVec<[Symbol; 4]> {
-    let mut new = SmallVec::new();
-    for dim in dims {
-        graph.table.resolve(dim).symbols(&mut |symbol| {
-            if seen.insert(symbol) {
-                new.push(symbol);
-            }
-        });
-    }
-    new
 }
 
 /// Whether attributes mention symbols.

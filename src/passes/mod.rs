@@ -3,5 +3,5 @@
 mod rebuild;
 mod resolve;
 
-pub(crate) use rebuild::{Facts, rebuild, rest};
+pub(crate) use rebuild::{Facts, carrier, rebuild, rest};
 pub(crate) use resolve::{Pins, pinned_inputs, unresolved};

@@ -1,9 +1,11 @@
 //! `rebuild`: the part of a graph that some values need, inferred anew, with what a run has shown pinned.
 //!
-//! Dead code goes, equal nodes become one, and nodes that are not needed constrain nothing.
+//! Dead code goes, equal nodes become one, and nodes that are not needed constrain nothing. The new table keeps the order
+//! of definitions: the dimensions of a value mention nothing that is defined after it, so that a run knows them when it
+//! computes the value. Symbols of inputs come first, as a run binds them first.
 
 use rustc_hash::FxHashMap;
-use shapeflow_shape_fns::{Attrs, Dim, IntoDim, Symbol, SymbolKind, TensorShape, Unknown};
+use shapeflow_shape_fns::{Attrs, Dim, DimTable, IntoDim, Symbol, SymbolKind, TensorShape, Unknown};
 use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -43,6 +45,9 @@ struct Key {
 pub(crate) fn rebuild(old: &GraphData, wanted: &[ValueIx], facts: &Facts) -> Result<Rebuilt> {
     let needed = needed_nodes(old, wanted);
     let mut this = Rebuilder::new(old);
+    for (_, value) in &old.inputs {
+        this.bring(&old.values[value.at()].shape);
+    }
     let mut port = 0;
     for (number, node) in old.nodes.iter().enumerate() {
         let index = NodeIx(number as u32);
@@ -77,7 +82,7 @@ fn no_kernel(old: &GraphData, index: NodeIx) -> Error {
 /// The nodes of `old` that are `marked`, as a graph of its own whose inputs are the `frontier`: values of other
 /// nodes that it needs, in this order. Constants are taken along.
 pub(crate) fn rest(old: &GraphData, marked: &[bool], frontier: &[ValueIx]) -> Result<Rebuilt> {
-    let mut this = Rebuilder::new(old);
+    let mut this = Rebuilder { resolves: true, ..Rebuilder::new(old) };
     for &value in frontier {
         let info = &old.values[value.at()];
         let shape = match info.shape.dims() {
@@ -106,6 +111,18 @@ pub(crate) fn rest(old: &GraphData, marked: &[bool], frontier: &[ValueIx]) -> Re
     Ok(Rebuilt { graph: this.new, values: this.values })
 }
 
+/// A value of another node than these whose sizes tell what a symbol among the attributes is.
+pub(crate) fn carrier(old: &GraphData, marked: &[bool], symbol: Symbol) -> Option<ValueIx> {
+    let mut missing = Vec::new();
+    old.table.resolve(&Dim::from(symbol)).symbols(&mut |symbol| missing.push(symbol));
+    let carries = |dim: &Dim| {
+        old.table.resolve(dim).as_linear().is_some_and(|(_, symbol, _)| missing.contains(&symbol))
+    };
+    let values = old.values.iter().enumerate().filter(|(_, info)| !marked[info.node.at()]);
+    let mut found = values.filter(|(_, info)| info.shape.dims().unwrap_or_default().iter().any(carries));
+    found.next().map(|(number, _)| ValueIx(number as u32))
+}
+
 fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     let mut needed = vec![false; old.nodes.len()];
     for value in wanted {
@@ -116,6 +133,12 @@ fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
             for operand in &old.nodes[number].operands {
                 needed[old.values[operand.at()].node.at()] = true;
             }
+            // A dimension among the attributes is known where the node that made it is.
+            old.nodes[number].attrs().symbols(&mut |symbol| {
+                if let Some(maker) = old.table.maker(symbol).filter(|maker| (*maker as usize) < number) {
+                    needed[maker as usize] = true;
+                }
+            });
         }
     }
     needed
@@ -127,6 +150,8 @@ struct Rebuilder<'a> {
     values: FxHashMap<ValueIx, ValueIx>,
     /// What the old graph's anonymous symbols have become.
     symbols: FxHashMap<Symbol, Dim>,
+    /// Whether what the old graph has found equal is no longer found: dimensions are brought as they are known now.
+    resolves: bool,
     known: FxHashMap<Key, ValueIx>,
 }
 
@@ -134,9 +159,14 @@ impl<'a> Rebuilder<'a> {
     fn new(old: &'a GraphData) -> Rebuilder<'a> {
         Rebuilder {
             old,
-            new: GraphData { scopes: old.scopes.clone(), ..GraphData::default() },
+            new: GraphData {
+                scopes: old.scopes.clone(),
+                table: DimTable::in_definition_order(),
+                ..GraphData::default()
+            },
             values: FxHashMap::default(),
             symbols: FxHashMap::default(),
+            resolves: false,
             known: FxHashMap::default(),
         }
     }
@@ -208,13 +238,17 @@ impl<'a> Rebuilder<'a> {
     }
 
     /// What an anonymous symbol of the old graph is in the new one. Numbers of symbols mean nothing in another
-    /// graph's table, so one that nothing has defined yet gets a number of its own.
+    /// graph's table, so one that nothing has defined yet gets a number of its own, which no node makes.
     fn symbol(&mut self, old: Symbol) -> Option<Dim> {
         if !old.is_anonymous() {
             return None;
         }
         let table = &mut self.new.table;
-        Some(self.symbols.entry(old).or_insert_with(|| table.fresh(old.kind())).clone())
+        let new = self.symbols.entry(old).or_insert_with(|| {
+            table.set_origin(u32::MAX);
+            table.fresh(old.kind())
+        });
+        Some(new.clone())
     }
 
     fn push_input(
@@ -242,7 +276,13 @@ impl<'a> Rebuilder<'a> {
     }
 
     fn key(&mut self, node: &Node) -> Key {
-        let attrs = node.attrs().substitute(&mut |symbol| self.symbol(symbol));
+        let attrs = node.attrs().substitute(&mut |symbol| match self.resolves {
+            true => {
+                let known = self.old.table.resolve(&Dim::from(symbol));
+                Some(known.substitute(&mut |symbol| self.symbol(symbol)))
+            }
+            false => self.symbol(symbol),
+        });
         let operands = node.operands.iter().map(|operand| self.values[operand]).collect();
         Key { op: node.op.address(), operands, given: node.given, attrs }
     }
@@ -273,6 +313,10 @@ impl<'a> Rebuilder<'a> {
             for (old, new) in old_dims.iter().zip(new_dims) {
                 self.learn(old, new);
             }
+        }
+        let derived = self.new.node_of(first).derived().to_vec();
+        for ((_, old), (_, new)) in node.derived().iter().zip(&derived) {
+            old.iter().zip(new).for_each(|(old, new)| self.learn(old, new));
         }
         for &old in node.operands.iter() {
             self.learn_elements(old, self.values[&old]);

@@ -22,9 +22,9 @@ pub struct Grower<'g> {
     pub values: Vec<Value<'g>>,
     pub facts: Vec<Facts>,
     /// By value, its source or its number among the outputs of steps.
-    places: Vec<usize>,
+    pub places: Vec<usize>,
     /// The sizes of symbols in every run.
-    symbols: HashMap<Symbol, Vec<i64>>,
+    pub symbols: HashMap<Symbol, Vec<i64>>,
     /// Symbols that are sizes of sources.
     variables: HashMap<Symbol, usize>,
     /// Sizes are below this.
@@ -32,6 +32,8 @@ pub struct Grower<'g> {
     pub max_rank: usize,
     /// Per mille of parameters that are fed.
     pub fed: usize,
+    /// Whether most sizes have no name, and each run chooses most parameters.
+    pub open: bool,
 }
 
 /// A value of a growing graph.
@@ -70,6 +72,7 @@ impl<'g> Grower<'g> {
             reach,
             max_rank,
             fed,
+            open: false,
         }
     }
 
@@ -122,6 +125,14 @@ impl<'g> Grower<'g> {
     pub fn draw_size(&mut self) -> Size {
         let variables = self.recipe.runs[0].len();
         let fresh: Vec<i64> = (0..self.recipe.runs.len()).map(|_| self.size()).collect();
+        if self.open {
+            // The numbers of a run are also those of fed elements, which may be no sizes: none is drawn twice.
+            return match self.draws.below(8) {
+                0 => Size::Known(self.size()),
+                1 => Size::Named(self.variable(&fresh)),
+                _ => Size::Unnamed(self.variable(&fresh)),
+            };
+        }
         match self.draws.below(10) {
             0..=3 => Size::Known(self.size()),
             4..=6 if variables > 0 => Size::Named(self.draws.below(variables)),
@@ -139,7 +150,8 @@ impl<'g> Grower<'g> {
         if let Some(known) = dim.as_known() {
             return Some(Size::Known(known));
         }
-        let sizes = self.sizes_of(dim)?;
+        // Runs may be refused: then a dimension need not be a size in each of them.
+        let sizes = self.sizes_of(dim).filter(|sizes| sizes.iter().all(|size| *size >= 0))?;
         if let Some(symbol) = dim.as_symbol()
             && let Some(at) = self.variables.get(&symbol)
             && symbol.name().is_some()
@@ -275,7 +287,13 @@ impl<'g> Grower<'g> {
         let rank = if self.draws.chance(1, 3) { self.draws.below(dims.len() + 1) } else { dims.len() };
         let mut sizes = Vec::new();
         for dim in &dims[dims.len() - rank..] {
-            let size = if self.draws.chance(1, 5) { Size::Known(1) } else { self.like(dim)? };
+            let size = if self.open && self.draws.chance(1, 3) {
+                self.like_or_one(dim)?
+            } else if self.draws.chance(1, 5) {
+                Size::Known(1)
+            } else {
+                self.like(dim)?
+            };
             sizes.push(size);
         }
         let constant = self.draws.chance(1, 4);
@@ -307,6 +325,9 @@ impl<'g> Grower<'g> {
                 return None;
             }
         };
+        if self.open {
+            self.learn(&call, data, params, &outputs)?;
+        }
         for output in &outputs {
             let shape = output.shape();
             if shape.rank().is_none_or(|rank| rank > 8) {
@@ -364,4 +385,4 @@ pub fn attribute(dims: &[Dim]) -> Option<Attr> {
 }
 
 /// Marks the number of a step's output, which moves while sources are added.
-const OUTPUT: usize = 1 << 40;
+pub const OUTPUT: usize = 1 << 40;

@@ -42,6 +42,8 @@ pub enum Content {
     Within(i64, i64),
     /// These.
     Given(Vec<i64>),
+    /// The sizes of these numbers, which each run chooses; not always sizes of anything.
+    Sizes(Vec<usize>),
 }
 
 /// An input or constant.
@@ -124,6 +126,7 @@ impl Recipe {
         let count: usize = sizes.iter().product();
         let salt = if source.constant { 0 } else { run as u64 + 1 };
         let mut draws = Draws::new(self.seed ^ (number as u64) << 32 ^ salt << 48);
+        let chosen = |at: usize| self.runs[run][at];
         let signed = source.dtype.is_signed();
         let float = source.dtype.is_float();
         if source.dtype == DType::I64 || source.dtype == DType::U64 {
@@ -131,6 +134,7 @@ impl Recipe {
             let wide: Vec<i64> = (0..count)
                 .map(|at| match &source.content {
                     Content::Given(all) => all[at],
+                    Content::Sizes(all) => chosen(all[at]),
                     Content::Within(low, high) => draws.within(*low, *high),
                     Content::Wild if draws.chance(1, 2) => {
                         *draws.pick(&[i64::MIN, i64::MAX, -1, 1 << 53, 1 << 31, i64::MAX - 1])
@@ -147,6 +151,7 @@ impl Recipe {
         let elements: Vec<f64> = (0..count)
             .map(|at| match &source.content {
                 Content::Given(all) => all[at] as f64,
+                Content::Sizes(all) => chosen(all[at]) as f64,
                 Content::Within(low, high) => draws.within(*low, *high) as f64,
                 Content::Whole => draws.within(if signed { -3 } else { 0 }, 3) as f64,
                 Content::Ordinary if float => draws.unit() * 6.0 - 3.0,

@@ -40,6 +40,25 @@ pub fn random_graph(seed: u64) -> Grown {
             grow(&mut g, op);
         }
     }
+    finish(g, seed)
+}
+
+/// A random graph most of whose sizes only a run determines.
+fn open_graph(seed: u64) -> Grown {
+    let graph = Graph::new();
+    let mut g = Grower::new(&graph, seed);
+    (g.open, g.fed) = (true, 500);
+    let steps = 2 + g.draws.below(*Draws::new(seed ^ 78).pick(&[3, 6, 14]));
+    let mut tries = 0;
+    while g.recipe.steps.len() < steps && tries < 4 * steps {
+        tries += 1;
+        crate::open_graphs::grow(&mut g);
+    }
+    finish(g, seed)
+}
+
+/// What has grown, with outputs.
+fn finish(mut g: Grower<'_>, seed: u64) -> Grown {
     let mut outputs = choose_outputs(&mut g);
     if outputs.is_empty() {
         let source = g.source(DType::F32, vec![Size::Known(2)], Content::Whole, false);
@@ -146,6 +165,12 @@ fn first_seed() -> u64 {
 pub fn random_graphs_agree_with_the_interpreter() {
     let first = first_seed();
     hold(first..first + cases(1000), |seed| Some(random_graph(seed)));
+}
+
+#[test]
+fn open_graphs_agree_with_the_interpreter() {
+    let first = first_seed() + 5_000_000_000;
+    hold(first..first + cases(600), |seed| Some(open_graph(seed)));
 }
 
 #[test]

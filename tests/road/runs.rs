@@ -324,7 +324,7 @@ fn sizes_that_no_input_has_alone_are_solved_for() -> Result<()> {
     let error = run(5, [2, 2]).unwrap_err();
     assert_eq!(
         error.message(),
-        "input \"x\" must be f32[a*b], got f32[5]: axis 0 is a*b, which cannot be 5 where a is 2"
+        "reshape(f32[n], shape=[a, b]): shape must keep the number of elements, got 5 in [5] and 2*b in [2, b]"
     );
     Ok(())
 }

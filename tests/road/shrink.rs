@@ -4,16 +4,13 @@ use std::panic::catch_unwind;
 
 use shapeflow::Graph;
 
-use crate::backend_check::{DANGLING, check, message};
+use crate::backend_check::{check, message};
 use crate::graph_recipe::{Content, Recipe, Size, Source};
 
 /// Smaller recipes that still fail, one step after the other.
 pub fn shrink(recipe: &Recipe) -> (Recipe, String) {
-    let dangling = |error: &String| error.contains(DANGLING);
-    let fails = |recipe: &Recipe| {
-        let error = catch_unwind(|| check(recipe, None).err()).unwrap_or_else(|p| Some(message(&*p)));
-        error.filter(|error| !dangling(error))
-    };
+    let fails =
+        |recipe: &Recipe| catch_unwind(|| check(recipe, None).err()).unwrap_or_else(|p| Some(message(&*p)));
     let mut best = recipe.needed();
     let Some(mut what) = fails(&best) else {
         return (recipe.clone(), "a smaller form of it does not fail".to_string());

@@ -22,6 +22,26 @@ impl Dim {
         found
     }
 
+    /// Whether there are values of the symbols for which it has no value, though it would fit in 64 bits: it divides by a
+    /// term, or broadcasts.
+    pub fn is_partial(&self) -> bool {
+        let Repr::Term(poly) = &self.0 else { return false };
+        let mut calls = poly.terms().iter().flat_map(|term| &term.0.0).filter_map(|atom| match atom {
+            Atom::Call(call) => Some(call),
+            Atom::Symbol(_) => None,
+        });
+        calls.any(|call| {
+            let own = match call.function {
+                Function::FloorDiv | Function::CeilDiv | Function::Mod => {
+                    call.args.last().is_some_and(|divisor| !divisor.is_known())
+                }
+                Function::Bcast => true,
+                Function::Min | Function::Max => false,
+            };
+            own || call.args.iter().any(Dim::is_partial)
+        })
+    }
+
     fn visit(&self, f: &mut dyn FnMut(Symbol)) {
         match &self.0 {
             Repr::Known(_) | Repr::Invalid(_) => {}

@@ -18,11 +18,13 @@ pub(crate) enum Answer {
     Unsolved,
 }
 
-/// Solves `difference == 0`, where `difference` is `a - b`, for the symbol that is preferred.
-pub(crate) fn solve(difference: &Dim, a: &Dim, b: &Dim) -> Answer {
+/// Solves `difference == 0`, where `difference` is `a - b`, for the symbol that is preferred among those that `admits`
+/// accepts with their solutions.
+pub(crate) fn solve(difference: &Dim, a: &Dim, b: &Dim, admits: &dyn Fn(Symbol, &Dim) -> bool) -> Answer {
     // Two symbols, or a symbol and anything that does not mention it, need no arithmetic.
     if let Repr::Invalid(_) = difference.0 {
-        return isolate(a, b).or_else(|| isolate(b, a)).unwrap_or(Answer::Unsolved);
+        let isolated = isolate(a, b, admits).or_else(|| isolate(b, a, admits));
+        return isolated.unwrap_or(Answer::Unsolved);
     }
     if let Some(value) = difference.as_known() {
         return if value == 0 { Answer::Unsolved } else { Answer::Never };
@@ -54,13 +56,14 @@ pub(crate) fn solve(difference: &Dim, a: &Dim, b: &Dim) -> Answer {
                 .collect::<Option<_>>()?;
             Some((symbol, from_terms(rest).ok()?))
         })
+        .filter(|(symbol, dim)| admits(*symbol, dim))
         .max_by_key(|(symbol, dim)| preference(*symbol, dim, b));
     candidate.map_or(Answer::Unsolved, |(symbol, dim)| Answer::Bind(symbol, dim))
 }
 
-fn isolate(side: &Dim, other: &Dim) -> Option<Answer> {
+fn isolate(side: &Dim, other: &Dim, admits: &dyn Fn(Symbol, &Dim) -> bool) -> Option<Answer> {
     let symbol = side.as_symbol()?;
-    (!other.mentions(symbol)).then(|| Answer::Bind(symbol, other.clone()))
+    (!other.mentions(symbol) && admits(symbol, other)).then(|| Answer::Bind(symbol, other.clone()))
 }
 
 fn as_symbol(monomial: &Monomial) -> Option<Symbol> {

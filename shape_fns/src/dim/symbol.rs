@@ -88,6 +88,11 @@ impl Symbol {
         self.0 & (ANONYMOUS | FREE) == ANONYMOUS | FREE
     }
 
+    /// A number that no other symbol of the same sort has.
+    pub(crate) fn number(self) -> usize {
+        (self.0 & ID) as usize
+    }
+
     /// Whether the symbol has no name.
     pub fn is_anonymous(self) -> bool {
         self.0 & ANONYMOUS != 0

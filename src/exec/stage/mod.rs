@@ -27,7 +27,7 @@ use crate::runtime::{MatMul, PackedConstants, PackedOperand, Pool, lock};
 use crate::tensor::{BufferPool, TensorView};
 
 use fault::check_elements;
-use symbols::superseded;
+use symbols::partial_dims;
 
 pub(crate) use bound::BoundStage;
 use run::LastPlan;
@@ -49,9 +49,10 @@ pub(crate) struct Stage {
     first_of_root: Vec<usize>,
     /// Memory of results of earlier runs.
     buffer_pool: BufferPool,
-    /// Dimensions as they were inferred, of which an equality found later made others, and who has them. What their own
-    /// forms require is still to be checked.
-    superseded: Vec<(Dim, NodeIx)>,
+    /// Partial dimensions in the form that a shape function gave them, with their node. Some values of their symbols are
+    /// refused, such as sizes that do not broadcast. A later equality may replace a dimension by a simpler one; a run
+    /// checks the original form.
+    partial: Vec<(Dim, NodeIx)>,
     /// Inputs and constants that are read.
     given: Vec<(BufferIx, Content)>,
     /// By buffer: the last step that touches it.
@@ -129,7 +130,7 @@ impl Stage {
             }
         }
         let mut kept = vec![false; program.buffers.len()];
-        for buffer in program.outputs.iter().chain(program.elements.iter().map(|(_, buffer)| buffer)) {
+        for buffer in program.outputs.iter().chain(&program.watched) {
             kept[program.roots[buffer.at()].at()] = true;
         }
         let mut given = Vec::new();
@@ -156,7 +157,7 @@ impl Stage {
             first_of_root,
             buffer_pool,
             given,
-            superseded: superseded(&graph),
+            partial: partial_dims(&graph),
             plans: program.segments.iter().map(|_| Mutex::default()).collect(),
             graph,
             program,

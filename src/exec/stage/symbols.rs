@@ -12,13 +12,12 @@ use crate::tensor::TensorView;
 use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::{DType, Dim, Guard, Symbol};
 
-/// What [`Stage::superseded`] is.
-pub(super) fn superseded(graph: &GraphData) -> Vec<(Dim, NodeIx)> {
+/// Returns the content of [`Stage::partial`].
+pub(super) fn partial_dims(graph: &GraphData) -> Vec<(Dim, NodeIx)> {
     let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
     for info in &graph.values {
         for dim in info.shape.dims().unwrap_or_default() {
-            let compound = !dim.is_known() && dim.as_symbol().is_none();
-            if compound && graph.table.resolve(dim) != *dim && seen.insert(dim) {
+            if dim.is_partial() && seen.insert(dim) {
                 found.push((dim.clone(), info.node));
             }
         }
@@ -143,21 +142,24 @@ impl Stage {
                 None => Error::new(ErrorKind::Guard, Phase::Run, message),
             });
         }
-        for (dim, node) in &self.superseded {
+        for (dim, node) in &self.partial {
             dim.eval(&|symbol| self.known(Some(bindings), symbol)?.as_known())
                 .map_err(|error| self.refusal(*node, bindings, error.to_string()))?;
         }
         Ok(())
     }
 
-    /// The error of the first node that has no sizes for these values of symbols.
+    /// The error of the first node that has no sizes for these values of symbols: they refuse it, or what it requires of
+    /// them has no solution.
     pub(super) fn unsized_node(&self, bindings: &Bindings) -> Option<Error> {
         self.graph.values.iter().find_map(|info| {
             let dims = info.shape.dims()?.iter();
-            let reason =
-                dims.map(|dim| self.graph.table.resolve(dim).eval(&|symbol| bindings.get(symbol)).err());
-            let message = reason.flatten().next()?.to_string();
-            Some(self.refusal(info.node, bindings, message))
+            let mut sizes =
+                dims.map(|dim| self.graph.table.resolve(dim).eval(&|symbol| bindings.get(symbol)));
+            match sizes.find(|size| !matches!(size, Ok(Some(_))))? {
+                Err(reason) => Some(self.refusal(info.node, bindings, reason.to_string())),
+                Ok(_) => self.infer_on_sizes(info.node, bindings, None)?.err(),
+            }
         })
     }
 
@@ -226,7 +228,10 @@ impl Stage {
         }
         waiting.definers = left;
         self.solve_guards(bindings);
-        Ok(())
+        bindings.settle(&self.graph.table).map_err(|mismatch| {
+            let by = bindings.values_in(&mismatch.dim);
+            Error::new(ErrorKind::Guard, Phase::Run, format!("a dimension {}", cannot(&mismatch, &by)))
+        })
     }
 
     /// Runs a shape function on sizes and values; false if they are not known yet.
@@ -263,7 +268,8 @@ impl Stage {
                 all &= bind(bindings, symbolic, known)?;
             }
         }
-        for ((_, symbolic), (_, known)) in node.derived().iter().zip(&concrete.derived) {
+        for (name, symbolic) in node.derived() {
+            let Some((_, known)) = concrete.derived.iter().find(|(other, _)| other == name) else { continue };
             for (symbolic, known) in symbolic.iter().zip(known) {
                 all &= bind(bindings, symbolic, known)?;
             }

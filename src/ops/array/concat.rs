@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -52,19 +52,19 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let axis = body_axis(cx);
     let first = usize::from(cx.attrs().get("axis").is_none());
     let mut arms = Vec::new();
-    let mut low = Dim::known(0);
+    let starts = cx.derived("start");
     let mut read = index.to_vec();
     let Some(along) = index.get(axis) else { return cx.operand(first, index) };
-    for value in first..cx.operands() {
+    for (value, low) in (first..cx.operands()).zip(&starts) {
         let Some(dim) = cx.dims(value).get(axis).cloned() else { continue };
         if dim.as_known() == Some(0) {
             continue;
         }
         read[axis] = along.clone() - Index::constant(low.clone());
-        let high = &low + &dim;
-        let range = InRange { index: along.clone(), low, high: high.clone() };
+        let end = starts.get(value - first + 1).or(cx.output_dims(0).get(axis)).cloned();
+        let Some(high) = end else { continue };
+        let range = InRange { index: along.clone(), low: low.clone(), high };
         arms.push((vec![range], cx.operand(value, &read)));
-        low = high;
     }
     match arms.pop() {
         Some((_, last)) => Expr::case(arms, last),

@@ -34,7 +34,13 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let (source, target) = (cx.dims(0), cx.output_dims(0));
     match refine(&source, &target, index) {
         Some(read) => cx.operand(0, &read),
-        None => cx.operand_flat(0, position(&target, index)),
+        None => {
+            let mut place = position(&target, index);
+            if place.is_invalid() {
+                place = computed_position(&target, index);
+            }
+            cx.operand_flat(0, place)
+        }
     }
 }
 
@@ -47,6 +53,15 @@ pub(super) fn position(dims: &[Dim], index: &[Index]) -> Index {
         stride = &stride * dim;
     }
     position
+}
+
+/// As [`position`], computed for every element: for strides that are products too large to write.
+fn computed_position(dims: &[Dim], index: &[Index]) -> Index {
+    let part = |(axis, at): (usize, &Index)| {
+        Expr::iota(at.clone()) * Expr::size_product(dims[axis + 1..].iter().cloned())
+    };
+    let sum = index.iter().enumerate().map(part).reduce(|a, b| a + b);
+    sum.map_or_else(|| Index::from(0), Index::value)
 }
 
 /// Where the source is read, when the dimensions fall into groups of one source dimension and the target

@@ -1,6 +1,6 @@
 //! `size`: the number of elements of a tensor as a tensor.
 
-use shapeflow_shape_fns::{DType, Dim};
+use shapeflow_shape_fns::DType;
 
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
@@ -38,8 +38,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("size", lower)
     .tensorflow(&[TfOp::new("Size")]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, _index: &[Index]) -> Expr {
-    let count = cx.dims(0).iter().fold(Dim::known(1), |product, dim| product * dim);
-    Expr::size(count).cast(cx.output_dtype(0))
+    Expr::size_product(cx.dims(0)).cast(cx.output_dtype(0))
 }
 
 #[cfg(test)]

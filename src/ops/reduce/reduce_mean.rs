@@ -37,7 +37,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("reduce_mean", lower)
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let reduction = Reduction::new(cx);
-    let count = Expr::size(reduction.count());
+    let count = reduction.count();
     let dtype = cx.dtype(0);
     if dtype.is_integer() {
         let wide = if dtype.is_signed() { DType::I64 } else { DType::U64 };

@@ -34,8 +34,8 @@ impl Reduction {
     }
 
     /// The number of elements that one result combines.
-    pub fn count(&self) -> Dim {
-        self.extents().iter().fold(Dim::known(1), |count, extent| &count * extent)
+    pub fn count(&self) -> Expr {
+        Expr::size_product(self.extents())
     }
 
     /// The operand's index for the result at `index` and the reduced axes at `at`.

@@ -134,8 +134,8 @@ pub fn strided_slice(g: &mut Grower<'_>) -> Grown {
             1 if !ellipsis => {
                 ellipsis = true;
                 masks[2] |= bit;
-                let left = dims.len() - axis;
-                axis += g.draws.below(left + 1);
+                let most = (dims.len() + 1).saturating_sub(axis);
+                axis += g.draws.below(most);
                 // What follows names the last axes.
                 begin.push(0);
                 end.push(0);

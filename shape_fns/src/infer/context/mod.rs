@@ -9,6 +9,7 @@ use std::ops::Range;
 
 pub use result::InferenceResult;
 
+use crate::dim::symbol::{Symbol, SymbolKind};
 use crate::error::bail;
 use crate::{Attr, Attrs, DType, Dim, DimTable, Guard, PartialElements, Result, ShapeError, TensorShape};
 
@@ -237,6 +238,11 @@ impl<'a> InferenceContext<'a> {
 
     /// Ends inference: every dimension is resolved and must be possible.
     ///
+    /// In a table [in the order of definitions](DimTable::in_definition_order) a run must also be able to define every
+    /// symbol. One made for this op gets its value when the shape function runs again on concrete operands, from where it
+    /// is by itself a dimension or a derived parameter. A term over a symbol that stands nowhere by itself is replaced by
+    /// a new symbol that does.
+    ///
     /// # Errors
     /// An output has an invalid or provably negative dimension. Where that is undecided a guard is recorded.
     pub fn finish(mut self) -> Result<InferenceResult> {
@@ -260,7 +266,51 @@ impl<'a> InferenceContext<'a> {
                 *dim = self.table.resolve(dim);
             }
         }
+        if self.table.keeps_definition_order() && self.table.symbol_count() > self.first_own {
+            self.name_terms();
+        }
         Ok(self.result)
+    }
+
+    /// Puts a new symbol in the place of every term over symbols of this op that stand nowhere by themselves.
+    fn name_terms(&mut self) {
+        let shapes = self.result.shapes.iter().flat_map(|shape| shape.dims().unwrap_or_default());
+        let derived = self.result.derived.iter().flat_map(|(_, dims)| dims);
+        let (mut plain, mut hidden): (Vec<Symbol>, Vec<Symbol>) = Default::default();
+        for dim in shapes.chain(derived).filter(|dim| self.is_own(dim)) {
+            match dim.as_symbol() {
+                Some(symbol) => plain.push(symbol),
+                None => dim.symbols(&mut |symbol| hidden.push(symbol)),
+            }
+        }
+        let first_own = self.first_own;
+        hidden.retain(|symbol| {
+            symbol.table_index().is_some_and(|index| index >= first_own) && !plain.contains(symbol)
+        });
+        if hidden.is_empty() {
+            return;
+        }
+        let mut names: Vec<(Dim, Dim)> = Vec::new();
+        let table = &mut *self.table;
+        let mut name = |dim: &Dim, kind: SymbolKind| {
+            if !hidden.iter().any(|symbol| dim.mentions(*symbol)) {
+                return dim.clone();
+            }
+            match names.iter().find(|(term, _)| term == dim) {
+                Some((_, name)) => name.clone(),
+                None => {
+                    let fresh = table.fresh(kind);
+                    names.push((dim.clone(), fresh.clone()));
+                    fresh
+                }
+            }
+        };
+        for shape in &mut self.result.shapes {
+            *shape = shape.map(|dim| name(dim, SymbolKind::Size));
+        }
+        for dim in self.result.derived.iter_mut().flat_map(|(_, dims)| dims) {
+            *dim = name(dim, SymbolKind::Integer);
+        }
     }
 
     /// Refuses a dimension that is surely negative; where that is undecided a guard is recorded.

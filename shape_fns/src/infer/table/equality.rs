@@ -37,7 +37,9 @@ impl DimTable {
         let solution = match (a.as_symbol(), b.as_symbol(), a.plus(&b, -1)) {
             (None, None, Err(_)) => None,
             (_, _, difference) => {
-                match solve::solve(&difference.unwrap_or_else(|_| Dim::too_large()), &a, &b) {
+                let difference = difference.unwrap_or_else(|_| Dim::too_large());
+                let admits = |symbol: Symbol, dim: &Dim| self.may_replace(symbol, dim);
+                match solve::solve(&difference, &a, &b, &admits) {
                     solve::Answer::Never => bail!("dimensions must be equal, got {a} and {b}"),
                     solve::Answer::Bind(symbol, dim) if !self.is_tied(symbol, &dim) => Some((symbol, dim)),
                     _ => None,
@@ -55,6 +57,21 @@ impl DimTable {
                 Ok(merged)
             }
         }
+    }
+
+    /// Whether a symbol may be replaced by a dimension: in a table in the order of definitions, by older symbols alone.
+    fn may_replace(&self, symbol: Symbol, dim: &Dim) -> bool {
+        if !self.in_definition_order {
+            return true;
+        }
+        let age = |symbol: Symbol| match symbol.table_index() {
+            Some(index) => (1, index),
+            // A name that no input has is defined by what is found equal to it.
+            None => (if self.introduced.contains_key(&symbol) { 0 } else { 2 }, symbol.number()),
+        };
+        let mut older = true;
+        dim.symbols(&mut |other| older &= age(other) < age(symbol));
+        older
     }
 
     /// Whether a symbol already has a value, or its value would mention itself through one.

@@ -52,12 +52,26 @@ pub struct DimTable {
     trail: Vec<Undo>,
     open: usize,
     origin: u32,
+    in_definition_order: bool,
 }
 
 impl DimTable {
     /// A table that knows nothing.
     pub fn new() -> DimTable {
         DimTable::default()
+    }
+
+    /// A table that replaces a symbol by symbols made before it, and by no others: what is known where a symbol is made
+    /// suffices for everything that replaces it. An equality that could only be solved otherwise is a guard.
+    ///
+    /// A run reads sizes in the order in which they are defined, so that it needs this order. It costs knowledge: from
+    /// `k == n*m`, where `k` is the oldest, nothing follows for other terms.
+    pub fn in_definition_order() -> DimTable {
+        DimTable { in_definition_order: true, ..DimTable::default() }
+    }
+
+    pub(crate) fn keeps_definition_order(&self) -> bool {
+        self.in_definition_order
     }
 
     /// A new anonymous symbol; invalid past 2^29 of them.

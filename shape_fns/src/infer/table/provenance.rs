@@ -16,6 +16,11 @@ pub enum Provenance {
 }
 
 impl DimTable {
+    /// The node that made an anonymous symbol of this table.
+    pub fn maker(&self, symbol: Symbol) -> Option<u32> {
+        symbol.table_index().and_then(|index| self.origins.get(index).copied())
+    }
+
     /// Where the symbols of a dimension come from, and the equalities that tied them, in the order they were made.
     pub fn explain(&self, dim: &Dim) -> Vec<Provenance> {
         let mut involved: FxHashSet<Symbol> = FxHashSet::default();

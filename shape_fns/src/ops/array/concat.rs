@@ -6,7 +6,8 @@ use crate::shape::advice;
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
 /// `[a, n], [b, n], axis=0 -> [a+b, n]`: adds the dimensions along `axis` and unifies all others. If `axis` is
-/// unknown, only the rank of the output is known. Derives `axis`, counted from the front.
+/// unknown, only the rank of the output is known. Derives `axis`, counted from the front, and `start`: where each operand
+/// begins in the output along the axis.
 ///
 /// # Errors
 /// The ranks differ or are 0, `axis` is outside the rank, or dimensions along another axis provably differ.
@@ -51,6 +52,7 @@ pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.set_derived("axis", [Dim::known(axis as i64)]);
     let mut dims = cx.input(first).dims().unwrap_or_default().to_vec();
     let mut length = Some(Dim::known(0));
+    let mut starts = Vec::with_capacity(members.len());
     for index in members.clone() {
         let shape = cx.input(index).clone();
         let Some(member_dims) = shape.dims() else {
@@ -60,6 +62,7 @@ pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
         for (position, (dim, member_dim)) in dims.iter_mut().zip(member_dims).enumerate() {
             if position == axis {
                 if let Some(sum) = length.take() {
+                    starts.push(sum.clone());
                     length = Some(cx.add(&sum, member_dim)?);
                 }
             } else if dim != member_dim {
@@ -75,6 +78,9 @@ pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
                 })?;
             }
         }
+    }
+    if length.is_some() {
+        cx.set_derived("start", starts);
     }
     dims[axis] = length.unwrap_or_else(|| cx.fresh());
     cx.set_output(0, TensorShape::from(dims));
@@ -110,6 +116,7 @@ fn propagate_joined(cx: &mut InferenceContext<'_>, axis: usize) {
 mod tests {
     use super::concat;
     use crate::testing::shape_table;
+    use crate::{Attrs, DType, Dim, DimTable, InferenceContext, OperandInfo, TensorShape, shape};
 
     shape_table! { shapes: concat, ["values..", "axis"];
         {axis: 0} "[a, 3]; [b, 3]" => "[a+b, 3]";
@@ -128,6 +135,23 @@ mod tests {
         {axis: 0} "[2]; [2, 3]" => "error operand 1 must have rank 1 like operand 0, [2], got rank 2 in [2, 3]";
         {axis: 2} "[2, 2]; [2, 2]" => "error axis must be in [-2, 2), got 2";
     }
+    #[test]
+    fn more_operands_than_a_term_holds_have_an_unknown_sum() {
+        let mut table = DimTable::in_definition_order();
+        let shapes: Vec<TensorShape> = (0..70).map(|_| table.import(&shape![?])).collect();
+        let operands: Vec<OperandInfo<'_>> =
+            shapes.iter().map(|shape| OperandInfo { shape, dtype: DType::F32, value: None }).collect();
+        let attrs = Attrs::new().with("axis", 0);
+        let mut cx = InferenceContext::new(&["values.."], &operands, &attrs, &mut table, 1);
+        concat(&mut cx).unwrap();
+        let result = cx.finish().unwrap();
+        let (_, starts) = result.derived().find(|(name, _)| *name == "start").unwrap();
+        // The sum of 65 is a new symbol, which a run of the same function on concrete operands gives a value.
+        let sum = starts[65].as_symbol().unwrap();
+        assert!(starts[64].as_symbol().is_none() && starts[69].mentions(sum));
+        assert!(result.shapes()[0].dims().unwrap()[0].mentions(sum));
+    }
+
     shape_table! { axis_first: concat, ["axis", "values.."];
         {} "[] = 1; [2, n]; [2, m]" => "[2, m+n]";
     }

@@ -296,8 +296,18 @@ impl Range {
     }
 }
 
-/// Returns `position` counted from the front: `position + dim` if it is negative.
+/// No axis is as long as this. A position beyond it is outside every axis, and differences of nearer positions do not
+/// overflow.
+const FARTHEST: i64 = 1 << 61;
+
+/// Returns `position` counted from the front: `position + dim` if it is negative. A position beyond [`FARTHEST`] becomes
+/// the nearest one outside the axis.
 fn count_from_front(cx: &mut InferenceContext<'_>, position: &Dim, dim: &Dim) -> Result<Dim> {
+    match position.as_known() {
+        Some(position) if position >= FARTHEST => return Ok(dim.clone()),
+        Some(position) if position <= -FARTHEST => return Ok(Dim::known(-1)),
+        _ => {}
+    }
     let negative = cx.is_negative(position)?;
     let shift = cx.mul(dim, &negative)?;
     cx.add(position, &shift)
@@ -333,6 +343,8 @@ mod tests {
         {strides: [1]} "[n]; [1] = [a]; [1] = [b]" => "[max(0, min(b-a, n-a))]";
         {strides: [1], begin_mask: 1} "[4]; [1] = [0]; [1] = [?]"
             => "[max(0, min(4, 4*min(1, max(-v2_0, 0))+v2_0))]";
+        {begin: [i64::MIN], end: [i64::MAX], strides: [1]} "[n]" => "[n]";
+        {begin: [i64::MAX], end: [i64::MIN], strides: [i64::MIN]} "[n]" => "[ceildiv(n, 9223372036854775807)]";
         {begin: [1], end: [3], strides: [1]} "i32 [4] = [1, n, ?, 4]" => "[2] = [n, v0_2]";
         {begin: [-1], end: [0], strides: [1], shrink_axis_mask: 1} "i32 [2] = [1, n]" => "[] = n";
         {begin: [0], end: [0], strides: [-1], begin_mask: 1, end_mask: 1} "i32 [3] = [1, n, 5]" => "[3] = [5, n, 1]";

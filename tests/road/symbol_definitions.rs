@@ -1,0 +1,314 @@
+//! Sizes that only a run determines: fed begins, sizes, ends, strides and shapes, sums of many unknown sizes, and sizes
+//! that an equality found later has replaced; machine code and the interpreter against naive loops.
+
+use shapeflow::{
+    Backend, CompileOptions, DType, Dim, ErrorKind, Executable, Graph, Registry, Result, SliceMasks, Tensor,
+    TensorView, Value, concat, shape,
+};
+
+/// The same outputs by machine code and by the interpreter.
+struct Both([Executable; 2]);
+
+impl Both {
+    fn of<'g>(graph: &'g Graph, outputs: &[Value<'g>]) -> Result<Both> {
+        let interpreter = CompileOptions::new().backend(Backend::Interpreter);
+        Ok(Both([graph.compile(outputs)?, graph.compile_with(&interpreter, outputs)?]))
+    }
+
+    /// Holds a run against the sizes and elements of its first output, or against a refusal.
+    #[track_caller]
+    fn hold(&self, feeds: &[Tensor], expected: Option<(Vec<usize>, Vec<f32>)>) {
+        let views: Vec<TensorView<'_>> = feeds.iter().map(Tensor::view).collect();
+        for exe in &self.0 {
+            match (exe.run_all(&views), &expected) {
+                (Ok(results), Some((sizes, elements))) => {
+                    assert_eq!(results[0].sizes(), &sizes[..], "{feeds:?}");
+                    assert_eq!(results[0].as_slice::<f32>().unwrap(), &elements[..], "{feeds:?}");
+                }
+                (Err(error), Some(_)) => panic!("{feeds:?}: {error}"),
+                (Ok(results), None) => panic!("{feeds:?}: {:?} must be refused", results[0]),
+                (Err(_), None) => {}
+            }
+        }
+    }
+}
+
+fn numbers(count: usize) -> Vec<f32> {
+    (0..count).map(|number| number as f32).collect()
+}
+
+#[test]
+fn more_unknown_sizes_than_a_term_holds_are_joined() -> Result<()> {
+    for count in [64, 65, 66, 70, 200] {
+        let g = Graph::new();
+        let parts: Vec<Value<'_>> =
+            (0..count).map(|at| g.input(&format!("x{at}"), DType::F32, shape![?])).collect::<Result<_>>()?;
+        let whole = concat(&parts, 0)?;
+        // What is done with the sum: elementwise, in row-major order, and beside itself.
+        let sum = (whole + 1.0).ok()?;
+        let both = Both::of(&g, &[sum, sum.reshape([-1, 1])?, concat(&[sum, whole], 0)?])?;
+        for most in [0, 1, 3] {
+            let all = numbers(count + most);
+            let feeds: Vec<Tensor> = (0..count)
+                .map(|at| {
+                    let size = if most == 0 { 0 } else { at % most + 1 };
+                    Tensor::from_vec(&[size], all[at..at + size].to_vec())
+                })
+                .collect::<Result<_>>()?;
+            let mut expected: Vec<f32> = Vec::new();
+            for feed in &feeds {
+                expected.extend(feed.as_slice::<f32>()?.iter().map(|x| x + 1.0));
+            }
+            both.hold(&feeds, Some((vec![expected.len()], expected)));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_a_select_drops_is_determined() -> Result<()> {
+    let registry = Registry::builtin();
+    for op in ["select", "select_v1"] {
+        let g = Graph::new();
+        let (a, d) = (g.input("a", DType::F32, shape![?, ?])?, g.input("d", DType::F32, shape![?, ?])?);
+        let s = g.input("s", DType::I32, shape![?])?;
+        let three = g.constant(&Tensor::from_vec(&[3], vec![10.0f32, 20.0, 30.0])?)?;
+        let yes: Vec<bool> = (0..15).map(|at| at % 2 == 0).collect();
+        let no = numbers(15);
+        let condition = g.constant(&Tensor::from_vec(&[3, 5], yes.clone())?)?;
+        let joined = concat(&[(a + three.reshape(s)?).ok()?, d], 1)?;
+        let no_constant = g.constant(&Tensor::from_vec(&[3, 5], no.clone())?)?;
+        let call = g.op(registry.get(op).unwrap());
+        let both = Both::of(&g, &[call.data(condition).data(joined).data(no_constant).finish()?])?;
+        // a, s, d; the first whose sizes fit.
+        for (a, s, d) in [
+            ([3, 2], [3i32, 1], [3, 3]),
+            ([1, 2], [3, 1], [3, 3]),
+            ([3, 1], [1, 3], [3, 2]),
+            ([3, 3], [1, 3], [3, 2]),
+            ([3, 5], [-1, 1], [3, 0]),
+        ] {
+            let (a_data, d_data) = (numbers(a[0] * a[1]), vec![-1.0f32; d[0] * d[1]]);
+            let s_sizes: [usize; 2] = s.map(|size| if size == -1 { 3 } else { size as usize });
+            let width = a[1].max(s_sizes[1]);
+            let mut expected = Vec::new();
+            for row in 0..3 {
+                for column in 0..5 {
+                    let of = |sizes: [usize; 2]| {
+                        (row % sizes[0]) * sizes[1] + (if sizes[1] == 1 { 0 } else { column })
+                    };
+                    expected.push(match yes[row * 5 + column] {
+                        false => no[row * 5 + column],
+                        true if column < width => a_data[of(a)] + [10.0, 20.0, 30.0][of(s_sizes)],
+                        true => -1.0,
+                    });
+                }
+            }
+            let feeds = [
+                Tensor::from_vec(&a, a_data.clone())?,
+                Tensor::from_vec(&d, d_data.clone())?,
+                Tensor::from_vec(&[2], s.to_vec())?,
+            ];
+            both.hold(&feeds, Some((vec![3, 5], expected)));
+        }
+        for (a, s, d) in [([3, 2], [3, 1], [3, 2]), ([2, 2], [3, 1], [3, 3]), ([3, 2], [3, 2], [3, 3])] {
+            let (a_data, d_data) = (numbers(a[0] * a[1]), numbers(d[0] * d[1]));
+            let feeds = [
+                Tensor::from_vec(&a, a_data.clone())?,
+                Tensor::from_vec(&d, d_data.clone())?,
+                Tensor::from_vec(&[2], s.to_vec())?,
+            ];
+            both.hold(&feeds, None);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn fed_boxes_are_those_of_a_loop() -> Result<()> {
+    for declared in [shape![?], shape![7]] {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, declared)?;
+        let (begin, size) = (g.input("b", DType::I64, [1])?, g.input("s", DType::I64, [1])?);
+        let slice = x.slice(begin, size)?;
+        let both = Both::of(&g, &[(slice * 2.0).ok()?, slice.reshape([1, -1])?, slice])?;
+        let data = numbers(7);
+        for begin in [i64::MIN, -2, -1, 0, 1, 3, 6, 7, 8, i64::MAX] {
+            for size in [i64::MIN, -2, -1, 0, 1, 4, 7, 8, i64::MAX] {
+                let end = if size == -1 { 7 } else { begin.saturating_add(size) };
+                let fits = (0..=7).contains(&begin) && end <= 7 && size >= -1;
+                let expected: Option<Vec<f32>> =
+                    fits.then(|| data[begin as usize..end as usize].iter().map(|x| x * 2.0).collect());
+                let feeds = [
+                    Tensor::from_vec(&[7], data.clone())?,
+                    Tensor::from_vec(&[1], vec![begin])?,
+                    Tensor::from_vec(&[1], vec![size])?,
+                ];
+                both.hold(&feeds, expected.map(|elements| (vec![elements.len()], elements)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What Python takes of `data` by `begin:end:stride`.
+fn strided(data: &[f32], begin: i64, end: i64, stride: i64) -> Vec<f32> {
+    let size = data.len() as i64;
+    let (low, high) = if stride > 0 { (0, size) } else { (-1, size - 1) };
+    let clamp = |at: i64| (if at < 0 { at.saturating_add(size) } else { at }).clamp(low, high.max(low));
+    let (mut at, end) = (clamp(begin), clamp(end));
+    let mut taken = Vec::new();
+    while (stride > 0 && at < end) || (stride < 0 && at > end) {
+        taken.push(data[at as usize]);
+        let Some(next) = at.checked_add(stride) else { break };
+        at = next;
+    }
+    taken
+}
+
+#[test]
+fn fed_ranges_are_those_of_a_loop() -> Result<()> {
+    let ends = [i64::MIN, -20, -7, -1, 0, 3, 6, 7, 8, i64::MAX];
+    let strides = [1, 2, -1, -3, i64::MAX, i64::MIN];
+    for (declared, size) in [(shape![?], 7), (shape![7], 7), (shape![?], 0), (shape![?], 1)] {
+        for fed in [false, true] {
+            for stride in strides {
+                let g = Graph::new();
+                let x = g.input("x", DType::F32, declared.clone())?;
+                let (begin, end) = (g.input("b", DType::I64, [1])?, g.input("e", DType::I64, [1])?);
+                let step = g.input("s", DType::I64, [1])?;
+                let masks = SliceMasks::default();
+                let taken = match fed {
+                    true => x.strided_slice(begin, end, step, masks)?,
+                    false => x.strided_slice(begin, end, [stride], masks)?,
+                };
+                let both = Both::of(&g, &[(taken + 0.0).ok()?, taken])?;
+                let data = numbers(size);
+                for begin in ends {
+                    for end in ends {
+                        let expected = strided(&data, begin, end, stride);
+                        let feeds = [
+                            Tensor::from_vec(&[size], data.clone())?,
+                            Tensor::from_vec(&[1], vec![begin])?,
+                            Tensor::from_vec(&[1], vec![end])?,
+                            Tensor::from_vec(&[1], vec![stride])?,
+                        ];
+                        both.hold(&feeds, Some((vec![expected.len()], expected)));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn fed_shapes_keep_the_elements() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", 4])?;
+    let s = g.input("s", DType::I32, [3])?;
+    let shaped = x.reshape(s)?;
+    let both = Both::of(&g, &[(shaped * 1.0).ok()?, shaped, shaped.transpose(&[2, 1, 0])?])?;
+    for rows in [0usize, 1, 3] {
+        let data = numbers(rows * 4);
+        let count = data.len() as i32;
+        for sizes in
+            [[1, 2, -1], [-1, 2, 2], [2, 2, 3], [12, 1, 1], [1, -1, 1], [0, 5, 1], [-1, -1, 1], [-2, 2, 1]]
+        {
+            let known: i32 = sizes.iter().filter(|size| **size != -1).product();
+            let inferred = sizes.contains(&-1);
+            let fits = match inferred {
+                true => {
+                    known > 0 && count % known == 0 && sizes.iter().filter(|size| **size == -1).count() == 1
+                }
+                false => known == count && sizes.iter().all(|size| *size >= 0),
+            };
+            let full: Vec<usize> = sizes
+                .iter()
+                .map(|size| if *size == -1 { count / known.max(1) } else { *size } as usize)
+                .collect();
+            let feeds =
+                [Tensor::from_vec(&[rows, 4], data.clone())?, Tensor::from_vec(&[3], sizes.to_vec())?];
+            both.hold(&feeds, fits.then_some((full, data.clone())));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_size_that_nothing_determines_is_refused_when_compiled() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let filled = g.fill(shape!["nowhere", 2], 1.0f32)?;
+    let error = g.compile([x, filled]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Compile);
+    assert_eq!(
+        error.message(),
+        "fill(f32[], dims=[nowhere, 2]): dims must be known when the op runs, but nothing determines nowhere"
+    );
+    Ok(())
+}
+
+#[test]
+fn products_of_sums_need_no_single_term() -> Result<()> {
+    let g = Graph::new();
+    // Every axis is the sum of three sizes, so that all of them are one of 3^5 products.
+    let parts: Vec<Value<'_>> = (0..3)
+        .map(|at| g.input(&format!("x{at}"), DType::F32, shape![?, ?, ?, ?, ?]))
+        .collect::<Result<_>>()?;
+    let sizes = g.input("sizes", DType::I64, [5])?;
+    let mut whole = parts[0].broadcast_to(sizes)?;
+    for axis in 0..5 {
+        let others: Vec<Value<'_>> = (0..3)
+            .map(|at| {
+                let name = format!("y{axis}_{at}");
+                let filled = g.input(&name, DType::I64, [5])?;
+                g.fill(filled, 1.0f32)
+            })
+            .collect::<Result<_>>()?;
+        whole = concat(&[whole, others[0], others[1], others[2]], axis)?;
+    }
+    let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(|axis| whole.dim(axis));
+    let flat = whole.reshape([-1])?;
+    let pairs = whole.reshape([e?, d?, c?, b?, a?])?;
+    let count = whole.size_tensor()?.cast(DType::F32)?;
+    let outputs = [(pairs + 0.0).ok()?, flat, count, whole.reduce_mean([0, 1, 2, 3, 4])?];
+    let both = Both::of(&g, &outputs)?;
+    let mut feeds: Vec<Tensor> = Vec::new();
+    for _ in 0..3 {
+        feeds.push(Tensor::from_vec(&[1, 1, 1, 1, 1], vec![1.0f32])?);
+    }
+    feeds.push(Tensor::from_vec(&[5], vec![1i64; 5])?);
+    let mut all = [1i64; 5];
+    for axis in 0..5 {
+        for size in [1, 0, 1] {
+            let mut part = all;
+            part[axis] = size;
+            feeds.push(Tensor::from_vec(&[5], part.to_vec())?);
+        }
+        all[axis] += 2;
+    }
+    both.hold(&feeds, Some((vec![3; 5], vec![1.0; 243])));
+    Ok(())
+}
+
+#[test]
+fn a_dimension_among_attributes_is_known_where_its_value_is() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::I32, shape![?])?;
+    let axis = g.input("axis", DType::I32, shape![])?;
+    // The size of a value that nothing else needs, and the same in a part that waits for an axis that is computed.
+    let [distinct, _] = x.unique()?;
+    let count = distinct.dim(0)?;
+    let ones = g.fill([count.clone()], 1.0f32)?;
+    let later =
+        g.fill([count.clone()], 2.0f32)?.expand_dims((axis + 0).ok()?)?.reshape([count, Dim::known(1)])?;
+    let both = Both::of(&g, &[ones, later])?;
+    for (data, distinct) in [(vec![3i32, 3, 3], 1), (vec![1, 2, 1, 4], 3), (vec![], 0)] {
+        for axis in [0i32, 1] {
+            let feeds = [Tensor::from_vec(&[data.len()], data.clone())?, Tensor::from_vec(&[], vec![axis])?];
+            both.hold(&feeds, Some((vec![distinct], vec![1.0; distinct])));
+        }
+    }
+    Ok(())
+}
