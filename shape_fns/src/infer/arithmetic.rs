@@ -79,7 +79,7 @@ impl InferenceContext<'_> {
         match (self.at_least(a, b), self.at_least(b, a)) {
             (true, _) => Ok(b.clone()),
             (_, true) => Ok(a.clone()),
-            _ => self.settle(crate::dim::lattice::join(crate::dim::poly::Function::Min, [a, b])),
+            _ => self.settle(crate::dim::lattice::canonical(crate::dim::poly::Function::Min, [a, b])),
         }
     }
 
@@ -91,7 +91,7 @@ impl InferenceContext<'_> {
         match (self.at_least(a, b), self.at_least(b, a)) {
             (true, _) => Ok(a.clone()),
             (_, true) => Ok(b.clone()),
-            _ => self.settle(crate::dim::lattice::join(crate::dim::poly::Function::Max, [a, b])),
+            _ => self.settle(crate::dim::lattice::canonical(crate::dim::poly::Function::Max, [a, b])),
         }
     }
 

@@ -74,7 +74,7 @@ impl TensorShape {
         let mut renumber = |symbol: Symbol| {
             symbol.is_free().then(|| {
                 let next = seen.len();
-                seen.entry(symbol).or_insert_with(|| Dim::from(Symbol::free_at(next))).clone()
+                seen.entry(symbol).or_insert_with(|| Dim::from(Symbol::free_with_number(next))).clone()
             })
         };
         Some(dims.iter().map(|dim| dim.substitute(&mut renumber)).collect())
