@@ -64,7 +64,7 @@ pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
                 }
             } else if dim != member_dim {
                 *dim = cx.merge(dim, member_dim).map_err(|_| {
-                    let other = advice::join(cx.input(first), &shape);
+                    let other = advice::concat_axis(cx.input(first), &shape);
                     ShapeError::new(format_args!(
                         "all dimensions except axis {axis} must agree, got {dim} and {member_dim} at axis {position}"
                     ))
