@@ -16,11 +16,31 @@
 //! let images = table.import(&shape!["batch", 8, 8]);
 //! let pixels = table.import(&shape![?, 64]);
 //!
-//! reshape(images, [-1, 64]) keeps the name of the batch dimension.
+//! // reshape(images, [-1, 64]) keeps the name of the batch dimension.
+//! let operands = [OperandInfo { shape: &images, dtype: DType::F32, value: None }];
+//! let attrs = Attrs::new().with("shape", [-1, 64]);
+//! let mut cx = InferenceContext::new(&["x"], &operands, &attrs, &mut table, 1);
+//! (lookup("Reshape").ok_or("no such op")?.shape_fn)(&mut cx)?;
+//! let flat = cx.finish()?.shapes()[0].clone();
+//! assert_eq!(flat.to_string(), "[batch, 64]");
 //!
-//! concat(flat, pixels) adds the sizes along the axis.
+//! // concat(flat, pixels) adds the sizes along the axis.
+//! let operands = [&flat, &pixels].map(|shape| OperandInfo { shape, dtype: DType::F32, value: None });
+//! let attrs = Attrs::new().with("axis", 0);
+//! let mut cx = InferenceContext::new(&["values.."], &operands, &attrs, &mut table, 1);
+//! shapeflow_shape_fns::array::concat(&mut cx)?;
+//! assert_eq!(cx.finish()?.shapes()[0].to_string(), "[?+batch, 64]");
 //!
-//! matmul(flat, weights) is refused, and the message names the numbers that disagree.
+//! // matmul(flat, weights) is refused, and the message names the sizes that disagree.
+//! let weights = shape![32, 10];
+//! let operands = [&flat, &weights].map(|shape| OperandInfo { shape, dtype: DType::F32, value: None });
+//! let attrs = Attrs::new();
+//! let mut cx = InferenceContext::new(&["a", "b"], &operands, &attrs, &mut table, 1);
+//! let error = shapeflow_shape_fns::linalg::matmul(&mut cx).unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "the inner dimensions of a matmul must agree, got 64 and 32 in [batch, 64] and [32, 10]"
+//! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -45,7 +65,7 @@
 //!
 //! They accept or infer differently:
 //! - A strided slice that is empty because its stride points the other way also tracks elements.
-//! - `reverse` takes any rank, `einsum` any number of operands, and `substr` positions and lengths of which one is
+//! - `reverse` takes any rank, `einsum` any number of operands, and `substr` a pair of `pos` and `len` even if one is
 //!   unknown.
 //! - An unknown axis of `split_v` is not assumed to be the last one.
 //! - A window of image patches that overhangs by less than a stride yields 0 outputs, as in TensorFlow's kernel.

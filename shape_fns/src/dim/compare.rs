@@ -77,7 +77,7 @@ impl Dim {
     /// Requires [`Dim::is_compatible_with`].
     ///
     /// # Errors
-    /// They are provably different: `Dimensions 2 and 3 are not compatible`.
+    /// The two are provably different: `Dimensions 2 and 3 are not compatible`.
     pub fn assert_is_compatible_with(&self, other: &Dim) -> Result<()> {
         if !self.is_compatible_with(other) {
             bail!("Dimensions {self} and {other} are not compatible");
@@ -88,7 +88,7 @@ impl Dim {
     /// Returns the known one of two dimensions that are assumed to be equal, or `self` if neither is known.
     ///
     /// # Errors
-    /// They are provably different, or one is invalid.
+    /// The two are provably different, or one is invalid.
     ///
     /// ```
     /// use shapeflow_shape_fns::Dim;

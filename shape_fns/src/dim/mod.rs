@@ -55,7 +55,7 @@ use poly::Poly;
 /// dimension may be negative as an intermediate result and as an element of an integer tensor. A shape refuses negative
 /// dimensions.
 ///
-/// `Dim` keeps the term in cases where TensorFlow's `Dimension` becomes unknown:
+/// Differences from TensorFlow's `Dimension`, which forgets the term in many cases:
 ///
 /// | | TensorFlow | here |
 /// |---|---|---|
@@ -115,7 +115,7 @@ impl From<Invalid> for ShapeError {
 }
 
 impl Dim {
-    /// The unknown `?`. Each conversion by [`IntoDim`](crate::IntoDim) makes a new anonymous symbol.
+    /// The unknown `?`. Each conversion by [`IntoDim`] makes a new anonymous symbol.
     pub const UNKNOWN: Unknown = Unknown;
 
     /// Makes a known dimension. Negative values are elements of integer tensors; a shape refuses them.
@@ -187,7 +187,7 @@ impl Dim {
     /// Returns `self - other`.
     ///
     /// # Errors
-    /// As [`Dim::checked_add`].
+    /// The errors of [`Dim::checked_add`].
     pub fn checked_sub(&self, other: &Dim) -> Result<Dim> {
         Ok(self.plus(other, -1)?)
     }
@@ -195,7 +195,7 @@ impl Dim {
     /// Returns `self * other`. `0 * x` is 0 for every valid `x`.
     ///
     /// # Errors
-    /// As [`Dim::checked_add`].
+    /// The errors of [`Dim::checked_add`].
     pub fn checked_mul(&self, other: &Dim) -> Result<Dim> {
         Ok(self.times(other)?)
     }

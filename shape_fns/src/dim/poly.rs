@@ -22,8 +22,11 @@ const MAX_SIZE: u32 = 512;
 /// A polynomial that is neither a constant nor a plain symbol.
 pub(crate) struct Poly {
     terms: Box<[Term]>,
+    /// The hash of `terms`, computed once.
     hash: u64,
+    /// The greatest nesting depth of calls.
     depth: u32,
+    /// The number of monomials, atoms and nodes of arguments.
     size: u32,
 }
 

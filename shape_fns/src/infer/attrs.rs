@@ -10,13 +10,13 @@ use crate::{DType, Dim, PartialElements, TensorShape};
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub enum Attr {
-    /// True or false.
+    /// A bool.
     Bool(bool),
     /// An integer.
     Int(i64),
     /// A float.
     Float(f64),
-    /// An element type.
+    /// A dtype.
     DType(DType),
     /// A string.
     Str(Arc<str>),
@@ -30,7 +30,7 @@ pub enum Attr {
     Bools(Arc<[bool]>),
     /// A list of strings.
     Strs(Arc<[Arc<str>]>),
-    /// A list of element types.
+    /// A list of dtypes.
     DTypes(Arc<[DType]>),
     /// A list of shapes.
     Shapes(Arc<[TensorShape]>),

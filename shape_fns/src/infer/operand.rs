@@ -29,7 +29,7 @@ impl InferenceContext<'_> {
     /// Requires the op to have `count` operands.
     ///
     /// # Errors
-    /// There are more or fewer.
+    /// The op has another number of operands.
     pub fn takes(&self, count: usize) -> Result<()> {
         if self.len() == count {
             return Ok(());
@@ -62,7 +62,7 @@ impl InferenceContext<'_> {
     /// the names of the two dimensions, but blames no operand: the caller knows which one is to blame.
     ///
     /// # Errors
-    /// They are provably different.
+    /// The two are provably different.
     pub fn agree(&mut self, what: &str, a: &Dim, b: &Dim) -> Result<Dim> {
         self.merge(a, b).map_err(|_| ShapeError::new(format_args!("{what} must agree, got {a} and {b}")))
     }

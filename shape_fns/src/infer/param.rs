@@ -31,7 +31,7 @@ impl Param {
     }
 }
 
-/// A parameter that is a list: see [`InferenceContext::param_vector`].
+/// The elements of a parameter that is a list: see [`InferenceContext::param_vector`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum List {
     /// The elements: each is a number, an expression or an unknown integer.
@@ -85,6 +85,7 @@ macro_rules! readers {
     )*};
 }
 
+/// Makes the error about an attribute that is absent or of another kind than `what`.
 #[cold]
 fn wrong_kind(name: &str, what: &str, got: Option<&Attr>) -> ShapeError {
     match got {

@@ -9,7 +9,7 @@ impl InferenceContext<'_> {
     /// [`DimTable::merge`](crate::DimTable::merge).
     ///
     /// # Errors
-    /// They are provably different.
+    /// The two are provably different.
     pub fn merge(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
         self.table.merge(a, b)
     }

@@ -26,7 +26,7 @@ impl DimTable {
     /// possible; otherwise a guard is recorded.
     ///
     /// # Errors
-    /// They are provably different, or a recorded guard contradicts their equality.
+    /// The two are provably different, or a recorded guard contradicts their equality.
     pub fn merge(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
         a.validate()?;
         b.validate()?;
