@@ -7,11 +7,11 @@ use crate::{Result, ShapeError};
 
 /// The type of a tensor's elements.
 ///
-/// `Display` writes the short spelling (`f32`); `FromStr` reads that and TensorFlow's (`float32`, `DT_FLOAT`).
+/// `Display` writes the short name (`f32`). `FromStr` parses it and TensorFlow's names (`float32`, `DT_FLOAT`).
 #[non_exhaustive]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum DType {
-    /// True or false, one byte.
+    /// Bool, one byte.
     Bool,
     /// Signed, 8 bits.
     I8,
@@ -31,7 +31,7 @@ pub enum DType {
     U64,
     /// IEEE half precision.
     F16,
-    /// The upper half of an `f32`.
+    /// Brain float: the upper 16 bits of an `f32`.
     BF16,
     /// IEEE single precision.
     F32,
@@ -41,7 +41,7 @@ pub enum DType {
     C64,
     /// A pair of `f64`: real and imaginary part.
     C128,
-    /// A sequence of bytes of any length.
+    /// A byte string of any length.
     String,
     /// Quantized, signed, 8 bits.
     QI8,
@@ -55,7 +55,8 @@ pub enum DType {
     QI32,
 }
 
-/// Every dtype with its short spelling, TensorFlow's Python name, TensorFlow's enum name and its bytes (0: no fixed size).
+/// Every dtype with its short name, TensorFlow's Python name, TensorFlow's enum name, and its size in bytes (0 if the
+/// size is not fixed).
 const TABLE: [(DType, &str, &str, &str, usize); 21] = [
     (DType::Bool, "bool", "bool", "DT_BOOL", 1),
     (DType::I8, "i8", "int8", "DT_INT8", 1),
@@ -81,22 +82,22 @@ const TABLE: [(DType, &str, &str, &str, usize); 21] = [
 ];
 
 impl DType {
-    /// Every dtype, in declaration order.
+    /// Returns every dtype in declaration order.
     pub fn all() -> impl Iterator<Item = DType> {
         TABLE.iter().map(|row| row.0)
     }
 
-    /// The spelling `Display` writes: `f32`, `i64`, `bool`, `qi8`.
+    /// Returns the short name, which `Display` writes: `f32`, `i64`, `bool`, `qi8`.
     pub fn name(self) -> &'static str {
         TABLE[self as usize].1
     }
 
-    /// TensorFlow's Python spelling: `float32`, `int64`, `qint8`.
+    /// Returns TensorFlow's Python name: `float32`, `int64`, `qint8`.
     pub fn tensorflow_name(self) -> &'static str {
         TABLE[self as usize].2
     }
 
-    /// The bytes of one element; `None` for strings.
+    /// Returns the size of one element in bytes, or `None` for strings.
     pub fn size_bytes(self) -> Option<usize> {
         match TABLE[self as usize].4 {
             0 => None,
@@ -104,12 +105,12 @@ impl DType {
         }
     }
 
-    /// Half, bfloat, single or double precision.
+    /// Returns whether this is a float: `f16`, `bf16`, `f32` or `f64`.
     pub fn is_float(self) -> bool {
         matches!(self, DType::F16 | DType::BF16 | DType::F32 | DType::F64)
     }
 
-    /// A plain integer, signed or not; neither bool nor quantized.
+    /// Returns whether this is a signed or unsigned integer. Bool and quantized types are not integers.
     pub fn is_integer(self) -> bool {
         matches!(
             self,
@@ -124,7 +125,7 @@ impl DType {
         )
     }
 
-    /// Whether elements can be negative: floats, signed integers, complex and signed quantized types.
+    /// Returns whether elements can be negative: floats, signed integers, complex and signed quantized types.
     pub fn is_signed(self) -> bool {
         !matches!(
             self,
@@ -139,22 +140,22 @@ impl DType {
         )
     }
 
-    /// A pair of floats.
+    /// Returns whether this is a complex type.
     pub fn is_complex(self) -> bool {
         matches!(self, DType::C64 | DType::C128)
     }
 
-    /// A quantized integer.
+    /// Returns whether this is a quantized integer.
     pub fn is_quantized(self) -> bool {
         matches!(self, DType::QI8 | DType::QU8 | DType::QI16 | DType::QU16 | DType::QI32)
     }
 
-    /// What arithmetic is defined on: floats, integers and complex numbers.
+    /// Returns whether arithmetic is defined: floats, integers and complex numbers.
     pub fn is_numeric(self) -> bool {
         self.is_float() || self.is_integer() || self.is_complex()
     }
 
-    /// The least and the greatest element of an integer type or bool; `None` for every other type.
+    /// Returns the least and the greatest value of an integer type or bool, or `None` for every other type.
     pub fn integer_range(self) -> Option<(i128, i128)> {
         if self == DType::Bool {
             return Some((0, 1));
@@ -181,11 +182,9 @@ impl FromStr for DType {
     type Err = ShapeError;
 
     fn from_str(text: &str) -> Result<DType> {
-        TABLE
-            .iter()
-            .find(|row| text == row.1 || text == row.2 || text == row.3)
-            .map(|row| row.0)
-            .ok_or_else(|| ShapeError::new(format_args!("a dtype is one of f32, i64, bool, …, got {text:?}")))
+        TABLE.iter().find(|row| text == row.1 || text == row.2 || text == row.3).map(|row| row.0).ok_or_else(
+            || ShapeError::new(format_args!("a dtype must be one of f32, i64, bool, …, got {text:?}")),
+        )
     }
 }
 
@@ -194,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_stand_in_declaration_order_and_parse_back() {
+    fn table_rows_are_in_declaration_order_and_names_parse() {
         for (position, (dtype, short, long, proto, _)) in TABLE.iter().enumerate() {
             assert_eq!(*dtype as usize, position);
             for text in [short, long, proto] {
@@ -206,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_those_of_the_bits() {
+    fn integer_ranges_follow_the_bit_width() {
         assert_eq!(DType::I8.integer_range(), Some((-128, 127)));
         assert_eq!(DType::U64.integer_range(), Some((0, u64::MAX as i128)));
         assert_eq!(DType::Bool.integer_range(), Some((0, 1)));

@@ -1,47 +1,48 @@
-//! [`ShapeError`]: why a shape, a dimension or a parameter was refused.
+//! [`ShapeError`]: the reason why a shape, a dimension or a parameter was refused.
 
 use std::fmt;
 
-/// The result of everything in this crate that can refuse its arguments.
+/// The result of a function of this crate that can fail.
 pub type Result<T, E = ShapeError> = std::result::Result<T, E>;
 
-/// A refusal: the requirement first, then what was got, and the operand it was found in where one operand is to blame.
+/// The reason for a refusal: the requirement, then the actual value. If one operand is to blame, the error holds its
+/// index.
 ///
-/// Where a likely fix can be told from the facts, [`ShapeError::help`] says it.
+/// [`ShapeError::help`] proposes a fix if one is evident.
 ///
-/// The message names neither the op nor the line that built it; whoever called the shape function adds both.
+/// The message names neither the op nor the line of the program; the caller of the shape function adds both.
 #[derive(Clone, PartialEq, Eq)]
-pub struct ShapeError(Box<Inner>);
+pub struct ShapeError(Box<Details>);
 
 #[derive(Clone, PartialEq, Eq)]
-struct Inner {
+struct Details {
     message: String,
     operand: Option<usize>,
     help: Option<String>,
 }
 
 impl ShapeError {
-    /// An error with this message, blaming no operand.
+    /// Makes an error with a message that blames no operand.
     #[cold]
     pub fn new(message: impl fmt::Display) -> ShapeError {
-        ShapeError(Box::new(Inner { message: message.to_string(), operand: None, help: None }))
+        ShapeError(Box::new(Details { message: message.to_string(), operand: None, help: None }))
     }
 
-    /// The same error, blaming operand `index` unless an operand is blamed already.
+    /// Returns the error with operand `index` to blame, unless it blames an operand already.
     #[must_use]
     pub fn operand(mut self, index: usize) -> ShapeError {
         self.0.operand.get_or_insert(index);
         self
     }
 
-    /// The same error, with what the user may do about it, unless it says so already: `transpose b with .t()`.
+    /// Returns the error with a proposed fix such as `transpose b with .t()`, unless it has one already.
     #[must_use]
     pub fn with_help(mut self, help: impl fmt::Display) -> ShapeError {
         self.0.help.get_or_insert_with(|| help.to_string());
         self
     }
 
-    /// As [`ShapeError::with_help`], where there is something to do.
+    /// Like [`ShapeError::with_help`], if there is a proposal.
     #[must_use]
     pub fn with_help_if(self, help: Option<impl fmt::Display>) -> ShapeError {
         match help {
@@ -50,17 +51,17 @@ impl ShapeError {
         }
     }
 
-    /// What the user may do about it.
+    /// Returns the proposed fix.
     pub fn help(&self) -> Option<&str> {
         self.0.help.as_deref()
     }
 
-    /// The requirement, then what was got.
+    /// Returns the message: the requirement, then the actual value.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The position of the operand to blame, where it is one.
+    /// Returns the index of the operand to blame, if there is one.
     pub fn blamed_operand(&self) -> Option<usize> {
         self.0.operand
     }
@@ -80,7 +81,7 @@ impl fmt::Debug for ShapeError {
 
 impl std::error::Error for ShapeError {}
 
-/// Returns early with a [`ShapeError`] made from a format string.
+/// Returns from the function with a [`ShapeError`] made from a format string.
 macro_rules! bail {
     ($($arg:tt)*) => { return Err($crate::ShapeError::new(format_args!($($arg)*))) };
 }

@@ -1,11 +1,13 @@
 //! Partially known tensor shapes, symbolic dimensions, and the shape functions of tensor ops.
 //!
-//! A [`TensorShape`] is unranked or has a [`Dim`] an axis; a `Dim` is a number, a symbol (named, or `?`), or a term
-//! over symbols in canonical form. A [`DimTable`] holds what a graph knows of its dimensions: which are equal, and
-//! which conditions ([`Guard`]) remain to be checked when sizes are known. A shape function ([`ShapeFn`]) reads one
-//! op's operands and attributes through an [`InferenceContext`] and says what the outputs' shapes are, with the
-//! elements of small integer tensors ([`PartialElements`]) followed along, so that shapes computed from shapes stay
-//! known. [`lookup`] finds the shape function of a TensorFlow op type; the modules hold them by family.
+//! A [`TensorShape`] is unranked or has one [`Dim`] per axis. A `Dim` is a number, a symbol (named, or `?`), or a term
+//! over symbols in canonical form. A [`DimTable`] holds the knowledge of a graph about its dimensions: equalities, and
+//! conditions ([`Guard`]) that must be checked when sizes are known.
+//!
+//! A shape function ([`ShapeFn`]) reads the operands and attributes of one op from an [`InferenceContext`] and sets the
+//! shapes of the outputs. It also tracks the elements of small integer tensors ([`PartialElements`]), so that shapes
+//! computed from shapes stay known. [`lookup`] finds the shape function of a TensorFlow op type. The modules group
+//! shape functions by family.
 //!
 //! ```
 //! use shapeflow_shape_fns::{Attrs, DType, DimTable, InferenceContext, OperandInfo, lookup, shape};
@@ -14,7 +16,7 @@
 //! let images = table.import(&shape!["batch", 8, 8]);
 //! let pixels = table.import(&shape![?, 64]);
 //!
-//! // reshape(images, [-1, 64]): the batch keeps its name.
+//! // reshape(images, [-1, 64]) keeps the name of the batch dimension.
 //! let operands = [OperandInfo { shape: &images, dtype: DType::F32, value: None }];
 //! let attrs = Attrs::new().with("shape", [-1, 64]);
 //! let mut cx = InferenceContext::new(&["x"], &operands, &attrs, &mut table, 1);
@@ -22,14 +24,14 @@
 //! let flat = cx.finish()?.shapes()[0].clone();
 //! assert_eq!(flat.to_string(), "[batch, 64]");
 //!
-//! // concat(flat, pixels): sizes along the axis add up.
+//! // concat(flat, pixels) adds the sizes along the axis.
 //! let operands = [&flat, &pixels].map(|shape| OperandInfo { shape, dtype: DType::F32, value: None });
 //! let attrs = Attrs::new().with("axis", 0);
 //! let mut cx = InferenceContext::new(&["values.."], &operands, &attrs, &mut table, 1);
 //! shapeflow_shape_fns::array::concat(&mut cx)?;
 //! assert_eq!(cx.finish()?.shapes()[0].to_string(), "[?+batch, 64]");
 //!
-//! // matmul(flat, weights): a mistake is refused with the numbers that disagree.
+//! // matmul(flat, weights) is refused, and the message names the sizes that disagree.
 //! let weights = shape![32, 10];
 //! let operands = [&flat, &weights].map(|shape| OperandInfo { shape, dtype: DType::F32, value: None });
 //! let attrs = Attrs::new();
@@ -42,41 +44,49 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What can be relied on
-//! - Equal dimensions are equal for all values of their symbols; arithmetic is checked, and an overflow is an error.
-//! - What a shape function promises of partial operands holds of every concrete operand that it accepts. With fully
-//!   known operands and parameters every dimension is known, but those that only the data decide.
-//! - An undecidable condition is never an error: it becomes a guard.
-//! - No input makes a function of this crate panic; no text and no chain of equalities exhausts the stack.
+//! # Guarantees
+//! - Dimensions that are `==` are equal for all values of their symbols. Arithmetic is checked: an overflow is an error.
+//! - Whatever a shape function infers from partially known operands holds for all concrete operands that it accepts.
+//!   For fully known operands and parameters every dimension is known, except dimensions that depend on the data.
+//! - An undecided condition is never an error: it becomes a guard.
+//! - No input makes a function of this crate panic. No text and no chain of equalities exhausts the stack.
 //!
-//! # Where TensorFlow differs
-//! TensorFlow's shape functions are the reference. These are more precise (terms, equalities, elements followed through
-//! every integer op) and refuse some graphs earlier, all of which TensorFlow refuses when they run: two sizes of -1 in a
-//! reshape, a slice past the end, a permutation or reduction that names an axis twice, an empty axis in `argmax`, a
-//! step of 0 in a range, a known index outside a gather, negative multiples and sizes, `unique` of a matrix. A strided
-//! slice that is empty because its stride points the other way follows values too, `reverse` takes any rank, and an
-//! unknown axis of `split_v` is not taken for the last one.
+//! # Differences from TensorFlow
+//! TensorFlow's shape functions are the reference. `tests/data/differences` of this crate lists every difference in
+//! TensorFlow's own test cases.
 //!
-//! A window of image patches that misses by less than a stride has no place instead of being refused, as when TensorFlow
-//! runs it; a convolution or pool whose window may not fit is held to it when sizes are known. Softmax cross entropy
-//! broadcasts also what is unknown. `tests/data/differences` of this crate lists all that differs in TensorFlow's own cases.
-//! Of a sparse tensor indices, values and shape are held against
-//! each other by every op, as the ops do when they run; a transform over named axes has the lengths it is given; `einsum`
-//! takes any number of operands; `substr` takes positions and lengths one of which is not known.
+//! The functions here infer more: terms, equalities, and the elements of every integer op.
 //!
-//! # `tf.TensorShape`, `tf.compat.v1.Dimension` and Java's `Shape`, and ours
-//! Errors are worded as TensorFlow words them, with shapes written as ours are: `Shapes [1] and [1, 2] must have the
-//! same rank`. TensorFlow's unknown parts have no identity; ours are symbols, which are equal to themselves.
+//! They refuse some graphs earlier, all of which TensorFlow refuses at run time:
+//! - a reshape with two sizes of -1, a slice past the end, a known index outside the range of a gather;
+//! - a permutation or a reduction that names an axis twice, an `argmax` over an empty axis;
+//! - a range with step 0, negative multiples and sizes, `unique` of a matrix;
+//! - a sparse tensor whose indices, values and shape disagree.
+//!
+//! They accept or infer differently:
+//! - A strided slice that is empty because its stride points the other way also tracks elements.
+//! - `reverse` takes any rank, `einsum` any number of operands, and `substr` a pair of `pos` and `len` even if one is
+//!   unknown.
+//! - An unknown axis of `split_v` is not assumed to be the last one.
+//! - A window of image patches that overhangs by less than a stride yields 0 outputs, as in TensorFlow's kernel.
+//! - A convolution or pool whose window may not fit records a guard.
+//! - Softmax cross entropy also broadcasts unknown dimensions.
+//! - A Fourier transform over named axes takes its lengths as given.
+//!
+//! # Counterparts of `tf.TensorShape`, `tf.compat.v1.Dimension` and Java's `Shape`
+//! Errors of these methods use TensorFlow's wording, with shapes in this crate's notation: `Shapes [1] and [1, 2] must
+//! have the same rank`. TensorFlow's unknown dimensions have no identity. Here they are symbols, and a symbol equals
+//! itself.
 //!
 //! | `tf.TensorShape` (2.x, and 1.15 where it differs) | here |
 //! |---|---|
-//! | `TensorShape([2, None])`, of lists, generators, numbers | [`shape!`]`[2, ?]`, `TensorShape::from([Some(2), None])`, `collect`, `TensorShape::from(3)`; `-1` is refused by [`validate`](TensorShape::validate) |
+//! | `TensorShape([2, None])` of lists, generators, numbers | [`shape!`]`[2, ?]`, `TensorShape::from([Some(2), None])`, `collect`, `TensorShape::from(3)`; `-1` is refused by [`validate`](TensorShape::validate) |
 //! | `TensorShape(None)`, `unknown_shape(rank)` | [`unranked`](TensorShape::unranked), [`unknown_of_rank`](TensorShape::unknown_of_rank) |
 //! | `dims`, `iter`, `len`, `bool` | [`dims`](TensorShape::dims), which is `None` where Python raises |
 //! | `rank`, `ndims` | [`rank`](TensorShape::rank) |
 //! | `shape[i]` | [`dim`](TensorShape::dim), [`size`](TensorShape::size) |
 //! | `shape[i:j]` | [`slice`](TensorShape::slice) |
-//! | `as_list` | [`as_list`](TensorShape::as_list); [`as_known`](TensorShape::as_known) where all are numbers |
+//! | `as_list` | [`as_list`](TensorShape::as_list); [`as_known`](TensorShape::as_known) if all are numbers |
 //! | `num_elements` | [`num_elements`](TensorShape::num_elements), a term where Python has `None` |
 //! | `concatenate`, `+` | [`concatenate`](TensorShape::concatenate), `+` |
 //! | `merge_with` | [`merge_with`](TensorShape::merge_with) |
@@ -87,7 +97,7 @@
 //! | `is_subtype_of` | [`is_subtype_of`](TensorShape::is_subtype_of) |
 //! | `most_specific_common_supertype`, `most_specific_compatible_shape` | the same: [`most_specific_common_supertype`](TensorShape::most_specific_common_supertype), [`most_specific_compatible_shape`](TensorShape::most_specific_compatible_shape) |
 //! | `==` (2.x) | [`equals_v2`](TensorShape::equals_v2); `==` also compares symbols, and so does the hash |
-//! | `==`, `!=` (1.15) | [`same`](TensorShape::same): `None` where 1.15 is neither equal nor unequal |
+//! | `==`, `!=` (1.15) | [`same`](TensorShape::same): `None` where 1.15 answers neither equal nor unequal |
 //! | `as_proto`, `TensorShape(proto)`, `experimental_as_proto`, `experimental_from_proto` | [`as_proto`](TensorShape::as_proto), [`from_proto`](TensorShape::from_proto) |
 //! | `str` | `Display`, and [`FromStr`](std::str::FromStr) back |
 //!
@@ -95,11 +105,11 @@
 //! |---|---|
 //! | `Dimension(3)`, `Dimension(None)` | [`Dim::known`], [`Dim::UNKNOWN`], [`Dim::symbol`] |
 //! | `value`, `int`, `index` | [`as_known`](Dim::as_known) |
-//! | `+`, `-`, `*`, `%` | the same operators, reflected too; [`checked_add`](Dim::checked_add) and its like return errors |
+//! | `+`, `-`, `*`, `%` | the same operators, also with a number on the left; [`checked_add`](Dim::checked_add) and similar methods return errors |
 //! | `//` | [`floordiv`](Dim::floordiv), and [`ceil_div`](Dim::ceil_div) |
-//! | `/` | refused there, absent here |
+//! | `/`, which raises an error | absent |
 //! | `<`, `<=`, `>`, `>=` | [`lt`](Dim::lt), [`le`](Dim::le), [`gt`](Dim::gt), [`ge`](Dim::ge), [`compare`](Dim::compare) |
-//! | `==`, `!=` | [`same`](Dim::same); `==` compares forms |
+//! | `==`, `!=` | [`same`](Dim::same); `==` compares canonical forms |
 //! | `is_compatible_with`, `assert_is_compatible_with`, `merge_with` | the same: [`is_compatible_with`](Dim::is_compatible_with), [`assert_is_compatible_with`](Dim::assert_is_compatible_with), [`merge_with`](Dim::merge_with) |
 //!
 //! | Java's `Shape` | here |

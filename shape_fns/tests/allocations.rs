@@ -1,4 +1,4 @@
-//! What stays off the heap: known dimensions, plain symbols, and the inference of an elementwise op on them.
+//! Known dimensions, plain symbols, and the inference of an elementwise op on them do not allocate.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -9,31 +9,31 @@ use shapeflow_shape_fns::{
     common, shape,
 };
 
-/// The system's allocator, which counts the calls of each thread.
-struct Counting;
+/// The system allocator with a count of the allocations of each thread.
+struct CountingAllocator;
 
 thread_local! {
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: every call is passed on unchanged to the system's allocator, whose contract is the caller's.
-unsafe impl GlobalAlloc for Counting {
+// SAFETY: every call is forwarded unchanged to the system allocator, so its contract is the caller's.
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
-        // SAFETY: the caller's.
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         unsafe { System.alloc(layout) }
     }
 
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller's.
-        unsafe { System.dealloc(at, layout) }
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
+        unsafe { System.dealloc(ptr, layout) }
     }
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// How often this thread allocates in `f`.
+/// Returns how often this thread allocates while it runs `f`.
 fn allocations(f: impl FnOnce()) -> usize {
     let before = CALLS.get();
     f();
@@ -50,7 +50,7 @@ fn known_dimensions_and_plain_symbols_allocate_nothing() -> Result<()> {
     assert_eq!(allocations(|| dims.iter().for_each(|dim| drop(black_box(dim.checked_add(&zero))))), 0);
     assert_eq!(allocations(|| drop(black_box((Dim::known(3) * 4, n.same(&fresh), Dim::symbol("n"))))), 0);
     assert_eq!(allocations(|| drop(black_box((table.resolve(&n), table.same(&n, &fresh))))), 0);
-    // The counter counts.
+    // The counter works: a term allocates.
     assert!(allocations(|| drop(black_box(&n + 1))) > 0);
     Ok(())
 }

@@ -1,9 +1,9 @@
-//! TensorFlow's own shape-function cases: every row of `data/tensorflow.jsonl` through [`lookup`].
+//! Runs TensorFlow's own shape-function cases: every row of `data/tensorflow.jsonl`, for every op of the row.
 //!
-//! A row is one or more ops, their attributes, operands and constant operands, and what TensorFlow says of the outputs;
-//! without `out` it refuses them. `d0_1` is the very same dimension as operand 0, axis 1, `in0` operand 0's whole shape,
-//! `?` an unknown; of alternatives (`d0_0|d1_0`) one must hold. Rows that differ on purpose stand in the files of
-//! `data/differences`, each with its kind and reason.
+//! A row gives one or more ops, their attributes, operands and constant operands, and the outputs that TensorFlow
+//! infers (`out`). TensorFlow refuses a row without `out`. In `out`, `d0_1` is the same dimension as axis 1 of operand
+//! 0, `in0` is the whole shape of operand 0, and `?` is an unknown. One of several alternatives (`d0_0|d1_0`) must
+//! hold. The files of `data/differences` list the rows that differ on purpose, each with its kind and reason.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,20 +14,20 @@ use shapeflow_shape_fns::{
     TensorShape, Unknown, lookup,
 };
 
-/// How a result stands to TensorFlow's.
+/// The relation of a result to TensorFlow's.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Kind {
     /// The same shapes, with the same identities.
     Same,
-    /// More is known of a shape.
+    /// More is known about a shape.
     MorePrecise,
-    /// Less is known of a shape.
+    /// Less is known about a shape.
     LessPrecise,
-    /// Another number, rank or identity.
+    /// A number, rank or identity differs.
     Different,
-    /// Refused here, accepted there.
+    /// Refused here and accepted by TensorFlow.
     RefusedEarlier,
-    /// Accepted here, refused there.
+    /// Accepted here and refused by TensorFlow.
     Accepted,
 }
 
@@ -46,7 +46,7 @@ impl Kind {
     }
 }
 
-/// One row for one op.
+/// One row, for one of its ops.
 struct Case {
     registered: &'static Registered,
     attrs: Attrs,
@@ -82,11 +82,11 @@ fn attr(value: &Value) -> Attr {
             .into(),
             _ => panic!("{value}"),
         },
-        Value::Null => panic!("an attribute has a value"),
+        Value::Null => panic!("an attribute must have a value"),
     }
 }
 
-/// Nested lists of integers.
+/// Reads the elements of a tensor from nested lists of integers.
 fn elements(value: &Value) -> PartialElements {
     fn walk(value: &Value, depth: usize, sizes: &mut Vec<usize>, flat: &mut Vec<i64>) {
         match value {
@@ -107,9 +107,12 @@ fn elements(value: &Value) -> PartialElements {
 fn case(registered: &'static Registered, row: &Value) -> Case {
     let mut attrs = Attrs::new();
     for (name, value) in row["attrs"].as_object().into_iter().flatten() {
-        let own =
-            registered.attrs.iter().find(|(theirs, _)| theirs == name).map_or(name.as_str(), |(_, own)| own);
-        attrs.insert(own.to_owned(), attr(value));
+        let ours = registered
+            .attrs
+            .iter()
+            .find(|(theirs, _)| theirs == name)
+            .map_or(name.as_str(), |(_, ours)| ours);
+        attrs.insert(ours.to_owned(), attr(value));
     }
     let dtype = match attrs.get("T") {
         Some(Attr::DType(dtype)) => *dtype,
@@ -137,7 +140,8 @@ fn case(registered: &'static Registered, row: &Value) -> Case {
     }
 }
 
-/// The number of outputs, where operands and attributes decide it and TensorFlow gives none.
+/// Returns the number of outputs: that of `out`, else of the attribute that gives it, else of the registry, else of the
+/// operands.
 fn outputs(case: &Case) -> usize {
     if let Some(expected) = &case.expected {
         return expected.split(';').filter(|output| !output.is_empty()).count();
@@ -150,7 +154,7 @@ fn outputs(case: &Case) -> usize {
     case.registered.outputs.or(given).unwrap_or(case.shapes.len())
 }
 
-/// Runs one row; what it gave, as text, and how that stands to what TensorFlow gives.
+/// Runs one row. Returns the relation of the result to TensorFlow's, and the result as text.
 fn run(case: &Case) -> (Kind, String) {
     let mut table = DimTable::new();
     let shapes: Vec<TensorShape> = case.shapes.iter().map(|shape| table.import(shape)).collect();
@@ -207,10 +211,10 @@ fn compare_shape(expected: &str, got: &TensorShape, inputs: &[TensorShape]) -> K
         return Kind::Different;
     }
     let kinds = expected.iter().zip(got).map(|(expected, got)| match (*expected, expected.parse::<i64>()) {
-        // What is new is as unknown as TensorFlow's; a dimension of an operand, or a term over some, says more.
+        // A new symbol is as unknown as TensorFlow's. A dimension of an operand and a term say more.
         ("?", _) => {
             let taken =
-                |dim: &Dim| inputs.iter().filter_map(TensorShape::dims).flatten().any(|own| own == dim);
+                |dim: &Dim| inputs.iter().filter_map(TensorShape::dims).flatten().any(|input| input == dim);
             let new = got.as_symbol().is_some_and(|symbol| symbol.is_anonymous()) && !taken(got);
             if new { Kind::Same } else { Kind::MorePrecise }
         }
@@ -224,7 +228,7 @@ fn compare_shape(expected: &str, got: &TensorShape, inputs: &[TensorShape]) -> K
     kinds.max().unwrap_or(Kind::Same)
 }
 
-/// The best of alternatives separated by `|`.
+/// Returns the best kind among alternatives separated by `|`.
 fn best(alternatives: &str, kind: impl Fn(&str) -> Kind) -> Kind {
     alternatives.split('|').map(kind).min().unwrap()
 }
@@ -238,9 +242,9 @@ fn same_dim(expected: &Dim, got: &Dim) -> Kind {
     }
 }
 
-/// Of every op and row that is listed the kind of its difference.
+/// Reads the listed differences: the kind of each op and row.
 ///
-/// A line is `kind | ops | rows | reason`; rows are counted for each op in the order of the data, from 0.
+/// A line is `kind | ops | rows | reason`. The rows of each op are numbered from 0 in the order of the data.
 fn listed() -> BTreeMap<(String, usize), Kind> {
     let mut listed = BTreeMap::new();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/differences");
@@ -248,7 +252,9 @@ fn listed() -> BTreeMap<(String, usize), Kind> {
         let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
         for line in text.lines().filter(|line| !line.is_empty()) {
             let fields: Vec<&str> = line.splitn(4, " | ").collect();
-            let [kind, ops, rows, _reason] = fields[..] else { panic!("a line has four fields: {line}") };
+            let [kind, ops, rows, _reason] = fields[..] else {
+                panic!("a line must have four fields, got {line}")
+            };
             let kind =
                 Kind::NAMED.iter().find(|(_, name)| *name == kind).unwrap_or_else(|| panic!("{line}")).0;
             for op in ops.split(' ') {
@@ -264,7 +270,7 @@ fn listed() -> BTreeMap<(String, usize), Kind> {
 }
 
 #[test]
-fn tensorflow_agrees() {
+fn results_agree_with_tensorflow_except_as_listed() {
     let mut listed = listed();
     let mut rows: BTreeMap<String, usize> = BTreeMap::new();
     let mut totals: BTreeMap<Kind, usize> = BTreeMap::new();
@@ -290,5 +296,5 @@ fn tensorflow_agrees() {
         failures.is_empty(),
         "rows that differ from TensorFlow, or no longer differ as listed:\n{failures}"
     );
-    assert!(listed.is_empty(), "no such rows: {listed:?}");
+    assert!(listed.is_empty(), "listed rows must exist, got {listed:?}");
 }

@@ -1,14 +1,14 @@
-//! Every registered shape function on random bytes: an answer or a refusal, never a panic.
+//! Runs every registered shape function on random bytes. It must accept or refuse them and never panic.
 //!
-//! `SHAPE_FNS_FUZZ_SECONDS=600 cargo test --release -p shapeflow-shape-fns --test fuzz` runs for that long; the target
-//! of `fuzz/` drives the same function by coverage.
+//! `SHAPE_FNS_FUZZ_SECONDS=600 cargo test --release -p shapeflow-shape-fns --test fuzz` runs for 600 seconds. The
+//! target of `fuzz/` drives the same function with coverage feedback.
 
 mod bytes;
 
 use std::panic::catch_unwind;
 use std::time::{Duration, Instant};
 
-/// A fixed sequence, so that a failure is seen again.
+/// A fixed pseudorandom sequence, so that a failure is reproducible.
 struct Random(u64);
 
 impl Random {

@@ -30,7 +30,7 @@ fn contradictions() -> Result<()> {
       operand 0 comes from stack at `let pair = stack(&[x, y], 0)?;`
       m is n since stack at `let pair = stack(&[x, y], 0)?;`
       n is 3 since stack at `let _ = stack(&[y, z], 0)?;`
-      help: -1 at axis 1 is what is left: [2, 3]
+      help: give -1 at axis 1 to have its size inferred: [2, 3]
     ");
     assert_snapshot!(told(stack(&[x, x.pad([0, 1])?], 0)), @r#"
     error: stack(f32[3], f32[4], axis=0): stacked operands must have the same shape: shapes must agree, got 3 and 4 at axis 0

@@ -19,7 +19,7 @@ fn products() -> Result<()> {
       --> `told(x.matmul(w))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 4])?;`
       operand 1 comes from w at `let w = g.input("w", DType::F32, shape![2, 4])?;`
-      help: transpose b with .t(): its last axis is the 4 that the last axis of a is
+      help: transpose b with .t(): a and b both have 4 columns
     "#);
     let images = g.input("images", DType::F32, shape![8, 4])?;
     let weights = g.input("weights", DType::F32, shape![4, 2])?;
@@ -28,7 +28,7 @@ fn products() -> Result<()> {
       --> `told(weights.matmul(images))`
       operand 0 comes from weights at `let weights = g.input("weights", DType::F32, shape![4, 2])?;`
       operand 1 comes from images at `let images = g.input("images", DType::F32, shape![8, 4])?;`
-      help: swap the operands: b times a fits
+      help: swap the operands: b has as many columns as a has rows
     "#);
     let columns = g.input("columns", DType::F32, shape![4, 8])?;
     assert_snapshot!(told(columns.matmul(weights)), @r#"
@@ -36,7 +36,7 @@ fn products() -> Result<()> {
       --> `told(columns.matmul(weights))`
       operand 0 comes from columns at `let columns = g.input("columns", DType::F32, shape![4, 8])?;`
       operand 1 comes from weights at `let weights = g.input("weights", DType::F32, shape![4, 2])?;`
-      help: transpose a with .t(): its first axis is the 4 that the first axis of b is
+      help: transpose a with .t(): a and b both have 4 rows
     "#);
     let bias = g.input("bias", DType::F32, shape![4])?;
     assert_snapshot!(told(x.matmul(bias)), @r#"
@@ -160,7 +160,7 @@ fn sizes() -> Result<()> {
     error: reshape(f32[8, 28, 28], shape=[8, 783]): shape must keep the number of elements, got 6272 in [8, 28, 28] and 6264 in [8, 783]
       --> `told(images.reshape([8, 783]))`
       operand 0 comes from images at `let images = g.input("images", DType::F32, shape![8, 28, 28])?;`
-      help: -1 at axis 1 is what is left: [8, 784]
+      help: give -1 at axis 1 to have its size inferred: [8, 784]
     "#);
     assert_snapshot!(told(images.reshape([-1, 28, -1])), @r#"
     error: reshape(f32[8, 28, 28], shape=[-1, 28, -1]): shape must have at most one -1, got -1 at axes 0 and 2

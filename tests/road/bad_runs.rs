@@ -126,7 +126,7 @@ fn fed_parameters() -> Result<()> {
     assert_snapshot!(told(exe.run_all(&[zeros(&[3, 4])?, TensorView::new(&[2], &[5i64, 2])?])), @r"
     error: reshape(f32[n, 4], i64[2]): shape must keep the number of elements, got 12 in [3, 4] and 10 in [5, 2]
       --> `let reshaped = x.reshape(sizes)?;`
-      help: -1 at axis 0 is what is left: [6, 2]
+      help: give -1 at axis 0 to have its size inferred: [6, 2]
     ");
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", 4])?;

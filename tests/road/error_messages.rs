@@ -18,7 +18,7 @@ fn matrices_that_do_not_fit() -> Result<()> {
       --> `told(x.matmul(w))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 4])?;`
       operand 1 comes from transpose at `let w = w.t()?;`
-      help: transpose b with .t(): its last axis is the 4 that the last axis of a is
+      help: transpose b with .t(): a and b both have 4 columns
     "#);
     let vector = g.input("v", DType::F32, shape![4])?;
     assert_snapshot!(told(x.matmul(vector)), @r#"
@@ -113,7 +113,7 @@ fn shapes_that_do_not_agree() -> Result<()> {
     error: reshape(f32[3, 4], shape=[2, 5]): shape must keep the number of elements, got 12 in [3, 4] and 10 in [2, 5]
       --> `told(z.reshape([2, 5]))`
       operand 0 comes from z at `let z = g.input("z", DType::F32, shape![3, 4])?;`
-      help: -1 at axis 1 is what is left: [2, 6]
+      help: give -1 at axis 1 to have its size inferred: [2, 6]
     "#);
     assert_snapshot!(told(z.broadcast_to([2, 4])), @r#"
     error: broadcast_to(f32[3, 4], shape=[2, 4]): x must have size 1 or 2, got 3 at axis 0 of [3, 4]

@@ -1,26 +1,27 @@
-//! [`Bounds`]: what is provable of a dimension's value from its form alone.
+//! [`Bounds`]: the interval in which the value of a dimension provably lies.
 
 use crate::dim::poly::{Atom, Call, Function, Monomial};
 use crate::dim::symbol::{Symbol, SymbolKind};
 use crate::dim::{Dim, Repr};
 
-/// An interval of integers, closed; `None` is no bound on that side.
+/// A closed interval of integers. `None` means unbounded on that side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds {
-    /// The least value provable.
+    /// The lower bound.
     pub lower: Option<i128>,
-    /// The greatest value provable.
+    /// The upper bound.
     pub upper: Option<i128>,
 }
 
 impl Bounds {
     const NONE: Bounds = Bounds { lower: None, upper: None };
 
+    /// The interval that contains only `value`.
     pub(crate) fn exact(value: i128) -> Bounds {
         Bounds { lower: Some(value), upper: Some(value) }
     }
 
-    /// The values a symbol of this kind may have.
+    /// The interval of the values that a symbol of this kind may have.
     pub(crate) fn of_kind(kind: SymbolKind) -> Bounds {
         match kind {
             SymbolKind::Size => Bounds { lower: Some(0), upper: None },
@@ -28,27 +29,29 @@ impl Bounds {
         }
     }
 
-    /// Whether every value is greater than `limit`.
+    /// Returns whether every value is greater than `limit`.
     pub fn is_above(self, limit: i64) -> bool {
         self.lower.is_some_and(|lower| lower > limit.into())
     }
 
-    /// Whether every value is less than `limit`.
+    /// Returns whether every value is less than `limit`.
     pub fn is_below(self, limit: i64) -> bool {
         self.upper.is_some_and(|upper| upper < limit.into())
     }
 
+    /// Returns the interval of all sums.
     fn plus(self, other: Bounds) -> Bounds {
         let add = |a: Option<i128>, b: Option<i128>| a?.checked_add(b?);
         Bounds { lower: add(self.lower, other.lower), upper: add(self.upper, other.upper) }
     }
 
-    /// The interval of differences.
+    /// Returns the interval of all differences.
     pub(crate) fn minus(self, other: Bounds) -> Bounds {
         let negate = |bound: Option<i128>| bound.and_then(i128::checked_neg);
         self.plus(Bounds { lower: negate(other.upper), upper: negate(other.lower) })
     }
 
+    /// Returns an interval that contains all products.
     fn times(self, other: Bounds) -> Bounds {
         if self == Bounds::exact(0) || other == Bounds::exact(0) {
             return Bounds::exact(0);
@@ -75,7 +78,7 @@ impl Bounds {
         }
     }
 
-    /// A product where a side is open: only scaling by a constant is worth an answer.
+    /// Multiplies intervals of which one is unbounded. Only scaling by a constant gives bounds.
     fn times_open(self, other: Bounds) -> Bounds {
         let scale = |interval: Bounds, factor: i128| {
             let mul = |bound: Option<i128>| bound?.checked_mul(factor);
@@ -89,11 +92,12 @@ impl Bounds {
         }
     }
 
+    /// Returns the value if the interval contains only one.
     fn constant(self) -> Option<i128> {
         self.lower.filter(|_| self.lower == self.upper)
     }
 
-    /// The interval that contains both.
+    /// Returns the smallest interval that contains both.
     fn hull(self, other: Bounds) -> Bounds {
         Bounds {
             lower: self.lower.zip(other.lower).map(|(a, b)| a.min(b)),
@@ -102,38 +106,38 @@ impl Bounds {
     }
 }
 
-/// What is known of a symbol: its bounds.
-type Facts<'a> = &'a dyn Fn(Symbol) -> Bounds;
+/// A function that returns the bounds of a symbol.
+type SymbolBounds<'a> = &'a dyn Fn(Symbol) -> Bounds;
 
 impl Dim {
-    /// The interval its value lies in, provided that symbols of kind size are not negative. An invalid dimension has
-    /// no bounds.
+    /// Returns the interval in which the value lies if every symbol of kind [`SymbolKind::Size`] is not negative. An
+    /// invalid dimension is unbounded.
     pub fn bounds(&self) -> Bounds {
         self.bounds_given(&|symbol| Bounds::of_kind(symbol.kind()))
     }
 
-    /// The interval its value lies in, given bounds of the symbols.
-    pub(crate) fn bounds_given(&self, facts: Facts<'_>) -> Bounds {
+    /// Returns the interval in which the value lies, given bounds of the symbols.
+    pub(crate) fn bounds_given(&self, bounds_of: SymbolBounds<'_>) -> Bounds {
         match &self.0 {
             Repr::Known(value) => Bounds::exact((*value).into()),
-            Repr::Symbol(symbol) => facts(*symbol),
+            Repr::Symbol(symbol) => bounds_of(*symbol),
             Repr::Term(poly) => poly
                 .terms()
                 .iter()
                 .map(|(monomial, coefficient)| {
-                    Bounds::exact((*coefficient).into()).times(of_monomial(monomial, facts))
+                    Bounds::exact((*coefficient).into()).times(monomial_bounds(monomial, bounds_of))
                 })
                 .fold(Bounds::exact(0), Bounds::plus),
             Repr::Invalid(_) => Bounds::NONE,
         }
     }
 
-    /// The least value provable, saturated to `i64`.
+    /// Returns the greatest provable lower bound, saturated to `i64`.
     pub fn lower_bound(&self) -> Option<i64> {
         self.bounds().lower.map(saturate)
     }
 
-    /// The greatest value provable, saturated to `i64`.
+    /// Returns the least provable upper bound, saturated to `i64`.
     pub fn upper_bound(&self) -> Option<i64> {
         self.bounds().upper.map(saturate)
     }
@@ -143,15 +147,15 @@ fn saturate(value: i128) -> i64 {
     i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// Equal neighbours multiply to a power, and an even power is never negative.
-fn of_monomial(monomial: &Monomial, facts: Facts<'_>) -> Bounds {
+/// Returns the bounds of a monomial. Equal adjacent atoms form a power, and an even power is never negative.
+fn monomial_bounds(monomial: &Monomial, bounds_of: SymbolBounds<'_>) -> Bounds {
     let mut product = Bounds::exact(1);
     let mut atoms = monomial.0.as_slice();
     while let Some(first) = atoms.first() {
         let power = atoms.iter().take_while(|atom| *atom == first).count();
         let base = match first {
-            Atom::Symbol(symbol) => facts(*symbol),
-            Atom::Call(call) => of_call(call, facts),
+            Atom::Symbol(symbol) => bounds_of(*symbol),
+            Atom::Call(call) => call_bounds(call, bounds_of),
         };
         let mut value = (0..power).fold(Bounds::exact(1), |value, _| value.times(base));
         if power % 2 == 0 {
@@ -163,11 +167,11 @@ fn of_monomial(monomial: &Monomial, facts: Facts<'_>) -> Bounds {
     product
 }
 
-fn of_call(call: &Call, facts: Facts<'_>) -> Bounds {
-    let mut args = call.args.iter().map(|arg| arg.bounds_given(facts));
+fn call_bounds(call: &Call, bounds_of: SymbolBounds<'_>) -> Bounds {
+    let mut args = call.args.iter().map(|arg| arg.bounds_given(bounds_of));
     match call.function {
         Function::FloorDiv | Function::CeilDiv | Function::Mod => match (args.next(), args.next()) {
-            (Some(dividend), Some(divisor)) => of_quotient(call.function, dividend, divisor),
+            (Some(dividend), Some(divisor)) => quotient_bounds(call.function, dividend, divisor),
             _ => Bounds::NONE,
         },
         Function::Min => args
@@ -186,12 +190,12 @@ fn of_call(call: &Call, facts: Facts<'_>) -> Bounds {
     }
 }
 
-fn of_quotient(function: Function, dividend: Bounds, divisor: Bounds) -> Bounds {
+fn quotient_bounds(function: Function, dividend: Bounds, divisor: Bounds) -> Bounds {
     let Some(least) = divisor.lower.filter(|least| *least >= 0) else { return Bounds::NONE };
     if dividend.lower == Some(i128::MIN) || dividend.upper == Some(i128::MIN) {
         return Bounds::NONE;
     }
-    // A divisor of 0 is refused wherever a value is asked for, so 1 is the least that matters.
+    // Evaluation refuses a divisor of 0, so the least divisor that matters is 1.
     let least = least.max(1);
     match function {
         Function::Mod => Bounds {

@@ -1,4 +1,4 @@
-//! Comparison of dimensions, three-valued: proven, disproven, or neither.
+//! Three-valued comparison of dimensions: `Some(true)` is proven, `Some(false)` is disproven, `None` is neither.
 
 use std::cmp::Ordering;
 
@@ -8,8 +8,8 @@ use crate::error::bail;
 use crate::{Bounds, Dim, Result};
 
 impl Dim {
-    /// Whether the two are equal for all values of their symbols (`Some(true)`), for none (`Some(false)`), or neither
-    /// is proven.
+    /// Returns `Some(true)` if the two are equal for all values of their symbols, `Some(false)` if they are equal for
+    /// none, and `None` if neither is proven.
     pub fn same(&self, other: &Dim) -> Option<bool> {
         match (&self.0, &other.0) {
             (Repr::Known(a), Repr::Known(b)) => return Some(a == b),
@@ -27,8 +27,8 @@ impl Dim {
         (bounds.is_above(0) || bounds.is_below(0)).then_some(false)
     }
 
-    /// Whether it is less than the other for all values of the symbols (`Some(true)`), for none (`Some(false)`), or
-    /// neither is proven, which is neither true nor false, as `None` is in TensorFlow. So for `le`, `gt` and `ge`.
+    /// Returns `Some(true)` if `self < other` for all values of the symbols, `Some(false)` if for none, and `None` if
+    /// neither is proven, like TensorFlow's comparison with an unknown. `le`, `gt` and `ge` answer in the same way.
     ///
     /// ```
     /// use std::cmp::Ordering;
@@ -42,25 +42,24 @@ impl Dim {
         other.gt(self)
     }
 
-    /// Whether it is at most the other: see [`Dim::lt`].
+    /// Returns whether `self <= other`; see [`Dim::lt`].
     pub fn le(&self, other: &Dim) -> Option<bool> {
         other.ge(self)
     }
 
-    /// Whether it is greater than the other: see [`Dim::lt`].
+    /// Returns whether `self > other`; see [`Dim::lt`].
     pub fn gt(&self, other: &Dim) -> Option<bool> {
         let bounds = self.distance(other)?;
         if bounds.is_above(0) { Some(true) } else { bounds.is_below(1).then_some(false) }
     }
 
-    /// Whether it is at least the other: see [`Dim::lt`].
+    /// Returns whether `self >= other`; see [`Dim::lt`].
     pub fn ge(&self, other: &Dim) -> Option<bool> {
         let bounds = self.distance(other)?;
         if bounds.is_above(-1) { Some(true) } else { bounds.is_below(0).then_some(false) }
     }
 
-    /// Whether it is less than, equal to or greater than the other for all values of the symbols; `None` where none of
-    /// the three is proven.
+    /// Returns the ordering that holds for all values of the symbols, or `None` if none of the three is proven.
     pub fn compare(&self, other: &Dim) -> Option<Ordering> {
         let bounds = self.distance(other)?;
         match (bounds.is_above(0), bounds.is_below(0)) {
@@ -70,7 +69,7 @@ impl Dim {
         }
     }
 
-    /// Whether the two may be equal: they are not provably different.
+    /// Returns whether the two may be equal, which means that they are not provably different.
     pub fn is_compatible_with(&self, other: &Dim) -> bool {
         self.same(other) != Some(false)
     }
@@ -78,7 +77,7 @@ impl Dim {
     /// Requires [`Dim::is_compatible_with`].
     ///
     /// # Errors
-    /// They are provably different: `Dimensions 2 and 3 are not compatible`.
+    /// The two are provably different: `Dimensions 2 and 3 are not compatible`.
     pub fn assert_is_compatible_with(&self, other: &Dim) -> Result<()> {
         if !self.is_compatible_with(other) {
             bail!("Dimensions {self} and {other} are not compatible");
@@ -86,10 +85,10 @@ impl Dim {
         Ok(())
     }
 
-    /// What both say: the one that is a number, or else this one.
+    /// Returns the known one of two dimensions that are assumed to be equal, or `self` if neither is known.
     ///
     /// # Errors
-    /// They are provably different, or one is invalid.
+    /// The two are provably different, or one is invalid.
     ///
     /// ```
     /// use shapeflow_shape_fns::Dim;
@@ -106,13 +105,13 @@ impl Dim {
         Ok(if other.is_known() { other.clone() } else { self.clone() })
     }
 
-    /// The interval `self - other` lies in; `None` where a side is invalid.
+    /// Returns the interval in which `self - other` lies, or `None` if a side is invalid.
     fn distance(&self, other: &Dim) -> Option<Bounds> {
         if self.validate().is_err() || other.validate().is_err() {
             return None;
         }
-        // A difference that overflows or is too large to write one way may be written the other way, and is always
-        // bounded by its sides.
+        // If `self - other` overflows or is too large, `other - self` may not be. The bounds of the two sides always
+        // give an interval.
         Some(match self.plus(other, -1).map_err(|_| other.plus(self, -1)) {
             Ok(difference) => difference.bounds(),
             Err(Ok(opposite)) => Bounds::exact(0).minus(opposite.bounds()),
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_the_range_compare() {
+    fn extreme_values_compare() {
         let (least, most, n) = (Dim::known(i64::MIN), Dim::known(i64::MAX), Dim::symbol("n"));
         assert_eq!(
             (least.compare(&most), most.compare(&least)),

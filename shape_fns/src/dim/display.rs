@@ -1,4 +1,5 @@
-//! How dimensions are written: the same text in every process, whatever order names were interned in.
+//! The text of a dimension. It does not depend on the order in which names were interned, so it is the same in every
+//! process.
 
 use std::fmt::{self, Write};
 
@@ -15,8 +16,8 @@ impl fmt::Debug for Dim {
     }
 }
 
-/// Text that parses back: `4*n+1`, `ceildiv(n, 2)`; `?` for an anonymous symbol, numbered (`?0*?0`) when it stands in
-/// the term more than once; with `{:#}` every anonymous symbol shows its own number.
+/// Writes text that parses back: `4*n+1`, `ceildiv(n, 2)`. An anonymous symbol is `?`, or is numbered (`?0*?0`) if it
+/// occurs more than once. With `{:#}` every anonymous symbol shows its own number.
 impl fmt::Display for Dim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = Anonymous::of(std::slice::from_ref(self), f.alternate());
@@ -24,17 +25,17 @@ impl fmt::Display for Dim {
     }
 }
 
-/// How anonymous symbols are written.
+/// The spelling of anonymous symbols.
 pub(crate) enum Anonymous {
-    /// By their own numbers.
+    /// Every symbol by its own number.
     Numbered,
-    /// These by these texts, all others `?`.
+    /// The listed symbols by their texts, all others as `?`.
     Spelled(FxHashMap<Symbol, String>),
 }
 
 impl Anonymous {
-    /// The spelling that keeps the identity of the anonymous symbols of `dims`: `?`, but `?0`, `?1`, … for those that
-    /// occur more than once.
+    /// Returns the spelling that shows which anonymous symbols of `dims` are the same: `?0`, `?1`, … for those that
+    /// occur more than once, and `?` for all others.
     pub(crate) fn of(dims: &[Dim], numbered: bool) -> Anonymous {
         if numbered {
             return Anonymous::Numbered;
@@ -48,7 +49,7 @@ impl Anonymous {
             });
         }
         let mut occurrences: FxHashMap<Symbol, usize> = FxHashMap::default();
-        // Most shapes have few symbols and no name twice: these allocate nothing.
+        // Most shapes have few symbols and no symbol twice. The path for few symbols allocates nothing.
         let few = seen.len() <= 8;
         if !few {
             for symbol in &seen {
@@ -80,6 +81,7 @@ impl Anonymous {
     }
 }
 
+/// Writes a dimension with the given spelling of anonymous symbols.
 pub(crate) fn write_dim(f: &mut dyn Write, dim: &Dim, names: &Anonymous) -> fmt::Result {
     match &dim.0 {
         Repr::Known(value) => write!(f, "{value}"),
@@ -89,7 +91,7 @@ pub(crate) fn write_dim(f: &mut dyn Write, dim: &Dim, names: &Anonymous) -> fmt:
     }
 }
 
-/// Terms by degree, then by text, so that the order of interning does not show.
+/// Writes terms ordered by degree, then by text, so that the order of interning does not show.
 fn write_terms(f: &mut dyn Write, terms: &[Term], names: &Anonymous) -> fmt::Result {
     let mut parts: SmallVec<[(usize, String, i64); 4]> = SmallVec::new();
     for (monomial, coefficient) in terms {
@@ -106,7 +108,7 @@ fn write_terms(f: &mut dyn Write, terms: &[Term], names: &Anonymous) -> fmt::Res
         parts.push((factors.len(), factors.join("*"), *coefficient));
     }
     parts.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    // A term reads better when it does not start with a minus sign.
+    // Prefer a first term without a minus sign: `n-m`, not `-m+n`.
     if let Some(first) = parts.iter().position(|part| part.2 > 0)
         && parts[0].2 < 0
         && parts[first].0 > 0
@@ -129,7 +131,7 @@ fn write_terms(f: &mut dyn Write, terms: &[Term], names: &Anonymous) -> fmt::Res
 }
 
 fn write_call(f: &mut dyn Write, call: &Call, names: &Anonymous) -> fmt::Result {
-    // Division rounding up by a known number is kept as floordiv(n+k-1, k).
+    // `ceildiv(n, k)` with a known `k` is stored as `floordiv(n+k-1, k)`.
     if let (Function::FloorDiv, [dividend, divisor]) = (call.function, call.args.as_slice())
         && let (Repr::Term(poly), Some(by)) = (&dividend.0, divisor.as_known())
         && let Some((last, rest)) = poly.terms().split_last()

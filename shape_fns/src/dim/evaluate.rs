@@ -1,4 +1,4 @@
-//! What can be asked of a dimension's symbols: which they are, other dimensions in their place, a value.
+//! Operations on the symbols of a dimension: list them, substitute dimensions for them, evaluate them.
 
 use smallvec::SmallVec;
 
@@ -15,7 +15,7 @@ impl Dim {
         self.visit(f);
     }
 
-    /// Whether `symbol` occurs.
+    /// Returns whether `symbol` occurs in the dimension.
     pub fn mentions(&self, symbol: Symbol) -> bool {
         let mut found = false;
         self.symbols(&mut |other| found |= other == symbol);
@@ -57,7 +57,7 @@ impl Dim {
         }
     }
 
-    /// The dimension with every symbol that `f` answers replaced; invalid where arithmetic fails.
+    /// Replaces every symbol `s` for which `f(s)` is `Some`. The result is invalid if the arithmetic fails.
     pub fn substitute(&self, f: &mut dyn FnMut(Symbol) -> Option<Dim>) -> Dim {
         match self.replace(f) {
             Ok(dim) => dim,
@@ -65,10 +65,10 @@ impl Dim {
         }
     }
 
-    /// The dimension with every symbol that `f` answers replaced.
+    /// Replaces every symbol `s` for which `f(s)` is `Some`.
     ///
     /// # Errors
-    /// As [`Dim::checked_add`]; a divisor became 0; dimensions that must broadcast no longer do.
+    /// The errors of [`Dim::checked_add`]; a divisor becomes 0; dimensions that must broadcast no longer do.
     pub fn try_substitute(&self, f: &mut dyn FnMut(Symbol) -> Option<Dim>) -> Result<Dim> {
         Ok(self.replace(f)?)
     }
@@ -95,8 +95,9 @@ impl Dim {
         Ok(sum)
     }
 
-    /// The value for these values of the symbols; `None` when one that is needed has no value: a product with a factor
-    /// that is 0 needs no other, and what is broadcast to another size than 1 has that size.
+    /// Evaluates the dimension with `values` for its symbols. Returns `None` if a required symbol has no value. Two
+    /// kinds of symbols are not required: the other factors of a product with a factor 0, and the other arguments of a
+    /// `bcast` with an argument whose value is not 1.
     ///
     /// # Errors
     /// The value does not fit in `i64`, a divisor is 0, dimensions that must broadcast do not, or the dimension is
@@ -112,6 +113,7 @@ impl Dim {
         }
     }
 
+    /// Evaluates in 128 bits, so that intermediate results may exceed 64 bits.
     fn eval_wide(&self, values: &dyn Fn(Symbol) -> Option<i64>) -> Result<Option<i128>> {
         let poly = match &self.0 {
             Repr::Known(value) => return Ok(Some((*value).into())),
@@ -128,7 +130,7 @@ impl Dim {
                     Atom::Call(call) => eval_call(call, values)?,
                 };
                 product = match (product, factor) {
-                    // Whatever the others are.
+                    // The product is 0 whatever the other factors are.
                     (Some(0), _) | (_, Some(0)) => Some(0),
                     (Some(product), Some(factor)) => {
                         Some(product.checked_mul(factor).ok_or(Invalid::Overflow)?)
@@ -143,13 +145,13 @@ impl Dim {
     }
 }
 
-/// The function applied to other arguments, in canonical form.
+/// Applies `function` to `args` and returns the canonical form.
 pub(crate) fn apply(function: Function, args: SmallVec<[Dim; 2]>) -> Result<Dim, Invalid> {
     match (function, args.as_slice()) {
         (Function::FloorDiv, [a, b]) => floordiv(a, b),
         (Function::Mod, [a, b]) => modulo(a, b),
         (Function::CeilDiv, [a, b]) => ceil_div(a, b),
-        (Function::Min | Function::Max | Function::Bcast, _) => lattice::join(function, &args),
+        (Function::Min | Function::Max | Function::Bcast, _) => lattice::canonical(function, &args),
         _ => call(function, args),
     }
 }
@@ -164,7 +166,7 @@ fn eval_call(call: &Call, values: &dyn Fn(Symbol) -> Option<i64>) -> Result<Opti
     for arg in &call.args {
         args.extend(arg.eval_wide(values)?);
     }
-    // What is broadcast to another size than 1 has that size, whatever else it meets.
+    // An argument other than 1 is the value of the broadcast whatever the unknown arguments are.
     let is_decided = call.function == Function::Bcast && args.iter().any(|arg| *arg != 1);
     if args.len() < call.args.len() && !is_decided {
         return Ok(None);
@@ -190,7 +192,7 @@ fn eval_call(call: &Call, values: &dyn Fn(Symbol) -> Option<i64>) -> Result<Opti
                     (_, 1) => {}
                     (a, b) => {
                         return Err(ShapeError::new(format_args!(
-                            "dimensions broadcast when they are equal or one of them is 1, got {a} and {b}"
+                            "dimensions must be equal or 1 to broadcast, got {a} and {b}"
                         )));
                     }
                 }
@@ -207,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_beyond_64_bits_on_the_way_are_exact() {
+    fn intermediate_values_beyond_64_bits_are_exact() {
         let eval =
             |text: &str, value: i64| text.parse::<Dim>().unwrap().eval(&|_| Some(value)).ok().flatten();
         assert_eq!(eval("mod(0-2*n*m-n, 2*n*m)", i64::MAX), None);
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_product_with_nothing_needs_no_other_factor() {
+    fn a_product_with_a_zero_needs_no_other_factor() {
         let dim = "n*m*floordiv(k, 2) + 3".parse::<Dim>().unwrap();
         for zero in ["n", "m", "k"] {
             let values = |symbol: Symbol| (symbol.to_string() == zero).then_some(0);
@@ -229,14 +231,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broadcast_to_a_size_has_it() {
+    fn a_known_argument_other_than_1_decides_a_broadcast() {
         let dim = "bcast(n, m)".parse::<Dim>().unwrap();
         let eval = |n: Option<i64>| dim.eval(&|symbol| n.filter(|_| symbol.to_string() == "n")).unwrap();
         assert_eq!([eval(None), eval(Some(0)), eval(Some(1)), eval(Some(3))], [None, Some(0), None, Some(3)]);
     }
 
     #[test]
-    fn floored_and_rounded_up_for_every_sign() {
+    fn division_rounds_correctly_for_every_sign() {
         let (x, y) = (Dim::symbol("eval_x"), Dim::symbol("eval_y"));
         let (floor, up, rest) = (x.floordiv(&y).unwrap(), x.ceil_div(&y).unwrap(), x.modulo(&y).unwrap());
         let ends = [i64::MIN, i64::MIN + 1, -7, -2, -1, 0, 1, 2, 7, i64::MAX];

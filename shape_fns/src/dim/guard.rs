@@ -1,4 +1,4 @@
-//! [`Guard`]: what must hold of dimensions and could not be decided without their values.
+//! [`Guard`]: a condition on dimensions. Undecided conditions are checked when sizes are known.
 
 use std::fmt;
 
@@ -7,23 +7,23 @@ use crate::{Dim, Result, Symbol};
 /// A condition on dimensions.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Guard {
-    /// The two are equal.
+    /// `a == b`.
     Eq(Dim, Dim),
-    /// The first is at least the second.
+    /// `a >= b`.
     Ge(Dim, Dim),
-    /// The first is 1 or equals the second.
+    /// `a == 1 || a == b`.
     OneOrEqual(Dim, Dim),
-    /// The dividend is a multiple of the divisor, which is not 0.
+    /// `dividend` is a multiple of `divisor`, and `divisor` is not 0.
     Divides {
-        /// What divides.
+        /// The size that must divide the other.
         divisor: Dim,
-        /// What is divided.
+        /// The size that must be a multiple.
         dividend: Dim,
     },
 }
 
 impl Guard {
-    /// Its two dimensions, in the order they are written.
+    /// Returns the two dimensions in the order in which the guard is written.
     pub fn dims(&self) -> [&Dim; 2] {
         match self {
             Guard::Eq(a, b) | Guard::Ge(a, b) | Guard::OneOrEqual(a, b) => [a, b],
@@ -31,7 +31,7 @@ impl Guard {
         }
     }
 
-    /// The same condition on other dimensions.
+    /// Returns the same condition with both dimensions mapped.
     pub(crate) fn map(&self, mut f: impl FnMut(&Dim) -> Dim) -> Guard {
         match self {
             Guard::Eq(a, b) => Guard::Eq(f(a), f(b)),
@@ -43,10 +43,10 @@ impl Guard {
         }
     }
 
-    /// Whether it holds for these values of the symbols; `None` when one that is needed has no value.
+    /// Returns whether the guard holds for `values` of the symbols, or `None` if a required symbol has no value.
     ///
     /// # Errors
-    /// A dimension has no value: see [`Dim::eval`].
+    /// A dimension cannot be evaluated: see [`Dim::eval`].
     pub fn check(&self, values: &dyn Fn(Symbol) -> Option<i64>) -> Result<Option<bool>> {
         let [a, b] = self.dims();
         let (Some(a), Some(b)) = (a.eval(values)?, b.eval(values)?) else { return Ok(None) };
@@ -58,12 +58,12 @@ impl Guard {
         }))
     }
 
-    /// Whether it follows from the canonical forms alone, that of the sizes included; `None` where neither it nor its
-    /// contrary does.
+    /// Returns whether the canonical forms alone prove (`Some(true)`) or disprove (`Some(false)`) the guard, given that
+    /// sizes are not negative. Returns `None` if they do neither.
     pub fn decide(&self) -> Option<bool> {
         match self {
             Guard::Eq(a, b) => a.same(b),
-            // A symbol may be any size.
+            // A symbol may be less than `b`, so no arithmetic is needed.
             Guard::Ge(a, b) if a.as_symbol().is_some() && b.as_known().is_some_and(|least| least > 0) => None,
             Guard::Ge(a, b) => {
                 let bounds = a.plus(b, -1).ok()?.bounds();
@@ -89,7 +89,8 @@ impl Guard {
     }
 }
 
-/// As a sentence: `n >= 3`, `n in {1, 5}`, `4 divides n`; with `{:#}` every anonymous symbol shows its own number.
+/// Writes the condition: `n >= 3`, `n in {1, 5}`, `4 divides n`. With `{:#}` every anonymous symbol shows its own
+/// number.
 impl fmt::Display for Guard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b] = self.dims().map(|dim| if f.alternate() { format!("{dim:#}") } else { dim.to_string() });

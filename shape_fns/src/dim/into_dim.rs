@@ -1,16 +1,17 @@
-//! [`IntoDim`]: what can stand where a dimension is expected.
+//! [`IntoDim`]: the types that can be given where a dimension is expected.
 
 use crate::Dim;
 use crate::dim::symbol::Symbol;
 use crate::dim::{Invalid, Repr};
 
-/// The value of `?` where a dimension is expected: each conversion makes a new anonymous symbol.
+/// The dimension `?`. Each conversion makes a new anonymous symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Unknown;
 
-/// What can stand where a dimension is expected: numbers, [`Dim`]s, names of symbols (`"?"` is an unknown), [`Unknown`].
+/// The types that can be given where a dimension is expected: numbers, [`Dim`]s, names of symbols (`"?"` is an
+/// unknown), and [`Unknown`].
 pub trait IntoDim {
-    /// The dimension; invalid when a number does not fit in `i64` or a name is ill-formed.
+    /// Converts to a dimension. It is invalid if a number does not fit in `i64` or a name is ill-formed.
     fn into_dim(self) -> Dim;
 }
 
@@ -63,7 +64,7 @@ impl IntoDim for &Unknown {
     }
 }
 
-/// `None` is an unknown.
+/// `None` converts to an unknown.
 impl<T: IntoDim> IntoDim for Option<T> {
     fn into_dim(self) -> Dim {
         self.map_or_else(|| Unknown.into_dim(), IntoDim::into_dim)

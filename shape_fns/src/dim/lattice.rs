@@ -1,4 +1,4 @@
-//! `min`, `max` and `bcast` of dimensions: associative, commutative, idempotent.
+//! Canonical forms of `min`, `max` and `bcast`, which are associative, commutative and idempotent.
 
 use smallvec::SmallVec;
 
@@ -7,42 +7,47 @@ use crate::dim::poly::{self, Atom, Function, call};
 use crate::dim::{Dim, Invalid, Repr};
 
 impl Dim {
-    /// The smaller of the two.
+    /// Returns the smaller of the two.
     ///
     /// # Errors
-    /// As [`Dim::checked_add`].
+    /// The errors of [`Dim::checked_add`].
     pub fn min(&self, other: &Dim) -> Result<Dim> {
-        Ok(join(Function::Min, [self, other])?)
+        Ok(canonical(Function::Min, [self, other])?)
     }
 
-    /// The greater of the two.
+    /// Returns the greater of the two.
     ///
     /// # Errors
-    /// As [`Dim::checked_add`].
+    /// The errors of [`Dim::checked_add`].
     pub fn max(&self, other: &Dim) -> Result<Dim> {
-        Ok(join(Function::Max, [self, other])?)
+        Ok(canonical(Function::Max, [self, other])?)
     }
 
-    /// The dimension two broadcast to: the one that is not 1, or both when equal. `bcast(a, 1)` is `a`; `bcast(a, k)`
-    /// is `k` for a known `k` other than 1, where the caller sees to `a` being 1 or `k`.
+    /// Returns the size to which two sizes broadcast: `a` if `b` is 1 or equal to `a`, and `b` if `a` is 1.
+    ///
+    /// `bcast(a, 1)` is `a`. `bcast(a, k)` is `k` for a known `k != 1`; the caller must ensure that `a` is 1 or `k`.
     ///
     /// # Errors
-    /// Two known dimensions differ and neither is 1, or as [`Dim::checked_add`].
+    /// Two known dimensions differ and neither is 1, or the errors of [`Dim::checked_add`].
     pub fn bcast(&self, other: &Dim) -> Result<Dim> {
         match (self.as_known(), other.as_known()) {
             (Some(a), Some(b)) if a != b && a != 1 && b != 1 => Err(crate::ShapeError::new(format_args!(
-                "dimensions broadcast when they are equal or one of them is 1, got {a} and {b}"
+                "dimensions must be equal or 1 to broadcast, got {a} and {b}"
             ))),
-            _ => Ok(join(Function::Bcast, [self, other])?),
+            _ => Ok(canonical(Function::Bcast, [self, other])?),
         }
     }
 }
 
-/// An argument with the call that it was an argument of, if it was one.
+/// An argument, with the position of the nested call of the same function that it comes from, if any.
 type Arg = (Dim, Option<usize>);
 
-/// The canonical form of a lattice function: arguments flattened, sorted, distinct, dominated ones dropped.
-pub(crate) fn join<'a>(function: Function, args: impl IntoIterator<Item = &'a Dim>) -> Result<Dim, Invalid> {
+/// Returns `function(args)` in canonical form: nested calls are flattened, arguments are sorted and distinct, and
+/// dominated arguments are dropped.
+pub(crate) fn canonical<'a>(
+    function: Function,
+    args: impl IntoIterator<Item = &'a Dim>,
+) -> Result<Dim, Invalid> {
     let mut flat: SmallVec<[Arg; 2]> = SmallVec::new();
     for (number, arg) in args.into_iter().enumerate() {
         match as_call(arg, function) {
@@ -71,6 +76,7 @@ pub(crate) fn join<'a>(function: Function, args: impl IntoIterator<Item = &'a Di
     }
 }
 
+/// Returns the arguments if `dim` is nothing but one call of `function`.
 fn as_call(dim: &Dim, function: Function) -> Option<&[Dim]> {
     let Repr::Term(poly) = &dim.0 else { return None };
     match poly.terms() {
@@ -82,8 +88,9 @@ fn as_call(dim: &Dim, function: Function) -> Option<&[Dim]> {
     }
 }
 
-/// Drops every argument that another one is provably never beaten by. Those of one call are not compared: they were
-/// when it was made, and there may be many.
+/// Drops every argument that never decides the result because another one is always at least as small (`min`) or as
+/// great (`max`). Arguments of the same nested call are not compared: they were compared when that call was made, and
+/// there may be many.
 fn drop_dominated(function: Function, args: &mut SmallVec<[Arg; 2]>) {
     let mut kept: SmallVec<[Arg; 2]> = SmallVec::new();
     'args: for arg in args.drain(..) {
@@ -118,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn laws() {
+    fn lattice_functions_obey_their_laws() {
         let (a, b, c) = (dim("a"), dim("b"), dim("c"));
         for f in [Dim::min, Dim::max, Dim::bcast] {
             assert_eq!(f(&a, &a), Ok(a.clone()));
@@ -131,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_few() {
+    fn more_than_64_arguments_are_refused() {
         let mut all = dim("a0");
         for number in 1..64 {
             all = all.max(&dim(&format!("a{number}"))).unwrap();
@@ -141,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn dominated_arguments_go() {
+    fn dominated_arguments_are_dropped() {
         assert_eq!(dim("min(n, n+1)"), dim("n"));
         assert_eq!(dim("max(n, 0)"), dim("n"));
         assert_eq!(dim("min(n, m, n+m)"), dim("min(m, n)"));

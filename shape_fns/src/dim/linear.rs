@@ -1,10 +1,10 @@
-//! Dimensions that are linear in one symbol.
+//! [`Dim::as_linear`]: recognition of dimensions that are linear in one symbol.
 
 use crate::dim::poly::{Atom, terms_of};
 use crate::{Dim, Symbol};
 
 impl Dim {
-    /// `(a, s, b)` where the dimension is `a·s + b` with one symbol `s` and `a` not zero.
+    /// Returns `(a, s, b)` if the dimension is `a·s + b` with one symbol `s` and `a != 0`.
     ///
     /// ```
     /// use shapeflow_shape_fns::Dim;

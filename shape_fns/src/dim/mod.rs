@@ -1,4 +1,24 @@
-//! [`Dim`]: one dimension of a shape, known, a symbol, or a term over symbols.
+//! [`Dim`]: one dimension of a shape. It is a number, a symbol, or a term over symbols in canonical form.
+//!
+//! **In:** numbers, names, `?`, and arithmetic on other dimensions (`+ - * // %`, `ceildiv`, `min`, `max`, `bcast`).
+//! **Out:** dimensions whose canonical form decides equality, three-valued comparisons, intervals ([`Bounds`]),
+//! undecided conditions ([`Guard`]), and values for given values of the symbols ([`Dim::eval`]).
+//!
+//! | file | holds |
+//! |---|---|
+//! | `symbol` | [`Symbol`]: an unknown with its kind, named or anonymous |
+//! | `poly` | the canonical form: a polynomial over symbols and calls such as `floordiv(n, 2)` |
+//! | `quotient`, `lattice` | canonical `floordiv`, `mod` and `ceildiv`; canonical `min`, `max` and `bcast` |
+//! | `operators`, `into_dim` | `+ - * %` on `Dim`; the types that convert to a `Dim` |
+//! | `bounds`, `compare`, `guard` | what the form alone proves |
+//! | `solve`, `linear` | an equation solved for one symbol; the form `a·s + b` |
+//! | `evaluate`, `display` | symbols replaced by dimensions or by values; the text of a dimension |
+//!
+//! `shape` builds shapes of dimensions, `infer` records what a graph knows about them, and shape functions compute with
+//! them. The crate that compiles graphs evaluates them when sizes are known.
+//!
+//! Nothing here knows a shape, a graph or an op. A dimension carries no facts: two symbols that a graph found equal
+//! stay different symbols, and only [`DimTable`](crate::DimTable) knows of the equality.
 
 mod bounds;
 pub(crate) mod compare;
@@ -26,15 +46,16 @@ use poly::Poly;
 
 /// One dimension: a number, a symbol, or a term such as `4*n+1` in canonical form.
 ///
-/// Sixteen bytes; known dimensions and plain symbols never allocate. Two dimensions are `==` when their canonical
-/// forms agree, so equal dimensions have equal values; dimensions that are not `==` may still turn out equal
-/// ([`Dim::same`] is three-valued).
+/// A `Dim` takes 16 bytes. Known dimensions and plain symbols never allocate. Two dimensions are `==` exactly when
+/// their canonical forms are equal; then they have equal values for all values of the symbols. Dimensions that are not
+/// `==` may still have equal values: [`Dim::same`] is three-valued.
 ///
-/// Arithmetic is that of the integers and checked: the `checked_` methods and their like return errors, the operators
-/// `+ - * %` return an invalid dimension that every use refuses with an error. A dimension may be negative on the way
-/// to one that is not, and as an element of an integer tensor; a shape refuses it.
+/// Arithmetic is exact integer arithmetic, checked for overflow. The methods (`checked_add`, `floordiv`, …) return
+/// errors. The operators `+ - * %` return an invalid dimension instead, and every later use of it returns an error. A
+/// dimension may be negative as an intermediate result and as an element of an integer tensor. A shape refuses negative
+/// dimensions.
 ///
-/// Where TensorFlow's `Dimension` forgets, this keeps the term:
+/// Differences from TensorFlow's `Dimension`, which forgets the term in many cases:
 ///
 /// | | TensorFlow | here |
 /// |---|---|---|
@@ -65,7 +86,7 @@ pub(crate) enum Repr {
     Invalid(Invalid),
 }
 
-/// Why a dimension has no value.
+/// The reason why a dimension is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Invalid {
     Overflow,
@@ -79,10 +100,10 @@ impl Invalid {
     fn message(self) -> &'static str {
         match self {
             Invalid::Overflow => "a dimension must fit in 64 bits, got an overflow",
-            Invalid::DivisionByZero => "a divisor of dimensions must not be 0",
+            Invalid::DivisionByZero => "the divisor of a dimension must not be 0",
             Invalid::TooLarge => "a dimension may have at most 64 terms nested 16 deep, got more",
             Invalid::Name => "a symbol's name must be a letter or _ followed by letters, digits, _ and .",
-            Invalid::Broadcast => "dimensions broadcast when they are equal or one of them is 1, got neither",
+            Invalid::Broadcast => "dimensions must be equal or 1 to broadcast, got other sizes",
         }
     }
 }
@@ -94,15 +115,16 @@ impl From<Invalid> for ShapeError {
 }
 
 impl Dim {
-    /// `?`: converts into a new anonymous dimension wherever [`IntoDim`](crate::IntoDim) is accepted.
+    /// The unknown `?`. Each conversion by [`IntoDim`] makes a new anonymous symbol.
     pub const UNKNOWN: Unknown = Unknown;
 
-    /// A known dimension. Negative values stand for elements of integer tensors; a shape refuses them.
+    /// Makes a known dimension. Negative values are elements of integer tensors; a shape refuses them.
     pub const fn known(value: i64) -> Dim {
         Dim(Repr::Known(value))
     }
 
-    /// The size of this name, the same one everywhere in the process. An ill-formed name gives an invalid dimension.
+    /// Returns the symbol `name`, a size that is the same everywhere in the process. An ill-formed name gives an
+    /// invalid dimension.
     pub fn symbol(name: &str) -> Dim {
         Dim(match Symbol::named(name) {
             Some(symbol) => Repr::Symbol(symbol),
@@ -110,7 +132,7 @@ impl Dim {
         })
     }
 
-    /// The number, where it is one.
+    /// Returns the number if the dimension is one.
     #[inline]
     pub fn as_known(&self) -> Option<i64> {
         match self.0 {
@@ -119,12 +141,12 @@ impl Dim {
         }
     }
 
-    /// Whether it is a number.
+    /// Returns whether the dimension is a number.
     pub fn is_known(&self) -> bool {
         matches!(self.0, Repr::Known(_))
     }
 
-    /// Whether it is a number that is not negative, or one symbol of kind size.
+    /// Returns whether the dimension is a number `>= 0` or a plain symbol of kind [`SymbolKind::Size`].
     #[inline]
     pub(crate) fn is_plain_size(&self) -> bool {
         match self.0 {
@@ -134,7 +156,7 @@ impl Dim {
         }
     }
 
-    /// The symbol, where it is one and nothing more.
+    /// Returns the symbol if the dimension is a plain symbol.
     pub fn as_symbol(&self) -> Option<Symbol> {
         match self.0 {
             Repr::Symbol(symbol) => Some(symbol),
@@ -142,7 +164,7 @@ impl Dim {
         }
     }
 
-    /// Refuses an invalid dimension, the outcome of an operator that overflowed or of an ill-formed name.
+    /// Returns an error if the dimension is invalid: an operator overflowed, or a name was ill-formed.
     ///
     /// # Errors
     /// The dimension is invalid.
@@ -153,30 +175,32 @@ impl Dim {
         }
     }
 
-    /// The sum.
+    /// Returns `self + other`.
     ///
     /// # Errors
-    /// A coefficient overflows, an operand is invalid, or the result has more than 64 terms; so for all arithmetic.
+    /// A coefficient overflows, an operand is invalid, or the result has more than 64 terms. All arithmetic returns
+    /// these errors.
     pub fn checked_add(&self, other: &Dim) -> Result<Dim> {
         Ok(self.plus(other, 1)?)
     }
 
-    /// The difference.
+    /// Returns `self - other`.
     ///
     /// # Errors
-    /// As [`Dim::checked_add`].
+    /// The errors of [`Dim::checked_add`].
     pub fn checked_sub(&self, other: &Dim) -> Result<Dim> {
         Ok(self.plus(other, -1)?)
     }
 
-    /// The product; zero times anything valid is zero.
+    /// Returns `self * other`. `0 * x` is 0 for every valid `x`.
     ///
     /// # Errors
-    /// As [`Dim::checked_add`].
+    /// The errors of [`Dim::checked_add`].
     pub fn checked_mul(&self, other: &Dim) -> Result<Dim> {
         Ok(self.times(other)?)
     }
 
+    /// Returns `self + factor * other`.
     pub(crate) fn plus(&self, other: &Dim, factor: i64) -> Result<Dim, Invalid> {
         match (&self.0, &other.0) {
             (Repr::Known(a), Repr::Known(b)) => {
@@ -190,6 +214,7 @@ impl Dim {
         }
     }
 
+    /// Returns `self * other`.
     pub(crate) fn times(&self, other: &Dim) -> Result<Dim, Invalid> {
         match (&self.0, &other.0) {
             (Repr::Known(a), Repr::Known(b)) => a.checked_mul(*b).map(Dim::known).ok_or(Invalid::Overflow),
@@ -201,6 +226,7 @@ impl Dim {
         }
     }
 
+    /// Returns a clone of the dimension, or the reason why it is invalid.
     pub(crate) fn valid(&self) -> Result<Dim, Invalid> {
         match self.0 {
             Repr::Invalid(why) => Err(why),
@@ -220,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_as_promised() {
+    fn a_dim_takes_16_bytes() {
         assert_eq!(size_of::<Dim>(), 16);
         assert_eq!(size_of::<Option<Dim>>(), 16);
     }
@@ -238,10 +264,10 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_the_range_do_not_panic() {
-        let ends = [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX].map(Dim::known);
+    fn extreme_values_do_not_panic() {
+        let extremes = [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX].map(Dim::known);
         let n = Dim::symbol("n");
-        let terms = ends.iter().flat_map(|end| [end.clone(), &n * end, &n + end, &n * &n + &n * end]);
+        let terms = extremes.iter().flat_map(|k| [k.clone(), &n * k, &n + k, &n * &n + &n * k]);
         let terms: Vec<Dim> = terms.chain([n.clone()]).collect();
         for a in &terms {
             for b in &terms {

@@ -1,4 +1,4 @@
-//! Operators of dimensions: `+ - * %` and negation, with numbers on either side.
+//! The operators `+ - * %` and negation of dimensions, with a number allowed on either side.
 
 use std::ops::Neg;
 
@@ -6,7 +6,8 @@ use crate::dim::quotient::modulo;
 use crate::dim::{Invalid, Repr};
 use crate::{Dim, IntoDim};
 
-fn lift(result: Result<Dim, Invalid>) -> Dim {
+/// Turns an error into an invalid dimension, since operators cannot return errors.
+fn or_invalid(result: Result<Dim, Invalid>) -> Dim {
     result.unwrap_or_else(|why| Dim(Repr::Invalid(why)))
 }
 
@@ -16,28 +17,28 @@ macro_rules! operators {
             type Output = Dim;
             fn $method(self, other: T) -> Dim {
                 let ($a, $b) = (&self, &other.into_dim());
-                lift($body)
+                or_invalid($body)
             }
         }
         impl<T: IntoDim> std::ops::$Op<T> for &Dim {
             type Output = Dim;
             fn $method(self, other: T) -> Dim {
                 let ($a, $b) = (self, &other.into_dim());
-                lift($body)
+                or_invalid($body)
             }
         }
         impl std::ops::$Op<Dim> for i64 {
             type Output = Dim;
             fn $method(self, other: Dim) -> Dim {
                 let ($a, $b) = (&Dim::known(self), &other);
-                lift($body)
+                or_invalid($body)
             }
         }
         impl std::ops::$Op<&Dim> for i64 {
             type Output = Dim;
             fn $method(self, other: &Dim) -> Dim {
                 let ($a, $b) = (&Dim::known(self), other);
-                lift($body)
+                or_invalid($body)
             }
         }
     )*};
@@ -53,7 +54,7 @@ impl Neg for Dim {
     type Output = Dim;
 
     fn neg(self) -> Dim {
-        lift(self.times(&Dim::known(-1)))
+        or_invalid(self.times(&Dim::known(-1)))
     }
 }
 
@@ -61,7 +62,7 @@ impl Neg for &Dim {
     type Output = Dim;
 
     fn neg(self) -> Dim {
-        lift(self.times(&Dim::known(-1)))
+        or_invalid(self.times(&Dim::known(-1)))
     }
 }
 
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operators_are_those_of_the_integers() {
+    fn operators_follow_integer_arithmetic() {
         let n = Dim::symbol("n");
         assert_eq!((2 * &n + 3 - &n) * 2, 2 * &n + 6);
         assert_eq!(-(&n - 1), 1 - &n);
@@ -80,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_is_invalid() {
+    fn overflow_and_division_by_zero_are_invalid() {
         assert!((-Dim::known(i64::MIN)).validate().is_err());
         assert!((Dim::symbol("n") % 0).validate().is_err());
         assert!((Dim::known(i64::MAX) * 2).validate().is_err());

@@ -1,8 +1,8 @@
-//! [`Poly`]: the one canonical form of a dimension that is neither a number nor a plain symbol.
+//! [`Poly`]: the canonical form of every dimension that is neither a number nor a plain symbol.
 //!
-//! A polynomial with integer coefficients over atoms. An atom is a symbol or a call (`floordiv`, `mod`, `ceildiv`,
-//! `min`, `max`, `bcast`) of dimensions. Monomials are kept in graded order, constant last, so that two terms built
-//! along different roads compare equal.
+//! It is a polynomial with integer coefficients over atoms. An atom is a symbol or a call (`floordiv`, `mod`,
+//! `ceildiv`, `min`, `max`, `bcast`) with dimensions as arguments. Monomials are sorted in graded order with the
+//! constant last. Hence a polynomial has one form, whatever operations built it.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -14,41 +14,45 @@ use smallvec::SmallVec;
 use crate::dim::symbol::Symbol;
 use crate::dim::{Dim, Invalid, Repr};
 
-/// Beyond these a term is refused ([`Invalid::TooLarge`]), which also bounds every recursion over terms.
+/// Limits of a term. A larger term is refused ([`Invalid::TooLarge`]), which also bounds every recursion over terms.
 pub(crate) const MAX_MONOMIALS: usize = 64;
 const MAX_DEPTH: u32 = 16;
 const MAX_SIZE: u32 = 512;
 
-/// A polynomial that is neither constant nor one plain symbol.
+/// A polynomial that is neither a constant nor a plain symbol.
 pub(crate) struct Poly {
     terms: Box<[Term]>,
+    /// The hash of `terms`, computed once.
     hash: u64,
+    /// The greatest nesting depth of calls.
     depth: u32,
+    /// The number of monomials, atoms and nodes of arguments.
     size: u32,
 }
 
-/// A coefficient, never zero, and its monomial.
+/// A monomial and its coefficient, which is never 0.
 pub(crate) type Term = (Monomial, i64);
 
-/// Sorted atoms, repeated for powers; none: the constant.
+/// A product of atoms, sorted; an atom is repeated for a power. No atoms: the constant 1.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Monomial(pub(crate) SmallVec<[Atom; 2]>);
 
-/// What a monomial multiplies.
+/// A factor of a monomial.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Atom {
     Symbol(Symbol),
     Call(Arc<Call>),
 }
 
-/// A function of dimensions that no polynomial expresses. Arguments of the lattice functions are sorted and distinct.
+/// A call of a function that no polynomial expresses. The arguments of `min`, `max` and `bcast` are sorted and
+/// distinct.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Call {
     pub(crate) function: Function,
     pub(crate) args: SmallVec<[Dim; 2]>,
 }
 
-/// The functions an atom may apply.
+/// The functions that an atom may call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Function {
     FloorDiv,
@@ -74,7 +78,7 @@ impl Function {
         }
     }
 
-    /// Whether it takes any number of arguments, in any order.
+    /// Returns whether the function takes any number of arguments in any order.
     pub(crate) fn is_lattice(self) -> bool {
         matches!(self, Function::Min | Function::Max | Function::Bcast)
     }
@@ -120,7 +124,7 @@ impl Monomial {
         Monomial(atoms)
     }
 
-    /// Higher degree first, then atom by atom.
+    /// Orders monomials by degree, highest first, then atom by atom.
     fn order(&self, other: &Monomial) -> Ordering {
         other.0.len().cmp(&self.0.len()).then_with(|| {
             self.0
@@ -132,11 +136,11 @@ impl Monomial {
         })
     }
 
-    /// The monomial that `divisor` times gives this one.
+    /// Returns the monomial `m` with `m * divisor == self`, if there is one.
     pub(crate) fn divided_by(&self, divisor: &Monomial) -> Option<Monomial> {
         let mut atoms = self.0.clone();
         for atom in &divisor.0 {
-            let position = atoms.iter().position(|own| own == atom)?;
+            let position = atoms.iter().position(|other| other == atom)?;
             atoms.remove(position);
         }
         Some(Monomial(atoms))
@@ -156,7 +160,7 @@ impl Atom {
     }
 }
 
-/// The order of arguments: numbers, symbols, terms. Any total order would do; this one is cheap.
+/// Orders arguments: numbers, then symbols, then terms. Any total order would do; this one is cheap.
 pub(crate) fn order(a: &Dim, b: &Dim) -> Ordering {
     fn rank(dim: &Dim) -> u8 {
         match &dim.0 {
@@ -183,7 +187,7 @@ fn order_slices<T>(a: &[T], b: &[T], mut order: impl FnMut(&T, &T) -> Ordering) 
     a.iter().zip(b).map(|(x, y)| order(x, y)).find(|o| o.is_ne()).unwrap_or_else(|| a.len().cmp(&b.len()))
 }
 
-/// The terms of any valid dimension, in canonical order.
+/// Returns the terms of a valid dimension in canonical order.
 pub(crate) fn terms_of(dim: &Dim) -> Result<SmallVec<[Term; 4]>, Invalid> {
     Ok(match &dim.0 {
         Repr::Known(0) => SmallVec::new(),
@@ -194,7 +198,7 @@ pub(crate) fn terms_of(dim: &Dim) -> Result<SmallVec<[Term; 4]>, Invalid> {
     })
 }
 
-/// `a + factor * b`.
+/// Returns `a + factor * b`.
 pub(crate) fn add_scaled(a: &Dim, b: &Dim, factor: i64) -> Result<Dim, Invalid> {
     let mut terms = terms_of(a)?;
     for (monomial, coefficient) in terms_of(b)? {
@@ -203,7 +207,7 @@ pub(crate) fn add_scaled(a: &Dim, b: &Dim, factor: i64) -> Result<Dim, Invalid> 
     from_terms(terms)
 }
 
-/// `a * b`.
+/// Returns `a * b`.
 pub(crate) fn multiply(a: &Dim, b: &Dim) -> Result<Dim, Invalid> {
     let (a, b) = (terms_of(a)?, terms_of(b)?);
     let mut terms = SmallVec::with_capacity(a.len() * b.len());
@@ -215,13 +219,13 @@ pub(crate) fn multiply(a: &Dim, b: &Dim) -> Result<Dim, Invalid> {
     from_terms(terms)
 }
 
-/// The dimension that is one call.
+/// Returns `function(args)` as a dimension. The caller has brought the arguments into canonical form.
 pub(crate) fn call(function: Function, args: SmallVec<[Dim; 2]>) -> Result<Dim, Invalid> {
     let call = Arc::new(Call { function, args });
     from_terms(SmallVec::from_iter([(Monomial::atom(Atom::Call(call)), 1)]))
 }
 
-/// Terms in any order, equal monomials not yet joined, as the dimension they add up to.
+/// Returns the sum of `terms`, which may be in any order and may contain equal monomials.
 pub(crate) fn from_terms(mut terms: SmallVec<[Term; 4]>) -> Result<Dim, Invalid> {
     terms.sort_unstable_by(|a, b| a.0.order(&b.0));
     let mut joined: SmallVec<[Term; 4]> = SmallVec::with_capacity(terms.len());
@@ -275,7 +279,8 @@ pub(crate) fn from_terms(mut terms: SmallVec<[Term; 4]>) -> Result<Dim, Invalid>
     }))))
 }
 
-/// Depth and size of an argument; sizes stay small because every argument already passed the limit.
+/// Returns the nesting depth and the number of nodes of an argument. The sums cannot overflow, because every argument
+/// is within the limits already.
 fn extent(dim: &Dim) -> Result<(u32, u32), Invalid> {
     match &dim.0 {
         Repr::Known(_) | Repr::Symbol(_) => Ok((0, 1)),

@@ -1,4 +1,4 @@
-//! `floordiv`, `modulo` and `ceil_div` of dimensions, in canonical form.
+//! Canonical forms of `floordiv`, `modulo` and `ceil_div`.
 
 use smallvec::SmallVec;
 
@@ -7,32 +7,33 @@ use crate::dim::poly::{self, Atom, Function, Term, call, from_terms, terms_of};
 use crate::dim::{Dim, Invalid, Repr};
 
 impl Dim {
-    /// The quotient rounded towards minus infinity. A divisor that divides the terms exactly cancels (`4*n // n` is
-    /// 4); the quotient has a value only where the divisor is not 0.
+    /// Returns the quotient rounded towards minus infinity. A divisor that divides the form exactly cancels: `4*n // n`
+    /// is 4. The quotient is only defined where the divisor is not 0.
     ///
     /// # Errors
-    /// The divisor is 0, or as [`Dim::checked_add`].
+    /// The divisor is 0, or the errors of [`Dim::checked_add`].
     pub fn floordiv(&self, divisor: &Dim) -> Result<Dim> {
         Ok(floordiv(self, divisor)?)
     }
 
-    /// The quotient rounded towards plus infinity.
+    /// Returns the quotient rounded towards plus infinity.
     ///
     /// # Errors
-    /// As [`Dim::floordiv`].
+    /// The errors of [`Dim::floordiv`].
     pub fn ceil_div(&self, divisor: &Dim) -> Result<Dim> {
         Ok(ceil_div(self, divisor)?)
     }
 
-    /// The remainder of [`Dim::floordiv`]: it has the divisor's sign.
+    /// Returns the remainder of [`Dim::floordiv`], which has the sign of the divisor.
     ///
     /// # Errors
-    /// As [`Dim::floordiv`].
+    /// The errors of [`Dim::floordiv`].
     pub fn modulo(&self, divisor: &Dim) -> Result<Dim> {
         Ok(modulo(self, divisor)?)
     }
 
-    /// The quotient where the divisor divides the canonical form exactly: every coefficient, or every monomial.
+    /// Returns the quotient if the divisor divides the canonical form without remainder, as a number (every
+    /// coefficient) or as a polynomial (by the leading monomials).
     pub fn exact_div(&self, divisor: &Dim) -> Option<Dim> {
         exact_div(self, divisor).ok().flatten()
     }
@@ -51,7 +52,7 @@ pub(crate) fn floordiv(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
             &Dim::known(k.checked_neg().ok_or(Invalid::Overflow)?),
         ),
         (_, Repr::Known(k)) => floordiv_by_known(dividend, *k),
-        // A division that overflows on the way is no exact one.
+        // An exact division that overflows counts as one that leaves a remainder.
         _ => match dividend.exact_div(divisor) {
             Some(quotient) => Ok(quotient),
             None => {
@@ -76,7 +77,8 @@ pub(crate) fn modulo(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
     }
 }
 
-/// By a known divisor this is a floor division, so that both spellings have one form.
+/// Returns the quotient rounded up. A known divisor makes it a `floordiv`, so that `ceildiv(n, 4)` and `floordiv(n+3,
+/// 4)` have the same form.
 pub(crate) fn ceil_div(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
     match (&dividend.0, &divisor.0) {
         (Repr::Invalid(why), _) | (_, Repr::Invalid(why)) => Err(*why),
@@ -90,7 +92,7 @@ pub(crate) fn ceil_div(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
             let negated = Dim::known(k.checked_neg().ok_or(Invalid::Overflow)?);
             ceil_div(&dividend.times(&Dim::known(-1))?, &negated)
         }
-        // A division that overflows on the way is no exact one.
+        // An exact division that overflows counts as one that leaves a remainder.
         _ => match dividend.exact_div(divisor) {
             Some(quotient) => Ok(quotient),
             None => {
@@ -101,19 +103,20 @@ pub(crate) fn ceil_div(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
     }
 }
 
-/// Floor division of integers; `divisor` is not 0, and neither is the least i128.
+/// Floor division of integers. `divisor` must be neither 0 nor `i128::MIN`.
 pub(crate) fn floor_i128(dividend: i128, divisor: i128) -> i128 {
     let quotient = dividend.div_euclid(divisor);
     if divisor < 0 && dividend.rem_euclid(divisor) != 0 { quotient - 1 } else { quotient }
 }
 
-/// The remainder of [`floor_i128`], without multiplying back, which may overflow.
+/// Returns the remainder of [`floor_i128`]. It does not multiply the quotient back, which could overflow.
 pub(crate) fn modulo_i128(dividend: i128, divisor: i128) -> i128 {
     let rest = dividend.rem_euclid(divisor);
     if divisor < 0 && rest != 0 { rest + divisor } else { rest }
 }
 
-/// `dividend = divisor * quotient + rest`, every coefficient of the rest in `0..divisor`.
+/// Returns `(quotient, rest)` such that `dividend = divisor * quotient + rest` and every coefficient of `rest` is in
+/// `0..divisor`.
 fn split_by_known(dividend: &Dim, divisor: i64) -> Result<(Dim, SmallVec<[Term; 4]>), Invalid> {
     let (mut quotient, mut rest) = (SmallVec::new(), SmallVec::new());
     for (monomial, coefficient) in terms_of(dividend)? {
@@ -129,8 +132,10 @@ fn split_by_known(dividend: &Dim, divisor: i64) -> Result<(Dim, SmallVec<[Term; 
     Ok((from_terms(quotient)?, rest))
 }
 
-/// The greatest common divisor of `divisor` and every coefficient but the constant's, and the terms and the divisor
-/// over it; the constant is rounded down, and what rounding drops is returned last.
+/// Divides `rest` and `divisor` by their common factor.
+///
+/// Returns `(common, reduced, divisor / common, dropped)`, where `common` is the greatest common divisor of `divisor`
+/// and all coefficients except the constant. The constant is rounded down: `rest = common * reduced + dropped`.
 fn reduce(rest: SmallVec<[Term; 4]>, divisor: i64) -> (i64, SmallVec<[Term; 4]>, i64, i64) {
     let common = rest.iter().filter(|term| !term.0.is_one()).fold(divisor, |g, term| gcd(g, term.1));
     let mut dropped = 0;
@@ -147,16 +152,17 @@ fn reduce(rest: SmallVec<[Term; 4]>, divisor: i64) -> (i64, SmallVec<[Term; 4]>,
     (common, reduced, divisor / common, dropped)
 }
 
+/// Returns the greatest common divisor, or 1 if it is 2^63.
 pub(crate) fn gcd(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b != 0 {
         (a, b) = (b, a % b);
     }
-    // 2^63 fits no i64; 1 divides everything too.
+    // 2^63 does not fit in `i64`. 1 is a common divisor too.
     i64::try_from(a).unwrap_or(1)
 }
 
-/// Both over the greatest number that divides all their coefficients.
+/// Divides both by the greatest number that divides all coefficients of both.
 fn without_common_factor(dividend: &Dim, divisor: &Dim) -> Result<(Dim, Dim), Invalid> {
     let common = terms_of(dividend)?.iter().chain(&terms_of(divisor)?).fold(0, |g, term| gcd(g, term.1));
     if common <= 1 {
@@ -175,13 +181,13 @@ fn floordiv_by_known(dividend: &Dim, divisor: i64) -> Result<Dim, Invalid> {
     quotient.plus(&floordiv_of_rest(&rest, divisor)?, 1)
 }
 
-/// `rest // divisor` where every coefficient is in `0..divisor`.
+/// Returns `rest // divisor`. Every coefficient of `rest` must be in `0..divisor`.
 fn floordiv_of_rest(rest: &Dim, divisor: i64) -> Result<Dim, Invalid> {
     let bounds = rest.bounds();
     if bounds.is_above(-1) && bounds.is_below(divisor) {
         return Ok(Dim::known(0));
     }
-    // (a // b + c) // d is (a + b*c) // (b*d) for known positive b and d.
+    // For known positive `b` and `d`, `(a // b + c) // d = (a + b*c) // (b*d)`.
     if let Some((inner, by, constant)) = as_floordiv_plus_constant(rest)
         && let (Some(shift), Some(product)) = (by.checked_mul(constant), by.checked_mul(divisor))
     {
@@ -190,7 +196,7 @@ fn floordiv_of_rest(rest: &Dim, divisor: i64) -> Result<Dim, Invalid> {
     call(Function::FloorDiv, SmallVec::from_iter([rest.clone(), Dim::known(divisor)]))
 }
 
-/// `floordiv(inner, by) + constant` with a known `by > 0`, taken apart.
+/// Matches `floordiv(inner, by) + constant` with a known `by > 0` and returns `(inner, by, constant)`.
 fn as_floordiv_plus_constant(dim: &Dim) -> Option<(Dim, i64, i64)> {
     let Repr::Term(poly) = &dim.0 else { return None };
     let (monomial, constant) = match poly.terms() {
@@ -220,7 +226,7 @@ fn modulo_by_known(dividend: &Dim, divisor: i64) -> Result<Dim, Invalid> {
     remainder.times(&Dim::known(common))?.plus(&Dim::known(dropped), 1)
 }
 
-/// Division of polynomials without remainder, leading monomial by leading monomial.
+/// Divides polynomials, leading monomial by leading monomial. Returns `None` if a remainder is left.
 fn exact_div(dividend: &Dim, divisor: &Dim) -> Result<Option<Dim>, Invalid> {
     let by = terms_of(divisor)?;
     let Some((lead, lead_coefficient)) = by.first() else { return Ok(None) };

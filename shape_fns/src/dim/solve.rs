@@ -1,4 +1,4 @@
-//! Solving an equation between dimensions for one symbol.
+//! Solves an equation between dimensions for one symbol.
 
 use smallvec::SmallVec;
 
@@ -8,20 +8,20 @@ use crate::dim::poly::{Atom, Monomial, Term, from_terms, terms_of};
 use crate::dim::quotient::gcd;
 use crate::dim::symbol::{Symbol, SymbolKind};
 
-/// What follows from `difference == 0`.
+/// The result of solving `difference == 0`.
 pub(crate) enum Answer {
-    /// It has no solution.
+    /// The equation has no solution.
     Never,
-    /// The symbol equals the dimension, which does not mention it.
+    /// The symbol equals the dimension. The dimension does not mention the symbol.
     Bind(Symbol, Dim),
     /// No symbol can be isolated.
     Unsolved,
 }
 
-/// Solves `difference == 0`, where `difference` is `a - b`, for the symbol that is preferred among those that `admits`
-/// accepts with their solutions.
+/// Solves `difference == 0`, where `difference` is `a - b`, for the symbol of the greatest [`preference`] among those that
+/// `admits` accepts together with their solution.
 pub(crate) fn solve(difference: &Dim, a: &Dim, b: &Dim, admits: &dyn Fn(Symbol, &Dim) -> bool) -> Answer {
-    // Two symbols, or a symbol and anything that does not mention it, need no arithmetic.
+    // If `a - b` cannot be represented, only an equation with a plain symbol on one side can be solved.
     if let Repr::Invalid(_) = difference.0 {
         let isolated = isolate(a, b, admits).or_else(|| isolate(b, a, admits));
         return isolated.unwrap_or(Answer::Unsolved);
@@ -61,6 +61,7 @@ pub(crate) fn solve(difference: &Dim, a: &Dim, b: &Dim, admits: &dyn Fn(Symbol, 
     candidate.map_or(Answer::Unsolved, |(symbol, dim)| Answer::Bind(symbol, dim))
 }
 
+/// Solves `side == other` if `side` is a symbol that `other` does not mention and `admits` accepts.
 fn isolate(side: &Dim, other: &Dim, admits: &dyn Fn(Symbol, &Dim) -> bool) -> Option<Answer> {
     let symbol = side.as_symbol()?;
     (!other.mentions(symbol) && admits(symbol, other)).then(|| Answer::Bind(symbol, other.clone()))
@@ -80,8 +81,10 @@ fn mentions(monomial: &Monomial, symbol: Symbol) -> bool {
     })
 }
 
-/// Greater means rather replaced: elements of tensors, then anonymous sizes, then names; of the same class one whose
-/// value is surely no less than 0, then the youngest, then one that `b` mentions.
+/// Ranks symbols: the one of greatest rank is solved for and so replaced.
+///
+/// Elements of tensors rank above anonymous sizes, and anonymous sizes above names. Within a class, a symbol ranks
+/// higher if its solution is provably not negative, then if it is newer, then if `b` mentions it.
 fn preference(symbol: Symbol, dim: &Dim, b: &Dim) -> (u8, bool, usize, bool) {
     let class = match (symbol.is_anonymous(), symbol.kind()) {
         (_, SymbolKind::Integer) => 2,
@@ -92,12 +95,12 @@ fn preference(symbol: Symbol, dim: &Dim, b: &Dim) -> (u8, bool, usize, bool) {
 }
 
 impl Dim {
-    /// A dimension that arithmetic gave up on.
+    /// Returns the invalid dimension that stands for a result too large to represent.
     pub(crate) fn too_large() -> Dim {
         Dim(Repr::Invalid(crate::dim::Invalid::TooLarge))
     }
 
-    /// The greatest common divisor of the coefficients other than the constant; 1 for a number.
+    /// Returns the greatest common divisor of all coefficients except the constant, or 1 for a number.
     pub(crate) fn content(&self) -> i64 {
         match &self.0 {
             Repr::Term(poly) => {
@@ -107,7 +110,8 @@ impl Dim {
         }
     }
 
-    /// The terms that are not constant, and the constant; `None` for a number and an invalid dimension.
+    /// Splits the dimension into the sum of its non-constant terms and its constant. Returns `None` for a number and
+    /// for an invalid dimension.
     pub(crate) fn without_constant(&self) -> Option<(Dim, i64)> {
         match &self.0 {
             Repr::Known(_) | Repr::Invalid(_) => None,

@@ -1,4 +1,4 @@
-//! [`Symbol`]: one unknown of a shape, named or anonymous.
+//! [`Symbol`]: an unknown integer, named or anonymous.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,27 +6,32 @@ use std::sync::{PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
 
-/// One unknown. Its range is part of it: a size is never negative, an integer may be.
+/// An unknown integer. The symbol includes its kind: a size is never negative, an integer may be.
 ///
-/// Named symbols are sizes and mean the same in the whole process. Anonymous ones belong either to a
-/// [`DimTable`](crate::DimTable) or to a free-standing shape.
+/// A named symbol is a size and is the same symbol everywhere in the process. An anonymous symbol belongs to a
+/// [`DimTable`](crate::DimTable) or, if it is *free*, to a shape that no table has imported yet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol(u32);
 
-/// Which integers a symbol may stand for.
+/// The range of values that a symbol may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum SymbolKind {
-    /// A dimension: zero or more.
+    /// The size of an axis: zero or more.
     Size,
     /// An element of an integer tensor: any `i64`.
     Integer,
 }
 
+/// Flag bit: the symbol has no name.
 const ANONYMOUS: u32 = 1 << 31;
+/// Flag bit of an anonymous symbol: no table owns it.
 const FREE: u32 = 1 << 30;
+/// Flag bit of an anonymous symbol: its kind is [`SymbolKind::Integer`].
 const INTEGER: u32 = 1 << 29;
+/// Mask of the symbol's number.
 const ID: u32 = INTEGER - 1;
 
+/// The interned names, by text and by number.
 #[derive(Default)]
 struct Names {
     ids: FxHashMap<&'static str, u32>,
@@ -37,9 +42,9 @@ static NAMES: RwLock<Option<Names>> = RwLock::new(None);
 static NEXT_FREE: AtomicU32 = AtomicU32::new(0);
 
 impl Symbol {
-    /// The symbol of this name; `None` for what is no name, or when 2^29 names exist.
+    /// Returns the symbol `name`. Returns `None` if `name` is ill-formed or if 2^29 names exist already.
     ///
-    /// A name starts with a letter or `_` and goes on with letters, digits, `_` and `.`.
+    /// A name starts with a letter or `_` and continues with letters, digits, `_` and `.`.
     pub fn named(name: &str) -> Option<Symbol> {
         if let Some(names) = &*NAMES.read().unwrap_or_else(PoisonError::into_inner)
             && let Some(&id) = names.ids.get(name)
@@ -55,55 +60,55 @@ impl Symbol {
             return Some(Symbol(id));
         }
         let id = u32::try_from(names.names.len()).ok().filter(|id| *id <= ID)?;
-        // Names live as long as the process: a symbol is a number and carries no lifetime.
+        // Names are leaked: a symbol is a plain number and carries no lifetime.
         let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
         names.ids.insert(name, id);
         names.names.push(name);
         Some(Symbol(id))
     }
 
-    /// A new anonymous size of a free-standing shape.
+    /// Makes a new free symbol, an anonymous size that no table owns.
     pub(crate) fn free() -> Symbol {
         Symbol(ANONYMOUS | FREE | (NEXT_FREE.fetch_add(1, Ordering::Relaxed) & ID))
     }
 
-    /// The free-standing size of this number, for shapes that are renumbered to be compared.
-    pub(crate) fn free_at(position: usize) -> Symbol {
-        Symbol(ANONYMOUS | FREE | (position as u32 & ID))
+    /// Returns free symbol `number`. Shapes are compared after their free symbols are renumbered 0, 1, ….
+    pub(crate) fn free_with_number(number: usize) -> Symbol {
+        Symbol(ANONYMOUS | FREE | (number as u32 & ID))
     }
 
-    /// Anonymous symbol `index` of a table; `None` past 2^29.
+    /// Returns anonymous symbol `index` of a table, or `None` for an index of 2^29 or more.
     pub(crate) fn of_table(index: usize, kind: SymbolKind) -> Option<Symbol> {
         let id = u32::try_from(index).ok().filter(|id| *id <= ID)?;
         Some(Symbol(ANONYMOUS | id | if kind == SymbolKind::Integer { INTEGER } else { 0 }))
     }
 
-    /// The number of an anonymous symbol of a table.
+    /// Returns the index of the symbol in its table, or `None` for a named or free symbol.
     pub(crate) fn table_index(self) -> Option<usize> {
         (self.0 & (ANONYMOUS | FREE) == ANONYMOUS).then_some((self.0 & ID) as usize)
     }
 
-    /// Whether this is an anonymous symbol of a free-standing shape, not yet of any table.
+    /// Returns whether the symbol is anonymous and belongs to no table yet.
     pub fn is_free(self) -> bool {
         self.0 & (ANONYMOUS | FREE) == ANONYMOUS | FREE
     }
 
-    /// A number that no other symbol of the same sort has.
+    /// Returns the number of the symbol, unique among symbols of its sort.
     pub(crate) fn number(self) -> usize {
         (self.0 & ID) as usize
     }
 
-    /// Whether the symbol has no name.
+    /// Returns whether the symbol has no name.
     pub fn is_anonymous(self) -> bool {
         self.0 & ANONYMOUS != 0
     }
 
-    /// Which integers it may stand for.
+    /// Returns the range of values that the symbol may have.
     pub fn kind(self) -> SymbolKind {
         if self.is_anonymous() && self.0 & INTEGER != 0 { SymbolKind::Integer } else { SymbolKind::Size }
     }
 
-    /// Its name, unless it is anonymous.
+    /// Returns the name, or `None` for an anonymous symbol.
     pub fn name(self) -> Option<&'static str> {
         if self.is_anonymous() {
             return None;
@@ -113,38 +118,38 @@ impl Symbol {
     }
 }
 
-/// Whether `text` can name a symbol.
+/// Returns whether `text` is a well-formed name.
 fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(starts_name) && chars.all(continues_name)
 }
 
-/// Whether a name may start with `c`.
+/// Returns whether a name may start with `c`.
 pub(crate) fn starts_name(c: char) -> bool {
     c.is_alphabetic() || c == '_'
 }
 
-/// Whether a name may go on with `c`.
+/// Returns whether a name may contain `c` after its first character.
 pub(crate) fn continues_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '.'
 }
 
-/// The name, or `?` for an anonymous symbol.
+/// Writes the name, or `?` for an anonymous symbol.
 impl fmt::Display for Symbol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name().unwrap_or("?"))
     }
 }
 
-/// The name, or `?` and the number of an anonymous symbol: identity shows.
+/// Writes the name, or `?` followed by flags and the number for an anonymous symbol, so that its identity shows.
 impl fmt::Debug for Symbol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {
             Some(name) => f.write_str(name),
             None => {
-                let home = if self.is_free() { "free" } else { "" };
+                let free = if self.is_free() { "free" } else { "" };
                 let kind = if self.kind() == SymbolKind::Integer { "i" } else { "" };
-                write!(f, "?{home}{kind}{}", self.0 & ID)
+                write!(f, "?{free}{kind}{}", self.0 & ID)
             }
         }
     }
@@ -155,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_one_symbol_everywhere() {
+    fn a_name_is_the_same_symbol_in_every_thread() {
         let a = Symbol::named("symbol_test_a").unwrap();
         assert_eq!(Symbol::named("symbol_test_a"), Some(a));
         assert_eq!(std::thread::spawn(|| Symbol::named("symbol_test_a")).join().unwrap(), Some(a));
@@ -165,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn anonymous_symbols_know_their_home_and_kind() {
+    fn anonymous_symbols_encode_their_table_index_and_kind() {
         let size = Symbol::of_table(7, SymbolKind::Size).unwrap();
         let integer = Symbol::of_table(7, SymbolKind::Integer).unwrap();
         assert_eq!((size.table_index(), integer.table_index()), (Some(7), Some(7)));

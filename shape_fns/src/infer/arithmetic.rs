@@ -1,12 +1,12 @@
-//! Dimension arithmetic inside a shape function, with what the table knows.
+//! Dimension arithmetic of shape functions, which uses the knowledge of the table.
 
 use crate::dim::Invalid;
 use crate::dim::quotient::{ceil_div, floordiv, modulo};
 use crate::{Dim, Guard, InferenceContext, Result};
 
 impl InferenceContext<'_> {
-    /// A result of arithmetic; one too large to write becomes a new unknown size.
-    fn settle(&mut self, result: Result<Dim, Invalid>) -> Result<Dim> {
+    /// Returns the result, or a new unknown size if the result is too large to represent.
+    fn or_fresh(&mut self, result: Result<Dim, Invalid>) -> Result<Dim> {
         match result {
             Ok(dim) => Ok(dim),
             Err(Invalid::TooLarge) => Ok(self.fresh()),
@@ -14,55 +14,56 @@ impl InferenceContext<'_> {
         }
     }
 
-    /// `a + b`; a term too large to write becomes a new unknown, here and in all arithmetic of the context.
+    /// Returns `a + b`. Here and in all arithmetic of the context, a result that is too large to represent becomes a
+    /// new unknown size.
     ///
     /// # Errors
-    /// As [`Dim::checked_add`], here and in all arithmetic of the context.
+    /// The errors of [`Dim::checked_add`], except for a result that is too large.
     pub fn add(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        self.settle(a.plus(b, 1))
+        self.or_fresh(a.plus(b, 1))
     }
 
-    /// `a - b`.
+    /// Returns `a - b`.
     ///
     /// # Errors
-    /// As [`Dim::checked_sub`].
+    /// The errors of [`Dim::checked_sub`].
     pub fn sub(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        self.settle(a.plus(b, -1))
+        self.or_fresh(a.plus(b, -1))
     }
 
-    /// `a * b`.
+    /// Returns `a * b`.
     ///
     /// # Errors
-    /// As [`Dim::checked_mul`].
+    /// The errors of [`Dim::checked_mul`].
     pub fn mul(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        self.settle(a.times(b))
+        self.or_fresh(a.times(b))
     }
 
-    /// The quotient rounded down.
+    /// Returns the quotient rounded down.
     ///
     /// # Errors
-    /// As [`Dim::floordiv`].
+    /// The errors of [`Dim::floordiv`].
     pub fn floordiv(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        self.settle(floordiv(a, b))
+        self.or_fresh(floordiv(a, b))
     }
 
-    /// The quotient rounded up.
+    /// Returns the quotient rounded up.
     ///
     /// # Errors
-    /// As [`Dim::ceil_div`].
+    /// The errors of [`Dim::ceil_div`].
     pub fn ceil_div(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        self.settle(ceil_div(a, b))
+        self.or_fresh(ceil_div(a, b))
     }
 
-    /// The remainder of [`InferenceContext::floordiv`].
+    /// Returns the remainder of [`InferenceContext::floordiv`].
     ///
     /// # Errors
-    /// As [`Dim::modulo`].
+    /// The errors of [`Dim::modulo`].
     pub fn modulo(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        self.settle(modulo(a, b))
+        self.or_fresh(modulo(a, b))
     }
 
-    /// The quotient of a division that must leave no remainder.
+    /// Returns the quotient of a division that must leave no remainder.
     ///
     /// # Errors
     /// The divisor provably does not divide, or is 0.
@@ -71,36 +72,36 @@ impl InferenceContext<'_> {
         self.floordiv(a, b)
     }
 
-    /// The smaller, which is one of the two where the table can tell.
+    /// Returns the smaller of the two; it is `a` or `b` itself if the table proves which one.
     ///
     /// # Errors
-    /// As [`Dim::min`].
+    /// The errors of [`Dim::min`].
     pub fn min(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
         match (self.at_least(a, b), self.at_least(b, a)) {
             (true, _) => Ok(b.clone()),
             (_, true) => Ok(a.clone()),
-            _ => self.settle(crate::dim::lattice::join(crate::dim::poly::Function::Min, [a, b])),
+            _ => self.or_fresh(crate::dim::lattice::canonical(crate::dim::poly::Function::Min, [a, b])),
         }
     }
 
-    /// The greater, which is one of the two where the table can tell.
+    /// Returns the greater of the two; it is `a` or `b` itself if the table proves which one.
     ///
     /// # Errors
-    /// As [`Dim::max`].
+    /// The errors of [`Dim::max`].
     pub fn max(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
         match (self.at_least(a, b), self.at_least(b, a)) {
             (true, _) => Ok(a.clone()),
             (_, true) => Ok(b.clone()),
-            _ => self.settle(crate::dim::lattice::join(crate::dim::poly::Function::Max, [a, b])),
+            _ => self.or_fresh(crate::dim::lattice::canonical(crate::dim::poly::Function::Max, [a, b])),
         }
     }
 
-    /// Whether `a >= b` is proven.
+    /// Returns whether the table proves `a >= b`.
     pub fn at_least(&mut self, a: &Dim, b: &Dim) -> bool {
         self.table().prove_ge(a, b) == Some(true)
     }
 
-    /// 1 where `a` is negative, else 0, as a term.
+    /// Returns 1 if `a` is negative and 0 otherwise, as a term if the sign is unknown.
     pub(crate) fn is_negative(&mut self, a: &Dim) -> Result<Dim> {
         if self.at_least(a, &Dim::known(0)) {
             return Ok(Dim::known(0));
@@ -114,10 +115,10 @@ impl InferenceContext<'_> {
         self.min(&Dim::known(1), &positive)
     }
 
-    /// Requires `a` not to be negative, and says which parameter it is of.
+    /// Requires `a >= 0`. The error names the parameter `name`, which has `a` as an element.
     ///
     /// # Errors
-    /// It is provably negative.
+    /// `a` is provably negative.
     pub fn require_not_negative(&mut self, name: &str, a: &Dim) -> Result<()> {
         let Some(value) = a.as_known() else {
             return self.require(Guard::Ge(a.clone(), Dim::known(0)));

@@ -1,4 +1,4 @@
-//! [`Attrs`]: the attributes of an op, and [`Attr`], one of them.
+//! [`Attrs`]: the attributes of an op. [`Attr`]: the value of one attribute.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -6,40 +6,40 @@ use std::sync::Arc;
 
 use crate::{DType, Dim, PartialElements, TensorShape};
 
-/// An attribute's value. Floats are equal when their bits are.
+/// The value of an attribute. Two floats are equal if their bits are.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub enum Attr {
-    /// True or false.
+    /// A bool.
     Bool(bool),
     /// An integer.
     Int(i64),
     /// A float.
     Float(f64),
-    /// An element type.
+    /// A dtype.
     DType(DType),
-    /// Text.
+    /// A string.
     Str(Arc<str>),
-    /// A shape; read as a parameter it is the vector of its dimensions, where `-1` may stand.
+    /// A shape. Read as a parameter, it is the vector of its dimensions, which may contain -1.
     Shape(TensorShape),
     /// A list of integers.
     Ints(Arc<[i64]>),
     /// A list of floats.
     Floats(Arc<[f64]>),
-    /// A list of flags.
+    /// A list of bools.
     Bools(Arc<[bool]>),
-    /// A list of texts.
+    /// A list of strings.
     Strs(Arc<[Arc<str>]>),
-    /// A list of element types.
+    /// A list of dtypes.
     DTypes(Arc<[DType]>),
     /// A list of shapes.
     Shapes(Arc<[TensorShape]>),
-    /// Elements of a small integer tensor, some of them expressions.
+    /// The elements of a small integer tensor; some may be expressions.
     Elements(Arc<PartialElements>),
 }
 
 impl Attr {
-    /// What kind of value it is, for error messages.
+    /// Returns the kind of the value, for error messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Attr::Bool(_) => "a bool",
@@ -58,8 +58,8 @@ impl Attr {
         }
     }
 
-    /// The elements it stands for where an op reads a parameter: bools and integers, lists of them, the dimensions of
-    /// a shape. `None` for everything else and for an unknown rank.
+    /// Returns the elements that the value has as a parameter. Bools, integers, lists of them, elements, and the
+    /// dimensions of a shape have elements. Returns `None` for everything else and for a shape of unknown rank.
     pub fn to_elements(&self) -> Option<PartialElements> {
         match self {
             Attr::Bool(flag) => Some(PartialElements::scalar(Dim::known((*flag).into()))),
@@ -183,17 +183,17 @@ impl<const N: usize> From<&[i64; N]> for Attr {
     }
 }
 
-/// An attribute's name: borrowed from the program, or shared.
+/// The name of an attribute: a `&'static str` or a shared string.
 #[derive(Clone, Debug)]
 pub enum AttrName {
-    /// A name written in the program.
+    /// A name known at compile time.
     Static(&'static str),
     /// A name read at run time.
     Shared(Arc<str>),
 }
 
 impl AttrName {
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         match self {
             AttrName::Static(name) => name,
@@ -234,22 +234,22 @@ impl Hash for AttrName {
     }
 }
 
-/// The attributes of an op, by name, kept in the order of names.
+/// The attributes of an op, sorted by name.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Attrs(Vec<(AttrName, Attr)>);
 
 impl Attrs {
-    /// No attributes.
+    /// Makes an empty set of attributes.
     pub const fn new() -> Attrs {
         Attrs(Vec::new())
     }
 
-    /// The attribute of this name.
+    /// Returns the attribute `name`.
     pub fn get(&self, name: &str) -> Option<&Attr> {
         self.position(name).ok().and_then(|position| self.0.get(position)).map(|entry| &entry.1)
     }
 
-    /// Sets an attribute; the one it replaces is returned.
+    /// Sets an attribute and returns the value that it replaces.
     pub fn insert(&mut self, name: impl Into<AttrName>, value: impl Into<Attr>) -> Option<Attr> {
         let (name, value) = (name.into(), value.into());
         match self.position(name.as_str()) {
@@ -261,39 +261,40 @@ impl Attrs {
         }
     }
 
-    /// The same attributes and this one.
+    /// Returns the attributes with one more set.
     #[must_use]
     pub fn with(mut self, name: impl Into<AttrName>, value: impl Into<Attr>) -> Attrs {
         self.insert(name, value);
         self
     }
 
-    /// Takes an attribute out.
+    /// Removes and returns an attribute.
     pub fn remove(&mut self, name: &str) -> Option<Attr> {
         self.position(name).ok().map(|position| self.0.remove(position).1)
     }
 
-    /// Names and values in the order of names.
+    /// Returns names and values, sorted by name.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Attr)> {
         self.0.iter().map(|(name, attr)| (name.as_str(), attr))
     }
 
-    /// The number of attributes.
+    /// Returns the number of attributes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no attributes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Returns the index of an attribute, or the index at which it would be inserted.
     fn position(&self, name: &str) -> Result<usize, usize> {
         self.0.binary_search_by(|entry| entry.0.as_str().cmp(name))
     }
 }
 
-/// `axis=0, perm=[1, 0]`.
+/// Writes `axis=0, perm=[1, 0]`.
 impl fmt::Display for Attrs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, (name, attr)) in self.iter().enumerate() {
@@ -308,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_of_insertion_does_not_show() {
+    fn equality_does_not_depend_on_the_order_of_insertion() {
         let a = Attrs::new().with("perm", [1, 0]).with("axis", 0).with("mode", "reflect");
         let mut b = Attrs::new().with("mode", "constant").with("axis", 0).with("perm", vec![1i64, 0]);
         assert_ne!(a, b);
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_elements() {
+    fn attributes_convert_to_elements() {
         assert_eq!(Attr::from(crate::shape!["n", -1]).to_elements().unwrap().to_string(), "[n, -1]");
         assert_eq!(Attr::from(true).to_elements().unwrap().to_string(), "1");
         assert_eq!(Attr::from("x").to_elements(), None);

@@ -1,7 +1,27 @@
-//! What a shape function reads and writes: attributes, parameters, operands, and what a graph knows of its dimensions.
+//! Shape inference of one op: the interface of shape functions, and the table of a graph's dimensions.
 //!
-//! An [`InferenceContext`] stands between a shape function and everything else. A [`DimTable`] outlives it: it keeps the
-//! equalities and the guards that all calls of one graph have found.
+//! **In:** the operands of an op ([`OperandInfo`]), its attributes ([`Attrs`]), and the [`DimTable`] of the graph.
+//! **Out:** the shapes of the outputs, the known elements of small integer outputs, and derived parameters
+//! ([`InferenceResult`]); and in the table, the equalities and guards that the op requires.
+//!
+//! One inference: the caller opens a transaction ([`DimTable::begin`]), makes an [`InferenceContext`], runs the
+//! [`ShapeFn`] on it, calls [`InferenceContext::finish`], and commits. After an error it rolls back, so that a refused
+//! op leaves no trace.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `attrs` | [`Attrs`], [`Attr`]: the attributes of an op |
+//! | `context` | [`InferenceContext`]: operands and outputs, requirements, broadcasting, new shapes |
+//! | `operand`, `param` | methods of the context that read operands of a required rank, and parameters |
+//! | `arithmetic` | methods of the context that compute with dimensions |
+//! | `table` | [`DimTable`]: symbols, equalities and guards of a graph, with transactions |
+//! | `registered` | [`Registered`]: a row of the registry of ops |
+//!
+//! The shape functions in `ops` use the context. The builder of graphs and the compiler, in another crate, run the
+//! shape functions and read the table.
+//!
+//! Nothing here knows an op, infers a dtype, or keeps a graph: nodes are numbers ([`DimTable::set_origin`]) that the
+//! caller chooses.
 
 mod arithmetic;
 mod attrs;

@@ -1,12 +1,13 @@
-//! Operands read with a requirement: by their number, by rank, as axes.
+//! Methods of [`InferenceContext`] that read operands of a required number or rank.
 
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
 impl InferenceContext<'_> {
-    /// The dimensions of operand `index`, which must have `N` axes; of an unranked operand, as many new unknown sizes.
+    /// Returns the dimensions of operand `index`, which must have `N` axes. An unranked operand gives `N` new unknown
+    /// sizes.
     ///
     /// # Errors
-    /// The rank is known and another.
+    /// The rank is known and different.
     pub fn axes<const N: usize>(&mut self, index: usize) -> Result<[Dim; N]> {
         let shape = self.with_rank(index, N)?;
         match shape.dims().and_then(|dims| dims.first_chunk::<N>()) {
@@ -15,7 +16,7 @@ impl InferenceContext<'_> {
         }
     }
 
-    /// The leading axes of operand `index` and its last `N` dimensions; `None` where it is unranked.
+    /// Returns the leading axes of operand `index` and its last `N` dimensions, or `None` if it is unranked.
     ///
     /// # Errors
     /// The rank is less than `N`.
@@ -25,29 +26,29 @@ impl InferenceContext<'_> {
         Ok(split.map(|(leading, last)| (TensorShape::from(leading), last.clone())))
     }
 
-    /// Requires so many operands.
+    /// Requires the op to have `count` operands.
     ///
     /// # Errors
-    /// There are more or fewer.
+    /// The op has another number of operands.
     pub fn takes(&self, count: usize) -> Result<()> {
         if self.len() == count {
             return Ok(());
         }
-        Err(ShapeError::new(format_args!("there must be {count} operands, got {}", self.len())))
+        Err(ShapeError::new(format_args!("the op must have {count} operands, got {}", self.len())))
     }
 
-    /// Requires operand `index` to be a scalar, where it is given.
+    /// Requires operand `index` to be a scalar if it is given.
     ///
     /// # Errors
-    /// It has axes.
+    /// The operand has axes.
     pub fn scalar(&mut self, index: usize) -> Result<()> {
         if index < self.len() { self.with_rank(index, 0).map(drop) } else { Ok(()) }
     }
 
-    /// Requires the operands of these names to be scalars, where they are given.
+    /// Requires each named operand to be a scalar if it is given.
     ///
     /// # Errors
-    /// One has axes.
+    /// One of the operands has axes.
     pub fn scalars(&mut self, names: &[&str]) -> Result<()> {
         for name in names {
             if let Some(index) = self.operand(name) {
@@ -57,15 +58,16 @@ impl InferenceContext<'_> {
         Ok(())
     }
 
-    /// Records that two dimensions are equal, and returns what both are. `what` says in the message which they are.
+    /// Records that two dimensions are equal and returns the merged dimension. The error message starts with `what`,
+    /// the names of the two dimensions, but blames no operand: the caller knows which one is to blame.
     ///
     /// # Errors
-    /// They are provably different.
+    /// The two are provably different.
     pub fn agree(&mut self, what: &str, a: &Dim, b: &Dim) -> Result<Dim> {
         self.merge(a, b).map_err(|_| ShapeError::new(format_args!("{what} must agree, got {a} and {b}")))
     }
 
-    /// Gives output `output` the shape of operand `input`, and its elements where they are known.
+    /// Gives output `output` the shape and the known elements of operand `input`.
     pub fn forward(&mut self, input: usize, output: usize) {
         let (shape, value) = (self.input(input).clone(), self.input_value(input).cloned());
         self.set_output(output, shape);

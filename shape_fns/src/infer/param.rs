@@ -1,28 +1,28 @@
-//! Attributes and parameters of an op: one way to read a parameter, whether it is an attribute or an operand.
+//! Methods of [`InferenceContext`] that read attributes and parameters. A parameter is an attribute or an operand.
 
 use crate::error::bail;
 use crate::{Attr, DType, Dim, InferenceContext, PartialElements, Result, ShapeError, TensorShape};
 
-/// A parameter as far as it is known.
+/// The elements of a parameter, as far as they are known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Param {
     /// Every element is a number.
     Known(PartialElements),
-    /// The number of elements is known, and something of them.
+    /// The number of elements is known and some of them are not numbers.
     Partial(PartialElements),
-    /// Nothing of the elements is known.
+    /// No element is known.
     Unknown {
-        /// The number of elements, where the parameter is a vector of a known or named length.
+        /// The number of elements if the rank is 0 or 1: 1, or the length of the vector.
         len: Option<Dim>,
-        /// The rank of the operand.
+        /// The rank, if it is known.
         rank: Option<usize>,
     },
-    /// Neither attribute nor operand.
+    /// The op has neither an attribute nor an operand of this name.
     Absent,
 }
 
 impl Param {
-    /// The elements, known or partial.
+    /// Returns the elements, which may be partly unknown.
     pub fn elements(self) -> Option<PartialElements> {
         match self {
             Param::Known(elements) | Param::Partial(elements) => Some(elements),
@@ -31,19 +31,19 @@ impl Param {
     }
 }
 
-/// A parameter that is a list: see [`InferenceContext::param_vector`].
+/// The elements of a parameter that is a list: see [`InferenceContext::param_vector`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum List {
-    /// Its elements, each a number, an expression or an unknown integer.
+    /// The elements: each is a number, an expression or an unknown integer.
     Elements(Vec<Dim>),
-    /// Only its length may be known.
+    /// The elements are unknown; the length may be known.
     Unknown(Option<usize>),
-    /// Neither attribute nor operand.
+    /// The op has neither an attribute nor an operand of this name.
     Absent,
 }
 
 impl List {
-    /// The number of elements, where it is known.
+    /// Returns the number of elements if it is known.
     pub fn known_len(&self) -> Option<usize> {
         match self {
             List::Elements(elements) => Some(elements.len()),
@@ -52,7 +52,7 @@ impl List {
         }
     }
 
-    /// The elements, where all are numbers.
+    /// Returns the elements if all are numbers.
     pub fn as_known(&self) -> Option<Vec<i64>> {
         match self {
             List::Elements(elements) => elements.iter().map(Dim::as_known).collect(),
@@ -66,7 +66,7 @@ macro_rules! readers {
         $(#[$doc])*
         ///
         /// # Errors
-        /// It is absent or of another kind.
+        /// The attribute is absent or of another kind.
         pub fn $name(&self, name: &str) -> Result<$type> {
             match self.attr(name) {
                 Some($pattern) => Ok($value),
@@ -75,16 +75,17 @@ macro_rules! readers {
         }
 
         $(#[$doc])*
-        /// Where it is absent, `default`.
+        /// Returns `default` if the attribute is absent.
         ///
         /// # Errors
-        /// It is of another kind.
+        /// The attribute is of another kind.
         pub fn $name_or(&self, name: &str, default: $type) -> Result<$type> {
             if self.attr(name).is_some() { self.$name(name) } else { Ok(default) }
         }
     )*};
 }
 
+/// Makes the error about an attribute that is absent or of another kind than `what`.
 #[cold]
 fn wrong_kind(name: &str, what: &str, got: Option<&Attr>) -> ShapeError {
     match got {
@@ -95,26 +96,26 @@ fn wrong_kind(name: &str, what: &str, got: Option<&Attr>) -> ShapeError {
 
 impl<'a> InferenceContext<'a> {
     readers! {
-        /// An integer attribute.
+        /// Reads an integer attribute.
         int / int_or -> i64, "an integer", Attr::Int(value) => *value;
-        /// A flag.
+        /// Reads a bool attribute.
         bool / bool_or -> bool, "a bool", Attr::Bool(value) => *value;
-        /// A float attribute.
+        /// Reads a float attribute.
         float / float_or -> f64, "a float", Attr::Float(value) => *value;
-        /// A text.
+        /// Reads a string attribute.
         str / str_or -> &'a str, "a string", Attr::Str(value) => value;
-        /// A list of integers.
+        /// Reads an attribute that is a list of integers.
         ints / ints_or -> &'a [i64], "a list of integers", Attr::Ints(values) => values;
-        /// An element type.
+        /// Reads a dtype attribute.
         dtype / dtype_or -> DType, "a dtype", Attr::DType(value) => *value;
-        /// A shape.
+        /// Reads a shape attribute.
         shape / shape_or -> &'a TensorShape, "a shape", Attr::Shape(value) => value;
     }
 
-    /// The parameter of this name: an attribute, or an operand's elements as far as they are known.
+    /// Returns the parameter `name`: the attribute of this name, or the known elements of the operand of this name.
     ///
     /// # Errors
-    /// The attribute can't be read as integers.
+    /// The attribute is not integers or bools.
     pub fn param(&self, name: &str) -> Result<Param> {
         let elements = match self.attr(name) {
             Some(attr) => match attr.to_elements() {
@@ -137,7 +138,7 @@ impl<'a> InferenceContext<'a> {
                             [len] => Some(len.clone()),
                             _ => None,
                         });
-                        // A vector of no elements has a known value whatever feeds it.
+                        // An empty vector has a known value whatever produces it.
                         if shape.rank() == Some(1) && len == Some(Dim::known(0)) {
                             return Ok(Param::Known(PartialElements::vector([])));
                         }
@@ -149,10 +150,10 @@ impl<'a> InferenceContext<'a> {
         Ok(if elements.is_known() { Param::Known(elements) } else { Param::Partial(elements) })
     }
 
-    /// The elements of a parameter where all are numbers; `None` where it is absent or some are not.
+    /// Returns the elements of a parameter if all are numbers, or `None` if it is absent or some are unknown.
     ///
     /// # Errors
-    /// As [`InferenceContext::param`].
+    /// The errors of [`InferenceContext::param`].
     pub fn param_ints(&self, name: &str) -> Result<Option<Vec<i64>>> {
         Ok(match self.param(name)? {
             Param::Known(elements) => elements.as_known(),
@@ -160,19 +161,19 @@ impl<'a> InferenceContext<'a> {
         })
     }
 
-    /// The elements of a parameter where something is known of them.
+    /// Returns the elements of a parameter, or `None` if it is absent or nothing is known about them.
     ///
     /// # Errors
-    /// As [`InferenceContext::param`].
+    /// The errors of [`InferenceContext::param`].
     pub fn param_elements(&self, name: &str) -> Result<Option<PartialElements>> {
         Ok(self.param(name)?.elements())
     }
 
-    /// A parameter that is one number, or an expression; `None` where it is absent or unknown. An attribute may also be
-    /// a list of one, an operand must be a scalar.
+    /// Returns a parameter that is a single number or expression, or `None` if it is absent or unknown. An attribute
+    /// may also be a list of one integer. An operand must be a scalar.
     ///
     /// # Errors
-    /// It has another number of elements or another rank, or as [`InferenceContext::param`].
+    /// The parameter has another number of elements or another rank, or the errors of [`InferenceContext::param`].
     pub fn param_scalar(&self, name: &str) -> Result<Option<Dim>> {
         if let Some(index) = self.operand(name).filter(|_| self.attr(name).is_none())
             && let Some(rank) = self.input(index).rank().filter(|rank| *rank > 0)
@@ -182,10 +183,10 @@ impl<'a> InferenceContext<'a> {
         self.param_single(name)
     }
 
-    /// As [`InferenceContext::param_scalar`], where an operand may be a vector of one element too.
+    /// Like [`InferenceContext::param_scalar`], but an operand may also be a vector of one element.
     ///
     /// # Errors
-    /// It has another number of elements, or as [`InferenceContext::param`].
+    /// The parameter has another number of elements, or the errors of [`InferenceContext::param`].
     pub fn param_single(&self, name: &str) -> Result<Option<Dim>> {
         match self.param(name)? {
             Param::Known(elements) | Param::Partial(elements) => match elements.elements() {
@@ -199,18 +200,18 @@ impl<'a> InferenceContext<'a> {
         }
     }
 
-    /// A parameter that is a list of integers, in row-major order whatever its rank; one integer stands for a list of
-    /// one.
+    /// Returns a parameter that is a list of integers, in row-major order whatever its rank. A single integer is a list
+    /// of one.
     ///
     /// # Errors
-    /// Nothing is known of the elements and there is more than one axis, or as [`InferenceContext::param`].
+    /// The elements are unknown and the rank is greater than 1, or the errors of [`InferenceContext::param`].
     pub fn param_list(&self, name: &str) -> Result<List> {
         Ok(match self.param(name)? {
             Param::Known(elements) | Param::Partial(elements) => List::Elements(elements.elements().to_vec()),
             Param::Unknown { rank: Some(rank), .. } if rank > 1 => {
                 return Err(self.blame_param(name, format_args!("must be a vector, got rank {rank}")));
             }
-            // More entries than are followed are not counted either: nobody makes shapes of so many axes.
+            // The length is unknown too if it exceeds the number of tracked elements: no shape has that many axes.
             Param::Unknown { len, .. } => List::Unknown(
                 len.and_then(|len| usize::try_from(len.as_known()?).ok())
                     .filter(|len| *len <= PartialElements::MAX),
@@ -219,10 +220,10 @@ impl<'a> InferenceContext<'a> {
         })
     }
 
-    /// As [`InferenceContext::param_list`], where an operand must have one axis.
+    /// Like [`InferenceContext::param_list`], but an operand must be a vector.
     ///
     /// # Errors
-    /// An operand of another rank, or as [`InferenceContext::param`].
+    /// The operand has another rank, or the errors of [`InferenceContext::param`].
     pub fn param_vector(&self, name: &str) -> Result<List> {
         if let Some(index) = self.operand(name).filter(|_| self.attr(name).is_none())
             && let Some(rank) = self.input(index).rank().filter(|rank| *rank != 1)
@@ -232,7 +233,7 @@ impl<'a> InferenceContext<'a> {
         self.param_list(name)
     }
 
-    /// An error about a parameter, blaming its operand where it is one.
+    /// Makes an error about a parameter: `{name} {requirement}`. It blames the operand if the parameter is one.
     pub fn blame_param(&self, name: &str, requirement: impl std::fmt::Display) -> ShapeError {
         let error = ShapeError::new(format_args!("{name} {requirement}"));
         match self.operand(name) {
@@ -241,24 +242,24 @@ impl<'a> InferenceContext<'a> {
         }
     }
 
-    /// A parameter that is an axis of a tensor of this rank, counted from the front; `None` where it is absent or
-    /// unknown. An operand that is unknown is 0 where there is but one axis.
+    /// Returns a parameter that is an axis of a tensor of rank `rank`, counted from the front, or `None` if it is
+    /// absent or unknown. An unknown operand is axis 0 if the rank is 1.
     ///
     /// # Errors
-    /// It is outside `-rank..rank`, or as [`InferenceContext::param_scalar`].
+    /// The axis is outside `-rank..rank`, or the errors of [`InferenceContext::param_scalar`].
     pub fn param_axis(&self, name: &str, rank: usize) -> Result<Option<usize>> {
         match self.param_scalar(name)?.and_then(|dim| dim.as_known()) {
             Some(axis) => self.axis_of(name, axis, rank).map(Some),
-            // Of one axis there is no choice.
+            // A tensor of rank 1 has only axis 0.
             None if rank == 1 && self.operand(name).is_some() => Ok(Some(0)),
             None => Ok(None),
         }
     }
 
-    /// The axis counted from the front.
+    /// Returns `axis` counted from the front.
     ///
     /// # Errors
-    /// It is outside `-rank..rank`; the message names the parameter.
+    /// The axis is outside `-rank..rank`. The message names the parameter `name`.
     pub fn axis_of(&self, name: &str, axis: i64, rank: usize) -> Result<usize> {
         normalize_axis(axis, rank).map_err(|error| {
             self.blame_param(name, error.message().trim_start_matches("axis ")).with_help_if(error.help())
@@ -266,16 +267,16 @@ impl<'a> InferenceContext<'a> {
     }
 }
 
-/// The axis counted from the front.
+/// Returns `axis` counted from the front: a negative axis counts from the end.
 ///
 /// # Errors
-/// It is outside `-rank..rank`.
+/// The axis is outside `-rank..rank`.
 pub fn normalize_axis(axis: i64, rank: usize) -> Result<usize> {
     let count = i64::try_from(rank).unwrap_or(i64::MAX);
     let positive = if axis < 0 { axis.checked_add(count) } else { Some(axis) };
     match positive.and_then(|axis| usize::try_from(axis).ok()) {
         Some(axis) if axis < rank => Ok(axis),
-        _ if rank == 0 => bail!("axis must be of a tensor of rank at least 1, got {axis} for a scalar"),
+        _ if rank == 0 => bail!("axis requires a tensor of rank at least 1, got {axis} for a scalar"),
         _ => {
             let error = ShapeError::new(format_args!("axis must be in [-{rank}, {rank}), got {axis}"));
             let past = usize::try_from(axis) == Ok(rank);

@@ -1,35 +1,37 @@
-//! [`Registered`]: a row of the registry, from a TensorFlow op type to its shape function.
+//! [`Registered`]: a row of the registry, which maps a TensorFlow op type to its shape function.
 
 use crate::ShapeFn;
 
-/// How a TensorFlow op is read by a shape function.
+/// The signature of a TensorFlow op and its shape function.
 #[derive(Clone, Copy, Debug)]
 pub struct Registered {
-    /// TensorFlow's op type.
+    /// The op type.
     pub op: &'static str,
-    /// The names of the operands in TensorFlow's order; one that ends in `..` stands for any number.
+    /// The names of the operands in TensorFlow's order. A name that ends in `..` stands for any number of operands.
     pub operands: &'static [&'static str],
-    /// Attributes that have another name here: TensorFlow's, then ours.
+    /// The attributes with another name here, as pairs of TensorFlow's name and ours.
     pub attrs: &'static [(&'static str, &'static str)],
-    /// The number of outputs; `None` where attributes or operands decide it.
+    /// The number of outputs, or `None` if attributes or operands determine it.
     pub outputs: Option<usize>,
     /// The shape function.
     pub shape_fn: ShapeFn,
 }
 
 impl Registered {
+    /// Sets the attributes with another name here.
     pub(crate) const fn renamed(mut self, attrs: &'static [(&'static str, &'static str)]) -> Registered {
         self.attrs = attrs;
         self
     }
 
+    /// Sets the number of outputs.
     pub(crate) const fn outputs(mut self, outputs: Option<usize>) -> Registered {
         self.outputs = outputs;
         self
     }
 }
 
-/// A row of a family's table: one output, attributes of TensorFlow's names.
+/// Makes a row with one output and with attributes of the same names as in TensorFlow.
 pub(crate) const fn row(
     op: &'static str,
     operands: &'static [&'static str],

@@ -204,7 +204,7 @@ mod tests {
         {} "[2, n]; [1] = [0]" => "[n]";
         {axis: [0, -2]} "[2, 3]" => "error axis must not repeat an axis, got axis 0 twice";
         {axis: 2} "[2, 3]" => "error axis must be in [-2, 2), got 2";
-        {axis: 0} "[]" => "error axis must be of a tensor of rank at least 1";
+        {axis: 0} "[]" => "error axis requires a tensor of rank at least 1";
         {} "[2]; i32 [2]" => "error axis must have at most one entry per axis, got 2 for [2]";
     }
     shape_table! { products: prod, ["x", "axis"];

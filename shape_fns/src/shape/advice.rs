@@ -1,10 +1,10 @@
-//! Advice: what a user may do about shapes that do not fit, told from the shapes alone.
+//! Advice: help texts that propose a change to shapes that do not fit.
 //!
-//! It is only given where the change provably makes the shapes fit.
+//! A function returns `None` unless its proposal provably makes the shapes fit.
 
 use crate::{Dim, TensorShape};
 
-/// Another axis makes the shape fit where a rank is too small by one.
+/// Proposes a new axis for a shape whose rank is too small by one.
 pub(crate) fn add_axis(shape: &TensorShape) -> Option<String> {
     let dims = shape.dims()?;
     let with = |axis: usize| {
@@ -22,7 +22,7 @@ pub(crate) fn add_axis(shape: &TensorShape) -> Option<String> {
     })
 }
 
-/// An axis of size 1, or a transposition, that makes two shapes broadcast.
+/// Proposes a new axis of size 1, or a transposition, that makes two shapes broadcast.
 pub(crate) fn broadcast(a: &TensorShape, b: &TensorShape) -> Option<String> {
     let (x, y) = (a.dims()?, b.dims()?);
     let (longer, shorter) = if x.len() >= y.len() { (x, y) } else { (y, x) };
@@ -45,44 +45,45 @@ pub(crate) fn broadcast(a: &TensorShape, b: &TensorShape) -> Option<String> {
     })
 }
 
-/// A transposition or an exchange that makes two stacks of matrices multiply; `a` and `b` end in `[rows, columns]`.
-pub(crate) fn product(a: [&Dim; 2], b: [&Dim; 2], is_plain: bool) -> Option<String> {
+/// Proposes a transposition or an exchange of the operands that makes `a` and `b` multiply. Both are stacks of
+/// matrices, given by their `[rows, columns]`. `is_plain` says that both have rank 2, for which `.t()` exists.
+pub(crate) fn matmul(a: [&Dim; 2], b: [&Dim; 2], is_plain: bool) -> Option<String> {
     let ([a_rows, a_columns], [b_rows, b_columns]) = (a, b);
     let same = |x: &Dim, y: &Dim| x.same(y) == Some(true);
     let how = if is_plain { " with .t()" } else { "" };
     if same(a_columns, b_columns) {
-        Some(format!("transpose b{how}: its last axis is the {a_columns} that the last axis of a is"))
+        Some(format!("transpose b{how}: a and b both have {a_columns} columns"))
     } else if same(b_columns, a_rows) {
-        Some("swap the operands: b times a fits".to_owned())
+        Some("swap the operands: b has as many columns as a has rows".to_owned())
     } else if same(a_rows, b_rows) {
-        Some(format!("transpose a{how}: its first axis is the {a_rows} that the first axis of b is"))
+        Some(format!("transpose a{how}: a and b both have {a_rows} rows"))
     } else {
         None
     }
 }
 
-/// Another axis along which two shapes can be joined: the only one on which they differ.
-pub(crate) fn join(a: &TensorShape, b: &TensorShape) -> Option<usize> {
+/// Returns the axis along which two shapes can be concatenated: the only one at which they differ.
+pub(crate) fn concat_axis(a: &TensorShape, b: &TensorShape) -> Option<usize> {
     let (x, y) = (a.dims()?, b.dims()?);
     let mut differing = x.iter().zip(y).enumerate().filter(|(_, (x, y))| x.same(y) != Some(true));
     let (axis, _) = differing.next()?;
     (x.len() == y.len() && differing.next().is_none()).then_some(axis)
 }
 
-/// Which one size of a reshape would keep the number of elements if it were -1, and what it would be.
+/// Proposes -1 for the last size of a reshape that can be inferred from the others.
 pub(crate) fn reshape(total: &Dim, sizes: &[Dim]) -> Option<String> {
     let total = total.as_known()?;
     let known: Vec<i64> = sizes.iter().map(Dim::as_known).collect::<Option<_>>()?;
     let product = known.iter().try_fold(1i128, |product, size| product.checked_mul((*size).into()))?;
     let fits = |size: i64| size > 1 && product > 0 && i128::from(total) % (product / i128::from(size)) == 0;
     let axis = known.iter().rposition(|size| fits(*size))?;
-    let left = i128::from(total) / (product / i128::from(*known.get(axis)?));
+    let inferred = i128::from(total) / (product / i128::from(*known.get(axis)?));
     let mut sizes = sizes.to_vec();
-    *sizes.get_mut(axis)? = Dim::known(left.try_into().ok()?);
-    Some(format!("-1 at axis {axis} is what is left: {}", TensorShape::from(sizes)))
+    *sizes.get_mut(axis)? = Dim::known(inferred.try_into().ok()?);
+    Some(format!("give -1 at axis {axis} to have its size inferred: {}", TensorShape::from(sizes)))
 }
 
-/// What flattens all axes but the first, for who got their product wrong.
+/// Proposes sizes that flatten all axes except the first, for a user who computed their product wrongly.
 pub(crate) fn flatten(input: &TensorShape, sizes: &[Dim]) -> Option<String> {
     let ([first, rest @ ..], [inferred, _]) = (input.dims()?, sizes) else { return None };
     let product = rest.iter().try_fold(1i64, |product, dim| product.checked_mul(dim.as_known()?))?;
@@ -90,7 +91,7 @@ pub(crate) fn flatten(input: &TensorShape, sizes: &[Dim]) -> Option<String> {
         .then(|| format!("[-1, {product}] keeps the first axis, of size {first}, and flattens the others"))
 }
 
-/// The axes of size 1, for who named another.
+/// Lists the axes of size 1, for a user who named another axis.
 pub(crate) fn axes_of_one(shape: &TensorShape) -> Option<String> {
     let axes = shape.dims()?.iter().enumerate().filter(|(_, dim)| **dim == 1);
     let axes: Vec<String> = axes.map(|(axis, _)| axis.to_string()).collect();
@@ -110,16 +111,19 @@ mod tests {
     }
 
     #[test]
-    fn advice_is_given_where_it_helps() {
-        let told = |a: &str, b: &str| broadcast(&shape(a), &shape(b)).unwrap_or_default();
-        assert_eq!(told("[8]", "[8, 3]"), "[8].expand_dims(1) is [8, 1], which broadcasts");
-        assert_eq!(told("[b, n, 4]", "[b, n]"), "[b, n].expand_dims(2) is [b, n, 1], which broadcasts");
-        assert_eq!(told("[3, 8]", "[8, 3]"), "transpose [8, 3] with .t()");
-        assert_eq!(told("[5]", "[8, 3]"), "");
-        assert_eq!(join(&shape("[n, 3]"), &shape("[n, 4]")), Some(1));
-        assert_eq!(join(&shape("[n, 3]"), &shape("[m, 4]")), None);
+    fn advice_is_given_only_if_it_makes_the_shapes_fit() {
+        let help = |a: &str, b: &str| broadcast(&shape(a), &shape(b)).unwrap_or_default();
+        assert_eq!(help("[8]", "[8, 3]"), "[8].expand_dims(1) is [8, 1], which broadcasts");
+        assert_eq!(help("[b, n, 4]", "[b, n]"), "[b, n].expand_dims(2) is [b, n, 1], which broadcasts");
+        assert_eq!(help("[3, 8]", "[8, 3]"), "transpose [8, 3] with .t()");
+        assert_eq!(help("[5]", "[8, 3]"), "");
+        assert_eq!(concat_axis(&shape("[n, 3]"), &shape("[n, 4]")), Some(1));
+        assert_eq!(concat_axis(&shape("[n, 3]"), &shape("[m, 4]")), None);
         let dims = [Dim::known(2), Dim::known(5)];
-        assert_eq!(reshape(&Dim::known(12), &dims).as_deref(), Some("-1 at axis 1 is what is left: [2, 6]"));
+        assert_eq!(
+            reshape(&Dim::known(12), &dims).as_deref(),
+            Some("give -1 at axis 1 to have its size inferred: [2, 6]")
+        );
         assert_eq!(reshape(&Dim::known(13), &dims), None);
     }
 }

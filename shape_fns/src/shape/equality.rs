@@ -1,4 +1,4 @@
-//! Equality of shapes: structural, and the three rules of TensorFlow's shape classes.
+//! Equality of shapes: structural equality, and the equality rules of TensorFlow 1.15, TensorFlow 2 and Java.
 
 use std::hash::{Hash, Hasher};
 
@@ -9,10 +9,11 @@ use crate::dim::symbol::Symbol;
 use crate::{Dim, TensorShape};
 
 impl TensorShape {
-    /// Whether the two are equal for all values of their symbols (`Some(true)`), for none (`Some(false)`), or neither
-    /// is proven: the equality of `tf.TensorShape` in 1.15, where an unknown dimension is neither equal nor unequal.
+    /// Returns `Some(true)` if the two are equal for all values of their symbols, `Some(false)` if they are equal for
+    /// none, and `None` if neither is proven. This is the equality of `tf.TensorShape` in 1.15, where an unknown
+    /// dimension is neither equal nor unequal.
     ///
-    /// An unknown rank is equal or unequal to nothing. A symbol is equal to itself.
+    /// An unknown rank is neither equal nor unequal to anything. A symbol is equal to itself.
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -37,8 +38,9 @@ impl TensorShape {
         all
     }
 
-    /// Whether the two say the same of sizes, whatever their symbols: the equality of `tf.TensorShape` in 2.x, where an
-    /// unknown rank equals an unknown rank, and an unknown dimension an unknown dimension.
+    /// Returns whether the two have the same numbers at the same axes, whatever their symbols. This is the equality of
+    /// `tf.TensorShape` in 2.x, where an unknown rank equals an unknown rank and an unknown dimension equals an unknown
+    /// dimension.
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -55,8 +57,8 @@ impl TensorShape {
         }
     }
 
-    /// Whether the two are equal for all values of their symbols: the equality of Java's `Shape`, where a shape with
-    /// an unknown part equals no other. Here a symbol is equal to itself, as in [`TensorShape::same`].
+    /// Returns whether the two are equal for all values of their symbols. This is the equality of Java's `Shape`, where
+    /// a shape with an unknown part equals no other. Here a symbol is equal to itself, as in [`TensorShape::same`].
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -67,19 +69,20 @@ impl TensorShape {
         self.same(other) == Some(true)
     }
 
-    /// Free-standing anonymous symbols renumbered in order of appearance, for comparison.
+    /// Returns the dimensions with the free symbols renumbered in order of appearance, so that they can be compared.
     fn canonical(&self) -> Option<SmallVec<[Dim; 4]>> {
         let dims = self.dims()?;
         let mut seen: FxHashMap<Symbol, Dim> = FxHashMap::default();
         let mut renumber = |symbol: Symbol| {
             symbol.is_free().then(|| {
                 let next = seen.len();
-                seen.entry(symbol).or_insert_with(|| Dim::from(Symbol::free_at(next))).clone()
+                seen.entry(symbol).or_insert_with(|| Dim::from(Symbol::free_with_number(next))).clone()
             })
         };
         Some(dims.iter().map(|dim| dim.substitute(&mut renumber)).collect())
     }
 
+    /// Returns whether a free symbol occurs.
     fn has_free(&self) -> bool {
         let mut free = false;
         for dim in self.dims().unwrap_or_default() {
@@ -114,7 +117,7 @@ mod tests {
     use crate::{TensorShape, shape};
 
     #[test]
-    fn free_unknowns_compare_by_pattern() {
+    fn free_symbols_compare_by_pattern() {
         assert_eq!(shape![?, 3], shape![?, 3]);
         assert_ne!("[?0, ?0]".parse::<TensorShape>().unwrap(), shape![?, ?]);
         assert_eq!("[?a, ?a]".parse::<TensorShape>().unwrap(), "[?b, ?b]".parse().unwrap());
@@ -122,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_rules_differ_at_what_is_unknown() {
+    fn the_three_equality_rules_differ_for_unknown_parts() {
         let shape = |text: &str| text.parse::<TensorShape>().unwrap();
         let cases = [
             ("?", "?", None, true, false),

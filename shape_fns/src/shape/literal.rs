@@ -1,11 +1,11 @@
-//! How shapes are written in Rust: the `shape!` macro and conversions.
+//! The `shape!` macro, and conversions from Rust values to shapes.
 
 use crate::{Dim, IntoDim, TensorShape};
 
-/// A shape from its dimensions: `shape!["b", 64]`, `shape![?, 3]`, `shape![..]` (unranked), `shape![]` (scalar).
+/// Makes a shape from its dimensions: `shape!["b", 64]`, `shape![?, 3]`, `shape![..]` (unranked), `shape![]` (scalar).
 ///
-/// A string is a named symbol, each `?` an unknown of its own; everything else is an expression (`i64`, `i32`,
-/// `usize`, `Dim`), borrowed.
+/// A string is a named symbol. Each `?` is a new unknown. Everything else is an expression (`i64`, `i32`, `usize`,
+/// `Dim`), which is borrowed.
 #[macro_export]
 macro_rules! shape {
     (..) => { $crate::TensorShape::unranked() };
@@ -48,28 +48,28 @@ impl From<&TensorShape> for TensorShape {
     }
 }
 
-/// A vector of this size, as `tf.TensorShape(3)` is `[3]`.
+/// Makes the shape of a vector of this size, as `tf.TensorShape(3)` is `[3]`.
 impl From<i64> for TensorShape {
     fn from(size: i64) -> TensorShape {
         TensorShape::new([Dim::known(size)])
     }
 }
 
-/// A vector of this size.
+/// Makes the shape of a vector of this size.
 impl From<Dim> for TensorShape {
     fn from(size: Dim) -> TensorShape {
         TensorShape::new([size])
     }
 }
 
-/// A vector of this size.
+/// Makes the shape of a vector of this size.
 impl From<&Dim> for TensorShape {
     fn from(size: &Dim) -> TensorShape {
         TensorShape::new([size.clone()])
     }
 }
 
-/// The shape of these dimensions: `(1..4).collect()` is `[1, 2, 3]`.
+/// Collects dimensions: `(1..4).collect()` is `[1, 2, 3]`.
 impl<T: IntoDim> FromIterator<T> for TensorShape {
     fn from_iter<I: IntoIterator<Item = T>>(dims: I) -> TensorShape {
         TensorShape::new(dims.into_iter().map(IntoDim::into_dim))

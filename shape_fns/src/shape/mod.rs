@@ -1,4 +1,22 @@
-//! [`TensorShape`]: what is known of a tensor's shape.
+//! [`TensorShape`]: a tensor's shape as far as it is known. It is unranked or has one [`Dim`] per axis.
+//!
+//! **In:** dimensions (`shape!`, conversions), text (`parse`), `TensorShapeProto` bytes (`proto`).
+//! **Out:** new shapes, comparisons, text, bytes; and [`PartialElements`], the known elements of a small integer tensor.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `literal`, `parse`, `proto` | shapes from Rust values, from text, and from and to protobuf bytes |
+//! | `rank`, `subshape` | requirements on ranks; slices and concatenation of shapes |
+//! | `equality`, `subtype`, `unify` | the comparisons of TensorFlow's and Java's shape classes; merging of two shapes |
+//! | `sizes`, `substitute` | fully known sizes; symbols replaced in shapes and attributes |
+//! | `partial_elements` | [`PartialElements`], from which shapes are computed |
+//! | `advice` | help texts for shapes that do not fit |
+//!
+//! `infer` and the shape functions call it, and so does every user of the crate: these are the methods of
+//! `tf.TensorShape` and of Java's `Shape`, with their error messages.
+//!
+//! Nothing here records anything. Merging two shapes here returns a shape; only a [`DimTable`](crate::DimTable)
+//! remembers that dimensions are equal.
 
 pub(crate) mod advice;
 mod equality;
@@ -23,11 +41,11 @@ use crate::dim::display::{Anonymous, write_dim};
 use crate::error::bail;
 use crate::{Dim, Result};
 
-/// What is known of a tensor's shape: nothing (unranked), or one [`Dim`] an axis.
+/// A tensor's shape as far as it is known: unranked, or one [`Dim`] per axis.
 ///
-/// Written `?`, `[]`, `[2, n, ?]`; the same text parses. Two shapes are `==` when their dimensions are, where the
-/// anonymous dimensions of free-standing shapes (`shape![?, 3]`, parsed text) are matched one to one instead of by
-/// number: `shape![?, 3] == shape![?, 3]`, and `[?0, ?0]` differs from `[?, ?]`.
+/// `Display` writes `?` (unranked), `[]`, `[2, n, ?]`, and the same text parses. Two shapes are `==` if their
+/// dimensions are. The free anonymous dimensions of shapes that no table has imported (`shape![?, 3]`, parsed text) are
+/// compared by pattern instead of by identity: `shape![?, 3] == shape![?, 3]`, but `[?0, ?0]` differs from `[?, ?]`.
 ///
 /// ```
 /// use shapeflow_shape_fns::{TensorShape, shape};
@@ -41,8 +59,7 @@ use crate::{Dim, Result};
 #[derive(Clone)]
 pub struct TensorShape(Repr);
 
-/// Up to four axes stand in place, the places past `len` filled with 0; more are shared, so that a clone never
-/// allocates.
+/// Up to four axes are stored inline; entries past `len` are 0. More axes are shared, so that a clone never allocates.
 enum Repr {
     Unranked,
     Inline { len: u8, dims: [Dim; INLINE] },
@@ -50,7 +67,7 @@ enum Repr {
 }
 
 impl Clone for Repr {
-    /// Written out, as every node of a graph clones shapes.
+    /// Spelled out for speed: every node of a graph clones shapes.
     #[inline]
     fn clone(&self) -> Repr {
         match self {
@@ -67,17 +84,17 @@ const INLINE: usize = 4;
 const NONE: [Dim; INLINE] = [const { Dim::known(0) }; INLINE];
 
 impl TensorShape {
-    /// The shape of unknown rank.
+    /// Returns the shape of unknown rank.
     pub const fn unranked() -> TensorShape {
         TensorShape(Repr::Unranked)
     }
 
-    /// The shape `[]`.
+    /// Returns the shape `[]`.
     pub const fn scalar() -> TensorShape {
         TensorShape(Repr::Inline { len: 0, dims: NONE })
     }
 
-    /// The shape of these dimensions.
+    /// Makes a shape with the given dimensions.
     pub fn new(dims: impl IntoIterator<Item = Dim>) -> TensorShape {
         let mut dims = dims.into_iter();
         let mut inline = NONE;
@@ -93,12 +110,12 @@ impl TensorShape {
         }
     }
 
-    /// The number of axes, where it is known.
+    /// Returns the number of axes, or `None` for an unknown rank.
     pub fn rank(&self) -> Option<usize> {
         self.dims().map(<[Dim]>::len)
     }
 
-    /// The dimensions, where the rank is known.
+    /// Returns the dimensions, or `None` for an unknown rank.
     #[inline]
     pub fn dims(&self) -> Option<&[Dim]> {
         match &self.0 {
@@ -108,7 +125,7 @@ impl TensorShape {
         }
     }
 
-    /// The shape with every dimension replaced.
+    /// Returns the shape with every dimension mapped by `f`.
     pub(crate) fn map(&self, f: impl FnMut(&Dim) -> Dim) -> TensorShape {
         match self.dims() {
             Some(dims) => TensorShape::new(dims.iter().map(f)),
@@ -116,15 +133,16 @@ impl TensorShape {
         }
     }
 
-    /// The dimension of an axis, negative axes counted from the end; `None` for an unknown rank and past the rank.
+    /// Returns the dimension of `axis`; a negative axis counts from the end. Returns `None` if the rank is unknown or
+    /// there is no such axis.
     pub fn dim(&self, axis: i64) -> Option<&Dim> {
         let dims = self.dims()?;
         let axis = if axis < 0 { axis.checked_add(i64::try_from(dims.len()).ok()?)? } else { axis };
         dims.get(usize::try_from(axis).ok()?)
     }
 
-    /// The size of an axis, negative axes counted from the end: a number, or `None` where it is no number or the rank
-    /// is unknown. Java's `Shape.size(int)`.
+    /// Returns the size of `axis` if it is a number; a negative axis counts from the end. Returns `None` if the size is
+    /// not a number or the rank is unknown. Java's `Shape.size(int)`.
     ///
     /// # Errors
     /// The rank is known and has no such axis.
@@ -144,39 +162,40 @@ impl TensorShape {
         }
     }
 
-    /// Whether the rank is unknown.
+    /// Returns whether the rank is unknown.
     pub fn is_unranked(&self) -> bool {
         self.dims().is_none()
     }
 
-    /// Whether the rank is 0.
+    /// Returns whether the rank is 0.
     pub fn is_scalar(&self) -> bool {
         self.rank() == Some(0)
     }
 
-    /// Whether the rank is 1.
+    /// Returns whether the rank is 1.
     pub fn is_vector(&self) -> bool {
         self.rank() == Some(1)
     }
 
-    /// Whether the rank is 2.
+    /// Returns whether the rank is 2.
     pub fn is_matrix(&self) -> bool {
         self.rank() == Some(2)
     }
 
-    /// Whether every dimension is a number.
+    /// Returns whether the rank is known and every dimension is a number.
     pub fn is_fully_defined(&self) -> bool {
         self.dims().is_some_and(|dims| dims.iter().all(Dim::is_known))
     }
 
-    /// Whether the rank or a dimension is not a number: the contrary of [`TensorShape::is_fully_defined`].
+    /// Returns whether the rank is unknown or some dimension is not a number: the negation of
+    /// [`TensorShape::is_fully_defined`].
     pub fn has_unknown_dimension(&self) -> bool {
         !self.is_fully_defined()
     }
 
-    /// The product of the dimensions, a term where some are not numbers: 0 wherever one of them is 0, while
-    /// TensorFlow answers `None` as soon as one is unknown, for `[2, 0, ?]` too. `None` for an unknown rank, for an
-    /// invalid dimension, and where the product is too large to be written.
+    /// Returns the product of the dimensions, which is a term if some are not numbers. It is 0 if any dimension is 0,
+    /// where TensorFlow answers `None` if another one is unknown (`[2, 0, ?]`). Returns `None` for an unknown rank, for
+    /// an invalid dimension, and if the product is too large to represent.
     ///
     /// ```
     /// use shapeflow_shape_fns::{Dim, shape};
@@ -192,12 +211,12 @@ impl TensorShape {
         dims.iter().try_fold(Dim::known(1), |product, dim| product.times(dim).ok())
     }
 
-    /// The sizes, where every dimension is a number that is not negative. Up to six axes allocate nothing.
+    /// Returns the sizes if every dimension is a number `>= 0`. Up to six axes allocate nothing.
     pub fn as_known(&self) -> Option<Sizes> {
         self.dims()?.iter().map(|dim| usize::try_from(dim.as_known()?).ok()).collect()
     }
 
-    /// Every dimension as a number or `None`.
+    /// Returns every dimension as a number, or `None` if it is not a number.
     ///
     /// # Errors
     /// The rank is unknown.
@@ -218,10 +237,10 @@ impl TensorShape {
         }
     }
 
-    /// Refuses a shape with an invalid or provably negative dimension.
+    /// Returns an error if a dimension is invalid or provably negative.
     ///
     /// # Errors
-    /// The first such dimension.
+    /// The message names the first such dimension.
     pub fn validate(&self) -> Result<()> {
         for (axis, dim) in self.dims().unwrap_or_default().iter().enumerate() {
             dim.validate()?;
@@ -233,7 +252,7 @@ impl TensorShape {
     }
 }
 
-/// As text that parses back: an anonymous dimension is `?`, or `?0`, `?1`, … when it occurs more than once; with
+/// Writes text that parses back. An anonymous dimension is `?`, or `?0`, `?1`, … if it occurs more than once. With
 /// `{:#}` every anonymous dimension shows its own number.
 impl fmt::Display for TensorShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -262,7 +281,7 @@ mod tests {
     use crate::shape;
 
     #[test]
-    fn products_and_sizes() {
+    fn element_counts_and_sizes_are_computed() {
         let shape = shape!["n", 4, "n", 2];
         assert_eq!(shape.num_elements().unwrap().to_string(), "8*n*n");
         assert_eq!((shape.dim(4), shape.dim(-5), shape.dim(i64::MIN)), (None, None, None));
@@ -274,12 +293,12 @@ mod tests {
     }
 
     #[test]
-    fn shapes_are_small() {
+    fn a_shape_takes_at_most_72_bytes() {
         assert!(size_of::<TensorShape>() <= 72);
     }
 
     #[test]
-    fn ranks_have_names() {
+    fn rank_predicates_are_exclusive() {
         let ranks = |shape: TensorShape| {
             (shape.is_unranked(), shape.is_scalar(), shape.is_vector(), shape.is_matrix())
         };

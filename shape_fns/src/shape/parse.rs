@@ -1,4 +1,4 @@
-//! The grammar of dimensions and shapes, as `Display` writes them.
+//! The parser of dimensions and shapes, which reads the text that `Display` writes.
 //!
 //! ```text
 //! shape := '?' | '[' (dim (',' dim)*)? ']'
@@ -18,13 +18,13 @@ use crate::dim::symbol::{continues_name, starts_name};
 use crate::error::bail;
 use crate::{IntoDim, Result, ShapeError, TensorShape, Unknown};
 
-/// Nesting beyond this is refused, so that no text can exhaust the stack.
+/// The greatest nesting depth. The limit ensures that no text can exhaust the stack.
 const MAX_NESTING: u32 = 64;
 
 impl FromStr for Dim {
     type Err = ShapeError;
 
-    /// Reads what `Display` writes. Every `?` is a new symbol; `?0` twice in one text is the same one.
+    /// Parses the text that `Display` writes. Every `?` is a new symbol; all `?0` in one text are the same symbol.
     fn from_str(text: &str) -> Result<Dim> {
         let mut parser = Parser::new(text);
         let dim = parser.dim()?;
@@ -36,10 +36,10 @@ impl FromStr for Dim {
 impl FromStr for TensorShape {
     type Err = ShapeError;
 
-    /// Reads what `Display` writes: `[2, n, ?]`, `[]`, and `?` for an unknown rank.
+    /// Parses the text that `Display` writes: `[2, n, ?]`, `[]`, and `?` for an unknown rank.
     ///
     /// # Errors
-    /// The text is no shape, or a dimension is negative.
+    /// The text is not a shape, or a dimension is negative.
     fn from_str(text: &str) -> Result<TensorShape> {
         let mut parser = Parser::new(text);
         if text.trim() == "?" {
@@ -63,7 +63,7 @@ impl FromStr for TensorShape {
     }
 }
 
-/// Reads a dimension in which `?name` is the anonymous symbol that this name has in `anonymous`, or a new one.
+/// Parses a dimension. `?name` is the anonymous symbol `anonymous[name]`; a missing entry is added with a new symbol.
 pub(crate) fn parse_sharing<'a>(text: &'a str, anonymous: &mut FxHashMap<&'a str, Dim>) -> Result<Dim> {
     let mut parser = Parser { anonymous: std::mem::take(anonymous), ..Parser::new(text) };
     let dim = parser.dim().and_then(|dim| parser.end().map(|()| dim));
@@ -114,28 +114,28 @@ impl<'a> Parser<'a> {
     }
 
     fn fail<T>(&self, wanted: &str) -> Result<T> {
-        let at = self.rest.trim_start();
-        let got: String = if at.is_empty() {
+        let rest = self.rest.trim_start();
+        let got: String = if rest.is_empty() {
             "the end".into()
         } else {
-            format!("{:?}", at.chars().take(20).collect::<String>())
+            format!("{:?}", rest.chars().take(20).collect::<String>())
         };
         let text: String = self.text.chars().take(80).collect();
-        bail!("a shape reads like [2, n, 4*n, ?], in {text:?} expected {wanted}, got {got}")
+        bail!("a shape must read like [2, n, 4*n, ?]: expected {wanted}, got {got} in {text:?}")
     }
 
     fn dim(&mut self) -> Result<Dim> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
-            bail!("a dimension may nest {MAX_NESTING} deep, got more");
+            bail!("a dimension must nest at most {MAX_NESTING} deep, got more");
         }
         let mut sum = self.product()?;
         loop {
             if self.take('+') {
                 sum = sum.checked_add(&self.product()?)?;
             } else if self.take('-') {
-                sum = match self.take_least() {
-                    Some(least) => sum.checked_add(&self.multiples(least)?)?,
+                sum = match self.take_i64_min() {
+                    Some(min) => sum.checked_add(&self.multiples(min)?)?,
                     None => sum.checked_sub(&self.product()?)?,
                 };
             } else {
@@ -160,8 +160,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The least i64, whose sign was read and whose digits alone do not fit.
-    fn take_least(&mut self) -> Option<Dim> {
+    /// Takes the digits of `i64::MIN`, whose sign was taken already; without the sign they do not fit in `i64`.
+    fn take_i64_min(&mut self) -> Option<Dim> {
         let rest = self.rest.trim_start().strip_prefix("9223372036854775808")?;
         if rest.starts_with(|c: char| c.is_ascii_digit()) {
             return None;
@@ -170,7 +170,8 @@ impl<'a> Parser<'a> {
         Some(Dim::known(i64::MIN))
     }
 
-    /// The rest of a product whose first factor was read with its sign, which quotients would not take along.
+    /// Parses the rest of a product whose first factor was taken with its sign. Quotients are refused: `-a // b` is not
+    /// `-(a // b)`.
     fn multiples(&mut self, mut product: Dim) -> Result<Dim> {
         while self.take('*') {
             product = product.checked_mul(&self.factor()?)?;
@@ -190,7 +191,7 @@ impl<'a> Parser<'a> {
         let digits = start.len() - start.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         if digits > 0 {
             self.rest = &start[digits..];
-            // The sign is read with the digits so that the least i64 parses.
+            // The sign is parsed with the digits so that `i64::MIN` parses.
             let text = if negate { format!("-{}", &start[..digits]) } else { start[..digits].to_owned() };
             return match text.parse() {
                 Ok(value) => Ok(Dim::known(value)),
@@ -224,7 +225,7 @@ impl<'a> Parser<'a> {
             return Ok(dim);
         }
         let Some(function) = Function::ALL.into_iter().find(|function| function.name() == name) else {
-            bail!("functions of dimensions are floordiv, mod, ceildiv, min, max and bcast, got {name}");
+            bail!("a function of dimensions must be floordiv, mod, ceildiv, min, max or bcast, got {name}");
         };
         self.call(function)
     }
@@ -254,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn written_shapes_parse_back() {
         for text in [
             "?",
             "[]",
@@ -276,14 +277,14 @@ mod tests {
     }
 
     #[test]
-    fn sugar_and_spaces() {
+    fn operators_parentheses_and_spaces_parse() {
         assert_eq!("[ (n+1)*2 //2 , -(-3) ]".parse::<TensorShape>().unwrap().to_string(), "[n+1, 3]");
         assert_eq!("n % 1".parse::<Dim>().unwrap(), Dim::known(0));
         assert_eq!("-9223372036854775808".parse::<Dim>().unwrap(), Dim::known(i64::MIN));
     }
 
     #[test]
-    fn what_is_wrong_is_refused() {
+    fn malformed_text_is_refused() {
         for text in [
             "",
             "[",

@@ -7,11 +7,11 @@ use smallvec::SmallVec;
 use crate::error::bail;
 use crate::{Dim, Result, Symbol, TensorShape};
 
-/// The elements of a small integer or bool tensor: each one known, an expression over symbols, or a symbol of kind
-/// [`Integer`](crate::SymbolKind::Integer) that may be negative. Bools are 0 and 1.
+/// The elements of a small integer or bool tensor. Each element is known, an expression over symbols, or a symbol of
+/// kind [`Integer`](crate::SymbolKind::Integer), which may be negative. Bools are 0 and 1.
 ///
-/// Sizes are known, elements stand in row-major order. Shape functions keep at most [`PartialElements::MAX`] of them:
-/// longer outputs are dropped.
+/// The sizes are known, and the elements are in row-major order. Shape functions track at most [`PartialElements::MAX`]
+/// elements; the elements of larger outputs are dropped.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PartialElements {
     sizes: SmallVec<[usize; 2]>,
@@ -19,21 +19,21 @@ pub struct PartialElements {
 }
 
 impl PartialElements {
-    /// The most elements that are followed.
+    /// The greatest number of elements that shape functions track.
     pub const MAX: usize = 4096;
 
-    /// One element, of rank 0.
+    /// Makes a scalar.
     pub fn scalar(element: Dim) -> PartialElements {
         PartialElements { sizes: SmallVec::new(), elements: Box::new([element]) }
     }
 
-    /// A vector of these elements.
+    /// Makes a vector.
     pub fn vector(elements: impl IntoIterator<Item = Dim>) -> PartialElements {
         let elements: Box<[Dim]> = elements.into_iter().collect();
         PartialElements { sizes: SmallVec::from_iter([elements.len()]), elements }
     }
 
-    /// Elements in row-major order of a tensor of these sizes.
+    /// Makes a tensor of the given sizes from its elements in row-major order.
     ///
     /// # Errors
     /// The sizes do not multiply to the number of elements.
@@ -49,69 +49,69 @@ impl PartialElements {
         Ok(PartialElements { sizes: SmallVec::from_slice(sizes), elements })
     }
 
-    /// The vector of these numbers.
+    /// Makes a vector of numbers.
     pub fn known(elements: &[i64]) -> PartialElements {
         PartialElements::vector(elements.iter().copied().map(Dim::known))
     }
 
-    /// The sizes of the axes; none for a scalar.
+    /// Returns the sizes of the axes; a scalar has none.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }
 
-    /// The number of axes.
+    /// Returns the number of axes.
     pub fn rank(&self) -> usize {
         self.sizes.len()
     }
 
-    /// The sizes as a shape.
+    /// Returns the sizes as a shape.
     pub fn shape(&self) -> TensorShape {
         TensorShape::from(self.sizes.as_slice())
     }
 
-    /// Elements in row-major order.
+    /// Returns the elements in row-major order.
     pub fn elements(&self) -> &[Dim] {
         &self.elements
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.elements.len()
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.elements.is_empty()
     }
 
-    /// Element `position` in row-major order.
+    /// Returns the element at `position` in row-major order.
     pub fn get(&self, position: usize) -> Option<&Dim> {
         self.elements.get(position)
     }
 
-    /// Every element, where all are numbers.
+    /// Returns the elements if all are numbers.
     pub fn as_known(&self) -> Option<Vec<i64>> {
         self.elements.iter().map(Dim::as_known).collect()
     }
 
-    /// Whether all elements are numbers.
+    /// Returns whether all elements are numbers.
     pub fn is_known(&self) -> bool {
         self.elements.iter().all(Dim::is_known)
     }
 
-    /// The same sizes with every element replaced.
+    /// Returns the tensor with every element mapped by `f`.
     pub(crate) fn map(&self, f: impl FnMut(&Dim) -> Dim) -> PartialElements {
         PartialElements { sizes: self.sizes.clone(), elements: self.elements.iter().map(f).collect() }
     }
 
-    /// Every element with the symbols that `f` answers replaced; an element becomes invalid where arithmetic fails.
+    /// Replaces every symbol `s` for which `f(s)` is `Some`. An element becomes invalid if the arithmetic fails.
     #[must_use]
     pub fn substitute(&self, f: &mut dyn FnMut(Symbol) -> Option<Dim>) -> PartialElements {
         self.map(|element| element.substitute(f))
     }
 }
 
-/// A scalar as its element, everything else as a list: `[2, n, ?]`.
+/// Writes a scalar as its element and everything else as a list: `[2, n, ?]`.
 impl fmt::Display for PartialElements {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = crate::dim::display::Anonymous::of(&self.elements, f.alternate());

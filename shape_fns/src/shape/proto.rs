@@ -1,4 +1,4 @@
-//! Shapes as `TensorShapeProto` bytes, TensorFlow's interchange form.
+//! Conversion of shapes from and to `TensorShapeProto` bytes, the interchange format of TensorFlow.
 //!
 //! ```text
 //! message TensorShapeProto {
@@ -21,10 +21,10 @@ const SIZE: u64 = 1;
 const NAME: u64 = 2;
 
 impl TensorShape {
-    /// The shape as a serialised `TensorShapeProto`, byte for byte as TensorFlow writes it.
+    /// Serialises the shape as a `TensorShapeProto`, byte for byte as TensorFlow writes it.
     ///
-    /// A dimension that is no number has size -1, and its text as name unless that is `?`: the name of a symbol, a
-    /// term, or `?0` where an anonymous dimension occurs more than once.
+    /// A dimension that is not a number has size -1. Its text is its name, unless the text is `?`: the name is a
+    /// symbol, a term, or `?0` if an anonymous dimension occurs more than once.
     ///
     /// # Errors
     /// A dimension is negative or invalid.
@@ -67,14 +67,15 @@ impl TensorShape {
         Ok(bytes)
     }
 
-    /// The shape of a serialised `TensorShapeProto`. Unknown fields are skipped.
+    /// Reads a serialised `TensorShapeProto`. Unknown fields are skipped.
     ///
-    /// A dimension of size -1 is the one its name spells, equal names being equal dimensions; it is an unknown of its
-    /// own where the name is empty or spells no size that is unknown. The name of a known dimension is dropped, and so
-    /// are the dimensions of an unknown rank.
+    /// A dimension of size -1 is parsed from its name, and equal names are equal dimensions. It is a new unknown if the
+    /// name is empty or does not parse as a dimension that can be an unknown size. The name of a known dimension is
+    /// dropped. The dimensions of a shape with `unknown_rank` are dropped.
     ///
     /// # Errors
-    /// The bytes are no such message; a size is less than -1; there are more than [`TensorShape::MAX_RANK`] dimensions.
+    /// The bytes are not a `TensorShapeProto`, a size is less than -1, or there are more than [`TensorShape::MAX_RANK`]
+    /// dimensions.
     pub fn from_proto(bytes: &[u8]) -> Result<TensorShape> {
         let (mut dims, mut unknown_rank) = (Vec::new(), false);
         let mut anonymous = FxHashMap::default();
@@ -98,7 +99,7 @@ impl TensorShape {
     }
 }
 
-/// The dimension of one `Dim` message; `anonymous` holds those met so far of each anonymous name.
+/// Reads one `Dim` message. `anonymous` holds the symbols of the anonymous names read so far.
 fn read_dim<'a>(bytes: &'a [u8], axis: usize, anonymous: &mut FxHashMap<&'a str, Dim>) -> Result<Dim> {
     let (mut size, mut name) = (0, "");
     let mut reader = Reader { bytes };
@@ -136,20 +137,20 @@ fn put_bytes(bytes: &mut Vec<u8>, field: u64, content: &[u8]) {
     bytes.extend_from_slice(content);
 }
 
-/// What a field holds; of fixed width and groups only that they were skipped.
+/// The value of a field. Fixed-width values and groups are skipped and carry no value.
 enum Field<'a> {
     Varint(u64),
     Bytes(&'a [u8]),
     Skipped,
 }
 
-/// The fields of a message in the protobuf wire format.
+/// A reader of the fields of a message in the protobuf wire format.
 struct Reader<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// The next field with its number; none at the end.
+    /// Reads the next field and its number, or `None` at the end.
     fn field(&mut self) -> Result<Option<(u64, Field<'a>)>> {
         if self.bytes.is_empty() {
             return Ok(None);
@@ -165,7 +166,7 @@ impl<'a> Reader<'a> {
     fn tag(&mut self) -> Result<(u64, u64)> {
         let tag = self.varint()?;
         if tag >> 3 == 0 || tag > u32::MAX.into() {
-            bail!("a TensorShapeProto must hold fields of numbers in 1..2^29, got {}", tag >> 3);
+            bail!("a field number of a TensorShapeProto must lie in 1..2^29, got {}", tag >> 3);
         }
         Ok((tag >> 3, tag & 7))
     }
@@ -183,7 +184,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Skips to the end of group `number`, whose start was read. Groups inside are kept count of, not recursed into.
+    /// Skips the rest of group `number`, whose start tag was read. Nested groups are kept on a list instead of recursed
+    /// into.
     fn skip_group(&mut self, number: u64) -> Result<()> {
         let mut open = vec![number];
         while let Some(group) = open.last() {
@@ -191,7 +193,9 @@ impl<'a> Reader<'a> {
                 (inner, 3) => open.push(inner),
                 (ended, 4) if ended == *group => drop(open.pop()),
                 (ended, 4) => {
-                    bail!("a group of a TensorShapeProto must end as it began, got {ended} for {group}")
+                    bail!(
+                        "a group of a TensorShapeProto must end with its own field number {group}, got {ended}"
+                    )
                 }
                 (_, wire) => {
                     self.value(wire)?;
@@ -213,7 +217,7 @@ impl<'a> Reader<'a> {
                 return Ok(value);
             }
         }
-        bail!("a number of a TensorShapeProto must have at most 10 bytes, got more")
+        bail!("a varint of a TensorShapeProto must have at most 10 bytes, got more")
     }
 
     fn take(&mut self, length: u64) -> Result<&'a [u8]> {
@@ -236,7 +240,7 @@ mod tests {
     use crate::shape;
 
     #[test]
-    fn bytes_are_those_of_tensorflow() {
+    fn bytes_equal_those_of_tensorflow() {
         let cases: [(TensorShape, &[u8]); 4] = [
             (shape![..], b"\x18\x01"),
             (shape![], b""),
@@ -256,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn every_dimension_comes_back() {
+    fn every_dimension_survives_a_round_trip() {
         for text in
             ["[?0, ?0, ?]", "[4*n, n, ?+1]", "[?0+1, ?0]", "[bcast(a, b), 9223372036854775807]", "[0]"]
         {
@@ -267,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_spell_no_unknown_size_are_unknowns() {
+    fn names_that_are_not_an_unknown_size_become_new_unknowns() {
         for name in ["", "3", "a b", "0-1", "0-n-1", "?", "((", "-"] {
             let mut message = vec![0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
             put_bytes(&mut message, NAME, name.as_bytes());
@@ -278,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_skipped() {
+    fn unknown_fields_are_skipped() {
         // Fields of every wire type, a group inside a group, and known fields of another wire type.
         let bytes =
             b"\x08\x05\x11\0\0\0\0\0\0\0\0\x22\x01x\x2d\0\0\0\0\x33\x3b\x08\x01\x3c\x34\x10\x07\x1a\x00\
@@ -288,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_is_refused() {
+    fn damaged_bytes_are_refused() {
         let cases: [&[u8]; 12] = [
             b"\x12",
             b"\x12\x05\x08",

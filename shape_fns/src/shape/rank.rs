@@ -1,14 +1,14 @@
-//! What can be required of a shape's rank, with TensorFlow's wording; shapes in messages are written as ours are.
+//! Requirements on the rank of a shape. Messages use TensorFlow's wording, with shapes in this crate's notation.
 
 use crate::error::bail;
 use crate::{IntoDim, Result, TensorShape, Unknown};
 
 impl TensorShape {
-    /// The greatest rank that is made from a number alone, as [`TensorShape::with_rank`] does. A shape made from its
-    /// dimensions may have more.
+    /// The greatest rank for which a shape is made from the rank alone, as [`TensorShape::with_rank`] does. A shape
+    /// made from its dimensions may have more axes.
     pub const MAX_RANK: usize = 1 << 16;
 
-    /// A shape of so many unknown dimensions, each a symbol of its own.
+    /// Makes a shape of `rank` unknown dimensions, each with its own symbol.
     ///
     /// # Errors
     /// The rank exceeds [`TensorShape::MAX_RANK`].
@@ -19,10 +19,10 @@ impl TensorShape {
         Ok(TensorShape::new((0..rank).map(|_| Unknown.into_dim())))
     }
 
-    /// The shape with this rank: itself, or that many unknown dimensions.
+    /// Returns the shape itself if it has this rank, or `rank` unknown dimensions if it is unranked.
     ///
     /// # Errors
-    /// The rank is known and another, or exceeds [`TensorShape::MAX_RANK`].
+    /// The rank is known and different, or `rank` exceeds [`TensorShape::MAX_RANK`].
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -38,40 +38,40 @@ impl TensorShape {
         self.assert_has_rank(rank).map(|()| self.clone())
     }
 
-    /// The shape, whose rank is at least this or unknown.
+    /// Returns the shape if its rank is at least `rank` or unknown.
     ///
     /// # Errors
     /// The rank is smaller.
     pub fn with_rank_at_least(&self, rank: usize) -> Result<TensorShape> {
-        if self.rank().is_some_and(|own| own < rank) {
+        if self.rank().is_some_and(|actual| actual < rank) {
             bail!("Shape {self} must have rank at least {rank}");
         }
         Ok(self.clone())
     }
 
-    /// The shape, whose rank is at most this or unknown.
+    /// Returns the shape if its rank is at most `rank` or unknown.
     ///
     /// # Errors
     /// The rank is greater.
     pub fn with_rank_at_most(&self, rank: usize) -> Result<TensorShape> {
-        if self.rank().is_some_and(|own| own > rank) {
+        if self.rank().is_some_and(|actual| actual > rank) {
             bail!("Shape {self} must have rank at most {rank}");
         }
         Ok(self.clone())
     }
 
-    /// Requires the rank to be this or unknown.
+    /// Requires the rank to be `rank` or unknown.
     ///
     /// # Errors
-    /// The rank is known and another: `Shape [1] must have rank 2`.
+    /// The rank is known and different: `Shape [1] must have rank 2`.
     pub fn assert_has_rank(&self, rank: usize) -> Result<()> {
-        if self.rank().is_some_and(|own| own != rank) {
+        if self.rank().is_some_and(|actual| actual != rank) {
             bail!("Shape {self} must have rank {rank}");
         }
         Ok(())
     }
 
-    /// Whether the ranks are equal or one of them is unknown.
+    /// Returns whether the ranks are equal or one of them is unknown.
     pub fn has_same_rank(&self, other: &TensorShape) -> bool {
         self.rank().zip(other.rank()).is_none_or(|(a, b)| a == b)
     }
@@ -112,7 +112,7 @@ mod tests {
     use crate::{TensorShape, shape};
 
     #[test]
-    fn an_unknown_rank_meets_every_requirement_but_being_known() {
+    fn an_unknown_rank_meets_every_requirement_on_ranks() {
         let unranked = TensorShape::unranked();
         assert_eq!(unranked.with_rank(0), Ok(shape![]));
         assert_eq!(unranked.with_rank_at_least(7), Ok(shape![..]));
@@ -122,14 +122,14 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_from_a_number_is_bounded() {
+    fn unknown_shapes_have_at_most_max_rank_axes() {
         assert!(TensorShape::unknown_of_rank(300).is_ok_and(|shape| shape.rank() == Some(300)));
         assert!(TensorShape::unranked().with_rank(usize::MAX).is_err());
         assert!(TensorShape::unranked().with_rank(TensorShape::MAX_RANK + 1).is_err());
     }
 
     #[test]
-    fn messages_are_worded_as_tensorflow_does() {
+    fn messages_use_the_wording_of_tensorflow() {
         let text = |result: crate::Result<TensorShape>| result.unwrap_err().to_string();
         assert_eq!(text(shape![1].with_rank(2)), "Shape [1] must have rank 2");
         assert_eq!(text(shape![1].with_rank_at_least(2)), "Shape [1] must have rank at least 2");

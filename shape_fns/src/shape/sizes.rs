@@ -1,15 +1,15 @@
-//! [`Sizes`]: the numbers of a fully known shape.
+//! [`Sizes`]: the sizes of a fully known shape.
 
 use std::fmt;
 use std::ops::Deref;
 
 use smallvec::SmallVec;
 
-/// The sizes of a shape all of whose dimensions are numbers; a slice of `usize` in all uses.
+/// The sizes of a shape whose dimensions are all numbers. It dereferences to `[usize]`.
 ///
 /// ```
 /// use shapeflow_shape_fns::shape;
-/// let sizes = shape![2, 3].as_known().ok_or("some dimension is no number")?;
+/// let sizes = shape![2, 3].as_known().ok_or("some dimension is not a number")?;
 /// assert_eq!((sizes.len(), sizes.iter().product::<usize>(), &sizes[..]), (2, 6, &[2, 3][..]));
 /// # Ok::<(), &str>(())
 /// ```
@@ -17,12 +17,12 @@ use smallvec::SmallVec;
 pub struct Sizes(SmallVec<[usize; 6]>);
 
 impl Sizes {
-    /// The sizes as a slice.
+    /// Returns the sizes as a slice.
     pub fn as_slice(&self) -> &[usize] {
         &self.0
     }
 
-    /// The sizes as a vector.
+    /// Returns the sizes as a vector.
     pub fn into_vec(self) -> Vec<usize> {
         self.0.into_vec()
     }

@@ -1,4 +1,4 @@
-//! Parts of shapes, and shapes put together: slices, heads and tails, concatenation.
+//! Slices, heads and tails of shapes, and their concatenation.
 
 use std::ops::{Add, Bound, RangeBounds};
 
@@ -6,12 +6,13 @@ use crate::error::bail;
 use crate::{Dim, Result, TensorShape};
 
 impl TensorShape {
-    /// The axes in a range, negative positions counted from the end, clamped to the rank as Python slices are. There
-    /// are no steps.
+    /// Returns the axes in `range`. As in a Python slice, a negative index counts from the end, and the range is
+    /// clamped to the rank. There are no steps.
     ///
-    /// Of an unranked shape, a range whose ends are both counted from the start is taken to exist and gives that many
-    /// unknown axes, as in TensorFlow; every other range, and one of more than [`TensorShape::MAX_RANK`] axes, gives
-    /// an unranked shape. Clippy takes a literal `1..-1` for an empty range: `slice(1..).slice(..-1)` says the same.
+    /// For an unranked shape, a range with two ends that count from the start gives that many unknown axes, as in
+    /// TensorFlow. Any other range, and a range of more than [`TensorShape::MAX_RANK`] axes, gives an unranked shape.
+    ///
+    /// Clippy mistakes a literal `1..-1` for an empty range; write `slice(1..).slice(..-1)` instead.
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -36,14 +37,15 @@ impl TensorShape {
         };
         let Some(dims) = self.dims() else { return unknown_slice(start.unwrap_or(0), end) };
         let rank = i64::try_from(dims.len()).unwrap_or(i64::MAX);
-        let clamp = |at: i64| {
-            usize::try_from(if at < 0 { at.saturating_add(rank) } else { at }.clamp(0, rank)).unwrap_or(0)
+        let clamp = |index: i64| {
+            usize::try_from(if index < 0 { index.saturating_add(rank) } else { index }.clamp(0, rank))
+                .unwrap_or(0)
         };
         let (start, end) = (clamp(start.unwrap_or(0)), clamp(end.unwrap_or(rank)));
         TensorShape::new(dims.get(start..end.max(start)).unwrap_or_default().iter().cloned())
     }
 
-    /// The axes in a range, without clamping. Java's `Shape.subShape`.
+    /// Returns the axes in `range`, without clamping. Java's `Shape.subShape`.
     ///
     /// # Errors
     /// The rank is unknown or less than the end, or the start is past the end.
@@ -55,27 +57,27 @@ impl TensorShape {
     /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
     /// ```
     pub fn sub_shape(&self, range: impl RangeBounds<usize>) -> Result<TensorShape> {
-        let dims = self.known_dims("a part of")?;
+        let dims = self.known_dims("take a part")?;
         let bounds = (range.start_bound().cloned(), range.end_bound().cloned());
         match dims.get(bounds) {
             Some(part) => Ok(TensorShape::new(part.iter().cloned())),
             None => bail!(
-                "axes must lie in 0..{} and start before they end, got {} of {self}",
+                "a range of axes must lie in 0..{} and not end before it starts, got {} of {self}",
                 dims.len(),
-                Spelled(bounds)
+                RangeSyntax(bounds)
             ),
         }
     }
 
-    /// The first axis alone, as a shape of rank 1. Java's `Shape.head`.
+    /// Returns the shape of rank 1 that has only the first axis. Java's `Shape.head`.
     ///
     /// # Errors
-    /// There is none, or the rank is unknown.
+    /// The shape is a scalar, or the rank is unknown.
     pub fn head(&self) -> Result<TensorShape> {
         self.take(1)
     }
 
-    /// All axes but the first; of a scalar, a scalar. Java's `Shape.tail`.
+    /// Returns all axes except the first; the tail of a scalar is a scalar. Java's `Shape.tail`.
     ///
     /// # Errors
     /// The rank is unknown.
@@ -91,35 +93,35 @@ impl TensorShape {
     /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
     /// ```
     pub fn tail(&self) -> Result<TensorShape> {
-        Ok(TensorShape::new(self.known_dims("the tail of")?.iter().skip(1).cloned()))
+        Ok(TensorShape::new(self.known_dims("take the tail")?.iter().skip(1).cloned()))
     }
 
-    /// The first `count` axes. Java's `Shape.take`.
+    /// Returns the first `count` axes. Java's `Shape.take`.
     ///
     /// # Errors
-    /// There are fewer, or the rank is unknown.
+    /// The shape has fewer axes, or the rank is unknown.
     pub fn take(&self, count: usize) -> Result<TensorShape> {
-        let dims = self.known_dims("axes of")?;
+        let dims = self.known_dims("take axes")?;
         match dims.get(..count) {
             Some(first) => Ok(TensorShape::new(first.iter().cloned())),
             None => bail!("Cannot take {count} dimensions, shape has only {}.", dims.len()),
         }
     }
 
-    /// The last `count` axes. Java's `Shape.takeLast`.
+    /// Returns the last `count` axes. Java's `Shape.takeLast`.
     ///
     /// # Errors
-    /// There are fewer, or the rank is unknown.
+    /// The shape has fewer axes, or the rank is unknown.
     pub fn take_last(&self, count: usize) -> Result<TensorShape> {
-        let dims = self.known_dims("axes of")?;
+        let dims = self.known_dims("take axes")?;
         match dims.len().checked_sub(count).and_then(|start| dims.get(start..)) {
             Some(last) => Ok(TensorShape::new(last.iter().cloned())),
             None => bail!("Cannot take last {count} dimensions, shape has only {}.", dims.len()),
         }
     }
 
-    /// The axes of this shape, then those of the other, which may be one number or dimension. Java's `Shape.append`:
-    /// [`TensorShape::concatenate`] where both ranks are known.
+    /// Returns the axes of this shape followed by the axes of `last`, which may be one number or dimension. Java's
+    /// `Shape.append`. It is [`TensorShape::concatenate`], but both ranks must be known.
     ///
     /// # Errors
     /// A rank is unknown.
@@ -132,20 +134,22 @@ impl TensorShape {
     /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
     /// ```
     pub fn append(&self, last: impl Into<TensorShape>) -> Result<TensorShape> {
-        let (own, last) = (self.known_dims("axes after those of")?, last.into());
-        Ok(TensorShape::new(own.iter().chain(last.known_dims("axes of")?).cloned()))
+        let (dims, last) = (self.known_dims("append axes")?, last.into());
+        Ok(TensorShape::new(dims.iter().chain(last.known_dims("append it")?).cloned()))
     }
 
-    /// The axes of the other, which may be one number or dimension, then those of this shape. Java's `Shape.prepend`.
+    /// Returns the axes of `first`, which may be one number or dimension, followed by the axes of this shape. Java's
+    /// `Shape.prepend`.
     ///
     /// # Errors
     /// A rank is unknown.
     pub fn prepend(&self, first: impl Into<TensorShape>) -> Result<TensorShape> {
-        let (own, first) = (self.known_dims("axes before those of")?, first.into());
-        Ok(TensorShape::new(first.known_dims("axes of")?.iter().chain(own).cloned()))
+        let (dims, first) = (self.known_dims("prepend axes")?, first.into());
+        Ok(TensorShape::new(first.known_dims("prepend it")?.iter().chain(dims).cloned()))
     }
 
-    /// The axes of this shape, then those of the other; unranked if either is. So is `+`.
+    /// Returns the axes of this shape followed by the axes of `other`; the result is unranked if either is. The
+    /// operator `+` does the same.
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -161,21 +165,21 @@ impl TensorShape {
         }
     }
 
-    /// The dimensions, where `wanted` of the shape can only be told when the rank is known.
-    fn known_dims(&self, wanted: &str) -> Result<&[Dim]> {
+    /// Returns the dimensions. If the rank is unknown, the error names the purpose for which it is needed.
+    fn known_dims(&self, purpose: &str) -> Result<&[Dim]> {
         match self.dims() {
             Some(dims) => Ok(dims),
-            None => bail!("{wanted} a shape must have a known rank, got {self}"),
+            None => bail!("the rank must be known to {purpose}, got shape {self}"),
         }
     }
 }
 
-/// The position after this one; `None`, the end, after the last.
+/// Returns the position after this one. Returns `None`, the end, after the last position (-1 or `i64::MAX`).
 fn after(position: i64) -> Option<i64> {
     position.checked_add(1).filter(|next| *next != 0)
 }
 
-/// Positions `start..end` of a shape of unknown rank.
+/// Returns the axes `start..end` of a shape of unknown rank.
 fn unknown_slice(start: i64, end: Option<i64>) -> TensorShape {
     let count = match end {
         Some(end) if start >= 0 && end >= 0 => i128::from(end) - i128::from(start),
@@ -185,10 +189,10 @@ fn unknown_slice(start: i64, end: Option<i64>) -> TensorShape {
     TensorShape::unknown_of_rank(rank).unwrap_or(TensorShape::unranked())
 }
 
-/// A range as Rust writes it.
-struct Spelled((Bound<usize>, Bound<usize>));
+/// A range, displayed in the syntax of Rust.
+struct RangeSyntax((Bound<usize>, Bound<usize>));
 
-impl std::fmt::Display for Spelled {
+impl std::fmt::Display for RangeSyntax {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0.0 {
             Bound::Included(start) => write!(f, "{start}..")?,
@@ -226,7 +230,7 @@ mod tests {
     use crate::shape;
 
     #[test]
-    fn slices_are_those_of_python() {
+    fn slices_follow_python() {
         let shape = shape!["n", 4, "n", 2];
         let (end, past) = (-1, 100);
         assert_eq!(shape.slice(1..end).to_string(), "[4, n]");
@@ -239,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_of_an_unknown_rank() {
+    fn slices_of_an_unknown_rank_have_known_length_where_possible() {
         let (start, end) = (3, 1);
         assert_eq!(shape![..].slice(1..3), shape![?, ?]);
         assert_eq!(shape![..].slice(start..end), shape![]);
@@ -257,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_not_clamped() {
+    fn sub_shapes_are_not_clamped() {
         let shape = shape![2, 3, 4];
         let (start, end) = (2, 1);
         assert_eq!(shape.sub_shape(..), Ok(shape.clone()));

@@ -1,9 +1,9 @@
-//! Symbols in shapes and attributes: found, and replaced.
+//! Listing and replacing the symbols of shapes and attributes.
 
 use crate::{Attr, Attrs, Dim, Symbol, TensorShape};
 
 impl TensorShape {
-    /// The shape with other dimensions in place of symbols.
+    /// Replaces every symbol `s` for which `f(s)` is `Some`.
     pub fn substitute(&self, f: &mut dyn FnMut(Symbol) -> Option<Dim>) -> TensorShape {
         match self.dims() {
             Some(dims) => TensorShape::new(dims.iter().map(|dim| dim.substitute(f))),
@@ -13,7 +13,7 @@ impl TensorShape {
 }
 
 impl Attr {
-    /// The attribute with other dimensions in place of symbols.
+    /// Replaces every symbol `s` for which `f(s)` is `Some`.
     pub fn substitute(&self, f: &mut dyn FnMut(Symbol) -> Option<Dim>) -> Attr {
         match self {
             Attr::Shape(shape) => Attr::Shape(shape.substitute(f)),
@@ -44,7 +44,7 @@ impl Attrs {
         self.iter().for_each(|(_, attr)| attr.symbols(f));
     }
 
-    /// The attributes with other dimensions in place of symbols.
+    /// Replaces every symbol `s` for which `f(s)` is `Some`.
     pub fn substitute(&self, f: &mut dyn FnMut(Symbol) -> Option<Dim>) -> Attrs {
         let mut result = self.clone();
         for (name, attr) in self.iter() {

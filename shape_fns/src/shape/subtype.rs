@@ -1,4 +1,4 @@
-//! The order of shapes from what says most to what says nothing: subtypes and supertypes.
+//! Subtypes and supertypes: the partial order of shapes by how much they specify.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -6,12 +6,12 @@ use crate::dim::symbol::Symbol;
 use crate::{Dim, IntoDim, TensorShape, Unknown};
 
 impl TensorShape {
-    /// Whether `other` says no more than this shape does: every tensor that fits this shape fits the other.
+    /// Returns whether every tensor that fits this shape also fits `other`.
     ///
-    /// An unknown rank says nothing; a number fits itself. A symbol of `other` is an unknown that anything fits, the
-    /// same thing wherever it occurs: `[2, 2]` is a subtype of `[n, n]` and `[2, 3]` is not. A term such as `4*n` fits
-    /// only itself, and its symbols only themselves. Reflexive, transitive, and antisymmetric up to the choice of
-    /// symbols.
+    /// Everything fits an unknown rank. A number fits only itself. Any size fits a symbol of `other`, but every
+    /// occurrence of the symbol must be the same size: `[2, 2]` is a subtype of `[n, n]` and `[2, 3]` is not. A term
+    /// such as `4*n` fits only itself, and then `n` fits only itself too. The relation is reflexive, transitive, and
+    /// antisymmetric up to the choice of symbols.
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -34,9 +34,9 @@ impl TensorShape {
         })
     }
 
-    /// The most specific shape that this and all the others are subtypes of: what they have in common. Axes at which
-    /// they differ become unknown, axes at which they differ in the same way the same unknown; ranks that differ give
-    /// an unknown rank. Of no others it is this shape.
+    /// Returns the most specific shape of which this and all `others` are subtypes. Axes that differ become unknown.
+    /// Axes that differ in the same way become the same unknown. Different ranks give an unknown rank. Without `others`
+    /// the result is this shape.
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -54,7 +54,7 @@ impl TensorShape {
         others.into_iter().fold(self.clone(), |common, other| common.common_supertype(other))
     }
 
-    /// The most specific shape that both fit: [`TensorShape::most_specific_common_supertype`] of the two.
+    /// Returns the [`TensorShape::most_specific_common_supertype`] of the two shapes.
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -84,7 +84,7 @@ impl TensorShape {
     }
 }
 
-/// The symbols that terms mention; a plain symbol is no term.
+/// Returns the symbols that occur inside terms. A dimension that is a plain symbol does not count.
 fn symbols_of_terms(dims: &[Dim]) -> FxHashSet<Symbol> {
     let mut symbols = FxHashSet::default();
     for dim in dims.iter().filter(|dim| dim.as_symbol().is_none()) {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn subtypes() {
+    fn subtypes_are_recognized() {
         for (special, general, expected) in [
             ("?", "?", true),
             ("[]", "?", true),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn supertypes() {
+    fn the_common_supertype_is_the_most_specific_one() {
         for (a, b, expected) in [
             ("[2, 3]", "[2, 3]", "[2, 3]"),
             ("[2, n]", "[2, m]", "[2, ?]"),

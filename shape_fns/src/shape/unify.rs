@@ -1,4 +1,4 @@
-//! Two shapes as one: compatibility and merging.
+//! Compatibility and merging of two shapes.
 
 use rustc_hash::FxHashMap;
 
@@ -6,17 +6,18 @@ use crate::dim::symbol::{Symbol, SymbolKind};
 use crate::error::bail;
 use crate::{Dim, Result, TensorShape};
 
-/// Why two shapes are not compatible.
+/// The reason why two shapes are not compatible.
 enum Mismatch {
     Rank,
-    /// Two dimensions at this axis, as far as they are known.
+    /// The dimensions at this axis differ; they are given as far as they are known.
     Axis(usize, Dim, Dim),
 }
 
 impl TensorShape {
-    /// What both shapes say; nothing is recorded. A symbol stands for the same size wherever it occurs in the two, so
-    /// that `[n, n]` and `[2, ?]` merge to `[2, 2]`. Of two symbols a named one stays, or this shape's; of two terms
-    /// that may be equal, this shape's.
+    /// Merges two shapes that describe the same tensor into one that has the knowledge of both. Nothing is recorded.
+    ///
+    /// A symbol is the same size wherever it occurs in the two shapes: `[n, n]` and `[2, ?]` merge to `[2, 2]`. Of two
+    /// symbols the named one is kept, otherwise this shape's. Of two terms that may be equal this shape's is kept.
     ///
     /// [`InferenceContext::merge_shapes`](crate::InferenceContext::merge_shapes) also records the equalities.
     ///
@@ -46,7 +47,8 @@ impl TensorShape {
         }
     }
 
-    /// Whether one shape could be both: they merge. Reflexive and symmetric, and not transitive.
+    /// Returns whether one tensor could have both shapes: whether they merge. The relation is reflexive and symmetric,
+    /// but not transitive.
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -61,7 +63,7 @@ impl TensorShape {
     /// Requires [`TensorShape::is_compatible_with`].
     ///
     /// # Errors
-    /// They are not: `Shapes [1, ?] and [2, 3] are incompatible`, as TensorFlow words it.
+    /// They are not compatible: `Shapes [1, ?] and [2, 3] are incompatible`, in TensorFlow's words.
     pub fn assert_is_compatible_with(&self, other: &TensorShape) -> Result<()> {
         if !self.is_compatible_with(other) {
             bail!("Shapes {self} and {other} are incompatible");
@@ -69,6 +71,7 @@ impl TensorShape {
         Ok(())
     }
 
+    /// Merges two shapes, or returns why they cannot be merged.
     fn unify(&self, other: &TensorShape) -> Result<TensorShape, Mismatch> {
         let (Some(a), Some(b)) = (self.dims(), other.dims()) else {
             return Ok(if self.is_unranked() { other.clone() } else { self.clone() });
@@ -105,7 +108,8 @@ impl TensorShape {
     }
 }
 
-/// Whether what a symbol equals at one axis matters at another. Of many axes it is assumed to.
+/// Returns whether `dim` is a symbol that occurs more than once, so that its equality at one axis affects another. For
+/// shapes of more than 8 axes the answer is always yes.
 fn is_repeated(dim: &Dim, a: &[Dim], b: &[Dim]) -> bool {
     const FEW: usize = 8;
     let Some(symbol) = dim.as_symbol() else { return false };
@@ -119,7 +123,7 @@ fn is_repeated(dim: &Dim, a: &[Dim], b: &[Dim]) -> bool {
     count > 1
 }
 
-/// Which of two dimensions that may be equal says more.
+/// Returns the more specific of two dimensions that may be equal: a number, then a term, then a symbol.
 fn better<'a>(x: &'a Dim, y: &'a Dim) -> &'a Dim {
     fn detail(dim: &Dim) -> u8 {
         match (dim.is_known(), dim.as_symbol()) {
@@ -131,6 +135,7 @@ fn better<'a>(x: &'a Dim, y: &'a Dim) -> &'a Dim {
     if detail(y) > detail(x) { y } else { x }
 }
 
+/// Ranks symbols by how specific they are.
 fn symbol_detail(symbol: Symbol) -> u8 {
     match symbol.kind() {
         SymbolKind::Integer => 0,
@@ -139,12 +144,12 @@ fn symbol_detail(symbol: Symbol) -> u8 {
     }
 }
 
-/// Symbols that two shapes tie to a number or to another symbol.
+/// Substitution of symbols by the numbers or symbols that they equal, found by comparing two shapes.
 #[derive(Default)]
 struct Ties(FxHashMap<Symbol, Dim>);
 
 impl Ties {
-    /// What a number or symbol is tied to; the chain that led there is shortened.
+    /// Follows the substitution to its end, and shortens the chain for later calls.
     fn root(&mut self, dim: &Dim) -> Dim {
         let mut root = dim;
         while let Some(next) = root.as_symbol().and_then(|symbol| self.0.get(&symbol)) {
@@ -159,7 +164,8 @@ impl Ties {
         root
     }
 
-    /// Ties two dimensions unless one of them is a term, or returns what they are where they provably differ.
+    /// Records that two dimensions are equal, unless one of them is a term. Returns their roots as the error if they
+    /// provably differ.
     fn tie(&mut self, x: &Dim, y: &Dim) -> Result<(), (Dim, Dim)> {
         let plain = |dim: &Dim| dim.is_known() || dim.as_symbol().is_some();
         if !plain(x) || !plain(y) {
@@ -179,6 +185,7 @@ impl Ties {
         Ok(())
     }
 
+    /// Substitutes the recorded symbols in a dimension.
     fn resolve(&mut self, dim: &Dim) -> Result<Dim> {
         dim.try_substitute(&mut |symbol| self.0.contains_key(&symbol).then(|| self.root(&Dim::from(symbol))))
     }
@@ -198,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn merging_keeps_what_is_known() {
+    fn merging_keeps_the_knowledge_of_both() {
         for (a, b, expected) in [
             ("[?, 3]", "[2, ?]", "[2, 3]"),
             ("?", "[2, ?]", "[2, ?]"),
@@ -226,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_invalid_or_negative_merges_with_nothing() {
+    fn invalid_and_negative_dimensions_do_not_merge() {
         let overflow = shape![Dim::known(i64::MAX) + 1];
         assert!(overflow.merge_with(&shape![?]).is_err() && shape![?].merge_with(&overflow).is_err());
         assert!(!shape!["n"].is_compatible_with(&shape![-1]));

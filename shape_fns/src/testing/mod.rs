@@ -1,4 +1,4 @@
-//! Text in, text out: tables of shape-function cases, each of which is also refined to concrete sizes and compared.
+//! Tables of shape-function cases as text. Every accepted case is also refined to concrete sizes and compared.
 
 mod random;
 mod soundness;
@@ -11,12 +11,20 @@ use crate::{
     Result, ShapeFn, Symbol, SymbolKind, TensorShape,
 };
 
-/// `shape_table! { name: function, ["operand", …]; {attr: value, …} "inputs" => "outputs"; … }` as one test.
+/// Makes one test of a table of cases:
 ///
-/// Inputs are split by `;`: a shape, optionally a dtype before it and elements after `=`. In the outputs `d0_1` is the
-/// anonymous dimension of operand 0, axis 1, `v1_0` the anonymous element 0 of operand 1; elements that are known
-/// follow `=`; after `if` stand the guards, which are compared only when written. `error …` expects a refusal whose
-/// message contains the text.
+/// ```text
+/// shape_table! { name: function, ["operand", …];
+///     {attr: value, …} "inputs" => "outputs";
+/// }
+/// ```
+///
+/// Inputs are split by `;`. An input is a shape with an optional dtype before it and optional elements after `=`.
+///
+/// Outputs are split by `;` too. `d0_1` is the anonymous dimension at axis 1 of operand 0, and `v1_0` is the anonymous
+/// element 0 of operand 1. Known elements follow after `=`. The guards follow after `if`, and are compared only if `if`
+/// is present. `error …` expects a refusal whose message contains the text; `error(2) …` also says that the op has 2
+/// outputs.
 macro_rules! shape_table {
     ($name:ident: $function:path, $operands:expr;
      $({$($attr:ident: $value:expr),*} $inputs:literal => $expected:literal;)*) => {
@@ -34,13 +42,14 @@ macro_rules! shape_table {
 }
 pub(crate) use shape_table;
 
-/// Operands as the text gives them.
+/// The operands of one case.
 struct Case {
     shapes: Vec<TensorShape>,
     dtypes: Vec<DType>,
     values: Vec<Option<PartialElements>>,
 }
 
+/// Parses the inputs of a case and imports them into `table`.
 fn parse(inputs: &str, table: &mut DimTable) -> Case {
     let mut case = Case { shapes: Vec::new(), dtypes: Vec::new(), values: Vec::new() };
     for input in inputs.split(';').map(str::trim).filter(|input| !input.is_empty()) {
@@ -73,6 +82,7 @@ fn parse(inputs: &str, table: &mut DimTable) -> Case {
     case
 }
 
+/// Runs a shape function on a case. An operand whose name is an attribute is not passed.
 fn run(
     function: ShapeFn,
     names: &[&'static str],
@@ -94,12 +104,12 @@ fn run(
     cx.finish()
 }
 
-/// Runs one case, compares the text, and refines it.
+/// Runs one case, compares the text of its outcome, and checks refinements of it.
 #[track_caller]
 pub(crate) fn check(function: ShapeFn, names: &[&'static str], attrs: &Attrs, inputs: &str, expected: &str) {
     let mut table = DimTable::new();
     let case = parse(inputs, &mut table);
-    // A refusal may say of how many outputs: `error(2) …`.
+    // A refusal may give the number of outputs: `error(2) …`.
     let (expected, outputs) = match expected.strip_prefix("error(").and_then(|rest| rest.split_once(')')) {
         Some((count, part)) => (format!("error{part}"), count.parse().unwrap()),
         None => (expected.to_owned(), expected.split(" if ").next().unwrap_or_default().split(';').count()),
@@ -111,11 +121,11 @@ pub(crate) fn check(function: ShapeFn, names: &[&'static str], attrs: &Attrs, in
             None => panic!("{label}: expected {expected}, got error {error}"),
         },
         Ok(result) => {
-            let places = places(&case);
-            let mut got = describe(&places, &result);
+            let spelling = position_names(&case);
+            let mut got = describe(&spelling, &result);
             if expected.contains(" if ") {
                 let guards: Vec<String> =
-                    table.guards().iter().map(|record| show_guard(&record.guard, &places)).collect();
+                    table.guards().iter().map(|record| show_guard(&record.guard, &spelling)).collect();
                 got = format!("{got} if {}", guards.join(", "));
             }
             assert_eq!(got, expected, "{label}");
@@ -126,8 +136,8 @@ pub(crate) fn check(function: ShapeFn, names: &[&'static str], attrs: &Attrs, in
     }
 }
 
-/// Runs a case, and refines it so many times if it is not refused. Returns how often it was refined, and how often the
-/// refined case ran.
+/// Runs a case and, if it is accepted, refines it `times` times. Returns how often it was refined, and how many of the
+/// refined cases were accepted.
 pub(crate) fn refine_randomly(
     function: ShapeFn,
     names: &[&'static str],
@@ -150,14 +160,14 @@ pub(crate) fn refine_randomly(
     }
 }
 
-/// The anonymous symbols of the operands, spelled by the first place they stand in.
-fn places(case: &Case) -> Anonymous {
-    let mut places: Vec<(Symbol, String)> = Vec::new();
+/// Spells every anonymous symbol of the operands by the first position at which it occurs: `d0_1` or `v1_0`.
+fn position_names(case: &Case) -> Anonymous {
+    let mut names: Vec<(Symbol, String)> = Vec::new();
     let mut note = |dim: &Dim, text: String| {
         if let Some(symbol) = dim.as_symbol().filter(|symbol| symbol.is_anonymous())
-            && !places.iter().any(|(other, _)| *other == symbol)
+            && !names.iter().any(|(other, _)| *other == symbol)
         {
-            places.push((symbol, text));
+            names.push((symbol, text));
         }
     };
     for (operand, (shape, value)) in case.shapes.iter().zip(&case.values).enumerate() {
@@ -168,21 +178,21 @@ fn places(case: &Case) -> Anonymous {
             note(dim, format!("v{operand}_{element}"));
         }
     }
-    Anonymous::Spelled(places.into_iter().collect())
+    Anonymous::Spelled(names.into_iter().collect())
 }
 
-fn show(dim: &Dim, places: &Anonymous) -> String {
+fn show(dim: &Dim, names: &Anonymous) -> String {
     let mut text = String::new();
-    write_dim(&mut text, dim, places).unwrap();
+    write_dim(&mut text, dim, names).unwrap();
     text
 }
 
-fn show_all(dims: &[Dim], places: &Anonymous) -> String {
-    format!("[{}]", dims.iter().map(|dim| show(dim, places)).collect::<Vec<_>>().join(", "))
+fn show_all(dims: &[Dim], names: &Anonymous) -> String {
+    format!("[{}]", dims.iter().map(|dim| show(dim, names)).collect::<Vec<_>>().join(", "))
 }
 
-fn show_guard(guard: &Guard, places: &Anonymous) -> String {
-    let [a, b] = guard.dims().map(|dim| show(dim, places));
+fn show_guard(guard: &Guard, names: &Anonymous) -> String {
+    let [a, b] = guard.dims().map(|dim| show(dim, names));
     match guard {
         Guard::Eq(..) => format!("{a} == {b}"),
         Guard::Ge(..) => format!("{a} >= {b}"),
@@ -191,21 +201,21 @@ fn show_guard(guard: &Guard, places: &Anonymous) -> String {
     }
 }
 
-fn describe(places: &Anonymous, result: &InferenceResult) -> String {
+fn describe(names: &Anonymous, result: &InferenceResult) -> String {
     let outputs = result.shapes().iter().zip(result.values()).map(|(shape, value)| {
-        let shape = shape.dims().map_or("?".to_owned(), |dims| show_all(dims, places));
+        let shape = shape.dims().map_or("?".to_owned(), |dims| show_all(dims, names));
         match value {
-            Some(value) if value.rank() == 0 => format!("{shape} = {}", show(&value.elements()[0], places)),
-            Some(value) => format!("{shape} = {}", show_all(value.elements(), places)),
+            Some(value) if value.rank() == 0 => format!("{shape} = {}", show(&value.elements()[0], names)),
+            Some(value) => format!("{shape} = {}", show_all(value.elements(), names)),
             None => shape,
         }
     });
     outputs.collect::<Vec<_>>().join("; ")
 }
 
-/// Puts numbers for the symbols of the operands, infers again, and compares with what was promised. Returns whether the
-/// concrete case was accepted.
-#[expect(clippy::too_many_arguments, reason = "a case, what it gave, and how it is refined")]
+/// Replaces the symbols of the operands by numbers drawn from `seed`, infers again, and compares with the `promised`
+/// result. Returns whether the concrete case was accepted.
+#[expect(clippy::too_many_arguments, reason = "a case, its result, and a seed")]
 fn refine(
     label: &str,
     function: ShapeFn,
@@ -217,7 +227,7 @@ fn refine(
     seed: u64,
 ) -> bool {
     let number = |symbol: Symbol| -> i64 {
-        // Symbols made equal to a dimension take its value, so that the case can succeed at all.
+        // A symbol that equals another takes its value, so that the case has a chance to be accepted.
         let key = match table.resolve(&Dim::from(symbol)) {
             Dim(Repr::Known(value)) => return value,
             dim => dim.as_symbol().unwrap_or(symbol),
@@ -274,7 +284,7 @@ fn refine(
     let compare = |what: &str, promised: &Dim, found: &Dim| {
         let promised = match table.resolve(promised).eval(&value_of) {
             Ok(promised) => promised,
-            // The op itself fails where an element is not defined.
+            // The op itself fails if an element is undefined.
             Err(_) if what == "element" => None,
             Err(error) => panic!("{label}: {error}"),
         };
@@ -284,7 +294,7 @@ fn refine(
     };
     for (promised, found) in promised.shapes().iter().zip(found.shapes()) {
         if let Some(dims) = promised.dims() {
-            let found = found.dims().unwrap_or_else(|| panic!("{label}: rank is lost"));
+            let found = found.dims().unwrap_or_else(|| panic!("{label}: the rank must stay known"));
             assert_eq!(dims.len(), found.len(), "{label}");
             dims.iter().zip(found).for_each(|(a, b)| compare("dimension", a, b));
         }

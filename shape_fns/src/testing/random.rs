@@ -1,6 +1,6 @@
-//! [`Random`]: shapes and dims drawn from a fixed sequence.
+//! [`Random`]: shapes and dimensions drawn from a fixed pseudorandom sequence.
 
-/// A fixed sequence, so that a failure is seen again.
+/// A fixed pseudorandom sequence, so that a failure is reproducible.
 pub(crate) struct Random(pub u64);
 
 impl Random {
@@ -17,7 +17,7 @@ impl Random {
         low + self.below((high - low + 1).max(1) as u64) as i64
     }
 
-    /// A dimension, small numbers and few names so that operands often fit.
+    /// Draws a dimension from small numbers and few names, so that operands often fit.
     pub(crate) fn dim(&mut self) -> String {
         match self.below(10) {
             0..=4 => self.pick(&["0", "1", "2", "3", "4"]).into(),
@@ -31,7 +31,7 @@ impl Random {
         format!("[{}]", dims.join(", "))
     }
 
-    /// A shape that often agrees with another one.
+    /// Draws a shape that often agrees with `shape`.
     pub(crate) fn like(&mut self, shape: &str) -> String {
         let list = shape.trim_matches(|c| c == '[' || c == ']');
         let dims: Vec<String> = list
@@ -46,7 +46,7 @@ impl Random {
         format!("[{}]", dims.join(", "))
     }
 
-    /// A vector of parameters, each a number, a name or unknown.
+    /// Draws a vector of parameters, each a number, a name or unknown.
     pub(crate) fn vector(&mut self, count: usize, low: i64, high: i64) -> String {
         let elements: Vec<String> = (0..count)
             .map(|_| match self.below(8) {

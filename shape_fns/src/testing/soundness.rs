@@ -1,17 +1,17 @@
-//! Every shape function on random operands: what it promises of partial ones holds of concrete ones.
+//! Runs every shape function on random operands: whatever it infers from partial operands holds for concrete ones.
 
 use crate::testing::random::Random;
 use crate::testing::refine_randomly;
 use crate::testing::templates;
 use crate::{Attrs, registered};
 
-/// Operands, attributes and the number of outputs for an op that is not elementwise; `None` for one that is.
+/// Makes random operands and attributes and the number of outputs of an op, or returns `None` for an elementwise op.
 fn case(op: &str, r: &mut Random) -> Option<(Vec<String>, Attrs, usize)> {
-    let follows = ["Tile", "ReverseV2", "Reverse", "Pad", "PadV2", "MirrorPad", "Transpose", "BroadcastTo"];
-    let follows = (follows.contains(&op) && r.below(3) == 0).then(|| r.vector(3, -4, 9));
-    let rank = if follows.is_some() { 1 } else { r.below(4) as usize };
+    let tracking = ["Tile", "ReverseV2", "Reverse", "Pad", "PadV2", "MirrorPad", "Transpose", "BroadcastTo"];
+    let tracked = (tracking.contains(&op) && r.below(3) == 0).then(|| r.vector(3, -4, 9));
+    let rank = if tracked.is_some() { 1 } else { r.below(4) as usize };
     let axes = rank as i64;
-    let x = follows.unwrap_or_else(|| r.shape(rank));
+    let x = tracked.unwrap_or_else(|| r.shape(rank));
     let axis = r.scalar(-axes, (axes - 1).max(-axes));
     let attrs = Attrs::new();
     let number = |r: &mut Random| r.between(-axes, (axes - 1).max(-axes));
@@ -39,8 +39,8 @@ fn case(op: &str, r: &mut Random) -> Option<(Vec<String>, Attrs, usize)> {
         }
         "Transpose" | "ConjugateTranspose" => {
             let mut perm: Vec<i64> = (0..axes).collect();
-            for at in (1..rank).rev() {
-                perm.swap(at, r.below(at as u64 + 1) as usize);
+            for index in (1..rank).rev() {
+                perm.swap(index, r.below(index as u64 + 1) as usize);
             }
             (vec![x], attrs.with("perm", perm), 1)
         }
@@ -135,13 +135,13 @@ fn case(op: &str, r: &mut Random) -> Option<(Vec<String>, Attrs, usize)> {
 }
 
 #[test]
-fn promises_hold() {
+fn shapes_inferred_from_partial_operands_hold_for_concrete_ones() {
     let mut random = Random(7);
     let (mut compared, mut held) = (0, 0);
     for row in registered() {
         for round in 0..96 {
             let (operands, attrs, outputs) = case(row.op, &mut random).unwrap_or_else(|| {
-                // Elementwise: shapes that broadcast, and vectors whose elements are followed.
+                // An elementwise op takes shapes that broadcast, or vectors whose elements are tracked.
                 let rank = random.below(4) as usize;
                 let x = if round % 4 == 0 { random.vector(3, -4, 9) } else { random.shape(rank) };
                 let y = if round % 4 == 0 { random.vector(3, -4, 9) } else { random.like(&x) };
@@ -159,6 +159,6 @@ fn promises_hold() {
     println!("{} ops: {compared} cases refined, {held} of them accepted", registered().len());
     assert!(
         compared > 100_000 && held > 100_000,
-        "the cases must say something: {compared} tried, {held} ran"
+        "enough cases must run, got {compared} refined and {held} accepted"
     );
 }

@@ -1,14 +1,16 @@
-//! Random operands of an op from a template, so that they fit each other often.
+//! Random operands drawn from templates, so that operands of an op often fit each other.
 //!
-//! A template lists operands, split by `;`: an optional dtype, dimensions, and the range its elements are drawn from.
-//! A letter is one dimension wherever it stands, `*b` a list of dimensions; both are replaced by something else now and
-//! then. Attributes are `name=3`, `name=0..3`, `name=?` (a flag), `name=a|b` (one of the texts),
-//! `name=(1 2)|(2 2)` (one of the lists), split by `,`.
+//! A template lists operands, split by `;`. An operand is an optional dtype, dimensions, and the range from which its
+//! elements are drawn. A letter is the same dimension wherever it occurs in the template, and `*b` is a list of
+//! dimensions. Sometimes either is replaced by something else.
+//!
+//! Attributes are split by `,`: `name=3`, `name=0..3`, `name=?` (a bool), `name=a|b` (one of the strings), `name=(1
+//! 2)|(2 2)` (one of the lists).
 
 use crate::testing::random::Random;
 use crate::{Attr, Attrs};
 
-/// Op types, operands, attributes and the number of outputs (0: as registered).
+/// Op types, operands, attributes, and the number of outputs (0: as registered).
 type Template = (&'static str, &'static str, &'static str, usize);
 
 #[rustfmt::skip]
@@ -248,7 +250,7 @@ const TEMPLATES: &[Template] = &[
     ("UnravelIndex", "i32 [*a]; i32 [n]", "", 0),
 ];
 
-/// Operands, attributes and the number of outputs (0: as registered) of a random case, where the op has a template.
+/// Draws operands, attributes and the number of outputs (0: as registered) of an op, if it has a template.
 pub(crate) fn case(op: &str, r: &mut Random) -> Option<(Vec<String>, Attrs, usize)> {
     let (_, operands, attrs, outputs) =
         TEMPLATES.iter().find(|template| template.0.split(' ').any(|name| name == op))?;
@@ -258,9 +260,9 @@ pub(crate) fn case(op: &str, r: &mut Random) -> Option<(Vec<String>, Attrs, usiz
     let mut all = Attrs::new();
     let mut rest = *attrs;
     while let Some((name, value)) = rest.split_once('=') {
-        // A shape has commas of its own.
+        // A shape contains commas, so it ends at its bracket.
         let end = if value.starts_with('[') { value.find(']').map(|end| end + 1) } else { value.find(", ") };
-        // An equation, too.
+        // An equation contains commas too, so it must be the last attribute.
         let end = end.filter(|_| name.trim_start_matches(", ") != "equation").unwrap_or(value.len());
         all.insert(name.trim_start_matches(", ").to_owned(), attr(&value[..end], r));
         rest = &value[end..];

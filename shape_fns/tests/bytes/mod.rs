@@ -1,11 +1,12 @@
-//! `drive`: any bytes as an op, attributes and operands, whose shape function must answer or refuse and never panic.
+//! `drive`: interprets any bytes as an op, attributes and operands. The shape function must accept or refuse them and
+//! never panic.
 
 use shapeflow_shape_fns::{
     Attr, Attrs, DType, Dim, DimTable, Guard, InferenceContext, IntoDim, OperandInfo, PartialElements,
     SymbolKind, TensorShape, Unknown, registered,
 };
 
-/// Attributes that shape functions read, besides those that have the name of an operand.
+/// Attributes that shape functions read, other than those named like an operand.
 const ATTRS: &[&str] = &[
     "N",
     "T",
@@ -145,7 +146,7 @@ const NUMBERS: &[i64] = &[
     i64::MIN + 1,
 ];
 
-/// Bytes read from the front; zeros once they are used up.
+/// A byte string read from the front. It yields zeros after its end.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
@@ -159,7 +160,7 @@ impl Bytes<'_> {
         items[self.next() % items.len()]
     }
 
-    /// Small numbers more often than those at the ends of the range.
+    /// Draws a number: a small one more often than an extreme one.
     fn number(&mut self) -> i64 {
         match self.next() % 4 {
             0 => self.pick(NUMBERS),
@@ -174,7 +175,7 @@ impl Bytes<'_> {
         }
     }
 
-    /// A dimension or an element: where it must be a size, mostly one.
+    /// Draws a dimension or an element. If `is_size`, it is mostly a valid size.
     fn dim(&mut self, table: &mut DimTable, is_size: bool) -> Dim {
         let n = |name: &str| Dim::symbol(name);
         match self.next() % 16 {
@@ -231,19 +232,19 @@ impl Bytes<'_> {
     }
 }
 
-/// Infers what the bytes say. Whatever it is, the answer is a refusal that says something, or shapes that are possible.
+/// Runs the inference that the bytes describe. It must refuse with a message or return valid shapes.
 pub fn drive(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
     let ops = registered();
     let op = &ops[(bytes.next() | bytes.next() << 8) % ops.len()];
     let mut table = DimTable::new();
     let variadic = op.operands.iter().any(|name| name.ends_with(".."));
-    let spread = if variadic { bytes.next() % 5 } else { 0 };
+    let variadic_count = if variadic { bytes.next() % 5 } else { 0 };
     let mut attrs = Attrs::new();
     let mut names: Vec<&'static str> = Vec::new();
     let mut count = 0;
     for name in op.operands {
-        // A parameter comes as an operand or as an attribute, or is forgotten.
+        // A parameter is an attribute, or is missing, or is an operand.
         match bytes.next() % 12 {
             0 if !name.ends_with("..") => {
                 let attr = bytes.attr(&mut table);
@@ -252,7 +253,7 @@ pub fn drive(bytes: &[u8]) {
             1 if !name.ends_with("..") => {}
             _ => {
                 names.push(name);
-                count += if name.ends_with("..") { spread } else { 1 };
+                count += if name.ends_with("..") { variadic_count } else { 1 };
             }
         }
     }
@@ -307,7 +308,7 @@ pub fn drive(bytes: &[u8]) {
         Err(error) => {
             table.rollback(mark);
             assert!(!error.message().is_empty(), "{}", op.op);
-            // An operand that was forgotten may be blamed too.
+            // A missing operand may be blamed too.
             let most = infos.len().max(op.operands.len());
             assert!(error.blamed_operand().is_none_or(|operand| operand <= most), "{}: {error}", op.op);
         }

@@ -8,8 +8,8 @@ use shapeflow_shape_fns::{Dim, Guard};
 use crate::cases;
 use crate::trees::*;
 
-/// The same polynomial built along another road: operands swapped, products expanded, differences as sums, numbers
-/// added and taken away. `choices` says which, two bits at a node.
+/// Returns another tree of the same polynomial: operands swapped, products expanded, differences written as sums,
+/// numbers added and subtracted. Two bits of `choices` per node say which.
 fn rebuilt(tree: &Tree, choices: &mut u64) -> Tree {
     let choice = *choices & 3;
     *choices = choices.rotate_right(2);
@@ -47,9 +47,10 @@ proptest! {
     fn the_canonical_form_has_the_value_of_the_expression(tree in trees()) {
         let Some(dim) = dim_of(&tree) else { return Ok(()) };
         let bounds = dim.bounds();
-        for values in thousand_and_great() {
+        for values in small_and_great_assignments() {
             let Some(expected) = value_of(&tree, &values) else { continue };
-            // A term may overflow on the way where the expression does not; a small one has its value.
+            // A term may overflow in an intermediate result where the expression does not. A small term must have its
+            // value.
             match evaluate(&dim, &values) {
                 Some(value) => prop_assert_eq!(i128::from(value), expected, "{} at {:?}", &dim, values),
                 None => prop_assert!(values.iter().any(|value| *value > 9) || expected.abs() > 1 << 62,
@@ -63,8 +64,8 @@ proptest! {
     #[test]
     fn equal_forms_have_equal_values(trees in prop::collection::vec(small_trees(), 16)) {
         let forms: Vec<(Tree, Dim)> = trees.into_iter().filter_map(|tree| dim_of(&tree).map(|dim| (tree, dim))).collect();
-        for (at, (tree, form)) in forms.iter().enumerate() {
-            for (other, _) in forms[..at].iter().filter(|(other, same)| same == form && other != tree) {
+        for (index, (tree, form)) in forms.iter().enumerate() {
+            for (other, _) in forms[..index].iter().filter(|(other, same)| same == form && other != tree) {
                 for values in assignments(9) {
                     if let (Some(x), Some(y)) = (value_of(tree, &values), value_of(other, &values)) {
                         prop_assert_eq!(x, y, "{:?} and {:?} are {} at {:?}", tree, other, form, values);
@@ -88,7 +89,7 @@ proptest! {
         prop_assert_eq!(a.compare(&b), Some(Ordering::Equal));
     }
 
-    /// Polynomials of different form differ somewhere: the form is the only one.
+    /// Polynomials of different forms have different values somewhere: the canonical form is unique.
     #[test]
     fn unequal_polynomials_have_unequal_values(a in polynomials(), b in polynomials()) {
         let (Some(x), Some(y)) = (dim_of(&a), dim_of(&b)) else { return Ok(()) };
@@ -103,7 +104,7 @@ proptest! {
             }
             degree(tree)
         };
-        // A polynomial that is 0 on a grid wider than its degree is 0.
+        // A polynomial that is 0 on a grid wider than its degree is 0 everywhere.
         if degree(&a).max(degree(&b)) > 9 {
             return Ok(());
         }
@@ -116,7 +117,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_reads_back(tree in trees()) {
+    fn written_dimensions_parse_back(tree in trees()) {
         let Some(dim) = dim_of(&tree) else { return Ok(()) };
         let read: Dim = dim.to_string().parse().map_err(|error| TestCaseError::fail(format!("{dim}: {error}")))?;
         prop_assert_eq!(&read, &dim);
@@ -170,7 +171,7 @@ proptest! {
         }
     }
 
-    /// Substitution and evaluation agree: `t[s := u]` at some values is `t` where `s` has the value of `u`.
+    /// Substitution and evaluation agree: the value of `t[s := u]` is the value of `t` where `s` has the value of `u`.
     #[test]
     fn substitution_keeps_values(tree in trees(), by in trees()) {
         let (Some(dim), Some(by)) = (dim_of(&tree), dim_of(&by)) else { return Ok(()) };
@@ -186,7 +187,7 @@ proptest! {
     }
 }
 
-/// 64 terms are written, more are refused.
+/// A dimension of 64 terms is accepted, and one of more is refused.
 #[test]
 fn terms_are_limited() {
     let sum = |letter: char, count: usize| {

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Dim, Symbol, TensorShape};
 
 use crate::cases;
 
-/// Dimensions that shapes are made of. Anonymous ones are the same in all shapes.
+/// The dimensions of which shapes are made. The anonymous ones are the same in all shapes.
 static DIMS: LazyLock<Vec<Dim>> = LazyLock::new(|| {
     let unknown: TensorShape = "[?0, ?1, ?2, ?0+0, ?1+0, ?2+0]".parse().unwrap();
     let mut dims: Vec<Dim> = [0, 1, 2, 3].map(Dim::known).to_vec();
@@ -20,17 +20,17 @@ static DIMS: LazyLock<Vec<Dim>> = LazyLock::new(|| {
     dims
 });
 
-/// How many of [`DIMS`] are numbers or symbols.
+/// The number of leading [`DIMS`] that are numbers or symbols.
 const PLAIN: usize = 10;
 
 fn shapes_of(kinds: usize, ranks: std::ops::Range<usize>) -> impl Strategy<Value = TensorShape> {
     prop_oneof![
         1 => Just(TensorShape::unranked()),
-        9 => prop::collection::vec(0..kinds, ranks).prop_map(|dims| dims.into_iter().map(|at| &DIMS[at]).collect()),
+        9 => prop::collection::vec(0..kinds, ranks).prop_map(|dims| dims.into_iter().map(|index| &DIMS[index]).collect()),
     ]
 }
 
-/// Shapes of all dimensions, some of 300 axes.
+/// Shapes of all kinds of dimensions. Some have 300 axes.
 fn shapes() -> impl Strategy<Value = TensorShape> {
     prop_oneof![
         12 => shapes_of(DIMS.len(), 0..5),
@@ -43,30 +43,30 @@ fn plain_shapes() -> impl Strategy<Value = TensorShape> {
     prop_oneof![12 => shapes_of(PLAIN, 0..4), 1 => shapes_of(PLAIN, 300..301)]
 }
 
-/// The shape with its symbols numbered by first appearance: what it says up to the choice of symbols.
+/// Returns the shape with its symbols numbered by first occurrence, so that shapes compare up to the choice of symbols.
 fn pattern(shape: &TensorShape) -> TensorShape {
     let mut seen: Vec<Symbol> = Vec::new();
     shape.substitute(&mut |symbol| {
-        let at = seen.iter().position(|other| *other == symbol).unwrap_or_else(|| {
+        let index = seen.iter().position(|other| *other == symbol).unwrap_or_else(|| {
             seen.push(symbol);
             seen.len() - 1
         });
-        Some(Dim::symbol(&format!("pattern_{at}")))
+        Some(Dim::symbol(&format!("pattern_{index}")))
     })
 }
 
-/// The shape with symbols that no other shape has.
-fn own_symbols(shape: &TensorShape, owner: &str) -> TensorShape {
+/// Returns the shape with symbols of its `owner`, which no other shape has.
+fn with_symbols_of(shape: &TensorShape, owner: &str) -> TensorShape {
     shape.substitute(&mut |symbol| {
-        let at = DIMS.iter().position(|dim| dim.as_symbol() == Some(symbol));
-        Some(Dim::symbol(&format!("own_{owner}_{}", at.unwrap_or(DIMS.len()))))
+        let index = DIMS.iter().position(|dim| dim.as_symbol() == Some(symbol));
+        Some(Dim::symbol(&format!("own_{owner}_{}", index.unwrap_or(DIMS.len()))))
     })
 }
 
-/// The shape for values of its symbols, where it has one.
+/// Returns the sizes of the shape for `values` of its symbols, if all are defined.
 fn concrete(shape: &TensorShape, values: &[i64; 6]) -> Option<Vec<i64>> {
     let value = |symbol: Symbol| {
-        DIMS[4..PLAIN].iter().position(|dim| dim.as_symbol() == Some(symbol)).map(|at| values[at])
+        DIMS[4..PLAIN].iter().position(|dim| dim.as_symbol() == Some(symbol)).map(|index| values[index])
     };
     shape.dims()?.iter().map(|dim| dim.eval(&value).ok().flatten()).collect()
 }
@@ -100,13 +100,13 @@ proptest! {
         if is_plain(&a) && is_plain(&b) {
             prop_assert_eq!(pattern(&left), pattern(&right));
             prop_assert_eq!(&left.merge_with(&a), &Ok(left.clone()));
-            prop_assert!(left.is_subtype_of(&own_symbols(&a, "a")) && left.is_subtype_of(&own_symbols(&b, "b")));
+            prop_assert!(left.is_subtype_of(&with_symbols_of(&a, "a")) && left.is_subtype_of(&with_symbols_of(&b, "b")));
         }
     }
 
     #[test]
-    fn merging_is_associative_where_no_symbol_is_shared(a in plain_shapes(), b in plain_shapes(), c in plain_shapes()) {
-        let (a, b, c) = (own_symbols(&a, "a"), own_symbols(&b, "b"), own_symbols(&c, "c"));
+    fn merging_is_associative_if_no_symbol_is_shared(a in plain_shapes(), b in plain_shapes(), c in plain_shapes()) {
+        let (a, b, c) = (with_symbols_of(&a, "a"), with_symbols_of(&b, "b"), with_symbols_of(&c, "c"));
         let left = a.merge_with(&b).and_then(|ab| ab.merge_with(&c));
         let right = b.merge_with(&c).and_then(|bc| a.merge_with(&bc));
         prop_assert_eq!(left.is_ok(), right.is_ok(), "{} {} {}", a, b, c);
@@ -115,12 +115,12 @@ proptest! {
         }
     }
 
-    /// Whatever sizes make two shapes one make it the merged one.
+    /// Sizes that make two shapes equal also make the merged shape equal to them.
     #[test]
-    fn merging_keeps_what_fits_both(a in shapes_of(16, 0..4), b in shapes_of(16, 0..4)) {
+    fn merging_keeps_every_size_that_fits_both(a in shapes_of(16, 0..4), b in shapes_of(16, 0..4)) {
         let merged = a.merge_with(&b);
-        for at in 0..4i64.pow(6) {
-            let values: [i64; 6] = std::array::from_fn(|symbol| at >> (2 * symbol) & 3);
+        for assignment in 0..4i64.pow(6) {
+            let values: [i64; 6] = std::array::from_fn(|symbol| assignment >> (2 * symbol) & 3);
             let (Some(x), Some(y)) = (concrete(&a, &values), concrete(&b, &values)) else { continue };
             if x == y {
                 let merged = merged.as_ref().map_err(|error| TestCaseError::fail(format!("{error} at {values:?}")))?;
@@ -130,44 +130,44 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_reads_back(shape in shapes()) {
+    fn written_shapes_parse_back(shape in shapes()) {
         let read: TensorShape = shape.to_string().parse().map_err(|error| TestCaseError::fail(format!("{shape}: {error}")))?;
         prop_assert_eq!(&read, &shape);
         prop_assert_eq!(read.to_string(), shape.to_string());
     }
 
     #[test]
-    fn protos_come_back(shape in shapes(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn protos_survive_a_round_trip(shape in shapes(), index in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut bytes = shape.as_proto().unwrap();
         prop_assert_eq!(&TensorShape::from_proto(&bytes), &Ok(shape));
-        // Damage is refused or is another shape, which in turn comes back.
+        // Damaged bytes are refused or are another shape, which survives a round trip too.
         if !bytes.is_empty() {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
+            let index = index.index(bytes.len());
+            bytes[index] = byte;
             if let Ok(other) = TensorShape::from_proto(&bytes) {
                 prop_assert_eq!(TensorShape::from_proto(&other.as_proto().unwrap()), Ok(other));
             }
-            let _ = TensorShape::from_proto(&bytes[..at]);
+            let _ = TensorShape::from_proto(&bytes[..index]);
         }
     }
 
     #[test]
-    fn no_bytes_are_too_odd(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+    fn any_bytes_are_refused_or_survive_a_round_trip(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
         if let Ok(shape) = TensorShape::from_proto(&bytes) {
             prop_assert_eq!(TensorShape::from_proto(&shape.as_proto().unwrap()), Ok(shape));
         }
     }
 
     #[test]
-    fn parts_put_together_are_the_whole(shape in shapes(), at in 0..6usize) {
+    fn concatenated_parts_are_the_whole_shape(shape in shapes(), split in 0..6usize) {
         let Some(rank) = shape.rank() else { return Ok(()) };
-        let signed = at as i64;
+        let signed = split as i64;
         prop_assert_eq!(&(shape.slice(..signed) + shape.slice(signed..)), &shape);
         prop_assert_eq!(&(shape.slice(..-signed - 1) + shape.slice(-signed - 1..)), &shape);
-        prop_assert_eq!(shape.take(at).is_ok(), at <= rank);
-        if at <= rank {
-            prop_assert_eq!(&shape.take(at).unwrap().append(shape.take_last(rank - at).unwrap()), &Ok(shape.clone()));
-            prop_assert_eq!(shape.sub_shape(at..), Ok(shape.slice(signed..)));
+        prop_assert_eq!(shape.take(split).is_ok(), split <= rank);
+        if split <= rank {
+            prop_assert_eq!(&shape.take(split).unwrap().append(shape.take_last(rank - split).unwrap()), &Ok(shape.clone()));
+            prop_assert_eq!(shape.sub_shape(split..), Ok(shape.slice(signed..)));
         }
         if rank > 0 {
             prop_assert_eq!(shape.tail().unwrap().prepend(shape.head().unwrap()), Ok(shape));
@@ -175,7 +175,7 @@ proptest! {
     }
 }
 
-/// A shape with some of its dimensions made unknown, the bits of `forget` saying which.
+/// Makes the dimensions unknown that the bits of `forget` select.
 fn generalized(shape: &TensorShape, forget: u64) -> TensorShape {
     let unknown = |axis: usize| DIMS[4 + (forget >> 40 >> axis & 1) as usize * 3].clone();
     match shape.dims() {
@@ -220,15 +220,15 @@ proptest! {
         }
     }
 
-    /// Every concrete shape of a subtype is one of the supertype.
+    /// Every concrete shape that fits the subtype also fits the supertype.
     #[test]
-    fn a_supertype_has_all_that_a_subtype_has(shape in shapes_of(16, 0..4), forget in any::<u64>(), other in shapes_of(16, 0..4)) {
+    fn shapes_that_fit_a_subtype_fit_the_supertype(shape in shapes_of(16, 0..4), forget in any::<u64>(), other in shapes_of(16, 0..4)) {
         for general in [generalized(&shape, forget), other] {
             if !shape.is_subtype_of(&general) || !is_plain(&general) {
                 continue;
             }
-            for at in 0..3i64.pow(6) {
-                let values: [i64; 6] = std::array::from_fn(|symbol| at / 3i64.pow(symbol as u32) % 3);
+            for assignment in 0..3i64.pow(6) {
+                let values: [i64; 6] = std::array::from_fn(|symbol| assignment / 3i64.pow(symbol as u32) % 3);
                 if let Some(sizes) = concrete(&shape, &values) {
                     prop_assert!(TensorShape::from(sizes).is_subtype_of(&general), "{} {} {:?}", shape, general, values);
                 }
@@ -237,9 +237,9 @@ proptest! {
     }
 }
 
-/// Sizes at the ends of the range and negative ones neither panic nor agree with others.
+/// Extreme and negative sizes neither panic nor equal other sizes.
 #[test]
-fn extreme_sizes_are_ordinary() {
+fn extreme_sizes_behave_like_others() {
     let ends = [i64::MIN, -1, 0, 1, i64::MAX].map(Dim::known);
     for a in &ends {
         for b in &ends {

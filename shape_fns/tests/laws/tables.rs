@@ -9,9 +9,10 @@ use crate::trees::*;
 proptest! {
     #![proptest_config(cases(100))]
 
-    /// What a table records of some requirements holds for exactly the values for which they hold.
+    /// The equalities and guards that a table records for some requirements hold for exactly the values for which the
+    /// requirements hold.
     #[test]
-    fn a_table_says_what_was_required(pairs in prop::collection::vec((trees(), trees(), 0..4u8), 1..4)) {
+    fn recorded_knowledge_is_equivalent_to_the_requirements(pairs in prop::collection::vec((trees(), trees(), 0..4u8), 1..4)) {
         let mut table = DimTable::new();
         let mut required = Vec::new();
         let mut refused = false;
@@ -30,11 +31,11 @@ proptest! {
         }
         for values in assignments(7) {
             let value = value_in(&values);
-            let asked: Option<Vec<bool>> = required.iter().map(|guard| guard.check(&value).ok().flatten()).collect();
-            let Some(asked) = asked else { continue };
-            let holds = asked.into_iter().all(|holds| holds);
+            let outcomes: Option<Vec<bool>> = required.iter().map(|guard| guard.check(&value).ok().flatten()).collect();
+            let Some(outcomes) = outcomes else { continue };
+            let holds = outcomes.into_iter().all(|holds| holds);
             if refused {
-                prop_assert!(!holds, "{:?} is refused and holds at {:?}", required, values);
+                prop_assert!(!holds, "{:?} was refused but holds at {:?}", required, values);
                 continue;
             }
             let equal = table.equalities().iter().all(|equality| {
@@ -46,7 +47,7 @@ proptest! {
     }
 
     #[test]
-    fn a_rollback_forgets_all(before in trees(), a in trees(), b in trees()) {
+    fn a_rollback_restores_the_table(before in trees(), a in trees(), b in trees()) {
         let (Some(before), Some(a), Some(b)) = (dim_of(&before), dim_of(&a), dim_of(&b)) else { return Ok(()) };
         let mut table = DimTable::new();
         if table.merge(&before, &Dim::symbol(NAMES[1])).is_err() {
@@ -62,7 +63,7 @@ proptest! {
     }
 }
 
-/// Equalities chained as long as a graph neither exhaust the stack nor slow down.
+/// A chain of equalities as long as a graph neither exhausts the stack nor is slow.
 #[test]
 fn a_long_chain_of_equalities_resolves() {
     let mut table = DimTable::new();

@@ -1,4 +1,4 @@
-//! Expressions built beside their dimensions, so that both can be evaluated.
+//! Expression trees from which dimensions are built, so that both can be evaluated and compared.
 
 use proptest::prelude::*;
 use shapeflow_shape_fns::{Dim, Symbol};
@@ -37,7 +37,7 @@ fn leaves() -> impl Strategy<Value = Tree> {
     ]
 }
 
-/// Trees of all functions.
+/// Trees of all operations.
 pub(crate) fn trees() -> impl Strategy<Value = Tree> {
     let op = prop_oneof![
         3 => Just(Op::Add),
@@ -55,7 +55,7 @@ pub(crate) fn trees() -> impl Strategy<Value = Tree> {
     })
 }
 
-/// Trees of at most three leaves, so that equal forms from different trees are common.
+/// Trees of at most three leaves, so that different trees often have equal forms.
 pub(crate) fn small_trees() -> impl Strategy<Value = Tree> {
     let leaf = || prop_oneof![(-2i64..4).prop_map(Tree::Known), (0..2usize).prop_map(Tree::Symbol)];
     let op = || {
@@ -85,6 +85,7 @@ pub(crate) fn polynomials() -> impl Strategy<Value = Tree> {
     })
 }
 
+/// Returns the dimension of a tree, or `None` if its arithmetic fails.
 pub(crate) fn dim_of(tree: &Tree) -> Option<Dim> {
     Some(match tree {
         Tree::Known(value) => Dim::known(*value),
@@ -107,7 +108,7 @@ pub(crate) fn dim_of(tree: &Tree) -> Option<Dim> {
     })
 }
 
-/// The value, where every step is defined and fits in 128 bits.
+/// Returns the value of a tree if every step is defined and fits in 128 bits.
 pub(crate) fn value_of(tree: &Tree, values: &[i64]) -> Option<i128> {
     let Tree::Node(op, a, b) = tree else {
         return Some(match tree {
@@ -136,23 +137,23 @@ pub(crate) fn value_of(tree: &Tree, values: &[i64]) -> Option<i128> {
     }
 }
 
-/// The value of a symbol in an assignment.
+/// Returns the function that maps a symbol to its value in an assignment.
 pub(crate) fn value_in(values: &[i64; 3]) -> impl Fn(Symbol) -> Option<i64> {
-    move |symbol| NAMES.iter().position(|name| symbol.name() == Some(name)).map(|at| values[at])
+    move |symbol| NAMES.iter().position(|name| symbol.name() == Some(name)).map(|index| values[index])
 }
 
 pub(crate) fn evaluate(dim: &Dim, values: &[i64; 3]) -> Option<i64> {
     dim.eval(&value_in(values)).ok().flatten()
 }
 
-/// All assignments of `0..=most` to the three symbols.
+/// Returns all assignments of `0..=most` to the three symbols.
 pub(crate) fn assignments(most: i64) -> impl Iterator<Item = [i64; 3]> {
     let count = most + 1;
     (0..count * count * count).map(move |n| [n % count, n / count % count, n / count / count])
 }
 
-/// A thousand small assignments and some of great numbers.
-pub(crate) fn thousand_and_great() -> impl Iterator<Item = [i64; 3]> {
+/// Returns a thousand assignments of small numbers, and some of great numbers.
+pub(crate) fn small_and_great_assignments() -> impl Iterator<Item = [i64; 3]> {
     const GREAT: [i64; 4] = [0, 1, 1 << 31, i64::MAX];
-    assignments(9).chain(assignments(3).map(|at| at.map(|index| GREAT[index as usize])))
+    assignments(9).chain(assignments(3).map(|assignment| assignment.map(|index| GREAT[index as usize])))
 }

@@ -1,4 +1,5 @@
-//! Assembly: shapes made of new unknowns, of parts of other shapes, and of the elements of parameters.
+//! Methods of [`InferenceContext`] that make shapes: from new unknowns, from parts of other shapes, and from the
+//! elements of parameters.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -6,44 +7,44 @@ use crate::error::bail;
 use crate::{Dim, InferenceContext, List, Result, SymbolKind, TensorShape};
 
 impl InferenceContext<'_> {
-    /// A new unknown size.
+    /// Makes a new unknown size.
     pub fn fresh(&mut self) -> Dim {
         self.table.fresh(SymbolKind::Size)
     }
 
-    /// A new unknown integer, possibly negative.
+    /// Makes a new unknown integer, which may be negative.
     pub fn fresh_integer(&mut self) -> Dim {
         self.table.fresh(SymbolKind::Integer)
     }
 
-    /// A shape of so many new unknown sizes.
+    /// Makes a shape of `rank` new unknown sizes.
     pub fn unknown_shape_of_rank(&mut self, rank: usize) -> TensorShape {
         TensorShape::new((0..rank).map(|_| self.table.fresh(SymbolKind::Size)))
     }
 
-    /// The axes of `a`, then those of `b`; unranked if either is.
+    /// Returns the axes of `a` followed by the axes of `b`. The result is unranked if either is.
     pub fn concatenate(&self, a: &TensorShape, b: &TensorShape) -> TensorShape {
         a.concatenate(b)
     }
 
-    /// The axes in `range`; a negative end of the range counts from the last axis: of `[a, b, c, d]` the axes `1..`
-    /// are `[b, c, d]`, the axes `..-1` are `[a, b, c]`, and the axes `-2..` are `[c, d]`. An end past the rank is the
-    /// rank. Of an unranked shape it is unranked.
+    /// Returns the axes in `range`. A negative index counts from the end: for `[a, b, c, d]`, `1..` gives `[b, c, d]`,
+    /// `..-1` gives `[a, b, c]`, and `-2..` gives `[c, d]`. An index past the rank is the rank. A part of an unranked
+    /// shape is unranked.
     ///
     /// # Errors
-    /// A negative end lies before the first axis, or the range ends before it starts.
+    /// A negative index lies before the first axis, or the range ends before it starts.
     pub fn subshape(&self, shape: &TensorShape, range: impl RangeBounds<i64>) -> Result<TensorShape> {
         let Some(dims) = shape.dims() else { return Ok(TensorShape::unranked()) };
         let rank = i64::try_from(dims.len()).unwrap_or(i64::MAX);
-        let position = |at: i64| if at < 0 { at.saturating_add(rank) } else { at.min(rank) };
+        let position = |index: i64| if index < 0 { index.saturating_add(rank) } else { index.min(rank) };
         let start = match range.start_bound() {
-            Bound::Included(&at) => position(at),
-            Bound::Excluded(&at) => position(at).saturating_add(1),
+            Bound::Included(&index) => position(index),
+            Bound::Excluded(&index) => position(index).saturating_add(1),
             Bound::Unbounded => 0,
         };
         let end = match range.end_bound() {
-            Bound::Included(&at) => position(at).saturating_add(1).min(rank),
-            Bound::Excluded(&at) => position(at),
+            Bound::Included(&index) => position(index).saturating_add(1).min(rank),
+            Bound::Excluded(&index) => position(index),
             Bound::Unbounded => rank,
         };
         let axes = usize::try_from(start).ok().zip(usize::try_from(end).ok());
@@ -51,17 +52,17 @@ impl InferenceContext<'_> {
             Some(dims) => Ok(TensorShape::from(dims)),
             None => {
                 bail!(
-                    "a part of a shape must start at an axis and end after it, got axes {start}..{end} of {shape}"
+                    "a range of axes must lie within the shape and not end before it starts, got {start}..{end} of {shape}"
                 )
             }
         }
     }
 
-    /// The shape with the dimension of one axis replaced; a negative axis counts from the end. Of an unranked shape it
-    /// is unranked.
+    /// Returns the shape with the dimension of one axis replaced. A negative axis counts from the end. The result is
+    /// unranked if the shape is.
     ///
     /// # Errors
-    /// There is no such axis.
+    /// The shape has no such axis.
     pub fn replace_dim(&self, shape: &TensorShape, axis: i64, dim: Dim) -> Result<TensorShape> {
         let Some(rank) = shape.rank() else { return Ok(TensorShape::unranked()) };
         let axis = crate::normalize_axis(axis, rank)?;
@@ -72,11 +73,12 @@ impl InferenceContext<'_> {
         Ok(TensorShape::from(dims))
     }
 
-    /// The shape whose sizes are the elements of a parameter, a vector: an element that is an expression is the
-    /// dimension, one that is unknown a new unknown, and with an unknown number of elements the shape is unranked.
+    /// Returns the shape whose sizes are the elements of a parameter, which must be a vector. Known elements and
+    /// expressions become dimensions. A vector of unknown elements gives new unknown sizes, and a vector of unknown
+    /// length gives an unranked shape.
     ///
     /// # Errors
-    /// An element is negative, or the parameter is no vector.
+    /// An element is provably negative, or the parameter is not a vector.
     pub fn input_as_shape(&mut self, name: &str) -> Result<TensorShape> {
         Ok(match self.param_vector(name)? {
             List::Elements(sizes) => {
@@ -90,11 +92,11 @@ impl InferenceContext<'_> {
         })
     }
 
-    /// As [`InferenceContext::input_as_shape`], where an element of -1 stands for an unknown dimension, and so does one
-    /// of which it is not known whether it is -1.
+    /// Like [`InferenceContext::input_as_shape`], but an element -1 stands for an unknown dimension. An element that
+    /// may be -1 becomes an unknown dimension too.
     ///
     /// # Errors
-    /// An element is less than -1, or the parameter is no vector.
+    /// An element is less than -1, or the parameter is not a vector.
     pub fn input_as_partial_shape(&mut self, name: &str) -> Result<TensorShape> {
         let sizes = match self.param_vector(name)? {
             List::Elements(sizes) => sizes,
@@ -107,7 +109,9 @@ impl InferenceContext<'_> {
                 Some(value) if value < -1 => {
                     return Err(self.blame_param(
                         name,
-                        format_args!("must have sizes, or -1 for an unknown one, got {value}"),
+                        format_args!(
+                            "must have elements of at least -1, which stands for an unknown size, got {value}"
+                        ),
                     ));
                 }
                 Some(-1) => self.fresh(),
@@ -118,10 +122,11 @@ impl InferenceContext<'_> {
         Ok(TensorShape::from(dims))
     }
 
-    /// The dimension that is the value of a parameter, a scalar; a new unknown where the value is unknown.
+    /// Returns the dimension that is the value of a parameter, which must be a scalar. An unknown value gives a new
+    /// unknown size.
     ///
     /// # Errors
-    /// The value is negative, or the parameter is no scalar.
+    /// The value is provably negative, or the parameter is not a scalar.
     pub fn make_dim_for_scalar_input(&mut self, name: &str) -> Result<Dim> {
         match self.param_scalar(name)? {
             Some(size) => self.require_not_negative(name, &size).map(|()| size),
@@ -169,8 +174,8 @@ mod tests {
         {start: 4, end: 9} "[a, b, 3, ?]" => "[]";
         {start: 1, end: 1} "[a]" => "[]";
         {start: -7} "?" => "?";
-        {start: -3} "[a, b]" => "error must start at an axis and end after it, got axes -1..2 of [a, b]";
-        {start: 2, end: 1} "[a, b]" => "error got axes 2..1 of [a, b]";
+        {start: -3} "[a, b]" => "error must lie within the shape and not end before it starts, got -1..2 of [a, b]";
+        {start: 2, end: 1} "[a, b]" => "error got 2..1 of [a, b]";
         {end: i64::MIN} "[a, b]" => "error of [a, b]";
     }
     shape_table! { replacing: replaced, ["x"];
@@ -191,6 +196,6 @@ mod tests {
     shape_table! { partial_sizes: partly_sized, ["sizes"];
         {sizes: [-1, 3]} "" => "[?, 3]";
         {} "[3] = [n, ?, n+1]" => "[n, ?, n+1]";
-        {sizes: [-2]} "" => "error sizes must have sizes, or -1 for an unknown one, got -2";
+        {sizes: [-2]} "" => "error sizes must have elements of at least -1, which stands for an unknown size, got -2";
     }
 }

@@ -1,4 +1,4 @@
-//! Broadcasting, as numpy and TensorFlow do it.
+//! Methods of [`InferenceContext`] for broadcasting by the rules of NumPy and TensorFlow.
 
 use smallvec::SmallVec;
 
@@ -6,10 +6,10 @@ use super::UNRANKED;
 use crate::{Dim, Guard, InferenceContext, Result, ShapeError, TensorShape};
 
 impl InferenceContext<'_> {
-    /// The shape two shapes broadcast to, aligned at their last axes; unranked if either is.
+    /// Returns the shape to which two shapes broadcast, aligned at their last axes. It is unranked if either is.
     ///
-    /// A number other than 1 against an unknown gives the number, with a guard; an unknown against 1 keeps its
-    /// identity; two unknowns give `bcast(a, b)`, which the op checks when it runs.
+    /// A number other than 1 and an unknown give the number and a guard. An unknown and 1 give the unknown. Two
+    /// unknowns give `bcast(a, b)`, which the op checks when it runs.
     ///
     /// # Errors
     /// Two dimensions are provably different and neither is 1.
@@ -17,7 +17,7 @@ impl InferenceContext<'_> {
         let (Some(x), Some(y)) = (a.dims(), b.dims()) else { return Ok(TensorShape::unranked()) };
         let (longer, shorter) = if x.len() >= y.len() { (x, y) } else { (y, x) };
         let offset = longer.len() - shorter.len();
-        // What ends in the other's dimensions is the result, whatever they are.
+        // A shape that ends in the dimensions of the other is the result, whatever the dimensions are.
         if longer.ends_with(shorter) {
             return Ok(if x.len() >= y.len() { a.clone() } else { b.clone() });
         }
@@ -41,12 +41,12 @@ impl InferenceContext<'_> {
         Ok(TensorShape::new(dims))
     }
 
-    /// The shape that all operands broadcast to.
+    /// Returns the shape to which all operands broadcast.
     ///
     /// # Errors
-    /// As [`InferenceContext::broadcast`].
+    /// The errors of [`InferenceContext::broadcast`], which blame an operand.
     pub fn broadcast_operands(&mut self) -> Result<TensorShape> {
-        // Operands outlive the context, so that only those resolved anew are cloned.
+        // `operands` outlive the context, and the resolved ones are taken out of it, so no shape is cloned.
         let operands = self.operands;
         let resolved = std::mem::take(&mut self.resolved);
         let shape = |index: usize| match resolved.get(index) {
@@ -58,17 +58,17 @@ impl InferenceContext<'_> {
             _ => self.broadcast(shape(0), shape(1)).map_err(|error| error.operand(1)),
         };
         for index in 2..operands.len() {
-            let Ok(sofar) = &all else { break };
-            all = self.broadcast(sofar, shape(index)).map_err(|error| error.operand(index));
+            let Ok(common) = &all else { break };
+            all = self.broadcast(common, shape(index)).map_err(|error| error.operand(index));
         }
         self.resolved = resolved;
         all
     }
 
-    /// The dimension two broadcast to: see [`InferenceContext::broadcast`].
+    /// Returns the dimension to which two dimensions broadcast: see [`InferenceContext::broadcast`].
     ///
     /// # Errors
-    /// They are provably different and neither is 1.
+    /// The two are provably different and neither is 1.
     pub fn broadcast_dims(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
         let (a, b) = (self.table.resolve(a), self.table.resolve(b));
         match (a.as_known(), b.as_known()) {

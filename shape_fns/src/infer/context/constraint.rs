@@ -1,28 +1,30 @@
-//! Constraints: what a shape function requires of ranks, dimensions and shapes.
+//! Methods of [`InferenceContext`] that require something of ranks, dimensions and shapes.
 
 use crate::error::bail;
 use crate::shape::advice;
 use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
 
 impl InferenceContext<'_> {
-    /// Records that two dimensions are equal and returns what both are: [`DimTable::merge`](crate::DimTable::merge).
+    /// Records that two dimensions are equal and returns the merged dimension:
+    /// [`DimTable::merge`](crate::DimTable::merge).
     ///
     /// # Errors
-    /// They are provably different.
+    /// The two are provably different.
     pub fn merge(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
         self.table.merge(a, b)
     }
 
-    /// Records that two shapes are equal: [`DimTable::merge_shapes`](crate::DimTable::merge_shapes).
+    /// Records that two shapes are equal and returns the merged shape:
+    /// [`DimTable::merge_shapes`](crate::DimTable::merge_shapes).
     ///
     /// # Errors
-    /// Their ranks or two dimensions are provably different.
+    /// Their ranks differ, or two dimensions are provably different.
     pub fn merge_shapes(&mut self, a: &TensorShape, b: &TensorShape) -> Result<TensorShape> {
         self.table.merge_shapes(a, b)
     }
 
-    /// Records that the first axes of a shape are those of `prefix`: returns the shape and the prefix, each with what the
-    /// other says. Where either is unranked nothing is known of its axes and both stay as they are.
+    /// Records that a shape starts with the axes of `prefix`. Returns the merged shape and the merged prefix. If either
+    /// is unranked, both are returned unchanged.
     ///
     /// # Errors
     /// The prefix is longer than the shape, or two dimensions are provably different.
@@ -41,71 +43,74 @@ impl InferenceContext<'_> {
         Ok((merged.concatenate(&TensorShape::from(tail)), merged))
     }
 
-    /// The dimension, which must have this value; an unknown one has it from here on.
+    /// Records that a dimension has the given value and returns the merged dimension.
     ///
     /// # Errors
-    /// It provably has another.
+    /// The dimension provably has another value.
     pub fn with_value(&mut self, dim: &Dim, value: i64) -> Result<Dim> {
         self.table.merge(dim, &Dim::known(value))
     }
 
-    /// The shape of operand `index`, which must have this rank; of an unranked operand, that many new unknown sizes.
+    /// Returns the shape of operand `index`, which must have rank `rank`. An unranked operand gives `rank` new unknown
+    /// sizes.
     ///
     /// # Errors
-    /// The rank is known and another.
+    /// The rank is known and different.
     pub fn with_rank(&mut self, index: usize, rank: usize) -> Result<TensorShape> {
         let shape = self.input(index);
         match shape.rank() {
-            Some(own) if own == rank => Ok(shape.clone()),
+            Some(actual) if actual == rank => Ok(shape.clone()),
             None => Ok(self.unknown_shape_of_rank(rank)),
-            Some(own) => {
-                let help = if own.checked_add(1) == Some(rank) { advice::add_axis(shape) } else { None };
+            Some(actual) => {
+                let help = if actual.checked_add(1) == Some(rank) { advice::add_axis(shape) } else { None };
                 Err(self
-                    .blame(index, format_args!("must have rank {rank}, got rank {own} in {shape}"))
+                    .blame(index, format_args!("must have rank {rank}, got rank {actual} in {shape}"))
                     .with_help_if(help))
             }
         }
     }
 
-    /// The shape of operand `index`, whose rank must be at least this or unknown.
+    /// Returns the shape of operand `index`, whose rank must be at least `rank` or unknown.
     ///
     /// # Errors
     /// The rank is smaller.
     pub fn with_rank_at_least(&mut self, index: usize, rank: usize) -> Result<TensorShape> {
         let shape = self.input(index);
         match shape.rank() {
-            Some(own) if own < rank => {
-                let help = if own.checked_add(1) == Some(rank) { advice::add_axis(shape) } else { None };
+            Some(actual) if actual < rank => {
+                let help = if actual.checked_add(1) == Some(rank) { advice::add_axis(shape) } else { None };
                 Err(self
-                    .blame(index, format_args!("must have rank at least {rank}, got rank {own} in {shape}"))
+                    .blame(
+                        index,
+                        format_args!("must have rank at least {rank}, got rank {actual} in {shape}"),
+                    )
                     .with_help_if(help))
             }
             _ => Ok(shape.clone()),
         }
     }
 
-    /// The shape of operand `index`, whose rank must be at most this or unknown.
+    /// Returns the shape of operand `index`, whose rank must be at most `rank` or unknown.
     ///
     /// # Errors
     /// The rank is greater.
     pub fn with_rank_at_most(&mut self, index: usize, rank: usize) -> Result<TensorShape> {
         let shape = self.input(index);
         match shape.rank() {
-            Some(own) if own > rank => {
-                Err(self
-                    .blame(index, format_args!("must have rank at most {rank}, got rank {own} in {shape}")))
-            }
+            Some(actual) if actual > rank => Err(self
+                .blame(index, format_args!("must have rank at most {rank}, got rank {actual} in {shape}"))),
             _ => Ok(shape.clone()),
         }
     }
 
-    /// Requires a condition. What can't be decided becomes a guard, checked when sizes are known; except a condition
-    /// on symbols made for this op, which are only defined by running its shape function again, and that decides it.
+    /// Requires a condition. An undecided condition becomes a guard, which is checked when sizes are known. A condition
+    /// on symbols made during this inference becomes no guard: only another run of the shape function, on concrete
+    /// operands, gives them values, and that run decides the condition.
     ///
     /// # Errors
-    /// It is disproven.
+    /// The condition is disproven.
     pub fn require(&mut self, guard: Guard) -> Result<()> {
-        if guard.dims().into_iter().any(|dim| self.is_own(dim)) {
+        if guard.dims().into_iter().any(|dim| self.mentions_new_symbol(dim)) {
             if guard.decide() == Some(false) {
                 bail!("{guard} must hold");
             }
@@ -114,11 +119,13 @@ impl InferenceContext<'_> {
         self.table.require(guard)
     }
 
-    /// Whether a dimension mentions a symbol made for this op.
-    pub(crate) fn is_own(&self, dim: &Dim) -> bool {
-        let mut own = false;
-        dim.symbols(&mut |symbol| own |= symbol.table_index().is_some_and(|index| index >= self.first_own));
-        own
+    /// Returns whether a dimension mentions a symbol that was made during this inference.
+    pub(crate) fn mentions_new_symbol(&self, dim: &Dim) -> bool {
+        let mut found = false;
+        dim.symbols(&mut |symbol| {
+            found |= symbol.table_index().is_some_and(|index| index >= self.first_new_symbol)
+        });
+        found
     }
 }
 

@@ -1,4 +1,4 @@
-//! [`InferenceContext`]: what a shape function reads and writes.
+//! [`InferenceContext`]: the interface between a shape function and the op it runs on.
 
 mod assembly;
 mod broadcast;
@@ -13,12 +13,13 @@ use crate::dim::symbol::{Symbol, SymbolKind};
 use crate::error::bail;
 use crate::{Attr, Attrs, DType, Dim, DimTable, Guard, PartialElements, Result, ShapeError, TensorShape};
 
-/// A shape function: reads operands and attributes of one op and sets the shapes of its outputs.
+/// A shape function. It reads the operands and attributes of one op and sets the shapes of its outputs.
 ///
-/// The same function serves partial and concrete operands: what it promises of partial ones must hold of concrete
-/// ones, and with fully known operands and parameters it sets every dimension, except those that only the data decide.
+/// The same function runs on partially known and on concrete operands. Whatever it infers from partial operands must
+/// hold for all concrete operands that fit them. For fully known operands and parameters it sets every dimension,
+/// except dimensions that depend on the data.
 ///
-/// A function of one's own, with two outputs: the scores of `heads` heads of attention, and the values by head.
+/// An example with two outputs: the scores of multi-head attention with `heads` heads, and the values by head.
 ///
 /// ```
 /// use shapeflow_shape_fns::{
@@ -58,18 +59,18 @@ use crate::{Attr, Attrs, DType, Dim, DimTable, Guard, PartialElements, Result, S
 /// ```
 pub type ShapeFn = fn(&mut InferenceContext<'_>) -> Result<()>;
 
-/// What is known of one operand.
+/// One operand, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub struct OperandInfo<'a> {
-    /// Its shape.
+    /// The shape.
     pub shape: &'a TensorShape,
-    /// The type of its elements.
+    /// The dtype.
     pub dtype: DType,
-    /// Its elements, where it is a small integer tensor some elements of which are known.
+    /// The elements, if the operand is a small integer tensor with some known elements.
     pub value: Option<&'a PartialElements>,
 }
 
-/// The operands and attributes of one op, and what its shape function says of the outputs.
+/// The interface of a shape function: the operands and attributes of one op, and the outputs to set.
 ///
 /// ```
 /// use shapeflow_shape_fns::{Attrs, DType, DimTable, InferenceContext, OperandInfo, array, shape};
@@ -87,18 +88,18 @@ pub struct InferenceContext<'a> {
     operands: &'a [OperandInfo<'a>],
     attrs: &'a Attrs,
     table: &'a mut DimTable,
-    /// Operands some of whose dimensions turned out equal to something since; empty when there are none.
+    /// All operands, resolved anew, if an equality found later changed any; otherwise empty.
     resolved: Vec<(TensorShape, Option<PartialElements>)>,
-    /// Anonymous symbols from here on were made for this op.
-    first_own: usize,
+    /// The index of the first anonymous symbol that is made during this inference.
+    first_new_symbol: usize,
     result: InferenceResult,
 }
 
 static UNRANKED: TensorShape = TensorShape::unranked();
 
 impl<'a> InferenceContext<'a> {
-    /// A context for one op. `names` are the operands' names in order; one that ends in `..` stands for any number of
-    /// operands, several such for equally many each.
+    /// Makes the context of one op with `outputs` outputs. `names` are the names of the operands in order. A name that
+    /// ends in `..` stands for any number of operands; several such names share the remaining operands equally.
     pub fn new(
         names: &'a [&'static str],
         operands: &'a [OperandInfo<'a>],
@@ -118,21 +119,21 @@ impl<'a> InferenceContext<'a> {
             }));
         }
         let result = InferenceResult::unknown(outputs);
-        let first_own = table.symbol_count();
-        InferenceContext { names, operands, attrs, table, resolved, first_own, result }
+        let first_new_symbol = table.symbol_count();
+        InferenceContext { names, operands, attrs, table, resolved, first_new_symbol, result }
     }
 
-    /// The number of operands.
+    /// Returns the number of operands.
     pub fn len(&self) -> usize {
         self.operands.len()
     }
 
-    /// Whether there are no operands.
+    /// Returns whether there are no operands.
     pub fn is_empty(&self) -> bool {
         self.operands.is_empty()
     }
 
-    /// The shape of operand `index`; unranked past the last.
+    /// Returns the shape of operand `index`, or an unranked shape if there is no such operand.
     pub fn input(&self, index: usize) -> &TensorShape {
         match self.resolved.get(index) {
             Some((shape, _)) => shape,
@@ -140,12 +141,12 @@ impl<'a> InferenceContext<'a> {
         }
     }
 
-    /// The element type of operand `index`.
+    /// Returns the dtype of operand `index`.
     pub fn input_dtype(&self, index: usize) -> Option<DType> {
         self.operands.get(index).map(|operand| operand.dtype)
     }
 
-    /// The elements of operand `index`, as far as they are known.
+    /// Returns the elements of operand `index` if it is a small integer tensor with some known elements.
     pub fn input_value(&self, index: usize) -> Option<&PartialElements> {
         match self.resolved.get(index) {
             Some((_, value)) => value.as_ref(),
@@ -153,16 +154,16 @@ impl<'a> InferenceContext<'a> {
         }
     }
 
-    /// The positions of the operands of this name: one, any number where the name is variadic, none where it is
-    /// absent. Several variadic names have equally many.
+    /// Returns the indices of the operands called `name`: one index, or any number if the name is variadic, or none if
+    /// there is no such operand. Several variadic names have equally many operands each.
     pub fn operands_named(&self, name: &str) -> Range<usize> {
         let given = self.operands.len();
-        let lists = self.names.iter().filter(|own| own.ends_with("..")).count();
+        let lists = self.names.iter().filter(|declared| declared.ends_with("..")).count();
         let spread = given.saturating_sub(self.names.len() - lists) / lists.max(1);
         let mut start = 0;
-        for own in self.names {
-            let width = if own.ends_with("..") { spread } else { 1 };
-            if own.trim_end_matches("..") == name {
+        for declared in self.names {
+            let width = if declared.ends_with("..") { spread } else { 1 };
+            if declared.trim_end_matches("..") == name {
                 return start.min(given)..(start + width).min(given);
             }
             start += width;
@@ -170,58 +171,58 @@ impl<'a> InferenceContext<'a> {
         0..0
     }
 
-    /// The position of the operand of this name, where there is one.
+    /// Returns the index of the operand called `name` if there is exactly one.
     pub fn operand(&self, name: &str) -> Option<usize> {
         Some(self.operands_named(name)).filter(|range| range.len() == 1).map(|range| range.start)
     }
 
-    /// The attribute of this name.
+    /// Returns the attribute `name`.
     pub fn attr(&self, name: &str) -> Option<&'a Attr> {
         self.attrs.get(name)
     }
 
-    /// All attributes.
+    /// Returns all attributes.
     pub fn attrs(&self) -> &'a Attrs {
         self.attrs
     }
 
-    /// The table of the graph.
+    /// Returns the table of the graph.
     pub fn table(&mut self) -> &mut DimTable {
         self.table
     }
 
-    /// The number of outputs.
+    /// Returns the number of outputs.
     pub fn outputs(&self) -> usize {
         self.result.shapes.len()
     }
 
-    /// Sets the shape of output `index`; an output that is never set is unranked.
+    /// Sets the shape of output `index`. An output that is never set is unranked.
     pub fn set_output(&mut self, index: usize, shape: TensorShape) {
         if let Some(output) = self.result.shapes.get_mut(index) {
             *output = shape;
         }
     }
 
-    /// The shape of output `index` as set so far.
+    /// Returns the shape of output `index` as set so far.
     pub fn output(&self, index: usize) -> &TensorShape {
         self.result.shapes.get(index).unwrap_or(&UNRANKED)
     }
 
-    /// Sets the elements of output `index`, an integer tensor. More than [`PartialElements::MAX`] are not kept.
+    /// Sets the elements of output `index`, an integer tensor. More than [`PartialElements::MAX`] elements are dropped.
     pub fn set_output_value(&mut self, index: usize, value: PartialElements) {
         if let Some(output) = self.result.values.get_mut(index) {
             *output = Some(value).filter(|value| value.len() <= PartialElements::MAX);
         }
     }
 
-    /// Sets a normalised parameter that the op's body reads: numbers, expressions, or fresh integers, which the same
-    /// function defines when it runs on concrete operands.
+    /// Sets a normalized parameter that the body of the op reads. Its elements are numbers, expressions, or new integer
+    /// symbols; the same shape function computes the symbols when it runs on concrete operands.
     pub fn set_derived(&mut self, name: &'static str, values: impl IntoIterator<Item = Dim>) {
         self.result.derived.retain(|(other, _)| *other != name);
         self.result.derived.push((name, values.into_iter().collect()));
     }
 
-    /// An error about operand `index`, which the message starts with.
+    /// Makes an error that blames operand `index`. Its message is the name of the operand followed by `requirement`.
     pub fn blame(&self, index: usize, requirement: impl std::fmt::Display) -> ShapeError {
         let variadic = |name: &&&str| {
             name.ends_with("..") && self.operands_named(name.trim_end_matches("..")).contains(&index)
@@ -236,7 +237,7 @@ impl<'a> InferenceContext<'a> {
         }
     }
 
-    /// Ends inference: every dimension is resolved and must be possible.
+    /// Ends the inference: resolves every dimension of the outputs and checks that it may be a size.
     ///
     /// In a table [in the order of definitions](DimTable::in_definition_order) a run must also be able to define every
     /// symbol. One made for this op gets its value when the shape function runs again on concrete operands, from where it
@@ -244,7 +245,7 @@ impl<'a> InferenceContext<'a> {
     /// a new symbol that does.
     ///
     /// # Errors
-    /// An output has an invalid or provably negative dimension. Where that is undecided a guard is recorded.
+    /// An output has an invalid or provably negative dimension. If the sign is undecided, a guard is recorded instead.
     pub fn finish(mut self) -> Result<InferenceResult> {
         for output in 0..self.result.shapes.len() {
             let dims = self.output(output).dims().unwrap_or_default();
@@ -266,26 +267,26 @@ impl<'a> InferenceContext<'a> {
                 *dim = self.table.resolve(dim);
             }
         }
-        if self.table.keeps_definition_order() && self.table.symbol_count() > self.first_own {
+        if self.table.keeps_definition_order() && self.table.symbol_count() > self.first_new_symbol {
             self.name_terms();
         }
         Ok(self.result)
     }
 
-    /// Puts a new symbol in the place of every term over symbols of this op that stand nowhere by themselves.
+    /// Replaces every term over symbols of this op that stand nowhere by themselves by a new symbol.
     fn name_terms(&mut self) {
         let shapes = self.result.shapes.iter().flat_map(|shape| shape.dims().unwrap_or_default());
         let derived = self.result.derived.iter().flat_map(|(_, dims)| dims);
         let (mut plain, mut hidden): (Vec<Symbol>, Vec<Symbol>) = Default::default();
-        for dim in shapes.chain(derived).filter(|dim| self.is_own(dim)) {
+        for dim in shapes.chain(derived).filter(|dim| self.mentions_new_symbol(dim)) {
             match dim.as_symbol() {
                 Some(symbol) => plain.push(symbol),
                 None => dim.symbols(&mut |symbol| hidden.push(symbol)),
             }
         }
-        let first_own = self.first_own;
+        let first_new_symbol = self.first_new_symbol;
         hidden.retain(|symbol| {
-            symbol.table_index().is_some_and(|index| index >= first_own) && !plain.contains(symbol)
+            symbol.table_index().is_some_and(|index| index >= first_new_symbol) && !plain.contains(symbol)
         });
         if hidden.is_empty() {
             return;
@@ -313,7 +314,7 @@ impl<'a> InferenceContext<'a> {
         }
     }
 
-    /// Refuses a dimension that is surely negative; where that is undecided a guard is recorded.
+    /// Returns an error if `dim` is provably negative, and records a guard if the sign is undecided.
     fn check_size(&mut self, axis: usize, dim: &Dim) -> Result<()> {
         dim.validate()?;
         let bounds = dim.bounds();
@@ -321,7 +322,7 @@ impl<'a> InferenceContext<'a> {
             return Ok(());
         }
         if bounds.is_below(0) {
-            bail!("no dimension of the result may be negative, got {dim} at axis {axis}");
+            bail!("a dimension of the result must not be negative, got {dim} at axis {axis}");
         }
         self.require(Guard::Ge(dim.clone(), Dim::known(0)))
     }

@@ -1,10 +1,11 @@
-//! [`InferenceResult`]: what a shape function said of the outputs.
+//! [`InferenceResult`]: the outputs that a shape function has set.
 
 use smallvec::SmallVec;
 
 use crate::{Dim, PartialElements, TensorShape};
 
-/// What a shape function said of the outputs; made by [`InferenceContext::finish`](crate::InferenceContext::finish).
+/// The outputs that a shape function has set, returned by
+/// [`InferenceContext::finish`](crate::InferenceContext::finish).
 #[derive(Clone, Debug, Default)]
 pub struct InferenceResult {
     pub(super) shapes: SmallVec<[TensorShape; 1]>,
@@ -13,9 +14,9 @@ pub struct InferenceResult {
 }
 
 impl InferenceResult {
-    /// Of so many outputs nothing yet.
+    /// Makes a result of unranked outputs.
     pub(super) fn unknown(outputs: usize) -> InferenceResult {
-        // Nearly every op has one output.
+        // Avoid iterators for one output, which nearly every op has.
         let (shapes, values) = match outputs {
             1 => (SmallVec::from_buf([const { TensorShape::unranked() }]), SmallVec::from_buf([None])),
             _ => (
@@ -26,22 +27,23 @@ impl InferenceResult {
         InferenceResult { shapes, values, derived: Vec::new() }
     }
 
-    /// The shape of every output.
+    /// Returns the shape of every output.
     pub fn shapes(&self) -> &[TensorShape] {
         &self.shapes
     }
 
-    /// Of every output the elements, where it is a small integer tensor and something is known of them.
+    /// Returns the elements of every output. An entry is `None` unless the output is a small integer tensor with some
+    /// known elements.
     pub fn values(&self) -> &[Option<PartialElements>] {
         &self.values
     }
 
-    /// Normalised parameters the op's body reads: the name and the elements of each.
+    /// Returns the normalized parameters that the body of the op reads, as names and elements.
     pub fn derived(&self) -> impl ExactSizeIterator<Item = (&'static str, &[Dim])> {
         self.derived.iter().map(|(name, elements)| (*name, elements.as_slice()))
     }
 
-    /// Shape and elements of every output.
+    /// Returns the shape and the elements of every output.
     pub fn into_outputs(self) -> impl Iterator<Item = (TensorShape, Option<PartialElements>)> {
         self.shapes.into_iter().zip(self.values)
     }

@@ -1,4 +1,4 @@
-//! [`Equality`]: dimensions found equal, by union and by solving for a symbol.
+//! [`Equality`]: dimensions found equal. An equation is solved for a symbol, which the solution then replaces.
 
 use rustc_hash::FxHashSet;
 
@@ -10,23 +10,23 @@ use crate::dim::symbol::{Symbol, SymbolKind};
 use crate::error::bail;
 use crate::{Dim, Result, ShapeError, TensorShape};
 
-/// A symbol found equal to a dimension, and the node that made it so.
+/// An equality of a symbol and a dimension.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Equality {
     /// The symbol that was replaced.
     pub symbol: Symbol,
-    /// What it equals, as known then; [`DimTable::resolve`] tells more.
+    /// The dimension that the symbol equals, as it was known then. [`DimTable::resolve`] returns the present form.
     pub dim: Dim,
-    /// The node that required it.
+    /// The node that required the equality.
     pub origin: u32,
 }
 
 impl DimTable {
-    /// Makes two dimensions equal, and returns what both are. A symbol is solved for where one can be; otherwise a
-    /// guard is recorded.
+    /// Records that two dimensions are equal and returns the merged dimension. The equation is solved for a symbol if
+    /// possible; otherwise a guard is recorded.
     ///
     /// # Errors
-    /// They are provably different, or a recorded guard contradicts their equality.
+    /// The two are provably different, or a recorded guard contradicts their equality.
     pub fn merge(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
         a.validate()?;
         b.validate()?;
@@ -59,7 +59,8 @@ impl DimTable {
         }
     }
 
-    /// Whether a symbol may be replaced by a dimension: in a table in the order of definitions, by older symbols alone.
+    /// Returns whether `dim` may replace `symbol`. A table in the order of definitions replaces a symbol only by older
+    /// symbols.
     fn may_replace(&self, symbol: Symbol, dim: &Dim) -> bool {
         if !self.in_definition_order {
             return true;
@@ -74,7 +75,7 @@ impl DimTable {
         older
     }
 
-    /// Whether a symbol already has a value, or its value would mention itself through one.
+    /// Returns whether `symbol` is replaced already, or `dim` mentions it directly or through replaced symbols.
     fn is_tied(&self, symbol: Symbol, dim: &Dim) -> bool {
         if self.bindings.contains_key(&symbol) {
             return true;
@@ -95,6 +96,7 @@ impl DimTable {
         false
     }
 
+    /// Replaces `symbol` by `dim` and checks all guards that mention `symbol`. `a == b` is the equation solved.
     fn bind(&mut self, symbol: Symbol, dim: Dim, a: &Dim, b: &Dim) -> Result<()> {
         if symbol.kind() == SymbolKind::Size {
             match self.prove_ge(&dim, &Dim::known(0)) {
@@ -103,7 +105,7 @@ impl DimTable {
                 None => self.record(Guard::Ge(dim.clone(), Dim::known(0))),
             }
         }
-        // What guards promise of the symbol is promised of the dimension now.
+        // A lower bound of the symbol is a lower bound of the dimension now.
         let promised = self.lower_bounds.get(&Dim::from(symbol)).copied();
         let old = self.bindings.insert(symbol, dim.clone());
         self.remember(Undo::Binding(symbol, old));
@@ -114,7 +116,7 @@ impl DimTable {
         self.check_watchers(symbol)
     }
 
-    /// Resolves, and shortens the chain of equalities walked.
+    /// Resolves the dimension and shortens the chain of equalities for later calls.
     fn resolve_compressing(&mut self, dim: &Dim) -> Dim {
         let resolved = self.resolve(dim);
         if let Some(mut symbol) = dim.as_symbol()
@@ -132,10 +134,10 @@ impl DimTable {
         resolved
     }
 
-    /// Merges two shapes axis by axis; an unranked one takes the other's dimensions.
+    /// Merges two shapes axis by axis. The result is the other shape, resolved, if one is unranked.
     ///
     /// # Errors
-    /// The ranks differ or an axis cannot be merged: the message names it.
+    /// The ranks differ, or the dimensions at an axis are provably different; the message names the axis.
     pub fn merge_shapes(&mut self, a: &TensorShape, b: &TensorShape) -> Result<TensorShape> {
         let (Some(x), Some(y)) = (a.dims(), b.dims()) else {
             return Ok(self.resolve_shape(if a.rank().is_some() { a } else { b }));
@@ -158,7 +160,7 @@ impl DimTable {
         Ok(TensorShape::from(merged))
     }
 
-    /// The equalities, in the order they were found.
+    /// Returns the equalities in the order in which they were found.
     pub fn equalities(&self) -> &[Equality] {
         &self.equalities
     }

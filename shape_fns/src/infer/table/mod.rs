@@ -1,4 +1,4 @@
-//! [`DimTable`]: what a graph knows about its dimensions.
+//! [`DimTable`]: the knowledge of a graph about its dimensions.
 
 mod equality;
 mod provenance;
@@ -18,11 +18,11 @@ use crate::Guard;
 use crate::dim::symbol::{Symbol, SymbolKind};
 use crate::{Dim, PartialElements, TensorShape};
 
-/// What a graph knows about its dimensions: its anonymous symbols, equalities between dimensions, and guards; each
-/// with the node that made it.
+/// The knowledge of a graph about its dimensions: its anonymous symbols, the equalities between dimensions, and the
+/// guards. Each is stored with the node that introduced it.
 ///
-/// Knowledge only grows, except that a [transaction](DimTable::begin) can be taken back whole. After an error the
-/// table may hold part of what the refused call added: roll back.
+/// Knowledge only grows; only the rollback of a [transaction](DimTable::begin) removes any. After an error the table
+/// may hold a part of what the refused call added, so the caller must roll back.
 ///
 /// ```
 /// use shapeflow_shape_fns::{Dim, DimTable, Guard, SymbolKind};
@@ -37,34 +37,41 @@ use crate::{Dim, PartialElements, TensorShape};
 /// ```
 #[derive(Debug, Default)]
 pub struct DimTable {
-    /// The node that made each anonymous symbol.
+    /// The node that introduced each anonymous symbol, by the index of the symbol.
     origins: Vec<u32>,
     /// The node that first used each named symbol.
     introduced: FxHashMap<Symbol, u32>,
+    /// The dimension that each replaced symbol equals. Its symbols may be replaced too.
     bindings: FxHashMap<Symbol, Dim>,
     equalities: Vec<Equality>,
     guards: Vec<GuardRecord>,
+    /// The guards of `guards`, for look-up.
     recorded: FxHashSet<Guard>,
-    /// Guards by the symbols they mention. Entries of guards taken back stay and only cost a look.
+    /// Indices into `guards` by the symbols that the guards mention. A rollback leaves stale indices, which only cost a
+    /// look-up.
     watchers: FxHashMap<Symbol, Vec<u32>>,
-    /// Terms without constant, and the least value a guard promises of them.
+    /// The greatest lower bound that a guard implies for a term. The term has no constant and no common factor.
     lower_bounds: FxHashMap<Dim, i64>,
+    /// The changes to undo if an open transaction is rolled back.
     trail: Vec<Undo>,
+    /// The number of open transactions.
     open: usize,
+    /// The node for which new knowledge is recorded.
     origin: u32,
+    /// Whether symbols are replaced only by older ones, see [`DimTable::in_definition_order`].
     in_definition_order: bool,
 }
 
 impl DimTable {
-    /// A table that knows nothing.
+    /// Makes an empty table.
     pub fn new() -> DimTable {
         DimTable::default()
     }
 
-    /// A table that replaces a symbol by symbols made before it, and by no others: what is known where a symbol is made
-    /// suffices for everything that replaces it. An equality that could only be solved otherwise is a guard.
+    /// Makes a table that replaces a symbol only by symbols made before it: what is known where a symbol is made then
+    /// suffices for everything that replaces it. An equality that can only be solved otherwise becomes a guard.
     ///
-    /// A run reads sizes in the order in which they are defined, so that it needs this order. It costs knowledge: from
+    /// A run needs this order, because it reads sizes in the order of their definitions. The order costs knowledge: from
     /// `k == n*m`, where `k` is the oldest, nothing follows for other terms.
     pub fn in_definition_order() -> DimTable {
         DimTable { in_definition_order: true, ..DimTable::default() }
@@ -74,7 +81,7 @@ impl DimTable {
         self.in_definition_order
     }
 
-    /// A new anonymous symbol; invalid past 2^29 of them.
+    /// Makes a new anonymous symbol. The result is invalid if the table has 2^29 symbols already.
     pub fn fresh(&mut self, kind: SymbolKind) -> Dim {
         match Symbol::of_table(self.origins.len(), kind) {
             Some(symbol) => {
@@ -85,13 +92,13 @@ impl DimTable {
         }
     }
 
-    /// The number of anonymous symbols made so far.
+    /// Returns the number of anonymous symbols made so far.
     pub(crate) fn symbol_count(&self) -> usize {
         self.origins.len()
     }
 
-    /// A free-standing shape as one of this table: its own anonymous symbols get new ones, and the named symbols it
-    /// mentions are noted as introduced by the current node.
+    /// Converts a free-standing shape to one of this table. Its free symbols become new anonymous symbols of the table.
+    /// Its named symbols are recorded as introduced by the current node if they are new.
     pub fn import(&mut self, shape: &TensorShape) -> TensorShape {
         let Some(dims) = shape.dims() else { return TensorShape::unranked() };
         let mut renumbered: FxHashMap<Symbol, Dim> = FxHashMap::default();
@@ -110,17 +117,17 @@ impl DimTable {
         }))
     }
 
-    /// The node that what follows is recorded for.
+    /// Sets the node for which all further knowledge is recorded.
     pub fn set_origin(&mut self, node: u32) {
         self.origin = node;
     }
 
-    /// Whether any symbol was found equal to something.
+    /// Returns whether any symbol was replaced by an equal dimension.
     pub(crate) fn has_equalities(&self) -> bool {
         !self.bindings.is_empty()
     }
 
-    /// Whether any of these dimensions mentions a symbol that was found equal to something.
+    /// Returns whether any of `dims` mentions a symbol that was replaced by an equal dimension.
     pub(crate) fn is_stale(&self, dims: &[Dim]) -> bool {
         let mut stale = false;
         for dim in dims {
@@ -129,7 +136,7 @@ impl DimTable {
         stale
     }
 
-    /// The dimension with everything known of its symbols put in.
+    /// Returns the dimension with all replaced symbols substituted.
     #[inline]
     pub fn resolve(&self, dim: &Dim) -> Dim {
         if dim.is_known() || self.bindings.is_empty() { dim.clone() } else { self.resolve_bound(dim) }
@@ -144,21 +151,22 @@ impl DimTable {
         if !bound {
             return dim.clone();
         }
-        // A term too large to write stays as it is, which loses knowledge and nothing else.
+        // A result that is too large to represent keeps the old form. That loses precision but stays correct.
         dim.try_substitute(&mut |symbol| Some(self.root(symbol))).unwrap_or_else(|_| dim.clone())
     }
 
-    /// The shape with every dimension resolved.
+    /// Returns the shape with every dimension resolved.
     pub fn resolve_shape(&self, shape: &TensorShape) -> TensorShape {
         if self.has_equalities() { shape.map(|dim| self.resolve(dim)) } else { shape.clone() }
     }
 
-    /// The elements with every one resolved.
+    /// Returns the elements, each resolved.
     pub fn resolve_elements(&self, elements: &PartialElements) -> PartialElements {
         if self.has_equalities() { elements.map(|dim| self.resolve(dim)) } else { elements.clone() }
     }
 
-    /// What a symbol stands for. Iterative: chains of equalities may be as long as the graph.
+    /// Returns the resolved dimension of a symbol. The algorithm is iterative, because a chain of equalities may be as
+    /// long as the graph.
     fn root(&self, symbol: Symbol) -> Dim {
         let mut symbol = symbol;
         let bound = loop {
@@ -195,7 +203,7 @@ impl DimTable {
         done.remove(&symbol).unwrap_or_else(|| Dim::from(symbol))
     }
 
-    /// Whether two dimensions are equal: proven, disproven, or neither.
+    /// Returns whether two dimensions are equal under the equalities of the table; see [`Dim::same`].
     pub fn same(&self, a: &Dim, b: &Dim) -> Option<bool> {
         self.resolve(a).same(&self.resolve(b))
     }

@@ -1,4 +1,4 @@
-//! [`Provenance`]: where a dimension comes from.
+//! [`Provenance`]: the origin of a dimension, for error messages.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -6,22 +6,23 @@ use super::{DimTable, Equality};
 use crate::Dim;
 use crate::dim::symbol::Symbol;
 
-/// One step of where a dimension comes from.
+/// One fact about the origin of a dimension.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Provenance {
     /// The node that introduced a symbol.
     Introduced(Symbol, u32),
-    /// An equality that tied a symbol to a dimension.
+    /// An equality that relates a symbol to a dimension.
     Equated(Equality),
 }
 
 impl DimTable {
-    /// The node that made an anonymous symbol of this table.
+    /// Returns the node that made an anonymous symbol of this table.
     pub fn maker(&self, symbol: Symbol) -> Option<u32> {
         symbol.table_index().and_then(|index| self.origins.get(index).copied())
     }
 
-    /// Where the symbols of a dimension come from, and the equalities that tied them, in the order they were made.
+    /// Returns the nodes that introduced the symbols of a dimension, then the equalities that relate these symbols to
+    /// others, in the order in which they were found.
     pub fn explain(&self, dim: &Dim) -> Vec<Provenance> {
         let mut involved: FxHashSet<Symbol> = FxHashSet::default();
         let mut pending = Vec::new();

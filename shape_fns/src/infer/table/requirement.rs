@@ -1,4 +1,4 @@
-//! [`GuardRecord`]: what must hold of dimensions, decided now or kept to be checked when sizes are known.
+//! [`GuardRecord`]: a condition on dimensions that is undecided. It is checked when sizes are known.
 
 use super::DimTable;
 use super::undo::Undo;
@@ -7,20 +7,20 @@ use crate::dim::symbol::Symbol;
 use crate::error::bail;
 use crate::{Bounds, Dim, Result, ShapeError};
 
-/// A guard and the node that required it first.
+/// A guard and the first node that required it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GuardRecord {
-    /// What must hold.
+    /// The condition.
     pub guard: Guard,
     /// The node that required it.
     pub origin: u32,
 }
 
 impl DimTable {
-    /// Requires a condition: proven, it is dropped; undecided, it is recorded once.
+    /// Requires a condition. A proven condition is dropped; an undecided one is recorded once.
     ///
     /// # Errors
-    /// It is disproven.
+    /// The condition is disproven.
     pub fn require(&mut self, guard: Guard) -> Result<()> {
         let guard = if self.has_equalities() { guard.map(|dim| self.resolve(dim)) } else { guard };
         if self.recorded.contains(&guard) {
@@ -44,7 +44,7 @@ impl DimTable {
             (None, Guard::OneOrEqual(a, b)) if a.same(b) == Some(false) => {
                 self.merge(a, &Dim::known(1)).map(drop)
             }
-            // What divides as a term divides wherever it is not 0.
+            // The quotient is exact as a term, so the divisor divides wherever it is not 0.
             (None, Guard::Divides { divisor, dividend })
                 if dividend.modulo(divisor).is_ok_and(|rest| rest == 0)
                     && self.bounds(divisor).is_above(-1) =>
@@ -58,17 +58,18 @@ impl DimTable {
         }
     }
 
-    /// What must be checked when sizes are known, in the order it was required. Guards decided since stay listed.
+    /// Returns the guards to check when sizes are known, in the order in which they were required. A guard that a later
+    /// equality decided stays in the list.
     pub fn guards(&self) -> &[GuardRecord] {
         &self.guards
     }
 
-    /// Whether `a >= b`: proven from forms and recorded guards, disproven, or neither.
+    /// Returns whether forms and recorded guards prove (`Some(true)`) or disprove (`Some(false)`) `a >= b`.
     pub fn prove_ge(&self, a: &Dim, b: &Dim) -> Option<bool> {
         self.decide(&Guard::Ge(self.resolve(a), self.resolve(b)))
     }
 
-    /// Decides a guard on resolved dimensions.
+    /// Decides a guard whose dimensions are resolved.
     fn decide(&self, guard: &Guard) -> Option<bool> {
         if let Some(answer) = guard.decide() {
             return Some(answer);
@@ -89,7 +90,8 @@ impl DimTable {
         (*self.lower_bounds.get(&term)? >= least).then_some(true)
     }
 
-    /// The interval a resolved dimension lies in, given what guards promise of its symbols.
+    /// Returns the interval in which a resolved dimension lies, given the lower bounds that guards imply for its
+    /// symbols.
     pub fn bounds(&self, dim: &Dim) -> Bounds {
         if self.lower_bounds.is_empty() {
             return dim.bounds();
@@ -101,7 +103,7 @@ impl DimTable {
         })
     }
 
-    /// Checks the guards that mention a symbol after it got a value.
+    /// Checks the guards that mention `symbol`, which was just replaced.
     pub(super) fn check_watchers(&mut self, symbol: Symbol) -> Result<()> {
         let Some(watching) = self.watchers.remove(&symbol) else { return Ok(()) };
         let mut outcome = Ok(());
@@ -124,6 +126,7 @@ impl DimTable {
         outcome
     }
 
+    /// Registers guard `index` under every symbol that `guard` mentions.
     fn watch(&mut self, guard: &Guard, index: u32) {
         for dim in guard.dims() {
             dim.symbols(&mut |symbol| {
@@ -135,7 +138,7 @@ impl DimTable {
         }
     }
 
-    /// Notes what a `>=` guard says of the term it compares.
+    /// Records the lower bound that a `>=` guard implies for a term.
     pub(super) fn promise(&mut self, guard: &Guard) {
         if let Guard::Ge(a, b) = guard
             && let Ok(difference) = a.plus(b, -1)
@@ -149,6 +152,7 @@ impl DimTable {
         }
     }
 
+    /// Records a guard that is undecided.
     pub(super) fn record(&mut self, guard: Guard) {
         if !self.recorded.insert(guard.clone()) {
             return;
@@ -159,7 +163,8 @@ impl DimTable {
     }
 }
 
-/// `difference >= 0` as a term without constant or common factor, and the least value it may have.
+/// Rewrites `difference >= 0` as `term >= least`, where `term` has no constant and no common factor, and returns
+/// `(term, least)`.
 fn as_lower_bound(difference: &Dim) -> Option<(Dim, i64)> {
     let (term, constant) = difference.without_constant()?;
     let content = term.content();

@@ -1,10 +1,10 @@
-//! Transactions of a [`DimTable`]: a refused call leaves no trace.
+//! Transactions of a [`DimTable`], by which a refused call leaves no trace.
 
 use super::DimTable;
 use super::undo::{Mark, Undo};
 
 impl DimTable {
-    /// Starts a transaction; transactions nest. End it with [`DimTable::commit`] or [`DimTable::rollback`].
+    /// Starts a transaction. Transactions nest. End it with [`DimTable::commit`] or [`DimTable::rollback`].
     pub fn begin(&mut self) -> Mark {
         self.open += 1;
         Mark {
@@ -16,7 +16,7 @@ impl DimTable {
         }
     }
 
-    /// Keeps what was added since the mark.
+    /// Ends a transaction and keeps its changes.
     pub fn commit(&mut self, mark: Mark) {
         debug_assert!(mark.trail <= self.trail.len(), "transactions end in the reverse order of their begin");
         self.open = self.open.saturating_sub(1);
@@ -25,7 +25,7 @@ impl DimTable {
         }
     }
 
-    /// Takes back symbols, equalities and guards added since the mark.
+    /// Ends a transaction and removes the symbols, equalities and guards added since the mark.
     pub fn rollback(&mut self, mark: Mark) {
         while self.trail.len() > mark.trail {
             match self.trail.pop() {
@@ -46,6 +46,7 @@ impl DimTable {
         self.open = self.open.saturating_sub(1);
     }
 
+    /// Records how to undo a change if a transaction is open.
     pub(super) fn remember(&mut self, undo: Undo) {
         if self.open > 0 {
             self.trail.push(undo);

@@ -1,9 +1,9 @@
-//! [`Undo`]: how a [transaction](crate::DimTable::begin) takes one change of a table back.
+//! [`Undo`]: the record that undoes one change of a [transaction](crate::DimTable::begin).
 
 use crate::Dim;
 use crate::dim::symbol::Symbol;
 
-/// Where a transaction began.
+/// The state of the table at the start of a transaction.
 #[derive(Debug)]
 #[must_use = "a transaction ends by commit or rollback"]
 pub struct Mark {
@@ -14,7 +14,7 @@ pub struct Mark {
     pub(super) origin: u32,
 }
 
-/// One change of a table, as the value it replaced.
+/// A change of one map entry: the key and the value that the change replaced.
 #[derive(Debug)]
 pub(super) enum Undo {
     Binding(Symbol, Option<Dim>),

@@ -67,7 +67,7 @@ pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
                 }
             } else if dim != member_dim {
                 *dim = cx.merge(dim, member_dim).map_err(|_| {
-                    let other = advice::join(cx.input(first), &shape);
+                    let other = advice::concat_axis(cx.input(first), &shape);
                     ShapeError::new(format_args!(
                         "all dimensions except axis {axis} must agree, got {dim} and {member_dim} at axis {position}"
                     ))
@@ -116,7 +116,7 @@ fn propagate_joined(cx: &mut InferenceContext<'_>, axis: usize) {
 mod tests {
     use super::concat;
     use crate::testing::shape_table;
-    use crate::{Attrs, DType, Dim, DimTable, InferenceContext, OperandInfo, TensorShape, shape};
+    use crate::{Attrs, DType, DimTable, InferenceContext, OperandInfo, TensorShape, shape};
 
     shape_table! { shapes: concat, ["values..", "axis"];
         {axis: 0} "[a, 3]; [b, 3]" => "[a+b, 3]";

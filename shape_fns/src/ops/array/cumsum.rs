@@ -25,6 +25,6 @@ mod tests {
         {axis: -1} "[2, ?]" => "[2, d0_1]";
         {} "[2, n]; i32 []" => "[2, n]";
         {axis: 2} "[2, n]" => "error axis must be in [-2, 2), got 2";
-        {axis: 0} "[]" => "error axis must be of a tensor of rank at least 1";
+        {axis: 0} "[]" => "error axis requires a tensor of rank at least 1";
     }
 }

@@ -81,7 +81,7 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
         None => {
             let others = product(cx, sizes, &[])?;
             if let Some(total) = total
-                && !cx.is_own(&total)
+                && !cx.mentions_new_symbol(&total)
             {
                 cx.merge(&total, &others).map_err(|_| {
                     cx.blame_param(

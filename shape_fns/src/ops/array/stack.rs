@@ -20,7 +20,7 @@ pub fn stack(cx: &mut InferenceContext<'_>) -> Result<()> {
     for index in members.clone() {
         let member = cx.input(index).clone();
         shape = cx.merge_shapes(&shape, &member).map_err(|error| {
-            let axis = advice::join(&shape, &member);
+            let axis = advice::concat_axis(&shape, &member);
             ShapeError::new(format_args!("stacked operands must have the same shape: {error}"))
                 .with_help_if(
                     axis.map(|axis| format!("concat joins along axis {axis}, the only one that differs")),

@@ -68,7 +68,7 @@ fn set_matmul(cx: &mut InferenceContext<'_>, a: &TensorShape, b: &TensorShape) -
         ShapeError::new(format_args!(
             "the inner dimensions of a matmul must agree, got {inner} and {other_inner} in {a} and {b}{note}"
         ))
-        .with_help_if(advice::product([&rows, &inner], [&other_inner, &columns], is_plain))
+        .with_help_if(advice::matmul([&rows, &inner], [&other_inner, &columns], is_plain))
     })?;
     let mut dims: SmallVec<[Dim; 4]> = SmallVec::new();
     if !(a_batch.is_empty() && b_batch.is_empty()) {
