@@ -31,6 +31,8 @@ pub use error::{Error, ErrorKind, Phase, Result};
 pub use exec::{
     Backend, BoundRun, CompileOptions, Executable, Isa, Port, Results, Runner, Stats, ThreadPool,
 };
+#[cfg(feature = "petgraph")]
+pub use graph::dataflow;
 pub use graph::{
     Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, OpBuilder, Param, Scope, Value, ValueId,
 };

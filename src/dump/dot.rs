@@ -1,11 +1,12 @@
 //! A graph in the language of Graphviz.
 
 use petgraph::dot::{Config, Dot};
-use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::EdgeRef;
 
 use super::snapshot::{NodeKind, NodeView};
 use super::{Snapshot, palette};
 use crate::graph::Graph;
+use crate::graph::dataflow::{Dataflow, DataflowEdge, EdgeEnds, NodeId};
 
 impl Graph {
     /// The graph in the language of Graphviz: `dot -Tsvg` draws it.
@@ -29,24 +30,15 @@ impl Graph {
 impl Snapshot {
     /// The stage's graph in the language of Graphviz, as [`Graph::to_dot`]; the nodes of a kernel have one colour.
     pub fn to_dot(&self) -> String {
-        let mut drawing: DiGraph<usize, String> = DiGraph::new();
-        let places: Vec<NodeIndex> = (0..self.nodes.len()).map(|number| drawing.add_node(number)).collect();
-        for (number, node) in self.nodes.iter().enumerate() {
-            for (position, operand) in node.operands.iter().enumerate() {
-                let source = &self.nodes[operand.node];
-                let mut label = if node.operands.len() > 1 { position.to_string() } else { String::new() };
-                if source.outputs.len() > 1 {
-                    label =
-                        format!("{label} {}", source.outputs[operand.output].name).trim_start().to_string();
-                }
-                drawing.add_edge(places[operand.node], places[number], label);
-            }
-        }
-        let edge = |_: &DiGraph<usize, String>, edge: petgraph::graph::EdgeReference<'_, String>| {
-            if edge.weight().is_empty() { String::new() } else { format!("label={}", quoted(edge.weight())) }
+        let dataflow = Dataflow::new(self.nodes.len(), |node| {
+            self.nodes[node].operands.iter().map(|operand| (operand.node, operand.output))
+        });
+        let edge = |_: &Dataflow, edge: DataflowEdge<'_>| {
+            let label = self.edge_label(&edge);
+            if label.is_empty() { String::new() } else { format!("label={}", quoted(&label)) }
         };
-        let node = |_: &DiGraph<usize, String>, (_, number): (NodeIndex, &usize)| {
-            let node = &self.nodes[*number];
+        let node = |_: &Dataflow, (id, ()): (NodeId, &())| {
+            let node = &self.nodes[id.index()];
             let shape = if node.kind == NodeKind::Op { "box" } else { "ellipse" };
             let fill = node.kernel.map_or_else(String::new, |kernel| {
                 format!("style=filled, fillcolor=\"{}\", ", palette::light(kernel))
@@ -55,7 +47,16 @@ impl Snapshot {
             format!("shape={shape}, {fill}{rim}label={}", quoted(&node.dot_label()))
         };
         let config = [Config::NodeNoLabel, Config::EdgeNoLabel];
-        format!("{:?}", Dot::with_attr_getters(&drawing, &config, &edge, &node))
+        format!("{:?}", Dot::with_attr_getters(&dataflow, &config, &edge, &node))
+    }
+
+    /// Which operand of its reader an edge is, and which output of its source, each only where there are several.
+    fn edge_label(&self, edge: &DataflowEdge<'_>) -> String {
+        let (source, target) = (&self.nodes[edge.source().index()], &self.nodes[edge.target().index()]);
+        let EdgeEnds { output, operand } = *edge.weight();
+        let operand = (target.operands.len() > 1).then(|| operand.to_string());
+        let output = (source.outputs.len() > 1).then(|| source.outputs[output].name.clone());
+        operand.into_iter().chain(output).collect::<Vec<_>>().join(" ")
     }
 }
 

@@ -14,6 +14,7 @@ mod builder;
 mod call;
 mod const_fold;
 mod constant;
+pub mod dataflow;
 mod display;
 mod explain;
 mod insert;
