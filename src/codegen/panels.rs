@@ -9,7 +9,7 @@ use super::product::MatMul;
 use crate::error::Result;
 use crate::lower::kernel::BufferIx;
 use crate::tensor::Buffer;
-use crate::tiles::{Float, Packed, Strided};
+use crate::tiles::{Float, PackedMatrix, StridedMatrix};
 
 /// Rows of a left operand for which its right one is packed ahead. Fewer read it as fast where it is; for more, a run
 /// packs it in a small part of its time.
@@ -42,7 +42,7 @@ impl Panels {
         if size == 0 || !bytes.len().is_multiple_of(size) {
             return Ok(None);
         }
-        let each = Packed::<T>::room(k, n).saturating_mul(size_of::<T>());
+        let each = PackedMatrix::<T>::packed_len(k, n).saturating_mul(size_of::<T>());
         let count = bytes.len() / size;
         let buffer = Buffer::zeroed(each.saturating_mul(count))?;
         let (row, column) = product.right_strides();
@@ -52,7 +52,7 @@ impl Panels {
             unsafe {
                 let at = bytes.as_ptr().add(number * size).cast::<T>();
                 let to = buffer.as_ptr().add(number * each).cast::<T>();
-                Packed::pack(to, &Strided { at, row, column }, k, n);
+                PackedMatrix::pack(to, &StridedMatrix { start: at, row, column }, k, n);
             }
         }
         Ok(Some(Panels { buffer, each }))
@@ -64,8 +64,8 @@ impl Panels {
     }
 
     /// A matrix, which has so many columns.
-    pub(super) fn matrix<T: Float>(&self, number: usize, n: usize) -> Packed<T> {
-        Packed::new(self.buffer.as_ptr().wrapping_add(number * self.each).cast(), n)
+    pub(super) fn matrix<T: Float>(&self, number: usize, n: usize) -> PackedMatrix<T> {
+        PackedMatrix::new(self.buffer.as_ptr().wrapping_add(number * self.each).cast(), n)
     }
 }
 

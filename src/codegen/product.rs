@@ -10,7 +10,7 @@ use super::pool::Pool;
 use crate::error::Result;
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::BufferUse;
-use crate::tiles::{Element, Float, Matrix, Product, Strided};
+use crate::tiles::{Float, Gemm, Gemv, MatrixStrides, StridedMatrix};
 
 /// `out = a · b` for every matrix of a batch; row-major, with either operand transposed.
 #[derive(Clone, Debug)]
@@ -163,7 +163,7 @@ impl MatMul {
     /// # Safety
     /// The addresses hold the matrices that `self` describes, of elements `T`; `out` does not overlap the operands,
     /// and nothing else touches the panel.
-    unsafe fn run_panel<T: Element + Float>(
+    unsafe fn run_panel<T: Gemv + Float>(
         &self,
         addresses: [usize; 3],
         panel: &Panel,
@@ -188,21 +188,21 @@ impl MatMul {
                     if m == 1 { (a, b, b_row, b_column) } else { (b, a, a_column, a_row) };
                 let vector = std::slice::from_raw_parts(vector, k);
                 let out = std::slice::from_raw_parts_mut(out, count);
-                T::vector_product(vector, matrix, Matrix { along, across }, out);
+                T::gemv(vector, matrix, MatrixStrides { along, across }, out);
                 return Ok(());
             }
-            let product = Product {
+            let gemm = Gemm {
                 m: panel.rows.len(),
                 k,
                 n: panel.columns.len(),
-                a: Strided { at: a, row: a_row, column: a_column },
-                b: Strided { at: b, row: b_row, column: b_column },
+                a: StridedMatrix { start: a, row: a_row, column: a_column },
+                b: StridedMatrix { start: b, row: b_row, column: b_column },
                 packed: self.panels.as_ref().map(|panels| panels.matrix(at[1], n).from(column)),
                 out,
                 out_row: n,
             };
-            let bytes = product.room().saturating_mul(size_of::<T>());
-            product.run(lane.scratch(bytes)? as *mut T);
+            let bytes = gemm.workspace_len().saturating_mul(size_of::<T>());
+            gemm.run(lane.scratch(bytes)? as *mut T);
         }
         Ok(())
     }
