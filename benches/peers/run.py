@@ -3,12 +3,13 @@
 
     python3 benches/peers/run.py [--quick] [--rows TEXT|..] [--peers NAME,..] [--core N] [--work FOLDER]
 
-The script makes a virtual environment and builds the programs in `target/peers`, or in the folder of `--work`. It reports
-a peer that cannot be installed, and leaves it out. It prints a table and writes `results.json` beside this file.
+The script makes a virtual environment and builds the programs in `target/peers`, or in the folder of `--work`. It
+reports a peer that cannot be installed, and leaves it out. It prints a table and writes `results.json` beside this
+file.
 
-A time is the median of all samples. The minimum is shown too, because other programs disturbed that sample least. A ratio
-above 1 means that shapeflow is faster than the fastest peer. Peers reuse the memory of results from call to call if they
-can, and the allocator keeps freed pages.
+A time is the median of all samples. The minimum is shown too, because other programs disturbed that sample least. A
+ratio above 1 means that shapeflow is faster than the fastest peer. Peers reuse the memory of results from call to call
+if they can, and the allocator keeps freed pages.
 """
 
 import argparse
@@ -91,7 +92,7 @@ def parse():
     parser.add_argument("--work", default=ROOT / "target" / "peers", help="folder for builds and intermediate files")
     parser.add_argument("--bench", help="the executable of the bench, if it is built already")
     parser.add_argument("--results", default=HERE / "results.json", help="file to write the results to")
-    parser.add_argument("--keep", action="store_true", help="keep the rows in the file of results that are not measured")
+    parser.add_argument("--keep", action="store_true", help="keep rows of the file that are not measured")
     options = parser.parse_args()
     options.peers = [peer.strip() for peer in options.peers.split(",") if peer.strip()]
     unknown = [peer for peer in options.peers if peer not in PEERS]
@@ -165,7 +166,8 @@ class Worker:
         line = self.process.stdout.readline() if ready else b""
         if not line:
             self.stop()
-            return {"error": f"no answer within {timeout} s" if not ready else f"the process has ended: {self.last_words()}"}
+            ended = f"the process has ended: {self.last_words()}"
+            return {"error": ended if ready else f"no answer within {timeout} s"}
         return json.loads(line)
 
     def last_words(self):

@@ -4,9 +4,9 @@
 
 - `VERSION`;
 - `place(arrays)`, which converts the inputs to the peer's own arrays;
-- `make(case, placed, fed, request)`, which returns a function without arguments. That function runs the case once, waits
-  for the end of the run, and returns a result for `fetch`. The inputs from index `fed` on are constants. `make` raises
-  `KeyError` if the peer does not have the case;
+- `make(case, placed, fed, request)`, which returns a function without arguments. That function runs the case once,
+  waits for the end of the run, and returns a result for `fetch`. The inputs from index `fed` on are constants. `make`
+  raises `KeyError` if the peer does not have the case;
 - `fetch(result)`, which returns numpy arrays;
 - optionally `forget()`, which drops compiled code.
 """
@@ -33,7 +33,10 @@ def read(files):
 
 
 def samples(call, seconds):
-    """Samples the microseconds of a call for some seconds. A sample of short calls is the mean of enough calls to take 200 µs."""
+    """Samples the microseconds of a call for some seconds.
+
+    A sample of short calls is the mean of enough calls to take 200 µs.
+    """
     call()
     count = 1
     while timed(call, count) < 200e-6 and count < 1 << 20:
