@@ -20,7 +20,7 @@ const SHORT_STREAM_RUN: usize = 16 << 10;
 const SHORT_STREAM: usize = 512;
 
 /// [`SHORT_STREAM`] for rows that end inside a cache line.
-const SHORT_BROKEN: usize = 2048;
+const SHORT_UNALIGNED: usize = 2048;
 
 /// Runs of at least this many bytes are streamed directly, without a [`Stream`].
 const LONG_RUN: usize = 2048;
@@ -206,7 +206,7 @@ impl StridedCopy {
             // A transpose writes each row in pieces, which costs more than runs if the cache cannot hold the
             // destination. If the rows are not aligned to cache lines, each piece also has two partial lines.
             let lines = rows.dst % 64 == 0 && outer.iter().all(|axis| axis.dst % 64 == 0);
-            let least = if lines { SHORT_STREAM } else { SHORT_BROKEN };
+            let least = if lines { SHORT_STREAM } else { SHORT_UNALIGNED };
             plane.stream = huge && inner.n * elem >= least;
             Walk::Whole(transpose::transpose)
         } else if crossed && rows.n <= 16 {

@@ -22,15 +22,16 @@ const TILE: usize = 16 << 10;
 /// Most bytes of a plane that is transposed without tiles: all of it stays in the cache.
 const SMALL: usize = 4 << 10;
 
-/// Bytes of the source in a column of a tile of [`transpose_broken`]. They span more than one cache line, because
-/// source columns are not aligned to lines either.
-const BROKEN_COLUMN: usize = 256;
+/// Bytes of the source in a column of a tile of [`transpose_unaligned`]. They span several cache lines, because source
+/// columns are not aligned to lines either.
+const UNALIGNED_COLUMN: usize = 256;
 
-/// Bytes of the destination in a row of a tile of [`transpose_broken`]; half as many for 1-byte elements.
-const BROKEN_RUN: usize = 512;
+/// Bytes of the destination in a row of a tile of [`transpose_unaligned`]; half as many for 1-byte elements.
+const UNALIGNED_RUN: usize = 512;
 
-/// Bytes of the buffer for a tile of [`transpose_broken`]: each row has one line before it and up to one line after it.
-const BROKEN_TILE: usize = BROKEN_COLUMN * (BROKEN_RUN / 2 + 2 * CACHE_LINE);
+/// Bytes of the buffer for a tile of [`transpose_unaligned`]: each row has one line before it and up to one line after
+/// it.
+const UNALIGNED_TILE: usize = UNALIGNED_COLUMN * (UNALIGNED_RUN / 2 + 2 * CACHE_LINE);
 
 /// Bytes of the buffer that collects source rows of 1-byte elements.
 const STAGE: usize = 2 << 10;
@@ -45,8 +46,7 @@ const PREFETCH_GROUPS: usize = 2;
 #[repr(C, align(64))]
 struct Aligned<const N: usize>(MaybeUninit<[u8; N]>);
 
-/// Returns the fewest rows and columns of a plane for which a transpose in registers pays, for elements of `elem`
-/// bytes.
+/// Returns the fewest rows and columns of a plane for which a transpose in registers pays. Elements have `elem` bytes.
 pub(super) fn smallest(elem: usize) -> usize {
     (16 / elem).max(2)
 }
@@ -72,10 +72,10 @@ pub(super) unsafe fn transpose(plane: &Plane, dst: *mut u8, src: *const u8) {
         // SAFETY: the caller's promise.
         return unsafe { block(dst, rows.dst, src, cols.src, rows.n, cols.n) };
     }
-    let broken = !dst.addr().is_multiple_of(CACHE_LINE) || rows.dst % CACHE_LINE as isize != 0;
-    if stream && broken {
+    let is_unaligned = !dst.addr().is_multiple_of(CACHE_LINE) || rows.dst % CACHE_LINE as isize != 0;
+    if stream && is_unaligned {
         // SAFETY: the caller's promise.
-        return unsafe { transpose_broken(plane, dst, src) };
+        return unsafe { transpose_unaligned(plane, dst, src) };
     }
     let far = is_far(plane);
     let (tile_rows, tile_cols) = tile_sizes(elem, stream);
@@ -125,13 +125,13 @@ fn is_far(plane: &Plane) -> bool {
 ///
 /// # Safety
 /// As [`transpose`].
-unsafe fn transpose_broken(plane: &Plane, dst: *mut u8, src: *const u8) {
+unsafe fn transpose_unaligned(plane: &Plane, dst: *mut u8, src: *const u8) {
     let Plane { rows, cols, elem, .. } = *plane;
     let (block, far) = (block_fn(elem), is_far(plane));
-    let run = if elem == 1 { BROKEN_RUN / 2 } else { BROKEN_RUN };
-    let (tile_rows, tile_cols) = (BROKEN_COLUMN / elem, run / elem);
+    let run = if elem == 1 { UNALIGNED_RUN / 2 } else { UNALIGNED_RUN };
+    let (tile_rows, tile_cols) = (UNALIGNED_COLUMN / elem, run / elem);
     let pitch = run + CACHE_LINE + rows.dst.rem_euclid(CACHE_LINE as isize) as usize;
-    let mut tile = Aligned::<BROKEN_TILE>(MaybeUninit::uninit());
+    let mut tile = Aligned::<UNALIGNED_TILE>(MaybeUninit::uninit());
     let tile = (&raw mut tile.0).cast::<u8>();
     for row in (0..rows.n).step_by(tile_rows) {
         let height = tile_rows.min(rows.n - row).max(smallest(elem));

@@ -53,6 +53,8 @@ impl<T: Float> Gemm<T> {
         plan.packed_a_len().saturating_add(plan.packed_b_len())
     }
 
+    /// Computes the matmul with a given kernel.
+    ///
     /// # Safety
     /// As [`Gemm::run`]; the processor has the instructions of the kernel.
     pub(super) unsafe fn run_with(&self, kernel: &'static Kernel<T>, workspace: *mut T) {
@@ -145,6 +147,8 @@ struct MacroKernel<'a, T: 'static> {
 }
 
 impl<T: Float> MacroKernel<'_, T> {
+    /// Computes the block. If `add`, it is added to the result; otherwise it overwrites the result.
+    ///
     /// # Safety
     /// As [`Gemm::run`], for the block.
     unsafe fn run(&self, add: bool, workspace: *mut T) {
@@ -251,7 +255,8 @@ impl<T: Float> MacroKernel<'_, T> {
         }
     }
 
-    /// Returns the function for tiles of `rows` rows and `vectors` vectors.
+    /// Returns the function for tiles of `rows` rows and `vectors` vectors. `is_unpacked` tells whether they read the
+    /// right operand in its own strides.
     fn function(&self, rows: usize, vectors: usize, is_unpacked: bool) -> TileFn<T> {
         let Plan { kernel, packs_a, b_in_place, .. } = *self.plan;
         match (is_unpacked, b_in_place) {

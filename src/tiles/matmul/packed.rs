@@ -45,6 +45,8 @@ impl<T: Float> PackedMatrix<T> {
         unsafe { PackedMatrix::pack_for(T::kernel(), to, b, k, n) }
     }
 
+    /// Packs a matrix for a given kernel.
+    ///
     /// # Safety
     /// As [`PackedMatrix::pack`].
     pub(super) unsafe fn pack_for(
