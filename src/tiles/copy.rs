@@ -138,20 +138,22 @@ impl StridedCopy {
         }
     }
 
+    /// Plans a copy over `axes`. `whole` is the size in bytes of the whole destination.
     fn from_axes(axes: Axes, whole: usize) -> StridedCopy {
         let Axes { axes: mut outer, mut dst_first, mut src_first, elem } = axes;
         let size = elem as isize;
         let inner = outer.pop().unwrap_or(Axis { dst: size, src: size, ..ONE });
-        let huge = is_streamed(whole);
+        let bypass = is_streamed(whole);
         if inner.dst == size && inner.src == size {
             let len = inner.n * elem;
             let cols = outer.pop().unwrap_or(ONE);
-            let short = if huge { SHORT_STREAM_RUN } else { SHORT_RUN };
-            let near = if len < short { nearest(&outer, cols) } else { None };
-            let tiled = near.is_some();
-            let rows = near.map(|index| outer.remove(index)).or_else(|| outer.pop()).unwrap_or(ONE);
-            let lines = len % 64 == 0 && outer.iter().chain([&rows, &cols]).all(|axis| axis.dst % 64 == 0);
-            let stream = huge && (lines || len >= SHORT_STREAM);
+            let short = if bypass { SHORT_STREAM_RUN } else { SHORT_RUN };
+            let near_axis = if len < short { nearest(&outer, cols) } else { None };
+            let tiled = near_axis.is_some();
+            let rows = near_axis.map(|index| outer.remove(index)).or_else(|| outer.pop()).unwrap_or(ONE);
+            let line_aligned =
+                len % 64 == 0 && outer.iter().chain([&rows, &cols]).all(|axis| axis.dst % 64 == 0);
+            let stream = bypass && (line_aligned || len >= SHORT_STREAM);
             // A tile reads its source in order and writes a few destination lines at a time. A tile whose stores bypass
             // the caches writes its destination in order instead.
             let (rows, cols) = if tiled && !stream { (cols, rows) } else { (rows, cols) };
@@ -163,7 +165,10 @@ impl StridedCopy {
             } else if tiled {
                 let side = (TILE_BYTES / len).clamp(2, TILE);
                 Walk::Tiles { rows: side, cols: side }
-            } else if huge && !lines && len < LONG_RUN && stretch(&outer, &plane) >= SHORT_STREAM.max(2 * len)
+            } else if bypass
+                && !line_aligned
+                && len < LONG_RUN
+                && stretch(&outer, &plane) >= SHORT_STREAM.max(2 * len)
             {
                 plane.stream = false;
                 Walk::Streamed
@@ -175,22 +180,22 @@ impl StridedCopy {
         let contiguous = inner.dst == size;
         let kind = if contiguous && inner.src == 0 { PlaneKind::Splat } else { PlaneKind::Strided };
         let reversed = contiguous && inner.src == -size;
-        let near = if kind == PlaneKind::Strided && !reversed { nearest(&outer, inner) } else { None };
-        let Some(nearest) = near else {
+        let near_axis = if kind == PlaneKind::Strided && !reversed { nearest(&outer, inner) } else { None };
+        let Some(row_axis) = near_axis else {
             let rows = outer.pop().unwrap_or(ONE);
             let mut plane = Plane { rows, cols: inner, kind, elem, stream: false };
             if kind == PlaneKind::Splat && is_group(rows, inner, size) {
                 plane.kind = PlaneKind::Interleave;
             }
-            plane.stream = huge && plane.is_shuffled() && inner.n * elem >= LONG_RUN;
-            let walk = if huge && !plane.stream && contiguous && stretch(&outer, &plane) >= SHORT_STREAM {
+            plane.stream = bypass && plane.is_shuffled() && inner.n * elem >= LONG_RUN;
+            let walk = if bypass && !plane.stream && contiguous && stretch(&outer, &plane) >= SHORT_STREAM {
                 Walk::Streamed
             } else {
                 Walk::Whole(plane_fn(&plane))
             };
             return StridedCopy { outer, plane, walk, dst_first, src_first };
         };
-        let mut rows = outer.remove(nearest);
+        let mut rows = outer.remove(row_axis);
         if rows.src < 0 {
             // The source addresses increase from row to row. Those of the destination may decrease.
             dst_first += rows.dst * (rows.n as isize - 1);
@@ -198,18 +203,18 @@ impl StridedCopy {
             rows = Axis { dst: -rows.dst, src: -rows.src, ..rows };
         }
         let mut plane = Plane { rows, cols: inner, kind, elem, stream: false };
-        let crossed = contiguous && rows.src == size;
-        let walk = if crossed && is_group(rows, inner, size) {
+        let is_transpose = contiguous && rows.src == size;
+        let walk = if is_transpose && is_group(rows, inner, size) {
             plane.kind = PlaneKind::Interleave;
             Walk::Whole(plane_fn(&plane))
-        } else if crossed && rows.n.min(inner.n) >= transpose::smallest(elem) {
+        } else if is_transpose && rows.n.min(inner.n) >= transpose::smallest(elem) {
             // A transpose writes each row in pieces, which costs more than runs if the cache cannot hold the
             // destination. If the rows are not aligned to cache lines, each piece also has two partial lines.
-            let lines = rows.dst % 64 == 0 && outer.iter().all(|axis| axis.dst % 64 == 0);
-            let least = if lines { SHORT_STREAM } else { SHORT_UNALIGNED };
-            plane.stream = huge && inner.n * elem >= least;
+            let line_aligned = rows.dst % 64 == 0 && outer.iter().all(|axis| axis.dst % 64 == 0);
+            let min_row = if line_aligned { SHORT_STREAM } else { SHORT_UNALIGNED };
+            plane.stream = bypass && inner.n * elem >= min_row;
             Walk::Whole(transpose::transpose)
-        } else if crossed && rows.n <= 16 {
+        } else if is_transpose && rows.n <= 16 {
             Walk::Tiles { rows: rows.n, cols: CHUNK }
         } else {
             Walk::Tiles { rows: TILE, cols: TILE }
