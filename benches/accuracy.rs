@@ -1,10 +1,12 @@
-//! Errors of the mathematical functions as kernels compute them, beside those that the ops' documentation states.
+//! The errors of mathematical functions in kernels, compared with the bounds that the ops' documentation states.
 //!
-//! `cargo bench --bench accuracy` prints one line for each function: the largest and the mean error in units of the
-//! last place, in f32 over every exponent and densely around 1 against the f64 kernel (of sines against the standard
-//! library, whose arguments may be of any size), in f64 against a table made with many more digits. It fails if an
-//! error is larger than stated. `cargo bench --bench accuracy -- every exp log` looks at all 2³² arguments of these
-//! functions in f32, without names of all functions of one argument, which takes about half a minute each.
+//! `cargo bench --bench accuracy` prints one line per function: the largest and the mean error in units in the last
+//! place (ulp). The f32 arguments have every exponent and are dense around 1. Their reference is the f64 kernel, or for
+//! `sin`, `cos` and `tan` the standard library, which takes arguments of any size. The f64 reference is a table that
+//! was computed with many more digits. The bench fails if an error exceeds its bound.
+//!
+//! `cargo bench --bench accuracy -- every exp log` checks all 2³² f32 arguments of the named functions, or of all
+//! functions of one argument if none is named. Each function takes about half a minute.
 
 use std::collections::BTreeMap;
 
@@ -17,33 +19,33 @@ macro_rules! functions {
     ($($name:ident)*) => { [$((stringify!($name), |x, _| x.$name())),*] };
 }
 
-const OF_ONE: [(&str, Build); 23] = functions! {
+const UNARY: [(&str, Build); 23] = functions! {
     exp exp2 expm1 log log2 log1p sin cos tan tanh sigmoid sinh cosh erf erfc asin acos atan asinh acosh atanh cbrt
     rsqrt
 };
-const OF_TWO: [(&str, Build); 2] = [("pow", |x, y| x.pow(y)), ("atan2", |x, y| x.atan2(y))];
+const BINARY: [(&str, Build); 2] = [("pow", |x, y| x.pow(y)), ("atan2", |x, y| x.atan2(y))];
 
-/// The largest and the mean of errors.
+/// The largest error, and the sum and the number of all errors.
 #[derive(Default)]
 struct Errors {
-    most: f64,
+    largest: f64,
     sum: f64,
     count: f64,
 }
 
 impl Errors {
     fn add(&mut self, error: f64) {
-        self.most = self.most.max(error);
+        self.largest = self.largest.max(error);
         self.sum += error;
         self.count += 1.0;
     }
 }
 
-/// A function in twice the precision.
+/// A function in f64.
 type Reference = fn(f64) -> f64;
 
 fn main() -> Result<()> {
-    println!("errors in ulp, kernels for {}; stated: by the documentation of the op\n", Isa::of_host()?);
+    println!("errors in ulp; kernels for {}; stated: the bound in the op's documentation\n", Isa::of_host()?);
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     if words.first().is_some_and(|word| word == "every") {
         return every(&words[1..]);
@@ -54,46 +56,46 @@ fn main() -> Result<()> {
     );
     let (singles, pairs) = (singles(), pairs());
     let table = table();
-    let mut wrong = Vec::new();
-    for (name, build) in OF_ONE.into_iter().chain(OF_TWO) {
-        let of_two = OF_TWO.iter().any(|(other, _)| *other == name);
-        let (x, y) = if of_two { &pairs } else { &singles };
+    let mut exceeded = Vec::new();
+    for (name, build) in UNARY.into_iter().chain(BINARY) {
+        let is_binary = BINARY.iter().any(|(other, _)| *other == name);
+        let (x, y) = if is_binary { &pairs } else { &singles };
         let reference = reference(name);
         let single = single(build, reference, x, y)?;
         let double = double(build, &table[name], reference.is_some())?;
         let stated = stated(name);
         for (errors, stated) in [&single, &double].into_iter().zip(stated) {
-            if errors.most > stated {
-                wrong.push(name);
+            if errors.largest > stated {
+                exceeded.push(name);
             }
         }
         println!(
             "{name:8} {:8.3} {:8.3} {:8} {:10.3} {:8.3} {:8}",
-            single.most,
+            single.largest,
             single.sum / single.count,
             stated[0],
-            double.most,
+            double.largest,
             double.sum / double.count,
             stated[1]
         );
     }
-    assert!(wrong.is_empty(), "larger than stated: {wrong:?}");
+    assert!(exceeded.is_empty(), "errors must not exceed the stated bounds, but do in {exceeded:?}");
     Ok(())
 }
 
-/// What is no less precise than the f64 kernel for arguments of any size.
+/// Returns the reference of a function whose f64 kernel is less precise for large arguments.
 fn reference(name: &str) -> Option<Reference> {
     let sines: [(&str, Reference); 3] = [("sin", f64::sin), ("cos", f64::cos), ("tan", f64::tan)];
     sines.iter().find(|(other, _)| *other == name).map(|(_, function)| *function)
 }
 
-/// Every argument in f32 of the functions of these names, or of all.
+/// Checks every f32 argument of the functions with these names, or of all unary functions if there are none.
 fn every(names: &[String]) -> Result<()> {
     const PART: usize = 1 << 14;
-    println!("{:8} {:>8} {:>8} {:>8}  of all f32", "", "f32 max", "mean", "stated");
-    let mut wrong = Vec::new();
+    println!("{:8} {:>8} {:>8} {:>8}  over all f32", "", "f32 max", "mean", "stated");
+    let mut exceeded = Vec::new();
     for (name, build) in
-        OF_ONE.into_iter().filter(|(name, _)| names.is_empty() || names.contains(&(*name).into()))
+        UNARY.into_iter().filter(|(name, _)| names.is_empty() || names.contains(&(*name).into()))
     {
         let (mut single, mut double) = (compiled::<f32>(build)?, compiled::<f64>(build)?);
         let (reference, mut errors) = (reference(name), Errors::default());
@@ -114,16 +116,17 @@ fn every(names: &[String]) -> Result<()> {
             }
         }
         let stated = stated(name)[0];
-        if errors.most > stated {
-            wrong.push(name);
+        if errors.largest > stated {
+            exceeded.push(name);
         }
-        println!("{name:8} {:8.3} {:8.3} {:8}", errors.most, errors.sum / errors.count, stated);
+        println!("{name:8} {:8.3} {:8.3} {:8}", errors.largest, errors.sum / errors.count, stated);
     }
-    assert!(wrong.is_empty(), "larger than stated: {wrong:?}");
+    assert!(exceeded.is_empty(), "errors must not exceed the stated bounds, but do in {exceeded:?}");
     Ok(())
 }
 
-/// In ulp, those that have no number included: not a number only for not a number, infinite only for what is too large.
+/// Returns an error in ulp. A NaN has no error if NaN is exact. An infinity is compared as if there were one more
+/// exponent.
 fn error_of_single(got: f32, exact: f64) -> f64 {
     const LIMIT: f64 = f32::MAX as f64;
     match got {
@@ -135,7 +138,6 @@ fn error_of_single(got: f32, exact: f64) -> f64 {
             }
         }
         got if got.is_infinite() || exact.abs() > LIMIT => {
-            // As if there were larger exponents.
             let limit = LIMIT + ulp(LIMIT, 23, -126);
             let bounded = |value: f64| value.clamp(-limit, limit);
             (bounded(f64::from(got)) - bounded(exact)).abs() / ulp(LIMIT, 23, -126)
@@ -150,20 +152,20 @@ fn compiled<T: Element>(build: Build) -> Result<Runner> {
     Ok(g.compile(build(x?, y?)?)?.runner())
 }
 
-/// A function of all elements of two tensors, of which it may need only the first.
-fn fill<T: Element>(function: &mut Runner, of: [&[T]; 2], to: &mut [T]) -> Result<()> {
+/// Runs a function on all elements of two tensors. A unary function ignores the second.
+fn fill<T: Element>(function: &mut Runner, arguments: [&[T]; 2], to: &mut [T]) -> Result<()> {
     let sizes = [to.len()];
-    let [x, y] = of.map(|values| TensorView::new(&sizes, values));
+    let [x, y] = arguments.map(|values| TensorView::new(&sizes, values));
     function.run_into(&[x?, y?], &mut [TensorViewMut::new(&sizes, to)?])
 }
 
-fn run<T: Element + Default>(build: Build, of: [&[T]; 2]) -> Result<Vec<T>> {
-    let mut results = vec![T::default(); of[0].len()];
-    fill(&mut compiled::<T>(build)?, of, &mut results)?;
+fn run<T: Element + Default>(build: Build, arguments: [&[T]; 2]) -> Result<Vec<T>> {
+    let mut results = vec![T::default(); arguments[0].len()];
+    fill(&mut compiled::<T>(build)?, arguments, &mut results)?;
     Ok(results)
 }
 
-/// Every exponent and both signs, denser from 1/16 to 16, and a second argument that is not read.
+/// Returns arguments of every exponent and both signs, denser from 1/16 to 16, and a second argument that is not used.
 fn singles() -> (Vec<f32>, Vec<f32>) {
     let everywhere = (0..0x7f80_0000u32).step_by(65_521);
     let dense = (0x3d80_0000..0x4180_0000u32).step_by(61);
@@ -173,7 +175,7 @@ fn singles() -> (Vec<f32>, Vec<f32>) {
     (x, y)
 }
 
-/// Bases of every exponent with powers whose results are finite.
+/// Returns bases of every exponent, and exponents for which the power is finite.
 fn pairs() -> (Vec<f32>, Vec<f32>) {
     let pair = |step: u32| {
         let x = f32::from_bits(1 + step.wrapping_mul(2_654_435_761) % 0x7f7f_ffff);
@@ -197,7 +199,7 @@ fn single(build: Build, reference: Option<Reference>, x: &[f32], y: &[f32]) -> R
     Ok(errors)
 }
 
-/// Arguments, the nearest double to the exact result, and the rest in ulp.
+/// The two arguments, the f64 nearest to the exact result, and the rest of that result in ulp.
 type Line = (f64, f64, f64, f64);
 
 fn table() -> BTreeMap<&'static str, Vec<Line>> {
@@ -215,7 +217,7 @@ fn table() -> BTreeMap<&'static str, Vec<Line>> {
 
 fn double(build: Build, lines: &[Line], bounded: bool) -> Result<Errors> {
     let lines: Vec<&Line> = lines.iter().filter(|(x, ..)| !bounded || x.abs() <= 1e6).collect();
-    let column = |of: fn(&Line) -> f64| lines.iter().map(|line| of(line)).collect::<Vec<_>>();
+    let column = |field: fn(&Line) -> f64| lines.iter().map(|line| field(line)).collect::<Vec<_>>();
     let got = run(build, [&column(|line| line.0), &column(|line| line.1)])?;
     let mut errors = Errors::default();
     for (got, (.., nearest, rest)) in got.iter().zip(lines) {
@@ -224,7 +226,8 @@ fn double(build: Build, lines: &[Line], bounded: bool) -> Result<Errors> {
     Ok(errors)
 }
 
-/// The unit in the last place of a float of this size: `digits` after the first, the least exponent being `least`.
+/// Returns the unit in the last place of a float near `size`, in a format with `digits` fraction bits and the least
+/// normal exponent `least`.
 fn ulp(size: f64, digits: i32, least: i32) -> f64 {
     let exponent = if size == 0.0 { least } else { (size.abs().to_bits() >> 52) as i32 - 1023 };
     match exponent.max(least) - digits {
@@ -233,9 +236,9 @@ fn ulp(size: f64, digits: i32, least: i32) -> f64 {
     }
 }
 
-/// What the documentation of an op says of f32 and f64.
+/// Returns the error bounds for f32 and f64 in the op's documentation: `at most 1.6 ulp away in f32, 1.7 ulp in f64`.
 fn stated(name: &str) -> [f64; 2] {
-    let path = format!("{}/src/ops/math/{name}.rs", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../src/ops/math/{name}.rs", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap_or_default();
     ["at most ", "in f32, "].map(|before| {
         let after = text.split(before).nth(1).and_then(|after| after.split(' ').next());

@@ -1,15 +1,16 @@
-//! Movement of 256 MiB by kernels, in bytes read and written a second, beside the machine's own copy of as much.
+//! The bandwidth of kernels that move 256 MiB, compared with a plain copy of 256 MiB.
 //!
-//! `cargo bench --bench bandwidth` prints one table; a filter runs part of it. The copy is the system's, which passes
-//! the caches at this size. It runs before each run of a kernel, so that both meet the machine in the same state, and
-//! the ratio is the median of theirs.
+//! `cargo bench --bench bandwidth` prints one table; an argument filters its rows. Bandwidth counts the bytes read and
+//! written per second. The plain copy is the C library's, whose stores bypass the caches at this size. It runs before
+//! each run of a kernel, so that both find the machine in the same state. The ratio is the median of the ratios of
+//! these pairs.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use shapeflow::{DType, Graph, Result, SliceItem, Tensor, TensorView, Value, concat};
 
-/// Bytes that are written.
+/// Bytes that a kernel writes.
 const BYTES: usize = 256 << 20;
 
 /// Runs of each kernel.
@@ -68,7 +69,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Prints the line of one case.
+/// Measures one case and prints its row.
 fn measure(case: &Case) -> Result<()> {
     let g = Graph::new();
     let inputs = case.sizes.iter().map(|sizes| filled(case.dtype, sizes)).collect::<Result<Vec<_>>>()?;
@@ -76,8 +77,12 @@ fn measure(case: &Case) -> Result<()> {
         .sizes
         .iter()
         .enumerate()
-        .map(|(at, sizes)| {
-            g.input(&format!("x{at}"), case.dtype, &sizes.iter().map(|n| *n as i64).collect::<Vec<_>>()[..])
+        .map(|(index, sizes)| {
+            g.input(
+                &format!("x{index}"),
+                case.dtype,
+                &sizes.iter().map(|n| *n as i64).collect::<Vec<_>>()[..],
+            )
         })
         .collect::<Result<Vec<_>>>()?;
     let exe = g.compile((case.build)(&values)?)?;
@@ -111,7 +116,7 @@ fn measure(case: &Case) -> Result<()> {
     Ok(())
 }
 
-/// A tensor of ones, whose memory is there.
+/// Returns a tensor of ones. Its pages are mapped, because all were written.
 fn filled(dtype: DType, sizes: &[usize]) -> Result<Tensor> {
     let mut tensor = Tensor::zeros(dtype, sizes)?;
     match dtype {

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Instructions an element of a few kernels, which no other work on the machine changes, beside those in counts.json.
+"""Compares the instructions per element of a few kernels with those in counts.json.
 
-`valgrind --tool=callgrind` counts a case called a few times and called more often: the difference is what calls take.
-More than the tolerance above what is recorded is a failure. Without valgrind the script says so and does nothing.
+Unlike times, these counts do not depend on other work on the machine. `valgrind --tool=callgrind` counts a program that
+calls a case once, and one that calls it several times; the difference is the cost of the calls. The script fails if a
+count exceeds the recorded one by more than the tolerance. Without valgrind it prints a message and does nothing.
 
     python3 benches/counts.py            compares
     python3 benches/counts.py --update   records
@@ -26,7 +27,7 @@ CASES = [
     "gather_nd 1M scalars from 1024²",
     "tile [1024,256] × [4,4]",
 ]
-# The emitter of ours and Cranelift; both make code for AVX2 where valgrind runs.
+# The crate's own emitter, and Cranelift. Both emit AVX2 code under valgrind.
 ISAS = ["avx2", "clif"]
 TOLERANCE = 0.03
 CALLS = (1, 5)
@@ -34,12 +35,12 @@ CALLS = (1, 5)
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--update", action="store_true", help="record what is counted")
+    parser.add_argument("--update", action="store_true", help="record the counts")
     parser.add_argument("--cases", default="", help="only cases that contain this text")
-    parser.add_argument("--bench", help="the executable of the pipelines where it is built already")
+    parser.add_argument("--bench", help="the executable of the pipelines, if it is built already")
     options = parser.parse_args()
     if shutil.which("valgrind") is None:
-        print("skipped: there is no valgrind")
+        print("skipped: valgrind is not installed")
         return 0
     bench = options.bench or built()
     recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
@@ -49,13 +50,13 @@ def main():
             name = f"{case}, {isa}"
             found = per_element(bench, case, isa)
             if found is None:
-                print(f"{name}: skipped, valgrind does not run it")
+                print(f"{name}: skipped, valgrind cannot run it")
                 continue
             known = recorded.get(name)
             worse = known is not None and found > known * (1 + TOLERANCE) + 0.005
             failures += worse and not options.update
             verdict = "" if known is None else f", recorded {known:.3f}" + (" - MORE" if worse else "")
-            print(f"{name}: {found:.3f} instructions an element{verdict}", flush=True)
+            print(f"{name}: {found:.3f} instructions per element{verdict}", flush=True)
             if options.update:
                 recorded[name] = round(found, 3)
     if options.update:
@@ -64,7 +65,7 @@ def main():
 
 
 def built():
-    """The executable of the pipelines."""
+    """Builds the pipelines. Returns the path of the executable."""
     command = ["cargo", "bench", "--bench", "pipelines", "--no-run", "--message-format=json-render-diagnostics"]
     done = subprocess.run(command, cwd=HERE.parent, stdout=subprocess.PIPE, check=True)
     found = [json.loads(line).get("executable") for line in done.stdout.splitlines() if line.startswith(b"{")]
@@ -72,7 +73,7 @@ def built():
 
 
 def per_element(bench, case, isa):
-    """Instructions of a call by the elements of its results; `None` if valgrind fails."""
+    """Counts the instructions of a call per element of its results; `None` if valgrind fails."""
     counts = []
     for calls in CALLS:
         command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", bench, "count", case, str(calls)]

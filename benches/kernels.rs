@@ -1,6 +1,6 @@
-//! Kernels against the same loops in plain Rust, in one run; what a compile costs, and what a call costs.
+//! Kernels compared with the same loops in plain Rust, and the costs of a compile and of a call.
 //!
-//! `cargo bench --bench kernels` prints a table of ratios at the end; a filter runs part of it.
+//! `cargo bench --bench kernels` prints a table of ratios at the end; an argument filters its rows.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -45,7 +45,7 @@ fn scaled_relu(bench: &mut Bench, n: usize) -> Result<()> {
     bench.compare(&format!("relu(a*x+b), {} KiB", (n * 4) >> 10), &exe, &inputs, &[n], plain)
 }
 
-/// One link of the chain of 20 ops, in either world.
+/// One link of the chain of 20 ops, for values of a graph and for plain floats.
 fn link<T>(x: T, ops: [fn(T, f32) -> T; 4], k: f32) -> T {
     let [add, mul, max, sub] = ops;
     sub(max(mul(add(x, k), 0.75), -2.0), 0.125 * k)
@@ -77,11 +77,11 @@ fn softmax(bench: &mut Bench, rows: usize, columns: usize) -> Result<()> {
     let data = numbers(rows * columns);
     let plain = |out: &mut [f32]| {
         for (out, row) in out.chunks_exact_mut(columns).zip(data.chunks_exact(columns)) {
-            let most = fold(row, f32::NEG_INFINITY, f32::max);
+            let max = reduce(row, f32::NEG_INFINITY, f32::max);
             for (y, x) in out.iter_mut().zip(row) {
-                *y = exp(x - most);
+                *y = exp(x - max);
             }
-            let scale = 1.0 / fold(out, 0.0, |a, b| a + b);
+            let scale = 1.0 / reduce(out, 0.0, |a, b| a + b);
             out.iter_mut().for_each(|y| *y *= scale);
         }
     };
@@ -96,17 +96,17 @@ fn softmax(bench: &mut Bench, rows: usize, columns: usize) -> Result<()> {
 }
 
 fn row_sums(bench: &mut Bench) -> Result<()> {
-    let (exe, data) = reduction(bench, 1)?;
+    let (exe, data) = sum_over(bench, 1)?;
     let plain = |out: &mut [f32]| {
         for (y, row) in out.iter_mut().zip(data.chunks_exact(SQUARE)) {
-            *y = fold(row, 0.0, |a, b| a + b);
+            *y = reduce(row, 0.0, |a, b| a + b);
         }
     };
     bench.compare("row sums 2048²", &exe, &[TensorView::new(&[SQUARE, SQUARE], &data)?], &[SQUARE], plain)
 }
 
 fn column_sums(bench: &mut Bench) -> Result<()> {
-    let (exe, data) = reduction(bench, 0)?;
+    let (exe, data) = sum_over(bench, 0)?;
     let plain = |out: &mut [f32]| {
         out.fill(0.0);
         for row in data.chunks_exact(SQUARE) {
@@ -116,7 +116,7 @@ fn column_sums(bench: &mut Bench) -> Result<()> {
     bench.compare("column sums 2048²", &exe, &[TensorView::new(&[SQUARE, SQUARE], &data)?], &[SQUARE], plain)
 }
 
-fn reduction(bench: &mut Bench, axis: i64) -> Result<(Executable, Vec<f32>)> {
+fn sum_over(bench: &mut Bench, axis: i64) -> Result<(Executable, Vec<f32>)> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["rows", "columns"])?;
     Ok((bench.compile(&g, x.reduce_sum(Axes::of(axis))?)?, numbers(SQUARE * SQUARE)))
@@ -170,7 +170,7 @@ fn padded_concat(bench: &mut Bench) -> Result<()> {
     bench.compare("pad and concat [1000, 500+300]", &exe, &inputs, &sizes, plain)
 }
 
-/// What a call costs beside the work: 10 ops on 8 elements.
+/// Measures the cost of a call beside its work: 10 ops on 8 elements.
 fn calls(bench: &mut Bench) -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
@@ -192,10 +192,11 @@ fn calls(bench: &mut Bench) -> Result<()> {
     bench.time("call: bind, then run", || bound.run())
 }
 
-/// Lanes of a fold in plain Rust, so that LLVM may vectorise it.
+/// Lanes of a reduction in plain Rust, so that LLVM can vectorise it.
 const LANES: usize = 16;
 
-fn fold(row: &[f32], start: f32, f: impl Fn(f32, f32) -> f32) -> f32 {
+/// Reduces a row in [`LANES`] independent lanes.
+fn reduce(row: &[f32], start: f32, f: impl Fn(f32, f32) -> f32) -> f32 {
     let mut lanes = [start; LANES];
     let (whole, rest) = row.as_chunks::<LANES>();
     for chunk in whole {
@@ -206,7 +207,7 @@ fn fold(row: &[f32], start: f32, f: impl Fn(f32, f32) -> f32) -> f32 {
     rest.iter().chain(&lanes).fold(start, |a, b| f(a, *b))
 }
 
-/// `e^x` to about 2 units in the last place, without a branch or a call.
+/// Computes `e^x` with an error of about 2 ulp, without a branch or a call.
 fn exp(x: f32) -> f32 {
     let x = x.clamp(-87.0, 88.0);
     let shifted = x * std::f32::consts::LOG2_E + 12_582_912.0;
@@ -218,15 +219,16 @@ fn exp(x: f32) -> f32 {
     (p * r * r + r + 1.0) * power
 }
 
-/// Numbers around zero, the same in every run.
+/// Returns numbers in [-1, 1), the same in every run.
 fn numbers(n: usize) -> Vec<f32> {
     (0..n as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32 / (1 << 23) as f32 - 1.0).collect()
 }
 
-/// Criterion, and what it measured.
+/// Criterion, and its measurements.
 struct Bench {
     criterion: Criterion,
     rows: Vec<Row>,
+    /// The time, the number of kernels, and the bytes of code of each compile.
     compiles: Vec<(Duration, usize, usize)>,
 }
 
@@ -256,7 +258,7 @@ impl Bench {
         Ok(exe)
     }
 
-    /// Times an executable with one output and the plain loops, after comparing what they give.
+    /// Checks that an executable with one output and plain loops give the same results, then times both.
     fn compare(
         &mut self,
         name: &str,
@@ -271,7 +273,10 @@ impl Bench {
         run_into(&mut runner, inputs, &mut ours)?;
         plain(&mut theirs);
         for (ours, theirs) in ours.as_slice::<f32>()?.iter().zip(&theirs) {
-            assert!((ours - theirs).abs() <= 1e-5 * theirs.abs() + 2e-4, "{name}: {ours} is not {theirs}");
+            assert!(
+                (ours - theirs).abs() <= 1e-5 * theirs.abs() + 2e-4,
+                "{name}: expected {theirs}, got {ours}"
+            );
         }
         let mut failure = None;
         let ours = self.measure(&format!("{name}: ours"), || {
@@ -295,7 +300,8 @@ impl Bench {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Seconds of one call in the best sample, which other programs have disturbed least; `None` if filtered out.
+    /// Returns the seconds of one call in the best sample, which other programs disturbed least; `None` if the filter
+    /// excludes it.
     fn measure(&mut self, name: &str, mut call: impl FnMut()) -> Option<f64> {
         let best = RefCell::new(None::<f64>);
         self.criterion.bench_function(name, |bencher| {
@@ -325,7 +331,7 @@ impl Bench {
         let kernels: usize = self.compiles.iter().map(|(_, kernels, _)| kernels).sum();
         let bytes: usize = self.compiles.iter().map(|(.., bytes)| bytes).sum();
         println!(
-            "\n{} graphs of {kernels} kernels compiled: {} and {} bytes of code a kernel",
+            "\n{} graphs with {kernels} kernels compiled: {} and {} bytes of code per kernel",
             self.compiles.len(),
             seconds(time.as_secs_f64() / kernels.max(1) as f64),
             bytes / kernels.max(1)

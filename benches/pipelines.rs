@@ -1,10 +1,15 @@
-//! The pipelines that shapeflow is measured on beside its peers.
+//! Whole pipelines, on which shapeflow is compared with its peers.
 //!
-//! `cargo bench --bench pipelines` times them by criterion; a filter runs part of them. With `json` as an argument,
-//! followed by a filter or nothing, it prints a line `{"row", "how", "unit", "median", "min"}` for each row; with
-//! `serve` it answers `peers/run.py`, see `pipelines/serve.rs`; with `first` and a case it prints the time to the
-//! first result in a process that has compiled nothing; with `threads` it compares one thread with two; with `dump`
-//! and a case it prints kernels, with a third argument `clif` or `asm` also their code.
+//! `cargo bench --bench pipelines -- [MODE]`, where the mode is one of:
+//!
+//! - none, or a filter: times the rows with criterion.
+//! - `json [FILTER]`: prints a line `{"row", "how", "unit", "median", "min"}` per row.
+//! - `serve`: answers the requests of `peers/run.py`; see `pipelines/serve.rs`.
+//! - `first [CASE]`: prints the time to the first result, in a process that compiled nothing before.
+//! - `compile [CASE]`: prints the costs of building, compiling, and running at a new size; see `pipelines/compile.rs`.
+//! - `count CASE CALLS`: only runs a case, for tools that count instructions.
+//! - `threads [CASE]`: compares one thread with two.
+//! - `dump [CASE] [clif|asm]`: prints the kernels of a case, and their code.
 
 #[path = "pipelines/case.rs"]
 mod case;
@@ -73,7 +78,7 @@ fn main() -> Result<()> {
         Some("count") => {
             let calls = words.get(2).and_then(|word| word.parse().ok()).unwrap_or(1);
             for case in chosen(&cases, word) {
-                println!("{}", subject::called(case, calls)?);
+                println!("{}", subject::call_repeatedly(case, calls)?);
             }
             Ok(())
         }
@@ -103,11 +108,12 @@ fn cases() -> Vec<Case> {
     cases
 }
 
+/// Returns the cases with a name, or all cases.
 fn chosen<'c>(cases: &'c [Case], name: Option<&str>) -> impl Iterator<Item = &'c Case> {
     cases.iter().filter(move |case| name.is_none_or(|name| case.name == name))
 }
 
-/// One line a row whose name contains `filter`.
+/// Measures each row whose name contains `filter`, and prints a line of JSON for it.
 fn print(cases: &[Case], rows: &[Row], filter: &str) -> Result<()> {
     for row in rows.iter().filter(|row| row.name.contains(filter)) {
         let Some(case) = chosen(cases, Some(row.case)).next() else { continue };
@@ -128,7 +134,7 @@ fn print(cases: &[Case], rows: &[Row], filter: &str) -> Result<()> {
     Ok(())
 }
 
-/// Every row that is a time, by criterion.
+/// Measures every row that is a time with criterion.
 fn criterion(cases: &[Case], rows: &[Row]) -> Result<()> {
     let mut criterion = Criterion::default()
         .warm_up_time(Duration::from_millis(200))

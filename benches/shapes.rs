@@ -1,7 +1,7 @@
-//! What shape inference costs: one op, and graphs of a million nodes and more.
+//! The cost of shape inference for one op, and for graphs of up to several million nodes.
 //!
-//! `cargo bench --bench shapes` prints nanoseconds and bytes a node at the end; a filter runs part of it. A debug build
-//! (`cargo test --benches`) only checks that everything runs.
+//! `cargo bench --bench shapes` prints nanoseconds and bytes per node at the end; an argument filters its rows. With
+//! `--test` (`cargo test --benches`) it only checks that everything runs.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
@@ -14,7 +14,7 @@ use shapeflow::shape_fns::{
 };
 use shapeflow::{DType, Graph, Result, ShapeError, TensorShape, Value, shape};
 
-/// The system's allocator, which counts the bytes that live and the most that ever did.
+/// The system allocator, with counters of live bytes, peak bytes, and calls.
 struct Counting;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
@@ -29,25 +29,25 @@ impl Counting {
     }
 }
 
-// SAFETY: every call is passed on unchanged to the system's allocator, whose contract is the caller's.
+// SAFETY: every call is passed unchanged to the system allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         Counting::add(layout.size());
-        // SAFETY: the caller's.
+        // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
 
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's.
-        unsafe { System.dealloc(at, layout) }
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(start, layout) }
     }
 
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+    unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         Counting::add(size);
         LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's.
-        unsafe { System.realloc(at, layout, size) }
+        // SAFETY: the caller's promise.
+        unsafe { System.realloc(start, layout, size) }
     }
 }
 
@@ -73,7 +73,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// One elementwise op on operands of rank 4, as a graph infers it: a transaction, a context, its result.
+/// Measures the inference of one elementwise op on operands of rank 4 as a graph does it: in a transaction, with a
+/// context.
 fn inference(criterion: &mut Criterion) -> Result<()> {
     type Case = (&'static str, ShapeFn, Vec<TensorShape>);
     let cases: [Case; 5] = [
@@ -91,7 +92,7 @@ fn inference(criterion: &mut Criterion) -> Result<()> {
         let calls = CALLS.load(Ordering::Relaxed);
         infer(&mut table, shape_fn, &shapes, &attrs)?;
         let calls = CALLS.load(Ordering::Relaxed) - calls;
-        // The best sample is what other programs have disturbed least.
+        // Other programs disturbed the best sample least.
         let mut best = f64::INFINITY;
         criterion.bench_function(&format!("infer/{name}"), |bencher| {
             bencher.iter_custom(|count| {
@@ -112,14 +113,14 @@ fn inference(criterion: &mut Criterion) -> Result<()> {
     Ok(())
 }
 
-/// Seconds this process has had a core; wall time where the system does not say.
+/// Returns the CPU seconds of this process, or the wall time since `start` where the system does not report them.
 fn core_seconds(start: Instant) -> f64 {
     let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     let nanoseconds = text.split(' ').next().and_then(|field| field.parse::<f64>().ok());
     nanoseconds.map_or_else(|| start.elapsed().as_secs_f64(), |nanoseconds| nanoseconds * 1e-9)
 }
 
-/// Infers and takes back what was recorded, so that every call does the same work.
+/// Runs an inference and rolls it back, so that every call does the same work.
 fn infer(
     table: &mut DimTable,
     shape_fn: ShapeFn,
@@ -129,14 +130,14 @@ fn infer(
     let mark = table.begin();
     let info = |shape| OperandInfo { shape, dtype: DType::F32, value: None };
     let result = match shapes {
-        [x, y] => one(table, shape_fn, &["x", "y"], &[info(x), info(y)], attrs),
-        _ => one(table, shape_fn, &["x"], &[info(&shapes[0])], attrs),
+        [x, y] => infer_op(table, shape_fn, &["x", "y"], &[info(x), info(y)], attrs),
+        _ => infer_op(table, shape_fn, &["x"], &[info(&shapes[0])], attrs),
     };
     table.rollback(mark);
     result
 }
 
-fn one(
+fn infer_op(
     table: &mut DimTable,
     shape_fn: ShapeFn,
     names: &[&'static str],
@@ -148,7 +149,7 @@ fn one(
     cx.finish()
 }
 
-/// A graph of so many nodes of two operands: blocks that add, multiply and compare tensors of rank 4, biases and rows.
+/// Builds a graph of `nodes` nodes, and prints the cost. Its binary ops combine tensors of rank 4, rows, and biases.
 fn build(nodes: usize) -> Result<()> {
     let (live, calls) = (LIVE.load(Ordering::Relaxed), CALLS.load(Ordering::Relaxed));
     PEAK.store(live, Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! Ops of one's own, by the same `OpDef` as the built-in ones: a scalar formula that is fused and compiled, and
-//! a Rust closure that carries state; and what their mistakes look like.
+//! Two user-defined ops, and the errors they report. They are defined by [`OpDef`], as built-in ops are: one is a
+//! scalar formula, which is fused and compiled; the other is a Rust closure with state.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use shapeflow::{
     TensorView, Value, shape, shape_fns,
 };
 
-/// `triangle(x) = max(0, 1 - |x|)`: one element of the output, as an expression of one of the input.
+/// `triangle(x) = max(0, 1 - |x|)`, defined by an expression for one element of the output.
 static TRIANGLE: OpDef = OpDef::compute("triangle", triangle)
     .operands(&[Operand::Data("x")])
     .shape_fn(shape_fns::common::unary)
@@ -28,7 +28,7 @@ fn floats(dtypes: &[DType], _attrs: &Attrs) -> Result<Vec<DType>> {
     }
 }
 
-/// The method that makes it read like a built-in op.
+/// Makes `triangle` a method of values, as built-in ops are.
 trait Triangle<'g> {
     #[track_caller]
     fn triangle(self) -> Result<Value<'g>>;
@@ -41,7 +41,7 @@ impl<'g> Triangle<'g> for Value<'g> {
     }
 }
 
-/// `[n] -> [n, width]`: each id's row of a table that the op carries with it.
+/// Returns an op `[n] -> [n, width]` that looks up the row of each id in `table`, which the op owns.
 fn lookup(table: Vec<Vec<f32>>) -> Arc<OpDef> {
     let run = move |cx: &mut HostCx<'_>| {
         let ids = cx.input(0)?.to_vec::<i64>()?;
@@ -49,7 +49,7 @@ fn lookup(table: Vec<Vec<f32>>) -> Arc<OpDef> {
         for id in &ids {
             let row = usize::try_from(*id).ok().and_then(|id| table.get(id));
             let row =
-                row.ok_or_else(|| Error::msg(format!("ids must be below {}, got {id}", table.len())))?;
+                row.ok_or_else(|| Error::msg(format!("ids must be less than {}, got {id}", table.len())))?;
             rows.extend_from_slice(row);
         }
         let width = rows.len().checked_div(ids.len()).unwrap_or(WIDTH);
@@ -83,15 +83,16 @@ fn main() -> Result<()> {
     let exe = g.compile(y)?;
     let [y] = exe.run(&[TensorView::new(&[4], &[2i64, 0, 1, 1])?])?;
     println!("{y}\n");
-    println!("triangle is part of the fused kernel:\n{}", exe.kernels());
+    println!("The kernel that triangle is fused into:\n{}", exe.kernels());
 
-    // Their mistakes are located like those of every op: by the dtype rule, the shape function, the kernel.
+    // The dtype rule, the shape function, and the kernel each report an error, which names the source line like every
+    // error.
     for error in [
         ids.triangle().err(),
         g.op(&table).data(rows).finish().err(),
         exe.run_all(&[TensorView::new(&[2], &[0i64, 3])?]).err(),
     ] {
-        println!("{}\n", error.ok_or_else(|| Error::msg("the call must be refused"))?);
+        println!("{}\n", error.ok_or_else(|| Error::msg("the call must fail"))?);
     }
     Ok(())
 }

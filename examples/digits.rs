@@ -1,4 +1,4 @@
-//! Classifies handwritten digits from raw `u8` images, with one compile for every batch size.
+//! Classifies handwritten digits from raw `u8` images. One compile serves every batch size.
 //!
 //! scikit-learn trained the weights (`train_digits.py`); this program must reproduce its predictions.
 
@@ -10,7 +10,7 @@ use shapeflow::{DType, Graph, Result, Tensor, TensorView, Value, shape};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/digits.npz");
 
-/// A dense layer, `x · weight + bias`.
+/// A dense layer: `x · weight + bias`.
 struct Dense {
     weight: Tensor,
     bias: Tensor,
@@ -72,9 +72,13 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
              {differ} differ from scikit-learn, compiles {}",
             exe.stats().compiles.len()
         );
-        assert!(digits.len() == count && accuracy >= 0.96, "accuracy {accuracy} of {} images", digits.len());
-        assert_eq!(differ, 0, "scikit-learn gives other digits");
-        assert_eq!(exe.stats().compiles.len(), compiles, "a new batch size compiled");
+        assert!(
+            digits.len() == count && accuracy >= 0.96,
+            "accuracy must be at least 0.96, got {accuracy} for {} images",
+            digits.len()
+        );
+        assert_eq!(differ, 0, "predictions must equal those of scikit-learn");
+        assert_eq!(exe.stats().compiles.len(), compiles, "a new batch size must not compile again");
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
-//! A graph from its first op to its last run: shapes, an error at one's own line, one compile for every size.
+//! A graph from its first op to its last run: shapes, an error that names the source line, and one compile for every
+//! size.
 
 use shapeflow::{DType, Graph, Result, TensorView, shape};
 
 fn main() -> Result<()> {
-    // Build. "batch" is a name for a size that no one knows yet; every op infers its shape at once.
+    // Build. "batch" names a size that is not known yet. Every op infers its shape at once.
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["batch", 4])?;
     let w = g.constant([[0.5f32, -1.0], [1.5, 2.0], [-0.5, 1.0], [1.0, 0.0]])?.named("w");
@@ -12,13 +13,13 @@ fn main() -> Result<()> {
     let probabilities = scores.softmax(-1)?.named("probabilities");
     println!("The graph, with its shapes:\n\n{g}\n");
 
-    // A mistake is found at the call that makes it, and leaves no trace in the graph.
+    // A mistake is an error at the call that makes it. It leaves the graph unchanged.
     let wrong = w.t()?;
     if let Err(error) = x.matmul(wrong) {
-        println!("A product that does not fit:\n\n{error}\n");
+        println!("A matmul of shapes that do not match:\n\n{error}\n");
     }
 
-    // Compile once, run at every size.
+    // Compile once, run with any size.
     let exe = g.compile([("scores", scores), ("probabilities", probabilities)])?;
     println!("One compile, several batch sizes:\n");
     for batch in [1, 3, 1000] {
@@ -34,12 +35,12 @@ fn main() -> Result<()> {
         }
     }
 
-    // By name, and with a mistake that only a run can show.
+    // Inputs and results by name, and a mistake that only a run can detect.
     let row = [1.0f32, 2.0, 3.0, 4.0];
     let results = exe.run_named(&[("x", TensorView::new(&[1, 4], &row)?)])?;
-    println!("by name: probabilities {}\n", results.tensor("probabilities")?);
+    println!("By name: probabilities {}\n", results.tensor("probabilities")?);
     if let Err(error) = exe.run_all(&[TensorView::new(&[2, 2], &row)?]) {
-        println!("An input that does not fit:\n\n{error}\n");
+        println!("An input of the wrong shape:\n\n{error}\n");
     }
     println!("{:#?}", exe.stats());
     Ok(())

@@ -36,13 +36,13 @@ LEAST_ACCURACY = 0.96
 
 
 def normalize(images, mean, scale):
-    """The classifier's input: [N, 8, 8] pixels to [N, 64] f32."""
+    """Converts pixels [N, 8, 8] to the classifier's input, f32 [N, 64]."""
     centred = (images.astype(np.float32) - mean) * scale
     return centred.reshape(len(images), -1)
 
 
 def evaluate(images, mean, scale, layers):
-    """The stored model in float32, as the example builds it: logits [N, 10]."""
+    """Runs the stored model in float32, as the example builds it. Returns the logits [N, 10]."""
     x = normalize(images, mean, scale)
     for i, (weight, bias) in enumerate(layers):
         x = x @ weight + bias
@@ -54,7 +54,7 @@ def evaluate(images, mean, scale, layers):
 def main():
     digits = load_digits()
     images = digits.images.astype(np.uint8)
-    assert np.array_equal(images, digits.images), "every pixel is a whole number"
+    assert np.array_equal(images, digits.images), "every pixel must be an integer"
     train_images, test_images, train_labels, test_labels = train_test_split(
         images,
         digits.target.astype(np.int64),
@@ -76,7 +76,7 @@ def main():
         random_state=SEED,
     )
     classifier.fit(normalize(train_images, mean, scale), train_labels)
-    assert np.array_equal(classifier.classes_, np.arange(10)), "class i is the digit i"
+    assert np.array_equal(classifier.classes_, np.arange(10)), "class i must be the digit i"
 
     inputs = normalize(test_images, mean, scale)
     predictions = classifier.predict(inputs).astype(np.int64)
@@ -88,9 +88,9 @@ def main():
 
     logits = evaluate(test_images, mean, scale, layers)
     assert logits.dtype == np.float32
-    assert np.array_equal(logits.argmax(axis=1), predictions), "float32 gives the same answers"
+    assert np.array_equal(logits.argmax(axis=1), predictions), "float32 must give the same predictions"
     accuracy = float((predictions == test_labels).mean())
-    assert accuracy >= LEAST_ACCURACY, f"accuracy {accuracy:.4f} is below {LEAST_ACCURACY}"
+    assert accuracy >= LEAST_ACCURACY, f"accuracy must be at least {LEAST_ACCURACY}, got {accuracy:.4f}"
     ranked = np.sort(logits, axis=1)
     margin = float((ranked[:, -1] - ranked[:, -2]).min())
 
@@ -113,7 +113,7 @@ def main():
         for name in stored.files:
             print(f"  {name:14} {stored[name].dtype} {list(stored[name].shape)}")
     print(f"accuracy on {len(test_labels)} held-out images: {accuracy:.4f}")
-    print(f"least distance between the two highest logits: {margin:.3g}")
+    print(f"smallest difference between the two highest logits: {margin:.3g}")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
-"""Records nodes of every TensorFlow op that is imported with a body, and what TensorFlow computes, into data/imports.jsonl.
+"""Records TensorFlow nodes and their results into data/imports.jsonl, for every op that is imported with a body.
 
 Recorded with TensorFlow 2.21.0 and numpy 2.4.6, oneDNN off, one thread, no graph rewrites.
 
 Run: pip install numpy==2.4.6 tensorflow-cpu==2.21.0 && python tests/record_imports.py
 
-One JSON object a line; attributes and tensors are protobuf text (AttrValue entries of a NodeDef, TensorProto):
+Each line is a JSON object. Attributes and tensors are protobuf text (AttrValue entries of a NodeDef, TensorProto):
 
     {"op": .., "attrs": "..", "inputs": ["..", ..], "fed": [true, ..], "outputs": ["..", ..]}
     {"op": .., "attrs": "..", "inputs": ["..", ..], "fed": [true, ..], "error": "Class: message"}
 
-`fed` says which inputs are data, which a graph may feed; the others are parameters. Inputs of a case differ, so that
-operands which changed places give another result, unless the op is commutative.
+`fed` tells which inputs are data, which a graph may feed. The others are parameters. The inputs of a case differ from
+each other, so that swapped operands change the result, unless the op is commutative.
 """
 
 import json
@@ -40,7 +40,7 @@ FIELDS = {
 
 
 class Parameter:
-    """An input that stays a constant of the graph."""
+    """An input that must be a constant of the graph."""
 
     def __init__(self, value, dtype=np.int32):
         self.value = np.array(value, dtype)
@@ -62,7 +62,7 @@ def text(message):
 
 
 def tensor(array):
-    """The TensorProto with every element as a number."""
+    """Returns the text of a TensorProto that lists every element as a number."""
     array = np.asarray(array)
     proto = tensor_pb2.TensorProto(dtype=tf.as_dtype(array.dtype).as_datatype_enum)
     proto.tensor_shape.SetInParent()
@@ -75,7 +75,7 @@ def tensor(array):
 
 
 def attribute(value):
-    """The AttrValue that holds this."""
+    """Returns the AttrValue that holds a Python value."""
     entry = attr_value_pb2.AttrValue()
     if isinstance(value, (tf.DType, np.dtype)):
         entry.type = tf.as_dtype(value).as_datatype_enum
@@ -110,21 +110,22 @@ class Recorder:
         self.lines = []
 
     def record(self, op, attrs=None, error=False, **inputs):
-        """One node of `op`, whose inputs have TensorFlow's names; a list stands for an input of several tensors."""
+        """Runs and records one node of `op`. Keywords are TensorFlow's names of inputs; a list is an input of several
+        tensors. `error` tells whether TensorFlow must refuse the node."""
         declared = op_def_registry.get(op).input_arg
-        assert {arg.name for arg in declared} == set(inputs), f"{op} has the inputs {declared}"
-        # TensorFlow's declaration gives the order, whatever the order of the keywords.
+        assert {arg.name for arg in declared} == set(inputs), f"{op} must get the inputs {declared}, got {set(inputs)}"
+        # Inputs are in the order of TensorFlow's declaration, whatever the order of the keywords.
         groups = [inputs[arg.name] if isinstance(inputs[arg.name], list) else [inputs[arg.name]] for arg in declared]
         given = [part for group in groups for part in group]
         fed = [not isinstance(part, Parameter) for part in given]
         given = [np.asarray(part.value if isinstance(part, Parameter) else part) for part in given]
         graph = tf.compat.v1.GraphDef()
         graph.versions.producer = tf.version.GRAPH_DEF_VERSION
-        for place, value in enumerate(given):
-            placeholder = graph.node.add(name=f"x{place}", op="Placeholder")
+        for index, value in enumerate(given):
+            placeholder = graph.node.add(name=f"x{index}", op="Placeholder")
             placeholder.attr["dtype"].CopyFrom(attribute(value.dtype))
             placeholder.attr["shape"].shape.CopyFrom(tf.TensorShape(value.shape).as_proto())
-        node = graph.node.add(name="y", op=op, input=[f"x{place}" for place in range(len(given))])
+        node = graph.node.add(name="y", op=op, input=[f"x{index}" for index in range(len(given))])
         for name, value in (attrs or {}).items():
             node.attr[name].CopyFrom(attribute(value))
         first = 0
@@ -134,7 +135,7 @@ class Recorder:
             if arg.number_attr:
                 node.attr[arg.number_attr].i = len(group)
             first += len(group)
-        # The defaults are left out, as TensorFlow leaves them out of the graphs that it saves.
+        # Attributes with default values are omitted, as TensorFlow omits them from the graphs that it saves.
         kept = node_def_pb2.NodeDef()
         for name in sorted(node.attr):
             kept.attr[name].CopyFrom(node.attr[name])
@@ -143,7 +144,7 @@ class Recorder:
             with tf.Graph().as_default() as here, session() as run:
                 tf.import_graph_def(graph, name="")
                 results = here.get_operation_by_name("y").outputs
-                feeds = {f"x{place}:0": value for place, value in enumerate(given)}
+                feeds = {f"x{index}:0": value for index, value in enumerate(given)}
                 outputs = run.run(list(results), feeds)
         except (tf.errors.OpError, ValueError) as caught:
             refusal = message(caught)
@@ -231,11 +232,11 @@ def reduction_cases(out):
         out.record(op, {"output_type": tf.int32}, input=MATRIX, dimension=P(-1))
     for attrs in ({}, {"exclusive": True}, {"reverse": True}, {"exclusive": True, "reverse": True}):
         out.record("Cumsum", attrs, x=x, axis=P(1))
-    for fold in "Sum Mean Prod Max Min".split():
-        out.record(f"Segment{fold}", data=i32(5, 3, 2) + 0.0, segment_ids=i32(0, 0, 1))
-        if fold != "Mean":
+    for how in "Sum Mean Prod Max Min".split():
+        out.record(f"Segment{how}", data=i32(5, 3, 2) + 0.0, segment_ids=i32(0, 0, 1))
+        if how != "Mean":
             data, ids = i32(2, 0, 3), i32(1, 1, 0)
-            out.record(f"UnsortedSegment{fold}", data=data, segment_ids=ids, num_segments=P(4))
+            out.record(f"UnsortedSegment{how}", data=data, segment_ids=ids, num_segments=P(4))
 
 
 def array_cases(out):
@@ -295,7 +296,7 @@ def block_cases(out):
     windows = {"ksizes": [1, 2, 3, 1], "strides": [1, 1, 2, 1], "rates": [1, 2, 1, 1], "padding": "SAME"}
     out.record("ExtractImagePatches", windows, images=image)
     windows["ksizes"] = [1, 2, 2, 2]
-    # A window over channels is refused.
+    # TensorFlow refuses a window over channels.
     out.record("ExtractImagePatches", windows, images=image, error=True)
 
 
@@ -321,7 +322,7 @@ def position_cases(out):
             out.record(op, attrs, tensor=x, indices=pairs, updates=updates, error=fails)
             out.record(op, attrs, tensor=x, indices=rows, updates=MATRIX, error=fails)
             out.record(op, attrs, tensor=f32(1, 2), indices=rows, updates=updates[:3], error=fails)
-        # One scalar for every position is refused, although its shape function takes it.
+        # TensorFlow's kernel refuses one scalar for all positions, although the shape function accepts it.
         op = "TensorScatterUpdate"
         out.record(op, attrs, tensor=f32(1, 2), indices=rows[:1], updates=np.float32(3), error=True)
     known = {"params": x, "indices": pairs[::3]}

@@ -1,4 +1,4 @@
-"""Writes data/mlp.pb and data/mlp_feeds.npz: a small classifier as TensorFlow freezes it, and rows to run it on.
+"""Writes data/mlp.pb, a small classifier as a TensorFlow GraphDef, and data/mlp_feeds.npz, rows to run it on.
 
 Run: pip install numpy==2.4.6 tensorflow-cpu==2.21.0 && python tests/record_mlp.py
 """

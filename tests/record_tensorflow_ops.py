@@ -2,14 +2,14 @@
 
 Recorded with TensorFlow 2.21.0. Run: pip install tensorflow-cpu==2.21.0 && python tests/record_tensorflow_ops.py
 
-One op a line, sorted: op type, inputs, outputs and attributes, separated by tabs.
+Each line is an op: its type, inputs, outputs, and attributes, separated by tabs. The lines are sorted.
 
     ConcatV2    values:N*T axis:Tidx    output:T    N:int T:type Tidx:type=int32
 
-An argument is NAME:TYPE, where TYPE is a dtype or the type attribute that names it; `N*T` is as many as the
-integer attribute N says, `[T]` one for each entry of the list attribute T. An attribute is NAME:KIND, followed
-by `=` and its default where it has a simple one, and by `=?` where it has another. Left out are ops whose name
-starts with an underscore and ops with an argument that is not a tensor of plain elements (resource, variant).
+An argument is NAME:TYPE. TYPE is a dtype, or the attribute that holds the dtype. `N*T` is a list of N tensors, where N
+is an integer attribute; `[T]` has one tensor for each entry of the list attribute T. An attribute is NAME:KIND,
+followed by `=` and the default if it is simple, or by `=?` if it is not. Ops whose name starts with an underscore are
+left out, and ops with a resource or variant argument, which is not a tensor of plain elements.
 """
 
 import os

@@ -1,9 +1,9 @@
-"""Runs graphs that this crate writes in TensorFlow and compares what both give.
+"""Runs graphs that this crate wrote in TensorFlow, and compares the results of both.
 
 Run: pip install tensorflow-cpu==2.21.0 && python tests/tensorflow_roundtrip.py
 
-The graphs are those of tests/interchange/roundtrip.rs, which also writes what is fed to each and what this crate
-gives for it. Exits with 1 if a graph does not load, does not run, or gives another result.
+tests/interchange/roundtrip.rs writes the graphs, with the feeds of each and this crate's results. The script exits with
+1 if a graph does not load, does not run, or has another result.
 """
 
 import os
@@ -23,7 +23,7 @@ TOLERANCE = {np.dtype(np.float16): 1e-3, np.dtype(np.float32): 1e-5, np.dtype(np
 
 
 def run(folder, name):
-    """The first difference, or None."""
+    """Describes the first result that differs; None if all are equal."""
     graph_def = tf.compat.v1.GraphDef.FromString((folder / f"{name}.pb").read_bytes())
     names = (folder / f"{name}.txt").read_text().split()
     feeds = np.load(folder / f"{name}.feeds.npz")
@@ -33,14 +33,14 @@ def run(folder, name):
         fetches = [graph.get_tensor_by_name(n if ":" in n else n + ":0") for n in names]
         with tf.compat.v1.Session(graph=graph) as session:
             expected = session.run(fetches, {f"{key}:0": feeds[key] for key in feeds.files})
-    for number, (fetch, theirs) in enumerate(zip(names, expected)):
-        ours = given[str(number)]
+    for index, (fetch, theirs) in enumerate(zip(names, expected)):
+        ours = given[str(index)]
         theirs = np.asarray(theirs)
         if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
-            return f"{fetch}: {ours.dtype}{ours.shape} and {theirs.dtype}{theirs.shape}"
+            return f"{fetch}: ours {ours.dtype}{ours.shape}, TensorFlow {theirs.dtype}{theirs.shape}"
         bound = TOLERANCE.get(ours.dtype, 0)
         if not np.allclose(ours, theirs, rtol=bound, atol=bound / 10, equal_nan=bound > 0):
-            return f"{fetch}: {ours.tolist()} and {theirs.tolist()}"
+            return f"{fetch}: ours {ours.tolist()}, TensorFlow {theirs.tolist()}"
     return None
 
 
@@ -58,7 +58,7 @@ def main():
                 difference = f"{type(error).__name__}: {error}"
             failed += difference is not None
             print(f"{graph}: {difference or 'equal'}")
-    print(f"{len(graphs) - failed} of {len(graphs)} graphs give equal results")
+    print(f"{len(graphs) - failed} of {len(graphs)} graphs have equal results")
     sys.exit(failed > 0 or not graphs)
 
 

@@ -1,11 +1,11 @@
-//! Bodies of kernels against the same sequences of operations compiled by LLVM for AVX2 and FMA, in one run.
+//! Bodies of kernels compared with the same operations compiled by LLVM for AVX2 and FMA.
 //!
-//! `cargo bench --bench bodies` prints one line for each body: nanoseconds an element in the best of many runs,
-//! LLVM's time as a multiple of the time of kernels for this processor, and what compiling the graph took, and the
-//! machine code of its body alone. `-- count BODY N` only compiles one N times, for whoever counts instructions.
+//! `cargo bench --bench bodies` prints one line per body: nanoseconds per element in the best of many runs, the ratio
+//! of LLVM's time to the time of the kernel for this processor, the time to compile the graph, and the time to emit the
+//! machine code of the body. `-- count BODY N` only compiles one body N times, for tools that count instructions.
 
-#[expect(clippy::approx_constant, reason = "constants as a kernel prints them")]
-#[expect(clippy::let_and_return, reason = "sequences as a kernel prints them")]
+#[expect(clippy::approx_constant, reason = "these are the constants of the printed kernels")]
+#[expect(clippy::let_and_return, reason = "these are the statements of the printed kernels")]
 mod sequences;
 
 use std::hint::black_box;
@@ -35,15 +35,15 @@ fn main() -> Result<()> {
     {
         return compile(body, count.parse().unwrap_or(1));
     }
-    println!("ns an element, n = {N}; kernels for this processor in {}\n", Isa::of_host()?);
+    println!("ns per element, n = {N}; this processor's kernels use {}\n", Isa::of_host()?);
     println!(
         "{:16} {:>8} {:>8} {:>8} {:>9} {:>10} {:>9}",
-        "", "clif", "own", "LLVM", "LLVM/own", "graph, µs", "body, µs"
+        "", "clif", "simd", "LLVM", "LLVM/simd", "graph, µs", "body, µs"
     );
     BODIES.iter().try_for_each(|(name, build, plain)| row(name, *build, *plain))
 }
 
-/// Compiles a body again and again.
+/// Compiles a body `count` times.
 fn compile(body: &str, count: usize) -> Result<()> {
     for (_, build, _) in BODIES.iter().filter(|(name, ..)| *name == body) {
         let g = Graph::new();
@@ -73,7 +73,7 @@ fn twenty(x: Value<'_>) -> Result<Value<'_>> {
     y.ok()
 }
 
-/// A loop over elements that LLVM compiles for AVX2 and FMA.
+/// Defines a function that runs a body on every element, compiled by LLVM for AVX2 and FMA.
 macro_rules! compiled {
     ($name:ident($($x:ident = $k:literal),*) $body:expr) => {
         fn $name(inputs: &[Vec<f32>; 3], out: &mut [f32]) {
@@ -86,7 +86,7 @@ macro_rules! compiled {
                     out[i] = $body;
                 }
             }
-            // SAFETY: the bench runs only where kernels in AVX2 do.
+            // SAFETY: `row` returns early on a processor without AVX2 and FMA.
             unsafe { inner($(&inputs[$k],)* out) }
         }
     };
@@ -106,13 +106,14 @@ compiled! { twenty_plain(x = 0) {
     y
 } }
 
-/// Numbers in (0.25, 2.25), the same in every run.
+/// Returns numbers in [0.25, 2.25), the same in every run.
 fn numbers(seed: u32) -> Vec<f32> {
     let number =
         |i: u32| (i.wrapping_mul(2_654_435_761).wrapping_add(seed) >> 8) as f32 / (1 << 23) as f32 + 0.25;
     (0..N as u32).map(number).collect()
 }
 
+/// Measures one body and prints its row.
 fn row(name: &str, build: Build, plain: Plain) -> Result<()> {
     if !Isa::Avx2.is_present() {
         println!("{name:16} needs AVX2");
@@ -131,17 +132,17 @@ fn row(name: &str, build: Build, plain: Plain) -> Result<()> {
         let mut exe = None;
         for _ in 0..200 {
             let start = Instant::now();
-            let made = exe.insert(g.compile_with(&CompileOptions::new().isa(isa), y)?);
+            let compiled = exe.insert(g.compile_with(&CompileOptions::new().isa(isa), y)?);
             graph_time = graph_time.min(start.elapsed().as_secs_f64());
             if isa != Isa::Clif {
-                body_time = body_time.min(made.stats().code_time.as_secs_f64());
+                body_time = body_time.min(compiled.stats().code_time.as_secs_f64());
             }
         }
         let Some(exe) = exe else { return Ok(()) };
         let sizes = [N];
         let views = exe.inputs().iter().map(|port| {
-            let at = ["x", "s", "t"].iter().position(|name| *name == port.name).unwrap_or(0);
-            TensorView::new(&sizes, &data[at])
+            let index = ["x", "s", "t"].iter().position(|name| *name == port.name).unwrap_or(0);
+            TensorView::new(&sizes, &data[index])
         });
         let views = views.collect::<Result<Vec<_>>>()?;
         let mut out = vec![0.0f32; N];
@@ -161,9 +162,9 @@ fn row(name: &str, build: Build, plain: Plain) -> Result<()> {
         let differ = out.iter().zip(&expected).filter(|(a, b)| a.to_bits() != b.to_bits()).count();
         assert_eq!(differ, 0, "{name}: {differ} elements differ from LLVM's in {isa}");
     }
-    let [clif, own, llvm] = best.map(|time| time * 1e9 / N as f64);
+    let [clif, simd, llvm] = best.map(|time| time * 1e9 / N as f64);
     let [graph_time, body_time] = [graph_time, body_time].map(|time| time * 1e6);
-    let ratio = llvm / own;
-    println!("{name:16} {clif:8.4} {own:8.4} {llvm:8.4} {ratio:9.2} {graph_time:10.1} {body_time:9.1}");
+    let ratio = llvm / simd;
+    println!("{name:16} {clif:8.4} {simd:8.4} {llvm:8.4} {ratio:9.2} {graph_time:10.1} {body_time:9.1}");
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! The sequences of four kernels as `Executable::kernels` prints them, for LLVM to compile.
+//! The bodies of four kernels, as `Executable::kernels` prints them, for LLVM to compile.
 
-/// One element of `exp`.
+/// Computes one element of `exp`.
 #[inline(always)]
 pub fn exp(v2: f32) -> f32 {
     let v4 = v2 < -104.0_f32;
@@ -29,7 +29,7 @@ pub fn exp(v2: f32) -> f32 {
     v37
 }
 
-/// One element of `gelu_tanh`.
+/// Computes one element of `gelu_tanh`.
 #[inline(always)]
 pub fn gelu_tanh(v1: f32) -> f32 {
     let v2 = v1 * v1;
@@ -50,7 +50,7 @@ pub fn gelu_tanh(v1: f32) -> f32 {
     v1 / v16
 }
 
-/// One element of `gelu_erf`.
+/// Computes one element of `gelu_erf`.
 #[inline(always)]
 pub fn gelu_erf(v1: f32) -> f32 {
     let v2 = 0.5_f32 * v1;
@@ -96,7 +96,7 @@ pub fn gelu_erf(v1: f32) -> f32 {
     v67
 }
 
-/// One element of `black_scholes`.
+/// Computes one element of `black_scholes`.
 #[inline(always)]
 pub fn black_scholes(v2: f32, v0: f32, v61: f32) -> f32 {
     let v3 = v0 / v2;

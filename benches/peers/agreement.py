@@ -1,4 +1,4 @@
-"""Whether a peer gives what we give."""
+"""Compares the results of a peer with those of shapeflow."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ FILE_TYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8", "u8": "u1", "b
 
 
 def disagreement(case, ours, theirs):
-    """In what the results of a peer differ from ours beyond rounding; `None` if in nothing."""
+    """Describes how a peer's results differ from ours beyond rounding; `None` if they agree."""
 
     def raw(file):
         return np.fromfile(file["path"], FILE_TYPES[file["dtype"]]).reshape(file["sizes"])
@@ -16,28 +16,28 @@ def disagreement(case, ours, theirs):
     if "unique_with_counts" in case:
         ours, theirs = in_order(ours), in_order(theirs)
     if len(ours) != len(theirs):
-        return f"{len(theirs)} results, not {len(ours)}"
+        return f"expected {len(ours)} results, got {len(theirs)}"
     for a, b in zip(ours, theirs):
         if a.size != b.size or [n for n in a.shape if n != 1] != [n for n in b.shape if n != 1]:
-            return f"sizes {b.shape}, not {a.shape}"
+            return f"expected sizes {a.shape}, got {b.shape}"
         if a.size == 0:
             continue
         a, b = a.ravel(), b.ravel()
         far, worst, largest = 0, 0.0, float(np.abs(a[:: max(1, a.size >> 20)].astype("f8")).max())
-        for at in range(0, a.size, 1 << 20):
-            x, y = a[at : at + (1 << 20)].astype("f8"), b[at : at + (1 << 20)].astype("f8")
+        for start in range(0, a.size, 1 << 20):
+            x, y = a[start : start + (1 << 20)].astype("f8"), b[start : start + (1 << 20)].astype("f8")
             error = np.abs(x - y)
-            # Sums are taken in different orders: an absolute error in proportion to the largest elements.
+            # Libraries add in different orders, which makes an absolute error in proportion to the largest element.
             far += int((~(error <= 2e-4 * np.abs(x) + 2e-5 * largest)).sum())
             worst = max(worst, float(error.max()))
-        # A sum that lies on the border of two roundings may fall to either side.
+        # A value halfway between two quantized values may be rounded either way.
         if far > a.size * (1e-2 if "quantize" in case else 0):
-            return f"{far} of {a.size} elements, the largest difference is {worst:.3g}"
+            return f"{far} of {a.size} elements differ, by at most {worst:.3g}"
     return None
 
 
 def in_order(unique):
-    """Values, counts and places of different elements, with the values ascending."""
-    values, places, counts = (np.asarray(part) for part in unique)
+    """Sorts distinct values: returns the values in ascending order, their counts, and the value of each element."""
+    values, positions, counts = (np.asarray(part) for part in unique)
     order = np.argsort(values)
-    return [values[order], counts[order], values[places.ravel()]]
+    return [values[order], counts[order], values[positions.ravel()]]

@@ -1,4 +1,4 @@
-"""The cases as ONNX models, for the peers that read these."""
+"""The cases as ONNX models, for the peers that read ONNX."""
 
 import numpy as np
 import onnx
@@ -16,14 +16,14 @@ OPSET = 20
 
 
 class Model:
-    """A model while it is built: `m.Relu(x)` adds a node and gives the name of its result."""
+    """A model under construction: `m.Relu(x)` adds a node and returns the name of its result."""
 
     def __init__(self):
         self.nodes, self.constants = [], []
 
     def __getattr__(self, op):
         def add(*inputs, outputs=1, **attributes):
-            names = [f"v{len(self.nodes)}_{at}" for at in range(outputs)]
+            names = [f"v{len(self.nodes)}_{index}" for index in range(outputs)]
             self.nodes.append(helper.make_node(op, list(inputs), names, **attributes))
             return names[0] if outputs == 1 else names
 
@@ -135,8 +135,8 @@ def reverse_sequence(m, x, lengths):
     return m.ReverseSequence(x, m.Cast(lengths, to=TensorProto.INT64), batch_axis=0, time_axis=1)
 
 
-def one_hot(m, at):
-    return m.OneHot(at, m.const([256], np.int32), m.const([0.0, 1.0]))
+def one_hot(m, indices):
+    return m.OneHot(indices, m.const([256], np.int32), m.const([0.0, 1.0]))
 
 
 def perceptron(m, x, w1, b1, w2, b2):
@@ -150,14 +150,14 @@ def attention(m, x, query, key, value, out):
     return m.Add(m.MatMul(m.MatMul(m.Softmax(scores, axis=-1), v), out), x)
 
 
-def scatter(m, at, x):
+def scatter(m, indices, x):
     zeros = m.const(np.zeros(1 << 20), np.float32)
-    return m.ScatterND(zeros, m.Cast(at, to=TensorProto.INT64), x, reduction="add")
+    return m.ScatterND(zeros, m.Cast(indices, to=TensorProto.INT64), x, reduction="add")
 
 
 def stitch(m, *parts):
-    places = m.Unsqueeze(m.Cast(m.Concat(*parts[:8], axis=0), to=TensorProto.INT64), m.ints(-1))
-    return m.ScatterND(m.const(np.zeros(1 << 20), np.float32), places, m.Concat(*parts[8:], axis=0))
+    positions = m.Unsqueeze(m.Cast(m.Concat(*parts[:8], axis=0), to=TensorProto.INT64), m.ints(-1))
+    return m.ScatterND(m.const(np.zeros(1 << 20), np.float32), positions, m.Concat(*parts[8:], axis=0))
 
 
 def partition(m, x, part):
@@ -165,14 +165,14 @@ def partition(m, x, part):
 
 
 def unique(m, x):
-    values, _, places, counts = m.Unique(m.Cast(x, to=TensorProto.INT64), outputs=4, sorted=0)
-    return [values, places, counts]
+    values, _, positions, counts = m.Unique(m.Cast(x, to=TensorProto.INT64), outputs=4, sorted=0)
+    return [values, positions, counts]
 
 
 def hashing(m, x, table):
     x = m.Mod(m.Mul(m.Cast(x, to=TensorProto.INT64), m.const(2654435761, np.int64)), m.const(100000, np.int64))
-    values, _, places, _ = m.Unique(x, outputs=4, sorted=0)
-    return m.Gather(m.Gather(table, values), places)
+    values, _, positions, _ = m.Unique(x, outputs=4, sorted=0)
+    return m.Gather(m.Gather(table, values), positions)
 
 
 CASES = {
@@ -204,8 +204,8 @@ CASES = {
     "space_to_batch_nd [8,256,256,16] by 2": space_to_batch,
     "image patches 3×3 [8,128,128,32]": patches,
     "sequence_mask [65536,256]": mask,
-    "gather 100k rows of 64 from 1M": lambda m, x, at: m.Gather(x, at, axis=0),
-    "gather_nd 1M scalars from 1024²": lambda m, x, at: m.GatherND(x, m.Cast(at, to=TensorProto.INT64)),
+    "gather 100k rows of 64 from 1M": lambda m, x, indices: m.Gather(x, indices, axis=0),
+    "gather_nd 1M scalars from 1024²": lambda m, x, indices: m.GatherND(x, m.Cast(indices, to=TensorProto.INT64)),
     "scatter_nd add 1M": scatter,
     "dynamic_stitch of 1M from 8": stitch,
     "one_hot [65536] × 256": one_hot,
@@ -221,16 +221,16 @@ CASES = {
     "MLP 784-512-10, batch 64": perceptron,
     "attention block [8,128,64]": attention,
     "embedding lookup + mean [1024,32] from 50k × 64":
-        lambda m, at, table: m.ReduceMean(m.Gather(table, at), m.ints(1), keepdims=0),
+        lambda m, indices, table: m.ReduceMean(m.Gather(table, indices), m.ints(1), keepdims=0),
 }
 
 
 def write(case, inputs, outputs, path):
-    """Writes the model of a case, with the sizes of these files; whether there is one."""
+    """Writes the model of a case, with the sizes of the given files. Returns whether the case has a model."""
     if case not in CASES:
         return False
     model = Model()
-    names = [f"x{at}" for at in range(len(inputs))]
+    names = [f"x{index}" for index in range(len(inputs))]
     results = CASES[case](model, *names)
     results = results if isinstance(results, list) else [results]
     fed = []
@@ -241,11 +241,11 @@ def write(case, inputs, outputs, path):
         else:
             fed.append(helper.make_tensor_value_info(name, TYPES[file["dtype"]], file["sizes"]))
     ops = {node.op_type for node in model.nodes}
-    known = not ops & {"Compress", "Unique"}
+    has_known_sizes = not ops & {"Compress", "Unique"}
     given = []
     for name, file in zip(results, outputs):
-        sizes = file["sizes"] if known else [None] * len(file["sizes"])
-        # The runtimes know no Unique of 32-bit integers.
+        sizes = file["sizes"] if has_known_sizes else [None] * len(file["sizes"])
+        # The runtimes have no Unique for 32-bit integers.
         wide = "Unique" in ops and file["dtype"] == "i32"
         given.append(helper.make_tensor_value_info(name, TYPES["i64" if wide else file["dtype"]], sizes))
     graph = helper.make_graph(model.nodes, "case", fed, given, model.constants)

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Runs the rows of the bench `pipelines` in shapeflow and in its peers, alternating, each on one pinned thread.
+"""Runs the rows of the bench `pipelines` in shapeflow and in its peers, in turn, each on one pinned thread.
 
-    python3 benches/peers/run.py [--quick] [--rows TEXT,..] [--peers NAME,..] [--core N] [--work FOLDER]
+    python3 benches/peers/run.py [--quick] [--rows TEXT|..] [--peers NAME,..] [--core N] [--work FOLDER]
 
-Makes a virtual environment and builds what is measured, in `target/peers` unless told otherwise; a peer that cannot
-be installed is reported and left out. Prints a table and writes `results.json` beside this file. A ratio above 1
-says that shapeflow is faster than the fastest peer. Medians of all samples, and the least sample, which other
-programs on the machine have disturbed least. Memory of results is kept from call to call wherever a peer can, and
-the allocator is told to keep pages.
+The script makes a virtual environment and builds the programs in `target/peers`, or in the folder of `--work`. It
+reports a peer that cannot be installed, and leaves it out. It prints a table and writes `results.json` beside this
+file.
+
+A time is the median of all samples. The minimum is shown too, because other programs disturbed that sample least. A
+ratio above 1 means that shapeflow is faster than the fastest peer. Peers reuse the memory of results from call to call
+if they can, and the allocator keeps freed pages.
 """
 
 import argparse
@@ -23,13 +25,13 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.dont_write_bytecode = True  # nothing beside the sources but the results
+sys.dont_write_bytecode = True  # only the results are written beside the sources
 from table import ENGINES, figure, table  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
-# name: (module of a Python worker or None, packages, its environment)
+# Name: (module of the Python worker or None for a Rust peer, packages, environment).
 PEERS = {
     "jax": ("jax", ["jax"], {}),
     "tf": ("tensorflow", ["tensorflow-cpu"], {}),
@@ -46,7 +48,7 @@ PEERS = {
     "rust": (None, [], {}),
     "copy": (None, [], {}),
 }
-# What the machine can do: shown, and no peer to be ahead of.
+# References show what the machine can do. They are not compared with shapeflow.
 REFERENCES = ["copy"]
 ENVIRONMENT = {
     **{f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "NUMEXPR", "RAYON", "TF_NUM_INTEROP")},
@@ -56,8 +58,8 @@ ENVIRONMENT = {
     "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
 }
-# Freed pages stay with the process: a fresh page costs more than most of what is measured.
-KEEPING = {
+# The process keeps freed pages: a new page costs more than most calls.
+KEEP_PAGES = {
     "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
     "MALLOC_TOP_PAD_": str(1 << 26),
@@ -83,26 +85,26 @@ def parse():
     parser.add_argument("--rows", default="", help="only rows that contain one of these texts, separated by |")
     parser.add_argument("--peers", default=",".join(PEERS), help="only these peers")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter samples")
-    parser.add_argument("--rounds", type=int, help="how often each takes its turn")
-    parser.add_argument("--seconds", type=float, help="length of a turn")
+    parser.add_argument("--rounds", type=int, help="number of turns of each program")
+    parser.add_argument("--seconds", type=float, help="seconds of a turn")
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="the core to run on")
-    parser.add_argument("--nice", type=int, default=0, help="priority; below 0 on a machine with other work, as root")
-    parser.add_argument("--work", default=ROOT / "target" / "peers", help="folder for what is made on the way")
-    parser.add_argument("--bench", help="the bench's executable where it is built already")
-    parser.add_argument("--results", default=HERE / "results.json", help="the file of results")
-    parser.add_argument("--keep", action="store_true", help="replace only the rows measured in the file of results")
+    parser.add_argument("--nice", type=int, default=0, help="priority; below 0, as root, on a machine with other work")
+    parser.add_argument("--work", default=ROOT / "target" / "peers", help="folder for builds and intermediate files")
+    parser.add_argument("--bench", help="the executable of the bench, if it is built already")
+    parser.add_argument("--results", default=HERE / "results.json", help="file to write the results to")
+    parser.add_argument("--keep", action="store_true", help="keep rows of the file that are not measured")
     options = parser.parse_args()
     options.peers = [peer.strip() for peer in options.peers.split(",") if peer.strip()]
     unknown = [peer for peer in options.peers if peer not in PEERS]
     if unknown:
-        parser.error(f"no peers {unknown}; there are {list(PEERS)}")
+        parser.error(f"peers must be among {list(PEERS)}, got {unknown}")
     options.rounds = options.rounds or (3 if options.quick else 7)
     options.seconds = options.seconds or (0.05 if options.quick else 0.25)
     return options
 
 
 def environment(work, peers):
-    """The Python of a virtual environment that has what the peers need."""
+    """Makes a virtual environment with the peers' packages. Returns its Python."""
     folder = work / "venv"
     python = folder / "bin" / "python"
     if not python.exists():
@@ -127,14 +129,14 @@ def log(text):
 
 
 def confine(options):
-    """In a process about to start: its core and priority."""
+    """Sets the core and the priority of a process that is about to start."""
     os.sched_setaffinity(0, {options.core})
     if options.nice:
         os.setpriority(os.PRIO_PROCESS, 0, options.nice)
 
 
 class Worker:
-    """A process that answers a line of JSON with a line of JSON."""
+    """A process that answers each line of JSON with a line of JSON."""
 
     def __init__(self, name, command, options, extra=None, greets=True):
         self.name = name
@@ -151,20 +153,21 @@ class Worker:
         if greets:
             self.version = self.read(180).get("version", "")
 
-    def ask(self, request, patience=240):
+    def ask(self, request, timeout=240):
         try:
             self.process.stdin.write((json.dumps(request) + "\n").encode())
             self.process.stdin.flush()
         except OSError:
             return {"error": f"{self.name} has ended: {self.last_words()}"}
-        return self.read(patience)
+        return self.read(timeout)
 
-    def read(self, patience):
-        ready, _, _ = select.select([self.process.stdout], [], [], patience)
+    def read(self, timeout):
+        ready, _, _ = select.select([self.process.stdout], [], [], timeout)
         line = self.process.stdout.readline() if ready else b""
         if not line:
             self.stop()
-            return {"error": "no answer in time" if not ready else f"ended: {self.last_words()}"}
+            ended = f"the process has ended: {self.last_words()}"
+            return {"error": ended if ready else f"no answer within {timeout} s"}
         return json.loads(line)
 
     def last_words(self):
@@ -182,7 +185,7 @@ class Worker:
 class Comparison:
     def __init__(self, options, work, python):
         self.options, self.work, self.python = options, work, python
-        self.binaries()
+        self.build_programs()
         self.ours = self.start("ours")
         self.peers, self.versions = {}, {}
         for name in options.peers:
@@ -195,33 +198,33 @@ class Comparison:
         log(f"peers: {self.versions}")
         self.results = []
 
-    def binaries(self):
-        """Builds the bench and the crate of Rust peers."""
+    def build_programs(self):
+        """Builds the bench and the Rust peers."""
         bench = self.options.bench
         self.bench = bench or built(["cargo", "bench", "--bench", "pipelines", "--no-run"], ROOT, None)
         self.rust = {}
         rust = [name for name in self.options.peers if PEERS[name][0] is None]
         together = self.build_rust(rust) if rust else None
         for name in rust:
-            # If one does not build, the others are built without it.
+            # If the peers do not build together, each is built alone.
             self.rust[name] = together or self.build_rust([name])
 
     def build_rust(self, names):
-        """The executable that holds these Rust peers; `None` if it cannot be built."""
+        """Builds the executable of these Rust peers. Returns its path, or `None` if the build fails."""
         features = ",".join(name for name in names if name not in ("rust", "copy"))
-        # Loops of generic crates are compiled here: the peers too may use all of the processor.
+        # Generic code of the peers is compiled here, so it may use all instructions of the processor too.
         command = ["cargo", "rustc", "--release", "--features", features, "--", "-Ctarget-cpu=native"]
         try:
             path = Path(built(command, HERE / "rust", self.work / "rust"))
         except subprocess.CalledProcessError:
             log(f"the Rust peers {names} cannot be built")
             return None
-        # Another build would put its own executable in this place.
-        own = path.with_name("-".join([path.name, *names]))
-        shutil.copy2(path, own)
-        return str(own)
+        # The next build overwrites the executable.
+        copy = path.with_name("-".join([path.name, *names]))
+        shutil.copy2(path, copy)
+        return str(copy)
 
-    def start(self, name, memory=KEEPING):
+    def start(self, name, memory=KEEP_PAGES):
         options = self.options
         if name == "ours":
             return Worker(name, [self.bench, "serve"], options, memory, greets=False)
@@ -239,14 +242,14 @@ class Comparison:
         listed = self.ours.ask({"do": "rows"})
         texts = self.options.rows.split("|")
         rows = [row for row in listed["rows"] if any(text in row["row"] for text in texts)]
-        order = {row["row"]: at for at, row in enumerate(listed["rows"])}
+        order = {row["row"]: index for index, row in enumerate(listed["rows"])}
         path = Path(self.options.results)
         if self.options.keep and path.exists():
             self.results = [result for result in json.loads(path.read_text()) if result["row"] in order]
         for case in dict.fromkeys(row["case"] for row in rows):
-            mine = [row for row in rows if row["case"] == case]
+            rows_of_case = [row for row in rows if row["case"] == case]
             with tempfile.TemporaryDirectory(dir=memory_folder(self.work)) as folder:
-                self.measure(case, mine, folder)
+                self.measure(case, rows_of_case, folder)
             self.results.sort(key=lambda result: order[result["row"]])
             path.write_text(json.dumps(self.results, indent=1, ensure_ascii=False) + "\n")
         print(table(self.results, list(PEERS)))
@@ -281,7 +284,7 @@ class Comparison:
                 )
                 if difference:
                     wrong[name] = difference
-                    log(f"  {name} gives something else: {difference}")
+                    log(f"  {name}: its results differ from ours: {difference}")
             elif "error" in answer:
                 failed[name] = answer["error"]
                 log(f"  {name}: {answer['error']}")
@@ -291,8 +294,8 @@ class Comparison:
             worker.ask({"do": "drop"})
 
     def model(self, case, files, folder):
-        """The ONNX model of a case, if there is one."""
-        import models  # needs what only the virtual environment has
+        """Writes the ONNX model of a case. Returns its path, or `None` if the case has no model."""
+        import models  # needs packages of the virtual environment
 
         path = os.path.join(folder, "model.onnx")
         return path if models.write(case, files["inputs"], files["outputs"], path) else None
@@ -312,7 +315,7 @@ class Comparison:
                 if "us" in answer:
                     samples[name] += answer["us"]
                 else:
-                    failed[name] = answer.get("error", "no figure")
+                    failed[name] = answer.get("error", "the answer has no time")
         cold = {}
         if first:
             command = [self.bench, "first", row["case"]]
@@ -327,11 +330,11 @@ class Comparison:
         samples, failed = {}, {}
         small = None
         if request["model"]:
-            with_files = {"constant": False, "dtype": "f32", "sizes": [8]}
+            small_file = {"constant": False, "dtype": "f32", "sizes": [8]}
             small = os.path.join(request["folder"], "small.onnx")
             import models
 
-            models.write(row["case"], [with_files], [with_files], small)
+            models.write(row["case"], [small_file], [small_file], small)
         for name in ["ours", *self.peers]:
             worker = self.start(name, memory={})
             if worker is None:
@@ -349,18 +352,18 @@ class Comparison:
         medians = {name: statistics.median(values) for name, values in samples.items()}
         least = {name: min(values) for name, values in samples.items()}
         peers = {name: value for name, value in medians.items() if name != "ours"}
-        # A peer that gives something else is shown, but is not what we are compared with.
-        honest = {name: value for name, value in peers.items() if name not in wrong and name not in REFERENCES}
-        fastest = min(honest, key=honest.get, default=None)
-        quickest = min((name for name in honest), key=least.get, default=None)
+        # A peer whose results differ is shown, but is not compared with ours.
+        compared = {name: value for name, value in peers.items() if name not in wrong and name not in REFERENCES}
+        fastest = min(compared, key=compared.get, default=None)
+        quickest = min((name for name in compared), key=least.get, default=None)
         result = {
             "row": row["row"],
             "how": row["how"],
             "unit": row["unit"],
             "ours_us": medians.get("ours"),
             "fastest_peer": fastest,
-            "peer_us": honest.get(fastest),
-            "ratio": ratio(honest.get(fastest), medians.get("ours")),
+            "peer_us": compared.get(fastest),
+            "ratio": ratio(compared.get(fastest), medians.get("ours")),
             "ratio_of_least": ratio(least.get(quickest), least.get("ours")),
             "peers": peers,
             "least": least,
@@ -370,21 +373,21 @@ class Comparison:
         }
         self.results = [old for old in self.results if old["row"] != row["row"]] + [result]
         log(f"  {row['row']}: ours {figure(result['ours_us'])}, {fastest} {figure(result['peer_us'])}, "
-            f"ratio {figure(result['ratio'])}, of least {figure(result['ratio_of_least'])}")
+            f"ratio {figure(result['ratio'])}, ratio of minima {figure(result['ratio_of_least'])}")
 
 
 def built(command, folder, target):
-    """The executable that a command of cargo builds."""
+    """Runs a cargo command. Returns the path of the executable that it builds."""
     extra = {} if target is None else {"CARGO_TARGET_DIR": str(target)}
-    at = command.index("--") if "--" in command else len(command)
-    command = [*command[:at], "--message-format=json-render-diagnostics", *command[at:]]
+    end = command.index("--") if "--" in command else len(command)
+    command = [*command[:end], "--message-format=json-render-diagnostics", *command[end:]]
     done = subprocess.run(command, cwd=folder, env={**os.environ, **extra}, stdout=subprocess.PIPE, check=True)
     found = [json.loads(line).get("executable") for line in done.stdout.splitlines() if line.startswith(b"{")]
     return [path for path in found if path][-1]
 
 
 def memory_folder(other):
-    """A folder in memory, for files that are read and thrown away; `other` where there is none."""
+    """Returns a folder in memory for temporary files, or `other` if the system has none."""
     shared = Path("/dev/shm")
     return shared if shared.is_dir() else other
 

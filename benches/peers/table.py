@@ -1,4 +1,4 @@
-"""The results as a table."""
+"""Formats the results as a Markdown table."""
 
 import math
 
@@ -13,7 +13,7 @@ def figure(value):
 
 def table(results, names):
     names = [name for name in names if any(name in result["peers"] for result in results)]
-    head = ["row", "ours", *names, "fastest", "ratio", "of least"]
+    head = ["row", "ours", *names, "fastest", "ratio", "ratio of minima"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for result in results:
         peers = [figure(result["peers"].get(name)) + ("*" if name in result["disagree"] else "") for name in names]
@@ -21,7 +21,7 @@ def table(results, names):
         ratios = [figure(result["ratio"]), figure(result["ratio_of_least"])]
         lines.append("| " + " | ".join([result["row"], ours, *peers, str(result["fastest_peer"]), *ratios]) + " |")
     lines.append("")
-    lines.append("Microseconds (memory: MiB above the base); * gives other results than ours.")
+    lines.append("Times in microseconds, memory in MiB above the base; * marks a peer whose results differ from ours.")
     engines = []
     for result in results:
         figures = [result["peers"][name] for name in ENGINES

@@ -1,24 +1,24 @@
-//! `Case`: a graph and what it is fed.
+//! [`Case`]: a graph and its inputs.
 
 use shapeflow::{Executable, Graph, Result, Tensor, TensorShape, Value};
 
-/// What adds a graph to the values of its inputs, and gives its results.
+/// A function that builds a graph from the values of its inputs, and returns its results.
 pub type Build = for<'g> fn(&'g Graph, &[Value<'g>]) -> Result<Vec<Value<'g>>>;
 
-/// A graph and what it is fed.
+/// A graph and its inputs.
 pub struct Case {
-    /// What the case is called, also among the peers.
+    /// The name of the case, which the peers use too.
     pub name: &'static str,
-    /// The shape under which each input is declared; inputs beyond these are constants of the graph.
+    /// The declared shapes of the first inputs. The other inputs are constants of the graph.
     pub shapes: &'static [&'static str],
-    /// The inputs, the same in every run.
+    /// Makes the inputs, the same in every run.
     pub inputs: Box<dyn Fn() -> Result<Vec<Tensor>>>,
-    /// The graph.
+    /// Builds the graph.
     pub build: Build,
 }
 
 impl Case {
-    /// A case of these parts.
+    /// Returns a case with these parts.
     pub fn new(
         name: &'static str,
         shapes: &'static [&'static str],
@@ -28,21 +28,21 @@ impl Case {
         Case { name, shapes, inputs: Box::new(inputs), build }
     }
 
-    /// The graph, built and compiled.
+    /// Builds and compiles the graph.
     pub fn compile(&self, inputs: &[Tensor]) -> Result<Executable> {
         let g = Graph::new();
         let outputs = self.build(&g, inputs)?;
         g.compile(&outputs)
     }
 
-    /// Adds the case to a graph; gives its results.
+    /// Adds the case to a graph, and returns its results.
     pub fn build<'g>(&self, g: &'g Graph, inputs: &[Tensor]) -> Result<Vec<Value<'g>>> {
         let mut values = Vec::with_capacity(inputs.len());
-        for (at, input) in inputs.iter().enumerate() {
-            values.push(match self.shapes.get(at) {
+        for (index, input) in inputs.iter().enumerate() {
+            values.push(match self.shapes.get(index) {
                 Some(shape) => {
                     let shape: TensorShape = shape.parse()?;
-                    g.input(&format!("x{at}"), input.dtype(), shape)?
+                    g.input(&format!("x{index}"), input.dtype(), shape)?
                 }
                 None => g.constant(input)?,
             });
@@ -51,34 +51,34 @@ impl Case {
     }
 }
 
-/// Numbers in [-1, 1), the same in every run.
+/// Returns numbers in [-1, 1), the same in every run.
 pub fn numbers(sizes: &[usize]) -> Result<Tensor> {
     scaled(sizes, 1.0, 0.0)
 }
 
-/// Numbers in [offset - scale, offset + scale).
+/// Returns numbers in [offset - scale, offset + scale), the same in every run.
 pub fn scaled(sizes: &[usize], scale: f32, offset: f32) -> Result<Tensor> {
     let unit = |i: u32| (mix(i) >> 8) as f32 / (1 << 23) as f32 - 1.0;
     Tensor::from_vec(sizes, (0..count(sizes)).map(|i| unit(i) * scale + offset).collect())
 }
 
-/// The same numbers in double precision.
+/// Returns f64 numbers in [offset - scale, offset + scale), the same in every run.
 pub fn scaled_f64(sizes: &[usize], scale: f64, offset: f64) -> Result<Tensor> {
     let unit = |i: u32| f64::from(mix(i)) / f64::from(1u32 << 31) - 1.0;
     Tensor::from_vec(sizes, (0..count(sizes)).map(|i| unit(i) * scale + offset).collect())
 }
 
-/// Integers in [0, limit).
+/// Returns integers in [0, limit), the same in every run.
 pub fn integers(sizes: &[usize], limit: u32) -> Result<Tensor> {
     Tensor::from_vec(sizes, (0..count(sizes)).map(|i| (mix(i) % limit) as i32).collect())
 }
 
-/// Bytes of every value.
+/// Returns bytes of every value, the same in every run.
 pub fn bytes(sizes: &[usize]) -> Result<Tensor> {
     Tensor::from_vec(sizes, (0..count(sizes)).map(|i| (mix(i) >> 24) as u8).collect())
 }
 
-/// Flags, half of them set.
+/// Returns flags, half of which are set, the same in every run.
 pub fn flags(sizes: &[usize]) -> Result<Tensor> {
     Tensor::from_vec(sizes, (0..count(sizes)).map(|i| mix(i) >> 31 == 1).collect())
 }
@@ -87,7 +87,7 @@ fn count(sizes: &[usize]) -> u32 {
     sizes.iter().product::<usize>() as u32
 }
 
-/// A bijection that leaves no visible order in the bits.
+/// Mixes the bits of a number. The mapping is a bijection.
 fn mix(i: u32) -> u32 {
     let i = (i ^ (i >> 16)).wrapping_mul(0x7feb_352d);
     let i = (i ^ (i >> 15)).wrapping_mul(0x846c_a68b);

@@ -1,4 +1,5 @@
-//! What compiling costs: by itself, in a process that has compiled nothing, and for a batch size that is new.
+//! The costs of building, compiling, and running a case: in a process that compiled nothing before, in one that did,
+//! and at a new batch size.
 
 use std::process::Command;
 use std::time::Instant;
@@ -8,19 +9,19 @@ use shapeflow::{DType, Graph, Result, Tensor, TensorShape, TensorView};
 
 use super::case::Case;
 
-/// What the process has compiled before.
+/// What the process compiled before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Before {
     /// Nothing.
     Nothing,
     /// A graph that shares nothing with the case.
-    Another,
+    AnotherGraph,
 }
 
 impl Before {
-    /// What one process is told, and prints.
+    /// Parses the argument of a process that measures; the inverse of `word`.
     pub fn of(word: &str) -> Before {
-        if word == "nothing" { Before::Nothing } else { Before::Another }
+        if word == "nothing" { Before::Nothing } else { Before::AnotherGraph }
     }
 
     fn word(self) -> &'static str {
@@ -28,14 +29,14 @@ impl Before {
     }
 }
 
-/// Processes a figure is taken from.
+/// Processes whose median a figure is.
 const PROCESSES: usize = 5;
 
-/// The medians of these cases, each measured in processes of its own.
+/// Measures each case in new processes, and prints the medians.
 pub fn print(cases: &[&Case]) -> Result<()> {
     for case in cases {
-        for before in [Before::Nothing, Before::Another] {
-            let runs: Vec<Json> = (0..PROCESSES).filter_map(|_| apart(case, before)).collect();
+        for before in [Before::Nothing, Before::AnotherGraph] {
+            let runs: Vec<Json> = (0..PROCESSES).filter_map(|_| measure_in_process(case, before)).collect();
             let Some(Json::Object(mut row)) = runs.first().cloned() else { continue };
             for (name, value) in row.iter_mut().filter(|(name, _)| name.ends_with("_us")) {
                 let mut figures: Vec<f64> = runs.iter().filter_map(|run| run[name].as_f64()).collect();
@@ -48,20 +49,20 @@ pub fn print(cases: &[&Case]) -> Result<()> {
     Ok(())
 }
 
-/// The figures of one process.
-fn apart(case: &Case, before: Before) -> Option<Json> {
-    let own = std::env::current_exe().ok()?;
-    let done = Command::new(own).args(["compile", case.name, before.word()]).output().ok()?;
+/// Measures a case in a new process.
+fn measure_in_process(case: &Case, before: Before) -> Option<Json> {
+    let program = std::env::current_exe().ok()?;
+    let done = Command::new(program).args(["compile", case.name, before.word()]).output().ok()?;
     serde_json::from_slice(&done.stdout).ok()
 }
 
-/// Builds, compiles and runs a case, at its own batch size and at half of it.
+/// Builds, compiles, and runs a case at its batch size, then at half of it.
 pub fn measure(case: &Case, before: Before) -> Result<Json> {
     let inputs = (case.inputs)()?;
     let fed = &inputs[..case.shapes.len()];
     let smaller = halved(case, fed)?;
-    if before == Before::Another {
-        another()?;
+    if before == Before::AnotherGraph {
+        compile_another_graph()?;
     }
     let graph = Graph::new();
     let (outputs, build) = timed(|| case.build(&graph, &inputs))?;
@@ -86,10 +87,11 @@ pub fn measure(case: &Case, before: Before) -> Result<Json> {
     }))
 }
 
+/// Returns the result of `work` and its time in microseconds.
 fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
     let start = Instant::now();
-    let made = work()?;
-    Ok((made, start.elapsed().as_secs_f64() * 1e6))
+    let result = work()?;
+    Ok((result, start.elapsed().as_secs_f64() * 1e6))
 }
 
 fn views(tensors: &[Tensor]) -> Vec<TensorView<'_>> {
@@ -97,7 +99,7 @@ fn views(tensors: &[Tensor]) -> Vec<TensorView<'_>> {
 }
 
 /// Compiles and runs a graph that no case has.
-fn another() -> Result<()> {
+fn compile_another_graph() -> Result<()> {
     let g = Graph::new();
     let x = g.input("another", DType::F64, "[k, 3]".parse::<TensorShape>()?)?;
     let y = (x.floor()? - x).abs()?.reduce_max(-1)?;
@@ -106,7 +108,8 @@ fn another() -> Result<()> {
     Ok(())
 }
 
-/// The inputs with half as many rows wherever the first dimension of the first one stands first.
+/// Returns the inputs with half the batch size. The batch is the first dim of the first input, if it is symbolic; an
+/// input has the batch if its first dim is the same symbol.
 fn halved(case: &Case, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
     let shapes: Vec<TensorShape> = case.shapes.iter().map(|shape| shape.parse()).collect::<Result<_, _>>()?;
     let first = |shape: &TensorShape| shape.dims().and_then(|dims| dims.first()).cloned();

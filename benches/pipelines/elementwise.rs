@@ -6,7 +6,7 @@ use super::case::{Case, numbers, scaled, scaled_f64};
 
 const MEBI: usize = 1 << 20;
 
-/// All of them.
+/// Returns all cases of this file.
 pub fn cases() -> Vec<Case> {
     vec![
         Case::new("10 ops, scalar", &["[]"], || Ok(vec![numbers(&[])?]), ten),
@@ -74,16 +74,16 @@ fn two_hundred<'g>(_: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     Ok(vec![y.ok()?])
 }
 
-/// Spot prices, strikes and times.
+/// Returns spot prices, strikes, and times to expiry.
 fn market(dtype: DType) -> Result<Vec<Tensor>> {
-    let of = |scale: f64, offset: f64| match dtype {
+    let column = |scale: f64, offset: f64| match dtype {
         DType::F64 => scaled_f64(&[MEBI], scale, offset),
         _ => scaled(&[MEBI], scale as f32, offset as f32),
     };
-    Ok(vec![of(20.0, 100.0)?, of(-15.0, 95.0)?, of(0.5, 1.0)?])
+    Ok(vec![column(20.0, 100.0)?, column(-15.0, 95.0)?, column(0.5, 1.0)?])
 }
 
-/// The price of a call option, at a rate of 2 % and a volatility of 30 %.
+/// Computes the prices of call options, at a rate of 2 % and a volatility of 30 %.
 fn black_scholes<'g>(_: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     const RATE: f64 = 0.02;
     const VOLATILITY: f64 = 0.3;

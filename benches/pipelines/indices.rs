@@ -1,4 +1,4 @@
-//! Cases in which data decides what is moved.
+//! Cases that move elements as index data says.
 
 use shapeflow::{DType, Graph, Result, Tensor, Value, dynamic_stitch};
 
@@ -6,7 +6,7 @@ use super::case::{Case, flags, integers, numbers};
 
 const MEBI: usize = 1 << 20;
 
-/// All of them.
+/// Returns all cases of this file.
 pub fn cases() -> Vec<Case> {
     vec![
         Case::new(
@@ -63,7 +63,7 @@ pub fn cases() -> Vec<Case> {
                 "[a]", "[b]", "[c]", "[d]", "[e]", "[f]", "[g]", "[h]", "[a]", "[b]", "[c]", "[d]", "[e]",
                 "[f]", "[g]", "[h]",
             ],
-            dealt,
+            stitch_inputs,
             |_, x| Ok(vec![dynamic_stitch(&x[..8], &x[8..])?]),
         ),
         Case::new(
@@ -75,27 +75,28 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Where the parts of a million numbers stood before they were dealt out by random, and the parts.
-fn dealt() -> Result<Vec<Tensor>> {
+/// Returns the inputs of a stitch: a million numbers in 8 random parts, preceded by the positions of each part's
+/// numbers.
+fn stitch_inputs() -> Result<Vec<Tensor>> {
     let part_of = integers(&[MEBI], 8)?;
-    let mut places = vec![Vec::new(); 8];
-    for (place, part) in part_of.as_slice::<i32>()?.iter().enumerate() {
-        places[*part as usize].push(place as i32);
+    let mut positions = vec![Vec::new(); 8];
+    for (position, part) in part_of.as_slice::<i32>()?.iter().enumerate() {
+        positions[*part as usize].push(position as i32);
     }
     let all = numbers(&[MEBI])?;
     let all = all.as_slice::<f32>()?;
-    let values = |places: &Vec<i32>| places.iter().map(|place| all[*place as usize]).collect();
+    let values = |positions: &Vec<i32>| positions.iter().map(|position| all[*position as usize]).collect();
     let mut parts = Vec::new();
-    for places in &places {
-        parts.push(Tensor::from_vec(&[places.len()], values(places))?);
+    for positions in &positions {
+        parts.push(Tensor::from_vec(&[positions.len()], values(positions))?);
     }
-    let places = places.into_iter().map(|places| Tensor::from_vec(&[places.len()], places));
-    places.chain(parts.into_iter().map(Ok)).collect()
+    let positions = positions.into_iter().map(|positions| Tensor::from_vec(&[positions.len()], positions));
+    positions.chain(parts.into_iter().map(Ok)).collect()
 }
 
-/// A table of rows, looked up once for each different hashed feature.
+/// Hashes features, and looks up each distinct hash once in a table of rows.
 fn feature_hashing<'g>(_: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let hashed = (x[0].cast(DType::I64)? * 2_654_435_761i64).floormod(100_000)?;
-    let [different, places] = hashed.unique()?;
-    Ok(vec![x[1].gather(different, 0)?.gather(places, 0)?])
+    let [distinct, positions] = hashed.unique()?;
+    Ok(vec![x[1].gather(distinct, 0)?.gather(positions, 0)?])
 }

@@ -1,10 +1,10 @@
-//! Cases of matrix products and of small models.
+//! Cases of matmuls and of small models.
 
 use shapeflow::{Graph, Result, Tensor, Value};
 
 use super::case::{Case, integers, numbers, scaled};
 
-/// All of them.
+/// Returns all cases of this file.
 pub fn cases() -> Vec<Case> {
     const PAIR: &[&str] = &["[m, k]", "[k, n]"];
     let matmul = |name, m, k, n| {
@@ -55,7 +55,7 @@ fn attention_weights() -> Result<Vec<Tensor>> {
     Ok(inputs)
 }
 
-/// One head: projections, scaled scores, softmax, weighted values, output projection and residual.
+/// Builds one attention head: projections, scaled scores, softmax, weighted values, output projection, and residual.
 fn attention<'g>(_: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let [query, key, value] = [x[0].matmul(x[1])?, x[0].matmul(x[2])?, x[0].matmul(x[3])?];
     let scores = (query.matmul_transposed(key, false, true)? * 0.125).softmax(-1)?;

@@ -1,10 +1,10 @@
-//! Cases of reductions and of rows that are reduced and mapped.
+//! Cases of reductions, and of rows that are reduced and mapped.
 
 use shapeflow::{Axes, Graph, Result, Value};
 
 use super::case::{Case, numbers, scaled};
 
-/// All of them.
+/// Returns all cases of this file.
 pub fn cases() -> Vec<Case> {
     vec![
         rows("softmax [1024,1024]", &[1024, 1024], |_, x| Ok(vec![x[0].softmax(-1)?])),

@@ -1,43 +1,43 @@
-//! `Row`: a line of the table: a case, and what is measured of it.
+//! [`Row`]: a line of the results, which measures one quantity of a case.
 
 use super::case::Case;
 
-/// What is measured.
+/// The quantity that a row measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// One call of `Runner::run_into`: checks of the inputs, kernels, results in memory that is kept.
+    /// The time of `Runner::run_into`: it checks the inputs, runs the kernels, and reuses the memory of the results.
     RunInto,
-    /// One call of `BoundRun::run`: kernels alone, results in memory that is kept.
+    /// The time of `BoundRun::run`: it only runs the kernels, and reuses the memory of the results.
     Bind,
-    /// One call of `Executable::run_all`, which allocates its results.
+    /// The time of `Executable::run_all`, which allocates the results.
     Run,
-    /// Building the graph, compiling it and one run.
+    /// The time to build the graph, compile it, and run it once.
     First,
-    /// Memory at its peak above what the process holds before the inputs are made.
+    /// The peak memory above what the process holds before it makes the inputs.
     Memory,
 }
 
 impl How {
-    /// The unit of a figure.
+    /// Returns the unit of the quantity.
     pub fn unit(self) -> &'static str {
         if self == How::Memory { "MiB" } else { "us" }
     }
 }
 
-/// A line of the table.
+/// A line of the results.
 pub struct Row {
-    /// How the table calls it.
+    /// The name of the row.
     pub name: String,
-    /// The case it measures.
+    /// The case that it measures.
     pub case: &'static str,
-    /// What it measures.
+    /// The quantity that it measures.
     pub how: How,
 }
 
-/// Rows of the table of peers for which there is no op.
+/// Rows of the comparison for which shapeflow has no op.
 pub const NOT_BUILT: &[&str] = &["ragged row mean, 100k rows", "ragged to_tensor"];
 
-/// Cases whose results have sizes that only the data decides, so that no memory can be kept for them.
+/// Cases whose result sizes depend on the data, so that the memory of their results cannot be reused.
 const DATA_DEPENDENT: &[&str] = &[
     "boolean_mask half of 4M",
     "unique_with_counts 1M, 10k distinct",
@@ -45,10 +45,10 @@ const DATA_DEPENDENT: &[&str] = &[
     "dynamic_stitch of 1M from 8",
 ];
 
-/// Cases of small calls, which are measured in every way to call.
+/// Cases of short calls, which are measured for each way to call.
 const CALLS: &[&str] = &["10 ops, scalar", "10 ops, 8 elements", "relu(a*x+b) 4 KiB"];
 
-/// Cases whose time to the first result counts.
+/// Cases whose time to the first result is measured.
 pub const FIRST: &[&str] = &[
     "relu(a*x+b) 4 MiB",
     "Black-Scholes f32 1M",
@@ -57,15 +57,15 @@ pub const FIRST: &[&str] = &[
     "chain of 200 ops, 64K",
 ];
 
-/// The cases whose memory is measured, and nothing else.
+/// Cases of which only the memory is measured.
 const MEMORY: &[&str] = &["10 ops, 256 MiB"];
 
-/// Whether only the data decides how large the results of a case are.
+/// Returns whether the result sizes of a case depend on the data.
 pub fn is_sized_by_data(case: &str) -> bool {
     DATA_DEPENDENT.contains(&case)
 }
 
-/// All rows.
+/// Returns all rows.
 pub fn rows(cases: &[Case]) -> Vec<Row> {
     let mut rows = Vec::new();
     for case in FIRST {

@@ -1,15 +1,17 @@
-//! `serve`: answers to the script that compares peers, one line of JSON to each line of JSON.
+//! [`serve`]: answers the requests of `peers/run.py`. A request is a line of JSON on standard input; its answer is a
+//! line of JSON on standard output.
 //!
 //! | request | answer |
 //! |---|---|
 //! | `{"do": "rows"}` | `{"rows": [{"row", "case", "how", "unit"}], "not built": [..]}` |
-//! | `{"do": "load", "case", "folder"}` | compiles; writes inputs and results; `{"inputs": [file..], "outputs": [file..]}` |
-//! | `{"do": "time", "how", "seconds"}` | `{"us": [..]}`, the loaded case |
-//! | `{"do": "first"}` | `{"us": [x]}`, the loaded case |
+//! | `{"do": "load", "case", "folder"}` | `{"inputs": [file..], "outputs": [file..]}`, after it compiled and ran the case |
+//! | `{"do": "time", "how", "seconds"}` | `{"us": [..]}`, samples of the loaded case |
+//! | `{"do": "first"}` | `{"us": [x]}`, the time to the first result of the loaded case |
 //! | `{"do": "memory", "case"}` | `{"mib": x}` |
 //! | `{"do": "drop"}` | `{}` |
 //!
-//! A file is `{"path", "dtype", "sizes", "constant"}`: elements in row-major order, as they stand in memory.
+//! A file is `{"path", "dtype", "sizes", "constant"}`. It holds the elements in row-major order, in the machine's byte
+//! order.
 
 use std::fs::File;
 use std::io::{BufRead, BufWriter, Write, stdin, stdout};
@@ -25,7 +27,7 @@ use super::subject::{self, Subject};
 
 type Answer = std::result::Result<Json, Box<dyn std::error::Error>>;
 
-/// Answers until the input ends.
+/// Answers requests until the input ends.
 pub fn serve(cases: &[Case], rows: &[Row]) -> Result<()> {
     let mut loaded = None;
     for line in stdin().lock().lines().map_while(std::result::Result::ok) {
@@ -46,10 +48,12 @@ fn answer<'c>(
     line: &str,
 ) -> Answer {
     let request: Json = serde_json::from_str(line)?;
-    let word = |name: &str| request[name].as_str().ok_or_else(|| format!("{name} is missing in {request}"));
+    let word = |name: &str| {
+        request[name].as_str().ok_or_else(|| format!("a request must have {name}, got {request}"))
+    };
     let find = || -> std::result::Result<&'c Case, Box<dyn std::error::Error>> {
         let name = word("case")?;
-        Ok(cases.iter().find(|case| case.name == name).ok_or_else(|| format!("no case {name}"))?)
+        Ok(cases.iter().find(|case| case.name == name).ok_or_else(|| format!("there is no case {name}"))?)
     };
     match word("do")? {
         "rows" => {
@@ -63,11 +67,11 @@ fn answer<'c>(
             let (case, folder) = (find()?, Path::new(word("folder")?));
             let subject = Subject::new(case, (case.inputs)()?)?;
             let files = |kind: &str, tensors: &[Tensor], fed: usize| -> std::result::Result<Vec<Json>, _> {
-                let write = |(at, tensor)| -> Answer {
-                    let path = folder.join(format!("{kind}{at}"));
+                let write = |(index, tensor)| -> Answer {
+                    let path = folder.join(format!("{kind}{index}"));
                     write(&path, tensor)?;
                     let (dtype, sizes) = (tensor.dtype().to_string(), tensor.sizes());
-                    Ok(json!({"path": path, "dtype": dtype, "sizes": sizes, "constant": at >= fed}))
+                    Ok(json!({"path": path, "dtype": dtype, "sizes": sizes, "constant": index >= fed}))
                 };
                 tensors.iter().enumerate().map(write).collect()
             };
@@ -77,7 +81,7 @@ fn answer<'c>(
             Ok(json!({"inputs": inputs, "outputs": outputs}))
         }
         "time" => {
-            let (_, subject) = loaded.as_mut().ok_or("nothing is loaded")?;
+            let (_, subject) = loaded.as_mut().ok_or("a case must be loaded first")?;
             let how = match word("how")? {
                 "Run" => How::Run,
                 "Bind" => How::Bind,
@@ -87,7 +91,7 @@ fn answer<'c>(
             Ok(json!({"us": subject.samples(how, Duration::from_secs_f64(seconds))?}))
         }
         "first" => {
-            let (case, subject) = loaded.as_ref().ok_or("nothing is loaded")?;
+            let (case, subject) = loaded.as_ref().ok_or("a case must be loaded first")?;
             Ok(json!({"us": [subject::first_result(case, subject.inputs())?]}))
         }
         "memory" => Ok(json!({"mib": subject::memory(find()?)?})),
@@ -95,11 +99,11 @@ fn answer<'c>(
             *loaded = None;
             Ok(json!({}))
         }
-        other => Err(format!("no request {other}").into()),
+        other => Err(format!("there is no request {other}").into()),
     }
 }
 
-/// Writes the elements as they stand in memory.
+/// Writes the elements in row-major order, in the machine's byte order.
 fn write(path: &Path, tensor: &Tensor) -> std::result::Result<(), Box<dyn std::error::Error>> {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
     match tensor.dtype() {
@@ -109,7 +113,7 @@ fn write(path: &Path, tensor: &Tensor) -> std::result::Result<(), Box<dyn std::e
         DType::I64 => put(&mut file, tensor, i64::to_ne_bytes),
         DType::U8 => put(&mut file, tensor, u8::to_ne_bytes),
         DType::Bool => put(&mut file, tensor, |flag: bool| [u8::from(flag)]),
-        other => Err(format!("no case has elements of {other}").into()),
+        other => Err(format!("elements must be f32, f64, i32, i64, u8 or bool, got {other}").into()),
     }?;
     Ok(file.flush()?)
 }

@@ -1,4 +1,4 @@
-//! `Subject`: a case compiled, with its inputs and memory for its results.
+//! [`Subject`]: a compiled case that can be timed.
 
 use std::time::{Duration, Instant};
 
@@ -7,37 +7,38 @@ use shapeflow::{Executable, Result, Tensor, TensorView, TensorViewMut};
 use super::case::Case;
 use super::row::How;
 
-/// A case compiled, with its inputs and memory for its results.
+/// A compiled case, with its inputs and memory for its results.
 pub struct Subject {
     exe: Executable,
     inputs: Vec<Tensor>,
+    /// How many of the inputs are fed. The others are constants of the graph.
     fed: usize,
     outputs: Vec<Tensor>,
 }
 
 impl Subject {
-    /// Compiles and runs a case once.
+    /// Compiles a case and runs it once.
     pub fn new(case: &Case, inputs: Vec<Tensor>) -> Result<Subject> {
         Subject::of(case.compile(&inputs)?, inputs, case.shapes.len())
     }
 
-    /// Of an executable that is fed the first `fed` inputs, which it runs once.
+    /// Returns the subject of an executable that is fed the first `fed` inputs. Runs it once.
     pub fn of(exe: Executable, inputs: Vec<Tensor>, fed: usize) -> Result<Subject> {
         let outputs = exe.run_all(&views(&inputs[..fed]))?;
         Ok(Subject { exe, inputs, fed, outputs })
     }
 
-    /// What the case is fed, then the constants of its graph.
+    /// Returns the inputs that are fed, then the constants of the graph.
     pub fn inputs(&self) -> &[Tensor] {
         &self.inputs
     }
 
-    /// The results of the first run.
+    /// Returns the results of the first run.
     pub fn outputs(&self) -> &[Tensor] {
         &self.outputs
     }
 
-    /// Hands one call of the case, made in the way `how` says, to `user`.
+    /// Passes `user` a function that runs the case once, in the way of `how`.
     pub fn with_call<R>(
         &mut self,
         how: How,
@@ -59,9 +60,10 @@ impl Subject {
         }
     }
 
-    /// Microseconds of a call, over and over until `time` has passed; calls shorter than 200 µs by the hundreds.
+    /// Returns samples of the microseconds of a call, taken until `time` has passed. A sample of short calls is the
+    /// mean of enough calls to take 200 µs.
     pub fn samples(&mut self, how: How, time: Duration) -> Result<Vec<f64>> {
-        const LEAST: usize = 3;
+        const MIN_SAMPLES: usize = 3;
         self.with_call(how, |call| {
             call()?;
             let mut count = 1u32;
@@ -73,7 +75,7 @@ impl Subject {
                 count *= 2;
             }
             let (start, mut samples) = (Instant::now(), Vec::new());
-            while samples.len() < LEAST || start.elapsed() < time {
+            while samples.len() < MIN_SAMPLES || start.elapsed() < time {
                 samples.push(timed(count, call)?.as_secs_f64() * 1e6 / f64::from(count));
             }
             Ok(samples)
@@ -89,7 +91,7 @@ fn timed(count: u32, call: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
     Ok(start.elapsed())
 }
 
-/// Microseconds to build the graph of a case, compile it and run it.
+/// Returns the microseconds to build the graph of a case, compile it, and run it.
 pub fn first_result(case: &Case, inputs: &[Tensor]) -> Result<f64> {
     let start = Instant::now();
     let exe = case.compile(inputs)?;
@@ -99,14 +101,15 @@ pub fn first_result(case: &Case, inputs: &[Tensor]) -> Result<f64> {
     Ok(time.as_secs_f64() * 1e6)
 }
 
-/// Calls a case so often, after the first run, and gives the number of elements of its results.
-pub fn called(case: &Case, calls: usize) -> Result<usize> {
+/// Calls a case `calls` times after the first run. Returns the number of elements of its results.
+pub fn call_repeatedly(case: &Case, calls: usize) -> Result<usize> {
     let mut subject = Subject::new(case, (case.inputs)()?)?;
     subject.with_call(How::RunInto, |call| (0..calls).try_for_each(|_| call()))?;
     Ok(subject.outputs.iter().map(Tensor::len).sum())
 }
 
-/// Most memory in MiB that inputs, results and one run of a case take, above what the process has held.
+/// Returns the peak memory in MiB of the inputs, the results, and one run of a case, above what the process held
+/// before.
 pub fn memory(case: &Case) -> Result<f64> {
     let before = resident("VmRSS:");
     let inputs = (case.inputs)()?;
@@ -117,7 +120,7 @@ pub fn memory(case: &Case) -> Result<f64> {
     Ok(peak - before)
 }
 
-/// A figure of this process in MiB, as Linux reports it.
+/// Returns a memory figure of this process in MiB, as Linux reports it under `name`.
 fn resident(name: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(name));

@@ -1,4 +1,4 @@
-//! Every case by one thread and by two: the same bits, and how much faster.
+//! Compares each case on one thread and on two: the bits of the results, and the times.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use super::case::Case;
 use super::row::{self, How};
 use super::subject::Subject;
 
-/// Prints for each case whether two threads give the bits of one, both times and their ratio.
+/// Prints for each case both times, their ratio, and whether the results have equal bits.
 ///
 /// # Errors
-/// A case does not run.
+/// A case fails to run.
 pub fn compare<'c>(cases: impl Iterator<Item = &'c Case>) -> Result<()> {
     println!("| case | 1 thread, µs | 2 threads, µs | speed-up | bits |");
     println!("|---|---|---|---|---|");
@@ -48,7 +48,7 @@ pub fn compare<'c>(cases: impl Iterator<Item = &'c Case>) -> Result<()> {
     Ok(())
 }
 
-/// Whether two results have the same bits.
+/// Returns whether two results have the same bits.
 fn are_same(a: &Tensor, b: &Tensor) -> Result<bool> {
     Ok(match a.dtype() {
         DType::F32 => bits(a, f32::to_bits)? == bits(b, f32::to_bits)?,
@@ -60,6 +60,6 @@ fn are_same(a: &Tensor, b: &Tensor) -> Result<bool> {
     })
 }
 
-fn bits<T: Element, B>(tensor: &Tensor, of: impl Fn(T) -> B) -> Result<Vec<B>> {
-    Ok(tensor.as_slice::<T>()?.iter().map(|x| of(*x)).collect())
+fn bits<T: Element, B>(tensor: &Tensor, to_bits: impl Fn(T) -> B) -> Result<Vec<B>> {
+    Ok(tensor.as_slice::<T>()?.iter().map(|x| to_bits(*x)).collect())
 }

@@ -1,4 +1,4 @@
-//! Vector instructions that calculate, as the manual of the processor says what they do.
+//! Vector instructions that compute.
 
 use iced_x86::{Instruction, Mnemonic as M};
 
@@ -7,7 +7,7 @@ use super::lanes::{Vector, get, make};
 use super::operands::{immediate, sign};
 
 impl Processor {
-    /// Runs a vector instruction that calculates; false if it is another.
+    /// Runs the instruction if it is a vector instruction that computes. Returns whether it is.
     pub(super) fn arithmetic(&mut self, i: &Instruction) -> Result<bool, String> {
         match i.mnemonic() {
             M::Vaddps => self.zip(i, |a: f32, b| a + b)?,
@@ -18,7 +18,7 @@ impl Processor {
             M::Vmulpd => self.zip(i, |a: f64, b| a * b)?,
             M::Vdivps => self.zip(i, |a: f32, b| a / b)?,
             M::Vdivpd => self.zip(i, |a: f64, b| a / b)?,
-            // The second operand where there is a NaN, and of zeros.
+            // The result is the second operand if an operand is NaN or both are zeros.
             M::Vminps => self.zip(i, |a: f32, b| if a < b { a } else { b })?,
             M::Vminpd => self.zip(i, |a: f64, b| if a < b { a } else { b })?,
             M::Vmaxps => self.zip(i, |a: f32, b| if a > b { a } else { b })?,
@@ -100,8 +100,8 @@ impl Processor {
                 self.three(i, |b, c, bytes| {
                     make(bytes, |k| {
                         (0..8).fold(0, |byte, bit| {
-                            let of = |from: &Vector| from[k] >> bit & 1;
-                            byte | (table >> (of(&old) << 2 | of(b) << 1 | of(c)) & 1) << bit
+                            let bit_of = |vector: &Vector| vector[k] >> bit & 1;
+                            byte | (table >> (bit_of(&old) << 2 | bit_of(b) << 1 | bit_of(c)) & 1) << bit
                         })
                     })
                 })?;
@@ -118,10 +118,14 @@ impl Processor {
     }
 }
 
-/// How an instruction rounds to whole numbers.
+/// Returns the rounding mode of an instruction that rounds to integers.
 fn mode(i: &Instruction) -> Result<u8, String> {
-    // Above the lowest four bits stands how many binary digits behind the point are kept.
-    if immediate(i) & 0xf0 != 0 { Err("keeps a fraction".to_owned()) } else { Ok(immediate(i) & 7) }
+    // The upper four bits are the number of fraction bits to keep.
+    if immediate(i) & 0xf0 != 0 {
+        Err("rounding that keeps fraction bits is not supported".to_owned())
+    } else {
+        Ok(immediate(i) & 7)
+    }
 }
 
 fn round(a: f64, mode: u8) -> f64 {
@@ -133,10 +137,11 @@ fn round(a: f64, mode: u8) -> f64 {
     }
 }
 
-/// Whether a comparison by this number holds; there is no order with NaNs.
+/// Returns whether comparison predicate `test` holds. `order` is `None` if an operand is NaN.
 fn holds(test: u8, order: Option<std::cmp::Ordering>) -> bool {
     let is = |test: fn(std::cmp::Ordering) -> bool| order.is_some_and(test);
-    // Eight comparisons; then the same, but for whether they hold with NaNs or trap.
+    // The first eight predicates and the others differ in their results for NaN. The bits above select whether they
+    // trap.
     match test & 15 {
         0 => is(|order| order.is_eq()),
         1 => is(|order| order.is_lt()),

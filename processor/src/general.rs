@@ -7,7 +7,7 @@ use super::{CALLER, Processor, RSP};
 const RAX: usize = 0;
 const RDX: usize = 2;
 
-/// What the last instruction left, as far as it is defined.
+/// The flags after the last instruction. Carry and overflow are `None` where it left them undefined.
 #[derive(Clone, Copy)]
 pub(super) struct Flags {
     zero: bool,
@@ -17,7 +17,7 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// Of a result of so many bits, without carry and overflow.
+    /// Returns the flags for a result of `bits` bits, with carry and overflow clear.
     fn of(value: u64, bits: u32) -> Flags {
         let sign = value >> (bits - 1) & 1 == 1;
         Flags { zero: value == 0, sign, carry: Some(false), overflow: Some(false) }
@@ -25,7 +25,7 @@ impl Flags {
 }
 
 impl Processor {
-    /// Runs a general-purpose instruction; false if it is another.
+    /// Runs the instruction if it is a general-purpose instruction. Returns whether it is.
     pub(super) fn general(&mut self, i: &Instruction) -> Result<bool, String> {
         use Mnemonic as M;
         match i.mnemonic() {
@@ -35,7 +35,7 @@ impl Processor {
                 self.put(i, 0, value)?;
             }
             M::Movsx | M::Movsxd => {
-                let value = extended(self.value(i, 1)?, bits(i, 1));
+                let value = sign_extended(self.value(i, 1)?, bits(i, 1));
                 self.put(i, 0, value)?;
             }
             M::Lea => {
@@ -50,11 +50,11 @@ impl Processor {
             M::Add => self.two_numbers(i, sum)?,
             M::Sub => self.two_numbers(i, difference)?,
             M::Inc | M::Dec => {
-                let kept = self.flags.and_then(|flags| flags.carry);
+                let carry = self.flags.and_then(|flags| flags.carry);
                 let (a, bits) = (self.value(i, 0)?, bits(i, 0));
                 let step = if i.mnemonic() == M::Inc { sum } else { difference };
                 let (value, flags) = step(a, 1, bits);
-                self.flags = Some(Flags { carry: kept, ..flags });
+                self.flags = Some(Flags { carry, ..flags });
                 self.put(i, 0, value)?;
             }
             M::Cmp => self.flags = Some(difference(self.value(i, 0)?, self.value(i, 1)?, bits(i, 0)).1),
@@ -65,9 +65,9 @@ impl Processor {
             M::Imul if i.op_count() > 1 => {
                 let (first, second) = if i.op_count() == 2 { (0, 1) } else { (1, 2) };
                 let bits = bits(i, 0);
-                let factor = |value| i128::from(extended(value, bits) as i64);
+                let factor = |value| i128::from(sign_extended(value, bits) as i64);
                 let product = factor(self.value(i, first)?) * factor(self.value(i, second)?);
-                let lost = Some(product != i128::from(extended(product as u64, bits) as i64));
+                let lost = Some(product != i128::from(sign_extended(product as u64, bits) as i64));
                 let value = product as u64 & ones(bits);
                 self.flags = Some(Flags { carry: lost, overflow: lost, ..Flags::of(value, bits) });
                 self.put(i, 0, value)?;
@@ -91,10 +91,12 @@ impl Processor {
                 let (value, bits) = (self.value(i, 0)?, bits(i, 0));
                 let count = self.value(i, 1)? as u32 & if bits == 64 { 63 } else { 31 };
                 let value = match i.mnemonic() {
-                    _ if count >= bits => return Err("by more than there is".to_owned()),
+                    _ if count >= bits => {
+                        return Err(format!("shift counts must be less than {bits}, got {count}"));
+                    }
                     M::Shl => value << count & ones(bits),
                     M::Shr => value >> count,
-                    _ => (extended(value, bits) as i64 >> count) as u64 & ones(bits),
+                    _ => (sign_extended(value, bits) as i64 >> count) as u64 & ones(bits),
                 };
                 if count > 0 {
                     self.flags = Some(Flags { carry: None, overflow: None, ..Flags::of(value, bits) });
@@ -115,13 +117,13 @@ impl Processor {
                     (quotient.map(|q| q as u64), whole.checked_rem(by).map(|rest| rest as u64))
                 };
                 let (Some(quotient), Some(rest)) = (quotient, rest) else {
-                    return Err(format!("{whole:#x} by {by:#x}"));
+                    return Err(format!("the quotient must fit in 64 bits, got {whole:#x} / {by:#x}"));
                 };
                 (self.general[RAX], self.general[RDX], self.flags) = (quotient, rest, None);
             }
             M::Jmp => {
                 let target = self.target(i)?;
-                self.go(target)?;
+                self.jump(target)?;
             }
             M::Push => {
                 let value = self.value(i, 0)?;
@@ -135,10 +137,10 @@ impl Processor {
                 let target = self.target(i)?;
                 self.push(self.ip)?;
                 self.callers.push(self.ip);
-                self.go(target)?;
+                self.jump(target)?;
             }
             M::Ret => self.ret()?,
-            // Of any address; nothing is read.
+            // A prefetch takes any address and reads nothing.
             M::Prefetcht0 | M::Prefetcht1 | M::Prefetcht2 | M::Prefetchnta => {}
             M::Sfence => {}
             _ if i.condition_code() == ConditionCode::None => return Ok(false),
@@ -149,7 +151,7 @@ impl Processor {
                 } else if i.op_count() == 1 {
                     self.put(i, 0, u64::from(holds))?;
                 } else {
-                    // A conditional move: it reads in either case, and clears the upper half in either case.
+                    // A conditional move. It reads both operands and clears the upper half in either case.
                     let (old, value) = (self.value(i, 0)?, self.value(i, 1)?);
                     self.put(i, 0, if holds { value } else { old })?;
                 }
@@ -158,7 +160,7 @@ impl Processor {
         Ok(true)
     }
 
-    /// `f` of both operands and their bits into the first.
+    /// Writes `f(a, b, bits)` to the first operand, for the operands `a` and `b` of `bits` bits.
     fn two_numbers(
         &mut self,
         i: &Instruction,
@@ -169,8 +171,9 @@ impl Processor {
         self.put(i, 0, value)
     }
 
+    /// Returns whether a condition of the flags holds.
     fn holds(&self, condition: ConditionCode) -> Result<bool, String> {
-        const UNDEFINED: &str = "depends on flags that are undefined";
+        const UNDEFINED: &str = "the condition depends on undefined flags";
         let Flags { zero, sign, carry, overflow } = self.flags.ok_or(UNDEFINED)?;
         let (carry, overflow) = (carry.ok_or(UNDEFINED), overflow.ok_or(UNDEFINED));
         Ok(match condition {
@@ -188,11 +191,11 @@ impl Processor {
             ConditionCode::ns => !sign,
             ConditionCode::o => overflow?,
             ConditionCode::no => !overflow?,
-            other => return Err(format!("condition {other:?}")),
+            other => return Err(format!("condition {other:?} is not supported")),
         })
     }
 
-    /// Where a jump or a call goes.
+    /// Returns the target of a jump or a call.
     fn target(&self, i: &Instruction) -> Result<u64, String> {
         match i.op_kind(0) {
             OpKind::NearBranch64 => Ok(i.near_branch_target()),
@@ -207,19 +210,23 @@ impl Processor {
 
     fn pop(&mut self) -> Result<u64, String> {
         let bytes = self.space.read(self.general[RSP], 8)?;
-        let value = u64::from_le_bytes(bytes.try_into().map_err(|_| "no word")?);
+        let value = u64::from_le_bytes(bytes.try_into().map_err(|_| "the stack must hold 8 bytes")?);
         self.general[RSP] += 8;
         Ok(value)
     }
 
-    /// Returns to where the function was called.
+    /// Returns from a function to its caller.
     pub(super) fn ret(&mut self) -> Result<(), String> {
         self.ip = self.pop()?;
         let caller = self.callers.pop().unwrap_or(CALLER);
-        if self.ip == caller { Ok(()) } else { Err(format!("returns to {:#x}", self.ip)) }
+        if self.ip == caller {
+            Ok(())
+        } else {
+            Err(format!("the function must return to {caller:#x}, but returns to {:#x}", self.ip))
+        }
     }
 
-    /// An operand, extended with zeros.
+    /// Returns the value of an operand, zero-extended.
     pub(super) fn value(&self, i: &Instruction, operand: u32) -> Result<u64, String> {
         match i.op_kind(operand) {
             OpKind::Register => {
@@ -234,27 +241,27 @@ impl Processor {
         }
     }
 
-    /// Writes a register or memory.
+    /// Writes an operand in a register or in memory.
     pub(super) fn put(&mut self, i: &Instruction, operand: u32, value: u64) -> Result<(), String> {
         if Processor::is_memory(i, operand) {
             let (address, bytes) = (self.address(i), size(i, operand));
             return self.space.write(address, &value.to_le_bytes()[..bytes]);
         }
         let register = i.op_register(operand);
-        let place = &mut self.general[numbered(register)?];
+        let general = &mut self.general[numbered(register)?];
         let written = ones(8 * register.size() as u32);
-        // What is narrower than 32 bits leaves the rest as it is.
-        let kept = if register.size() < 4 { *place & !written } else { 0 };
-        *place = kept | value & written;
+        // A write of fewer than 32 bits keeps the other bits; a write of 32 bits clears the upper half.
+        let kept = if register.size() < 4 { *general & !written } else { 0 };
+        *general = kept | value & written;
         Ok(())
     }
 }
 
-/// The register that holds this one.
+/// Returns the number of the general register that contains this one.
 fn numbered(register: Register) -> Result<usize, String> {
     match register {
         Register::AH | Register::BH | Register::CH | Register::DH => {
-            Err("of the second byte of a register".to_owned())
+            Err("the second byte of a register is not supported as an operand".to_owned())
         }
         _ => Ok(register.full_register().number()),
     }
@@ -274,21 +281,22 @@ fn difference(a: u64, b: u64, bits: u32) -> (u64, Flags) {
     (value, Flags { carry: Some(a < b), overflow: Some(Flags::of(overflow, bits).sign), ..flags })
 }
 
-/// The lowest bits.
+/// Returns a number whose lowest `bits` bits are set.
 fn ones(bits: u32) -> u64 {
     u64::MAX >> (64 - bits)
 }
 
-/// A number of so many bits with its sign in all above.
-fn extended(value: u64, bits: u32) -> u64 {
+/// Sign-extends a number of `bits` bits.
+fn sign_extended(value: u64, bits: u32) -> u64 {
     ((value << (64 - bits)) as i64 >> (64 - bits)) as u64
 }
 
+/// Returns the bits of an operand.
 fn bits(i: &Instruction, operand: u32) -> u32 {
     8 * size(i, operand) as u32
 }
 
-/// Bytes of an operand.
+/// Returns the bytes of an operand.
 fn size(i: &Instruction, operand: u32) -> usize {
     match i.op_kind(operand) {
         OpKind::Memory => i.memory_size().size(),

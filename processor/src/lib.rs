@@ -1,6 +1,8 @@
-//! An x86-64 processor in software: it runs functions instruction by instruction, on memory of which every byte is
-//! accounted for. Tests run code on it in instructions that the processor of the machine lacks, and nothing that is read
-//! outside of its operands goes unseen.
+//! An x86-64 processor in software.
+//!
+//! It runs a function instruction by instruction on a [`Space`], a memory of separate regions. Tests run code on it
+//! that uses instructions the machine's own processor may lack. Every access outside a region is an error, so a read
+//! beyond an operand cannot go unnoticed.
 
 mod arithmetic;
 mod general;
@@ -18,14 +20,14 @@ pub use program::Program;
 use rustc_hash::FxHashMap;
 pub use space::Space;
 
-/// What a run may take; whatever takes longer does not end.
+/// Most instructions of a run. A longer run counts as endless.
 const MOST_STEPS: u64 = 200_000_000;
 /// Bytes of stack.
 const STACK: usize = 1 << 17;
-/// The address that the function returns to, which is nowhere.
+/// The address that the function returns to. No region contains it.
 const CALLER: u64 = 0x0dea_d000_0000_0000;
 
-/// A function that is served as its documentation says, not as its instructions do.
+/// A library function whose effect is computed directly instead of running its instructions.
 #[derive(Clone, Copy, Debug)]
 pub enum Served {
     /// `memcpy` and `memmove`.
@@ -34,26 +36,26 @@ pub enum Served {
     Fill,
 }
 
-/// The registers of one thread, and the memory they point to.
+/// The registers of one thread, and its memory.
 pub struct Processor {
     /// The memory.
     pub space: Space,
-    /// Functions by their addresses.
+    /// Library functions whose effect is computed directly, by address.
     pub served: FxHashMap<u64, Served>,
-    /// How many instructions have been run.
+    /// The number of instructions that were run.
     pub steps: u64,
     general: [u64; 16],
     vectors: [Vector; 32],
     masks: [u64; 8],
-    /// Unless the last instruction left them undefined.
+    /// The flags, unless the last instruction left them undefined.
     flags: Option<general::Flags>,
     ip: u64,
-    /// Where the functions that have been called return to.
+    /// The return addresses of the calls in progress.
     callers: Vec<u64>,
 }
 
-/// Registers that a function leaves as they were, besides the one of the stack.
-const SAVED: [usize; 6] = [3, 5, 12, 13, 14, 15];
+/// General registers that a function must preserve, besides the stack pointer.
+const CALLEE_SAVED: [usize; 6] = [3, 5, 12, 13, 14, 15];
 const RSP: usize = 4;
 const RAX: usize = 0;
 const RDX: usize = 2;
@@ -61,9 +63,9 @@ const RSI: usize = 6;
 const RDI: usize = 7;
 
 impl Processor {
-    /// A processor with a memory.
+    /// Returns a processor with this memory.
     pub fn new(space: Space) -> Processor {
-        // Nothing may depend on what registers hold before.
+        // The initial values of registers are arbitrary; no result may depend on them.
         let mut general = [0; 16];
         for (number, register) in general.iter_mut().enumerate() {
             *register = 0x5a5a_5a5a_0000_0000 + number as u64;
@@ -81,10 +83,11 @@ impl Processor {
         }
     }
 
-    /// Calls the function `program` at `start` with one argument, until it returns.
+    /// Calls the function `program` at `start` with one argument, and runs it until it returns.
     ///
     /// # Errors
-    /// An instruction is not known, or accesses what is not there; or the function does not keep to the rules of calls.
+    /// An instruction is unknown or accesses memory outside the regions, the function violates the calling convention,
+    /// or it does not end.
     pub fn call(&mut self, program: &Program, start: u64, argument: u64) -> Result<(), String> {
         self.ip = start;
         let stack = self.space.place("stack", &[0xcc; STACK], true);
@@ -96,12 +99,16 @@ impl Processor {
         for _ in 0..MOST_STEPS {
             self.step(program)?;
             if self.ip == CALLER {
-                let kept = SAVED.iter().all(|&number| self.general[number] == before[number]);
+                let kept = CALLEE_SAVED.iter().all(|&number| self.general[number] == before[number]);
                 let returned = kept && self.general[RSP] == top;
-                return if returned { Ok(()) } else { Err("a register of the caller is changed".to_owned()) };
+                return if returned {
+                    Ok(())
+                } else {
+                    Err("the function must preserve callee-saved registers, but changed one".to_owned())
+                };
             }
         }
-        Err("does not end".to_owned())
+        Err(format!("the function must return within {MOST_STEPS} instructions, but did not"))
     }
 
     fn step(&mut self, program: &Program) -> Result<(), String> {
@@ -110,11 +117,11 @@ impl Processor {
         self.ip = instruction.next_ip();
         let kinds = [Processor::general, Processor::arithmetic, Processor::moves, Processor::scalar];
         let mut fault = None;
-        for (at, run) in kinds.iter().enumerate().skip(kind) {
+        for (index, run) in kinds.iter().enumerate().skip(kind) {
             match run(self, &instruction) {
-                Ok(true) if at == kind => return Ok(()),
+                Ok(true) if index == kind => return Ok(()),
                 Ok(true) => {
-                    program.note(at);
+                    program.set_kind(index);
                     return Ok(());
                 }
                 Ok(false) => {}
@@ -124,14 +131,14 @@ impl Processor {
                 }
             }
         }
-        let reason = fault.as_deref().unwrap_or("is not an instruction that is known here");
+        let reason = fault.as_deref().unwrap_or("the instruction is not supported");
         let mut text = String::new();
         IntelFormatter::new().format(&instruction, &mut text);
         Err(format!("{:#x}: {text}: {reason}", instruction.ip()))
     }
 
-    /// Goes to an address; if a function that is served is there, does what it does, and returns from it.
-    fn go(&mut self, address: u64) -> Result<(), String> {
+    /// Jumps to an address. If a [`Served`] function starts there, computes its effect and returns from it.
+    fn jump(&mut self, address: u64) -> Result<(), String> {
         self.ip = address;
         let Some(served) = self.served.get(&address) else { return Ok(()) };
         let [to, second, count] = [RDI, RSI, RDX].map(|number| self.general[number]);
@@ -144,7 +151,7 @@ impl Processor {
         self.ret()
     }
 
-    /// The address of the memory operand.
+    /// Returns the address of the memory operand.
     fn address(&self, instruction: &Instruction) -> u64 {
         if instruction.is_ip_rel_memory_operand() {
             return instruction.ip_rel_memory_address();
@@ -158,6 +165,7 @@ impl Processor {
         value(instruction.memory_base()).wrapping_add(index).wrapping_add(instruction.memory_displacement64())
     }
 
+    /// Returns whether an operand is in memory.
     fn is_memory(instruction: &Instruction, operand: u32) -> bool {
         instruction.op_kind(operand) == OpKind::Memory
     }

@@ -1,4 +1,4 @@
-//! Vector instructions that move and convert, as the manual of the processor says what they do.
+//! Vector instructions that move and convert.
 
 use half::f16;
 use iced_x86::{Instruction, Mnemonic as M, OpKind};
@@ -8,7 +8,7 @@ use super::lanes::{get, make, map, set};
 use super::operands::{LANE, bits, immediate, narrowed, sign};
 
 impl Processor {
-    /// Runs a vector instruction that moves or converts; false if it is another.
+    /// Runs the instruction if it is a vector instruction that moves or converts. Returns whether it is.
     pub(super) fn moves(&mut self, i: &Instruction) -> Result<bool, String> {
         match i.mnemonic() {
             M::Vzeroupper => self.vectors.iter_mut().take(16).for_each(|vector| vector[LANE..].fill(0)),
@@ -17,7 +17,7 @@ impl Processor {
                 self.aligned(i)?;
                 self.two(i, |a, _| *a)?;
             }
-            // From memory all but the lane becomes zeros.
+            // A load sets the lanes after the first to zero.
             M::Vmovd | M::Vmovq if Processor::is_memory(i, 0) => self.two(i, |a, _| *a)?,
             M::Vmovss | M::Vmovsd if i.op_count() == 2 => self.two(i, |a, _| *a)?,
 
@@ -32,7 +32,7 @@ impl Processor {
             M::Vcvtph2ps => self.two(i, |a, bytes| map(bytes / 4, a, |a| f16::from_bits(a).to_f32()))?,
             M::Vcvtps2ph => {
                 if immediate(i) & 7 != 0 {
-                    return Err("rounds in a way that is not known here".to_owned());
+                    return Err("rounding other than to nearest even is not supported".to_owned());
                 }
                 self.narrow(i, |a: f32| f16::from_f32(a).to_bits())?;
             }
@@ -83,8 +83,8 @@ impl Processor {
                 make(bytes / 4, |k| get::<u32>(b, from(k)))
             })?,
             M::Vextracti128 | M::Vextracti32x4 | M::Vextracti64x4 => {
-                let at = usize::from(immediate(i));
-                self.two(i, |a, bytes| make(bytes, |k| a[at * bytes + k]))?;
+                let index = usize::from(immediate(i));
+                self.two(i, |a, bytes| make(bytes, |k| a[index * bytes + k]))?;
             }
             M::Vinserti128 | M::Vinserti32x4 | M::Vinserti64x4 => {
                 let bytes = if i.mnemonic() == M::Vinserti64x4 { 2 * LANE } else { LANE };
@@ -97,8 +97,8 @@ impl Processor {
             }
             M::Vpextrb | M::Vpextrw => {
                 let bytes = i.memory_size().size();
-                let at = usize::from(immediate(i)) * bytes;
-                self.two(i, |a, _| make(bytes, |k| a[at + k]))?;
+                let start = usize::from(immediate(i)) * bytes;
+                self.two(i, |a, _| make(bytes, |k| a[start + k]))?;
             }
             M::Vpbroadcastb => self.splat::<u8>(i)?,
             M::Vpbroadcastw => self.splat::<u16>(i)?,

@@ -1,15 +1,16 @@
-//! Operands of vector instructions, and the shapes that instructions have.
+//! Operands of vector instructions, and helpers for instructions of the same shape.
 
 use iced_x86::{Instruction, OpKind, Register};
 
 use super::Processor;
 use super::lanes::{BYTES, Lane, Vector, get, make, map, zip};
 
-/// Lanes of 16 bytes, in which shuffles stay.
+/// Bytes of a 128-bit lane. Shuffles move bytes only inside such a lane.
 pub(super) const LANE: usize = 16;
 
 impl Processor {
-    /// A vector operand: a register, or what memory has, under a mask zeros where it is not read.
+    /// Returns a vector operand from a register or from memory. Elements in memory that the mask excludes are not read
+    /// and become zero.
     pub(super) fn operand(&self, i: &Instruction, operand: u32) -> Result<Vector, String> {
         if !Processor::is_memory(i, operand) {
             return Ok(self.vectors[i.op_register(operand).number()]);
@@ -17,21 +18,22 @@ impl Processor {
         let (size, mut result) = (i.memory_size(), [0; BYTES]);
         if i.is_broadcast() {
             if i.op_mask() != Register::None {
-                return Err("an element for all lanes under a mask".to_owned());
+                return Err("a broadcast memory operand under a mask is not supported".to_owned());
             }
             let from = self.space.read(self.address(i), size.size())?;
             result.chunks_exact_mut(from.len()).for_each(|lane| lane.copy_from_slice(from));
             return Ok(result);
         }
-        for (at, bytes) in self.chosen(i, size.size(), size.element_size()) {
-            let from = self.space.read(self.address(i).wrapping_add(at as u64), bytes)?;
-            result[at..at + bytes].copy_from_slice(from);
+        for (offset, bytes) in self.accessed(i, size.size(), size.element_size()) {
+            let from = self.space.read(self.address(i).wrapping_add(offset as u64), bytes)?;
+            result[offset..offset + bytes].copy_from_slice(from);
         }
         Ok(result)
     }
 
-    /// The parts of a memory operand that are accessed: all of it, or the elements in the mask.
-    pub(super) fn chosen(
+    /// Yields `(offset, bytes)` for each accessed part of a memory operand: the whole operand, or the elements in the
+    /// mask.
+    pub(super) fn accessed(
         &self,
         i: &Instruction,
         size: usize,
@@ -45,35 +47,35 @@ impl Processor {
         elements.map(move |k| (k * element, element))
     }
 
-    /// Refuses memory at an address that is no multiple of its size.
+    /// Checks that the address of a memory operand is a multiple of the operand's size.
     pub(super) fn aligned(&self, i: &Instruction) -> Result<(), String> {
-        let of_memory = (0..i.op_count()).any(|operand| Processor::is_memory(i, operand));
-        let is_aligned = !of_memory || self.address(i).is_multiple_of(i.memory_size().size() as u64);
-        if is_aligned { Ok(()) } else { Err("is not aligned".to_owned()) }
+        let has_memory = (0..i.op_count()).any(|operand| Processor::is_memory(i, operand));
+        let is_aligned = !has_memory || self.address(i).is_multiple_of(i.memory_size().size() as u64);
+        if is_aligned { Ok(()) } else { Err("the memory operand must be aligned to its size".to_owned()) }
     }
 
-    /// Writes the first operand.
+    /// Writes the first operand, a vector register or memory.
     pub(super) fn set_vector(&mut self, i: &Instruction, value: &Vector) -> Result<(), String> {
         let masked = i.op_mask() != Register::None;
         if Processor::is_memory(i, 0) {
             let size = i.memory_size();
             let address = self.address(i);
-            for (at, bytes) in self.chosen(i, size.size(), size.element_size()) {
-                self.space.write(address.wrapping_add(at as u64), &value[at..at + bytes])?;
+            for (offset, bytes) in self.accessed(i, size.size(), size.element_size()) {
+                self.space.write(address.wrapping_add(offset as u64), &value[offset..offset + bytes])?;
             }
             return Ok(());
         }
-        // Zeros from memory become zeros, whatever the instruction does with them.
+        // Excluded elements of a memory operand were read as zeros. Instructions with two operands map zeros to zeros.
         let read = (1..i.op_count()).any(|operand| Processor::is_memory(i, operand));
         if masked && !(i.zeroing_masking() && read && i.op_count() == 2) {
-            return Err("under a mask in a way that is not known here".to_owned());
+            return Err("this use of a mask is not supported".to_owned());
         }
         let register = i.op_register(0);
         self.vectors[register.number()] = narrowed(value, register.size());
         Ok(())
     }
 
-    /// `reg = f(rm)` or the reverse, given the bytes of what is written.
+    /// Computes `first = f(second, bytes)`, where `bytes` is the size of the first operand. Either may be in memory.
     pub(super) fn two(
         &mut self,
         i: &Instruction,
@@ -84,7 +86,7 @@ impl Processor {
         self.set_vector(i, &result)
     }
 
-    /// `reg = f(v, rm)`, given the bytes of what is written.
+    /// Computes `first = f(second, third, bytes)`, where `bytes` is the size of the first operand.
     pub(super) fn three(
         &mut self,
         i: &Instruction,
@@ -94,7 +96,7 @@ impl Processor {
         self.set_vector(i, &result)
     }
 
-    /// Lane by lane.
+    /// Applies `f` to each lane of the second operand.
     pub(super) fn map<A: Lane, B: Lane>(
         &mut self,
         i: &Instruction,
@@ -103,7 +105,7 @@ impl Processor {
         self.two(i, |a, bytes| map(bytes / A::SIZE, a, f))
     }
 
-    /// Lane by lane, into narrower ones, of which there are as many as the source has.
+    /// Applies `f` to each lane of the second operand. Result lanes are narrower, and as many.
     pub(super) fn narrow<A: Lane, B: Lane>(
         &mut self,
         i: &Instruction,
@@ -116,7 +118,7 @@ impl Processor {
         self.two(i, |a, _| map(source / A::SIZE, a, f))
     }
 
-    /// Two lanes at a time.
+    /// Applies `f` to each pair of lanes of the second and the third operand.
     pub(super) fn zip<A: Lane, B: Lane>(
         &mut self,
         i: &Instruction,
@@ -125,22 +127,22 @@ impl Processor {
         self.three(i, |a, b, bytes| zip(bytes / A::SIZE, a, b, f))
     }
 
-    /// By a constant.
+    /// Shifts each lane by an immediate count: `f(lane, count)`.
     pub(super) fn shift<A: Lane>(&mut self, i: &Instruction, f: impl Fn(A, u32) -> A) -> Result<(), String> {
         if i.op_kind(2) != OpKind::Immediate8 {
-            return Err("by a register".to_owned());
+            return Err("a shift by a register is not supported".to_owned());
         }
         let by = u32::from(immediate(i));
         self.map(i, |a| f(a, by))
     }
 
-    /// `f(destination, v, rm)`.
+    /// Computes `first = f(first, second, third)` in each lane.
     pub(super) fn fma<A: Lane>(&mut self, i: &Instruction, f: impl Fn(A, A, A) -> A) -> Result<(), String> {
         let old = self.operand(i, 0)?;
         self.three(i, |v, rm, bytes| make(bytes / A::SIZE, |k| f(get(&old, k), get(v, k), get(rm, k))))
     }
 
-    /// Into lanes of ones, or bits of a mask register.
+    /// Compares lanes. A lane of the result has all bits set where `f` holds; in a mask register, one bit is set.
     pub(super) fn compare<A: Lane>(
         &mut self,
         i: &Instruction,
@@ -158,7 +160,7 @@ impl Processor {
         self.set_vector(i, &result)
     }
 
-    /// In each 16 bytes the lanes of the first operand, then those of the second.
+    /// In each 128-bit lane, writes `f` of the lanes of the second operand, then `f` of those of the third.
     pub(super) fn pack<A: Lane, B: Lane>(
         &mut self,
         i: &Instruction,
@@ -167,13 +169,13 @@ impl Processor {
         let half = LANE / A::SIZE;
         self.three(i, |a, b, bytes| {
             make(bytes / B::SIZE, |k| {
-                let (lane, at) = (k / (2 * half), k % (2 * half));
-                f(get(if at < half { a } else { b }, lane * half + at % half))
+                let (lane, index) = (k / (2 * half), k % (2 * half));
+                f(get(if index < half { a } else { b }, lane * half + index % half))
             })
         })
     }
 
-    /// In each 16 bytes lanes of the operands in turn, from lane `first` on.
+    /// In each 128-bit lane, interleaves the lanes of the second and the third operand, from lane `first` on.
     pub(super) fn unpack<A: Lane>(&mut self, i: &Instruction, first: usize) -> Result<(), String> {
         let each = LANE / A::SIZE;
         self.three(i, |a, b, bytes| {
@@ -183,7 +185,7 @@ impl Processor {
         })
     }
 
-    /// The second operand with `bytes` bytes of the third at `start`.
+    /// Copies the second operand, with the first `bytes` bytes of the third at offset `start`.
     pub(super) fn insert(&mut self, i: &Instruction, start: usize, bytes: usize) -> Result<(), String> {
         self.three(i, |a, b, _| {
             let mut result = *a;
@@ -192,11 +194,12 @@ impl Processor {
         })
     }
 
+    /// Copies the first lane of the second operand to all lanes.
     pub(super) fn splat<A: Lane>(&mut self, i: &Instruction) -> Result<(), String> {
         self.two(i, |a, bytes| make(bytes / A::SIZE, |_| get::<A>(a, 0)))
     }
 
-    /// Lanes of memory whose sign is set in the second operand, zeros in the others, which are not read.
+    /// Loads the lanes whose sign bit is set in the second operand. The other lanes are not read and become zero.
     pub(super) fn load_where_signed<A: Lane + PartialOrd + Default>(
         &mut self,
         i: &Instruction,
@@ -204,13 +207,14 @@ impl Processor {
         let signs = self.operand(i, 1)?;
         let (address, mut result) = (self.address(i), [0; BYTES]);
         for k in (0..i.op_register(0).size() / A::SIZE).filter(|k| sign::<A>(&signs, *k)) {
-            let at = k * A::SIZE;
-            let bytes = self.space.read(address.wrapping_add(at as u64), A::SIZE)?;
-            result[at..at + A::SIZE].copy_from_slice(bytes);
+            let offset = k * A::SIZE;
+            let bytes = self.space.read(address.wrapping_add(offset as u64), A::SIZE)?;
+            result[offset..offset + A::SIZE].copy_from_slice(bytes);
         }
         self.set_vector(i, &result)
     }
 
+    /// Writes `ones` to the lanes whose bit is set in a mask register, and zero to the others.
     pub(super) fn spread_mask<A: Lane + Default>(&mut self, i: &Instruction, ones: A) -> Result<(), String> {
         let mask = self.masks[i.op_register(1).number()];
         let result = make(written(i) / A::SIZE, |k| if mask >> k & 1 == 1 { ones } else { A::default() });
@@ -218,7 +222,7 @@ impl Processor {
     }
 }
 
-/// Bytes of the first operand.
+/// Returns the bytes of the first operand.
 pub(super) fn written(i: &Instruction) -> usize {
     match i.op_kind(0) {
         OpKind::Memory => i.memory_size().size(),
@@ -226,7 +230,7 @@ pub(super) fn written(i: &Instruction) -> usize {
     }
 }
 
-/// The first `bytes` bytes, and zeros.
+/// Returns the first `bytes` bytes of a vector. The rest is zero.
 pub(super) fn narrowed(value: &Vector, bytes: usize) -> Vector {
     let mut result = *value;
     result[bytes..].fill(0);
@@ -237,10 +241,12 @@ pub(super) fn immediate(i: &Instruction) -> u8 {
     i.immediate8()
 }
 
-pub(super) fn sign<A: Lane + PartialOrd + Default>(of: &Vector, k: usize) -> bool {
-    get::<A>(of, k) < A::default()
+/// Returns whether lane `k` is negative.
+pub(super) fn sign<A: Lane + PartialOrd + Default>(vector: &Vector, k: usize) -> bool {
+    get::<A>(vector, k) < A::default()
 }
 
+/// Returns the number whose bits `k < count` are `f(k)`.
 pub(super) fn bits(count: usize, f: impl Fn(usize) -> bool) -> u64 {
     (0..count).fold(0, |bits, k| bits | u64::from(f(k)) << k)
 }

@@ -1,4 +1,4 @@
-//! [`Program`]: a function as instructions.
+//! [`Program`]: the instructions of a function.
 
 use std::cell::RefCell;
 
@@ -7,36 +7,39 @@ use rustc_hash::FxHashMap;
 
 use super::space::Space;
 
-/// A function with those it calls, decoded as far as they have been run.
+/// A function and the functions it calls. Instructions are decoded when they first run.
 #[derive(Default)]
 pub struct Program {
     bytes: Vec<u8>,
     decoded: RefCell<Decoded>,
 }
 
-/// Instructions in the order in which they were run first, so that what follows one mostly stands right after it.
+/// Decoded instructions in the order of their first run. So an instruction's successor is usually the next entry.
 #[derive(Default)]
 struct Decoded {
+    /// Instructions and their kinds.
     all: Vec<(Instruction, usize)>,
-    places: FxHashMap<u64, usize>,
-    /// The place of the last one that was asked for.
+    /// Indices in `all` by address.
+    indices: FxHashMap<u64, usize>,
+    /// The index of the last instruction that was fetched.
     last: usize,
 }
 
 impl Program {
-    /// A function of its own; the default is one that lies in the memory it is run on.
+    /// Returns a program of these bytes. The default program is for a function that lies in the memory it runs on.
     pub fn new(bytes: Vec<u8>) -> Program {
         Program { bytes, decoded: RefCell::default() }
     }
 
-    /// A memory with the function as its first region, where it always is; and its address.
+    /// Returns a memory whose first region is the function, and the function's address. The address is always the same.
     pub fn load(&self) -> (Space, u64) {
         let mut space = Space::default();
         let start = space.place("code", &self.bytes, false);
         (space, start)
     }
 
-    /// The instruction at an address of a memory with the program, and its kind, which is 0 where none was noted.
+    /// Returns the instruction at an address in a memory that holds the program, and its kind: 0 before
+    /// [`Program::set_kind`].
     pub(crate) fn instruction(&self, ip: u64, space: &Space) -> Result<(Instruction, usize), String> {
         let decoded = &mut *self.decoded.borrow_mut();
         let next = decoded.last + 1;
@@ -44,20 +47,20 @@ impl Program {
             decoded.last = next;
             return Ok(*known);
         }
-        if let Some(place) = decoded.places.get(&ip) {
-            decoded.last = *place;
-            return Ok(decoded.all[*place]);
+        if let Some(index) = decoded.indices.get(&ip) {
+            decoded.last = *index;
+            return Ok(decoded.all[*index]);
         }
         let bytes = space.read_at_most(ip, 15)?;
         let instruction = Decoder::with_ip(64, bytes, ip, DecoderOptions::NONE).decode();
         decoded.last = decoded.all.len();
-        decoded.places.insert(ip, decoded.last);
+        decoded.indices.insert(ip, decoded.last);
         decoded.all.push((instruction, 0));
         Ok((instruction, 0))
     }
 
-    /// Notes the kind of the last instruction that was asked for.
-    pub(crate) fn note(&self, kind: usize) {
+    /// Sets the kind of the instruction that was fetched last.
+    pub(crate) fn set_kind(&self, kind: usize) {
         let decoded = &mut *self.decoded.borrow_mut();
         decoded.all[decoded.last].1 = kind;
     }

@@ -1,5 +1,5 @@
-//! Instructions of the first vector extensions: they leave what is above 16 bytes as it is, and, of one lane, all above
-//! that lane.
+//! SSE instructions. They leave the bytes above the first 16 unchanged. Those that compute a single lane leave all
+//! other lanes unchanged.
 
 use iced_x86::{Instruction, Mnemonic as M, Register};
 
@@ -8,7 +8,7 @@ use super::lanes::{Lane, Vector, get, make, zip};
 use super::operands::{LANE, immediate};
 
 impl Processor {
-    /// Runs an instruction of the first vector extensions; false if it is another.
+    /// Runs the instruction if it is an SSE instruction. Returns whether it is.
     pub(super) fn scalar(&mut self, i: &Instruction) -> Result<bool, String> {
         match i.mnemonic() {
             M::Movups | M::Movupd | M::Movdqu => self.move_lanes(i, LANE, LANE)?,
@@ -16,7 +16,7 @@ impl Processor {
                 self.aligned(i)?;
                 self.move_lanes(i, LANE, LANE)?;
             }
-            // From memory the rest of the 16 bytes becomes zeros.
+            // A load sets the rest of the 16 bytes to zero.
             M::Movss => self.move_lanes(i, 4, if Processor::is_memory(i, 1) { LANE } else { 4 })?,
             M::Movsd => self.move_lanes(i, 8, if Processor::is_memory(i, 1) { LANE } else { 8 })?,
             M::Addss => self.lanes(i, 1, |a: f32, b| a + b)?,
@@ -40,7 +40,7 @@ impl Processor {
         Ok(true)
     }
 
-    /// Moves the first `bytes` bytes; a register's first `set` bytes become them and zeros.
+    /// Moves the first `bytes` bytes. In a register, the bytes from there up to `set` become zero.
     fn move_lanes(&mut self, i: &Instruction, bytes: usize, set: usize) -> Result<(), String> {
         let from = self.operand(i, 1)?;
         if Processor::is_memory(i, 0) {
@@ -52,19 +52,19 @@ impl Processor {
         Ok(())
     }
 
-    /// The first lanes of both operands into the first operand.
+    /// Applies `f` to the first `count` lanes of both operands, and writes the first operand.
     fn lanes<A: Lane>(&mut self, i: &Instruction, count: usize, f: impl Fn(A, A) -> A) -> Result<(), String> {
         if count * A::SIZE == LANE {
             self.aligned(i)?;
         }
         self.low(i, |a, b| {
-            let (mut result, of) = (*a, zip(count, a, b, f));
-            result[..count * A::SIZE].copy_from_slice(&of[..count * A::SIZE]);
+            let (mut result, lanes) = (*a, zip(count, a, b, f));
+            result[..count * A::SIZE].copy_from_slice(&lanes[..count * A::SIZE]);
             result
         })
     }
 
-    /// The first 16 bytes of what is made of both operands into the first.
+    /// Writes the first 16 bytes of `f(a, b)` to the first operand, for the operands `a` and `b`.
     fn low(&mut self, i: &Instruction, f: impl FnOnce(&Vector, &Vector) -> Vector) -> Result<(), String> {
         let result = f(&self.operand(i, 0)?, &self.operand(i, 1)?);
         self.vector_mut(i.op_register(0))?[..LANE].copy_from_slice(&result[..LANE]);
@@ -72,6 +72,8 @@ impl Processor {
     }
 
     fn vector_mut(&mut self, register: Register) -> Result<&mut Vector, String> {
-        self.vectors.get_mut(register.number()).ok_or_else(|| "of a register that is not there".to_owned())
+        self.vectors
+            .get_mut(register.number())
+            .ok_or_else(|| "the first operand must be a vector register".to_owned())
     }
 }

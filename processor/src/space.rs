@@ -1,10 +1,10 @@
-//! [`Space`]: memory as regions with nothing between them.
+//! [`Space`]: a memory of separate regions.
 
-/// Memory as regions with nothing between them: an address outside all of them is an error.
+/// A memory of separate regions. An access outside all of them is an error.
 #[derive(Default)]
 pub struct Space {
     regions: Vec<Region>,
-    /// Memory of the process, at its own addresses.
+    /// Memory of this process, readable at its own addresses.
     image: Vec<&'static [u8]>,
 }
 
@@ -15,94 +15,96 @@ struct Region {
     writable: bool,
 }
 
-/// Regions begin so far apart, the first at the second multiple.
+/// Region `i` begins shortly after `(i + 1) * APART`.
 const APART: u64 = 1 << 32;
 
-/// Where bytes lie: in a region, or in a part of the image.
-enum Found {
+/// The location of bytes, as an index and an offset: in a region, or in a part of the image.
+enum Location {
     Region(usize, usize),
     Image(usize, usize),
 }
 
 impl Space {
-    /// Makes memory of the process readable at its own address.
+    /// Makes memory of this process readable at its own addresses.
     pub fn show(&mut self, memory: &'static [u8]) {
         self.image.push(memory);
     }
 
-    /// A region at an address that is a multiple of 64, which is given.
+    /// Adds a region at a multiple of 64, and returns its address.
     pub fn place(&mut self, name: impl Into<String>, bytes: &[u8], writable: bool) -> u64 {
         self.place_at(name, bytes, writable, 0)
     }
 
-    /// A region `shift` bytes behind a multiple of 64; its address.
+    /// Adds a region `shift` bytes after a multiple of 64, and returns its address.
     pub fn place_at(&mut self, name: impl Into<String>, bytes: &[u8], writable: bool, shift: usize) -> u64 {
         let start = (self.regions.len() as u64 + 1) * APART + (1 << 20) + shift as u64;
         self.regions.push(Region { name: name.into(), start, bytes: bytes.to_vec(), writable });
         start
     }
 
-    /// Where `bytes` bytes at `address` lie.
-    fn find(&self, address: u64, bytes: usize) -> Result<Found, String> {
-        let at = (address / APART).wrapping_sub(1) as usize;
-        if let Some(region) = self.regions.get(at) {
+    /// Finds `bytes` bytes at `address`.
+    fn find(&self, address: u64, bytes: usize) -> Result<Location, String> {
+        let index = (address / APART).wrapping_sub(1) as usize;
+        if let Some(region) = self.regions.get(index) {
             let offset = address.wrapping_sub(region.start);
-            let room = region.bytes.len() as u64;
-            if offset > room || bytes as u64 > room - offset {
+            let len = region.bytes.len() as u64;
+            if offset > len || bytes as u64 > len - offset {
                 let (name, offset) = (&region.name, offset as i64);
-                return Err(format!("{bytes} bytes at {offset} of {name}, which has {room}"));
+                return Err(format!(
+                    "accesses {bytes} bytes at offset {offset} of {name}, which has {len} bytes"
+                ));
             }
-            return Ok(Found::Region(at, offset as usize));
+            return Ok(Location::Region(index, offset as usize));
         }
-        for (at, part) in self.image.iter().enumerate() {
+        for (index, part) in self.image.iter().enumerate() {
             let offset = address.wrapping_sub(part.as_ptr().addr() as u64);
-            let room = part.len() as u64;
-            if offset < room && bytes as u64 <= room - offset {
-                return Ok(Found::Image(at, offset as usize));
+            let len = part.len() as u64;
+            if offset < len && bytes as u64 <= len - offset {
+                return Ok(Location::Image(index, offset as usize));
             }
         }
-        Err(format!("{address:#x} is nowhere"))
+        Err(format!("accesses {address:#x}, which is in no region"))
     }
 
-    /// So many bytes at an address.
+    /// Reads `bytes` bytes at an address.
     ///
     /// # Errors
-    /// They are not all there.
+    /// The bytes do not lie in one region.
     pub fn read(&self, address: u64, bytes: usize) -> Result<&[u8], String> {
         Ok(&self.rest(address, bytes)?[..bytes])
     }
 
-    /// As [`Space::read`], less where the region ends.
+    /// Reads `bytes` bytes as [`Space::read`] does, or fewer if the region ends before.
     pub(crate) fn read_at_most(&self, address: u64, bytes: usize) -> Result<&[u8], String> {
         let rest = self.rest(address, 1)?;
         Ok(&rest[..bytes.min(rest.len())])
     }
 
-    /// The memory from an address on, which is at least so many bytes.
+    /// Returns the rest of the region from an address on, which has at least `bytes` bytes.
     fn rest(&self, address: u64, bytes: usize) -> Result<&[u8], String> {
         Ok(match self.find(address, bytes)? {
-            Found::Region(at, offset) => &self.regions[at].bytes[offset..],
-            Found::Image(at, offset) => &self.image[at][offset..],
+            Location::Region(index, offset) => &self.regions[index].bytes[offset..],
+            Location::Image(index, offset) => &self.image[index][offset..],
         })
     }
 
     /// Writes bytes at an address.
     ///
     /// # Errors
-    /// They are not all there, or not to be written.
+    /// The bytes do not lie in one region, or the region is read-only.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
-        let Found::Region(at, offset) = self.find(address, bytes.len())? else {
-            return Err(format!("{address:#x} is not to be written"));
+        let Location::Region(index, offset) = self.find(address, bytes.len())? else {
+            return Err(format!("writes to {address:#x}, which is read-only"));
         };
-        let region = &mut self.regions[at];
+        let region = &mut self.regions[index];
         if !region.writable {
-            return Err(format!("{} is not to be written", region.name));
+            return Err(format!("writes to {}, which is read-only", region.name));
         }
         region.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
         Ok(())
     }
 
-    /// All bytes of the region that begins at `start`.
+    /// Returns all bytes of the region that begins at `start`; none if there is no such region.
     pub fn region(&self, start: u64) -> &[u8] {
         let region = self.regions.iter().find(|region| region.start == start);
         region.map_or(&[], |region| &region.bytes)

@@ -8,7 +8,7 @@ use shapeflow_shape_fns::DType;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::ops::positions::{NOWHERE, Positions, each_block};
 use crate::tensor::{Element, Tensor, TensorView, TensorViewMut, size_of_element};
-use crate::tiles::foresee;
+use crate::tiles::prefetch;
 
 /// How a row is combined with the one in its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -198,7 +198,7 @@ fn combine_rows<T: Copy>(
     }
     let Some(mut sum) = updates.first().copied() else { return Ok(()) };
     if !positions.repeat() {
-        return positions.each(target, updates, foresee, |target, place, update| {
+        return positions.each(target, updates, prefetch, |target, place, update| {
             match target.get_mut(place) {
                 Some(slot) => {
                     *slot = f(*slot, update);
@@ -209,7 +209,7 @@ fn combine_rows<T: Copy>(
         });
     }
     let mut at = NOWHERE;
-    positions.each(target, updates, foresee, |target, place, update| {
+    positions.each(target, updates, prefetch, |target, place, update| {
         let Some(slot) = target.get_mut(place) else { return false };
         // What came to this place just before is still in a register: through memory the sum would wait for it.
         sum = f(if place == at { sum } else { *slot }, update);

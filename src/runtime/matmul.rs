@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::BufferUse;
 use crate::op::MatMulSpec;
-use crate::tiles::{Element, Float, Matrix, Product, Strided};
+use crate::tiles::{Float, Gemm, Gemv, MatrixStrides, StridedMatrix};
 
 /// A planned matmul: `out = a · b` for every matrix of a batch. Matrices are row-major; `a` and `b` may be transposed.
 #[derive(Clone, Debug)]
@@ -210,7 +210,7 @@ impl MatMul {
     /// # Safety
     /// The addresses hold the matrices that `self` describes, with elements `T`. `out` does not overlap the operands,
     /// and nothing else accesses the tile.
-    unsafe fn run_tile<T: Element + Float>(
+    unsafe fn run_tile<T: Gemv + Float>(
         &self,
         addresses: [usize; 3],
         tile: &OutputTile,
@@ -235,21 +235,21 @@ impl MatMul {
                     if m == 1 { (a, b, b_row, b_column) } else { (b, a, a_column, a_row) };
                 let vector = std::slice::from_raw_parts(vector, k);
                 let out = std::slice::from_raw_parts_mut(out, count);
-                T::vector_product(vector, matrix, Matrix { along, across }, out);
+                T::gemv(vector, matrix, MatrixStrides { along, across }, out);
                 return Ok(());
             }
-            let product = Product {
+            let gemm = Gemm {
                 m: tile.rows.len(),
                 k,
                 n: tile.columns.len(),
-                a: Strided { at: a, row: a_row, column: a_column },
-                b: Strided { at: b, row: b_row, column: b_column },
+                a: StridedMatrix { start: a, row: a_row, column: a_column },
+                b: StridedMatrix { start: b, row: b_row, column: b_column },
                 packed: self.packed.as_ref().map(|packed| packed.matrix(b_matrix, n).from(column)),
                 out,
                 out_row: n,
             };
-            let bytes = product.room().saturating_mul(size_of::<T>());
-            product.run(workspace.scratch(bytes)? as *mut T);
+            let bytes = gemm.workspace_len().saturating_mul(size_of::<T>());
+            gemm.run(workspace.scratch(bytes)? as *mut T);
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::tensor::Buffer;
-use crate::tiles::{Float, Packed, Strided};
+use crate::tiles::{Float, PackedMatrix, StridedMatrix};
 
 /// The right matrices of a matmul. They are stored one after the other, without gaps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -50,7 +50,7 @@ impl PackedOperand {
         }
         let size = k.saturating_mul(n).saturating_mul(size_of::<T>());
         assert!(bytes.len().is_multiple_of(size), "{} bytes are no matrices [{k}, {n}]", bytes.len());
-        let matrix_bytes = Packed::<T>::room(k, n).saturating_mul(size_of::<T>());
+        let matrix_bytes = PackedMatrix::<T>::packed_len(k, n).saturating_mul(size_of::<T>());
         let count = bytes.len() / size;
         let buffer = Buffer::zeroed(matrix_bytes.saturating_mul(count))?;
         let (row, column) = matrices.strides();
@@ -60,7 +60,7 @@ impl PackedOperand {
             unsafe {
                 let from = bytes.as_ptr().add(index * size).cast::<T>();
                 let to = buffer.as_ptr().add(index * matrix_bytes).cast::<T>();
-                Packed::pack(to, &Strided { at: from, row, column }, k, n);
+                PackedMatrix::pack(to, &StridedMatrix { start: from, row, column }, k, n);
             }
         }
         Ok(Some(PackedOperand { buffer, matrix_bytes }))
@@ -72,8 +72,8 @@ impl PackedOperand {
     }
 
     /// A matrix, which has `n` columns.
-    pub(super) fn matrix<T: Float>(&self, index: usize, n: usize) -> Packed<T> {
-        Packed::new(self.buffer.as_ptr().wrapping_add(index * self.matrix_bytes).cast(), n)
+    pub(super) fn matrix<T: Float>(&self, index: usize, n: usize) -> PackedMatrix<T> {
+        PackedMatrix::new(self.buffer.as_ptr().wrapping_add(index * self.matrix_bytes).cast(), n)
     }
 }
 

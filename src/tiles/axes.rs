@@ -1,8 +1,8 @@
-//! [`Axes`]: the loops of a copy, reduced to as few as possible.
+//! [`Axes`]: the loops of a copy, merged into as few loops as possible.
 
 use smallvec::SmallVec;
 
-/// One loop of a copy: how often, and how many bytes each side moves.
+/// One loop of a copy: its trip count, and the stride of each side in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Axis {
     pub n: usize,
@@ -10,19 +10,21 @@ pub(super) struct Axis {
     pub src: isize,
 }
 
-/// The loops of a copy from the outermost to the innermost, in falling order of destination strides, which
-/// are positive; no axis has one element, and no two neighbours make one longer axis.
+/// The loops of a copy, from the outermost to the innermost.
+///
+/// Destination strides are positive and do not increase inwards. No loop has a single iteration, and no two
+/// neighbouring loops could be one longer loop.
 pub(super) struct Axes {
     pub axes: SmallVec<[Axis; 6]>,
-    /// Bytes that move to the first destination address, and from which source.
+    /// Byte offset of the element that the loops copy first, in the destination and in the source.
     pub dst_first: isize,
     pub src_first: isize,
-    /// Bytes of an element: a short contiguous run becomes one wider element.
+    /// Bytes of an element. A short contiguous run is one wider element.
     pub elem: usize,
 }
 
 impl Axes {
-    /// The loops over `extents`; `None` if there is nothing to copy.
+    /// Returns the loops over `extents`; `None` if an extent is 0, so that there is nothing to copy.
     pub(super) fn new(
         dst_strides: &[isize],
         src_strides: &[isize],
@@ -44,9 +46,9 @@ impl Axes {
                 }
                 _ => {}
             }
-            // Axes come in order as a rule, so that none is passed.
-            let place = axes.iter().rposition(|before| before.dst >= axis.dst).map_or(0, |before| before + 1);
-            axes.insert(place, axis);
+            // The search starts at the end: axes usually come in order already.
+            let position = axes.iter().rposition(|outer| outer.dst >= axis.dst).map_or(0, |outer| outer + 1);
+            axes.insert(position, axis);
         }
         let mut merged = 0;
         for next in 1..axes.len() {
@@ -75,7 +77,7 @@ impl Axes {
     }
 }
 
-/// Calls `visit` with the byte offsets of every position of the loops, in order.
+/// Calls `visit(dst_offset, src_offset)`, in bytes, for every iteration of the loops, in order.
 #[inline]
 pub(super) fn for_each_offset(axes: &[Axis], mut visit: impl FnMut(isize, isize)) {
     if axes.is_empty() {
@@ -118,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_that_move_together_are_one() {
+    fn contiguous_axes_are_merged() {
         assert_eq!(axes(&[24, 8, 4], &[24, 8, 4], &[5, 3, 2], 4), (vec![(30, 4, 4)], 4));
         assert_eq!(axes(&[24, 8, 4], &[0, 0, 0], &[5, 3, 2], 4), (vec![(30, 4, 0)], 4));
         assert_eq!(axes(&[4, 4, 4], &[9, 9, 9], &[1, 1, 1], 4), (vec![], 4));
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn destinations_rise_and_short_runs_are_elements() {
+    fn destination_strides_are_sorted_and_short_runs_become_elements() {
         assert_eq!(axes(&[4, 12], &[4, 20], &[3, 5], 4), (vec![(5, 12, 20), (3, 4, 4)], 4));
         assert_eq!(axes(&[-4], &[4], &[7], 4), (vec![(7, 4, -4)], 4));
         assert_eq!(axes(&[4, 2, 1], &[8, 2, 1], &[9, 2, 2], 1), (vec![(9, 4, 8)], 4));
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_run_through_all_positions() {
+    fn all_offsets_are_visited_in_order() {
         let mut seen = Vec::new();
         let axes = [Axis { n: 2, dst: 10, src: -1 }, Axis { n: 3, dst: 1, src: 0 }];
         for_each_offset(&axes, |dst, src| seen.push((dst, src)));

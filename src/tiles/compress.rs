@@ -1,35 +1,35 @@
-//! [`compress`]: the elements of a row whose flags are set, side by side.
+//! [`compress`]: moves the elements whose flags are set to the beginning of a row.
 
-/// Elements whose flags are looked at together.
+/// Elements whose flags are handled together.
 const GROUP: usize = 8;
 
-/// How many flags are set.
+/// Counts the flags that are set.
 pub(crate) fn count(flags: &[bool]) -> usize {
-    // As many as a byte counts, so that a vector counts bytes.
+    // A byte can count 255 flags without overflow, so vectors of bytes count.
     flags.chunks(255).map(|flags| usize::from(flags.iter().map(|flag| u8::from(*flag)).sum::<u8>())).sum()
 }
 
-/// Copies the elements of `N` bytes whose flag is set to the beginning of `to`, as many as it has room for; the rest
-/// of `to` may be written too.
+/// Copies the elements whose flag is set to the beginning of `to`, in order, until `to` is full. An element has `N`
+/// bytes. The rest of `to` may be overwritten too.
 pub(crate) fn compress<const N: usize>(from: &[[u8; N]], flags: &[bool], to: &mut [[u8; N]]) {
     let len = from.len().min(flags.len());
     let (from, flags) = (&from[..len], &flags[..len]);
     #[cfg(target_arch = "x86_64")]
-    let (mut at, mut done) = x86::groups(from, flags, to);
+    let (mut read, mut written) = x86::compress_groups(from, flags, to);
     #[cfg(not(target_arch = "x86_64"))]
-    let (mut at, mut done) = (0, 0);
-    // A block at a time is packed without branches where no vectors are.
-    while at < len {
-        let end = (at + GROUP).min(len);
+    let (mut read, mut written) = (0, 0);
+    // Without vectors, a group is packed without branches.
+    while read < len {
+        let end = (read + GROUP).min(len);
         let mut packed = [[0u8; N]; GROUP];
         let mut count = 0;
-        for (element, &flag) in from[at..end].iter().zip(&flags[at..end]) {
+        for (element, &flag) in from[read..end].iter().zip(&flags[read..end]) {
             packed[count % GROUP] = *element;
             count += usize::from(flag);
         }
-        let count = count.min(to.len() - done);
-        to[done..done + count].copy_from_slice(&packed[..count]);
-        (at, done) = (end, done + count);
+        let count = count.min(to.len() - written);
+        to[written..written + count].copy_from_slice(&packed[..count]);
+        (read, written) = (end, written + count);
     }
 }
 
@@ -40,28 +40,28 @@ mod x86 {
     use super::GROUP;
     use crate::tiles::cpu::has_avx2;
 
-    /// For each set of flags the places of those set, in order.
-    static PLACES: [[u8; GROUP]; 256] = places();
+    /// `POSITIONS[mask]` lists the positions of the bits that are set in `mask`, in ascending order.
+    static POSITIONS: [[u8; GROUP]; 256] = positions();
 
-    const fn places() -> [[u8; GROUP]; 256] {
-        let mut places = [[0; GROUP]; 256];
-        let mut set = 0;
-        while set < 256 {
-            let (mut place, mut count) = (0, 0);
-            while place < GROUP {
-                if set >> place & 1 == 1 {
-                    places[set][count] = place as u8;
+    const fn positions() -> [[u8; GROUP]; 256] {
+        let mut positions = [[0; GROUP]; 256];
+        let mut mask = 0;
+        while mask < 256 {
+            let (mut position, mut count) = (0, 0);
+            while position < GROUP {
+                if mask >> position & 1 == 1 {
+                    positions[mask][count] = position as u8;
                     count += 1;
                 }
-                place += 1;
+                position += 1;
             }
-            set += 1;
+            mask += 1;
         }
-        places
+        positions
     }
 
-    /// Compresses whole groups while there is room for a group; says how many elements were looked at and written.
-    pub(super) fn groups<const N: usize>(
+    /// Compresses whole groups while `to` has room for a whole group. Returns the numbers of elements read and written.
+    pub(super) fn compress_groups<const N: usize>(
         from: &[[u8; N]],
         flags: &[bool],
         to: &mut [[u8; N]],
@@ -71,7 +71,7 @@ mod x86 {
         }
         match N {
             1 | 2 | 4 | 8 | 16 => {
-                // SAFETY: the processor has what the function asks for.
+                // SAFETY: the processor has AVX2 and popcnt.
                 unsafe { by_vectors(from, flags, to) }
             }
             _ => (0, 0),
@@ -82,71 +82,74 @@ mod x86 {
     fn by_vectors<const N: usize>(from: &[[u8; N]], flags: &[bool], to: &mut [[u8; N]]) -> (usize, usize) {
         let (from_groups, _) = from.as_chunks::<GROUP>();
         let (flag_groups, _) = flags.as_chunks::<GROUP>();
-        let (mut at, mut done) = (0, 0);
+        let (mut read, mut written) = (0, 0);
         for (elements, flags) in from_groups.iter().zip(flag_groups) {
-            let Some(room) = to.get_mut(done..done + GROUP) else { break };
-            // A flag is a byte of 0 or 1: the product brings flag `i` to bit `56 + i`, no two to the same bit.
+            let Some(target) = to.get_mut(written..written + GROUP) else { break };
+            // A flag is a byte of 0 or 1. The multiplication moves flag `i` to bit `56 + i` and no two flags to the
+            // same bit.
             let bytes = u64::from_le_bytes(flags.map(u8::from));
-            let set = (bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) as usize;
-            // SAFETY: both sides have a group of elements.
-            unsafe { one_group::<N>(elements.as_ptr().cast(), set, room.as_mut_ptr().cast()) };
-            at += GROUP;
-            done += set.count_ones() as usize;
+            let mask = (bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) as usize;
+            // SAFETY: `elements` and `target` are whole groups.
+            unsafe { compress_group::<N>(elements.as_ptr().cast(), mask, target.as_mut_ptr().cast()) };
+            read += GROUP;
+            written += mask.count_ones() as usize;
         }
-        (at, done)
+        (read, written)
     }
 
-    /// The places of a set as bytes.
+    /// Returns the positions of the bits that are set in `mask`, one per byte.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn place_bytes(set: usize) -> __m128i {
-        _mm_cvtsi64_si128(i64::from_le_bytes(PLACES[set & 255]))
+    fn position_bytes(mask: usize) -> __m128i {
+        _mm_cvtsi64_si128(i64::from_le_bytes(POSITIONS[mask & 255]))
     }
 
-    /// Two places for each of eight: those of its halves.
+    /// Maps each of eight positions `p` to the positions `2·p` and `2·p + 1` of its halves.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn halves(places: __m128i) -> __m128i {
-        let twice = _mm_unpacklo_epi8(places, places);
+    fn halves(positions: __m128i) -> __m128i {
+        let twice = _mm_unpacklo_epi8(positions, positions);
         _mm_add_epi8(_mm_add_epi8(twice, twice), _mm_set1_epi16(0x0100))
     }
 
+    /// Compresses one group, whose flags are the bits of `mask`.
+    ///
     /// # Safety
-    /// Eight elements of `N` bytes, which is 1, 2, 4, 8 or 16, are readable at `from` and writable at `to`.
+    /// `N` is 1, 2, 4, 8, or 16. Eight elements of `N` bytes are readable at `from` and writable at `to`.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
-    unsafe fn one_group<const N: usize>(from: *const u8, set: usize, to: *mut u8) {
-        // SAFETY: each arm moves no more than eight elements of `N` bytes.
+    unsafe fn compress_group<const N: usize>(from: *const u8, mask: usize, to: *mut u8) {
+        // SAFETY: each arm reads and writes at most eight elements of `N` bytes.
         unsafe {
             match N {
                 1 => {
                     let elements = _mm_loadl_epi64(from.cast());
-                    _mm_storel_epi64(to.cast(), _mm_shuffle_epi8(elements, place_bytes(set)));
+                    _mm_storel_epi64(to.cast(), _mm_shuffle_epi8(elements, position_bytes(mask)));
                 }
                 2 => {
                     let elements = _mm_loadu_si128(from.cast());
-                    _mm_storeu_si128(to.cast(), _mm_shuffle_epi8(elements, halves(place_bytes(set))));
+                    _mm_storeu_si128(to.cast(), _mm_shuffle_epi8(elements, halves(position_bytes(mask))));
                 }
                 4 => {
-                    let places = _mm256_cvtepu8_epi32(place_bytes(set));
+                    let positions = _mm256_cvtepu8_epi32(position_bytes(mask));
                     let elements = _mm256_loadu_si256(from.cast());
-                    _mm256_storeu_si256(to.cast(), _mm256_permutevar8x32_epi32(elements, places));
+                    _mm256_storeu_si256(to.cast(), _mm256_permutevar8x32_epi32(elements, positions));
                 }
                 8 => {
                     let mut to = to;
                     for half in 0..2 {
-                        let set = set >> (4 * half) & 15;
-                        let places = _mm256_cvtepu8_epi32(halves(place_bytes(set)));
+                        let mask = mask >> (4 * half) & 15;
+                        let positions = _mm256_cvtepu8_epi32(halves(position_bytes(mask)));
                         let elements = _mm256_loadu_si256(from.add(32 * half).cast());
-                        _mm256_storeu_si256(to.cast(), _mm256_permutevar8x32_epi32(elements, places));
-                        to = to.add(8 * set.count_ones() as usize);
+                        _mm256_storeu_si256(to.cast(), _mm256_permutevar8x32_epi32(elements, positions));
+                        to = to.add(8 * mask.count_ones() as usize);
                     }
                 }
                 _ => {
                     let mut to = to;
-                    for place in 0..super::GROUP {
-                        _mm_storeu_si128(to.cast(), _mm_loadu_si128(from.add(16 * place).cast()));
-                        to = to.add(16 * (set >> place & 1));
+                    for position in 0..super::GROUP {
+                        _mm_storeu_si128(to.cast(), _mm_loadu_si128(from.add(16 * position).cast()));
+                        to = to.add(16 * (mask >> position & 1));
                     }
                 }
             }
@@ -171,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_with_flags_are_kept() {
+    fn flagged_elements_are_kept_in_order() {
         for n in [0usize, 1, 7, 8, 9, 16, 31, 64, 255, 256, 1000] {
             for seed in 0..20u32 {
                 let random = |i: usize| (i as u32 ^ seed).wrapping_mul(2_654_435_761) >> 20;

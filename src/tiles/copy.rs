@@ -3,62 +3,70 @@
 use smallvec::SmallVec;
 
 use super::axes::{Axes, Axis, for_each_offset};
-use super::blocks::{Kind, Plane, PlaneFn, move_streamed, move_tiles, plane_fn};
 use super::cpu::is_streamed;
+use super::plane::{Plane, PlaneFn, PlaneKind};
+use super::plane_copy::{copy_streamed, copy_tiles, plane_fn};
 use super::stream::Stream;
-use super::{run, transpose};
+use super::{moves, transpose};
 
-/// Shorter runs are copied in tiles if their source is not in order: several share a cache line, or lines that are
-/// fetched together.
+/// Runs of fewer bytes are copied in tiles if their sources are not in order: several runs share a cache line, or
+/// adjacent lines that are fetched together.
 const SHORT_RUN: usize = 2048;
 
-/// The same where the destination passes the caches: memory is read in order for longer.
+/// [`SHORT_RUN`] for a destination that bypasses the caches. Reads then profit from longer stretches in order.
 const SHORT_STREAM_RUN: usize = 16 << 10;
 
-/// Shorter stretches of a destination are not streamed: too little of them is whole cache lines.
+/// Stretches of a destination of fewer bytes are not streamed: too few of their bytes are in whole cache lines.
 const SHORT_STREAM: usize = 512;
 
-/// The same of rows that end inside a line.
-const SHORT_BROKEN: usize = 2048;
+/// [`SHORT_STREAM`] for rows that end inside a cache line.
+const SHORT_UNALIGNED: usize = 2048;
 
-/// Longer runs are streamed from where they are.
+/// Runs of at least this many bytes are streamed directly, without a [`Stream`].
 const LONG_RUN: usize = 2048;
 
 /// Rows and columns of a tile of single elements or short runs.
 const TILE: usize = 32;
 
-/// Bytes of the destination in a row of a tile of runs, and of the source in a column.
+/// Bytes of a tile of runs in each direction: of the destination along a row, of the source along a column.
 const TILE_BYTES: usize = 4096;
 
-/// Rows of a tile of runs that is streamed: each of its columns is read in order for so long.
+/// Rows of a tile of runs that is streamed: the number of runs that each column reads in order.
 const STREAM_ROWS: usize = 64;
 
-/// The fewest columns of such a tile. Memory answers a few places that are read in order, and hardly more at once.
+/// Fewest columns of a tile of runs that is streamed. Memory serves a few sequential streams of reads well, and hardly
+/// more at once.
 const STREAM_COLS: usize = 4;
 
-/// Bytes of the destination in a row of such a tile.
+/// Bytes of the destination in a row of a tile of runs that is streamed.
 const STREAM_BYTES: usize = 512;
 
-/// Elements of a chunk of columns whose source is read once for each of a few rows.
+/// Columns of a tile that has only a few rows. Each row reads the tile's source once.
 const CHUNK: usize = 512;
 
-/// A copy of the elements at every index below some extents, each from `src + Σ index·src_stride` to
-/// `dst + Σ index·dst_stride`, decided once to be done many times.
+/// A planned copy of a box of elements: for every index below the extents, the element at `src + Σ index·src_stride`
+/// goes to `dst + Σ index·dst_stride`. It is planned once and can run many times.
 #[derive(Clone, Debug)]
 pub(crate) struct StridedCopy {
-    /// Loops around the plane.
+    /// The loops around the plane.
     outer: SmallVec<[Axis; 6]>,
     plane: Plane,
     walk: Walk,
+    /// Byte offset of the element that the loops copy first, in the destination and in the source.
     dst_first: isize,
     src_first: isize,
 }
 
+/// How a plane is traversed.
 #[derive(Clone, Copy, Debug)]
 enum Walk {
+    /// There is nothing to copy.
     Nothing,
+    /// One call copies the whole plane.
     Whole(PlaneFn),
+    /// The plane is copied in tiles of this size.
     Tiles { rows: usize, cols: usize },
+    /// The plane is copied in pieces through a [`Stream`].
     Streamed,
 }
 
@@ -66,9 +74,11 @@ enum Walk {
 const ONE: Axis = Axis { n: 1, dst: 0, src: 0 };
 
 impl StridedCopy {
-    /// Decides how to copy elements of `elem` bytes (1, 2, 4, 8 or 16). Strides are in bytes and of any sign; a
-    /// source stride of 0 repeats. The elements are part of a destination of `whole` bytes: one that no cache
-    /// holds is written past the caches, whichever part of it a thread writes.
+    /// Plans a copy of elements of `elem` bytes (1, 2, 4, 8, or 16).
+    ///
+    /// Strides are in bytes and have any sign. A source stride of 0 repeats an element. `whole` is the size in bytes of
+    /// the whole destination, of which this copy may write a part. If no cache can hold it, the stores of every part
+    /// bypass the caches.
     pub(crate) fn new(
         dst_strides: &[isize],
         src_strides: &[isize],
@@ -78,10 +88,10 @@ impl StridedCopy {
     ) -> StridedCopy {
         debug_assert!(matches!(elem, 1 | 2 | 4 | 8 | 16));
         match Axes::new(dst_strides, src_strides, extents, elem) {
-            Some(axes) => StridedCopy::over(axes, whole),
+            Some(axes) => StridedCopy::from_axes(axes, whole),
             None => StridedCopy {
                 outer: SmallVec::new(),
-                plane: Plane { rows: ONE, cols: ONE, kind: Kind::Runs, elem, stream: false },
+                plane: Plane { rows: ONE, cols: ONE, kind: PlaneKind::Runs, elem, stream: false },
                 walk: Walk::Nothing,
                 dst_first: 0,
                 src_first: 0,
@@ -92,69 +102,73 @@ impl StridedCopy {
     /// Copies from `src` to `dst`.
     ///
     /// # Safety
-    /// For the strides and extents the copy was made with, every source element is readable and every destination
-    /// element writable; destination elements do not overlap one another or any source element. No alignment is
-    /// needed.
+    /// For the copy's strides and extents, every source element is readable and every destination element writable.
+    /// Destination elements overlap neither one another nor a source element. No alignment is needed.
     pub(crate) unsafe fn run(&self, dst: *mut u8, src: *const u8) {
         if matches!(self.walk, Walk::Nothing) {
             return;
         }
-        // SAFETY: both are offsets of elements of the caller's.
+        // SAFETY: both offsets lead to elements of the caller.
         let (dst, src) = unsafe { (dst.offset(self.dst_first), src.offset(self.src_first)) };
-        // SAFETY: the loops name the caller's elements, each once.
+        // SAFETY: the loops name each of the caller's elements once.
         unsafe {
-            let at = |dst_offset, src_offset| (dst.offset(dst_offset), src.offset(src_offset));
+            let pointers = |dst_offset, src_offset| (dst.offset(dst_offset), src.offset(src_offset));
             match self.walk {
                 Walk::Nothing => {}
                 Walk::Whole(body) => for_each_offset(&self.outer, |dst, src| {
-                    let (dst, src) = at(dst, src);
+                    let (dst, src) = pointers(dst, src);
                     body(&self.plane, dst, src);
                 }),
                 Walk::Tiles { rows, cols } => for_each_offset(&self.outer, |dst, src| {
-                    let (dst, src) = at(dst, src);
-                    move_tiles(&self.plane, rows, cols, dst, src);
+                    let (dst, src) = pointers(dst, src);
+                    copy_tiles(&self.plane, rows, cols, dst, src);
                 }),
                 Walk::Streamed => {
                     let mut stream = Stream::new();
                     for_each_offset(&self.outer, |dst, src| {
-                        let (dst, src) = at(dst, src);
-                        move_streamed(&self.plane, &mut stream, dst, src);
+                        let (dst, src) = pointers(dst, src);
+                        copy_streamed(&self.plane, &mut stream, dst, src);
                     });
                     stream.end();
                 }
             }
         }
         if self.plane.stream {
-            run::stream_end();
+            moves::stream_end();
         }
     }
 
-    fn over(axes: Axes, whole: usize) -> StridedCopy {
+    /// Plans a copy over `axes`. `whole` is the size in bytes of the whole destination.
+    fn from_axes(axes: Axes, whole: usize) -> StridedCopy {
         let Axes { axes: mut outer, mut dst_first, mut src_first, elem } = axes;
         let size = elem as isize;
         let inner = outer.pop().unwrap_or(Axis { dst: size, src: size, ..ONE });
-        let huge = is_streamed(whole);
+        let bypass = is_streamed(whole);
         if inner.dst == size && inner.src == size {
             let len = inner.n * elem;
             let cols = outer.pop().unwrap_or(ONE);
-            let short = if huge { SHORT_STREAM_RUN } else { SHORT_RUN };
-            let near = if len < short { nearest(&outer, cols) } else { None };
-            let tiled = near.is_some();
-            let rows = near.map(|at| outer.remove(at)).or_else(|| outer.pop()).unwrap_or(ONE);
-            let lines = len % 64 == 0 && outer.iter().chain([&rows, &cols]).all(|axis| axis.dst % 64 == 0);
-            let stream = huge && (lines || len >= SHORT_STREAM);
-            // In a tile the source is read in order, a few lines of the destination written at a time, unless they
-            // pass the caches: those are written in their own order.
+            let short = if bypass { SHORT_STREAM_RUN } else { SHORT_RUN };
+            let near_axis = if len < short { nearest(&outer, cols) } else { None };
+            let tiled = near_axis.is_some();
+            let rows = near_axis.map(|index| outer.remove(index)).or_else(|| outer.pop()).unwrap_or(ONE);
+            let line_aligned =
+                len % 64 == 0 && outer.iter().chain([&rows, &cols]).all(|axis| axis.dst % 64 == 0);
+            let stream = bypass && (line_aligned || len >= SHORT_STREAM);
+            // A tile reads its source in order and writes a few destination lines at a time. A tile whose stores bypass
+            // the caches writes its destination in order instead.
             let (rows, cols) = if tiled && !stream { (cols, rows) } else { (rows, cols) };
-            let mut plane = Plane { rows, cols, kind: Kind::Runs, elem: len, stream };
+            let mut plane = Plane { rows, cols, kind: PlaneKind::Runs, elem: len, stream };
             let walk = if tiled && stream {
-                // Lines leave whole in any order, so that the source is read in its own.
+                // Whole lines can be stored in any order, so the loops follow the order of the source.
                 outer.sort_by_key(|axis| std::cmp::Reverse(axis.src.unsigned_abs()));
                 Walk::Tiles { rows: STREAM_ROWS, cols: (STREAM_BYTES / len).max(STREAM_COLS) }
             } else if tiled {
                 let side = (TILE_BYTES / len).clamp(2, TILE);
                 Walk::Tiles { rows: side, cols: side }
-            } else if huge && !lines && len < LONG_RUN && stretch(&outer, &plane) >= SHORT_STREAM.max(2 * len)
+            } else if bypass
+                && !line_aligned
+                && len < LONG_RUN
+                && stretch(&outer, &plane) >= SHORT_STREAM.max(2 * len)
             {
                 plane.stream = false;
                 Walk::Streamed
@@ -164,43 +178,43 @@ impl StridedCopy {
             return StridedCopy { outer, plane, walk, dst_first, src_first };
         }
         let contiguous = inner.dst == size;
-        let kind = if contiguous && inner.src == 0 { Kind::Splat } else { Kind::Strided };
+        let kind = if contiguous && inner.src == 0 { PlaneKind::Splat } else { PlaneKind::Strided };
         let reversed = contiguous && inner.src == -size;
-        let near = if kind == Kind::Strided && !reversed { nearest(&outer, inner) } else { None };
-        let Some(at) = near else {
+        let near_axis = if kind == PlaneKind::Strided && !reversed { nearest(&outer, inner) } else { None };
+        let Some(row_axis) = near_axis else {
             let rows = outer.pop().unwrap_or(ONE);
             let mut plane = Plane { rows, cols: inner, kind, elem, stream: false };
-            if kind == Kind::Splat && is_group(rows, inner, size) {
-                plane.kind = Kind::Zip;
+            if kind == PlaneKind::Splat && is_group(rows, inner, size) {
+                plane.kind = PlaneKind::Interleave;
             }
-            plane.stream = huge && plane.is_picked() && inner.n * elem >= LONG_RUN;
-            let walk = if huge && !plane.stream && contiguous && stretch(&outer, &plane) >= SHORT_STREAM {
+            plane.stream = bypass && plane.is_shuffled() && inner.n * elem >= LONG_RUN;
+            let walk = if bypass && !plane.stream && contiguous && stretch(&outer, &plane) >= SHORT_STREAM {
                 Walk::Streamed
             } else {
                 Walk::Whole(plane_fn(&plane))
             };
             return StridedCopy { outer, plane, walk, dst_first, src_first };
         };
-        let mut rows = outer.remove(at);
+        let mut rows = outer.remove(row_axis);
         if rows.src < 0 {
-            // The source is walked upwards; a destination may go either way from row to row.
+            // The source addresses increase from row to row. Those of the destination may decrease.
             dst_first += rows.dst * (rows.n as isize - 1);
             src_first += rows.src * (rows.n as isize - 1);
             rows = Axis { dst: -rows.dst, src: -rows.src, ..rows };
         }
         let mut plane = Plane { rows, cols: inner, kind, elem, stream: false };
-        let crossed = contiguous && rows.src == size;
-        let walk = if crossed && is_group(rows, inner, size) {
-            plane.kind = Kind::Zip;
+        let is_transpose = contiguous && rows.src == size;
+        let walk = if is_transpose && is_group(rows, inner, size) {
+            plane.kind = PlaneKind::Interleave;
             Walk::Whole(plane_fn(&plane))
-        } else if crossed && rows.n.min(inner.n) >= transpose::smallest(elem) {
-            // Rows written in pieces cost more than runs do where the cache cannot keep the whole. Those that do not
-            // share their place in a cache line have two broken ones each.
-            let lines = rows.dst % 64 == 0 && outer.iter().all(|axis| axis.dst % 64 == 0);
-            let least = if lines { SHORT_STREAM } else { SHORT_BROKEN };
-            plane.stream = huge && inner.n * elem >= least;
+        } else if is_transpose && rows.n.min(inner.n) >= transpose::smallest(elem) {
+            // A transpose writes each row in pieces, which costs more than runs if the cache cannot hold the
+            // destination. If the rows are not aligned to cache lines, each piece also has two partial lines.
+            let line_aligned = rows.dst % 64 == 0 && outer.iter().all(|axis| axis.dst % 64 == 0);
+            let min_row = if line_aligned { SHORT_STREAM } else { SHORT_UNALIGNED };
+            plane.stream = bypass && inner.n * elem >= min_row;
             Walk::Whole(transpose::transpose)
-        } else if crossed && rows.n <= 16 {
+        } else if is_transpose && rows.n <= 16 {
             Walk::Tiles { rows: rows.n, cols: CHUNK }
         } else {
             Walk::Tiles { rows: TILE, cols: TILE }
@@ -209,13 +223,13 @@ impl StridedCopy {
     }
 }
 
-/// Whether each row is a group of two to four columns, which follow each other in the destination, and the
+/// Returns whether each row is a group of at most four columns, all groups are contiguous in the destination, and the
 /// source is contiguous along the rows.
 fn is_group(rows: Axis, cols: Axis, size: isize) -> bool {
     cols.n <= 4 && cols.dst == size && rows.dst == size * cols.n as isize && rows.src == size
 }
 
-/// Bytes of the destination that follow each other without a gap in the order of the loops.
+/// Returns how many bytes of the destination the loops write in order, without a gap.
 fn stretch(outer: &[Axis], plane: &Plane) -> usize {
     let mut bytes = plane.elem;
     for axis in outer.iter().chain([&plane.rows, &plane.cols]).rev() {
@@ -227,14 +241,15 @@ fn stretch(outer: &[Axis], plane: &Plane) -> usize {
     bytes
 }
 
-/// The axis whose source moves least, if that is less than the source of `inner` moves.
+/// Returns the index of the axis with the smallest source stride that is not 0, if that stride is smaller than the one
+/// of `inner`.
 fn nearest(outer: &[Axis], inner: Axis) -> Option<usize> {
-    let (at, axis) = outer
+    let (index, axis) = outer
         .iter()
         .enumerate()
         .filter(|(_, axis)| axis.src != 0)
         .min_by_key(|(_, axis)| axis.src.unsigned_abs())?;
-    (axis.src.unsigned_abs() < inner.src.unsigned_abs()).then_some(at)
+    (axis.src.unsigned_abs() < inner.src.unsigned_abs()).then_some(index)
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
-//! What the running processor offers, asked once.
+//! Features and caches of the running processor.
 
 use std::sync::OnceLock;
 
-/// Whether 256-bit integer vectors may be used.
+/// Bytes of a cache line.
+pub(super) const CACHE_LINE: usize = 64;
+
+/// Returns whether the processor has 256-bit integer vectors.
 #[inline]
 pub(super) fn has_avx2() -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -15,33 +18,36 @@ pub(super) fn has_avx2() -> bool {
     }
 }
 
-/// Whether 256-bit vectors and fused multiply-adds may be used.
+/// Returns whether the processor has 256-bit vectors and fused multiply-adds.
 #[inline]
 #[cfg(target_arch = "x86_64")]
 pub(super) fn has_fma() -> bool {
     has_avx2() && std::arch::is_x86_feature_detected!("fma")
 }
 
-/// Whether 512-bit vectors of floats may be used.
+/// Returns whether the processor has 512-bit float vectors.
 #[inline]
 #[cfg(target_arch = "x86_64")]
 pub(super) fn has_avx512() -> bool {
     std::arch::is_x86_feature_detected!("avx512f")
 }
 
-/// Whether a destination of so many bytes is written past the caches: with as much that is read it fills the last of
-/// them, so that lines which are fetched only to be overwritten come from memory, and go there again.
+/// Returns whether stores to a destination of `bytes` bytes bypass the caches.
+///
+/// A copy of that size fills the last-level cache with its source and destination. Ordinary stores would then fetch
+/// each destination line from memory, only to overwrite it and write it back.
 pub(crate) fn is_streamed(bytes: usize) -> bool {
     bytes >= last_level_cache() / 2
 }
 
-/// Bytes of the largest cache; 32 MiB where the processor does not say.
+/// Returns the bytes of the largest cache; 32 MiB if the processor does not report its caches.
 fn last_level_cache() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| largest_cache().unwrap_or(32 << 20))
 }
 
-/// The largest cache that `cpuid` lists, Intel in leaf 4 and AMD, in the same form, in leaf 0x8000_001d.
+/// Returns the bytes of the largest cache that `cpuid` lists. Intel lists caches in leaf 4, AMD in leaf 0x8000_001d;
+/// both use the same format.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn largest_cache() -> Option<usize> {
     use std::arch::x86_64::{__cpuid, __cpuid_count};
@@ -51,9 +57,9 @@ fn largest_cache() -> Option<usize> {
         if __cpuid(base).eax < leaf {
             continue;
         }
-        // A list of caches ends with one of type 0; no processor has as many as 16.
-        for number in 0..16 {
-            let cache = __cpuid_count(leaf, number);
+        // A cache of type 0 ends the list. No processor has 16 caches.
+        for index in 0..16 {
+            let cache = __cpuid_count(leaf, index);
             if cache.eax & 0x1f == 0 {
                 break;
             }

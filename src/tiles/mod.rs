@@ -1,16 +1,24 @@
-//! Precompiled loops over tensor elements: copies between any strides, products of vectors and matrices, and what flags
-//! choose.
+//! Precompiled loops over tensor elements: strided copies, matmuls, and the compaction of flagged elements.
 //!
-//! Addresses come from plans that have checked them, so every function here is unsafe and says what its
-//! caller promises.
+//! - [`StridedCopy`] copies a box of elements between two strided layouts.
+//! - [`Gemm`] multiplies two matrices, [`Gemv`] a vector and a matrix. [`PackedMatrix`] holds a right operand in the
+//!   order in which [`Gemm`] reads it.
+//! - [`compress`] moves the elements of a row whose flags are set to its beginning.
+//!
+//! Callers plan these loops once and run them many times, from threads of their own. Nothing here allocates, starts
+//! threads, or knows tensors, dtypes, or shapes.
+//!
+//! Addresses come from plans that were checked, so most functions here are unsafe and state what the caller promises.
 
 mod axes;
-mod blocks;
 mod compress;
 mod copy;
 mod cpu;
 mod matmul;
-mod run;
+mod moves;
+mod plane;
+mod plane_copy;
+mod prefetch;
 mod runs;
 #[cfg(target_arch = "x86_64")]
 mod shuffle;
@@ -21,6 +29,6 @@ mod vector;
 pub(crate) use compress::{compress, count};
 pub(crate) use copy::StridedCopy;
 pub(crate) use cpu::is_streamed;
-pub(crate) use matmul::{Float, Packed, Product, Strided};
-pub(crate) use run::foresee;
-pub(crate) use vector::{Element, Matrix};
+pub(crate) use matmul::{Float, Gemm, PackedMatrix, StridedMatrix};
+pub(crate) use prefetch::prefetch;
+pub(crate) use vector::{Gemv, MatrixStrides};

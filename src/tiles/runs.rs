@@ -1,10 +1,11 @@
-//! Planes of byte runs, with loops for every length of run.
+//! Copies of planes of byte runs, with a loop for each class of run lengths.
 
-use super::blocks::{Plane, PlaneFn};
 use super::cpu::has_avx2;
-use super::run;
+use super::moves;
+use super::plane::{Plane, PlaneFn};
+use super::prefetch::prefetch_write;
 
-/// The function for a plane of runs.
+/// Returns the function that copies a plane of runs.
 pub(super) fn runs_fn(plane: &Plane) -> PlaneFn {
     if plane.stream {
         return streamed;
@@ -14,11 +15,11 @@ pub(super) fn runs_fn(plane: &Plane) -> PlaneFn {
     }
     #[cfg(target_arch = "x86_64")]
     match plane.elem {
-        1 => avx2::whole::<u8>,
-        2 => avx2::whole::<u16>,
-        4 => avx2::whole::<u32>,
-        8 => avx2::whole::<u64>,
-        16 => avx2::whole::<[u64; 2]>,
+        1 => avx2::single::<u8>,
+        2 => avx2::single::<u16>,
+        4 => avx2::single::<u32>,
+        8 => avx2::single::<u64>,
+        16 => avx2::single::<[u64; 2]>,
         32 => avx2::vectors::<1>,
         64 => avx2::vectors::<2>,
         128 => avx2::vectors::<4>,
@@ -36,74 +37,77 @@ pub(super) fn runs_fn(plane: &Plane) -> PlaneFn {
     by_length
 }
 
-/// From this many bytes on a call of the system's copy, which knows the processor, costs nothing beside the copy.
+/// Fewest bytes of a run for which a call of the C library's `memcpy` costs nothing beside the copy itself. That
+/// function is tuned to the processor.
 #[cfg(target_arch = "x86_64")]
 const CALL: usize = 2048;
 
-/// How many runs ahead the lines are asked for that a run shares with others: to wait for one holds up what passes
-/// the caches behind it.
-const BROKEN: isize = 4;
+/// How many runs ahead a streamed copy prefetches the cache lines that a run covers only in part. A wait for such a
+/// line would hold up the streaming stores behind it.
+const PREFETCH_RUNS: isize = 4;
 
-/// Calls `move_run` with destination and source of every run of the plane.
+/// Calls `copy_run` with the destination and the source of every run of the plane.
 #[inline(always)]
-fn for_each_run(plane: &Plane, dst: *mut u8, src: *const u8, mut move_run: impl FnMut(*mut u8, *const u8)) {
+fn for_each_run(plane: &Plane, dst: *mut u8, src: *const u8, mut copy_run: impl FnMut(*mut u8, *const u8)) {
     let Plane { rows, cols, .. } = *plane;
     let (mut row_dst, mut row_src) = (dst, src);
     for _ in 0..rows.n {
         let (mut dst, mut src) = (row_dst, row_src);
         for _ in 0..cols.n {
-            move_run(dst, src);
+            copy_run(dst, src);
             (dst, src) = (dst.wrapping_offset(cols.dst), src.wrapping_offset(cols.src));
         }
         (row_dst, row_src) = (row_dst.wrapping_offset(rows.dst), row_src.wrapping_offset(rows.src));
     }
 }
 
+/// Copies runs of any length.
 unsafe fn by_length(plane: &Plane, dst: *mut u8, src: *const u8) {
     let len = plane.elem;
     // SAFETY: the caller's promise for every run.
-    for_each_run(plane, dst, src, |dst, src| unsafe { run::copy_run(dst, src, len) });
+    for_each_run(plane, dst, src, |dst, src| unsafe { moves::copy_run(dst, src, len) });
 }
 
+/// Copies runs of any length with stores that bypass the caches.
 unsafe fn streamed(plane: &Plane, dst: *mut u8, src: *const u8) {
     let Plane { rows, cols, elem: len, .. } = *plane;
     let strides = [rows.dst, cols.dst, len as isize];
     if strides.iter().all(|stride| stride % 64 == 0) && dst.addr().is_multiple_of(64) {
-        // SAFETY: the caller's promise for every run, which is lines.
-        return for_each_run(plane, dst, src, |dst, src| unsafe { run::stream_lines(dst, src, len / 64) });
+        // SAFETY: the caller's promise for every run. Each run consists of whole cache lines.
+        return for_each_run(plane, dst, src, |dst, src| unsafe { moves::stream_lines(dst, src, len / 64) });
     }
-    let ahead = cols.dst.wrapping_mul(BROKEN);
+    let ahead = cols.dst.wrapping_mul(PREFETCH_RUNS);
     for_each_run(plane, dst, src, |dst, src| {
         let end = dst.wrapping_add(len);
-        run::ask_to_write(dst.wrapping_offset(ahead));
-        run::ask_to_write(end.wrapping_offset(ahead));
+        prefetch_write(dst.wrapping_offset(ahead));
+        prefetch_write(end.wrapping_offset(ahead));
         // SAFETY: the caller's promise for every run.
-        unsafe { run::stream_run(dst, src, len) }
+        unsafe { moves::stream_run(dst, src, len) }
     });
 }
 
-/// The same loops by 256-bit vectors. All functions are [`PlaneFn`]s on a processor with AVX2.
+/// Loops by 256-bit vectors. All functions are [`PlaneFn`]s for a processor with AVX2.
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::{__m256i, _mm256_loadu_si256, _mm256_setzero_si256, _mm256_storeu_si256};
 
-    use super::{Plane, for_each_run, run};
+    use super::{Plane, for_each_run, moves};
 
-    /// Runs that are one `T`.
+    /// Copies runs that are one `T`.
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn whole<T: Copy>(plane: &Plane, dst: *mut u8, src: *const u8) {
+    pub(super) unsafe fn single<T: Copy>(plane: &Plane, dst: *mut u8, src: *const u8) {
         for_each_run(plane, dst, src, |dst, src| {
             // SAFETY: the caller's promise for the run.
             unsafe { dst.cast::<T>().write_unaligned(src.cast::<T>().read_unaligned()) };
         });
     }
 
-    /// Runs of one to two `T`.
+    /// Copies runs of the size of one to two `T`.
     #[target_feature(enable = "avx2")]
     pub(super) unsafe fn ends<T: Copy>(plane: &Plane, dst: *mut u8, src: *const u8) {
         let len = plane.elem;
-        // SAFETY: the caller's promise for the run, which is no shorter than a `T` and no longer than two.
-        for_each_run(plane, dst, src, |dst, src| unsafe { run::ends::<T>(dst, src, len) });
+        // SAFETY: the caller's promise for the run, which is at least one and at most two `T` long.
+        for_each_run(plane, dst, src, |dst, src| unsafe { moves::ends::<T>(dst, src, len) });
     }
 
     #[inline]
@@ -126,19 +130,19 @@ mod avx2 {
         }
     }
 
-    /// Runs of `N` vectors.
+    /// Copies runs of `N` vectors.
     #[target_feature(enable = "avx2")]
     pub(super) unsafe fn vectors<const N: usize>(plane: &Plane, dst: *mut u8, src: *const u8) {
         // SAFETY: the caller's promise for the run.
         for_each_run(plane, dst, src, |dst, src| unsafe { store::<N>(dst, load(src)) });
     }
 
-    /// Runs of `N` to `2·N` vectors: the first `N` and the last, which overlap.
+    /// Copies runs of `N` to `2·N` vectors: the first `N` vectors and the last `N` vectors, which may overlap.
     #[target_feature(enable = "avx2")]
     pub(super) unsafe fn vector_ends<const N: usize>(plane: &Plane, dst: *mut u8, src: *const u8) {
         let last = plane.elem - 32 * N;
         for_each_run(plane, dst, src, |dst, src| {
-            // SAFETY: the caller's promise for the run, of which both parts are.
+            // SAFETY: the caller's promise for the run, which contains both parts.
             unsafe {
                 store::<N>(dst, load(src));
                 store::<N>(dst.add(last), load(src.add(last)));
@@ -146,16 +150,16 @@ mod avx2 {
         });
     }
 
-    /// Runs of four vectors and more.
+    /// Copies runs of at least four vectors.
     #[target_feature(enable = "avx2")]
     pub(super) unsafe fn long(plane: &Plane, dst: *mut u8, src: *const u8) {
         const STEP: usize = 128;
         let last = plane.elem - STEP;
         for_each_run(plane, dst, src, |dst, src| {
-            // SAFETY: the caller's promise for the run; every step ends at its last byte or before.
+            // SAFETY: the caller's promise for the run; every step lies inside it.
             unsafe {
-                for at in (0..last).step_by(STEP) {
-                    store::<4>(dst.add(at), load(src.add(at)));
+                for offset in (0..last).step_by(STEP) {
+                    store::<4>(dst.add(offset), load(src.add(offset)));
                 }
                 store::<4>(dst.add(last), load(src.add(last)));
             }

@@ -1,26 +1,26 @@
-//! [`Stream`]: bytes on their way past the caches, in whole cache lines.
+//! [`Stream`]: a write-combining buffer whose stores bypass the caches, one whole cache line at a time.
 
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use super::run;
+use super::cpu::CACHE_LINE;
+use super::moves;
 
-/// Most bytes that are put at once: with what they are read from they stay in the nearest cache.
+/// Most bytes of one [`Stream::put`]. The buffer and the source of that many bytes fit in the L1 cache together.
 pub(super) const PIECE: usize = 8 << 10;
 
-/// Bytes of a cache line.
-const LINE: usize = 64;
-
 #[repr(C, align(64))]
-struct Buffer(MaybeUninit<[u8; PIECE + LINE]>);
+struct Buffer(MaybeUninit<[u8; PIECE + CACHE_LINE]>);
 
-/// A buffer whose bytes go to a destination that grows upwards. What follows what was put before fills up the same
-/// line, so that a line leaves once and whole, however short the pieces are.
+/// A buffer of bytes on their way to their destinations.
+///
+/// If a piece continues the one before it in the destination, both fill the same cache line. So each line is stored
+/// once and whole, however short the pieces are.
 pub(super) struct Stream {
     buffer: Buffer,
-    /// Where the first line of the buffer goes.
+    /// The destination of the buffer's first cache line.
     line: *mut u8,
-    /// The bytes of the buffer that hold something: from the beginning of the line unless another wrote that.
+    /// The buffer holds the bytes `first..held`. Bytes of the first line before `first` are not written.
     first: usize,
     held: usize,
 }
@@ -30,58 +30,58 @@ impl Stream {
         Stream { buffer: Buffer(MaybeUninit::uninit()), line: ptr::null_mut(), first: 0, held: 0 }
     }
 
-    /// Lets `fill` write `len` bytes that go to `dst`.
+    /// Passes `fill` a buffer for the `len` bytes that belong at `dst`.
     ///
     /// # Safety
     /// `len` is at most [`PIECE`]; `len` bytes are writable at `dst`, and stay so until [`Stream::end`]; `fill`
-    /// writes all of the bytes it is given.
+    /// writes all `len` bytes of its buffer.
     #[inline]
     pub(super) unsafe fn put(&mut self, dst: *mut u8, len: usize, fill: impl FnOnce(*mut u8)) {
         debug_assert!(len <= PIECE);
         if self.line.wrapping_add(self.held) != dst {
-            // SAFETY: the bytes held go where the caller said.
+            // SAFETY: earlier callers promised that the held bytes may be written.
             unsafe { self.flush() };
-            self.held = dst.addr() % LINE;
+            self.held = dst.addr() % CACHE_LINE;
             self.first = self.held;
             self.line = dst.wrapping_sub(self.held);
         }
         let buffer = (&raw mut self.buffer.0).cast::<u8>();
-        // SAFETY: fewer bytes than a line are held, so the piece fits. Whole lines go to bytes that were named.
+        // SAFETY: less than a line is held, so the piece fits. Whole lines go to bytes that the callers named.
         unsafe {
             fill(buffer.add(self.held));
             self.held += len;
-            let whole = self.held / LINE * LINE;
+            let whole = self.held / CACHE_LINE * CACHE_LINE;
             if whole == 0 {
                 return;
             }
-            let mut at = 0;
+            let mut start = 0;
             if self.first > 0 {
-                run::copy_run(self.line.add(self.first), buffer.add(self.first), LINE - self.first);
-                (at, self.first) = (LINE, 0);
+                moves::copy_run(self.line.add(self.first), buffer.add(self.first), CACHE_LINE - self.first);
+                (start, self.first) = (CACHE_LINE, 0);
             }
-            run::stream_run(self.line.wrapping_add(at), buffer.add(at), whole - at);
-            run::copy_run(buffer, buffer.add(whole), self.held - whole);
+            moves::stream_run(self.line.wrapping_add(start), buffer.add(start), whole - start);
+            moves::copy_run(buffer, buffer.add(whole), self.held - whole);
             self.line = self.line.wrapping_add(whole);
             self.held -= whole;
         }
     }
 
-    /// Writes what is held, and orders all that was streamed before every later store.
+    /// Writes the held bytes, and makes all streaming stores visible before every later store.
     ///
     /// # Safety
-    /// As [`Stream::put`], of the bytes put since the last end.
+    /// As [`Stream::put`], for all bytes since the last call of `end`.
     pub(super) unsafe fn end(&mut self) {
         // SAFETY: the caller's promise.
         unsafe { self.flush() };
-        run::stream_end();
+        moves::stream_end();
     }
 
     unsafe fn flush(&mut self) {
         let buffer = (&raw const self.buffer.0).cast::<u8>();
-        // SAFETY: bytes from `first` to `held` are written and go to bytes that were named.
+        // SAFETY: the bytes `first..held` are initialised, and the callers named their destinations.
         unsafe {
             let to = self.line.wrapping_add(self.first);
-            run::copy_run(to, buffer.add(self.first), self.held - self.first);
+            moves::copy_run(to, buffer.add(self.first), self.held - self.first);
         }
         (self.line, self.first, self.held) = (ptr::null_mut(), 0, 0);
     }

@@ -1,84 +1,84 @@
-//! Products of a vector and a matrix, which are bound by reading the matrix once.
+//! [`Gemv`]: the product of a vector and a matrix. Its speed is limited by the one pass over the matrix.
 
 use super::cpu::has_fma;
 
-/// Where the elements of the matrix are: `element(i, j)` at `i * along + j * across`, one of which is 1; `i` counts
-/// along the vector, `j` across the results.
+/// The strides of a matrix: element `(i, j)` is at `i * along + j * across`. `i` indexes the vector, `j` the result.
+/// One of the two strides is 1.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Matrix {
+pub(crate) struct MatrixStrides {
     pub along: usize,
     pub across: usize,
 }
 
-/// A float that products are computed in.
-pub(crate) trait Element: Copy {
-    /// `out[j] = Σ_i vector[i] · matrix(i, j)`. What an element is does not depend on how many others there are.
+/// A float type that a vector and a matrix can be multiplied in.
+pub(crate) trait Gemv: Copy {
+    /// Computes `out[j] = Σ_i vector[i] · matrix(i, j)`. The value of `out[j]` does not depend on `out.len()`.
     ///
     /// # Safety
-    /// `matrix` points to as many elements as `at` says for `vector.len()` and `out.len()`.
-    unsafe fn vector_product(vector: &[Self], matrix: *const Self, at: Matrix, out: &mut [Self]);
+    /// All elements of the `vector.len() × out.len()` matrix with these strides are readable at `matrix`.
+    unsafe fn gemv(vector: &[Self], matrix: *const Self, strides: MatrixStrides, out: &mut [Self]);
 }
 
-/// Rows of the matrix that are read at once where results lie side by side.
+/// Matrix rows that are read at once, if `across == 1`.
 const ROWS: usize = 8;
-/// Results that stay in the nearest cache while rows are added to them.
+/// Results that stay in the L1 cache while rows are added to them, if `across == 1`.
 const BLOCK: usize = 2048;
-/// Sums that a result is collected in where the elements of a sum lie side by side.
+/// Partial sums of one result, if `along == 1`.
 const SUMS: usize = 16;
-/// Results computed at once there.
+/// Results that are computed at once, if `along == 1`.
 const RESULTS: usize = 4;
 
-macro_rules! element {
+macro_rules! impl_gemv {
     ($t:ident, $fused:ident, $plain:ident) => {
-        impl Element for $t {
-            unsafe fn vector_product(vector: &[$t], matrix: *const $t, at: Matrix, out: &mut [$t]) {
+        impl Gemv for $t {
+            unsafe fn gemv(vector: &[$t], matrix: *const $t, strides: MatrixStrides, out: &mut [$t]) {
                 #[cfg(target_arch = "x86_64")]
                 if has_fma() {
-                    // SAFETY: the caller's, and the processor has what the function is compiled for.
-                    return unsafe { $fused(vector, matrix, at, out) };
+                    // SAFETY: the caller's promise; the processor has AVX2 and FMA.
+                    return unsafe { $fused(vector, matrix, strides, out) };
                 }
-                // SAFETY: the caller's.
-                unsafe { $plain(vector, matrix, at, out) }
+                // SAFETY: the caller's promise.
+                unsafe { $plain(vector, matrix, strides, out) }
             }
         }
 
         /// # Safety
-        /// As [`Element::vector_product`]; the processor has AVX2 and FMA.
+        /// As [`Gemv::gemv`]; the processor has AVX2 and FMA.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma")]
-        unsafe fn $fused(vector: &[$t], matrix: *const $t, at: Matrix, out: &mut [$t]) {
-            // SAFETY: the caller's.
-            unsafe { product(vector, matrix, at, out, 0.0, |a, b, c| $t::mul_add(a, b, c)) }
+        unsafe fn $fused(vector: &[$t], matrix: *const $t, strides: MatrixStrides, out: &mut [$t]) {
+            // SAFETY: the caller's promise.
+            unsafe { gemv(vector, matrix, strides, out, 0.0, |a, b, c| $t::mul_add(a, b, c)) }
         }
 
         /// # Safety
-        /// As [`Element::vector_product`].
-        unsafe fn $plain(vector: &[$t], matrix: *const $t, at: Matrix, out: &mut [$t]) {
-            // SAFETY: the caller's.
-            unsafe { product(vector, matrix, at, out, 0.0, |a, b, c| a * b + c) }
+        /// As [`Gemv::gemv`].
+        unsafe fn $plain(vector: &[$t], matrix: *const $t, strides: MatrixStrides, out: &mut [$t]) {
+            // SAFETY: the caller's promise.
+            unsafe { gemv(vector, matrix, strides, out, 0.0, |a, b, c| a * b + c) }
         }
     };
 }
 
-element!(f32, fused_f32, plain_f32);
-element!(f64, fused_f64, plain_f64);
+impl_gemv!(f32, fused_f32, plain_f32);
+impl_gemv!(f64, fused_f64, plain_f64);
 
 /// # Safety
-/// As [`Element::vector_product`].
+/// As [`Gemv::gemv`].
 #[inline(always)]
-unsafe fn product<T: Copy + std::ops::Add<Output = T>>(
+unsafe fn gemv<T: Copy + std::ops::Add<Output = T>>(
     vector: &[T],
     matrix: *const T,
-    at: Matrix,
+    strides: MatrixStrides,
     out: &mut [T],
     zero: T,
     mul_add: impl Fn(T, T, T) -> T + Copy,
 ) {
-    // SAFETY: rows lie within the matrix, as the caller promises.
+    // SAFETY: the row lies in the matrix, as the caller promises.
     let row = |i: usize, from: usize, len: usize, step: usize| unsafe {
         std::slice::from_raw_parts(matrix.add(i * step + from), len)
     };
-    if at.along != 1 {
+    if strides.along != 1 {
         for begin in (0..out.len()).step_by(BLOCK) {
             let end = (begin + BLOCK).min(out.len());
             let out = &mut out[begin..end];
@@ -87,7 +87,7 @@ unsafe fn product<T: Copy + std::ops::Add<Output = T>>(
             let mut i = 0;
             while i + ROWS <= vector.len() {
                 let factors: [T; ROWS] = std::array::from_fn(|r| vector[i + r]);
-                let rows: [&[T]; ROWS] = std::array::from_fn(|r| row(i + r, begin, len, at.along));
+                let rows: [&[T]; ROWS] = std::array::from_fn(|r| row(i + r, begin, len, strides.along));
                 for j in 0..len {
                     let mut sum = out[j];
                     for r in 0..ROWS {
@@ -98,7 +98,7 @@ unsafe fn product<T: Copy + std::ops::Add<Output = T>>(
                 i += ROWS;
             }
             for (i, &factor) in vector.iter().enumerate().skip(i) {
-                for (sum, &element) in out.iter_mut().zip(row(i, begin, len, at.along)) {
+                for (sum, &element) in out.iter_mut().zip(row(i, begin, len, strides.along)) {
                     *sum = mul_add(factor, element, *sum);
                 }
             }
@@ -108,10 +108,11 @@ unsafe fn product<T: Copy + std::ops::Add<Output = T>>(
     let (parts, rest) = vector.as_chunks::<SUMS>();
     let mut j = 0;
     while j < out.len() {
-        // Fewer results than a group at the end: the last row again, whose sums are not stored.
+        // The last group may have fewer results. It then repeats the last row and does not store the repeated sums.
         let count = RESULTS.min(out.len() - j);
         let rows: [_; RESULTS] = std::array::from_fn(|r| {
-            let (parts, rest) = row(j + r.min(count - 1), 0, vector.len(), at.across).as_chunks::<SUMS>();
+            let (parts, rest) =
+                row(j + r.min(count - 1), 0, vector.len(), strides.across).as_chunks::<SUMS>();
             (&parts[..vector.len() / SUMS], rest)
         });
         let mut sums = [[zero; SUMS]; RESULTS];
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn both_layouts_give_the_product() {
+    fn both_layouts_match_a_naive_sum() {
         for along in [0usize, 1, 7, 8, 15, 16, 33, 200] {
             for across in [1usize, 2, 3, 4, 5, 31, 64, 2050] {
                 let vector: Vec<f32> = (0..along).map(|i| (i as f32 * 0.618).fract() - 0.5).collect();
@@ -156,27 +157,33 @@ mod tests {
                 let want: Vec<f64> = (0..across)
                     .map(|j| (0..along).map(|i| vector[i] as f64 * matrix[i * across + j] as f64).sum())
                     .collect();
-                let mut turned = vec![0.0f32; along * across];
+                let mut transposed = vec![0.0f32; along * across];
                 for i in 0..along {
                     for j in 0..across {
-                        turned[j * along + i] = matrix[i * across + j];
+                        transposed[j * along + i] = matrix[i * across + j];
                     }
                 }
-                for (data, at) in [
-                    (&matrix, Matrix { along: across, across: 1 }),
-                    (&turned, Matrix { along: 1, across: along }),
+                for (data, strides) in [
+                    (&matrix, MatrixStrides { along: across, across: 1 }),
+                    (&transposed, MatrixStrides { along: 1, across: along }),
                 ] {
                     let mut out = vec![f32::NAN; across];
-                    // SAFETY: the matrix has `along` by `across` elements.
-                    unsafe { f32::vector_product(&vector, data.as_ptr(), at, &mut out) };
+                    // SAFETY: the matrix has `along × across` elements.
+                    unsafe { f32::gemv(&vector, data.as_ptr(), strides, &mut out) };
                     for (got, want) in out.iter().zip(&want) {
-                        assert!(near((*got).into(), *want, along), "{along} x {across} {at:?}: {got} {want}");
+                        assert!(
+                            near((*got).into(), *want, along),
+                            "{along} x {across} {strides:?}: {got} {want}"
+                        );
                     }
                     let mut plain = vec![f32::NAN; across];
                     // SAFETY: as above.
-                    unsafe { plain_f32(&vector, data.as_ptr(), at, &mut plain) };
+                    unsafe { plain_f32(&vector, data.as_ptr(), strides, &mut plain) };
                     for (got, want) in plain.iter().zip(&want) {
-                        assert!(near((*got).into(), *want, along), "{along} x {across} {at:?}: {got} {want}");
+                        assert!(
+                            near((*got).into(), *want, along),
+                            "{along} x {across} {strides:?}: {got} {want}"
+                        );
                     }
                 }
             }

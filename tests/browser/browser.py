@@ -1,4 +1,4 @@
-"""Chromium without a window, driven over a pipe: no package is needed."""
+"""Drives a headless Chromium over a pipe. It needs no package."""
 
 import base64
 import json
@@ -12,12 +12,12 @@ NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 
 def find():
-    """The path of a browser, or None."""
+    """Returns the path of a browser, or None if there is none."""
     return next((path for path in map(shutil.which, NAMES) if path), None)
 
 
 class Browser:
-    """One page of a browser that is gone when the `with` block ends."""
+    """One page of a browser. The browser ends with the `with` block."""
 
     def __init__(self, path, width=1440, height=900):
         self.profile = tempfile.mkdtemp(prefix="shapeflow-browser-")
@@ -25,7 +25,7 @@ class Browser:
         self.back, from_browser = os.pipe()
 
         def attach():
-            # The browser reads from descriptor 3 and writes to 4.
+            # The browser reads from file descriptor 3 and writes to 4.
             spare_in, spare_out = os.dup(to_browser), os.dup(from_browser)
             os.dup2(spare_in, 3)
             os.dup2(spare_out, 4)
@@ -56,7 +56,7 @@ class Browser:
         shutil.rmtree(self.profile, ignore_errors=True)
 
     def call(self, method, **params):
-        """Sends a command and waits for its answer; events are looked at on the way."""
+        """Sends a command and waits for its answer. Handles the events that arrive before it."""
         self.number += 1
         number = self.number
         message = {"id": number, "method": method, "params": params}
@@ -74,7 +74,7 @@ class Browser:
         while b"\0" not in self.buffer:
             more = os.read(self.back, 1 << 16)
             if not more:
-                raise RuntimeError("the browser is gone")
+                raise RuntimeError("the browser has ended")
             self.buffer += more
         message, self.buffer = self.buffer.split(b"\0", 1)
         event = json.loads(message)
@@ -101,14 +101,14 @@ class Browser:
         end = time.monotonic() + seconds
         while not self.evaluate(condition):
             if time.monotonic() > end:
-                raise RuntimeError(f"never true: {condition}")
+                raise RuntimeError(f"condition must become true within {seconds} s: {condition}")
             time.sleep(0.05)
 
     def click(self, selector):
-        """Clicks in the middle of what the selector finds, as a mouse does."""
+        """Clicks in the middle of the element that the selector finds, as a mouse does."""
         box = self.evaluate(f"(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e) return null;"
                             "const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })()")
-        assert box, f"nothing is {selector}"
+        assert box, f"the page has no element {selector}"
         for kind in ["mousePressed", "mouseReleased"]:
             self.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
 
@@ -123,7 +123,7 @@ class Browser:
         self.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=delta)
 
     def prefer(self, scheme):
-        """Light or dark, as the reader's system would say."""
+        """Sets the preferred color scheme, `light` or `dark`, as a reader's system does."""
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def screenshot(self, path):

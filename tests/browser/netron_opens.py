@@ -1,8 +1,8 @@
-"""A model that this crate has written, opened by Netron in a real browser.
+"""Checks that Netron, in a real browser, opens a model that this crate wrote.
 
 Run: pip install netron && python tests/browser/netron_opens.py target/debug/shapeflow [SCREENSHOT.png]
 
-Without Netron or a browser the test is skipped, with a message.
+Without Netron or a browser, the test prints a message and is skipped.
 """
 
 import os
@@ -23,10 +23,10 @@ def main():
     try:
         import netron
     except ImportError:
-        print("skipped: there is no netron here")
+        print("skipped: netron is not installed")
         return
     if path is None:
-        print("skipped: there is no Chromium here")
+        print("skipped: Chromium is not installed")
         return
     with tempfile.TemporaryDirectory() as folder:
         model = os.path.join(folder, "mlp.pb")
@@ -35,20 +35,21 @@ def main():
         try:
             with Browser(path) as browser:
                 browser.call("Page.navigate", url=f"http://{address}:{port}")
-                # A notice has to be accepted first; it comes a moment after the page.
+                # Netron shows a notice shortly after the page, which must be accepted first.
                 browser.wait("(() => { const button = document.getElementById('message-button');"
                              " if (button?.offsetParent) button.click();"
                              " return document.querySelectorAll('.node').length > 4; })()", seconds=60)
                 browser.wait("document.body.classList.contains('default')")
-                texts = browser.evaluate("[...document.querySelectorAll('.node')].map((node) => node.textContent).join(' ')")
+                texts = browser.evaluate(
+                    "[...document.querySelectorAll('.node')].map((node) => node.textContent).join(' ')")
                 for op in ["MatMul", "AddV2", "Relu", "Softmax", "ArgMax"]:
-                    assert op in texts, f"{op} is not in {texts}"
+                    assert op in texts, f"the page must show {op}, got {texts}"
                 if len(sys.argv) > 2:
                     browser.screenshot(sys.argv[2])
                 assert browser.errors == [], browser.errors
         finally:
             netron.stop((address, port))
-    print("Netron shows the model")
+    print("Netron shows the model.")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""The page of a model in a real browser: a click on a node shows its shape, its kernel's loops and its code.
+"""Checks the page of a model in a real browser: a click on a node shows its shape, and the loops and code of its
+kernel.
 
 Run: python3 tests/browser/page.py target/debug/shapeflow [FOLDER-FOR-SCREENSHOTS]
 
-The binary is built by `cargo build --features cli`. Without a browser the test is skipped, with a message.
+`cargo build --features cli` builds the binary. Without a browser, the test prints a message and is skipped.
 """
 
 import os
@@ -21,7 +22,7 @@ def main():
         sys.exit(__doc__)
     path = find()
     if path is None:
-        print("skipped: there is no Chromium here")
+        print("skipped: Chromium is not installed")
         return
     shots = Path(sys.argv[2]) if len(sys.argv) > 2 else None
     with tempfile.TemporaryDirectory() as folder, Browser(path) as browser:
@@ -32,7 +33,8 @@ def main():
         text = lambda selector: browser.evaluate(f"document.querySelector({selector!r})?.textContent")
         hidden = lambda selector: browser.evaluate(f"document.querySelector({selector!r}).hidden")
         number = lambda name: browser.evaluate(
-            f"JSON.parse(document.getElementById('data').textContent).nodes.findIndex((node) => node.name === {name!r})")
+            "JSON.parse(document.getElementById('data').textContent)"
+            f".nodes.findIndex((node) => node.name === {name!r})")
 
         def shot(name):
             if shots:
@@ -43,7 +45,7 @@ def main():
         assert hidden("#details")
         shot("light")
 
-        # A click on a node.
+        # A click on a node shows its details.
         relu = number("hidden/Relu")
         browser.click(f"g.node[data-node='{relu}'] .box")
         assert text("#op") == "relu" and text("#name") == "hidden/Relu", text("#details")
@@ -56,16 +58,16 @@ def main():
         assert "f32[batch, 8]" in text(f"g.node[data-node='{relu}'] .shape")
         shot("node")
 
-        # A click beside it.
+        # Escape hides the details.
         browser.press("Escape")
         assert hidden("#details")
 
-        # Attributes.
+        # The details include attributes.
         browser.click(f"g.node[data-node='{number('class')}'] .box")
         assert "output_type" in text("#attrs"), text("#attrs")
         browser.press("Escape")
 
-        # A kernel in the list.
+        # A click on a kernel in the list marks its nodes.
         browser.click(".kernel:nth-of-type(2)")
         assert browser.evaluate("document.querySelectorAll('.node.in-focus').length") == 2
         shot("kernel")
@@ -90,7 +92,7 @@ def main():
         shot("dark")
         assert browser.errors == [], browser.errors
         assert all(url.startswith("file://") for url in browser.requests), browser.requests
-    print("the page shows nodes, shapes, kernels and code")
+    print("The page shows nodes, shapes, kernels, and code.")
 
 
 if __name__ == "__main__":

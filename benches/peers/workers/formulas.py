@@ -1,7 +1,7 @@
-"""Cases that read the same in every array library: functions of the library's namespace and the inputs.
+"""Cases that are written the same way for every array library, as functions of a namespace and the inputs.
 
 A namespace `m` has `sqrt`, `exp`, `log`, `erf`, `relu`, `softmax`, `maximum`, `round`, `clip`, `mean`, `rsqrt`,
-`concat(arrays, axis)`, `transpose(x, axes)`, `reshape(x, sizes)`, `cast(x, dtype)` and `constant(list)`.
+`pad(x, n)`, `concat(arrays, axis)`, `transpose(x, axes)`, `reshape(x, sizes)`, `cast(x, dtype)` and `constant(list)`.
 """
 
 MEAN = [0.485, 0.456, 0.406]
@@ -114,10 +114,10 @@ FORMULAS = {
 }
 
 
-def bound(namespace, own):
-    """The formulas with their namespace, under what the library says in a way of its own."""
+def bound(namespace, overrides):
+    """Binds the formulas to a namespace. `overrides` are the cases that the library writes in its own way."""
 
     def bind(formula):
         return lambda *inputs: formula(namespace, *inputs)
 
-    return {**{name: bind(formula) for name, formula in FORMULAS.items()}, **own}
+    return {**{name: bind(formula) for name, formula in FORMULAS.items()}, **overrides}

@@ -1,4 +1,4 @@
-"""JAX, compiled by XLA; what data sizes is run op by op."""
+"""JAX, compiled by XLA. Cases whose result sizes depend on data run op by op."""
 
 import jax
 import jax.numpy as jnp
@@ -25,21 +25,21 @@ class Namespace:
 
 
 def reverse_sequence(x, lengths):
-    places = jnp.arange(512)
+    positions = jnp.arange(512)
     lengths = lengths[:, None]
-    source = jnp.where(places < lengths, lengths - 1 - places, places)
+    source = jnp.where(positions < lengths, lengths - 1 - positions, positions)
     return jnp.take_along_axis(x, source[:, :, None], axis=1)
 
 
 def stitch(*parts):
-    places, data = jnp.concatenate(parts[:8]), jnp.concatenate(parts[8:])
-    return jnp.zeros(1 << 20, "float32").at[places].set(data, unique_indices=True, mode="promise_in_bounds")
+    positions, data = jnp.concatenate(parts[:8]), jnp.concatenate(parts[8:])
+    return jnp.zeros(1 << 20, "float32").at[positions].set(data, unique_indices=True, mode="promise_in_bounds")
 
 
 def hashing(x, table):
     hashed = (x.astype("int64") * 2654435761) % 100000
-    different, places = jnp.unique(hashed, return_inverse=True)
-    return jnp.take(jnp.take(table, different, axis=0), places, axis=0)
+    distinct, positions = jnp.unique(hashed, return_inverse=True)
+    return jnp.take(jnp.take(table, distinct, axis=0), positions, axis=0)
 
 
 EAGER = {
@@ -62,15 +62,16 @@ FUNCTIONS = bound(Namespace, {
     "x[::-1, ::-2] of 4096²": lambda x: x[::-1, ::-2],
     "reverse axis 1 of 4096²": lambda x: x[:, ::-1],
     "sequence_mask [65536,256]": lambda n: jnp.arange(256, dtype="int32") < n[:, None],
-    "gather 100k rows of 64 from 1M": lambda x, at: jnp.take(x, at, axis=0, mode="clip"),
-    "gather_nd 1M scalars from 1024²": lambda x, at: x.at[at[:, 0], at[:, 1]].get(mode="promise_in_bounds"),
+    "gather 100k rows of 64 from 1M": lambda x, indices: jnp.take(x, indices, axis=0, mode="clip"),
+    "gather_nd 1M scalars from 1024²": lambda x, indices:
+        x.at[indices[:, 0], indices[:, 1]].get(mode="promise_in_bounds"),
     "scatter_nd add 1M":
-        lambda at, x: jnp.zeros(1 << 20, "float32").at[at[:, 0]].add(x, mode="promise_in_bounds"),
+        lambda indices, x: jnp.zeros(1 << 20, "float32").at[indices[:, 0]].add(x, mode="promise_in_bounds"),
     "dynamic_stitch of 1M from 8": stitch,
-    "one_hot [65536] × 256": lambda at: jax.nn.one_hot(at, 256, dtype="float32"),
+    "one_hot [65536] × 256": lambda indices: jax.nn.one_hot(indices, 256, dtype="float32"),
     "reverse_sequence [256,512,64]": reverse_sequence,
     "embedding lookup + mean [1024,32] from 50k × 64":
-        lambda at, table: jnp.take(table, at, axis=0, mode="clip").mean(1),
+        lambda indices, table: jnp.take(table, indices, axis=0, mode="clip").mean(1),
 })
 
 

@@ -1,4 +1,4 @@
-"""numpy, with `out=` wherever a function takes it, so that its memory is kept as ours is."""
+"""numpy. Functions that take `out=` get it, so that results reuse the same memory as shapeflow's do."""
 
 import numpy as np
 from formulas import DEVIATION, MEAN, RELUS, SCALE, TENS, ZERO
@@ -7,7 +7,7 @@ VERSION = np.__version__
 
 
 def kept(function):
-    """A case `function(out, *inputs)` whose result goes to an array that the function makes at its first call."""
+    """Makes a case of `function(memory, *inputs)`, where `memory` holds the arrays that the first call makes."""
     return lambda *inputs: (lambda memory: (lambda: function(memory, *inputs)))({})
 
 
@@ -131,10 +131,10 @@ def patches(memory, x):
     return y.reshape(8, 128, 128, 288)
 
 
-def one_hot(memory, at):
-    y = out(memory, "y", (at.size, 256))
+def one_hot(memory, indices):
+    y = out(memory, "y", (indices.size, 256))
     y.fill(0)
-    y[np.arange(at.size), at] = 1
+    y[np.arange(indices.size), indices] = 1
     return y
 
 
@@ -170,25 +170,25 @@ def attention(memory, x, query, key, value, o):
 
 def hashing(x, table):
     hashed = (x.astype(np.int64) * 2654435761) % 100000
-    different, places = np.unique(hashed, return_inverse=True)
-    return table[different][places]
+    distinct, positions = np.unique(hashed, return_inverse=True)
+    return table[distinct][positions]
 
 
-def scatter(memory, at, x):
-    # Sums of doubles: numpy counts weights so, and adds in place several times slower.
-    return np.bincount(at[:, 0], x, 1 << 20).astype(np.float32)
+def scatter(memory, indices, x):
+    # `bincount` sums in f64. `np.add.at` would take several times as long.
+    return np.bincount(indices[:, 0], x, 1 << 20).astype(np.float32)
 
 
 def stitch(memory, *parts):
     y = out(memory, "y", 1 << 20)
-    for places, part in zip(parts[:8], parts[8:]):
-        y[places] = part
+    for positions, part in zip(parts[:8], parts[8:]):
+        y[positions] = part
     return y
 
 
 def reverse_sequence(memory, x, lengths):
-    places, n = np.arange(512), lengths[:, None]
-    source = np.where(places < n, n - 1 - places, places)
+    positions, n = np.arange(512), lengths[:, None]
+    source = np.where(positions < n, n - 1 - positions, positions)
     flat = source + 512 * np.arange(256)[:, None]
     y = out(memory, "y", (256 * 512, 64))
     return np.take(x.reshape(-1, 64), flat.ravel(), axis=0, out=y, mode="clip").reshape(x.shape)
@@ -246,7 +246,7 @@ CASES = {
     "MLP 784-512-10, batch 1": kept(perceptron),
     "MLP 784-512-10, batch 64": kept(perceptron),
     "attention block [8,128,64]": kept(attention),
-    "embedding lookup + mean [1024,32] from 50k × 64": fresh(lambda at, table: table[at].mean(1)),
+    "embedding lookup + mean [1024,32] from 50k × 64": fresh(lambda indices, table: table[indices].mean(1)),
 }
 
 

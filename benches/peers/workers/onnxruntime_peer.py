@@ -1,4 +1,4 @@
-"""ONNX Runtime, on the model of the case; inputs and results are bound to memory that is kept."""
+"""ONNX Runtime on the model of a case. Inputs and results are bound to memory that is reused."""
 
 import numpy as np
 import onnxruntime as ort

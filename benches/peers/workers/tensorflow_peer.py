@@ -1,4 +1,4 @@
-"""TensorFlow: graphs as its runtime runs them, or compiled by XLA if `PEERS_XLA` is set."""
+"""TensorFlow. Its own runtime runs the graphs, or XLA compiles them if `PEERS_XLA` is set."""
 
 import os
 
@@ -26,8 +26,8 @@ class Namespace:
 
 def hashing(x, table):
     hashed = tf.math.floormod(tf.cast(x, tf.int64) * 2654435761, 100000)
-    different, places = tf.unique(hashed)
-    return tf.gather(tf.gather(table, different), places)
+    distinct, positions = tf.unique(hashed)
+    return tf.gather(tf.gather(table, distinct), positions)
 
 
 def outputs_of(unique):
@@ -58,13 +58,14 @@ FUNCTIONS = bound(Namespace, {
     "space_to_batch_nd [8,256,256,16] by 2": lambda x: tf.space_to_batch(x, [2, 2], [[2, 2], [2, 2]]),
     "image patches 3×3 [8,128,128,32]":
         lambda x: tf.image.extract_patches(x, [1, 3, 3, 1], [1, 1, 1, 1], [1, 1, 1, 1], "SAME"),
-    "gather 100k rows of 64 from 1M": lambda x, at: tf.gather(x, at),
-    "gather_nd 1M scalars from 1024²": lambda x, at: tf.gather_nd(x, at),
-    "scatter_nd add 1M": lambda at, x: tf.scatter_nd(at, x, [1 << 20]),
+    "gather 100k rows of 64 from 1M": lambda x, indices: tf.gather(x, indices),
+    "gather_nd 1M scalars from 1024²": lambda x, indices: tf.gather_nd(x, indices),
+    "scatter_nd add 1M": lambda indices, x: tf.scatter_nd(indices, x, [1 << 20]),
     "dynamic_stitch of 1M from 8": lambda *parts: tf.dynamic_stitch(parts[:8], parts[8:]),
-    "one_hot [65536] × 256": lambda at: tf.one_hot(at, 256),
+    "one_hot [65536] × 256": lambda indices: tf.one_hot(indices, 256),
     "reverse_sequence [256,512,64]": lambda x, n: tf.reverse_sequence(x, n, seq_axis=1, batch_axis=0),
-    "embedding lookup + mean [1024,32] from 50k × 64": lambda at, table: tf.reduce_mean(tf.gather(table, at), 1),
+    "embedding lookup + mean [1024,32] from 50k × 64": lambda indices, table:
+        tf.reduce_mean(tf.gather(table, indices), 1),
 })
 
 

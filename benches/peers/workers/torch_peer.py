@@ -1,4 +1,4 @@
-"""torch, op by op, or compiled if `PEERS_COMPILE` is set."""
+"""torch, which runs op by op, or compiled if `PEERS_COMPILE` is set."""
 
 import os
 
@@ -29,9 +29,9 @@ class Namespace:
 
 
 def reverse_sequence(x, lengths):
-    places = torch.arange(512)
+    positions = torch.arange(512)
     lengths = lengths[:, None]
-    source = torch.where(places < lengths, lengths - 1 - places, places)
+    source = torch.where(positions < lengths, lengths - 1 - positions, positions)
     return torch.gather(x, 1, source[:, :, None].expand(-1, -1, 64))
 
 
@@ -41,8 +41,8 @@ def stitch(*parts):
 
 def hashing(x, table):
     hashed = torch.remainder(x.long() * 2654435761, 100000)
-    different, places = torch.unique(hashed, return_inverse=True)
-    return table[different][places]
+    distinct, positions = torch.unique(hashed, return_inverse=True)
+    return table[distinct][positions]
 
 
 UNCOMPILED = {
@@ -51,7 +51,7 @@ UNCOMPILED = {
     "dynamic_partition 1M in 8": lambda x, part: tuple(x[part == p] for p in range(8)),
     "feature hashing: unique + gather 256K, 16 columns": hashing,
 }
-OWN = {
+OVERRIDES = {
     **UNCOMPILED,
     "gelu erf 1M": lambda x: F.gelu(x),
     "gelu tanh 1M": lambda x: F.gelu(x, approximate="tanh"),
@@ -67,18 +67,20 @@ OWN = {
     "x[::-1, ::-2] of 4096²": lambda x: x.flip(0, 1)[:, ::2].contiguous(),
     "reverse axis 1 of 4096²": lambda x: x.flip(1),
     "sequence_mask [65536,256]": lambda n: torch.arange(256, dtype=torch.int32) < n[:, None],
-    "gather 100k rows of 64 from 1M": lambda x, at: torch.index_select(x, 0, at),
-    "gather_nd 1M scalars from 1024²": lambda x, at: x[at[:, 0], at[:, 1]],
-    "scatter_nd add 1M": lambda at, x: torch.zeros(1 << 20).index_add_(0, at[:, 0], x),
+    "gather 100k rows of 64 from 1M": lambda x, indices: torch.index_select(x, 0, indices),
+    "gather_nd 1M scalars from 1024²": lambda x, indices: x[indices[:, 0], indices[:, 1]],
+    "scatter_nd add 1M": lambda indices, x: torch.zeros(1 << 20).index_add_(0, indices[:, 0], x),
     "dynamic_stitch of 1M from 8": stitch,
-    "one_hot [65536] × 256": lambda at: F.one_hot(at.long(), 256).float(),
+    "one_hot [65536] × 256": lambda indices: F.one_hot(indices.long(), 256).float(),
     "reverse_sequence [256,512,64]": reverse_sequence,
-    "embedding lookup + mean [1024,32] from 50k × 64": lambda at, table: F.embedding(at, table).mean(1),
+    "embedding lookup + mean [1024,32] from 50k × 64": lambda indices, table: F.embedding(indices, table).mean(1),
 }
 if not COMPILE:
-    OWN["quantize 4M"] = lambda x: torch.quantize_per_tensor(x, 0.03125, 128, torch.quint8)
-    OWN["embedding lookup + mean [1024,32] from 50k × 64"] = lambda at, table: F.embedding_bag(at, table, mode="mean")
-FUNCTIONS = bound(Namespace, OWN)
+    OVERRIDES["quantize 4M"] = lambda x: torch.quantize_per_tensor(x, 0.03125, 128, torch.quint8)
+    OVERRIDES["embedding lookup + mean [1024,32] from 50k × 64"] = (
+        lambda indices, table: F.embedding_bag(indices, table, mode="mean")
+    )
+FUNCTIONS = bound(Namespace, OVERRIDES)
 
 
 def place(arrays):

@@ -1,12 +1,14 @@
-"""A peer as a process: answers lines of JSON with lines of JSON, as shapeflow's bench does.
+"""Runs a peer as a process that answers lines of JSON with lines of JSON, as shapeflow's bench does.
 
-`worker.py PEER` takes the peer from the module `PEER_peer` beside it, which has
+`worker.py PEER` imports the module `PEER_peer` beside it. The module has
 
 - `VERSION`;
-- `place(arrays)`: the inputs as the peer's own arrays;
-- `make(case, placed, fed, request)`: a function of no arguments that runs the case once, waits for it, and gives
-  what `fetch` takes; `KeyError` if the peer has no such case. Inputs from `fed` on are constants;
-- `fetch(result)`: numpy arrays.
+- `place(arrays)`, which converts the inputs to the peer's own arrays;
+- `make(case, placed, fed, request)`, which returns a function without arguments. That function runs the case once,
+  waits for the end of the run, and returns a result for `fetch`. The inputs from index `fed` on are constants. `make`
+  raises `KeyError` if the peer does not have the case;
+- `fetch(result)`, which returns numpy arrays;
+- optionally `forget()`, which drops compiled code.
 """
 
 import gc
@@ -31,7 +33,10 @@ def read(files):
 
 
 def samples(call, seconds):
-    """Microseconds of a call, over and over; calls shorter than 200 µs by the hundreds."""
+    """Samples the microseconds of a call for some seconds.
+
+    A sample of short calls is the mean of enough calls to take 200 µs.
+    """
     call()
     count = 1
     while timed(call, count) < 200e-6 and count < 1 << 20:
@@ -71,8 +76,8 @@ class Worker:
         placed = self.peer.place(read(files))
         call = self.peer.make(request["case"], placed, fed, request)
         written = []
-        for at, array in enumerate(self.peer.fetch(call())):
-            path = os.path.join(request["folder"], f"{request['peer']}{at}.npy")
+        for index, array in enumerate(self.peer.fetch(call())):
+            path = os.path.join(request["folder"], f"{request['peer']}{index}.npy")
             np.save(path, np.asarray(array))
             written.append(path)
         self.case, self.call = (request["case"], placed, fed, request), call
@@ -91,7 +96,7 @@ class Worker:
         return {"us": [taken * 1e6]}
 
     def memory(self, request):
-        """The peak above what the process holds once it has run a small input."""
+        """Measures the peak memory above what the process holds after a run on a small input."""
         small = [np.ones(8, "f4")]
         self.peer.make(request["case"], self.peer.place(small), 1, {**request, "model": request.get("small")})()
         gc.collect()
@@ -112,7 +117,7 @@ class Worker:
 
 def main():
     replies = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a peer prints must not stand between the answers
+    os.dup2(2, 1)  # output of a peer must not mix with the answers
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     peer = importlib.import_module(f"{sys.argv[1]}_peer")
     worker = Worker(peer)
@@ -123,7 +128,7 @@ def main():
             answer = getattr(worker, request["do"])(request)
         except KeyError as error:
             answer = {"missing": str(error)}
-        except Exception as error:  # a peer may fail in any way; the others go on
+        except Exception as error:  # any failure of one peer must not stop the others
             traceback.print_exc()
             answer = {"error": f"{type(error).__name__}: {error}"[:400]}
         print(json.dumps(answer), file=replies, flush=True)

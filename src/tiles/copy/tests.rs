@@ -1,11 +1,11 @@
-//! Copies beside the naive one.
+//! Strided copies against a naive copy.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A copy of one case, with the bytes around and between destination elements kept, to the beginning of a cache
-/// line, to another multiple of the element and to none.
+/// Checks one copy, and that it leaves the bytes around and between destination elements alone. The destination starts
+/// at a cache line, at another multiple of the element size, and at no multiple of it.
 fn check(extents: &[usize], dst_strides: &[isize], src_strides: &[isize], elem: usize, whole: usize) {
     let reach = |strides: &[isize]| {
         let ends = extents.iter().zip(strides).map(|(n, stride)| (*n as isize - 1).max(0) * stride);
@@ -13,7 +13,7 @@ fn check(extents: &[usize], dst_strides: &[isize], src_strides: &[isize], elem: 
     };
     let (dst_low, dst_high) = reach(dst_strides);
     let (src_low, src_high) = reach(src_strides);
-    // The source has no byte more than the copy may read, so that an address checker sees one too far.
+    // The source holds only bytes that the copy may read, so an address sanitizer reports reads beyond it.
     let source: Vec<u8> =
         (0..(src_high - src_low) as usize + elem).map(|i| (i * 7 + i / 251) as u8).collect();
     let mut wanted = vec![KEPT; (dst_high - dst_low) as usize + elem];
@@ -22,10 +22,10 @@ fn check(extents: &[usize], dst_strides: &[isize], src_strides: &[isize], elem: 
         wanted[dst..dst + elem].copy_from_slice(&source[src..src + elem]);
     });
     let around = [KEPT; 256];
-    for past in [0, elem, 1] {
+    for misalignment in [0, elem, 1] {
         let mut got = vec![KEPT; wanted.len() + around.len()];
-        let margin = 64 + (got.as_ptr() as usize).wrapping_neg() % 64 + past;
-        // SAFETY: both buffers span all that the strides reach.
+        let margin = 64 + (got.as_ptr() as usize).wrapping_neg() % 64 + misalignment;
+        // SAFETY: each buffer spans all elements of its side.
         unsafe {
             let dst = got.as_mut_ptr().add(margin).offset(-dst_low);
             let src = source.as_ptr().offset(-src_low);
@@ -40,26 +40,26 @@ fn check(extents: &[usize], dst_strides: &[isize], src_strides: &[isize], elem: 
     }
 }
 
-/// What is where no copy writes.
+/// The byte in places that no copy writes.
 const KEPT: u8 = 0xa5;
 
-/// Calls `copy` with the places of every element.
+/// Calls `copy(dst_offset, src_offset)` for every element.
 fn naive(extents: &[usize], dst: &[isize], src: &[isize], copy: &mut dyn FnMut(isize, isize)) {
     let Some((n, outer)) = extents.split_last() else { return copy(0, 0) };
     let last = outer.len();
     naive(outer, &dst[..last], &src[..last], &mut |to, from| {
-        for at in 0..*n as isize {
-            copy(to + at * dst[last], from + at * src[last]);
+        for index in 0..*n as isize {
+            copy(to + index * dst[last], from + index * src[last]);
         }
     });
 }
 
-/// Strides in which no two indices share a byte: the axes in an order, each with a gap and a sign.
+/// Returns strides in which no two elements share a byte. The axes are stored in `order`, each with a gap and a sign.
 fn strides(extents: &[usize], order: &[usize], gaps: &[usize], signs: u32, elem: usize) -> Vec<isize> {
     let mut strides = vec![0; extents.len()];
     let mut span = elem;
-    for (place, axis) in order.iter().enumerate() {
-        let stride = span + gaps[place];
+    for (axis, gap) in order.iter().zip(gaps) {
+        let stride = span + gap;
         strides[*axis] = if signs >> axis & 1 == 1 { -(stride as isize) } else { stride as isize };
         span += stride * (extents[*axis].max(1) - 1);
     }
@@ -103,7 +103,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_copy_is_the_naive_one((extents, dst, src, elem, whole) in case()) {
+    fn every_copy_matches_the_naive_one((extents, dst, src, elem, whole) in case()) {
         check(&extents, &dst, &src, elem, whole);
     }
 }
@@ -168,7 +168,7 @@ fn many_tiles_are_copied() {
 }
 
 #[test]
-fn transposes_with_broken_lines_are_copied() {
+fn transposes_to_unaligned_rows_are_copied() {
     for elem in [1, 2, 4, 8, 16] {
         let e = elem as isize;
         let run = 512 / elem;

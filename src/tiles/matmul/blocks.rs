@@ -1,41 +1,47 @@
-//! How a product is cut: blocks that stay in a cache, and panels of rows.
+//! [`Blocks`] that stay in a cache, and [`RowPanels`]: how a matmul is cut.
 
 use super::kernel::ROWS;
 
-/// Products that a sum gathers before it is added to the result. A panel of so many steps stays in the nearest cache.
+/// Most terms that a sum collects in registers before it is added to the result. A panel of this depth stays in the L1
+/// cache.
 const DEPTH: usize = 320;
 
-/// Bytes of the left operand that stay in the second cache while panels of the right one pass.
-const LEFT: usize = 288 << 10;
+/// Bytes of the left operand that stay in the L2 cache while panels of the right operand pass.
+const LEFT_BYTES: usize = 288 << 10;
 
 /// Bytes of the right operand that are packed at once.
-const RIGHT: usize = 3 << 20;
+const RIGHT_BYTES: usize = 3 << 20;
 
-/// The sizes of blocks, for elements of this many bytes.
+/// The sizes of blocks.
 pub(super) struct Blocks {
+    /// Steps along `k`.
     pub depth: usize,
+    /// Rows of the left operand.
     pub rows: usize,
+    /// Columns of the right operand.
     pub columns: usize,
 }
 
 impl Blocks {
-    /// Blocks of a product `m × k × n` whose panels have `panel` columns.
+    /// Returns the blocks of a matmul `m × k × n` whose panels have `panel` columns and whose elements have `bytes`
+    /// bytes.
     pub(super) fn new([m, k, n]: [usize; 3], panel: usize, bytes: usize) -> Blocks {
         let step = DEPTH * bytes;
         Blocks {
             depth: Blocks::depth(k),
-            rows: even(m, LEFT / step, ROWS),
-            columns: even(n, RIGHT / step, panel),
+            rows: even(m, LEFT_BYTES / step, ROWS),
+            columns: even(n, RIGHT_BYTES / step, panel),
         }
     }
 
-    /// Steps of a block: by `k` alone, on which the order of sums depends.
+    /// Returns the depth of a block. It depends on `k` alone, because the order of additions depends on it.
     pub(super) fn depth(k: usize) -> usize {
         even(k, DEPTH, 4)
     }
 }
 
-/// The size of equal parts of `len` that are at most `most`, a multiple of `unit` where there are several.
+/// Returns the size of the parts that `len` is cut into: parts of equal size, at most `most` each. If there are
+/// several, the size is a multiple of `unit`.
 fn even(len: usize, most: usize, unit: usize) -> usize {
     match len.div_ceil(most) {
         0 | 1 => len,
@@ -43,32 +49,33 @@ fn even(len: usize, most: usize, unit: usize) -> usize {
     }
 }
 
-/// Cuts `len` into parts of `each`, fewer at the end.
+/// Yields the parts `(start, size)` of `len`. Each has `each` elements; the last may have fewer.
 pub(super) fn parts(len: usize, each: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..len).step_by(each.max(1)).map(move |at| (at, each.min(len - at)))
+    (0..len).step_by(each.max(1)).map(move |start| (start, each.min(len - start)))
 }
 
-/// Panels of so many rows each, one under the other.
+/// `count` panels of the left operand, of `rows` rows each, one below the other.
 #[derive(Clone, Copy)]
-pub(super) struct Panels {
-    /// The first row.
-    pub at: usize,
+pub(super) struct RowPanels {
+    /// The first row of the first panel.
+    pub start: usize,
     pub rows: usize,
     pub count: usize,
 }
 
-/// Rows of a panel that has too few sums to wait for none.
-const FEW: usize = 3;
+/// Most rows of a panel that has too few independent sums to hide the latency of additions.
+const FEW_ROWS: usize = 3;
 
-/// Cuts rows into panels of [`ROWS`]. The last two share what they have where few are left for the last.
-pub(super) fn panels(rows: usize) -> [Panels; 3] {
-    let uneven = (1..=FEW).contains(&(rows % ROWS)) && rows > ROWS;
+/// Cuts rows into panels of [`ROWS`] rows. If the last panel would have few rows, the last two panels share their rows
+/// equally.
+pub(super) fn row_panels(rows: usize) -> [RowPanels; 3] {
+    let uneven = (1..=FEW_ROWS).contains(&(rows % ROWS)) && rows > ROWS;
     let full = rows / ROWS - usize::from(uneven);
     let rest = rows - full * ROWS;
     let first = if uneven { rest.div_ceil(2) } else { rest };
-    let one = |at, rows| Panels { at, rows, count: usize::from(rows > 0) };
+    let one = |start, rows| RowPanels { start, rows, count: usize::from(rows > 0) };
     [
-        Panels { at: 0, rows: ROWS, count: full },
+        RowPanels { start: 0, rows: ROWS, count: full },
         one(rows - rest, first),
         one(rows - rest + first, rest - first),
     ]
@@ -79,12 +86,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn panels_cover_rows_once() {
+    fn row_panels_cover_each_row_once() {
         for rows in 0..40 {
             let mut next = 0;
-            for Panels { at, rows: each, count } in panels(rows).into_iter().filter(|panels| panels.count > 0)
-            {
-                assert_eq!(at, next);
+            let panels = row_panels(rows).into_iter().filter(|panels| panels.count > 0);
+            for RowPanels { start, rows: each, count } in panels {
+                assert_eq!(start, next);
                 assert!((1..=ROWS).contains(&each) && (each > 2 || rows < 6), "{each} of {rows}");
                 next += each * count;
             }
@@ -93,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_at_most_the_limit() {
+    fn parts_cover_the_whole_and_keep_the_limit() {
         for len in 0..3000 {
             let each = even(len, 384, 4);
             assert!(each <= 384);

@@ -1,4 +1,4 @@
-//! [`Kernel`]: the functions for tiles on one kind of processor.
+//! [`Kernel`]: the tile functions for one kind of processor.
 
 use std::ops::Add;
 
@@ -11,44 +11,45 @@ pub(super) const ROWS: usize = 6;
 /// Most rows of a tile that is wider than a panel.
 pub(super) const WIDE_ROWS: usize = 3;
 
-/// Functions for tiles of up to [`ROWS`] rows. What computes a tile of `i` rows is at `i - 1`.
+/// Functions that compute tiles of up to [`ROWS`] rows. The function for tiles of `i` rows has the index `i - 1`.
 pub(crate) struct Kernel<T: 'static> {
-    /// Elements of a vector.
+    /// Elements per vector.
     pub(super) lanes: usize,
-    /// Vectors of a panel.
+    /// Vectors per panel.
     pub(super) vectors: usize,
-    /// Both operands packed; tiles of `j` vectors at `j - 1`.
+    /// Tiles whose operands are both packed. The function for `j` vectors has the index `j - 1`.
     pub(super) packed: [&'static [TileFn<T>]; ROWS],
-    /// Operands anywhere; tiles of `j` vectors at `j - 1`.
+    /// Tiles whose operands have any strides. The function for `j` vectors has the index `j - 1`.
     pub(super) strided: [&'static [TileFn<T>]; ROWS],
-    /// The second operand is copied; tiles as wide as a panel.
+    /// Tiles as wide as a panel that also pack the right operand.
     pub(super) copying: [TileFn<T>; ROWS],
-    /// Operands anywhere; tiles twice as wide as a panel.
+    /// Tiles twice as wide as a panel whose operands have any strides.
     pub(super) wide: [TileFn<T>; WIDE_ROWS],
 }
 
 impl<T> Kernel<T> {
-    /// Columns of a panel.
+    /// Returns the columns of a panel.
     pub(super) fn panel(&self) -> usize {
         self.vectors * self.lanes
     }
 }
 
-/// A float that matrices are multiplied in.
+/// A float type that matrices can be multiplied in.
 pub(crate) trait Float: Copy + Default + Add<Output = Self> + 'static {
-    /// The functions for any processor.
+    /// The kernel for any processor.
     const PLAIN: &'static Kernel<Self>;
-    /// The functions for processors with 256-bit vectors and fused multiply-adds.
+    /// The kernel for processors with 256-bit vectors and fused multiply-adds.
     #[cfg(target_arch = "x86_64")]
     const FUSED: &'static Kernel<Self>;
-    /// The functions for processors with 512-bit vectors.
+    /// The kernel for processors with 512-bit vectors.
     #[cfg(target_arch = "x86_64")]
     const WIDE: &'static Kernel<Self>;
-    /// The functions for the processor at hand.
+    /// Returns the kernel for the running processor.
     fn kernel() -> &'static Kernel<Self>;
 }
 
-/// A kernel for vectors `$register`, panels of so many and wide tiles of so many, on processors with `$feature`.
+/// Makes a kernel of vectors `$register` for processors with `$feature`. A tile has up to the last of `$vectors`
+/// vectors, a panel has `$panel`, and a wide tile has `$wide`.
 macro_rules! kernel {
     ($register:ty, [$($vectors:literal)*] $panel:literal $wide:literal $(, $feature:literal)?) => {{
         /// # Safety
@@ -57,7 +58,7 @@ macro_rules! kernel {
         unsafe fn tile<const MODE: u8, const ROWS: usize, const VECTORS: usize>(
             tile: &Tile<<$register as Register>::Element>,
         ) {
-            // SAFETY: the caller's.
+            // SAFETY: the caller's promise.
             unsafe { compute::<$register, MODE, ROWS, VECTORS>(tile) }
         }
         Kernel {
@@ -95,8 +96,8 @@ macro_rules! kernel {
 #[cfg(test)]
 pub(super) use kernel;
 
-/// Sums fill as many registers as leave room for a row of a panel and one element more: 12 of 16, and 24 of the 32
-/// that AVX-512 has.
+/// Implements [`Float`]. The panel widths leave enough registers for a row of a panel and one element of the left
+/// operand beside the sums, which fill 12 of 16 registers, or 24 of the 32 registers of AVX-512.
 macro_rules! float {
     ($t:ident $plain:literal $v256:ident $v512:ident) => {
         impl Float for $t {

@@ -1,80 +1,85 @@
-//! [`Packed`]: a right operand whose panels were packed before, for many products.
+//! [`PackedMatrix`]: a right operand that was packed once, for many matmuls.
 
 use super::blocks::{Blocks, parts};
 use super::kernel::{Float, Kernel};
-use super::pack::{Slab, pack};
-use super::{LINE, Strided};
+use super::pack::{UnpackedPanel, pack};
+use super::strided::StridedMatrix;
+use crate::tiles::cpu::CACHE_LINE;
 
-/// Columns of an operand that is packed.
+/// Columns of a packed matrix.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Packed<T> {
-    at: *const T,
-    /// Columns of the operand, up to whole panels.
+pub(crate) struct PackedMatrix<T> {
+    start: *const T,
+    /// Columns of the matrix, rounded up to whole panels.
     width: usize,
     /// The first column.
     column: usize,
 }
 
-impl<T: Float> Packed<T> {
-    /// Elements that an operand of `k` rows and `n` columns takes.
-    pub(crate) fn room(k: usize, n: usize) -> usize {
-        Packed::room_for(T::kernel(), k, n)
+impl<T: Float> PackedMatrix<T> {
+    /// Returns how many elements a packed matrix of `k` rows and `n` columns takes.
+    pub(crate) fn packed_len(k: usize, n: usize) -> usize {
+        PackedMatrix::packed_len_for(T::kernel(), k, n)
     }
 
-    pub(super) fn room_for(kernel: &'static Kernel<T>, k: usize, n: usize) -> usize {
-        k.saturating_mul(n.saturating_add(kernel.panel())).next_multiple_of(LINE)
+    pub(super) fn packed_len_for(kernel: &'static Kernel<T>, k: usize, n: usize) -> usize {
+        k.saturating_mul(n.saturating_add(kernel.panel())).next_multiple_of(CACHE_LINE)
     }
 
-    /// The operand of `n` columns that [`Packed::pack`] has written at an address.
-    pub(crate) fn new(at: *const T, n: usize) -> Packed<T> {
-        Packed::new_for(T::kernel(), at, n)
+    /// Returns the matrix of `n` columns that [`PackedMatrix::pack`] wrote at `start`.
+    pub(crate) fn new(start: *const T, n: usize) -> PackedMatrix<T> {
+        PackedMatrix::new_for(T::kernel(), start, n)
     }
 
-    pub(super) fn new_for(kernel: &'static Kernel<T>, at: *const T, n: usize) -> Packed<T> {
-        Packed { at, width: n.next_multiple_of(kernel.panel()), column: 0 }
+    pub(super) fn new_for(kernel: &'static Kernel<T>, start: *const T, n: usize) -> PackedMatrix<T> {
+        PackedMatrix { start, width: n.next_multiple_of(kernel.panel()), column: 0 }
     }
 
-    /// Packs an operand of `k` rows and `n` columns.
+    /// Packs a matrix of `k` rows and `n` columns.
     ///
     /// # Safety
-    /// The operand can be read, with what lies between its elements, and [`Packed::room`] elements at `to` written,
-    /// which are elsewhere.
-    pub(crate) unsafe fn pack(to: *mut T, b: &Strided<T>, k: usize, n: usize) {
-        // SAFETY: the caller's.
-        unsafe { Packed::pack_for(T::kernel(), to, b, k, n) }
+    /// The matrix is readable, with all memory between its elements. [`PackedMatrix::packed_len`] elements are writable
+    /// at `to` and do not overlap the matrix.
+    pub(crate) unsafe fn pack(to: *mut T, b: &StridedMatrix<T>, k: usize, n: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { PackedMatrix::pack_for(T::kernel(), to, b, k, n) }
     }
 
+    /// Packs a matrix for a given kernel.
+    ///
     /// # Safety
-    /// As [`Packed::pack`].
+    /// As [`PackedMatrix::pack`].
     pub(super) unsafe fn pack_for(
         kernel: &'static Kernel<T>,
         to: *mut T,
-        b: &Strided<T>,
+        b: &StridedMatrix<T>,
         k: usize,
         n: usize,
     ) {
-        let packed = Packed::new_for(kernel, to, n);
+        let packed = PackedMatrix::new_for(kernel, to, n);
         for (step, depth) in parts(k, Blocks::depth(k)) {
             for (column, columns) in parts(n, kernel.panel()) {
-                // SAFETY: the caller's; panels lie one after the other, and a narrow one has the room of a whole one.
+                // SAFETY: the caller's promise. Panels lie one after the other; a narrow panel takes the memory of a
+                // full one.
                 unsafe {
-                    let at = b.from(step, column).at;
-                    let slab = Slab { at, along: b.row, across: b.column, depth, count: columns };
+                    let start = b.from(step, column).start;
+                    let panel =
+                        UnpackedPanel { start, along: b.row, across: b.column, depth, count: columns };
                     let to = to.add(packed.offset(step, depth, column));
-                    pack(to, columns.next_multiple_of(kernel.lanes), &slab);
+                    pack(to, columns.next_multiple_of(kernel.lanes), &panel);
                 }
             }
         }
     }
 
-    /// The operand from a column on, which is the first of a panel.
-    pub(crate) fn from(self, column: usize) -> Packed<T> {
-        Packed { column: self.column + column, ..self }
+    /// Returns the part of the matrix that starts at `column`, which must be the first column of a panel.
+    pub(crate) fn from(self, column: usize) -> PackedMatrix<T> {
+        PackedMatrix { column: self.column + column, ..self }
     }
 
-    /// Where the panels of so many steps begin, from a column on.
+    /// Returns the address of the panels from `column` on, in the block of `depth` steps that starts at `step`.
     pub(super) fn block(&self, step: usize, depth: usize, column: usize) -> *const T {
-        self.at.wrapping_add(self.offset(step, depth, self.column + column))
+        self.start.wrapping_add(self.offset(step, depth, self.column + column))
     }
 
     fn offset(&self, step: usize, depth: usize, column: usize) -> usize {

@@ -1,14 +1,14 @@
-//! [`Register`]: a vector of floats, of the processors that products have code for, and of any.
+//! [`Register`]: a vector of floats, either a register of a known processor or a plain array.
 
-use super::kernel::Float;
+use std::ops::Add;
 
 /// A vector of floats.
 ///
 /// # Safety
-/// Every function is for a processor that has such vectors; one with a pointer reads or writes as many elements there
-/// as it says, which need no alignment.
+/// Functions may run only on a processor with these vectors. Pointers need no alignment; each function states how many
+/// elements it reads or writes.
 pub(super) trait Register: Copy {
-    type Element: Float;
+    type Element: Copy + Add<Output = Self::Element>;
     const LANES: usize;
 
     unsafe fn zero() -> Self;
@@ -19,7 +19,7 @@ pub(super) trait Register: Copy {
     /// Reads one element into every lane.
     unsafe fn splat(from: *const Self::Element) -> Self;
     unsafe fn add(self, other: Self) -> Self;
-    /// `self · factor + sum`, rounded once where the processor can.
+    /// Returns `self · factor + sum`, rounded once if the processor has fused multiply-adds.
     unsafe fn mul_add(self, factor: Self, sum: Self) -> Self;
 }
 
@@ -31,7 +31,7 @@ mod x86 {
 
     macro_rules! register {
         ($t:ident $element:ident $lanes:literal $zero:ident $load:ident $store:ident $set:ident $add:ident $fma:ident) => {
-            // SAFETY of every function: the caller's.
+            // SAFETY of every function: the caller's promise.
             impl Register for $t {
                 type Element = $element;
                 const LANES: usize = $lanes;
@@ -81,7 +81,7 @@ mod x86 {
     register!(__m512d f64 8 _mm512_setzero_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_set1_pd _mm512_add_pd _mm512_fmadd_pd);
 }
 
-/// Floats that the compiler keeps in whatever vectors every processor has.
+/// Implements [`Register`] for arrays, which the compiler keeps in the baseline vectors of the target.
 macro_rules! plain {
     ($element:ident) => {
         impl<const LANES: usize> Register for [$element; LANES] {
@@ -95,19 +95,19 @@ macro_rules! plain {
 
             #[inline(always)]
             unsafe fn load(from: *const $element) -> Self {
-                // SAFETY: the caller's.
+                // SAFETY: the caller's promise.
                 unsafe { from.cast::<Self>().read_unaligned() }
             }
 
             #[inline(always)]
             unsafe fn store(self, to: *mut $element) {
-                // SAFETY: the caller's.
+                // SAFETY: the caller's promise.
                 unsafe { to.cast::<Self>().write_unaligned(self) }
             }
 
             #[inline(always)]
             unsafe fn splat(from: *const $element) -> Self {
-                // SAFETY: the caller's.
+                // SAFETY: the caller's promise.
                 [unsafe { from.read_unaligned() }; LANES]
             }
 

@@ -1,90 +1,95 @@
-//! [`Tile`]: a piece of a result whose sums stay in registers while both operands pass by.
+//! [`Tile`]: a part of a result whose sums stay in registers while both operands are read.
 
 use std::hint::black_box;
+use std::ops::Add;
 
-use super::cache::{Ahead, prefetch};
-use super::kernel::Float;
+use super::prefetcher::Prefetcher;
 use super::register::Register;
+use crate::tiles::prefetch::prefetch_line;
 
-/// Tiles of a result one under the other, `out = a · b` or `out += a · b`: each of as many rows and vectors of columns
-/// as the function it is given to has.
+/// Tiles of a result, one below the other: `out = a · b` or `out += a · b`. The [`TileFn`] determines the rows of each
+/// tile and its vectors per row.
 pub(super) struct Tile<T> {
-    /// How many tiles.
+    /// The number of tiles.
     pub count: usize,
-    /// How many products an element sums.
+    /// The number of terms in the sum of an element.
     pub depth: usize,
-    /// Element `(i, p)` of the first tile at `i * a_row + p * a_step`.
+    /// Element `(i, p)` of the first tile is at `i * a_row + p * a_step`.
     pub a: *const T,
     pub a_row: usize,
     pub a_step: usize,
-    /// From a tile to the next.
+    /// Elements of `a` from a tile to the next.
     pub a_next: usize,
-    /// Element `(p, j)` at `p * b_step + j`.
+    /// Element `(p, j)` is at `p * b_step + j`.
     pub b: *const T,
     pub b_step: usize,
-    /// Where a function that copies leaves the rows of `b`, one right after the other.
+    /// A [`COPYING`] function writes the rows of `b` here, without gaps.
     pub copy: *mut T,
-    /// Element `(i, j)` at `i * out_row + j`.
+    /// Element `(i, j)` is at `i * out_row + j`.
     pub out: *mut T,
     pub out_row: usize,
-    /// Columns that are stored, of which only the last vector may lack some.
+    /// Columns to store. They end inside the last vector of a row, or at its end.
     pub columns: usize,
-    /// Whether sums are added to what is there.
+    /// Whether the sums are added to `out` or overwrite it.
     pub add: bool,
-    /// What is brought near meanwhile.
-    pub ahead: Ahead<T>,
+    /// What to prefetch meanwhile.
+    pub prefetcher: Prefetcher<T>,
 }
 
-/// Computes the tiles. Every element is the sum of its products in their order, so that it does not depend on the rows
-/// and columns around it, nor on which of the functions computes it.
+/// A function that computes tiles.
+///
+/// Every element is the sum of its terms in their order. So it depends neither on the rows and columns around it nor on
+/// the function that computes it.
 ///
 /// # Safety
-/// The processor has what the function is made for. `tile` says where the operands can be read, whole vectors of `b`
-/// too, and `out` and `copy` written; these two overlap neither each other nor the operands.
+/// The processor has the function's instructions. The operands that `tile` names are readable, including whole vectors
+/// of `b`. `out` and `copy` are writable, and overlap neither each other nor the operands.
 pub(super) type TileFn<T> = unsafe fn(&Tile<T>);
 
-/// Both operands are packed: every step reads the elements that follow those of the step before.
+/// Both operands are packed: each step reads the elements after those of the step before.
 pub(super) const PACKED: u8 = 0;
-/// Operands are where the tile says.
+/// The operands have the tile's strides.
 pub(super) const STRIDED: u8 = 1;
-/// As [`STRIDED`], and `b` is copied as it passes.
+/// As [`STRIDED`], and `b` is packed into `copy` while it is read.
 pub(super) const COPYING: u8 = 2;
 
-/// Steps of a packed tile in one turn of its loop.
+/// Steps in one iteration of a packed tile's loop.
 pub(super) const UNROLL: usize = 4;
 
+/// Computes tiles of `ROWS` rows and `VECTORS` vectors per row, in [`PACKED`], [`STRIDED`], or [`COPYING`] mode.
+///
 /// # Safety
 /// As [`TileFn`].
 #[inline(always)]
 pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, const VECTORS: usize>(
     tile: &Tile<R::Element>,
 ) {
-    // SAFETY: the caller's, and that a prefetch may be given any address.
+    // SAFETY: the caller's promise.
     unsafe {
         let packed = MODE == PACKED;
         let (a_step, b_step) = if packed { (ROWS, VECTORS * R::LANES) } else { (tile.a_step, tile.b_step) };
-        // Where rows are apart, each has an offset of its own that the compiler cannot compute from another: it
-        // would, by a chain of additions as long as the step.
+        // Each strided row has its own offset in a register. `black_box` keeps the compiler from computing one offset
+        // from another, which would make a chain of `ROWS` additions in each step.
         let mut rows = [0; ROWS];
         for (i, row) in rows.iter_mut().enumerate() {
             *row = if packed || i == 0 { i } else { black_box(i * tile.a_row) };
         }
-        let mut ahead = tile.ahead;
-        for number in 0..tile.count {
-            let out = tile.out.add(number * ROWS * tile.out_row);
+        let mut prefetcher = tile.prefetcher;
+        for index in 0..tile.count {
+            let out = tile.out.add(index * ROWS * tile.out_row);
             for i in 0..ROWS {
-                // The result is touched once for many steps, so that nothing else brings it near in time.
+                // The result is accessed only once after many steps, so hardware does not prefetch it in time.
                 let out = out.wrapping_add(i * tile.out_row);
-                prefetch(out);
-                prefetch(out.wrapping_add(VECTORS * R::LANES - 1));
+                prefetch_line(out);
+                prefetch_line(out.wrapping_add(VECTORS * R::LANES - 1));
             }
-            ahead.before(VECTORS * R::LANES);
+            prefetcher.before_tile(VECTORS * R::LANES);
             let mut sums = [[R::zero(); VECTORS]; ROWS];
-            let (mut left, mut a, mut b) = (tile.depth, tile.a.add(number * tile.a_next), tile.b);
+            let (mut left, mut a, mut b) = (tile.depth, tile.a.add(index * tile.a_next), tile.b);
             let mut copy = tile.copy;
             if packed {
                 while left >= UNROLL {
-                    ahead.within();
+                    prefetcher.in_iteration();
                     for p in 0..UNROLL {
                         let b = b.add(p * b_step);
                         step::<R, MODE, ROWS, VECTORS>(&mut sums, b, copy, |i| a.add(p * a_step + i));
@@ -108,9 +113,11 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
     }
 }
 
-/// Adds the products of a column of `a`, whose elements are at `left`, and a row of `b`, which is copied if the mode says
-/// so. Of the two the one of fewer registers stays in them while the other passes, so that there is room for both
-/// beside the sums.
+/// Adds the outer product of a column of `a`, whose element `i` is at `left(i)`, and a row of `b` to the sums. In
+/// [`COPYING`] mode it also copies the row.
+///
+/// The operand that takes fewer registers is loaded whole; the other is loaded one vector at a time. So both fit in
+/// registers beside the sums.
 ///
 /// # Safety
 /// As [`TileFn`].
@@ -121,7 +128,7 @@ unsafe fn step<R: Register, const MODE: u8, const ROWS: usize, const VECTORS: us
     copy: *mut R::Element,
     left: impl Fn(usize) -> *const R::Element,
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: the caller's promise.
     unsafe {
         let right = |j: usize| {
             let vector = R::load(b.add(j * R::LANES));
@@ -156,6 +163,8 @@ unsafe fn step<R: Register, const MODE: u8, const ROWS: usize, const VECTORS: us
     }
 }
 
+/// Stores the sums of a tile, or adds them to `out`.
+///
 /// # Safety
 /// As [`TileFn`].
 #[inline(always)]
@@ -164,7 +173,7 @@ unsafe fn store<R: Register, const ROWS: usize, const VECTORS: usize>(
     out: *mut R::Element,
     sums: [[R; VECTORS]; ROWS],
 ) {
-    // SAFETY: the caller's; sums are as many elements as their vectors have.
+    // SAFETY: the caller's promise; `sums` has `ROWS * VECTORS * LANES` elements.
     unsafe {
         if tile.columns < VECTORS * R::LANES {
             store_columns(tile, out, (&raw const sums).cast(), ROWS, VECTORS * R::LANES);
@@ -179,16 +188,22 @@ unsafe fn store<R: Register, const ROWS: usize, const VECTORS: usize>(
     }
 }
 
-/// Stores the columns that the result has, of rows of `width` sums.
+/// Stores the first `tile.columns` columns of the sums, whose rows have `width` elements.
 ///
 /// # Safety
-/// As [`TileFn`], for so many sums at `sums`.
+/// As [`TileFn`]; `rows * width` sums are readable at `sums`.
 #[cold]
 #[inline(never)]
-unsafe fn store_columns<T: Float>(tile: &Tile<T>, out: *mut T, sums: *const T, rows: usize, width: usize) {
+unsafe fn store_columns<T: Copy + Add<Output = T>>(
+    tile: &Tile<T>,
+    out: *mut T,
+    sums: *const T,
+    rows: usize,
+    width: usize,
+) {
     for i in 0..rows {
         for j in 0..tile.columns {
-            // SAFETY: the caller's.
+            // SAFETY: the caller's promise.
             unsafe {
                 let (out, sum) = (out.add(i * tile.out_row + j), sums.add(i * width + j).read_unaligned());
                 out.write_unaligned(if tile.add { out.read_unaligned() + sum } else { sum });

@@ -1,15 +1,15 @@
 //! Transposes of blocks in 128-bit and 256-bit registers.
 //!
-//! A block of K × K elements that fill K registers is transposed by log2 K rounds in which register `i` is
-//! interleaved with register `i + K/2`. A 256-bit register holds two rows of the source K apart, one in each
-//! half, so that the same rounds yield destination rows of 2·K elements.
+//! A block of K × K elements fills K registers. It is transposed in log2 K rounds, which interleave register `i` with
+//! register `i + K/2`. A 256-bit register holds two source rows that are K rows apart, one in each half, so the same
+//! rounds yield destination rows of 2·K elements.
 
 use std::arch::x86_64::*;
 
 use super::BlockFn;
 use crate::tiles::cpu::has_avx2;
 
-/// The function for elements of this size on this processor.
+/// Returns the function that transposes elements of `elem` bytes on this processor.
 pub(super) fn block_fn(elem: usize) -> BlockFn {
     match (elem, has_avx2()) {
         (1, true) => wide_1,
@@ -24,14 +24,17 @@ pub(super) fn block_fn(elem: usize) -> BlockFn {
     }
 }
 
-/// The start of the next block of `step` in `n`: the last one reaches back so that it ends with `n`.
+/// Returns the start of the block of `step` rows or columns after the one at `start`. The last block overlaps the block
+/// before it, so that it ends at `n`.
 #[inline(always)]
-fn next(at: usize, step: usize, n: usize) -> Option<usize> {
-    (at + step < n).then(|| (at + step).min(n - step))
+fn next(start: usize, step: usize, n: usize) -> Option<usize> {
+    (start + step < n).then(|| (start + step).min(n - step))
 }
 
 macro_rules! blocks {
     ($elem:literal $wide:ident $low_256:ident $high_256:ident $narrow:ident $low_128:ident $high_128:ident) => {
+        /// Transposes by 256-bit registers.
+        ///
         /// # Safety
         /// As [`BlockFn`], on a processor with AVX2.
         #[target_feature(enable = "avx2")]
@@ -48,14 +51,14 @@ macro_rules! blocks {
                 // SAFETY: the caller's promise.
                 return unsafe { $narrow(dst, dst_stride, src, src_stride, rows, cols) };
             }
-            let mut col = Some(0);
-            while let Some(at_col) = col {
-                let mut row = Some(0);
-                while let Some(at_row) = row {
-                    // SAFETY: rows and columns of the block are among the caller's.
+            let mut next_col = Some(0);
+            while let Some(col) = next_col {
+                let mut next_row = Some(0);
+                while let Some(row) = next_row {
+                    // SAFETY: the block lies in the caller's rows and columns.
                     unsafe {
-                        let src = src.offset(at_col as isize * src_stride).add(at_row * $elem);
-                        let dst = dst.offset(at_row as isize * dst_stride).add(at_col * $elem);
+                        let src = src.offset(col as isize * src_stride).add(row * $elem);
+                        let dst = dst.offset(row as isize * dst_stride).add(col * $elem);
                         let mut registers = [_mm256_setzero_si256(); K];
                         for (i, register) in registers.iter_mut().enumerate() {
                             let low = _mm_loadu_si128(src.offset(i as isize * src_stride).cast());
@@ -73,12 +76,14 @@ macro_rules! blocks {
                             _mm256_storeu_si256(dst.offset(i as isize * dst_stride).cast(), *register);
                         }
                     }
-                    row = next(at_row, K, rows);
+                    next_row = next(row, K, rows);
                 }
-                col = next(at_col, 2 * K, cols);
+                next_col = next(col, 2 * K, cols);
             }
         }
 
+        /// Transposes by 128-bit registers.
+        ///
         /// # Safety
         /// As [`BlockFn`].
         unsafe fn $narrow(
@@ -90,14 +95,14 @@ macro_rules! blocks {
             cols: usize,
         ) {
             const K: usize = 16 / $elem;
-            let mut col = Some(0);
-            while let Some(at_col) = col {
-                let mut row = Some(0);
-                while let Some(at_row) = row {
-                    // SAFETY: rows and columns of the block are among the caller's.
+            let mut next_col = Some(0);
+            while let Some(col) = next_col {
+                let mut next_row = Some(0);
+                while let Some(row) = next_row {
+                    // SAFETY: the block lies in the caller's rows and columns.
                     unsafe {
-                        let src = src.offset(at_col as isize * src_stride).add(at_row * $elem);
-                        let dst = dst.offset(at_row as isize * dst_stride).add(at_col * $elem);
+                        let src = src.offset(col as isize * src_stride).add(row * $elem);
+                        let dst = dst.offset(row as isize * dst_stride).add(col * $elem);
                         let mut registers = [_mm_setzero_si128(); K];
                         for (i, register) in registers.iter_mut().enumerate() {
                             *register = _mm_loadu_si128(src.offset(i as isize * src_stride).cast());
@@ -113,9 +118,9 @@ macro_rules! blocks {
                             _mm_storeu_si128(dst.offset(i as isize * dst_stride).cast(), *register);
                         }
                     }
-                    row = next(at_row, K, rows);
+                    next_row = next(row, K, rows);
                 }
-                col = next(at_col, K, cols);
+                next_col = next(col, K, cols);
             }
         }
     };

@@ -1,4 +1,4 @@
-//! candle, op by op; its results are new memory in every call.
+//! candle, which runs op by op and allocates its results in every call.
 
 use std::rc::Rc;
 
@@ -54,7 +54,7 @@ fn call(inputs: &[Array], formula: Formula) -> Result<Call> {
                 let data: Vec<u32> = data.iter().map(|x| *x as u32).collect();
                 Tensor::from_vec(data, sizes, &Device::Cpu)?
             }
-            _ => return Err("candle has no such elements".into()),
+            _ => return Err("candle takes f32 and i32 inputs only".into()),
         });
     }
     Ok(Box::new(move |wanted| {

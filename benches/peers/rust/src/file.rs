@@ -1,4 +1,4 @@
-//! `Array`: elements and sizes, read from files and written to files.
+//! [`Array`]: elements and sizes, read from files and written to files.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -23,6 +23,7 @@ pub enum Data {
 pub struct Array {
     pub data: Data,
     pub sizes: Vec<usize>,
+    /// Whether the array is a constant of the graph, not an input.
     pub constant: bool,
 }
 
@@ -31,7 +32,7 @@ impl Array {
         Array { data, sizes: sizes.to_vec(), constant: false }
     }
 
-    /// The elements, if they are single floats; else nothing.
+    /// Returns the elements if they are f32, otherwise nothing.
     pub fn f32(&self) -> &[f32] {
         if let Data::F32(data) = &self.data { data } else { &[] }
     }
@@ -49,7 +50,7 @@ impl Array {
     }
 }
 
-/// The arrays of a list of `{"path", "dtype", "sizes", "constant"}`.
+/// Reads the arrays of a list of `{"path", "dtype", "sizes", "constant"}`.
 pub fn read(files: &Json) -> Result<Vec<Array>> {
     let mut arrays = Vec::new();
     for file in files.as_array().into_iter().flatten() {
@@ -64,7 +65,7 @@ pub fn read(files: &Json) -> Result<Vec<Array>> {
             "i64" => Data::I64(take(&mut source, count, i64::from_ne_bytes)?),
             "u8" => Data::U8(take(&mut source, count, u8::from_ne_bytes)?),
             "bool" => Data::Bool(take(&mut source, count, |[byte]| byte != 0)?),
-            other => return Err(format!("no elements of {other}").into()),
+            other => return Err(format!("elements must be f32, f64, i32, i64, u8 or bool, got {other}").into()),
         };
         arrays.push(Array { data, sizes, constant: file["constant"].as_bool().unwrap_or(false) });
     }
@@ -85,11 +86,11 @@ fn take<T, const N: usize>(
     Ok(elements)
 }
 
-/// Writes arrays to files whose paths begin with `prefix`, and describes them.
+/// Writes arrays to files whose paths begin with `prefix`. Returns their descriptions.
 pub fn write(prefix: &str, arrays: &[Array]) -> Result<Vec<Json>> {
     let mut files = Vec::new();
-    for (at, array) in arrays.iter().enumerate() {
-        let path = format!("{prefix}{at}");
+    for (index, array) in arrays.iter().enumerate() {
+        let path = format!("{prefix}{index}");
         let mut target = BufWriter::with_capacity(1 << 20, File::create(&path)?);
         let dtype = match &array.data {
             Data::F32(data) => put(&mut target, data, "f32", f32::to_ne_bytes)?,
@@ -117,7 +118,7 @@ fn put<T: Copy, const N: usize>(
     Ok(dtype)
 }
 
-/// A figure of this process in MiB, as Linux reports it.
+/// Returns a memory figure of this process in MiB, as Linux reports it under `name`.
 pub fn resident(name: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(name));

@@ -1,4 +1,4 @@
-//! A Rust peer as a process, named by the argument: answers lines of JSON as shapeflow's bench does.
+//! Runs the Rust peer that the argument names, as a process that answers lines of JSON as shapeflow's bench does.
 
 #[cfg(feature = "candle")]
 mod candle;
@@ -22,10 +22,11 @@ use file::Array;
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// One call of a case; gives its results if asked to, else nothing.
+/// Runs a case once. Returns its results if the argument is true, otherwise nothing.
 pub type Call = Box<dyn FnMut(bool) -> Result<Vec<Array>>>;
 
-/// What makes the call of a case: its name, its inputs, the path of its ONNX model; `None` without such a case.
+/// Prepares a case, given its name, its inputs, and the path of its ONNX model. Returns `None` if the peer does not
+/// have the case.
 pub type Make = fn(&str, &Rc<Vec<Array>>, Option<&str>) -> Option<Result<Call>>;
 
 struct Loaded {
@@ -48,7 +49,7 @@ fn main() -> Result<()> {
         "gemm" => (matrix::make, "0.19"),
         "rust" => (plain::make, "by LLVM"),
         "copy" => (plain::copy, "non-temporal"),
-        other => return Err(format!("no peer {other}").into()),
+        other => return Err(format!("there is no peer {other}").into()),
     };
     println!("{}", json!({"version": version}));
     let mut loaded = None;
@@ -79,14 +80,14 @@ fn answer(make: Make, loaded: &mut Option<Loaded>, request: &Json) -> Result<Jso
             Ok(json!({"outputs": outputs}))
         }
         "time" => {
-            let loaded = loaded.as_mut().ok_or("nothing is loaded")?;
+            let loaded = loaded.as_mut().ok_or("a case must be loaded first")?;
             let seconds = request["seconds"].as_f64().unwrap_or(0.2);
             Ok(json!({"us": samples(&mut loaded.call, Duration::from_secs_f64(seconds))?}))
         }
         "first" => {
-            let loaded = loaded.as_ref().ok_or("nothing is loaded")?;
+            let loaded = loaded.as_ref().ok_or("a case must be loaded first")?;
             let start = Instant::now();
-            let call = make(&loaded.case, &loaded.inputs, loaded.model.as_deref()).ok_or("no such case")?;
+            let call = make(&loaded.case, &loaded.inputs, loaded.model.as_deref()).ok_or("the peer does not have the case")?;
             call?(false)?;
             Ok(json!({"us": [start.elapsed().as_secs_f64() * 1e6]}))
         }
@@ -107,7 +108,8 @@ fn answer(make: Make, loaded: &mut Option<Loaded>, request: &Json) -> Result<Jso
     }
 }
 
-/// Microseconds of a call, over and over; calls shorter than 200 µs by the hundreds.
+/// Returns samples of the microseconds of a call, taken until `time` has passed. A sample of short calls is the mean of
+/// enough calls to take 200 µs.
 fn samples(call: &mut Call, time: Duration) -> Result<Vec<f64>> {
     call(false)?;
     let mut count = 1u32;

@@ -1,4 +1,4 @@
-//! The crate gemm, into memory that is kept.
+//! The crate gemm, which writes its results to the same memory in every call.
 
 use std::rc::Rc;
 
@@ -10,21 +10,21 @@ pub fn make(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Resu
         return None;
     }
     let inputs = Rc::clone(inputs);
-    let [a, b] = inputs.as_slice() else { return Some(Err("a product has two operands".into())) };
+    let [a, b] = inputs.as_slice() else { return Some(Err("a matmul must have two operands".into())) };
     let (m, k, n) = (a.sizes[0], a.sizes[1], b.sizes[1]);
     if a.f32().len() != m * k || b.f32().len() != k * n {
-        return Some(Err("operands of other sizes".into()));
+        return Some(Err("the operands must be f32 and have the sizes of their matrices".into()));
     }
-    let mut product = vec![0.0f32; m * n];
+    let mut result = vec![0.0f32; m * n];
     Some(Ok(Box::new(move |wanted| {
         let (a, b) = (inputs[0].f32(), inputs[1].f32());
-        // SAFETY: the operands hold m × k and k × n elements and the product m × n, all in row-major order.
+        // SAFETY: the operands have m × k and k × n elements and the result m × n, all in row-major order.
         unsafe {
             gemm::gemm(
                 m,
                 n,
                 k,
-                product.as_mut_ptr(),
+                result.as_mut_ptr(),
                 1,
                 n as isize,
                 false,
@@ -42,6 +42,6 @@ pub fn make(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Resu
                 gemm::Parallelism::None,
             );
         }
-        Ok(if wanted { vec![Array::new(Data::F32(product.clone()), &[m, n])] } else { Vec::new() })
+        Ok(if wanted { vec![Array::new(Data::F32(result.clone()), &[m, n])] } else { Vec::new() })
     })))
 }

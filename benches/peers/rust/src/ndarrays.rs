@@ -1,4 +1,4 @@
-//! ndarray, into memory that is kept.
+//! ndarray, which writes its results to the same memory in every call.
 
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use ndarray::{ArrayD, ArrayViewD, Axis, Ix2, IxDyn, Slice, Zip, s};
 use crate::file::{Array, Data};
 use crate::{Call, Result};
 
-/// Writes the result of inputs to memory.
+/// Computes a case from its inputs, and writes its result.
 type Formula = fn(&[ArrayViewD<'_, f32>], &mut ArrayD<f32>) -> Result<()>;
 
 pub fn make(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Result<Call>> {
@@ -47,8 +47,8 @@ pub fn make(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Resu
             Ok(())
         }),
         "concat 8 × [1024,512] axis 1" => (&[1024, 4096], |x, y| {
-            for (at, part) in x.iter().enumerate() {
-                y.slice_axis_mut(Axis(1), Slice::from(at * 512..(at + 1) * 512)).assign(part);
+            for (index, part) in x.iter().enumerate() {
+                y.slice_axis_mut(Axis(1), Slice::from(index * 512..(index + 1) * 512)).assign(part);
             }
             Ok(())
         }),
@@ -57,14 +57,14 @@ pub fn make(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Resu
             y.slice_mut(s![.., 3..227, 3..227, ..]).assign(&x[0]);
             Ok(())
         }),
-        "matmul 512³" => (&[512, 512], product),
-        "matmul 2048³" => (&[2048, 2048], product),
-        "[1,784]×[784,512]" => (&[1, 512], product),
+        "matmul 512³" => (&[512, 512], matmul),
+        "matmul 2048³" => (&[2048, 2048], matmul),
+        "[1,784]×[784,512]" => (&[1, 512], matmul),
         _ => return None,
     };
-    let (inputs, mut kept) = (Rc::clone(inputs), ArrayD::zeros(IxDyn(sizes)));
-    let of = |array: &Array| ArrayViewD::from_shape(IxDyn(&array.sizes), array.f32()).map(drop);
-    if let Err(error) = inputs.iter().try_for_each(of) {
+    let (inputs, mut result) = (Rc::clone(inputs), ArrayD::zeros(IxDyn(sizes)));
+    let check = |array: &Array| ArrayViewD::from_shape(IxDyn(&array.sizes), array.f32()).map(drop);
+    if let Err(error) = inputs.iter().try_for_each(check) {
         return Some(Err(error.into()));
     }
     Some(Ok(Box::new(move |wanted| {
@@ -72,12 +72,12 @@ pub fn make(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Resu
         for input in inputs.iter() {
             views.push(ArrayViewD::from_shape(IxDyn(&input.sizes), input.f32())?);
         }
-        formula(&views, &mut kept)?;
+        formula(&views, &mut result)?;
         if !wanted {
             return Ok(Vec::new());
         }
-        let data = kept.iter().copied().collect();
-        Ok(vec![Array::new(Data::F32(data), kept.shape())])
+        let data = result.iter().copied().collect();
+        Ok(vec![Array::new(Data::F32(data), result.shape())])
     })))
 }
 
@@ -87,7 +87,7 @@ fn relu(x: &[ArrayViewD<'_, f32>], y: &mut ArrayD<f32>) -> Result<()> {
     Ok(())
 }
 
-/// A pass for each op, as a program makes that has no graph.
+/// Makes a pass over the elements for each op, as a program without a graph does.
 fn ten(x: &[ArrayViewD<'_, f32>], y: &mut ArrayD<f32>) -> Result<()> {
     y.assign(&x[0]);
     for k in 0..5 {
@@ -97,7 +97,7 @@ fn ten(x: &[ArrayViewD<'_, f32>], y: &mut ArrayD<f32>) -> Result<()> {
     Ok(())
 }
 
-fn product(x: &[ArrayViewD<'_, f32>], y: &mut ArrayD<f32>) -> Result<()> {
+fn matmul(x: &[ArrayViewD<'_, f32>], y: &mut ArrayD<f32>) -> Result<()> {
     let a = x[0].view().into_dimensionality::<Ix2>()?;
     let b = x[1].view().into_dimensionality::<Ix2>()?;
     let mut y = y.view_mut().into_dimensionality::<Ix2>()?;

@@ -1,4 +1,4 @@
-//! Plain loops and hash maps, and a copy that tells what the machine can do.
+//! Plain loops and hash maps, and a copy that shows what the machine can do.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -19,13 +19,14 @@ pub fn make(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Resu
                 for (y, x) in y.iter_mut().zip(inputs[0].f32()) {
                     *y = (a * x + b).max(0.0);
                 }
-                given(wanted, &y, &inputs[0].sizes)
+                results(wanted, &y, &inputs[0].sizes)
             })
         }
         "unique_with_counts 1M, 10k distinct" => Box::new(move |wanted| unique(inputs[0].i32(), wanted)),
         "boolean_mask half of 4M" => Box::new(move |wanted| {
             let (x, mask) = (inputs[0].f32(), inputs[1].bool());
-            // Every element is written, and stays if its flag is set: no branch to predict wrongly.
+            // Every element is written; the next overwrites it unless its flag is set. So there is no branch to
+            // mispredict.
             let mut kept = vec![0.0; x.len()];
             let mut count = 0;
             for (x, flag) in x.iter().zip(mask) {
@@ -33,7 +34,7 @@ pub fn make(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Resu
                 count += usize::from(*flag);
             }
             kept.truncate(count);
-            given(wanted, &kept, &[count])
+            results(wanted, &kept, &[count])
         }),
         "dequantize 4M" => {
             let mut y = vec![0.0; inputs[0].u8().len()];
@@ -41,38 +42,38 @@ pub fn make(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Resu
                 for (y, x) in y.iter_mut().zip(inputs[0].u8()) {
                     *y = (f32::from(*x) - 128.0) * 0.031_25;
                 }
-                given(wanted, &y, &inputs[0].sizes)
+                results(wanted, &y, &inputs[0].sizes)
             })
         }
         "gather_nd 1M scalars from 1024²" => {
             let mut y = vec![0.0; inputs[1].sizes[0]];
             Box::new(move |wanted| {
-                let (x, (places, _)) = (inputs[0].f32(), inputs[1].i32().as_chunks::<2>());
-                for (y, [row, column]) in y.iter_mut().zip(places) {
+                let (x, (positions, _)) = (inputs[0].f32(), inputs[1].i32().as_chunks::<2>());
+                for (y, [row, column]) in y.iter_mut().zip(positions) {
                     *y = x[*row as usize * 1024 + *column as usize];
                 }
-                given(wanted, &y, &[y.len()])
+                results(wanted, &y, &[y.len()])
             })
         }
         "scatter_nd add 1M" => {
             let mut y = vec![0.0; 1 << 20];
             Box::new(move |wanted| {
                 y.fill(0.0);
-                for (place, x) in inputs[0].i32().iter().zip(inputs[1].f32()) {
-                    y[*place as usize] += x;
+                for (position, x) in inputs[0].i32().iter().zip(inputs[1].f32()) {
+                    y[*position as usize] += x;
                 }
-                given(wanted, &y, &[y.len()])
+                results(wanted, &y, &[y.len()])
             })
         }
         "dynamic_stitch of 1M from 8" => {
             let mut y = vec![0.0; 1 << 20];
             Box::new(move |wanted| {
-                for (places, part) in inputs[..8].iter().zip(&inputs[8..]) {
-                    for (place, x) in places.i32().iter().zip(part.f32()) {
-                        y[*place as usize] = *x;
+                for (positions, part) in inputs[..8].iter().zip(&inputs[8..]) {
+                    for (position, x) in positions.i32().iter().zip(part.f32()) {
+                        y[*position as usize] = *x;
                     }
                 }
-                given(wanted, &y, &[y.len()])
+                results(wanted, &y, &[y.len()])
             })
         }
         "dynamic_partition 1M in 8" => Box::new(move |wanted| {
@@ -81,51 +82,52 @@ pub fn make(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Resu
             for part in parts {
                 counts[*part as usize] += 1;
             }
-            let mut dealt = counts.map(Vec::with_capacity);
+            let mut outputs = counts.map(Vec::with_capacity);
             for (x, part) in x.iter().zip(parts) {
-                dealt[*part as usize].push(*x);
+                outputs[*part as usize].push(*x);
             }
             if !wanted {
-                std::hint::black_box(&dealt);
+                std::hint::black_box(&outputs);
                 return Ok(Vec::new());
             }
-            Ok(dealt.map(|part| Array::new(Data::F32(part.clone()), &[part.len()])).into())
+            Ok(outputs.map(|part| Array::new(Data::F32(part.clone()), &[part.len()])).into())
         }),
         _ => return None,
     }))
 }
 
-fn given(wanted: bool, y: &[f32], sizes: &[usize]) -> Result<Vec<Array>> {
+/// Returns `y` as a result if it is wanted.
+fn results(wanted: bool, y: &[f32], sizes: &[usize]) -> Result<Vec<Array>> {
     Ok(if wanted { vec![Array::new(Data::F32(y.to_vec()), sizes)] } else { Vec::new() })
 }
 
 fn unique(x: &[i32], wanted: bool) -> Result<Vec<Array>> {
     let mut found: HashMap<i32, i64, BuildHasherDefault<FxHasher>> = HashMap::default();
     let (mut values, mut counts) = (Vec::new(), Vec::<i64>::new());
-    let mut places = Vec::with_capacity(x.len());
+    let mut positions = Vec::with_capacity(x.len());
     for element in x {
-        let place = *found.entry(*element).or_insert_with(|| {
+        let position = *found.entry(*element).or_insert_with(|| {
             values.push(*element);
             counts.push(0);
             counts.len() as i64 - 1
         });
-        places.push(place);
-        counts[place as usize] += 1;
+        positions.push(position);
+        counts[position as usize] += 1;
     }
     if !wanted {
-        std::hint::black_box((&values, &counts, &places));
+        std::hint::black_box((&values, &counts, &positions));
         return Ok(Vec::new());
     }
     let sizes = [values.len()];
-    let all = [places.len()];
+    let all = [positions.len()];
     Ok(vec![
         Array::new(Data::I32(values), &sizes),
-        Array::new(Data::I64(places), &all),
+        Array::new(Data::I64(positions), &all),
         Array::new(Data::I64(counts), &sizes),
     ])
 }
 
-/// The input copied past the caches: what a case that reads and writes as much can reach at best.
+/// Copies the input with stores that bypass the caches: the best time of any case that reads and writes as many bytes.
 pub fn copy(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Result<Call>> {
     if case != "relu(a*x+b) 256 MiB" {
         return None;
@@ -134,7 +136,7 @@ pub fn copy(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Resu
     let mut y = vec![0.0; inputs[0].f32().len()];
     Some(Ok(Box::new(move |wanted| {
         stream(inputs[0].f32(), &mut y);
-        given(wanted, &y, &inputs[0].sizes)
+        results(wanted, &y, &inputs[0].sizes)
     })))
 }
 
@@ -146,7 +148,7 @@ fn stream(x: &[f32], y: &mut [f32]) {
     let (targets, rest) = y[start..].as_chunks_mut::<4>();
     let (sources, last) = x[start..].as_chunks::<4>();
     for (target, source) in targets.iter_mut().zip(sources) {
-        // SAFETY: both are four elements, and the target is aligned to 16 bytes.
+        // SAFETY: both have four elements, and the target is aligned to 16 bytes.
         unsafe { _mm_stream_ps(target.as_mut_ptr(), _mm_loadu_ps(source.as_ptr())) };
     }
     // SAFETY: a fence has no operands.

@@ -1,4 +1,4 @@
-//! tract, on the ONNX model of a case, optimized; its results are new memory in every call.
+//! tract on the optimized ONNX model of a case. It allocates its results in every call.
 
 use std::rc::Rc;
 
@@ -50,7 +50,7 @@ fn array(tensor: &Tensor) -> Result<Array> {
     } else if dtype.unquantized() == DatumType::U8 {
         Data::U8(bytes.to_vec())
     } else {
-        return Err(format!("no elements of {dtype:?}").into());
+        return Err(format!("elements must be f32, f64, i64, i32, bool or u8, got {dtype:?}").into());
     };
     Ok(Array::new(data, tensor.shape()))
 }

@@ -1,4 +1,4 @@
-//! Products of many shapes against sums in twice the precision, by every kernel that runs here.
+//! Matmuls of many shapes against sums in twice the precision, for every kernel that runs on this processor.
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
 mod software;
@@ -6,9 +6,9 @@ mod software;
 use super::kernel::{Kernel, kernel};
 use super::register::Register;
 use super::tile::{COPYING, PACKED, STRIDED, Tile, compute};
-use super::{Float, Packed, Product, Strided};
+use super::{Float, Gemm, PackedMatrix, StridedMatrix};
 
-/// Elements of a matrix of any layout, at an address that is no multiple of the element size.
+/// A matrix of any layout, at an address that is not aligned for its elements.
 struct Matrix<T> {
     start: *mut T,
     row: usize,
@@ -16,16 +16,17 @@ struct Matrix<T> {
     _bytes: Vec<u8>,
 }
 
-const SKEW: usize = 1;
+/// Bytes from an aligned address to the first element.
+const MISALIGNMENT: usize = 1;
 
 trait Number: Float + PartialEq + std::fmt::Debug {
     const EPSILON: f64;
-    /// Panels and tiles of the sizes that processors with 512-bit vectors have, for any processor.
+    /// A kernel for any processor with the panel and tile sizes of 512-bit vectors.
     const LARGE: &'static Kernel<Self>;
     fn of(x: f64) -> Self;
-    fn wide(self) -> f64;
+    fn to_f64(self) -> f64;
     /// `self · factor + sum`, rounded once.
-    fn fused(self, factor: Self, sum: Self) -> Self;
+    fn fma(self, factor: Self, sum: Self) -> Self;
 }
 
 impl Number for f32 {
@@ -34,10 +35,10 @@ impl Number for f32 {
     fn of(x: f64) -> f32 {
         x as f32
     }
-    fn wide(self) -> f64 {
+    fn to_f64(self) -> f64 {
         self.into()
     }
-    fn fused(self, factor: f32, sum: f32) -> f32 {
+    fn fma(self, factor: f32, sum: f32) -> f32 {
         self.mul_add(factor, sum)
     }
 }
@@ -48,89 +49,92 @@ impl Number for f64 {
     fn of(x: f64) -> f64 {
         x
     }
-    fn wide(self) -> f64 {
+    fn to_f64(self) -> f64 {
         self
     }
-    fn fused(self, factor: f64, sum: f64) -> f64 {
+    fn fma(self, factor: f64, sum: f64) -> f64 {
         self.mul_add(factor, sum)
     }
 }
 
 impl<T: Number> Matrix<T> {
-    fn new(rows: usize, columns: usize, turned: bool, f: impl Fn(usize, usize) -> f64) -> Matrix<T> {
-        let (row, column) = if turned { (1, rows) } else { (columns, 1) };
-        let mut bytes = vec![0; rows * columns * size_of::<T>() + SKEW];
-        let start = bytes.as_mut_ptr().wrapping_add(SKEW).cast::<T>();
+    fn new(rows: usize, columns: usize, transposed: bool, f: impl Fn(usize, usize) -> f64) -> Matrix<T> {
+        let (row, column) = if transposed { (1, rows) } else { (columns, 1) };
+        let mut bytes = vec![0; rows * columns * size_of::<T>() + MISALIGNMENT];
+        let start = bytes.as_mut_ptr().wrapping_add(MISALIGNMENT).cast::<T>();
         let matrix = Matrix { start, row, column, _bytes: bytes };
         for i in 0..rows {
             for j in 0..columns {
-                // SAFETY: the element lies in the bytes, which are the matrix's own.
-                unsafe { matrix.at(i, j).write_unaligned(T::of(f(i, j))) };
+                // SAFETY: the element lies in `bytes`, which the matrix owns.
+                unsafe { matrix.address(i, j).write_unaligned(T::of(f(i, j))) };
             }
         }
         matrix
     }
 
-    fn at(&self, i: usize, j: usize) -> *mut T {
+    fn address(&self, i: usize, j: usize) -> *mut T {
         self.start.wrapping_add(i * self.row + j * self.column)
     }
 
     fn get(&self, i: usize, j: usize) -> T {
-        // SAFETY: the tests ask for elements of the matrix.
-        unsafe { self.at(i, j).read_unaligned() }
+        // SAFETY: the tests only read elements that the matrix has.
+        unsafe { self.address(i, j).read_unaligned() }
     }
 
-    fn strided(&self) -> Strided<T> {
-        Strided { at: self.start.cast_const(), row: self.row, column: self.column }
+    fn strided(&self) -> StridedMatrix<T> {
+        StridedMatrix { start: self.start.cast_const(), row: self.row, column: self.column }
     }
 }
 
+/// Returns a pseudo-random number in `-0.5..0.5` for an index.
 fn number(i: usize, j: usize) -> f64 {
     ((i * 131 + j) as f64 * 0.618).fract() - 0.5
 }
 
-fn product<T: Number>(
+/// Computes `a · b` twice, with an unpacked and a packed right operand. Checks that the results are equal and that
+/// nothing is written beyond the columns of the result.
+fn matmul<T: Number>(
     kernel: &'static Kernel<T>,
     [m, k, n]: [usize; 3],
     a: &Matrix<T>,
     b: &Matrix<T>,
 ) -> Matrix<T> {
-    // A column more than the product has, which must stay as it is.
+    // The extra column at the end must keep its values.
     let out = Matrix::<T>::new(m, n + 1, false, |_, _| 7.0);
-    let mut product =
-        Product { m, k, n, a: a.strided(), b: b.strided(), packed: None, out: out.start, out_row: n + 1 };
-    let mut room = vec![T::default(); product.room_for(kernel)];
-    // SAFETY: the matrices have the sizes of the product, and the kernel is one of those that run here.
-    unsafe { product.run_by(kernel, room.as_mut_ptr()) };
+    let mut gemm =
+        Gemm { m, k, n, a: a.strided(), b: b.strided(), packed: None, out: out.start, out_row: n + 1 };
+    let mut workspace = vec![T::default(); gemm.workspace_len_for(kernel)];
+    // SAFETY: the matrices have the sizes of the matmul, and this processor can run the kernel.
+    unsafe { gemm.run_with(kernel, workspace.as_mut_ptr()) };
     assert!((0..m).all(|i| out.get(i, n) == T::of(7.0)), "{m} x {k} x {n} wrote beyond its columns");
-    let again = Matrix::<T>::new(m, n + 1, false, |_, _| 7.0);
-    let mut panels = vec![T::default(); Packed::room_for(kernel, k, n)];
-    product.out = again.start;
-    // SAFETY: as above, and there is room for the panels.
+    let from_packed = Matrix::<T>::new(m, n + 1, false, |_, _| 7.0);
+    let mut panels = vec![T::default(); PackedMatrix::packed_len_for(kernel, k, n)];
+    gemm.out = from_packed.start;
+    // SAFETY: as above; `panels` holds the packed matrix.
     unsafe {
-        Packed::pack_for(kernel, panels.as_mut_ptr(), &product.b, k, n);
-        product.packed = Some(Packed::new_for(kernel, panels.as_ptr(), n));
-        product.run_by(kernel, room.as_mut_ptr());
+        PackedMatrix::pack_for(kernel, panels.as_mut_ptr(), &gemm.b, k, n);
+        gemm.packed = Some(PackedMatrix::new_for(kernel, panels.as_ptr(), n));
+        gemm.run_with(kernel, workspace.as_mut_ptr());
     }
-    let equal = |i, j| out.get(i, j) == again.get(i, j) || out.get(i, j).wide().is_nan();
-    assert!((0..m).all(|i| (0..=n).all(|j| equal(i, j))), "{m} x {k} x {n} depends on who packs");
+    let equal = |i, j| out.get(i, j) == from_packed.get(i, j) || out.get(i, j).to_f64().is_nan();
+    assert!((0..m).all(|i| (0..=n).all(|j| equal(i, j))), "{m} x {k} x {n} depends on packing");
     out
 }
 
 fn check<T: Number>(sizes: [usize; 3], kernels: &[&'static Kernel<T>]) {
     let [m, k, n] = sizes;
-    for turned in [[false, false], [false, true], [true, false], [true, true]] {
-        let a = Matrix::<T>::new(m, k, turned[0], number);
-        let b = Matrix::<T>::new(k, n, turned[1], |i, j| number(j, i));
+    for transposed in [[false, false], [false, true], [true, false], [true, true]] {
+        let a = Matrix::<T>::new(m, k, transposed[0], number);
+        let b = Matrix::<T>::new(k, n, transposed[1], |i, j| number(j, i));
         for kernel in kernels {
-            let out = product(kernel, sizes, &a, &b);
+            let out = matmul(kernel, sizes, &a, &b);
             for i in 0..m {
                 for j in 0..n {
-                    let terms = (0..k).map(|p| a.get(i, p).wide() * b.get(p, j).wide());
+                    let terms = (0..k).map(|p| a.get(i, p).to_f64() * b.get(p, j).to_f64());
                     let (want, size) = terms.fold((0.0, 0.0), |(sum, size), t| (sum + t, size + t.abs()));
-                    let got = out.get(i, j).wide();
+                    let got = out.get(i, j).to_f64();
                     let bound = 64.0 * T::EPSILON * size;
-                    assert!((got - want).abs() <= bound, "{sizes:?} {turned:?} ({i}, {j}): {got} {want}");
+                    assert!((got - want).abs() <= bound, "{sizes:?} {transposed:?} ({i}, {j}): {got} {want}");
                 }
             }
         }
@@ -138,7 +142,7 @@ fn check<T: Number>(sizes: [usize; 3], kernels: &[&'static Kernel<T>]) {
 }
 
 #[test]
-fn products_are_the_sums_of_their_terms() {
+fn elements_are_the_sums_of_their_terms() {
     for m in [1, 2, 3, 4, 6, 7, 13, 30] {
         for n in [1, 5, 8, 15, 16, 17, 33, 70] {
             for k in [0, 1, 2, 5, 33] {
@@ -150,7 +154,7 @@ fn products_are_the_sums_of_their_terms() {
 }
 
 #[test]
-fn sizes_beyond_one_block() {
+fn sizes_beyond_one_block_are_computed() {
     for sizes in [[3, 900, 40], [200, 20, 300], [200, 5, 2100], [200, 400, 33], [7, 800, 20]] {
         check(sizes, &[f32::PLAIN, f32::kernel()]);
         check(sizes, &[f64::PLAIN, f64::kernel()]);
@@ -158,7 +162,7 @@ fn sizes_beyond_one_block() {
 }
 
 #[test]
-fn panels_of_the_widest_vectors() {
+fn panels_of_512_bit_width_are_computed() {
     for sizes in [
         [1, 5, 63],
         [2, 3, 130],
@@ -176,16 +180,16 @@ fn panels_of_the_widest_vectors() {
 }
 
 #[test]
-fn an_element_does_not_depend_on_the_others() {
+fn an_element_does_not_depend_on_the_size_of_the_result() {
     let (m, k, n) = (50, 800, 330);
     let (a, b) = (Matrix::<f32>::new(m, k, false, number), Matrix::<f32>::new(k, n, false, number));
-    let (turned_a, turned_b) =
+    let (transposed_a, transposed_b) =
         (Matrix::<f32>::new(m, k, true, number), Matrix::<f32>::new(k, n, true, number));
     for kernel in [f32::PLAIN, f32::kernel()] {
-        let all = product(kernel, [m, k, n], &a, &b);
+        let all = matmul(kernel, [m, k, n], &a, &b);
         for (rows, columns) in [(1, 330), (2, 40), (5, 17), (17, 300)] {
-            for (a, b) in [(&a, &b), (&turned_a, &b), (&a, &turned_b)] {
-                let part = product(kernel, [rows, k, columns], a, b);
+            for (a, b) in [(&a, &b), (&transposed_a, &b), (&a, &transposed_b)] {
+                let part = matmul(kernel, [rows, k, columns], a, b);
                 for i in 0..rows {
                     for j in 0..columns {
                         assert_eq!(part.get(i, j), all.get(i, j), "{rows} x {columns} at ({i}, {j})");
@@ -197,12 +201,12 @@ fn an_element_does_not_depend_on_the_others() {
 }
 
 #[test]
-fn what_is_not_a_number_stays_in_its_row_and_column() {
+fn nan_and_infinity_stay_in_their_row_and_column() {
     let (m, k, n) = (20, 30, 40);
     let a = Matrix::<f32>::new(m, k, false, |i, p| if (i, p) == (3, 4) { f64::NAN } else { number(i, p) });
     let b =
         Matrix::<f32>::new(k, n, false, |p, j| if (p, j) == (29, 39) { f64::INFINITY } else { number(p, j) });
-    let out = product(f32::kernel(), [m, k, n], &a, &b);
+    let out = matmul(f32::kernel(), [m, k, n], &a, &b);
     for i in 0..m {
         for j in 0..n {
             let got = out.get(i, j);

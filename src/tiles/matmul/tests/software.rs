@@ -1,13 +1,13 @@
-//! Tiles for processors that this machine need not be: each function of a kernel, as compiled, on a processor in
-//! software, to which nothing is there but what a tile says.
+//! Tile functions for processors with wider vectors than this machine may have. A software processor runs each compiled
+//! function of a kernel. Its memory holds only the operands that a tile names, so it reports every other access.
 
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 
 use shapeflow_processor::{Processor, Program, Served, Space};
 
-use super::super::cache::Ahead;
 use super::super::kernel::{Float, Kernel};
+use super::super::prefetcher::Prefetcher;
 use super::super::tile::{Tile, TileFn, UNROLL};
 use super::{Number, number};
 
@@ -17,22 +17,22 @@ unsafe extern "C" {
     fn memset(to: *mut c_void, byte: c_int, bytes: usize) -> *mut c_void;
 }
 
-/// The code and the constants of this program.
+/// Returns the code and the constants of this program, as it is mapped into memory.
 fn image() -> Vec<&'static [u8]> {
-    let own = std::env::current_exe().expect("a program has a path");
-    let maps = std::fs::read_to_string("/proc/self/maps").expect("the system lists what is mapped");
-    let lines = maps.lines().filter(|line| line.ends_with(own.to_str().expect("a path of letters")));
+    let program = std::env::current_exe().expect("a running program has a path");
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux lists a program's mappings");
+    let lines = maps.lines().filter(|line| line.ends_with(program.to_str().expect("the path is UTF-8")));
     let parts = lines.filter_map(|line| {
         let (range, rest) = line.split_once(' ')?;
         let (start, end) = range.split_once('-')?;
         let address = |text| usize::from_str_radix(text, 16).ok();
         rest.starts_with("r-").then_some((address(start)?, address(end)?))
     });
-    // SAFETY: a program's code and constants stay where they are, readable and never written, as long as it runs.
+    // SAFETY: a program's code and constants stay mapped and unchanged while it runs.
     parts.map(|(start, end)| unsafe { std::slice::from_raw_parts(start as *const u8, end - start) }).collect()
 }
 
-/// Where the operand on the left has its elements.
+/// The layout of the left operand.
 #[derive(Clone, Copy, Debug)]
 enum Left {
     Packed,
@@ -40,14 +40,15 @@ enum Left {
     Columns,
 }
 
-/// A tile function, and what it is given.
+/// The arguments of one call of a tile function.
 #[derive(Debug)]
 struct Case {
     rows: usize,
     vectors: usize,
-    /// Whether both operands are packed, and whether the one on the right is copied.
     left: Left,
+    /// Whether the right operand is packed.
     packed: bool,
+    /// Whether the function packs the right operand.
     copying: bool,
     depth: usize,
     count: usize,
@@ -55,7 +56,7 @@ struct Case {
     add: bool,
 }
 
-/// Functions of a kernel on a processor in software.
+/// Runs the functions of kernels on a software processor, and counts.
 struct Machine {
     program: Program,
     image: Vec<&'static [u8]>,
@@ -64,7 +65,7 @@ struct Machine {
 }
 
 fn bytes_of<T>(values: &[T]) -> Vec<u8> {
-    // SAFETY: the values are floats, all of whose bytes are initialised.
+    // SAFETY: the values are floats, which have no padding.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) }.to_vec()
 }
 
@@ -73,7 +74,8 @@ impl Machine {
         Machine { program: Program::default(), image: image(), steps: 0, cases: 0 }
     }
 
-    /// Runs a function; every byte of the result and the copy must be what the sums in their order make it.
+    /// Runs a function and checks every byte of the result and of the packed copy. The expected sums add their terms in
+    /// order.
     fn check<T: Number>(&mut self, kernel: &Kernel<T>, function: TileFn<T>, case: &Case) {
         let Case { rows, vectors, left, packed, copying, depth, count, columns, add } = *case;
         let width = vectors * kernel.lanes;
@@ -83,25 +85,25 @@ impl Machine {
             Left::Columns => (1, rows * count + 2, rows),
         };
         let (b_step, out_row) = (if packed { width } else { width + 5 }, columns + 3);
-        // As far as the last element that is read, with elements between that nothing reads.
-        let spread = |places: &mut dyn Iterator<Item = (usize, T)>| {
-            let places: Vec<(usize, T)> = places.collect();
-            let len = places.iter().map(|(at, _)| at + 1).max().unwrap_or(0);
+        // An operand ends at the last element that is read. Elements between those that are read are NaN.
+        let layout = |elements: &mut dyn Iterator<Item = (usize, T)>| {
+            let elements: Vec<(usize, T)> = elements.collect();
+            let len = elements.iter().map(|(offset, _)| offset + 1).max().unwrap_or(0);
             let mut values = vec![T::of(f64::NAN); len];
-            places.into_iter().for_each(|(at, value)| values[at] = value);
+            elements.into_iter().for_each(|(offset, value)| values[offset] = value);
             values
         };
-        let a_at = |i: usize, p: usize| i / rows * a_next + i % rows * a_row + p * a_step;
+        let a_offset = |i: usize, p: usize| i / rows * a_next + i % rows * a_row + p * a_step;
         let indices = |m: usize, n: usize| (0..m).flat_map(move |i| (0..n).map(move |j| (i, j)));
-        let a = spread(&mut indices(rows * count, depth).map(|(i, p)| (a_at(i, p), T::of(number(i, p)))));
-        let b = spread(&mut indices(depth, width).map(|(p, j)| (p * b_step + j, T::of(number(j, p)))));
-        let out = spread(&mut indices(rows * count, columns).map(|(i, j)| (i * out_row + j, T::of(0.25))));
+        let a = layout(&mut indices(rows * count, depth).map(|(i, p)| (a_offset(i, p), T::of(number(i, p)))));
+        let b = layout(&mut indices(depth, width).map(|(p, j)| (p * b_step + j, T::of(number(j, p)))));
+        let out = layout(&mut indices(rows * count, columns).map(|(i, j)| (i * out_row + j, T::of(0.25))));
         let copy = vec![T::of(3.0); if copying { depth * width } else { 0 }];
         let mut expected = out.clone();
         for (i, j) in indices(rows * count, columns) {
-            let sum = (0..depth).fold(T::default(), |sum, p| a[a_at(i, p)].fused(b[p * b_step + j], sum));
-            let place = &mut expected[i * out_row + j];
-            *place = if add { *place + sum } else { sum };
+            let sum = (0..depth).fold(T::default(), |sum, p| a[a_offset(i, p)].fma(b[p * b_step + j], sum));
+            let element = &mut expected[i * out_row + j];
+            *element = if add { *element + sum } else { sum };
         }
 
         let mut space = Space::default();
@@ -112,24 +114,30 @@ impl Machine {
         let (a_start, b_start) = (place("a", &a, false), place("b", &b, false));
         let (out_start, copy_start) = (place("out", &out, true), place("copy", &copy, true));
         let mut tile = MaybeUninit::<Tile<T>>::zeroed();
-        let at = tile.as_mut_ptr();
-        // SAFETY: the fields are written one by one, so that the bytes between them stay zeros.
+        let fields = tile.as_mut_ptr();
+        // SAFETY: the fields are written one by one, so the padding between them stays zero and all bytes are
+        // initialised.
         let tile = unsafe {
-            (&raw mut (*at).count).write(count);
-            (&raw mut (*at).depth).write(depth);
-            (&raw mut (*at).a).write(std::ptr::without_provenance(a_start));
-            (&raw mut (*at).a_row).write(a_row);
-            (&raw mut (*at).a_step).write(a_step);
-            (&raw mut (*at).a_next).write(a_next);
-            (&raw mut (*at).b).write(std::ptr::without_provenance(b_start));
-            (&raw mut (*at).b_step).write(b_step);
-            (&raw mut (*at).copy).write(std::ptr::without_provenance_mut(copy_start));
-            (&raw mut (*at).out).write(std::ptr::without_provenance_mut(out_start));
-            (&raw mut (*at).out_row).write(out_row);
-            (&raw mut (*at).columns).write(columns);
-            (&raw mut (*at).add).write(add);
-            (&raw mut (*at).ahead).write(Ahead::rows(std::ptr::without_provenance(7), 40, 5, 3));
-            std::slice::from_raw_parts(at.cast::<u8>(), size_of::<Tile<T>>())
+            (&raw mut (*fields).count).write(count);
+            (&raw mut (*fields).depth).write(depth);
+            (&raw mut (*fields).a).write(std::ptr::without_provenance(a_start));
+            (&raw mut (*fields).a_row).write(a_row);
+            (&raw mut (*fields).a_step).write(a_step);
+            (&raw mut (*fields).a_next).write(a_next);
+            (&raw mut (*fields).b).write(std::ptr::without_provenance(b_start));
+            (&raw mut (*fields).b_step).write(b_step);
+            (&raw mut (*fields).copy).write(std::ptr::without_provenance_mut(copy_start));
+            (&raw mut (*fields).out).write(std::ptr::without_provenance_mut(out_start));
+            (&raw mut (*fields).out_row).write(out_row);
+            (&raw mut (*fields).columns).write(columns);
+            (&raw mut (*fields).add).write(add);
+            (&raw mut (*fields).prefetcher).write(Prefetcher::rows(
+                std::ptr::without_provenance(7),
+                40,
+                5,
+                3,
+            ));
+            std::slice::from_raw_parts(fields.cast::<u8>(), size_of::<Tile<T>>())
         };
         let argument = space.place("tile", tile, false);
         let mut processor = Processor::new(space);
@@ -140,14 +148,14 @@ impl Machine {
         outcome.unwrap_or_else(|fault| panic!("{case:?}: {fault}"));
         let bytes = |start: usize| processor.space.region(start as u64);
         assert_eq!(bytes(out_start), bytes_of(&expected), "{case:?}: the result");
-        let copied = |at: usize| b[at / width * b_step + at % width];
+        let copied = |index: usize| b[index / width * b_step + index % width];
         let copied: Vec<T> = (0..copy.len()).map(copied).collect();
         assert_eq!(bytes(copy_start), bytes_of(&copied), "{case:?}: the copy");
         self.steps += processor.steps;
         self.cases += 1;
     }
 
-    /// Runs a function for tiles of so many rows and vectors at depths and widths of every kind.
+    /// Checks a function for tiles of `rows` rows and `vectors` vectors, at several depths, counts, and widths.
     fn check_all<T: Number>(
         &mut self,
         kernel: &Kernel<T>,
@@ -158,7 +166,7 @@ impl Machine {
     ) {
         let width = vectors * kernel.lanes;
         for (number, &left) in lefts.iter().enumerate() {
-            // Adding or not, with one missing column and with all but one, in one form of the left operand or the other.
+            // The cases alternate: adding or not, and a last vector that lacks one column or all but one.
             let odd = (number + rows) % 2 == 1;
             let (most, least) = (width - 1, width - kernel.lanes + 1);
             let (first, second) = if odd { (most, least) } else { (least, most) };
@@ -176,26 +184,26 @@ impl Machine {
     }
 
     fn check_kernel<T: Number>(&mut self, kernel: &Kernel<T>) {
-        let apart = [Left::Rows, Left::Columns];
+        let strided = [Left::Rows, Left::Columns];
         for rows in 1..=kernel.packed.len() {
-            for (at, function) in kernel.packed[rows - 1].iter().enumerate() {
-                self.check_all(kernel, *function, [rows, at + 1], &[Left::Packed], [true, false]);
+            for (index, function) in kernel.packed[rows - 1].iter().enumerate() {
+                self.check_all(kernel, *function, [rows, index + 1], &[Left::Packed], [true, false]);
             }
-            for (at, function) in kernel.strided[rows - 1].iter().enumerate() {
-                self.check_all(kernel, *function, [rows, at + 1], &apart, [false, false]);
+            for (index, function) in kernel.strided[rows - 1].iter().enumerate() {
+                self.check_all(kernel, *function, [rows, index + 1], &strided, [false, false]);
             }
-            let whole = [rows, kernel.vectors];
-            self.check_all(kernel, kernel.copying[rows - 1], whole, &apart, [false, true]);
+            let size = [rows, kernel.vectors];
+            self.check_all(kernel, kernel.copying[rows - 1], size, &strided, [false, true]);
         }
-        for (at, function) in kernel.wide.iter().enumerate() {
-            let size = [at + 1, 2 * kernel.vectors];
-            self.check_all(kernel, *function, size, &apart, [false, false]);
+        for (index, function) in kernel.wide.iter().enumerate() {
+            let size = [index + 1, 2 * kernel.vectors];
+            self.check_all(kernel, *function, size, &strided, [false, false]);
         }
     }
 }
 
 #[test]
-fn tiles_of_256_bits_in_software() {
+fn tiles_of_256_bit_vectors_match_their_sums() {
     let mut machine = Machine::new();
     machine.check_kernel(f32::FUSED);
     machine.check_kernel(f64::FUSED);
@@ -203,7 +211,7 @@ fn tiles_of_256_bits_in_software() {
 }
 
 #[test]
-fn tiles_of_512_bits_in_software() {
+fn tiles_of_512_bit_vectors_match_their_sums() {
     let mut machine = Machine::new();
     machine.check_kernel(f32::WIDE);
     machine.check_kernel(f64::WIDE);

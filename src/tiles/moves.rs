@@ -1,11 +1,13 @@
-//! One-dimensional moves: the innermost loops of every copy.
+//! One-dimensional copies: the innermost loops of every strided copy.
 //!
-//! Pointers need no alignment. Every function promises to touch only the bytes it names and asks that they
-//! are valid, and that source and destination do not overlap.
+//! Pointers need no alignment. Each function accesses only the bytes that it names. These bytes must be valid, and
+//! source and destination must not overlap.
 
 use std::ptr;
 
-/// Up to this many bytes a run is copied by vector moves in place rather than by a call.
+use super::cpu::CACHE_LINE;
+
+/// Most bytes of a run that inline vector moves copy. A call of `memcpy` copies a longer run.
 const INLINE: usize = 128;
 
 /// Copies `len` bytes.
@@ -14,7 +16,7 @@ const INLINE: usize = 128;
 /// `len` bytes are readable at `src` and writable at `dst`, and do not overlap.
 #[inline(always)]
 pub(super) unsafe fn copy_run(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: each arm moves bytes inside the run only.
+    // SAFETY: each arm accesses only bytes of the run.
     unsafe {
         match len {
             0 => {}
@@ -30,14 +32,14 @@ pub(super) unsafe fn copy_run(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// Copies the first and the last `T` of `len` bytes, which overlap where `len` is less than two of them.
+/// Copies `len` bytes as the first `T` and the last `T` of them, which may overlap.
 ///
 /// # Safety
-/// As [`copy_run`], with `len` at least the size of a `T` and at most twice that.
+/// As [`copy_run`]; `len` is at least the size of a `T` and at most twice that size.
 #[inline(always)]
 pub(super) unsafe fn ends<T: Copy>(dst: *mut u8, src: *const u8, len: usize) {
     let last = len - size_of::<T>();
-    // SAFETY: both lie in the run.
+    // SAFETY: both values lie in the run.
     unsafe {
         let first = src.cast::<T>().read_unaligned();
         let tail = src.add(last).cast::<T>().read_unaligned();
@@ -46,8 +48,8 @@ pub(super) unsafe fn ends<T: Copy>(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// Copies `len` bytes past the caches, which pays where the destination is larger than they are and not read
-/// next. [`stream_end`] must follow before another thread is told of the bytes.
+/// Copies `len` bytes with stores that bypass the caches. This is faster if the destination is larger than the caches
+/// and is not read soon. Call [`stream_end`] before another thread may read the bytes.
 ///
 /// # Safety
 /// As [`copy_run`].
@@ -55,37 +57,37 @@ pub(super) unsafe fn ends<T: Copy>(dst: *mut u8, src: *const u8, len: usize) {
 pub(super) unsafe fn stream_run(dst: *mut u8, src: *const u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
     {
-        let head = dst.align_offset(64).min(len);
-        let lines = (len - head) / 64;
-        // SAFETY: head, lines and tail make up the run; the lines start at a multiple of 64.
+        let head = dst.align_offset(CACHE_LINE).min(len);
+        let lines = (len - head) / CACHE_LINE;
+        // SAFETY: the run consists of the head, the lines, and the tail. The lines start at a multiple of 64.
         unsafe {
             copy_run(dst, src, head);
             stream_lines(dst.add(head), src.add(head), lines);
-            let done = head + 64 * lines;
+            let done = head + CACHE_LINE * lines;
             copy_run(dst.add(done), src.add(done), len - done);
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's promise.
     unsafe {
         copy_run(dst, src, len);
     }
 }
 
-/// Copies whole cache lines past the caches.
+/// Copies whole cache lines with stores that bypass the caches.
 ///
 /// # Safety
-/// As [`stream_run`] for so many times 64 bytes; `dst` is a multiple of 64.
+/// As [`stream_run`], for `lines * 64` bytes; `dst` is a multiple of 64.
 #[inline(always)]
 pub(super) unsafe fn stream_lines(dst: *mut u8, src: *const u8, lines: usize) {
     for line in 0..lines {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the line is one of the caller's, in four vectors.
+        // SAFETY: the line is one of the caller's and consists of four vectors.
         unsafe {
             use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
 
-            let from = src.add(64 * line).cast::<__m128i>();
-            let to = dst.add(64 * line).cast::<__m128i>();
+            let from = src.add(CACHE_LINE * line).cast::<__m128i>();
+            let to = dst.add(CACHE_LINE * line).cast::<__m128i>();
             let vectors: [__m128i; 4] = std::array::from_fn(|i| _mm_loadu_si128(from.add(i)));
             for (i, vector) in vectors.into_iter().enumerate() {
                 _mm_stream_si128(to.add(i), vector);
@@ -94,56 +96,22 @@ pub(super) unsafe fn stream_lines(dst: *mut u8, src: *const u8, lines: usize) {
         #[cfg(not(target_arch = "x86_64"))]
         // SAFETY: the line is one of the caller's.
         unsafe {
-            ptr::copy_nonoverlapping(src.add(64 * line), dst.add(64 * line), 64);
+            ptr::copy_nonoverlapping(src.add(CACHE_LINE * line), dst.add(CACHE_LINE * line), CACHE_LINE);
         }
     }
 }
 
-/// Asks for the cache line of a byte, which need not be there, to be written.
-#[inline]
-pub(super) fn ask_to_write(dst: *mut u8) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-
-        // SAFETY: a prefetch of any address is without effect but on caches.
-        unsafe { _mm_prefetch::<_MM_HINT_ET0>(dst.cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = dst;
-}
-
-/// Asks for the cache lines of `len` bytes, which need not be there.
-#[inline]
-pub(super) fn ask_for(src: *const u8, len: usize) {
-    #[cfg(target_arch = "x86_64")]
-    for at in (0..len).step_by(64) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-
-        // SAFETY: a prefetch of any address is without effect but on caches.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(src.wrapping_add(at).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (src, len);
-}
-
-/// Asks for an element that is to be read or written soon, if there is one.
-#[inline(always)]
-pub(crate) fn foresee<T>(of: &[T], at: usize) {
-    ask_for(of.as_ptr().wrapping_add(at).cast(), 1);
-}
-
-/// Orders streamed stores before every later store.
+/// Makes earlier streaming stores visible before every later store.
 #[inline]
 pub(super) fn stream_end() {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86-64 processor has it.
+    // SAFETY: every x86-64 processor has this instruction.
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }
 }
 
-/// Writes `n` times the same element.
+/// Writes `value` to `n` contiguous elements.
 ///
 /// # Safety
 /// `n` elements are writable at `dst`.
@@ -156,12 +124,13 @@ pub(super) unsafe fn splat<T: Copy>(dst: *mut u8, value: T, n: usize) {
     }
 }
 
-/// Copies `n` elements between any strides, in bytes.
+/// Copies `n` elements between any two strides, which are in bytes.
 ///
 /// # Safety
-/// Every element so reached is writable or readable, and the two sides do not overlap.
+/// For every `i < n`, the element at `i * dst_stride` is writable and the one at `i * src_stride` readable. The two
+/// sides do not overlap.
 #[inline(always)]
-pub(super) unsafe fn moved<T: Copy>(
+pub(super) unsafe fn copy_strided<T: Copy>(
     dst: *mut u8,
     dst_stride: isize,
     src: *const u8,
@@ -169,7 +138,7 @@ pub(super) unsafe fn moved<T: Copy>(
     n: usize,
 ) {
     for i in 0..n as isize {
-        // SAFETY: `i < n`. The strides times `n - 1` are offsets inside the caller's memory.
+        // SAFETY: `i < n`, so both offsets lie inside the caller's memory.
         unsafe {
             let element = src.offset(i * src_stride).cast::<T>().read_unaligned();
             dst.offset(i * dst_stride).cast::<T>().write_unaligned(element);
@@ -182,10 +151,15 @@ pub(super) unsafe fn moved<T: Copy>(
 /// # Safety
 /// `n·N` elements are writable at `dst`, every row is readable, and they do not overlap.
 #[inline(always)]
-pub(super) unsafe fn zip<T: Copy, const N: usize>(dst: *mut u8, src: *const u8, src_stride: isize, n: usize) {
+pub(super) unsafe fn interleave<T: Copy, const N: usize>(
+    dst: *mut u8,
+    src: *const u8,
+    src_stride: isize,
+    n: usize,
+) {
     let dst = dst.cast::<[T; N]>();
     for i in 0..n {
-        // SAFETY: `i < n`, and row `j < N` is at `j` strides.
+        // SAFETY: `i < n`, and row `j < N` starts at `j * src_stride`.
         unsafe {
             let group = std::array::from_fn(|j| {
                 src.offset(j as isize * src_stride).cast::<T>().add(i).read_unaligned()
