@@ -236,12 +236,20 @@ fn ulp(size: f64, digits: i32, least: i32) -> f64 {
     }
 }
 
-/// Returns the error bounds for f32 and f64 in the op's documentation: `at most 1.6 ulp away in f32, 1.7 ulp in f64`.
+/// The bounds that the documentation of an op states, in ulp: for f32, and for f64.
+///
+/// The op is a row (`name, NAME: …`) or a method (`pub fn name(`) in a file of the folder of mathematical ops.
 fn stated(name: &str) -> [f64; 2] {
-    let path = format!("{}/../src/ops/math/{name}.rs", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    ["at most ", "in f32, "].map(|before| {
-        let after = text.split(before).nth(1).and_then(|after| after.split(' ').next());
-        after.and_then(|number| number.parse().ok()).unwrap_or(0.0)
-    })
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../src/ops/math");
+    let files = std::fs::read_dir(folder).expect("the sources stand beside the benchmarks");
+    let texts = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());
+    let [row, method] = [format!("    {name}, {}:", name.to_uppercase()), format!("pub fn {name}(")];
+    let bounds = texts.into_iter().find_map(|text| {
+        let end = text.find(&row).or_else(|| text.find(&method))?;
+        let (_, bounds) = text[..end].rsplit_once("at most ")?;
+        let number = |text: &str| text.split(' ').next()?.parse().ok();
+        let (single, double) = bounds.split_once(" ulp in f32, ")?;
+        Some([number(single)?, number(double.trim_start_matches("and "))?])
+    });
+    bounds.unwrap_or_else(|| panic!("the documentation of {name} states no bound"))
 }
