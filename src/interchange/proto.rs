@@ -1,8 +1,13 @@
-//! The protobuf messages of TensorFlow graphs, with the public field numbers.
+//! The protobuf messages of TensorFlow graphs, with TensorFlow's field numbers.
 
 use std::collections::BTreeMap;
 
 use prost::bytes::Bytes;
+
+/// Returns the number that was written as this f32: 0.2, not 0.20000000298.
+pub(super) fn decimal(value: f32) -> f64 {
+    format!("{value:?}").parse().unwrap_or(f64::from(value))
+}
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct GraphDef {

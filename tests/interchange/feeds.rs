@@ -98,7 +98,7 @@ fn one_output_can_be_fed_and_another_computed() -> Result<()> {
     assert_eq!(inputs(&imported), ["parts: f32[?, 1]", "parts:1: f32[?, 1]"]);
     let imported = import(&["y"], &["neg", "parts:1"])?;
     let error = imported.value("parts").unwrap_err();
-    assert!(error.message().contains("must be fetched when the model is imported"), "{error}");
+    assert!(error.message().contains("must be among the fetches of the import"), "{error}");
     Ok(())
 }
 

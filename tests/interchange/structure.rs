@@ -61,7 +61,7 @@ fn functions_are_inlined() -> Result<()> {
     assert_eq!(imported.fetches().collect::<Vec<_>>(), ["g"]);
     let recursive = LIBRARY.replace("name: \"double\" attr", "name: \"outer\" attr");
     let error = import(&format!("{X}{recursive}{call}")).unwrap_err();
-    assert_eq!(error.message(), "calls may nest at most 32 deep");
+    assert_eq!(error.message(), "calls may nest at most 32 levels");
     Ok(())
 }
 
@@ -147,7 +147,7 @@ fn all_unknown_ops_are_listed_at_once() -> Result<()> {
     node { name: "e" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }"#;
     let error = import(&format!("{X}{text}")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownOp);
-    assert_eq!(error.message(), "every op must be known, got 2 that are not: Frobnicate (a, c); Twiddle (b)");
+    assert_eq!(error.message(), "every op must be known, got 2 unknown ops: Frobnicate (a, c); Twiddle (b)");
     // What is not fetched is not looked at.
     let model = Model::from_text(&format!("{X}{text}"))?;
     assert!(model.import(Some(&["e"]), &ImportOptions::new()).is_ok());

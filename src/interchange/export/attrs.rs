@@ -1,4 +1,4 @@
-//! Our attributes as those of a NodeDef.
+//! Translates attributes of this crate to attributes of a NodeDef.
 
 use prost::bytes::Bytes;
 use shapeflow_shape_fns::{Attr, PartialElements};
@@ -10,7 +10,7 @@ use super::put;
 use crate::error::Result;
 use crate::tensor::Tensor;
 
-/// Notes an attribute under our name.
+/// Adds an attribute under this crate's name, for the import to read back.
 pub(super) fn note(def: &mut NodeDef, name: &str, attr: &Attr) -> Result<()> {
     if let Attr::Elements(elements) = attr {
         note_elements(def, name, elements);
@@ -27,7 +27,7 @@ pub(super) fn note(def: &mut NodeDef, name: &str, attr: &Attr) -> Result<()> {
     Ok(())
 }
 
-/// Notes a parameter that is an attribute here and an input there.
+/// Adds a parameter that is an attribute in this crate and an input in TensorFlow, for the import to read back.
 pub(super) fn note_elements(def: &mut NodeDef, name: &str, elements: &PartialElements) {
     let list = ListValue {
         i: elements.sizes().iter().map(|size| *size as i64).collect(),
@@ -37,7 +37,7 @@ pub(super) fn note_elements(def: &mut NodeDef, name: &str, elements: &PartialEle
     put(def, &format!("{OWN_PARAM}{name}"), AttrKind::List(list));
 }
 
-/// An attribute's value; `None` for elements.
+/// Returns an attribute as a protobuf value; `None` for elements.
 fn plain(attr: &Attr) -> Option<AttrKind> {
     let empty = ListValue::default;
     let list = |list: ListValue| Some(AttrKind::List(list));
@@ -67,7 +67,7 @@ fn plain(attr: &Attr) -> Option<AttrKind> {
     }
 }
 
-/// The value as an attribute that TensorFlow declares to be of this kind; `None` where it is none.
+/// Returns an attribute as a protobuf value of the kind that TensorFlow declares; `None` if it has another kind.
 pub(super) fn of_kind(attr: &Attr, kind: &str) -> Option<AttrKind> {
     if let (Attr::Elements(elements), "int" | "list(int)") = (attr, kind) {
         let known = elements.as_known()?;

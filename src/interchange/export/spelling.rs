@@ -1,4 +1,4 @@
-//! A node under TensorFlow's spelling of its op.
+//! Exports a node with TensorFlow's spelling of its op.
 
 use std::collections::BTreeMap;
 
@@ -6,47 +6,49 @@ use prost::bytes::Bytes;
 use shapeflow_shape_fns::{Attr, DType, lookup};
 
 use super::super::dtype_number::number_of;
-use super::super::proto::{AttrKind, ListValue, NodeDef};
+use super::super::proto::{AttrKind, ListValue, NodeDef, decimal};
 use super::super::signature::{Argument, ArgumentType, Signature, signature};
 use super::super::{ABSENT, IMPLIED};
 use super::attrs::{note, note_elements, of_kind};
 use super::parameter::Parameter;
 use super::{Exporter, node_def, put};
 use crate::error::Result;
-use crate::graph::{Node, NodeIx, ValueIx};
+use crate::graph::{Node, ValueIx};
 use crate::op::{Body, TfOp, spread_names};
 
-/// What an input of the TensorFlow op is here.
+/// The source of an input of the TensorFlow op: a value, or a parameter that is an attribute in this crate.
 enum Input {
     Value(ValueIx),
     Parameter(&'static str, Parameter),
 }
 
-/// What was known of a node before it was written.
+/// The inputs of a TensorFlow node before it is written.
 struct Draft {
     /// Every input with its declared argument.
     inputs: Vec<(Argument, Input)>,
+    /// The operands that this crate's node omits.
     absent: Vec<&'static str>,
 }
 
 impl Exporter<'_> {
-    /// The node in the first of TensorFlow's spellings that says all of it; `None` where none does.
-    pub(super) fn spelled(&mut self, index: NodeIx, node: &Node, name: &str) -> Result<Option<NodeDef>> {
+    /// Exports the node with the first of TensorFlow's spellings that can express it; `None` if none can.
+    pub(super) fn spelled(&mut self, node: &Node, name: &str) -> Result<Option<NodeDef>> {
         if let Body::Absent = node.op.body {
             return match node.op.operand_names() {
-                Some(_) => self.spell(index, node, name, &TfOp::new(node.op.name())),
+                Some(_) => self.spell(node, name, &TfOp::new(node.op.name())),
                 None => Ok(None),
             };
         }
         for spelling in node.op.tensorflow_ops() {
-            if let Some(def) = self.spell(index, node, name, spelling)? {
+            if let Some(def) = self.spell(node, name, spelling)? {
                 return Ok(Some(def));
             }
         }
         Ok(None)
     }
 
-    fn spell(&mut self, _: NodeIx, node: &Node, name: &str, spelling: &TfOp) -> Result<Option<NodeDef>> {
+    /// Exports the node with one spelling; `None` if the spelling cannot express it.
+    fn spell(&mut self, node: &Node, name: &str, spelling: &TfOp) -> Result<Option<NodeDef>> {
         let (Some(signature), Some(row)) = (signature(spelling.op_type), lookup(spelling.op_type)) else {
             return Ok(None);
         };
@@ -92,10 +94,10 @@ impl Exporter<'_> {
             let theirs = renamed(ours);
             let declared = signature.attr(&theirs).map(|declared| declared.kind);
             match (declared, attr) {
-                // Types are those of operands and outputs; which of them are said here is noted.
+                // `types` derives type attributes from operands and outputs; this one is added for the import.
                 (Some("type"), Attr::DType(_)) => note(&mut def, ours, attr)?,
                 (Some(kind), attr) => match of_kind(attr, kind) {
-                    Some(AttrKind::F(short)) if attr != &Attr::Float(shortest(short)) => {
+                    Some(AttrKind::F(short)) if attr != &Attr::Float(decimal(short)) => {
                         put(&mut def, &theirs, AttrKind::F(short));
                         note(&mut def, ours, attr)?;
                     }
@@ -152,7 +154,7 @@ impl Exporter<'_> {
         Ok(Some(def))
     }
 
-    /// What each of TensorFlow's operands is; `None` where one is missing.
+    /// Finds the source of every input of the TensorFlow op; `None` if one is missing.
     fn draft(
         &self,
         node: &Node,
@@ -163,25 +165,28 @@ impl Exporter<'_> {
         if signature.inputs.len() != names.len() {
             return None;
         }
-        let own_names = node.op.operand_names();
+        let operand_names = node.op.operand_names();
         let declared = node.op.operand_list();
-        let places: Vec<(usize, ValueIx)> = match own_names {
-            Some(own) => spread_names(own, node.operands.len())
+        let operands: Vec<(usize, ValueIx)> = match operand_names {
+            Some(names) => spread_names(names, node.operands.len())
                 .into_iter()
                 .zip(node.operands.iter().copied())
                 .collect(),
-            None => self.places(node).collect(),
+            None => self.operand_positions(node).collect(),
         };
         let mut draft = Draft { inputs: Vec::new(), absent: Vec::new() };
         let mut used = 0;
         for (argument, &name) in signature.inputs.iter().zip(names) {
-            let place = match (own_names, declared) {
-                (Some(own), _) => own.iter().position(|own| *own == name),
+            let position = match (operand_names, declared) {
+                (Some(names), _) => names.iter().position(|own| *own == name),
                 (None, Some(list)) => list.iter().position(|operand| operand.name() == name),
                 (None, None) => None,
             };
-            let given: Vec<ValueIx> =
-                places.iter().filter(|(at, _)| Some(*at) == place).map(|(_, value)| *value).collect();
+            let given: Vec<ValueIx> = operands
+                .iter()
+                .filter(|(operand, _)| Some(*operand) == position)
+                .map(|(_, value)| *value)
+                .collect();
             used += given.len();
             if !given.is_empty() {
                 draft.inputs.extend(given.into_iter().map(|value| (*argument, Input::Value(value))));
@@ -213,7 +218,7 @@ impl Exporter<'_> {
         (used == node.operands.len()).then_some(draft)
     }
 
-    /// The type attributes; `None` where outputs have other dtypes than TensorFlow's op gives.
+    /// Derives the type attributes from inputs and outputs; `None` if TensorFlow's op gives other output dtypes.
     fn types(
         &self,
         node: &Node,
@@ -223,7 +228,7 @@ impl Exporter<'_> {
         let mut types: BTreeMap<&'static str, DType> = BTreeMap::new();
         for (argument, input) in &draft.inputs {
             if let (ArgumentType::Attr(attr), Input::Value(value)) = (argument.dtype, input) {
-                // Parameters of two widths meet in the wider.
+                // Values of both i32 and i64 are cast to i64.
                 let dtype = self.dtype(*value);
                 let known = types.entry(attr).or_insert(dtype);
                 if dtype == DType::I64 && *known == DType::I32 {
@@ -260,7 +265,7 @@ impl Exporter<'_> {
         Some(types)
     }
 
-    /// The attributes that count inputs and outputs, and lists of types.
+    /// Adds the attributes that count inputs and outputs, and those that list dtypes.
     fn counts(&self, node: &Node, signature: &Signature, draft: &Draft, def: &mut NodeDef) {
         for argument in &signature.inputs {
             let same = draft.inputs.iter().filter(|(own, _)| own.name == argument.name);
@@ -284,9 +289,4 @@ impl Exporter<'_> {
             }
         }
     }
-}
-
-/// The number that the nearest f32 is read as.
-fn shortest(value: f32) -> f64 {
-    format!("{value:?}").parse().unwrap_or(f64::from(value))
 }

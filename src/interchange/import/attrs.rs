@@ -1,19 +1,19 @@
-//! Attributes of a node as ours.
+//! Translates attributes of a TensorFlow node to attributes of this crate.
 
 use shapeflow_shape_fns::{Attr, Attrs, Dim, PartialElements};
 
 use super::super::dtype_number::dtype_of;
 use super::super::limits::Budget;
-use super::super::proto::{AttrKind, ListValue};
+use super::super::proto::{AttrKind, ListValue, decimal};
 use super::super::signature::Signature;
 use super::super::{OWN_ATTR, OWN_PARAM, constant, shape};
 use super::frame::Frame;
 use crate::error::Result;
 
-/// The attributes of a node that say more than its inputs do, under TensorFlow's names.
+/// Returns the attributes of a node under TensorFlow's names, without those that the inputs determine.
 ///
 /// # Errors
-/// A shape that is none.
+/// A shape attribute is invalid.
 pub(super) fn plain(
     frame: &Frame<'_, '_>,
     node: usize,
@@ -33,7 +33,7 @@ pub(super) fn plain(
             attrs.insert(name.clone(), attr);
         }
     }
-    // Types that TensorFlow has a default for must be said here, where the default is another.
+    // A type attribute with a default is made explicit, because the default of this crate's op may differ.
     for attr in signature.iter().flat_map(|signature| &signature.attrs) {
         if attr.kind == "type"
             && !def.attr.contains_key(attr.name)
@@ -46,7 +46,8 @@ pub(super) fn plain(
     Ok(attrs)
 }
 
-/// One attribute; `None` for what no op here reads. `kind` says what an empty list is of.
+/// Translates an attribute; `None` for a kind that no op of this crate reads. `kind` is the declared kind, which gives an
+/// empty list its element type.
 fn attr_of(value: &AttrKind, kind: Option<&str>, budget: &Budget) -> Result<Option<Attr>> {
     Ok(match value {
         AttrKind::S(bytes) => Some(Attr::from(String::from_utf8_lossy(bytes).into_owned())),
@@ -58,11 +59,6 @@ fn attr_of(value: &AttrKind, kind: Option<&str>, budget: &Budget) -> Result<Opti
         AttrKind::List(list) => list_of(list, kind, budget)?,
         AttrKind::Tensor(_) | AttrKind::Placeholder(_) | AttrKind::Func(_) => None,
     })
-}
-
-/// The number that was meant by the nearest f32: 0.2 and not 0.20000000298.
-fn decimal(value: f32) -> f64 {
-    format!("{value:?}").parse().unwrap_or(f64::from(value))
 }
 
 fn list_of(list: &ListValue, kind: Option<&str>, budget: &Budget) -> Result<Option<Attr>> {
@@ -95,11 +91,11 @@ fn list_of(list: &ListValue, kind: Option<&str>, budget: &Budget) -> Result<Opti
     })
 }
 
-/// Attributes and parameters that an export of ours has noted, under our names: TensorFlow's say less, or another
-/// thing.
+/// Returns the attributes and parameters that this crate's export added under this crate's names. They take precedence
+/// over TensorFlow's attributes, which may hold less.
 ///
 /// # Errors
-/// What is noted does not read.
+/// An added attribute is invalid.
 pub(super) fn noted(frame: &Frame<'_, '_>, node: usize, budget: &Budget) -> Result<Attrs> {
     let mut attrs = Attrs::new();
     let Some(def) = frame.nodes.get(node) else { return Ok(attrs) };
@@ -127,7 +123,7 @@ pub(super) fn noted(frame: &Frame<'_, '_>, node: usize, budget: &Budget) -> Resu
     Ok(attrs)
 }
 
-/// Elements as an export notes them: sizes, and every element's text.
+/// Reads elements as the export writes them: the sizes as integers, and each element as text.
 fn elements_of(list: &ListValue) -> Option<PartialElements> {
     let sizes: Vec<usize> = list.i.iter().map(|size| usize::try_from(*size).ok()).collect::<Option<_>>()?;
     let element = |text: &prost::bytes::Bytes| std::str::from_utf8(text).ok()?.parse::<Dim>().ok();

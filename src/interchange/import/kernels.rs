@@ -1,4 +1,4 @@
-//! `Kernels`: the definitions that an op type may stand for.
+//! `Kernels`: op definitions by TensorFlow op type.
 
 use std::collections::HashMap;
 
@@ -6,12 +6,26 @@ use shapeflow_shape_fns::{Attr, Attrs, DType, Registered};
 
 use crate::op::{OpDef, OpRef, Registry, TfOp};
 
-/// The definitions that an op type may stand for.
+/// A node of which only the operands are known. Its attributes give dtypes and shapes of its outputs.
+static OPAQUE: OpDef = OpDef::absent("opaque", None)
+    .outputs(|attrs, _| types(attrs).len())
+    .dtype_rule(|_, attrs| Ok(types(attrs).to_vec()))
+    .shape_fn(|cx| {
+        if let Some(Attr::Shapes(shapes)) = cx.attr("shapes") {
+            for (output, shape) in shapes.iter().enumerate() {
+                let shape = cx.table().import(shape);
+                cx.set_output(output, shape);
+            }
+        }
+        Ok(())
+    });
+
+/// Op definitions by TensorFlow op type. One op type may have several candidates.
 pub(super) struct Kernels {
     by_type: HashMap<&'static str, Vec<(OpRef, TfOp)>>,
-    /// Definitions with TensorFlow's shape function of one spelling, where it is stricter.
+    /// Definitions with the shape function that TensorFlow has for one spelling, by definition and op type.
     adapted: HashMap<(&'static str, &'static str), OpRef>,
-    /// Definitions without a body.
+    /// Definitions without a body, by op type.
     shapes_only: HashMap<&'static str, OpRef>,
 }
 
@@ -23,7 +37,7 @@ impl Kernels {
                 by_type.entry(spelling.op_type).or_default().push((def.clone(), *spelling));
             }
         }
-        // By name, so that nothing depends on the order of a hash table.
+        // Sorted by name, so that the result does not depend on the order of a hash table.
         by_type.values_mut().for_each(|defs| defs.sort_by_key(|(def, _)| def.name()));
         Kernels { by_type, adapted: HashMap::new(), shapes_only: HashMap::new() }
     }
@@ -36,28 +50,34 @@ impl Kernels {
         self.by_type.get(op_type).cloned().unwrap_or_default()
     }
 
-    /// The definition with the shape function that the spelling has.
+    /// Returns the definition with the shape function of TensorFlow's op, which may be stricter.
     pub(super) fn adapted(&mut self, def: &OpRef, row: &'static Registered) -> OpRef {
-        let own = def.shape_function();
-        if own.is_none_or(|own| std::ptr::fn_addr_eq(own, row.shape_fn)) {
+        let current = def.shape_function();
+        if current.is_none_or(|current| std::ptr::fn_addr_eq(current, row.shape_fn)) {
             return def.clone();
         }
         let adapted = || OpRef::from(std::sync::Arc::new(OpDef::clone(def).shape_fn(row.shape_fn)));
         self.adapted.entry((def.name(), row.op)).or_insert_with(adapted).clone()
     }
 
+    /// Returns a definition that infers shapes but has no body.
     pub(super) fn shapes_only(&mut self, row: &'static Registered) -> OpRef {
-        let made = || {
+        let create = || {
             let def = OpDef::absent(row.op, Some(row.operands)).shape_fn(row.shape_fn);
             let def =
                 def.outputs(|attrs, _| types(attrs).len()).dtype_rule(|_, attrs| Ok(types(attrs).to_vec()));
             OpRef::from(std::sync::Arc::new(def))
         };
-        self.shapes_only.entry(row.op).or_insert_with(made).clone()
+        self.shapes_only.entry(row.op).or_insert_with(create).clone()
+    }
+
+    /// Returns the definition of a node of which only the operands are known.
+    pub(super) fn opaque() -> OpRef {
+        OpRef::from(&OPAQUE)
     }
 }
 
-/// What the outputs of a definition without a body are.
+/// Returns the output dtypes of a definition without a body.
 fn types(attrs: &Attrs) -> &[DType] {
     match attrs.get("dtypes") {
         Some(Attr::DTypes(dtypes)) => dtypes,
