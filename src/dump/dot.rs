@@ -1,4 +1,4 @@
-//! A graph in the language of Graphviz.
+//! Dumps as DOT, the language of Graphviz.
 
 use petgraph::dot::{Config, Dot};
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -8,10 +8,10 @@ use super::{Snapshot, palette};
 use crate::graph::Graph;
 
 impl Graph {
-    /// The graph in the language of Graphviz: `dot -Tsvg` draws it.
+    /// Returns the graph in DOT, the language of Graphviz: `dot -Tsvg` draws it.
     ///
-    /// A node shows its op, what is known of its results, and its name if it was given one; an edge shows which
-    /// operand it is, and which result where a node has several. The text depends on the graph alone.
+    /// A node shows its op, attributes, dtypes and shapes, and its name if it has one. An edge shows the position of the
+    /// operand, and the value if the source has several outputs. Equal graphs give equal text.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph};
@@ -27,10 +27,10 @@ impl Graph {
 }
 
 impl Snapshot {
-    /// The stage's graph in the language of Graphviz, as [`Graph::to_dot`]; the nodes of a kernel have one colour.
+    /// Returns the graph of the stage in DOT, as [`Graph::to_dot`] does. The nodes of a kernel have the same colour.
     pub fn to_dot(&self) -> String {
         let mut drawing: DiGraph<usize, String> = DiGraph::new();
-        let places: Vec<NodeIndex> = (0..self.nodes.len()).map(|number| drawing.add_node(number)).collect();
+        let indices: Vec<NodeIndex> = (0..self.nodes.len()).map(|number| drawing.add_node(number)).collect();
         for (number, node) in self.nodes.iter().enumerate() {
             for (position, operand) in node.operands.iter().enumerate() {
                 let source = &self.nodes[operand.node];
@@ -39,7 +39,7 @@ impl Snapshot {
                     label =
                         format!("{label} {}", source.outputs[operand.output].name).trim_start().to_string();
                 }
-                drawing.add_edge(places[operand.node], places[number], label);
+                drawing.add_edge(indices[operand.node], indices[number], label);
             }
         }
         let edge = |_: &DiGraph<usize, String>, edge: petgraph::graph::EdgeReference<'_, String>| {
@@ -78,7 +78,7 @@ impl NodeView {
     }
 }
 
-/// A string of the language; line breaks are `\n` in it.
+/// Quotes a text for DOT. A line break becomes `\n`.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
