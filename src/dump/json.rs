@@ -85,7 +85,7 @@ fn node_json(node: &NodeView, operands: Vec<Value>) -> Value {
 fn value_json(value: &ValueView) -> Value {
     let mut json = json!({
         "value": value.name,
-        "dtype": value.dtype.to_string(),
+        "dtype": value.dtype.name(),
         "shape": shape_json(&value.shape),
         "text": value.type_text(),
     });

@@ -61,6 +61,8 @@ mod shape;
 #[cfg(feature = "graphdef")]
 mod signature;
 #[cfg(feature = "graphdef")]
+mod text_number;
+#[cfg(feature = "graphdef")]
 mod text_parse;
 #[cfg(feature = "graphdef")]
 mod text_print;

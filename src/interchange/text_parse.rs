@@ -4,6 +4,7 @@ use prost::encoding::encode_varint;
 
 use super::dtype_number::number_of_text;
 use super::fields::{Kind, Message};
+use super::text_number::{float, integer};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// Maximum nesting depth of messages.
@@ -310,37 +311,6 @@ fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
     encode_varint(u64::from(number) << 3 | LENGTH, out);
     encode_varint(bytes.len() as u64, out);
     out.extend_from_slice(bytes);
-}
-
-fn float(word: &str) -> Option<f64> {
-    let plain = match word.strip_suffix(['f', 'F']) {
-        Some(number) if number.parse::<f64>().is_ok() && !word.ends_with("inf") => number,
-        _ => word,
-    };
-    plain.parse().ok()
-}
-
-/// Parses a decimal, hexadecimal or octal integer with an optional minus; a negative one in two's complement.
-fn integer(word: &str) -> Option<u64> {
-    let (negative, digits) = match word.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, word),
-    };
-    if digits.starts_with(['+', '-']) {
-        return None;
-    }
-    let value = if let Some(hex) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-        u64::from_str_radix(hex, 16)
-    } else if digits.len() > 1 && digits.starts_with('0') {
-        u64::from_str_radix(digits, 8)
-    } else {
-        digits.parse()
-    };
-    let value = value.ok()?;
-    match negative {
-        false => Some(value),
-        true => (value <= 1 << 63).then(|| value.wrapping_neg()),
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Damaged models: an error or success, never a panic, in bounded time and memory.
+//! Imports of damaged models fail or succeed, but never panic, in bounded time and memory.
 
 use std::time::{Duration, Instant};
 

@@ -217,7 +217,7 @@
     const lines = [node.location ?? "imported", ...(node.scopes ?? []).map((scope) => `in scope ${scope}`)];
     section(panel, "Source", ...lines.map((line, i) => element("div", i ? { class: "mono" } : { class: "mono", id: "location" }, line)));
     const guards = data.guards.filter((guard) => guard.node === node.name);
-    if (guards.length) section(panel, "Checked when it runs", element("ul", {}, ...guards.map((guard) => element("li", { class: "mono" }, guard.text))));
+    if (guards.length) section(panel, "Run-time checks", element("ul", {}, ...guards.map((guard) => element("li", { class: "mono" }, guard.text))));
     if (node.kernel !== undefined) {
       const kernel = kernels[node.kernel];
       section(panel, "Kernel", element("div", {}, element("span", { class: "chip", hue: hues.get(node.kernel) }), " ",
