@@ -10,8 +10,8 @@ use crate::graph::Graph;
 impl Graph {
     /// Returns the graph in DOT, the language of Graphviz: `dot -Tsvg` draws it.
     ///
-    /// A node shows its op, attributes, dtypes and shapes, and its name if it has one. An edge shows the position of the
-    /// operand, and the value if the source has several outputs. Equal graphs give equal text.
+    /// A node shows its op, attributes, dtypes and shapes, and its name if it has one. An edge shows the position of
+    /// the operand, and the value if the source has several outputs. Equal graphs give equal text.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph};

@@ -67,7 +67,7 @@ fn create_folder(root: &Path) -> Option<PathBuf> {
 fn warn(path: &Path, error: &std::io::Error) {
     static WARNED: Once = Once::new();
     WARNED.call_once(|| {
-        // If standard error fails too, nothing is left to report to.
+        // A failure of standard error cannot be reported, so it is ignored.
         let mut out = std::io::stderr().lock();
         let _ = writeln!(out, "warning: SHAPEFLOW_DUMP: {} cannot be written: {error}", path.display());
     });

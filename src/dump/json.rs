@@ -9,10 +9,16 @@ use super::snapshot::{Edge, KernelView, NodeView, ValueView};
 impl Snapshot {
     /// Returns the stage as one JSON document.
     ///
-    /// `{"stage", "nodes": [{"name", "op", "kind", "attrs", "operands", "outputs": [{"value", "dtype", "shape", "text",
-    /// "provenance", "result"}], "location", "scopes", "content", "error", "kernel"}], "guards": [{"text", "node"}],
-    /// "kernels": [{"step", "kind", "label", "writes", "loops", "clif", "asm"}]}`. A dtype is `f32`, `i64`, …. A shape of
-    /// unknown rank is `null`. A dimension is a number, the text of a name or an expression, or `null` if it is anonymous.
+    /// ```text
+    /// {"stage",
+    ///  "nodes": [{"name", "op", "kind", "attrs", "operands", "location", "scopes", "content", "error", "kernel",
+    ///             "outputs": [{"value", "dtype", "shape", "text", "provenance", "result"}]}],
+    ///  "guards": [{"text", "node"}],
+    ///  "kernels": [{"step", "kind", "label", "writes", "loops", "clif", "asm"}]}
+    /// ```
+    ///
+    /// A dtype is `f32`, `i64`, …. A shape of unknown rank is `null`. A dimension is a number, the text of a name or
+    /// an expression, or `null` if it is anonymous. Fields without content are absent.
     pub fn to_json(&self) -> String {
         self.json(&|_| None).to_string()
     }

@@ -47,8 +47,8 @@ pub(super) struct Scene {
 }
 
 impl Snapshot {
-    /// Returns the graph of the stage as an SVG picture: a layered layout with shapes at the wires and a colour for each
-    /// kernel.
+    /// Returns the graph of the stage as an SVG picture: a layered layout with shapes at the wires and a colour for
+    /// each kernel.
     pub fn to_svg(&self) -> String {
         let scene = self.scene();
         format!(

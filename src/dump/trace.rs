@@ -196,7 +196,7 @@ impl Drop for Span<'_> {
 /// The category of a part of a kernel, on one of several threads.
 const PART: &str = "part";
 
-/// The category of a whole step.
+/// The category of a step.
 pub(crate) const STEP: &str = "kernel";
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use super::raw;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Element, Tensor};
 
-/// Reads a tensor from a message. Its elements are bytes or values of a typed field. If the typed field has fewer values
-/// than the shape has elements, its last value repeats; if it is empty, all elements are zero.
+/// Reads a tensor from a message. Its elements are bytes or values of a typed field. If the typed field has fewer
+/// values than the shape has elements, its last value repeats; if it is empty, all elements are zero.
 ///
 /// # Errors
 /// The dtype is unsupported, a size is unknown or too large, or the elements do not fit the shape.

@@ -120,8 +120,8 @@ impl Imported {
         self.inputs.iter().filter_map(|(name, id)| Some((name.as_str(), self.graph.value(*id).ok()?)))
     }
 
-    /// Returns the name of the input that a tensor became. The tensor is `NAME`, `NAME:i`, or its name in the signature of
-    /// a SavedModel.
+    /// Returns the name of the input that a tensor became. The tensor is `NAME`, `NAME:i`, or its name in the signature
+    /// of a SavedModel.
     pub fn input_name(&self, tensor: &str) -> Option<&str> {
         let value = self.value(tensor).ok()?.id();
         self.inputs.iter().find(|(_, input)| *input == value).map(|(name, _)| name.as_str())

@@ -1,10 +1,11 @@
 //! Files of other programs: TensorFlow graphs (feature `graphdef`), npy and npz (feature `npz`).
 //!
-//! In: `read_model` and `Model` read a GraphDef or a SavedModel, binary or text, and `Model::import` builds a graph from
-//! it. `read_npz` and `read_npy` read tensors. Out: `to_graphdef` and `to_pbtxt` write a graph for TensorFlow,
-//! TensorBoard and Netron; `write_npz` and `write_npy` write tensors. Users and the command line call this module. No
-//! code here runs a graph, and none names an op that computes: the op registry has their TensorFlow spellings, and the
-//! table `signatures.tsv` has TensorFlow's signatures.
+//! In: `read_model` and `Model` read a GraphDef or a SavedModel, binary or text, and `Model::import` builds a graph
+//! from it. `read_npz` and `read_npy` read tensors. Out: `to_graphdef` and `to_pbtxt` write a graph for TensorFlow,
+//! TensorBoard and Netron; `write_npz` and `write_npy` write tensors. Users and the command line call this module.
+//!
+//! Nothing here runs a graph. Nothing here knows single ops, except those that structure a graph: the op registry has
+//! the TensorFlow spellings, and the table `signatures.tsv` has TensorFlow's signatures.
 //!
 //! ```
 //! # #[cfg(feature = "graphdef")] {

@@ -171,7 +171,7 @@ fn damaged(what: &str, error: &prost::DecodeError) -> Error {
     Error::new(ErrorKind::Parse, Phase::Build, format!("the file must be a {what}: {error}"))
 }
 
-/// The text, where the bytes are text: a binary message has bytes that no text has.
+/// Returns the bytes as text if they are text. A binary message contains control characters, which no text contains.
 fn as_text(bytes: &[u8]) -> Option<&str> {
     let is_control = |byte: &u8| *byte < 0x20 && !matches!(*byte, b'\t' | b'\n' | b'\r') || *byte == 0x7f;
     if bytes.is_empty() || bytes.iter().any(is_control) {

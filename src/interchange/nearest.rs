@@ -5,8 +5,8 @@ const LONGEST: usize = 128;
 
 /// Returns `; is it hidden/Relu?` with the name nearest to `wanted`, or an empty text if none is near.
 ///
-/// A name is near if it differs in at most a third of the letters, or contains the last part of `wanted`. Upper and lower
-/// case are equal.
+/// A name is near if it differs in at most a third of the letters, or contains the last part of `wanted`. Upper and
+/// lower case are equal.
 pub(super) fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
     let wanted = wanted.to_lowercase();
     let last = wanted.rsplit('/').next().filter(|last| !last.is_empty());

@@ -11,7 +11,8 @@ use super::raw;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::Tensor;
 
-/// Suffixes of the three arrays that hold a tensor of strings: all bytes, the `n + 1` offsets of `n` strings, the shape.
+/// Suffixes of the three arrays that hold a tensor of strings: all bytes, the `n + 1` offsets of `n` strings, the
+/// shape.
 const BYTES: &str = "__bytes";
 const OFFSETS: &str = "__offs";
 const SIZES: &str = "__shape";
@@ -112,7 +113,7 @@ pub fn write_npz_bytes<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tenso
 }
 
 /// Converts a tensor from the dtype that an npz file stores for `dtype`: bf16, f16 and quantized types are stored as
-/// integers of the same width. Returns a tensor that has `dtype` already unchanged.
+/// integers of the same width. A tensor that already has `dtype` is returned unchanged.
 ///
 /// # Errors
 /// `DType`: the tensor has neither `dtype` nor its stored dtype.

@@ -42,7 +42,8 @@ impl Default for ImportOptions {
 }
 
 impl ImportOptions {
-    /// Returns the default options: unknown ops are errors, the model gives the shapes, and nodes become ops of this crate.
+    /// Returns the default options: unknown ops are errors, the model gives the shapes, and nodes become ops of this
+    /// crate.
     pub fn new() -> ImportOptions {
         ImportOptions::default()
     }

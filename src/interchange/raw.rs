@@ -10,8 +10,8 @@ fn unit(dtype: DType, size: usize) -> usize {
     if dtype.is_complex() { size / 2 } else { size }
 }
 
-/// Reads a tensor from the bytes of its elements, which must have the tensor's length. A bool is true if its byte is not
-/// 0.
+/// Reads a tensor from the bytes of its elements, which must have the tensor's length. A bool is true if its byte is
+/// not 0.
 ///
 /// # Errors
 /// `Shape`: too many elements. `Memory`: the allocation is refused. `DType`: strings.

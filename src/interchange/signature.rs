@@ -97,7 +97,7 @@ impl Signature {
     }
 
     /// Returns whether the inputs determine this attribute: their dtypes or their number.
-    pub(super) fn is_of_inputs(&self, attr: &str) -> bool {
+    pub(super) fn inputs_determine(&self, attr: &str) -> bool {
         self.inputs.iter().any(|input| match input.dtype {
             ArgumentType::Attr(name) | ArgumentType::List(name) => name == attr || input.count == Some(attr),
             ArgumentType::Fixed(_) => input.count == Some(attr),
@@ -122,7 +122,9 @@ mod tests {
         assert_eq!((concat.inputs[0].name, concat.inputs[0].count), ("values", Some("N")));
         assert_eq!(concat.inputs[1].dtype, ArgumentType::Attr("Tidx"));
         assert_eq!(concat.attr("Tidx").unwrap().default, Some("int32"));
-        assert!(concat.is_of_inputs("N") && concat.is_of_inputs("T") && !concat.is_of_inputs("axis"));
+        assert!(
+            concat.inputs_determine("N") && concat.inputs_determine("T") && !concat.inputs_determine("axis")
+        );
         assert_eq!(signature("Split").unwrap().inputs[0].dtype, ArgumentType::Fixed(DType::I32));
         assert!(signature("NoSuchOp").is_none());
     }

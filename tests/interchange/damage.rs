@@ -50,7 +50,7 @@ fn damaged_models_have_specific_errors() {
             "node names must be unique, got a twice",
         ),
         ("node { op: \"NoOp\" }".to_string(), ErrorKind::Parse, "a node must have a name"),
-        ("node { name: \"a\" op: \"Const\" }".to_string(), ErrorKind::Parse, "must have a tensor"),
+        ("node { name: \"a\" op: \"Const\" }".to_string(), ErrorKind::Parse, "must be a tensor"),
         (
             "node { name: \"a\" op: \"NoOp\" } node { name: \"b\" op: \"Neg\" input: \"a:7\" }".to_string(),
             ErrorKind::Parse,

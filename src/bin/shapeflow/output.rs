@@ -22,7 +22,7 @@ pub(crate) fn write_file(file: &Path, content: impl AsRef<[u8]>) -> Result<(), F
     std::fs::write(file, content).map_err(|error| Failure::output(file.display(), error))
 }
 
-/// Prints a line to standard error. A failure is ignored, because nothing is left to report to.
+/// Prints a line to standard error. A failure is ignored, because it cannot be reported.
 pub(crate) fn print_error(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", text.trim_end());
 }

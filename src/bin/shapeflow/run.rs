@@ -41,9 +41,13 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         write_file(file, trace.to_json())?;
     }
     if flag(arguments, "json") {
-        let results: Vec<serde_json::Value> = results.iter().map(|(name, tensor)| {
-            json!({"name": name, "dtype": tensor.dtype().name(), "shape": tensor.sizes(), "summary": tensor.to_string()})
-        }).collect();
+        let results: Vec<serde_json::Value> = results
+            .iter()
+            .map(|(name, tensor)| {
+                let (dtype, shape) = (tensor.dtype().name(), tensor.sizes());
+                json!({"name": name, "dtype": dtype, "shape": shape, "summary": tensor.to_string()})
+            })
+            .collect();
         return Ok(lines(json!({"results": results}).to_string()));
     }
     if arguments.contains_id("out") {

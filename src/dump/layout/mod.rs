@@ -1,8 +1,8 @@
 //! `lay_out`: a layered layout of boxes and of the wires between them, after Sugiyama.
 //!
-//! The longest path from a source gives a box its rank. Barycenters give the order within each rank, and least squares the
-//! positions. A value whose readers are several ranks below crosses the ranks between as one trunk, which its readers
-//! share. All steps are iterative, take nearly linear time, and give equal graphs equal layouts.
+//! The longest path from a source gives a box its rank. Barycenters give the order within each rank, and least squares
+//! the positions. A value whose readers are several ranks below crosses the ranks between as one trunk, which its
+//! readers share. All steps are iterative, take nearly linear time, and give equal graphs equal layouts.
 
 mod order;
 mod place;
@@ -143,8 +143,8 @@ pub(super) fn lay_out(sketch: &Sketch) -> Layout {
 /// Width of a crossing.
 const CROSSING: f64 = 10.0;
 
-/// Splits long wires into crossings. Shorter wires come first, until the number of crossings exceeds a multiple of the
-/// number of boxes; longer wires are not drawn.
+/// Splits long wires into crossings, shorter wires first, up to a budget of crossings. A wire beyond the budget reaches
+/// only readers in the next rank.
 fn layered(sketch: &Sketch, ranks: &[usize]) -> (Layers, Vec<Route>) {
     let mut items: Vec<Item> = sketch
         .boxes

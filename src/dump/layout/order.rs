@@ -1,5 +1,5 @@
-//! The order of items within their ranks. Items are sorted by the barycenters of their neighbours, in sweeps down and up;
-//! the order with the fewest crossings wins.
+//! The order of items within their ranks. Items are sorted by the barycenters of their neighbours, in sweeps down and
+//! up; the order with the fewest crossings wins.
 
 use std::cmp::Ordering;
 

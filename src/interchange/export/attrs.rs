@@ -11,14 +11,14 @@ use crate::error::Result;
 use crate::tensor::Tensor;
 
 /// Adds an attribute under this crate's name, for the import to read back.
-pub(super) fn note(def: &mut NodeDef, name: &str, attr: &Attr) -> Result<()> {
+pub(super) fn add_own(def: &mut NodeDef, name: &str, attr: &Attr) -> Result<()> {
     if let Attr::Elements(elements) = attr {
-        note_elements(def, name, elements);
+        add_own_elements(def, name, elements);
         return Ok(());
     }
     let kind = match attr {
         Attr::Float(value) => AttrKind::Tensor(Box::new(constant::to_proto(&Tensor::scalar(*value))?)),
-        attr => match plain(attr) {
+        attr => match value_of(attr) {
             Some(kind) => kind,
             None => return Ok(()),
         },
@@ -28,7 +28,7 @@ pub(super) fn note(def: &mut NodeDef, name: &str, attr: &Attr) -> Result<()> {
 }
 
 /// Adds a parameter that is an attribute in this crate and an input in TensorFlow, for the import to read back.
-pub(super) fn note_elements(def: &mut NodeDef, name: &str, elements: &PartialElements) {
+pub(super) fn add_own_elements(def: &mut NodeDef, name: &str, elements: &PartialElements) {
     let list = ListValue {
         i: elements.sizes().iter().map(|size| *size as i64).collect(),
         s: elements.elements().iter().map(|element| Bytes::from(element.to_string())).collect(),
@@ -38,7 +38,7 @@ pub(super) fn note_elements(def: &mut NodeDef, name: &str, elements: &PartialEle
 }
 
 /// Returns an attribute as a protobuf value; `None` for elements.
-fn plain(attr: &Attr) -> Option<AttrKind> {
+fn value_of(attr: &Attr) -> Option<AttrKind> {
     let empty = ListValue::default;
     let list = |list: ListValue| Some(AttrKind::List(list));
     let text = |text: &str| Bytes::copy_from_slice(text.as_bytes());
@@ -98,5 +98,5 @@ pub(super) fn of_kind(attr: &Attr, kind: &str) -> Option<AttrKind> {
         }
         _ => false,
     };
-    if fits { plain(attr) } else { None }
+    if fits { value_of(attr) } else { None }
 }

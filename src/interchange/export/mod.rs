@@ -24,8 +24,8 @@ const PRODUCER: i32 = 2474;
 /// empty.
 ///
 /// Every node has the attribute `_output_shapes`, which TensorBoard and Netron show; unknown dimensions have their
-/// expressions as names. TensorFlow runs the graph if it has all its ops. An op that TensorFlow lacks keeps its own name.
-/// Attributes that start with `_shapeflow` hold what TensorFlow does not need, so that
+/// expressions as names. TensorFlow runs the graph if it has all its ops. An op that TensorFlow lacks keeps its own
+/// name. Attributes that start with `_shapeflow` hold what TensorFlow does not need, so that
 /// [`Model::import`](super::Model::import) gives an equal graph.
 ///
 /// # Errors
@@ -157,7 +157,7 @@ impl<'a> Exporter<'a> {
         }
         put(&mut def, OWN_OPERANDS, AttrKind::List(ListValue { i: positions, ..ListValue::default() }));
         for (name, attr) in node.attrs().iter() {
-            attrs::note(&mut def, name, attr)?;
+            attrs::add_own(&mut def, name, attr)?;
         }
         Ok(def)
     }

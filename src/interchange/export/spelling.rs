@@ -9,7 +9,7 @@ use super::super::dtype_number::number_of;
 use super::super::proto::{AttrKind, ListValue, NodeDef, decimal};
 use super::super::signature::{Argument, ArgumentType, Signature, signature};
 use super::super::{ABSENT, IMPLIED};
-use super::attrs::{note, note_elements, of_kind};
+use super::attrs::{add_own, add_own_elements, of_kind};
 use super::parameter::Parameter;
 use super::{Exporter, node_def, put};
 use crate::error::Result;
@@ -61,57 +61,59 @@ impl Exporter<'_> {
         }
         let Some(draft) = self.draft(node, signature, row.operands, spelling) else { return Ok(None) };
         let Some(types) = self.types(node, signature, &draft) else { return Ok(None) };
-        let renamed = |ours: &str| {
+        let renamed = |own_name: &str| {
             let names = spelling.attrs.iter().chain(row.attrs);
             names
                 .clone()
-                .find(|(_, own)| *own == ours)
-                .map_or(ours.to_string(), |(theirs, _)| (*theirs).to_string())
+                .find(|(_, own)| *own == own_name)
+                .map_or(own_name.to_string(), |(tensorflow_name, _)| (*tensorflow_name).to_string())
         };
         let mut def = node_def(name, spelling.op_type);
         let parameter = |name: &str| {
             draft.inputs.iter().any(|(_, input)| matches!(input, Input::Parameter(own, _) if *own == name))
         };
-        for (ours, attr) in node.attrs().iter() {
-            if matches!(node.op.body, Body::Absent) && ours == "dtypes" {
+        for (own_name, attr) in node.attrs().iter() {
+            if matches!(node.op.body, Body::Absent) && own_name == "dtypes" {
                 continue;
             }
-            if parameter(ours) {
+            if parameter(own_name) {
                 match attr.to_elements() {
-                    Some(elements) => note_elements(&mut def, ours, &elements),
-                    None => note(&mut def, ours, attr)?,
+                    Some(elements) => add_own_elements(&mut def, own_name, &elements),
+                    None => add_own(&mut def, own_name, attr)?,
                 }
                 continue;
             }
-            if let Some((_, value)) = spelling.fixed.iter().find(|(own, _)| *own == ours) {
+            if let Some((_, value)) = spelling.fixed.iter().find(|(own, _)| *own == own_name) {
                 let known = attr.to_elements().and_then(|elements| elements.get(0)?.as_known());
                 if known != Some(*value) {
                     return Ok(None);
                 }
-                note(&mut def, ours, attr)?;
+                add_own(&mut def, own_name, attr)?;
                 continue;
             }
-            let theirs = renamed(ours);
-            let declared = signature.attr(&theirs).map(|declared| declared.kind);
+            let tensorflow_name = renamed(own_name);
+            let declared = signature.attr(&tensorflow_name).map(|declared| declared.kind);
             match (declared, attr) {
                 // `types` derives type attributes from operands and outputs; this one is added for the import.
-                (Some("type"), Attr::DType(_)) => note(&mut def, ours, attr)?,
+                (Some("type"), Attr::DType(_)) => add_own(&mut def, own_name, attr)?,
                 (Some(kind), attr) => match of_kind(attr, kind) {
                     Some(AttrKind::F(short)) if attr != &Attr::Float(decimal(short)) => {
-                        put(&mut def, &theirs, AttrKind::F(short));
-                        note(&mut def, ours, attr)?;
+                        put(&mut def, &tensorflow_name, AttrKind::F(short));
+                        add_own(&mut def, own_name, attr)?;
                     }
-                    Some(kind) => put(&mut def, &theirs, kind),
+                    Some(kind) => put(&mut def, &tensorflow_name, kind),
                     None => return Ok(None),
                 },
-                (None, Attr::DType(_)) => note(&mut def, ours, attr)?,
+                (None, Attr::DType(_)) => add_own(&mut def, own_name, attr)?,
                 (None, _) => return Ok(None),
             }
         }
         let mut implied = Vec::new();
         for (attr, dtype) in &types {
             put(&mut def, attr, AttrKind::Type(number_of(*dtype)));
-            if !signature.is_of_inputs(attr) || spelling.attrs.iter().any(|(theirs, _)| theirs == attr) {
+            if !signature.inputs_determine(attr)
+                || spelling.attrs.iter().any(|(tensorflow_name, _)| tensorflow_name == attr)
+            {
                 implied.push(Bytes::from((*attr).to_string()));
             }
         }

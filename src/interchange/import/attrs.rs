@@ -14,7 +14,7 @@ use crate::error::Result;
 ///
 /// # Errors
 /// A shape attribute is invalid.
-pub(super) fn plain(
+pub(super) fn tensorflow(
     frame: &Frame<'_, '_>,
     node: usize,
     signature: Option<&Signature>,
@@ -23,7 +23,7 @@ pub(super) fn plain(
     let mut attrs = Attrs::new();
     let Some(def) = frame.nodes.get(node) else { return Ok(attrs) };
     for (name, value) in &def.attr {
-        if name.starts_with('_') || signature.is_some_and(|signature| signature.is_of_inputs(name)) {
+        if name.starts_with('_') || signature.is_some_and(|signature| signature.inputs_determine(name)) {
             continue;
         }
         let kind = signature.and_then(|signature| signature.attr(name)).map(|attr| attr.kind);
@@ -37,7 +37,7 @@ pub(super) fn plain(
     for attr in signature.iter().flat_map(|signature| &signature.attrs) {
         if attr.kind == "type"
             && !def.attr.contains_key(attr.name)
-            && !signature.is_some_and(|signature| signature.is_of_inputs(attr.name))
+            && !signature.is_some_and(|signature| signature.inputs_determine(attr.name))
             && let Some(dtype) = attr.default.and_then(|text| text.parse().ok())
         {
             attrs.insert(attr.name, Attr::DType(dtype));
@@ -46,8 +46,8 @@ pub(super) fn plain(
     Ok(attrs)
 }
 
-/// Translates an attribute; `None` for a kind that no op of this crate reads. `kind` is the declared kind, which gives an
-/// empty list its element type.
+/// Translates an attribute; `None` for a kind that no op of this crate reads. `kind` is the declared kind, which gives
+/// an empty list its element type.
 fn attr_of(value: &AttrKind, kind: Option<&str>, budget: &Budget) -> Result<Option<Attr>> {
     Ok(match value {
         AttrKind::S(bytes) => Some(Attr::from(String::from_utf8_lossy(bytes).into_owned())),
@@ -96,7 +96,7 @@ fn list_of(list: &ListValue, kind: Option<&str>, budget: &Budget) -> Result<Opti
 ///
 /// # Errors
 /// An added attribute is invalid.
-pub(super) fn noted(frame: &Frame<'_, '_>, node: usize, budget: &Budget) -> Result<Attrs> {
+pub(super) fn exported(frame: &Frame<'_, '_>, node: usize, budget: &Budget) -> Result<Attrs> {
     let mut attrs = Attrs::new();
     let Some(def) = frame.nodes.get(node) else { return Ok(attrs) };
     for (name, value) in &def.attr {

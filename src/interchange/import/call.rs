@@ -114,7 +114,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             return damaged("a branch must have a predicate, got no inputs".to_string());
         };
         let Some(constant) = self.constant(predicate.value) else {
-            let message = "the predicate of a branch must be a constant of the model, got a value computed index run time; \
+            let message = "the predicate of a branch must be a constant of the model, got one that only a run computes; \
                            a graph has no control flow";
             return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
         };
@@ -175,8 +175,8 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 }
 
-/// Returns whether TensorFlow takes the tensor for true: a scalar that is not 0, a string that is not empty, or a tensor
-/// of rank 1 or more that has elements.
+/// Returns whether TensorFlow takes the tensor for true: a scalar that is not 0, a string that is not empty, or a
+/// tensor of rank 1 or more that has elements.
 fn is_true(tensor: &Tensor) -> bool {
     if !tensor.sizes().is_empty() {
         return !tensor.is_empty();

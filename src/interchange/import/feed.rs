@@ -22,8 +22,8 @@ type TensorRef = (usize, usize);
 /// Dtype and shape of a tensor, as far as inference knows them.
 type KnownType = (Option<DType>, TensorShape);
 
-/// Returns the tensor that `name` stands for: an alias from a SavedModel's signature, or `name` itself. Names of nodes take
-/// precedence over aliases.
+/// Returns the tensor that `name` stands for: an alias from a SavedModel's signature, or `name` itself. Names of nodes
+/// take precedence over aliases.
 pub(super) fn unaliased<'n>(
     frame: &Frame<'_, '_>,
     name: &'n str,
@@ -186,8 +186,8 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 }
 
-/// Returns the shape with its known sizes and named dimensions. Every other dimension becomes a fresh unknown, because a
-/// feed need not agree with other tensors of the model.
+/// Returns the shape with its known sizes and named dimensions. Every other dimension becomes a fresh unknown, because
+/// a feed need not agree with other tensors of the model.
 fn open(shape: &TensorShape) -> TensorShape {
     let Some(dims) = shape.dims() else { return TensorShape::unranked() };
     let dims = dims.iter().map(|dim| match dim.as_linear() {

@@ -6,7 +6,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::DType;
 
 use super::built::{Checks, Condition, Slot, union};
-use super::kernels::Kernels;
+use super::definitions::Definitions;
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::interchange::limits::Budget;
@@ -19,7 +19,7 @@ pub(super) struct Importer<'a, 'g> {
     pub options: &'a ImportOptions,
     pub graph: &'g Graph,
     pub functions: HashMap<&'a str, &'a FunctionDef>,
-    pub kernels: Kernels,
+    pub definitions: Definitions,
     pub budget: Budget,
     /// The conditions of all assertions; [`Checks`] holds positions in this list.
     pub conditions: Vec<Condition<'g>>,
@@ -44,7 +44,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             options,
             graph,
             functions,
-            kernels: Kernels::new(&options.ops),
+            definitions: Definitions::new(&options.ops),
             budget: Budget::new(&options.limits),
             conditions: Vec::new(),
             read_as: HashMap::new(),

@@ -1,16 +1,16 @@
 //! Builds a graph from a TensorFlow model.
 //!
-//! `feed` finds the fed and fetched tensors, `frame` resolves names and orders the nodes, `unknown` refuses unknown ops.
-//! Then every node is built in order: `placeholder`, `call` and this file build nodes that structure a graph, `node`
-//! builds ops with the help of `attrs`, `typed` and `kernels`.
+//! `feed` finds the fed and fetched tensors, `frame` resolves names and orders the nodes, `unknown` refuses unknown
+//! ops. Then every node is built in order: `placeholder`, `call` and this file build nodes that structure a graph,
+//! `node` builds ops with the help of `attrs`, `typed` and `definitions`.
 
 mod attrs;
 mod built;
 mod call;
+mod definitions;
 mod feed;
 mod frame;
 mod importer;
-mod kernels;
 mod node;
 mod placeholder;
 mod typed;
@@ -43,8 +43,8 @@ impl Model {
     ///
     /// Each tensor of [`ImportOptions::feeds`] becomes an input. Nodes that only its producer needs are not imported.
     ///
-    /// Functions are inlined. An `If` with a constant predicate becomes the chosen branch. An `Assert` is checked when a
-    /// node that depends on it runs. An op without a kernel has shapes but does not compile.
+    /// Functions are inlined. An `If` with a constant predicate becomes the chosen branch. An `Assert` is checked when
+    /// a node that depends on it runs. An op without a kernel has shapes but does not compile.
     ///
     /// # Errors
     /// - `Parse`: the model is damaged: two nodes share a name, an input does not exist, or nodes form a cycle.

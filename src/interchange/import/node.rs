@@ -9,10 +9,10 @@ use super::super::signature::{ArgumentType, Signature, signature};
 use super::super::{ABSENT, OWN_OPERANDS, shape};
 use super::attrs;
 use super::built::{Built, Slot};
+use super::definitions::Definitions;
 use super::frame::{Frame, MAX_TENSORS, damaged};
 use super::importer::Importer;
-use super::kernels::Kernels;
-use super::typed::{check_inputs, ours, typed};
+use super::typed::{check_inputs, own_name, typed};
 use super::unknown::MOST_OUTPUTS;
 use crate::error::Result;
 use crate::graph::{OpBuilder, Value, constant_tensor};
@@ -38,14 +38,16 @@ impl<'a, 'g> Importer<'a, 'g> {
             check_inputs(frame, index, signature, inputs)?;
         }
         let expected = self.output_types(frame, index, signature);
-        let plain = attrs::plain(frame, index, signature, &self.budget)?;
-        let noted = attrs::noted(frame, index, &self.budget)?;
+        let declared_attrs = attrs::tensorflow(frame, index, signature, &self.budget)?;
+        let exported = attrs::exported(frame, index, &self.budget)?;
         let absent = match frame.attr(index, ABSENT) {
             Some(AttrKind::List(list)) => &list.s[..],
             _ => &[],
         };
-        for (def, spelling) in self.kernels.candidates(op_type) {
-            let Some(call) = self.map_operands(&def, &spelling, row, inputs, &plain, &noted, absent) else {
+        for (def, spelling) in self.definitions.candidates(op_type) {
+            let Some(call) =
+                self.map_operands(&def, &spelling, row, inputs, &declared_attrs, &exported, absent)
+            else {
                 continue;
             };
             let Some(attrs) = typed(&def, &spelling, call.attrs, &call.dtypes, &expected, frame, index, row)
@@ -53,7 +55,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 continue;
             };
             let def = match row {
-                Some(row) => self.kernels.adapted(&def, row),
+                Some(row) => self.definitions.adapted(&def, row),
                 None => def,
             };
             let mut builder = OpBuilder::new(self.graph, def).attrs(attrs);
@@ -69,11 +71,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         let dtypes: Option<Vec<DType>> = expected.iter().copied().collect();
         let Some(dtypes) = dtypes else { return self.opaque(frame, index, name, &present) };
         let mut attrs = Attrs::new();
-        for (name, attr) in plain.iter() {
-            attrs.insert(ours(name, &[], Some(row)).to_string(), attr.clone());
+        for (name, attr) in declared_attrs.iter() {
+            attrs.insert(own_name(name, &[], Some(row)).to_string(), attr.clone());
         }
         attrs.insert("dtypes", Attr::DTypes(dtypes.into()));
-        let mut builder = OpBuilder::new(self.graph, self.kernels.shapes_only(row)).attrs(attrs);
+        let mut builder = OpBuilder::new(self.graph, self.definitions.shapes_only(row)).attrs(attrs);
         for (position, slot) in present.iter().enumerate() {
             builder = builder.operand(position, slot.value);
         }
@@ -94,7 +96,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         name: &str,
         inputs: &[Slot<'g>],
     ) -> Result<Built<'g>> {
-        let attrs = attrs::noted(frame, index, &self.budget)?;
+        let attrs = attrs::exported(frame, index, &self.budget)?;
         let positions: Vec<usize> = match (frame.attr(index, OWN_OPERANDS), def.operand_list()) {
             (Some(AttrKind::List(list)), Some(_)) => {
                 list.i.iter().map(|position| usize::try_from(*position).unwrap_or(usize::MAX)).collect()
@@ -123,8 +125,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         spelling: &TfOp,
         row: Option<&'static Registered>,
         inputs: &[Option<Slot<'g>>],
-        plain: &Attrs,
-        noted: &Attrs,
+        declared_attrs: &Attrs,
+        exported: &Attrs,
         absent: &[Bytes],
     ) -> Option<Call<'g>> {
         let list = def.operand_list()?;
@@ -146,17 +148,17 @@ impl<'a, 'g> Importer<'a, 'g> {
             return None;
         }
         let mut attrs = Attrs::new();
-        for (name, attr) in plain.iter().filter(|(_, attr)| !matches!(attr, Attr::DType(_))) {
-            attrs.insert(ours(name, spelling.attrs, row).to_string(), attr.clone());
+        for (name, attr) in declared_attrs.iter().filter(|(_, attr)| !matches!(attr, Attr::DType(_))) {
+            attrs.insert(own_name(name, spelling.attrs, row).to_string(), attr.clone());
         }
-        for (name, attr) in noted.iter() {
+        for (name, attr) in exported.iter() {
             attrs.insert(name.to_string(), attr.clone());
         }
         let mut call = Call { operands: Vec::new(), dtypes: Vec::new(), attrs };
         for (position, slot) in operands {
             let operand = list.get(position)?;
-            let left_out = absent.iter().any(|name| name == operand.name().as_bytes());
-            if left_out || noted.get(operand.name()).is_some() {
+            let omitted = absent.iter().any(|name| name == operand.name().as_bytes());
+            if omitted || exported.get(operand.name()).is_some() {
                 continue;
             }
             let slot = slot.as_ref()?;
@@ -213,8 +215,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         types
     }
 
-    /// Imports a node without a definition. Its dtypes come from the signature, the attributes and the readers, its shapes
-    /// from the attribute `output_shapes`; the rest is unknown.
+    /// Imports a node without a definition. Its dtypes come from the signature, the attributes and the readers, its
+    /// shapes from the attribute `output_shapes`; the rest is unknown.
     pub(super) fn opaque(
         &mut self,
         frame: &Frame<'a, 'g>,
@@ -254,7 +256,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         if shapes.iter().any(|shape| shape.rank().is_some()) {
             attrs.insert("shapes", Attr::Shapes(shapes.into()));
         }
-        let mut builder = OpBuilder::new(self.graph, Kernels::opaque()).attrs(attrs);
+        let mut builder = OpBuilder::new(self.graph, Definitions::opaque()).attrs(attrs);
         for (position, slot) in inputs.iter().enumerate() {
             builder = builder.operand(position, slot.value);
         }

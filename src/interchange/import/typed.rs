@@ -11,13 +11,17 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{OpRef, TfOp};
 
 /// Returns this crate's name of a TensorFlow attribute.
-pub(super) fn ours<'n>(
+pub(super) fn own_name<'n>(
     name: &'n str,
     renamed: &[(&'static str, &'static str)],
     row: Option<&'static Registered>,
 ) -> &'n str {
     let rows = row.map_or(&[][..], |row| row.attrs);
-    renamed.iter().chain(rows).find(|(theirs, _)| *theirs == name).map_or(name, |(_, ours)| *ours)
+    renamed
+        .iter()
+        .chain(rows)
+        .find(|(tensorflow_name, _)| *tensorflow_name == name)
+        .map_or(name, |(_, own_name)| *own_name)
 }
 
 /// Returns the attributes, extended by the dtype attributes that the definition needs to produce the `expected` output
@@ -51,10 +55,10 @@ pub(super) fn typed(
     let table = signature(&node.op);
     let declared = table.iter().flat_map(|table| &table.attrs).filter(|attr| attr.kind == "type");
     for attr in declared {
-        let renamed = ours(attr.name, spelling.attrs, row);
+        let renamed = own_name(attr.name, spelling.attrs, row);
         // A dtype that the inputs determine becomes an attribute only if this crate renames it.
         let of_inputs =
-            table.as_ref().is_some_and(|table| table.is_of_inputs(attr.name)) && renamed == attr.name;
+            table.as_ref().is_some_and(|table| table.inputs_determine(attr.name)) && renamed == attr.name;
         let number = match frame.attr(index, attr.name) {
             Some(AttrKind::Type(number)) => dtype_of(*number),
             _ => attr.default.and_then(|text| text.parse().ok()),
@@ -67,7 +71,7 @@ pub(super) fn typed(
     // If the inputs determine all output dtypes, the explicit dtypes are omitted unless the definition needs them.
     let from_inputs = table.as_ref().is_some_and(|table| {
         table.outputs.iter().all(|output| match output.dtype {
-            ArgumentType::Attr(attr) => table.is_of_inputs(attr),
+            ArgumentType::Attr(attr) => table.inputs_determine(attr),
             _ => true,
         })
     });

@@ -53,7 +53,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut visit =
             |prefix: &str, node: &'a super::super::proto::NodeDef, called: &mut Vec<&'a FunctionDef>| {
                 let known = is_structure(&node.op)
-                    || self.kernels.knows(&node.op)
+                    || self.definitions.knows(&node.op)
                     || lookup(&node.op).is_some()
                     || self.options.ops.get(&node.op).is_some()
                     || self.functions.contains_key(node.op.as_str());

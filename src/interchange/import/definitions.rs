@@ -1,4 +1,4 @@
-//! `Kernels`: op definitions by TensorFlow op type.
+//! `Definitions`: op definitions by TensorFlow op type.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attr, Attrs, DType, Registered};
 
 use crate::op::{OpDef, OpRef, Registry, TfOp};
 
-/// A node of which only the operands are known. Its attributes give dtypes and shapes of its outputs.
+/// An op without semantics: the attributes `dtypes` and `shapes` give the types of its outputs.
 static OPAQUE: OpDef = OpDef::absent("opaque", None)
     .outputs(|attrs, _| types(attrs).len())
     .dtype_rule(|_, attrs| Ok(types(attrs).to_vec()))
@@ -21,16 +21,16 @@ static OPAQUE: OpDef = OpDef::absent("opaque", None)
     });
 
 /// Op definitions by TensorFlow op type. One op type may have several candidates.
-pub(super) struct Kernels {
+pub(super) struct Definitions {
     by_type: HashMap<&'static str, Vec<(OpRef, TfOp)>>,
-    /// Definitions with the shape function that TensorFlow has for one spelling, by definition and op type.
+    /// Definitions with the shape function of TensorFlow's op, by definition and op type.
     adapted: HashMap<(&'static str, &'static str), OpRef>,
     /// Definitions without a body, by op type.
     shapes_only: HashMap<&'static str, OpRef>,
 }
 
-impl Kernels {
-    pub(super) fn new(ops: &Registry) -> Kernels {
+impl Definitions {
+    pub(super) fn new(ops: &Registry) -> Definitions {
         let mut by_type: HashMap<&'static str, Vec<(OpRef, TfOp)>> = HashMap::new();
         for def in ops.defs() {
             for spelling in def.tensorflow_ops() {
@@ -39,7 +39,7 @@ impl Kernels {
         }
         // Sorted by name, so that the result does not depend on the order of a hash table.
         by_type.values_mut().for_each(|defs| defs.sort_by_key(|(def, _)| def.name()));
-        Kernels { by_type, adapted: HashMap::new(), shapes_only: HashMap::new() }
+        Definitions { by_type, adapted: HashMap::new(), shapes_only: HashMap::new() }
     }
 
     pub(super) fn knows(&self, op_type: &str) -> bool {
@@ -71,7 +71,7 @@ impl Kernels {
         self.shapes_only.entry(row.op).or_insert_with(create).clone()
     }
 
-    /// Returns the definition of a node of which only the operands are known.
+    /// Returns the op without semantics.
     pub(super) fn opaque() -> OpRef {
         OpRef::from(&OPAQUE)
     }
