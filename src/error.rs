@@ -163,6 +163,11 @@ impl Error {
         self.edit(|inner| inner.notes.push((text.into(), location)))
     }
 
+    /// Adds a note with the location of an input's declaration. An imported input has none, so its error has no note.
+    pub(crate) fn note_declaration(self, location: &'static Location<'static>) -> Error {
+        if is_own_line(location) { self } else { self.note("the input is declared", Some(location)) }
+    }
+
     /// What to do about it, below everything else, unless the error says so already.
     ///
     /// ```

@@ -18,7 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 ROOT = Path(__file__).resolve().parent.parent
-TEST = ["cargo", "test", "--all-features", "--test", "interchange", "results_stay_the_same"]
+TEST = ["cargo", "test", "--all-features", "--test", "interchange", "imported_graphs_give_the_same_results"]
 TOLERANCE = {np.dtype(np.float16): 1e-3, np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}
 
 

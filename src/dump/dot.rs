@@ -1,4 +1,4 @@
-//! A graph in the language of Graphviz.
+//! Dumps as DOT, the language of Graphviz.
 
 use petgraph::dot::{Config, Dot};
 use petgraph::visit::EdgeRef;
@@ -9,10 +9,10 @@ use crate::graph::Graph;
 use crate::graph::dataflow::{Dataflow, DataflowEdge, EdgeEnds, NodeId};
 
 impl Graph {
-    /// The graph in the language of Graphviz: `dot -Tsvg` draws it.
+    /// Returns the graph in DOT, the language of Graphviz: `dot -Tsvg` draws it.
     ///
-    /// A node shows its op, what is known of its results, and its name if it was given one; an edge shows which
-    /// operand it is, and which result where a node has several. The text depends on the graph alone.
+    /// A node shows its op, attributes, dtypes and shapes, and its name if it has one. An edge shows the position of
+    /// the operand, and the value if the source has several outputs. Equal graphs give equal text.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph};
@@ -28,7 +28,7 @@ impl Graph {
 }
 
 impl Snapshot {
-    /// The stage's graph in the language of Graphviz, as [`Graph::to_dot`]; the nodes of a kernel have one colour.
+    /// Returns the graph of the stage in DOT, as [`Graph::to_dot`] does. The nodes of a kernel have the same colour.
     pub fn to_dot(&self) -> String {
         let dataflow = Dataflow::new(self.nodes.len(), |node| {
             self.nodes[node].operands.iter().map(|operand| (operand.node, operand.output))
@@ -79,7 +79,7 @@ impl NodeView {
     }
 }
 
-/// A string of the language; line breaks are `\n` in it.
+/// Quotes a text for DOT. A line break becomes `\n`.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }

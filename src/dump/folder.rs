@@ -1,4 +1,4 @@
-//! `Folder`: a sink that writes every stage into files.
+//! `Folder`: a sink that writes every stage to files.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -7,43 +7,45 @@ use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 
 use super::{Snapshot, StageKind, StageSink};
 
-/// The sink that the environment variable `SHAPEFLOW_DUMP` asks for: the folder it names.
+/// Returns a sink that writes to the folder that the environment variable `SHAPEFLOW_DUMP` names.
 pub(crate) fn folder_of_environment() -> Option<Arc<dyn StageSink>> {
     static FOLDER: OnceLock<Option<Arc<Folder>>> = OnceLock::new();
-    let make =
+    let create =
         || std::env::var_os("SHAPEFLOW_DUMP").filter(|path| !path.is_empty()).map(Folder::new).map(Arc::new);
-    FOLDER.get_or_init(make).clone().map(|folder| folder as Arc<dyn StageSink>)
+    FOLDER.get_or_init(create).clone().map(|folder| folder as Arc<dyn StageSink>)
 }
 
-/// Writes a folder for each compilation, and in it a numbered set of files for each stage. What cannot be
-/// written is left out, with one warning for the whole process.
+/// Writes a folder for each compilation, with a numbered set of files for each stage. A file that cannot be written is
+/// skipped; the first one prints a warning.
 #[derive(Debug)]
 struct Folder {
     root: PathBuf,
-    /// By compilation: its folder and how many stages are in it.
-    places: Mutex<HashMap<u64, Option<(PathBuf, usize)>>>,
+    /// The folder of each compilation, and the number of stages in it; `None` if the folder cannot be created.
+    compilations: Mutex<HashMap<u64, Option<(PathBuf, usize)>>>,
 }
 
-/// Folders that are looked for beside each other.
+/// Maximum number of compilations in one root folder.
 const FOLDERS: usize = 100_000;
 
 impl Folder {
     fn new(root: impl Into<PathBuf>) -> Folder {
-        Folder { root: root.into(), places: Mutex::default() }
+        Folder { root: root.into(), compilations: Mutex::default() }
     }
 
-    /// The folder of a compilation and the number of its next stage.
-    fn place(&self, compile: u64) -> Option<(PathBuf, usize)> {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = places.entry(compile).or_insert_with(|| made(&self.root).map(|folder| (folder, 0)));
-        let (folder, next) = place.as_mut()?;
+    /// Returns the folder of a compilation and the number of its next stage.
+    fn next_stage(&self, compile: u64) -> Option<(PathBuf, usize)> {
+        let mut compilations = self.compilations.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = compilations
+            .entry(compile)
+            .or_insert_with(|| create_folder(&self.root).map(|folder| (folder, 0)));
+        let (folder, next) = entry.as_mut()?;
         *next += 1;
         Some((folder.clone(), *next - 1))
     }
 }
 
-/// A new folder `compile-0001`, numbered after those that are there.
-fn made(root: &Path) -> Option<PathBuf> {
+/// Creates the first folder of `compile-0001`, `compile-0002`, … that does not exist.
+fn create_folder(root: &Path) -> Option<PathBuf> {
     if let Err(error) = std::fs::create_dir_all(root) {
         warn(root, &error);
         return None;
@@ -65,7 +67,7 @@ fn made(root: &Path) -> Option<PathBuf> {
 fn warn(path: &Path, error: &std::io::Error) {
     static WARNED: Once = Once::new();
     WARNED.call_once(|| {
-        // Where standard error is full too, nobody can be told.
+        // A failure of standard error cannot be reported, so it is ignored.
         let mut out = std::io::stderr().lock();
         let _ = writeln!(out, "warning: SHAPEFLOW_DUMP: {} cannot be written: {error}", path.display());
     });
@@ -73,7 +75,7 @@ fn warn(path: &Path, error: &std::io::Error) {
 
 impl StageSink for Folder {
     fn take(&self, compile: u64, snapshot: &Snapshot) {
-        let Some((folder, number)) = self.place(compile) else { return };
+        let Some((folder, number)) = self.next_stage(compile) else { return };
         let stage = snapshot.stage();
         let write = |extension: &str, content: &str| {
             let path = folder.join(format!("{number:02}-{stage}.{extension}"));
@@ -91,7 +93,7 @@ impl StageSink for Folder {
                 write("json", &snapshot.to_json());
                 write("svg", &snapshot.to_svg());
             }
-            // The page of the intermediate code shows all of the stages before it.
+            // The page of the stage `clif` shows the stages `optimized` and `kernels` too.
             if stage == StageKind::Graph || stage == StageKind::Clif {
                 write("html", &snapshot.to_html(None));
             }
@@ -125,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_fails_nothing() -> Result<()> {
+    fn a_compilation_succeeds_if_its_folder_cannot_be_created() -> Result<()> {
         let file = std::env::temp_dir().join(format!("shapeflow-file-{}", std::process::id()));
         std::fs::write(&file, "").map_err(crate::Error::wrap)?;
         let options = CompileOptions::new().sink(Arc::new(Folder::new(&file)));

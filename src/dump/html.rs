@@ -1,4 +1,4 @@
-//! Stages as one page that needs nothing else: the graph to move around in, and what stands behind each node.
+//! Dumps as one self-contained HTML page: the graph, and the details of each node and kernel.
 
 use serde_json::json;
 
@@ -8,15 +8,15 @@ use super::trace::KernelKey;
 use super::{Snapshot, Trace};
 
 impl Snapshot {
-    /// The stage as one self-contained HTML page; with a trace, it shows the time of each kernel.
+    /// Returns the stage as one self-contained HTML page. With a trace, the page shows the time of each kernel.
     ///
-    /// The graph can be moved, zoomed and searched. A click on a node shows its op, attributes, the line that made
-    /// it, its shape and where the dimensions come from, and its kernel's loops and code, as far as the snapshot
-    /// has them: [`StageKind::Clif`](crate::StageKind::Clif) has all but instructions.
+    /// The graph can be moved, zoomed and searched. A click on a node shows its op, attributes, source line and shape,
+    /// the origin of each dimension, and the loops and code of its kernel, as far as the snapshot has them:
+    /// [`StageKind::Clif`](crate::StageKind::Clif) has all except machine instructions.
     pub fn to_html(&self, trace: Option<&Trace>) -> String {
         let times = trace.map(Trace::kernel_times).unwrap_or_default();
         let data = self.json(&|kernel| {
-            let time = times.get(&KernelKey { stage: self.origin, step: kernel.step })?;
+            let time = times.get(&KernelKey { program: self.origin, step: kernel.step })?;
             Some(json!({"runs": time.runs, "total_us": time.total_us, "least_us": time.least_us}))
         });
         let scene = self.scene();
@@ -27,7 +27,7 @@ impl Snapshot {
             ("@WIDTH@", scene.width.ceil().to_string()),
             ("@HEIGHT@", scene.height.ceil().to_string()),
             ("@SCENE@", scene.content),
-            // What ends a script element, or begins a comment in one, cannot stand in it.
+            // Text with `</script>` or `<!--` would end the script element.
             ("@DATA@", data.to_string().replace('<', "\\u003c")),
             ("@SCRIPT@", include_str!("page/page.js").to_string()),
         ];
@@ -49,7 +49,7 @@ mod tests {
     use crate::{DType, Graph, Result, StageKind, shape};
 
     #[test]
-    fn a_page_is_whole_and_asks_for_nothing() -> Result<()> {
+    fn a_page_has_every_part_and_no_addresses() -> Result<()> {
         let g = Graph::new();
         let x = g.input("</script><b>", DType::F32, shape!["b", 4])?;
         let page = g.compile(x.softmax(-1)?)?.snapshot(StageKind::Clif)?.to_html(None);

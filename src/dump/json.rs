@@ -1,23 +1,29 @@
-//! Stages as JSON.
+//! Dumps as JSON.
 
 use serde_json::{Map, Value, json};
 use shapeflow_shape_fns::TensorShape;
 
 use super::Snapshot;
-use super::snapshot::{Edge, KernelView, NodeKind, NodeView, ValueView};
+use super::snapshot::{Edge, KernelView, NodeView, ValueView};
 
 impl Snapshot {
-    /// The stage as one JSON document.
+    /// Returns the stage as one JSON document.
     ///
-    /// `{"stage", "nodes": [{"name", "op", "kind", "attrs", "operands", "outputs": [{"value", "dtype", "shape",
-    /// "provenance"}], "location", "scopes", "content", "error", "kernel"}], "guards": [{"text", "node"}], "kernels": [{"step", "kind",
-    /// "label", "writes", "loops", "clif", "asm"}]}`. Dtypes have TensorFlow's names. A shape is `null` where the
-    /// rank is unknown; a dimension is a number, `null`, or the text of a name or term.
+    /// ```text
+    /// {"stage",
+    ///  "nodes": [{"name", "op", "kind", "attrs", "operands", "location", "scopes", "content", "error", "kernel",
+    ///             "outputs": [{"value", "dtype", "shape", "text", "provenance", "result"}]}],
+    ///  "guards": [{"text", "node"}],
+    ///  "kernels": [{"step", "kind", "label", "writes", "loops", "clif", "asm"}]}
+    /// ```
+    ///
+    /// A dtype has the name that NumPy and TensorFlow give it: `float32`, `int64`, …. A shape of unknown rank is `null`. A dimension is a number, the text of a name or
+    /// an expression, or `null` if it is anonymous. Fields without content are absent.
     pub fn to_json(&self) -> String {
         self.json(&|_| None).to_string()
     }
 
-    /// The document, with the times of kernels where there are any.
+    /// Returns the document. `time` gives the time of a kernel, if a trace has it.
     pub(super) fn json(&self, time: &dyn Fn(&KernelView) -> Option<Value>) -> Value {
         let value_name =
             |edge: &Edge| match self.nodes.get(edge.node).and_then(|n| n.outputs.get(edge.output)) {
@@ -49,15 +55,10 @@ impl Snapshot {
 fn node_json(node: &NodeView, operands: Vec<Value>) -> Value {
     let attrs: Map<String, Value> =
         node.attrs.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect();
-    let kind = match node.kind {
-        NodeKind::Input => "input",
-        NodeKind::Constant => "constant",
-        NodeKind::Op => "op",
-    };
     let mut json = json!({
         "name": node.label,
         "op": node.op,
-        "kind": kind,
+        "kind": node.kind.name(),
         "operands": operands,
         "outputs": node.outputs.iter().map(value_json).collect::<Vec<_>>(),
     });
@@ -105,7 +106,7 @@ fn value_json(value: &ValueView) -> Value {
     json
 }
 
-/// `[2, null, "n"]`; `null` for a shape of unknown rank.
+/// Returns a shape such as `[2, null, "n"]`; `null` for unknown rank.
 fn shape_json(shape: &TensorShape) -> Value {
     let Some(dims) = shape.dims() else { return Value::Null };
     let dims = dims.iter().map(|dim| match (dim.as_known(), dim.as_symbol()) {
@@ -141,7 +142,7 @@ mod tests {
     use crate::{DType, Graph, Result, shape};
 
     #[test]
-    fn a_document_has_tensorflows_dtypes_and_open_dimensions() -> Result<()> {
+    fn a_document_has_dtypes_and_partial_shapes() -> Result<()> {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape![2, ?, "n"])?;
         let _ = g.input("y", DType::I64, shape![..])?;

@@ -1,13 +1,14 @@
-//! Text in drawings: how wide it is, how it is cut short, and what of it XML takes for something else.
+//! Text in drawings: measured, shortened, wrapped, and escaped for XML.
 
-/// Width of a character by its size: the fonts of the drawing are monospaced.
+/// Width of a character as a fraction of the font size: the fonts of the drawing are monospaced.
 const ADVANCE: f64 = 0.602;
 
+/// Returns the width of a text in a font size.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * ADVANCE
 }
 
-/// The first characters of a text.
+/// Shortens a text to its first `most` characters.
 pub(super) fn short(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -15,7 +16,7 @@ pub(super) fn short(text: &str, most: usize) -> String {
     }
 }
 
-/// A text as lines of at most `most` characters, broken between words where it can be.
+/// Wraps a text to lines of at most `most` characters. Lines break between words, except in words that are too long.
 pub(super) fn wrapped(text: &str, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -37,7 +38,7 @@ pub(super) fn wrapped(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// The last characters of a name: its end tells it from its neighbours.
+/// Shortens a name to its last `most` characters, in which it differs from the other names of its scope.
 pub(super) fn short_name(name: &str, most: usize) -> String {
     let count = name.chars().count();
     match name.char_indices().nth(count.saturating_sub(most)) {
@@ -46,7 +47,7 @@ pub(super) fn short_name(name: &str, most: usize) -> String {
     }
 }
 
-/// Text that XML and HTML take for nothing else.
+/// Escapes a text for XML and HTML. Characters that XML forbids become U+FFFD.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -57,7 +58,6 @@ pub(super) fn escaped(text: &str) -> String {
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
             '\n' | '\t' => escaped.push(letter),
-            // XML has no place for these.
             '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
             _ if letter.is_control() => escaped.push('\u{fffd}'),
             _ => escaped.push(letter),
@@ -71,7 +71,7 @@ mod tests {
     use super::wrapped;
 
     #[test]
-    fn texts_are_wrapped_between_words() {
+    fn lines_break_between_words() {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("größer als nichts", 6), ["größer", "als", "nichts"]);
         assert_eq!(wrapped("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);

@@ -1,4 +1,9 @@
-//! Stages of the compiler and graphs as text, pictures and pages; times of what runs.
+//! Dumps of the compiler's stages as text, DOT, JSON, SVG and HTML, and traces of compilations and runs.
+//!
+//! In: a `GraphData`, or a compiled program that describes its kernels as [`KernelView`]s. Both become a [`Snapshot`],
+//! plain data without tensors, from which every format is written. [`Trace`] records times while a program runs. Out:
+//! text to the user, to a [`StageSink`], or to the folder that `SHAPEFLOW_DUMP` names. Users, the compiler and the
+//! command line call this module. It never changes a graph, compiles nothing and runs nothing.
 
 mod dot;
 mod folder;
@@ -12,7 +17,8 @@ mod labels;
 mod layout;
 mod palette;
 mod provenance;
-// Text and DOT show less of it than the other formats; a trace is only written by one of them.
+mod sink;
+// Text and DOT show less than the other formats, and only JSON writes a trace.
 #[cfg_attr(not(feature = "dumps"), expect(dead_code))]
 mod snapshot;
 mod stage;
@@ -24,9 +30,10 @@ mod trace;
 mod trace_json;
 
 pub(crate) use folder::folder_of_environment;
+pub use sink::StageSink;
+pub(crate) use sink::Watch;
 pub use snapshot::Snapshot;
 pub(crate) use snapshot::{KernelKind, KernelView};
-pub(crate) use stage::Watch;
-pub use stage::{StageKind, StageSink};
+pub use stage::StageKind;
 pub use trace::Trace;
 pub(crate) use trace::{KernelKey, STEP, Traced, span};

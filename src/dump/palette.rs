@@ -1,12 +1,12 @@
-//! Colours of kernels: hues a golden angle apart, so that neighbours in number differ.
+//! Colours of kernels. Hues of consecutive kernels differ by the golden angle, so that they look different.
 
-/// The hue of a kernel in degrees.
+/// Returns the hue of a kernel in degrees.
 pub(super) fn hue(kernel: usize) -> u32 {
-    // 360 degrees less the golden angle; the first is a blue.
+    // 222 is 360 degrees minus the golden angle; 211 is blue.
     ((211 + (kernel as u64 % 3600) * 222) % 360) as u32
 }
 
-/// A light colour for a kernel, `#rrggbb`.
+/// Returns a light colour for a kernel, as `#rrggbb`.
 pub(super) fn light(kernel: usize) -> String {
     let hue = f64::from(hue(kernel));
     let (saturation, lightness) = (0.62, 0.86);

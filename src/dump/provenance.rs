@@ -1,4 +1,4 @@
-//! `Explainer`: where the dimensions of a shape come from, in words.
+//! `Explainer`: explains the origins of a shape's dimensions in words.
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, Provenance, TensorShape};
@@ -6,13 +6,13 @@ use shapeflow_shape_fns::{Dim, Provenance, TensorShape};
 use crate::error::is_own_line;
 use crate::graph::{GraphData, NodeIx};
 
-/// Explains dimensions of one graph; equal ones are explained once.
+/// Explains the dimensions of a graph. It keeps the explanation of each dimension for other shapes.
 pub(crate) struct Explainer<'a> {
     graph: &'a GraphData,
     known: FxHashMap<Dim, Vec<String>>,
 }
 
-/// Lines that one dimension takes at most.
+/// Maximum number of lines for one dimension.
 const LINES: usize = 12;
 
 impl<'a> Explainer<'a> {
@@ -20,7 +20,7 @@ impl<'a> Explainer<'a> {
         Explainer { graph, known: FxHashMap::default() }
     }
 
-    /// A line for each step by which the unknown dimensions of a shape are what they are.
+    /// Explains the unknown dimensions of a shape, one line for each step of the inference.
     pub(crate) fn lines(&mut self, shape: &TensorShape) -> Vec<String> {
         let graph = self.graph;
         let mut unknown: Vec<(&Dim, Vec<String>)> = Vec::new();
@@ -33,9 +33,9 @@ impl<'a> Explainer<'a> {
         }
         let mut lines = Vec::new();
         for (dim, axes) in unknown {
-            let own = self.known.entry(dim.clone()).or_insert_with(|| explain(graph, dim));
+            let steps = self.known.entry(dim.clone()).or_insert_with(|| explain(graph, dim));
             let plural = if axes.len() > 1 { "axes" } else { "axis" };
-            lines.extend(own.iter().map(|line| format!("{plural} {}: {line}", axes.join(", "))));
+            lines.extend(steps.iter().map(|line| format!("{plural} {}: {line}", axes.join(", "))));
         }
         lines
     }
@@ -51,7 +51,7 @@ fn explain(graph: &GraphData, dim: &Dim) -> Vec<String> {
                 let dim = Dim::from(*symbol);
                 match axis(graph, *node, &dim) {
                     Some(axis) => format!("{dim} is axis {axis} of {}", node_at(graph, *node)),
-                    None => format!("{dim} is made by {}", node_at(graph, *node)),
+                    None => format!("{dim} comes from {}", node_at(graph, *node)),
                 }
             }
             Provenance::Equated(equality) => {
@@ -66,7 +66,7 @@ fn explain(graph: &GraphData, dim: &Dim) -> Vec<String> {
     lines
 }
 
-/// Where in what a node gives a symbol stands.
+/// Finds the axis of a node's outputs whose size is the symbol.
 fn axis(graph: &GraphData, node: u32, dim: &Dim) -> Option<usize> {
     let values = graph.nodes.get(node as usize)?.values();
     values
@@ -74,11 +74,11 @@ fn axis(graph: &GraphData, node: u32, dim: &Dim) -> Option<usize> {
         .find_map(|(axis, other)| (other == dim).then_some(axis))
 }
 
-/// A node with the line of the program that made it.
+/// Returns the label of a node, with the line of the program that made the node.
 fn node_at(graph: &GraphData, node: u32) -> String {
     match graph.nodes.get(node as usize) {
-        Some(made) if is_own_line(made.location) => graph.node_label(NodeIx(node)),
-        Some(made) => format!("{} at {}", graph.node_label(NodeIx(node)), made.location),
+        Some(data) if is_own_line(data.location) => graph.node_label(NodeIx(node)),
+        Some(data) => format!("{} at {}", graph.node_label(NodeIx(node)), data.location),
         None => "the graph".to_string(),
     }
 }

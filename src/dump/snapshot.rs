@@ -1,4 +1,4 @@
-//! `Snapshot`: a stage of a graph as plain data, to be printed or drawn.
+//! `Snapshot`: a stage of a graph as plain data, from which every dump format is written.
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{DType, TensorShape};
@@ -9,9 +9,10 @@ use crate::error::is_own_line;
 use crate::graph::{Graph, GraphData, NodeIx, ValueIx};
 use crate::op::Body;
 
-/// What a stage looks like: its text, and its nodes and kernels for the other formats.
+/// A stage as plain data: its text, and its nodes and kernels for the other formats.
 ///
-/// It holds no tensor but the text of the first elements of small constants, and it does not change with the graph.
+/// A snapshot is a copy: it does not change with the graph. It holds no tensors, only the text of the first elements of
+/// constants.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, shape};
@@ -30,11 +31,11 @@ pub struct Snapshot {
     pub(crate) nodes: Vec<NodeView>,
     pub(crate) guards: Vec<GuardView>,
     pub(crate) kernels: Vec<KernelView>,
-    /// The number of the compiled stage, by which a trace knows its kernels.
+    /// The number of the compiled program, by which a trace identifies its kernels.
     pub(crate) origin: u64,
 }
 
-/// What a node is to whoever looks at the graph.
+/// How a node is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NodeKind {
     Input,
@@ -42,31 +43,41 @@ pub(crate) enum NodeKind {
     Op,
 }
 
+impl NodeKind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            NodeKind::Input => "input",
+            NodeKind::Constant => "constant",
+            NodeKind::Op => "op",
+        }
+    }
+}
+
 /// A node.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeView {
     pub kind: NodeKind,
     pub op: &'static str,
-    /// Its own name below its scopes, or its op's.
+    /// The name of the node, prefixed by its scopes; without a name, the op's.
     pub label: String,
-    /// Whether the label says more than the op.
+    /// Whether the label differs from the op.
     pub named: bool,
     pub attrs: Vec<(String, String)>,
     pub operands: Vec<Edge>,
     pub outputs: Vec<ValueView>,
-    /// The user's line; what was read from a file has none.
+    /// The line of the user's program; an imported node has none.
     pub location: Option<String>,
     /// The lines of its scopes, innermost first.
     pub scopes: Vec<String>,
     /// The first elements of a constant.
     pub content: Option<String>,
-    /// Why inference refused it.
+    /// Why inference refused the node.
     pub error: Option<String>,
-    /// The kernel that computes it, a position in [`Snapshot::kernels`].
+    /// The kernel that computes the node: a position in [`Snapshot::kernels`].
     pub kernel: Option<usize>,
 }
 
-/// Where an operand comes from: a node, and which of its outputs.
+/// The source of an operand: a node and one of its outputs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct Edge {
     pub node: usize,
@@ -76,35 +87,35 @@ pub(crate) struct Edge {
 /// An output of a node.
 #[derive(Clone, Debug)]
 pub(crate) struct ValueView {
-    /// As the text names it, `%3`.
+    /// The name in the text of the stage, such as `%3`.
     pub name: String,
     pub dtype: DType,
     pub shape: TensorShape,
-    /// Where its dimensions come from, a line each.
+    /// Explains the origins of the unknown dimensions, one line for each step.
     pub provenance: Vec<String>,
-    /// The number among the outputs of the compiled graph.
+    /// The position among the outputs of the compiled graph.
     pub result: Option<usize>,
 }
 
-/// A requirement that is checked when the graph runs.
+/// A requirement that a run checks.
 #[derive(Clone, Debug)]
 pub(crate) struct GuardView {
     pub text: String,
-    /// Who requires it.
+    /// The node that requires it.
     pub node: Option<usize>,
 }
 
-/// What runs at once: a fused kernel, a matrix product, or a node by itself.
+/// A step of a compiled program: a fused kernel, a matmul, or a host op.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelView {
-    /// `step 2`.
+    /// The position among the steps of the program.
     pub step: usize,
     pub kind: KernelKind,
-    /// The fused ops.
+    /// The names of the fused ops.
     pub label: String,
-    /// As loops.
+    /// The text of the loops.
     pub loops: String,
-    /// The values it writes, each with the reason it has memory.
+    /// The values that it writes, each with the reason why it is stored.
     pub writes: Vec<String>,
     pub clif: Option<String>,
     pub asm: Option<String>,
@@ -113,7 +124,7 @@ pub(crate) struct KernelView {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum KernelKind {
     Fused,
-    Product,
+    Matmul,
     Host,
 }
 
@@ -121,27 +132,27 @@ impl KernelKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
             KernelKind::Fused => "kernel",
-            KernelKind::Product => "product",
+            KernelKind::Matmul => "matmul",
             KernelKind::Host => "host",
         }
     }
 }
 
-/// Elements of a constant that are shown.
+/// Maximum number of elements of a constant that a snapshot shows.
 const ELEMENTS: usize = 8;
 
 impl Snapshot {
-    /// Which stage it shows.
+    /// Returns the stage that the snapshot shows.
     pub fn stage(&self) -> StageKind {
         self.stage
     }
 
-    /// The stage as text.
+    /// Returns the text of the stage.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The stage as text, as of a graph that has no kernels yet.
+    /// Takes a snapshot of a graph without kernels.
     pub(crate) fn of_graph(data: &GraphData, stage: StageKind) -> Snapshot {
         let mut explainer = Explainer::new(data);
         let nodes =
@@ -160,8 +171,8 @@ impl Snapshot {
         }
     }
 
-    /// The stage with the nodes of `graph` that inference refused: they cannot be compiled, so no stage after the graph
-    /// has them.
+    /// Adds the nodes of `graph` that inference refused. They cannot be compiled, so stages after [`StageKind::Graph`]
+    /// lack them.
     #[must_use]
     pub fn with_refused(mut self, graph: &Graph) -> Snapshot {
         if self.stage == StageKind::Graph {
@@ -170,7 +181,7 @@ impl Snapshot {
         let mut refused: Vec<NodeView> =
             graph.snapshot().nodes.into_iter().filter(|node| node.error.is_some()).collect();
         for node in &mut refused {
-            // Its operands and values have other numbers here, or none.
+            // Values of the compiled graph have other numbers.
             node.operands.clear();
             for output in &mut node.outputs {
                 output.name = format!("{}.{}", node.label, output.name);
@@ -194,7 +205,7 @@ impl Snapshot {
         }
     }
 
-    /// The values that are read, by how many operands.
+    /// Counts the operands that read each value. Values that no operand reads are absent.
     pub(crate) fn readers(&self) -> FxHashMap<Edge, usize> {
         let mut readers = FxHashMap::default();
         for operand in self.nodes.iter().flat_map(|node| &node.operands) {
@@ -205,14 +216,14 @@ impl Snapshot {
 }
 
 impl ValueView {
-    /// `f32[n, 3]`.
+    /// Returns dtype and shape, such as `f32[n, 3]`.
     pub(crate) fn type_text(&self) -> String {
         format!("{}{}", self.dtype, self.shape)
     }
 }
 
 impl NodeView {
-    /// `axis=-1, num=2`.
+    /// Returns the attributes as text, such as `axis=-1, num=2`.
     pub(crate) fn attrs_text(&self) -> String {
         self.attrs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
     }
@@ -253,7 +264,7 @@ fn node_view(data: &GraphData, index: NodeIx, explainer: &mut Explainer<'_>) -> 
         scopes: data
             .scope_chain(node.scope)
             .into_iter()
-            .map(|(name, at)| format!("{name} at {at}"))
+            .map(|(name, location)| format!("{name} at {location}"))
             .collect(),
         content: data.constants.get(&index).map(|tensor| match tensor.len() {
             0..=ELEMENTS => tensor.elements_text(ELEMENTS),
@@ -265,12 +276,12 @@ fn node_view(data: &GraphData, index: NodeIx, explainer: &mut Explainer<'_>) -> 
 }
 
 impl Graph {
-    /// The graph as it is now, for dumps.
+    /// Takes a snapshot of the graph, for dumps.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::of_graph(&self.read(), StageKind::Graph)
     }
 
-    /// What could not be decided while the graph was built and is checked when it runs, as text.
+    /// Returns the requirements that inference could not decide and a run checks, as text.
     pub fn guards(&self) -> Vec<String> {
         self.read().table.guards().iter().map(|record| record.guard.to_string()).collect()
     }

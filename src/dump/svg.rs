@@ -1,4 +1,4 @@
-//! Graphs as pictures: SVG that follows the reader's choice of light and dark.
+//! Dumps as SVG pictures, which follow the reader's choice of a light or dark theme.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::layout::{Crossing, Layout, Sketch, SketchBox, Wire, lay_out};
 use super::snapshot::{Edge, NodeKind, NodeView};
 use super::{Snapshot, palette};
 
-/// Colours and fonts of the drawing, also part of the page.
+/// Colours and fonts of the drawing. The HTML page has them too.
 pub(super) const STYLE: &str = include_str!("page/graph.css");
 
 const TITLE: f64 = 13.0;
@@ -17,28 +17,29 @@ const SMALL: f64 = 11.0;
 const TITLE_ROW: f64 = 19.0;
 const SMALL_ROW: f64 = 14.0;
 const PAD: f64 = 10.0;
-/// The row above a box where the shapes of its operands stand.
+/// Height of the row above a box that shows the shapes of its operands.
 const LABEL_ROW: f64 = 17.0;
-/// Below a box whose result leaves the graph or is not read.
+/// Height of the row below a box for outputs that no wire leaves from.
 const STUB: f64 = 30.0;
-/// Characters of a title, a line below it, and the text at a wire.
+/// Maximum number of characters of a title, of a line below it, and of the text at a wire.
 const MOST: (usize, usize, usize) = (34, 40, 30);
-/// Shapes of operands are left out of a box that they would make wider than this.
+/// Maximum width of a box with the shapes of its operands. A wider box omits them.
 const WIDEST: f64 = 460.0;
 
-/// A node with its texts and places.
+/// A node with its texts and sizes.
 struct Drawn {
     title: String,
     lines: Vec<String>,
-    /// By operand: the text where it arrives, if there is room.
+    /// For each operand the text where its wire arrives; empty if there is no room.
     arrivals: Vec<String>,
-    /// By output: the text below, where no wire says it.
+    /// For each output the text below the box, if the output leaves the graph or has no reader.
     stubs: Vec<Option<String>>,
     width: f64,
+    /// Height of the box, without the rows above and below it.
     body: f64,
 }
 
-/// A drawing of a snapshot without the `svg` element around it.
+/// A drawing of a snapshot: the content of an `svg` element.
 pub(super) struct Scene {
     pub width: f64,
     pub height: f64,
@@ -46,7 +47,8 @@ pub(super) struct Scene {
 }
 
 impl Snapshot {
-    /// The stage's graph as an SVG picture, laid out in layers: shapes at the wires, a colour for each kernel.
+    /// Returns the graph of the stage as an SVG picture: a layered layout with shapes at the wires and a colour for
+    /// each kernel.
     pub fn to_svg(&self) -> String {
         let scene = self.scene();
         format!(
@@ -87,6 +89,7 @@ impl Snapshot {
         Scene { width: layout.width, height: layout.height, content }
     }
 
+    /// Measures the box of a node.
     fn drawn(&self, number: usize, readers: &FxHashMap<Edge, usize>) -> Drawn {
         let node = &self.nodes[number];
         let (title, lines) = node.texts();
@@ -114,23 +117,23 @@ impl Snapshot {
             .collect();
         let wide =
             |texts: &[String], size: f64| texts.iter().map(|text| width(text, size)).fold(0.0, f64::max);
-        let mut room = (width(&title, TITLE) + 2.0 * PAD).max(wide(&lines, SMALL) + 2.0 * PAD).max(46.0);
+        let mut box_width = (width(&title, TITLE) + 2.0 * PAD).max(wide(&lines, SMALL) + 2.0 * PAD).max(46.0);
         if !stubs.iter().all(Option::is_none) {
             let widest = stubs.iter().flatten().map(|text| width(text, SMALL)).fold(0.0, f64::max);
-            room = room.max((widest + 12.0) * stubs.len() as f64);
+            box_width = box_width.max((widest + 12.0) * stubs.len() as f64);
         }
         let widest = wide(&arrivals, SMALL) + 14.0;
         if widest * arrivals.len() as f64 > WIDEST {
             arrivals = vec![String::new(); arrivals.len()];
-            room = room.max(16.0 * arrivals.len() as f64);
+            box_width = box_width.max(16.0 * arrivals.len() as f64);
         } else {
-            room = room.max(widest * arrivals.len() as f64);
+            box_width = box_width.max(widest * arrivals.len() as f64);
         }
         let body = TITLE_ROW + SMALL_ROW * lines.len() as f64 + 7.0;
-        Drawn { title, lines, arrivals, stubs, width: room.ceil(), body }
+        Drawn { title, lines, arrivals, stubs, width: box_width.ceil(), body }
     }
 
-    /// A wire: its trunk once, and a branch to each reader.
+    /// Draws a wire: its trunk once, and a branch to each reader.
     fn write_wire(&self, out: &mut String, wire: &Wire, layout: &Layout, drawn: &[Drawn]) {
         let (source, output) = wire.source;
         let leaves = (
@@ -157,7 +160,7 @@ impl Snapshot {
             let arrives = (corner.0 + drawn[*reader].arrival(*operand), corner.1 + drawn[*reader].top());
             let labelled = !drawn[*reader].arrivals[*operand].is_empty();
             let Some(passed) = passed else {
-                // Too far for a wire: a short one that only shows that something arrives.
+                // The reader is too far for a wire: a short dashed line shows that an operand arrives.
                 write(
                     &format!(
                         "M{} v{}",
@@ -172,7 +175,7 @@ impl Snapshot {
                 Some(crossing) => (crossing.x, crossing.bottom),
                 None => leaves,
             };
-            // A label stands on the last, upright stretch.
+            // The last stretch is vertical and has the label.
             let top = if labelled { corner.1 } else { arrives.1 - 4.0 };
             let mut path = format!("M{}", point(from));
             curve(&mut path, from, (arrives.0, top));
@@ -181,14 +184,11 @@ impl Snapshot {
         }
     }
 
-    fn write_node(&self, out: &mut String, at: usize, layout: &Layout, drawn: &Drawn) {
-        let node = &self.nodes[at];
-        let (x, y) = layout.corners[at];
-        let kind = match node.kind {
-            NodeKind::Input => "input",
-            NodeKind::Constant => "constant",
-            NodeKind::Op => "op",
-        };
+    /// Draws the box of a node with its texts and stubs.
+    fn write_node(&self, out: &mut String, index: usize, layout: &Layout, drawn: &Drawn) {
+        let node = &self.nodes[index];
+        let (x, y) = layout.corners[index];
+        let kind = node.kind.name();
         let (kernel, fill) = match node.kernel {
             Some(kernel) => (
                 format!(" in-kernel\" data-kernel=\"{kernel}\" style=\"--hue:{}", palette::hue(kernel)),
@@ -199,7 +199,7 @@ impl Snapshot {
         let refused = if node.error.is_some() { " refused" } else { "" };
         let _ = write!(
             out,
-            "<g class=\"node {kind}{refused}{kernel}\" data-node=\"{at}\" transform=\"translate({},{})\"><title>{}</title>",
+            "<g class=\"node {kind}{refused}{kernel}\" data-node=\"{index}\" transform=\"translate({},{})\"><title>{}</title>",
             number(x),
             number(y),
             escaped(&self.hint(node)),
@@ -253,7 +253,7 @@ impl Snapshot {
         out.push_str("</g>\n");
     }
 
-    /// What is shown where the pointer rests.
+    /// Returns the tooltip of a node.
     fn hint(&self, node: &NodeView) -> String {
         let values: Vec<String> =
             node.outputs.iter().map(|value| format!("{}: {}", value.name, value.type_text())).collect();
@@ -269,7 +269,7 @@ impl Snapshot {
 }
 
 impl Drawn {
-    /// From the upper edge of the place to the upper edge of the box.
+    /// Returns the height of the row above the box.
     fn top(&self) -> f64 {
         if self.arrivals.iter().any(|text| !text.is_empty()) { LABEL_ROW } else { 0.0 }
     }
@@ -278,17 +278,19 @@ impl Drawn {
         self.top() + self.body + if self.stubs.iter().any(Option::is_some) { STUB } else { 0.0 }
     }
 
+    /// Returns the horizontal offset where an operand arrives.
     fn arrival(&self, operand: usize) -> f64 {
         self.width * (operand as f64 + 0.5) / self.arrivals.len().max(1) as f64
     }
 
+    /// Returns the horizontal offset where an output leaves.
     fn departure(&self, output: usize) -> f64 {
         self.width * (output as f64 + 0.5) / self.stubs.len().max(1) as f64
     }
 }
 
 impl NodeView {
-    /// The title of the box and the lines below it.
+    /// Returns the title of the box and the lines below it.
     fn texts(&self) -> (String, Vec<String>) {
         let name = || short_name(&self.label, MOST.1);
         match self.kind {
@@ -302,12 +304,12 @@ impl NodeView {
             }
             NodeKind::Op => {
                 let mut lines = Vec::new();
-                // A switch that is off says little.
-                let told =
+                // Flags that are off are omitted, because most are off by default.
+                let shown =
                     self.attrs.iter().filter(|(name, value)| value != "false" && !name.starts_with('_'));
-                let told: Vec<String> = told.map(|(name, value)| format!("{name}={value}")).collect();
-                if !told.is_empty() {
-                    lines.push(short(&told.join(", "), MOST.1));
+                let shown: Vec<String> = shown.map(|(name, value)| format!("{name}={value}")).collect();
+                if !shown.is_empty() {
+                    lines.push(short(&shown.join(", "), MOST.1));
                 }
                 if self.named {
                     lines.push(name());
@@ -321,18 +323,18 @@ impl NodeView {
     }
 }
 
-/// A way through all crossings, upright while it crosses.
+/// Appends a path through all crossings, which is vertical within each crossing.
 fn trunk(path: &mut String, from: (f64, f64), crossings: &[Crossing]) {
     let _ = write!(path, "M{}", point(from));
-    let mut at = from;
+    let mut end = from;
     for crossing in crossings {
-        curve(path, at, (crossing.x, crossing.top));
+        curve(path, end, (crossing.x, crossing.top));
         let _ = write!(path, " V{}", number(crossing.bottom));
-        at = (crossing.x, crossing.bottom);
+        end = (crossing.x, crossing.bottom);
     }
 }
 
-/// A curve that leaves and arrives upright.
+/// Appends a curve that is vertical at both ends.
 fn curve(path: &mut String, from: (f64, f64), to: (f64, f64)) {
     if (from.0 - to.0).abs() < 0.5 {
         let _ = write!(path, " L{}", point(to));
@@ -343,11 +345,11 @@ fn curve(path: &mut String, from: (f64, f64), to: (f64, f64)) {
     let _ = write!(path, " C{} {} {}", point(a), point(b), point(to));
 }
 
-fn point(at: (f64, f64)) -> String {
-    format!("{} {}", number(at.0), number(at.1))
+fn point((x, y): (f64, f64)) -> String {
+    format!("{} {}", number(x), number(y))
 }
 
-/// To a tenth, without needless digits.
+/// Formats a number with at most one decimal.
 fn number(value: f64) -> String {
     let tenths = (value * 10.0).round() as i64;
     match tenths % 10 {
@@ -362,7 +364,7 @@ mod tests {
     use crate::{DType, Graph, Result, shape};
 
     #[test]
-    fn names_of_users_are_text_alone() -> Result<()> {
+    fn names_are_escaped() -> Result<()> {
         let g = Graph::new();
         let x = g.input("<script>&\"'\u{1}", DType::F32, shape!["b", 4])?;
         let _ = x.relu()?.named("</text><a>");
@@ -374,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_depend_on_the_graph_alone() -> Result<()> {
+    fn equal_graphs_give_equal_pictures() -> Result<()> {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["b", 4])?;
         let _ = (x.softmax(-1)? * x + 1.0).ok()?;
@@ -383,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_short() {
+    fn numbers_have_at_most_one_decimal() {
         let texts: Vec<String> = [1.0, 1.25, -0.5, -12.04, 0.04].into_iter().map(number).collect();
         assert_eq!(texts, ["1", "1.3", "-0.5", "-12", "0"]);
     }

@@ -1,4 +1,4 @@
-//! `Trace`: when a program built, compiled and ran what, on which thread.
+//! `Trace`: records times of building, compiling and running, by thread.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,8 +7,8 @@ use std::time::Instant;
 
 /// Records times while graphs are compiled and run; see [`CompileOptions::trace`](crate::CompileOptions::trace).
 ///
-/// Clones share what is recorded. Work without a trace costs one branch a kernel. At most a million events are
-/// kept; what comes later is dropped.
+/// Clones share their events. Without a trace a run pays one branch for each kernel. A trace keeps at most a million
+/// events and drops later ones.
 ///
 /// ```
 /// use shapeflow::{CompileOptions, DType, Graph, TensorView, Trace, shape};
@@ -32,12 +32,12 @@ struct Recorder {
 #[derive(Default)]
 pub(crate) struct Record {
     pub events: Vec<Event>,
-    /// In the order of their first events, each with its last event.
+    /// Each thread with its name and the position of its last event, in the order of the first events.
     pub threads: Vec<(ThreadId, String, usize)>,
     pub dropped: u64,
 }
 
-/// A stretch of time on one thread.
+/// A time span on one thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
     pub name: Arc<str>,
@@ -46,22 +46,22 @@ pub(crate) struct Event {
     /// Nanoseconds since the trace began.
     pub begin: u64,
     pub end: u64,
-    /// How many parts of a kernel the thread ran one after the other.
+    /// The number of consecutive parts of a kernel that the event merges.
     pub parts: u32,
     pub kernel: Option<KernelKey>,
 }
 
-/// A kernel of a compiled stage: the stage's number in this process, and the step.
+/// Identifies a kernel: the number of its compiled program in this process, and its step.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct KernelKey {
-    pub stage: u64,
+    pub program: u64,
     pub step: usize,
 }
 
-/// Events kept at most.
+/// Maximum number of events.
 const EVENTS: usize = 1_000_000;
 
-/// Parts of a kernel on one thread that are no further apart than this are one event.
+/// Maximum pause between two parts of a kernel that are merged to one event.
 const JOINED_NANOS: u64 = 20_000;
 
 impl Default for Trace {
@@ -77,22 +77,22 @@ impl fmt::Debug for Trace {
 }
 
 impl Trace {
-    /// An empty trace that begins now.
+    /// Creates an empty trace. Times count from now.
     pub fn new() -> Trace {
         Trace(Arc::new(Recorder { start: Instant::now(), record: Mutex::default() }))
     }
 
-    /// How many events have been recorded.
+    /// Returns the number of events.
     pub fn len(&self) -> usize {
         self.record().events.len()
     }
 
-    /// Whether nothing has been recorded.
+    /// Returns whether the trace has no events.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Runs `f` and records its time under this name.
+    /// Runs `f` and records its time under `name`.
     pub fn time<R>(&self, name: &str, f: impl FnOnce() -> R) -> R {
         let _span = self.span("program", name);
         f()
@@ -112,12 +112,12 @@ impl Trace {
     }
 }
 
-/// Times a scope if a trace is kept.
+/// Begins a span if there is a trace.
 pub(crate) fn span<'a>(trace: Option<&'a Trace>, category: &'static str, name: &str) -> Option<Span<'a>> {
     trace.map(|trace| trace.span(category, name))
 }
 
-/// A kernel whose time is recorded.
+/// A kernel with the trace that records its time.
 #[derive(Clone, Copy)]
 pub(crate) struct Traced<'a> {
     pub trace: &'a Trace,
@@ -134,13 +134,13 @@ impl<'a> Traced<'a> {
         span
     }
 
-    /// A part of it, on one of several threads.
+    /// Returns a part of the kernel, for one of several threads.
     pub(crate) fn part(self) -> Traced<'a> {
         Traced { category: PART, ..self }
     }
 }
 
-/// Time that is being recorded.
+/// A running measurement. It ends when the span is dropped.
 pub(crate) struct Span<'a> {
     trace: &'a Trace,
     name: Arc<str>,
@@ -193,10 +193,10 @@ impl Drop for Span<'_> {
     }
 }
 
-/// The category of a kernel's part on one of several threads.
+/// The category of a part of a kernel, on one of several threads.
 const PART: &str = "part";
 
-/// The category of a whole step.
+/// The category of a step.
 pub(crate) const STEP: &str = "kernel";
 
 #[cfg(test)]
@@ -204,11 +204,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_on_one_thread_are_one_event_and_steps_are_not() {
+    fn consecutive_parts_on_a_thread_are_merged_and_steps_are_not() {
         let trace = Trace::new();
         let name: Arc<str> = "k".into();
-        let traced =
-            |category| Traced { trace: &trace, name: &name, category, key: KernelKey { stage: 1, step: 0 } };
+        let traced = |category| Traced {
+            trace: &trace,
+            name: &name,
+            category,
+            key: KernelKey { program: 1, step: 0 },
+        };
         for _ in 0..3 {
             drop(traced(STEP).begin());
         }

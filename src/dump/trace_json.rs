@@ -1,4 +1,4 @@
-//! Traces in the Trace Event format, which chrome://tracing and Perfetto read.
+//! Writes traces in the Trace Event format, which chrome://tracing and Perfetto read.
 
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Trace;
 use super::trace::{KernelKey, STEP};
 
-/// How long the runs of a kernel took.
+/// Times of all runs of a kernel.
 #[derive(Clone, Copy, Default)]
 pub(super) struct KernelTime {
     pub runs: u64,
@@ -15,10 +15,10 @@ pub(super) struct KernelTime {
 }
 
 impl Trace {
-    /// What has been recorded so far as a JSON document of the Trace Event format.
+    /// Returns the events so far as a JSON document in the Trace Event format.
     ///
-    /// Complete events (`"ph": "X"`) in microseconds, one track a thread: what the program timed itself, the passes
-    /// and machine code of each compilation, and every kernel by thread.
+    /// The document has complete events (`"ph": "X"`) in microseconds, one track for each thread: the spans of
+    /// [`Trace::time`], the phases of each compilation, and every kernel.
     pub fn to_json(&self) -> String {
         let record = self.record();
         let mut events: Vec<Value> = vec![json!({
@@ -56,7 +56,7 @@ impl Trace {
         document.to_string()
     }
 
-    /// The times of all kernels.
+    /// Sums up the times of every kernel.
     pub(super) fn kernel_times(&self) -> FxHashMap<KernelKey, KernelTime> {
         let mut times: FxHashMap<KernelKey, KernelTime> = FxHashMap::default();
         for event in self.record().events.iter().filter(|event| event.category == STEP) {

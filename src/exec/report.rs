@@ -115,7 +115,7 @@ impl Stage {
                     (KernelKind::Fused, kernel.writes.clone(), kernel.roots.clone(), kernel.fused.clone())
                 }
                 Step::MatMul { node, out, .. } => (
-                    KernelKind::Product,
+                    KernelKind::Matmul,
                     vec![*out],
                     self.graph.nodes[node.at()].values().collect(),
                     Vec::new(),

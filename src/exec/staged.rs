@@ -291,7 +291,7 @@ impl Staged {
                 let got = format!("{}{:?}", view.dtype(), view.sizes());
                 let message = format!("input \"{name}\" must be {}{shape}, got {got}", info.dtype);
                 return Err(Error::new(ErrorKind::Feed, Phase::Run, message)
-                    .note("the input is declared", Some(self.graph.node_of(*value).location)));
+                    .note_declaration(self.graph.node_of(*value).location));
             }
         }
         Ok(())

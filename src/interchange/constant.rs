@@ -1,4 +1,4 @@
-//! Constants as protobuf messages.
+//! Converts constants between tensors and protobuf messages.
 
 use prost::bytes::Bytes;
 use prost::encoding::decode_varint;
@@ -11,11 +11,11 @@ use super::raw;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Element, Tensor};
 
-/// The tensor of a message, whose elements stand as bytes or in the typed field; a typed field that is shorter than
-/// the shape goes on with its last element, and one that is empty is zeros.
+/// Reads a tensor from a message. Its elements are bytes or values of a typed field. If the typed field has fewer
+/// values than the shape has elements, its last value repeats; if it is empty, all elements are zero.
 ///
 /// # Errors
-/// No dtype that is known here, sizes that are not known or too large, or elements that do not fill them.
+/// The dtype is unsupported, a size is unknown or too large, or the elements do not fit the shape.
 pub(super) fn from_proto(proto: &TensorProto, budget: &mut Budget) -> Result<Tensor> {
     let Some(dtype) = dtype_of(proto.dtype) else {
         return refuse(ErrorKind::DType, format!("a constant of {} is not supported", text_of(proto.dtype)));
@@ -89,7 +89,7 @@ fn sizes_of(shape: Option<&TensorShapeProto>, budget: &Budget) -> Result<Vec<usi
     shape.dim.iter().map(size).collect()
 }
 
-/// `units` values make an element.
+/// Builds a tensor from the values of a typed field. An element takes `units` values: 2 for complex dtypes, else 1.
 fn fill<T: Element>(
     dtype: DType,
     sizes: &[usize],
@@ -122,6 +122,7 @@ fn fill<T: Element>(
     Tensor::from_bits(dtype, sizes, &all)
 }
 
+/// Builds a tensor of strings.
 fn strings(proto: &TensorProto, sizes: &[usize], count: usize, budget: &mut Budget) -> Result<Tensor> {
     let mut strings: Vec<Bytes> = Vec::new();
     if proto.tensor_content.is_empty() {
@@ -140,7 +141,7 @@ fn strings(proto: &TensorProto, sizes: &[usize], count: usize, budget: &mut Budg
         strings.resize(count, last);
         return Tensor::from_strings(sizes, &strings);
     }
-    // All lengths first, then all bytes.
+    // The content has the lengths of all strings, then their bytes.
     let whole = proto.tensor_content.clone();
     let mut rest = &whole[..];
     let damaged = || {
@@ -160,10 +161,10 @@ fn strings(proto: &TensorProto, sizes: &[usize], count: usize, budget: &mut Budg
     Tensor::from_strings(sizes, &strings)
 }
 
-/// The message of a tensor.
+/// Writes a tensor as a message.
 ///
 /// # Errors
-/// Never for the dtypes of this crate.
+/// None for the dtypes of this crate.
 pub(super) fn to_proto(tensor: &Tensor) -> Result<TensorProto> {
     let dim = |size: &usize| DimProto { size: *size as i64, name: String::new() };
     let mut proto = TensorProto {
@@ -178,7 +179,7 @@ pub(super) fn to_proto(tensor: &Tensor) -> Result<TensorProto> {
         proto.string_val = tensor.as_strings()?.iter().map(|string| Bytes::copy_from_slice(string)).collect();
         return Ok(proto);
     }
-    // A scalar stands in its typed field, where people read it.
+    // A scalar goes to its typed field, where people can read it.
     match (tensor.dtype(), tensor.sizes()) {
         (DType::F32, []) => proto.float_val = tensor.to_vec()?,
         (DType::F64, []) => proto.double_val = tensor.to_vec()?,
@@ -209,18 +210,18 @@ mod tests {
     }
 
     #[test]
-    fn every_dtype_goes_out_and_in() {
+    fn tensors_of_every_dtype_read_back() {
         for dtype in DType::all() {
             for sizes in [&[][..], &[2, 3], &[0, 4]] {
                 let tensor = match dtype {
                     DType::String => {
                         let count = sizes.iter().product();
-                        let strings: Vec<String> = (0..count).map(|at| format!("s{at}")).collect();
+                        let strings: Vec<String> = (0..count).map(|index| format!("s{index}")).collect();
                         Tensor::from_strings(sizes, &strings).unwrap()
                     }
                     _ => {
                         let count: usize = sizes.iter().product::<usize>() * size_of_element(dtype);
-                        let bytes: Vec<u8> = (0..count).map(|at| at as u8).collect();
+                        let bytes: Vec<u8> = (0..count).map(|index| index as u8).collect();
                         raw::from_bytes(dtype, sizes, &bytes, false).unwrap()
                     }
                 };
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn typed_fields_go_on_with_their_last_element() {
+    fn short_typed_fields_repeat_their_last_element() {
         let floats = TensorProto { float_val: vec![1.0, 2.0], ..shaped(DType::F32, &[4]) };
         assert_eq!(read(&floats).unwrap().to_vec::<f32>().unwrap(), [1.0, 2.0, 2.0, 2.0]);
         let complex = TensorProto { scomplex_val: vec![1.0, 2.0], ..shaped(DType::C64, &[2]) };
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn invalid_constants_are_refused() {
         for (proto, message) in [
             (shaped(DType::F32, &[1 << 62]), "too many elements"),
             (shaped(DType::F32, &[1 << 40]), "at most 1048576 bytes"),

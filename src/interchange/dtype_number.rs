@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::DType;
 
-/// Number, name in text, and the dtype where there is one here.
+/// Number, name in protobuf text, and the dtype if this crate has it.
 const TABLE: &[(i32, &str, Option<DType>)] = &[
     (0, "DT_INVALID", None),
     (1, "DT_FLOAT", Some(DType::F32)),
@@ -34,21 +34,21 @@ const TABLE: &[(i32, &str, Option<DType>)] = &[
     (30, "DT_UINT4", None),
 ];
 
-/// References to variables are numbered from here on.
+/// Offset of the numbers of reference dtypes, such as `DT_FLOAT_REF`.
 const REFERENCE: i32 = 100;
 
-/// The dtype of this number; a reference is to what it refers to.
+/// Returns the dtype with this number; a reference dtype gives the dtype it refers to.
 pub(super) fn dtype_of(number: i32) -> Option<DType> {
     let number = if number > REFERENCE { number - REFERENCE } else { number };
     TABLE.iter().find(|row| row.0 == number).and_then(|row| row.2)
 }
 
-/// The number of a dtype.
+/// Returns the number of a dtype.
 pub(super) fn number_of(dtype: DType) -> i32 {
     TABLE.iter().find(|row| row.2 == Some(dtype)).map_or(0, |row| row.0)
 }
 
-/// The name of a number in text.
+/// Returns the name of a dtype number, such as `DT_FLOAT`, or the number itself if it has no name.
 pub(super) fn text_of(number: i32) -> String {
     match TABLE.iter().find(|row| row.0 == number) {
         Some(row) => row.1.to_string(),
@@ -59,7 +59,7 @@ pub(super) fn text_of(number: i32) -> String {
     }
 }
 
-/// The number of a name in text.
+/// Returns the number of a dtype name, such as `DT_FLOAT`.
 pub(super) fn number_of_text(text: &str) -> Option<i32> {
     let (base, offset) = match text.strip_suffix("_REF") {
         Some(base) => (base, REFERENCE),
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_dtype_has_a_number_and_back() {
+    fn numbers_and_names_of_every_dtype_read_back() {
         for dtype in DType::all() {
             assert_eq!(dtype_of(number_of(dtype)), Some(dtype));
             assert_eq!(dtype_of(number_of(dtype) + 100), Some(dtype));

@@ -1,20 +1,20 @@
-//! The fields of the messages of TensorFlow graphs, by which text is read and written.
+//! The fields of TensorFlow's protobuf messages: the table by which protobuf text is read and written.
 
 use Kind::{Bool, Bytes, DataType, Double, Float, Int, Message as Sub, Str, UInt};
 
-/// A message: its fields in the order of their numbers.
+/// A message type: its fields in the order of their numbers.
 pub(super) struct Message {
     pub fields: &'static [Field],
 }
 
-/// A field of a message. Text does not say whether a field is repeated, so it is not noted here.
+/// A field of a message. The table omits whether a field is repeated, because text writes every value in the same way.
 pub(super) struct Field {
     pub name: &'static str,
     pub number: u32,
     pub kind: Kind,
 }
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     /// A signed integer, as a varint.
@@ -33,15 +33,11 @@ pub(super) enum Kind {
 
 impl Message {
     pub(super) fn by_name(&self, name: &str) -> Option<&'static Field> {
-        self.fields().iter().find(|field| field.name == name)
+        self.fields.iter().find(|field| field.name == name)
     }
 
     pub(super) fn by_number(&self, number: u32) -> Option<&'static Field> {
-        self.fields().iter().find(|field| field.number == number)
-    }
-
-    fn fields(&self) -> &'static [Field] {
-        self.fields
+        self.fields.iter().find(|field| field.number == number)
     }
 }
 

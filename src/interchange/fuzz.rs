@@ -1,9 +1,8 @@
-//! Any bytes, as far through the importer as they go.
+//! The entry point of fuzzing: imports arbitrary bytes.
 
 use super::{ImportOptions, Limits, Model, to_graphdef};
 
-/// Imports the bytes within small limits, and writes what came of them again: what fuzzing calls. It has nothing to
-/// give; it must not panic.
+/// Imports bytes within small limits, and exports the graph if there is one. It must not panic, whatever the bytes are.
 #[doc(hidden)]
 pub fn fuzz(bytes: &[u8]) {
     let limits = Limits { file_bytes: 1 << 20, nodes: 10_000, rank: 16, constant_bytes: 1 << 22, nesting: 8 };

@@ -1,4 +1,4 @@
-//! `Imported`: a graph made from a model, with the names its nodes have there.
+//! `Imported`: a graph built from a model, with the model's names.
 
 use std::collections::HashMap;
 
@@ -8,30 +8,31 @@ use super::nearest::did_you_mean;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, Value, ValueId};
 
-/// A graph made from a model, with the names its nodes have there.
+/// A graph built from a model, with the model's names of nodes and tensors.
 #[derive(Debug)]
 pub struct Imported {
     pub(super) graph: Graph,
     pub(super) nodes: Vec<Record>,
     pub(super) by_name: HashMap<String, usize>,
-    /// Names that a SavedModel gives to tensors.
+    /// Tensors by the names that the SavedModel's signature gives them.
     pub(super) aliases: HashMap<String, String>,
-    /// The inputs by name, in the order of the graph.
+    /// The inputs with their names, in the order of the graph.
     pub(super) inputs: Vec<(String, ValueId)>,
 }
 
-/// What became of a node.
+/// An imported node.
 #[derive(Debug)]
 pub(super) struct Record {
     pub name: String,
     pub op: String,
-    /// `None` is an output that was not imported: another output of the node is fed, and nothing needs the node.
+    /// `None` stands for an output that was not imported: another output is fed, and no imported node reads this one.
     pub outputs: Vec<Option<Output>>,
     /// Why inference refused the node.
     pub error: Option<Error>,
-    /// Why its values cannot be computed: it or a node it needs was refused.
+    /// The error that blocks its values: inference refused the node or one that it depends on.
     pub blocked: Option<Error>,
     pub is_input: bool,
+    /// Whether another imported node reads an output.
     pub is_read: bool,
 }
 
@@ -39,42 +40,42 @@ pub(super) struct Record {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Output {
     pub value: ValueId,
-    /// Whether the dtype is known: that of an op that nobody knows may not be.
+    /// Whether the dtype is known; it may not be for an unknown op.
     pub typed: bool,
-    /// Whether it is an input in place of what the node gives.
+    /// Whether the value is an input that replaces the node's output.
     pub is_fed: bool,
 }
 
-/// A node of the model: what it is and what was inferred of it.
+/// A node of the model with its inferred dtypes and shapes.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ImportedNode<'a> {
-    /// Its name in the model.
+    /// The name in the model.
     pub name: &'a str,
-    /// Its op type in the model.
+    /// The op type in the model.
     pub op: &'a str,
-    /// Dtype and shape of every output. No dtype is known of what an unknown op gives.
+    /// Dtype and shape of every output. The dtype is `None` if an unknown op does not declare it.
     pub outputs: Vec<(Option<DType>, TensorShape)>,
-    /// Why inference refused it, if it did; what it gives is then unknown, and so is what follows from it.
+    /// Why inference refused the node, if it did. Its outputs then have unknown shapes.
     pub error: Option<&'a Error>,
 }
 
 impl Imported {
-    /// The graph. Its inputs are the placeholders of the model and the fed tensors, under their names.
+    /// Returns the graph. Its inputs are the placeholders of the model and the fed tensors, under the model's names.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// The graph alone.
+    /// Returns the graph without the model's names.
     pub fn into_graph(self) -> Graph {
         self.graph
     }
 
-    /// The tensor of this name: `NAME` or `NAME:i` for output `i` of a node, or what a SavedModel's signature calls
-    /// it.
+    /// Returns the tensor with this name: `NAME`, `NAME:i` for output `i` of a node, or its name in the signature of a
+    /// SavedModel.
     ///
     /// # Errors
-    /// There is no such node or output, or inference refused the node or one that it needs.
+    /// The node or output does not exist or was not imported, or inference refused the node or one that it depends on.
     pub fn value(&self, name: &str) -> Result<Value<'_>> {
         let tensor = match self.aliases.get(name) {
             Some(tensor) if !self.by_name.contains_key(name) => tensor,
@@ -82,7 +83,7 @@ impl Imported {
         };
         let (node, output) = split_name(tensor);
         let refuse = |message: String| Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
-        let Some(record) = self.by_name.get(node).and_then(|at| self.nodes.get(*at)) else {
+        let Some(record) = self.by_name.get(node).and_then(|index| self.nodes.get(*index)) else {
             return refuse(format!("there is no node named {node}{}", self.nearest(node)));
         };
         let found = record.outputs.get(output);
@@ -94,38 +95,39 @@ impl Imported {
         match found {
             Some(Some(output)) => self.graph.value(output.value),
             Some(None) => refuse(format!(
-                "output {output} of {node} ({}) must be fetched when the model is imported, because another output is fed",
+                "output {output} of {node} ({}) must be among the fetches of the import, because another output is fed",
                 record.op
             )),
             None => refuse(format!(
-                "{node} ({}) has {} outputs, there is no output {output}",
+                "a tensor must be in the model, got {node}:{output}: {} has {}",
                 record.op,
-                record.outputs.len()
+                count_outputs(record.outputs.len())
             )),
         }
     }
 
-    /// Every error of a node that inference refused, those inside functions included, as one.
+    /// Checks that inference refused no node, inside functions too.
     ///
     /// # Errors
-    /// Inference refused some node.
+    /// Inference refused nodes: the error lists all of them.
     pub fn check(&self) -> Result<()> {
         let refused: Vec<Error> = self.graph.read().refused.values().cloned().collect();
         Error::join(refused).map_or(Ok(()), Err)
     }
 
-    /// The placeholders and fed tensors, by name, in the order in which an executable of the graph takes them.
+    /// Returns the placeholders and fed tensors with their names, in the order in which an executable takes them.
     pub fn inputs(&self) -> impl Iterator<Item = (&str, Value<'_>)> {
         self.inputs.iter().filter_map(|(name, id)| Some((name.as_str(), self.graph.value(*id).ok()?)))
     }
 
-    /// The name of the input that a tensor is: of `NAME`, `NAME:i`, or what a SavedModel's signature calls it.
+    /// Returns the name of the input that a tensor became. The tensor is `NAME`, `NAME:i`, or its name in the signature
+    /// of a SavedModel.
     pub fn input_name(&self, tensor: &str) -> Option<&str> {
         let value = self.value(tensor).ok()?.id();
         self.inputs.iter().find(|(_, input)| *input == value).map(|(name, _)| name.as_str())
     }
 
-    /// The nodes in the order of the model: those that were imported, without those inside functions.
+    /// Returns the imported nodes in the order of the model, without those inside functions.
     pub fn nodes(&self) -> impl Iterator<Item = ImportedNode<'_>> {
         self.nodes.iter().map(|record| ImportedNode {
             name: &record.name,
@@ -144,7 +146,7 @@ impl Imported {
         })
     }
 
-    /// The nodes with outputs that no other node reads: what the model computes, most likely.
+    /// Returns the nodes with outputs that no other node reads: most likely the results of the model.
     pub fn fetches(&self) -> impl Iterator<Item = &str> {
         let ends = self
             .nodes
@@ -153,15 +155,20 @@ impl Imported {
         ends.map(|record| record.name.as_str())
     }
 
-    /// The end of a message about a name that is not there.
+    /// Ends the message about an unknown name: with the nearest name, else with a few names that can be fetched.
     fn nearest(&self, name: &str) -> String {
         let near = did_you_mean(name, self.nodes.iter().map(|record| record.name.as_str()));
         let some: Vec<&str> = self.fetches().take(5).collect();
-        if !near.is_empty() || some.is_empty() { near } else { format!("; ends are {}", some.join(", ")) }
+        if !near.is_empty() || some.is_empty() { near } else { format!("; try {}", some.join(", ")) }
     }
 }
 
-/// `NAME:i` as name and output; no number is output 0.
+/// Returns `1 output` or `n outputs`.
+pub(super) fn count_outputs(count: usize) -> String {
+    format!("{count} output{}", if count == 1 { "" } else { "s" })
+}
+
+/// Splits `NAME:i` into name and output. Without a number it is output 0.
 pub(super) fn split_name(tensor: &str) -> (&str, usize) {
     match tensor.rsplit_once(':') {
         Some((name, output)) => match output.parse() {

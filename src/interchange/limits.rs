@@ -1,22 +1,22 @@
-//! `Limits`: how much a file may ask for.
+//! `Limits`: limits on the size of a model.
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// How much of everything a file may ask for before it is refused.
+/// Limits on the size of a model. A model that exceeds one is refused.
 ///
-/// The defaults let through every model that fits in memory; whoever reads files of strangers lowers them.
+/// The defaults accept every model that fits in memory. Lower them to read files from untrusted sources.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
     /// Bytes of the file.
     pub file_bytes: u64,
-    /// Nodes, with those of inlined functions.
+    /// Number of nodes, with those of inlined functions.
     pub nodes: usize,
-    /// Axes of a shape.
+    /// Number of axes of a shape.
     pub rank: usize,
-    /// Bytes of all constants together, written out: a constant may be shorter in the file than in memory.
+    /// Bytes of all constants in memory. A constant may take fewer bytes in the file.
     pub constant_bytes: u64,
-    /// How deep calls of functions may nest.
+    /// Nesting depth of function calls.
     pub nesting: usize,
 }
 
@@ -26,7 +26,7 @@ impl Default for Limits {
     }
 }
 
-/// What is left of the limits while a model is imported.
+/// The remaining part of the limits during an import.
 #[derive(Clone, Debug)]
 pub(super) struct Budget {
     pub limits: Limits,
@@ -39,7 +39,7 @@ impl Budget {
         Budget { limits: limits.clone(), nodes: limits.nodes, constant_bytes: limits.constant_bytes }
     }
 
-    /// Takes one node.
+    /// Deducts one node.
     pub(super) fn node(&mut self) -> Result<()> {
         match self.nodes.checked_sub(1) {
             Some(left) => {
@@ -50,7 +50,7 @@ impl Budget {
         }
     }
 
-    /// Takes the bytes of a constant.
+    /// Deducts the bytes of a constant.
     pub(super) fn constant(&mut self, bytes: u64) -> Result<()> {
         match self.constant_bytes.checked_sub(bytes) {
             Some(left) => {
@@ -58,13 +58,13 @@ impl Budget {
                 Ok(())
             }
             None => refuse(format_args!(
-                "constants may have at most {} bytes together, got one of {bytes}",
+                "constants may have at most {} bytes together, exceeded by a constant of {bytes} bytes",
                 self.limits.constant_bytes
             )),
         }
     }
 
-    /// Checks a rank.
+    /// Checks the rank of a shape.
     pub(super) fn rank(&self, rank: usize) -> Result<()> {
         if rank <= self.limits.rank {
             return Ok(());
@@ -73,6 +73,7 @@ impl Budget {
     }
 }
 
+/// Refuses a model that exceeds a limit.
 pub(super) fn refuse<T>(message: impl std::fmt::Display) -> Result<T> {
     Err(Error::new(ErrorKind::Memory, Phase::Build, message.to_string()))
 }

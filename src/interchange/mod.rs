@@ -1,4 +1,11 @@
-//! Files of others: TensorFlow graphs (feature `graphdef`), npy and npz (feature `npz`).
+//! Files of other programs: TensorFlow graphs (feature `graphdef`), npy and npz (feature `npz`).
+//!
+//! In: `read_model` and `Model` read a GraphDef or a SavedModel, binary or text, and `Model::import` builds a graph
+//! from it. `read_npz` and `read_npy` read tensors. Out: `to_graphdef` and `to_pbtxt` write a graph for TensorFlow,
+//! TensorBoard and Netron; `write_npz` and `write_npy` write tensors. Users and the command line call this module.
+//!
+//! Nothing here runs a graph. Nothing here knows single ops, except those that structure a graph: the op registry has
+//! the TensorFlow spellings, and the table `signatures.tsv` has TensorFlow's signatures.
 //!
 //! ```
 //! # #[cfg(feature = "graphdef")] {
@@ -55,6 +62,8 @@ mod shape;
 #[cfg(feature = "graphdef")]
 mod signature;
 #[cfg(feature = "graphdef")]
+mod text_number;
+#[cfg(feature = "graphdef")]
 mod text_parse;
 #[cfg(feature = "graphdef")]
 mod text_print;
@@ -77,21 +86,21 @@ pub use npz::{as_dtype, read_npz, read_npz_bytes, write_npz, write_npz_bytes};
 #[cfg(feature = "graphdef")]
 pub use options::ImportOptions;
 
-/// An attribute of ours that TensorFlow's op does not have, below this prefix.
+/// Prefix of attributes that this crate's op has and TensorFlow's op lacks.
 #[cfg(feature = "graphdef")]
 const OWN_ATTR: &str = "_shapeflow_attr_";
-/// A parameter that is an attribute here and an input there, below this prefix.
+/// Prefix of parameters that are attributes in this crate and inputs in TensorFlow.
 #[cfg(feature = "graphdef")]
 const OWN_PARAM: &str = "_shapeflow_param_";
-/// Which operand each input of an op of ours is.
+/// Attribute that gives the position of the declared operand for each input of an op that TensorFlow lacks.
 #[cfg(feature = "graphdef")]
 const OWN_OPERANDS: &str = "_shapeflow_operands";
-/// Attributes that TensorFlow needs to be told and we do not.
+/// Attribute that lists the type attributes that TensorFlow requires and this crate infers.
 #[cfg(feature = "graphdef")]
 const IMPLIED: &str = "_shapeflow_implied";
-/// A node that is there for TensorFlow alone.
+/// Attribute that marks a node that only TensorFlow needs.
 #[cfg(feature = "graphdef")]
 const AUXILIARY: &str = "_shapeflow_auxiliary";
-/// Operands that were left out, and that TensorFlow must be told.
+/// Attribute that lists the operands that this crate's node omits and TensorFlow requires.
 #[cfg(feature = "graphdef")]
 const ABSENT: &str = "_shapeflow_absent";

@@ -1,4 +1,4 @@
-//! `Model`: a TensorFlow graph as a file has it.
+//! `Model`: a TensorFlow graph as a file stores it.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -15,34 +15,35 @@ use super::proto::{GraphDef, MetaGraphDef, SavedModel, SignatureDef};
 use super::text_parse;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// A TensorFlow graph as a file has it, not yet checked: see [`Model::import`](Model::import).
+/// A TensorFlow graph as a file stores it. [`Model::import`](Model::import) checks it and builds a graph.
 #[derive(Clone)]
 pub struct Model {
     pub(super) graph: Arc<GraphDef>,
-    /// Inputs and outputs by the names that a SavedModel gives them.
+    /// The signatures of a SavedModel, by name.
     pub(super) signatures: BTreeMap<String, Signature>,
 }
 
-/// What a SavedModel calls the inputs and outputs of one of its functions.
+/// A signature of a SavedModel: its names for inputs and outputs.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Signature {
-    /// The signature's name of each input, and the tensor it is, `NAME:0`.
+    /// The signature's name of each input, and the tensor that it names, such as `NAME:0`.
     pub inputs: Vec<(String, String)>,
-    /// The signature's name of each output, and the tensor it is.
+    /// The signature's name of each output, and the tensor that it names.
     pub outputs: Vec<(String, String)>,
 }
 
-/// Reads a GraphDef (`.pb`, `.pbtxt`), or a SavedModel from its folder or file. What it is, is told by its content.
+/// Reads a GraphDef (`.pb`, `.pbtxt`), or a SavedModel from its folder or file. The content decides the format, not the
+/// file's name.
 ///
 /// # Errors
-/// `Io`: the file cannot be read. `Parse`: it is damaged or no model. `Memory`: it passes the default limits.
+/// `Io`: the file cannot be read. `Parse`: it is damaged or not a model. `Memory`: it exceeds the default limits.
 pub fn read_model(path: impl AsRef<Path>) -> Result<Model> {
     Model::read(path.as_ref(), &Limits::default())
 }
 
 impl Model {
-    /// As [`read_model`], with other limits.
+    /// Reads a model within the given limits, as [`read_model`] does.
     ///
     /// # Errors
     /// As [`read_model`].
@@ -54,7 +55,7 @@ impl Model {
                     return Model::read(&file, limits);
                 }
             }
-            return Err(io(path, "the folder must hold saved_model.pb or saved_model.pbtxt"));
+            return Err(io(path, "the folder must contain saved_model.pb or saved_model.pbtxt"));
         }
         let file = std::fs::File::open(path).map_err(|error| io(path, error))?;
         let mut bytes = Vec::new();
@@ -64,15 +65,15 @@ impl Model {
         Model::from_bytes_limited(bytes, limits).map_err(|error| error.about(path.display()))
     }
 
-    /// The model in these bytes: a GraphDef or a SavedModel, binary or text.
+    /// Reads a model from bytes: a GraphDef or a SavedModel, binary or text.
     ///
     /// # Errors
-    /// `Parse`: the bytes are damaged or no model. `Memory`: they pass the default limits.
+    /// `Parse`: the bytes are damaged or not a model. `Memory`: they exceed the default limits.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Model> {
         Model::from_bytes_limited(bytes.into(), &Limits::default())
     }
 
-    /// As [`Model::from_bytes`], with other limits.
+    /// Reads a model from bytes within the given limits, as [`Model::from_bytes`] does.
     ///
     /// # Errors
     /// As [`Model::from_bytes`].
@@ -83,15 +84,15 @@ impl Model {
         if let Some(text) = as_text(&bytes) {
             return Model::from_text_limited(text, limits);
         }
-        // The first field of a SavedModel is its version, that of a GraphDef a message.
+        // A SavedModel starts with its version, a varint with the tag 0x08. A GraphDef starts with a message.
         let is_saved = bytes.first() == Some(&0x08);
         Model::decode(bytes, is_saved, limits)
     }
 
-    /// The model that this protobuf text writes.
+    /// Reads a model from protobuf text.
     ///
     /// # Errors
-    /// `Parse`: the text does not parse, and where. `Memory`: it passes the default limits.
+    /// `Parse`: the text is invalid; the message has line and column. `Memory`: it exceeds the default limits.
     pub fn from_text(text: &str) -> Result<Model> {
         Model::from_text_limited(text, &Limits::default())
     }
@@ -120,7 +121,7 @@ impl Model {
             return Err(Error::new(
                 ErrorKind::Parse,
                 Phase::Build,
-                "a SavedModel must hold a graph, got none",
+                "a SavedModel must contain a graph, got none",
             ));
         };
         let signatures = signature_def
@@ -131,17 +132,17 @@ impl Model {
         Ok(Model { graph: Arc::new(graph), signatures })
     }
 
-    /// The number of nodes, those of functions not counted.
+    /// Returns the number of nodes, without those of functions.
     pub fn len(&self) -> usize {
         self.graph.node.len()
     }
 
-    /// Whether there are no nodes.
+    /// Returns whether the model has no nodes.
     pub fn is_empty(&self) -> bool {
         self.graph.node.is_empty()
     }
 
-    /// The signatures of a SavedModel, by name; none for a GraphDef.
+    /// Returns the signatures of a SavedModel with their names; none for a GraphDef.
     pub fn signatures(&self) -> impl Iterator<Item = (&str, &Signature)> {
         self.signatures.iter().map(|(name, signature)| (name.as_str(), signature))
     }
@@ -167,10 +168,10 @@ fn io(path: &Path, error: impl std::fmt::Display) -> Error {
 }
 
 fn damaged(what: &str, error: &prost::DecodeError) -> Error {
-    Error::new(ErrorKind::Parse, Phase::Build, format!("the bytes must be a {what}: {error}"))
+    Error::new(ErrorKind::Parse, Phase::Build, format!("the file must be a {what}: {error}"))
 }
 
-/// The text, where the bytes are text: a binary message has bytes that no text has.
+/// Returns the bytes as text if they are text. A binary message contains control characters, which no text contains.
 fn as_text(bytes: &[u8]) -> Option<&str> {
     let is_control = |byte: &u8| *byte < 0x20 && !matches!(*byte, b'\t' | b'\n' | b'\r') || *byte == 0x7f;
     if bytes.is_empty() || bytes.iter().any(is_control) {
@@ -179,8 +180,7 @@ fn as_text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
 }
 
-/// How many messages there are at this path of field numbers, as far as the bytes are whole; counting stops
-/// beyond `most`.
+/// Counts the messages at a path of field numbers, up to the first damage. Counting stops above `most`.
 fn count(mut bytes: &[u8], path: &[u32], most: usize) -> usize {
     let Some((first, rest)) = path.split_first() else { return 1 };
     let mut found = 0usize;
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_file_is_is_told_by_its_content() {
+    fn the_content_decides_the_format() {
         let text = "node { name: \"x\" op: \"NoOp\" }\n";
         let model = Model::from_bytes(text).unwrap();
         assert_eq!((model.len(), model.signatures().count()), (1, 0));
@@ -231,7 +231,7 @@ mod tests {
         let model = Model::from_bytes(saved.encode_to_vec()).unwrap();
         assert_eq!((model.len(), model.signatures().next().unwrap().0), (1, "serving_default"));
         assert!(Model::from_bytes(vec![]).unwrap().is_empty());
-        // The first three bytes are white space, which is a text of nothing.
+        // The first three bytes are white space, so they are an empty text.
         for cut in 4..binary.len() {
             assert_eq!(Model::from_bytes(&binary[..cut]).unwrap_err().kind(), ErrorKind::Parse);
         }

@@ -1,12 +1,12 @@
 //! `did_you_mean`: proposes an existing name for a misspelled one.
 
-/// The longest name that is compared letter by letter. The time is quadratic in the length.
+/// Maximum length of a name that is compared letter by letter: the time is quadratic in the length.
 const LONGEST: usize = 128;
 
-/// `; is it hidden/Relu?` for the name nearest to `wanted`, or nothing where none is near.
+/// Returns `; is it hidden/Relu?` with the name nearest to `wanted`, or an empty text if none is near.
 ///
-/// A name is near if it differs in a third of the letters at most, or contains the last part of `wanted`. Case does not
-/// count.
+/// A name is near if it differs in at most a third of the letters, or contains the last part of `wanted`. Upper and
+/// lower case are equal.
 pub(super) fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
     let wanted = wanted.to_lowercase();
     let last = wanted.rsplit('/').next().filter(|last| !last.is_empty());
@@ -17,7 +17,7 @@ pub(super) fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str
         let lower = name.to_lowercase();
         let mut apart = distance(&wanted, &lower, most);
         if apart.is_none() && last.is_some_and(|last| lower.contains(last)) {
-            // Any name that differs in a few letters is nearer.
+            // Farther than any name that differs in a few letters.
             apart = Some(LONGEST + lower.len());
         }
         if let Some(apart) = apart

@@ -1,4 +1,4 @@
-//! npy: one tensor with a header, as numpy writes it.
+//! npy files: one tensor with a header, as numpy writes it.
 
 use shapeflow_shape_fns::DType;
 
@@ -8,14 +8,14 @@ use crate::tensor::Tensor;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// More axes than numpy has.
+/// Maximum rank. numpy allows fewer axes.
 const MAX_RANK: usize = 254;
 
-/// The tensor of an npy file: bool, integers, floats and complex numbers of either byte order, row-major or
-/// column-major; texts (`U`) and byte strings (`S`) are strings, without the zeros that fill them up.
+/// Reads the tensor of an npy file: bool, integers, floats and complex numbers, in either byte order, row-major or
+/// column-major. Texts (`U`) and byte strings (`S`) become strings without numpy's trailing zeros.
 ///
 /// # Errors
-/// `Parse`: the bytes are no npy file, or damaged, or of another dtype. `Memory`: the allocation is refused.
+/// `Parse`: the bytes are not an npy file, damaged, or of another dtype. `Memory`: the allocation is refused.
 pub fn read_npy(bytes: &[u8]) -> Result<Tensor> {
     let Some(rest) = bytes.strip_prefix(MAGIC) else {
         return refuse("an npy file must start with its magic bytes");
@@ -28,16 +28,19 @@ pub fn read_npy(bytes: &[u8]) -> Result<Tensor> {
         _ => return refuse("an npy file must be of version 1, 2 or 3"),
     };
     let Some((header, data)) = rest.split_at_checked(length) else {
-        return refuse("the header of an npy file must be whole");
+        return refuse("the header of an npy file must be complete, got a file that ends in it");
     };
     let Some(header) = std::str::from_utf8(header).ok().and_then(Header::parse) else {
-        return refuse("the header of an npy file must name descr, fortran_order and shape");
+        return refuse("the header of an npy file must have descr, fortran_order and shape");
     };
     if header.shape.len() > MAX_RANK {
-        return refuse(format_args!("an npy file has at most {MAX_RANK} axes, got {}", header.shape.len()));
+        return refuse(format_args!(
+            "an npy file may have at most {MAX_RANK} axes, got {}",
+            header.shape.len()
+        ));
     }
     let Some(kind) = Kind::parse(&header.descr) else {
-        return refuse(format_args!("an npy file of {} is not supported", header.descr));
+        return refuse(format_args!("an npy file of dtype {} is not supported", header.descr));
     };
     let count = header.shape.iter().try_fold(1usize, |count, size| count.checked_mul(*size));
     let needed = count.and_then(|count| count.checked_mul(kind.size()));
@@ -69,11 +72,11 @@ pub fn read_npy(bytes: &[u8]) -> Result<Tensor> {
     }
 }
 
-/// The npy file of a tensor. f16 is numpy's; what numpy has no dtype for is written as the integer below it: bf16 as
-/// u16, quantized types as plain integers. Strings are not written: see [`write_npz`](super::write_npz).
+/// Returns the bytes of an npy file with the tensor. A dtype that numpy lacks is written as the integer of its width:
+/// bf16 as u16, quantized types as plain integers.
 ///
 /// # Errors
-/// `DType`: strings.
+/// `DType`: the tensor has strings; [`write_npz`](super::write_npz) writes them.
 pub fn write_npy(tensor: &Tensor) -> Result<Vec<u8>> {
     let Some(descr) = descr(tensor.dtype()) else {
         return Err(Error::new(ErrorKind::DType, Phase::Run, "strings are written to npz files only"));
@@ -90,7 +93,7 @@ pub fn write_npy(tensor: &Tensor) -> Result<Vec<u8>> {
     header.push_str(&" ".repeat(length - MAGIC.len() - 4 - header.len() - 1));
     header.push('\n');
     let mut out = MAGIC.to_vec();
-    // A header of 254 axes has about 5,600 bytes.
+    // A header of 254 axes has about 5,600 bytes, so the length fits 16 bits.
     let size = u16::try_from(header.len()).map_err(|_| {
         Error::new(ErrorKind::Shape, Phase::Run, "the shape has too many axes for an npy file")
     })?;
@@ -125,7 +128,7 @@ fn refuse<T>(message: impl std::fmt::Display) -> Result<T> {
     Err(Error::new(ErrorKind::Parse, Phase::Run, message.to_string()))
 }
 
-/// What the elements are.
+/// The type of the elements.
 #[derive(Clone, Copy)]
 enum Kind {
     Plain { dtype: DType, big_endian: bool },
@@ -134,12 +137,11 @@ enum Kind {
 
 impl Kind {
     fn parse(descr: &str) -> Option<Kind> {
-        let (order, rest) = match descr.as_bytes().first()? {
+        let (big_endian, rest) = match descr.as_bytes().first()? {
             b'<' | b'|' | b'=' => (false, descr.get(1..)?),
             b'>' => (true, descr.get(1..)?),
             _ => (false, descr),
         };
-        let big_endian = order;
         if let Some(width) = rest.strip_prefix('S') {
             return Some(Kind::Strings { width: width.parse().ok()?, is_text: false, big_endian });
         }
@@ -175,6 +177,7 @@ impl Kind {
     }
 }
 
+/// Reads one string of fixed width, without its trailing zeros. Text is UTF-32 in the file.
 fn string(chunk: &[u8], is_text: bool, big_endian: bool) -> Result<Vec<u8>> {
     if !is_text {
         let end = chunk.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
@@ -186,20 +189,22 @@ fn string(chunk: &[u8], is_text: bool, big_endian: bool) -> Result<Vec<u8>> {
         let number = if big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) };
         match char::from_u32(number) {
             Some(letter) => text.push(letter),
-            None => return refuse(format_args!("a text must be of characters, got {number}")),
+            None => {
+                return refuse(format_args!("a text must consist of characters, got the number {number}"));
+            }
         }
     }
     Ok(text.trim_end_matches('\0').as_bytes().to_vec())
 }
 
-/// Column-major elements in row-major order.
+/// Reorders column-major elements to row-major order.
 fn row_major(data: &[u8], sizes: &[usize], width: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(data.len());
     let mut index = vec![0usize; sizes.len()];
     let count = data.len().checked_div(width).unwrap_or(0);
     for _ in 0..count {
-        let at = index.iter().zip(sizes).rev().fold(0, |at, (index, size)| at * size + index);
-        out.extend_from_slice(data.get(at * width..(at + 1) * width).unwrap_or_default());
+        let source = index.iter().zip(sizes).rev().fold(0, |offset, (index, size)| offset * size + index);
+        out.extend_from_slice(data.get(source * width..(source + 1) * width).unwrap_or_default());
         for (index, size) in index.iter_mut().zip(sizes).rev() {
             *index += 1;
             if *index < *size {
@@ -211,7 +216,7 @@ fn row_major(data: &[u8], sizes: &[usize], width: usize) -> Vec<u8> {
     out
 }
 
-/// The dictionary at the start.
+/// The Python dictionary in the header of the file.
 struct Header {
     descr: String,
     fortran_order: bool,
@@ -221,8 +226,8 @@ struct Header {
 impl Header {
     fn parse(text: &str) -> Option<Header> {
         let after = |key: &str| {
-            let at = text.find(&format!("'{key}'")).or_else(|| text.find(&format!("\"{key}\"")))?;
-            Some(text.get(at + key.len() + 2..)?.trim_start().strip_prefix(':')?.trim_start())
+            let start = text.find(&format!("'{key}'")).or_else(|| text.find(&format!("\"{key}\"")))?;
+            Some(text.get(start + key.len() + 2..)?.trim_start().strip_prefix(':')?.trim_start())
         };
         let descr = after("descr")?;
         let quote = descr.chars().next().filter(|quote| matches!(quote, '\'' | '"'))?;
@@ -252,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn written_tensors_read_back() {
         for dtype in DType::all().filter(|dtype| *dtype != DType::String) {
             for sizes in [&[][..], &[3], &[2, 0, 4], &[2, 3]] {
                 let tensor = Tensor::zeros(dtype, sizes).unwrap();
@@ -267,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn numpy_has_more_ways_to_write() {
+    fn byte_orders_column_major_and_strings_are_read() {
         let big = file("{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }", &[1, 2, 3, 4]);
         assert_eq!(read_npy(&big).unwrap().to_vec::<i16>().unwrap(), [0x0102, 0x0304]);
         let columns = file("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3)}", &[1, 4, 2, 5, 3, 6]);

@@ -1,4 +1,4 @@
-//! npz: tensors by name in a zip file, as numpy writes it.
+//! npz files: named tensors in a zip file, as numpy writes it.
 
 use std::collections::HashMap;
 use std::io::{Cursor, Read, Write};
@@ -11,21 +11,23 @@ use super::raw;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::Tensor;
 
-/// Strings are three arrays below their name: all bytes, where each starts and the last ends, and the sizes.
+/// Suffixes of the three arrays that hold a tensor of strings: all bytes, the `n + 1` offsets of `n` strings, the
+/// shape.
 const BYTES: &str = "__bytes";
 const OFFSETS: &str = "__offs";
 const SIZES: &str = "__shape";
 
-/// Bytes of all arrays together, unpacked: a small file may hold the zeros of a huge one.
+/// Limit on the unpacked bytes of all arrays: a small file may unpack to huge arrays.
 const MAX_BYTES: u64 = 64 << 30;
 
-/// The tensors of an npz file, by name, in the order of the file.
+/// Reads the tensors of an npz file, each with its name, in the order of the file.
 ///
-/// Strings are read from `NAME__bytes` (u8), `NAME__offs` (i64, one more than there are strings) and, unless they are
-/// a vector, `NAME__shape` (i64). What numpy has no dtype for comes as the integer below it: see [`as_dtype`].
+/// A tensor of strings comes from three arrays: `NAME__bytes` (u8), `NAME__offs` (i64, `n + 1` offsets of `n` strings)
+/// and `NAME__shape` (i64, absent for a vector). A dtype that numpy lacks comes as the integer of its width: see
+/// [`as_dtype`].
 ///
 /// # Errors
-/// `Io`: the file cannot be read. `Parse`: it is no npz file, or damaged.
+/// `Io`: the file cannot be read. `Parse`: it is not an npz file, or damaged.
 pub fn read_npz(path: impl AsRef<Path>) -> Result<Vec<(String, Tensor)>> {
     let path = path.as_ref();
     let bytes = std::fs::read(path)
@@ -35,12 +37,15 @@ pub fn read_npz(path: impl AsRef<Path>) -> Result<Vec<(String, Tensor)>> {
     })
 }
 
-/// As [`read_npz`], from bytes.
+/// Reads the tensors of an npz file from its bytes, as [`read_npz`] does.
 ///
 /// # Errors
-/// `Parse`: the bytes are no npz file, or damaged.
+/// `Parse`: the bytes are not an npz file, or damaged.
 pub fn read_npz_bytes(bytes: &[u8]) -> Result<Vec<(String, Tensor)>> {
-    let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
+    let Ok(mut archive) = zip::ZipArchive::new(Cursor::new(bytes)) else {
+        let message = "not an npz file; write it with numpy.savez";
+        return Err(Error::new(ErrorKind::Parse, Phase::Run, message));
+    };
     let mut arrays: Vec<(String, Tensor)> = Vec::new();
     let mut left = MAX_BYTES;
     for index in 0..archive.len() {
@@ -49,14 +54,15 @@ pub fn read_npz_bytes(bytes: &[u8]) -> Result<Vec<(String, Tensor)>> {
         let mut content = Vec::new();
         let read = entry.by_ref().take(left.saturating_add(1)).read_to_end(&mut content);
         read.map_err(|error| damaged(&error).named(&name))?;
-        left = left.checked_sub(content.len() as u64).ok_or_else(|| damaged(&"it unpacks to too much"))?;
+        let too_large = || damaged(&format_args!("its arrays may have at most {MAX_BYTES} bytes, got more"));
+        left = left.checked_sub(content.len() as u64).ok_or_else(too_large)?;
         let tensor = read_npy(&content).map_err(|error| error.named(&name))?;
         arrays.push((name, tensor));
     }
     join_strings(arrays)
 }
 
-/// Writes tensors by name; strings as [`read_npz`] reads them.
+/// Writes named tensors to an npz file. A tensor of strings becomes the three arrays that [`read_npz`] reads.
 ///
 /// # Errors
 /// `Io`: the file cannot be written.
@@ -70,14 +76,14 @@ pub fn write_npz<'a>(
         .map_err(|error| Error::new(ErrorKind::Io, Phase::Run, format!("{}: {error}", path.display())))
 }
 
-/// As [`write_npz`], to bytes.
+/// Returns the bytes of the npz file that [`write_npz`] writes.
 ///
 /// # Errors
-/// `Io`: two tensors of one name.
+/// `Io`: two tensors have the same name.
 pub fn write_npz_bytes<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<Vec<u8>> {
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let failed = |error: &dyn std::fmt::Display| Error::new(ErrorKind::Io, Phase::Run, error.to_string());
-    // Without a clock, so that equal tensors are equal files.
+    // A fixed time, so that equal tensors give equal files.
     let options = zip::write::SimpleFileOptions::default()
         .compression_method(zip::CompressionMethod::Deflated)
         .last_modified_time(zip::DateTime::default())
@@ -106,13 +112,13 @@ pub fn write_npz_bytes<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tenso
     Ok(archive.finish().map_err(|error| failed(&error))?.into_inner())
 }
 
-/// The tensor as `dtype`, where a file could only write the integer below it: bf16, f16 and quantized types. One that
-/// has the dtype already is the same.
+/// Converts a tensor from the dtype that an npz file stores for `dtype`: bf16, f16 and quantized types are stored as
+/// integers of the same width. A tensor that already has `dtype` is returned unchanged.
 ///
 /// # Errors
-/// `DType`: the tensor's dtype is not what files write for `dtype`.
+/// `DType`: the tensor has neither `dtype` nor its stored dtype.
 pub fn as_dtype(tensor: &Tensor, dtype: DType) -> Result<Tensor> {
-    let below = match dtype {
+    let stored = match dtype {
         _ if dtype == tensor.dtype() => return Ok(tensor.clone()),
         DType::BF16 | DType::F16 | DType::QU16 => DType::U16,
         DType::QI8 => DType::I8,
@@ -121,30 +127,32 @@ pub fn as_dtype(tensor: &Tensor, dtype: DType) -> Result<Tensor> {
         DType::QI32 => DType::I32,
         other => other,
     };
-    if below != tensor.dtype() {
-        return Err(Error::new(
-            ErrorKind::DType,
-            Phase::Run,
-            format!("elements of {dtype} are written as {below}, got {}", tensor.dtype()),
-        ));
+    if stored != tensor.dtype() {
+        let message = format!("the tensor must be {dtype}, got {}", tensor.dtype());
+        let error = Error::new(ErrorKind::DType, Phase::Run, message);
+        return Err(match stored == dtype {
+            true => error,
+            false => error.with_help(format!("npz files store {dtype} as {stored}")),
+        });
     }
     raw::from_bytes(dtype, tensor.sizes(), &raw::to_bytes(tensor)?, false)
 }
 
 fn damaged(error: &dyn std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Parse, Phase::Run, format!("the bytes must be an npz file: {error}"))
+    Error::new(ErrorKind::Parse, Phase::Run, format!("the npz file is damaged: {error}"))
 }
 
-/// Puts the parts of strings together.
+/// Replaces the three arrays of each tensor of strings by that tensor.
 fn join_strings(arrays: Vec<(String, Tensor)>) -> Result<Vec<(String, Tensor)>> {
-    let places: HashMap<String, usize> =
-        arrays.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)).collect();
-    let part = |name: &str, part: &str| places.get(&format!("{name}{part}")).map(|at| &arrays[*at].1);
+    let positions: HashMap<String, usize> =
+        arrays.iter().enumerate().map(|(index, (name, _))| (name.clone(), index)).collect();
+    let part =
+        |name: &str, suffix: &str| positions.get(&format!("{name}{suffix}")).map(|index| &arrays[*index].1);
     let mut out = Vec::with_capacity(arrays.len());
     for (name, tensor) in &arrays {
-        let whole =
+        let split =
             [BYTES, OFFSETS, SIZES].into_iter().find_map(|part| Some((name.strip_suffix(part)?, part)));
-        let Some((base, own)) = whole else {
+        let Some((base, suffix)) = split else {
             out.push((name.clone(), tensor.clone()));
             continue;
         };
@@ -152,7 +160,7 @@ fn join_strings(arrays: Vec<(String, Tensor)>) -> Result<Vec<(String, Tensor)>> 
             out.push((name.clone(), tensor.clone()));
             continue;
         };
-        if own == BYTES {
+        if suffix == BYTES {
             let strings = strings_of(bytes, ends, part(base, SIZES)).map_err(|error| error.named(base))?;
             out.push((base.to_string(), strings));
         }
@@ -160,13 +168,14 @@ fn join_strings(arrays: Vec<(String, Tensor)>) -> Result<Vec<(String, Tensor)>> 
     Ok(out)
 }
 
+/// Cuts `bytes` into strings: string `i` is `bytes[ends[i]..ends[i + 1]]`.
 fn strings_of(bytes: &Tensor, ends: &Tensor, sizes: Option<&Tensor>) -> Result<Tensor> {
-    let wrong = || damaged(&"the parts of strings do not fit each other");
+    let wrong = || damaged(&"the offsets of strings do not fit their bytes or shape");
     let (bytes, ends) = (bytes.as_slice::<u8>()?, ends.as_slice::<i64>()?);
     let mut strings = Vec::new();
     for pair in ends.windows(2) {
-        let place = |end: i64| usize::try_from(end).map_err(|_| wrong());
-        strings.push(bytes.get(place(pair[0])?..place(pair[1])?).ok_or_else(wrong)?);
+        let offset = |end: i64| usize::try_from(end).map_err(|_| wrong());
+        strings.push(bytes.get(offset(pair[0])?..offset(pair[1])?).ok_or_else(wrong)?);
     }
     let sizes: Vec<usize> = match sizes {
         Some(sizes) => {
@@ -179,7 +188,7 @@ fn strings_of(bytes: &Tensor, ends: &Tensor, sizes: Option<&Tensor>) -> Result<T
 }
 
 impl Error {
-    /// The same message, below the name of an array.
+    /// Prefixes the message with the name of an array.
     fn named(self, name: &str) -> Error {
         Error::new(self.kind(), self.phase(), format!("{name}: {}", self.message()))
     }
@@ -190,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn written_tensors_read_back() {
         let numbers = Tensor::from([[1.5f32, 2.0]]);
         let strings = Tensor::from_strings(&[1, 2], &["a", "béc"]).unwrap();
         let bytes = write_npz_bytes([("x", &numbers), ("s/0", &strings)]).unwrap();
@@ -208,13 +217,18 @@ mod tests {
         let parts = [("s__bytes", Tensor::from([1u8])), ("s__offs", Tensor::from([0i64, 9]))];
         let bytes = write_npz_bytes(parts.iter().map(|(name, tensor)| (*name, tensor))).unwrap();
         assert!(read_npz_bytes(&bytes).unwrap_err().message().contains("do not fit"));
+        let error = read_npz_bytes(b"x").unwrap_err();
+        assert_eq!(error.message(), "not an npz file; write it with numpy.savez");
     }
 
     #[test]
-    fn integers_become_what_they_stand_for() {
+    fn stored_integers_convert_to_their_dtype() {
         let halves = Tensor::from([0x3f80u16]);
         assert_eq!(as_dtype(&halves, DType::BF16).unwrap().dtype(), DType::BF16);
         assert_eq!(as_dtype(&Tensor::from([-1i8]), DType::QI8).unwrap().to_bits::<i8>().unwrap(), [-1]);
-        assert!(as_dtype(&halves, DType::F32).is_err());
+        let error = as_dtype(&halves, DType::F32).unwrap_err();
+        assert_eq!((error.message(), error.help()), ("the tensor must be f32, got u16", None));
+        let error = as_dtype(&Tensor::from([1.0f32]), DType::BF16).unwrap_err();
+        assert_eq!(error.help(), Some("npz files store bf16 as u16"));
     }
 }

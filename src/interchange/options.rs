@@ -1,11 +1,11 @@
-//! `ImportOptions`: how a model is imported.
+//! `ImportOptions`: options of an import.
 
 use shapeflow_shape_fns::TensorShape;
 
 use super::limits::Limits;
 use crate::op::Registry;
 
-/// How a model is imported.
+/// Options of an import.
 ///
 /// ```
 /// use shapeflow::interchange::ImportOptions;
@@ -17,15 +17,15 @@ use crate::op::Registry;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ImportOptions {
-    /// Whether an op that nobody knows becomes a node of unknown shape instead of an error.
+    /// Whether an unknown op becomes a node of unknown shape instead of an error.
     pub allow_unknown: bool,
-    /// Shapes of placeholders and of fed tensors, in place of what the model says.
+    /// Shapes of placeholders and of fed tensors that replace the model's.
     pub shapes: Vec<(String, TensorShape)>,
-    /// The tensors that are fed, each `NAME`, `NAME:i`, or what a SavedModel's signature calls it.
+    /// The fed tensors, each `NAME`, `NAME:i`, or a name from the signature of a SavedModel.
     pub feeds: Vec<String>,
-    /// How much the model may ask for.
+    /// Limits on the size of the model.
     pub limits: Limits,
-    /// The ops that nodes may become, by their TensorFlow spellings or their own names.
+    /// The ops that nodes can become, by their TensorFlow spellings or their own names.
     pub ops: Registry,
 }
 
@@ -42,27 +42,28 @@ impl Default for ImportOptions {
 }
 
 impl ImportOptions {
-    /// Unknown ops are errors, shapes are those of the model, ops those of this crate.
+    /// Returns the default options: unknown ops are errors, the model gives the shapes, and nodes become ops of this
+    /// crate.
     pub fn new() -> ImportOptions {
         ImportOptions::default()
     }
 
-    /// Whether an op that nobody knows becomes a node of unknown shape instead of an error.
+    /// Whether an unknown op becomes a node of unknown shape instead of an error.
     #[must_use]
     pub fn allow_unknown(mut self, allow: bool) -> ImportOptions {
         self.allow_unknown = allow;
         self
     }
 
-    /// Gives a placeholder or a fed tensor another shape than the model says.
+    /// Gives a placeholder or a fed tensor a shape that replaces the model's.
     #[must_use]
     pub fn shape(mut self, tensor: impl Into<String>, shape: impl Into<TensorShape>) -> ImportOptions {
         self.shapes.push((tensor.into(), shape.into()));
         self
     }
 
-    /// Makes any tensor of the model an input of the graph, as TensorFlow's `feed_dict` does: `NAME`, `NAME:i`, or what a
-    /// SavedModel's signature calls it.
+    /// Makes a tensor of the model an input of the graph, as TensorFlow's `feed_dict` does. The tensor is `NAME`,
+    /// `NAME:i`, or a name from the signature of a SavedModel.
     ///
     /// The input is called `NAME`, or `NAME:i` for an output other than the first. It has the tensor's dtype, rank and
     /// known sizes. Readers of the tensor read the input. Nodes that only the tensor's producer needs are not imported.
@@ -89,14 +90,14 @@ impl ImportOptions {
         self
     }
 
-    /// How much the model may ask for.
+    /// Sets limits on the size of the model.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> ImportOptions {
         self.limits = limits;
         self
     }
 
-    /// The ops that nodes may become.
+    /// Sets the ops that nodes can become.
     #[must_use]
     pub fn ops(mut self, ops: Registry) -> ImportOptions {
         self.ops = ops;

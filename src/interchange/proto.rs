@@ -1,4 +1,4 @@
-//! The protobuf messages of TensorFlow graphs, with the public field numbers.
+//! The protobuf messages of TensorFlow graphs, with TensorFlow's field numbers.
 
 use std::collections::BTreeMap;
 

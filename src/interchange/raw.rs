@@ -1,18 +1,17 @@
-//! Tensors from the bytes that files hold.
+//! Converts tensors between memory and the bytes that files hold.
 
 use shapeflow_shape_fns::DType;
 
 use crate::error::Result;
 use crate::tensor::{Tensor, size_of_element};
 
-/// The bytes of one unit of an element that byte order turns: a complex number has two.
+/// Returns the size in bytes of a unit that byte order reverses: half an element for complex dtypes, else an element.
 fn unit(dtype: DType, size: usize) -> usize {
     if dtype.is_complex() { size / 2 } else { size }
 }
 
-/// A tensor of these sizes whose elements are little-endian bytes, or big-endian ones.
-///
-/// The number of bytes is that of the elements; a bool is true where its byte is not 0.
+/// Reads a tensor from the bytes of its elements, which must have the tensor's length. A bool is true if its byte is
+/// not 0.
 ///
 /// # Errors
 /// `Shape`: too many elements. `Memory`: the allocation is refused. `DType`: strings.
@@ -33,7 +32,7 @@ pub(super) fn from_bytes(dtype: DType, sizes: &[usize], bytes: &[u8], big_endian
     Ok(tensor)
 }
 
-/// The elements as little-endian bytes.
+/// Returns the elements as little-endian bytes.
 ///
 /// # Errors
 /// `DType`: strings.
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn byte_order_and_bools() {
+    fn byte_order_is_reversed_and_bools_are_0_or_1() {
         let tensor = from_bytes(DType::I16, &[2], &[1, 2, 3, 4], false).unwrap();
         assert_eq!(tensor.to_vec::<i16>().unwrap(), [0x0201, 0x0403]);
         assert_eq!(to_bytes(&tensor).unwrap(), [1, 2, 3, 4]);

@@ -1,4 +1,4 @@
-//! Shapes as protobuf messages.
+//! Converts shapes between `TensorShape` and protobuf messages.
 
 use shapeflow_shape_fns::{Dim, IntoDim, TensorShape, Unknown};
 
@@ -6,7 +6,7 @@ use super::limits::Budget;
 use super::proto::{DimProto, TensorShapeProto};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// The shape of a message. An unknown dimension that has a name is the symbol or expression of that name.
+/// Reads a shape from a message. The name of an unknown dimension is read as a symbol or an expression.
 ///
 /// # Errors
 /// A size below -1, or more axes than the limit.
@@ -23,7 +23,7 @@ fn dim(proto: &DimProto) -> Result<Dim> {
     match proto.size {
         -1 => {
             let named = proto.name.parse::<Dim>().ok();
-            // An input takes dimensions that are linear in one symbol.
+            // Inputs accept only dimensions that are linear in one symbol.
             let named = named.filter(|dim| dim.as_known().is_none() && dim.as_linear().is_some());
             Ok(named.unwrap_or_else(|| IntoDim::into_dim(Unknown)))
         }
@@ -35,7 +35,7 @@ fn dim(proto: &DimProto) -> Result<Dim> {
     }
 }
 
-/// The message of a shape: -1 for what is not known, with its expression as the name.
+/// Writes a shape as a message. An unknown dimension has size -1, and its expression as the name.
 pub(super) fn to_proto(shape: &TensorShape) -> TensorShapeProto {
     match shape.dims() {
         None => TensorShapeProto { dim: Vec::new(), unknown_rank: true },
@@ -47,7 +47,7 @@ pub(super) fn to_proto(shape: &TensorShape) -> TensorShapeProto {
                     Some(size) => DimProto { size, name: String::new() },
                     None => {
                         let text = dim.to_string();
-                        // An anonymous symbol's name is nobody's.
+                        // An anonymous symbol has no name outside its graph.
                         let name = if text.contains('?') { String::new() } else { text };
                         DimProto { size: -1, name }
                     }

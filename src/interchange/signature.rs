@@ -1,13 +1,13 @@
-//! `Signature`: the arguments and attributes of a TensorFlow op, from the table `signatures.tsv`.
+//! `Signature`: inputs, outputs and attributes of a TensorFlow op, from the table `signatures.tsv`.
 
 use std::sync::{LazyLock, OnceLock};
 
 use shapeflow_shape_fns::DType;
 
-/// Facts recorded from TensorFlow by `tests/record_tensorflow_ops.py`, which describes the format.
+/// The table that `tests/record_tensorflow_ops.py` records from TensorFlow. The script describes the format.
 static TABLE: &str = include_str!("signatures.tsv");
 
-/// A line of the table: op type, what follows, and what that says once somebody asks.
+/// A line of the table: op type, the other columns, and the signature that is parsed from them on first use.
 type Line = (&'static str, &'static str, OnceLock<Signature>);
 
 /// The lines of the table, sorted by op type.
@@ -24,30 +24,30 @@ pub(super) struct Signature {
     pub attrs: Vec<Attribute>,
 }
 
-/// An input or output, which may stand for several tensors.
+/// A declared input or output; it may stand for several tensors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Argument {
     pub name: &'static str,
-    /// The integer attribute that says how many tensors it is.
+    /// The integer attribute that gives the number of tensors.
     pub count: Option<&'static str>,
     pub dtype: ArgumentType,
 }
 
 #[cfg(test)]
 impl Argument {
-    /// Whether it stands for any number of tensors.
+    /// Returns whether it stands for any number of tensors.
     fn is_list(&self) -> bool {
         self.count.is_some() || matches!(self.dtype, ArgumentType::List(_))
     }
 }
 
-/// Where an argument's dtype comes from.
+/// The source of an argument's dtype.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ArgumentType {
     Fixed(DType),
-    /// A type attribute.
+    /// An attribute that holds a dtype.
     Attr(&'static str),
-    /// A list of types, one tensor for each.
+    /// An attribute that holds a list of dtypes: one tensor for each.
     List(&'static str),
 }
 
@@ -56,15 +56,15 @@ pub(super) enum ArgumentType {
 pub(super) struct Attribute {
     pub name: &'static str,
     pub kind: &'static str,
-    /// The default's text; `?` where it has one that is not plain.
+    /// The text of the default; `?` for a default that the table does not spell out.
     pub default: Option<&'static str>,
 }
 
-/// The declaration of this op type, where TensorFlow has it.
+/// Returns the declaration of an op type; `None` if TensorFlow lacks the op.
 pub(super) fn signature(op_type: &str) -> Option<&'static Signature> {
-    let at = LINES.binary_search_by(|line| line.0.cmp(op_type)).ok()?;
-    let (_, rest, read) = LINES.get(at)?;
-    Some(read.get_or_init(|| Signature::of(rest)))
+    let row = LINES.binary_search_by(|line| line.0.cmp(op_type)).ok()?;
+    let (_, rest, parsed) = LINES.get(row)?;
+    Some(parsed.get_or_init(|| Signature::of(rest)))
 }
 
 fn argument(word: &'static str) -> Option<Argument> {
@@ -78,7 +78,7 @@ fn argument(word: &'static str) -> Option<Argument> {
         None => (None, kind),
     };
     let dtype = match kind.parse() {
-        // A type attribute's name may read as no dtype does.
+        // No attribute has the name of a dtype.
         Ok(dtype) => ArgumentType::Fixed(dtype),
         Err(_) => ArgumentType::Attr(kind),
     };
@@ -104,15 +104,15 @@ impl Signature {
         Signature { inputs, outputs, attrs }
     }
 
-    /// Whether the dtypes of inputs say what this type attribute is.
-    pub(super) fn is_of_inputs(&self, attr: &str) -> bool {
+    /// Returns whether the inputs determine this attribute: their dtypes or their number.
+    pub(super) fn inputs_determine(&self, attr: &str) -> bool {
         self.inputs.iter().any(|input| match input.dtype {
             ArgumentType::Attr(name) | ArgumentType::List(name) => name == attr || input.count == Some(attr),
             ArgumentType::Fixed(_) => input.count == Some(attr),
         })
     }
 
-    /// The attribute of this name.
+    /// Returns the declaration of an attribute.
     pub(super) fn attr(&self, name: &str) -> Option<&Attribute> {
         self.attrs.iter().find(|attr| attr.name == name)
     }
@@ -123,14 +123,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_sorted_and_reads() {
+    fn the_table_is_sorted_and_parses() {
         assert!(LINES.windows(2).all(|pair| pair[0].0 < pair[1].0));
         assert!(LINES.iter().all(|line| signature(line.0).is_some()));
         let concat = signature("ConcatV2").unwrap();
         assert_eq!((concat.inputs[0].name, concat.inputs[0].count), ("values", Some("N")));
         assert_eq!(concat.inputs[1].dtype, ArgumentType::Attr("Tidx"));
         assert_eq!(concat.attr("Tidx").unwrap().default, Some("int32"));
-        assert!(concat.is_of_inputs("N") && concat.is_of_inputs("T") && !concat.is_of_inputs("axis"));
+        assert!(
+            concat.inputs_determine("N") && concat.inputs_determine("T") && !concat.inputs_determine("axis")
+        );
         assert_eq!(signature("Split").unwrap().inputs[0].dtype, ArgumentType::Fixed(DType::I32));
         assert!(signature("NoSuchOp").is_none());
     }
@@ -178,21 +180,21 @@ mod tests {
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
-    /// By name an input of TensorFlow's finds the operand that it is here.
+    /// The import maps an input to an operand by the name in the shape function's row.
     #[test]
-    fn spellings_have_the_operands_that_their_shape_functions_name() {
+    fn definitions_have_the_operands_that_their_shape_functions_name() {
         for def in crate::Registry::builtin().iter() {
             for spelling in def.tensorflow_ops() {
                 let row = shapeflow_shape_fns::lookup(spelling.op_type);
                 let row = row.unwrap_or_else(|| panic!("{} has no shape function", spelling.op_type));
                 assert!(
                     signature(spelling.op_type).is_some(),
-                    "{} is no op of TensorFlow's",
+                    "{} is not an op of TensorFlow",
                     spelling.op_type
                 );
-                let own = def.operand_list().unwrap_or_default();
+                let operands = def.operand_list().unwrap_or_default();
                 for name in row.operands {
-                    let found = own.iter().any(|operand| operand.name() == *name);
+                    let found = operands.iter().any(|operand| operand.name() == *name);
                     assert!(found, "{} names {name}, {} does not", spelling.op_type, def.name());
                 }
             }

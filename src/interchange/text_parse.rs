@@ -1,22 +1,24 @@
-//! Reads protobuf text into protobuf bytes, by the table of fields.
+//! Translates protobuf text to protobuf bytes, by the table of fields.
 
 use prost::encoding::encode_varint;
 
 use super::dtype_number::number_of_text;
 use super::fields::{Kind, Message};
+use super::text_number::{float, integer};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// How deep messages may nest.
+/// Maximum nesting depth of messages.
 const DEPTH: usize = 96;
 
+/// The wire type of a field with a length: a message or bytes.
 const LENGTH: u64 = 2;
 
-/// The bytes of the message that this text writes. Fields that the table does not have are left out.
+/// Returns the bytes of the message that the text describes, without fields that the table lacks.
 ///
 /// # Errors
-/// The text does not parse; the error says where.
+/// The text is invalid; the message has line and column.
 pub(super) fn parse(text: &str, message: &'static Message) -> Result<Vec<u8>> {
-    let mut parser = Parser { text, at: 0 };
+    let mut parser = Parser { text, offset: 0 };
     let mut out = Vec::new();
     parser.message(Some(message), None, DEPTH, &mut out)?;
     Ok(out)
@@ -24,16 +26,18 @@ pub(super) fn parse(text: &str, message: &'static Message) -> Result<Vec<u8>> {
 
 struct Parser<'a> {
     text: &'a str,
-    at: usize,
+    /// The position of the next byte.
+    offset: usize,
 }
 
 impl<'a> Parser<'a> {
     fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
+        self.text.get(self.offset..).unwrap_or_default()
     }
 
+    /// Refuses the text at the current position.
     fn refuse<T>(&self, message: impl std::fmt::Display) -> Result<T> {
-        let before = self.text.get(..self.at).unwrap_or_default();
+        let before = self.text.get(..self.offset).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         let message = format!("line {line}, column {column}: {message}");
@@ -43,12 +47,12 @@ impl<'a> Parser<'a> {
     fn skip_space(&mut self) {
         loop {
             let rest = self.rest();
-            let kept = rest.trim_start();
-            self.at += rest.len() - kept.len();
-            if !kept.starts_with('#') {
+            let trimmed = rest.trim_start();
+            self.offset += rest.len() - trimmed.len();
+            if !trimmed.starts_with('#') {
                 return;
             }
-            self.at += kept.find('\n').unwrap_or(kept.len());
+            self.offset += trimmed.find('\n').unwrap_or(trimmed.len());
         }
     }
 
@@ -60,12 +64,12 @@ impl<'a> Parser<'a> {
     fn accept(&mut self, wanted: char) -> bool {
         let found = self.peek() == Some(wanted);
         if found {
-            self.at += wanted.len_utf8();
+            self.offset += wanted.len_utf8();
         }
         found
     }
 
-    /// A word of letters, digits and what numbers are written with.
+    /// Reads a word of letters, digits and the characters of numbers.
     fn word(&mut self) -> Result<&'a str> {
         self.skip_space();
         let rest = self.rest();
@@ -74,7 +78,7 @@ impl<'a> Parser<'a> {
             .unwrap_or(rest.len());
         match rest.get(..end) {
             Some(word) if end > 0 => {
-                self.at += end;
+                self.offset += end;
                 Ok(word)
             }
             _ => match rest.chars().next() {
@@ -84,7 +88,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Fields up to `close`, or to the end.
+    /// Reads fields up to `close`, or to the end of the text. Without a message type the fields are skipped.
     fn message(
         &mut self,
         message: Option<&'static Message>,
@@ -93,7 +97,7 @@ impl<'a> Parser<'a> {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         if depth == 0 {
-            return self.refuse(format_args!("messages nest deeper than {DEPTH}"));
+            return self.refuse(format_args!("messages may nest at most {DEPTH} levels"));
         }
         loop {
             match (self.peek(), close) {
@@ -102,7 +106,7 @@ impl<'a> Parser<'a> {
                     return self.refuse(format_args!("{close:?} is expected, got the end"));
                 }
                 (Some(found), Some(close)) if found == close => {
-                    self.at += close.len_utf8();
+                    self.offset += close.len_utf8();
                     return Ok(());
                 }
                 _ => self.field(message, depth, out)?,
@@ -112,10 +116,10 @@ impl<'a> Parser<'a> {
 
     fn field(&mut self, message: Option<&'static Message>, depth: usize, out: &mut Vec<u8>) -> Result<()> {
         let name = if self.accept('[') {
-            // An extension or the type of an `Any`: no field of ours.
+            // An extension or the type of an `Any`, which the table lacks.
             let rest = self.rest();
             let Some(end) = rest.find(']') else { return self.refuse("']' is expected, got the end") };
-            self.at += end + 1;
+            self.offset += end + 1;
             ""
         } else {
             self.word()?
@@ -138,6 +142,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
+    /// Reads one value of a field. Without a field the value is skipped.
     fn value(
         &mut self,
         field: Option<(u32, Kind)>,
@@ -146,7 +151,7 @@ impl<'a> Parser<'a> {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         if let Some(open @ ('{' | '<')) = self.peek() {
-            self.at += 1;
+            self.offset += 1;
             let close = if open == '{' { '}' } else { '>' };
             let mut inner = Vec::new();
             return match field {
@@ -179,11 +184,11 @@ impl<'a> Parser<'a> {
             Kind::Message(_) => return self.refuse("a message in braces is expected"),
             _ => {}
         }
-        let start = self.at;
+        let start = self.offset;
         let word = self.word()?;
         let tag = u64::from(number) << 3;
         let wrong = |this: &mut Parser<'a>, what: &str| {
-            this.at = start;
+            this.offset = start;
             this.refuse(format_args!("{what} is expected, got {word:?}"))
         };
         match kind {
@@ -229,23 +234,24 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Adjacent quoted texts, as one.
+    /// Reads adjacent quoted texts as one.
     fn string(&mut self) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         while let Some(quote @ ('"' | '\'')) = self.peek() {
-            self.at += 1;
+            self.offset += 1;
             self.quoted(quote as u8, &mut out)?;
         }
         Ok(out)
     }
 
+    /// Reads a quoted text after its opening quote.
     fn quoted(&mut self, quote: u8, out: &mut Vec<u8>) -> Result<()> {
         let bytes = self.text.as_bytes();
         loop {
-            let Some(&byte) = bytes.get(self.at) else {
-                return self.refuse("the end of a text is expected, got the end");
+            let Some(&byte) = bytes.get(self.offset) else {
+                return self.refuse("a closing quote is expected, got the end");
             };
-            self.at += 1;
+            self.offset += 1;
             if byte == quote {
                 return Ok(());
             }
@@ -253,11 +259,11 @@ impl<'a> Parser<'a> {
                 out.push(byte);
                 continue;
             }
-            let Some(&escaped) = bytes.get(self.at) else {
-                return self.refuse("the end of a text is expected, got the end");
+            let Some(&escaped) = bytes.get(self.offset) else {
+                return self.refuse("a closing quote is expected, got the end");
             };
             if escaped.is_ascii() {
-                self.at += 1;
+                self.offset += 1;
             }
             match escaped {
                 b'n' => out.push(b'\n'),
@@ -278,23 +284,24 @@ impl<'a> Parser<'a> {
                 b'u' | b'U' => {
                     let value = self.digits(16, if escaped == b'u' { 4 } else { 8 }, 0);
                     let Some(c) = char::from_u32(value) else {
-                        return self.refuse("no character has that number");
+                        return self.refuse("the number of a character is expected");
                     };
                     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
                 }
                 b'\\' | b'\'' | b'"' | b'?' => out.push(escaped),
-                _ => return self.refuse("an escape that text does not have"),
+                _ => return self.refuse("a known escape is expected"),
             }
         }
     }
 
-    /// At most `most` more digits after those that made `value`.
+    /// Reads at most `most` digits and appends them to the number `value`.
     fn digits(&mut self, base: u32, most: usize, mut value: u32) -> u32 {
         for _ in 0..most {
-            let digit = self.text.as_bytes().get(self.at).and_then(|byte| char::from(*byte).to_digit(base));
+            let digit =
+                self.text.as_bytes().get(self.offset).and_then(|byte| char::from(*byte).to_digit(base));
             let Some(digit) = digit else { break };
             value = value.wrapping_mul(base).wrapping_add(digit);
-            self.at += 1;
+            self.offset += 1;
         }
         value
     }
@@ -304,37 +311,6 @@ fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
     encode_varint(u64::from(number) << 3 | LENGTH, out);
     encode_varint(bytes.len() as u64, out);
     out.extend_from_slice(bytes);
-}
-
-fn float(word: &str) -> Option<f64> {
-    let plain = match word.strip_suffix(['f', 'F']) {
-        Some(number) if number.parse::<f64>().is_ok() && !word.ends_with("inf") => number,
-        _ => word,
-    };
-    plain.parse().ok()
-}
-
-/// The varint of a decimal, hexadecimal or octal number, signed or not.
-fn integer(word: &str) -> Option<u64> {
-    let (negative, digits) = match word.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, word),
-    };
-    if digits.starts_with(['+', '-']) {
-        return None;
-    }
-    let value = if let Some(hex) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-        u64::from_str_radix(hex, 16)
-    } else if digits.len() > 1 && digits.starts_with('0') {
-        u64::from_str_radix(digits, 8)
-    } else {
-        digits.parse()
-    };
-    let value = value.ok()?;
-    match negative {
-        false => Some(value),
-        true => (value <= 1 << 63).then(|| value.wrapping_neg()),
-    }
 }
 
 #[cfg(test)]
@@ -376,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_located() {
+    fn errors_have_line_and_column() {
         for (text, message) in [
             ("node {", "line 1, column 7: '}' is expected, got the end"),
             ("node {\n  name: x }", "line 2, column 9: a text in quotes is expected"),
@@ -394,6 +370,6 @@ mod tests {
             assert!(error.message().contains(message), "{text}: {}", error.message());
         }
         let deep = "x {".repeat(100_000);
-        assert!(parse(&deep, &GRAPH).unwrap_err().message().contains("deeper"));
+        assert!(parse(&deep, &GRAPH).unwrap_err().message().contains("may nest at most 96 levels"));
     }
 }

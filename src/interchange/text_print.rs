@@ -1,4 +1,4 @@
-//! Writes protobuf bytes as protobuf text, by the table of fields.
+//! Translates protobuf bytes to protobuf text, by the table of fields.
 
 use std::fmt::Write;
 
@@ -7,13 +7,13 @@ use prost::encoding::decode_varint;
 use super::dtype_number::text_of;
 use super::fields::{Kind, Message};
 
-/// How deep messages may nest.
+/// Maximum nesting depth of messages.
 const DEPTH: usize = 96;
 
-/// The text of a message. Fields that the table does not have are left out, and so is what follows damage.
+/// Returns the text of a message. It omits fields that the table lacks, and everything after damaged bytes.
 pub(super) fn print(bytes: &[u8], message: &'static Message) -> String {
     let mut out = String::new();
-    // Only the bytes of our own messages come here, which are whole.
+    // The export encodes the bytes, so they are never damaged.
     let _ = fields(bytes, message, 0, &mut out);
     out
 }
@@ -93,7 +93,7 @@ fn scalar(kind: Kind, bits: u64) -> String {
     }
 }
 
-/// The shortest decimal that reads back; what is not finite has a name.
+/// Returns the shortest decimal that reads back as the same number, or `nan`, `inf`, `-inf`.
 fn float(value: f64, shown: &dyn std::fmt::Debug) -> String {
     if value.is_nan() {
         "nan".to_string()
@@ -139,14 +139,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printed_reads_back() {
+    fn printed_text_reads_back() {
         let text = "node {\n  name: \"x/é\"\n  op: \"Const\"\n  attr {\n    key: \"value\"\n    value {\n      \
                     tensor {\n        dtype: DT_FLOAT\n        tensor_shape {\n          dim {\n            \
                     size: -1\n          }\n        }\n        tensor_content: \"\\000\\n\\\"a\"\n        \
                     float_val: 1.5\n        float_val: -inf\n      }\n    }\n  }\n}\n";
         let bytes = parse(text, &GRAPH).unwrap();
         assert_eq!(print(&bytes, &GRAPH), text);
-        // A packed list prints as an unpacked one.
+        // A packed list prints like an unpacked one.
         let packed = [0x0a, 6, 0x2a, 4, 0x12, 2, 0x18, 1];
         assert_eq!(print(&packed, &GRAPH), "node {\n  attr {\n    value {\n      i: 1\n    }\n  }\n}\n");
         assert_eq!(print(&[0x0a, 200], &GRAPH), "");

@@ -31,9 +31,9 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Why::Given => "given",
-            Why::Made => "made whole",
+            Why::Made => "stored: computed by a host op or a matmul",
             Why::Output => "an output",
-            Why::ReadWhole => "read whole",
+            Why::ReadWhole => "stored: read by a host op, a matmul or the planner",
             Why::ReadFlat => "read in row-major order",
             Why::SeveralIndices => "costly and read at several indices",
             Why::AddedAxis => "costly and read along an axis it does not have",

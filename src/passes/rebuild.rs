@@ -204,7 +204,7 @@ impl<'a> Rebuilder<'a> {
                     format!("input \"{name}\" must be {}{}, got sizes {sizes:?}", info.dtype, info.shape);
                 Error::new(ErrorKind::Feed, Phase::Run, message)
                     .note(error.message(), None)
-                    .note("the input is declared", Some(node.location))
+                    .note_declaration(node.location)
             })?;
             shape = fed;
         }

@@ -1,4 +1,4 @@
-//! Graphs with nodes that inference refuses, in every stage and format.
+//! Dumps of graphs with refused nodes, in every stage and format.
 
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ fn dumps_show_errors_at_their_nodes() {
     };
     assert_eq!(refused_nodes(&document), ["hidden/MatMul"]);
 
-    // What can be compiled beside the refused node is shown with it.
+    // Nodes that do not depend on the refused node are compiled and shown.
     let model = folder.file("beside.pbtxt");
     std::fs::write(
         &model,
@@ -57,11 +57,11 @@ fn dumps_show_errors_at_their_nodes() {
         }
     }
     let (code, out, _) = refused(&["dump", &model, "--format", "pbtxt"]);
-    assert!(code == 2 && out.starts_with("# node bad is left out: "), "{out}");
+    assert!(code == 2 && out.starts_with("# node bad is omitted: "), "{out}");
     let again = folder.file("again.pbtxt");
     std::fs::write(&again, &out).unwrap();
     assert!(printed(&["infer", &again]).contains("fine"));
-    // Nothing of the model can be compiled.
+    // All outputs depend on the refused node.
     let (code, out, errors) = refused(&["dump", MODEL, "--shape", "x=n,5", "--stage", "kernels"]);
     assert!(code == 2 && out.is_empty() && errors.contains("--> node hidden/MatMul"), "{errors}");
 }

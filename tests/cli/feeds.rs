@@ -1,4 +1,4 @@
-//! Tensors that are fed on the command line.
+//! Fed tensors on the command line.
 
 use serde_json::Value;
 use shapeflow::interchange::write_npz;

@@ -23,7 +23,7 @@ fn shapeflow(arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// What a command prints that must succeed.
+/// Runs a command that must succeed, and returns its standard output.
 fn printed(arguments: &[&str]) -> String {
     let output = shapeflow(arguments);
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -32,18 +32,19 @@ fn printed(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Runs a command that must succeed, and parses its standard output as JSON.
 fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&printed(arguments)).unwrap()
 }
 
-/// Exit code, standard output and standard error of a command that must fail.
+/// Runs a command that must fail, and returns its exit code, standard output and standard error.
 fn refused(arguments: &[&str]) -> (i32, String, String) {
     let output = shapeflow(arguments);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-/// A folder that is gone when the test ends.
+/// A temporary folder that is removed when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -64,7 +65,7 @@ impl Drop for Folder {
     }
 }
 
-/// Every command of the README's section runs as it stands there.
+/// Runs every command of the README's section on the command line.
 #[test]
 fn commands_of_the_readme_run() {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
@@ -93,7 +94,7 @@ fn commands_of_the_readme_run() {
 fn infer_prints_every_node() {
     let text = printed(&["infer", MODEL]);
     assert!(text.lines().any(|line| {
-        line.split_whitespace().collect::<Vec<_>>() == ["hidden/Relu", "Relu", "float32", "[?,", "8]"]
+        line.split_whitespace().collect::<Vec<_>>() == ["hidden/Relu", "Relu", "f32[?,", "8]"]
     }));
     let document = json(&["infer", MODEL, "--shape", "x=n,4", "--json"]);
     let nodes = document["nodes"].as_array().unwrap();
@@ -106,17 +107,19 @@ fn infer_prints_every_node() {
     assert_eq!(open["nodes"][0]["outputs"][0]["shape"], serde_json::json!([null, 4]));
     let any = json(&["infer", MODEL, "--shape", "x=..", "--json"]);
     assert_eq!(any["nodes"][0]["outputs"][0]["shape"], Value::Null);
+    let text = printed(&["infer", MODEL, "--shape", "x=.."]);
+    assert!(text.lines().next().unwrap().ends_with("f32[..]"), "{text}");
 }
 
 #[test]
-fn a_node_that_is_refused_does_not_spoil_the_rest() {
+fn infer_goes_on_after_a_refused_node() {
     let (code, out, errors) = refused(&["infer", MODEL, "--shape", "x=n,5", "--json"]);
     let document: Value = serde_json::from_str(&out).unwrap();
     let nodes = document["nodes"].as_array().unwrap();
     assert_eq!((code, nodes.len()), (2, 11));
-    let product = nodes.iter().find(|node| node["name"] == "hidden/MatMul").unwrap();
-    assert_eq!(product["error"]["phase"], "build");
-    assert_eq!(product["error"]["node"], "hidden/MatMul");
+    let matmul = nodes.iter().find(|node| node["name"] == "hidden/MatMul").unwrap();
+    assert_eq!(matmul["error"]["phase"], "build");
+    assert_eq!(matmul["error"]["node"], "hidden/MatMul");
     assert!(errors.contains("hidden/MatMul") && errors.contains('5'), "{errors}");
 }
 
@@ -186,7 +189,7 @@ fn dumps_have_every_stage_and_format() {
 }
 
 #[test]
-fn bench_measures() {
+fn bench_prints_times_and_counts() {
     let document = json(&[
         "bench",
         MODEL,
@@ -208,6 +211,12 @@ fn bench_measures() {
     let run = |name: &str| document["run_us"][name].as_f64().unwrap();
     assert!(run("min") <= run("median") && run("median") <= run("p90"));
     assert_eq!(document["compiles"], 1);
+    let text = printed(&["bench", MODEL, "--feeds", FEEDS, "--fetch", "class", "--repeat", "1"]);
+    let run = text.lines().find(|line| line.starts_with("run ")).unwrap();
+    for word in ["median ", "90 % within ", "fastest ", "(1 run)"] {
+        assert!(run.contains(word), "{run}");
+    }
+    assert!(text.contains(", 1 compile\n"), "{text}");
 }
 
 #[test]
@@ -227,7 +236,7 @@ fn ops_are_listed() {
 }
 
 #[test]
-fn bad_input_is_2_and_a_failed_run_1() {
+fn bad_input_exits_with_2_and_a_failed_run_with_1() {
     let folder = Folder::new("bad");
     let missing = folder.file("missing.pb");
     let (code, out, errors) = refused(&["infer", &missing]);
@@ -246,15 +255,23 @@ fn bad_input_is_2_and_a_failed_run_1() {
     assert_eq!(refused(&["infer", MODEL, "--shape", "y=2"]).0, 2);
     assert_eq!(refused(&["run", MODEL, "--feeds", FEEDS, "--fetch", "nothing"]).0, 2);
 
-    // A feed of another dtype, and one of another size.
+    // A file of another format, a missing feed, and feeds of another dtype and another size.
     let feeds = folder.file("feeds.npz");
+    std::fs::write(&feeds, "text").unwrap();
+    let (code, _, errors) = refused(&["run", MODEL, "--feeds", &feeds, "--fetch", "class"]);
+    assert_eq!((code, errors), (2, format!("error: {feeds}: not an npz file; write it with numpy.savez\n")));
+    write_npz(&feeds, []).unwrap();
+    let (code, _, errors) = refused(&["run", MODEL, "--feeds", &feeds, "--fetch", "class"]);
+    assert_eq!((code, errors), (2, format!("error: x f32[?, 4] must be fed, {feeds} has no tensors\n")));
     write_npz(&feeds, [("x", &Tensor::zeros(DType::I32, &[5, 4]).unwrap())]).unwrap();
     let (code, _, errors) = refused(&["run", MODEL, "--feeds", &feeds, "--fetch", "class"]);
-    assert!(code == 2 && errors.contains("f32") && errors.contains("i32"), "{errors}");
+    assert_eq!((code, errors), (2, format!("error: x must be f32[?, 4], {feeds} has i32[5, 4]\n")));
     write_npz(&feeds, [("x", &Tensor::zeros(DType::F32, &[5, 3]).unwrap())]).unwrap();
     let (code, out, errors) = refused(&["run", MODEL, "--feeds", &feeds, "--fetch", "class", "--json"]);
     let document: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &document["error"]["phase"]), (2, &"run".into()), "{errors}");
+    // The model has no line of a program at which the input is declared.
+    assert!(errors.contains("x") && !errors.contains("declared"), "{errors}");
 
     // A check that only a run can fail.
     let model = folder.file("gather.pbtxt");
@@ -283,7 +300,7 @@ fn bad_input_is_2_and_a_failed_run_1() {
 }
 
 #[test]
-fn stages_of_any_program_are_dumped() {
+fn the_environment_variable_dumps_every_stage() {
     let folder = Folder::new("environment");
     let status = Command::new(env!("CARGO_BIN_EXE_shapeflow"))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -293,10 +310,10 @@ fn stages_of_any_program_are_dumped() {
         .unwrap()
         .status;
     assert!(status.success());
-    let place = folder.0.join("compile-0001");
+    let compilation = folder.0.join("compile-0001");
     for file in
         ["00-graph.txt", "00-graph.html", "01-optimized.svg", "02-kernels.json", "03-clif.html", "04-asm.txt"]
     {
-        assert!(place.join(file).is_file(), "{file}");
+        assert!(compilation.join(file).is_file(), "{file}");
     }
 }

@@ -1,4 +1,4 @@
-//! What cannot be written: a full disk is a failure, a reader that went away is none.
+//! Failed writes: a full disk is an error, a closed pipe is none.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use super::MODEL;
 #[cfg(target_os = "linux")]
 use super::{FEEDS, refused};
 
-/// Exit code and standard error of a command whose standard output is this file.
+/// Runs a command with a file as standard output, and returns its exit code and standard error.
 #[cfg(target_os = "linux")]
 fn printed_to(file: &str, arguments: &[&str]) -> (i32, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_shapeflow"))
@@ -20,7 +20,7 @@ fn printed_to(file: &str, arguments: &[&str]) -> (i32, String) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_a_failure() {
+fn a_full_disk_is_an_error() {
     let run = ["run", MODEL, "--feeds", FEEDS, "--fetch", "class"];
     let bench = ["bench", MODEL, "--feeds", FEEDS, "--fetch", "class", "--repeat", "1"];
     for arguments in [
@@ -50,12 +50,12 @@ fn a_full_disk_is_a_failure() {
         assert_eq!((code, errors.lines().count()), (1, 1), "{arguments:?}: {errors}");
         assert!(errors.starts_with("error: /dev/full cannot be written: "), "{arguments:?}: {errors}");
     }
-    // Bad input is what is wrong first.
+    // The first error gives the exit code: bad input comes before the failed write.
     assert_eq!(printed_to("/dev/full", &["infer", MODEL, "--shape", "x=n,5"]).0, 2);
 }
 
 #[test]
-fn a_reader_that_went_away_is_no_failure() {
+fn a_closed_pipe_is_no_error() {
     for (arguments, code) in [
         (&["ops"][..], 0),
         (&["dump", MODEL, "--format", "html"], 0),

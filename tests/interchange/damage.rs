@@ -1,4 +1,4 @@
-//! Damaged models: an error or success, never a panic, in bounded time and memory.
+//! Imports of damaged models fail or succeed, but never panic, in bounded time and memory.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ fn import(text: &str) -> Result<()> {
 }
 
 #[test]
-fn each_damage_has_its_error() {
+fn damaged_models_have_specific_errors() {
     let constant = |dims: &str| {
         format!(
             "node {{ name: \"c\" op: \"Const\" attr {{ key: \"value\" value {{ tensor {{ dtype: DT_FLOAT
@@ -32,31 +32,35 @@ fn each_damage_has_its_error() {
             "node { name: \"a\" op: \"Neg\" input: \"b\" } node { name: \"b\" op: \"Neg\" input: \"a\" }"
                 .to_string(),
             ErrorKind::Parse,
-            "nodes must not need each other, got b, which needs a, which needs b",
+            "nodes must not form a cycle, got b, which needs a, which needs b",
         ),
         (
             "node { name: \"a\" op: \"Neg\" input: \"a\" }".to_string(),
             ErrorKind::Parse,
             "got a, which needs a",
         ),
-        ("node { name: \"a\" op: \"Neg\" }".to_string(), ErrorKind::Parse, "the op takes 1 inputs, got 0"),
+        (
+            "node { name: \"a\" op: \"Neg\" }".to_string(),
+            ErrorKind::Parse,
+            "the op must have 1 inputs, got 0",
+        ),
         (
             "node { name: \"a\" op: \"NoOp\" } node { name: \"a\" op: \"NoOp\" }".to_string(),
             ErrorKind::Parse,
-            "names of nodes must differ, got a twice",
+            "node names must be unique, got a twice",
         ),
         ("node { op: \"NoOp\" }".to_string(), ErrorKind::Parse, "a node must have a name"),
-        ("node { name: \"a\" op: \"Const\" }".to_string(), ErrorKind::Parse, "must have a tensor"),
+        ("node { name: \"a\" op: \"Const\" }".to_string(), ErrorKind::Parse, "must be a tensor"),
         (
             "node { name: \"a\" op: \"NoOp\" } node { name: \"b\" op: \"Neg\" input: \"a:7\" }".to_string(),
             ErrorKind::Parse,
-            "input 0 is a:7, which is not there",
+            "input 0 is a:7, which does not exist",
         ),
         (
             "node { name: \"p\" op: \"Pack\" attr { key: \"N\" value { i: 4611686018427387904 } } }"
                 .to_string(),
             ErrorKind::Parse,
-            "attribute N must say how many inputs there are",
+            "attribute N must be the number of inputs",
         ),
         (constant("dim { size: 4611686018427387904 }"), ErrorKind::Memory, "too many elements"),
         (constant("dim { size: 1073741824 } dim { size: 16 }"), ErrorKind::Memory, "bytes together"),
@@ -68,7 +72,7 @@ fn each_damage_has_its_error() {
             ErrorKind::Parse,
             "there is no function named g",
         ),
-        (format!("node {{ {deep}"), ErrorKind::Parse, "nest deeper"),
+        (format!("node {{ {deep}"), ErrorKind::Parse, "messages may nest at most 96 levels"),
     ] {
         let error = import(&text).unwrap_err();
         assert!(error.message().contains(message), "{text}: {}", error.message());
@@ -76,25 +80,25 @@ fn each_damage_has_its_error() {
     }
 }
 
-/// Of `SHAPEFLOW_CHAIN` nodes.
+/// The chain has `SHAPEFLOW_CHAIN` nodes.
 #[test]
-fn deep_chains_are_no_trouble() -> Result<()> {
+fn deep_chains_are_imported() -> Result<()> {
     let count = std::env::var("SHAPEFLOW_CHAIN").ok().and_then(|text| text.parse().ok()).unwrap_or(20_000);
     let last = format!("n{}", count - 1);
     let mut text = String::from(
         "node { name: \"n0\" op: \"Placeholder\" attr { key: \"dtype\" value { type: DT_FLOAT } }
          attr { key: \"shape\" value { shape { dim { size: -1 } } } } } versions { producer: 1882 }\n",
     );
-    for at in 1..count {
-        let before = at - 1;
+    for number in 1..count {
+        let before = number - 1;
         text.push_str(&format!(
-            "node {{ name: \"n{at}\" op: \"Neg\" input: \"n{before}\" attr {{ key: \"T\" value {{ type: DT_FLOAT }} }} }}\n"
+            "node {{ name: \"n{number}\" op: \"Neg\" input: \"n{before}\" attr {{ key: \"T\" value {{ type: DT_FLOAT }} }} }}\n"
         ));
     }
     let model = Model::from_text(&text)?;
     let imported = model.import(None, &ImportOptions::new())?;
     assert_eq!(imported.value(&last)?.shape().to_string(), "[?]");
-    // Backwards, so that every node stands before what it needs.
+    // In reverse order, every node precedes the node that it needs.
     let backwards: String = text.lines().rev().map(|line| format!("{line}\n")).collect();
     let backwards = backwards
         .replace(
@@ -112,20 +116,20 @@ fn deep_chains_are_no_trouble() -> Result<()> {
         &format!("node {{ name: \"n0\" op: \"Neg\" input: \"{last}\""),
     );
     let error = Model::from_text(&cyclic)?.import(None, &ImportOptions::new()).unwrap_err();
-    assert!(error.message().starts_with("nodes must not need each other") && error.message().len() < 1000);
+    assert!(error.message().starts_with("nodes must not form a cycle") && error.message().len() < 1000);
     Ok(())
 }
 
-/// Two functions that call each other twice at every level: 2^30 nodes from a few lines.
+/// Each of 30 functions calls the next one twice: 2^30 nodes from a few lines.
 #[test]
-fn functions_cannot_explode() {
+fn inlined_functions_count_towards_the_limit_of_nodes() {
     let mut text = String::from("library {");
     for level in 0..30 {
-        let inner = format!("f{}", level + 1);
+        let callee = format!("f{}", level + 1);
         text.push_str(&format!(
             "function {{ signature {{ name: \"f{level}\" input_arg {{ name: \"a\" type: DT_FLOAT }}
                output_arg {{ name: \"b\" type: DT_FLOAT }} }}
-             node_def {{ name: \"x\" op: \"{inner}\" input: \"a\" }} node_def {{ name: \"y\" op: \"{inner}\" input: \"x:b:0\" }}
+             node_def {{ name: \"x\" op: \"{callee}\" input: \"a\" }} node_def {{ name: \"y\" op: \"{callee}\" input: \"x:b:0\" }}
              ret {{ key: \"b\" value: \"y:b:0\" }} }}"
         ));
     }
@@ -142,7 +146,7 @@ fn functions_cannot_explode() {
     assert_eq!(error.message(), "a model may have at most 10000 nodes");
 }
 
-/// A small generator of numbers that are good enough to damage files.
+/// A xorshift generator of random numbers.
 pub struct Random(pub u64);
 
 impl Random {
@@ -180,9 +184,9 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Runs for `SHAPEFLOW_FUZZ_SECONDS`, or a moment.
+/// Runs for `SHAPEFLOW_FUZZ_SECONDS`, by default 2.
 #[test]
-fn damaged_bytes_are_no_trouble() {
+fn damaged_bytes_never_panic() {
     let seconds =
         std::env::var("SHAPEFLOW_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
     let seeds = seeds();
@@ -194,20 +198,20 @@ fn damaged_bytes_are_no_trouble() {
     while Instant::now() < end {
         let mut bytes = seeds[random.below(seeds.len())].clone();
         for _ in 0..1 + random.below(4) {
-            let at = random.below(bytes.len());
+            let offset = random.below(bytes.len());
             match random.below(5) {
-                0 => bytes[at] ^= 1 << random.below(8),
-                1 => bytes[at] = random.below(256) as u8,
-                2 => bytes.truncate(at + 1),
+                0 => bytes[offset] ^= 1 << random.below(8),
+                1 => bytes[offset] = random.below(256) as u8,
+                2 => bytes.truncate(offset + 1),
                 3 => {
                     let other = &seeds[random.below(seeds.len())];
                     let from = random.below(other.len());
                     let to = (from + random.below(40)).min(other.len());
-                    bytes.splice(at..at, other[from..to].iter().copied());
+                    bytes.splice(offset..offset, other[from..to].iter().copied());
                 }
                 _ => {
-                    let to = (at + random.below(8)).min(bytes.len());
-                    bytes.drain(at..to);
+                    let to = (offset + random.below(8)).min(bytes.len());
+                    bytes.drain(offset..to);
                     if bytes.is_empty() {
                         bytes.push(0);
                     }

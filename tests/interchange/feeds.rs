@@ -1,4 +1,4 @@
-//! Fed tensors: any tensor of a model can be an input in place of what its producer gives.
+//! Fed tensors: any tensor of a model can become an input that replaces the output of its producer.
 
 use shapeflow::interchange::{ImportOptions, Imported, Model, tensor_names, to_graphdef};
 use shapeflow::{DType, ErrorKind, Graph, Result, Tensor, TensorView, shape};
@@ -35,7 +35,7 @@ fn import_text(text: &str, fetches: &[&str], feeds: &[&str]) -> Result<Imported>
     Model::from_text(text)?.import((!fetches.is_empty()).then_some(fetches), &options)
 }
 
-/// The results for these inputs by name.
+/// Compiles and runs the graph with feeds by input name, and returns the fetched tensors.
 fn run(imported: &Imported, fetches: &[&str], feeds: &[(&str, Tensor)]) -> Result<Vec<Tensor>> {
     let values = fetches.iter().map(|fetch| imported.value(fetch)).collect::<Result<Vec<_>>>()?;
     let names: Vec<String> = (0..values.len()).map(|number| format!("r{number}")).collect();
@@ -61,7 +61,7 @@ fn an_interior_tensor_can_be_fed() -> Result<()> {
         assert_eq!(*y, Tensor::from([[1.0f32, 1.0]]));
         assert_eq!(imported.input_name(feed), Some("neg"));
     }
-    // What no fetched tensor needs may be fed, and so may what is fetched.
+    // A fed tensor may be fetched, or not be needed by any fetched tensor.
     let imported = import(&["neg", "y"], &["neg", "x", "one"])?;
     assert_eq!(inputs(&imported).len(), 3);
     let (neg, x) = (Tensor::from([[0.0f32, 2.0]]), Tensor::from([[7.0f32, 7.0], [7.0, 7.0]]));
@@ -71,7 +71,7 @@ fn an_interior_tensor_can_be_fed() -> Result<()> {
 }
 
 #[test]
-fn a_placeholder_with_a_default_is_an_input_where_it_is_fed() -> Result<()> {
+fn a_fed_placeholder_with_default_is_an_input() -> Result<()> {
     assert_eq!(run(&import(&["e"], &[])?, &["e"], &[])?, [Tensor::from([-1.0f32])]);
     let imported = import(&["e"], &["d"])?;
     assert_eq!(inputs(&imported), ["d: f32[?]"]);
@@ -79,7 +79,7 @@ fn a_placeholder_with_a_default_is_an_input_where_it_is_fed() -> Result<()> {
         run(&imported, &["e"], &[("d", Tensor::from([2.0f32, 3.0]))])?,
         [Tensor::from([-2.0f32, -3.0])]
     );
-    // The sizes of a default say nothing of what follows from another feed.
+    // A feed may have other sizes than the default, so nodes after it do not have the default's sizes.
     assert_eq!(inputs(&import(&["f"], &["e"])?), ["e: f32[?]"]);
     Ok(())
 }
@@ -93,12 +93,12 @@ fn one_output_can_be_fed_and_another_computed() -> Result<()> {
         run(&imported, &["z", "parts:1", "parts"], &feeds)?,
         [Tensor::from([[11.0f32]]), Tensor::from([[10.0f32]]), Tensor::from([[1.0f32]])]
     );
-    // Both outputs are fed: nothing needs x.
+    // If both outputs are fed, no node needs x.
     let imported = import(&["z"], &["parts", "parts:1"])?;
     assert_eq!(inputs(&imported), ["parts: f32[?, 1]", "parts:1: f32[?, 1]"]);
     let imported = import(&["y"], &["neg", "parts:1"])?;
     let error = imported.value("parts").unwrap_err();
-    assert!(error.message().contains("must be fetched when the model is imported"), "{error}");
+    assert!(error.message().contains("must be among the fetches of the import"), "{error}");
     Ok(())
 }
 
@@ -115,7 +115,7 @@ fn a_constant_can_be_fed() -> Result<()> {
 }
 
 #[test]
-fn producers_of_fed_tensors_need_not_be_known_or_right() -> Result<()> {
+fn producers_of_fed_tensors_may_be_unknown_or_refused() -> Result<()> {
     let text = r#"
     node { name: "file" op: "Placeholder" attr { key: "dtype" value { type: DT_STRING } } }
     node { name: "decoded" op: "FrobnicateFile" input: "file" }
@@ -131,7 +131,7 @@ fn producers_of_fed_tensors_need_not_be_known_or_right() -> Result<()> {
     assert_eq!(inputs(&imported), ["decoded: f16?", "bad: f32[2, ?]"]);
     assert!(imported.check().is_ok());
     assert_eq!(imported.value("after")?.shape().to_string(), "[2, ?]");
-    // All that is read, but for what only producers of fed tensors need.
+    // Without fetches, all nodes are imported, except those that only producers of fed tensors need.
     let all = import_text(text, &[], &["decoded", "bad", "blind"]);
     let error = all.unwrap_err();
     assert_eq!(error.message(), "the dtype of a fed tensor must be known, got blind of FrobnicateFile");
@@ -161,14 +161,14 @@ fn fed_tensors_take_the_shapes_of_the_options() -> Result<()> {
     let options = ImportOptions::new().feed("neg").shape("neg:0", shape!["n", 2]);
     let imported = model.import(Some(&["y"]), &options)?;
     assert_eq!(imported.value("y")?.shape().to_string(), "[n, 2]");
-    // A dimension with a name keeps it.
+    // Named dimensions of the inferred shape are kept.
     let options = ImportOptions::new().feed("neg").shape("x", shape!["rows", 2]);
     assert_eq!(model.import(Some(&["y"]), &options)?.value("y")?.shape().to_string(), "[rows, 2]");
     Ok(())
 }
 
 #[test]
-fn what_runs_before_the_producer_is_no_concern_of_a_fed_tensors_readers() -> Result<()> {
+fn readers_of_a_fed_tensor_skip_the_checks_of_its_producer() -> Result<()> {
     let text = r#"
     node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
            attr { key: "shape" value { shape { dim { size: -1 } } } } }
@@ -181,7 +181,7 @@ fn what_runs_before_the_producer_is_no_concern_of_a_fed_tensors_readers() -> Res
     let fed = ("a", Tensor::from([1.0f32]));
     let imported = import_text(text, &["b"], &["a"])?;
     assert_eq!(run(&imported, &["b"], std::slice::from_ref(&fed))?, [Tensor::from([-1.0f32])]);
-    // A control edge is one to the node: it runs, and with it its checks.
+    // A control edge refers to the node, so the node runs with its checks.
     let imported = import_text(text, &["c"], &["a"])?;
     assert_eq!(imported.inputs().count(), 2);
     let error = run(&imported, &["c"], &[fed, ("x", Tensor::from([1.0f32]))]).unwrap_err();
@@ -204,27 +204,27 @@ fn names_of_a_signature_can_be_fed() -> Result<()> {
     Ok(())
 }
 
-/// Feeding a tensor what it would have been changes nothing, whichever tensor of whichever sample it is.
+/// Feeding a tensor its computed value changes no result, for every tensor of every sample.
 #[test]
-fn a_tensor_that_is_fed_its_own_value_changes_nothing() -> Result<()> {
+fn feeding_a_tensor_its_own_value_changes_nothing() -> Result<()> {
     let mut fed = 0;
     for sample in samples() {
         let g = Graph::new();
         let outputs = (sample.build)(&g)?;
         let model = Model::from_bytes(to_graphdef(&g, &outputs)?)?;
-        let whole = model.import(None, &ImportOptions::new())?;
+        let unfed = model.import(None, &ImportOptions::new())?;
         let names = tensor_names(&g, &outputs)?;
         let ends: Vec<&str> = names.iter().map(String::as_str).collect();
         let feeds: Vec<(&str, Tensor)> = sample.feeds.clone();
-        let expected = run(&whole, &ends, &feeds)?;
-        let tensors = whole.nodes().flat_map(|node| {
+        let expected = run(&unfed, &ends, &feeds)?;
+        let tensors = unfed.nodes().flat_map(|node| {
             let name = node.name.to_string();
             (0..node.outputs.len()).map(move |output| format!("{name}:{output}"))
         });
         for tensor in
             tensors.filter(|tensor| sample.feeds.iter().all(|(name, _)| format!("{name}:0") != *tensor))
         {
-            let value = run(&whole, &[&tensor], &feeds)?.remove(0);
+            let value = run(&unfed, &[&tensor], &feeds)?.remove(0);
             let imported = model.import(Some(&ends), &ImportOptions::new().feed(tensor.as_str()))?;
             let name = imported.input_name(&tensor).unwrap().to_string();
             let mut given = feeds.clone();

@@ -1,4 +1,4 @@
-//! TensorFlow graphs and numpy files, in and out.
+//! Import and export of TensorFlow graphs and numpy files.
 
 mod damage;
 mod feeds;

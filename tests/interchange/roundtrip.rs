@@ -1,4 +1,4 @@
-//! What is written as a TensorFlow graph reads back as the same graph, and TensorFlow gives the same results.
+//! An exported graph imports as the same graph, and gives the same results here and in TensorFlow.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use shapeflow::{Attr, DType, Graph, Result, TensorView, Unknown, Value};
 
 use crate::samples::samples;
 
-/// The nodes without what stands after them: a program's node has a line, an imported one a name.
+/// Returns the text of the graph without comments: a node of a program has its line there, an imported node its name.
 fn without_comments(graph: &Graph) -> String {
     let text = graph.to_string();
     let lines = text.lines().map(|line| line.split("  // ").next().unwrap_or_default().trim_end());
@@ -15,7 +15,7 @@ fn without_comments(graph: &Graph) -> String {
 }
 
 #[test]
-fn what_is_written_reads_back() -> Result<()> {
+fn exported_graphs_import_unchanged() -> Result<()> {
     for sample in samples() {
         let graph = Graph::new();
         (sample.build)(&graph)?;
@@ -34,9 +34,10 @@ fn what_is_written_reads_back() -> Result<()> {
     Ok(())
 }
 
-/// Where they are asked for, the graphs are written for `tests/tensorflow_roundtrip.py`, with what is fed and given.
+/// If `SHAPEFLOW_ROUNDTRIP` names a folder, the graphs are written there with feeds and results, for
+/// `tests/tensorflow_roundtrip.py`.
 #[test]
-fn results_stay_the_same() -> Result<()> {
+fn imported_graphs_give_the_same_results() -> Result<()> {
     let folder = std::env::var_os("SHAPEFLOW_ROUNDTRIP");
     for sample in samples() {
         let graph = Graph::new();
@@ -66,7 +67,7 @@ fn results_stay_the_same() -> Result<()> {
 }
 
 #[test]
-fn ops_of_a_program_are_written_and_read_by_name() -> Result<()> {
+fn custom_ops_are_exported_and_imported_by_name() -> Result<()> {
     static CUBE: shapeflow::OpDef = shapeflow::OpDef::compute("cube", |cx, _output, index| {
         let x = cx.operand(0, index);
         x.clone() * x.clone() * x

@@ -1,22 +1,22 @@
-//! Graphs with one thing to compute each.
+//! Sample graphs, each about one family of ops.
 
 use shapeflow::{
     Axes, DType, Dim, Graph, IntoAxes, Result, SliceMasks, Tensor, Value, WindowPadding, concat,
     dynamic_stitch, shape, stack,
 };
 
-/// A graph with one thing to compute, and what is fed to it.
+/// A graph about one family of ops, with its feeds.
 pub struct Sample {
     pub name: &'static str,
     pub build: for<'g> fn(&'g Graph) -> Result<Vec<Value<'g>>>,
     pub feeds: Vec<(&'static str, Tensor)>,
-    /// Whether TensorFlow has all its ops.
+    /// Whether TensorFlow has all ops of the graph.
     pub runs: bool,
 }
 
 fn floats(sizes: &[usize]) -> Tensor {
     let count: usize = sizes.iter().product();
-    let values: Vec<f32> = (0..count).map(|at| ((at * 37 + 11) % 64) as f32 / 16.0 - 2.0).collect();
+    let values: Vec<f32> = (0..count).map(|index| ((index * 37 + 11) % 64) as f32 / 16.0 - 2.0).collect();
     Tensor::from_slice(sizes, &values).unwrap()
 }
 
@@ -166,7 +166,7 @@ pub fn samples() -> Vec<Sample> {
             runs: true,
         },
         Sample {
-            name: "places",
+            name: "indexed_ops",
             build: |g| {
                 let x = g.input("x", DType::F32, shape![3, 4])?;
                 let at = g.input("at", DType::I32, shape!["k", 1])?;
@@ -253,7 +253,7 @@ pub fn samples() -> Vec<Sample> {
             runs: true,
         },
         Sample {
-            name: "batched_products",
+            name: "batched_matmuls",
             build: |g| {
                 let x = g.input("x", DType::F32, shape!["b", 3, 4])?;
                 let y = g.input("y", DType::F32, shape![5, 4])?;
@@ -263,7 +263,7 @@ pub fn samples() -> Vec<Sample> {
             runs: true,
         },
         Sample {
-            name: "transposed_product",
+            name: "transposed_matmuls",
             build: |g| {
                 let x = g.input("x", DType::F32, shape![3, 4])?;
                 Ok(vec![x.matmul_transposed(x, true, false)?, x.matmul_transposed(x, false, true)?])
@@ -341,7 +341,7 @@ pub fn samples() -> Vec<Sample> {
             runs: true,
         },
         Sample {
-            name: "ops_of_ours",
+            name: "ops_without_tensorflow_spelling",
             build: |g| {
                 let x = g.input("x", DType::F32, shape!["n", ?])?;
                 let mask = x.greater(0.0)?;

@@ -1,4 +1,5 @@
-//! Shapes that TensorFlow infers, held against ours: never less precise, and nothing refused that it accepts and runs.
+//! Inferred shapes, compared with shapes recorded from TensorFlow: they are never less precise, and inference refuses
+//! nothing that TensorFlow accepts and runs.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use serde_json::Value as Json;
 use shapeflow::interchange::{ImportOptions, Model, read_npz};
 use shapeflow::{DType, TensorShape};
 
-/// How a case came out.
+/// The outcome of a case.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Outcome {
     Equal,
@@ -19,7 +20,7 @@ enum Outcome {
     NotImported,
 }
 
-/// The recorded cases: a line of JSON and the bytes of a GraphDef each.
+/// Reads the recorded cases, each a line of JSON and the bytes of a GraphDef.
 fn cases() -> Vec<(Json, Vec<u8>)> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/shapes.npz");
     let arrays: BTreeMap<String, _> = read_npz(path).unwrap().into_iter().collect();
@@ -28,7 +29,7 @@ fn cases() -> Vec<(Json, Vec<u8>)> {
     cases.map(|(case, graph)| (serde_json::from_slice(&case).unwrap(), graph.into_vec())).collect()
 }
 
-/// Numbers where they are known.
+/// Returns the recorded sizes; `None` for unknown rank, an element is `None` for an unknown size.
 fn recorded(shape: &Json) -> Option<Vec<Option<i64>>> {
     let dims = shape.as_array()?;
     Some(dims.iter().map(Json::as_i64).collect())
@@ -91,8 +92,8 @@ fn judge(case: &Json, graph: Vec<u8>) -> (Outcome, String) {
     worst
 }
 
-/// The cases that come out otherwise on purpose, each with the reason: `OUTCOME ID CALL: REASON`.
-fn purposeful() -> BTreeMap<String, String> {
+/// Reads the cases that differ on purpose, each with the reason: `OUTCOME ID CALL: REASON`.
+fn intended_differences() -> BTreeMap<String, String> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/shapes_differences.txt");
     let text = std::fs::read_to_string(path).unwrap();
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -103,12 +104,12 @@ fn purposeful() -> BTreeMap<String, String> {
 }
 
 #[test]
-fn recorded_shapes() {
+fn shapes_are_as_precise_as_the_recorded_ones() {
     let mut counts: BTreeMap<Outcome, usize> = BTreeMap::new();
-    let mut purposeful = purposeful();
+    let mut intended = intended_differences();
     let mut unexpected = Vec::new();
     for (case, graph) in cases() {
-        // Some calls were refused before there was a node.
+        // TensorFlow refused some calls before it had a node.
         if graph.is_empty() {
             continue;
         }
@@ -118,12 +119,12 @@ fn recorded_shapes() {
             continue;
         }
         let name = format!("{outcome:?} {} {}", case["id"], case["call"].as_str().unwrap());
-        if purposeful.remove(&name).is_none() {
+        if intended.remove(&name).is_none() {
             unexpected.push(format!("{name}: {what}"));
         }
     }
     println!("{counts:?}");
     assert!(unexpected.is_empty(), "{} cases differ:\n{}", unexpected.len(), unexpected.join("\n"));
-    assert!(purposeful.is_empty(), "listed, but no longer so: {purposeful:?}");
+    assert!(intended.is_empty(), "listed, but no longer different: {intended:?}");
     assert!(counts.values().sum::<usize>() > 2900);
 }

@@ -1,4 +1,4 @@
-//! What holds a TensorFlow graph together: functions, branches, control edges, placeholders, old spellings.
+//! Nodes that structure a TensorFlow graph: functions, branches, control edges, placeholders; and old spellings of ops.
 
 use shapeflow::interchange::{ImportOptions, Imported, Model};
 use shapeflow::{DType, Error, ErrorKind, Result, Tensor, TensorView, shape};
@@ -25,7 +25,7 @@ fn run(imported: &Imported, fetch: &str, x: &[f32]) -> Result<Vec<f32>> {
     exe.run_all(&views[..inputs.min(1)])?[0].to_vec()
 }
 
-/// A function that doubles and one that calls it and negates.
+/// Two functions: `double` computes `2 * a`, and `outer` computes `-double(a)`.
 const LIBRARY: &str = r#"
     library {
       function {
@@ -61,7 +61,7 @@ fn functions_are_inlined() -> Result<()> {
     assert_eq!(imported.fetches().collect::<Vec<_>>(), ["g"]);
     let recursive = LIBRARY.replace("name: \"double\" attr", "name: \"outer\" attr");
     let error = import(&format!("{X}{recursive}{call}")).unwrap_err();
-    assert_eq!(error.message(), "calls may nest at most 32 deep");
+    assert_eq!(error.message(), "calls may nest at most 32 levels");
     Ok(())
 }
 
@@ -109,7 +109,7 @@ const ASSERTED: &str = r#"
 "#;
 
 #[test]
-fn an_assertion_is_checked_when_what_depends_on_it_runs() -> Result<()> {
+fn an_assertion_is_checked_when_a_dependent_node_runs() -> Result<()> {
     let imported = import(&format!("{X}{ASSERTED}"))?;
     assert_eq!(run(&imported, "y", &[1.0, 2.0])?, [-1.0, -2.0]);
     assert_eq!(run(&imported, "z", &[1.0, -2.0])?, [-1.0, 2.0]);
@@ -147,8 +147,8 @@ fn all_unknown_ops_are_listed_at_once() -> Result<()> {
     node { name: "e" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }"#;
     let error = import(&format!("{X}{text}")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownOp);
-    assert_eq!(error.message(), "every op must be known, got 2 that are not: Frobnicate (a, c); Twiddle (b)");
-    // What is not fetched is not looked at.
+    assert_eq!(error.message(), "every op must be known, got 2 unknown ops: Frobnicate (a, c); Twiddle (b)");
+    // Nodes that no fetched tensor needs are not checked.
     let model = Model::from_text(&format!("{X}{text}"))?;
     assert!(model.import(Some(&["e"]), &ImportOptions::new()).is_ok());
 
@@ -171,7 +171,7 @@ fn all_unknown_ops_are_listed_at_once() -> Result<()> {
 }
 
 #[test]
-fn a_refused_node_does_not_spoil_the_rest() -> Result<()> {
+fn inference_goes_on_after_a_refused_node() -> Result<()> {
     let text = r#"
     node { name: "w" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
            attr { key: "shape" value { shape { dim { size: 2 } dim { size: 3 } } } } }
@@ -188,7 +188,7 @@ fn a_refused_node_does_not_spoil_the_rest() -> Result<()> {
 }
 
 #[test]
-fn placeholders_take_the_shapes_of_the_options() -> Result<()> {
+fn options_give_placeholders_their_shapes() -> Result<()> {
     let text = format!(
         "{X} node {{ name: \"y\" op: \"Neg\" input: \"x\" attr {{ key: \"T\" value {{ type: DT_FLOAT }} }} }}"
     );
@@ -199,7 +199,7 @@ fn placeholders_take_the_shapes_of_the_options() -> Result<()> {
         error.message(),
         "a shape must be given to a placeholder or a fed tensor, got y; placeholders are x"
     );
-    // Graphs of an age when a scalar was how an unknown shape was written.
+    // Producers up to version 21 wrote an unknown rank as a scalar shape.
     let old = text.replace("dim { size: -1 }", "");
     let imported = Model::from_text(&old)?.import(None, &ImportOptions::new())?;
     assert_eq!(imported.value("y")?.shape().rank(), None);
@@ -208,7 +208,7 @@ fn placeholders_take_the_shapes_of_the_options() -> Result<()> {
 }
 
 #[test]
-fn a_constant_stands_in_few_elements() -> Result<()> {
+fn the_last_element_of_a_constant_repeats() -> Result<()> {
     let text = r#"node { name: "c" op: "Const" attr { key: "dtype" value { type: DT_HALF } } attr { key: "value" value {
         tensor { dtype: DT_HALF tensor_shape { dim { size: 3 } } half_val: 15360 half_val: 16384 } } } }
         node { name: "y" op: "Cast" input: "c" attr { key: "SrcT" value { type: DT_HALF } }

@@ -1,4 +1,4 @@
-//! Graphs recorded from TensorFlow with what they give, where a folder of them is at hand.
+//! Results of graphs, compared with values recorded from TensorFlow. The values are optional.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,12 +7,12 @@ use serde_json::Value as Json;
 use shapeflow::interchange::{ImportOptions, Model, as_dtype, read_npz};
 use shapeflow::{DType, ErrorKind, Result, Tensor};
 
-/// How a case came out.
+/// The outcome of a case.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Outcome {
     Equal,
     RefusedByBoth,
-    /// Its op has no kernel here.
+    /// The op has no kernel.
     NoKernel,
     Different,
     Refused,
@@ -85,10 +85,10 @@ fn run(case: &Json, arrays: &BTreeMap<String, Tensor>) -> (Outcome, String) {
     }
 }
 
-/// `SHAPEFLOW_CONFORMANCE` names a folder with `values/OP.jsonl` and `values/OP.npz`; without it nothing is tested.
-/// `SHAPEFLOW_LIST` names a file for the cases that differ.
+/// `SHAPEFLOW_CONFORMANCE` names a folder with `values/OP.jsonl` and `values/OP.npz`; without it the test is skipped.
+/// `SHAPEFLOW_LIST` names a file to which the differing cases are written.
 #[test]
-fn recorded_values() {
+fn results_equal_the_recorded_values() {
     let Some(folder) = std::env::var_os("SHAPEFLOW_CONFORMANCE") else {
         println!("skipped: SHAPEFLOW_CONFORMANCE names no folder of recorded values");
         return;
@@ -105,7 +105,7 @@ fn recorded_values() {
         let arrays: BTreeMap<String, Tensor> = read_npz(&path).unwrap().into_iter().collect();
         for line in std::fs::read_to_string(path.with_extension("jsonl")).unwrap().lines() {
             let case: Json = serde_json::from_str(line).unwrap();
-            // Some calls were refused before there was a graph.
+            // TensorFlow refused some calls before it had a graph.
             if case["graph_key"].is_null() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! `shapeflow bench`: what building, compiling and running a model takes.
+//! `shapeflow bench`: measures times and memory of building, compiling and running a model.
 
 use std::time::Instant;
 
@@ -6,13 +6,13 @@ use clap::ArgMatches;
 use serde_json::json;
 use shapeflow::{Tensor, TensorView};
 
+use super::document::{lines, plural};
 use super::failure::Failure;
 use super::model::{Feeds, fetched, flag, import, list};
-use super::output::lines;
 use super::progress::Progress;
 use super::run::options;
 
-/// Builds, compiles and runs, and prints the times.
+/// Builds, compiles and runs the model, and prints the times.
 pub(crate) fn bench(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let fetches: Vec<&str> = list(arguments, "fetch").collect();
     let mut feeds = Feeds::required(arguments)?;
@@ -43,9 +43,9 @@ pub(crate) fn bench(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     }
     drop(progress);
     times.sort_by(f64::total_cmp);
-    // `times` has one entry for each run, of which there is at least one.
-    let part = |share: f64| times.get(((times.len() - 1) as f64 * share).round() as usize).copied();
-    let (least, median, p90) = (part(0.0), part(0.5), part(0.9));
+    // There is at least one run, so `times` is not empty.
+    let quantile = |share: f64| times.get(((times.len() - 1) as f64 * share).round() as usize).copied();
+    let (fastest, median, p90) = (quantile(0.0), quantile(0.5), quantile(0.9));
     let stats = exe.stats();
     if flag(arguments, "json") {
         return Ok(lines(
@@ -53,7 +53,7 @@ pub(crate) fn bench(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
                 "build_us": build,
                 "compile_us": compile,
                 "first_run_us": first,
-                "run_us": {"min": least, "median": median, "p90": p90},
+                "run_us": {"min": fastest, "median": median, "p90": p90},
                 "kernels": stats.kernels,
                 "compiles": stats.compiles.len(),
                 "arena_bytes": stats.arena_bytes,
@@ -69,16 +69,17 @@ pub(crate) fn bench(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     };
     let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
     Ok(lines(format!(
-        "build      {}\ncompile    {}\nfirst run  {}\nrun        {} at best, {} in the middle, {} for 9 of 10 ({repeat} runs)\n\
-         kernels    {}, {} compiles\narena      {}\npeak RSS   {}\n",
+        "build      {}\ncompile    {}\nfirst run  {}\nrun        median {}, 90 % within {}, fastest {} ({})\n\
+         kernels    {}, {}\narena      {}\npeak RSS   {}\n",
         text(Some(build)),
         text(Some(compile)),
         text(Some(first)),
-        text(least),
         text(median),
         text(p90),
+        text(fastest),
+        plural(times.len(), "run"),
         stats.kernels,
-        stats.compiles.len(),
+        plural(stats.compiles.len(), "compile"),
         megabytes(stats.arena_bytes as u64),
         peak_rss_bytes().map_or("-".to_string(), megabytes),
     )))
@@ -88,7 +89,7 @@ fn micros(since: Instant) -> f64 {
     since.elapsed().as_nanos() as f64 / 1000.0
 }
 
-/// The most memory this process has held, where the system says.
+/// Returns the peak resident memory of this process, on Linux.
 fn peak_rss_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

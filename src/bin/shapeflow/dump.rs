@@ -1,4 +1,4 @@
-//! `shapeflow dump`: a stage of the compiler in one of several formats.
+//! `shapeflow dump`: writes a stage of the compiler in one of several formats.
 
 use std::path::Path;
 
@@ -6,12 +6,13 @@ use clap::ArgMatches;
 use shapeflow::interchange::{Imported, to_graphdef, to_pbtxt};
 use shapeflow::{Error, Snapshot, StageKind, Tensor, TensorView, Trace, Value};
 
+use super::document::lines;
 use super::failure::Failure;
 use super::model::{Feeds, fetched, flag, import, list, path};
-use super::output::{complain, lines, write_file};
+use super::output::{print_error, write_file};
 use super::run::options;
 
-/// Writes the stage to a file or standard output. Nodes that inference refused are shown with their errors.
+/// Writes a stage to a file or to standard output. Refused nodes are shown with their errors.
 pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let stage: StageKind = arguments.get_one::<String>("stage").map_or("graph", String::as_str).parse()?;
     let file = arguments.contains_id("output").then(|| path(arguments, "output")).transpose()?;
@@ -26,12 +27,14 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let refused = imported.check().err();
     let document = match format {
         "pb" | "pbtxt" if stage != StageKind::Graph => {
-            return Err(Failure::input(format_args!("{format} writes the stage graph, got --stage {stage}")));
+            return Err(Failure::input(format_args!(
+                "{format} must have --stage graph, got --stage {stage}"
+            )));
         }
         "pb" => to_graphdef(imported.graph(), &wanted(&imported, &fetches)?)?,
         "pbtxt" => {
             let text = to_pbtxt(imported.graph(), &wanted(&imported, &fetches)?)?;
-            lines(format!("{}{text}", comments("#", "left out", &imported)))
+            lines(format!("{}{text}", comments("#", "omitted", &imported)))
         }
         _ => lines(drawn(arguments, &imported, &fetches, feeds.as_ref(), stage, format)?),
     };
@@ -45,7 +48,7 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// A comment for each node that inference refused, and so is not in what follows.
+/// Returns a comment for each refused node, which the document lacks.
 fn comments(mark: &str, fate: &str, imported: &Imported) -> String {
     let refused = imported.check().err();
     let errors = refused.iter().flat_map(Error::all).map(|error| {
@@ -55,7 +58,7 @@ fn comments(mark: &str, fate: &str, imported: &Imported) -> String {
     errors.collect()
 }
 
-/// The format that a file's name asks for.
+/// Returns the format for the extension of a file.
 fn format_of(file: &Path) -> &'static str {
     match file.extension().and_then(|extension| extension.to_str()) {
         Some("dot" | "gv") => "dot",
@@ -68,7 +71,7 @@ fn format_of(file: &Path) -> &'static str {
     }
 }
 
-/// What is fetched, or all that no other node reads and inference has not refused.
+/// Returns the fetched tensors. Without fetches, returns the outputs that no other node reads and inference accepts.
 fn wanted<'m>(imported: &'m Imported, fetches: &[&str]) -> Result<Vec<Value<'m>>, Failure> {
     if !fetches.is_empty() {
         return Ok(fetched(imported, fetches)?.into_iter().map(|(_, value)| value).collect());
@@ -76,11 +79,13 @@ fn wanted<'m>(imported: &'m Imported, fetches: &[&str]) -> Result<Vec<Value<'m>>
     let ends: Vec<Value<'m>> = imported.fetches().filter_map(|name| imported.value(name).ok()).collect();
     if ends.is_empty() {
         imported.check()?;
-        return Err(Failure::input("the model has no node that could be fetched"));
+        return Err(Failure::input("the model must have a node with outputs, got none"));
     }
     Ok(ends)
 }
 
+/// Takes a snapshot of the stage, and writes it in the format. Later stages compile the model, and run it once if there
+/// are feeds.
 fn drawn(
     arguments: &ArgMatches,
     imported: &Imported,
@@ -89,7 +94,7 @@ fn drawn(
     stage: StageKind,
     format: &str,
 ) -> Result<String, Failure> {
-    // A page has something to say of every stage up to its own.
+    // The page of the stage `kernels` shows Cranelift code too, so it needs the snapshot of `clif`.
     let kept = if format == "html" && stage == StageKind::Kernels { StageKind::Clif } else { stage };
     let trace = Trace::new();
     let mut snapshot = imported.graph().snapshot();
@@ -101,17 +106,18 @@ fn drawn(
             let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
             exe.run_all(&views)?;
         }
-        let whole = match (format, stage) {
+        // The executable's own text has all compiled programs; a snapshot has one.
+        let all = match (format, stage) {
             ("text", StageKind::Kernels) => Some(exe.kernels()),
             ("text", StageKind::Clif) => Some(exe.clif()?),
             _ => None,
         };
-        if let Some(text) = whole.filter(|text| !text.is_empty()) {
+        if let Some(text) = all.filter(|text| !text.is_empty()) {
             return Ok(format!("{text}{}", comments("//", "not compiled", imported)));
         }
         snapshot = exe.snapshot(kept)?.with_refused(imported.graph());
         if snapshot.stage() < stage {
-            complain("note: the model is compiled when it runs; its kernels are there with --feeds");
+            print_error("note: the model compiles when it runs; give --feeds to see its kernels");
         }
     }
     Ok(written(&snapshot, format, &trace))

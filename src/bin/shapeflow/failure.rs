@@ -1,45 +1,45 @@
-//! `Failure`: what went wrong, for people and for programs.
+//! `Failure`: the error of a command, as text and as JSON, with its exit code.
 
 use serde_json::{Value, json};
 use shapeflow::{Error, ErrorKind, Phase};
 
-use super::output::lines;
+use super::document::lines;
 
-/// A command that did not do what was asked.
+/// The error of a command.
 pub(crate) struct Failure {
     code: u8,
     message: String,
     error: Value,
-    /// What is printed all the same.
+    /// A document that is printed despite the error.
     document: Option<Vec<u8>>,
 }
 
 /// The exit code for bad input: arguments, files, graphs, feeds.
 const BAD_INPUT: u8 = 2;
 
-/// The exit code for a run that failed.
+/// The exit code for a failed run and for output that cannot be written.
 const FAILED: u8 = 1;
 
 impl Failure {
-    /// Arguments that make no sense.
+    /// Invalid arguments. `message` starts with `error: `.
     pub(crate) fn usage(message: String) -> Failure {
         let error = error_json(None, None, message.trim_start_matches("error: ").trim_end(), Phase::Build);
         Failure { code: BAD_INPUT, message, error, document: None }
     }
 
-    /// Input that is not as it must be.
+    /// Invalid input. `message` has no prefix.
     pub(crate) fn input(message: impl std::fmt::Display) -> Failure {
         Failure::usage(format!("error: {message}"))
     }
 
-    /// A result that could not be written.
-    pub(crate) fn output(place: impl std::fmt::Display, error: impl std::fmt::Display) -> Failure {
-        let message = format!("{place} cannot be written: {error}");
+    /// A result that cannot be written to `target`.
+    pub(crate) fn output(target: impl std::fmt::Display, error: impl std::fmt::Display) -> Failure {
+        let message = format!("{target} cannot be written: {error}");
         let error = error_json(None, None, &message, Phase::Run);
         Failure { code: FAILED, message: format!("error: {message}"), error, document: None }
     }
 
-    /// A command whose output shows what is wrong, besides what is right.
+    /// A graph error with a document that shows it at its node.
     pub(crate) fn with_document(error: Error, document: Vec<u8>) -> Failure {
         Failure { document: Some(document), ..Failure::from(error) }
     }
@@ -52,7 +52,7 @@ impl Failure {
         &self.message
     }
 
-    /// What goes to standard output: the document, or the error where JSON is asked for.
+    /// Returns what goes to standard output: the document, or the error as JSON if `json` is set.
     pub(crate) fn into_document(self, json: bool) -> Vec<u8> {
         match self.document {
             Some(document) => document,
@@ -75,7 +75,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// `{"op", "node", "message", "phase"}`.
+/// Returns an error as `{"op", "node", "message", "phase"}`.
 pub(crate) fn json_of(error: &Error) -> Value {
     let messages: Vec<&str> = error.all().map(Error::message).collect();
     error_json(error.op(), error.node(), &messages.join("\n"), error.phase())

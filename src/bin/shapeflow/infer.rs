@@ -1,4 +1,4 @@
-//! `shapeflow infer`: every node with what is known of its shape.
+//! `shapeflow infer`: prints every node with dtypes and partial shapes.
 
 use std::fmt::Write;
 
@@ -6,11 +6,11 @@ use clap::ArgMatches;
 use serde_json::{Value, json};
 use shapeflow::{DType, TensorShape};
 
+use super::document::{lines, table};
 use super::failure::{Failure, json_of};
-use super::model::{Feeds, flag, import};
-use super::output::lines;
+use super::model::{Feeds, flag, import, type_text};
 
-/// Prints the nodes and the checks that are left to a run. Nodes that inference refuses stand among the others.
+/// Prints the nodes, and the requirements that a run checks. Refused nodes are listed with their errors.
 pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let imported = import(arguments, None, Feeds::read(arguments)?.as_mut())?;
     let guards = imported.graph().guards();
@@ -31,7 +31,8 @@ pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         let rows: Vec<[String; 3]> = imported
             .nodes()
             .map(|node| {
-                let outputs: Vec<String> = node.outputs.iter().map(output_text).collect();
+                let outputs: Vec<String> =
+                    node.outputs.iter().map(|(dtype, shape)| type_text(*dtype, shape)).collect();
                 let result = match node.error {
                     Some(error) => format!("error: {}", error.message()),
                     None => outputs.join(", "),
@@ -41,7 +42,7 @@ pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
             .collect();
         let mut text = table(&rows);
         for guard in &guards {
-            let _ = writeln!(text, "checked when it runs: {guard}");
+            let _ = writeln!(text, "run-time check: {guard}");
         }
         text
     };
@@ -51,15 +52,7 @@ pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     }
 }
 
-fn output_text((dtype, shape): &(Option<DType>, TensorShape)) -> String {
-    let name = dtype.map_or("?", DType::tensorflow_name);
-    match shape.dims() {
-        Some(_) => format!("{name} {shape}"),
-        None => format!("{name} of unknown rank"),
-    }
-}
-
-/// `{"dtype": "float32", "shape": [2, null, "n"]}`; no shape is `null`.
+/// Returns an output such as `{"dtype": "float32", "shape": [2, null, "n"]}`. An unknown dtype or rank is `null`.
 fn output_json((dtype, shape): &(Option<DType>, TensorShape)) -> Value {
     let dims = shape.dims().map(|dims| {
         let dims = dims.iter().map(|dim| match (dim.as_known(), dim.as_symbol()) {
@@ -70,24 +63,4 @@ fn output_json((dtype, shape): &(Option<DType>, TensorShape)) -> Value {
         dims.collect::<Vec<_>>()
     });
     json!({"dtype": dtype.map(DType::tensorflow_name), "shape": dims})
-}
-
-/// Rows with aligned columns.
-pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
-    let mut widths = [0; N];
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count().min(60));
-        }
-    }
-    let mut text = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(widths) {
-            let _ = write!(line, "{cell:width$}  ");
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
 }

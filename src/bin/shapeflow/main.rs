@@ -1,6 +1,7 @@
-//! The command line: shapes, runs, dumps and times of models.
+//! The command line: infers, runs, dumps and benchmarks TensorFlow models.
 
 mod bench;
+mod document;
 mod dump;
 mod failure;
 mod infer;
@@ -22,25 +23,25 @@ fn main() -> ExitCode {
     match command().try_get_matches() {
         Ok(matches) => finish(run(&matches), json),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-            finish(Ok(output::lines(error.to_string())), false)
+            finish(Ok(document::lines(error.to_string())), false)
         }
         Err(error) => finish(Err(Failure::usage(error.to_string())), json),
     }
 }
 
-/// Prints the document of a command and its errors. The exit code is that of the first error.
+/// Prints the document of a command and its errors. The first error gives the exit code.
 fn finish(result: Result<Vec<u8>, Failure>, json: bool) -> ExitCode {
     let (document, code) = match result {
         Ok(document) => (document, None),
         Err(failure) => {
-            output::complain(failure.message());
+            output::print_error(failure.message());
             let code = failure.code();
             (failure.into_document(json), Some(code))
         }
     };
     let unwritten = output::print(&document).err();
     if let Some(failure) = &unwritten {
-        output::complain(failure.message());
+        output::print_error(failure.message());
     }
     ExitCode::from(code.or(unwritten.map(|failure| failure.code())).unwrap_or(0))
 }
@@ -52,7 +53,9 @@ fn run(matches: &ArgMatches) -> Result<Vec<u8>, Failure> {
         Some(("dump", arguments)) => dump::dump(arguments),
         Some(("bench", arguments)) => bench::bench(arguments),
         Some(("ops", arguments)) => Ok(ops::ops(arguments)),
-        _ => Err(Failure::usage("error: a command is needed: infer, run, dump, bench or ops".to_string())),
+        _ => {
+            Err(Failure::usage("error: a command must be given: infer, run, dump, bench or ops".to_string()))
+        }
     }
 }
 
@@ -69,13 +72,13 @@ fn command() -> Command {
             .long("shape")
             .value_name("NAME=2,?,n")
             .action(ArgAction::Append)
-            .help("Gives an input another shape: sizes, ? and names, or .. for any rank")
+            .help("Sets the shape of an input: sizes, ? and names, or .. for any rank")
     };
     let unknown = || {
         Arg::new("allow-unknown")
             .long("allow-unknown")
             .action(ArgAction::SetTrue)
-            .help("Takes ops that are not known as nodes of unknown shape")
+            .help("Imports unknown ops as nodes of unknown shape")
     };
     let json = || Arg::new("json").long("json").action(ArgAction::SetTrue).help("Prints one JSON document");
     let feeds = || {
@@ -83,7 +86,7 @@ fn command() -> Command {
             .long("feeds")
             .value_name("FEEDS.npz")
             .value_parser(value_parser!(std::path::PathBuf))
-            .help("Values of placeholders or any other tensors, by NAME[:i]")
+            .help("The values of placeholders or other tensors, by NAME[:i]")
     };
     let fetch = || {
         Arg::new("fetch")
@@ -99,7 +102,7 @@ fn command() -> Command {
             .value_name("N")
             .default_value("1")
             .value_parser(value_parser!(u16).range(1..))
-            .help("Runs large kernels on so many threads")
+            .help("The number of threads for large kernels")
     };
     let file = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name(value).value_parser(value_parser!(std::path::PathBuf)).help(help)
@@ -109,7 +112,7 @@ fn command() -> Command {
         .about("Infers shapes of TensorFlow graphs, compiles them once for every size, and runs them.")
         .subcommand_required(true)
         .subcommand(Command::new("infer").about("Prints every node: name, op, dtype and partial shape").args(
-            [model(), feeds().help("Takes the tensors of this file as inputs"), shape(), unknown(), json()],
+            [model(), feeds().help("Makes the tensors of this file inputs"), shape(), unknown(), json()],
         ))
         .subcommand(
             Command::new("run")
@@ -118,35 +121,35 @@ fn command() -> Command {
                     model(),
                     feeds().required(true),
                     fetch().required(true),
-                    file("out", "OUT.npz", "Writes the results there"),
-                    file("trace", "TRACE.json", "Writes times for chrome://tracing and Perfetto"),
+                    file("out", "OUT.npz", "Writes the results to this file"),
+                    file("trace", "TRACE.json", "Writes a trace for chrome://tracing and Perfetto"),
                 ])
                 .args([shape(), threads(), json()]),
         )
         .subcommand(
             Command::new("dump")
-                .about("Prints or draws a stage of the compiler")
+                .about("Writes a stage of the compiler as text, picture, page or GraphDef")
                 .args([
                     model(),
                     Arg::new("stage")
                         .long("stage")
                         .default_value("graph")
                         .value_parser(["graph", "optimized", "kernels", "clif", "asm"])
-                        .help("How far to go"),
+                        .help("The stage"),
                     Arg::new("format")
                         .long("format")
                         .value_parser(["text", "dot", "svg", "html", "json", "pb", "pbtxt"])
-                        .help("What to write; by the end of FILE's name, else text"),
+                        .help("The format; by default the extension of FILE decides, else text"),
                     Arg::new("output")
                         .short('o')
                         .long("output")
                         .value_name("FILE")
                         .value_parser(value_parser!(std::path::PathBuf))
-                        .help("Writes there instead of standard output"),
+                        .help("Writes to this file instead of standard output"),
                 ])
                 .args([
                     fetch(),
-                    feeds().help("Takes these tensors as inputs; a compiled stage runs once, for times"),
+                    feeds().help("Makes these tensors inputs; a compiled stage runs once and shows times"),
                 ])
                 .args([shape(), unknown(), json()]),
         )
@@ -160,7 +163,7 @@ fn command() -> Command {
                         .value_name("N")
                         .default_value("100")
                         .value_parser(value_parser!(u32).range(1..))
-                        .help("Runs that are measured"),
+                        .help("The number of measured runs"),
                 )
                 .args([threads(), shape(), json()]),
         )

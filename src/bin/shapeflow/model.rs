@@ -1,19 +1,19 @@
-//! Models, shapes, feeds and fetches as arguments name them.
+//! Arguments that all commands share: models, shapes, feeds and fetches.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use shapeflow::interchange::{ImportOptions, Imported, as_dtype, read_model, read_npz};
-use shapeflow::{Executable, Port, Tensor, TensorShape, Value};
+use shapeflow::{DType, Executable, Port, Tensor, TensorShape, Value};
 
 use super::failure::Failure;
 use super::progress::Progress;
 
-/// Bytes of a file that takes a while to read.
+/// Size in bytes above which reading a file shows progress.
 const LARGE: u64 = 16 << 20;
 
-/// Reads the model and imports what `fetches` need, or all of it, with the fed tensors as inputs.
+/// Reads the model and imports it with the given fetches; fed tensors become inputs.
 pub(crate) fn import(
     arguments: &ArgMatches,
     fetches: Option<&[&str]>,
@@ -39,7 +39,7 @@ pub(crate) fn import(
     Ok(imported)
 }
 
-/// Whether a flag is there, also for a command that does not have it.
+/// Returns whether a flag is set; false for a command without the flag.
 pub(crate) fn flag(arguments: &ArgMatches, name: &str) -> bool {
     matches!(arguments.try_get_one::<bool>(name), Ok(Some(true)))
 }
@@ -53,10 +53,10 @@ pub(crate) fn path<'a>(arguments: &'a ArgMatches, name: &str) -> Result<&'a Path
     path.ok_or_else(|| Failure::input(format_args!("{name} must be given")))
 }
 
-/// `NAME=2,?,n`; nothing after the sign is a scalar, `..` any rank.
+/// Parses `NAME=2,?,n`. An empty shape is a scalar, and `..` is an unknown rank.
 fn named_shape(text: &str) -> Result<(String, TensorShape), Failure> {
     let Some((name, dims)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-        return Err(Failure::input(format_args!("a shape is given as NAME=2,?,n, got {text}")));
+        return Err(Failure::input(format_args!("--shape must be NAME=2,?,n, got {text}")));
     };
     let dims = dims.trim().trim_start_matches('[').trim_end_matches(']');
     let shape = match dims {
@@ -68,7 +68,16 @@ fn named_shape(text: &str) -> Result<(String, TensorShape), Failure> {
     Ok((name.to_string(), shape))
 }
 
-/// The values that are fetched; a name that is given twice is one too many.
+/// Formats dtype and shape, such as `f32[?, 8]`; `f32[..]` for unknown rank, `?[2]` for an unknown dtype.
+pub(crate) fn type_text(dtype: Option<DType>, shape: &TensorShape) -> String {
+    let dtype = dtype.map_or("?", DType::name);
+    match shape.rank() {
+        Some(_) => format!("{dtype}{shape}"),
+        None => format!("{dtype}[..]"),
+    }
+}
+
+/// Returns the fetched values. A name may be given once.
 pub(crate) fn fetched<'m>(
     imported: &'m Imported,
     fetches: &[&str],
@@ -83,14 +92,14 @@ pub(crate) fn fetched<'m>(
     Ok(values)
 }
 
-/// The tensors of a file, by the names of the inputs that they are.
+/// The fed tensors, each with the name of its input.
 pub(crate) struct Feeds {
     file: PathBuf,
     tensors: Vec<(String, Tensor)>,
 }
 
 impl Feeds {
-    /// The tensors that `--feeds` names, if it is given.
+    /// Reads the tensors of the file that `--feeds` names, if the argument is given.
     pub(crate) fn read(arguments: &ArgMatches) -> Result<Option<Feeds>, Failure> {
         if !arguments.contains_id("feeds") {
             return Ok(None);
@@ -98,14 +107,14 @@ impl Feeds {
         Feeds::required(arguments).map(Some)
     }
 
-    /// The tensors that `--feeds` names.
+    /// Reads the tensors of the file that `--feeds` names.
     pub(crate) fn required(arguments: &ArgMatches) -> Result<Feeds, Failure> {
         let file = path(arguments, "feeds")?.to_path_buf();
         let tensors = read_npz(&file).map_err(|error| Failure::input(error.message()))?;
         Ok(Feeds { file, tensors })
     }
 
-    /// Gives each tensor the name of its input.
+    /// Renames each tensor to its input.
     fn name_by_input(&mut self, imported: &Imported) -> Result<(), Failure> {
         let mut seen = HashSet::new();
         for (name, _) in &mut self.tensors {
@@ -119,22 +128,24 @@ impl Feeds {
         Ok(())
     }
 
-    /// The tensors in the order of the inputs of an executable.
+    /// Returns the tensors in the order of an executable's inputs, converted to their dtypes.
     pub(crate) fn of(&self, exe: &Executable) -> Result<Vec<Tensor>, Failure> {
-        let of_port = |port: &Port| {
+        let tensor_for = |port: &Port| {
             let Port { name, dtype, shape, .. } = port;
+            let (expected, file) = (type_text(Some(*dtype), shape), self.file.display());
             let Some((_, tensor)) = self.tensors.iter().find(|(given, _)| given == name) else {
                 let names: Vec<&str> = self.tensors.iter().map(|(name, _)| name.as_str()).collect();
+                let names = if names.is_empty() { "no tensors".to_string() } else { names.join(", ") };
                 return Err(Failure::input(format_args!(
-                    "{name} {dtype}{shape} must be fed, {} has {}",
-                    self.file.display(),
-                    if names.is_empty() { "nothing".to_string() } else { names.join(", ") }
+                    "{name} {expected} must be fed, {file} has {names}"
                 )));
             };
             as_dtype(tensor, *dtype).map_err(|error| {
-                Failure::input(format_args!("{name} must be fed {dtype}{shape}: {}", error.message()))
+                let help = error.help().map_or(String::new(), |help| format!("\n  help: {help}"));
+                let (got, sizes) = (tensor.dtype(), tensor.sizes());
+                Failure::input(format_args!("{name} must be {expected}, {file} has {got}{sizes:?}{help}"))
             })
         };
-        exe.inputs().iter().map(of_port).collect()
+        exe.inputs().iter().map(tensor_for).collect()
     }
 }

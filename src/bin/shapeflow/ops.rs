@@ -1,48 +1,48 @@
-//! `shapeflow ops`: every registered op.
+//! `shapeflow ops`: lists every registered op.
 
 use clap::ArgMatches;
 use serde_json::{Value, json};
-use shapeflow::Registry;
 use shapeflow::shape_fns::registered;
+use shapeflow::{DType, Registry};
 
-use super::infer::table;
+use super::document::{lines, table};
 use super::model::flag;
-use super::output;
 
 /// A line of the list.
 struct Row {
     op_type: Option<&'static str>,
     builder: Option<&'static str>,
-    dtypes: Vec<&'static str>,
+    dtypes: Vec<DType>,
     body: &'static str,
 }
 
-/// Lists ops by their TensorFlow op types: with kernels, or with a shape function only.
+/// Lists the ops by TensorFlow op type, with their bodies. Ops with only a shape function have no builder.
 pub(crate) fn ops(arguments: &ArgMatches) -> Vec<u8> {
     let rows = rows();
     if flag(arguments, "json") {
         let ops: Vec<Value> = rows
             .iter()
             .map(|row| {
-                json!({"op_type": row.op_type, "builder": row.builder, "dtypes": row.dtypes, "body": row.body})
+                let dtypes: Vec<&str> = row.dtypes.iter().map(|dtype| dtype.tensorflow_name()).collect();
+                json!({"op_type": row.op_type, "builder": row.builder, "dtypes": dtypes, "body": row.body})
             })
             .collect();
-        return output::lines(json!({"ops": ops}).to_string());
+        return lines(json!({"ops": ops}).to_string());
     }
     let cells = rows.iter().map(|row| {
         let text = |name: Option<&str>| name.unwrap_or("-").to_string();
-        [text(row.op_type), text(row.builder), row.body.to_string(), row.dtypes.join(" ")]
+        let dtypes: Vec<&str> = row.dtypes.iter().map(|dtype| dtype.name()).collect();
+        [text(row.op_type), text(row.builder), row.body.to_string(), dtypes.join(" ")]
     });
-    let mut lines = vec![["TensorFlow", "builder", "body", "dtypes"].map(str::to_string)];
-    lines.extend(cells);
-    output::lines(table(&lines))
+    let mut rows = vec![["TensorFlow", "builder", "body", "dtypes"].map(str::to_string)];
+    rows.extend(cells);
+    lines(table(&rows))
 }
 
 fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for def in Registry::builtin().iter() {
-        let dtypes: Vec<&'static str> =
-            def.dtypes().into_iter().map(|dtype| dtype.tensorflow_name()).collect();
+        let dtypes = def.dtypes();
         let row = |op_type| Row {
             op_type,
             builder: Some(def.name()),

@@ -1,19 +1,19 @@
-//! `Progress`: how far long work is, on a terminal only.
+//! `Progress`: shows the progress of long work, on a terminal only.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// A line on standard error that is written over, and gone at the end.
+/// A line on standard error that is overwritten, and cleared at the end.
 pub(crate) struct Progress {
     begin: Instant,
     shown: Option<Instant>,
     terminal: bool,
 }
 
-/// What is over before this is not shown.
+/// Delay before the first line, so that short work shows nothing.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// Time between two lines.
+/// Minimum time between two lines.
 const BETWEEN: Duration = Duration::from_millis(100);
 
 impl Progress {
@@ -21,32 +21,35 @@ impl Progress {
         Progress { begin: Instant::now(), shown: None, terminal: std::io::stderr().is_terminal() }
     }
 
-    /// Says at once what will take long.
+    /// Shows a line at once, before work that will take long.
     pub(crate) fn announce(&mut self, text: &str) {
         if self.terminal {
             self.shown = Some(Instant::now());
-            eprint!("\r\x1b[K{text}");
-            let _ = std::io::stderr().flush();
+            overwrite(text);
         }
     }
 
-    /// Shows what is going on, at most a few times a second.
+    /// Shows a line if the work has taken a while, at most ten times a second.
     pub(crate) fn show(&mut self, text: impl FnOnce() -> String) {
         let due = self.shown.is_none_or(|shown| shown.elapsed() >= BETWEEN);
         if !self.terminal || !due || self.begin.elapsed() < PATIENCE {
             return;
         }
         self.shown = Some(Instant::now());
-        eprint!("\r\x1b[K{}", text());
-        let _ = std::io::stderr().flush();
+        overwrite(&text());
     }
+}
+
+/// Replaces the current line of standard error.
+fn overwrite(text: &str) {
+    eprint!("\r\x1b[K{text}");
+    let _ = std::io::stderr().flush();
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
         if self.shown.is_some() {
-            eprint!("\r\x1b[K");
-            let _ = std::io::stderr().flush();
+            overwrite("");
         }
     }
 }

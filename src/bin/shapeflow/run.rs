@@ -1,15 +1,16 @@
-//! `shapeflow run`: a model on tensors from a file.
+//! `shapeflow run`: runs a model on tensors from a file.
 
 use clap::ArgMatches;
 use serde_json::json;
 use shapeflow::interchange::write_npz_bytes;
 use shapeflow::{CompileOptions, Tensor, TensorView, Trace};
 
+use super::document::lines;
 use super::failure::Failure;
 use super::model::{Feeds, fetched, flag, import, list, path};
-use super::output::{lines, write_file};
+use super::output::write_file;
 
-/// Runs once; the results go to a file, or a summary of each to standard output.
+/// Runs the model once. Writes the results to a file, or prints a summary of each.
 pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let trace = Trace::new();
     let fetches: Vec<&str> = list(arguments, "fetch").collect();
@@ -40,24 +41,23 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         write_file(file, trace.to_json())?;
     }
     if flag(arguments, "json") {
-        let results: Vec<serde_json::Value> = results.iter().map(|(name, tensor)| {
-            json!({"name": name, "dtype": tensor.dtype().tensorflow_name(), "shape": tensor.sizes(), "summary": summary(tensor)})
-        }).collect();
+        let results: Vec<serde_json::Value> = results
+            .iter()
+            .map(|(name, tensor)| {
+                let (dtype, shape) = (tensor.dtype().tensorflow_name(), tensor.sizes());
+                json!({"name": name, "dtype": dtype, "shape": shape, "summary": tensor.to_string()})
+            })
+            .collect();
         return Ok(lines(json!({"results": results}).to_string()));
     }
     if arguments.contains_id("out") {
         return Ok(Vec::new());
     }
-    Ok(lines(results.iter().map(|(name, tensor)| format!("{name}: {}\n", summary(tensor))).collect()))
+    Ok(lines(results.iter().map(|(name, tensor)| format!("{name}: {tensor}\n")).collect()))
 }
 
-/// The options that all commands which run have.
+/// Returns the compile options of commands that run a model.
 pub(crate) fn options(arguments: &ArgMatches) -> CompileOptions {
     let threads = arguments.try_get_one::<u16>("threads").ok().flatten().copied().unwrap_or(1);
     CompileOptions::new().threads(usize::from(threads))
-}
-
-/// Dtype, sizes and elements, the middle of long axes left out.
-fn summary(tensor: &Tensor) -> String {
-    tensor.to_string()
 }

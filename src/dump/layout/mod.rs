@@ -1,49 +1,51 @@
-//! `lay_out`: places the boxes of a graph in layers, and the wires between them.
+//! `lay_out`: a layered layout of boxes and of the wires between them, after Sugiyama.
 //!
-//! Boxes get ranks by their longest path from a source, an order within each rank by barycenters, and places by
-//! least squares. A value that is read several ranks below runs through the ranks between as one trunk that all
-//! its readers share. Everything is iterative, nearly linear, and depends on the graph alone.
+//! The longest path from a source gives a box its rank. Barycenters give the order within each rank, and least squares
+//! the positions. A value whose readers are several ranks below crosses the ranks between as one trunk, which its
+//! readers share. All steps are iterative, take nearly linear time, and give equal graphs equal layouts.
 
 mod order;
 mod place;
 mod ranks;
 
-/// What is to be placed: boxes whose operands are earlier boxes.
+/// The input of a layout: boxes whose operands are earlier boxes.
 #[derive(Default)]
 pub(super) struct Sketch {
     pub boxes: Vec<SketchBox>,
 }
 
-/// A box with the places where wires arrive and leave, from its left edge.
+/// A box. Wires arrive and leave at offsets from its left edge.
 pub(super) struct SketchBox {
     pub width: f64,
     pub height: f64,
-    /// By operand: box and output it comes from, and where it arrives.
+    /// For each operand the source box, its output, and the offset where the wire arrives.
     pub operands: Vec<(usize, usize, f64)>,
-    /// By output: where it leaves.
+    /// For each output the offset where its wire leaves.
     pub outputs: Vec<f64>,
 }
 
-/// Where everything is.
+/// The result of a layout.
 pub(super) struct Layout {
     pub width: f64,
     pub height: f64,
-    /// Left upper corners.
+    /// The upper left corner of each box.
     pub corners: Vec<(f64, f64)>,
-    /// The wires of values that are read, in the order of boxes and outputs.
+    /// The wires of values that have readers, in the order of boxes and outputs.
     pub wires: Vec<Wire>,
 }
 
-/// The way of a value to its readers.
+/// The wire from a value to its readers.
 pub(super) struct Wire {
+    /// Box and output.
     pub source: (usize, usize),
-    /// Where it crosses ranks between, with top and bottom of each crossing.
+    /// The crossings of the ranks between the source and its readers, from top to bottom.
     pub trunk: Vec<Crossing>,
-    /// Box, operand, and how many crossings of the trunk come before it; `None` for a reader too far away
-    /// to be shown by a wire.
+    /// For each reader the box, the operand, and the number of crossings before it; `None` for a reader that is too far
+    /// for a wire.
     pub readers: Vec<(usize, usize, Option<usize>)>,
 }
 
+/// A vertical stretch of a wire through a rank.
 #[derive(Clone, Copy)]
 pub(super) struct Crossing {
     pub x: f64,
@@ -57,11 +59,11 @@ struct Item {
     rank: usize,
     width: f64,
     crossing: bool,
-    /// A box that reads nothing: it goes where its readers are.
+    /// Whether it is a box without operands, which moves to its readers.
     leaf: bool,
 }
 
-/// From an item to one in the next rank, with the offsets from their middles.
+/// A link from an item to one in the next rank. The ports are offsets from the middles of the items.
 #[derive(Clone, Copy)]
 struct Link {
     upper: usize,
@@ -70,28 +72,29 @@ struct Link {
     lower_port: f64,
 }
 
-/// Items by rank, and what ties them. Items are boxes first, then crossings.
+/// Items and their links by rank.
 struct Layers {
+    /// The boxes, then the crossings.
     items: Vec<Item>,
     links: Vec<Link>,
-    /// Items of each rank from left to right.
+    /// The items of each rank from left to right.
     ranks: Vec<Vec<usize>>,
 }
 
-/// Room between ranks.
+/// Distance between ranks.
 const RANK_GAP: f64 = 46.0;
 
-/// Room around the whole.
+/// Distance between the drawing and its edges.
 const MARGIN: f64 = 24.0;
 
-/// A value's wire before its crossings have places.
+/// A wire before its crossings have positions. `crossings` are items.
 struct Route {
     source: (usize, usize),
     crossings: Vec<usize>,
     readers: Vec<(usize, usize, Option<usize>)>,
 }
 
-/// Places all boxes and wires.
+/// Computes the positions of all boxes and wires.
 pub(super) fn lay_out(sketch: &Sketch) -> Layout {
     let ranks = ranks::ranks(sketch);
     let (mut layers, routes) = layered(sketch, &ranks);
@@ -140,7 +143,8 @@ pub(super) fn lay_out(sketch: &Sketch) -> Layout {
 /// Width of a crossing.
 const CROSSING: f64 = 10.0;
 
-/// Cuts long wires into crossings, the shortest first, as long as there are not many more of them than boxes.
+/// Splits long wires into crossings, shorter wires first, up to a budget of crossings. A wire beyond the budget reaches
+/// only readers in the next rank.
 fn layered(sketch: &Sketch, ranks: &[usize]) -> (Layers, Vec<Route>) {
     let mut items: Vec<Item> = sketch
         .boxes
@@ -164,8 +168,8 @@ fn layered(sketch: &Sketch, ranks: &[usize]) -> (Layers, Vec<Route>) {
         .collect();
     let mut routes: Vec<Route> = Vec::new();
     for (number, item) in sketch.boxes.iter().enumerate() {
-        let of = |output| Route { source: (number, output), crossings: Vec::new(), readers: Vec::new() };
-        routes.extend((0..item.outputs.len()).map(of));
+        let route = |output| Route { source: (number, output), crossings: Vec::new(), readers: Vec::new() };
+        routes.extend((0..item.outputs.len()).map(route));
     }
     for (number, item) in sketch.boxes.iter().enumerate() {
         for (operand, (source, output, _)) in item.operands.iter().enumerate() {
@@ -224,7 +228,7 @@ fn layered(sketch: &Sketch, ranks: &[usize]) -> (Layers, Vec<Route>) {
 mod tests {
     use super::*;
 
-    /// Boxes of one size whose operands are these.
+    /// Returns a sketch of equal boxes with the given operands.
     fn sketch(operands: &[&[usize]]) -> Sketch {
         let boxes = operands.iter().map(|operands| SketchBox {
             width: 100.0,
@@ -269,8 +273,8 @@ mod tests {
     }
 
     #[test]
-    fn crossings_go_away_where_they_can() {
-        // Two chains whose sources stand in the wrong order.
+    fn crossing_links_are_uncrossed() {
+        // Two chains whose sources are in the wrong order.
         let layout = check(&sketch(&[&[], &[], &[1], &[0], &[3], &[2]]));
         let side = |number: usize| layout.corners[number].0;
         assert_eq!(side(0) < side(1), side(3) < side(2));
@@ -278,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn many_boxes_are_placed_in_little_time() {
+    fn ten_thousand_boxes_are_placed_within_30_seconds() {
         let mut state = 1u64;
         let mut draw = |below: usize| {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -294,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_placed_nowhere() {
+    fn an_empty_sketch_has_a_size() {
         assert!(lay_out(&Sketch::default()).width > 0.0);
     }
 }

@@ -1,12 +1,13 @@
-//! The order of items within their ranks: barycenters of neighbours, swept down and up, best of all tries.
+//! The order of items within their ranks. Items are sorted by the barycenters of their neighbours, in sweeps down and
+//! up; the order with the fewest crossings wins.
 
 use std::cmp::Ordering;
 
 use super::Layers;
 
-/// Sorts every rank so that few links cross.
+/// Orders the items of every rank so that few links cross.
 pub(super) fn order(layers: &mut Layers) {
-    let ties = Ties::new(layers);
+    let neighbours = Neighbours::new(layers);
     let mut positions = vec![0.0; layers.items.len()];
     let sweeps = match layers.items.len() {
         0..3_000 => 24,
@@ -18,13 +19,13 @@ pub(super) fn order(layers: &mut Layers) {
     for sweep in 0..sweeps {
         let count = layers.ranks.len();
         for step in 0..count {
-            let (rank, ties) = match sweep % 2 {
-                0 => (step, &ties.above),
-                _ => (count - 1 - step, &ties.below),
+            let (rank, fixed) = match sweep % 2 {
+                0 => (step, &neighbours.above),
+                _ => (count - 1 - step, &neighbours.below),
             };
-            sort(&mut layers.ranks[rank], ties, &mut positions);
+            sort(&mut layers.ranks[rank], fixed, &mut positions);
         }
-        let crossings = crossings(layers, &ties, &positions);
+        let crossings = count_crossings(layers, &neighbours, &positions);
         if crossings < fewest {
             fewest = crossings;
             best.clone_from(&layers.ranks);
@@ -36,38 +37,39 @@ pub(super) fn order(layers: &mut Layers) {
     layers.ranks = best;
 }
 
-/// By item: its neighbours in the rank above or below, with the parts of an item's width where they meet.
-struct Ties {
+/// The neighbours of each item in the rank above and below. Each has the port of the link on it as a fraction of its
+/// width.
+struct Neighbours {
     above: Vec<Vec<(usize, f64)>>,
     below: Vec<Vec<(usize, f64)>>,
 }
 
-impl Ties {
-    fn new(layers: &Layers) -> Ties {
-        let mut ties =
-            Ties { above: vec![Vec::new(); layers.items.len()], below: vec![Vec::new(); layers.items.len()] };
+impl Neighbours {
+    fn new(layers: &Layers) -> Neighbours {
+        let none = || vec![Vec::new(); layers.items.len()];
+        let mut neighbours = Neighbours { above: none(), below: none() };
         let part = |item: usize, port: f64| (port / layers.items[item].width.max(1.0)).clamp(-0.5, 0.5);
-        // From the first operand of a box to its last.
+        // Links of a box are in the order of its operands.
         let mut links = layers.links.clone();
         links.sort_by(|a, b| {
             (a.lower, a.lower_port).partial_cmp(&(b.lower, b.lower_port)).unwrap_or(Ordering::Equal)
         });
         for link in &links {
-            ties.above[link.lower].push((link.upper, part(link.upper, link.upper_port)));
-            ties.below[link.upper].push((link.lower, part(link.lower, link.lower_port)));
+            neighbours.above[link.lower].push((link.upper, part(link.upper, link.upper_port)));
+            neighbours.below[link.upper].push((link.lower, part(link.lower, link.lower_port)));
         }
-        ties
+        neighbours
     }
 }
 
-/// Sorts a rank by the middle of each item's neighbours; items without any keep their place.
-fn sort(rank: &mut Vec<usize>, ties: &[Vec<(usize, f64)>], positions: &mut [f64]) {
+/// Sorts a rank by the mean position of each item's neighbours. Items without neighbours keep their position.
+fn sort(rank: &mut Vec<usize>, neighbours: &[Vec<(usize, f64)>], positions: &mut [f64]) {
     let mut keyed: Vec<(f64, usize)> = Vec::with_capacity(rank.len());
     let mut fixed: Vec<Option<usize>> = vec![None; rank.len()];
-    for (at, &item) in rank.iter().enumerate() {
-        let near = &ties[item];
+    for (slot, &item) in rank.iter().enumerate() {
+        let near = &neighbours[item];
         if near.is_empty() {
-            fixed[at] = Some(item);
+            fixed[slot] = Some(item);
             continue;
         }
         let sum: f64 = near.iter().map(|(other, part)| positions[*other] + part).sum();
@@ -76,20 +78,21 @@ fn sort(rank: &mut Vec<usize>, ties: &[Vec<(usize, f64)>], positions: &mut [f64]
     keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut moved = keyed.into_iter();
     *rank = fixed.iter().filter_map(|item| item.or_else(|| moved.next().map(|(_, item)| item))).collect();
-    for (at, &item) in rank.iter().enumerate() {
-        positions[item] = at as f64;
+    for (slot, &item) in rank.iter().enumerate() {
+        positions[item] = slot as f64;
     }
 }
 
-/// How many pairs of links cross, counted from rank to rank by a Fenwick tree. Where links meet a box counts, too.
-fn crossings(layers: &Layers, ties: &Ties, positions: &[f64]) -> u64 {
+/// Counts the pairs of links that cross between adjacent ranks, with a Fenwick tree. Links to different ports of a box
+/// count as crossing too.
+fn count_crossings(layers: &Layers, neighbours: &Neighbours, positions: &[f64]) -> u64 {
     let mut crossings = 0;
     for pair in layers.ranks.windows(2) {
-        // The links at the lower rank from left to right have a number each, those of one place the same.
+        // Links are numbered from left to right along the lower rank.
         let mut number = 0;
         let mut links: Vec<(f64, usize)> = Vec::new();
         for &lower in &pair[1] {
-            for &(upper, part) in &ties.above[lower] {
+            for &(upper, part) in &neighbours.above[lower] {
                 links.push((positions[upper] + part, number));
                 number += 1;
             }
@@ -97,16 +100,16 @@ fn crossings(layers: &Layers, ties: &Ties, positions: &[f64]) -> u64 {
         links.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let mut tree = vec![0u64; number + 1];
         for (seen, (_, end)) in links.iter().enumerate() {
-            let (mut at, mut not_beyond) = (end + 1, 0);
-            while at > 0 {
-                not_beyond += tree[at];
-                at &= at - 1;
+            let (mut slot, mut not_beyond) = (end + 1, 0);
+            while slot > 0 {
+                not_beyond += tree[slot];
+                slot &= slot - 1;
             }
             crossings += seen as u64 - not_beyond;
-            let mut at = end + 1;
-            while at < tree.len() {
-                tree[at] += 1;
-                at += at & at.wrapping_neg();
+            let mut slot = end + 1;
+            while slot < tree.len() {
+                tree[slot] += 1;
+                slot += slot & slot.wrapping_neg();
             }
         }
     }

@@ -1,17 +1,17 @@
-//! The places of items along their ranks: as near to their neighbours as their order and widths allow.
+//! The positions of items along their ranks: as near to their neighbours as order and widths allow.
 
 use super::{Item, Layers};
 
-/// Room between two items of a rank.
+/// Distance between two items of a rank.
 const GAP: f64 = 22.0;
 
-/// Room between two wires.
+/// Distance between two wires.
 const WIRE_GAP: f64 = 6.0;
 
-/// An item's neighbour: the item, the difference of middles that makes the link upright, and its weight.
+/// The pull of a neighbour: the neighbour, the difference of middles that makes the link vertical, and a weight.
 type Pull = (usize, f64, f64);
 
-/// The middles of all items.
+/// Returns the horizontal middles of all items.
 pub(super) fn place(layers: &Layers) -> Vec<f64> {
     let (above, below) = pulls(layers);
     let mut middles = vec![0.0; layers.items.len()];
@@ -31,7 +31,7 @@ pub(super) fn place(layers: &Layers) -> Vec<f64> {
     for round in 0..rounds {
         for step in 0..count {
             let rank = if round % 2 == 0 { step } else { count - 1 - step };
-            // At last both sides count, so that a box stands between what it reads and what reads it.
+            // The last rounds use both sides, so that a box settles between its sources and its readers.
             let sides: &[&Vec<Vec<Pull>>] = match round {
                 _ if round + 4 >= rounds => &[&above, &below],
                 _ if round % 2 == 0 => &[&above],
@@ -43,7 +43,7 @@ pub(super) fn place(layers: &Layers) -> Vec<f64> {
     middles
 }
 
-/// The pulls from above and from below on each item. Trunks are pulled straight.
+/// Returns the pulls from above and from below on each item. Pulls within a trunk are strongest, to make it straight.
 fn pulls(layers: &Layers) -> (Vec<Vec<Pull>>, Vec<Vec<Pull>>) {
     let mut above: Vec<Vec<Pull>> = vec![Vec::new(); layers.items.len()];
     let mut below = above.clone();
@@ -59,7 +59,7 @@ fn pulls(layers: &Layers) -> (Vec<Vec<Pull>>, Vec<Vec<Pull>>) {
             (false, false) => 1.0,
             _ => 2.0,
         };
-        // A box that goes on from one other stands straight below it, whatever leaves it reads besides.
+        // A box with a single source that is not a leaf is centred below the port of this source.
         let straight = !upper.leaf && !lower.crossing && from_others[link.lower] == 1;
         let difference = if straight { -link.upper_port } else { link.lower_port - link.upper_port };
         above[link.lower].push((link.upper, -difference, weight));
@@ -68,22 +68,24 @@ fn pulls(layers: &Layers) -> (Vec<Vec<Pull>>, Vec<Vec<Pull>>) {
     (above, below)
 }
 
-/// The middles of a rank that is packed to the left.
+/// Returns the middles of a rank's items when they are packed to the left.
 fn offsets(rank: &[usize], items: &[Item]) -> Vec<f64> {
     let mut offsets = Vec::with_capacity(rank.len());
-    let mut at = 0.0;
+    let mut offset = 0.0;
     for (position, &item) in rank.iter().enumerate() {
         if let Some(before) = position.checked_sub(1).map(|before| items[rank[before]]) {
             let gap = if before.crossing && items[item].crossing { WIRE_GAP } else { GAP };
-            at += before.width / 2.0 + gap + items[item].width / 2.0;
+            offset += before.width / 2.0 + gap + items[item].width / 2.0;
         }
-        offsets.push(at);
+        offsets.push(offset);
     }
     offsets
 }
 
-/// Moves the items of a rank to where they are pulled, in their order and without overlaps: the weighted least
-/// squares under `x[i + 1] - x[i] >= room`, which is an isotonic regression, solved by pooling neighbours.
+/// Moves the items of a rank to where they are pulled, in their order and without overlaps.
+///
+/// This minimizes the weighted squares under `x[i + 1] - x[i] >= distance`: an isotonic regression, solved by pooling
+/// adjacent violators.
 fn settle(rank: &[usize], items: &[Item], sides: &[&Vec<Vec<Pull>>], middles: &mut [f64]) {
     struct Block {
         weight: f64,
@@ -111,12 +113,12 @@ fn settle(rank: &[usize], items: &[Item], sides: &[&Vec<Vec<Pull>>], middles: &m
             blocks.pop();
         }
     }
-    let mut at = 0;
+    let mut slot = 0;
     for block in blocks {
         let shift = block.sum / block.weight;
         for _ in 0..block.count {
-            middles[rank[at]] = offsets[at] + shift;
-            at += 1;
+            middles[rank[slot]] = offsets[slot] + shift;
+            slot += 1;
         }
     }
 }

@@ -1,9 +1,9 @@
-//! The rank of each box: how far below the sources it stands.
+//! The rank of each box: its layer, counted from the top.
 
 use super::Sketch;
 
-/// Every box below its operands; what has few operands close above its first reader, so that constants stand
-/// where they are used.
+/// Returns the rank of every box. A box is below its operands. A box with few operands, such as a constant, moves down
+/// to just above its first reader.
 pub(super) fn ranks(sketch: &Sketch) -> Vec<usize> {
     let mut ranks: Vec<usize> = Vec::with_capacity(sketch.boxes.len());
     for item in &sketch.boxes {

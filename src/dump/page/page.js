@@ -11,7 +11,7 @@
     wires.push({ wire, from: Number(wire.dataset.from), to: wire.dataset.to === undefined ? null : Number(wire.dataset.to) });
   }
 
-  // Who makes a value, and who reads it.
+  // The node that makes each value, and the nodes that read it.
   const maker = new Map(), readers = new Map();
   nodes.forEach((node, at) => node.outputs.forEach((output) => { maker.set(output.value, at); readers.set(output.value, []); }));
   nodes.forEach((node, at) => node.operands.forEach((value) => readers.get(value)?.push(at)));
@@ -30,7 +30,7 @@
   const hues = new Map();
   for (const box of boxes) if (box?.dataset.kernel) hues.set(Number(box.dataset.kernel), box.style.getPropertyValue("--hue"));
   const micros = (us) => us >= 1000 ? `${(us / 1000).toFixed(us >= 10000 ? 1 : 2)} ms` : `${us.toFixed(us >= 100 ? 0 : us >= 10 ? 1 : 2)} µs`;
-  /** The fused ops without the scope that all of them share. */
+  /** Splits a kernel's label into the scope that all its ops share and the rest. */
   const shortened = (label) => {
     const names = label.split(", ");
     const parts = names[0].split("/").slice(0, -1);
@@ -120,7 +120,7 @@
     if (box) select(Number(box.dataset.node)); else clear();
   });
 
-  // What is selected.
+  // The selection: a node, or a kernel in focus.
   let selected = null, focused = null;
   const mark = () => {
     boxes.forEach((box, at) => box.classList.toggle("on", at === selected));
@@ -217,7 +217,7 @@
     const lines = [node.location ?? "imported", ...(node.scopes ?? []).map((scope) => `in scope ${scope}`)];
     section(panel, "Source", ...lines.map((line, i) => element("div", i ? { class: "mono" } : { class: "mono", id: "location" }, line)));
     const guards = data.guards.filter((guard) => guard.node === node.name);
-    if (guards.length) section(panel, "Checked when it runs", element("ul", {}, ...guards.map((guard) => element("li", { class: "mono" }, guard.text))));
+    if (guards.length) section(panel, "Run-time checks", element("ul", {}, ...guards.map((guard) => element("li", { class: "mono" }, guard.text))));
     if (node.kernel !== undefined) {
       const kernel = kernels[node.kernel];
       section(panel, "Kernel", element("div", {}, element("span", { class: "chip", hue: hues.get(node.kernel) }), " ",
@@ -229,7 +229,7 @@
     const kernel = kernels[at];
     if (kernel.time) {
       const { runs, total_us, least_us } = kernel.time;
-      section(panel, "Time", element("div", { id: "time" }, `${micros(total_us / runs)} a run, ${micros(least_us)} at best, ${plural(runs, "run")}`));
+      section(panel, "Time", element("div", { id: "time" }, `mean ${micros(total_us / runs)}, fastest ${micros(least_us)}, ${plural(runs, "run")}`));
     }
     if (whole) {
       const fused = nodes.map((node, i) => [node, i]).filter(([node]) => node.kernel === at);
@@ -244,7 +244,7 @@
   const WORDS = /(;[^\n]*)|\b(kernel|for|pass|where|else|and|variant|end of a row|end of a column|lanes|may fail|function|block\d+|jump|brif|return)\b|(?<![\w.])(-?(?:0x[0-9a-f_.p+-]+|\d[\d.e+-]*))(?![\w])/g;
   const code = (text, id) => {
     const pre = element("pre", { class: "mono", id });
-    // Long code is shown as it is: a page of a hundred thousand spans is slow.
+    // Long code is not highlighted, because a page with a hundred thousand spans is slow.
     if (text.length > 40000) { pre.textContent = text; return pre; }
     let last = 0;
     for (const match of text.matchAll(WORDS)) {
@@ -334,7 +334,7 @@
     data.guards.length ? plural(data.guards.length, "run-time check") : null].filter(Boolean).join(" · ");
   listKernels();
   if (!fit(0.55) && boxes.length) {
-    // Too large to be read as a whole: it begins with what stands on top.
+    // If the whole graph is too small to read, the first view shows the topmost node.
     const tops = boxes.map((_, at) => boxOf(at));
     const first = tops.reduce((best, box, at) => box.y < tops[best].y ? at : best, 0);
     place.scale = 0.8;

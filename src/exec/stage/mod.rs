@@ -183,7 +183,7 @@ impl Stage {
     /// A step as a trace knows it.
     fn traced(&self, step: usize) -> Option<Traced<'_>> {
         let times = self.trace.as_ref()?;
-        let key = KernelKey { stage: self.number, step };
+        let key = KernelKey { program: self.number, step };
         Some(Traced { trace: &times.trace, name: times.names.get(step)?, category: STEP, key })
     }
 

@@ -103,7 +103,7 @@ impl Stage {
         let message = format!("input \"{name}\" must be {}{shape}, got {dtype}{sizes:?}{detail}", info.dtype);
         let ties = self.graph.ties_of(&[*value], &message).into_iter().take(2);
         let error = Error::new(ErrorKind::Feed, Phase::Run, message)
-            .note("the input is declared", Some(self.graph.node_of(*value).location));
+            .note_declaration(self.graph.node_of(*value).location);
         ties.fold(error, |error, (text, at)| error.note(text, Some(at)))
     }
 

@@ -1,4 +1,4 @@
-//! Our attributes as those of a NodeDef.
+//! Translates attributes of this crate to attributes of a NodeDef.
 
 use prost::bytes::Bytes;
 use shapeflow_shape_fns::{Attr, PartialElements};
@@ -10,15 +10,15 @@ use super::put;
 use crate::error::Result;
 use crate::tensor::Tensor;
 
-/// Notes an attribute under our name.
-pub(super) fn note(def: &mut NodeDef, name: &str, attr: &Attr) -> Result<()> {
+/// Adds an attribute under this crate's name, for the import to read back.
+pub(super) fn add_own(def: &mut NodeDef, name: &str, attr: &Attr) -> Result<()> {
     if let Attr::Elements(elements) = attr {
-        note_elements(def, name, elements);
+        add_own_elements(def, name, elements);
         return Ok(());
     }
     let kind = match attr {
         Attr::Float(value) => AttrKind::Tensor(Box::new(constant::to_proto(&Tensor::scalar(*value))?)),
-        attr => match plain(attr) {
+        attr => match value_of(attr) {
             Some(kind) => kind,
             None => return Ok(()),
         },
@@ -27,8 +27,8 @@ pub(super) fn note(def: &mut NodeDef, name: &str, attr: &Attr) -> Result<()> {
     Ok(())
 }
 
-/// Notes a parameter that is an attribute here and an input there.
-pub(super) fn note_elements(def: &mut NodeDef, name: &str, elements: &PartialElements) {
+/// Adds a parameter that is an attribute in this crate and an input in TensorFlow, for the import to read back.
+pub(super) fn add_own_elements(def: &mut NodeDef, name: &str, elements: &PartialElements) {
     let list = ListValue {
         i: elements.sizes().iter().map(|size| *size as i64).collect(),
         s: elements.elements().iter().map(|element| Bytes::from(element.to_string())).collect(),
@@ -37,8 +37,8 @@ pub(super) fn note_elements(def: &mut NodeDef, name: &str, elements: &PartialEle
     put(def, &format!("{OWN_PARAM}{name}"), AttrKind::List(list));
 }
 
-/// An attribute's value; `None` for elements.
-fn plain(attr: &Attr) -> Option<AttrKind> {
+/// Returns an attribute as a protobuf value; `None` for elements.
+fn value_of(attr: &Attr) -> Option<AttrKind> {
     let empty = ListValue::default;
     let list = |list: ListValue| Some(AttrKind::List(list));
     let text = |text: &str| Bytes::copy_from_slice(text.as_bytes());
@@ -67,7 +67,7 @@ fn plain(attr: &Attr) -> Option<AttrKind> {
     }
 }
 
-/// The value as an attribute that TensorFlow declares to be of this kind; `None` where it is none.
+/// Returns an attribute as a protobuf value of the kind that TensorFlow declares; `None` if it has another kind.
 pub(super) fn of_kind(attr: &Attr, kind: &str) -> Option<AttrKind> {
     if let (Attr::Elements(elements), "int" | "list(int)") = (attr, kind) {
         let known = elements.as_known()?;
@@ -98,5 +98,5 @@ pub(super) fn of_kind(attr: &Attr, kind: &str) -> Option<AttrKind> {
         }
         _ => false,
     };
-    if fits { plain(attr) } else { None }
+    if fits { value_of(attr) } else { None }
 }

@@ -1,4 +1,4 @@
-//! From a graph to a GraphDef that TensorFlow, TensorBoard and Netron read.
+//! Writes a graph as a GraphDef that TensorFlow, TensorBoard and Netron read.
 
 mod attrs;
 mod parameter;
@@ -17,34 +17,35 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, GraphData, Node, NodeIx, Value, ValueIx};
 use crate::op::{Body, spread};
 
-/// The version of the graphs that are written: TensorFlow 2.21's.
+/// The producer version of exported graphs: TensorFlow 2.21's.
 const PRODUCER: i32 = 2474;
 
-/// The graph as the bytes of a TensorFlow GraphDef: what `outputs` need, or all of it where there are none.
+/// Returns the graph as the bytes of a TensorFlow GraphDef: the nodes that `outputs` need, or all nodes if `outputs` is
+/// empty.
 ///
-/// Every node has the attribute `_output_shapes`, with expressions as names of dimensions, which TensorBoard and Netron
-/// show. TensorFlow runs the graph where it has the ops; an op that only this crate has stands under its own name. What
-/// TensorFlow does not need to know is noted in attributes that start with `_shapeflow`, so that
+/// Every node has the attribute `_output_shapes`, which TensorBoard and Netron show; unknown dimensions have their
+/// expressions as names. TensorFlow runs the graph if it has all its ops. An op that TensorFlow lacks keeps its own
+/// name. Attributes that start with `_shapeflow` hold what TensorFlow does not need, so that
 /// [`Model::import`](super::Model::import) gives an equal graph.
 ///
 /// # Errors
-/// An output is poisoned or of another graph.
+/// An output is poisoned or belongs to another graph.
 pub fn to_graphdef(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<u8>> {
     Ok(export(graph, outputs)?.encode_to_vec())
 }
 
-/// As [`to_graphdef`], as protobuf text.
+/// Returns the graph as protobuf text, with the same content as [`to_graphdef`].
 ///
 /// # Errors
-/// As [`to_graphdef`].
+/// An output is poisoned or belongs to another graph.
 pub fn to_pbtxt(graph: &Graph, outputs: &[Value<'_>]) -> Result<String> {
     Ok(text_print::print(&to_graphdef(graph, outputs)?, &GRAPH))
 }
 
-/// What a written graph calls these values: `NAME`, or `NAME:i` for output `i`.
+/// Returns the names that values have in the exported graph: `NAME` for output 0, else `NAME:i`.
 ///
 /// # Errors
-/// A value is poisoned or of another graph.
+/// A value is poisoned or belongs to another graph.
 pub fn tensor_names(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<String>> {
     let wanted = indices(graph, values)?;
     let data = graph.read();
@@ -52,11 +53,11 @@ pub fn tensor_names(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<String>> 
     Ok(wanted.into_iter().map(|value| exporter.tensor_name(value)).collect())
 }
 
-/// The places of values that belong to the graph.
+/// Returns the indices of values, which must belong to the graph.
 fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
     let index = |value: &Value<'_>| {
         if value.graph().tag() != graph.tag() {
-            let message = "outputs must belong to the graph that is written";
+            let message = "outputs must belong to the exported graph";
             return Err(Error::new(ErrorKind::ForeignValue, Phase::Build, message));
         }
         value.index()
@@ -81,6 +82,7 @@ fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<GraphDef> {
     })
 }
 
+/// Marks the nodes that the `wanted` values need; all nodes if `wanted` is empty.
 fn needed(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     let mut needed = vec![wanted.is_empty(); data.nodes.len()];
     for value in wanted {
@@ -99,8 +101,9 @@ fn needed(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
 struct Exporter<'a> {
     data: &'a GraphData,
     nodes: Vec<NodeDef>,
-    /// The name of every node of the graph.
+    /// The exported name of every node.
     names: Vec<String>,
+    /// The names of all exported nodes, with auxiliary ones.
     taken: HashSet<String>,
 }
 
@@ -126,9 +129,9 @@ impl<'a> Exporter<'a> {
                 def
             }
             (_, Some(tensor)) => constant_def(&name, tensor)?,
-            _ => match self.spelled(index, node, &name)? {
+            _ => match self.spelled(node, &name)? {
                 Some(def) => def,
-                None => self.own(node, &name)?,
+                None => self.own_op(node, &name)?,
             },
         };
         let shapes = node
@@ -140,38 +143,40 @@ impl<'a> Exporter<'a> {
         Ok(())
     }
 
-    /// A node under our own name, with all its attributes noted.
-    fn own(&mut self, node: &Node, name: &str) -> Result<NodeDef> {
+    /// Exports a node under this crate's op name, with all its attributes.
+    fn own_op(&mut self, node: &Node, name: &str) -> Result<NodeDef> {
         let op = match (&node.op.body, node.attrs().get("op")) {
             (Body::Absent, Some(Attr::Str(op))) => op.to_string(),
             _ => node.op.name().to_string(),
         };
         let mut def = node_def(name, &op);
-        let places: Vec<i64> = self.places(node).map(|(place, _)| place as i64).collect();
+        let positions: Vec<i64> = self.operand_positions(node).map(|(position, _)| position as i64).collect();
         for &operand in &node.operands {
             let input = self.tensor_name(operand);
             def.input.push(input);
         }
-        put(&mut def, OWN_OPERANDS, AttrKind::List(ListValue { i: places, ..ListValue::default() }));
+        put(&mut def, OWN_OPERANDS, AttrKind::List(ListValue { i: positions, ..ListValue::default() }));
         for (name, attr) in node.attrs().iter() {
-            attrs::note(&mut def, name, attr)?;
+            attrs::add_own(&mut def, name, attr)?;
         }
         Ok(def)
     }
 
-    /// The operands with their places among those declared.
-    fn places<'n>(&self, node: &'n Node) -> impl Iterator<Item = (usize, ValueIx)> + use<'n> {
+    /// Returns each operand with the position of its declared operand. Without a declaration operands are numbered.
+    fn operand_positions<'n>(&self, node: &'n Node) -> impl Iterator<Item = (usize, ValueIx)> + use<'n> {
         let declared = node.op.operand_list().unwrap_or_default();
-        let given: Vec<usize> = node.given.entries().take_while(|place| *place < declared.len()).collect();
-        let lists: Vec<bool> = given.iter().map(|place| declared[*place].is_list()).collect();
+        let given: Vec<usize> =
+            node.given.entries().take_while(|position| *position < declared.len()).collect();
+        let lists: Vec<bool> = given.iter().map(|position| declared[*position].is_list()).collect();
         let spread: Vec<usize> = spread(&lists, node.operands.len()).map(|number| given[number]).collect();
-        // Without a declaration the operands are numbered.
+
         node.operands
             .iter()
             .enumerate()
             .map(move |(number, value)| (spread.get(number).copied().unwrap_or(number), *value))
     }
 
+    /// Returns the exported name of a tensor.
     fn tensor_name(&self, value: ValueIx) -> String {
         let info = &self.data.values[value.at()];
         let first = self.data.nodes[info.node.at()].first_output;
@@ -182,7 +187,7 @@ impl<'a> Exporter<'a> {
         }
     }
 
-    /// A node that only TensorFlow needs, and its name.
+    /// Adds a node that only TensorFlow needs, and returns its unique name.
     fn auxiliary(&mut self, name: &str, mut def: NodeDef) -> String {
         let name = unique(&mut self.taken, name);
         def.name.clone_from(&name);
@@ -212,7 +217,7 @@ fn constant_def(name: &str, tensor: &crate::tensor::Tensor) -> Result<NodeDef> {
     Ok(def)
 }
 
-/// A name as TensorFlow takes it, that no other node has.
+/// Returns a unique name with only the characters that TensorFlow accepts.
 fn unique(taken: &mut HashSet<String>, name: &str) -> String {
     let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '\\');
     let mut clean: String = name.chars().map(|c| if letter(c) { c } else { '_' }).collect();
@@ -237,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_that_tensorflow_takes() {
+    fn names_are_unique_and_valid_in_tensorflow() {
         let mut taken = HashSet::new();
         assert_eq!(unique(&mut taken, "layer0/dense"), "layer0/dense");
         assert_eq!(unique(&mut taken, "layer0/dense"), "layer0/dense_1");

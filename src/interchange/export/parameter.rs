@@ -1,4 +1,4 @@
-//! Parameters that are attributes here and inputs of a node there, as nodes that compute them.
+//! Exports parameters that are attributes in this crate and inputs in TensorFlow, as nodes that compute them.
 
 use shapeflow_shape_fns::{Attr, DType, Dim, PartialElements, Symbol, TensorShape};
 
@@ -10,11 +10,11 @@ use crate::graph::ValueIx;
 use crate::op::Absent;
 use crate::tensor::Tensor;
 
-/// A parameter's elements, as far as TensorFlow can be told them.
+/// The value of a parameter, in a form that TensorFlow nodes can compute.
 pub(super) enum Parameter {
     Elements(PartialElements),
     Float(f64),
-    /// Every axis of a value whose rank a run decides.
+    /// Every axis of a value of unknown rank.
     AxesOf(ValueIx),
 }
 
@@ -26,7 +26,7 @@ impl Parameter {
         }
     }
 
-    /// What an operand that was left out stands for; `None` where it cannot be said.
+    /// Returns the value that an omitted operand stands for; `None` if it depends on an unknown rank.
     pub(super) fn absent(what: Absent, data: ValueIx, shape: &TensorShape, ones: usize) -> Option<Parameter> {
         let rank = shape.rank().map(|rank| rank as i64);
         Some(Parameter::Elements(match what {
@@ -41,7 +41,7 @@ impl Parameter {
         }))
     }
 
-    /// A flat list as rows of two.
+    /// Reshapes a vector to rows of two.
     pub(super) fn in_pairs(self) -> Parameter {
         match self {
             Parameter::Elements(elements) if elements.rank() == 1 => {
@@ -53,7 +53,7 @@ impl Parameter {
         }
     }
 
-    /// Whether every element is an i32.
+    /// Returns whether every element fits i32.
     pub(super) fn is_narrow(&self) -> bool {
         match self {
             Parameter::Elements(elements) => elements
@@ -66,10 +66,11 @@ impl Parameter {
 }
 
 impl Exporter<'_> {
-    /// The tensor that holds a parameter as elements of `dtype`, by name; `None` where TensorFlow cannot be told.
+    /// Adds the nodes that compute a parameter with elements of `dtype`, and returns the name of the tensor; `None` if
+    /// TensorFlow cannot compute it.
     ///
     /// # Errors
-    /// Memory is refused.
+    /// An allocation is refused.
     pub(super) fn parameter(
         &mut self,
         name: &str,
@@ -97,7 +98,7 @@ impl Exporter<'_> {
         if !matches!(dtype, DType::I32 | DType::I64) {
             return Ok(None);
         }
-        // Nothing is made before it is clear that all can be.
+        // No node is added unless all elements can be computed.
         let parts: Option<Vec<Part>> = elements.elements().iter().map(|element| self.part(element)).collect();
         let Some(parts) = parts else { return Ok(None) };
         let mut inputs = Vec::new();
@@ -120,7 +121,7 @@ impl Exporter<'_> {
         Ok(Some(packed))
     }
 
-    /// A dimension as a number, or as `a * size + b` of an axis of an input.
+    /// Returns a dimension as a number, or as `factor * size + offset` of an axis of an input.
     fn part(&self, element: &Dim) -> Option<Part> {
         if let Some(value) = element.as_known() {
             return Some(Part::Known(value));
@@ -134,7 +135,7 @@ impl Exporter<'_> {
         Some(Part::Size { input, axis, factor, offset })
     }
 
-    /// An axis of an input that is as long as the symbol.
+    /// Finds an input and an axis whose size is the symbol.
     fn axis_of(&self, symbol: Symbol) -> Option<(ValueIx, usize)> {
         self.data.inputs.iter().find_map(|(_, value)| {
             let shape = self.data.table.resolve_shape(&self.data.values[value.at()].shape);
@@ -143,6 +144,7 @@ impl Exporter<'_> {
         })
     }
 
+    /// Adds nodes that compute one element, and returns the name of the tensor.
     fn scalar(&mut self, name: &str, part: &Part, dtype: DType) -> Result<String> {
         let (input, axis, factor, offset) = match *part {
             Part::Known(value) => return self.known(name, &[], &[value], dtype),
@@ -174,7 +176,7 @@ impl Exporter<'_> {
         Ok(scalar)
     }
 
-    /// `range(0, rank(x), 1)`.
+    /// Adds nodes that compute `range(0, rank(x), 1)`, and returns the name of the tensor.
     fn axes_of(&mut self, name: &str, value: ValueIx, dtype: DType) -> Result<String> {
         let source = self.tensor_name(value);
         let rank = self.typed(name, "Rank", vec![source], &[("T", self.dtype(value))]);
@@ -186,7 +188,7 @@ impl Exporter<'_> {
         self.cast(name, range, DType::I32, dtype)
     }
 
-    /// A tensor as elements of another dtype.
+    /// Casts a tensor to another dtype, and returns the name of the result.
     pub(super) fn cast(&mut self, name: &str, tensor: String, from: DType, to: DType) -> Result<String> {
         if from == to {
             return Ok(tensor);
@@ -195,6 +197,7 @@ impl Exporter<'_> {
         Ok(self.auxiliary(name, def))
     }
 
+    /// Adds a constant, and returns its name.
     fn known(&mut self, name: &str, sizes: &[usize], values: &[i64], dtype: DType) -> Result<String> {
         let tensor = match integers(sizes, values, dtype)? {
             Some(tensor) => tensor,
@@ -204,6 +207,7 @@ impl Exporter<'_> {
         Ok(self.auxiliary(&format!("{name}/const"), def))
     }
 
+    /// Returns a node with type attributes.
     fn typed(&self, name: &str, op: &str, inputs: Vec<String>, types: &[(&str, DType)]) -> NodeDef {
         let mut def = node_def(name, op);
         def.input = inputs;
@@ -214,13 +218,13 @@ impl Exporter<'_> {
     }
 }
 
-/// A number, or a size of an input.
+/// An element of a parameter: a number, or `factor * size + offset` of an axis of an input.
 enum Part {
     Known(i64),
     Size { input: ValueIx, axis: usize, factor: i64, offset: i64 },
 }
 
-/// The integers as elements of `dtype`; `None` where one does not fit.
+/// Returns a tensor of the integers with elements of `dtype`; `None` if one does not fit.
 fn integers(sizes: &[usize], values: &[i64], dtype: DType) -> Result<Option<Tensor>> {
     Ok(match dtype {
         DType::I64 => Some(Tensor::from_slice(sizes, values)?),

@@ -1,4 +1,4 @@
-//! A node under TensorFlow's spelling of its op.
+//! Exports a node with TensorFlow's spelling of its op.
 
 use std::collections::BTreeMap;
 
@@ -9,44 +9,46 @@ use super::super::dtype_number::number_of;
 use super::super::proto::{AttrKind, ListValue, NodeDef};
 use super::super::signature::{Argument, ArgumentType, Signature, signature};
 use super::super::{ABSENT, IMPLIED};
-use super::attrs::{note, note_elements, of_kind};
+use super::attrs::{add_own, add_own_elements, of_kind};
 use super::parameter::Parameter;
 use super::{Exporter, node_def, put};
 use crate::error::Result;
-use crate::graph::{Node, NodeIx, ValueIx};
+use crate::graph::{Node, ValueIx};
 use crate::op::{Body, TfOp, spread_names};
 
-/// What an input of the TensorFlow op is here.
+/// The source of an input of the TensorFlow op: a value, or a parameter that is an attribute in this crate.
 enum Input {
     Value(ValueIx),
     Parameter(&'static str, Parameter),
 }
 
-/// What was known of a node before it was written.
+/// The inputs of a TensorFlow node before it is written.
 struct Draft {
     /// Every input with its declared argument.
     inputs: Vec<(Argument, Input)>,
+    /// The operands that this crate's node omits.
     absent: Vec<&'static str>,
 }
 
 impl Exporter<'_> {
-    /// The node in the first of TensorFlow's spellings that says all of it; `None` where none does.
-    pub(super) fn spelled(&mut self, index: NodeIx, node: &Node, name: &str) -> Result<Option<NodeDef>> {
+    /// Exports the node with the first of TensorFlow's spellings that can express it; `None` if none can.
+    pub(super) fn spelled(&mut self, node: &Node, name: &str) -> Result<Option<NodeDef>> {
         if let Body::Absent = node.op.body {
             return match node.op.operand_names() {
-                Some(_) => self.spell(index, node, name, &TfOp::new(node.op.name())),
+                Some(_) => self.spell(node, name, &TfOp::new(node.op.name())),
                 None => Ok(None),
             };
         }
         for spelling in node.op.tensorflow_ops() {
-            if let Some(def) = self.spell(index, node, name, spelling)? {
+            if let Some(def) = self.spell(node, name, spelling)? {
                 return Ok(Some(def));
             }
         }
         Ok(None)
     }
 
-    fn spell(&mut self, _: NodeIx, node: &Node, name: &str, spelling: &TfOp) -> Result<Option<NodeDef>> {
+    /// Exports the node with one spelling; `None` if the spelling cannot express it.
+    fn spell(&mut self, node: &Node, name: &str, spelling: &TfOp) -> Result<Option<NodeDef>> {
         let (Some(signature), Some(row)) = (signature(spelling.op_type), lookup(spelling.op_type)) else {
             return Ok(None);
         };
@@ -58,57 +60,59 @@ impl Exporter<'_> {
         }
         let Some(draft) = self.draft(node, signature, row.operands, spelling) else { return Ok(None) };
         let Some(types) = self.types(node, signature, &draft) else { return Ok(None) };
-        let renamed = |ours: &str| {
+        let renamed = |own_name: &str| {
             let names = spelling.attrs.iter().chain(row.attrs);
             names
                 .clone()
-                .find(|(_, own)| *own == ours)
-                .map_or(ours.to_string(), |(theirs, _)| (*theirs).to_string())
+                .find(|(_, own)| *own == own_name)
+                .map_or(own_name.to_string(), |(tensorflow_name, _)| (*tensorflow_name).to_string())
         };
         let mut def = node_def(name, spelling.op_type);
         let parameter = |name: &str| {
             draft.inputs.iter().any(|(_, input)| matches!(input, Input::Parameter(own, _) if *own == name))
         };
-        for (ours, attr) in node.attrs().iter() {
-            if matches!(node.op.body, Body::Absent) && ours == "dtypes" {
+        for (own_name, attr) in node.attrs().iter() {
+            if matches!(node.op.body, Body::Absent) && own_name == "dtypes" {
                 continue;
             }
-            if parameter(ours) {
+            if parameter(own_name) {
                 match attr.to_elements() {
-                    Some(elements) => note_elements(&mut def, ours, &elements),
-                    None => note(&mut def, ours, attr)?,
+                    Some(elements) => add_own_elements(&mut def, own_name, &elements),
+                    None => add_own(&mut def, own_name, attr)?,
                 }
                 continue;
             }
-            if let Some((_, value)) = spelling.fixed.iter().find(|(own, _)| *own == ours) {
+            if let Some((_, value)) = spelling.fixed.iter().find(|(own, _)| *own == own_name) {
                 let known = attr.to_elements().and_then(|elements| elements.get(0)?.as_known());
                 if known != Some(*value) {
                     return Ok(None);
                 }
-                note(&mut def, ours, attr)?;
+                add_own(&mut def, own_name, attr)?;
                 continue;
             }
-            let theirs = renamed(ours);
-            let declared = signature.attr(&theirs).map(|declared| declared.kind);
+            let tensorflow_name = renamed(own_name);
+            let declared = signature.attr(&tensorflow_name).map(|declared| declared.kind);
             match (declared, attr) {
-                // Types are those of operands and outputs; which of them are said here is noted.
-                (Some("type"), Attr::DType(_)) => note(&mut def, ours, attr)?,
+                // `types` derives type attributes from operands and outputs; this one is added for the import.
+                (Some("type"), Attr::DType(_)) => add_own(&mut def, own_name, attr)?,
                 (Some(kind), attr) => match of_kind(attr, kind) {
                     Some(AttrKind::F(short)) if attr != &Attr::Float(f64::from(short)) => {
-                        put(&mut def, &theirs, AttrKind::F(short));
-                        note(&mut def, ours, attr)?;
+                        put(&mut def, &tensorflow_name, AttrKind::F(short));
+                        add_own(&mut def, own_name, attr)?;
                     }
-                    Some(kind) => put(&mut def, &theirs, kind),
+                    Some(kind) => put(&mut def, &tensorflow_name, kind),
                     None => return Ok(None),
                 },
-                (None, Attr::DType(_)) => note(&mut def, ours, attr)?,
+                (None, Attr::DType(_)) => add_own(&mut def, own_name, attr)?,
                 (None, _) => return Ok(None),
             }
         }
         let mut implied = Vec::new();
         for (attr, dtype) in &types {
             put(&mut def, attr, AttrKind::Type(number_of(*dtype)));
-            if !signature.is_of_inputs(attr) || spelling.attrs.iter().any(|(theirs, _)| theirs == attr) {
+            if !signature.inputs_determine(attr)
+                || spelling.attrs.iter().any(|(tensorflow_name, _)| tensorflow_name == attr)
+            {
                 implied.push(Bytes::from((*attr).to_string()));
             }
         }
@@ -151,7 +155,7 @@ impl Exporter<'_> {
         Ok(Some(def))
     }
 
-    /// What each of TensorFlow's operands is; `None` where one is missing.
+    /// Finds the source of every input of the TensorFlow op; `None` if one is missing.
     fn draft(
         &self,
         node: &Node,
@@ -162,25 +166,28 @@ impl Exporter<'_> {
         if signature.inputs.len() != names.len() {
             return None;
         }
-        let own_names = node.op.operand_names();
+        let operand_names = node.op.operand_names();
         let declared = node.op.operand_list();
-        let places: Vec<(usize, ValueIx)> = match own_names {
-            Some(own) => spread_names(own, node.operands.len())
+        let operands: Vec<(usize, ValueIx)> = match operand_names {
+            Some(names) => spread_names(names, node.operands.len())
                 .into_iter()
                 .zip(node.operands.iter().copied())
                 .collect(),
-            None => self.places(node).collect(),
+            None => self.operand_positions(node).collect(),
         };
         let mut draft = Draft { inputs: Vec::new(), absent: Vec::new() };
         let mut used = 0;
         for (argument, &name) in signature.inputs.iter().zip(names) {
-            let place = match (own_names, declared) {
-                (Some(own), _) => own.iter().position(|own| *own == name),
+            let position = match (operand_names, declared) {
+                (Some(names), _) => names.iter().position(|own| *own == name),
                 (None, Some(list)) => list.iter().position(|operand| operand.name() == name),
                 (None, None) => None,
             };
-            let given: Vec<ValueIx> =
-                places.iter().filter(|(at, _)| Some(*at) == place).map(|(_, value)| *value).collect();
+            let given: Vec<ValueIx> = operands
+                .iter()
+                .filter(|(operand, _)| Some(*operand) == position)
+                .map(|(_, value)| *value)
+                .collect();
             used += given.len();
             if !given.is_empty() {
                 draft.inputs.extend(given.into_iter().map(|value| (*argument, Input::Value(value))));
@@ -212,7 +219,7 @@ impl Exporter<'_> {
         (used == node.operands.len()).then_some(draft)
     }
 
-    /// The type attributes; `None` where outputs have other dtypes than TensorFlow's op gives.
+    /// Derives the type attributes from inputs and outputs; `None` if TensorFlow's op gives other output dtypes.
     fn types(
         &self,
         node: &Node,
@@ -222,7 +229,7 @@ impl Exporter<'_> {
         let mut types: BTreeMap<&'static str, DType> = BTreeMap::new();
         for (argument, input) in &draft.inputs {
             if let (ArgumentType::Attr(attr), Input::Value(value)) = (argument.dtype, input) {
-                // Parameters of two widths meet in the wider.
+                // Values of both i32 and i64 are cast to i64.
                 let dtype = self.dtype(*value);
                 let known = types.entry(attr).or_insert(dtype);
                 if dtype == DType::I64 && *known == DType::I32 {
@@ -259,7 +266,7 @@ impl Exporter<'_> {
         Some(types)
     }
 
-    /// The attributes that count inputs and outputs, and lists of types.
+    /// Adds the attributes that count inputs and outputs, and those that list dtypes.
     fn counts(&self, node: &Node, signature: &Signature, draft: &Draft, def: &mut NodeDef) {
         for argument in &signature.inputs {
             let same = draft.inputs.iter().filter(|(own, _)| own.name == argument.name);

@@ -1,4 +1,4 @@
-//! Attributes of a node as ours.
+//! Translates attributes of a TensorFlow node to attributes of this crate.
 
 use shapeflow_shape_fns::{Attr, Attrs, Dim, PartialElements};
 
@@ -10,11 +10,11 @@ use super::super::{OWN_ATTR, OWN_PARAM, constant, shape};
 use super::frame::Frame;
 use crate::error::Result;
 
-/// The attributes of a node that say more than its inputs do, under TensorFlow's names.
+/// Returns the attributes of a node under TensorFlow's names, without those that the inputs determine.
 ///
 /// # Errors
-/// A shape that is none.
-pub(super) fn plain(
+/// A shape attribute is invalid.
+pub(super) fn tensorflow(
     frame: &Frame<'_, '_>,
     node: usize,
     signature: Option<&Signature>,
@@ -23,7 +23,7 @@ pub(super) fn plain(
     let mut attrs = Attrs::new();
     let Some(def) = frame.nodes.get(node) else { return Ok(attrs) };
     for (name, value) in &def.attr {
-        if name.starts_with('_') || signature.is_some_and(|signature| signature.is_of_inputs(name)) {
+        if name.starts_with('_') || signature.is_some_and(|signature| signature.inputs_determine(name)) {
             continue;
         }
         let kind = signature.and_then(|signature| signature.attr(name)).map(|attr| attr.kind);
@@ -33,11 +33,11 @@ pub(super) fn plain(
             attrs.insert(name.clone(), attr);
         }
     }
-    // Types that TensorFlow has a default for must be said here, where the default is another.
+    // A type attribute with a default is made explicit, because the default of this crate's op may differ.
     for attr in signature.iter().flat_map(|signature| &signature.attrs) {
         if attr.kind == "type"
             && !def.attr.contains_key(attr.name)
-            && !signature.is_some_and(|signature| signature.is_of_inputs(attr.name))
+            && !signature.is_some_and(|signature| signature.inputs_determine(attr.name))
             && let Some(dtype) = attr.default.and_then(|text| text.parse().ok())
         {
             attrs.insert(attr.name, Attr::DType(dtype));
@@ -46,7 +46,8 @@ pub(super) fn plain(
     Ok(attrs)
 }
 
-/// One attribute; `None` for what no op here reads. `kind` says what an empty list is of.
+/// Translates an attribute; `None` for a kind that no op of this crate reads. `kind` is the declared kind, which gives
+/// an empty list its element type.
 ///
 /// A float is the f32 that the graph holds: TensorFlow computes with 0.2 as 0.20000000298, also on f64.
 fn attr_of(value: &AttrKind, kind: Option<&str>, budget: &Budget) -> Result<Option<Attr>> {
@@ -92,12 +93,12 @@ fn list_of(list: &ListValue, kind: Option<&str>, budget: &Budget) -> Result<Opti
     })
 }
 
-/// Attributes and parameters that an export of ours has noted, under our names: TensorFlow's say less, or another
-/// thing.
+/// Returns the attributes and parameters that this crate's export added under this crate's names. They take precedence
+/// over TensorFlow's attributes, which may hold less.
 ///
 /// # Errors
-/// What is noted does not read.
-pub(super) fn noted(frame: &Frame<'_, '_>, node: usize, budget: &Budget) -> Result<Attrs> {
+/// An added attribute is invalid.
+pub(super) fn exported(frame: &Frame<'_, '_>, node: usize, budget: &Budget) -> Result<Attrs> {
     let mut attrs = Attrs::new();
     let Some(def) = frame.nodes.get(node) else { return Ok(attrs) };
     for (name, value) in &def.attr {
@@ -124,7 +125,7 @@ pub(super) fn noted(frame: &Frame<'_, '_>, node: usize, budget: &Budget) -> Resu
     Ok(attrs)
 }
 
-/// Elements as an export notes them: sizes, and every element's text.
+/// Reads elements as the export writes them: the sizes as integers, and each element as text.
 fn elements_of(list: &ListValue) -> Option<PartialElements> {
     let sizes: Vec<usize> = list.i.iter().map(|size| usize::try_from(*size).ok()).collect::<Option<_>>()?;
     let element = |text: &prost::bytes::Bytes| std::str::from_utf8(text).ok()?.parse::<Dim>().ok();

@@ -1,4 +1,4 @@
-//! Calls of functions, branches and assertions.
+//! Imports calls of functions, branches and assertions.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -7,18 +7,18 @@ use shapeflow_shape_fns::DType;
 
 use super::super::limits::refuse;
 use super::super::proto::{AttrKind, AttrValue};
-use super::check::{Condition, union};
+use super::built::{Built, Condition, Slot, union};
 use super::frame::{Frame, Source, damaged, returned};
-use super::{Built, Importer, Slot};
+use super::importer::Importer;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 use crate::tensor::Tensor;
 
-/// Elements of an assertion's data that are shown.
+/// Maximum number of elements that an assertion's message shows of each tensor.
 const SHOWN: usize = 16;
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// What a function gives for these arguments; its nodes are named below the call.
+    /// Inlines a function: imports its nodes, named `CALL/NODE`, and returns its outputs.
     pub(super) fn call(
         &mut self,
         function: &str,
@@ -33,7 +33,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let signature = function.signature.as_ref();
         let depth = frame.depth + 1;
         if depth > self.budget.limits.nesting {
-            return refuse(format_args!("calls may nest at most {} deep", self.budget.limits.nesting));
+            return refuse(format_args!("calls may nest at most {} levels", self.budget.limits.nesting));
         }
         let parameters = signature.map_or(&[][..], |signature| &signature.input_arg);
         if parameters.len() != inputs.len() {
@@ -50,7 +50,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut wanted: Vec<Source<'a>> = Vec::new();
         for (arg, source) in returned(function) {
             let Some(source) = source else {
-                return damaged(format!("a function must give all its outputs, got none for {}", arg.name));
+                return damaged(format!("a function must return all its outputs, got none for {}", arg.name));
             };
             wanted.push(inner.source(source)?);
         }
@@ -70,13 +70,13 @@ impl<'a, 'g> Importer<'a, 'g> {
         let order = inner.order(&roots)?;
         let mut built: Vec<Option<Built<'g>>> = (0..inner.nodes.len()).map(|_| None).collect();
         let mut result = Built::default();
-        for at in order {
-            let node = self.node(&inner, at, &built)?;
-            // The call is where the model's reader finds it.
+        for index in order {
+            let node = self.node(&inner, index, &built)?;
+            // The call reports the first error of the function, because `Imported::nodes` lists only the main graph.
             if result.error.is_none() {
                 result.error = node.error.clone();
             }
-            built[at] = Some(node);
+            built[index] = Some(node);
         }
         for node in controls {
             if let Some(built) = built.get(node).and_then(Option::as_ref) {
@@ -102,11 +102,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(result)
     }
 
-    /// The branch that a constant predicate chooses.
+    /// Inlines the branch that a constant predicate chooses.
     pub(super) fn branch(
         &mut self,
         frame: &Frame<'a, 'g>,
-        at: usize,
+        index: usize,
         name: &str,
         inputs: &[Slot<'g>],
     ) -> Result<Built<'g>> {
@@ -114,24 +114,24 @@ impl<'a, 'g> Importer<'a, 'g> {
             return damaged("a branch must have a predicate, got no inputs".to_string());
         };
         let Some(constant) = self.constant(predicate.value) else {
-            let message = "the predicate of a branch must be a constant of the model, got one that a run decides; \
-                           there is no control flow inside a graph";
+            let message = "the predicate of a branch must be a constant of the model, got one that only a run computes; \
+                           a graph has no control flow";
             return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
         };
         let branch = if is_true(&constant) { "then_branch" } else { "else_branch" };
-        match frame.attr(at, branch) {
+        match frame.attr(index, branch) {
             Some(AttrKind::Func(function)) => {
                 self.call(&function.name, &function.attr, frame, name, arguments)
             }
-            _ => damaged(format!("a branch must name a function as its attribute {branch}")),
+            _ => damaged(format!("the attribute {branch} of a branch must name a function")),
         }
     }
 
-    /// A condition for whatever runs after the node.
+    /// Records the condition of an assertion. Nodes that run after the assertion are guarded by it.
     pub(super) fn assert(
         &mut self,
         frame: &Frame<'a, 'g>,
-        at: usize,
+        index: usize,
         inputs: &[Slot<'g>],
     ) -> Result<Built<'g>> {
         let Some((condition, data)) = inputs.split_first() else {
@@ -145,7 +145,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         if self.constant(condition.value).is_some_and(|constant| is_true(&constant)) {
             return Ok(Built::default());
         }
-        let mut message = format!("the assertion {} must hold", frame.full_name(&frame.nodes[at]));
+        let mut message = format!("the assertion {} must hold", frame.full_name(&frame.nodes[index]));
         let mut shown: Vec<Value<'g>> = Vec::new();
         for slot in data {
             match self.constant(slot.value) {
@@ -169,13 +169,14 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(Built { checks: Some(Rc::new(BTreeSet::from([number]))), ..Built::default() })
     }
 
-    /// The elements of a value that depends on constants alone.
+    /// Returns the elements of a value that depends only on constants.
     fn constant(&self, value: Value<'g>) -> Option<Tensor> {
         self.graph.read().const_fold(value.index().ok()?)
     }
 }
 
-/// What TensorFlow takes for true: a number that is not 0, a text or a tensor that is not empty.
+/// Returns whether TensorFlow takes the tensor for true: a scalar that is not 0, a string that is not empty, or a
+/// tensor of rank 1 or more that has elements.
 fn is_true(tensor: &Tensor) -> bool {
     if !tensor.sizes().is_empty() {
         return !tensor.is_empty();

@@ -1,27 +1,29 @@
-//! The tensors that a caller feeds and fetches: which outputs of nodes they are.
+//! Resolves the tensors that a caller feeds and fetches to outputs of nodes, and makes inputs of fed tensors.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
-use super::super::imported::split_name;
+use super::super::imported::{count_outputs, split_name};
 use super::super::nearest::did_you_mean;
 use super::super::options::ImportOptions;
 use super::super::proto::AttrKind;
+use super::built::Slot;
 use super::frame::{Frame, Source};
+use super::importer::Importer;
 use super::placeholder::is_placeholder;
-use super::{Importer, Slot};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Graph;
 use crate::interchange::shape;
 
-/// An output of a node of the graph itself.
+/// A tensor of the main graph: node and output.
 type TensorRef = (usize, usize);
 
-/// The dtype and the shape of a tensor, as far as inference knows them.
+/// Dtype and shape of a tensor, as far as inference knows them.
 type KnownType = (Option<DType>, TensorShape);
 
-/// The tensor that a name stands for: a SavedModel's signature has names of its own.
+/// Returns the tensor that `name` stands for: an alias from a SavedModel's signature, or `name` itself. Names of nodes
+/// take precedence over aliases.
 pub(super) fn unaliased<'n>(
     frame: &Frame<'_, '_>,
     name: &'n str,
@@ -34,11 +36,11 @@ pub(super) fn unaliased<'n>(
 }
 
 impl<'a, 'g> Frame<'a, 'g> {
-    /// The nodes that no other node reads, without nodes that have a fed output.
+    /// Returns the nodes that no other node reads, without nodes that have a fed output.
     pub(super) fn ends(&self) -> Vec<usize> {
-        let own = |at: &usize| !self.is_auxiliary(*at);
+        let is_model_node = |index: &usize| !self.is_auxiliary(*index);
         let mut is_end = vec![true; self.nodes.len()];
-        for input in (0..self.nodes.len()).filter(own).flat_map(|at| &self.nodes[at].input) {
+        for input in (0..self.nodes.len()).filter(is_model_node).flat_map(|index| &self.nodes[index].input) {
             if let Ok(Source::Node(node, _) | Source::Control(node) | Source::Fed(node, _)) =
                 self.source(input)
             {
@@ -48,15 +50,15 @@ impl<'a, 'g> Frame<'a, 'g> {
         for (node, _) in self.fed.keys() {
             is_end[*node] = false;
         }
-        (0..self.nodes.len()).filter(own).filter(|at| is_end[*at]).collect()
+        (0..self.nodes.len()).filter(is_model_node).filter(|index| is_end[*index]).collect()
     }
 }
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// The nodes that fetched tensors need.
+    /// Returns the nodes of fetched tensors, and placeholders to which the options give a shape.
     ///
     /// # Errors
-    /// There is no node of a fetched name.
+    /// A fetched name is not in the model.
     pub(super) fn roots(
         &self,
         frame: &Frame<'a, 'g>,
@@ -77,18 +79,18 @@ impl<'a, 'g> Importer<'a, 'g> {
                 }
             }
         }
-        // A placeholder that is given a shape is an input, needed or not.
-        roots.extend((0..frame.nodes.len()).filter(|&at| {
-            let node = &frame.nodes[at];
+        // A placeholder with an overridden shape becomes an input even if no fetched tensor needs it.
+        roots.extend((0..frame.nodes.len()).filter(|&index| {
+            let node = &frame.nodes[index];
             is_placeholder(&node.op) && node.input.is_empty() && self.override_of(&node.name).is_some()
         }));
         Ok(roots)
     }
 
-    /// The tensors that the options say are fed.
+    /// Returns the tensors that the options feed.
     ///
     /// # Errors
-    /// There is no node of a fed name, or the node is there for TensorFlow alone.
+    /// A fed name is not in the model, or only TensorFlow needs the node.
     pub(super) fn fed_tensors(
         &self,
         frame: &Frame<'a, 'g>,
@@ -112,11 +114,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(fed)
     }
 
-    /// Makes an input of every fed tensor. The nodes of the frame read the input in place of the producer's output. A fed
-    /// placeholder stays as it is: it becomes an input like every placeholder.
+    /// Makes an input of every fed tensor. Nodes of the frame read the input instead of the producer's output. A fed
+    /// placeholder needs nothing: it becomes an input like every placeholder.
     ///
     /// # Errors
-    /// A node has no such output, or the dtype of a fed tensor is not known.
+    /// A node lacks the fed output, or the dtype of a fed tensor is unknown.
     pub(super) fn feed(&mut self, frame: &mut Frame<'a, 'g>, fed: &BTreeSet<TensorRef>) -> Result<()> {
         let is_input = |tensor: &TensorRef| {
             let node = &frame.nodes[tensor.0];
@@ -140,17 +142,17 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(())
     }
 
-    /// Infers dtypes and shapes of fed tensors from their producers, in a graph that is thrown away.
+    /// Infers dtypes and shapes of fed tensors from their producers, in a temporary graph.
     ///
-    /// TensorFlow infers static shapes in the same way, before anything is fed.
+    /// TensorFlow also infers static shapes before it replaces fed tensors.
     ///
     /// # Errors
-    /// A node has no such output.
+    /// A node lacks the fed output.
     fn inferred_types(&self, fed: &[TensorRef]) -> Result<BTreeMap<TensorRef, KnownType>> {
         let graph = Graph::new();
         let options = ImportOptions { feeds: Vec::new(), allow_unknown: true, ..self.options.clone() };
         let mut importer = Importer::new(self.model, &options, &graph);
-        // A run may feed another tensor than the default, so the default's sizes say nothing.
+        // A run may feed a tensor of other sizes than the default has.
         importer.ignores_defaults = true;
         let frame = Frame::of_graph(self.model)?;
         let producers: Vec<usize> = fed.iter().map(|(node, _)| *node).collect();
@@ -159,36 +161,33 @@ impl<'a, 'g> Importer<'a, 'g> {
         importer.learn_types(&frame, &all);
         let built = importer.build(&frame, &order)?;
         let mut tensors = BTreeMap::new();
-        for &(at, output) in fed {
-            let node = &frame.nodes[at];
-            let outputs = built[at].as_ref().map_or(&[][..], |built| &built.outputs);
+        for &(index, output) in fed {
+            let node = &frame.nodes[index];
+            let outputs = built[index].as_ref().map_or(&[][..], |built| &built.outputs);
             let Some(slot) = outputs.get(output) else {
-                let count = match outputs.len() {
-                    1 => "1 output".to_string(),
-                    count => format!("{count} outputs"),
-                };
                 let message = format!(
-                    "a fed tensor must be in the model, got {}: {} has {count}",
-                    frame.tensor_name((at, output)),
-                    node.op
+                    "a fed tensor must be in the model, got {}: {} has {}",
+                    frame.tensor_name((index, output)),
+                    node.op,
+                    count_outputs(outputs.len())
                 );
                 return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
             };
             let mut shape = open(&slot.value.shape());
-            if let Some(AttrKind::List(list)) = frame.attr(at, "_output_shapes")
-                && let Some(said) = list.shape.get(output)
-                && let Ok(merged) = shape.merge_with(&shape::from_proto(said, &self.budget)?)
+            if let Some(AttrKind::List(list)) = frame.attr(index, "_output_shapes")
+                && let Some(declared) = list.shape.get(output)
+                && let Ok(merged) = shape.merge_with(&shape::from_proto(declared, &self.budget)?)
             {
                 shape = merged;
             }
-            tensors.insert((at, output), (slot.typed.then(|| slot.value.dtype()), shape));
+            tensors.insert((index, output), (slot.typed.then(|| slot.value.dtype()), shape));
         }
         Ok(tensors)
     }
 }
 
-/// The shape with its known sizes and named dimensions. Every other dimension becomes a fresh unknown, because a feed need
-/// not agree with the other tensors of the model.
+/// Returns the shape with its known sizes and named dimensions. Every other dimension becomes a fresh unknown, because
+/// a feed need not agree with other tensors of the model.
 fn open(shape: &TensorShape) -> TensorShape {
     let Some(dims) = shape.dims() else { return TensorShape::unranked() };
     let dims = dims.iter().map(|dim| match dim.as_linear() {

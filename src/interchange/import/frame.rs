@@ -1,4 +1,4 @@
-//! `Frame`: the nodes of a graph or of a function, and what their inputs name.
+//! `Frame`: the nodes of the main graph or of a function, and the tensors that their inputs name.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,49 +6,54 @@ use super::super::AUXILIARY;
 use super::super::imported::split_name;
 use super::super::proto::{ArgDef, AttrKind, AttrValue, FunctionDef, GraphDef, NodeDef};
 use super::super::signature::{ArgumentType, signature};
-use super::Slot;
+use super::built::Slot;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// More outputs than any op has.
-const MAX_OUTPUTS: usize = 1 << 16;
+/// Maximum number of inputs or outputs of a node. No op has more; larger counts come from damaged files.
+pub(super) const MAX_TENSORS: usize = 1 << 16;
 
-/// Nodes that name each other, with what a call gives them.
+/// The nodes of the main graph or of a function: a namespace in which their inputs are resolved.
 pub(super) struct Frame<'a, 'g> {
     pub nodes: &'a [NodeDef],
     pub by_name: HashMap<&'a str, usize>,
-    /// Arguments of a function by name.
+    /// The arguments of the function, by name.
     pub args: HashMap<&'a str, Slot<'g>>,
-    /// The inputs that replace outputs of nodes, by node and output: fed tensors of the graph itself.
+    /// The inputs that replace fed tensors of the main graph, by node and output.
     pub fed: BTreeMap<(usize, usize), Slot<'g>>,
-    /// What stands before names of nodes: the call, or nothing in the graph itself.
+    /// The prefix of node names: `CALL/` in a function, empty in the main graph.
     pub prefix: String,
-    /// The attributes of a call, for which attributes of nodes may stand.
+    /// The attributes of the call, by which attributes of nodes refer to them as placeholders.
     pub attrs: Option<&'a BTreeMap<String, AttrValue>>,
+    /// The nesting depth of calls; 0 in the main graph.
     pub depth: usize,
 }
 
-/// An input of a node, or what a function gives back.
+/// The source of a node's input or of a function's result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source<'a> {
-    /// An output of a node.
+    /// An output of a node: node and output.
     Node(usize, usize),
     /// An argument of the function.
     Argument(&'a str),
-    /// An output of a node that is fed: it does not need the node.
+    /// A fed output of a node, which does not need the node: node and output.
     Fed(usize, usize),
-    /// The node as a whole.
+    /// A control edge from a node.
     Control(usize),
 }
 
 impl<'a, 'g> Frame<'a, 'g> {
-    /// The nodes of a graph.
+    /// Indexes the nodes of the main graph.
     ///
     /// # Errors
-    /// A node has no name, or the name of another.
+    /// A node has no name, or two nodes share a name.
     pub(super) fn of_graph(graph: &'a GraphDef) -> Result<Frame<'a, 'g>> {
         Frame::of(&graph.node, HashMap::new(), String::new(), None, 0)
     }
 
+    /// Indexes the nodes of the main graph or of a function.
+    ///
+    /// # Errors
+    /// A node has no name, or two nodes or arguments share a name.
     pub(super) fn of(
         nodes: &'a [NodeDef],
         args: HashMap<&'a str, Slot<'g>>,
@@ -57,26 +62,26 @@ impl<'a, 'g> Frame<'a, 'g> {
         depth: usize,
     ) -> Result<Frame<'a, 'g>> {
         let mut by_name = HashMap::with_capacity(nodes.len());
-        for (at, node) in nodes.iter().enumerate() {
+        for (index, node) in nodes.iter().enumerate() {
             if node.name.is_empty() {
-                return damaged(format!("a node must have a name, got none for node {at} ({})", node.op));
+                return damaged(format!("a node must have a name, got none for node {index} ({})", node.op));
             }
-            if by_name.insert(node.name.as_str(), at).is_some() || args.contains_key(node.name.as_str()) {
-                return damaged(format!("names of nodes must differ, got {} twice", node.name));
+            if by_name.insert(node.name.as_str(), index).is_some() || args.contains_key(node.name.as_str()) {
+                return damaged(format!("node names must be unique, got {} twice", node.name));
             }
         }
         Ok(Frame { nodes, by_name, args, fed: BTreeMap::new(), prefix, attrs, depth })
     }
 
-    /// The name of a node as the whole model knows it.
+    /// Returns the unique name of a node, prefixed by its calls.
     pub(super) fn full_name(&self, node: &NodeDef) -> String {
         format!("{}{}", self.prefix, node.name)
     }
 
-    /// What an input names.
+    /// Resolves the text of an input.
     ///
     /// # Errors
-    /// There is no such node.
+    /// The text names a node that does not exist.
     pub(super) fn source(&self, text: &'a str) -> Result<Source<'a>> {
         let missing = |name: &str| damaged(format!("there is no node named {name}"));
         if let Some(name) = text.strip_prefix('^') {
@@ -100,18 +105,18 @@ impl<'a, 'g> Frame<'a, 'g> {
         if let Some((key, _)) = self.args.get_key_value(name) {
             return Ok(Source::Argument(key));
         }
-        let Some(&at) = self.by_name.get(name) else { return missing(name) };
+        let Some(&node) = self.by_name.get(name) else { return missing(name) };
         let index = index.and_then(|index| index.parse::<usize>().ok()).unwrap_or(0);
         let number = output.and_then(|output| output.parse::<usize>().ok());
         let offset = match (output, number) {
             (_, Some(number)) => number,
-            (Some(output), None) => self.offset(at, output),
+            (Some(output), None) => self.offset(node, output),
             (None, None) => 0,
         };
-        Ok(Source::Node(at, offset.saturating_add(index)))
+        Ok(Source::Node(node, offset.saturating_add(index)))
     }
 
-    /// The node and output that `NAME` or `NAME:i` names in the graph itself. A name may hold a colon.
+    /// Returns the node and output that `NAME` or `NAME:i` names in the main graph. A name may contain a colon.
     pub(super) fn tensor(&self, text: &str) -> Option<(usize, usize)> {
         let (name, output) = split_name(text);
         match self.by_name.get(name) {
@@ -120,13 +125,13 @@ impl<'a, 'g> Frame<'a, 'g> {
         }
     }
 
-    /// What an output of a node of the graph itself is called: `NAME`, or `NAME:i` for another than the first.
+    /// Returns the name of a tensor of the main graph: `NAME` for output 0, else `NAME:i`.
     pub(super) fn tensor_name(&self, (node, output): (usize, usize)) -> String {
         let name = self.nodes.get(node).map_or("", |node| node.name.as_str());
         if output == 0 { name.to_string() } else { format!("{name}:{output}") }
     }
 
-    /// The number of the first tensor of an output that has a name.
+    /// Returns the position of the first tensor of a named output among all outputs of the node.
     fn offset(&self, node: usize, output: &str) -> usize {
         let Some(signature) = self.nodes.get(node).and_then(|node| signature(&node.op)) else { return 0 };
         let mut offset = 0usize;
@@ -144,12 +149,12 @@ impl<'a, 'g> Frame<'a, 'g> {
         offset
     }
 
-    /// The attribute of a node, or what the call of the function has for it.
+    /// Returns the value of a node's attribute; see [`Frame::resolve`].
     pub(super) fn attr(&self, node: usize, name: &str) -> Option<&'a AttrKind> {
         self.resolve(self.nodes.get(node)?.attr.get(name)?)
     }
 
-    /// The value that an attribute has, or that the call of the function has for it.
+    /// Returns the value of an attribute. An attribute that is a placeholder takes its value from the call.
     pub(super) fn resolve(&self, value: &'a AttrValue) -> Option<&'a AttrKind> {
         match value.value.as_ref()? {
             AttrKind::Placeholder(name) => match self.attrs?.get(name)?.value.as_ref()? {
@@ -160,31 +165,31 @@ impl<'a, 'g> Frame<'a, 'g> {
         }
     }
 
-    /// Whether a node is there for TensorFlow alone: what it says is noted at its readers.
+    /// Returns whether only TensorFlow needs the node. The nodes that read it have its content as attributes.
     pub(super) fn is_auxiliary(&self, node: usize) -> bool {
         matches!(self.attr(node, AUXILIARY), Some(AttrKind::B(true)))
     }
 
-    /// A count that an attribute says, at most as many as an op may have outputs.
+    /// Returns the count that an attribute holds; `None` above [`MAX_TENSORS`].
     pub(super) fn int(&self, node: usize, name: &str) -> Option<usize> {
         match self.attr(node, name)? {
-            AttrKind::I(count) => usize::try_from(*count).ok().filter(|count| *count <= MAX_OUTPUTS),
+            AttrKind::I(count) => usize::try_from(*count).ok().filter(|count| *count <= MAX_TENSORS),
             _ => None,
         }
     }
 
-    /// The numbers of dtypes that a list attribute says.
+    /// Returns the dtype numbers that a list attribute holds; `None` above [`MAX_TENSORS`].
     pub(super) fn types(&self, node: usize, name: &str) -> Option<&'a [i32]> {
         match self.attr(node, name)? {
-            AttrKind::List(list) if list.r#type.len() <= MAX_OUTPUTS => Some(&list.r#type),
+            AttrKind::List(list) if list.r#type.len() <= MAX_TENSORS => Some(&list.r#type),
             _ => None,
         }
     }
 
-    /// The nodes that `roots` need, each after what it needs.
+    /// Returns the nodes that `roots` need in topological order, by an iterative depth-first search.
     ///
     /// # Errors
-    /// An input names no node, or nodes need each other.
+    /// An input names a node that does not exist, or nodes form a cycle.
     pub(super) fn order(&self, roots: &[usize]) -> Result<Vec<usize>> {
         #[derive(Clone, Copy, PartialEq)]
         enum State {
@@ -200,20 +205,20 @@ impl<'a, 'g> Frame<'a, 'g> {
             if state.get(root) == Some(&State::New) {
                 stack.push((root, 0));
             }
-            while let Some((at, input)) = stack.pop() {
-                let Some(node) = self.nodes.get(at) else { continue };
+            while let Some((index, input)) = stack.pop() {
+                let Some(node) = self.nodes.get(index) else { continue };
                 if input == 0 {
-                    if state[at] != State::New {
+                    if state[index] != State::New {
                         continue;
                     }
-                    state[at] = State::Open;
+                    state[index] = State::Open;
                 }
                 let Some(text) = node.input.get(input) else {
-                    state[at] = State::Done;
-                    order.push(at);
+                    state[index] = State::Done;
+                    order.push(index);
                     continue;
                 };
-                stack.push((at, input + 1));
+                stack.push((index, input + 1));
                 match self.source(text) {
                     Ok(Source::Node(next, _)) if self.is_auxiliary(next) => {}
                     Ok(Source::Node(next, _) | Source::Control(next)) => match state[next] {
@@ -233,24 +238,25 @@ impl<'a, 'g> Frame<'a, 'g> {
         Error::join(missing).map_or(Ok(order), Err)
     }
 
-    /// The message about nodes that need each other, the last of which needs `first`.
+    /// Formats the message about a cycle: `stack` is the path of the search, and its last node needs `first`.
     fn cycle(&self, first: usize, stack: &[(usize, usize)]) -> String {
-        let from = stack.iter().position(|(at, _)| *at == first).unwrap_or(0);
+        let from = stack.iter().position(|(index, _)| *index == first).unwrap_or(0);
         let names: Vec<&str> =
-            stack[from..].iter().rev().map(|(at, _)| self.nodes[*at].name.as_str()).collect();
+            stack[from..].iter().rev().map(|(index, _)| self.nodes[*index].name.as_str()).collect();
         let shown = names.iter().take(8).copied().collect::<Vec<_>>().join(", which needs ");
         let more = if names.len() > 8 { ", …" } else { "" };
         let last = names.first().copied().unwrap_or_default();
-        format!("nodes must not need each other, got {}{shown}{more}, which needs {last}", self.prefix)
+        format!("nodes must not form a cycle, got {}{shown}{more}, which needs {last}", self.prefix)
     }
 }
 
-/// What a function gives back, in the order of its signature.
+/// Returns the outputs of a function in the order of its signature, each with the text of its source.
 pub(super) fn returned(function: &FunctionDef) -> impl Iterator<Item = (&ArgDef, Option<&str>)> {
     let outputs = function.signature.iter().flat_map(|signature| &signature.output_arg);
     outputs.map(|arg| (arg, function.ret.get(&arg.name).map(String::as_str)))
 }
 
+/// Refuses a damaged model.
 pub(super) fn damaged<T>(message: String) -> Result<T> {
     Err(Error::new(ErrorKind::Parse, Phase::Build, message))
 }

@@ -1,27 +1,31 @@
-//! Nodes that are fed.
+//! Imports placeholders as inputs, and applies the shapes that the options give them.
 
 use std::collections::BTreeSet;
 
 use shapeflow_shape_fns::TensorShape;
 
+use super::built::Built;
 use super::frame::{Frame, damaged};
-use super::{Built, Importer};
+use super::importer::Importer;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::interchange::dtype_number::{self, dtype_of};
 use crate::interchange::proto::AttrKind;
 use crate::interchange::shape;
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// The shape that the options give a placeholder or a fed tensor.
+    /// Returns the shape that the options give a placeholder or a fed tensor.
     pub(super) fn override_of(&self, name: &str) -> Option<&'a TensorShape> {
         let shapes = self.options.shapes.iter().rev();
         shapes
             .into_iter()
-            .find(|(own, _)| own.strip_suffix(":0").unwrap_or(own) == name)
+            .find(|(tensor, _)| tensor.strip_suffix(":0").unwrap_or(tensor) == name)
             .map(|(_, shape)| shape)
     }
 
-    /// Checks that the options give shapes to placeholders and fed tensors only.
+    /// Checks that the options give shapes only to placeholders and fed tensors.
+    ///
+    /// # Errors
+    /// The options give a shape to another node.
     pub(super) fn check_overrides(
         &self,
         frame: &Frame<'a, 'g>,
@@ -29,7 +33,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     ) -> Result<()> {
         for (name, _) in &self.options.shapes {
             let node = name.strip_suffix(":0").unwrap_or(name);
-            let found = frame.by_name.get(node).and_then(|at| frame.nodes.get(*at));
+            let found = frame.by_name.get(node).and_then(|index| frame.nodes.get(*index));
             let is_fed = frame.tensor(name).is_some_and(|tensor| fed.contains(&tensor));
             if !is_fed && found.is_none_or(|node| !is_placeholder(&node.op)) {
                 let inputs = frame.nodes.iter().filter(|node| is_placeholder(&node.op));
@@ -44,8 +48,14 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(())
     }
 
-    pub(super) fn placeholder(&mut self, frame: &Frame<'a, 'g>, at: usize, name: &str) -> Result<Built<'g>> {
-        let number = match frame.attr(at, "dtype") {
+    /// Imports a placeholder as an input of the graph.
+    pub(super) fn placeholder(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        index: usize,
+        name: &str,
+    ) -> Result<Built<'g>> {
+        let number = match frame.attr(index, "dtype") {
             Some(AttrKind::Type(number)) => *number,
             _ => return damaged("a placeholder must have a dtype".to_string()),
         };
@@ -54,9 +64,9 @@ impl<'a, 'g> Importer<'a, 'g> {
             return Err(Error::new(ErrorKind::DType, Phase::Build, message));
         };
         let producer = self.model.versions.as_ref().map_or(self.model.version, |versions| versions.producer);
-        let shape = match (self.override_of(name), frame.attr(at, "shape")) {
+        let shape = match (self.override_of(name), frame.attr(index, "shape")) {
             (Some(shape), _) => shape.clone(),
-            // Graphs of that age wrote an unknown shape so.
+            // Producers up to version 21 wrote an unknown rank as a scalar shape.
             (None, Some(AttrKind::Shape(proto))) if producer <= 21 && proto.dim.is_empty() => {
                 TensorShape::unranked()
             }
@@ -68,7 +78,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 }
 
-/// A node that is fed.
+/// Returns whether the op type is a placeholder.
 pub(super) fn is_placeholder(op: &str) -> bool {
     matches!(op, "Placeholder" | "PlaceholderV2" | "PlaceholderWithDefault")
 }

@@ -1,29 +1,32 @@
-//! Dtypes of a node: what its inputs must have, and the attributes that give its outputs theirs.
+//! Dtypes of a node: checks those of its inputs, and finds the attributes that give its outputs TensorFlow's dtypes.
 
 use shapeflow_shape_fns::{Attrs, DType, Registered};
 
 use super::super::dtype_number::{dtype_of, number_of, text_of};
 use super::super::proto::AttrKind;
 use super::super::signature::{ArgumentType, Signature, signature};
-use super::Slot;
-use super::frame::{Frame, damaged};
-use super::node::MAX_TENSORS;
+use super::built::Slot;
+use super::frame::{Frame, MAX_TENSORS, damaged};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{OpRef, TfOp};
 
-/// Our name of an attribute.
-pub(super) fn ours<'n>(
+/// Returns this crate's name of a TensorFlow attribute.
+pub(super) fn own_name<'n>(
     name: &'n str,
     renamed: &[(&'static str, &'static str)],
     row: Option<&'static Registered>,
 ) -> &'n str {
     let rows = row.map_or(&[][..], |row| row.attrs);
-    renamed.iter().chain(rows).find(|(theirs, _)| *theirs == name).map_or(name, |(_, ours)| *ours)
+    renamed
+        .iter()
+        .chain(rows)
+        .find(|(tensorflow_name, _)| *tensorflow_name == name)
+        .map_or(name, |(_, own_name)| *own_name)
 }
 
-/// The attributes with those dtypes without which the definition would give others than TensorFlow's op does; `None`
-/// where it gives others all the same, or does not take the operands.
-#[expect(clippy::too_many_arguments, reason = "all that two spellings of one call may differ in")]
+/// Returns the attributes, extended by the dtype attributes that the definition needs to produce the `expected` output
+/// dtypes; `None` if it cannot produce them or does not take the operands.
+#[expect(clippy::too_many_arguments, reason = "two spellings of one call may differ in each of them")]
 pub(super) fn typed(
     def: &OpRef,
     spelling: &TfOp,
@@ -31,10 +34,10 @@ pub(super) fn typed(
     operands: &[DType],
     expected: &[Option<DType>],
     frame: &Frame<'_, '_>,
-    at: usize,
+    index: usize,
     row: Option<&'static Registered>,
 ) -> Option<Attrs> {
-    let node = frame.nodes.get(at)?;
+    let node = frame.nodes.get(index)?;
     let gives = |attrs: &Attrs| {
         let given = def.infer_dtypes(operands, attrs).ok()?;
         let fits = given.len() == expected.len()
@@ -44,36 +47,36 @@ pub(super) fn typed(
                 .all(|(given, expected)| expected.is_none_or(|expected| expected == *given));
         fits.then_some(())
     };
-    let is_implied = |name: &str| match frame.attr(at, super::super::IMPLIED) {
+    let is_implied = |name: &str| match frame.attr(index, super::super::IMPLIED) {
         Some(AttrKind::List(list)) => list.s.iter().any(|implied| implied == name.as_bytes()),
         _ => false,
     };
-    let mut said = attrs.clone();
+    let mut explicit = attrs.clone();
     let table = signature(&node.op);
     let declared = table.iter().flat_map(|table| &table.attrs).filter(|attr| attr.kind == "type");
     for attr in declared {
-        let renamed = ours(attr.name, spelling.attrs, row);
-        // What inputs say is said again only where it has a name of its own here.
+        let renamed = own_name(attr.name, spelling.attrs, row);
+        // A dtype that the inputs determine becomes an attribute only if this crate renames it.
         let of_inputs =
-            table.as_ref().is_some_and(|table| table.is_of_inputs(attr.name)) && renamed == attr.name;
-        let number = match frame.attr(at, attr.name) {
+            table.as_ref().is_some_and(|table| table.inputs_determine(attr.name)) && renamed == attr.name;
+        let number = match frame.attr(index, attr.name) {
             Some(AttrKind::Type(number)) => dtype_of(*number),
             _ => attr.default.and_then(|text| text.parse().ok()),
         };
         if let Some(dtype) = number.filter(|_| !of_inputs && !is_implied(attr.name)) {
-            said.insert(renamed.to_string(), dtype);
+            explicit.insert(renamed.to_string(), dtype);
         }
     }
-    let is_noted = said.len() > attrs.len();
-    // A type that the inputs say is left out where nothing depends on it.
+    let has_explicit = explicit.len() > attrs.len();
+    // If the inputs determine all output dtypes, the explicit dtypes are omitted unless the definition needs them.
     let from_inputs = table.as_ref().is_some_and(|table| {
         table.outputs.iter().all(|output| match output.dtype {
-            ArgumentType::Attr(attr) => table.is_of_inputs(attr),
+            ArgumentType::Attr(attr) => table.inputs_determine(attr),
             _ => true,
         })
     });
-    if is_noted && !(from_inputs && gives(&attrs).is_some()) {
-        return gives(&said).map(|()| said);
+    if has_explicit && !(from_inputs && gives(&attrs).is_some()) {
+        return gives(&explicit).map(|()| explicit);
     }
     if gives(&attrs).is_some() {
         return Some(attrs);
@@ -83,19 +86,22 @@ pub(super) fn typed(
     gives(&attrs).map(|()| attrs)
 }
 
-/// That a node has as many inputs as its op, of the dtypes that its attributes say.
+/// Checks the number of a node's inputs and their dtypes against the signature and the attributes.
+///
+/// # Errors
+/// The number or a dtype differs.
 pub(super) fn check_inputs(
     frame: &Frame<'_, '_>,
-    at: usize,
+    index: usize,
     signature: &Signature,
     inputs: &[Option<Slot<'_>>],
 ) -> Result<()> {
     let mut expected: Vec<(&str, Option<i32>)> = Vec::new();
     for input in &signature.inputs {
         let count = match input.count {
-            Some(count) => match frame.int(at, count) {
+            Some(count) => match frame.int(index, count) {
                 Some(count) => count,
-                None => return damaged(format!("attribute {count} must say how many inputs there are")),
+                None => return damaged(format!("attribute {count} must be the number of inputs")),
             },
             None => 1,
         };
@@ -105,14 +111,14 @@ pub(super) fn check_inputs(
                 expected.extend(std::iter::repeat_n((input.name, Some(number)), count));
             }
             ArgumentType::Attr(attr) => {
-                let number = match frame.attr(at, attr) {
+                let number = match frame.attr(index, attr) {
                     Some(AttrKind::Type(number)) => Some(*number),
                     _ => None,
                 };
                 expected.extend(std::iter::repeat_n((input.name, number), count));
             }
             ArgumentType::List(attr) => {
-                let types = frame.types(at, attr).unwrap_or_default();
+                let types = frame.types(index, attr).unwrap_or_default();
                 expected.extend(types.iter().map(|number| (input.name, Some(*number))));
             }
         }
@@ -121,7 +127,7 @@ pub(super) fn check_inputs(
         }
     }
     if expected.len() != inputs.len() {
-        return damaged(format!("the op takes {} inputs, got {}", expected.len(), inputs.len()));
+        return damaged(format!("the op must have {} inputs, got {}", expected.len(), inputs.len()));
     }
     for (number, ((name, expected), slot)) in expected.iter().zip(inputs).enumerate() {
         let (Some(wanted), Some(slot)) = (*expected, slot.as_ref().filter(|slot| slot.typed)) else {

@@ -1,4 +1,4 @@
-//! Ops that nobody knows, and what their readers say of them.
+//! Unknown ops: refuses them, or learns their output dtypes from the nodes that read them.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use shapeflow_shape_fns::lookup;
 use super::super::dtype_number::dtype_of;
 use super::super::proto::{AttrKind, FunctionDef};
 use super::super::signature::{ArgumentType, signature};
-use super::Importer;
 use super::frame::{Frame, Source};
+use super::importer::Importer;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// Outputs that an unknown op is believed to have.
+/// Maximum number of outputs of an unknown op. The op has as many as its readers name.
 pub(super) const MOST_OUTPUTS: usize = 64;
 
-/// Nodes that are shown of each unknown op.
+/// Maximum number of nodes that a message lists for each unknown op.
 const SHOWN: usize = 8;
 
-/// Op types that the importer itself understands.
+/// Op types that structure a graph. The importer handles them itself.
 const STRUCTURE: &[&str] = &[
     "Placeholder",
     "PlaceholderV2",
@@ -33,16 +33,16 @@ const STRUCTURE: &[&str] = &[
     "_Retval",
 ];
 
-/// Whether the importer itself understands the op type.
+/// Returns whether the op type structures a graph.
 pub(super) fn is_structure(op: &str) -> bool {
     STRUCTURE.contains(&op)
 }
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// That every op of the nodes, and of the functions that they call, is known.
+    /// Checks that every op is known, of the nodes in `order` and of the functions that they call.
     ///
     /// # Errors
-    /// Some is not: all of them, with their nodes.
+    /// Some op is unknown. The message lists all unknown ops with their nodes.
     pub(super) fn check_ops(&self, frame: &Frame<'a, 'g>, order: &[usize]) -> Result<()> {
         if self.options.allow_unknown {
             return Ok(());
@@ -53,7 +53,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut visit =
             |prefix: &str, node: &'a super::super::proto::NodeDef, called: &mut Vec<&'a FunctionDef>| {
                 let known = is_structure(&node.op)
-                    || self.kernels.knows(&node.op)
+                    || self.definitions.knows(&node.op)
                     || lookup(&node.op).is_some()
                     || self.options.ops.get(&node.op).is_some()
                     || self.functions.contains_key(node.op.as_str());
@@ -73,8 +73,8 @@ impl<'a, 'g> Importer<'a, 'g> {
                     }
                 }
             };
-        for &at in order {
-            visit("", &frame.nodes[at], &mut called);
+        for &index in order {
+            visit("", &frame.nodes[index], &mut called);
         }
         while let Some(function) = called.pop() {
             let name = function.signature.as_ref().map_or("", |signature| signature.name.as_str());
@@ -95,16 +95,16 @@ impl<'a, 'g> Importer<'a, 'g> {
             })
             .collect();
         let message = match ops {
-            1 => format!("every op must be known, got one that is not: {}", list.join("; ")),
-            _ => format!("every op must be known, got {ops} that are not: {}", list.join("; ")),
+            1 => format!("every op must be known, got 1 unknown op: {}", list.join("; ")),
+            _ => format!("every op must be known, got {ops} unknown ops: {}", list.join("; ")),
         };
         Err(Error::new(ErrorKind::UnknownOp, Phase::Build, message))
     }
 
-    /// What the readers of outputs say of their dtypes, for the nodes that do not know themselves.
+    /// Records the dtypes that readers declare for outputs of unknown ops.
     pub(super) fn learn_types(&mut self, frame: &Frame<'a, 'g>, order: &[usize]) {
-        for &at in order {
-            let node = &frame.nodes[at];
+        for &index in order {
+            let node = &frame.nodes[index];
             for input in &node.input {
                 if let Ok(Source::Node(read, output)) = frame.source(input)
                     && output < MOST_OUTPUTS
@@ -117,19 +117,19 @@ impl<'a, 'g> Importer<'a, 'g> {
             let mut number = 0;
             for input in &signature.inputs {
                 let count = match (input.count, input.dtype) {
-                    (Some(count), _) => frame.int(at, count).unwrap_or(0),
-                    (None, ArgumentType::List(list)) => frame.types(at, list).map_or(0, <[i32]>::len),
+                    (Some(count), _) => frame.int(index, count).unwrap_or(0),
+                    (None, ArgumentType::List(list)) => frame.types(index, list).map_or(0, <[i32]>::len),
                     _ => 1,
                 };
                 for position in 0..count {
                     let dtype = match input.dtype {
                         ArgumentType::Fixed(dtype) => Some(dtype),
-                        ArgumentType::Attr(attr) => match frame.attr(at, attr) {
+                        ArgumentType::Attr(attr) => match frame.attr(index, attr) {
                             Some(AttrKind::Type(number)) => dtype_of(*number),
                             _ => None,
                         },
                         ArgumentType::List(list) => {
-                            frame.types(at, list).and_then(|types| dtype_of(*types.get(position)?))
+                            frame.types(index, list).and_then(|types| dtype_of(*types.get(position)?))
                         }
                     };
                     let source = node.input.get(number).and_then(|input| frame.source(input).ok());
@@ -144,7 +144,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 }
 
-/// Whether the op's own node may not say what its outputs are.
+/// Returns whether the op has no signature, so that its node need not give the dtypes of its outputs.
 fn is_untyped(op: &str) -> bool {
     signature(op).is_none()
 }

@@ -1,4 +1,4 @@
-//! `Kernels`: the definitions that an op type may stand for.
+//! `Definitions`: op definitions by TensorFlow op type.
 
 use std::collections::HashMap;
 
@@ -6,26 +6,40 @@ use shapeflow_shape_fns::{Attr, Attrs, DType, Registered};
 
 use crate::op::{OpDef, OpRef, Registry, TfOp};
 
-/// The definitions that an op type may stand for.
-pub(super) struct Kernels {
+/// An op without semantics: the attributes `dtypes` and `shapes` give the types of its outputs.
+static OPAQUE: OpDef = OpDef::absent("opaque", None)
+    .outputs(|attrs, _| types(attrs).len())
+    .dtype_rule(|_, attrs| Ok(types(attrs).to_vec()))
+    .shape_fn(|cx| {
+        if let Some(Attr::Shapes(shapes)) = cx.attr("shapes") {
+            for (output, shape) in shapes.iter().enumerate() {
+                let shape = cx.table().import(shape);
+                cx.set_output(output, shape);
+            }
+        }
+        Ok(())
+    });
+
+/// Op definitions by TensorFlow op type. One op type may have several candidates.
+pub(super) struct Definitions {
     by_type: HashMap<&'static str, Vec<(OpRef, TfOp)>>,
-    /// Definitions with the shape function of one spelling, where the spelling has its own.
+    /// Definitions with the shape function of a spelling that has its own, by definition and op type.
     adapted: HashMap<(&'static str, &'static str), OpRef>,
-    /// Definitions without a body.
+    /// Definitions without a body, by op type.
     shapes_only: HashMap<&'static str, OpRef>,
 }
 
-impl Kernels {
-    pub(super) fn new(ops: &Registry) -> Kernels {
+impl Definitions {
+    pub(super) fn new(ops: &Registry) -> Definitions {
         let mut by_type: HashMap<&'static str, Vec<(OpRef, TfOp)>> = HashMap::new();
         for def in ops.defs() {
             for spelling in def.tensorflow_ops() {
                 by_type.entry(spelling.op_type).or_default().push((def.clone(), *spelling));
             }
         }
-        // By name, so that nothing depends on the order of a hash table.
+        // Sorted by name, so that the result does not depend on the order of a hash table.
         by_type.values_mut().for_each(|defs| defs.sort_by_key(|(def, _)| def.name()));
-        Kernels { by_type, adapted: HashMap::new(), shapes_only: HashMap::new() }
+        Definitions { by_type, adapted: HashMap::new(), shapes_only: HashMap::new() }
     }
 
     pub(super) fn knows(&self, op_type: &str) -> bool {
@@ -36,7 +50,7 @@ impl Kernels {
         self.by_type.get(op_type).cloned().unwrap_or_default()
     }
 
-    /// The definition with the shape function of the spelling. A definition may be stricter than TensorFlow's shape
+    /// Returns the definition with the shape function of the spelling. A definition may be stricter than TensorFlow's shape
     /// function, as TensorFlow's kernels are, so its own one stands unless the spelling says otherwise.
     pub(super) fn adapted(&mut self, def: &OpRef, spelling: &TfOp, row: &'static Registered) -> OpRef {
         if !spelling.has_own_shape_fn {
@@ -46,18 +60,24 @@ impl Kernels {
         self.adapted.entry((def.name(), row.op)).or_insert_with(adapted).clone()
     }
 
+    /// Returns a definition that infers shapes but has no body.
     pub(super) fn shapes_only(&mut self, row: &'static Registered) -> OpRef {
-        let made = || {
+        let create = || {
             let def = OpDef::absent(row.op, Some(row.operands)).shape_fn(row.shape_fn);
             let def =
                 def.outputs(|attrs, _| types(attrs).len()).dtype_rule(|_, attrs| Ok(types(attrs).to_vec()));
             OpRef::from(std::sync::Arc::new(def))
         };
-        self.shapes_only.entry(row.op).or_insert_with(made).clone()
+        self.shapes_only.entry(row.op).or_insert_with(create).clone()
+    }
+
+    /// Returns the op without semantics.
+    pub(super) fn opaque() -> OpRef {
+        OpRef::from(&OPAQUE)
     }
 }
 
-/// What the outputs of a definition without a body are.
+/// Returns the output dtypes of a definition without a body.
 fn types(attrs: &Attrs) -> &[DType] {
     match attrs.get("dtypes") {
         Some(Attr::DTypes(dtypes)) => dtypes,

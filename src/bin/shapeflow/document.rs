@@ -1,0 +1,39 @@
+//! Text that commands print: documents and tables.
+
+use std::fmt::Write;
+
+/// Widest cell that the columns of a table are aligned for. A wider cell shifts the rest of its row.
+const WIDEST: usize = 60;
+
+/// Returns a text as bytes, with a line break at its end.
+pub(crate) fn lines(mut text: String) -> Vec<u8> {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.into_bytes()
+}
+
+/// Formats rows with aligned columns.
+pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count().min(WIDEST));
+        }
+    }
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(widths) {
+            let _ = write!(line, "{cell:width$}  ");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Returns `1 run` or `n runs`.
+pub(crate) fn plural(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,72 @@
+//! `Importer`: the state of one import, which every step of the import reads and extends.
+
+use std::collections::HashMap;
+use std::panic::Location;
+
+use shapeflow_shape_fns::DType;
+
+use super::built::{Checks, Condition, Slot, union};
+use super::definitions::Definitions;
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::interchange::limits::Budget;
+use crate::interchange::options::ImportOptions;
+use crate::interchange::proto::{FunctionDef, GraphDef};
+use crate::ops::array::checked;
+
+pub(super) struct Importer<'a, 'g> {
+    pub model: &'a GraphDef,
+    pub options: &'a ImportOptions,
+    pub graph: &'g Graph,
+    pub functions: HashMap<&'a str, &'a FunctionDef>,
+    pub definitions: Definitions,
+    pub budget: Budget,
+    /// The conditions of all assertions; [`Checks`] holds positions in this list.
+    pub conditions: Vec<Condition<'g>>,
+    /// Dtypes of outputs of unknown ops, as their readers declare them, by node and output of the main graph. An output
+    /// whose readers declare no dtype has the entry `None`.
+    pub read_as: HashMap<(usize, usize), Option<DType>>,
+    /// Whether a placeholder that has a default becomes an input too.
+    pub ignores_defaults: bool,
+    /// The location of every imported node: a line of this crate, because a file has no line of the user's program.
+    /// Messages name the node instead.
+    pub location: &'static Location<'static>,
+}
+
+impl<'a, 'g> Importer<'a, 'g> {
+    pub(super) fn new(model: &'a GraphDef, options: &'a ImportOptions, graph: &'g Graph) -> Importer<'a, 'g> {
+        let functions = model.library.iter().flat_map(|library| &library.function);
+        let functions = functions
+            .filter_map(|function| Some((function.signature.as_ref()?.name.as_str(), function)))
+            .collect();
+        Importer {
+            model,
+            options,
+            graph,
+            functions,
+            definitions: Definitions::new(&options.ops),
+            budget: Budget::new(&options.limits),
+            conditions: Vec::new(),
+            read_as: HashMap::new(),
+            ignores_defaults: false,
+            location: Location::caller(),
+        }
+    }
+
+    /// Returns the slot with its value guarded by `checks`. A check that the slot already has is not added again.
+    pub(super) fn checked(&mut self, slot: Slot<'g>, checks: &Checks) -> Result<Slot<'g>> {
+        let Some(wanted) = checks else { return Ok(slot) };
+        let missing: Vec<usize> = match &slot.checks {
+            Some(present) => wanted.difference(present).copied().collect(),
+            None => wanted.iter().copied().collect(),
+        };
+        let mut value = slot.value;
+        for number in missing {
+            let Some(condition) = self.conditions.get(number) else { continue };
+            let mut call = self.graph.op(&checked::DEF).data(value).data(condition.value);
+            call = call.data_all(&condition.data).attr("message", condition.message.clone());
+            value = call.finish_at(self.location)?;
+        }
+        Ok(Slot { value, checks: union(&slot.checks, checks), ..slot })
+    }
+}
