@@ -11,7 +11,7 @@ use super::builder::panicked;
 use super::{CONSTANT, Inner, Node, NodeIx, ValueIx, fold};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Axis, Env, Evaluator, Expr, Fault, Program, Scalar, scalar_dtype};
-use crate::op::{Body, HostCx, Made, OpRef, Operand, Room};
+use crate::op::{Body, HostCx, HostOutput, OpRef, Operand, OutputAllocator};
 use crate::tensor::{Tensor, TensorView};
 
 /// An operand of known sizes, whose elements may be known.
@@ -67,15 +67,15 @@ pub(crate) fn evaluate(
     evaluate_with(op, given, attrs, operands, &|_| false)
 }
 
-/// As [`evaluate`], with outputs of host kernels where there is room for them.
+/// As [`evaluate`], with memory from `allocator` for the outputs of host kernels.
 pub(crate) fn evaluate_into(
     op: &OpRef,
     given: u32,
     attrs: &Attrs,
     operands: &[TensorView<'_>],
-    room: Room<'_>,
-) -> Result<Vec<Made>> {
-    evaluate_node(op, given, attrs, operands, &|_| false, room)
+    allocator: OutputAllocator<'_>,
+) -> Result<Vec<HostOutput>> {
+    evaluate_node(op, given, attrs, operands, &|_| false, allocator)
 }
 
 /// As [`evaluate`], where the body may look into the operands for which `is_constant` holds: an expansion may be
@@ -87,12 +87,12 @@ pub(crate) fn evaluate_with(
     operands: &[TensorView<'_>],
     is_constant: &dyn Fn(usize) -> bool,
 ) -> Result<Vec<Tensor>> {
-    let made = evaluate_node(op, given, attrs, operands, is_constant, Room::default())?;
+    let made = evaluate_node(op, given, attrs, operands, is_constant, OutputAllocator::default())?;
     Ok(made
         .into_iter()
         .filter_map(|made| match made {
-            Made::Tensor(tensor) => Some(tensor),
-            Made::Lent => None,
+            HostOutput::Tensor(tensor) => Some(tensor),
+            HostOutput::Borrowed => None,
         })
         .collect())
 }
@@ -103,8 +103,8 @@ fn evaluate_node(
     attrs: &Attrs,
     operands: &[TensorView<'_>],
     is_constant: &dyn Fn(usize) -> bool,
-    room: Room<'_>,
-) -> Result<Vec<Made>> {
+    allocator: OutputAllocator<'_>,
+) -> Result<Vec<HostOutput>> {
     let sized = |is_known: &dyn Fn(usize) -> bool| {
         let operands = operands.iter().enumerate().map(|(number, view)| SizedOperand {
             dtype: view.dtype(),
@@ -128,9 +128,9 @@ fn evaluate_node(
     }
     let node = inner.values[outputs[0].at()].node;
     match &op.body {
-        Body::Host(run) => run_host(op, attrs, operands, &inner, &outputs, room, &mut |cx| run(cx)),
+        Body::Host(run) => run_host(op, attrs, operands, &inner, &outputs, allocator, &mut |cx| run(cx)),
         Body::HostWith(kernel) => {
-            run_host(op, attrs, operands, &inner, &outputs, room, &mut |cx| kernel.run(cx))
+            run_host(op, attrs, operands, &inner, &outputs, allocator, &mut |cx| kernel.run(cx))
         }
         _ => (0..outputs.len())
             .map(|output| {
@@ -149,7 +149,7 @@ fn evaluate_node(
                 let axes: Vec<Axis> = (0..template.rank as u32).map(Axis).collect();
                 let program = Program::new(template.root(), &axes);
                 fill(&mut result, &program, operands).map_err(|fault| fault_error(&fault))?;
-                Ok(Made::Tensor(result))
+                Ok(HostOutput::Tensor(result))
             })
             .collect(),
     }
@@ -220,11 +220,11 @@ fn run_host(
     operands: &[TensorView<'_>],
     inner: &Inner,
     outputs: &[ValueIx],
-    room: Room<'_>,
+    allocator: OutputAllocator<'_>,
     run: &mut dyn FnMut(&mut HostCx<'_>) -> Result<()>,
-) -> Result<Vec<Made>> {
+) -> Result<Vec<HostOutput>> {
     let promised: Vec<_> = outputs.iter().map(|value| &inner.values[value.at()]).collect();
-    let mut cx = HostCx::new(operands, attrs, promised.iter().map(|info| info.dtype), room);
+    let mut cx = HostCx::new(operands, attrs, promised.iter().map(|info| info.dtype), allocator);
     catch_unwind(AssertUnwindSafe(|| run(&mut cx)))
         .unwrap_or_else(|panic| Err(panicked(op.name(), "kernel", &*panic)))
         .map_err(|error| error.with_phase(Phase::Run))?;

@@ -20,26 +20,27 @@ impl<F: Fn(&mut HostCx<'_>) -> Result<()> + Send + Sync + 'static> HostKernel fo
     }
 }
 
-/// Where the outputs of a kernel may go.
+/// Allocates the outputs of a kernel.
 #[derive(Default)]
-pub(crate) struct Room<'a> {
-    /// Memory to use again.
+pub(crate) struct OutputAllocator<'a> {
+    /// Memory of dropped tensors.
     pub pool: Option<&'a BufferPool>,
-    /// By output, memory of the caller for a result of its sizes; outputs beyond have none.
+    /// By output: the caller's memory, which a result of the same sizes uses. Missing entries lend nothing.
     pub lent: Vec<Option<TensorViewMut<'a>>>,
 }
 
-/// What became of an output.
-pub(crate) enum Made {
+/// Where an output was stored.
+pub(crate) enum HostOutput {
+    /// In a tensor of its own.
     Tensor(Tensor),
-    /// It is in the memory that was lent for it.
-    Lent,
+    /// In the memory that was lent for it.
+    Borrowed,
 }
 
 struct Output<'a> {
     dtype: DType,
     lent: Option<TensorViewMut<'a>>,
-    made: Option<Made>,
+    made: Option<HostOutput>,
 }
 
 /// What a host kernel gets: inputs, attributes, and memory for its outputs.
@@ -78,24 +79,24 @@ impl<'a> HostCx<'a> {
         inputs: &'a [TensorView<'a>],
         attrs: &'a Attrs,
         dtypes: impl Iterator<Item = DType>,
-        room: Room<'a>,
+        allocator: OutputAllocator<'a>,
     ) -> HostCx<'a> {
-        let lent = room.lent.into_iter().chain(std::iter::repeat_with(|| None));
+        let lent = allocator.lent.into_iter().chain(std::iter::repeat_with(|| None));
         // Strings are kept by tensors only.
         let outputs = dtypes.zip(lent).map(|(dtype, lent)| Output {
             dtype,
             lent: lent.filter(|lent| lent.dtype() == dtype && dtype != DType::String),
             made: None,
         });
-        HostCx { inputs, attrs, pool: room.pool, outputs: outputs.collect() }
+        HostCx { inputs, attrs, pool: allocator.pool, outputs: outputs.collect() }
     }
 
     /// What became of each output, with its sizes; `None` if the kernel has not made it.
-    pub(crate) fn finish(self) -> impl Iterator<Item = Option<(Made, Vec<usize>)>> {
+    pub(crate) fn finish(self) -> impl Iterator<Item = Option<(HostOutput, Vec<usize>)>> {
         self.outputs.into_iter().map(|output| {
             let sizes = match (&output.made, &output.lent) {
-                (Some(Made::Tensor(tensor)), _) => tensor.sizes().to_vec(),
-                (Some(Made::Lent), Some(lent)) => lent.sizes().to_vec(),
+                (Some(HostOutput::Tensor(tensor)), _) => tensor.sizes().to_vec(),
+                (Some(HostOutput::Borrowed), Some(lent)) => lent.sizes().to_vec(),
                 _ => return None,
             };
             Some((output.made?, sizes))
@@ -159,7 +160,7 @@ impl<'a> HostCx<'a> {
             let message = format!("output {i} must be {}, got {}", output.dtype, tensor.dtype());
             return Err(Error::msg(message));
         }
-        output.made = Some(Made::Tensor(tensor));
+        output.made = Some(HostOutput::Tensor(tensor));
         Ok(())
     }
 
@@ -178,12 +179,12 @@ impl<'a> HostCx<'a> {
                 if zeroed {
                     lent.bytes_mut().fill(0);
                 }
-                Made::Lent
+                HostOutput::Borrowed
             }
-            (None, Some(pool)) if zeroed => Made::Tensor(pool.zeros(output.dtype, sizes)?),
-            (None, Some(pool)) => Made::Tensor(pool.allocate(output.dtype, sizes)?),
-            (None, None) if zeroed => Made::Tensor(Tensor::zeros(output.dtype, sizes)?),
-            (None, None) => Made::Tensor(Tensor::allocate(output.dtype, sizes)?),
+            (None, Some(pool)) if zeroed => HostOutput::Tensor(pool.zeros(output.dtype, sizes)?),
+            (None, Some(pool)) => HostOutput::Tensor(pool.allocate(output.dtype, sizes)?),
+            (None, None) if zeroed => HostOutput::Tensor(Tensor::zeros(output.dtype, sizes)?),
+            (None, None) => HostOutput::Tensor(Tensor::allocate(output.dtype, sizes)?),
         });
         Ok(())
     }
@@ -193,8 +194,8 @@ impl Output<'_> {
     /// Where the output is.
     fn view(&mut self, i: usize) -> Result<TensorViewMut<'_>> {
         match (&mut self.made, &mut self.lent) {
-            (Some(Made::Tensor(tensor)), _) => tensor.view_mut(),
-            (Some(Made::Lent), Some(lent)) => Ok(lent.reborrow()),
+            (Some(HostOutput::Tensor(tensor)), _) => tensor.view_mut(),
+            (Some(HostOutput::Borrowed), Some(lent)) => Ok(lent.reborrow()),
             _ => Err(Error::msg(format!("output {i} has no memory"))),
         }
     }

@@ -14,7 +14,7 @@ use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 
 pub use host::{HostCx, HostKernel};
-pub(crate) use host::{Made, Room};
+pub(crate) use host::{HostOutput, OutputAllocator};
 pub use registry::Registry;
 pub use tensorflow::{Absent, TfOp};
 

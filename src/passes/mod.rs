@@ -3,5 +3,5 @@
 mod rebuild;
 mod resolve;
 
-pub(crate) use rebuild::{Facts, rebuild, rest};
-pub(crate) use resolve::{Pins, pinned_inputs, unresolved};
+pub(crate) use rebuild::{KnownInputs, rebuild, subgraph};
+pub(crate) use resolve::{KeyInputs, key_inputs, unresolved};

@@ -11,9 +11,9 @@ use crate::graph::{CONSTANT, Extra, INPUT, Inner, Node, NodeIx, ValueIx, element
 use crate::op::{Body, OpRef};
 use crate::tensor::Tensor;
 
-/// What is known of inputs beyond the graph, by their number.
+/// What is known of the inputs beyond their declarations, by the number of the input.
 #[derive(Clone, Default)]
-pub(crate) struct Facts {
+pub(crate) struct KnownInputs {
     /// Ranks of inputs that the graph leaves unranked.
     pub ranks: FxHashMap<usize, usize>,
     /// Inputs whose sizes are fixed.
@@ -39,7 +39,7 @@ struct Key {
 }
 
 /// Rebuilds what `wanted` needs of `old`. The inputs of the graph keep their numbers, needed or not.
-pub(crate) fn rebuild(old: &Inner, wanted: &[ValueIx], facts: &Facts) -> Result<Rebuilt> {
+pub(crate) fn rebuild(old: &Inner, wanted: &[ValueIx], known: &KnownInputs) -> Result<Rebuilt> {
     let needed = needed_nodes(old, wanted);
     let mut this = Rebuilder::new(old);
     let mut port = 0;
@@ -48,12 +48,12 @@ pub(crate) fn rebuild(old: &Inner, wanted: &[ValueIx], facts: &Facts) -> Result<
         match node.op.body {
             Body::Input => {
                 // Inputs are numbered in the order of their nodes.
-                this.input(index, port, facts)?;
+                this.input(index, port, known)?;
                 port += 1;
             }
             _ if !needed[number] => {}
             Body::Constant => {
-                let Some(tensor) = old.constants.get(&index) else { continue };
+                let tensor = old.constants.get(&index).expect("a constant node has a tensor");
                 this.constant(node, tensor.clone());
             }
             Body::Absent => return Err(no_kernel(old, index)),
@@ -75,7 +75,7 @@ fn no_kernel(old: &Inner, index: NodeIx) -> Error {
 
 /// The nodes of `old` that are `marked`, as a graph of its own whose inputs are the `frontier`: values of other
 /// nodes that it needs, in this order. Constants are taken along.
-pub(crate) fn rest(old: &Inner, marked: &[bool], frontier: &[ValueIx]) -> Result<Rebuilt> {
+pub(crate) fn subgraph(old: &Inner, marked: &[bool], frontier: &[ValueIx]) -> Result<Rebuilt> {
     let mut this = Rebuilder::new(old);
     for &value in frontier {
         let info = &old.values[value.at()];
@@ -156,24 +156,20 @@ impl<'a> Rebuilder<'a> {
         Ok(())
     }
 
-    fn input(&mut self, index: NodeIx, port: usize, facts: &Facts) -> Result<()> {
+    fn input(&mut self, index: NodeIx, port: usize, known: &KnownInputs) -> Result<()> {
         let node = &self.old.nodes[index.at()];
         let info = &self.old.values[node.first_output.at()];
         let name = &self.old.inputs[port].0;
-        let tensor = facts.values.get(&port);
+        let tensor = known.values.get(&port);
         // As declared: what nodes that are not needed have found out does not count.
         let mut shape = self.bring(&info.shape);
-        if let (None, Some(&rank)) = (shape.rank(), facts.ranks.get(&port)) {
+        if let (None, Some(&rank)) = (shape.rank(), known.ranks.get(&port)) {
             shape = TensorShape::new((0..rank).map(|_| self.new.table.fresh(SymbolKind::Size)));
         }
-        if let Some(sizes) = tensor.map(Tensor::sizes).or(facts.sizes.get(&port).map(|sizes| &sizes[..])) {
+        if let Some(sizes) = tensor.map(Tensor::sizes).or(known.sizes.get(&port).map(|sizes| &sizes[..])) {
             let fed = shape_of(sizes);
             self.agree(&shape, &fed).map_err(|error| {
-                let message =
-                    format!("input \"{name}\" must be {}{}, got sizes {sizes:?}", info.dtype, info.shape);
-                Error::new(ErrorKind::Feed, Phase::Run, message)
-                    .note(error.message(), None)
-                    .note("the input is declared", Some(node.location))
+                self.old.refused_input(port, info.dtype, sizes, &format!(": {}", error.message()))
             })?;
             shape = fed;
         }
@@ -190,7 +186,7 @@ impl<'a> Rebuilder<'a> {
     fn agree(&mut self, declared: &TensorShape, fed: &TensorShape) -> Result<()> {
         let (Some(declared), Some(fed)) = (declared.dims(), fed.dims()) else { return Ok(()) };
         if declared.len() != fed.len() {
-            return Err(Error::msg(format!("rank {} and not {}", declared.len(), fed.len())));
+            return Err(Error::msg(format!("the rank must be {}", declared.len())));
         }
         for (declared, fed) in declared.iter().zip(fed) {
             self.new.table.merge(declared, fed)?;

@@ -22,14 +22,15 @@ fn missing<'a>(inner: &'a Inner, node: &'a Node) -> impl Iterator<Item = (ValueI
     })
 }
 
-/// What a run must fix of inputs before anything is compiled, by their numbers.
-pub(crate) struct Pins {
+/// The inputs of which a run must know something before the graph is compiled, by their numbers: for some the rank, for
+/// others the sizes or the value.
+pub(crate) struct KeyInputs {
     pub ranks: Vec<usize>,
     pub sizes: Vec<usize>,
     pub values: Vec<usize>,
 }
 
-impl Pins {
+impl KeyInputs {
     pub(crate) fn is_empty(&self) -> bool {
         self.ranks.is_empty() && self.sizes.is_empty() && self.values.is_empty()
     }
@@ -37,7 +38,7 @@ impl Pins {
 
 /// What must be fixed of the inputs of `inner`: structure parameters by value; parameters of unknown length, and
 /// what an op counts the axes of its result by, by sizes; everything else by rank.
-pub(crate) fn pinned_inputs(inner: &Inner) -> Pins {
+pub(crate) fn key_inputs(inner: &Inner) -> KeyInputs {
     let (mut by_value, mut by_sizes) = (FxHashSet::default(), FxHashSet::default());
     for node in &inner.nodes {
         for (value, operand) in missing(inner, node) {
@@ -51,17 +52,17 @@ pub(crate) fn pinned_inputs(inner: &Inner) -> Pins {
             by_sizes.extend(node.operands.iter().copied().filter(|operand| !sizes_known(inner, *operand)));
         }
     }
-    let mut pins = Pins { ranks: Vec::new(), sizes: Vec::new(), values: Vec::new() };
+    let mut key = KeyInputs { ranks: Vec::new(), sizes: Vec::new(), values: Vec::new() };
     for (port, (_, value)) in inner.inputs.iter().enumerate() {
         if by_value.contains(value) {
-            pins.values.push(port);
+            key.values.push(port);
         } else if by_sizes.contains(value) {
-            pins.sizes.push(port);
+            key.sizes.push(port);
         } else if inner.values[value.at()].shape.rank().is_none() {
-            pins.ranks.push(port);
+            key.ranks.push(port);
         }
     }
-    pins
+    key
 }
 
 fn is_unranked(inner: &Inner, value: ValueIx) -> bool {

@@ -2,8 +2,9 @@
 
 use shapeflow_shape_fns::{Attr, DType, TensorShape, shape};
 
+use crate::compile::{Backend, CompileOptions};
 use crate::error::Result;
-use crate::exec::{Backend, CompileOptions, Executable};
+use crate::exec::Executable;
 use crate::graph::{Graph, Value};
 use crate::op::{OpDef, Operand};
 use crate::tensor::{Tensor, TensorView, TensorViewMut};

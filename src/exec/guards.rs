@@ -1,0 +1,110 @@
+//! Checks at run time of what the graph requires of sizes, and shape functions on the sizes of a run.
+
+use shapeflow_shape_fns::{Dim, Guard, PartialElements};
+
+use super::bindings::Bindings;
+use crate::compile::{CompiledProgram, locate};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{Inner, NodeIx, SizedOperand, ValueIx, infer_sizes};
+use crate::runtime::BufferSizes;
+
+/// Checks every guard of the graph whose symbols are bound.
+///
+/// # Errors
+/// A guard does not hold. The error is that of the node's shape function, if it refuses the sizes.
+pub(super) fn check_guards(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Result<()> {
+    let inner = &compiled.inner;
+    for record in inner.table.guards() {
+        // The table may have equated a symbol with others after the guard was recorded.
+        let holds = record.guard.check(&|symbol| bindings.known(symbol)?.as_known());
+        if matches!(holds, Ok(Some(true) | None)) {
+            continue;
+        }
+        let message = unmet(&record.guard, &|dim| bindings.try_eval(dim));
+        return Err(match inner.nodes.get(record.origin as usize) {
+            Some(_) => refusal(inner, NodeIx(record.origin), bindings, message),
+            None => Error::new(ErrorKind::Guard, Phase::Run, message),
+        });
+    }
+    for (dim, node) in &compiled.superseded {
+        dim.eval(&|symbol| bindings.known(symbol)?.as_known())
+            .map_err(|error| refusal(inner, *node, bindings, error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// Returns the error of the first node whose sizes cannot be computed from the values of the symbols.
+pub(super) fn uncomputable_sizes(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Option<Error> {
+    let inner = &compiled.inner;
+    inner.values.iter().find_map(|info| {
+        let dims = info.shape.dims()?.iter();
+        let errors = dims.map(|dim| inner.table.resolve(dim).eval(&|symbol| bindings.get(symbol)).err());
+        let message = errors.flatten().next()?.to_string();
+        Some(refusal(inner, info.node, bindings, message))
+    })
+}
+
+/// Returns the error of a node that does not accept these sizes: that of its shape function, or else `message`.
+fn refusal(inner: &Inner, index: NodeIx, bindings: &Bindings<'_>, message: String) -> Error {
+    match infer_on_sizes(inner, index, bindings, &|_, _| Ok(None)) {
+        Some(Err(error)) => error,
+        _ => run_error(inner, index, Error::new(ErrorKind::Guard, Phase::Run, message)),
+    }
+}
+
+/// Adds to an error of a run the node that failed.
+pub(super) fn run_error(inner: &Inner, index: NodeIx, error: Error) -> Error {
+    locate(inner, index, error.with_phase(Phase::Run))
+}
+
+/// Runs the shape function of a node on the sizes of its operands; none while some are not known.
+///
+/// `read_elements` reads the elements of an operand of these sizes from memory, if they are there.
+pub(super) fn infer_on_sizes(
+    inner: &Inner,
+    index: NodeIx,
+    bindings: &Bindings<'_>,
+    read_elements: &dyn Fn(ValueIx, &[usize]) -> Result<Option<Box<PartialElements>>>,
+) -> Option<Result<(Inner, Vec<ValueIx>)>> {
+    let node = &inner.nodes[index.at()];
+    let mut sizes: Vec<BufferSizes> = Vec::with_capacity(node.operands.len());
+    for operand in &node.operands {
+        sizes.push(bindings.sizes(inner.values[operand.at()].shape.dims().unwrap_or_default())?);
+    }
+    let mut operands = Vec::with_capacity(sizes.len());
+    for (&operand, sizes) in node.operands.iter().zip(&sizes) {
+        let info = &inner.values[operand.at()];
+        let symbolic =
+            info.elements.as_ref().map(|elements| elements.substitute(&mut |symbol| bindings.known(symbol)));
+        let mut elements = symbolic.map(|elements| Box::new(inner.table.resolve_elements(&elements)));
+        if elements.as_ref().is_none_or(|elements| !elements.is_known()) {
+            match read_elements(operand, sizes) {
+                Ok(read) => elements = read.or(elements),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        operands.push(SizedOperand { dtype: info.dtype, sizes, elements });
+    }
+    let attrs = node.attrs().substitute(&mut |symbol| bindings.known(symbol));
+    let inferred = infer_sizes(&node.op, node.given, &attrs, operands);
+    Some(inferred.map_err(|error| run_error(inner, index, error)))
+}
+
+/// Returns the message about a guard that does not hold: the requirement, and the values of its dims.
+fn unmet(guard: &Guard, value: &dyn Fn(&Dim) -> Option<i64>) -> String {
+    let got = |dims: &[&Dim]| {
+        let values = dims.iter().filter(|dim| !dim.is_known()).map(|dim| match value(dim) {
+            Some(value) => value.to_string(),
+            None => dim.to_string(),
+        });
+        values.collect::<Vec<_>>().join(" and ")
+    };
+    match guard {
+        Guard::Eq(a, b) => format!("{a} and {b} must be equal, got {}", got(&[a, b])),
+        Guard::Ge(a, b) => format!("{a} must be at least {b}, got {}", got(&[a, b])),
+        Guard::OneOrEqual(a, b) => format!("{a} must be 1 or {b}, got {}", got(&[a, b])),
+        Guard::Divides { divisor, dividend } => {
+            format!("{dividend} must be a multiple of {divisor}, got {}", got(&[dividend, divisor]))
+        }
+    }
+}
