@@ -130,11 +130,12 @@ mod tests {
 
     #[test]
     fn a_buffer_takes_the_place_of_one_that_no_step_reads_any_more() {
-        let steps = [step(&[9], 0, 100, &[]), step(&[0], 1, 100, &[]), outliving(step(&[1], 2, 8, &[]))];
+        let mut steps =
+            vec![step(&[9], 0, 100, &[]), step(&[0], 1, 100, &[]), outliving(step(&[1], 2, 8, &[]))];
         let memory = SegmentMemory::assign(&steps).unwrap();
         assert_eq!(memory.placed, [(BufferIx(0), 0, 100), (BufferIx(1), 128, 100)]);
         assert_eq!((memory.arena, memory.outliving), (256, buffers(&[2])));
-        let steps = [steps, [step(&[9], 3, 64, &[]), step(&[3], 4, 1, &[]), step(&[4], 5, 1, &[])]].concat();
+        steps.extend([step(&[9], 3, 64, &[]), step(&[3], 4, 1, &[]), step(&[4], 5, 1, &[])]);
         let memory = SegmentMemory::assign(&steps).unwrap();
         assert_eq!(memory.placed[2..], [(BufferIx(3), 0, 64), (BufferIx(4), 64, 1), (BufferIx(5), 0, 1)]);
     }
