@@ -119,7 +119,7 @@ impl CompiledProgram {
     /// Returns the entry of a step in the trace, if there is one.
     pub(crate) fn traced(&self, step: usize) -> Option<Traced<'_>> {
         let StepTrace { trace, names } = self.trace.as_ref()?;
-        let key = KernelKey { stage: self.number, step };
+        let key = KernelKey { program: self.number, step };
         Some(Traced { trace, name: &names[step], category: STEP, key })
     }
 

@@ -16,7 +16,7 @@ impl Snapshot {
     pub fn to_html(&self, trace: Option<&Trace>) -> String {
         let times = trace.map(Trace::kernel_times).unwrap_or_default();
         let data = self.json(&|kernel| {
-            let time = times.get(&KernelKey { stage: self.origin, step: kernel.step })?;
+            let time = times.get(&KernelKey { program: self.origin, step: kernel.step })?;
             Some(json!({"runs": time.runs, "total_us": time.total_us, "least_us": time.least_us}))
         });
         let scene = self.scene();

@@ -51,10 +51,10 @@ pub(crate) struct Event {
     pub kernel: Option<KernelKey>,
 }
 
-/// A kernel of a compiled stage: the stage's number in this process, and the step.
+/// A kernel of a compiled program: the number of the program, which is unique in this process, and the step.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct KernelKey {
-    pub stage: u64,
+    pub program: u64,
     pub step: usize,
 }
 
@@ -207,8 +207,12 @@ mod tests {
     fn parts_on_one_thread_are_one_event_and_steps_are_not() {
         let trace = Trace::new();
         let name: Arc<str> = "k".into();
-        let traced =
-            |category| Traced { trace: &trace, name: &name, category, key: KernelKey { stage: 1, step: 0 } };
+        let traced = |category| Traced {
+            trace: &trace,
+            name: &name,
+            category,
+            key: KernelKey { program: 1, step: 0 },
+        };
         for _ in 0..3 {
             drop(traced(STEP).begin());
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::fault::find_fault;
-use super::output_buffer::OutputBuffers;
+use super::output_buffer::{OutputBuffer, OutputBuffers};
 use super::planning::Planner;
 use super::run::Run;
 use super::run_state::RunState;
@@ -38,7 +38,7 @@ impl<'r> BoundRun<'r> {
     pub(super) fn bind(
         specialization: &'r Specialization,
         inputs: &'r [TensorView<'r>],
-        outputs: OutputBuffers<'r>,
+        mut outputs: OutputBuffers<'r>,
         state: &'r mut RunState,
     ) -> Result<BoundRun<'r>> {
         let compiled = &specialization.program;
@@ -54,9 +54,9 @@ impl<'r> BoundRun<'r> {
             output.check(number, compiled.lowered.buffers[buffer.at()].dtype, sizes)?;
         }
         let retained = std::mem::take(&mut state.retained);
-        let mut run = Run::new(specialization, code, inputs, Some(outputs), retained)?;
-        run.place(&plan)?;
-        if !run.stores_all_outputs() {
+        let mut run = Run::new(specialization, code, inputs, retained)?;
+        run.place(&plan, Some(&mut outputs))?;
+        if !outputs.iter().all(OutputBuffer::is_taken) {
             let message = "bind needs different values as outputs; use run_into";
             return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
         }
@@ -75,7 +75,7 @@ impl<'r> BoundRun<'r> {
     pub fn run(&mut self) -> Result<()> {
         let launches = match &mut self.steps {
             Steps::Bound(launches) => launches,
-            Steps::Planned { run, workspaces } => return run.run_segment(0, &self.plan, workspaces),
+            Steps::Planned { run, workspaces } => return run.run_segment(0, &self.plan, None, workspaces),
         };
         for index in 0..launches.len() {
             let _span = self.compiled.traced(index).map(Traced::begin);

@@ -58,7 +58,9 @@ impl Definitions {
         }
         self.definers = waiting;
         bindings.solve_guards();
-        Ok(())
+        bindings.settle().map_err(|mismatch| {
+            Error::new(ErrorKind::Guard, Phase::Run, mismatch.message(&format!("the size {}", mismatch.dim)))
+        })
     }
 }
 

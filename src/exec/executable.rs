@@ -273,7 +273,7 @@ impl Executable {
         if got == wanted {
             return Ok(());
         }
-        let message = format!("run_into and bind need {wanted} views, one for each output, got {got}");
+        let message = format!("every output needs a view, {wanted} in all, got {got}");
         Err(Error::new(ErrorKind::Feed, Phase::Run, message))
     }
 

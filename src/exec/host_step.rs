@@ -3,7 +3,7 @@
 use super::bindings::Bindings;
 use super::buffer_view::buffer_view;
 use super::guards::run_error;
-use super::output_buffer::OutputBuffers;
+use super::output_buffer::OutputBuffer;
 use super::outputs::held_sizes;
 use super::planning::undetermined;
 use crate::compile::CompiledProgram;
@@ -59,7 +59,7 @@ pub(super) fn output_allocator<'s>(
     compiled: &CompiledProgram,
     stored: &[BufferIx],
     pool: &'s BufferPool,
-    outputs: Option<&'s mut OutputBuffers<'_>>,
+    outputs: Option<&'s mut [OutputBuffer<'_>]>,
 ) -> OutputAllocator<'s> {
     let mut lent: Vec<Option<TensorViewMut<'s>>> = stored.iter().map(|_| None).collect();
     for (number, output) in outputs.into_iter().flatten().enumerate() {

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::definitions::bind_elements;
 use super::guards::{check_guards, run_error};
 use super::input_bindings::bind_inputs;
-use super::output_buffer::OutputBuffers;
+use super::output_buffer::OutputBuffer;
 use super::planning::sizes_of_inputs;
 use crate::compile::{CompiledProgram, value_text};
 use crate::dump::span;
@@ -20,7 +20,7 @@ use crate::tensor::{Tensor, TensorView};
 pub(super) fn interpret(
     compiled: &CompiledProgram,
     inputs: &[TensorView<'_>],
-    outputs: Option<OutputBuffers<'_>>,
+    outputs: Option<&mut [OutputBuffer<'_>]>,
 ) -> Result<Vec<Tensor>> {
     let _span = span(compiled.trace(), "interpreter", "interpreter");
     let inner = &compiled.inner;
@@ -61,7 +61,7 @@ pub(super) fn interpret(
     }
     let wanted = compiled.lowered.outputs.iter().map(|buffer| compiled.lowered.buffers[buffer.at()].value);
     let results = wanted.map(|value| &values[&value]);
-    let Some(mut outputs) = outputs else { return Ok(results.cloned().collect()) };
+    let Some(outputs) = outputs else { return Ok(results.cloned().collect()) };
     for (number, (output, tensor)) in outputs.iter_mut().zip(results).enumerate() {
         output.fill(number, tensor)?;
     }

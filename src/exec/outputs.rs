@@ -1,7 +1,7 @@
 //! [`collect_outputs`]: hands out the results of a run.
 
 use super::buffer_view::buffer_view;
-use super::output_buffer::OutputBuffers;
+use super::output_buffer::OutputBuffer;
 use super::planning::undetermined;
 use crate::compile::CompiledProgram;
 use crate::error::Result;
@@ -30,7 +30,7 @@ pub(super) fn collect_outputs(
     compiled: &CompiledProgram,
     sizes: &dyn Fn(BufferIx) -> Option<BufferSizes>,
     memory: &mut Memory<'_>,
-    outputs: Option<&mut OutputBuffers<'_>>,
+    outputs: Option<&mut [OutputBuffer<'_>]>,
 ) -> Result<Vec<Tensor>> {
     let sizes = |buffer: BufferIx, memory: &Memory<'_>| {
         let sizes = held_sizes(compiled, buffer, memory).or_else(|| sizes(buffer));

@@ -8,7 +8,7 @@ use super::fault::find_fault;
 use super::guards::{check_guards, run_error};
 use super::host_step::{HostStep, output_allocator, run_host_step};
 use super::input_bindings::bind_inputs;
-use super::output_buffer::{OutputBuffer, OutputBuffers};
+use super::output_buffer::OutputBuffer;
 use super::outputs::collect_outputs;
 use super::planning::{Planner, sizes_of_inputs};
 use super::run_state::RunState;
@@ -30,8 +30,6 @@ pub(super) struct Run<'m> {
     code: &'m KernelCode,
     state: &'m ProgramState,
     memory: Memory<'m>,
-    /// The caller's memory for the results; none if the run allocates them.
-    outputs: Option<OutputBuffers<'m>>,
     /// The values of symbols; none in a static program, whose steps need no symbols.
     bindings: Option<Bindings<'m>>,
 }
@@ -44,11 +42,11 @@ pub(super) fn run_by_machine_code<'m>(
     specialization: &'m Specialization,
     code: &'m KernelCode,
     inputs: &'m [TensorView<'m>],
-    outputs: Option<OutputBuffers<'m>>,
+    outputs: Option<&mut [OutputBuffer<'m>]>,
     state: &mut RunState,
 ) -> Result<Vec<Tensor>> {
-    let mut run = Run::new(specialization, code, inputs, outputs, std::mem::take(&mut state.retained))?;
-    let results = run.run(inputs, state);
+    let mut run = Run::new(specialization, code, inputs, std::mem::take(&mut state.retained))?;
+    let results = run.run(inputs, outputs, state);
     state.retained = run.memory.retain();
     results
 }
@@ -62,27 +60,25 @@ impl<'m> Run<'m> {
         specialization: &'m Specialization,
         code: &'m KernelCode,
         inputs: &'m [TensorView<'m>],
-        outputs: Option<OutputBuffers<'m>>,
         retained: RetainedMemory,
     ) -> Result<Run<'m>> {
         let Specialization { program: compiled, state, .. } = specialization;
         let mut memory = Memory::new(&compiled.lowered.roots, retained);
         for &(buffer, content) in &compiled.given {
             // Strings have no bytes. Host kernels read their tensor itself.
-            let is_string = compiled.lowered.buffers[buffer.at()].dtype == DType::String;
             match content {
-                Content::Input(port) if is_string => memory.hold(buffer, inputs[port].to_tensor()?),
+                Content::Input(port) if inputs[port].dtype() == DType::String => {
+                    memory.hold(buffer, inputs[port].to_tensor()?);
+                }
                 Content::Input(port) => memory.lend(buffer, inputs[port].bytes()),
-                Content::Constant(node) if is_string => {
-                    memory.hold(buffer, compiled.inner.constants[&node].clone());
-                }
-                Content::Constant(node) => {
-                    memory.lend(buffer, compiled.inner.constants[&node].view().bytes());
-                }
+                Content::Constant(node) => match &compiled.inner.constants[&node] {
+                    tensor if tensor.dtype() == DType::String => memory.hold(buffer, tensor.clone()),
+                    tensor => memory.lend(buffer, tensor.view().bytes()),
+                },
                 Content::Computed | Content::Alias(_) => unreachable!("only inputs and constants are given"),
             }
         }
-        Ok(Run { compiled, code, state, memory, outputs, bindings: None })
+        Ok(Run { compiled, code, state, memory, bindings: None })
     }
 
     fn planner(&self) -> Planner<'m> {
@@ -94,14 +90,19 @@ impl<'m> Run<'m> {
         self.memory
     }
 
-    fn run(&mut self, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Vec<Tensor>> {
+    fn run(
+        &mut self,
+        inputs: &[TensorView<'_>],
+        mut outputs: Option<&mut [OutputBuffer<'m>]>,
+        state: &mut RunState,
+    ) -> Result<Vec<Tensor>> {
         let compiled = self.compiled;
         if compiled.is_static() {
             let plan = self.planner().static_plan(inputs, state)?;
-            self.place(&plan)?;
-            self.run_segment(0, &plan, &mut state.workspaces)?;
+            self.place(&plan, outputs.as_deref_mut())?;
+            self.run_segment(0, &plan, outputs.as_deref_mut(), &mut state.workspaces)?;
             let sizes = |buffer| plan.sizes(buffer).cloned();
-            return collect_outputs(compiled, &sizes, &mut self.memory, self.outputs.as_mut());
+            return collect_outputs(compiled, &sizes, &mut self.memory, outputs);
         }
         self.bindings = Some(bind_inputs(&compiled.inner, &sizes_of_inputs(inputs))?);
         let mut definitions = Definitions::new(compiled);
@@ -109,13 +110,13 @@ impl<'m> Run<'m> {
         for number in 0..compiled.lowered.segments.len() {
             let bindings = self.define(&mut definitions)?;
             let plan = planner.segment_plan(number, bindings)?;
-            self.place(&plan)?;
-            self.run_segment(number, &plan, &mut state.workspaces)?;
+            self.place(&plan, outputs.as_deref_mut())?;
+            self.run_segment(number, &plan, outputs.as_deref_mut(), &mut state.workspaces)?;
         }
         self.define(&mut definitions)?;
         let bindings = self.bindings.as_ref();
         let sizes = |buffer: BufferIx| bindings?.sizes(&compiled.lowered.buffers[buffer.at()].dims);
-        collect_outputs(compiled, &sizes, &mut self.memory, self.outputs.as_mut())
+        collect_outputs(compiled, &sizes, &mut self.memory, outputs)
     }
 
     /// Binds the symbols that can be bound now, checks the guards, and returns the bindings.
@@ -126,16 +127,21 @@ impl<'m> Run<'m> {
         Ok(bindings)
     }
 
-    /// Gives every buffer that a segment's kernels and matmuls store its memory.
+    /// Gives every buffer that a segment's kernels and matmuls store its memory: for a result that of `outputs`, if it
+    /// fits.
     ///
     /// # Errors
     /// Memory is refused.
-    pub(super) fn place(&mut self, plan: &SegmentPlan) -> Result<()> {
+    pub(super) fn place(
+        &mut self,
+        plan: &SegmentPlan,
+        mut outputs: Option<&mut [OutputBuffer<'m>]>,
+    ) -> Result<()> {
         self.memory.place(plan.memory.arena, &plan.memory.placed)?;
         for &buffer in &plan.memory.outliving {
             let sizes = plan.sizes(buffer).expect("a buffer has sizes before it has memory");
             let info = &self.compiled.lowered.buffers[buffer.at()];
-            if let Some(output) = self.output_of(buffer)
+            if let Some(output) = self.output_of(buffer, outputs.as_deref_mut())
                 && output.fits(info.dtype, sizes)
                 && let Some(bytes) = output.take()
             {
@@ -155,13 +161,12 @@ impl<'m> Run<'m> {
     }
 
     /// Returns the caller's memory for a buffer, if it is a result and the caller gives memory.
-    fn output_of(&mut self, buffer: BufferIx) -> Option<&mut OutputBuffer<'m>> {
-        self.outputs.as_mut()?.get_mut(self.compiled.output_of[buffer.at()]?)
-    }
-
-    /// Returns whether steps store all results in the caller's memory.
-    pub(super) fn stores_all_outputs(&self) -> bool {
-        self.outputs.iter().flatten().all(OutputBuffer::is_taken)
+    fn output_of<'o>(
+        &self,
+        buffer: BufferIx,
+        outputs: Option<&'o mut [OutputBuffer<'m>]>,
+    ) -> Option<&'o mut OutputBuffer<'m>> {
+        outputs?.get_mut(self.compiled.output_of[buffer.at()]?)
     }
 
     /// Runs the steps of a segment.
@@ -172,6 +177,7 @@ impl<'m> Run<'m> {
         &mut self,
         number: usize,
         plan: &SegmentPlan,
+        mut outputs: Option<&mut [OutputBuffer<'m>]>,
         workspaces: &mut Vec<Workspace>,
     ) -> Result<()> {
         let compiled = self.compiled;
@@ -199,8 +205,9 @@ impl<'m> Run<'m> {
                 (Step::MatMul { .. }, StepPlan::MatMul(matmul)) => {
                     matmul.run(&mut self.memory, &self.state.threads, workspaces)?;
                 }
-                (Step::Node { node, operands, outputs }, StepPlan::Node) => {
-                    self.run_node(HostStep { node: *node, operands }, outputs, plan)?;
+                (Step::Node { node, operands, outputs: stored }, StepPlan::Node) => {
+                    let step = HostStep { node: *node, operands };
+                    self.run_node(step, stored, plan, outputs.as_deref_mut())?;
                 }
                 _ => unreachable!("the plan of a segment has a plan of the same kind for each step"),
             }
@@ -214,9 +221,15 @@ impl<'m> Run<'m> {
     }
 
     /// Runs a node by itself, and binds symbols to the sizes of its results.
-    fn run_node(&mut self, step: HostStep<'_>, stored: &[BufferIx], plan: &SegmentPlan) -> Result<()> {
+    fn run_node(
+        &mut self,
+        step: HostStep<'_>,
+        stored: &[BufferIx],
+        plan: &SegmentPlan,
+        mut outputs: Option<&mut [OutputBuffer<'m>]>,
+    ) -> Result<()> {
         let pool = &self.state.buffers;
-        let allocator = output_allocator(self.compiled, stored, pool, self.outputs.as_mut());
+        let allocator = output_allocator(self.compiled, stored, pool, outputs.as_deref_mut());
         let bindings = self.bindings.as_ref();
         let results = run_host_step(self.compiled, step, plan, &self.memory, bindings, allocator)?;
         assert_eq!(results.len(), stored.len(), "a node has a buffer for each result");
@@ -227,7 +240,8 @@ impl<'m> Run<'m> {
                     self.memory.hold(buffer, tensor);
                 }
                 HostOutput::Borrowed => {
-                    let output = self.output_of(buffer).expect("a kernel borrows the memory of an output");
+                    let output = self.output_of(buffer, outputs.as_deref_mut());
+                    let output = output.expect("a kernel borrows the memory of an output");
                     let sizes = output.sizes();
                     let bytes = output.take().expect("only memory that is not taken is lent");
                     self.bind_sizes(step.node, buffer, sizes)?;

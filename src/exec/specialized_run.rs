@@ -21,13 +21,13 @@ pub(super) fn run_specialized(
     state: &mut RunState,
 ) -> Result<Vec<Tensor>> {
     let specialization = cache.specialization(inputs)?;
-    let outputs: Option<OutputBuffers<'_>> =
+    let mut outputs: Option<OutputBuffers<'_>> =
         outputs.map(|views| views.iter_mut().map(OutputBuffer::new).collect());
     if specialization.continuation.is_none() {
-        return run_one(&specialization, inputs, outputs, state);
+        return run_one(&specialization, inputs, outputs.as_deref_mut(), state);
     }
     let results = run_chain(&specialization, inputs, state)?;
-    let Some(mut outputs) = outputs else { return Ok(results) };
+    let Some(outputs) = &mut outputs else { return Ok(results) };
     for (number, (output, tensor)) in outputs.iter_mut().zip(&results).enumerate() {
         output.fill(number, tensor)?;
     }
@@ -37,7 +37,7 @@ pub(super) fn run_specialized(
 fn run_one<'m>(
     specialization: &'m Specialization,
     inputs: &'m [TensorView<'m>],
-    outputs: Option<OutputBuffers<'m>>,
+    outputs: Option<&mut [OutputBuffer<'m>]>,
     state: &mut RunState,
 ) -> Result<Vec<Tensor>> {
     match &specialization.program.code {

@@ -1,6 +1,6 @@
-//! `rebuild`: the part of a graph that some values need, inferred anew, with what a run has shown pinned.
+//! [`rebuild`]: copies the part of a graph that some values need, with shapes inferred anew from what is known of inputs.
 //!
-//! Dead code goes, equal nodes become one, and nodes that are not needed constrain nothing.
+//! Dead code disappears, equal nodes become one, and nodes that are not needed constrain no dims.
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Attrs, Dim, IntoDim, Symbol, SymbolKind, TensorShape, Unknown};
@@ -25,7 +25,7 @@ pub(crate) struct KnownInputs {
 /// A rebuilt graph.
 pub(crate) struct Rebuilt {
     pub inner: Inner,
-    /// The new value of each old one that is needed.
+    /// The new value of each old value that is needed.
     pub values: FxHashMap<ValueIx, ValueIx>,
 }
 
@@ -38,7 +38,10 @@ struct Key {
     attrs: Attrs,
 }
 
-/// Rebuilds what `wanted` needs of `old`. The inputs of the graph keep their numbers, needed or not.
+/// Rebuilds the nodes of `old` that `wanted` needs. All inputs of the graph keep their numbers, needed or not.
+///
+/// # Errors
+/// An input does not fit what is known of it, a needed op has no kernel, or inference refuses a node.
 pub(crate) fn rebuild(old: &Inner, wanted: &[ValueIx], known: &KnownInputs) -> Result<Rebuilt> {
     let needed = needed_nodes(old, wanted);
     let mut this = Rebuilder::new(old);
@@ -73,8 +76,11 @@ fn no_kernel(old: &Inner, index: NodeIx) -> Error {
         .at(node.location)
 }
 
-/// The nodes of `old` that are `marked`, as a graph of its own whose inputs are the `frontier`: values of other
-/// nodes that it needs, in this order. Constants are taken along.
+/// Copies the `marked` nodes of `old` to a graph of their own. Its inputs are the `frontier`: the values of other nodes
+/// that the marked ones read, in this order. It has all constants of `old`.
+///
+/// # Errors
+/// Inference refuses a node.
 pub(crate) fn subgraph(old: &Inner, marked: &[bool], frontier: &[ValueIx]) -> Result<Rebuilt> {
     let mut this = Rebuilder::new(old);
     for &value in frontier {
@@ -82,7 +88,7 @@ pub(crate) fn subgraph(old: &Inner, marked: &[bool], frontier: &[ValueIx]) -> Re
         let shape = match info.shape.dims() {
             Some(dims) => TensorShape::new(dims.iter().map(|dim| {
                 let dim = old.table.resolve(dim);
-                // What is not linear in one symbol could not be solved for it.
+                // A dim that is not linear in one symbol cannot be solved for the symbol.
                 if dim.is_known() || dim.as_linear().is_some() { dim } else { IntoDim::into_dim(Unknown) }
             })),
             None => TensorShape::unranked(),
@@ -124,8 +130,9 @@ struct Rebuilder<'a> {
     old: &'a Inner,
     new: Inner,
     values: FxHashMap<ValueIx, ValueIx>,
-    /// What the old graph's anonymous symbols have become.
+    /// The dim of the new graph for each anonymous symbol of the old one.
     symbols: FxHashMap<Symbol, Dim>,
+    /// The first output of each pure node that is in the new graph.
     known: FxHashMap<Key, ValueIx>,
 }
 
@@ -161,7 +168,7 @@ impl<'a> Rebuilder<'a> {
         let info = &self.old.values[node.first_output.at()];
         let name = &self.old.inputs[port].0;
         let tensor = known.values.get(&port);
-        // As declared: what nodes that are not needed have found out does not count.
+        // The declared shape: equalities that unneeded nodes found must not constrain it.
         let mut shape = self.bring(&info.shape);
         if let (None, Some(&rank)) = (shape.rank(), known.ranks.get(&port)) {
             shape = TensorShape::new((0..rank).map(|_| self.new.table.fresh(SymbolKind::Size)));
@@ -175,7 +182,7 @@ impl<'a> Rebuilder<'a> {
         }
         let mut value = self.push_input(node, info.dtype, shape, name.clone());
         if let Some(tensor) = tensor {
-            // It stays an input, so that ports keep their numbers, but its value is taken from here.
+            // It stays an input, so that inputs keep their numbers, but readers get the constant.
             value = self.constant(node, tensor.clone());
         }
         self.values.insert(node.first_output, value);
@@ -194,7 +201,7 @@ impl<'a> Rebuilder<'a> {
         Ok(())
     }
 
-    /// A shape of the old graph in the terms of the new one.
+    /// Translates a shape of the old graph to the symbols of the new one.
     fn bring(&mut self, old: &TensorShape) -> TensorShape {
         let Some(dims) = old.dims() else { return TensorShape::unranked() };
         let brought =
@@ -202,8 +209,8 @@ impl<'a> Rebuilder<'a> {
         self.new.table.import(&brought)
     }
 
-    /// What an anonymous symbol of the old graph is in the new one. Numbers of symbols mean nothing in another
-    /// graph's table, so one that nothing has defined yet gets a number of its own.
+    /// Returns the dim of the new graph for an anonymous symbol of the old one. The symbol's number means nothing in the
+    /// new table, so a symbol that no node has defined yet becomes a fresh one.
     fn symbol(&mut self, old: Symbol) -> Option<Dim> {
         if !old.is_anonymous() {
             return None;
@@ -277,7 +284,7 @@ impl<'a> Rebuilder<'a> {
         };
         let first = first.ok_or_else(|| Error::msg("a node has no outputs"))?;
         self.map_outputs(node, first);
-        // Unknown dimensions that this node made are known by their new names from here on.
+        // From here on, the unknown dims that this node introduced have their new symbols.
         for (position, old) in node.values().enumerate() {
             let new = ValueIx(first.0 + position as u32);
             let old_shape = self.old.values[old.at()].shape.clone();

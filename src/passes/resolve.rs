@@ -1,4 +1,4 @@
-//! What of a graph can be compiled now: ranks and structure parameters must be known.
+//! Finds what must still be known before a graph can be compiled: ranks and structure parameters.
 
 use rustc_hash::FxHashSet;
 
@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Inner, MAX_ELEMENTS, Node, NodeIx, ValueIx};
 use crate::op::{Body, Operand};
 
-/// The operands of a node whose elements must be known before it is compiled, and are not.
+/// Returns the operands of a node whose elements must be known before it is compiled, but are not.
 fn missing<'a>(inner: &'a Inner, node: &'a Node) -> impl Iterator<Item = (ValueIx, Operand)> + 'a {
     let list = node.op.operand_list().unwrap_or_default();
     let given =
@@ -36,8 +36,10 @@ impl KeyInputs {
     }
 }
 
-/// What must be fixed of the inputs of `inner`: structure parameters by value; parameters of unknown length, and
-/// what an op counts the axes of its result by, by sizes; everything else by rank.
+/// Returns the key inputs of a graph.
+///
+/// The value must be known of structure parameters. The sizes must be known of size parameters of unknown length, and of
+/// operands whose sizes determine the rank of a result. The rank must be known of every other input.
 pub(crate) fn key_inputs(inner: &Inner) -> KeyInputs {
     let (mut by_value, mut by_sizes) = (FxHashSet::default(), FxHashSet::default());
     for node in &inner.nodes {
@@ -69,8 +71,8 @@ fn is_unranked(inner: &Inner, value: ValueIx) -> bool {
     inner.values[value.at()].shape.rank().is_none()
 }
 
-/// Whether all that can be known of a node's operands without running is known but sizes, and yet not the rank of
-/// a result, as of a squeeze of every axis of size 1.
+/// Returns whether only the sizes of a node's operands are missing to know the rank of a result. An example is a squeeze
+/// of every axis of size 1.
 fn rank_needs_sizes(inner: &Inner, node: &Node) -> bool {
     matches!(node.op.body, Body::Compute(_) | Body::Contraction { .. })
         && node.values().any(|value| is_unranked(inner, value))
@@ -78,7 +80,7 @@ fn rank_needs_sizes(inner: &Inner, node: &Node) -> bool {
         && missing(inner, node).next().is_none()
 }
 
-/// For each node, whether it has to wait for the result of an earlier stage.
+/// Returns for each node whether it must wait for results of a run: a rank or structure parameter is still unknown.
 ///
 /// # Errors
 /// The rank of a value stays unknown whatever is known of its operands; a constant that must be known has elements
@@ -99,7 +101,7 @@ pub(crate) fn unresolved(inner: &Inner) -> Result<Vec<bool>> {
         };
         let is_constant = |value: ValueIx| matches!(inner.node_of(value).op.body, Body::Constant);
         if let Some((value, operand)) = missing(inner, node).find(|(value, _)| is_constant(*value)) {
-            // A later stage would know no more of a constant than this one, and would wait for the next.
+            // A run reveals nothing about a constant, so the node would wait forever.
             let (name, info) = (operand.name(), &inner.values[value.at()]);
             let got = format!("{}{}", info.dtype, info.shape);
             return refuse(format!("{name} must hold integers, at most {MAX_ELEMENTS} of them, got {got}"));

@@ -62,6 +62,19 @@ fn feeds() -> Result<()> {
 }
 
 #[test]
+fn feeds_of_a_graph_that_is_compiled_for_their_sizes() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", "n", 3])?;
+    let exe = g.compile(x.squeeze(&[])?)?;
+    assert_snapshot!(told(exe.run_all(&[zeros(&[2, 2, 4])?])), @"");
+    assert_snapshot!(told(exe.run_all(&[zeros(&[2, 1, 3])?])), @"");
+    assert_snapshot!(told(exe.run_all(&[zeros(&[2, 3])?])), @"");
+    let labels = TensorView::new(&[2, 2, 3], &[0i64; 12])?;
+    assert_snapshot!(told(exe.run_all(&[labels])), @"");
+    Ok(())
+}
+
+#[test]
 fn a_batch_axis_that_a_reshape_forgets() -> Result<()> {
     let g = Graph::new();
     let images = g.input("images", DType::F32, shape!["batch", 8, 8])?;
