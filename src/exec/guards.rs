@@ -57,14 +57,15 @@ pub(super) fn run_error(inner: &Inner, index: NodeIx, error: Error) -> Error {
     locate(inner, index, error.with_phase(Phase::Run))
 }
 
+/// Reads the elements of a value of these sizes from memory, if they are there.
+pub(super) type ReadElements<'a> = dyn Fn(ValueIx, &[usize]) -> Result<Option<Box<PartialElements>>> + 'a;
+
 /// Runs the shape function of a node on the sizes of its operands; none while some are not known.
-///
-/// `read_elements` reads the elements of an operand of these sizes from memory, if they are there.
 pub(super) fn infer_on_sizes(
     inner: &Inner,
     index: NodeIx,
     bindings: &Bindings<'_>,
-    read_elements: &dyn Fn(ValueIx, &[usize]) -> Result<Option<Box<PartialElements>>>,
+    read_elements: &ReadElements<'_>,
 ) -> Option<Result<(Inner, Vec<ValueIx>)>> {
     let node = &inner.nodes[index.at()];
     let mut sizes: Vec<BufferSizes> = Vec::with_capacity(node.operands.len());

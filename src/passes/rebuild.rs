@@ -195,8 +195,11 @@ impl<'a> Rebuilder<'a> {
         if declared.len() != fed.len() {
             return Err(Error::msg(format!("the rank must be {}", declared.len())));
         }
-        for (declared, fed) in declared.iter().zip(fed) {
-            self.new.table.merge(declared, fed)?;
+        for (axis, (declared, fed)) in declared.iter().zip(fed).enumerate() {
+            self.new
+                .table
+                .merge(declared, fed)
+                .map_err(|error| Error::msg(format!("{} at axis {axis}", Error::from(error).message())))?;
         }
         Ok(())
     }

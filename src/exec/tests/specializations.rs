@@ -337,7 +337,7 @@ fn sizes_that_decide_a_rank_in_turn() {
     let graph = Graph::new();
     let x = graph.input("x", DType::F32, shape![?, ?, ?]).unwrap();
     let outputs = [x.squeeze(&[]).unwrap()];
-    let exe = graph.compile(&outputs).unwrap();
+    let exe = graph.compile(outputs).unwrap();
     let sizes = [[1, 2, 3], [2, 1, 3], [2, 3, 1], [1, 6, 1], [1, 1, 6], [2, 3, 1]];
     let data: Vec<f32> = (0..6).map(|at| at as f32).collect();
     let feeds: Vec<Vec<Tensor>> =
