@@ -106,7 +106,7 @@ impl SpecializationCache {
         Ok(cache)
     }
 
-    /// Shows the graph that is compiled to whoever watches the compilation.
+    /// Shows the graph to the sink of the options, if there is one.
     fn show_graph(&self, inner: &Inner, outputs: &[ValueIx]) -> Result<()> {
         self.options.show(StageKind::Optimized, &mut || {
             let mut snapshot = Snapshot::of_graph(inner, StageKind::Optimized);
@@ -115,7 +115,7 @@ impl SpecializationCache {
         })
     }
 
-    /// Compiles a graph in which nothing waits for inputs.
+    /// Compiles a graph without key inputs: one program, and a continuation if some nodes wait for its results.
     fn compile(&self, inner: Arc<Inner>, outputs: Vec<ValueIx>, reason: &str) -> Result<Specialization> {
         self.show_graph(&inner, &outputs)?;
         lock(&self.reasons).push(reason.to_string());
@@ -172,7 +172,7 @@ impl SpecializationCache {
         }
     }
 
-    /// Returns the specialization as [`SpecializationCache::specialization`] does, for longer than `self` is borrowed.
+    /// Returns the same as [`SpecializationCache::specialization`], but as a value that does not borrow the cache.
     pub(crate) fn shared_specialization(&self, inputs: &[TensorView<'_>]) -> Result<Arc<Specialization>> {
         match &self.only {
             Some(only) => Ok(only.clone()),
@@ -209,7 +209,7 @@ impl SpecializationCache {
         Ok(specializations.entry(key).or_insert(compiled).clone())
     }
 
-    /// Returns what the key fixes of the inputs, and the same as text.
+    /// Returns what the key says of the inputs, and the same as text.
     fn known_inputs(&self, inputs: &[TensorView<'_>]) -> Result<(KnownInputs, String)> {
         let mut known = KnownInputs::default();
         let mut reasons = Vec::new();

@@ -85,11 +85,12 @@ impl<'m> Run<'m> {
         Planner { compiled: self.compiled, code: self.code, state: self.state }
     }
 
-    /// Returns the memory of the buffers, for launches that need nothing else of the run.
+    /// Returns the memory of the buffers. Bound launches need nothing else of a run.
     pub(super) fn into_memory(self) -> Memory<'m> {
         self.memory
     }
 
+    /// Plans and runs all segments, and collects the results.
     fn run(
         &mut self,
         inputs: &[TensorView<'_>],

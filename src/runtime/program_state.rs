@@ -110,3 +110,34 @@ impl ProgramState {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::runtime::SegmentMemory;
+
+    fn plan(arena: usize) -> Result<SegmentPlan> {
+        let memory = SegmentMemory { arena, ..SegmentMemory::default() };
+        Ok(SegmentPlan { steps: Vec::new(), sizes: Vec::new(), memory })
+    }
+
+    #[test]
+    fn each_segment_makes_a_plan_once_for_each_key() {
+        let state = ProgramState::new(Pool::new(None), None, 2, 2, 0);
+        let arena =
+            |segment, key, arena| state.plan(segment, vec![key], || plan(arena)).unwrap().memory.arena;
+        assert_eq!([arena(0, 1, 64), arena(0, 2, 128), arena(0, 1, 0), arena(1, 1, 32)], [64, 128, 64, 32]);
+        assert_eq!(arena(0, 3, 16), 16, "a full cache starts again");
+        assert_eq!(arena(0, 1, 8), 8);
+        let counts = state.counts();
+        assert_eq!((counts.plan_hits, counts.plan_misses, counts.arena_bytes), (1, 5, 128));
+    }
+
+    #[test]
+    fn a_plan_that_fails_is_made_again() {
+        let state = ProgramState::new(Pool::new(None), None, 1, 1, 0);
+        assert!(state.plan(0, Vec::new(), || Err(Error::msg("no memory"))).is_err());
+        assert!(state.plan(0, Vec::new(), || plan(0)).is_ok());
+    }
+}
