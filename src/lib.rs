@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub(crate) mod codegen;
-mod compile;
+pub(crate) mod compile;
 mod dtype;
 mod dump;
 mod error;
@@ -25,12 +25,11 @@ pub use shapeflow_shape_fns::{
     shape,
 };
 
-pub use compile::IntoOutputs;
+pub use codegen::Isa;
+pub use compile::{Backend, CompileOptions, IntoOutputs};
 pub use dump::{Snapshot, StageKind, StageSink, Trace};
 pub use error::{Error, ErrorKind, Phase, Result};
-pub use exec::{
-    Backend, BoundRun, CompileOptions, Executable, Isa, Port, Results, Runner, Stats, ThreadPool,
-};
+pub use exec::{BoundRun, Executable, Port, Results, Runner, Stats};
 #[cfg(feature = "petgraph")]
 pub use graph::dataflow;
 pub use graph::{
@@ -44,4 +43,5 @@ pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
     Bound, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch, stack,
 };
+pub use runtime::ThreadPool;
 pub use tensor::{Element, Tensor, TensorView, TensorViewMut};

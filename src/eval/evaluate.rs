@@ -8,7 +8,7 @@ use super::interpret::interpret;
 use super::{Call, Inference, Template, TypedCall, elements_of, shape_of};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
-use crate::op::{Body, HostCx, Made, OpDef, OperandMask, Room};
+use crate::op::{Body, HostCx, HostOutput, OpDef, OperandMask, OutputAllocator};
 use crate::tensor::{Tensor, TensorView};
 
 /// An operand of known sizes, whose elements may be known.
@@ -81,8 +81,8 @@ pub(crate) fn evaluate_into(
     given: OperandMask,
     attrs: &Attrs,
     operands: &[TensorView<'_>],
-    room: Room<'_>,
-) -> Result<Vec<Made>> {
+    room: OutputAllocator<'_>,
+) -> Result<Vec<HostOutput>> {
     evaluate_call(op, given, attrs, operands, &|_| false, room)
 }
 
@@ -95,10 +95,10 @@ pub(crate) fn evaluate_with(
     operands: &[TensorView<'_>],
     is_constant: &dyn Fn(usize) -> bool,
 ) -> Result<Vec<Tensor>> {
-    let made = evaluate_call(op, given, attrs, operands, is_constant, Room::default())?;
+    let made = evaluate_call(op, given, attrs, operands, is_constant, OutputAllocator::default())?;
     let tensors = made.into_iter().map(|made| match made {
-        Made::Tensor(tensor) => tensor,
-        Made::Lent => unreachable!("nothing lends memory in an empty room"),
+        HostOutput::Tensor(tensor) => tensor,
+        HostOutput::Borrowed => unreachable!("nothing lends memory in an empty room"),
     });
     Ok(tensors.collect())
 }
@@ -109,8 +109,8 @@ fn evaluate_call(
     attrs: &Attrs,
     operands: &[TensorView<'_>],
     is_constant: &dyn Fn(usize) -> bool,
-    room: Room<'_>,
-) -> Result<Vec<Made>> {
+    room: OutputAllocator<'_>,
+) -> Result<Vec<HostOutput>> {
     let sized = |is_known: &dyn Fn(usize) -> bool| {
         let operands = operands.iter().enumerate().map(|(number, view)| SizedOperand {
             dtype: view.dtype(),
@@ -154,7 +154,7 @@ fn evaluate_call(
             let message = format!("sizes must be known when the op runs, got shape {shape}");
             return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
         };
-        Ok(Made::Tensor(interpret(&template, *dtype, &sizes, operands)?))
+        Ok(HostOutput::Tensor(interpret(&template, *dtype, &sizes, operands)?))
     });
     made.collect()
 }

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attrs, DType, TensorShape};
 
 use super::shape_of;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::op::{HostCx, Made, Room, caught};
+use crate::op::{HostCx, HostOutput, OutputAllocator, caught};
 use crate::tensor::TensorView;
 
 /// A host kernel as a function.
@@ -20,8 +20,8 @@ pub(super) fn run_host(
     attrs: &Attrs,
     operands: &[TensorView<'_>],
     promised: &[(DType, &TensorShape)],
-    room: Room<'_>,
-) -> Result<Vec<Made>> {
+    room: OutputAllocator<'_>,
+) -> Result<Vec<HostOutput>> {
     let mut cx = HostCx::new(operands, attrs, promised.iter().map(|(dtype, _)| *dtype), room);
     caught(op, "kernel", || run(&mut cx)).map_err(|error| error.with_phase(Phase::Run))?;
     cx.finish()

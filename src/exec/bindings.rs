@@ -1,45 +1,60 @@
-//! `Bindings`: the values of symbols during a run.
+//! [`Bindings`]: the values of symbols during a run.
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, DimTable, Guard, Symbol, SymbolKind};
 
 use crate::lower::Unsized;
+use crate::runtime::BufferSizes;
 
-/// Values of symbols, by their table's equalities.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Bindings {
+/// The values of symbols during a run, under the equalities of a dim table.
+#[derive(Clone, Debug)]
+pub(super) struct Bindings<'t> {
+    table: &'t DimTable,
     values: FxHashMap<Symbol, i64>,
-    /// Equalities that had no single unbound symbol when they were met.
+    /// Equalities that cannot be solved yet, because the dim has several unbound symbols or is not linear in its one.
     deferred: Vec<(Dim, i64)>,
 }
 
-/// A dimension that got a size it cannot have.
-#[derive(Clone, Debug)]
-pub(crate) struct Mismatch {
+/// A dim that cannot have the value found for it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Mismatch {
+    /// The dim, as the table resolves it.
     pub dim: Dim,
+    /// The value of the dim, if all its symbols are bound.
     pub expected: Option<i64>,
     pub got: i64,
 }
 
-impl Bindings {
-    pub(crate) fn get(&self, symbol: Symbol) -> Option<i64> {
+impl<'t> Bindings<'t> {
+    /// Bindings in which no symbol has a value.
+    pub(super) fn new(table: &'t DimTable) -> Bindings<'t> {
+        Bindings { table, values: FxHashMap::default(), deferred: Vec::new() }
+    }
+
+    /// Returns the value to which a symbol itself is bound.
+    pub(super) fn get(&self, symbol: Symbol) -> Option<i64> {
         self.values.get(&symbol).copied()
     }
 
-    /// The value of a dimension, if every symbol of it is bound.
-    pub(crate) fn try_eval(&self, table: &DimTable, dim: &Dim) -> Option<i64> {
-        if let Some(known) = dim.as_known() {
-            return Some(known);
-        }
-        table.resolve(dim).eval(&|symbol| self.get(symbol)).ok().flatten()
+    /// Returns the value of a symbol, or of what the table has equated it with, as a dim.
+    pub(super) fn known(&self, symbol: Symbol) -> Option<Dim> {
+        self.try_eval(&Dim::from(symbol)).map(Dim::known)
     }
 
-    /// The value of a dimension.
-    pub(crate) fn eval(&self, table: &DimTable, dim: &Dim) -> Result<i64, Unsized> {
+    /// Returns the value of a dim, if every symbol of it is bound and no arithmetic fails.
+    pub(super) fn try_eval(&self, dim: &Dim) -> Option<i64> {
+        self.eval(dim).ok()
+    }
+
+    /// Returns the value of a dim.
+    ///
+    /// # Errors
+    /// A symbol of the dim is not bound, or arithmetic fails: it overflows, or a division leaves a remainder.
+    pub(super) fn eval(&self, dim: &Dim) -> Result<i64, Unsized> {
         if let Some(known) = dim.as_known() {
             return Ok(known);
         }
-        let dim = table.resolve(dim);
+        let dim = self.table.resolve(dim);
         match dim.eval(&|symbol| self.get(symbol)) {
             Ok(Some(value)) => Ok(value),
             Ok(None) => Err(Unsized(format!("nothing determines dimension {dim}"))),
@@ -47,8 +62,13 @@ impl Bindings {
         }
     }
 
-    /// What the symbols of a dimension are, where that is known: ` where a is 2 and b is 3`.
-    pub(crate) fn values_in(&self, dim: &Dim) -> String {
+    /// Returns the values of dims as sizes, if all are known.
+    pub(super) fn sizes(&self, dims: &[Dim]) -> Option<BufferSizes> {
+        dims.iter().map(|dim| usize::try_from(self.try_eval(dim)?).ok()).collect()
+    }
+
+    /// Returns the values of a dim's bound symbols as text: ` where a is 2 and b is 3`.
+    pub(super) fn values_in(&self, dim: &Dim) -> String {
         let mut values: Vec<String> = Vec::new();
         dim.symbols(&mut |symbol| {
             let value = self.get(symbol).map(|value| format!("{} is {value}", Dim::from(symbol)));
@@ -57,9 +77,14 @@ impl Bindings {
         if values.is_empty() { String::new() } else { format!(" where {}", values.join(" and ")) }
     }
 
-    /// Takes note that `dim` is `value`: binds its one unbound symbol, or checks.
-    pub(crate) fn bind(&mut self, table: &DimTable, dim: &Dim, value: i64) -> Result<(), Mismatch> {
-        let dim = table.resolve(dim);
+    /// Records that `dim` is `value`. It binds the one unbound symbol of the dim, or checks the value if all are bound.
+    ///
+    /// An equality with several unbound symbols is deferred; see [`Bindings::settle`].
+    ///
+    /// # Errors
+    /// The dim has another value, or no value of its symbol gives this one.
+    pub(super) fn bind(&mut self, dim: &Dim, value: i64) -> Result<(), Mismatch> {
+        let dim = self.table.resolve(dim);
         let mismatch = |expected| Err(Mismatch { dim: dim.clone(), expected, got: value });
         match dim.eval(&|symbol| self.get(symbol)) {
             Ok(Some(known)) if known == value => return Ok(()),
@@ -76,13 +101,27 @@ impl Bindings {
         Ok(())
     }
 
-    /// Uses the equalities that could not be used when they were met: to bind, or to check.
-    pub(crate) fn settle(&mut self, table: &DimTable) -> Result<(), Mismatch> {
+    /// Binds dims to sizes; see [`Bindings::bind`].
+    ///
+    /// # Errors
+    /// The first axis with a mismatch.
+    pub(super) fn bind_sizes(&mut self, dims: &[Dim], sizes: &[usize]) -> Result<(), (usize, Mismatch)> {
+        for (axis, (dim, &size)) in dims.iter().zip(sizes).enumerate() {
+            self.bind(dim, size as i64).map_err(|mismatch| (axis, mismatch))?;
+        }
+        Ok(())
+    }
+
+    /// Solves or checks the deferred equalities, until none can be solved any more.
+    ///
+    /// # Errors
+    /// An equality does not hold.
+    pub(super) fn settle(&mut self) -> Result<(), Mismatch> {
         loop {
             let deferred = std::mem::take(&mut self.deferred);
             let before = deferred.len();
             for (dim, value) in deferred {
-                self.bind(table, &dim, value)?;
+                self.bind(&dim, value)?;
             }
             if self.deferred.len() == before {
                 return Ok(());
@@ -90,23 +129,48 @@ impl Bindings {
         }
     }
 
-    /// Binds what required equalities determine; true if it did.
-    pub(crate) fn solve(&mut self, table: &DimTable, guard: &Guard) -> bool {
+    /// Binds the symbols that the equalities among the table's guards determine.
+    pub(super) fn solve_guards(&mut self) {
+        let table = self.table;
+        while table.guards().iter().any(|record| self.solve(&record.guard)) {}
+    }
+
+    /// Binds the one unbound symbol of an equality; returns whether it did.
+    fn solve(&mut self, guard: &Guard) -> bool {
         let Guard::Eq(a, b) = guard else { return false };
-        let (dim, value) = match (self.try_eval(table, a), self.try_eval(table, b)) {
+        let (dim, value) = match (self.try_eval(a), self.try_eval(b)) {
             (Some(value), None) => (b, value),
             (None, Some(value)) => (a, value),
             _ => return false,
         };
-        // What has no solution is a requirement that does not hold, of which its check tells.
-        let solution = self.linear(&table.resolve(dim)).and_then(|linear| linear.solve(value));
+        // An equality without a solution does not hold. The check of the guards reports it.
+        let solution = self.linear(&self.table.resolve(dim)).and_then(|linear| linear.solve(value));
         solution.is_some_and(|(symbol, solution)| self.values.insert(symbol, solution).is_none())
     }
 
-    /// A dimension of one unbound symbol.
+    /// Returns a dim as a linear function of its one unbound symbol.
     fn linear(&self, dim: &Dim) -> Option<Linear> {
-        let rest = dim.substitute(&mut |symbol| self.get(symbol).map(Dim::known));
-        rest.as_linear().map(|(scale, symbol, offset)| Linear { scale, symbol, offset })
+        let reduced = dim.substitute(&mut |symbol| self.get(symbol).map(Dim::known));
+        reduced.as_linear().map(|(scale, symbol, offset)| Linear { scale, symbol, offset })
+    }
+}
+
+impl Mismatch {
+    /// Returns the message `{what} must be 3, got 4`.
+    pub(super) fn message(&self, what: &str) -> String {
+        match self.expected {
+            Some(expected) => format!("{what} must be {expected}, got {}", self.got),
+            None => format!("{what} must be {}, got {}", self.dim, self.got),
+        }
+    }
+
+    /// Returns the requirement for a message that already tells what it got: `must be 3`, or `is n, which is 3{why}`.
+    pub(super) fn requirement(&self, why: &str) -> String {
+        match self.expected {
+            Some(expected) if self.dim.is_known() => format!("must be {expected}"),
+            Some(expected) => format!("is {}, which is {expected}{why}", self.dim),
+            None => format!("is {}, which cannot be {}{why}", self.dim, self.got),
+        }
     }
 }
 
@@ -118,12 +182,81 @@ struct Linear {
 }
 
 impl Linear {
-    /// What the symbol is where this is `value`.
+    /// Returns the symbol and the value of it for which the function is `value`. A size is not negative.
     fn solve(&self, value: i64) -> Option<(Symbol, i64)> {
-        let rest = value.checked_sub(self.offset)?;
-        let whole = rest.checked_rem(self.scale) == Some(0);
-        let solution = rest.checked_div(self.scale).filter(|_| whole)?;
-        let is_size = solution >= 0 || self.symbol.kind() != SymbolKind::Size;
-        is_size.then_some((self.symbol, solution))
+        let scaled = value.checked_sub(self.offset)?;
+        if scaled.checked_rem(self.scale)? != 0 {
+            return None;
+        }
+        let solution = scaled.checked_div(self.scale)?;
+        let is_valid = solution >= 0 || self.symbol.kind() != SymbolKind::Size;
+        is_valid.then_some((self.symbol, solution))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn symbols<const N: usize>(table: &mut DimTable) -> [Dim; N] {
+        std::array::from_fn(|_| table.fresh(SymbolKind::Size))
+    }
+
+    #[test]
+    fn a_linear_dim_binds_its_symbol() {
+        let mut table = DimTable::default();
+        let [n] = symbols(&mut table);
+        let doubled = n.clone() * 2 + 1;
+        let mut bindings = Bindings::new(&table);
+        assert_eq!(bindings.try_eval(&n), None);
+        assert_eq!(bindings.bind(&doubled, 7), Ok(()));
+        assert_eq!(bindings.try_eval(&n), Some(3));
+        assert_eq!(bindings.bind(&doubled, 7), Ok(()));
+        let mismatch = bindings.bind(&doubled, 9).unwrap_err();
+        assert_eq!((mismatch.expected, mismatch.got), (Some(7), 9));
+        assert_eq!(mismatch.message("axis 0"), "axis 0 must be 7, got 9");
+        assert_eq!(bindings.sizes(&[n, doubled, Dim::known(5)]).unwrap()[..], [3, 7, 5]);
+    }
+
+    #[test]
+    fn sizes_are_whole_and_not_negative() {
+        let mut table = DimTable::default();
+        let [n] = symbols(&mut table);
+        for (dim, value) in [(n.clone() * 2, 7), (n.clone() + 4, 3)] {
+            let mut bindings = Bindings::new(&table);
+            let mismatch = bindings.bind(&dim, value).unwrap_err();
+            assert_eq!((&mismatch.dim, mismatch.expected), (&dim, None));
+            assert_eq!(mismatch.requirement(""), format!("is {dim}, which cannot be {value}"));
+        }
+    }
+
+    #[test]
+    fn equated_symbols_have_one_value() {
+        let mut table = DimTable::default();
+        let [n, m] = symbols(&mut table);
+        table.merge(&n, &m).unwrap();
+        let mut bindings = Bindings::new(&table);
+        bindings.bind(&n, 4).unwrap();
+        assert_eq!(bindings.try_eval(&m), Some(4));
+        assert_eq!(bindings.bind_sizes(&[m.clone(), m], &[4, 5]).unwrap_err().0, 1);
+    }
+
+    #[test]
+    fn an_equality_of_two_symbols_waits_for_one_of_them() {
+        let mut table = DimTable::default();
+        let [n, m] = symbols(&mut table);
+        let product = n.clone() * m.clone();
+        let mut bindings = Bindings::new(&table);
+        bindings.bind(&product, 12).unwrap();
+        bindings.settle().unwrap();
+        assert_eq!(bindings.try_eval(&m), None);
+        bindings.bind(&n, 3).unwrap();
+        bindings.settle().unwrap();
+        assert_eq!(bindings.try_eval(&m), Some(4));
+        let mut bindings = Bindings::new(&table);
+        bindings.bind(&product, 12).unwrap();
+        bindings.bind(&n, 5).unwrap();
+        let mismatch = bindings.settle().unwrap_err();
+        assert_eq!((mismatch.expected, mismatch.got), (None, 12));
     }
 }

@@ -1,4 +1,4 @@
-//! `Executable`: a compiled graph, and what it was made of and has cost.
+//! [`Executable`]: a compiled graph.
 
 use std::fmt;
 use std::panic::Location;
@@ -7,13 +7,17 @@ use std::time::Duration;
 
 use shapeflow_shape_fns::{DType, TensorShape};
 
-use super::options::CompileOptions;
-use super::runner::Runner;
-use super::stage::{RunState, Stage};
-use super::staged::Staged;
+use super::guards::check_guards;
+use super::input_bindings::bind_inputs;
+use super::results::Results;
+use super::run_state::RunState;
+use super::specialized_run::run_specialized;
+use super::stats::Stats;
+use crate::compile::{CompileOptions, SpecializationCache};
 use crate::dump::{Snapshot, StageKind};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{GraphData, ValueIx};
+use crate::lower::kernel::BufferIx;
 use crate::runtime::lock;
 use crate::tensor::{Tensor, TensorView};
 
@@ -25,36 +29,8 @@ pub struct Port {
     pub name: String,
     /// Its element type.
     pub dtype: DType,
-    /// What is known of its shape.
+    /// Its shape, as far as it is known without a run.
     pub shape: TensorShape,
-}
-
-/// What an executable has cost so far.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Stats {
-    /// Fused kernels.
-    pub kernels: usize,
-    /// Matrix products.
-    pub products: usize,
-    /// Nodes that run by themselves: host kernels and interpreted bodies.
-    pub host_nodes: usize,
-    /// How often machine code was made, and for what each time.
-    pub compiles: Vec<String>,
-    /// Bytes of machine code.
-    pub code_bytes: usize,
-    /// Largest arena a run has needed, in bytes.
-    pub arena_bytes: usize,
-    /// Bytes of copies of constants, in the order in which matrix products read them.
-    pub packed_bytes: usize,
-    /// Runs of a segment that found their plan.
-    pub plan_hits: u64,
-    /// Runs of a segment that made a plan.
-    pub plan_misses: u64,
-    /// Time it took to compile what needed no run.
-    pub compile_time: Duration,
-    /// Time it took to make the machine code of kernels.
-    pub code_time: Duration,
 }
 
 /// A compiled graph. Cheap to clone, and usable from several threads at once.
@@ -73,9 +49,10 @@ pub struct Stats {
 pub struct Executable(Arc<Shared>);
 
 struct Shared {
-    staged: Staged,
+    specializations: SpecializationCache,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
+    /// States of threads that do not run now.
     states: Mutex<Vec<RunState>>,
     compile_time: Duration,
 }
@@ -90,7 +67,10 @@ impl fmt::Debug for Executable {
 }
 
 impl Executable {
-    /// Compiles `graph`, which holds what `outputs` need.
+    /// Compiles `graph`, which holds the nodes that `outputs` need and no others.
+    ///
+    /// # Errors
+    /// The graph cannot be compiled, or threads are refused.
     pub(crate) fn new(
         graph: GraphData,
         outputs: Vec<ValueIx>,
@@ -104,11 +84,11 @@ impl Executable {
         };
         let inputs = graph.inputs.iter().map(|(name, value)| port(name.clone(), value)).collect();
         let ports = names.into_iter().zip(&outputs).map(|(name, value)| port(name, value)).collect();
-        let pool = options.make_pool()?;
-        let staged = Staged::new(graph, outputs, options, &pool)?;
+        let threads = options.make_pool()?;
+        let specializations = SpecializationCache::new(graph, outputs, options, &threads)?;
         let compile_time = start.elapsed();
         Ok(Executable(Arc::new(Shared {
-            staged,
+            specializations,
             inputs,
             outputs: ports,
             states: Mutex::default(),
@@ -116,26 +96,26 @@ impl Executable {
         })))
     }
 
-    /// What must be fed, in the order of the `Graph::input` calls.
+    /// Returns the inputs, in the order of the `Graph::input` calls.
     pub fn inputs(&self) -> &[Port] {
         &self.0.inputs
     }
 
-    /// What a run gives, in the order given to `compile`.
+    /// Returns the outputs, in the order given to `compile`.
     pub fn outputs(&self) -> &[Port] {
         &self.0.outputs
     }
 
-    /// Runs on inputs in the order of [`Executable::inputs`] and gives all results.
+    /// Runs on inputs in the order of [`Executable::inputs`] and returns all results.
     ///
     /// # Errors
-    /// The number of results is not `N`; an input has another dtype or an unsuitable shape; a requirement that
-    /// was left to run time does not hold; an index is out of range; memory is refused; a user's op fails.
+    /// The number of outputs is not `N`; an input has another dtype or an unsuitable shape; a requirement that is
+    /// checked at run time does not hold; an index is out of range; memory is refused; a user's op fails.
     #[track_caller]
     pub fn run<const N: usize>(&self, inputs: &[TensorView<'_>]) -> Result<[Tensor; N]> {
         let (count, location) = (self.0.outputs.len(), Location::caller());
         let refused = || {
-            let message = format!("as many results must be asked for as there are outputs, {count}, got {N}");
+            let message = format!("the number of results must be {count}, one for each output, got {N}");
             Error::new(ErrorKind::Feed, Phase::Run, message).at(location)
         };
         if count != N {
@@ -144,7 +124,7 @@ impl Executable {
         self.run_all(inputs)?.try_into().map_err(|_| refused())
     }
 
-    /// As [`Executable::run`], for a number of results that is not known when the program is written.
+    /// Runs as [`Executable::run`] does, and returns a vector: the number of results need not be known to the compiler.
     ///
     /// # Errors
     /// As [`Executable::run`].
@@ -157,31 +137,30 @@ impl Executable {
         results.map_err(|error| error.or_at(location))
     }
 
-    pub(super) fn staged(&self) -> &Staged {
-        &self.0.staged
+    pub(super) fn specializations(&self) -> &SpecializationCache {
+        &self.0.specializations
     }
 
     pub(super) fn run_with(&self, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Vec<Tensor>> {
         self.check_count(inputs.len())?;
         if inputs.iter().all(TensorView::is_row_major) {
-            return self.0.staged.form(inputs)?.run(inputs, None, state);
+            return run_specialized(&self.0.specializations, inputs, None, state);
         }
         let copies = row_major(inputs)?;
         let views: Vec<TensorView<'_>> = copies.iter().map(Tensor::view).collect();
-        self.0.staged.form(&views)?.run(&views, None, state)
+        run_specialized(&self.0.specializations, &views, None, state)
     }
 
-    /// Frees working memory, and memory of results that were dropped: both are kept for later runs, of results as many as
-    /// one run makes.
+    /// Frees the memory that is kept for later runs: working memory, and the memory of dropped results.
     pub fn trim(&self) {
         lock(&self.0.states).clear();
-        self.0.staged.for_each_stage(&mut Stage::trim);
+        self.0.specializations.for_each(&mut |specialization| specialization.state.buffers.clear());
     }
 
-    /// Runs on inputs by name and gives the results by name.
+    /// Runs on inputs by name and returns the results by name.
     ///
     /// # Errors
-    /// An input is missing, named twice or not an input; else as [`Executable::run`].
+    /// A name is missing, occurs twice, or is not that of an input; else as [`Executable::run`].
     #[track_caller]
     pub fn run_named(&self, feeds: &[(&str, TensorView<'_>)]) -> Result<Results> {
         let location = Location::caller();
@@ -210,15 +189,10 @@ impl Executable {
         }
         let tensors = self.run_all(&ordered)?;
         let names = self.0.outputs.iter().map(|port| port.name.clone());
-        Ok(Results { tensors: names.zip(tensors).collect() })
+        Ok(Results::new(names.zip(tensors).collect()))
     }
 
-    /// A runner of this executable, for one thread.
-    pub fn runner(&self) -> Runner {
-        Runner::new(self.clone())
-    }
-
-    /// The sizes of the results for inputs of these sizes; `None` for those that depend on data.
+    /// Returns the sizes of the results for inputs of these sizes; `None` for sizes that depend on data.
     ///
     /// # Errors
     /// The sizes do not fit the inputs.
@@ -230,41 +204,45 @@ impl Executable {
 
     fn sizes_for(&self, inputs: &[&[usize]]) -> Result<Vec<Option<Vec<usize>>>> {
         self.check_count(inputs.len())?;
-        let Some(stage) = self.0.staged.single() else { return Ok(vec![None; self.0.outputs.len()]) };
+        let Some(single) = self.0.specializations.single() else {
+            return Ok(vec![None; self.0.outputs.len()]);
+        };
         let ports = self.0.inputs.iter().map(|port| port.dtype);
         let sized: Vec<(DType, &[usize])> = ports.zip(inputs.iter().copied()).collect();
-        let bindings = stage.bind_input_sizes(&sized)?;
-        stage.check_guards(&bindings)?;
-        Ok(stage.output_sizes(&bindings).into_iter().map(|sizes| sizes.map(|sizes| sizes.to_vec())).collect())
+        let bindings = bind_inputs(&single.program.graph, &sized)?;
+        check_guards(&single.program, &bindings)?;
+        let lowered = &single.program.lowered;
+        let sizes_of = |buffer: &BufferIx| Some(bindings.sizes(&lowered.buffers[buffer.at()].dims)?.to_vec());
+        Ok(lowered.outputs.iter().map(sizes_of).collect())
     }
 
-    /// What has been compiled, planned and allocated.
+    /// Returns what has been compiled, planned and allocated so far.
     pub fn stats(&self) -> Stats {
         let mut stats = Stats {
-            compiles: self.0.staged.reasons(),
+            compiles: self.0.specializations.reasons(),
             compile_time: self.0.compile_time,
             ..Stats::default()
         };
-        self.0.staged.for_each_stage(&mut |stage| stage.add_stats(&mut stats));
+        self.0.specializations.for_each(&mut |specialization| stats.add(specialization));
         stats
     }
 
-    /// The fused kernels as loops, the matrix products and the host nodes, in the order they run.
+    /// Returns the fused kernels as loops, the matrix products and the host nodes as text, in the order in which they run.
     pub fn kernels(&self) -> String {
         let mut text = String::new();
-        self.0.staged.for_each_stage(&mut |stage| text.push_str(&stage.to_string()));
+        self.0.specializations.for_each(&mut |compiled| text.push_str(&compiled.program.to_string()));
         text
     }
 
-    /// The intermediate code of every kernel function, as text.
+    /// Returns the intermediate code of every kernel function as text.
     ///
     /// # Errors
-    /// The processor is not one that machine code is made for.
+    /// Code generation does not support the processor.
     pub fn clif(&self) -> Result<String> {
         let mut text = Ok(String::new());
-        self.0.staged.for_each_stage(&mut |stage| {
+        self.0.specializations.for_each(&mut |compiled| {
             if let Ok(all) = &mut text {
-                match stage.clif() {
+                match compiled.program.clif() {
                     Ok(more) => all.push_str(&more),
                     Err(error) => text = Err(error),
                 }
@@ -273,21 +251,21 @@ impl Executable {
         text
     }
 
-    /// The graph that was compiled, with its kernels if `stage` is [`StageKind::Kernels`] or later.
+    /// Returns a snapshot of the compiled graph, with its kernels if `stage` is [`StageKind::Kernels`] or later.
     ///
-    /// A graph that is compiled when it runs has the kernels of the first form it met, and none before that.
-    /// Of a graph that needs results to go on, these are the kernels of its first part.
+    /// A graph that is compiled for each run's ranks or structure values has the kernels of its first specialization, and
+    /// none before the first run. If the graph is compiled in several parts, these are the kernels of the first part.
     ///
     /// # Errors
-    /// The processor is not one that machine code is made for; [`StageKind::Asm`] in a build without `disasm`.
+    /// Code generation does not support the processor; [`StageKind::Asm`] in a build without `disasm`.
     pub fn snapshot(&self, stage: StageKind) -> Result<Snapshot> {
-        let mut made = None;
+        let mut snapshot = None;
         if stage >= StageKind::Kernels {
-            self.0.staged.for_each_stage(&mut |compiled| {
-                made.get_or_insert_with(|| compiled.snapshot(stage));
+            self.0.specializations.for_each(&mut |compiled| {
+                snapshot.get_or_insert_with(|| compiled.program.snapshot(stage));
             });
         }
-        made.unwrap_or_else(|| Ok(self.0.staged.graph_snapshot()))
+        snapshot.unwrap_or_else(|| Ok(self.0.specializations.graph_snapshot()))
     }
 
     pub(super) fn check_outputs(&self, got: usize) -> Result<()> {
@@ -311,34 +289,7 @@ impl Executable {
     }
 }
 
-/// Copies of the inputs in row-major order.
+/// Copies the inputs into row-major order.
 pub(super) fn row_major(inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
     inputs.iter().map(TensorView::to_tensor).collect()
-}
-
-/// The results of [`Executable::run_named`].
-#[derive(Clone, Debug)]
-pub struct Results {
-    tensors: Vec<(String, Tensor)>,
-}
-
-impl Results {
-    /// The result of this name.
-    ///
-    /// # Errors
-    /// There is no such output.
-    #[track_caller]
-    pub fn tensor(&self, name: &str) -> Result<&Tensor> {
-        let location = Location::caller();
-        self.tensors.iter().find(|(known, _)| known == name).map(|(_, tensor)| tensor).ok_or_else(|| {
-            let names: Vec<&str> = self.tensors.iter().map(|(name, _)| name.as_str()).collect();
-            let message = format!("\"{name}\" is not an output; the outputs are {}", names.join(", "));
-            Error::new(ErrorKind::Feed, Phase::Run, message).at(location)
-        })
-    }
-
-    /// Names and results in the order given to `compile`.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
-        self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor))
-    }
 }

@@ -1,16 +1,49 @@
-//! Plans, memory and threads: running compiled graphs.
+//! Runs of compiled graphs.
+//!
+//! **In:** a graph and its outputs ([`Graph::compile`](crate::Graph::compile)); then, for each run, views of the inputs
+//! and perhaps memory for the outputs.
+//!
+//! **Out:** an [`Executable`], and the results of its runs; or the error that names the input, node or element at fault.
+//!
+//! **Road:** an [`Executable`] owns the specializations of a graph. `specialized_run` finds the one for the inputs of a
+//! run, and follows its continuations. A `Run` executes one compiled program: `input_bindings` binds symbols to the sizes
+//! of the inputs, `guards` checks what the graph requires of them, `planning` finds or makes the plan of each segment,
+//! and `run` gives the buffers their memory and executes the steps. Where sizes depend on data, `definitions` binds more
+//! symbols between segments. `outputs` hands out the results.
+//!
+//! A [`Runner`] keeps the memory and the last plan of one thread, so that it takes no lock. A [`BoundRun`] keeps inputs,
+//! outputs and all kernel arguments too, so that it only launches. `interpret` is the road without machine code.
+//! `fault` finds the element at fault after a kernel has failed.
+//!
+//! **Callers:** programs that use the crate, and the command line.
+//!
+//! **Absent:** compilation, and `unsafe`. Launches are in `runtime`.
 
 mod bindings;
+mod bound_run;
+mod buffer_view;
+mod compile_graph;
+mod definitions;
 mod executable;
-mod options;
-mod report;
+mod fault;
+mod guards;
+mod host_step;
+mod input_bindings;
+mod interpret;
+mod output_buffer;
+mod outputs;
+mod planning;
+mod results;
+mod run;
+mod run_state;
 mod runner;
-mod segment;
-mod stage;
-mod staged;
+mod specialized_run;
+mod stats;
+#[cfg(test)]
+mod tests;
 
-pub use crate::codegen::Isa;
-pub use crate::runtime::ThreadPool;
-pub use executable::{Executable, Port, Results, Stats};
-pub use options::{Backend, CompileOptions};
-pub use runner::{BoundRun, Runner};
+pub use bound_run::BoundRun;
+pub use executable::{Executable, Port};
+pub use results::Results;
+pub use runner::Runner;
+pub use stats::Stats;

@@ -1,24 +1,30 @@
-//! `Runner`: an executable run from one thread.
+//! [`Runner`]: runs an executable from one thread.
 
 use std::panic::Location;
 
+use super::bound_run::BoundRun;
 use super::executable::{Executable, row_major};
-use super::stage::{BoundStage, RunState, Sink};
+use super::output_buffer::OutputBuffer;
+use super::run_state::RunState;
+use super::specialized_run::run_specialized;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
-/// Runs an executable from one thread: it keeps working memory and the last plan, and takes no lock.
+/// Runs an executable from one thread. It keeps working memory and the last plan, so that it takes no lock.
 pub struct Runner {
     executable: Executable,
     state: RunState,
 }
 
-impl Runner {
-    pub(super) fn new(executable: Executable) -> Runner {
-        Runner { executable, state: RunState::default() }
+impl Executable {
+    /// Creates a runner of this executable, for one thread.
+    pub fn runner(&self) -> Runner {
+        Runner { executable: self.clone(), state: RunState::default() }
     }
+}
 
-    /// As [`Executable::run_all`].
+impl Runner {
+    /// Runs as [`Executable::run_all`] does.
     ///
     /// # Errors
     /// As [`Executable::run`].
@@ -28,20 +34,19 @@ impl Runner {
         self.executable.run_with(inputs, &mut self.state).map_err(|error| error.or_at(location))
     }
 
-    /// Runs with results going to memory of the caller, one view for each output.
+    /// Runs, and stores the results in the caller's memory: one view for each output.
     ///
     /// # Errors
-    /// As [`Executable::run`]; or a view has not the dtype and sizes of its result.
+    /// As [`Executable::run`]; or a view has another dtype or other sizes than its result.
     #[track_caller]
     pub fn run_into(&mut self, inputs: &[TensorView<'_>], outputs: &mut [TensorViewMut<'_>]) -> Result<()> {
         let location = Location::caller();
-        self.fill(inputs, outputs).map_err(|error| error.or_at(location))
+        self.run_to_views(inputs, outputs).map_err(|error| error.or_at(location))
     }
 
-    fn fill(&mut self, inputs: &[TensorView<'_>], outputs: &mut [TensorViewMut<'_>]) -> Result<()> {
+    fn run_to_views(&mut self, inputs: &[TensorView<'_>], outputs: &mut [TensorViewMut<'_>]) -> Result<()> {
         self.executable.check_outputs(outputs.len())?;
         self.executable.check_count(inputs.len())?;
-        let staged = &self.executable.staged();
         let copies;
         let views: Vec<TensorView<'_>>;
         let inputs = if inputs.iter().all(TensorView::is_row_major) {
@@ -51,12 +56,10 @@ impl Runner {
             views = copies.iter().map(Tensor::view).collect();
             &views
         };
-        let form = staged.form(inputs)?;
-        let sinks = outputs.iter_mut().map(Sink::new).collect();
-        form.run(inputs, Some(sinks), &mut self.state).map(|_| ())
+        run_specialized(self.executable.specializations(), inputs, Some(outputs), &mut self.state).map(|_| ())
     }
 
-    /// Ties the runner to these inputs and outputs, so that [`BoundRun::run`] only launches kernels.
+    /// Binds the runner to these inputs and outputs, so that [`BoundRun::run`] only launches kernels.
     ///
     /// # Errors
     /// As [`Runner::run_into`].
@@ -67,48 +70,33 @@ impl Runner {
         outputs: &'r mut [TensorViewMut<'_>],
     ) -> Result<BoundRun<'r>> {
         let location = Location::caller();
-        self.tie(inputs, outputs).map_err(|error| error.or_at(location))
+        self.bind_views(inputs, outputs).map_err(|error| error.or_at(location))
     }
 
-    fn tie<'r>(
+    fn bind_views<'r>(
         &'r mut self,
         inputs: &'r [TensorView<'r>],
         outputs: &'r mut [TensorViewMut<'_>],
     ) -> Result<BoundRun<'r>> {
         self.executable.check_outputs(outputs.len())?;
         self.executable.check_count(inputs.len())?;
-        let Some(stage) = self.executable.staged().single() else {
+        let Some(single) = self.executable.specializations().single() else {
             let message = "bind needs sizes that inputs alone determine; use run_into";
             return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
         };
-        if let Some(view) = inputs.iter().position(|view| !view.is_row_major()) {
+        if let Some(number) = inputs.iter().position(|view| !view.is_row_major()) {
             let message = format!(
-                "bind needs row-major inputs, got strides {:?} of input {view}",
-                inputs[view].strides()
+                "bind needs row-major inputs, got strides {:?} of input {number}",
+                inputs[number].strides()
             );
             return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
         }
-        let sinks = outputs.iter_mut().map(Sink::new).collect();
-        Ok(BoundRun { bound: stage.bind(inputs, sinks, &mut self.state)? })
+        let outputs = outputs.iter_mut().map(OutputBuffer::new).collect();
+        BoundRun::bind(single, inputs, outputs, &mut self.state)
     }
 
     /// Frees working memory.
     pub fn trim(&mut self) {
         self.state.trim();
-    }
-}
-
-/// A runner tied to its inputs and outputs, see [`Runner::bind`].
-pub struct BoundRun<'r> {
-    bound: BoundStage<'r>,
-}
-
-impl BoundRun<'_> {
-    /// Runs on what the inputs hold now, into the outputs.
-    ///
-    /// # Errors
-    /// A check of the data fails, or a host kernel does.
-    pub fn run(&mut self) -> Result<()> {
-        self.bound.run()
     }
 }

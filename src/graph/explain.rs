@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::panic::Location;
 
 use rustc_hash::FxHashSet;
-use shapeflow_shape_fns::{Dim, Equality, Provenance, Symbol};
+use shapeflow_shape_fns::{DType, Dim, Equality, Provenance, Symbol};
 
 use super::{Graph, GraphData, NodeIx, Value, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -124,6 +124,18 @@ impl GraphData {
     fn label_at(&self, node: u32) -> (String, &'static Location<'static>) {
         let index = NodeIx(node);
         (self.node_label(index), self.nodes[index.at()].location)
+    }
+
+    /// Returns the error about an input that does not fit its declaration; `detail` says what does not fit.
+    pub(crate) fn refused_input(&self, port: usize, dtype: DType, sizes: &[usize], detail: &str) -> Error {
+        let (name, value) = &self.inputs[port];
+        let info = &self.values[value.at()];
+        let shape = self.table.resolve_shape(&info.shape);
+        let message = format!("input \"{name}\" must be {}{shape}, got {dtype}{sizes:?}{detail}", info.dtype);
+        let ties = self.ties_of(&[*value], &message).into_iter().take(2);
+        let error =
+            Error::new(ErrorKind::Feed, Phase::Run, message).note_declaration(self.node_of(*value).location);
+        ties.fold(error, |error, (text, location)| error.note(text, Some(location)))
     }
 
     /// The equalities behind those dimensions of `values` that `text` mentions: what was equated, and where.

@@ -1,5 +1,7 @@
 //! `Program`: the steps of a graph in order, over buffers.
 
+use std::borrow::Cow;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Dim, Symbol};
 
@@ -42,6 +44,17 @@ pub(crate) enum Step {
         operands: Vec<BufferIx>,
         outputs: Vec<BufferIx>,
     },
+}
+
+impl Step {
+    /// Returns the buffers that the step reads and those that it writes.
+    pub(crate) fn buffers(&self) -> (Cow<'_, [BufferIx]>, Cow<'_, [BufferIx]>) {
+        match self {
+            Step::Kernel(kernel) => (Cow::Borrowed(&kernel.reads), Cow::Borrowed(&kernel.writes)),
+            Step::MatMul { a, b, out, .. } => (Cow::Owned(vec![*a, *b]), Cow::Owned(vec![*out])),
+            Step::Node { operands, outputs, .. } => (Cow::Borrowed(operands), Cow::Borrowed(outputs)),
+        }
+    }
 }
 
 /// Steps that are planned together: every symbol they mention is bound before the first of them runs.

@@ -20,9 +20,9 @@ impl<F: Fn(&mut HostCx<'_>) -> Result<()> + Send + Sync + 'static> HostKernel fo
     }
 }
 
-/// Memory for the outputs of a kernel.
+/// Allocates the outputs of a kernel.
 #[derive(Default)]
-pub(crate) struct Room<'a> {
+pub(crate) struct OutputAllocator<'a> {
     /// Free memory of earlier tensors.
     pub pool: Option<&'a BufferPool>,
     /// The caller's memory for each output, used if the sizes agree. Missing entries lend nothing.
@@ -30,17 +30,17 @@ pub(crate) struct Room<'a> {
 }
 
 /// Where an output was stored.
-pub(crate) enum Made {
+pub(crate) enum HostOutput {
     /// In a tensor of its own.
     Tensor(Tensor),
     /// In the memory that was lent for it.
-    Lent,
+    Borrowed,
 }
 
 struct Output<'a> {
     dtype: DType,
     lent: Option<TensorViewMut<'a>>,
-    made: Option<Made>,
+    made: Option<HostOutput>,
 }
 
 /// What a host kernel gets: inputs, attributes, and memory for its outputs.
@@ -79,24 +79,24 @@ impl<'a> HostCx<'a> {
         inputs: &'a [TensorView<'a>],
         attrs: &'a Attrs,
         dtypes: impl Iterator<Item = DType>,
-        room: Room<'a>,
+        allocator: OutputAllocator<'a>,
     ) -> HostCx<'a> {
-        let lent = room.lent.into_iter().chain(std::iter::repeat_with(|| None));
+        let lent = allocator.lent.into_iter().chain(std::iter::repeat_with(|| None));
         // Lent memory is bytes; only a tensor holds strings.
         let outputs = dtypes.zip(lent).map(|(dtype, lent)| Output {
             dtype,
             lent: lent.filter(|lent| lent.dtype() == dtype && dtype != DType::String),
             made: None,
         });
-        HostCx { inputs, attrs, pool: room.pool, outputs: outputs.collect() }
+        HostCx { inputs, attrs, pool: allocator.pool, outputs: outputs.collect() }
     }
 
     /// Where each output was stored, and its sizes; `None` for an output that the kernel has not made.
-    pub(crate) fn finish(self) -> impl Iterator<Item = Option<(Made, Vec<usize>)>> {
+    pub(crate) fn finish(self) -> impl Iterator<Item = Option<(HostOutput, Vec<usize>)>> {
         self.outputs.into_iter().map(|output| {
             let sizes = match (&output.made, &output.lent) {
-                (Some(Made::Tensor(tensor)), _) => tensor.sizes().to_vec(),
-                (Some(Made::Lent), Some(lent)) => lent.sizes().to_vec(),
+                (Some(HostOutput::Tensor(tensor)), _) => tensor.sizes().to_vec(),
+                (Some(HostOutput::Borrowed), Some(lent)) => lent.sizes().to_vec(),
                 _ => return None,
             };
             Some((output.made?, sizes))
@@ -161,7 +161,7 @@ impl<'a> HostCx<'a> {
             let message = format!("output {i} must be {}, got {}", output.dtype, tensor.dtype());
             return Err(Error::msg(message));
         }
-        output.made = Some(Made::Tensor(tensor));
+        output.made = Some(HostOutput::Tensor(tensor));
         Ok(())
     }
 
@@ -180,12 +180,12 @@ impl<'a> HostCx<'a> {
                 if zeroed {
                     lent.bytes_mut().fill(0);
                 }
-                Made::Lent
+                HostOutput::Borrowed
             }
-            (None, Some(pool)) if zeroed => Made::Tensor(pool.zeros(output.dtype, sizes)?),
-            (None, Some(pool)) => Made::Tensor(pool.allocate(output.dtype, sizes)?),
-            (None, None) if zeroed => Made::Tensor(Tensor::zeros(output.dtype, sizes)?),
-            (None, None) => Made::Tensor(Tensor::allocate(output.dtype, sizes)?),
+            (None, Some(pool)) if zeroed => HostOutput::Tensor(pool.zeros(output.dtype, sizes)?),
+            (None, Some(pool)) => HostOutput::Tensor(pool.allocate(output.dtype, sizes)?),
+            (None, None) if zeroed => HostOutput::Tensor(Tensor::zeros(output.dtype, sizes)?),
+            (None, None) => HostOutput::Tensor(Tensor::allocate(output.dtype, sizes)?),
         });
         Ok(())
     }
@@ -195,8 +195,8 @@ impl Output<'_> {
     /// The memory of the output.
     fn view(&mut self, i: usize) -> Result<TensorViewMut<'_>> {
         match (&mut self.made, &mut self.lent) {
-            (Some(Made::Tensor(tensor)), _) => tensor.view_mut(),
-            (Some(Made::Lent), Some(lent)) => Ok(lent.reborrow()),
+            (Some(HostOutput::Tensor(tensor)), _) => tensor.view_mut(),
+            (Some(HostOutput::Borrowed), Some(lent)) => Ok(lent.reborrow()),
             _ => Err(Error::msg(format!("output {i} has no memory"))),
         }
     }

@@ -25,7 +25,7 @@ use crate::graph::Value;
 
 pub(crate) use caught::caught;
 pub use host::{HostCx, HostKernel};
-pub(crate) use host::{Made, Room};
+pub(crate) use host::{HostOutput, OutputAllocator};
 pub use operand::Operand;
 pub(crate) use operand::OperandMask;
 #[cfg(feature = "graphdef")]

@@ -1,7 +1,20 @@
-//! Graph to graph: each pass makes a new graph, re-inferred in a table of its own.
+//! Passes from graph to graph.
+//!
+//! **In:** a graph, the values that are wanted of it, and what is known of its inputs.
+//!
+//! **Out:** a new graph with shapes inferred anew, in a dim table of its own; or what must still be known before a graph
+//! can be compiled.
+//!
+//! **Road:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear. It fixes ranks,
+//! sizes or values of inputs on the way. `resolve` finds the inputs of which these must be fixed ([`KeyInputs`]), and the
+//! nodes that must wait for results of a run ([`unresolved`]).
+//!
+//! **Callers:** `exec` rebuilds a graph before it is compiled; `compile` specializes it.
+//!
+//! **Absent:** changes in place. No pass modifies the graph that it gets.
 
 mod rebuild;
 mod resolve;
 
-pub(crate) use rebuild::{Facts, carrier, rebuild, rest};
-pub(crate) use resolve::{Pins, pinned_inputs, unresolved};
+pub(crate) use rebuild::{KnownInputs, carrier, rebuild, subgraph};
+pub(crate) use resolve::{KeyInputs, key_inputs, unresolved};

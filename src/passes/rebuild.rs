@@ -1,8 +1,8 @@
-//! `rebuild`: the part of a graph that some values need, inferred anew, with what a run has shown pinned.
+//! [`rebuild`]: copies the part of a graph that some values need, with shapes inferred anew from what is known of inputs.
 //!
-//! Dead code goes, equal nodes become one, and nodes that are not needed constrain nothing. The new table keeps the order
-//! of definitions: the dimensions of a value mention nothing that is defined after it, so that a run knows them when it
-//! computes the value. Symbols of inputs come first, as a run binds them first.
+//! Dead code disappears, equal nodes become one, and nodes that are not needed constrain no dims. The new table keeps the
+//! order of definitions: the dims of a value mention nothing that is defined after it, so a run knows them when it computes
+//! the value. Symbols of inputs come first, because a run binds them first.
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Attrs, Dim, DimTable, IntoDim, Symbol, SymbolKind, TensorShape, Unknown};
@@ -14,9 +14,9 @@ use crate::graph::{CONSTANT, Extra, GraphData, INPUT, Node, NodeIx, ValueIx};
 use crate::op::{Body, OperandMask};
 use crate::tensor::Tensor;
 
-/// What is known of inputs beyond the graph, by their number.
+/// What is known of the inputs beyond their declarations, by the number of the input.
 #[derive(Clone, Default)]
-pub(crate) struct Facts {
+pub(crate) struct KnownInputs {
     /// Ranks of inputs that the graph leaves unranked.
     pub ranks: FxHashMap<usize, usize>,
     /// Inputs whose sizes are fixed.
@@ -28,7 +28,7 @@ pub(crate) struct Facts {
 /// A rebuilt graph.
 pub(crate) struct Rebuilt {
     pub graph: GraphData,
-    /// The new value of each old one that is needed.
+    /// The new value of each old value that is needed.
     pub values: FxHashMap<ValueIx, ValueIx>,
 }
 
@@ -41,8 +41,11 @@ struct Key {
     attrs: Attrs,
 }
 
-/// Rebuilds what `wanted` needs of `old`. The inputs of the graph keep their numbers, needed or not.
-pub(crate) fn rebuild(old: &GraphData, wanted: &[ValueIx], facts: &Facts) -> Result<Rebuilt> {
+/// Rebuilds the nodes of `old` that `wanted` needs. All inputs of the graph keep their numbers, needed or not.
+///
+/// # Errors
+/// An input does not fit what is known of it, a needed op has no kernel, or inference refuses a node.
+pub(crate) fn rebuild(old: &GraphData, wanted: &[ValueIx], known: &KnownInputs) -> Result<Rebuilt> {
     let needed = needed_nodes(old, wanted);
     let mut this = Rebuilder::new(old);
     for (_, value) in &old.inputs {
@@ -54,12 +57,12 @@ pub(crate) fn rebuild(old: &GraphData, wanted: &[ValueIx], facts: &Facts) -> Res
         match node.op.body {
             Body::Input => {
                 // Inputs are numbered in the order of their nodes.
-                this.input(index, port, facts)?;
+                this.input(index, port, known)?;
                 port += 1;
             }
             _ if !needed[number] => {}
             Body::Constant => {
-                let Some(tensor) = old.constants.get(&index) else { continue };
+                let tensor = old.constants.get(&index).expect("a constant node has a tensor");
                 this.constant(node, tensor.clone());
             }
             Body::Absent => return Err(no_kernel(old, index)),
@@ -79,16 +82,19 @@ fn no_kernel(old: &GraphData, index: NodeIx) -> Error {
         .at(node.location)
 }
 
-/// The nodes of `old` that are `marked`, as a graph of its own whose inputs are the `frontier`: values of other
-/// nodes that it needs, in this order. Constants are taken along.
-pub(crate) fn rest(old: &GraphData, marked: &[bool], frontier: &[ValueIx]) -> Result<Rebuilt> {
+/// Copies the `marked` nodes of `old` to a graph of their own. Its inputs are the `frontier`: the values of other nodes
+/// that the marked ones read, in this order. It has all constants of `old`.
+///
+/// # Errors
+/// Inference refuses a node.
+pub(crate) fn subgraph(old: &GraphData, marked: &[bool], frontier: &[ValueIx]) -> Result<Rebuilt> {
     let mut this = Rebuilder { resolves: true, ..Rebuilder::new(old) };
     for &value in frontier {
         let info = &old.values[value.at()];
         let shape = match info.shape.dims() {
             Some(dims) => TensorShape::new(dims.iter().map(|dim| {
                 let dim = old.table.resolve(dim);
-                // What is not linear in one symbol could not be solved for it.
+                // A dim that is not linear in one symbol cannot be solved for the symbol.
                 if dim.is_known() || dim.as_linear().is_some() { dim } else { IntoDim::into_dim(Unknown) }
             })),
             None => TensorShape::unranked(),
@@ -111,7 +117,7 @@ pub(crate) fn rest(old: &GraphData, marked: &[bool], frontier: &[ValueIx]) -> Re
     Ok(Rebuilt { graph: this.new, values: this.values })
 }
 
-/// A value of another node than these whose sizes tell what a symbol among the attributes is.
+/// Returns a value of an unmarked node whose sizes determine `symbol`, which an attribute mentions.
 pub(crate) fn carrier(old: &GraphData, marked: &[bool], symbol: Symbol) -> Option<ValueIx> {
     let mut missing = Vec::new();
     old.table.resolve(&Dim::from(symbol)).symbols(&mut |symbol| missing.push(symbol));
@@ -148,10 +154,11 @@ struct Rebuilder<'a> {
     old: &'a GraphData,
     new: GraphData,
     values: FxHashMap<ValueIx, ValueIx>,
-    /// What the old graph's anonymous symbols have become.
+    /// The dim of the new graph for each anonymous symbol of the old one.
     symbols: FxHashMap<Symbol, Dim>,
-    /// Whether what the old graph has found equal is no longer found: dimensions are brought as they are known now.
+    /// Whether dims are copied as the old table resolves them, because the new graph lacks the nodes that equated them.
     resolves: bool,
+    /// The first output of each pure node that is in the new graph.
     known: FxHashMap<Key, ValueIx>,
 }
 
@@ -187,30 +194,26 @@ impl<'a> Rebuilder<'a> {
         Ok(())
     }
 
-    fn input(&mut self, index: NodeIx, port: usize, facts: &Facts) -> Result<()> {
+    fn input(&mut self, index: NodeIx, port: usize, known: &KnownInputs) -> Result<()> {
         let node = &self.old.nodes[index.at()];
         let info = &self.old.values[node.first_output.at()];
         let name = &self.old.inputs[port].0;
-        let tensor = facts.values.get(&port);
-        // As declared: what nodes that are not needed have found out does not count.
+        let tensor = known.values.get(&port);
+        // The declared shape: equalities that unneeded nodes found must not constrain it.
         let mut shape = self.bring(&info.shape);
-        if let (None, Some(&rank)) = (shape.rank(), facts.ranks.get(&port)) {
+        if let (None, Some(&rank)) = (shape.rank(), known.ranks.get(&port)) {
             shape = TensorShape::new((0..rank).map(|_| self.new.table.fresh(SymbolKind::Size)));
         }
-        if let Some(sizes) = tensor.map(Tensor::sizes).or(facts.sizes.get(&port).map(|sizes| &sizes[..])) {
+        if let Some(sizes) = tensor.map(Tensor::sizes).or(known.sizes.get(&port).map(|sizes| &sizes[..])) {
             let fed = shape_of(sizes);
             self.agree(&shape, &fed).map_err(|error| {
-                let message =
-                    format!("input \"{name}\" must be {}{}, got sizes {sizes:?}", info.dtype, info.shape);
-                Error::new(ErrorKind::Feed, Phase::Run, message)
-                    .note(error.message(), None)
-                    .note_declaration(node.location)
+                self.old.refused_input(port, info.dtype, sizes, &format!(": {}", error.message()))
             })?;
             shape = fed;
         }
         let mut value = self.push_input(node, info.dtype, shape, name.clone());
         if let Some(tensor) = tensor {
-            // It stays an input, so that ports keep their numbers, but its value is taken from here.
+            // It stays an input, so that inputs keep their numbers, but readers get the constant.
             value = self.constant(node, tensor.clone());
         }
         self.values.insert(node.first_output, value);
@@ -221,15 +224,18 @@ impl<'a> Rebuilder<'a> {
     fn agree(&mut self, declared: &TensorShape, fed: &TensorShape) -> Result<()> {
         let (Some(declared), Some(fed)) = (declared.dims(), fed.dims()) else { return Ok(()) };
         if declared.len() != fed.len() {
-            return Err(Error::msg(format!("rank {} and not {}", declared.len(), fed.len())));
+            return Err(Error::msg(format!("the rank must be {}", declared.len())));
         }
-        for (declared, fed) in declared.iter().zip(fed) {
-            self.new.table.merge(declared, fed)?;
+        for (axis, (declared, fed)) in declared.iter().zip(fed).enumerate() {
+            self.new
+                .table
+                .merge(declared, fed)
+                .map_err(|error| Error::msg(format!("{} at axis {axis}", Error::from(error).message())))?;
         }
         Ok(())
     }
 
-    /// A shape of the old graph in the terms of the new one.
+    /// Translates a shape of the old graph to the symbols of the new one.
     fn bring(&mut self, old: &TensorShape) -> TensorShape {
         let Some(dims) = old.dims() else { return TensorShape::unranked() };
         let brought =
@@ -237,8 +243,8 @@ impl<'a> Rebuilder<'a> {
         self.new.table.import(&brought)
     }
 
-    /// What an anonymous symbol of the old graph is in the new one. Numbers of symbols mean nothing in another
-    /// graph's table, so one that nothing has defined yet gets a number of its own, which no node makes.
+    /// Returns the dim of the new graph for an anonymous symbol of the old one. The symbol's number means nothing in the
+    /// new table, so a symbol that no node has defined yet becomes a fresh one, which no node makes.
     fn symbol(&mut self, old: Symbol) -> Option<Dim> {
         if !old.is_anonymous() {
             return None;
@@ -304,7 +310,7 @@ impl<'a> Rebuilder<'a> {
         };
         let first = first.ok_or_else(|| Error::msg("a node has no outputs"))?;
         self.map_outputs(node, first);
-        // Unknown dimensions that this node made are known by their new names from here on.
+        // From here on, the unknown dims that this node introduced have their new symbols.
         for (position, old) in node.values().enumerate() {
             let new = ValueIx(first.0 + position as u32);
             let old_shape = self.old.values[old.at()].shape.clone();

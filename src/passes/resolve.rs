@@ -1,4 +1,4 @@
-//! What of a graph can be compiled now: ranks and structure parameters must be known.
+//! Finds what must still be known before a graph can be compiled: ranks and structure parameters.
 
 use rustc_hash::FxHashSet;
 
@@ -7,7 +7,7 @@ use crate::eval::MAX_ELEMENTS;
 use crate::graph::{GraphData, Node, NodeIx, ValueIx};
 use crate::op::{Body, Operand};
 
-/// The operands of a node whose elements must be known before it is compiled, and are not.
+/// Returns the operands of a node whose elements must be known before it is compiled, but are not.
 fn missing<'a>(graph: &'a GraphData, node: &'a Node) -> impl Iterator<Item = (Operand, ValueIx)> + 'a {
     node.parameters().filter(|&(operand, value)| {
         let elements = graph.values[value.at()].elements.as_deref();
@@ -18,22 +18,25 @@ fn missing<'a>(graph: &'a GraphData, node: &'a Node) -> impl Iterator<Item = (Op
     })
 }
 
-/// What a run must fix of inputs before anything is compiled, by their numbers.
-pub(crate) struct Pins {
+/// The inputs of which a run must know something before the graph is compiled, by their numbers: for some the rank, for
+/// others the sizes or the value.
+pub(crate) struct KeyInputs {
     pub ranks: Vec<usize>,
     pub sizes: Vec<usize>,
     pub values: Vec<usize>,
 }
 
-impl Pins {
+impl KeyInputs {
     pub(crate) fn is_empty(&self) -> bool {
         self.ranks.is_empty() && self.sizes.is_empty() && self.values.is_empty()
     }
 }
 
-/// What must be fixed of the inputs of `graph`: structure parameters by value; parameters of unknown length, and
-/// what an op counts the axes of its result by, by sizes; everything else by rank.
-pub(crate) fn pinned_inputs(graph: &GraphData) -> Pins {
+/// Returns the key inputs of a graph.
+///
+/// The value must be known of structure parameters. The sizes must be known of size parameters of unknown length, and of
+/// operands whose sizes determine the rank of a result. The rank must be known of every other input.
+pub(crate) fn key_inputs(graph: &GraphData) -> KeyInputs {
     let (mut by_value, mut by_sizes) = (FxHashSet::default(), FxHashSet::default());
     for node in &graph.nodes {
         for (operand, value) in missing(graph, node) {
@@ -47,25 +50,25 @@ pub(crate) fn pinned_inputs(graph: &GraphData) -> Pins {
             by_sizes.extend(node.operands.iter().copied().filter(|operand| !sizes_known(graph, *operand)));
         }
     }
-    let mut pins = Pins { ranks: Vec::new(), sizes: Vec::new(), values: Vec::new() };
+    let mut key = KeyInputs { ranks: Vec::new(), sizes: Vec::new(), values: Vec::new() };
     for (port, (_, value)) in graph.inputs.iter().enumerate() {
         if by_value.contains(value) {
-            pins.values.push(port);
+            key.values.push(port);
         } else if by_sizes.contains(value) {
-            pins.sizes.push(port);
+            key.sizes.push(port);
         } else if graph.values[value.at()].shape.rank().is_none() {
-            pins.ranks.push(port);
+            key.ranks.push(port);
         }
     }
-    pins
+    key
 }
 
 fn is_unranked(graph: &GraphData, value: ValueIx) -> bool {
     graph.values[value.at()].shape.rank().is_none()
 }
 
-/// Whether all that can be known of a node's operands without running is known but sizes, and yet not the rank of
-/// a result, as of a squeeze of every axis of size 1.
+/// Returns whether only the sizes of a node's operands are missing to know the rank of a result. An example is a squeeze
+/// of every axis of size 1.
 fn rank_needs_sizes(graph: &GraphData, node: &Node) -> bool {
     matches!(node.op.body, Body::Compute(_) | Body::Contraction { .. })
         && node.values().any(|value| is_unranked(graph, value))
@@ -73,7 +76,7 @@ fn rank_needs_sizes(graph: &GraphData, node: &Node) -> bool {
         && missing(graph, node).next().is_none()
 }
 
-/// For each node, whether it has to wait for the result of an earlier stage.
+/// Returns for each node whether it must wait for results of a run: a rank or structure parameter is still unknown.
 ///
 /// # Errors
 /// The rank of a value stays unknown whatever is known of its operands; a constant that must be known has elements
@@ -94,7 +97,7 @@ pub(crate) fn unresolved(graph: &GraphData) -> Result<Vec<bool>> {
         };
         let is_constant = |value: ValueIx| matches!(graph.node_of(value).op.body, Body::Constant);
         if let Some((operand, value)) = missing(graph, node).find(|(_, value)| is_constant(*value)) {
-            // A later stage would know no more of a constant than this one, and would wait for the next.
+            // A run reveals nothing about a constant, so the node would wait forever.
             let (name, info) = (operand.name(), &graph.values[value.at()]);
             let got = format!("{}{}", info.dtype, info.shape);
             return refuse(format!("{name} must hold integers, at most {MAX_ELEMENTS} of them, got {got}"));

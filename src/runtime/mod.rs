@@ -13,10 +13,13 @@
 //! A [`PreparedLaunch`] is the short road for a plan that needs a single call: it lacks only the addresses of the
 //! buffers. [`BoundLaunches`] have the addresses too. All calls go through `kernel_call`.
 //!
-//! [`MatMul`] runs matrix products. [`PackedConstants`] keeps their constant operands in the kernel's read order.
-//! [`ArenaPlan`] gives the intermediate buffers of a run their offsets in one arena.
+//! [`MatMul`] runs matrix products. `packed_constants` keeps their constant operands in the kernel's read order.
 //!
-//! **Callers:** `exec`.
+//! A [`SegmentPlan`] says how the steps of a segment run for one set of sizes. Its [`SegmentMemory`] gives the buffers
+//! that live and die in the segment their offsets in one arena (`allocation`). A [`ProgramState`] holds the plans,
+//! pooled memory and packed constants that the runs of one compiled program share.
+//!
+//! **Callers:** `exec` plans segments and runs their steps; `compile` creates a [`ProgramState`] for each program.
 //!
 //! **Absent:** graphs, symbols, compilation. Nothing here emits code or evaluates a dimension. `unsafe` is used only to
 //! call a function and to access the bytes of a buffer.
@@ -31,21 +34,24 @@ mod memory;
 mod packed_constants;
 mod packed_operand;
 mod prepared_launch;
+mod program_state;
+mod segment_memory;
+mod segment_plan;
 mod staging;
 mod thread_pool;
 mod work_items;
 mod work_order;
 mod workspace;
 
-pub(crate) use allocation::ArenaPlan;
 pub(crate) use kernel_call::streamed_row;
 pub(crate) use launch::{Launch, launch};
 pub(crate) use lock::lock;
 pub(crate) use matmul::MatMul;
 pub(crate) use memory::{Memory, RetainedMemory};
-pub(crate) use packed_constants::PackedConstants;
-pub(crate) use packed_operand::PackedOperand;
 pub(crate) use prepared_launch::{BoundLaunches, PreparedLaunch};
+pub(crate) use program_state::ProgramState;
+pub(crate) use segment_memory::{SegmentMemory, StepBuffers, StoredBuffer};
+pub(crate) use segment_plan::{BufferSizes, SegmentPlan, StepPlan};
 pub(crate) use thread_pool::Pool;
 pub use thread_pool::ThreadPool;
 #[cfg(feature = "threads")]

@@ -16,7 +16,13 @@ use crate::lower::kernel::BufferIx;
 #[derive(Default)]
 pub(crate) struct PackedConstants {
     /// By buffer, and whether its matrices are transposed.
-    packed: Mutex<FxHashMap<(BufferIx, bool), (RightMatrices, Arc<PackedOperand>)>>,
+    packed: Mutex<FxHashMap<(BufferIx, bool), PackedConstant>>,
+}
+
+/// A packed constant, and the matrices as which it was packed.
+struct PackedConstant {
+    matrices: RightMatrices,
+    operand: Arc<PackedOperand>,
 }
 
 impl PackedConstants {
@@ -32,19 +38,19 @@ impl PackedConstants {
     ) -> Result<Option<Arc<PackedOperand>>> {
         let mut packed = lock(&self.packed);
         let key = (buffer, matrices.transposed);
-        if let Some((known, operand)) = packed.get(&key)
-            && *known == matrices
+        if let Some(known) = packed.get(&key)
+            && known.matrices == matrices
         {
-            return Ok(Some(operand.clone()));
+            return Ok(Some(known.operand.clone()));
         }
         let Some(operand) = PackedOperand::new(matrices, bytes)? else { return Ok(None) };
         let operand = Arc::new(operand);
-        packed.insert(key, (matrices, operand.clone()));
+        packed.insert(key, PackedConstant { matrices, operand: operand.clone() });
         Ok(Some(operand))
     }
 
     /// Bytes of memory that the packed constants take.
     pub(crate) fn bytes(&self) -> usize {
-        lock(&self.packed).values().map(|(_, operand)| operand.bytes()).sum()
+        lock(&self.packed).values().map(|known| known.operand.bytes()).sum()
     }
 }

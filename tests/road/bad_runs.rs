@@ -62,6 +62,35 @@ fn feeds() -> Result<()> {
 }
 
 #[test]
+fn feeds_of_a_graph_that_is_compiled_for_their_sizes() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", "n", 3])?;
+    let exe = g.compile(x.squeeze(&[])?)?;
+    assert_snapshot!(told(exe.run_all(&[zeros(&[2, 2, 4])?])), @r#"
+    error: input "x" must be f32[n, n, 3], got f32[2, 2, 4]: dimensions must be equal, got 3 and 4 at axis 2
+      --> `told(exe.run_all(&[zeros(&[2, 2, 4])?]))`
+      the input is declared at `let x = g.input("x", DType::F32, shape!["n", "n", 3])?;`
+    "#);
+    assert_snapshot!(told(exe.run_all(&[zeros(&[2, 1, 3])?])), @r#"
+    error: input "x" must be f32[n, n, 3], got f32[2, 1, 3]: dimensions must be equal, got 2 and 1 at axis 1
+      --> `told(exe.run_all(&[zeros(&[2, 1, 3])?]))`
+      the input is declared at `let x = g.input("x", DType::F32, shape!["n", "n", 3])?;`
+    "#);
+    assert_snapshot!(told(exe.run_all(&[zeros(&[2, 3])?])), @r#"
+    error: input "x" must be f32[n, n, 3], got f32[2, 3]: the rank must be 3
+      --> `told(exe.run_all(&[zeros(&[2, 3])?]))`
+      the input is declared at `let x = g.input("x", DType::F32, shape!["n", "n", 3])?;`
+    "#);
+    let labels = TensorView::new(&[2, 2, 3], &[0i64; 12])?;
+    assert_snapshot!(told(exe.run_all(&[labels])), @r#"
+    error: input "x" must be f32[n, n, 3], got i64[2, 2, 3]
+      --> `told(exe.run_all(&[labels]))`
+      the input is declared at `let x = g.input("x", DType::F32, shape!["n", "n", 3])?;`
+    "#);
+    Ok(())
+}
+
+#[test]
 fn a_batch_axis_that_a_reshape_forgets() -> Result<()> {
     let g = Graph::new();
     let images = g.input("images", DType::F32, shape!["batch", 8, 8])?;

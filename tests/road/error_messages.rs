@@ -301,7 +301,7 @@ fn feeds_that_do_not_fit() -> Result<()> {
       --> `told(exe.run_named(&[("table", table), ("ids", table), ("id", table)]))`
     "#);
     assert_snapshot!(told(exe.run::<2>(&[table, TensorView::new(&[2], &ids)?])), @r"
-    error: as many results must be asked for as there are outputs, 1, got 2
+    error: the number of results must be 1, one for each output, got 2
       --> `told(exe.run::<2>(&[table, TensorView::new(&[2], &ids)?]))`
     ");
     Ok(())

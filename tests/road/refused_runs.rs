@@ -45,6 +45,8 @@ fn feeds_of_another_kind() -> Result<()> {
             refused(outcome, ErrorKind::Feed, Phase::Run, parts);
         };
         feed(&["\"x\"", "f64[3, 2]"], &[TensorView::new(&[3, 2], &doubles[..6])?, good_y]);
+        let strings = Tensor::from_strings(&[3, 2], &["a"; 6])?;
+        feed(&["\"x\"", "got string[3, 2]"], &[strings.view(), good_y]);
         feed(&["\"x\"", "rank"], &[TensorView::new(&[6], &floats[..6])?, good_y]);
         feed(&["\"x\"", "axis 1"], &[TensorView::new(&[2, 3], &floats[..6])?, good_y]);
         feed(&["\"y\"", "axis 0", "3"], &[good_x, TensorView::new(&[4], &floats[..4])?]);
@@ -57,7 +59,7 @@ fn feeds_of_another_kind() -> Result<()> {
         by_name(&[("x", good_x)], &["\"y\"", "must be fed"]);
         by_name(&[("x", good_x), ("y", good_y), ("z", good_y)], &["\"z\" is not an input"]);
         by_name(&[("x", good_x), ("y", good_y), ("y", good_y)], &["\"y\"", "once"]);
-        refused(exe.run::<2>(&[good_x, good_y]), ErrorKind::Feed, Phase::Run, &["1, got 2"]);
+        refused(exe.run::<2>(&[good_x, good_y]), ErrorKind::Feed, Phase::Run, &["must be 1", "got 2"]);
         let [sum] = exe.run(&[good_x, good_y])?;
         assert_eq!(sum.to_vec::<f32>()?, [1.5; 3]);
     }

@@ -111,7 +111,7 @@ fn copy_runs(from: &[u8], to: &mut [u8], flags: &[bool], row: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::Room;
+    use crate::op::OutputAllocator;
     use crate::ops::testing::{run_one, shape_table, tensor};
 
     shape_table! { DEF, {"axis": 0},
@@ -155,7 +155,7 @@ mod tests {
     fn sizes_are_checked_when_it_runs() {
         let mask = tensor(&[2], &[true, false]);
         let attrs = Attrs::new();
-        let cx = &mut HostCx::new(&[], &attrs, [DType::U8].into_iter(), Room::default());
+        let cx = &mut HostCx::new(&[], &attrs, [DType::U8].into_iter(), OutputAllocator::default());
         let error = select(cx, tensor(&[3], &[1u8, 2, 3]).view(), mask.view(), 0).unwrap_err();
         assert_eq!(
             error.message(),

@@ -1,76 +1,30 @@
-//! The driver: from values of a graph to an executable.
+//! `Graph::compile`: from values of a graph to an executable.
 
 use std::panic::Location;
 
+use super::executable::Executable;
+use crate::compile::{CompileOptions, IntoOutputs};
 use crate::dump::{Snapshot, StageKind, folder_of_environment, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::exec::{CompileOptions, Executable};
 use crate::graph::{Graph, Value, ValueIx};
-use crate::passes::{Facts, rebuild};
-
-/// What may be compiled: a value, several, or several by name.
-pub trait IntoOutputs<'g> {
-    #[doc(hidden)]
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)>;
-}
-
-impl<'g> IntoOutputs<'g> for Value<'g> {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        vec![(None, self)]
-    }
-}
-
-impl<'g> IntoOutputs<'g> for &[Value<'g>] {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self.iter().map(|value| (None, *value)).collect()
-    }
-}
-
-impl<'g> IntoOutputs<'g> for &Vec<Value<'g>> {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self[..].into_outputs()
-    }
-}
-
-impl<'g, const N: usize> IntoOutputs<'g> for &[Value<'g>; N] {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self[..].into_outputs()
-    }
-}
-
-impl<'g, const N: usize> IntoOutputs<'g> for [Value<'g>; N] {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self[..].into_outputs()
-    }
-}
-
-impl<'g, const N: usize> IntoOutputs<'g> for [(&str, Value<'g>); N] {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self.into_iter().map(|(name, value)| (Some(name.to_string()), value)).collect()
-    }
-}
-
-impl<'g> IntoOutputs<'g> for &[(&str, Value<'g>)] {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self.iter().map(|(name, value)| (Some((*name).to_string()), *value)).collect()
-    }
-}
+use crate::passes::{KnownInputs, rebuild};
 
 impl Graph {
-    /// Compiles what the outputs need; the graph stays usable.
+    /// Compiles the nodes that the outputs need. The graph stays usable.
     ///
-    /// Machine code is made once for every size that unknown dimensions may take. A graph whose ranks or
-    /// structure parameters (axes, permutations) are only known when it runs is compiled further then, once
-    /// for each of them; [`Executable::stats`] says what for.
+    /// One compilation serves every size of the unknown dimensions. If ranks or structure parameters (axes,
+    /// permutations) are known only at run time, the graph is compiled once for each combination of them that a run
+    /// meets. [`Executable::stats`] lists every compilation with its reason.
     ///
     /// # Errors
-    /// An output is poisoned (all recorded errors are listed), belongs to another graph, or cannot be compiled.
+    /// An output is poisoned, belongs to another graph, or cannot be compiled. The error of a poisoned output lists all
+    /// errors that the graph has recorded.
     #[track_caller]
     pub fn compile<'g>(&'g self, outputs: impl IntoOutputs<'g>) -> Result<Executable> {
         self.compile_at(&CompileOptions::new(), outputs.into_outputs(), Location::caller())
     }
 
-    /// As [`Graph::compile`], with options.
+    /// Compiles as [`Graph::compile`] does, with options.
     ///
     /// # Errors
     /// As [`Graph::compile`]; or threads are refused.
@@ -108,7 +62,7 @@ impl Graph {
             }
             let Ok(index) = value.index() else {
                 self.check()?;
-                return value.index().map(|_| unreachable!("the value is poisoned"));
+                unreachable!("a graph with a poisoned value has recorded an error");
             };
             let data = self.read();
             names.push(name.unwrap_or_else(|| data.node_name(data.values[index.at()].node)));
@@ -124,7 +78,7 @@ impl Graph {
         let rebuilt = {
             let _span = span(options.kept_trace(), "compile", "passes");
             let data = self.read();
-            rebuild(&data, &wanted, &Facts::default())?
+            rebuild(&data, &wanted, &KnownInputs::default())?
         };
         let outputs = wanted.iter().map(|value| rebuilt.values[value]).collect();
         Executable::new(rebuilt.graph, outputs, names, &options)

@@ -1,21 +1,23 @@
-//! `CompileOptions`: how a graph is compiled and run.
+//! [`CompileOptions`]: how a graph is compiled and run.
 
 use std::sync::Arc;
 
 use crate::codegen::Isa;
 use crate::dump::{Snapshot, StageKind, StageSink, Trace, Watch};
 use crate::error::Result;
-use crate::runtime::ThreadPool;
+#[cfg(feature = "threads")]
+use crate::runtime::rayon_pool;
+use crate::runtime::{Pool, ThreadPool};
 
-/// What runs a compiled graph.
+/// The executor of a compiled graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Backend {
-    /// Machine code made when the graph is compiled.
+    /// Machine code, which is emitted when the graph is compiled.
     #[default]
     Jit,
-    /// The interpreter of expressions: slow, for places where executable memory is refused, and as the
-    /// reference that machine code is tested against.
+    /// The interpreter of expressions. It is slow. It runs where executable memory is refused, and it is the
+    /// reference for tests of machine code.
     Interpreter,
 }
 
@@ -41,7 +43,7 @@ impl Default for CompileOptions {
 }
 
 impl CompileOptions {
-    /// One thread, machine code for the host ([`Isa::of_host`]), no memory limit, 64 plans.
+    /// Default options: one thread, machine code for the host ([`Isa::of_host`]), no memory limit, 64 plans.
     pub fn new() -> CompileOptions {
         CompileOptions {
             threads: 1,
@@ -56,34 +58,34 @@ impl CompileOptions {
         }
     }
 
-    /// Runs large kernels on so many threads of a pool of the executable's own; 1 makes none.
+    /// Runs large kernels on this number of threads, in a pool that the executable owns. One thread needs no pool.
     ///
-    /// Without the feature `threads`, kernels run on the calling thread.
+    /// Without the feature `threads`, all kernels run on the calling thread.
     pub fn threads(mut self, threads: usize) -> CompileOptions {
         self.threads = threads.max(1);
         self
     }
 
-    /// Runs large kernels on a pool of the caller's.
+    /// Runs large kernels on a pool of the caller.
     pub fn pool(mut self, pool: Arc<dyn ThreadPool>) -> CompileOptions {
         self.pool = Some(pool);
         self
     }
 
-    /// Refuses a run that needs more bytes than this for results and intermediate values, before anything is
-    /// allocated.
+    /// Limits the bytes that a run may use for results and intermediate values. A run that needs more is refused
+    /// before it allocates.
     pub fn memory_limit(mut self, bytes: usize) -> CompileOptions {
         self.memory_limit = Some(bytes);
         self
     }
 
-    /// Keeps plans for so many different sets of sizes.
+    /// Keeps plans for at most this number of different sets of sizes.
     pub fn plans(mut self, plans: usize) -> CompileOptions {
         self.plans = plans.max(1);
         self
     }
 
-    /// Chooses what runs the graph.
+    /// Chooses the executor of the graph.
     pub fn backend(mut self, backend: Backend) -> CompileOptions {
         self.backend = backend;
         self
@@ -91,26 +93,29 @@ impl CompileOptions {
 
     /// Shows every stage of the compilation to a sink.
     ///
-    /// Without one, the environment variable `SHAPEFLOW_DUMP` may name a folder that every stage of every
-    /// compilation is written to.
+    /// Without a sink, every stage of every compilation is written to the folder that the environment variable
+    /// `SHAPEFLOW_DUMP` names, if it is set.
     pub fn sink(mut self, sink: Arc<dyn StageSink>) -> CompileOptions {
         self.sink = Some(sink);
         self
     }
 
-    /// Records when what is compiled, and every kernel of every run.
+    /// Records the time of each step of the compilation, and of every kernel of every run.
     pub fn trace(mut self, trace: &Trace) -> CompileOptions {
         self.trace = Some(trace.clone());
         self
     }
 
-    /// The options for one call of `compile`: its stages go to the sink, or else to the `default` one.
+    /// Returns the options for one call of `compile`. Its stages go to the sink, or else to `default`.
     pub(crate) fn watched(&self, default: Option<Arc<dyn StageSink>>) -> CompileOptions {
         let watch = self.sink.clone().or(default).map(Watch::begin);
         CompileOptions { watch, ..self.clone() }
     }
 
-    /// Shows a stage if someone watches.
+    /// Shows a stage to the sink, if there is one.
+    ///
+    /// # Errors
+    /// The snapshot cannot be made, or the sink panics.
     pub(crate) fn show(&self, stage: StageKind, make: &mut dyn FnMut() -> Result<Snapshot>) -> Result<()> {
         self.watch.as_ref().map_or(Ok(()), |watch| watch.show(stage, make))
     }
@@ -119,13 +124,13 @@ impl CompileOptions {
         self.trace.as_ref()
     }
 
-    /// Makes kernels of these instructions; compiling fails if the processor lacks them.
+    /// Emits kernels with these instructions. Compilation fails if the processor lacks them.
     pub fn isa(mut self, isa: Isa) -> CompileOptions {
         self.isa = Some(isa);
         self
     }
 
-    pub(crate) fn chosen_isa(&self) -> crate::error::Result<Isa> {
+    pub(crate) fn chosen_isa(&self) -> Result<Isa> {
         self.isa.map_or_else(Isa::of_host, Ok)
     }
 
@@ -141,14 +146,14 @@ impl CompileOptions {
         self.memory_limit
     }
 
-    pub(crate) fn make_pool(&self) -> crate::error::Result<crate::runtime::Pool> {
+    pub(crate) fn make_pool(&self) -> Result<Pool> {
         if self.pool.is_some() {
-            return Ok(crate::runtime::Pool::new(self.pool.clone()));
+            return Ok(Pool::new(self.pool.clone()));
         }
         #[cfg(feature = "threads")]
         if self.threads > 1 {
-            return Ok(crate::runtime::Pool::new(Some(crate::runtime::rayon_pool(self.threads)?)));
+            return Ok(Pool::new(Some(rayon_pool(self.threads)?)));
         }
-        Ok(crate::runtime::Pool::new(None))
+        Ok(Pool::new(None))
     }
 }

@@ -1,14 +1,15 @@
-//! One executable that runs with many structure values, ranks and sizes in turn gives what a fresh one gives.
+//! One executable runs with many structure values, ranks and sizes in turn, and must compute what a new one computes.
 
 use shapeflow_shape_fns::{Attr, DType, TensorShape, shape};
 
+use crate::compile::{Backend, CompileOptions};
 use crate::error::Result;
-use crate::exec::{Backend, CompileOptions, Executable};
+use crate::exec::Executable;
 use crate::graph::{Graph, Value};
 use crate::op::{OpDef, Operand};
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
-/// Numbers without a pattern (xorshift).
+/// Pseudo-random numbers (xorshift).
 struct Draws(u64);
 
 impl Draws {
@@ -19,31 +20,31 @@ impl Draws {
         (self.0 % limit.max(1) as u64) as usize
     }
 
-    /// Some of `0..rank` in any order, each as it is or counted from the end.
+    /// Draws `count` of the numbers below `rank`, in any order.
     fn axes(&mut self, rank: usize, count: usize) -> Vec<i32> {
         let mut all: Vec<i32> = (0..rank as i32).collect();
-        for at in (1..rank).rev() {
-            all.swap(at, self.below(at + 1));
+        for index in (1..rank).rev() {
+            all.swap(index, self.below(index + 1));
         }
         all.truncate(count);
         all
     }
 }
 
-/// What the structure or size parameter of an op is for operands of these sizes.
+/// The meaning of an op's structure or size parameter.
 #[derive(Clone, Copy)]
 enum Parameter {
     /// One axis of the operand.
     Axis,
-    /// One axis of a result that has one more.
+    /// One axis of a result that has one axis more than the operand.
     NewAxis,
-    /// Any axes, each once.
+    /// Some axes, each at most once.
     Axes,
-    /// All axes, each once.
+    /// All axes, each once, in any order.
     Permutation,
-    /// A shape of as many elements.
+    /// A shape with the operand's number of elements.
     Shape,
-    /// A number from 1 on for each axis.
+    /// A positive number for each axis.
     Multiples,
 }
 
@@ -80,18 +81,18 @@ impl Parameter {
     }
 }
 
-/// How an op is put into a graph and fed.
+/// How the test calls an op and feeds it.
 struct Case {
     parameter: Parameter,
     dtype: DType,
     attrs: Vec<(&'static str, Attr)>,
-    /// Data operands of the same sizes.
+    /// Number of data operands, which all have the same sizes.
     data: usize,
-    /// Whether indices follow them.
+    /// Whether an operand of indices follows them.
     indexed: bool,
 }
 
-/// The case of an op of the registry.
+/// Returns the case of an op of the registry.
 fn case_of(op: &str) -> Case {
     let case = |parameter| Case { parameter, dtype: DType::F32, attrs: Vec::new(), data: 1, indexed: false };
     match op {
@@ -114,7 +115,7 @@ fn case_of(op: &str) -> Case {
     }
 }
 
-/// The operand that a run feeds: the structure parameter, or else a size parameter of unknown length.
+/// Returns the parameter that a run feeds: the structure parameter, or a size parameter of unknown length.
 fn fed_parameter(def: &OpDef) -> Option<&'static str> {
     let list = def.operand_list().unwrap_or_default();
     list.iter().find_map(|operand| match operand {
@@ -124,7 +125,7 @@ fn fed_parameter(def: &OpDef) -> Option<&'static str> {
     })
 }
 
-/// The op on fed data and a fed parameter.
+/// Builds a call of the op on inputs for its data and its parameter.
 fn build<'g>(
     graph: &'g Graph,
     def: &'static str,
@@ -147,7 +148,7 @@ fn build<'g>(
     case.attrs.iter().fold(call, |call, (name, attr)| call.attr(name, attr.clone())).finish_all()
 }
 
-/// Data of these sizes and a parameter for them.
+/// Draws data of these sizes and a parameter that fits them.
 fn draw_feeds(case: &Case, sizes: &[usize], draws: &mut Draws) -> Vec<Tensor> {
     let len = sizes.iter().product();
     let mut feeds: Vec<Tensor> = (0..case.data)
@@ -158,7 +159,7 @@ fn draw_feeds(case: &Case, sizes: &[usize], draws: &mut Draws) -> Vec<Tensor> {
         .collect::<Result<_>>()
         .unwrap();
     if case.indexed {
-        // Every size is 2 at least.
+        // Every size is at least 2.
         feeds.push(Tensor::from_vec(&[3], (0..3).map(|_| draws.below(2) as i32).collect()).unwrap());
     }
     feeds.push(case.parameter.draw(sizes, draws));
@@ -175,8 +176,8 @@ fn same(got: &[Tensor], expected: &[Tensor], what: &str) {
     }
 }
 
-/// Runs one executable, one runner and one runner with memory of the caller on `feeds` in random order, again and again,
-/// against `expected`.
+/// Runs an executable, a runner, and a runner with memory of the caller on `feeds` in random order, and compares the
+/// results with `expected`.
 fn run_in_turn(
     exe: &Executable,
     feeds: &[Vec<Tensor>],
@@ -187,22 +188,22 @@ fn run_in_turn(
     let mut runners = [exe.runner(), exe.runner()];
     let mut order: Vec<usize> = (0..feeds.len()).chain((0..feeds.len()).rev()).collect();
     order.extend((0..2 * feeds.len()).map(|_| draws.below(feeds.len())));
-    for at in order {
-        let views: Vec<TensorView<'_>> = feeds[at].iter().map(Tensor::view).collect();
-        let what = format!("{what} of {:?}", feeds[at]);
-        same(&exe.run_all(&views).unwrap(), &expected[at], &what);
-        same(&runners[0].run(&views).unwrap(), &expected[at], &what);
+    for index in order {
+        let views: Vec<TensorView<'_>> = feeds[index].iter().map(Tensor::view).collect();
+        let what = format!("{what} of {:?}", feeds[index]);
+        same(&exe.run_all(&views).unwrap(), &expected[index], &what);
+        same(&runners[0].run(&views).unwrap(), &expected[index], &what);
         let mut results: Vec<Tensor> =
-            expected[at].iter().map(|like| Tensor::zeros(like.dtype(), like.sizes()).unwrap()).collect();
+            expected[index].iter().map(|like| Tensor::zeros(like.dtype(), like.sizes()).unwrap()).collect();
         let mut lent: Vec<TensorViewMut<'_>> =
             results.iter_mut().map(|result| result.view_mut().unwrap()).collect();
         runners[1].run_into(&views, &mut lent).unwrap();
         drop(lent);
-        same(&results, &expected[at], &what);
+        same(&results, &expected[index], &what);
     }
 }
 
-/// What an executable gives that has run nothing else.
+/// Runs a new executable on the interpreter.
 fn fresh(graph: &Graph, outputs: &[Value<'_>], feeds: &[Tensor]) -> Vec<Tensor> {
     let options = CompileOptions::new().backend(Backend::Interpreter);
     let views: Vec<TensorView<'_>> = feeds.iter().map(Tensor::view).collect();
@@ -210,7 +211,7 @@ fn fresh(graph: &Graph, outputs: &[Value<'_>], feeds: &[Tensor]) -> Vec<Tensor> 
 }
 
 #[test]
-fn every_structure_operand_in_turn() {
+fn every_structure_operand_gives_the_results_of_a_new_executable() {
     let registry = crate::op::Registry::builtin();
     for def in registry.iter() {
         let Some(parameter) = fed_parameter(def) else { continue };
@@ -223,7 +224,7 @@ fn every_structure_operand_in_turn() {
             for _ in 0..3 {
                 let rank = shape.rank().unwrap_or_else(|| 1 + draws.below(3));
                 let sizes: Vec<usize> = (0..rank).map(|_| 2 * (1 + draws.below(3))).collect();
-                // Sizes that differ with one parameter, and parameters that differ with the same sizes.
+                // Several parameters for each set of sizes.
                 for _ in 0..3 {
                     feeds.push(draw_feeds(&case, &sizes, &mut draws));
                 }
@@ -242,31 +243,35 @@ fn every_structure_operand_in_turn() {
     }
 }
 
-/// An index into a tensor of floats as a place in its elements.
+/// Returns the element of a tensor of floats at an index.
 fn element(x: &Tensor, index: &[usize]) -> f32 {
-    let place = index.iter().zip(x.sizes()).fold(0, |place, (at, size)| place * size + at);
-    x.as_slice::<f32>().unwrap()[place]
+    let offset = index.iter().zip(x.sizes()).fold(0, |offset, (index, size)| offset * size + index);
+    x.as_slice::<f32>().unwrap()[offset]
 }
 
-/// A tensor of these sizes, element by element.
+/// Makes a tensor of these sizes from a function of the index.
 fn each(sizes: &[usize], of: &dyn Fn(&[usize]) -> f32) -> Tensor {
     let len: usize = sizes.iter().product();
-    let index = |place: usize| {
-        let mut left = place;
-        let mut index: Vec<usize> = sizes.iter().rev().map(|size| (left % size, left /= size).0).collect();
-        index.reverse();
-        index
-    };
-    Tensor::from_vec(sizes, (0..len).map(|place| of(&index(place))).collect()).unwrap()
+    Tensor::from_vec(sizes, (0..len).map(|offset| of(&index_of(offset, sizes))).collect()).unwrap()
 }
 
-fn with(index: &[usize], axis: usize, at: usize) -> Vec<usize> {
-    let mut index = index.to_vec();
-    index[axis] = at;
+/// Returns the index of the element at an offset of a row-major tensor.
+fn index_of(offset: usize, sizes: &[usize]) -> Vec<usize> {
+    let mut remaining = offset;
+    let mut index: Vec<usize> =
+        sizes.iter().rev().map(|size| (remaining % size, remaining /= size).0).collect();
+    index.reverse();
     index
 }
 
-/// What some ops give, by loops.
+/// Replaces the position on one axis.
+fn with(index: &[usize], axis: usize, position: usize) -> Vec<usize> {
+    let mut index = index.to_vec();
+    index[axis] = position;
+    index
+}
+
+/// Computes the results of some ops by loops.
 fn naive(op: &str, feeds: &[Tensor]) -> Option<Vec<Tensor>> {
     let (x, sizes) = (&feeds[0], feeds[0].sizes());
     let rank = sizes.len() as i32 + i32::from(op == "expand_dims");
@@ -284,7 +289,7 @@ fn naive(op: &str, feeds: &[Tensor]) -> Option<Vec<Tensor>> {
             let turned: Vec<usize> = axes.iter().map(|axis| sizes[*axis]).collect();
             each(&turned, &|index| {
                 let mut read = vec![0; axes.len()];
-                axes.iter().zip(index).for_each(|(axis, at)| read[*axis] = *at);
+                axes.iter().zip(index).for_each(|(axis, position)| read[*axis] = *position);
                 element(x, &read)
             })
         }
@@ -293,16 +298,14 @@ fn naive(op: &str, feeds: &[Tensor]) -> Option<Vec<Tensor>> {
             axes.iter().for_each(|axis| read[*axis] = sizes[*axis] - 1 - read[*axis]);
             element(x, &read)
         }),
-        "cumsum" => {
-            each(sizes, &|index| (0..=index[axis]).map(|at| element(x, &with(index, axis, at))).sum())
-        }
+        "cumsum" => each(sizes, &|index| (0..=index[axis]).map(|i| element(x, &with(index, axis, i))).sum()),
         "concat" => each(&resized(3 * sizes[axis]), &|index| {
             element(&feeds[index[axis] / sizes[axis]], &with(index, axis, index[axis] % sizes[axis]))
         }),
         "gather" => {
-            let places = feeds[1].as_slice::<i32>().unwrap();
-            each(&resized(places.len()), &|index| {
-                element(x, &with(index, axis, places[index[axis]] as usize))
+            let indices = feeds[1].as_slice::<i32>().unwrap();
+            each(&resized(indices.len()), &|index| {
+                element(x, &with(index, axis, indices[index[axis]] as usize))
             })
         }
         "split" => {
@@ -314,31 +317,27 @@ fn naive(op: &str, feeds: &[Tensor]) -> Option<Vec<Tensor>> {
         }
         "reduce_sum" => {
             let kept: Vec<usize> = (0..sizes.len()).filter(|axis| !axes.contains(axis)).collect();
-            let left: Vec<usize> = kept.iter().map(|axis| sizes[*axis]).collect();
-            let mut sums = vec![0.0; left.iter().product()];
-            for place in 0..x.len() {
-                let mut index = vec![0; sizes.len()];
-                let mut rest = place;
-                for axis in (0..sizes.len()).rev() {
-                    (index[axis], rest) = (rest % sizes[axis], rest / sizes[axis]);
-                }
-                let to = kept.iter().fold(0, |to, axis| to * sizes[*axis] + index[*axis]);
-                sums[to] += element(x, &index);
+            let remaining: Vec<usize> = kept.iter().map(|axis| sizes[*axis]).collect();
+            let mut sums = vec![0.0; remaining.iter().product()];
+            for offset in 0..x.len() {
+                let index = index_of(offset, sizes);
+                let sum = kept.iter().fold(0, |sum, axis| sum * sizes[*axis] + index[*axis]);
+                sums[sum] += element(x, &index);
             }
-            Tensor::from_vec(&left, sums).unwrap()
+            Tensor::from_vec(&remaining, sums).unwrap()
         }
         _ => return None,
     }])
 }
 
 #[test]
-fn sizes_that_decide_a_rank_in_turn() {
+fn sizes_that_determine_a_rank_give_the_results_of_a_new_executable() {
     let graph = Graph::new();
     let x = graph.input("x", DType::F32, shape![?, ?, ?]).unwrap();
     let outputs = [x.squeeze(&[]).unwrap()];
-    let exe = graph.compile(&outputs).unwrap();
+    let exe = graph.compile(outputs).unwrap();
     let sizes = [[1, 2, 3], [2, 1, 3], [2, 3, 1], [1, 6, 1], [1, 1, 6], [2, 3, 1]];
-    let data: Vec<f32> = (0..6).map(|at| at as f32).collect();
+    let data: Vec<f32> = (0..6).map(|i| i as f32).collect();
     let feeds: Vec<Vec<Tensor>> =
         sizes.iter().map(|sizes| vec![Tensor::from_slice(sizes, &data).unwrap()]).collect();
     let expected: Vec<Vec<Tensor>> = feeds

@@ -1,0 +1,47 @@
+//! Names of nodes, values and steps, for errors, traces and dumps.
+
+use indexmap::IndexMap;
+
+use crate::error::{Error, is_own_line};
+use crate::graph::{GraphData, NodeIx, ValueIx};
+use crate::lower::kernel::Kernel;
+use crate::lower::program::Step;
+
+/// Adds to an error the node that failed, its operands, and where it was built.
+pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
+    let node = &graph.nodes[index.at()];
+    let call = graph.call_text(&node.op, &node.operands, node.attrs());
+    let scopes = graph.scope_chain(node.scope);
+    error.with_op(node.op.name(), call).with_node(graph.node_name(index)).at(node.location).in_scopes(scopes)
+}
+
+/// Returns a value as `relu made at src/model.rs:3:1`. The location is absent if it is a line of this crate.
+pub(crate) fn value_text(graph: &GraphData, value: ValueIx) -> String {
+    let index = graph.values[value.at()].node;
+    let location = graph.nodes[index.at()].location;
+    match is_own_line(location) {
+        true => graph.node_label(index),
+        false => format!("{} made at {location}", graph.node_label(index)),
+    }
+}
+
+/// Returns the name of a step: the ops that a kernel fuses, or the node that runs by itself.
+pub(super) fn step_label(graph: &GraphData, step: &Step) -> String {
+    match step {
+        Step::Kernel(kernel) => fused_text(graph, kernel),
+        Step::MatMul { node, .. } | Step::Node { node, .. } => graph.node_label(*node),
+    }
+}
+
+/// Returns the ops that a kernel fuses, each once with its count: `add ×2, relu`.
+fn fused_text(graph: &GraphData, kernel: &Kernel) -> String {
+    let mut counts: IndexMap<String, usize> = IndexMap::new();
+    for value in &kernel.fused {
+        *counts.entry(graph.node_label(graph.values[value.at()].node)).or_default() += 1;
+    }
+    let names = counts.into_iter().map(|(label, count)| match count {
+        1 => label,
+        _ => format!("{label} ×{count}"),
+    });
+    names.collect::<Vec<_>>().join(", ")
+}

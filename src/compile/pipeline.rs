@@ -1,0 +1,198 @@
+//! [`CompiledProgram`]: a graph of known ranks, lowered to steps and compiled to machine code.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shapeflow_shape_fns::Dim;
+
+use super::check_dtypes::check_dtypes;
+use super::describe::step_label;
+use super::options::CompileOptions;
+use crate::codegen::{CodeModule, FuncIndex, Jit};
+use crate::dump::{KernelKey, STEP, Trace, Traced, span};
+use crate::error::Result;
+use crate::graph::{GraphData, NodeIx, ValueIx};
+use crate::lower::kernel::BufferIx;
+use crate::lower::program::{Content, Program, Step, lower};
+
+/// A compiled graph all of whose ranks and structure parameters are known. It is immutable.
+pub(crate) struct CompiledProgram {
+    /// Unique in this process. Traces name kernels by it, and threads remember by it which program a plan is for.
+    pub number: u64,
+    pub graph: Arc<GraphData>,
+    pub lowered: Program,
+    /// The machine code of the kernels; none if the interpreter runs the program.
+    pub code: Option<KernelCode>,
+    /// Inputs and constants that some step reads or that are results.
+    pub given: Vec<(BufferIx, Content)>,
+    /// By buffer: the first output that it is.
+    pub output_of: Vec<Option<usize>>,
+    /// By output: the first output with the same bytes.
+    pub first_with_bytes: Vec<usize>,
+    /// Partial dims in the form that a shape function gave them, with their node. Some values of their symbols are
+    /// refused, such as sizes that do not broadcast. A later equality may replace such a dim by a simpler one, so a run
+    /// checks the original form.
+    pub partial: Vec<(Dim, NodeIx)>,
+    /// By buffer that owns its bytes: the last step that accesses them.
+    last_use: Vec<usize>,
+    /// By buffer that owns its bytes: whether a result has them, or symbols are bound to its elements.
+    kept: Vec<bool>,
+    trace: Option<StepTrace>,
+}
+
+/// The machine code of the kernels of a program.
+pub(crate) struct KernelCode {
+    pub module: CodeModule,
+    /// By step: the function of each variant of its kernel. Other steps have none.
+    pub functions: Vec<Vec<FuncIndex>>,
+}
+
+/// The trace of a program's runs, and the name of each step in it.
+struct StepTrace {
+    trace: Trace,
+    names: Vec<Arc<str>>,
+}
+
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
+
+impl CompiledProgram {
+    /// Lowers and compiles `graph`, every node of which is needed for `outputs`.
+    ///
+    /// # Errors
+    /// No kernel computes some dtype, the processor lacks the instructions asked for, or executable memory is refused.
+    pub(super) fn compile(
+        graph: Arc<GraphData>,
+        outputs: &[ValueIx],
+        options: &CompileOptions,
+    ) -> Result<CompiledProgram> {
+        let trace = options.kept_trace();
+        let lowered = {
+            let _span = span(trace, "compile", "lower");
+            lower(&graph, outputs)?
+        };
+        for step in &lowered.steps {
+            if let Step::Kernel(kernel) = step {
+                check_dtypes(&graph, &lowered, kernel, options.interprets())?;
+            }
+        }
+        let code = {
+            let _span = span(trace, "compile", "machine code");
+            if options.interprets() { None } else { Some(KernelCode::emit(&lowered, options)?) }
+        };
+        let (last_use, used) = last_uses(&lowered);
+        let kept = kept_buffers(&lowered);
+        let contents = lowered.contents.iter().enumerate();
+        let given = contents.filter(|(number, content)| {
+            matches!(content, Content::Input(_) | Content::Constant(_)) && (kept[*number] || used[*number])
+        });
+        let given = given.map(|(number, content)| (BufferIx(number as u32), *content)).collect();
+        let mut output_of = vec![None; lowered.buffers.len()];
+        for (number, buffer) in lowered.outputs.iter().enumerate().rev() {
+            output_of[buffer.at()] = Some(number);
+        }
+        let mut first: FxHashMap<BufferIx, usize> = FxHashMap::default();
+        let roots = lowered.outputs.iter().map(|output| lowered.roots[output.at()]).enumerate();
+        let first_with_bytes = roots.map(|(number, root)| *first.entry(root).or_insert(number)).collect();
+        let trace = trace.map(|trace| {
+            let names = lowered.steps.iter().map(|step| step_label(&graph, step).into());
+            StepTrace { trace: trace.clone(), names: names.collect() }
+        });
+        Ok(CompiledProgram {
+            number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
+            partial: partial_dims(&graph),
+            graph,
+            lowered,
+            code,
+            given,
+            output_of,
+            first_with_bytes,
+            last_use,
+            kept,
+            trace,
+        })
+    }
+
+    /// Returns the trace of the runs, if there is one.
+    pub(crate) fn trace(&self) -> Option<&Trace> {
+        Some(&self.trace.as_ref()?.trace)
+    }
+
+    /// Returns the entry of a step in the trace, if there is one.
+    pub(crate) fn traced(&self, step: usize) -> Option<Traced<'_>> {
+        let StepTrace { trace, names } = self.trace.as_ref()?;
+        let key = KernelKey { program: self.number, step };
+        Some(Traced { trace, name: &names[step], category: STEP, key })
+    }
+
+    /// Returns whether step `end` or a later one needs the bytes of a buffer, or a result has them, or symbols are
+    /// bound to them.
+    pub(crate) fn outlives(&self, buffer: BufferIx, end: usize) -> bool {
+        self.kept[buffer.at()] || self.last_use[buffer.at()] >= end
+    }
+
+    /// Returns whether nothing needs the bytes of a buffer after a step that accesses them.
+    pub(crate) fn dies_at(&self, buffer: BufferIx, step: usize) -> bool {
+        !self.kept[buffer.at()] && self.last_use[buffer.at()] == step
+    }
+
+    /// Returns whether the sizes of the inputs alone determine the plan, and one plan covers all steps.
+    pub(crate) fn is_static(&self) -> bool {
+        self.lowered.segments.len() == 1
+            && self.lowered.elements.is_empty()
+            && self.lowered.definers.is_empty()
+            && !self.lowered.binds_when_run
+    }
+}
+
+impl KernelCode {
+    /// Emits every variant of every kernel.
+    fn emit(lowered: &Program, options: &CompileOptions) -> Result<KernelCode> {
+        let mut jit = Jit::new(options.chosen_isa()?)?;
+        let mut functions = Vec::with_capacity(lowered.steps.len());
+        for step in &lowered.steps {
+            functions.push(match step {
+                Step::Kernel(kernel) => {
+                    kernel.variants.iter().map(|variant| jit.add(&variant.code)).collect::<Result<_>>()?
+                }
+                Step::MatMul { .. } | Step::Node { .. } => Vec::new(),
+            });
+        }
+        Ok(KernelCode { module: jit.finish()?, functions })
+    }
+}
+
+/// By buffer that owns its bytes: the last step that accesses them, and whether any step does.
+fn last_uses(lowered: &Program) -> (Vec<usize>, Vec<bool>) {
+    let (mut last, mut used) = (vec![0; lowered.buffers.len()], vec![false; lowered.buffers.len()]);
+    for (number, step) in lowered.steps.iter().enumerate() {
+        let (reads, writes) = step.buffers();
+        for buffer in reads.iter().chain(&*writes) {
+            let root = lowered.roots[buffer.at()].at();
+            (last[root], used[root]) = (number, true);
+        }
+    }
+    (last, used)
+}
+
+/// By buffer that owns its bytes: whether a result has them, or a definition of symbols reads them.
+fn kept_buffers(lowered: &Program) -> Vec<bool> {
+    let mut kept = vec![false; lowered.buffers.len()];
+    for buffer in lowered.outputs.iter().chain(&lowered.watched) {
+        kept[lowered.roots[buffer.at()].at()] = true;
+    }
+    kept
+}
+
+/// Returns the partial dims of a graph, each with the first node that has it.
+fn partial_dims(graph: &GraphData) -> Vec<(Dim, NodeIx)> {
+    let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
+    for info in &graph.values {
+        for dim in info.shape.dims().unwrap_or_default() {
+            if dim.is_partial() && seen.insert(dim) {
+                found.push((dim.clone(), info.node));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,302 @@
+//! [`SpecializationCache`]: a graph, and its program for each set of ranks and structure values that runs have met.
+
+use std::sync::{Arc, Mutex};
+
+use rustc_hash::FxHashMap;
+
+use super::options::CompileOptions;
+use super::pipeline::CompiledProgram;
+use super::split::{OutputSource, Split, split};
+use crate::dump::{Snapshot, StageKind, span};
+use crate::error::Result;
+use crate::graph::{GraphData, ValueIx};
+use crate::lower::program::Step;
+use crate::passes::{KeyInputs, KnownInputs, key_inputs, rebuild, unresolved};
+use crate::runtime::{Pool, ProgramState, lock};
+use crate::tensor::TensorView;
+
+/// What a run must know of its inputs before the graph is compiled for it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct SpecializationKey {
+    ranks: Vec<usize>,
+    sizes: Vec<Vec<usize>>,
+    /// Sizes and bytes of values.
+    values: Vec<(Vec<usize>, Vec<u8>)>,
+}
+
+/// A graph, with a specialization for each [`SpecializationKey`] that runs have met.
+pub(crate) struct SpecializationCache {
+    graph: Arc<GraphData>,
+    outputs: Vec<ValueIx>,
+    options: CompileOptions,
+    threads: Pool,
+    key_inputs: KeyInputs,
+    specializations: Mutex<FxHashMap<SpecializationKey, Arc<Specialization>>>,
+    /// The specialization that serves every run; none if there are key inputs.
+    only: Option<Arc<Specialization>>,
+    /// The reason of each compilation.
+    reasons: Mutex<Vec<String>>,
+}
+
+/// A program for known ranks and structure values, the state of its runs, and the continuation after it.
+pub(crate) struct Specialization {
+    pub program: CompiledProgram,
+    pub state: ProgramState,
+    /// The nodes that wait for results of the program; none if it computes all outputs.
+    pub continuation: Option<Continuation>,
+}
+
+/// The second part of a graph that was split. It is specialized for the results of the first part.
+pub(crate) struct Continuation {
+    /// The cache of the second part. The first results of the first part are its inputs.
+    pub cache: SpecializationCache,
+    /// For each output of the whole graph, its source.
+    pub sources: Vec<OutputSource>,
+}
+
+/// A specialization of a cache. It borrows the only one, which takes no reference count.
+pub(crate) enum SpecializationRef<'c> {
+    Only(&'c Specialization),
+    Cached(Arc<Specialization>),
+}
+
+impl std::ops::Deref for SpecializationRef<'_> {
+    type Target = Specialization;
+
+    fn deref(&self) -> &Specialization {
+        match self {
+            SpecializationRef::Only(only) => only,
+            SpecializationRef::Cached(cached) => cached,
+        }
+    }
+}
+
+/// The most specializations of one cache.
+const CAPACITY: usize = 64;
+
+impl SpecializationCache {
+    /// Creates the cache of a graph. It compiles the graph now if that needs no run. `outputs` are values of `graph`,
+    /// which holds the nodes that they need and no others.
+    ///
+    /// # Errors
+    /// The graph cannot be compiled.
+    pub(crate) fn new(
+        graph: GraphData,
+        outputs: Vec<ValueIx>,
+        options: &CompileOptions,
+        threads: &Pool,
+    ) -> Result<SpecializationCache> {
+        let key_inputs = key_inputs(&graph);
+        let mut cache = SpecializationCache {
+            graph: Arc::new(graph),
+            outputs,
+            options: options.clone(),
+            threads: threads.clone(),
+            key_inputs,
+            specializations: Mutex::default(),
+            only: None,
+            reasons: Mutex::default(),
+        };
+        if cache.key_inputs.is_empty() {
+            let (graph, outputs) = (cache.graph.clone(), cache.outputs.clone());
+            cache.only = Some(Arc::new(cache.compile(graph, outputs, "graph")?));
+        } else {
+            cache.show_graph(&cache.graph, &cache.outputs)?;
+        }
+        Ok(cache)
+    }
+
+    /// Shows the graph to the sink of the options, if there is one.
+    fn show_graph(&self, graph: &GraphData, outputs: &[ValueIx]) -> Result<()> {
+        self.options.show(StageKind::Optimized, &mut || {
+            let mut snapshot = Snapshot::of_graph(graph, StageKind::Optimized);
+            snapshot.mark_results(graph, outputs);
+            Ok(snapshot)
+        })
+    }
+
+    /// Compiles a graph without key inputs: one program, and a continuation if some nodes wait for its results.
+    fn compile(&self, graph: Arc<GraphData>, outputs: Vec<ValueIx>, reason: &str) -> Result<Specialization> {
+        self.show_graph(&graph, &outputs)?;
+        lock(&self.reasons).push(reason.to_string());
+        let waits = unresolved(&graph)?;
+        if !waits.contains(&true) {
+            return self.compile_program(graph, &outputs, None);
+        }
+        let Split { first, first_outputs, second, second_outputs, sources } =
+            split(&graph, &outputs, &waits)?;
+        let cache = SpecializationCache::new(second, second_outputs, &self.options, &self.threads)?;
+        let continuation = Continuation { cache, sources };
+        self.compile_program(Arc::new(first), &first_outputs, Some(continuation))
+    }
+
+    fn compile_program(
+        &self,
+        graph: Arc<GraphData>,
+        outputs: &[ValueIx],
+        continuation: Option<Continuation>,
+    ) -> Result<Specialization> {
+        let program = CompiledProgram::compile(graph, outputs, &self.options)?;
+        for kind in [StageKind::Kernels, StageKind::Clif, StageKind::Asm] {
+            if program.has_text(kind) {
+                self.options.show(kind, &mut || program.snapshot(kind))?;
+            }
+        }
+        let made_by_nodes = program.lowered.steps.iter().map(|step| match step {
+            Step::Node { outputs, .. } => outputs.len(),
+            Step::Kernel(_) | Step::MatMul { .. } => 0,
+        });
+        let state = ProgramState::new(
+            self.threads.clone(),
+            self.options.memory_limit_bytes(),
+            program.lowered.segments.len(),
+            self.options.plan_limit(),
+            outputs.len() + made_by_nodes.sum::<usize>(),
+        );
+        Ok(Specialization { program, state, continuation })
+    }
+
+    /// Returns the number of inputs.
+    pub(crate) fn inputs(&self) -> usize {
+        self.graph.inputs.len()
+    }
+
+    /// Returns the specialization for these inputs, compiled now or earlier. There is a view for each input.
+    ///
+    /// # Errors
+    /// An input does not fit its declaration, or the graph cannot be compiled for it.
+    pub(crate) fn specialization(&self, inputs: &[TensorView<'_>]) -> Result<SpecializationRef<'_>> {
+        match &self.only {
+            Some(only) => Ok(SpecializationRef::Only(only)),
+            None => self.find_or_compile(inputs).map(SpecializationRef::Cached),
+        }
+    }
+
+    /// Returns the same as [`SpecializationCache::specialization`], but as a value that does not borrow the cache.
+    pub(crate) fn shared_specialization(&self, inputs: &[TensorView<'_>]) -> Result<Arc<Specialization>> {
+        match &self.only {
+            Some(only) => Ok(only.clone()),
+            None => self.find_or_compile(inputs),
+        }
+    }
+
+    fn find_or_compile(&self, inputs: &[TensorView<'_>]) -> Result<Arc<Specialization>> {
+        self.check_dtypes(inputs)?;
+        let KeyInputs { ranks, sizes, values } = &self.key_inputs;
+        let key = SpecializationKey {
+            ranks: ranks.iter().map(|&port| inputs[port].sizes().len()).collect(),
+            sizes: sizes.iter().map(|&port| inputs[port].sizes().to_vec()).collect(),
+            values: values
+                .iter()
+                .map(|&port| (inputs[port].sizes().to_vec(), inputs[port].bytes().to_vec()))
+                .collect(),
+        };
+        if let Some(found) = lock(&self.specializations).get(&key) {
+            return Ok(found.clone());
+        }
+        let (known, reason) = self.known_inputs(inputs)?;
+        let rebuilt = {
+            let _span = span(self.options.kept_trace(), "compile", "passes");
+            rebuild(&self.graph, &self.outputs, &known)?
+        };
+        let outputs = self.outputs.iter().map(|value| rebuilt.values[value]).collect();
+        let compiled = Arc::new(self.compile(Arc::new(rebuilt.graph), outputs, &reason)?);
+        let mut specializations = lock(&self.specializations);
+        if specializations.len() >= CAPACITY {
+            specializations.clear();
+        }
+        // Another thread may have compiled the same one meanwhile.
+        Ok(specializations.entry(key).or_insert(compiled).clone())
+    }
+
+    /// Returns what the key says of the inputs, and the same as text.
+    fn known_inputs(&self, inputs: &[TensorView<'_>]) -> Result<(KnownInputs, String)> {
+        let mut known = KnownInputs::default();
+        let mut reasons = Vec::new();
+        let name = |port: usize| &self.graph.inputs[port].0;
+        for &port in &self.key_inputs.ranks {
+            let rank = inputs[port].sizes().len();
+            known.ranks.insert(port, rank);
+            reasons.push(format!("rank {rank} of {}", name(port)));
+        }
+        for &port in &self.key_inputs.sizes {
+            let sizes = inputs[port].sizes();
+            known.sizes.insert(port, sizes.to_vec());
+            reasons.push(format!("sizes {sizes:?} of {}", name(port)));
+        }
+        for &port in &self.key_inputs.values {
+            known.values.insert(port, inputs[port].to_tensor()?);
+            reasons.push(format!("value of {}", name(port)));
+        }
+        Ok((known, reasons.join(", ")))
+    }
+
+    /// Checks the dtypes of the inputs, because their values may become constants of a graph.
+    fn check_dtypes(&self, inputs: &[TensorView<'_>]) -> Result<()> {
+        for (port, ((_, value), view)) in self.graph.inputs.iter().zip(inputs).enumerate() {
+            if self.graph.values[value.at()].dtype != view.dtype() {
+                return Err(self.graph.refused_input(port, view.dtype(), view.sizes(), ""));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the specialization that computes all outputs of every run, if there is one.
+    pub(crate) fn single(&self) -> Option<&Specialization> {
+        self.only.as_deref().filter(|only| only.continuation.is_none())
+    }
+
+    /// Returns the specializations compiled so far, oldest first.
+    fn compiled(&self) -> Vec<Arc<Specialization>> {
+        let mut compiled: Vec<Arc<Specialization>> =
+            lock(&self.specializations).values().chain(&self.only).cloned().collect();
+        compiled.sort_by_key(|specialization| specialization.program.number);
+        compiled
+    }
+
+    /// Calls `f` on every specialization compiled so far, oldest first, and each before those of its continuation.
+    pub(crate) fn for_each(&self, f: &mut dyn FnMut(&Specialization)) {
+        let mut stack = self.compiled();
+        stack.reverse();
+        while let Some(specialization) = stack.pop() {
+            f(&specialization);
+            let following = specialization.continuation.iter();
+            stack.extend(following.flat_map(|next| next.cache.compiled().into_iter().rev()));
+        }
+    }
+
+    /// Returns a snapshot of the graph before it is specialized.
+    pub(crate) fn graph_snapshot(&self) -> Snapshot {
+        let mut snapshot = Snapshot::of_graph(&self.graph, StageKind::Optimized);
+        snapshot.mark_results(&self.graph, &self.outputs);
+        snapshot
+    }
+
+    /// Returns the reason of every compilation so far.
+    pub(crate) fn reasons(&self) -> Vec<String> {
+        let mut reasons = lock(&self.reasons).clone();
+        self.for_each(&mut |specialization| {
+            if let Some(continuation) = &specialization.continuation {
+                reasons.extend(lock(&continuation.cache.reasons).iter().cloned());
+            }
+        });
+        reasons
+    }
+}
+
+impl Drop for SpecializationCache {
+    /// Drops the chain of continuations in a loop. It may be as long as the graph, too long for recursion.
+    fn drop(&mut self) {
+        let mut compiled = self.compiled();
+        self.only = None;
+        lock(&self.specializations).clear();
+        while let Some(specialization) = compiled.pop() {
+            if let Some(Specialization { continuation: Some(mut next), .. }) = Arc::into_inner(specialization)
+            {
+                compiled.extend(next.cache.compiled());
+                next.cache.only = None;
+                lock(&next.cache.specializations).clear();
+            }
+        }
+    }
+}

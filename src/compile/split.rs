@@ -1,0 +1,77 @@
+//! [`split`]: cuts a graph in two where some nodes must wait for the results of others.
+
+use crate::error::Result;
+use crate::graph::{GraphData, ValueIx};
+use crate::passes::{KnownInputs, carrier, rebuild, subgraph};
+
+/// The source of an output of a graph that was split.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OutputSource {
+    /// A result of the first part.
+    First(usize),
+    /// The next result of the second part: its results come in the order of the outputs.
+    Second,
+}
+
+/// A graph in two parts. The first results of the first part are the inputs of the second.
+pub(super) struct Split {
+    pub first: GraphData,
+    pub first_outputs: Vec<ValueIx>,
+    pub second: GraphData,
+    pub second_outputs: Vec<ValueIx>,
+    /// For each output of the whole graph, its source.
+    pub sources: Vec<OutputSource>,
+}
+
+/// Splits `graph`: the nodes for which `waits` holds go to the second part.
+///
+/// The first part computes the outputs that do not wait, and the values that waiting nodes read.
+///
+/// # Errors
+/// Inference refuses a part.
+pub(super) fn split(graph: &GraphData, outputs: &[ValueIx], waits: &[bool]) -> Result<Split> {
+    let waiting = |value: ValueIx| waits[graph.values[value.at()].node.at()];
+    let mut made = frontier(graph, waits);
+    let second = subgraph(graph, waits, &made)?;
+    let mut late = Vec::new();
+    let mut sources = Vec::with_capacity(outputs.len());
+    for &output in outputs {
+        sources.push(if waiting(output) {
+            late.push(second.values[&output]);
+            OutputSource::Second
+        } else {
+            OutputSource::First(made.iter().position(|value| *value == output).unwrap_or_else(|| {
+                made.push(output);
+                made.len() - 1
+            }))
+        });
+    }
+    // Both parts are rebuilt, so that each holds what its outputs need and no more.
+    let second = rebuild(&second.graph, &late, &KnownInputs::default())?;
+    let first = rebuild(graph, &made, &KnownInputs::default())?;
+    Ok(Split {
+        first_outputs: made.iter().map(|value| first.values[value]).collect(),
+        first: first.graph,
+        second_outputs: late.iter().map(|value| second.values[value]).collect(),
+        second: second.graph,
+        sources,
+    })
+}
+
+/// Returns the values of other nodes that waiting nodes read, each once, and values whose sizes determine the symbols that
+/// attributes of waiting nodes mention. Constants belong to both parts.
+fn frontier(graph: &GraphData, waits: &[bool]) -> Vec<ValueIx> {
+    let mut found: Vec<ValueIx> = Vec::new();
+    for (node, _) in graph.nodes.iter().zip(waits).filter(|(_, waits)| **waits) {
+        for operand in &node.operands {
+            let maker = graph.values[operand.at()].node;
+            if !waits[maker.at()] && !graph.constants.contains_key(&maker) && !found.contains(operand) {
+                found.push(*operand);
+            }
+        }
+        node.attrs().symbols(&mut |symbol| {
+            found.extend(carrier(graph, waits, symbol).filter(|value| !found.contains(value)));
+        });
+    }
+    found
+}

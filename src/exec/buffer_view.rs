@@ -1,0 +1,27 @@
+//! [`buffer_view`]: a buffer of a run as a tensor view.
+
+use crate::compile::CompiledProgram;
+use crate::error::Result;
+use crate::lower::kernel::BufferIx;
+use crate::runtime::Memory;
+use crate::tensor::TensorView;
+
+/// Returns a buffer, which must have bytes, as a view of these sizes.
+///
+/// # Errors
+/// The buffer has other bytes than a view of these sizes needs.
+pub(super) fn buffer_view<'a>(
+    compiled: &CompiledProgram,
+    buffer: BufferIx,
+    sizes: &'a [usize],
+    memory: &'a Memory<'_>,
+) -> Result<TensorView<'a>> {
+    let root = compiled.lowered.roots[buffer.at()];
+    if let Some(tensor) = memory.held(root)
+        && tensor.sizes() == sizes
+    {
+        // Strings have no bytes, only tensors.
+        return Ok(tensor.view());
+    }
+    TensorView::from_bytes(compiled.lowered.buffers[buffer.at()].dtype, sizes, memory.bytes(buffer))
+}

@@ -1,0 +1,134 @@
+//! [`Definitions`]: binds symbols to elements in memory, and to results of shape functions that read them.
+
+use shapeflow_shape_fns::{Dim, PartialElements};
+
+use super::bindings::Bindings;
+use super::buffer_view::buffer_view;
+use super::guards::{infer_on_sizes, run_error};
+use crate::compile::{CompiledProgram, value_text};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::eval::elements_of;
+use crate::graph::{NodeIx, ValueIx};
+use crate::lower::kernel::BufferIx;
+use crate::runtime::Memory;
+
+/// The sources of symbols that a run has not used yet, because their values are not in memory.
+pub(super) struct Definitions {
+    /// Nodes whose shape functions define symbols from values.
+    definers: Vec<NodeIx>,
+    /// Values whose elements are symbols, and their buffers.
+    elements: Vec<(ValueIx, BufferIx)>,
+}
+
+impl Definitions {
+    /// All sources of a program.
+    pub(super) fn new(compiled: &CompiledProgram) -> Definitions {
+        Definitions {
+            definers: compiled.lowered.definers.clone(),
+            elements: compiled.lowered.elements.clone(),
+        }
+    }
+
+    /// Binds the symbols whose values are in memory now, and those that the graph's equalities derive from them.
+    ///
+    /// # Errors
+    /// An element or size differs from the value that its symbol has, or a shape function refuses the values.
+    pub(super) fn define(
+        &mut self,
+        compiled: &CompiledProgram,
+        bindings: &mut Bindings<'_>,
+        memory: &Memory<'_>,
+    ) -> Result<()> {
+        let mut waiting = Vec::new();
+        for (value, buffer) in std::mem::take(&mut self.elements) {
+            let sizes = bindings.sizes(&compiled.lowered.buffers[buffer.at()].dims);
+            match sizes.filter(|_| memory.has(buffer)) {
+                Some(sizes) => {
+                    let read = elements_of(&buffer_view(compiled, buffer, &sizes, memory)?);
+                    bind_elements(compiled, value, read.as_deref(), bindings)?;
+                }
+                None => waiting.push((value, buffer)),
+            }
+        }
+        self.elements = waiting;
+        let mut waiting = Vec::new();
+        for index in std::mem::take(&mut self.definers) {
+            if !run_definer(compiled, index, bindings, memory)? {
+                waiting.push(index);
+            }
+        }
+        self.definers = waiting;
+        bindings.solve_guards();
+        bindings.settle().map_err(|mismatch| {
+            Error::new(ErrorKind::Guard, Phase::Run, mismatch.message(&format!("the size {}", mismatch.dim)))
+        })
+    }
+}
+
+/// Binds the symbols among the elements of a value to the elements that a run has computed.
+///
+/// # Errors
+/// An element differs from the value that its symbol has.
+pub(super) fn bind_elements(
+    compiled: &CompiledProgram,
+    value: ValueIx,
+    computed: Option<&PartialElements>,
+    bindings: &mut Bindings<'_>,
+) -> Result<()> {
+    let graph = &compiled.graph;
+    let (Some(symbolic), Some(computed)) = (&graph.values[value.at()].elements, computed) else {
+        return Ok(());
+    };
+    for (dim, element) in symbolic.elements().iter().zip(computed.elements()) {
+        let element = element.as_known().expect("elements in memory are known");
+        bindings.bind(dim, element).map_err(|mismatch| {
+            let message = mismatch.message(&format!("an element of {}", value_text(graph, value)));
+            Error::new(ErrorKind::Guard, Phase::Run, message)
+        })?;
+    }
+    Ok(())
+}
+
+/// Runs a shape function on sizes and values, and binds the symbols of its results. Returns false if something is not
+/// known yet.
+fn run_definer(
+    compiled: &CompiledProgram,
+    index: NodeIx,
+    bindings: &mut Bindings<'_>,
+    memory: &Memory<'_>,
+) -> Result<bool> {
+    let graph = &compiled.graph;
+    let node = &graph.nodes[index.at()];
+    let read = |operand: ValueIx, sizes: &[usize]| match compiled.lowered.buffer_of.get(&operand) {
+        Some(&buffer) if memory.has(buffer) => {
+            Ok(elements_of(&buffer_view(compiled, buffer, sizes, memory)?))
+        }
+        _ => Ok(None),
+    };
+    let Some(inferred) = infer_on_sizes(graph, index, bindings, &read) else { return Ok(false) };
+    let concrete = inferred?;
+    let mut all_known = true;
+    let mut bind = |symbolic: &[Dim], concrete: &[Dim]| -> Result<()> {
+        for (symbolic, concrete) in symbolic.iter().zip(concrete) {
+            match concrete.as_known() {
+                Some(known) => bindings.bind(symbolic, known).map_err(|mismatch| {
+                    let message = mismatch.message("a dimension");
+                    run_error(graph, index, Error::new(ErrorKind::Guard, Phase::Run, message))
+                })?,
+                None => all_known = false,
+            }
+        }
+        Ok(())
+    };
+    for (value, (_, concrete)) in node.values().zip(&concrete.outputs) {
+        let symbolic = graph.values[value.at()].shape.dims().unwrap_or_default();
+        bind(symbolic, concrete.dims().unwrap_or_default())?;
+    }
+    for (name, symbolic) in node.derived() {
+        // A shape function may derive a parameter only from symbolic operands.
+        if let Some((_, concrete)) = concrete.derived.iter().find(|(other, _)| other == name) {
+            bind(symbolic, concrete)?;
+        }
+    }
+    Ok(all_known)
+}

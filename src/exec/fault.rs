@@ -1,0 +1,74 @@
+//! [`find_fault`]: finds the node and the element that made a kernel fail.
+
+use rustc_hash::FxHashMap;
+
+use super::bindings::Bindings;
+use super::buffer_view::buffer_view;
+use super::guards::run_error;
+use crate::compile::{CompiledProgram, value_text};
+use crate::error::{Error, ErrorKind, Phase};
+use crate::eval::evaluate;
+use crate::graph::ValueIx;
+use crate::lower::kernel::Kernel;
+use crate::runtime::{BufferSizes, Memory, SegmentPlan};
+use crate::tensor::{Tensor, TensorView};
+
+/// Computes the nodes of a failed kernel one by one, and returns the error of the first that fails.
+///
+/// A kernel reports only that some check failed. If an operand is no longer in memory, the error names the results of
+/// the kernel instead.
+pub(super) fn find_fault(
+    compiled: &CompiledProgram,
+    kernel: &Kernel,
+    plan: &SegmentPlan,
+    memory: &Memory<'_>,
+    bindings: Option<&Bindings<'_>>,
+) -> Error {
+    let (graph, lowered) = (&compiled.graph, &compiled.lowered);
+    let mut computed: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
+    for &value in &kernel.fused {
+        let index = graph.values[value.at()].node;
+        let node = &graph.nodes[index.at()];
+        let sizes: Vec<Option<BufferSizes>> = node
+            .operands
+            .iter()
+            .map(|operand| {
+                let buffer = *lowered.buffer_of.get(operand)?;
+                let planned = plan.sizes(buffer).cloned();
+                planned.or_else(|| bindings?.sizes(&lowered.buffers[buffer.at()].dims))
+            })
+            .collect();
+        let operand = |(operand, sizes)| operand_view(compiled, operand, sizes, &computed, memory);
+        let operands: Option<Vec<TensorView<'_>>> =
+            node.operands.iter().copied().zip(&sizes).map(operand).collect();
+        let Some(operands) = operands else { continue };
+        let attrs = node.attrs().substitute(&mut |symbol| bindings?.known(symbol));
+        match evaluate(&node.op, node.given, &attrs, &operands) {
+            Err(error) => return run_error(graph, index, error),
+            Ok(tensors) => computed.extend(node.values().zip(tensors)),
+        }
+    }
+    let roots: Vec<String> = kernel.roots.iter().map(|root| value_text(graph, *root)).collect();
+    let message = format!("an index or divisor is out of range in {}", roots.join(", "));
+    Error::new(ErrorKind::Index, Phase::Run, message)
+}
+
+/// Returns an operand that was computed just now, that is in memory, or that the kernel has built in as a constant.
+fn operand_view<'a>(
+    compiled: &'a CompiledProgram,
+    operand: ValueIx,
+    sizes: &'a Option<BufferSizes>,
+    computed: &'a FxHashMap<ValueIx, Tensor>,
+    memory: &'a Memory<'_>,
+) -> Option<TensorView<'a>> {
+    if let Some(tensor) = computed.get(&operand) {
+        return Some(tensor.view());
+    }
+    if let (Some(sizes), Some(&buffer)) = (sizes, compiled.lowered.buffer_of.get(&operand))
+        && memory.has(buffer)
+        && let Ok(view) = buffer_view(compiled, buffer, sizes, memory)
+    {
+        return Some(view);
+    }
+    compiled.graph.constants.get(&compiled.graph.values[operand.at()].node).map(Tensor::view)
+}

@@ -1,0 +1,115 @@
+//! Checks at run time of what the graph requires of sizes, and shape functions on the sizes of a run.
+
+use shapeflow_shape_fns::{Dim, Guard, PartialElements};
+
+use super::bindings::Bindings;
+use crate::compile::{CompiledProgram, locate};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::eval::{SizedInference, SizedOperand, infer_sizes};
+use crate::graph::{GraphData, NodeIx, ValueIx};
+use crate::runtime::BufferSizes;
+
+/// Checks every guard of the graph whose symbols are bound.
+///
+/// # Errors
+/// A guard does not hold. The error is that of the node's shape function, if it refuses the sizes.
+pub(super) fn check_guards(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Result<()> {
+    let graph = &compiled.graph;
+    for record in graph.table.guards() {
+        // The table may have equated a symbol with others after the guard was recorded.
+        let holds = record.guard.check(&|symbol| bindings.known(symbol)?.as_known());
+        if matches!(holds, Ok(Some(true) | None)) {
+            continue;
+        }
+        let message = unmet(&record.guard, &|dim| bindings.try_eval(dim));
+        return Err(match graph.nodes.get(record.origin as usize) {
+            Some(_) => refusal(graph, NodeIx(record.origin), bindings, message),
+            None => Error::new(ErrorKind::Guard, Phase::Run, message),
+        });
+    }
+    for (dim, node) in &compiled.partial {
+        dim.eval(&|symbol| bindings.known(symbol)?.as_known())
+            .map_err(|error| refusal(graph, *node, bindings, error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// Returns the error of the first node whose sizes cannot be computed from the values of the symbols: the node refuses
+/// these values, or no value of an unbound symbol meets its requirements.
+pub(super) fn uncomputable_sizes(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Option<Error> {
+    let graph = &compiled.graph;
+    graph.values.iter().find_map(|info| {
+        let dims = info.shape.dims()?.iter();
+        let mut sizes = dims.map(|dim| graph.table.resolve(dim).eval(&|symbol| bindings.get(symbol)));
+        match sizes.find(|size| !matches!(size, Ok(Some(_))))? {
+            Err(reason) => Some(refusal(graph, info.node, bindings, reason.to_string())),
+            Ok(_) => infer_on_sizes(graph, info.node, bindings, &|_, _| Ok(None))?.err(),
+        }
+    })
+}
+
+/// Returns the error of a node that does not accept these sizes: that of its shape function, or else `message`.
+fn refusal(graph: &GraphData, index: NodeIx, bindings: &Bindings<'_>, message: String) -> Error {
+    match infer_on_sizes(graph, index, bindings, &|_, _| Ok(None)) {
+        Some(Err(error)) => error,
+        _ => run_error(graph, index, Error::new(ErrorKind::Guard, Phase::Run, message)),
+    }
+}
+
+/// Adds to an error of a run the node that failed.
+pub(super) fn run_error(graph: &GraphData, index: NodeIx, error: Error) -> Error {
+    locate(graph, index, error.with_phase(Phase::Run))
+}
+
+/// Reads the elements of a value of these sizes from memory, if they are there.
+pub(super) type ReadElements<'a> = dyn Fn(ValueIx, &[usize]) -> Result<Option<Box<PartialElements>>> + 'a;
+
+/// Runs the shape function of a node on the sizes of its operands; none while some are not known.
+pub(super) fn infer_on_sizes(
+    graph: &GraphData,
+    index: NodeIx,
+    bindings: &Bindings<'_>,
+    read_elements: &ReadElements<'_>,
+) -> Option<Result<SizedInference>> {
+    let node = &graph.nodes[index.at()];
+    let mut sizes: Vec<BufferSizes> = Vec::with_capacity(node.operands.len());
+    for operand in &node.operands {
+        sizes.push(bindings.sizes(graph.values[operand.at()].shape.dims().unwrap_or_default())?);
+    }
+    let mut operands = Vec::with_capacity(sizes.len());
+    for (&operand, sizes) in node.operands.iter().zip(&sizes) {
+        let info = &graph.values[operand.at()];
+        let symbolic =
+            info.elements.as_ref().map(|elements| elements.substitute(&mut |symbol| bindings.known(symbol)));
+        let mut elements = symbolic.map(|elements| Box::new(graph.table.resolve_elements(&elements)));
+        if elements.as_ref().is_none_or(|elements| !elements.is_known()) {
+            match read_elements(operand, sizes) {
+                Ok(read) => elements = read.or(elements),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        operands.push(SizedOperand { dtype: info.dtype, sizes, elements });
+    }
+    let attrs = node.attrs().substitute(&mut |symbol| bindings.known(symbol));
+    let inferred = infer_sizes(&node.op, node.given, &attrs, operands);
+    Some(inferred.map_err(|error| run_error(graph, index, error)))
+}
+
+/// Returns the message about a guard that does not hold: the requirement, and the values of its dims.
+fn unmet(guard: &Guard, value: &dyn Fn(&Dim) -> Option<i64>) -> String {
+    let got = |dims: &[&Dim]| {
+        let values = dims.iter().filter(|dim| !dim.is_known()).map(|dim| match value(dim) {
+            Some(value) => value.to_string(),
+            None => dim.to_string(),
+        });
+        values.collect::<Vec<_>>().join(" and ")
+    };
+    match guard {
+        Guard::Eq(a, b) => format!("{a} and {b} must be equal, got {}", got(&[a, b])),
+        Guard::Ge(a, b) => format!("{a} must be at least {b}, got {}", got(&[a, b])),
+        Guard::OneOrEqual(a, b) => format!("{a} must be 1 or {b}, got {}", got(&[a, b])),
+        Guard::Divides { divisor, dividend } => {
+            format!("{dividend} must be a multiple of {divisor}, got {}", got(&[dividend, divisor]))
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! [`run_host_step`]: runs a node by itself, outside kernels.
+
+use super::bindings::Bindings;
+use super::buffer_view::buffer_view;
+use super::guards::run_error;
+use super::output_buffer::OutputBuffer;
+use super::outputs::held_sizes;
+use super::planning::undetermined;
+use crate::compile::CompiledProgram;
+use crate::error::Result;
+use crate::eval::evaluate_into;
+use crate::graph::NodeIx;
+use crate::lower::kernel::BufferIx;
+use crate::op::{HostOutput, OutputAllocator};
+use crate::runtime::{BufferSizes, Memory, SegmentPlan};
+use crate::tensor::{BufferPool, TensorView, TensorViewMut};
+
+/// A node that runs by itself, and the buffers of its operands.
+#[derive(Clone, Copy)]
+pub(super) struct HostStep<'a> {
+    pub node: NodeIx,
+    pub operands: &'a [BufferIx],
+}
+
+/// Runs a node by itself. `allocator` gives its results their memory.
+///
+/// # Errors
+/// The node fails, or nothing determines the sizes of an operand.
+pub(super) fn run_host_step(
+    compiled: &CompiledProgram,
+    step: HostStep<'_>,
+    plan: &SegmentPlan,
+    memory: &Memory<'_>,
+    bindings: Option<&Bindings<'_>>,
+    allocator: OutputAllocator<'_>,
+) -> Result<Vec<HostOutput>> {
+    let node = &compiled.graph.nodes[step.node.at()];
+    let sizes: Vec<BufferSizes> = step
+        .operands
+        .iter()
+        .map(|&buffer| {
+            let known = held_sizes(compiled, buffer, memory).or_else(|| plan.sizes(buffer).cloned());
+            let bound = || bindings?.sizes(&compiled.lowered.buffers[buffer.at()].dims);
+            known.or_else(bound).ok_or_else(|| undetermined(compiled, buffer))
+        })
+        .collect::<Result<_>>()?;
+    let views: Vec<TensorView<'_>> = step
+        .operands
+        .iter()
+        .zip(&sizes)
+        .map(|(buffer, sizes)| buffer_view(compiled, *buffer, sizes, memory))
+        .collect::<Result<_>>()?;
+    let attrs = node.attrs().substitute(&mut |symbol| bindings?.known(symbol));
+    evaluate_into(&node.op, node.given, &attrs, &views, allocator)
+        .map_err(|error| run_error(&compiled.graph, step.node, error))
+}
+
+/// Returns the memory for the results of a node: for a result of the run the caller's, else from the pool.
+pub(super) fn output_allocator<'s>(
+    compiled: &CompiledProgram,
+    stored: &[BufferIx],
+    pool: &'s BufferPool,
+    outputs: Option<&'s mut [OutputBuffer<'_>]>,
+) -> OutputAllocator<'s> {
+    let mut lent: Vec<Option<TensorViewMut<'s>>> = stored.iter().map(|_| None).collect();
+    for (number, output) in outputs.into_iter().flatten().enumerate() {
+        let is_stored = |buffer: &BufferIx| compiled.output_of[buffer.at()] == Some(number);
+        if let Some(index) = stored.iter().position(is_stored) {
+            lent[index] = output.view();
+        }
+    }
+    OutputAllocator { pool: Some(pool), lent }
+}

@@ -1,0 +1,89 @@
+//! [`bind_inputs`]: binds symbols to the sizes of the inputs.
+
+use shapeflow_shape_fns::{DType, Dim};
+
+use super::bindings::{Bindings, Mismatch};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::GraphData;
+
+/// Binds symbols to the sizes of the inputs, and to what the graph's equalities derive from them.
+///
+/// # Errors
+/// An input has another dtype or rank than its declaration, or sizes that the declarations of all inputs exclude.
+pub(super) fn bind_inputs<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]) -> Result<Bindings<'t>> {
+    let mut bindings = Bindings::new(&graph.table);
+    for (port, ((_, value), &(dtype, sizes))) in graph.inputs.iter().zip(inputs).enumerate() {
+        let info = &graph.values[value.at()];
+        let refuse = |detail: String| graph.refused_input(port, dtype, sizes, &detail);
+        if info.dtype != dtype {
+            return Err(refuse(String::new()));
+        }
+        let Some(dims) = info.shape.dims() else { continue };
+        if dims.len() != sizes.len() {
+            let error = refuse(format!(": the rank must be {}", dims.len()));
+            return Err(match example_for_batch(graph, dims, sizes) {
+                Some(sizes) => error.with_help(format!("a single example is fed with sizes {sizes:?}")),
+                None => error,
+            });
+        }
+        bindings.bind_sizes(dims, sizes).map_err(|(axis, mismatch)| {
+            let why = match mismatch.expected {
+                Some(_) => binding_axis(graph, port, &mismatch.dim),
+                None => bindings.values_in(&mismatch.dim),
+            };
+            refuse(format!(": axis {axis} {}", mismatch.requirement(&why)))
+        })?;
+    }
+    let settled = bindings.settle();
+    bindings.solve_guards();
+    settled.map_err(|mismatch| unsettled(graph, inputs, &bindings, &mismatch))?;
+    Ok(bindings)
+}
+
+/// Returns `sizes` with an axis of 1 in front, if they are those of one example where `dims` declare a batch of them.
+fn example_for_batch(graph: &GraphData, dims: &[Dim], sizes: &[usize]) -> Option<Vec<usize>> {
+    let with_batch = [&[1], sizes].concat();
+    let fits = dims.len() == with_batch.len()
+        && dims.iter().zip(&with_batch).all(|(dim, size)| {
+            let size = Dim::known(i64::try_from(*size).unwrap_or(i64::MAX));
+            graph.table.same(dim, &size) != Some(false)
+        });
+    fits.then_some(with_batch)
+}
+
+/// Every axis of every input: the number of the input, the axis, and its dim.
+fn input_axes(graph: &GraphData) -> impl Iterator<Item = (usize, usize, &Dim)> {
+    graph.inputs.iter().enumerate().flat_map(|(port, (_, value))| {
+        let dims = graph.values[value.at()].shape.dims().unwrap_or_default();
+        dims.iter().enumerate().map(move |(axis, dim)| (port, axis, dim))
+    })
+}
+
+/// Returns the axis of an input up to `last` that bound a dim: ` at axis 0 of input "x"`.
+fn binding_axis(graph: &GraphData, last: usize, dim: &Dim) -> String {
+    let mut axes = input_axes(graph).take_while(|(port, _, _)| *port <= last);
+    match axes.find(|(_, _, other)| graph.table.resolve(other) == *dim) {
+        Some((port, axis, _)) => format!(" at axis {axis} of input \"{}\"", graph.inputs[port].0),
+        None => " by another input".to_string(),
+    }
+}
+
+/// The error about an equality of several symbols that does not hold.
+fn unsettled(
+    graph: &GraphData,
+    inputs: &[(DType, &[usize])],
+    bindings: &Bindings<'_>,
+    mismatch: &Mismatch,
+) -> Error {
+    match input_axes(graph).find(|(_, _, dim)| graph.table.resolve(dim) == mismatch.dim) {
+        Some((port, axis, _)) => {
+            let (dtype, sizes) = inputs[port];
+            let requirement = mismatch.requirement(&bindings.values_in(&mismatch.dim));
+            graph.refused_input(port, dtype, sizes, &format!(": axis {axis} {requirement}"))
+        }
+        None => {
+            let message = format!("a dimension {}", mismatch.requirement(""));
+            Error::new(ErrorKind::Feed, Phase::Run, message)
+        }
+    }
+}

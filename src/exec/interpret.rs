@@ -1,0 +1,70 @@
+//! [`interpret`]: runs a program without machine code, node by node, by the interpreter of expressions.
+
+use rustc_hash::FxHashMap;
+
+use super::definitions::bind_elements;
+use super::guards::{check_guards, run_error};
+use super::input_bindings::bind_inputs;
+use super::output_buffer::OutputBuffer;
+use super::planning::sizes_of_inputs;
+use crate::compile::{CompiledProgram, value_text};
+use crate::dump::span;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::eval::{elements_of, evaluate_with};
+use crate::graph::{NodeIx, ValueIx};
+use crate::tensor::{Tensor, TensorView};
+
+/// Computes every node on its own. The results go to `outputs`, or else are returned as tensors.
+///
+/// # Errors
+/// Those of [`Executable::run`](crate::Executable::run).
+pub(super) fn interpret(
+    compiled: &CompiledProgram,
+    inputs: &[TensorView<'_>],
+    outputs: Option<&mut [OutputBuffer<'_>]>,
+) -> Result<Vec<Tensor>> {
+    let _span = span(compiled.trace(), "interpreter", "interpreter");
+    let graph = &compiled.graph;
+    let mut bindings = bind_inputs(graph, &sizes_of_inputs(inputs))?;
+    let mut values: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
+    for ((_, value), view) in graph.inputs.iter().zip(inputs) {
+        values.insert(*value, view.to_tensor()?);
+    }
+    for (number, node) in graph.nodes.iter().enumerate() {
+        let index = NodeIx(number as u32);
+        if let Some(tensor) = graph.constants.get(&index) {
+            values.insert(node.first_output, tensor.clone());
+            continue;
+        }
+        if values.contains_key(&node.first_output) {
+            // An input.
+            continue;
+        }
+        let operands: Vec<TensorView<'_>> =
+            node.operands.iter().map(|operand| values[operand].view()).collect();
+        let attrs = node.attrs().substitute(&mut |symbol| bindings.known(symbol));
+        let is_constant = |number: usize| {
+            let operand = node.operands[number];
+            graph.constants.contains_key(&graph.values[operand.at()].node)
+        };
+        let computed = evaluate_with(&node.op, node.given, &attrs, &operands, &is_constant)
+            .map_err(|error| run_error(graph, index, error))?;
+        for (value, tensor) in node.values().zip(computed) {
+            let dims = graph.values[value.at()].shape.dims().unwrap_or_default();
+            bindings.bind_sizes(dims, tensor.sizes()).map_err(|(axis, mismatch)| {
+                let message = mismatch.message(&format!("axis {axis} of {}", value_text(graph, value)));
+                run_error(graph, index, Error::new(ErrorKind::Guard, Phase::Run, message))
+            })?;
+            bind_elements(compiled, value, elements_of(&tensor.view()).as_deref(), &mut bindings)?;
+            values.insert(value, tensor);
+        }
+        check_guards(compiled, &bindings)?;
+    }
+    let wanted = compiled.lowered.outputs.iter().map(|buffer| compiled.lowered.buffers[buffer.at()].value);
+    let results = wanted.map(|value| &values[&value]);
+    let Some(outputs) = outputs else { return Ok(results.cloned().collect()) };
+    for (number, (output, tensor)) in outputs.iter_mut().zip(results).enumerate() {
+        output.fill(number, tensor)?;
+    }
+    Ok(Vec::new())
+}

@@ -1,0 +1,88 @@
+//! [`OutputBuffer`]: the caller's memory for a result.
+
+use shapeflow_shape_fns::DType;
+use smallvec::SmallVec;
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::tensor::{Tensor, TensorViewMut};
+
+/// The caller's memory for every result.
+pub(super) type OutputBuffers<'m> = SmallVec<[OutputBuffer<'m>; 4]>;
+
+/// The caller's memory for one result.
+pub(super) struct OutputBuffer<'m> {
+    dtype: DType,
+    sizes: &'m [usize],
+    /// None after [`OutputBuffer::take`].
+    bytes: Option<&'m mut [u8]>,
+}
+
+impl<'m> OutputBuffer<'m> {
+    pub(super) fn new(view: &'m mut TensorViewMut<'_>) -> OutputBuffer<'m> {
+        let (dtype, sizes) = (view.dtype(), view.sizes());
+        OutputBuffer { dtype, sizes, bytes: Some(view.bytes_mut()) }
+    }
+
+    /// Returns whether the memory is for a result of this dtype and these sizes.
+    pub(super) fn fits(&self, dtype: DType, sizes: &[usize]) -> bool {
+        self.dtype == dtype && self.sizes == sizes
+    }
+
+    pub(super) fn sizes(&self) -> &'m [usize] {
+        self.sizes
+    }
+
+    /// Returns whether a step has taken the memory, to store the result itself.
+    pub(super) fn is_taken(&self) -> bool {
+        self.bytes.is_none()
+    }
+
+    /// Takes the memory for a step that stores the result itself; none if it was taken before.
+    pub(super) fn take(&mut self) -> Option<&'m mut [u8]> {
+        self.bytes.take()
+    }
+
+    /// Returns the memory, unless it is taken.
+    pub(super) fn view(&mut self) -> Option<TensorViewMut<'_>> {
+        let bytes = self.bytes.as_deref_mut()?;
+        Some(TensorViewMut::of_view(self.dtype, self.sizes, bytes))
+    }
+
+    /// Copies result `number` into the memory, which is not taken.
+    ///
+    /// # Errors
+    /// The result has another dtype or other sizes.
+    pub(super) fn fill(&mut self, number: usize, tensor: &Tensor) -> Result<()> {
+        self.fill_bytes(number, tensor.dtype(), tensor.sizes(), tensor.view().bytes())
+    }
+
+    /// Copies the bytes of result `number`, as [`OutputBuffer::fill`] does.
+    ///
+    /// # Errors
+    /// The result has another dtype or other sizes.
+    pub(super) fn fill_bytes(
+        &mut self,
+        number: usize,
+        dtype: DType,
+        sizes: &[usize],
+        bytes: &[u8],
+    ) -> Result<()> {
+        self.check(number, dtype, sizes)?;
+        let memory = self.take().expect("the memory of a result is filled once");
+        memory.copy_from_slice(&bytes[..memory.len()]);
+        Ok(())
+    }
+
+    /// Checks that the memory is for a result of this dtype and these sizes.
+    ///
+    /// # Errors
+    /// It is not.
+    pub(super) fn check(&self, number: usize, dtype: DType, sizes: &[usize]) -> Result<()> {
+        if self.fits(dtype, sizes) {
+            return Ok(());
+        }
+        let got = format!("{}{:?}", self.dtype, self.sizes);
+        let message = format!("output {number} must be {dtype}{sizes:?}, got memory for {got}");
+        Err(Error::new(ErrorKind::Feed, Phase::Run, message))
+    }
+}

@@ -1,0 +1,228 @@
+//! [`Planner`]: finds or makes the plan of a segment once its sizes are known.
+
+use std::sync::Arc;
+
+use shapeflow_shape_fns::{DType, Dim};
+use smallvec::SmallVec;
+
+use super::bindings::Bindings;
+use super::guards::{check_guards, uncomputable_sizes};
+use super::input_bindings::bind_inputs;
+use super::run_state::{LastPlan, RunState};
+use crate::compile::{CompiledProgram, KernelCode, value_text};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::lower::Unsized;
+use crate::lower::in_place::may_overwrite;
+use crate::lower::kernel::BufferIx;
+use crate::lower::plan::plan;
+use crate::lower::program::{Content, Step};
+use crate::op::MatMulSpec;
+use crate::runtime::{
+    BufferSizes, MatMul, PreparedLaunch, ProgramState, SegmentMemory, SegmentPlan, StepBuffers, StepPlan,
+    StoredBuffer,
+};
+use crate::tensor::{TensorView, size_of_element};
+
+/// Plans the segments of a program.
+#[derive(Clone, Copy)]
+pub(super) struct Planner<'p> {
+    pub compiled: &'p CompiledProgram,
+    pub code: &'p KernelCode,
+    pub state: &'p ProgramState,
+}
+
+/// Returns the dtype and sizes of each input.
+pub(super) fn sizes_of_inputs<'a>(inputs: &'a [TensorView<'_>]) -> Vec<(DType, &'a [usize])> {
+    inputs.iter().map(|view| (view.dtype(), view.sizes())).collect()
+}
+
+/// Returns the error of a buffer whose sizes depend on a symbol that nothing binds.
+pub(super) fn undetermined(compiled: &CompiledProgram, buffer: BufferIx) -> Error {
+    let value = value_text(&compiled.graph, compiled.lowered.buffers[buffer.at()].value);
+    Error::new(ErrorKind::Shape, Phase::Run, format!("nothing determines the sizes of {value}"))
+}
+
+impl Planner<'_> {
+    /// Returns the plan of a static program for the sizes of these inputs. It is that of the thread's last run if the
+    /// sizes are the same.
+    ///
+    /// # Errors
+    /// The inputs do not fit their declarations, a guard does not hold, or the run needs too much memory.
+    pub(super) fn static_plan(
+        &self,
+        inputs: &[TensorView<'_>],
+        state: &mut RunState,
+    ) -> Result<Arc<SegmentPlan>> {
+        if let Some(LastPlan { program, sizes, plan }) = &state.last
+            && *program == self.compiled.number
+            && sizes.len() == inputs.iter().map(|view| view.sizes().len()).sum::<usize>()
+            && inputs.iter().flat_map(|view| view.sizes()).eq(sizes)
+            && self.dtypes_and_ranks_fit(inputs)
+        {
+            self.state.count_plan_hit();
+            return Ok(plan.clone());
+        }
+        let bindings = bind_inputs(&self.compiled.graph, &sizes_of_inputs(inputs))?;
+        check_guards(self.compiled, &bindings)?;
+        let plan = self.segment_plan(0, &bindings)?;
+        let sizes = inputs.iter().flat_map(|view| view.sizes()).copied().collect();
+        state.last = Some(LastPlan { program: self.compiled.number, sizes, plan: plan.clone() });
+        Ok(plan)
+    }
+
+    fn dtypes_and_ranks_fit(&self, inputs: &[TensorView<'_>]) -> bool {
+        self.compiled.graph.inputs.iter().zip(inputs).all(|((_, value), view)| {
+            let info = &self.compiled.graph.values[value.at()];
+            info.dtype == view.dtype() && info.shape.rank().is_none_or(|rank| rank == view.sizes().len())
+        })
+    }
+
+    /// Returns the plan of a segment, made now or earlier.
+    ///
+    /// # Errors
+    /// Sizes cannot be computed from the values of symbols, or the segment needs too much memory.
+    pub(super) fn segment_plan(&self, number: usize, bindings: &Bindings<'_>) -> Result<Arc<SegmentPlan>> {
+        let symbols = &self.compiled.lowered.segments[number].symbols;
+        // `i64::MIN` stands for an unbound symbol.
+        let key = symbols.iter().map(|symbol| bindings.get(*symbol).unwrap_or(i64::MIN)).collect();
+        self.state.plan(number, key, || {
+            self.plan_segment(number, bindings)
+                .map_err(|error| uncomputable_sizes(self.compiled, bindings).unwrap_or(error))
+        })
+    }
+
+    fn plan_segment(&self, number: usize, bindings: &Bindings<'_>) -> Result<SegmentPlan> {
+        let lowered = &self.compiled.lowered;
+        let dim = |dim: &Dim| bindings.eval(dim);
+        let sizes: Vec<Option<BufferSizes>> =
+            lowered.buffers.iter().map(|buffer| bindings.sizes(&buffer.dims)).collect();
+        let buffer_sizes = |buffer: BufferIx| -> Result<SmallVec<[i64; 6]>, Unsized> {
+            match &sizes[buffer.at()] {
+                Some(sizes) => Ok(sizes.iter().map(|&size| size as i64).collect()),
+                None => Err(Unsized(format!("the sizes of {buffer} are not determined"))),
+            }
+        };
+        let range = lowered.segments[number].steps.clone();
+        let mut steps = Vec::with_capacity(range.len());
+        for step in range {
+            steps.push(match &lowered.steps[step] {
+                Step::Kernel(kernel) => {
+                    let plan = plan(kernel, &dim, &buffer_sizes)?;
+                    let functions = &self.code.functions[step];
+                    let prepared = PreparedLaunch::prepare(kernel, &plan, functions, &self.state.threads);
+                    StepPlan::Kernel(plan, prepared)
+                }
+                Step::MatMul { a, b, out, spec, .. } => {
+                    StepPlan::MatMul(self.plan_matmul(&sizes, [*a, *b, *out], *spec)?)
+                }
+                Step::Node { .. } => StepPlan::Node,
+            });
+        }
+        let memory = self.plan_memory(number, &steps, &sizes)?;
+        Ok(SegmentPlan { steps, sizes, memory })
+    }
+
+    fn plan_matmul(
+        &self,
+        sizes: &[Option<BufferSizes>],
+        [a, b, out]: [BufferIx; 3],
+        spec: MatMulSpec,
+    ) -> Result<MatMul> {
+        let of = |buffer: BufferIx| {
+            sizes[buffer.at()].as_deref().ok_or_else(|| undetermined(self.compiled, buffer))
+        };
+        let double = self.compiled.lowered.buffers[out.at()].dtype == DType::F64;
+        let mut matmul = MatMul::new([(a, of(a)?), (b, of(b)?), (out, of(out)?)], spec, double);
+        // Packed copies only save time, so there are none under a memory limit.
+        let root = self.compiled.lowered.roots[b.at()];
+        if let Content::Constant(node) = self.compiled.lowered.contents[root.at()]
+            && self.state.memory_limit.is_none()
+            && matmul.packing_pays()
+        {
+            let bytes = self.compiled.graph.constants[&node].view().bytes();
+            matmul.packed = self.state.packed.get_or_pack(b, matmul.right(), bytes)?;
+        }
+        Ok(matmul)
+    }
+
+    /// Assigns memory to the buffers that the kernels and matmuls of a segment store.
+    fn plan_memory(
+        &self,
+        number: usize,
+        plans: &[StepPlan],
+        sizes: &[Option<BufferSizes>],
+    ) -> Result<SegmentMemory> {
+        let lowered = &self.compiled.lowered;
+        let range = lowered.segments[number].steps.clone();
+        let root = |buffer: BufferIx| lowered.roots[buffer.at()];
+        let mut steps = Vec::with_capacity(range.len());
+        for (number, plan) in range.clone().zip(plans) {
+            let step = &lowered.steps[number];
+            let (reads, writes) = step.buffers();
+            let mut buffers =
+                StepBuffers { loads: reads.iter().map(|&read| root(read)).collect(), stores: vec![] };
+            if !matches!(step, Step::Node { .. }) {
+                for &buffer in &*writes {
+                    let bytes = self.bytes_of(buffer, sizes)?;
+                    let overwrites = match (step, plan) {
+                        (Step::Kernel(kernel), StepPlan::Kernel(plan, _)) => {
+                            let dead = buffers.loads.iter().copied().filter(|&read| {
+                                lowered.contents[read.at()] == Content::Computed
+                                    && self.compiled.dies_at(read, number)
+                                    && may_overwrite(kernel, plan, &root, read, buffer)
+                            });
+                            dead.collect()
+                        }
+                        _ => SmallVec::new(),
+                    };
+                    let outlives = self.compiled.outlives(buffer, range.end);
+                    buffers.stores.push(StoredBuffer { buffer, bytes, outlives, overwrites });
+                }
+            }
+            steps.push(buffers);
+        }
+        let memory = SegmentMemory::assign(&steps).map_err(|buffer| {
+            let message = format!("{} does not fit into memory beside the others", self.value_text(buffer));
+            Error::new(ErrorKind::Memory, Phase::Run, message)
+        })?;
+        self.check_limit(&memory, &steps)?;
+        Ok(memory)
+    }
+
+    /// Checks the memory limit against the arena and the buffers that outlive the segment.
+    fn check_limit(&self, memory: &SegmentMemory, steps: &[StepBuffers]) -> Result<()> {
+        let Some(limit) = self.state.memory_limit else { return Ok(()) };
+        let stores = || steps.iter().flat_map(|step| &step.stores);
+        let outliving = stores().filter(|stored| stored.outlives).map(|stored| stored.bytes);
+        let needed = outliving.fold(memory.arena, usize::saturating_add);
+        if needed <= limit {
+            return Ok(());
+        }
+        let message =
+            format!("the run must stay within the memory limit of {limit} bytes, but needs {needed}");
+        let error = Error::new(ErrorKind::Memory, Phase::Run, message);
+        // The first of the largest ones.
+        Err(match stores().rev().max_by_key(|stored| stored.bytes) {
+            Some(StoredBuffer { buffer, bytes, .. }) => {
+                let value = self.value_text(*buffer);
+                error.note(format!("the largest value is {value} with {bytes} bytes"), None)
+            }
+            None => error,
+        })
+    }
+
+    fn bytes_of(&self, buffer: BufferIx, sizes: &[Option<BufferSizes>]) -> Result<usize> {
+        let sizes = sizes[buffer.at()].as_ref().ok_or_else(|| undetermined(self.compiled, buffer))?;
+        let element = size_of_element(self.compiled.lowered.buffers[buffer.at()].dtype)?;
+        let bytes = sizes.iter().try_fold(element, |bytes, &size| bytes.checked_mul(size));
+        bytes.filter(|bytes| isize::try_from(*bytes).is_ok()).ok_or_else(|| {
+            let value = self.value_text(buffer);
+            let message = format!("{value} has sizes {sizes:?}, more bytes than memory can have");
+            Error::new(ErrorKind::Memory, Phase::Run, message)
+        })
+    }
+
+    fn value_text(&self, buffer: BufferIx) -> String {
+        value_text(&self.compiled.graph, self.compiled.lowered.buffers[buffer.at()].value)
+    }
+}

@@ -1,0 +1,266 @@
+//! [`Run`]: one run of a compiled program by machine code.
+
+use shapeflow_shape_fns::DType;
+
+use super::bindings::Bindings;
+use super::definitions::Definitions;
+use super::fault::find_fault;
+use super::guards::{check_guards, run_error};
+use super::host_step::{HostStep, output_allocator, run_host_step};
+use super::input_bindings::bind_inputs;
+use super::output_buffer::OutputBuffer;
+use super::outputs::collect_outputs;
+use super::planning::{Planner, sizes_of_inputs};
+use super::run_state::RunState;
+use crate::compile::{CompiledProgram, KernelCode, Specialization, value_text};
+use crate::dump::Traced;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::NodeIx;
+use crate::lower::kernel::{BufferIx, Kernel};
+use crate::lower::program::{Content, Step};
+use crate::op::HostOutput;
+use crate::runtime::{
+    Launch, Memory, ProgramState, RetainedMemory, SegmentPlan, StepPlan, Workspace, launch, streamed_row,
+};
+use crate::tensor::{Tensor, TensorView};
+
+/// One run of a compiled program: the memory of its buffers, and the values of its symbols.
+pub(super) struct Run<'m> {
+    compiled: &'m CompiledProgram,
+    code: &'m KernelCode,
+    state: &'m ProgramState,
+    memory: Memory<'m>,
+    /// The values of symbols; none in a static program, whose steps need no symbols.
+    bindings: Option<Bindings<'m>>,
+}
+
+/// Runs a program on row-major inputs. The results go to `outputs`, or else are returned as tensors.
+///
+/// # Errors
+/// Those of [`Executable::run`](crate::Executable::run).
+pub(super) fn run_by_machine_code<'m>(
+    specialization: &'m Specialization,
+    code: &'m KernelCode,
+    inputs: &'m [TensorView<'m>],
+    outputs: Option<&mut [OutputBuffer<'m>]>,
+    state: &mut RunState,
+) -> Result<Vec<Tensor>> {
+    let mut run = Run::new(specialization, code, inputs, std::mem::take(&mut state.retained))?;
+    let results = run.run(inputs, outputs, state);
+    state.retained = run.memory.retain();
+    results
+}
+
+impl<'m> Run<'m> {
+    /// A run whose memory holds the inputs and the constants.
+    ///
+    /// # Errors
+    /// Memory for a copy of an input of strings is refused.
+    pub(super) fn new(
+        specialization: &'m Specialization,
+        code: &'m KernelCode,
+        inputs: &'m [TensorView<'m>],
+        retained: RetainedMemory,
+    ) -> Result<Run<'m>> {
+        let Specialization { program: compiled, state, .. } = specialization;
+        let mut memory = Memory::new(&compiled.lowered.roots, retained);
+        for &(buffer, content) in &compiled.given {
+            // Strings have no bytes. Host kernels read their tensor itself.
+            match content {
+                Content::Input(port) if inputs[port].dtype() == DType::String => {
+                    memory.hold(buffer, inputs[port].to_tensor()?);
+                }
+                Content::Input(port) => memory.lend(buffer, inputs[port].bytes()),
+                Content::Constant(node) => match &compiled.graph.constants[&node] {
+                    tensor if tensor.dtype() == DType::String => memory.hold(buffer, tensor.clone()),
+                    tensor => memory.lend(buffer, tensor.view().bytes()),
+                },
+                Content::Computed | Content::Alias(_) => unreachable!("only inputs and constants are given"),
+            }
+        }
+        Ok(Run { compiled, code, state, memory, bindings: None })
+    }
+
+    fn planner(&self) -> Planner<'m> {
+        Planner { compiled: self.compiled, code: self.code, state: self.state }
+    }
+
+    /// Returns the memory of the buffers. Bound launches need nothing else of a run.
+    pub(super) fn into_memory(self) -> Memory<'m> {
+        self.memory
+    }
+
+    /// Plans and runs all segments, and collects the results.
+    fn run(
+        &mut self,
+        inputs: &[TensorView<'_>],
+        mut outputs: Option<&mut [OutputBuffer<'m>]>,
+        state: &mut RunState,
+    ) -> Result<Vec<Tensor>> {
+        let compiled = self.compiled;
+        if compiled.is_static() {
+            let plan = self.planner().static_plan(inputs, state)?;
+            self.place(&plan, outputs.as_deref_mut())?;
+            self.run_segment(0, &plan, outputs.as_deref_mut(), &mut state.workspaces)?;
+            let sizes = |buffer| plan.sizes(buffer).cloned();
+            return collect_outputs(compiled, &sizes, &mut self.memory, outputs);
+        }
+        self.bindings = Some(bind_inputs(&compiled.graph, &sizes_of_inputs(inputs))?);
+        let mut definitions = Definitions::new(compiled);
+        let planner = self.planner();
+        for number in 0..compiled.lowered.segments.len() {
+            let bindings = self.define(&mut definitions)?;
+            let plan = planner.segment_plan(number, bindings)?;
+            self.place(&plan, outputs.as_deref_mut())?;
+            self.run_segment(number, &plan, outputs.as_deref_mut(), &mut state.workspaces)?;
+        }
+        self.define(&mut definitions)?;
+        let bindings = self.bindings.as_ref();
+        let sizes = |buffer: BufferIx| bindings?.sizes(&compiled.lowered.buffers[buffer.at()].dims);
+        collect_outputs(compiled, &sizes, &mut self.memory, outputs)
+    }
+
+    /// Binds the symbols that can be bound now, checks the guards, and returns the bindings.
+    fn define(&mut self, definitions: &mut Definitions) -> Result<&Bindings<'m>> {
+        let bindings = self.bindings.as_mut().expect("a program that is not static has bindings");
+        definitions.define(self.compiled, bindings, &self.memory)?;
+        check_guards(self.compiled, bindings)?;
+        Ok(bindings)
+    }
+
+    /// Gives every buffer that a segment's kernels and matmuls store its memory: for a result that of `outputs`, if it
+    /// fits.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(super) fn place(
+        &mut self,
+        plan: &SegmentPlan,
+        mut outputs: Option<&mut [OutputBuffer<'m>]>,
+    ) -> Result<()> {
+        self.memory.place(plan.memory.arena, &plan.memory.placed)?;
+        for &buffer in &plan.memory.outliving {
+            let sizes = plan.sizes(buffer).expect("a buffer has sizes before it has memory");
+            let info = &self.compiled.lowered.buffers[buffer.at()];
+            if let Some(output) = self.output_of(buffer, outputs.as_deref_mut())
+                && output.fits(info.dtype, sizes)
+                && let Some(bytes) = output.take()
+            {
+                self.memory.lend_mut(buffer, bytes);
+                continue;
+            }
+            let tensor = self.state.buffers.allocate(info.dtype, sizes).map_err(|error| {
+                let value = value_text(&self.compiled.graph, info.value);
+                error.note(format!("for the elements of {value}"), None)
+            })?;
+            self.memory.hold_mut(buffer, tensor)?;
+        }
+        for &(buffer, owner) in &plan.memory.shared {
+            self.memory.share(buffer, owner);
+        }
+        Ok(())
+    }
+
+    /// Returns the caller's memory for a buffer, if it is a result and the caller gives memory.
+    fn output_of<'o>(
+        &self,
+        buffer: BufferIx,
+        outputs: Option<&'o mut [OutputBuffer<'m>]>,
+    ) -> Option<&'o mut OutputBuffer<'m>> {
+        outputs?.get_mut(self.compiled.output_of[buffer.at()]?)
+    }
+
+    /// Runs the steps of a segment.
+    ///
+    /// # Errors
+    /// A check of the data fails, a node fails, or memory is refused.
+    pub(super) fn run_segment(
+        &mut self,
+        number: usize,
+        plan: &SegmentPlan,
+        mut outputs: Option<&mut [OutputBuffer<'m>]>,
+        workspaces: &mut Vec<Workspace>,
+    ) -> Result<()> {
+        let compiled = self.compiled;
+        let range = compiled.lowered.segments[number].steps.clone();
+        for (step, step_plan) in range.zip(&plan.steps) {
+            let traced = compiled.traced(step);
+            let _span = traced.map(Traced::begin);
+            match (&compiled.lowered.steps[step], step_plan) {
+                (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan, prepared)) => {
+                    let code = &self.code.module;
+                    let failed = match prepared {
+                        Some(prepared) => prepared.run(code, &mut self.memory, workspaces)?,
+                        None => {
+                            let (plan, memory) = (kernel_plan, &self.memory);
+                            let functions = &self.code.functions[step];
+                            let stream = streamed_row(&plan.buffers, plan.stream, memory);
+                            let run = Launch { kernel, plan, code, functions, memory, stream, traced };
+                            launch(&run, workspaces, &self.state.threads)?
+                        }
+                    };
+                    if failed {
+                        return Err(self.fault(kernel, plan));
+                    }
+                }
+                (Step::MatMul { .. }, StepPlan::MatMul(matmul)) => {
+                    matmul.run(&mut self.memory, &self.state.threads, workspaces)?;
+                }
+                (Step::Node { node, operands, outputs: stored }, StepPlan::Node) => {
+                    let step = HostStep { node: *node, operands };
+                    self.run_node(step, stored, plan, outputs.as_deref_mut())?;
+                }
+                _ => unreachable!("the plan of a segment has a plan of the same kind for each step"),
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn fault(&self, kernel: &Kernel, plan: &SegmentPlan) -> Error {
+        find_fault(self.compiled, kernel, plan, &self.memory, self.bindings.as_ref())
+    }
+
+    /// Runs a node by itself, and binds symbols to the sizes of its results.
+    fn run_node(
+        &mut self,
+        step: HostStep<'_>,
+        stored: &[BufferIx],
+        plan: &SegmentPlan,
+        mut outputs: Option<&mut [OutputBuffer<'m>]>,
+    ) -> Result<()> {
+        let pool = &self.state.buffers;
+        let allocator = output_allocator(self.compiled, stored, pool, outputs.as_deref_mut());
+        let bindings = self.bindings.as_ref();
+        let results = run_host_step(self.compiled, step, plan, &self.memory, bindings, allocator)?;
+        assert_eq!(results.len(), stored.len(), "a node has a buffer for each result");
+        for (&buffer, result) in stored.iter().zip(results) {
+            match result {
+                HostOutput::Tensor(tensor) => {
+                    self.bind_sizes(step.node, buffer, tensor.sizes())?;
+                    self.memory.hold(buffer, tensor);
+                }
+                HostOutput::Borrowed => {
+                    let output = self.output_of(buffer, outputs.as_deref_mut());
+                    let output = output.expect("a kernel borrows the memory of an output");
+                    let sizes = output.sizes();
+                    let bytes = output.take().expect("only memory that is not taken is lent");
+                    self.bind_sizes(step.node, buffer, sizes)?;
+                    self.memory.lend_mut(buffer, bytes);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Binds the symbols of a buffer's dims to the sizes of the result in it.
+    fn bind_sizes(&mut self, node: NodeIx, buffer: BufferIx, sizes: &[usize]) -> Result<()> {
+        let Some(bindings) = &mut self.bindings else { return Ok(()) };
+        let info = &self.compiled.lowered.buffers[buffer.at()];
+        bindings.bind_sizes(&info.dims, sizes).map_err(|(axis, mismatch)| {
+            let graph = &self.compiled.graph;
+            let message = mismatch.message(&format!("axis {axis} of {}", value_text(graph, info.value)));
+            run_error(graph, node, Error::new(ErrorKind::Guard, Phase::Run, message))
+        })
+    }
+}

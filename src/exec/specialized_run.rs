@@ -1,0 +1,76 @@
+//! [`run_specialized`]: runs the specialization for some inputs, and its continuations.
+
+use std::sync::Arc;
+
+use super::interpret::interpret;
+use super::output_buffer::{OutputBuffer, OutputBuffers};
+use super::run::run_by_machine_code;
+use super::run_state::RunState;
+use crate::compile::{OutputSource, Specialization, SpecializationCache};
+use crate::error::Result;
+use crate::tensor::{Tensor, TensorView, TensorViewMut};
+
+/// Runs a graph on row-major inputs, one view for each. The results go to `outputs`, or else are returned as tensors.
+///
+/// # Errors
+/// Those of [`Executable::run`](crate::Executable::run).
+pub(super) fn run_specialized(
+    cache: &SpecializationCache,
+    inputs: &[TensorView<'_>],
+    outputs: Option<&mut [TensorViewMut<'_>]>,
+    state: &mut RunState,
+) -> Result<Vec<Tensor>> {
+    let specialization = cache.specialization(inputs)?;
+    let mut outputs: Option<OutputBuffers<'_>> =
+        outputs.map(|views| views.iter_mut().map(OutputBuffer::new).collect());
+    if specialization.continuation.is_none() {
+        return run_one(&specialization, inputs, outputs.as_deref_mut(), state);
+    }
+    let results = run_chain(&specialization, inputs, state)?;
+    let Some(outputs) = &mut outputs else { return Ok(results) };
+    for (number, (output, tensor)) in outputs.iter_mut().zip(&results).enumerate() {
+        output.fill(number, tensor)?;
+    }
+    Ok(Vec::new())
+}
+
+fn run_one<'m>(
+    specialization: &'m Specialization,
+    inputs: &'m [TensorView<'m>],
+    outputs: Option<&mut [OutputBuffer<'m>]>,
+    state: &mut RunState,
+) -> Result<Vec<Tensor>> {
+    match &specialization.program.code {
+        Some(code) => run_by_machine_code(specialization, code, inputs, outputs, state),
+        None => interpret(&specialization.program, inputs, outputs),
+    }
+}
+
+/// Runs a specialization, then the specialization of its continuation, and so on. This is a loop and not a recursion,
+/// because a graph may have as many continuations as nodes.
+fn run_chain(first: &Specialization, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Vec<Tensor>> {
+    let mut computed = run_one(first, inputs, None, state)?;
+    let mut current: Option<Arc<Specialization>> = None;
+    let count = first.continuation.as_ref().map_or(computed.len(), |next| next.sources.len());
+    let mut results: Vec<Option<Tensor>> = vec![None; count];
+    // The outputs of the graph that the current specialization and its continuations compute.
+    let mut numbers: Vec<usize> = (0..count).collect();
+    while let Some(continuation) = &current.as_deref().unwrap_or(first).continuation {
+        let mut late = Vec::new();
+        for (&number, source) in numbers.iter().zip(&continuation.sources) {
+            match source {
+                OutputSource::First(index) => results[number] = Some(computed[*index].clone()),
+                OutputSource::Second => late.push(number),
+            }
+        }
+        let feeds: Vec<TensorView<'_>> =
+            computed[..continuation.cache.inputs()].iter().map(Tensor::view).collect();
+        let next = continuation.cache.shared_specialization(&feeds)?;
+        let following = run_one(&next, &feeds, None, state)?;
+        (computed, numbers, current) = (following, late, Some(next));
+    }
+    for (number, tensor) in numbers.into_iter().zip(computed) {
+        results[number] = Some(tensor);
+    }
+    Ok(results.into_iter().map(|result| result.expect("each output has a source")).collect())
+}

@@ -1,0 +1,57 @@
+//! [`Stats`]: what an executable has compiled, planned and allocated so far.
+
+use std::time::Duration;
+
+use crate::compile::Specialization;
+use crate::lower::program::Step;
+
+/// What an executable has compiled, planned and allocated so far.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Fused kernels.
+    pub kernels: usize,
+    /// Matrix products.
+    pub products: usize,
+    /// Nodes that run by themselves: host kernels and interpreted bodies.
+    pub host_nodes: usize,
+    /// The reason of each compilation, in their order.
+    pub compiles: Vec<String>,
+    /// Bytes of machine code.
+    pub code_bytes: usize,
+    /// Bytes of the largest arena of any run.
+    pub arena_bytes: usize,
+    /// Bytes of constants that are packed in the order in which matrix products read them.
+    pub packed_bytes: usize,
+    /// Runs of a segment that found their plan.
+    pub plan_hits: u64,
+    /// Runs of a segment that made a plan.
+    pub plan_misses: u64,
+    /// Duration of the compilation before the first run.
+    pub compile_time: Duration,
+    /// Duration of code generation for kernels.
+    pub code_time: Duration,
+}
+
+impl Stats {
+    /// Adds the figures of one specialization.
+    pub(super) fn add(&mut self, specialization: &Specialization) {
+        let Specialization { program, state, .. } = specialization;
+        for step in &program.lowered.steps {
+            match step {
+                Step::Kernel(_) => self.kernels += 1,
+                Step::MatMul { .. } => self.products += 1,
+                Step::Node { .. } => self.host_nodes += 1,
+            }
+        }
+        if let Some(code) = &program.code {
+            self.code_bytes += code.module.code_bytes();
+            self.code_time += code.module.code_time();
+        }
+        let counts = state.counts();
+        self.arena_bytes = self.arena_bytes.max(counts.arena_bytes);
+        self.packed_bytes += state.packed.bytes();
+        self.plan_hits += counts.plan_hits;
+        self.plan_misses += counts.plan_misses;
+    }
+}

@@ -1,0 +1,45 @@
+//! [`SegmentPlan`]: how the steps of a segment run for one set of sizes.
+
+use smallvec::SmallVec;
+
+use super::matmul::MatMul;
+use super::prepared_launch::PreparedLaunch;
+use super::segment_memory::SegmentMemory;
+use crate::lower::kernel::BufferIx;
+use crate::lower::plan::KernelPlan;
+
+/// The sizes of a buffer.
+pub(crate) type BufferSizes = SmallVec<[usize; 4]>;
+
+/// How one step runs.
+pub(crate) enum StepPlan {
+    /// A kernel, with its prepared launch if it needs a single call.
+    Kernel(KernelPlan, Option<PreparedLaunch>),
+    MatMul(MatMul),
+    /// A node that runs by itself; it allocates its results when it runs.
+    Node,
+}
+
+impl StepPlan {
+    /// Returns the prepared launch, if the step is a kernel that has one.
+    pub(crate) fn prepared(&self) -> Option<&PreparedLaunch> {
+        match self {
+            StepPlan::Kernel(_, prepared) => prepared.as_ref(),
+            StepPlan::MatMul(_) | StepPlan::Node => None,
+        }
+    }
+}
+
+/// The plan of a segment: its steps, and where the buffers that they store lie.
+pub(crate) struct SegmentPlan {
+    pub steps: Vec<StepPlan>,
+    /// By buffer of the program: its sizes, if they are known when the segment is planned.
+    pub sizes: Vec<Option<BufferSizes>>,
+    pub memory: SegmentMemory,
+}
+
+impl SegmentPlan {
+    pub(crate) fn sizes(&self, buffer: BufferIx) -> Option<&BufferSizes> {
+        self.sizes[buffer.at()].as_ref()
+    }
+}
