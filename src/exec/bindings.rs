@@ -17,7 +17,7 @@ pub(super) struct Bindings<'t> {
 
 /// A dim that cannot have the value found for it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Mismatch {
+pub(super) struct DimMismatch {
     /// The dim, as the table resolves it.
     pub dim: Dim,
     /// The value of the dim, if all its symbols are bound.
@@ -83,9 +83,9 @@ impl<'t> Bindings<'t> {
     ///
     /// # Errors
     /// The dim has another value, or no value of its symbol gives this one.
-    pub(super) fn bind(&mut self, dim: &Dim, value: i64) -> Result<(), Mismatch> {
+    pub(super) fn bind(&mut self, dim: &Dim, value: i64) -> Result<(), DimMismatch> {
         let dim = self.table.resolve(dim);
-        let mismatch = |expected| Err(Mismatch { dim: dim.clone(), expected, got: value });
+        let mismatch = |expected| Err(DimMismatch { dim: dim.clone(), expected, got: value });
         match dim.eval(&|symbol| self.get(symbol)) {
             Ok(Some(known)) if known == value => return Ok(()),
             Ok(Some(known)) => return mismatch(Some(known)),
@@ -105,7 +105,7 @@ impl<'t> Bindings<'t> {
     ///
     /// # Errors
     /// The first axis with a mismatch.
-    pub(super) fn bind_sizes(&mut self, dims: &[Dim], sizes: &[usize]) -> Result<(), (usize, Mismatch)> {
+    pub(super) fn bind_sizes(&mut self, dims: &[Dim], sizes: &[usize]) -> Result<(), (usize, DimMismatch)> {
         for (axis, (dim, &size)) in dims.iter().zip(sizes).enumerate() {
             self.bind(dim, size as i64).map_err(|mismatch| (axis, mismatch))?;
         }
@@ -116,7 +116,7 @@ impl<'t> Bindings<'t> {
     ///
     /// # Errors
     /// An equality does not hold.
-    pub(super) fn settle(&mut self) -> Result<(), Mismatch> {
+    pub(super) fn settle(&mut self) -> Result<(), DimMismatch> {
         loop {
             let deferred = std::mem::take(&mut self.deferred);
             let before = deferred.len();
@@ -149,13 +149,13 @@ impl<'t> Bindings<'t> {
     }
 
     /// Returns a dim as a linear function of its one unbound symbol.
-    fn linear(&self, dim: &Dim) -> Option<Linear> {
+    fn linear(&self, dim: &Dim) -> Option<LinearDim> {
         let reduced = dim.substitute(&mut |symbol| self.get(symbol).map(Dim::known));
-        reduced.as_linear().map(|(scale, symbol, offset)| Linear { scale, symbol, offset })
+        reduced.as_linear().map(|(scale, symbol, offset)| LinearDim { scale, symbol, offset })
     }
 }
 
-impl Mismatch {
+impl DimMismatch {
     /// Returns the message `{what} must be 3, got 4`.
     pub(super) fn message(&self, what: &str) -> String {
         match self.expected {
@@ -175,13 +175,13 @@ impl Mismatch {
 }
 
 /// `scale * symbol + offset`.
-struct Linear {
+struct LinearDim {
     scale: i64,
     symbol: Symbol,
     offset: i64,
 }
 
-impl Linear {
+impl LinearDim {
     /// Returns the symbol and the value of it for which the function is `value`. A size is not negative.
     fn solve(&self, value: i64) -> Option<(Symbol, i64)> {
         let scaled = value.checked_sub(self.offset)?;

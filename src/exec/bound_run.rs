@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::fault::find_fault;
 use super::output_buffer::{OutputBuffer, OutputBuffers};
-use super::planning::Planner;
+use super::planning::SegmentPlanner;
 use super::run::Run;
 use super::run_state::RunState;
 use crate::compile::{CompiledProgram, Specialization};
@@ -47,7 +47,7 @@ impl<'r> BoundRun<'r> {
                 "bind needs results that kernels write, of sizes that inputs determine; use run_into";
             return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
         };
-        let planner = Planner { compiled, code, state: &specialization.state };
+        let planner = SegmentPlanner { compiled, code, state: &specialization.state };
         let plan = planner.static_plan(inputs, state)?;
         for (number, (output, buffer)) in outputs.iter().zip(&compiled.lowered.outputs).enumerate() {
             let sizes = plan.sizes(*buffer).expect("a buffer has sizes before it has memory");

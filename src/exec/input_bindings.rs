@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::{DType, Dim};
 
-use super::bindings::{Bindings, Mismatch};
+use super::bindings::{Bindings, DimMismatch};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::GraphData;
 
@@ -73,7 +73,7 @@ fn unsettled(
     graph: &GraphData,
     inputs: &[(DType, &[usize])],
     bindings: &Bindings<'_>,
-    mismatch: &Mismatch,
+    mismatch: &DimMismatch,
 ) -> Error {
     match input_axes(graph).find(|(_, _, dim)| graph.table.resolve(dim) == mismatch.dim) {
         Some((port, axis, _)) => {

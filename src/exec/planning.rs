@@ -1,4 +1,4 @@
-//! [`Planner`]: finds or makes the plan of a segment once its sizes are known.
+//! [`SegmentPlanner`]: finds or makes the plan of a segment once its sizes are known.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::tensor::{TensorView, size_of_element};
 
 /// Plans the segments of a program.
 #[derive(Clone, Copy)]
-pub(super) struct Planner<'p> {
+pub(super) struct SegmentPlanner<'p> {
     pub compiled: &'p CompiledProgram,
     pub code: &'p KernelCode,
     pub state: &'p ProgramState,
@@ -42,7 +42,7 @@ pub(super) fn undetermined(compiled: &CompiledProgram, buffer: BufferIx) -> Erro
     Error::new(ErrorKind::Shape, Phase::Run, format!("nothing determines the sizes of {value}"))
 }
 
-impl Planner<'_> {
+impl SegmentPlanner<'_> {
     /// Returns the plan of a static program for the sizes of these inputs. It is that of the thread's last run if the
     /// sizes are the same.
     ///

@@ -10,7 +10,7 @@ use super::host_step::{HostStep, output_allocator, run_host_step};
 use super::input_bindings::bind_inputs;
 use super::output_buffer::OutputBuffer;
 use super::outputs::collect_outputs;
-use super::planning::{Planner, sizes_of_inputs};
+use super::planning::{SegmentPlanner, sizes_of_inputs};
 use super::run_state::RunState;
 use crate::compile::{CompiledProgram, KernelCode, Specialization, value_text};
 use crate::dump::Traced;
@@ -81,8 +81,8 @@ impl<'m> Run<'m> {
         Ok(Run { compiled, code, state, memory, bindings: None })
     }
 
-    fn planner(&self) -> Planner<'m> {
-        Planner { compiled: self.compiled, code: self.code, state: self.state }
+    fn planner(&self) -> SegmentPlanner<'m> {
+        SegmentPlanner { compiled: self.compiled, code: self.code, state: self.state }
     }
 
     /// Returns the memory of the buffers. Bound launches need nothing else of a run.
