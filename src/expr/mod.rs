@@ -1,10 +1,10 @@
 //! `Expr`: the scalar language in which ops say how one output element is computed.
 //!
-//! What comes in: an op's body builds an [`Expr`] for one output element. The body gets one [`Index`] per output
+//! **In**: an op's body builds an [`Expr`] for one output element. The body gets one [`Index`] per output
 //! axis, asks a [`LowerCx`] for operand elements and reductions, and combines them with primitive operations or with
 //! the functions of [`math`].
 //!
-//! What goes out: a DAG of typed nodes ([`ExprKind`]). Indices are linear in the loop axes and their coefficients are
+//! **Out**: a DAG of typed nodes ([`ExprKind`]). Indices are linear in the loop axes and their coefficients are
 //! [`Dim`]s, so one expression holds for every size.
 //! - `verify` checks the dtypes of every node.
 //! - `Interner` hash-conses nodes, folds constants, applies exact identities, and rewrites (substitutes axes, inlines
@@ -13,10 +13,10 @@
 //!   reference: every emitter computes the same bits, except for NaN payloads.
 //! - `eval_unary`, `eval_binary`, `eval_cast` and the like define each primitive operation on [`Scalar`]s.
 //!
-//! Who calls it: `ops` write the bodies; `graph` keeps and verifies them; `eval` interprets them on the host; `lower`
-//! fuses them into kernels; `codegen` emits machine code for them.
+//! **Who calls it**: `ops` write the bodies; `graph` keeps and verifies them; `eval` interprets them on the host;
+//! `lower` fuses them into kernels; `codegen` emits machine code for them.
 //!
-//! What is absent: tensors, memory, layouts, vectors and loops. The only iteration is `Reduce`. Nothing here knows an
+//! **Absent**: tensors, memory, layouts, vectors and loops. The only iteration is `Reduce`. Nothing here knows an
 //! op, a graph or a machine, except for [`fused_mul_add`].
 
 mod display;
@@ -26,6 +26,7 @@ mod intern;
 mod interpret;
 mod lower_cx;
 pub mod math;
+mod operators;
 mod program;
 mod rename;
 mod scalar;
@@ -34,7 +35,6 @@ mod verify;
 mod walk;
 
 use std::hash::{Hash, Hasher};
-use std::ops;
 use std::sync::Arc;
 
 use shapeflow_shape_fns::{DType, Dim};
@@ -150,7 +150,7 @@ pub struct InRange {
     pub high: Dim,
 }
 
-/// The operation of a node and its children. The node holds the result's dtype beside it.
+/// The operation of a node and its children. The node also holds the dtype of the result.
 ///
 /// Equality and hash compare children by identity and indices by structure.
 #[derive(PartialEq, Eq, Hash, Debug)]
@@ -352,52 +352,5 @@ impl Eq for Expr {}
 impl Hash for Expr {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.address().hash(state);
-    }
-}
-
-macro_rules! operators {
-    ($($Trait:ident $method:ident $Op:ident),*) => {$(
-        impl ops::$Trait for Expr {
-            type Output = Expr;
-            fn $method(self, other: Expr) -> Expr {
-                self.binary(BinaryOp::$Op, other)
-            }
-        }
-
-        impl ops::$Trait<&Expr> for Expr {
-            type Output = Expr;
-            fn $method(self, other: &Expr) -> Expr {
-                self.binary(BinaryOp::$Op, other.clone())
-            }
-        }
-
-        impl ops::$Trait<Expr> for &Expr {
-            type Output = Expr;
-            fn $method(self, other: Expr) -> Expr {
-                self.clone().binary(BinaryOp::$Op, other)
-            }
-        }
-
-        impl ops::$Trait for &Expr {
-            type Output = Expr;
-            fn $method(self, other: &Expr) -> Expr {
-                self.clone().binary(BinaryOp::$Op, other.clone())
-            }
-        }
-    )*};
-}
-operators!(Add add Add, Sub sub Sub, Mul mul Mul, Div div Div, BitAnd bitand And, BitOr bitor Or, BitXor bitxor Xor);
-
-impl ops::Neg for Expr {
-    type Output = Expr;
-    fn neg(self) -> Expr {
-        self.unary(UnaryOp::Neg)
-    }
-}
-
-impl ops::Not for Expr {
-    type Output = Expr;
-    fn not(self) -> Expr {
-        self.unary(UnaryOp::Not)
     }
 }

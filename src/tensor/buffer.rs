@@ -44,8 +44,8 @@ impl Buffer {
         buffer
     }
 
-    /// Makes a buffer of the first `len` bytes of `memory`. The bytes must be initialised, or the caller must freeze the
-    /// buffer.
+    /// Makes a buffer of the first `len` bytes of `memory`. The bytes must be initialised, or the caller must freeze
+    /// the buffer.
     pub(super) fn initialised(memory: AlignedMemory, len: usize) -> Buffer {
         assert!(len <= memory.len(), "a buffer of {len} bytes needs more than {} bytes", memory.len());
         Buffer { memory, len, returns: None }

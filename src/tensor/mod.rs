@@ -1,17 +1,17 @@
 //! [`Tensor`] and its views: elements of one dtype with concrete sizes.
 //!
-//! What comes in: Rust slices, vectors, nested arrays and strings; elements of dtypes without a Rust type come as
+//! **In**: Rust slices, vectors, nested arrays and strings; elements of dtypes without a Rust type come as
 //! their bits (`u16` for f16). A caller may also lend memory, to be read ([`TensorView`]) or written
 //! ([`TensorViewMut`]) by a run.
 //!
-//! What goes out: typed slices, text, comparisons, and bytes that kernels read and write. A [`Tensor`] is row-major
+//! **Out**: typed slices, text, comparisons, and bytes that kernels read and write. A [`Tensor`] is row-major
 //! and shares its elements copy-on-write; a [`TensorView`] may be strided. Every buffer starts at a multiple of 64
 //! bytes. A [`BufferPool`] reuses the memory of dropped tensors.
 //!
-//! Who calls it: users, to make inputs and read outputs; `eval`, `runtime` and `exec`, which allocate outputs, arenas
-//! and scratch memory; `graph` and `interchange`, which keep constants.
+//! **Who calls it**: users, to make inputs and read outputs; `eval`, `runtime` and `exec`, which allocate outputs,
+//! arenas and scratch memory; `graph` and `interchange`, which keep constants.
 //!
-//! What is absent: arithmetic, broadcasting, symbolic sizes and conversion between dtypes. Those are ops. The unsafe
+//! **Absent**: arithmetic, broadcasting, symbolic sizes and conversion between dtypes. Those are ops. The unsafe
 //! code here upholds two invariants: the bytes of elements are aligned for the type of their bits, and the bytes of
 //! bools are 0 or 1.
 
@@ -77,7 +77,8 @@ impl Tensor {
         TensorView::new(sizes, data)?.to_tensor()
     }
 
-    /// Copies `data` as [`Tensor::from_slice`] does. The copy is needed because a vector lacks the alignment of tensors.
+    /// Copies `data` as [`Tensor::from_slice`] does. The copy is needed because a vector lacks the alignment of
+    /// tensors.
     ///
     /// # Errors
     /// As [`Tensor::from_slice`].
@@ -87,8 +88,8 @@ impl Tensor {
     }
 
     /// Copies elements given as their bits. `T` is `u16` for f16 and bf16, the integer of the same width and sign for a
-    /// quantized dtype, and the element type for every other dtype. A complex number takes two elements of `bits`, `f32`
-    /// or `f64`: the real part, then the imaginary part.
+    /// quantized dtype, and the element type for every other dtype. A complex number takes two elements of `bits`,
+    /// `f32` or `f64`: the real part, then the imaginary part.
     ///
     /// # Errors
     /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `bits` does not hold as many elements as the sizes

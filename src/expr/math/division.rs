@@ -1,4 +1,5 @@
-//! Floor division and simple arithmetic: `floordiv`, `floormod`, `sign`, `round_half_even`, `relu`, `squared_difference`.
+//! Floor division and simple arithmetic: `floordiv`, `floormod`, `sign`, `round_half_even`, `relu`,
+//! `squared_difference`.
 
 use crate::expr::{BinaryOp, Expr, UnaryOp};
 

@@ -1,7 +1,7 @@
 //! `exp`, `exp2`, `expm1`.
 //!
-//! `e^x = 2^n · e^r` with `|r| <= ln 2 / 2`. Adding a magic number rounds `n` and puts it into the low bits of the sum as
-//! an integer, so no conversion is needed.
+//! `e^x = 2^n · e^r` with `|r| <= ln 2 / 2`. Adding a magic number rounds `n` and puts it into the low bits of the sum
+//! as an integer, so no conversion is needed.
 
 use super::build::*;
 use crate::expr::Expr;
@@ -119,8 +119,8 @@ pub fn exp(x: Expr) -> Expr {
     })
 }
 
-/// `e^x` for a difference `x <= 0`; 0 if the result is below the normal numbers. Errors: f32 `1.8 - 0.06 · x` ulp, which
-/// is little beside the effect of rounding the difference; f64 as [`exp`].
+/// `e^x` for a difference `x <= 0`; 0 if the result is below the normal numbers. Errors: f32 `1.8 - 0.06 · x` ulp,
+/// which is little beside the effect of rounding the difference; f64 as [`exp`].
 pub(crate) fn exp_nonpositive(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
@@ -164,8 +164,8 @@ fn reduce(x: &Expr, offset: f64) -> (Expr, Expr) {
     (r, bits(&sum))
 }
 
-/// `p · 2^n`, where the low bits of `sum` hold `n + 2 · bias`. The power is applied as two factors, so that overflow and
-/// subnormal results are rounded once.
+/// `p · 2^n`, where the low bits of `sum` hold `n + 2 · bias`. The power is applied as two factors, so that overflow
+/// and subnormal results are rounded once.
 fn scale(p: Expr, sum: &Expr) -> Expr {
     let format = Format::of(&p);
     let first = format.to_exponent(&shift_right(format, sum, 1));

@@ -51,7 +51,8 @@ pub fn log(x: Expr) -> Expr {
     })
 }
 
-/// Logarithm to base 2, exact for powers of two; -inf for zeros, NaN for negative numbers. Errors: f32 1 ulp, f64 0.8 ulp.
+/// Logarithm to base 2, exact for powers of two; -inf for zeros, NaN for negative numbers. Errors: f32 1 ulp, f64 0.8
+/// ulp.
 pub fn log2(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);

@@ -4,7 +4,8 @@
 //! end. NaN, infinities, subnormals and signed zeros follow C99 unless a function says otherwise.
 //!
 //! The stated errors are in units in the last place (ulp) of the exact result. They are the largest errors over samples
-//! of every exponent, with a fused multiply-add. Without one they grow by up to 1 ulp, unless a function says otherwise.
+//! of every exponent, with a fused multiply-add. Without one they grow by up to 1 ulp, unless a function says
+//! otherwise.
 //!
 //! An argument of an unsupported dtype gives an ill-typed expression, which is refused when the op is added to a graph.
 

@@ -72,9 +72,9 @@ const TAN_DOUBLE: ([f64; 3], [f64; 5]) = (
     ],
 );
 
-/// Sine. Errors: f32 1.6 ulp for every argument; f64 1.3 ulp for `|x| <= 1e6`, or `|x| <= 1e9` with a fused multiply-add.
-/// For larger arguments the absolute error of f64 grows to about `|x| · 2^-98` fused and `|x| · 2^-53` unfused. An f64
-/// argument of `2^49` or more counts as 0.
+/// Sine. Errors: f32 1.6 ulp for every argument; f64 1.3 ulp for `|x| <= 1e6`, or `|x| <= 1e9` with a fused
+/// multiply-add. For larger arguments the absolute error of f64 grows to about `|x| · 2^-98` fused and `|x| · 2^-53`
+/// unfused. An f64 argument of `2^49` or more counts as 0.
 pub fn sin(x: Expr) -> Expr {
     in_float(x, |x| keep_zero(x, sine(x, 0)))
 }
