@@ -4,7 +4,7 @@
 //! axis, asks a [`LowerCx`] for operand elements and reductions, and combines them with primitive operations or with
 //! the functions of [`math`].
 //!
-//! **Out**: a DAG of typed nodes ([`ExprKind`]). Indices are linear in the loop axes and their coefficients are
+//! **Out**: a DAG of typed nodes (`ExprKind`). Indices are linear in the loop axes and their coefficients are
 //! [`Dim`]s, so one expression holds for every size.
 //! - `verify` checks the dtypes of every node.
 //! - `Interner` hash-conses nodes, folds constants, applies exact identities, and rewrites (substitutes axes, inlines
@@ -13,11 +13,11 @@
 //!   reference: every emitter computes the same bits, except for NaN payloads.
 //! - `eval_unary`, `eval_binary`, `eval_cast` and the like define each primitive operation on [`Scalar`]s.
 //!
-//! **Who calls it**: `ops` write the bodies; `graph` keeps and verifies them; `eval` interprets them on the host;
-//! `lower` fuses them into kernels; `codegen` emits machine code for them.
+//! **Who calls it**: `ops` write the bodies; `eval` verifies them and interprets them on the host; `lower` fuses them
+//! into kernels; `codegen` emits machine code for them.
 //!
 //! **Absent**: tensors, memory, layouts, vectors and loops. The only iteration is `Reduce`. Nothing here knows an
-//! op, a graph or a machine, except for [`fused_mul_add`].
+//! op, a graph or a machine, except for `fused_mul_add`.
 
 mod display;
 mod eval;

@@ -8,8 +8,8 @@
 //! and shares its elements copy-on-write; a [`TensorView`] may be strided. Every buffer starts at a multiple of 64
 //! bytes. A [`BufferPool`] reuses the memory of dropped tensors.
 //!
-//! **Who calls it**: users, to make inputs and read outputs; `eval`, `runtime` and `exec`, which allocate outputs,
-//! arenas and scratch memory; `graph` and `interchange`, which keep constants.
+//! **Who calls it**: programs make inputs and read outputs; `eval`, `runtime` and `exec` allocate outputs, arenas and
+//! workspaces; `graph` and `interchange` keep constants.
 //!
 //! **Absent**: arithmetic, broadcasting, symbolic sizes and conversion between dtypes. Those are ops. The unsafe
 //! code here upholds two invariants: the bytes of elements are aligned for the type of their bits, and the bytes of
