@@ -101,8 +101,8 @@ impl<'a> Positions<'a> {
     }
 
     /// Calls `f(target, destination, row)` for each row. The destination of a dropped or invalid row is out of bounds;
-    /// `f` returns whether the destination was in bounds. `later(target, destination)` may be called some rows earlier,
-    /// to prefetch the destination.
+    /// `f` returns whether the destination was in bounds. `prefetch(target, destination)` may be called some rows
+    /// earlier, to prefetch the destination.
     ///
     /// # Errors
     /// An index is out of range. Other rows may be written by then.
@@ -110,12 +110,12 @@ impl<'a> Positions<'a> {
         &self,
         target: &mut [U],
         rows: &[T],
-        later: impl Fn(&[U], usize),
+        prefetch: impl Fn(&[U], usize),
         mut f: impl FnMut(&mut [U], usize, T) -> bool,
     ) -> Result<()> {
         match (self.sizes, &self.ints) {
-            ([_], Ints::I32(ints)) => self.each_of(target, &ints[..rows.len()], rows, later, f),
-            ([_], Ints::I64(ints)) => self.each_of(target, &ints[..rows.len()], rows, later, f),
+            ([_], Ints::I32(ints)) => self.each_of(target, &ints[..rows.len()], rows, prefetch, f),
+            ([_], Ints::I64(ints)) => self.each_of(target, &ints[..rows.len()], rows, prefetch, f),
             _ => each_block(rows.len(), self, |first, destinations| {
                 for (&destination, &row) in destinations.iter().zip(&rows[first..]) {
                     f(target, destination, row);
@@ -124,14 +124,14 @@ impl<'a> Positions<'a> {
         }
     }
 
-    /// Does what [`Positions::each`] does, for one integer per row. The integer is the destination, so `f` itself finds
-    /// out whether it is in range; only then the checks run.
+    /// Does what [`Positions::each`] does, for one integer per row, which is the destination itself. If `f` reports a
+    /// destination out of bounds, all indices are checked, which finds the invalid one or none if rows were dropped.
     fn each_of<I: Copy + Into<i64>, T: Copy, U>(
         &self,
         target: &mut [U],
         ints: &[I],
         rows: &[T],
-        later: impl Fn(&[U], usize),
+        prefetch: impl Fn(&[U], usize),
         mut f: impl FnMut(&mut [U], usize, T) -> bool,
     ) -> Result<()> {
         // A negative index becomes a number above every size.
@@ -139,7 +139,7 @@ impl<'a> Positions<'a> {
         let mut inside = true;
         let ahead = ints.get(AHEAD..).unwrap_or_default();
         for ((index, ahead), row) in ints.iter().zip(ahead).zip(rows) {
-            later(target, destination(ahead));
+            prefetch(target, destination(ahead));
             inside &= f(target, destination(index), *row);
         }
         for (index, row) in ints.iter().zip(rows).skip(ahead.len()) {

@@ -70,13 +70,15 @@ pub(crate) fn put(
 fn put_small<const N: usize>(target: &mut [u8], updates: &[u8], positions: &Positions<'_>) -> Result<()> {
     let (target, updates) = (target.as_chunks_mut::<N>().0, updates.as_chunks::<N>().0);
     // Stores need no prefetch, because nothing waits for them.
-    let later = |_: &[_], _| {};
-    positions.each(target, updates, later, |target, destination, update| match target.get_mut(destination) {
-        Some(slot) => {
-            *slot = update;
-            true
+    let no_prefetch = |_: &[_], _| {};
+    positions.each(target, updates, no_prefetch, |target, destination, update| {
+        match target.get_mut(destination) {
+            Some(slot) => {
+                *slot = update;
+                true
+            }
+            None => false,
         }
-        None => false,
     })
 }
 
