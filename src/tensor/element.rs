@@ -53,7 +53,7 @@ pub(crate) fn storage(dtype: DType) -> Option<(DType, usize)> {
 /// Returns the size of one element in bytes.
 ///
 /// # Errors
-/// `DType`: strings.
+/// `DType`: `dtype` is string.
 pub(crate) fn size_of_element(dtype: DType) -> Result<usize> {
     dtype.size_bytes().ok_or_else(|| {
         Error::new(ErrorKind::DType, Phase::Run, format!("the dtype must have a fixed size, got {dtype}"))
