@@ -1,19 +1,19 @@
-//! Dtype rules: which element types an op takes, and which its results have.
+//! Dtype rules: the dtypes that an op accepts and the dtypes of its results.
 
 use shapeflow_shape_fns::{Attr, Attrs, DType};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// A class of element types.
+/// A class of dtypes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Class {
-    /// Whatever can be moved.
+    /// Every dtype.
     Any,
-    /// Whatever can be computed with: bool, integers, floats.
+    /// Bool, integers and floats: the dtypes that kernels compute with.
     Scalar,
     /// Integers and floats.
     Number,
-    /// Integers and floats that have a sign.
+    /// Signed integers and floats.
     Signed,
     Float,
     Integer,
@@ -23,7 +23,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    fn holds(self, dtype: DType) -> bool {
+    fn contains(self, dtype: DType) -> bool {
         let number = dtype.is_integer() || dtype.is_float();
         match self {
             Class::Any => true,
@@ -59,39 +59,39 @@ impl Class {
     }
 }
 
-/// An error about element types: requirement first, then what was got.
+/// Fails with a `DType` error. The message gives the requirement, then what was got.
 pub(crate) fn refuse<T>(message: String) -> Result<T> {
     Err(Error::new(ErrorKind::DType, Phase::Build, message))
 }
 
-/// As [`refuse`], with what to do about it.
+/// Fails as [`refuse`] does, with advice.
 pub(crate) fn refuse_with_help<T>(message: String, help: String) -> Result<T> {
     refuse(message).map_err(|error| error.with_help(help))
 }
 
-/// The one dtype of operands `from..to`, which must be of `class`.
+/// Returns the common dtype of operands `from..to`, which must be in `class`.
 ///
-/// An op that is called with fewer operands is refused elsewhere.
+/// A call with fewer than `to` operands is refused elsewhere.
 pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> Result<DType> {
     let Some((&first, rest)) = dtypes.get(from..to.min(dtypes.len())).and_then(<[DType]>::split_first) else {
         return refuse(format!("operand {from} must be given, got {} operands", dtypes.len()));
     };
-    if let Some(at) = rest.iter().position(|other| *other != first) {
-        let (other, at) = (rest.get(at).copied().unwrap_or(first), from + 1 + at);
+    if let Some((position, &other)) = rest.iter().enumerate().find(|(_, other)| **other != first) {
+        let operand = from + 1 + position;
         return refuse_with_help(
             format!("operands must have one dtype, got {first} and {other}"),
             format!(
-                "cast operand {at} with .cast({}), or operand {from} with .cast({})",
+                "cast operand {operand} with .cast({}), or operand {from} with .cast({})",
                 spelled(first),
                 spelled(other)
             ),
         );
     }
-    if !class.holds(first) {
+    if !class.contains(first) {
         let (name, example) = (class.name(), class.example());
         let message = format!("the element type must be {name}, got {first} in operand {from}");
-        // Text has no cast.
-        return match Class::Scalar.holds(first) {
+        // Only scalars can be cast.
+        return match Class::Scalar.contains(first) {
             true => refuse_with_help(message, format!("cast operand {from} with .cast({example})")),
             false => refuse(message),
         };
@@ -99,24 +99,24 @@ pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> 
     Ok(first)
 }
 
-/// Parameters that are fed, operands `from..`, must be integers that can be an index.
+/// Checks that the structure operands `from..` are i32 or i64.
 pub(crate) fn indices(dtypes: &[DType], from: usize) -> Result<()> {
     let mut parameters = dtypes.iter().enumerate().skip(from);
     match parameters.find(|(_, dtype)| !matches!(dtype, DType::I32 | DType::I64)) {
-        Some((at, other)) => {
-            let message = format!("a parameter must be i32 or i64, got {other} in operand {at}");
-            refuse_with_help(message, format!("cast operand {at} with .cast(DType::I64)"))
+        Some((operand, other)) => {
+            let message = format!("a parameter must be i32 or i64, got {other} in operand {operand}");
+            refuse_with_help(message, format!("cast operand {operand} with .cast(DType::I64)"))
         }
         None => Ok(()),
     }
 }
 
-/// A dtype as a program writes it.
+/// Spells a dtype as Rust code does.
 pub(crate) fn spelled(dtype: DType) -> String {
     format!("DType::{dtype:?}")
 }
 
-/// A dtype attribute.
+/// Returns the dtype attribute `name`; `None` if it is absent.
 pub(crate) fn attribute(attrs: &Attrs, name: &str) -> Result<Option<DType>> {
     match attrs.get(name) {
         None => Ok(None),
@@ -141,15 +141,15 @@ macro_rules! rules {
     )*};
 }
 rules! {
-    /// Rules of ops with one data operand and the result of its dtype; fed parameters may follow.
+    /// Rules of ops with one data operand, whose dtype the result has. Structure operands may follow.
     unary: 1 operands, |dtype| dtype, [
         any Any, scalar Scalar, number Number, signed Signed, float Float, boolean Bool, bits Bits,
     ];
-    /// Rules of ops with two data operands of one dtype, which is the result's.
+    /// Rules of ops with two data operands of one dtype, which the result has.
     binary: 2 operands, |dtype| dtype, [
         number Number, float Float, integer Integer, boolean Bool, bits Bits,
     ];
-    /// Rules of ops with three data operands of one dtype, which is the result's.
+    /// Rules of ops with three data operands of one dtype, which the result has.
     ternary: 3 operands, |dtype| dtype, [number Number];
     /// Rules of ops with two data operands of one dtype and a bool result.
     comparison: 2 operands, |_| DType::Bool, [scalar Scalar, number Number];
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_say_what_they_want() {
+    fn messages_give_the_requirement_first() {
         let none = Attrs::default();
         assert_eq!(binary::number(&[DType::F32, DType::F32], &none).unwrap(), [DType::F32]);
         assert_eq!(comparison::scalar(&[DType::Bool, DType::Bool], &none).unwrap(), [DType::Bool]);

@@ -1,4 +1,4 @@
-//! `Error`: the one error type, located at the user's own line.
+//! `Error`: the crate's error type, with a kind, a message and the location in the user's code.
 
 use std::fmt;
 use std::panic::Location;
@@ -9,7 +9,7 @@ use shapeflow_shape_fns::ShapeError;
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What kind of requirement was not met.
+/// The kind of requirement that was not met.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -19,25 +19,25 @@ pub enum ErrorKind {
     DType,
     /// A missing or unsuitable attribute or parameter.
     Attribute,
-    /// A value of another graph.
+    /// An operand that belongs to another graph.
     ForeignValue,
-    /// No op of that name.
+    /// A name that no op has.
     UnknownOp,
     /// A graph that cannot be compiled.
     Compile,
     /// Inputs that do not fit the executable's ports.
     Feed,
-    /// An equality or bound that was left to run time does not hold.
+    /// An equality or bound that does not hold. It could not be decided when the graph was built, so the run checks it.
     Guard,
-    /// An index outside its axis.
+    /// An index out of range of its axis.
     Index,
-    /// An integer divided by zero.
+    /// An integer division by zero.
     DivideByZero,
-    /// Raised by a user's op.
+    /// An error of a user's op.
     Custom,
     /// The run was cancelled.
     Cancelled,
-    /// Memory was refused or a limit would be passed.
+    /// An allocation failed or would exceed a limit.
     Memory,
     /// A file could not be read or written.
     Io,
@@ -45,15 +45,15 @@ pub enum ErrorKind {
     Parse,
 }
 
-/// When an error was found.
+/// The phase in which an error was found.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Phase {
-    /// While the graph was built.
+    /// Building the graph.
     Build,
-    /// While it was compiled.
+    /// Compiling the graph.
     Compile,
-    /// While it ran.
+    /// Running the executable.
     Run,
 }
 
@@ -67,31 +67,35 @@ impl fmt::Display for Phase {
     }
 }
 
-/// A failure: what was required, what was got, and where the user asked for it.
+/// A failure. The message gives the requirement, then what was got; the location is a line of the user's code.
 ///
-/// One pointer wide and cheap to clone. `Debug` prints as `Display`.
+/// An error is one pointer wide and cheap to clone. `Debug` prints the same text as `Display`.
 #[derive(Clone)]
-pub struct Error(Arc<Inner>);
+pub struct Error(Arc<Details>);
 
 #[derive(Clone)]
-struct Inner {
+struct Details {
     kind: ErrorKind,
     phase: Phase,
     message: String,
     op: Option<String>,
     node: Option<String>,
     location: Option<&'static Location<'static>>,
+    /// Lines below the location, each with a location of its own.
     notes: Vec<(String, Option<&'static Location<'static>>)>,
+    /// Innermost first.
     scopes: Vec<(String, &'static Location<'static>)>,
+    /// The number of the operand that caused the error.
     operand: Option<usize>,
     help: Option<String>,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+    /// Errors that were found together with this one.
     others: Vec<Error>,
 }
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, phase: Phase, message: impl Into<String>) -> Error {
-        Error(Arc::new(Inner {
+        Error(Arc::new(Details {
             kind,
             phase,
             message: message.into(),
@@ -107,60 +111,61 @@ impl Error {
         }))
     }
 
-    /// For a user's op: a message only; op, operands and location are added by the caller.
+    /// Makes the error of a user's op. The library adds the op, its operands and the location.
     pub fn msg(message: impl fmt::Display) -> Error {
         Error::new(ErrorKind::Custom, Phase::Build, message.to_string())
     }
 
-    /// Another error, kept as the source.
+    /// Wraps another error, which becomes the source.
     pub fn wrap(error: impl std::error::Error + Send + Sync + 'static) -> Error {
         Error::new(ErrorKind::Custom, Phase::Build, error.to_string())
-            .edit(|inner| inner.source = Some(Arc::new(error)))
+            .edit(|details| details.source = Some(Arc::new(error)))
     }
 
-    fn edit(mut self, change: impl FnOnce(&mut Inner)) -> Error {
+    fn edit(mut self, change: impl FnOnce(&mut Details)) -> Error {
         change(Arc::make_mut(&mut self.0));
         self
     }
 
     pub(crate) fn with_phase(self, phase: Phase) -> Error {
-        self.edit(|inner| inner.phase = phase)
+        self.edit(|details| details.phase = phase)
     }
 
     pub(crate) fn with_kind(self, kind: ErrorKind) -> Error {
-        self.edit(|inner| inner.kind = kind)
+        self.edit(|details| details.kind = kind)
     }
 
-    /// The op's type and its operands as the dump prints them, `concat(f32[a, 3], axis=0)`.
+    /// Sets the op's name and puts the call before the message, as the dump prints it: `concat(f32[a, 3], axis=0)`.
     pub(crate) fn with_op(self, op: impl Into<String>, call: impl fmt::Display) -> Error {
-        self.edit(|inner| {
-            inner.message = format!("{call}: {}", inner.message);
-            inner.op = Some(op.into());
+        self.edit(|details| {
+            details.message = format!("{call}: {}", details.message);
+            details.op = Some(op.into());
         })
     }
 
-    /// The same message, below what it is about.
+    /// Puts the subject before the message, as in `subject: message`.
     #[cfg(feature = "graphdef")]
-    pub(crate) fn about(self, what: impl fmt::Display) -> Error {
-        self.edit(|inner| inner.message = format!("{what}: {}", inner.message))
+    pub(crate) fn about(self, subject: impl fmt::Display) -> Error {
+        self.edit(|details| details.message = format!("{subject}: {}", details.message))
     }
 
     pub(crate) fn with_node(self, node: impl Into<String>) -> Error {
-        self.edit(|inner| inner.node = Some(node.into()))
+        self.edit(|details| details.node = Some(node.into()))
     }
 
+    /// Sets the location.
     pub(crate) fn at(self, location: &'static Location<'static>) -> Error {
-        self.edit(|inner| inner.location = Some(location))
+        self.edit(|details| details.location = Some(location))
     }
 
-    /// At this location, unless a nearer one is known or it is a line of this crate.
+    /// Sets the location, unless the error has one or `location` is a line of this crate.
     pub(crate) fn or_at(self, location: &'static Location<'static>) -> Error {
         if self.0.location.is_some() || is_own_line(location) { self } else { self.at(location) }
     }
 
-    /// A further line below the location: where an operand comes from, what to do.
+    /// Adds a line below the location, such as the origin of an operand.
     pub(crate) fn note(self, text: impl Into<String>, location: Option<&'static Location<'static>>) -> Error {
-        self.edit(|inner| inner.notes.push((text.into(), location)))
+        self.edit(|details| details.notes.push((text.into(), location)))
     }
 
     /// Adds a note with the location of an input's declaration. An imported input has none, so its error has no note.
@@ -168,7 +173,7 @@ impl Error {
         if is_own_line(location) { self } else { self.note("the input is declared", Some(location)) }
     }
 
-    /// What to do about it, below everything else, unless the error says so already.
+    /// Adds advice, which prints last. An error keeps the first advice it gets.
     ///
     /// ```
     /// let error = shapeflow::Error::msg("the window must be odd, got 4").with_help("use a window of 3 or 5");
@@ -176,74 +181,75 @@ impl Error {
     /// ```
     #[must_use]
     pub fn with_help(self, help: impl Into<String>) -> Error {
-        self.edit(|inner| {
-            inner.help.get_or_insert_with(|| help.into());
+        self.edit(|details| {
+            details.help.get_or_insert_with(|| help.into());
         })
     }
 
-    /// The position of the operand to blame.
+    /// Returns the number of the operand that caused the error.
     pub(crate) fn blamed_operand(&self) -> Option<usize> {
         self.0.operand
     }
 
+    /// Sets the scopes around the location, innermost first.
     pub(crate) fn in_scopes(self, scopes: Vec<(String, &'static Location<'static>)>) -> Error {
-        self.edit(|inner| inner.scopes = scopes)
+        self.edit(|details| details.scopes = scopes)
     }
 
-    /// Several errors as one: the first, which lists the others.
+    /// Joins several errors into the first one, which lists the others.
     pub(crate) fn join(errors: Vec<Error>) -> Option<Error> {
         let mut errors = errors.into_iter();
         let first = errors.next()?;
         let rest: Vec<Error> = errors.collect();
-        Some(if rest.is_empty() { first } else { first.edit(|inner| inner.others = rest) })
+        Some(if rest.is_empty() { first } else { first.edit(|details| details.others = rest) })
     }
 
-    /// Whether both are the same failure, found once.
+    /// Returns whether both are clones of one error.
     pub(crate) fn is(&self, other: &Error) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// What kind of requirement was not met.
+    /// Returns the kind of requirement that was not met.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// When the error was found.
+    /// Returns the phase in which the error was found.
     pub fn phase(&self) -> Phase {
         self.0.phase
     }
 
-    /// The op that refused.
+    /// Returns the name of the op that refused its operands.
     pub fn op(&self) -> Option<&str> {
         self.0.op.as_deref()
     }
 
-    /// The name of the node that refused, if it has been made.
+    /// Returns the name of the node that failed, if the node exists.
     pub fn node(&self) -> Option<&str> {
         self.0.node.as_deref()
     }
 
-    /// The user's line that asked for it.
+    /// Returns the line of the user's code that caused the error.
     pub fn location(&self) -> Option<&'static Location<'static>> {
         self.0.location
     }
 
-    /// The scopes the line stood in, innermost first.
+    /// Returns the scopes around that line, innermost first.
     pub fn scopes(&self) -> impl Iterator<Item = (&str, &'static Location<'static>)> {
         self.0.scopes.iter().map(|(name, location)| (name.as_str(), *location))
     }
 
-    /// This error and all others that were found with it, in the order they were made.
+    /// Returns this error and the errors that were found with it, in the order in which they were found.
     pub fn all(&self) -> impl Iterator<Item = &Error> {
         std::iter::once(self).chain(self.0.others.iter())
     }
 
-    /// What to do about it, where a likely fix can be told from the facts.
+    /// Returns advice, if the error suggests a likely fix.
     pub fn help(&self) -> Option<&str> {
         self.0.help.as_deref()
     }
 
-    /// The message without location and notes.
+    /// Returns the message without location, notes and advice.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -251,27 +257,27 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = &*self.0;
-        write!(f, "error: {}", inner.message)?;
-        match (inner.location, &inner.node) {
-            // What was read from a file is known by its name.
+        let details = &*self.0;
+        write!(f, "error: {}", details.message)?;
+        match (details.location, &details.node) {
+            // An imported node has no line of user code: its name stands for the location.
             (Some(location), Some(node)) if is_own_line(location) => write!(f, "\n  --> node {node}")?,
             (Some(location), _) => write!(f, "\n  --> {location}")?,
             _ => {}
         }
-        for (text, location) in &inner.notes {
+        for (text, location) in &details.notes {
             write!(f, "\n  {text}")?;
             if let Some(location) = location.filter(|location| !is_own_line(location)) {
                 write!(f, " at {location}")?;
             }
         }
-        for (name, location) in &inner.scopes {
+        for (name, location) in &details.scopes {
             write!(f, "\n  in scope {name} at {location}")?;
         }
-        if let Some(help) = &inner.help {
+        if let Some(help) = &details.help {
             write!(f, "\n  help: {help}")?;
         }
-        for other in &inner.others {
+        for other in &details.others {
             write!(f, "\n{other}")?;
         }
         Ok(())
@@ -292,19 +298,19 @@ impl std::error::Error for Error {
 
 impl From<ShapeError> for Error {
     fn from(error: ShapeError) -> Error {
-        Error::new(ErrorKind::Shape, Phase::Build, error.to_string()).edit(|inner| {
-            inner.operand = error.blamed_operand();
-            inner.help = error.help().map(str::to_string);
+        Error::new(ErrorKind::Shape, Phase::Build, error.to_string()).edit(|details| {
+            details.operand = error.blamed_operand();
+            details.help = error.help().map(str::to_string);
         })
     }
 }
 
-/// A location in this crate or in core tells the user nothing.
+/// Returns whether a location is in this crate or in the standard library, where it tells the user nothing.
 pub(crate) fn is_own_line(location: &Location<'_>) -> bool {
-    // `file!()` names this file as rustc was told to; what stands before it is our source.
-    let own = file!().strip_suffix("error.rs").unwrap_or("src/");
+    // rustc spells all paths of this crate alike, so the folder of this file is a prefix of every source file.
+    let source_folder = file!().strip_suffix("error.rs").unwrap_or("src/");
     let file = location.file();
-    (file.starts_with(own) && !cfg!(test))
+    (file.starts_with(source_folder) && !cfg!(test))
         || file.starts_with("/rustc/")
         || file.contains("/library/core/src/")
 }

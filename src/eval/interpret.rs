@@ -58,7 +58,7 @@ fn fill(result: &mut Tensor, program: &Program, views: &[TensorView<'_>]) -> Res
     let Ok(mut out) = result.view_mut() else { return Ok(()) };
     let mut position: SmallVec<[i64; 6]> = SmallVec::from_elem(0, sizes.len());
     for linear in 0..count {
-        let scalar = evaluator.at(&position)?;
+        let scalar = evaluator.element(&position)?;
         if let Some(bytes) = out.element_mut(linear) {
             scalar.write_bytes(bytes);
         }

@@ -1,37 +1,37 @@
-//! One-line text of expressions and indices, bounded in length.
+//! `Display` of expressions and indices: one line of bounded length.
 
 use std::fmt::{self, Display, Formatter, Write};
 
 use super::{Atom, BinaryOp, Expr, ExprKind, Index, UnaryOp};
 
-/// Nodes printed before the rest becomes `…`.
+/// The greatest number of nodes printed; `…` stands for the others.
 const NODES: u32 = 200;
-/// Nesting printed before the rest becomes `…`; it also bounds the stack.
+/// The greatest nesting printed; `…` stands for deeper nodes. The limit also bounds the stack.
 const DEPTH: u32 = 40;
 
-/// Infix text such as `max(%0[i0, i1], 0)`; a load names its source's number. Deep or much shared
-/// expressions end in `…`.
+/// Prints infix text such as `max(%0[i0, i1], 0)`, where `%0` is source 0. `…` replaces whatever exceeds the limits
+/// on nodes and nesting.
 impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         Printer { out: f, nodes: NODES, depth: DEPTH }.expr(self, Level::Reduce)
     }
 }
 
-/// As [`Display`].
+/// Prints the same text as [`Display`].
 impl fmt::Debug for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         Display::fmt(self, f)
     }
 }
 
-/// Text such as `2*i0 + floordiv(i1, n) - 1`.
+/// Prints text such as `2*i0 + floordiv(i1, n) - 1`.
 impl Display for Index {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         Printer { out: f, nodes: NODES, depth: DEPTH }.index(self)
     }
 }
 
-/// How tightly an operator binds; weaker ones stand in parentheses inside stronger ones.
+/// The precedence of an operator, weakest first. A weaker operator inside a stronger one gets parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Reduce,
@@ -60,7 +60,7 @@ impl Level {
     }
 }
 
-/// How tightly an operation that is written between its arguments binds.
+/// Returns the precedence of an infix operator; `None` for an operation written as a call.
 fn level_of(op: BinaryOp) -> Option<Level> {
     Some(match op {
         BinaryOp::Add | BinaryOp::Sub => Level::Sum,
@@ -75,7 +75,7 @@ fn level_of(op: BinaryOp) -> Option<Level> {
 }
 
 impl BinaryOp {
-    /// Whether it is written between its arguments.
+    /// Returns whether the text is infix (`a + b`), not a call (`max(a, b)`).
     pub(crate) fn is_infix(self) -> bool {
         level_of(self).is_some()
     }
@@ -130,11 +130,11 @@ impl Printer<'_, '_> {
             ExprKind::Unary(op, x) => self.call(op, &[x]),
             ExprKind::Binary(op, a, b) => match level_of(*op) {
                 None => self.call(op, &[a, b]),
-                Some(own) => self.grouped(level > own, |p| {
-                    // Comparisons do not chain; the others group to the left.
-                    p.expr(a, if own == Level::Comparison { own.tighter() } else { own })?;
+                Some(operator) => self.grouped(level > operator, |p| {
+                    // Comparisons do not chain; the other operators associate to the left.
+                    p.expr(a, if operator == Level::Comparison { operator.tighter() } else { operator })?;
                     write!(p.out, " {op} ")?;
-                    p.expr(b, own.tighter())
+                    p.expr(b, operator.tighter())
                 }),
             },
             ExprKind::MulAdd(a, b, c) => self.call("mul_add", &[a, b, c]),
@@ -206,7 +206,7 @@ impl Printer<'_, '_> {
         if position > 0 { self.out.write_str(", ") } else { Ok(()) }
     }
 
-    /// A dimension inside a larger text.
+    /// Prints a dimension as an operand: a compound one gets parentheses.
     fn dim(&mut self, dim: &shapeflow_shape_fns::Dim) -> fmt::Result {
         if dim.as_known().is_some() || dim.as_symbol().is_some() {
             write!(self.out, "{dim}")
@@ -276,7 +276,7 @@ impl Printer<'_, '_> {
     }
 }
 
-/// Whether the text of an index needs no parentheses in an operation.
+/// Returns whether the text of an index needs no parentheses as an operand.
 fn is_atom(index: &Index) -> bool {
     index.as_axis().is_some() || index.as_constant().is_some_and(|constant| constant.as_known().is_some())
 }
@@ -287,7 +287,7 @@ mod tests {
     use crate::expr::{Axis, InRange, ReduceOp};
     use shapeflow_shape_fns::{DType, Dim};
 
-    fn at(axis: u32) -> Index {
+    fn i(axis: u32) -> Index {
         Index::axis(Axis(axis))
     }
 
@@ -296,12 +296,12 @@ mod tests {
     }
 
     #[test]
-    fn text_is_infix_with_as_few_parentheses_as_needed() {
-        let (x, y) = (load(0, &[at(0), at(1)]), load(1, &[at(1) * 2i64 + Index::from(1i64)]));
+    fn text_is_infix_with_the_fewest_parentheses() {
+        let (x, y) = (load(0, &[i(0), i(1)]), load(1, &[i(1) * 2i64 + Index::from(1i64)]));
         let n = Dim::symbol("n");
         let check = ExprKind::CheckIndex { value: y.clone().cast(DType::I64), limit: n.clone(), axis: 0 };
         let row = Index::value(Expr::new(DType::I64, check));
-        let inside = InRange { index: at(0) - Index::from(1i64), low: Dim::known(0), high: n.clone() };
+        let inside = InRange { index: i(0) - Index::from(1i64), low: Dim::known(0), high: n.clone() };
         let sum = (x.clone() * y.clone()).reduce(ReduceOp::Sum, [(Axis(1), n.clone())].into());
         for (expr, text) in [
             (x.clone().maximum(x.like(0.0)), "max(%0[i0, i1], 0)"),
@@ -320,11 +320,11 @@ mod tests {
             ),
             (load(2, &[row]), "%2[check(0 <= i64(%1[2*i1 + 1]) < n)]"),
             (x.clone().bitcast(DType::I32), "bitcast_i32(%0[i0, i1])"),
-            (Expr::iota(at(0) + at(1)) * Expr::size(n), "(i0 + i1) * n"),
+            (Expr::iota(i(0) + i(1)) * Expr::size(n), "(i0 + i1) * n"),
             (
                 Expr::new(
                     DType::F32,
-                    ExprKind::LoadFlat { source: 4, position: Box::new(at(0).modulo(3i64)) },
+                    ExprKind::LoadFlat { source: 4, position: Box::new(i(0).modulo(3i64)) },
                 ),
                 "%4.flat[mod(i0, 3)]",
             ),
@@ -337,10 +337,10 @@ mod tests {
     fn index_text_shows_signs_once() {
         let n = Dim::symbol("n");
         for (index, text) in [
-            (at(0) * n.clone() - at(1) * 3i64 - Index::from(2i64), "n*i0 - 3*i1 - 2"),
-            (Index::from(0i64) - at(0), "-i0"),
+            (i(0) * n.clone() - i(1) * 3i64 - Index::from(2i64), "n*i0 - 3*i1 - 2"),
+            (Index::from(0i64) - i(0), "-i0"),
             (Index::constant(n.clone()), "n"),
-            (at(1).floordiv(n.clone()) + Index::constant(n), "floordiv(i1, n) + n"),
+            (i(1).floordiv(n.clone()) + Index::constant(n), "floordiv(i1, n) + n"),
         ] {
             assert_eq!(index.to_string(), text);
         }
@@ -348,13 +348,13 @@ mod tests {
 
     #[test]
     fn shared_and_deep_expressions_are_cut_short() {
-        let mut shared = load(0, &[at(0)]);
+        let mut shared = load(0, &[i(0)]);
         for _ in 0..30 {
             shared = shared.clone() + shared;
         }
         let text = shared.to_string();
         assert!(text.contains('…') && text.len() < 4_000, "{}", text.len());
-        let mut deep = Expr::iota(at(0));
+        let mut deep = Expr::iota(i(0));
         for _ in 0..100_000 {
             deep = Expr::new(DType::I64, ExprKind::Load { source: 0, index: [Index::value(deep)].into() });
         }

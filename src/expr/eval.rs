@@ -1,7 +1,7 @@
-//! Primitive operations on scalars: what every back end must compute, bit for bit but for NaN payloads.
+//! Primitive operations on scalars. Every emitter computes the same bits, except for NaN payloads.
 //!
-//! `f16` and `bf16` are computed in `f32` and rounded to nearest even after each operation. Arguments
-//! of dtypes that [`verify`](super::verify) refuses give the first argument back.
+//! Operations on `f16` and `bf16` compute in `f32` and round to nearest even after each operation. For dtypes that
+//! [`verify`](super::verify) refuses, an operation returns its first argument.
 
 use half::{bf16, f16};
 use shapeflow_shape_fns::DType;
@@ -35,7 +35,7 @@ macro_rules! float_unary {
     };
 }
 
-/// `op(x)`.
+/// Computes `op(x)`.
 pub(crate) fn eval_unary(op: UnaryOp, x: Scalar) -> Scalar {
     match x {
         Scalar::Bool(x) => Scalar::Bool(if op == UnaryOp::Not { !x } else { x }),
@@ -124,7 +124,7 @@ fn bool_binary(op: BinaryOp, a: bool, b: bool) -> bool {
     }
 }
 
-/// `a op b`; `None` for an integer divided by zero.
+/// Computes `a op b`; `None` for an integer division by zero.
 pub(crate) fn eval_binary(op: BinaryOp, a: Scalar, b: Scalar) -> Option<Scalar> {
     Some(match (a, b) {
         (Scalar::F32(a), Scalar::F32(b)) => Scalar::F32(float_binary!(op, a, b)),
@@ -148,7 +148,7 @@ pub(crate) fn eval_binary(op: BinaryOp, a: Scalar, b: Scalar) -> Option<Scalar> 
     })
 }
 
-/// `a * b + c` for floats: rounded once if `fused`, else after the product too.
+/// Computes `a * b + c` for floats. It rounds once if `fused`, else after the multiplication too.
 pub(crate) fn eval_mul_add(a: Scalar, b: Scalar, c: Scalar, fused: bool) -> Scalar {
     match (a, b, c) {
         (Scalar::F32(a), Scalar::F32(b), Scalar::F32(c)) => {
@@ -157,7 +157,7 @@ pub(crate) fn eval_mul_add(a: Scalar, b: Scalar, c: Scalar, fused: bool) -> Scal
         (Scalar::F64(a), Scalar::F64(b), Scalar::F64(c)) => {
             Scalar::F64(if fused { a.mul_add(b, c) } else { a * b + c })
         }
-        // The product of two halves is exact in f32: fused or not is one result.
+        // The product of two 16-bit floats is exact in f32, so `fused` makes no difference.
         (Scalar::F16(a), Scalar::F16(b), Scalar::F16(c)) => {
             Scalar::F16(f16::from_f32(a.to_f32() * b.to_f32() + c.to_f32()))
         }
@@ -189,11 +189,11 @@ macro_rules! cast {
     }};
 }
 
-/// `x` converted: float to integer saturates toward zero and takes NaN to 0, integer to integer
-/// wraps, anything to bool is `!= 0`, and what a float type cannot hold is rounded to nearest even.
+/// Converts `x` to `dtype`. Float to integer truncates toward zero and saturates, and NaN becomes 0; integer to integer
+/// wraps; a bool is `x != 0`; conversions to float round to nearest even.
 ///
-/// Whatever becomes `f16` or `bf16` goes through `f32`, as it does in vector code and in TensorFlow.
-/// A dtype without scalars (complex, string) gives `false`, whose own dtype then does not fit.
+/// A conversion to `f16` or `bf16` goes through `f32`, as in vector code and in TensorFlow.
+/// A dtype without scalars (complex, string) gives `false`; callers notice that its dtype differs from the request.
 pub(crate) fn eval_cast(x: Scalar, dtype: DType) -> Scalar {
     let Some(dtype) = scalar_dtype(dtype) else { return Scalar::Bool(false) };
     if x.dtype() == dtype {
@@ -216,14 +216,14 @@ pub(crate) fn eval_cast(x: Scalar, dtype: DType) -> Scalar {
     }
 }
 
-/// The bits of `x` as another dtype of the same size.
+/// Reads the bits of `x` as another dtype of the same size.
 pub(crate) fn eval_bitcast(x: Scalar, dtype: DType) -> Scalar {
     Scalar::from_bits(dtype, x.to_bits()).unwrap_or(x)
 }
 
 impl ReduceOp {
-    /// Where a reduction over elements of `dtype` starts. That of a float sum is -0.0, the only value whose
-    /// sum with every element is that element; [`ReduceOp::finish`] makes an empty sum 0.0.
+    /// Returns the initial value of a reduction over elements of `dtype`. A float sum starts at -0.0, because
+    /// `-0.0 + x` is `x` for every `x`, also for -0.0; [`ReduceOp::finish`] turns an empty sum into 0.0.
     pub(crate) fn identity(self, dtype: DType) -> Scalar {
         match self {
             ReduceOp::Sum if dtype.is_float() => eval_cast(Scalar::F64(-0.0), dtype),
@@ -236,7 +236,7 @@ impl ReduceOp {
         }
     }
 
-    /// The primitive operation that combines two partial results.
+    /// Returns the primitive operation that combines two partial results.
     pub(crate) fn combiner(self) -> BinaryOp {
         match self {
             ReduceOp::Sum => BinaryOp::Add,
@@ -248,13 +248,13 @@ impl ReduceOp {
         }
     }
 
-    /// Two partial results of one dtype as one.
+    /// Combines two partial results of one dtype.
     pub(crate) fn combine(self, a: Scalar, b: Scalar) -> Scalar {
-        // No combiner divides.
+        // `None` means division by zero, and no combiner divides.
         eval_binary(self.combiner(), a, b).unwrap_or(a)
     }
 
-    /// The last step of a reduction: a float sum adds 0.0.
+    /// Applies the last step of a reduction: a float sum adds 0.0, which turns -0.0 into 0.0.
     pub(crate) fn finish(self, total: Scalar) -> Scalar {
         if self == ReduceOp::Sum && total.dtype().is_float() {
             self.combine(total, Scalar::zero(total.dtype()))
@@ -264,7 +264,8 @@ impl ReduceOp {
     }
 }
 
-/// Whether `MulAdd` rounds once on this processor, as machine code for it does.
+/// Returns whether `MulAdd` rounds once on this processor. The emitters ask here too, so that the interpreter and
+/// machine code agree.
 pub(crate) fn fused_mul_add() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::is_x86_feature_detected!("fma") && std::is_x86_feature_detected!("avx");
@@ -272,8 +273,8 @@ pub(crate) fn fused_mul_add() -> bool {
     true
 }
 
-/// The dtype in which kernels accumulate a reduction over elements of `dtype`: `i32` for bool and the
-/// integers below 32 bits, `f32` for `f16` and `bf16`, else the dtype itself.
+/// Returns the dtype in which kernels accumulate a reduction over elements of `dtype`: `i32` for bool and for integers
+/// narrower than 32 bits, `f32` for `f16` and `bf16`, else `dtype`.
 #[cfg(test)]
 pub(crate) fn accumulator(dtype: DType) -> DType {
     match dtype {
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_wrap_and_refuse_zero() {
+    fn integers_wrap_and_refuse_division_by_zero() {
         use BinaryOp::*;
         assert_eq!(binary(Add, i8::MAX, 1), Scalar::I8(i8::MIN));
         assert_eq!(binary(Div, i32::MIN, -1), Scalar::I32(i32::MIN));
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn casts() {
+    fn casts_saturate_wrap_and_round() {
         let cast = |x: Scalar, dtype| eval_cast(x, dtype);
         assert_eq!(cast(Scalar::F32(300.0), DType::U8), Scalar::U8(255));
         assert_eq!(cast(Scalar::F32(-1.5), DType::U32), Scalar::U32(0));
@@ -341,7 +342,7 @@ mod tests {
         assert_eq!(cast(Scalar::F32(-0.0), DType::Bool), Scalar::Bool(false));
         assert_eq!(cast(Scalar::Bool(true), DType::BF16), Scalar::BF16(bf16::ONE));
         assert_eq!(cast(Scalar::U64(u64::MAX), DType::F32), Scalar::F32(18446744073709551616.0));
-        // Through f32: the second rounding sees a tie that the value itself was above.
+        // Through f32, the value is rounded twice: f32 rounds it down to a tie of f16.
         let above_tie = 1.0 + (0.5f64.powi(11)) + 0.5f64.powi(40);
         assert_eq!(cast(Scalar::F64(above_tie), DType::F16), Scalar::F16(f16::ONE));
         assert_eq!(eval_bitcast(Scalar::F32(1.0), DType::I32), Scalar::I32(0x3f80_0000));

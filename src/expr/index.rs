@@ -1,4 +1,4 @@
-//! `Index`: an integer expression over loop axes, in linear form with dimension coefficients.
+//! `Index`: an integer expression over loop axes, linear with dimensions as coefficients.
 
 use std::fmt;
 use std::ops::{Add, Mul, Sub};
@@ -18,7 +18,7 @@ impl fmt::Display for Axis {
     }
 }
 
-/// What an index is linear in.
+/// A variable of an index, which is a linear combination of atoms.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Atom {
     Axis(Axis),
@@ -26,15 +26,15 @@ pub(crate) enum Atom {
     FloorDiv(Box<Index>, Dim),
     /// `index - divisor * floor(index / divisor)`.
     Mod(Box<Index>, Dim),
-    /// The index along an axis of this size that may be broadcast: 0 if the size is 1; otherwise the index
-    /// itself, which then stays below the size.
+    /// `if size == 1 { 0 } else { index }`: the index along an axis of that size that may be broadcast. If the size is
+    /// not 1, the index is below it.
     Broadcast(Box<Index>, Dim),
-    /// An integer computed at run time, with its own range check inside the expression.
+    /// An integer computed at run time. The expression checks its range itself.
     Value(Expr),
 }
 
-/// An integer expression `constant + Σ coefficient · atom`, where atoms are axes, quotients and
-/// remainders of other indices, and run-time values.
+/// An integer expression `constant + Σ coefficient · atom`. An atom is an axis, a quotient or remainder of another
+/// index, or a run-time value.
 ///
 /// Coefficients and constants are [`Dim`]s, so an index stays valid for every size.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -44,23 +44,23 @@ pub struct Index {
 }
 
 impl Index {
-    /// The index that is `axis` itself.
+    /// Makes the index that equals `axis`.
     pub fn axis(axis: Axis) -> Index {
         Index { terms: SmallVec::from_iter([(Atom::Axis(axis), Dim::known(1))]), constant: Dim::known(0) }
     }
 
-    /// An index that does not vary.
+    /// Makes an index that depends on no axis.
     pub fn constant(value: impl Into<Dim>) -> Index {
         Index { terms: SmallVec::new(), constant: value.into() }
     }
 
-    /// The value of an integer expression; it must check its own range, see
+    /// Makes an index from an integer expression, which must check its range itself: see
     /// [`LowerCx::checked_index`](super::LowerCx::checked_index).
     pub(crate) fn value(expr: Expr) -> Index {
         Index { terms: SmallVec::from_iter([(Atom::Value(expr), Dim::known(1))]), constant: Dim::known(0) }
     }
 
-    /// The axis, when the index is exactly one axis.
+    /// Returns the axis if the index is exactly one axis.
     pub(crate) fn as_axis(&self) -> Option<Axis> {
         match &self.terms[..] {
             [(Atom::Axis(axis), coefficient)]
@@ -72,7 +72,7 @@ impl Index {
         }
     }
 
-    /// The value, when nothing varies.
+    /// Returns the constant if the index has no atoms.
     pub(crate) fn as_constant(&self) -> Option<&Dim> {
         self.terms.is_empty().then_some(&self.constant)
     }
@@ -100,7 +100,7 @@ impl Index {
         }
     }
 
-    /// The remainder of [`Index::floordiv`].
+    /// `self - divisor * floor(self / divisor)`, the remainder of [`Index::floordiv`].
     pub fn modulo(self, divisor: impl Into<Dim>) -> Index {
         let divisor = divisor.into();
         if divisor == Dim::known(1) {
@@ -117,8 +117,8 @@ impl Index {
         }
     }
 
-    /// The index along an operand's axis of the given size, which is 1 or the whole range of the index:
-    /// 0 if it is 1, else the index itself.
+    /// `if size == 1 { 0 } else { self }`: the index along an operand axis of the given size. The size is 1 or the
+    /// exclusive upper bound of `self`.
     pub fn broadcast(self, size: impl Into<Dim>) -> Index {
         let size = size.into();
         match size.as_known() {
@@ -132,6 +132,7 @@ impl Index {
         }
     }
 
+    /// Adds `coefficient · atom`.
     fn push(&mut self, atom: Atom, coefficient: Dim) {
         if coefficient == Dim::known(0) {
             return;
@@ -145,7 +146,7 @@ impl Index {
             }
             return;
         }
-        // Axes stand first, in order: equal sums of axes are equal indices.
+        // Axes come first, in ascending order, so that equal sums of axes are equal indices.
         let position = match &atom {
             Atom::Axis(axis) => self
                 .terms
@@ -157,7 +158,7 @@ impl Index {
         self.terms.insert(position, (atom, coefficient));
     }
 
-    /// Puts an index for each axis and rewrites run-time values.
+    /// Replaces each axis by the index `axes` returns, and each run-time value by the expression `values` returns.
     pub(crate) fn substitute(
         &self,
         axes: &mut dyn FnMut(Axis) -> Index,
@@ -180,21 +181,21 @@ impl Index {
         result.join_quotients()
     }
 
-    /// `d·floordiv(e, d)·k + mod(e, d)·k` is `e·k`.
+    /// Rewrites `d·floordiv(e, d)·k + mod(e, d)·k` to `e·k`.
     fn join_quotients(mut self) -> Index {
         'search: loop {
-            for (remainder_at, (atom, scale)) in self.terms.iter().enumerate() {
+            for (remainder, (atom, scale)) in self.terms.iter().enumerate() {
                 let Atom::Mod(inner, divisor) = atom else { continue };
                 let wanted = divisor * scale;
                 let found = self.terms.iter().position(|(other, coefficient)| {
                     matches!(other, Atom::FloorDiv(i, d) if i == inner && d == divisor)
                         && *coefficient == wanted
                 });
-                if let Some(quotient_at) = found {
+                if let Some(quotient) = found {
                     let (inner, scale) = ((**inner).clone(), scale.clone());
-                    let (first, second) = (remainder_at.max(quotient_at), remainder_at.min(quotient_at));
-                    self.terms.remove(first);
-                    self.terms.remove(second);
+                    // Removing the later term first keeps the position of the earlier one.
+                    self.terms.remove(remainder.max(quotient));
+                    self.terms.remove(remainder.min(quotient));
                     self = self + inner * scale;
                     continue 'search;
                 }
@@ -203,7 +204,7 @@ impl Index {
         }
     }
 
-    /// Calls `f` on every axis, also inside quotients and remainders, but not inside values.
+    /// Calls `f` on every axis, also inside quotients and remainders, but not inside run-time values.
     pub(crate) fn for_each_axis(&self, f: &mut dyn FnMut(Axis)) {
         for (atom, _) in &self.terms {
             match atom {
@@ -285,48 +286,47 @@ impl From<i64> for Index {
 mod tests {
     use super::*;
 
-    fn at(axis: u32) -> Index {
+    fn i(axis: u32) -> Index {
         Index::axis(Axis(axis))
     }
 
     #[test]
     fn sums_of_axes_have_one_order() {
-        assert_eq!(at(2) + at(0) * 3i64 + at(1), at(1) + at(2) + at(0) * 3i64);
-        assert_eq!(at(0) + at(1) - at(0), at(1));
-        assert_eq!((at(3) - at(3)).as_constant(), Some(&Dim::known(0)));
-        assert_eq!((at(3) + Index::from(1) - Index::from(1)).as_axis(), Some(Axis(3)));
-        assert_eq!((at(3) * 2i64).as_axis(), None);
+        assert_eq!(i(2) + i(0) * 3i64 + i(1), i(1) + i(2) + i(0) * 3i64);
+        assert_eq!(i(0) + i(1) - i(0), i(1));
+        assert_eq!((i(3) - i(3)).as_constant(), Some(&Dim::known(0)));
+        assert_eq!((i(3) + Index::from(1) - Index::from(1)).as_axis(), Some(Axis(3)));
+        assert_eq!((i(3) * 2i64).as_axis(), None);
     }
 
     #[test]
     fn quotients_and_remainders_join_again() {
         let n = Dim::symbol("index_test_n");
-        // A flat position taken apart and put together again.
-        let flat = at(0) * n.clone() + at(1);
-        let parts = at(0).floordiv(n.clone()) * n.clone() + at(0).modulo(n.clone());
+        // A flat position split into row and column, then recombined.
+        let flat = i(0) * n.clone() + i(1);
+        let parts = i(0).floordiv(n.clone()) * n.clone() + i(0).modulo(n.clone());
         assert_eq!(parts.substitute(&mut |_| flat.clone(), &mut |value| value.clone()), flat);
-        let scaled = at(0).floordiv(4i64) * 8i64 + at(0).modulo(4i64) * 2i64;
-        assert_eq!(scaled.substitute(&mut Index::axis, &mut |value| value.clone()), at(0) * 2i64);
-        let other = at(0).floordiv(4i64) * 8i64 + at(0).modulo(4i64);
+        let scaled = i(0).floordiv(4i64) * 8i64 + i(0).modulo(4i64) * 2i64;
+        assert_eq!(scaled.substitute(&mut Index::axis, &mut |value| value.clone()), i(0) * 2i64);
+        let other = i(0).floordiv(4i64) * 8i64 + i(0).modulo(4i64);
         assert_eq!(other.substitute(&mut Index::axis, &mut |value| value.clone()), other);
     }
 
     #[test]
-    fn constants_fold_and_units_vanish() {
+    fn constants_fold_and_divisors_of_one_vanish() {
         assert_eq!(Index::from(-7).floordiv(2i64), Index::from(-4));
         assert_eq!(Index::from(-7).modulo(2i64), Index::from(1));
-        assert_eq!((at(0).floordiv(1i64), at(0).modulo(1i64)), (at(0), Index::from(0)));
+        assert_eq!((i(0).floordiv(1i64), i(0).modulo(1i64)), (i(0), Index::from(0)));
         let n = Dim::symbol("index_test_n");
-        assert_eq!((at(0).broadcast(1i64), at(0).broadcast(5i64)), (Index::from(0), at(0)));
+        assert_eq!((i(0).broadcast(1i64), i(0).broadcast(5i64)), (Index::from(0), i(0)));
         assert_eq!(Index::from(0).broadcast(n.clone()), Index::from(0));
-        let one = at(0).broadcast(n).substitute(&mut |_| Index::from(0), &mut |value| value.clone());
+        let one = i(0).broadcast(n).substitute(&mut |_| Index::from(0), &mut |value| value.clone());
         assert_eq!(one, Index::from(0));
     }
 
     #[test]
     fn walks_reach_the_inside_of_quotients() {
-        let index =
-            (at(4) + at(2)).floordiv(3i64).modulo(2i64) + at(1).broadcast(Dim::symbol("index_test_n"));
+        let index = (i(4) + i(2)).floordiv(3i64).modulo(2i64) + i(1).broadcast(Dim::symbol("index_test_n"));
         let mut axes = Vec::new();
         index.for_each_axis(&mut |axis| axes.push(axis.0));
         axes.sort_unstable();

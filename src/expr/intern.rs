@@ -1,4 +1,4 @@
-//! `Interner`: hash-consing of expressions, and rewriting that shares what is equal.
+//! `Interner`: hash-consing and rewriting of expressions.
 
 use std::hash::{Hash, Hasher};
 
@@ -10,16 +10,16 @@ use super::{
     eval_unary,
 };
 
-/// Gives structurally equal nodes one [`Expr`], so that identity is equality.
+/// Shares one [`Expr`] among structurally equal nodes, so that equality is identity.
 ///
-/// Two nodes are equal if kind and dtype are, their parts are the same nodes and their indices are
-/// equal. Expressions made elsewhere take part once they went through [`Interner::rewrite`].
+/// Two nodes are structurally equal if their dtypes, operations and indices are equal and their children are the same
+/// nodes. An expression built outside the interner enters it through [`Interner::rewrite`].
 #[derive(Default)]
 pub(crate) struct Interner {
     nodes: FxHashSet<Structural>,
 }
 
-/// A node compared one level deep.
+/// A node that compares by its structure one level deep: children compare by identity.
 struct Structural(Expr);
 
 impl PartialEq for Structural {
@@ -38,26 +38,27 @@ impl Hash for Structural {
 }
 
 impl Interner {
-    /// An interner that knows no node.
+    /// Makes an empty interner.
     pub(crate) fn new() -> Interner {
         Interner::default()
     }
 
-    /// The same with room for so many nodes.
+    /// Makes an empty interner with capacity for `nodes` nodes.
     pub(crate) fn with_capacity(nodes: usize) -> Interner {
         Interner { nodes: FxHashSet::with_capacity_and_hasher(nodes, FxBuildHasher) }
     }
 
-    /// The one node of this kind, after folding of constants and exact identities. Its parts must
+    /// Returns the shared node of this kind, after folding constants and applying exact identities. Its children must
     /// come from this interner.
     pub(crate) fn intern(&mut self, dtype: DType, kind: ExprKind) -> Expr {
-        self.intern_or_part(dtype, kind).0
+        self.intern_or_child(dtype, kind).0
     }
 
-    /// As [`Interner::intern`]; the second is whether the node is one of its own parts.
-    fn intern_or_part(&mut self, dtype: DType, kind: ExprKind) -> (Expr, bool) {
+    /// Does what [`Interner::intern`] does, and also returns whether an identity reduced the node to a node below it
+    /// (`x * 1` to `x`).
+    fn intern_or_child(&mut self, dtype: DType, kind: ExprKind) -> (Expr, bool) {
         match simplify(dtype, &kind) {
-            Some(Simpler::Part(expr)) => (expr, true),
+            Some(Simpler::Child(expr)) => (expr, true),
             Some(Simpler::Constant(value)) => (self.unique(dtype, ExprKind::Const(value)), false),
             None => (self.unique(dtype, kind), false),
         }
@@ -67,7 +68,7 @@ impl Interner {
         self.share(Expr::new(dtype, kind))
     }
 
-    /// The one node that is structurally equal.
+    /// Returns the known node that is structurally equal to `expr`, or makes `expr` known.
     fn share(&mut self, expr: Expr) -> Expr {
         let node = Structural(expr);
         match self.nodes.get(&node) {
@@ -80,13 +81,13 @@ impl Interner {
         }
     }
 
-    /// The last node of a [`post_order`](super::post_order) rebuilt from its parts upward in this interner, each
-    /// shared node once.
+    /// Rebuilds an expression in this interner and returns its root. `order` is a [`post_order`](super::post_order);
+    /// its last node is the root, and each shared node is rebuilt once.
     ///
-    /// Axes in indices become what `axes` gives for them; the axes of a reduction are renamed likewise and
-    /// must be given plain axes. Each rebuilt node is then offered once to `replace`, which may put another
-    /// expression, made in this interner, in its place; what it has put is not offered again. Loads are offered
-    /// before they are interned: identity is not equality for them yet.
+    /// `axes` maps each axis inside indices to an index. It also renames the axes that reductions bind; for those it
+    /// must return plain axes. `replace` is called once for each rebuilt node and may return a replacement from this
+    /// interner; replacements are not offered again. Loads are offered before they are interned, so a load passed to
+    /// `replace` has no shared identity yet.
     pub(crate) fn rewrite<'a>(
         &mut self,
         order: impl IntoIterator<Item = &'a Expr, IntoIter: ExactSizeIterator>,
@@ -99,8 +100,8 @@ impl Interner {
         let mut last = None;
         for expr in order {
             let kind = {
-                let mut part = |old: &Expr| rebuilt.get(&old.address()).unwrap_or(old).clone();
-                rebuild(expr.kind(), axes, &mut part)
+                let mut child = |old: &Expr| rebuilt.get(&old.address()).unwrap_or(old).clone();
+                rebuild(expr.kind(), axes, &mut child)
             };
             let new = match kind {
                 ExprKind::Load { .. } | ExprKind::LoadFlat { .. } => {
@@ -108,9 +109,9 @@ impl Interner {
                     replace(self, &load).unwrap_or_else(|| self.share(load))
                 }
                 kind => {
-                    // A node that is one of its parts was offered as such.
-                    let (new, is_part) = self.intern_or_part(expr.dtype(), kind);
-                    if is_part { new } else { replace(self, &new).unwrap_or(new) }
+                    // A node that reduced to a child was already offered when the child was rebuilt.
+                    let (new, is_child) = self.intern_or_child(expr.dtype(), kind);
+                    if is_child { new } else { replace(self, &new).unwrap_or(new) }
                 }
             };
             last = Some(new.clone());
@@ -119,65 +120,67 @@ impl Interner {
         last.expect("an expression has a root")
     }
 
-    /// The same expression made of nodes of this interner.
+    /// Rebuilds `root` in this interner without changing it.
     #[cfg(test)]
     pub(crate) fn import(&mut self, root: &Expr) -> Expr {
         self.rewrite(super::post_order([root]), &mut Index::axis, &mut |_, _| None)
     }
 }
 
-/// `kind` with other parts and axes.
+/// Returns `kind` with `axes` applied to its indices and `child` applied to its children.
 fn rebuild(
     kind: &ExprKind,
     axes: &mut dyn FnMut(Axis) -> Index,
-    part: &mut dyn FnMut(&Expr) -> Expr,
+    child: &mut dyn FnMut(&Expr) -> Expr,
 ) -> ExprKind {
     match kind {
         ExprKind::Const(value) => ExprKind::Const(*value),
         ExprKind::Size(dim) => ExprKind::Size(dim.clone()),
-        ExprKind::Iota(index) => ExprKind::Iota(Box::new(index.substitute(axes, part))),
+        ExprKind::Iota(index) => ExprKind::Iota(Box::new(index.substitute(axes, child))),
         ExprKind::Load { source, index } => {
-            let index = index.iter().map(|index| index.substitute(axes, part)).collect();
+            let index = index.iter().map(|index| index.substitute(axes, child)).collect();
             ExprKind::Load { source: *source, index }
         }
         ExprKind::LoadFlat { source, position } => {
-            ExprKind::LoadFlat { source: *source, position: Box::new(position.substitute(axes, part)) }
+            ExprKind::LoadFlat { source: *source, position: Box::new(position.substitute(axes, child)) }
         }
-        ExprKind::Unary(op, a) => ExprKind::Unary(*op, part(a)),
-        ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, part(a), part(b)),
-        ExprKind::MulAdd(a, b, c) => ExprKind::MulAdd(part(a), part(b), part(c)),
-        ExprKind::Select(a, b, c) => ExprKind::Select(part(a), part(b), part(c)),
-        ExprKind::Cast(a) => ExprKind::Cast(part(a)),
-        ExprKind::Bitcast(a) => ExprKind::Bitcast(part(a)),
+        ExprKind::Unary(op, a) => ExprKind::Unary(*op, child(a)),
+        ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, child(a), child(b)),
+        ExprKind::MulAdd(a, b, c) => ExprKind::MulAdd(child(a), child(b), child(c)),
+        ExprKind::Select(a, b, c) => ExprKind::Select(child(a), child(b), child(c)),
+        ExprKind::Cast(a) => ExprKind::Cast(child(a)),
+        ExprKind::Bitcast(a) => ExprKind::Bitcast(child(a)),
         ExprKind::Case(arms, otherwise) => {
             let arms = arms
                 .iter()
                 .map(|(ranges, value)| {
                     let ranges = ranges.iter().map(|range| InRange {
-                        index: range.index.substitute(axes, part),
+                        index: range.index.substitute(axes, child),
                         low: range.low.clone(),
                         high: range.high.clone(),
                     });
-                    (ranges.collect(), part(value))
+                    (ranges.collect(), child(value))
                 })
                 .collect();
-            ExprKind::Case(arms, part(otherwise))
+            ExprKind::Case(arms, child(otherwise))
         }
         ExprKind::Reduce { op, axes: bound, body } => {
             let renamed = bound
                 .iter()
                 .map(|(axis, extent)| (axes(*axis).as_axis().unwrap_or(*axis), extent.clone()))
                 .collect();
-            ExprKind::Reduce { op: *op, axes: renamed, body: part(body) }
+            ExprKind::Reduce { op: *op, axes: renamed, body: child(body) }
         }
         ExprKind::CheckIndex { value, limit, axis } => {
-            ExprKind::CheckIndex { value: part(value), limit: limit.clone(), axis: *axis }
+            ExprKind::CheckIndex { value: child(value), limit: limit.clone(), axis: *axis }
         }
     }
 }
 
+/// The result of a simplification.
 enum Simpler {
-    Part(Expr),
+    /// A node below the simplified one.
+    Child(Expr),
     Constant(Scalar),
 }
 
@@ -188,7 +191,7 @@ fn constant(expr: &Expr) -> Option<Scalar> {
     }
 }
 
-/// What a well typed node of this kind equals bit for bit, where that is simpler.
+/// Returns a child or a constant that equals a node of this kind bit for bit, if there is one.
 fn simplify(dtype: DType, kind: &ExprKind) -> Option<Simpler> {
     let value = match kind {
         ExprKind::Size(dim) => Scalar::I64(dim.as_known()?),
@@ -198,52 +201,52 @@ fn simplify(dtype: DType, kind: &ExprKind) -> Option<Simpler> {
         },
         ExprKind::Unary(UnaryOp::Neg, x) => match (constant(x), x.kind()) {
             (Some(value), _) => eval_unary(UnaryOp::Neg, value),
-            (None, ExprKind::Unary(UnaryOp::Neg, inner)) => return Some(Simpler::Part(inner.clone())),
+            (None, ExprKind::Unary(UnaryOp::Neg, inner)) => return Some(Simpler::Child(inner.clone())),
             _ => return None,
         },
         ExprKind::Unary(op, x) => eval_unary(*op, constant(x)?),
-        ExprKind::Cast(x) if x.dtype() == dtype => return Some(Simpler::Part(x.clone())),
+        ExprKind::Cast(x) if x.dtype() == dtype => return Some(Simpler::Child(x.clone())),
         ExprKind::Cast(x) => eval_cast(constant(x)?, dtype),
         ExprKind::Bitcast(x) => match (constant(x), x.kind()) {
             (Some(value), _) => eval_bitcast(value, dtype),
-            _ if x.dtype() == dtype => return Some(Simpler::Part(x.clone())),
+            _ if x.dtype() == dtype => return Some(Simpler::Child(x.clone())),
             (None, ExprKind::Bitcast(inner)) if inner.dtype() == dtype => {
-                return Some(Simpler::Part(inner.clone()));
+                return Some(Simpler::Child(inner.clone()));
             }
             _ => return None,
         },
         ExprKind::Binary(op, a, b) => match (constant(a), constant(b)) {
             (Some(a), Some(b)) if a.dtype() == b.dtype() => eval_binary(*op, a, b)?,
-            (_, Some(b)) if is_right_identity(*op, b) => return Some(Simpler::Part(a.clone())),
-            (Some(a), _) if is_left_identity(*op, a) => return Some(Simpler::Part(b.clone())),
+            (_, Some(b)) if is_right_identity(*op, b) => return Some(Simpler::Child(a.clone())),
+            (Some(a), _) if is_left_identity(*op, a) => return Some(Simpler::Child(b.clone())),
             _ => return None,
         },
         ExprKind::Select(condition, yes, no) => {
-            let part = match constant(condition) {
+            let child = match constant(condition) {
                 Some(Scalar::Bool(true)) => yes,
                 Some(Scalar::Bool(false)) => no,
                 _ if yes == no => yes,
                 _ => return None,
             };
-            // The other choice may still fail the run.
+            // A select evaluates both choices, so the one not taken may still fail the run.
             return (!can_fail(yes) && !can_fail(no) && !can_fail(condition))
-                .then(|| Simpler::Part(part.clone()));
+                .then(|| Simpler::Child(child.clone()));
         }
         ExprKind::Case(arms, otherwise) => {
-            let part = match arms.first() {
+            let child = match arms.first() {
                 None => otherwise,
                 Some((ranges, value)) if ranges.is_empty() => value,
                 Some(_) => return None,
             };
-            return Some(Simpler::Part(part.clone()));
+            return Some(Simpler::Child(child.clone()));
         }
         _ => return None,
     };
-    // An ill-typed node is kept, so that `verify` finds it.
+    // An ill-typed node stays, so that `verify` finds it.
     (value.dtype() == dtype).then_some(Simpler::Constant(value))
 }
 
-/// Whether `x op value` is `x` for every `x`.
+/// Returns whether `x op value` is `x` for every `x`.
 fn is_right_identity(op: BinaryOp, value: Scalar) -> bool {
     let float = value.dtype().is_float();
     match op {
@@ -258,7 +261,7 @@ fn is_right_identity(op: BinaryOp, value: Scalar) -> bool {
     }
 }
 
-/// Whether `value op x` is `x` for every `x`.
+/// Returns whether `value op x` is `x` for every `x`.
 fn is_left_identity(op: BinaryOp, value: Scalar) -> bool {
     let commutes = matches!(op, BinaryOp::Add | BinaryOp::Mul | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
     commutes && is_right_identity(op, value)
@@ -272,8 +275,8 @@ fn all_ones(dtype: DType) -> Scalar {
     eval_unary(UnaryOp::Not, Scalar::zero(dtype))
 }
 
-/// Whether evaluation may fail the run. Only leaves, and what is made of them alone, are looked into;
-/// anything larger counts as failing.
+/// Returns whether evaluation may fail the run. The answer is conservative: `false` only for constants, sizes, and
+/// loads and iotas without run-time indices.
 fn can_fail(expr: &Expr) -> bool {
     match expr.kind() {
         ExprKind::Const(_) | ExprKind::Size(_) => false,
@@ -300,17 +303,17 @@ mod tests {
         Expr::new(DType::F32, ExprKind::Load { source, index: [index].into() })
     }
 
-    fn at(axis: u32) -> Index {
+    fn i(axis: u32) -> Index {
         Index::axis(Axis(axis))
     }
 
     #[test]
-    fn equal_nodes_are_one() {
+    fn equal_nodes_are_shared() {
         let mut interner = Interner::new();
-        let make = || (load(0, at(0)) + load(1, at(1) + at(0))).maximum(Expr::constant(0.0f32));
+        let make = || (load(0, i(0)) + load(1, i(1) + i(0))).maximum(Expr::constant(0.0f32));
         let (a, b) = (interner.import(&make()), interner.import(&make()));
         assert!(a == b);
-        assert!(interner.import(&load(0, at(0))) != interner.import(&load(0, at(1))));
+        assert!(interner.import(&load(0, i(0))) != interner.import(&load(0, i(1))));
         assert!(interner.import(&Expr::constant(0.0f32)) != interner.import(&Expr::constant(-0.0f32)));
         assert!(interner.import(&Expr::constant(0i32)) != interner.import(&Expr::constant(0u32)));
     }
@@ -318,8 +321,8 @@ mod tests {
     #[test]
     fn rewriting_substitutes_axes_renames_reductions_and_inlines_loads() {
         let mut interner = Interner::new();
-        let body = load(0, at(0) * 2i64 + at(7)).reduce(ReduceOp::Sum, [(Axis(7), Dim::known(3))].into());
-        let mut axes = |axis: Axis| if axis == Axis(7) { at(9) } else { at(1) + Index::from(5i64) };
+        let body = load(0, i(0) * 2i64 + i(7)).reduce(ReduceOp::Sum, [(Axis(7), Dim::known(3))].into());
+        let mut axes = |axis: Axis| if axis == Axis(7) { i(9) } else { i(1) + Index::from(5i64) };
         let rewritten =
             interner.rewrite(post_order([&body]), &mut axes, &mut |interner, node| match node.kind() {
                 ExprKind::Load { index, .. } => {
@@ -332,9 +335,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_exact_is_folded() {
+    fn exact_identities_and_constants_fold() {
         let mut interner = Interner::new();
-        let x = load(0, at(0));
+        let x = load(0, i(0));
         let n = x.clone().cast(DType::I32);
         let flag = x.clone().less(x.like(0.0));
         let kept = interner.import(&x);
@@ -346,7 +349,7 @@ mod tests {
             x.clone() + x.like(-0.0),
             -(-x.clone()),
             x.clone().bitcast(DType::I32).bitcast(DType::F32),
-            Expr::constant(true).select(x.clone(), load(1, at(0))),
+            Expr::constant(true).select(x.clone(), load(1, i(0))),
             Expr::case(vec![(vec![], x.clone())], x.like(0.0)),
         ] {
             assert!(interner.import(&expr) == kept, "{expr}");
@@ -367,7 +370,7 @@ mod tests {
     #[test]
     fn long_chains_are_rewritten_in_a_loop() {
         let mut interner = Interner::new();
-        let mut chain = load(0, at(0));
+        let mut chain = load(0, i(0));
         for _ in 0..100_000 {
             chain = chain.clone() + chain;
         }

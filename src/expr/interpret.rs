@@ -1,71 +1,77 @@
-//! `Evaluator`: computes elements of an expression one by one; the reference for every back end.
+//! `Evaluator`: computes the elements of an expression one by one; the reference for every emitter.
 
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
-use super::program::{AxisId, DimId, EntryId, Linear, Op, Place, Program, StepId};
+use super::program::{AxisId, DimId, EntryId, Linear, LinearAtom, Op, Program, StepId};
 #[cfg(test)]
 use super::{Axis, Expr};
 use super::{ReduceOp, Scalar, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary};
 
-/// Why an element has no value.
+/// The reason why an element has no value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
-    /// A run-time index outside `[0, limit)` of axis `axis`.
+    /// A run-time index along axis `axis` is outside `[0, limit)`.
     Index { index: i64, limit: i64, axis: u32 },
-    /// An integer divided by zero.
+    /// An integer division by zero.
     DivideByZero,
 }
 
-/// The element of a source at an index.
+/// Reads the element of a source at an index, one integer per axis.
 pub(crate) type Load<'a> = &'a dyn Fn(u32, &[i64]) -> Result<Scalar, Fault>;
 
-/// The element of a source at a row-major position.
+/// Reads the element of a source at a row-major position.
 pub(crate) type LoadFlat<'a> = &'a dyn Fn(u32, i64) -> Result<Scalar, Fault>;
 
-/// What an expression is evaluated in.
+/// The surroundings of an evaluation: sources, sizes and the rounding of `MulAdd`.
 pub(crate) struct Env<'a> {
     pub(crate) load: Load<'a>,
     pub(crate) load_flat: LoadFlat<'a>,
-    /// The value of a dimension.
+    /// Returns the value of a dimension.
     pub(crate) dim: &'a dyn Fn(&Dim) -> i64,
     /// Whether `MulAdd` rounds once.
     pub(crate) fused: bool,
 }
 
-/// Evaluates a [`Program`] for one set of sizes and sources, which must not change meanwhile.
+/// Evaluates a [`Program`] for fixed sizes and sources.
 ///
-/// Only demanded nodes are evaluated, each once per binding of the axes it depends on. Reductions go in
-/// order; float sums and products accumulate in `f64` and are rounded once at the end. Index
-/// arithmetic wraps as an `i64`.
+/// Evaluation is lazy: a node is computed when it is needed, once per binding of the axes it depends on. Reductions run
+/// in row-major order; float sums and products accumulate in `f64` and round once at the end. Index arithmetic wraps
+/// as an `i64`.
 pub(crate) struct Evaluator<'a> {
     program: &'a Program,
     env: &'a Env<'a>,
     dims: Vec<i64>,
     axes: Vec<i64>,
     values: Vec<Scalar>,
-    /// When each value was computed.
+    /// For each step, the time at which its value was computed.
     computed: Vec<u64>,
-    /// When an axis of each class was bound last.
+    /// For each class, the time at which one of its axes last changed.
     bound: Vec<u64>,
+    /// A clock that ticks whenever an axis changes.
     now: u64,
     frames: Vec<Frame>,
     reductions: Vec<Running>,
 }
 
+/// An entry under evaluation.
 struct Frame {
     entry: EntryId,
-    at: usize,
+    /// The position of the current step in the entry's list.
+    position: usize,
 }
 
-/// A reduction whose body is being evaluated.
+/// A reduction whose body is under evaluation.
 struct Running {
     counters: SmallVec<[i64; 4]>,
     total: Total,
 }
 
+/// The accumulator of a reduction.
 enum Total {
+    /// A float sum or product.
     Wide(f64),
+    /// Any other reduction, in the dtype of the elements.
     Exact(Scalar),
 }
 
@@ -94,21 +100,21 @@ impl Total {
     }
 }
 
-/// What a step came to.
+/// The outcome of working on a step.
 enum Outcome {
     Value(Scalar),
-    /// It waits for another entry.
+    /// The step needs the value of this entry first.
     Enter(EntryId),
 }
 
-/// One element of `expr`, for the given values of its free axes.
+/// Evaluates one element of `expr`, for the given values of its free axes.
 #[cfg(test)]
 pub(crate) fn evaluate(expr: &Expr, axes: &[(Axis, i64)], env: &Env<'_>) -> Result<Scalar, Fault> {
     let (names, values): (Vec<Axis>, Vec<i64>) = axes.iter().copied().unzip();
-    Evaluator::new(&Program::new(expr, &names), env).at(&values)
+    Evaluator::new(&Program::new(expr, &names), env).element(&values)
 }
 
-/// The value of an expression without loads, sizes and axes, where `MulAdd` rounds once.
+/// Evaluates an expression that has no loads, sizes or axes. `MulAdd` rounds once.
 #[cfg(test)]
 pub(crate) fn evaluate_constant(expr: &Expr) -> Result<Scalar, Fault> {
     let none = Ok(Scalar::Bool(false));
@@ -122,7 +128,7 @@ pub(crate) fn evaluate_constant(expr: &Expr) -> Result<Scalar, Fault> {
 }
 
 impl<'a> Evaluator<'a> {
-    /// An evaluator of `program` in `env`.
+    /// Makes an evaluator of `program` in `env`.
     pub(crate) fn new(program: &'a Program, env: &'a Env<'a>) -> Evaluator<'a> {
         Evaluator {
             program,
@@ -138,8 +144,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The element where the program's outer axes have the given values; missing ones are 0.
-    pub(crate) fn at(&mut self, axes: &[i64]) -> Result<Scalar, Fault> {
+    /// Evaluates the element at the given values of the program's outer axes. Missing values are 0.
+    pub(crate) fn element(&mut self, axes: &[i64]) -> Result<Scalar, Fault> {
         for axis in 0..self.program.outer {
             self.bind(axis as AxisId, axes.get(axis).copied().unwrap_or(0));
         }
@@ -148,6 +154,7 @@ impl<'a> Evaluator<'a> {
         self.run()
     }
 
+    /// Gives `axis` a value, which invalidates the steps that depend on it if the value is new.
     fn bind(&mut self, axis: AxisId, value: i64) {
         if self.axes[axis as usize] != value {
             self.axes[axis as usize] = value;
@@ -158,6 +165,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
+    /// Returns whether `step` has a value for the current axes.
     fn is_known(&self, step: StepId) -> bool {
         let class = self.program.steps[step as usize].class;
         self.computed[step as usize] >= self.bound[class as usize]
@@ -168,7 +176,7 @@ impl<'a> Evaluator<'a> {
         self.computed[step as usize] = self.now;
     }
 
-    /// The value of an entry.
+    /// Returns the last step of an entry and its value, which is the value of the entry.
     fn result(&self, entry: EntryId) -> (StepId, Scalar) {
         let target = self.program.entries[entry as usize].last().copied().unwrap_or(0);
         (target, self.values[target as usize])
@@ -176,14 +184,14 @@ impl<'a> Evaluator<'a> {
 
     fn run(&mut self) -> Result<Scalar, Fault> {
         let program = self.program;
-        self.frames.push(Frame { entry: program.root, at: 0 });
+        self.frames.push(Frame { entry: program.root, position: 0 });
         while let Some(frame) = self.frames.last() {
             let list = &program.entries[frame.entry as usize];
-            let Some(step) = list.get(frame.at).copied() else {
+            let Some(step) = list.get(frame.position).copied() else {
                 let (_, value) = self.result(frame.entry);
                 self.frames.pop();
                 if let Some(parent) = self.frames.last() {
-                    let waiting = program.entries[parent.entry as usize][parent.at];
+                    let waiting = program.entries[parent.entry as usize][parent.position];
                     let outcome = self.resume(waiting, value);
                     self.settle(waiting, outcome);
                 }
@@ -191,7 +199,7 @@ impl<'a> Evaluator<'a> {
             };
             if self.is_known(step) {
                 if let Some(frame) = self.frames.last_mut() {
-                    frame.at += 1;
+                    frame.position += 1;
                 }
                 continue;
             }
@@ -201,24 +209,24 @@ impl<'a> Evaluator<'a> {
         Ok(self.result(program.root).1)
     }
 
-    /// Keeps the value of `step`, or opens the entry it waits for.
+    /// Stores the value of `step`, or opens the entry it needs.
     fn settle(&mut self, step: StepId, outcome: Outcome) {
         match outcome {
             Outcome::Value(value) => {
                 self.set(step, value);
                 if let Some(frame) = self.frames.last_mut() {
-                    frame.at += 1;
+                    frame.position += 1;
                 }
             }
-            Outcome::Enter(entry) => self.frames.push(Frame { entry, at: 0 }),
+            Outcome::Enter(entry) => self.frames.push(Frame { entry, position: 0 }),
         }
     }
 
-    /// Evaluates a step whose parts are known.
+    /// Evaluates a step whose operands are known.
     fn start(&mut self, step: StepId) -> Result<Outcome, Fault> {
         let program = self.program;
         let dtype = program.steps[step as usize].dtype;
-        let value = |part: &StepId| self.values[*part as usize];
+        let value = |operand: &StepId| self.values[*operand as usize];
         Ok(Outcome::Value(match &program.steps[step as usize].op {
             Op::Const(value) => *value,
             Op::Size(dim) => Scalar::I64(self.dims[*dim as usize]),
@@ -272,7 +280,7 @@ impl<'a> Evaluator<'a> {
         }))
     }
 
-    /// Goes on with a step whose entry has come to `value`.
+    /// Continues a step with `value`, the value of the entry it opened.
     fn resume(&mut self, step: StepId, value: Scalar) -> Outcome {
         let program = self.program;
         let Op::Reduce { op, axes, body } = &program.steps[step as usize].op else {
@@ -292,18 +300,19 @@ impl<'a> Evaluator<'a> {
         Outcome::Value(finished)
     }
 
+    /// Computes the value of an index.
     fn linear(&self, index: &Linear) -> i64 {
         let mut sum = self.dims[index.constant as usize];
-        for (place, coefficient) in &index.terms {
-            let value = match place {
-                Place::Axis(axis) => self.axes[*axis as usize],
-                Place::FloorDiv(inner, divisor) => {
+        for (atom, coefficient) in &index.terms {
+            let value = match atom {
+                LinearAtom::Axis(axis) => self.axes[*axis as usize],
+                LinearAtom::FloorDiv(inner, divisor) => {
                     self.linear(inner).checked_div_euclid(self.dims[*divisor as usize]).unwrap_or(0)
                 }
-                Place::Mod(inner, divisor) => {
+                LinearAtom::Mod(inner, divisor) => {
                     self.linear(inner).checked_rem_euclid(self.dims[*divisor as usize]).unwrap_or(0)
                 }
-                Place::Value(step) => self.values[*step as usize].to_i64(),
+                LinearAtom::Value(step) => self.values[*step as usize].to_i64(),
             };
             sum = sum.wrapping_add(value.wrapping_mul(self.dims[*coefficient as usize]));
         }
@@ -311,7 +320,8 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Steps the counters in row-major order; the first one that moved, or none at the end.
+/// Advances the counters in row-major order. Returns the position of the first counter that changed; `None` after the
+/// last element.
 fn next(counters: &mut [i64], axes: &[(AxisId, DimId)], dims: &[i64]) -> Option<usize> {
     for position in (0..counters.len()).rev() {
         counters[position] += 1;

@@ -1,4 +1,4 @@
-//! `LowerCx`: what an op's body may ask while it says how one output element is computed.
+//! `LowerCx`: the context in which an op's body builds the expression of one output element.
 
 use shapeflow_shape_fns::{Attrs, DType, Dim};
 
@@ -6,42 +6,43 @@ use super::{Expr, Index, ReduceOp};
 
 /// The context of a compute body: operands, parameters, and reductions.
 ///
-/// A body gets the output's number and an [`Index`] per axis of it, and returns the element there.
-/// A wrong request (an operand that is not there, an index of the wrong rank) is remembered and
-/// becomes an error of the op; the value returned meanwhile is a zero.
+/// A body gets the number of an output and one [`Index`] per axis of it, and returns the element at that index.
+/// The context records an invalid request (an operand that does not exist, an index of the wrong rank), returns a
+/// zero, and reports the request as an error of the op after the body returns.
 pub trait LowerCx {
-    /// How many operands the node has.
+    /// Returns the number of operands of the node.
     fn operands(&self) -> usize;
 
-    /// The element type of an operand.
+    /// Returns the dtype of an operand.
     fn dtype(&self, operand: usize) -> DType;
 
-    /// The dimensions of an operand.
+    /// Returns the dimensions of an operand.
     fn dims(&self, operand: usize) -> Vec<Dim>;
 
-    /// The element type of an output.
+    /// Returns the dtype of an output.
     fn output_dtype(&self, output: usize) -> DType;
 
-    /// The dimensions of an output.
+    /// Returns the dimensions of an output.
     fn output_dims(&self, output: usize) -> Vec<Dim>;
 
-    /// The node's attributes.
+    /// Returns the attributes of the node.
     fn attrs(&self) -> &Attrs;
 
-    /// A parameter whose elements are all known, given as an attribute or as an operand.
+    /// Returns the integers of a structure parameter, given as an attribute or as an operand. All of them must be
+    /// known.
     fn ints(&mut self, name: &str) -> Vec<i64>;
 
-    /// A parameter that the shape function has normalised: known dims, or symbols bound when a run
+    /// Returns a parameter that the shape function has normalised: known dims, or symbols that are bound when a run
     /// is planned.
     fn derived(&mut self, name: &str) -> Vec<Dim>;
 
-    /// The element of an operand at `index`, one [`Index`] per axis.
+    /// Makes a load of an operand's element at `index`, one [`Index`] per axis.
     fn operand(&mut self, operand: usize, index: &[Index]) -> Expr;
 
-    /// The element of an operand at a row-major position.
+    /// Makes a load of an operand's element at a row-major position.
     fn operand_flat(&mut self, operand: usize, position: Index) -> Expr;
 
-    /// `body` reduced over new axes of the given extents; the last axis is the innermost loop.
+    /// Reduces `body` over new axes of the given extents. The last axis is the innermost loop.
     fn reduce(
         &mut self,
         op: ReduceOp,
@@ -49,7 +50,7 @@ pub trait LowerCx {
         body: &mut dyn FnMut(&mut dyn LowerCx, &[Index]) -> Expr,
     ) -> Expr;
 
-    /// An integer computed at run time (i32 or i64) as an index; the run fails, naming index, limit
-    /// and axis, unless it lies in `[0, limit)`.
+    /// Makes an index from an integer computed at run time (i32 or i64). Unless `0 <= value < limit`, the run fails
+    /// with an error that names the value, the limit and `axis`.
     fn checked_index(&mut self, value: Expr, limit: Dim, axis: usize) -> Index;
 }

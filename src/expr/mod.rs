@@ -1,4 +1,23 @@
-//! `Expr`: one element of a tensor as a scalar expression over loads.
+//! `Expr`: the scalar language in which ops say how one output element is computed.
+//!
+//! **In**: an op's body builds an [`Expr`] for one output element. The body gets one [`Index`] per output
+//! axis, asks a [`LowerCx`] for operand elements and reductions, and combines them with primitive operations or with
+//! the functions of [`math`].
+//!
+//! **Out**: a DAG of typed nodes (`ExprKind`). Indices are linear in the loop axes and their coefficients are
+//! [`Dim`]s, so one expression holds for every size.
+//! - `verify` checks the dtypes of every node.
+//! - `Interner` hash-conses nodes, folds constants, applies exact identities, and rewrites (substitutes axes, inlines
+//!   one expression into another).
+//! - `Program` flattens an expression, and `Evaluator` computes its elements one by one. This interpreter is the
+//!   reference: every emitter computes the same bits, except for NaN payloads.
+//! - `eval_unary`, `eval_binary`, `eval_cast` and the like define each primitive operation on [`Scalar`]s.
+//!
+//! **Who calls it**: `ops` write the bodies; `eval` verifies them and interprets them on the host; `lower` fuses them
+//! into kernels; `codegen` emits machine code for them.
+//!
+//! **Absent**: tensors, memory, layouts, vectors and loops. The only iteration is `Reduce`. Nothing here knows an
+//! op, a graph or a machine, except for `fused_mul_add`.
 
 mod display;
 mod eval;
@@ -7,6 +26,7 @@ mod intern;
 mod interpret;
 mod lower_cx;
 pub mod math;
+mod operators;
 mod program;
 mod rename;
 mod scalar;
@@ -15,7 +35,6 @@ mod verify;
 mod walk;
 
 use std::hash::{Hash, Hasher};
-use std::ops;
 use std::sync::Arc;
 
 use shapeflow_shape_fns::{DType, Dim};
@@ -44,15 +63,15 @@ pub enum UnaryOp {
     Abs,
     /// Correctly rounded square root; floats only.
     Sqrt,
-    /// Largest integer not above; floats only.
+    /// The largest integer `<= x`; floats only.
     Floor,
-    /// Smallest integer not below; floats only.
+    /// The smallest integer `>= x`; floats only.
     Ceil,
-    /// Toward zero; floats only.
+    /// `x` rounded toward zero to an integer; floats only.
     Trunc,
-    /// To the nearest integer, ties to even; floats only.
+    /// `x` rounded to the nearest integer, ties to even; floats only.
     Round,
-    /// Every bit inverted; integers and bool.
+    /// `x` with every bit inverted; integers and bool.
     Not,
 }
 
@@ -66,14 +85,14 @@ pub enum BinaryOp {
     Sub,
     /// Product; integers wrap.
     Mul,
-    /// Floats: IEEE quotient. Integers: toward zero; the least value by -1 wraps. A zero integer
+    /// Floats: IEEE quotient. Integers: the quotient rounded toward zero; `MIN / -1` wraps to `MIN`, and a zero
     /// divisor fails the run.
     Div,
     /// Remainder of [`BinaryOp::Div`], with the sign of the dividend; floats as C's `fmod`.
     Rem,
-    /// The smaller; NaN if either is NaN. `-0.0` and `0.0` compare equal: the first is taken.
+    /// The smaller argument; NaN if either is NaN. `-0.0` and `0.0` compare equal: the result is the first argument.
     Min,
-    /// The larger; NaN if either is NaN. `-0.0` and `0.0` compare equal: the first is taken.
+    /// The larger argument; NaN if either is NaN. `-0.0` and `0.0` compare equal: the result is the first argument.
     Max,
     /// Bitwise or logical and; integers and bool.
     And,
@@ -81,9 +100,9 @@ pub enum BinaryOp {
     Or,
     /// Bitwise or logical exclusive or; integers and bool.
     Xor,
-    /// Bits moved up; the count is taken modulo the width. Integers only.
+    /// Left shift; the count is taken modulo the bit width. Integers only.
     Shl,
-    /// Bits moved down, the sign kept for signed integers; the count is taken modulo the width.
+    /// Right shift, arithmetic for signed integers; the count is taken modulo the bit width. Integers only.
     Shr,
     /// Equality as bool; NaN equals nothing.
     Eq,
@@ -96,44 +115,44 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
-    /// Whether the result is a bool whatever the arguments are.
+    /// Returns whether the result is a bool for arguments of every dtype.
     pub(crate) fn is_comparison(self) -> bool {
         matches!(self, BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le)
     }
 }
 
-/// How a reduction combines elements.
+/// The operation with which a reduction combines elements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ReduceOp {
-    /// Sum, from 0.
+    /// Sum; 0 if empty.
     Sum,
-    /// Product, from 1.
+    /// Product; 1 if empty.
     Prod,
-    /// Largest, from the lowest value (-inf for floats); NaN wins.
+    /// Maximum; NaN if any element is NaN; the dtype's lowest value (-inf for floats) if empty.
     Max,
-    /// Smallest, from the highest value (+inf for floats); NaN wins.
+    /// Minimum; NaN if any element is NaN; the dtype's highest value (+inf for floats) if empty.
     Min,
-    /// Logical and, from true.
+    /// Logical and; true if empty.
     All,
-    /// Logical or, from false.
+    /// Logical or; false if empty.
     Any,
 }
 
-/// `low <= index < high`.
+/// The condition `low <= index < high`, which guards an arm of [`Expr::case`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct InRange {
-    /// What is tested.
+    /// The index under test.
     pub index: Index,
-    /// The first value inside.
+    /// The lower bound, inclusive.
     pub low: Dim,
-    /// The first value after.
+    /// The upper bound, exclusive.
     pub high: Dim,
 }
 
-/// What an element is computed from. The dtype of the result stands beside it.
+/// The operation of a node and its children. The node also holds the dtype of the result.
 ///
-/// Equality and hash take parts by identity and indices by structure.
+/// Equality and hash compare children by identity and indices by structure.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub(crate) enum ExprKind {
     Const(Scalar),
@@ -141,7 +160,7 @@ pub(crate) enum ExprKind {
     Size(Dim),
     /// An index as an `i64`.
     Iota(Box<Index>),
-    /// An element of operand (in a template) or buffer (in a kernel) `source`.
+    /// An element of `source`, the number of an operand (in an op's body) or of a buffer (in a kernel).
     Load {
         source: u32,
         index: Box<[Index]>,
@@ -153,22 +172,23 @@ pub(crate) enum ExprKind {
     },
     Unary(UnaryOp, Expr),
     Binary(BinaryOp, Expr, Expr),
-    /// `a * b + c`: rounded once where the processor has it, else twice; floats only, and only
-    /// inside math expansions.
+    /// `a * b + c`, floats only. It rounds once if the processor has a fused multiply-add, else twice; only math
+    /// expansions may use it, because their stated errors allow for both.
     MulAdd(Expr, Expr, Expr),
-    /// The second where the first holds, else the third; both are evaluated.
+    /// `Select(condition, yes, no)`; both choices are evaluated.
     Select(Expr, Expr, Expr),
     Cast(Expr),
-    /// The same bits as another type of the same size.
+    /// The bits of the child, read as another dtype of the same size.
     Bitcast(Expr),
-    /// The first arm all of whose ranges hold, else the last expression; only that arm is evaluated.
+    /// `Case(arms, otherwise)`: the value of the first arm whose ranges all hold, else `otherwise`. Only the chosen
+    /// expression is evaluated.
     Case(Box<[(Box<[InRange]>, Expr)]>, Expr),
     Reduce {
         op: ReduceOp,
         axes: Box<[(Axis, Dim)]>,
         body: Expr,
     },
-    /// The value (i32 or i64) as an i64, which must lie in `[0, limit)` or the run fails.
+    /// `value` (i32 or i64) as an i64. The run fails unless `0 <= value < limit`.
     CheckIndex {
         value: Expr,
         limit: Dim,
@@ -181,10 +201,10 @@ struct Node {
     kind: ExprKind,
 }
 
-/// Most nodes hold no index: those that do keep it apart, so that all are small.
+/// Nodes stay small because indices are boxed: most nodes hold none.
 const _: () = assert!(size_of::<Node>() <= 48);
 
-/// One element of a result, as a scalar expression. Cheap to clone: the parts are shared.
+/// One element of a result, as a scalar expression. A clone is cheap: it shares the node.
 ///
 /// Arithmetic operators build primitive operations on two expressions of the same dtype; a body
 /// that mixes dtypes is refused when its op is added to a graph.
@@ -200,33 +220,33 @@ impl Expr {
         &self.0.kind
     }
 
-    /// The identity of the shared node.
+    /// Returns the address of the shared node, which is its identity.
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }
 
-    /// The element type.
+    /// Returns the dtype of the element.
     pub fn dtype(&self) -> DType {
         self.0.dtype
     }
 
-    /// A constant of the value's own dtype.
+    /// Makes a constant. Its dtype is the dtype of `value`.
     pub fn constant(value: impl Into<Scalar>) -> Expr {
         let value = value.into();
         Expr::new(value.dtype(), ExprKind::Const(value))
     }
 
-    /// `value` converted to the dtype of `self`, as a constant.
+    /// Makes a constant from `value`, cast to the dtype of `self`.
     pub fn like(&self, value: f64) -> Expr {
         Expr::constant(eval_cast(Scalar::F64(value), self.dtype()))
     }
 
-    /// A dimension as an `i64`, known when the kernel runs.
+    /// Makes the value of a dimension, an `i64` that is known when the kernel runs.
     pub fn size(dim: Dim) -> Expr {
         Expr::new(DType::I64, ExprKind::Size(dim))
     }
 
-    /// The product of dimensions as an `i64`. What is too large for one dimension is multiplied when the kernel runs.
+    /// Makes the product of dimensions, an `i64`. The kernel multiplies factors whose product one dimension cannot hold.
     pub fn size_product(dims: impl IntoIterator<Item = Dim>) -> Expr {
         let mut factors = vec![Dim::known(1)];
         for dim in dims {
@@ -239,60 +259,60 @@ impl Expr {
         product.expect("there is always a factor")
     }
 
-    /// The value of an index as an `i64`.
+    /// Makes the value of an index, an `i64`.
     pub fn iota(index: Index) -> Expr {
         Expr::new(DType::I64, ExprKind::Iota(Box::new(index)))
     }
 
-    /// A primitive operation of one argument.
+    /// Applies a primitive operation of one argument.
     pub fn unary(self, op: UnaryOp) -> Expr {
         Expr::new(self.dtype(), ExprKind::Unary(op, self))
     }
 
-    /// A primitive operation of two arguments.
+    /// Applies a primitive operation of two arguments, `self op other`.
     pub fn binary(self, op: BinaryOp, other: Expr) -> Expr {
         let dtype = if op.is_comparison() { DType::Bool } else { self.dtype() };
         Expr::new(dtype, ExprKind::Binary(op, self, other))
     }
 
-    /// `self * b + c`, fused where the processor can.
+    /// `self * b + c`, rounded once if the processor has a fused multiply-add, else twice.
     pub fn mul_add(self, b: Expr, c: Expr) -> Expr {
         Expr::new(self.dtype(), ExprKind::MulAdd(self, b, c))
     }
 
-    /// `yes` where `self` (a bool) holds, else `no`.
+    /// `yes` if `self` (a bool) is true, else `no`. Both are evaluated.
     pub fn select(self, yes: Expr, no: Expr) -> Expr {
         Expr::new(yes.dtype(), ExprKind::Select(self, yes, no))
     }
 
-    /// Converted: float to integer saturates toward zero and takes NaN to 0, integer to integer
-    /// wraps, anything to bool is `!= 0`.
+    /// Converts to another dtype. Float to integer truncates toward zero and saturates, and NaN becomes 0; integer to
+    /// integer wraps; a bool is `x != 0`.
     pub fn cast(self, dtype: DType) -> Expr {
         if self.dtype() == dtype { self } else { Expr::new(dtype, ExprKind::Cast(self)) }
     }
 
-    /// The same bits as another type of the same size.
+    /// Reads the same bits as another dtype of the same size.
     pub fn bitcast(self, dtype: DType) -> Expr {
         if self.dtype() == dtype { self } else { Expr::new(dtype, ExprKind::Bitcast(self)) }
     }
 
-    /// The first of `arms` whose ranges all hold, else `otherwise`. Only that one is evaluated.
+    /// The value of the first of `arms` whose ranges all hold, else `otherwise`. Only the chosen one is evaluated.
     pub fn case(arms: Vec<(Vec<InRange>, Expr)>, otherwise: Expr) -> Expr {
         let arms = arms.into_iter().map(|(ranges, value)| (ranges.into(), value)).collect();
         Expr::new(otherwise.dtype(), ExprKind::Case(arms, otherwise))
     }
 
-    /// `self` reduced over `axes`.
+    /// Reduces `self` over `axes`, each given with its extent.
     pub(crate) fn reduce(self, op: ReduceOp, axes: Box<[(Axis, Dim)]>) -> Expr {
         Expr::new(self.dtype(), ExprKind::Reduce { op, axes, body: self })
     }
 
-    /// The larger of two.
+    /// The larger of `self` and `other`, see [`BinaryOp::Max`].
     pub fn maximum(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Max, other)
     }
 
-    /// The smaller of two.
+    /// The smaller of `self` and `other`, see [`BinaryOp::Min`].
     pub fn minimum(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Min, other)
     }
@@ -317,23 +337,23 @@ impl Expr {
         self.binary(BinaryOp::Ne, other)
     }
 
-    /// Correctly rounded square root.
+    /// The square root, correctly rounded; floats only.
     pub fn sqrt(self) -> Expr {
         self.unary(UnaryOp::Sqrt)
     }
 
-    /// Absolute value.
+    /// The absolute value; integers wrap.
     pub fn abs(self) -> Expr {
         self.unary(UnaryOp::Abs)
     }
 
-    /// Largest integer not above.
+    /// The largest integer `<= self`; floats only.
     pub fn floor(self) -> Expr {
         self.unary(UnaryOp::Floor)
     }
 }
 
-/// Identity, not structure: equal only if the same shared node.
+/// Compares identity, not structure: two expressions are equal only if they share one node.
 impl PartialEq for Expr {
     fn eq(&self, other: &Expr) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -345,52 +365,5 @@ impl Eq for Expr {}
 impl Hash for Expr {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.address().hash(state);
-    }
-}
-
-macro_rules! operators {
-    ($($Trait:ident $method:ident $Op:ident),*) => {$(
-        impl ops::$Trait for Expr {
-            type Output = Expr;
-            fn $method(self, other: Expr) -> Expr {
-                self.binary(BinaryOp::$Op, other)
-            }
-        }
-
-        impl ops::$Trait<&Expr> for Expr {
-            type Output = Expr;
-            fn $method(self, other: &Expr) -> Expr {
-                self.binary(BinaryOp::$Op, other.clone())
-            }
-        }
-
-        impl ops::$Trait<Expr> for &Expr {
-            type Output = Expr;
-            fn $method(self, other: Expr) -> Expr {
-                self.clone().binary(BinaryOp::$Op, other)
-            }
-        }
-
-        impl ops::$Trait for &Expr {
-            type Output = Expr;
-            fn $method(self, other: &Expr) -> Expr {
-                self.clone().binary(BinaryOp::$Op, other.clone())
-            }
-        }
-    )*};
-}
-operators!(Add add Add, Sub sub Sub, Mul mul Mul, Div div Div, BitAnd bitand And, BitOr bitor Or, BitXor bitxor Xor);
-
-impl ops::Neg for Expr {
-    type Output = Expr;
-    fn neg(self) -> Expr {
-        self.unary(UnaryOp::Neg)
-    }
-}
-
-impl ops::Not for Expr {
-    type Output = Expr;
-    fn not(self) -> Expr {
-        self.unary(UnaryOp::Not)
     }
 }

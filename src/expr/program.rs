@@ -1,4 +1,4 @@
-//! `Program`: an expression flattened once, to be evaluated for many elements.
+//! `Program`: an expression flattened into numbered steps, so that evaluating many elements is cheap.
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::Dim;
@@ -7,34 +7,37 @@ use smallvec::SmallVec;
 use super::rename::without_shadowing;
 use super::{Atom, Axis, BinaryOp, Expr, ExprKind, Index, ReduceOp, Scalar, UnaryOp, post_order};
 
-/// A node of the flattened expression: its number, parts before what is made of them.
+/// The number of a step, one per node. Children have smaller numbers than their parents.
 pub(super) type StepId = u32;
-/// A list of steps that are evaluated together.
+/// The number of an entry, a list of steps that are evaluated together.
 pub(super) type EntryId = u32;
-/// A dimension of the program, evaluated once for the sizes of a run.
+/// The number of a dimension. Dimensions are evaluated once per [`Evaluator`](super::Evaluator).
 pub(super) type DimId = u32;
-/// An axis of the program: those bound by the caller first, in the caller's order.
+/// The number of an axis. The outer axes come first, in the caller's order.
 pub(super) type AxisId = u32;
 
-/// [`Index`] with everything numbered.
+/// An [`Index`] that refers to axes, dimensions and steps by number.
 pub(super) struct Linear {
     pub(super) constant: DimId,
-    pub(super) terms: Box<[(Place, DimId)]>,
+    pub(super) terms: Box<[(LinearAtom, DimId)]>,
 }
 
-pub(super) enum Place {
+/// An [`Atom`] that refers to axes, dimensions and steps by number.
+pub(super) enum LinearAtom {
     Axis(AxisId),
     FloorDiv(Box<Linear>, DimId),
     Mod(Box<Linear>, DimId),
     Value(StepId),
 }
 
+/// An [`InRange`](super::InRange) that refers to dimensions by number.
 pub(super) struct Range {
     pub(super) index: Linear,
     pub(super) low: DimId,
     pub(super) high: DimId,
 }
 
+/// The operation of a step, an [`ExprKind`] that refers to its operands by number.
 pub(super) enum Op {
     Const(Scalar),
     Size(DimId),
@@ -55,15 +58,15 @@ pub(super) enum Op {
 pub(super) struct Step {
     pub(super) op: Op,
     pub(super) dtype: shapeflow_shape_fns::DType,
-    /// Which set of axes the value depends on.
+    /// The class: the number of the set of axes that the value depends on.
     pub(super) class: u32,
 }
 
 /// A flattened expression.
 ///
-/// Steps that are needed whenever a root, an arm of a `Case` or the body of a `Fold` is needed form
-/// the list of that entry; a step may stand in several lists and is evaluated for whichever comes
-/// first. Its value stays valid until an axis of its class is bound anew.
+/// The root, each arm of a `Case` and each body of a `Reduce` is an entry: the list of steps that its value always
+/// needs. A step may be in several lists; it is evaluated for the first one that runs. Its value stays valid until
+/// an axis of its class changes.
 pub(crate) struct Program {
     pub(super) steps: Vec<Step>,
     /// Ascending step numbers; the last one is the value of the entry.
@@ -72,13 +75,13 @@ pub(crate) struct Program {
     pub(super) dims: Vec<Dim>,
     pub(super) axes: usize,
     pub(super) outer: usize,
-    /// For each axis, the classes that hold it.
+    /// For each axis, the classes that contain it.
     pub(super) classes_of: Vec<Vec<u32>>,
     pub(super) classes: usize,
 }
 
 impl Program {
-    /// Flattens `root`, whose free axes are `outer`. An axis that nothing binds is 0.
+    /// Flattens `root`, whose free axes are `outer`. An axis that is neither bound nor in `outer` is 0.
     pub(crate) fn new(root: &Expr, outer: &[Axis]) -> Program {
         let mut builder = Builder::default();
         for axis in outer {
@@ -134,7 +137,7 @@ impl Builder {
     }
 
     fn number(&self, expr: &Expr) -> StepId {
-        // Parts stand before what is made of them in the order that numbered them.
+        // Indexing is safe: `new` numbers every node before it builds steps.
         self.numbers[&expr.address()]
     }
 
@@ -158,8 +161,8 @@ impl Builder {
         number
     }
 
-    /// The number of a part, whose axes join `depends`.
-    fn part(&mut self, expr: &Expr, depends: &mut Depends) -> StepId {
+    /// Returns the number of a child and adds the axes it depends on to `depends`.
+    fn child(&mut self, expr: &Expr, depends: &mut Depends) -> StepId {
         let number = self.number(expr);
         join(depends, &self.classes[self.steps[number as usize].class as usize]);
         number
@@ -168,22 +171,22 @@ impl Builder {
     fn linear(&mut self, index: &Index, depends: &mut Depends) -> Linear {
         let constant = self.dim(&index.constant);
         let terms = index.terms.iter().map(|(atom, coefficient)| {
-            let place = match atom {
+            let atom = match atom {
                 Atom::Axis(axis) => {
                     let axis = self.axis(*axis);
                     join(depends, &[axis]);
-                    Place::Axis(axis)
+                    LinearAtom::Axis(axis)
                 }
                 Atom::FloorDiv(inner, divisor) => {
-                    Place::FloorDiv(Box::new(self.linear(inner, depends)), self.dim(divisor))
+                    LinearAtom::FloorDiv(Box::new(self.linear(inner, depends)), self.dim(divisor))
                 }
-                // Where the index stays below the size, its remainder is the index itself.
+                // A broadcast index is below the size unless the size is 1, so the remainder equals the broadcast.
                 Atom::Mod(inner, divisor) | Atom::Broadcast(inner, divisor) => {
-                    Place::Mod(Box::new(self.linear(inner, depends)), self.dim(divisor))
+                    LinearAtom::Mod(Box::new(self.linear(inner, depends)), self.dim(divisor))
                 }
-                Atom::Value(expr) => Place::Value(self.part(expr, depends)),
+                Atom::Value(expr) => LinearAtom::Value(self.child(expr, depends)),
             };
-            (place, self.dim(coefficient))
+            (atom, self.dim(coefficient))
         });
         Linear { constant, terms: terms.collect() }
     }
@@ -202,12 +205,12 @@ impl Builder {
             ExprKind::LoadFlat { source, position } => {
                 Op::LoadFlat { source: *source, position: self.linear(position, on) }
             }
-            ExprKind::Unary(op, a) => Op::Unary(*op, self.part(a, on)),
-            ExprKind::Binary(op, a, b) => Op::Binary(*op, self.part(a, on), self.part(b, on)),
-            ExprKind::MulAdd(a, b, c) => Op::MulAdd(self.part(a, on), self.part(b, on), self.part(c, on)),
-            ExprKind::Select(a, b, c) => Op::Select(self.part(a, on), self.part(b, on), self.part(c, on)),
-            ExprKind::Cast(a) => Op::Cast(self.part(a, on)),
-            ExprKind::Bitcast(a) => Op::Bitcast(self.part(a, on)),
+            ExprKind::Unary(op, a) => Op::Unary(*op, self.child(a, on)),
+            ExprKind::Binary(op, a, b) => Op::Binary(*op, self.child(a, on), self.child(b, on)),
+            ExprKind::MulAdd(a, b, c) => Op::MulAdd(self.child(a, on), self.child(b, on), self.child(c, on)),
+            ExprKind::Select(a, b, c) => Op::Select(self.child(a, on), self.child(b, on), self.child(c, on)),
+            ExprKind::Cast(a) => Op::Cast(self.child(a, on)),
+            ExprKind::Bitcast(a) => Op::Bitcast(self.child(a, on)),
             ExprKind::Case(arms, otherwise) => {
                 let arms = arms.iter().map(|(ranges, value)| {
                     let ranges = ranges.iter().map(|range| Range {
@@ -216,22 +219,22 @@ impl Builder {
                         high: self.dim(&range.high),
                     });
                     let ranges = ranges.collect();
-                    self.part(value, on);
+                    self.child(value, on);
                     (ranges, self.entry(value))
                 });
                 let arms = arms.collect();
-                self.part(otherwise, on);
+                self.child(otherwise, on);
                 Op::Case(arms, self.entry(otherwise))
             }
             ExprKind::Reduce { op, axes, body } => {
                 let axes: Box<[_]> =
                     axes.iter().map(|(axis, extent)| (self.axis(*axis), self.dim(extent))).collect();
-                self.part(body, on);
+                self.child(body, on);
                 on.retain(|axis| !axes.iter().any(|(bound, _)| bound == axis));
                 Op::Reduce { op: *op, axes, body: self.entry(body) }
             }
             ExprKind::CheckIndex { value, limit, axis } => {
-                Op::CheckIndex { value: self.part(value, on), limit: self.dim(limit), axis: *axis }
+                Op::CheckIndex { value: self.child(value, on), limit: self.dim(limit), axis: *axis }
             }
         };
         (op, depends)
@@ -244,7 +247,7 @@ impl Builder {
             while let Some(step) = stack.pop() {
                 if std::mem::replace(&mut needed[step as usize], entry as EntryId) != entry as EntryId {
                     list.push(step);
-                    parts_needed(&self.steps[step as usize].op, &mut stack);
+                    operands_needed(&self.steps[step as usize].op, &mut stack);
                 }
             }
             list.sort_unstable();
@@ -270,7 +273,7 @@ impl Builder {
     }
 }
 
-/// Adds `more`, which is sorted, to `set`.
+/// Adds the axes of `more` to the sorted set `set`.
 fn join(set: &mut Depends, more: &[AxisId]) {
     for axis in more {
         if let Err(position) = set.binary_search(axis) {
@@ -279,8 +282,8 @@ fn join(set: &mut Depends, more: &[AxisId]) {
     }
 }
 
-/// The steps that `op` needs before it starts: neither arms nor bodies.
-fn parts_needed(op: &Op, needed: &mut Vec<StepId>) {
+/// Adds the steps that `op` needs before it starts. Arms of a case and bodies of reductions start later.
+fn operands_needed(op: &Op, needed: &mut Vec<StepId>) {
     match op {
         Op::Const(_) | Op::Size(_) | Op::Reduce { .. } => {}
         Op::Iota(index) | Op::LoadFlat { position: index, .. } => values_needed(index, needed),
@@ -296,11 +299,11 @@ fn parts_needed(op: &Op, needed: &mut Vec<StepId>) {
 }
 
 fn values_needed(index: &Linear, needed: &mut Vec<StepId>) {
-    for (place, _) in &index.terms {
-        match place {
-            Place::Axis(_) => {}
-            Place::FloorDiv(inner, _) | Place::Mod(inner, _) => values_needed(inner, needed),
-            Place::Value(step) => needed.push(*step),
+    for (atom, _) in &index.terms {
+        match atom {
+            LinearAtom::Axis(_) => {}
+            LinearAtom::FloorDiv(inner, _) | LinearAtom::Mod(inner, _) => values_needed(inner, needed),
+            LinearAtom::Value(step) => needed.push(*step),
         }
     }
 }

@@ -1,13 +1,14 @@
-//! Renaming of reduction axes, so that no reduction binds an axis that is bound around it.
+//! Renaming of reduction axes, so that no reduction shadows an axis that is bound around it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Axis, Expr, ExprKind, Index, Interner, post_order};
 
-/// `root` with every axis bound at most once on the way to any node, counting `outer`.
+/// Returns `root` with its reduction axes renamed so that no path from the root binds an axis twice. The axes of
+/// `outer` count as bound.
 ///
-/// Where that is not plain to see, reduction axes are numbered by the height of their reduction: nested reductions
-/// then differ in axes, while reductions side by side still share what they have in common.
+/// If no two reductions bind the same axis, `root` returns unchanged. Otherwise the axes are numbered by the height of
+/// their reduction: nested reductions get different axes, and equal reductions side by side stay shared.
 pub(super) fn without_shadowing(root: &Expr, outer: &[Axis]) -> Expr {
     let mut bound: FxHashSet<Axis> = outer.iter().copied().collect();
     let mut largest = outer.iter().map(|axis| axis.0).max().unwrap_or(0);
@@ -24,10 +25,12 @@ pub(super) fn without_shadowing(root: &Expr, outer: &[Axis]) -> Expr {
     if repeated { number_by_height(root, largest.saturating_add(1)) } else { root.clone() }
 }
 
+/// Renames the axes of every reduction. The height of a reduction is the greatest number of reductions nested in it;
+/// `first` is the first axis of height 0.
 fn number_by_height(root: &Expr, first: u32) -> Expr {
     let mut interner = Interner::new();
     let mut heights: FxHashMap<usize, u32> = FxHashMap::default();
-    // The first axis of each height; a height has as many as its widest reduction.
+    // The first axis of each height. A height reserves as many axes as its widest reduction has.
     let mut starts = vec![first];
     let widths = widths(root);
     for width in widths {
@@ -56,7 +59,7 @@ fn number_by_height(root: &Expr, first: u32) -> Expr {
     })
 }
 
-/// For each height, the number of axes of its widest reduction.
+/// Returns, for each height, the number of axes of its widest reduction.
 fn widths(root: &Expr) -> Vec<u32> {
     let mut heights: FxHashMap<usize, usize> = FxHashMap::default();
     let mut widths: Vec<u32> = Vec::new();
@@ -75,6 +78,7 @@ fn widths(root: &Expr) -> Vec<u32> {
     widths
 }
 
+/// Calls `f` on every axis in the indices of one node.
 fn for_each_axis(expr: &Expr, f: &mut dyn FnMut(Axis)) {
     match expr.kind() {
         ExprKind::Iota(index) | ExprKind::LoadFlat { position: index, .. } => index.for_each_axis(f),
@@ -94,9 +98,9 @@ mod tests {
     use shapeflow_shape_fns::{DType, Dim};
 
     #[test]
-    fn nested_reductions_get_axes_of_their_own() {
-        let at = |axis| Index::axis(Axis(axis));
-        let x = Expr::new(DType::F32, ExprKind::Load { source: 0, index: [at(0), at(1)].into() });
+    fn nested_reductions_get_distinct_axes() {
+        let i = |axis| Index::axis(Axis(axis));
+        let x = Expr::new(DType::F32, ExprKind::Load { source: 0, index: [i(0), i(1)].into() });
         let over = |expr: Expr, axis: u32| expr.reduce(ReduceOp::Sum, [(Axis(axis), Dim::known(3))].into());
         let once = over(x.clone(), 1);
         assert!(without_shadowing(&once, &[Axis(0)]) == once);

@@ -8,8 +8,8 @@ use shapeflow_shape_fns::DType;
 
 /// One element of a tensor.
 ///
-/// Equality and hash are those of dtype and bits: a NaN equals itself and `-0.0` differs from `0.0`.
-/// An element of a quantized dtype is its plain integer; complex numbers and strings have no scalar.
+/// Equality and hash compare dtype and bits: a NaN equals itself, and `-0.0` differs from `0.0`.
+/// The scalar of a quantized dtype is its integer. Complex numbers and strings have no scalar.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Scalar {
@@ -41,8 +41,8 @@ pub enum Scalar {
     F64(f64),
 }
 
-/// The dtype whose scalars hold the elements of `dtype`: itself, or the integer below a quantized
-/// dtype; `None` for complex numbers and strings.
+/// Returns the dtype of the scalars that hold elements of `dtype`: the integer of the same width and sign for a
+/// quantized dtype, `None` for complex numbers and strings, else `dtype`.
 pub(crate) fn scalar_dtype(dtype: DType) -> Option<DType> {
     match dtype {
         DType::QI8 => Some(DType::I8),
@@ -56,7 +56,7 @@ pub(crate) fn scalar_dtype(dtype: DType) -> Option<DType> {
 }
 
 impl Scalar {
-    /// The dtype.
+    /// Returns the dtype.
     pub fn dtype(self) -> DType {
         match self {
             Scalar::Bool(_) => DType::Bool,
@@ -75,7 +75,7 @@ impl Scalar {
         }
     }
 
-    /// The bits, in the lowest places; those above the width are 0.
+    /// Returns the bits, zero-extended to 64.
     pub fn to_bits(self) -> u64 {
         match self {
             Scalar::Bool(x) => x as u64,
@@ -94,8 +94,8 @@ impl Scalar {
         }
     }
 
-    /// The scalar with these bits, those above the width left out; a bool is true unless its byte is
-    /// 0. `None` for a dtype without scalars.
+    /// Makes the scalar with the low bits of `bits`; bits above the dtype's width are ignored. A bool is true unless
+    /// its byte is 0. Returns `None` for a dtype without scalars.
     pub fn from_bits(dtype: DType, bits: u64) -> Option<Scalar> {
         Some(match scalar_dtype(dtype)? {
             DType::Bool => Scalar::Bool(bits as u8 != 0),
@@ -115,8 +115,8 @@ impl Scalar {
         })
     }
 
-    /// The element at the start of `bytes`, in the machine's byte order; `None` if they are too few
-    /// or the dtype has no scalars.
+    /// Reads the element at the start of `bytes`, in native byte order. Returns `None` if `bytes` is too short or the
+    /// dtype has no scalars.
     pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Option<Scalar> {
         let bits = match dtype.size_bytes()? {
             1 => *bytes.first()? as u64,
@@ -128,8 +128,8 @@ impl Scalar {
         Scalar::from_bits(dtype, bits)
     }
 
-    /// Writes the element at the start of `bytes`, in the machine's byte order; `None`, and nothing
-    /// is written, if they are too few.
+    /// Writes the element to the start of `bytes`, in native byte order. Returns `None` and writes nothing if `bytes`
+    /// is too short.
     pub fn write_bytes(self, bytes: &mut [u8]) -> Option<()> {
         let bits = self.to_bits();
         match self.dtype().size_bytes()? {
@@ -141,7 +141,7 @@ impl Scalar {
         Some(())
     }
 
-    /// The nearest `f64`.
+    /// Returns the nearest `f64`.
     pub fn to_f64(self) -> f64 {
         match self {
             Scalar::Bool(x) => x as u8 as f64,
@@ -160,7 +160,7 @@ impl Scalar {
         }
     }
 
-    /// The value as an `i64`: integers wrap, floats saturate toward zero, NaN is 0.
+    /// Converts to `i64`: integers wrap, floats truncate toward zero and saturate, NaN becomes 0.
     pub fn to_i64(self) -> i64 {
         match self {
             Scalar::Bool(x) => x as i64,
@@ -179,7 +179,7 @@ impl Scalar {
         }
     }
 
-    /// Whether this is a NaN.
+    /// Returns whether this is a NaN.
     pub fn is_nan(self) -> bool {
         match self {
             Scalar::F16(x) => x.is_nan(),
@@ -190,34 +190,34 @@ impl Scalar {
         }
     }
 
-    /// Equal as results are compared: the same bits, or two NaNs of one dtype.
+    /// Returns whether both have the same dtype and either the same bits or are both NaN.
     pub fn same(self, other: Scalar) -> bool {
         self == other || (self.dtype() == other.dtype() && self.is_nan() && other.is_nan())
     }
 
-    /// 0, `false` for a bool; `false` also for a dtype without scalars.
+    /// Returns 0, or `false` for a bool and for a dtype without scalars.
     pub fn zero(dtype: DType) -> Scalar {
         Scalar::from_bits(dtype, 0).unwrap_or(Scalar::Bool(false))
     }
 
-    /// 1, or true; `false` for a dtype without scalars.
+    /// Returns 1, or `true` for a bool; `false` for a dtype without scalars.
     pub fn one(dtype: DType) -> Scalar {
         Scalar::of_class(dtype, 1, 1.0)
     }
 
-    /// The value no other is below: -inf for floats.
+    /// Returns the lowest value: -inf for floats, `false` for a bool and for a dtype without scalars.
     pub fn lowest(dtype: DType) -> Scalar {
         let dtype = scalar_dtype(dtype).unwrap_or(dtype);
         Scalar::of_class(dtype, dtype.integer_range().map_or(0, |(low, _)| low as u64), f64::NEG_INFINITY)
     }
 
-    /// The value no other is above: inf for floats.
+    /// Returns the highest value: inf for floats; `false` for a bool and for a dtype without scalars.
     pub fn highest(dtype: DType) -> Scalar {
         let dtype = scalar_dtype(dtype).unwrap_or(dtype);
         Scalar::of_class(dtype, dtype.integer_range().map_or(0, |(_, high)| high as u64), f64::INFINITY)
     }
 
-    /// `float` for a float dtype, the integer with these `bits` for any other.
+    /// Returns `float` for a float dtype, else the scalar with these `bits`.
     fn of_class(dtype: DType, bits: u64, float: f64) -> Scalar {
         match dtype {
             DType::F16 => Scalar::F16(f16::from_f64(float)),
@@ -256,8 +256,7 @@ macro_rules! from {
 from!(Bool(bool), I8(i8), I16(i16), I32(i32), I64(i64), U8(u8), U16(u16), U32(u32), U64(u64));
 from!(F16(f16), BF16(bf16), F32(f32), F64(f64));
 
-/// The shortest digits that read back as the same value; very large and very small ones with an
-/// exponent.
+/// Prints the shortest digits that parse back to the same value. Very large and very small values get an exponent.
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scientific = |size: f64| size.is_finite() && size != 0.0 && !(1e-5..1e16).contains(&size);
@@ -294,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_read_back() {
+    fn written_bytes_read_back_as_the_same_scalar() {
         for value in samples() {
             let mut bytes = [0xaa; 9];
             value.write_bytes(&mut bytes).unwrap();
@@ -309,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn equality_is_of_bits() {
+    fn equality_compares_bits() {
         assert_eq!(Scalar::F32(f32::NAN), Scalar::F32(f32::NAN));
         assert_ne!(Scalar::F32(0.0), Scalar::F32(-0.0));
         assert_ne!(Scalar::I32(0), Scalar::U32(0));
@@ -317,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn limits() {
+    fn lowest_one_and_highest_of_each_class() {
         assert_eq!(Scalar::lowest(DType::I64), Scalar::I64(i64::MIN));
         assert_eq!(Scalar::highest(DType::U64), Scalar::U64(u64::MAX));
         assert_eq!(Scalar::lowest(DType::BF16), Scalar::BF16(bf16::NEG_INFINITY));
@@ -330,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn text() {
+    fn text_is_the_shortest_that_parses_back() {
         let text = |x: Scalar| x.to_string();
         assert_eq!(text(Scalar::F32(0.1)), "0.1");
         assert_eq!(text(Scalar::F64(-0.0)), "-0");

@@ -1,10 +1,10 @@
-//! The signs and names of operations.
+//! `Display` of operations: their signs and names.
 
 use std::fmt::{self, Display, Formatter};
 
 use super::{BinaryOp, ReduceOp, UnaryOp};
 
-/// The sign or the name: `+`, `max`.
+/// Prints the sign or the name: `+`, `max`.
 impl Display for BinaryOp {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -28,7 +28,7 @@ impl Display for BinaryOp {
     }
 }
 
-/// The name: `sqrt`.
+/// Prints the name: `sqrt`.
 impl Display for UnaryOp {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -44,7 +44,7 @@ impl Display for UnaryOp {
     }
 }
 
-/// The name: `sum`.
+/// Prints the name: `sum`.
 impl Display for ReduceOp {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

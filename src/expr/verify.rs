@@ -1,15 +1,15 @@
-//! `verify`: whether every node of an expression is well typed.
+//! `verify`: checks that every node of an expression is well typed.
 
 use shapeflow_shape_fns::DType;
 
 use super::scalar::scalar_dtype;
 use super::{BinaryOp, Expr, ExprKind, ReduceOp, UnaryOp};
 
-/// Checks dtypes at every node of a [`post_order`](super::post_order): both arguments of an operation agree, conditions are bool, and every
-/// operation is applied to dtypes it is defined on.
+/// Checks the dtypes of every node of a [`post_order`](super::post_order): the arguments of an operation agree,
+/// conditions are bool, and every operation is defined on the dtypes of its arguments.
 ///
-/// Loads, `Select` and `Case` move elements of every dtype, also of strings; all else needs dtypes
-/// that have scalars. A violation says what was required, then the expression.
+/// Loads, `Select` and `Case` accept elements of every dtype, also strings. The other nodes need dtypes that have
+/// scalars. The message of a violation gives the requirement, then the expression.
 pub(crate) fn verify<'a>(order: impl IntoIterator<Item = &'a Expr>) -> Result<(), String> {
     order.into_iter().try_for_each(|expr| check(expr).map_err(|what| format!("{what}, in {expr}")))
 }
@@ -19,11 +19,11 @@ fn check(expr: &Expr) -> Result<(), String> {
     let is_bits = |dtype: DType| dtype == DType::Bool || dtype.is_integer();
     match expr.kind() {
         ExprKind::Const(value) => require(scalar_dtype(dtype) == Some(value.dtype()), || {
-            format!("a constant has the dtype of its value, got {dtype} and {}", value.dtype())
+            format!("a constant must have the dtype of its value {}, got {dtype}", value.dtype())
         }),
-        ExprKind::Size(_) => require(dtype == DType::I64, || format!("a size is an i64, got {dtype}")),
+        ExprKind::Size(_) => require(dtype == DType::I64, || format!("a size must be an i64, got {dtype}")),
         ExprKind::Iota(index) => {
-            require(dtype == DType::I64, || format!("an index is an i64, got {dtype}"))?;
+            require(dtype == DType::I64, || format!("an index must be an i64, got {dtype}"))?;
             check_values(index)
         }
         ExprKind::Load { index, .. } => index.iter().try_for_each(check_values),
@@ -65,13 +65,18 @@ fn check(expr: &Expr) -> Result<(), String> {
         ExprKind::Cast(x) => {
             let converts = |dtype: DType| is_bits(dtype) || dtype.is_float();
             require(converts(dtype) && converts(x.dtype()), || {
-                format!("no conversion from {} to {dtype}", x.dtype())
+                format!("cast is not defined from {} to {dtype}", x.dtype())
             })
         }
         ExprKind::Bitcast(x) => {
             let size = |dtype: DType| scalar_dtype(dtype).and_then(DType::size_bytes);
             let fits = dtype != DType::Bool && size(dtype).is_some() && size(dtype) == size(x.dtype());
-            require(fits, || format!("no bits of {} are those of {dtype}", x.dtype()))
+            require(fits, || {
+                format!(
+                    "bitcast needs two dtypes of equal size other than bool, got {} and {dtype}",
+                    x.dtype()
+                )
+            })
         }
         ExprKind::Case(arms, otherwise) => {
             for (ranges, value) in arms {
@@ -91,12 +96,12 @@ fn check(expr: &Expr) -> Result<(), String> {
             require(fits, || format!("a reduction by {op:?} is not defined on {dtype}"))?;
             let repeated =
                 axes.iter().enumerate().any(|(k, (axis, _))| axes[..k].iter().any(|(a, _)| a == axis));
-            require(!repeated, || "the axes of a reduction differ".to_owned())
+            require(!repeated, || "a reduction must not bind an axis twice".to_owned())
         }
         ExprKind::CheckIndex { value, .. } => {
-            require(dtype == DType::I64, || format!("a checked index is an i64, got {dtype}"))?;
+            require(dtype == DType::I64, || format!("a checked index must be an i64, got {dtype}"))?;
             let fits = matches!(value.dtype(), DType::I32 | DType::I64);
-            require(fits, || format!("an index is computed in i32 or i64, got {}", value.dtype()))
+            require(fits, || format!("a run-time index must be i32 or i64, got {}", value.dtype()))
         }
     }
 }
@@ -105,7 +110,7 @@ fn check_values(index: &super::Index) -> Result<(), String> {
     let mut result = Ok(());
     index.for_each_value(&mut |value| {
         if value.dtype() != DType::I64 {
-            result = Err(format!("a value in an index is an i64, got {}", value.dtype()));
+            result = Err(format!("a value in an index must be an i64, got {}", value.dtype()));
         }
     });
     result
@@ -141,14 +146,17 @@ mod tests {
             (n.clone().mul_add(n.clone(), n.clone()), "MulAdd is not defined on i32"),
             (n.clone().select(x.clone(), x.clone()), "the condition must agree in dtype, got i32 and bool"),
             (flag.clone().select(x.clone(), n.clone()), "the second choice must agree in dtype"),
-            (x.clone().bitcast(DType::I64), "no bits of f32 are those of i64"),
-            (string.clone().cast(DType::F32), "no conversion from string to f32"),
-            (x.like(2.0).cast(DType::String), "no conversion from f32 to string"),
+            (
+                x.clone().bitcast(DType::I64),
+                "bitcast needs two dtypes of equal size other than bool, got f32 and i64",
+            ),
+            (string.clone().cast(DType::F32), "cast is not defined from string to f32"),
+            (x.like(2.0).cast(DType::String), "cast is not defined from f32 to string"),
             (
                 string.like(2.0) + string.clone(),
                 "the second argument must agree in dtype, got bool and string",
             ),
-            (Expr::iota(Index::value(n.clone())), "a value in an index is an i64, got i32"),
+            (Expr::iota(Index::value(n.clone())), "a value in an index must be an i64, got i32"),
             (x.clone().reduce(ReduceOp::All, Default::default()), "a reduction by All is not defined on f32"),
             (Expr::case(vec![(vec![], n.clone())], x.clone()), "an arm must agree in dtype, got i32 and f32"),
         ] {

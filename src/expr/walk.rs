@@ -1,4 +1,4 @@
-//! Walks over shared nodes without recursion: parts, an order with parts first, and their release.
+//! Walks over shared nodes without recursion: children, post-order, and release.
 
 use rustc_hash::{FxBuildHasher, FxHashSet};
 use shapeflow_shape_fns::Dim;
@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::{Atom, Expr, ExprKind, Index, Node, Scalar};
 
 impl Expr {
-    /// Calls `f` on the expressions this one is computed from, also on run-time values inside indices.
+    /// Calls `f` on every child, also on the run-time values inside indices.
     pub(crate) fn for_each_child<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         match self.kind() {
             ExprKind::Const(_) | ExprKind::Size(_) => {}
@@ -37,88 +37,89 @@ impl Expr {
     }
 }
 
-/// More nodes than most bodies have.
-const MOST_BODIES: usize = 28;
+/// The initial capacity of the set of visited nodes. Most bodies have fewer nodes.
+const TYPICAL_NODES: usize = 28;
 
-/// Every node the roots are computed from, once, parts before what is made of them.
+/// Returns every node reachable from the roots once, children before parents.
 pub(crate) fn post_order<'a>(roots: impl IntoIterator<Item = &'a Expr>) -> Vec<&'a Expr> {
-    let mut seen = FxHashSet::with_capacity_and_hasher(MOST_BODIES, FxBuildHasher);
+    let mut seen = FxHashSet::with_capacity_and_hasher(TYPICAL_NODES, FxBuildHasher);
     let mut order = Vec::new();
     let mut stack = Vec::new();
     for root in roots {
         stack.push((root, false));
-        while let Some((expr, parts_done)) = stack.pop() {
-            if parts_done {
+        while let Some((expr, children_done)) = stack.pop() {
+            if children_done {
                 order.push(expr);
             } else if seen.insert(expr.address()) {
-                let at = stack.len();
+                let parent = stack.len();
                 stack.push((expr, true));
                 expr.for_each_child(&mut |child| {
                     if !seen.contains(&child.address()) {
                         stack.push((child, false));
                     }
                 });
-                // The first part is on top: what a reader sees first is computed first.
-                stack[at + 1..].reverse();
+                // The first child goes on top, so that children come in the order in which they are written.
+                stack[parent + 1..].reverse();
             }
         }
     }
     order
 }
 
-/// Nodes that wait to be released.
-type Parts = SmallVec<[Expr; 4]>;
+/// Nodes to release.
+type Pending = SmallVec<[Expr; 4]>;
 
 const LEAF: ExprKind = ExprKind::Const(Scalar::Bool(false));
 
 impl Drop for Node {
-    /// Releases the last holder of a chain of any length in a loop.
+    /// Releases descendants in a loop. Recursion would overflow the stack on a long chain.
     fn drop(&mut self) {
-        let mut released = Parts::new();
-        take_parts(&mut self.kind, &mut released);
-        while let Some(expr) = released.pop() {
+        let mut pending = Pending::new();
+        take_children(&mut self.kind, &mut pending);
+        while let Some(expr) = pending.pop() {
             if let Some(mut node) = std::sync::Arc::into_inner(expr.0) {
-                take_parts(&mut node.kind, &mut released);
+                take_children(&mut node.kind, &mut pending);
             }
         }
     }
 }
 
-/// Moves the parts of `kind` out, so that dropping what is left drops no other node.
-fn take_parts(kind: &mut ExprKind, parts: &mut Parts) {
+/// Moves the children of `kind` out, so that dropping `kind` drops no other node.
+fn take_children(kind: &mut ExprKind, pending: &mut Pending) {
     if matches!(kind, ExprKind::Const(_) | ExprKind::Size(_)) {
         return;
     }
     match std::mem::replace(kind, LEAF) {
         ExprKind::Const(_) | ExprKind::Size(_) => {}
-        ExprKind::Iota(index) => take_values(*index, parts),
-        ExprKind::Load { index, .. } => index.into_iter().for_each(|i| take_values(i, parts)),
-        ExprKind::LoadFlat { position, .. } => take_values(*position, parts),
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Bitcast(a) => parts.push(a),
-        ExprKind::CheckIndex { value, .. } => parts.push(value),
-        ExprKind::Binary(_, a, b) => parts.extend([a, b]),
-        ExprKind::MulAdd(a, b, c) | ExprKind::Select(a, b, c) => parts.extend([a, b, c]),
+        ExprKind::Iota(index) => take_values(*index, pending),
+        ExprKind::Load { index, .. } => index.into_iter().for_each(|i| take_values(i, pending)),
+        ExprKind::LoadFlat { position, .. } => take_values(*position, pending),
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Bitcast(a) => pending.push(a),
+        ExprKind::CheckIndex { value, .. } => pending.push(value),
+        ExprKind::Binary(_, a, b) => pending.extend([a, b]),
+        ExprKind::MulAdd(a, b, c) | ExprKind::Select(a, b, c) => pending.extend([a, b, c]),
         ExprKind::Case(arms, otherwise) => {
             for (ranges, value) in arms {
-                ranges.into_iter().for_each(|range| take_values(range.index, parts));
-                parts.push(value);
+                ranges.into_iter().for_each(|range| take_values(range.index, pending));
+                pending.push(value);
             }
-            parts.push(otherwise);
+            pending.push(otherwise);
         }
-        ExprKind::Reduce { body, .. } => parts.push(body),
+        ExprKind::Reduce { body, .. } => pending.push(body),
     }
 }
 
-fn take_values(mut index: Index, parts: &mut Parts) {
+/// Moves the run-time values of `index` out.
+fn take_values(mut index: Index, pending: &mut Pending) {
     loop {
         let mut inner: Option<Index> = None;
         for (atom, _) in index.terms.drain(..) {
             match atom {
                 Atom::Axis(_) => {}
-                Atom::Value(expr) => parts.push(expr),
+                Atom::Value(expr) => pending.push(expr),
                 Atom::FloorDiv(part, _) | Atom::Mod(part, _) | Atom::Broadcast(part, _) => match &mut inner {
                     None => inner = Some(*part),
-                    // Only atoms matter here: one list holds those of all quotients.
+                    // Only the atoms matter here, so those of all quotients are merged into one index.
                     Some(inner) => inner.terms.extend(part.terms),
                 },
             }
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_come_first_and_once() {
+    fn children_come_first_and_once() {
         let x = load(Index::axis(Axis(0)));
         let sum = x.clone() + x.clone();
         let gathered = load(Index::value(sum.clone()).floordiv(2i64));

@@ -1,58 +1,57 @@
-//! Broadcast operands: the index at which an operand is read for an element of the output.
+//! Broadcasting: the operand index of an output element.
 
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use crate::expr::{BinaryOp, Expr, Index, LowerCx};
 
-/// An index into an operand: one entry for each of its axes.
+/// An index into an operand, one entry per axis.
 pub(crate) type Indices = SmallVec<[Index; 4]>;
 
-/// The index at which `operand` is read for the element of output 0 at `index`; axes align from the right.
+/// Returns the index of `operand` for the element of output 0 at `index`. Axes align from the right.
 pub(crate) fn broadcast_index(cx: &dyn LowerCx, operand: usize, index: &[Index]) -> Indices {
     broadcast_dims(&cx.dims(operand), &cx.output_dims(0), index)
 }
 
-/// The index at which a tensor of shape `from` is read for the element at `index` of shape `to`, to which it
-/// broadcasts.
+/// Returns the index into a tensor of shape `from` for the element at `index` of shape `to`, to which it broadcasts.
 ///
-/// An axis of size 1 is read at 0; an axis of the output's size is read at the output's index. An unknown size turns
-/// out to be one of the two at run time; [`Index::broadcast`] is right for both.
+/// The index is 0 along an axis of size 1, and the output's index along an axis of the output's size. An unknown size
+/// is one of the two at run time, and [`Index::broadcast`] handles both.
 pub(crate) fn broadcast_dims(from: &[Dim], to: &[Dim], index: &[Index]) -> Indices {
     let skipped = to.len().saturating_sub(from.len());
     from.iter()
         .zip(to.iter().zip(index).skip(skipped))
-        .map(|(dim, (target, at))| match dim.as_known() {
+        .map(|(dim, (target, position))| match dim.as_known() {
             Some(1) => Index::from(0),
-            Some(_) => at.clone(),
-            None if dim == target => at.clone(),
-            None => at.clone().broadcast(dim.clone()),
+            Some(_) => position.clone(),
+            None if dim == target => position.clone(),
+            None => position.clone().broadcast(dim.clone()),
         })
         .collect()
 }
 
-/// The element of a broadcast operand for the element of output 0 at `index`.
+/// Loads the element of a broadcast operand for the element of output 0 at `index`.
 pub(crate) fn broadcast_operand(cx: &mut dyn LowerCx, operand: usize, index: &[Index]) -> Expr {
-    let at = broadcast_index(cx, operand, index);
-    cx.operand(operand, &at)
+    let read = broadcast_index(cx, operand, index);
+    cx.operand(operand, &read)
 }
 
-/// The body of an elementwise op of two operands.
+/// Builds the body of an elementwise op of two operands.
 pub(crate) fn lower_binary(cx: &mut dyn LowerCx, index: &[Index], combine: fn(Expr, Expr) -> Expr) -> Expr {
     let a = broadcast_operand(cx, 0, index);
     let b = broadcast_operand(cx, 1, index);
     combine(a, b)
 }
 
-/// The body of an elementwise op of two operands that is one primitive operation.
+/// Builds the body of an elementwise op of two operands that is one primitive operation.
 pub(crate) fn lower_primitive(cx: &mut dyn LowerCx, index: &[Index], op: BinaryOp) -> Expr {
     let a = broadcast_operand(cx, 0, index);
     let b = broadcast_operand(cx, 1, index);
     a.binary(op, b)
 }
 
-/// The body of a comparison for equality. TensorFlow's op may give one scalar for operands that do not broadcast, which
-/// then differ.
+/// Builds the body of an equality or inequality. As in TensorFlow, operands that do not broadcast may give a scalar,
+/// which says that they differ.
 pub(crate) fn lower_equality(cx: &mut dyn LowerCx, index: &[Index], op: BinaryOp) -> Expr {
     let rank = cx.output_dims(0).len();
     if cx.dims(0).len() > rank || cx.dims(1).len() > rank {

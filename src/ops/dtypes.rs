@@ -1,4 +1,4 @@
-//! `OpDef::dtypes` and `OpDef::body_kind`: facts about an op for lists of ops.
+//! `OpDef::dtypes` and `OpDef::body_kind`: facts about an op, for lists of ops.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -8,17 +8,17 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Graph, Value};
 use crate::op::{Body, CompositeCx, OpDef, Operand};
 
-/// Dtypes to try for the other data operands: some ops take one dtype only beside a certain other.
+/// The dtypes to try for the other data operands, because some ops accept a dtype only in combination with another.
 const OTHERS: [DType; 4] = [DType::I32, DType::I64, DType::Bool, DType::F32];
 
 impl OpDef {
-    /// The dtypes that the first data operand may have; none for an op without data operands.
+    /// Returns the dtypes that the first data operand may have; empty for an op without data operands.
     ///
     /// ```
     /// use shapeflow::{DType, Registry};
     ///
     /// let registry = Registry::builtin();
-    /// let erf = registry.get("erf").expect("it is built in");
+    /// let erf = registry.get("erf").expect("erf is built in");
     /// assert!(erf.dtypes().contains(&DType::F64) && !erf.dtypes().contains(&DType::I32));
     /// ```
     pub fn dtypes(&self) -> Vec<DType> {
@@ -34,8 +34,8 @@ impl OpDef {
         DType::all().filter(|dtype| self.takes(*dtype, data)).collect()
     }
 
-    /// How the elements are computed: `compute` (fused scalar expressions), `contraction`, `host`, `composite` (of
-    /// other ops), `input`, `constant`, or `shape only` if nothing computes them.
+    /// Returns how the elements are computed: `compute` (a scalar expression, fused into kernels), `contraction` (a
+    /// matmul), `host` (a Rust function), `composite` (other ops), `input`, `constant`, or `shape only` (not at all).
     pub fn body_kind(&self) -> &'static str {
         match self.body {
             Body::Input => "input",
@@ -48,7 +48,7 @@ impl OpDef {
         }
     }
 
-    /// Whether the first of `data` data operands may have `dtype`, for some dtypes of the others.
+    /// Returns whether the first of `data` data operands may have `dtype` for some dtypes of the others.
     fn takes(&self, dtype: DType, data: usize) -> bool {
         let all_same = vec![dtype; data];
         let rest_is = OTHERS.iter().map(|other| {
@@ -66,15 +66,17 @@ impl OpDef {
             dtypes[0] = *other;
             dtypes
         });
-        // The first operand of an op like select is a condition; its dtype says nothing of the op.
+        // With three or more operands, as in select, the first may be a condition; then another operand may have
+        // `dtype`.
         let leads = |dtypes: &Vec<DType>| dtypes[0] == dtype || data > 2;
         std::iter::once(all_same).chain(rest_is).chain(last_is).chain(first_is).filter(leads).any(|dtypes| {
-            // Only a refusal of the dtypes counts: the probe lacks attributes and shapes.
+            // Only dtype errors count, because the probe lacks attributes and shapes.
             catch_unwind(AssertUnwindSafe(|| self.probe(&dtypes)))
                 .is_ok_and(|result| !result.is_err_and(|error| error.kind() == ErrorKind::DType))
         })
     }
 
+    /// Infers the op's result for operands of these dtypes.
     fn probe(&self, dtypes: &[DType]) -> Result<()> {
         let Body::Composite(build) = self.body else {
             return self.infer_dtypes(dtypes, &Attrs::default()).map(|_| ());
@@ -83,7 +85,7 @@ impl OpDef {
         let values: Vec<Value<'_>> = dtypes
             .iter()
             .enumerate()
-            .map(|(at, dtype)| graph.input(&at.to_string(), *dtype, TensorShape::unranked()))
+            .map(|(number, dtype)| graph.input(&number.to_string(), *dtype, TensorShape::unranked()))
             .collect::<Result<_, Error>>()?;
         build(&CompositeCx { attrs: &Attrs::default() }, &values)?;
         graph.check()
@@ -97,7 +99,7 @@ mod tests {
     use crate::Registry;
 
     #[test]
-    fn every_op_with_data_takes_some_dtype() {
+    fn almost_every_op_accepts_some_dtype() {
         let registry = Registry::builtin();
         let bare: Vec<&str> =
             registry.iter().filter(|op| op.dtypes().is_empty()).map(|op| op.name()).collect();

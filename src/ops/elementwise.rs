@@ -1,20 +1,21 @@
 //! Elementwise ops as rows: `unary_ops!` and `binary_ops!`.
 //!
-//! A row holds the documentation of the builder method, the method's name and the definition's, the dtype rule, the
-//! TensorFlow op types (`own_shape_fn` after one: an imported op keeps TensorFlow's shape function), the body, and the
-//! shape function where it is not the usual one:
+//! A row holds the documentation of the builder method, the names of the method and of the definition, the dtype rule,
+//! the TensorFlow op types, the body, and optionally a shape function. `own_shape_fn` after an op type means that an
+//! imported op keeps TensorFlow's shape function.
 //!
 //! ```text
 //! unary_ops! {
-//!     /// The cube root of every element, negative for negative ones.
+//!     /// The cube root of every element; negative for negative elements.
 //!     cbrt, CBRT: float, [], math::cbrt;
 //! }
 //! ```
 //!
-//! The macros make the builder method, the `OpDef` and the file's list `ALL`. They write the part of the documentation
-//! that the columns determine: shapes, dtypes, TensorFlow's names, errors.
+//! The macros generate the builder method, the `OpDef` and the file's list `ALL`. They also generate the part of the
+//! documentation that the columns determine: shapes, dtypes, TensorFlow's names, fusion and errors.
 
-/// How documentation names the dtypes of a rule: `many`, `one`, or none of them (`or`).
+/// The name of a dtype rule's class in documentation: in the plural (`many`), in the singular (`one`), or in a negation
+/// (`or`).
 macro_rules! dtype_words {
     (many float) => {
         "floats"
@@ -72,7 +73,7 @@ macro_rules! dtype_words {
     };
 }
 
-/// How documentation names the TensorFlow op types of a row.
+/// The sentence of the documentation that names the TensorFlow op types of a row.
 macro_rules! tensorflow_words {
     () => {
         ""
@@ -85,7 +86,7 @@ macro_rules! tensorflow_words {
     };
 }
 
-/// The shape function of a row, or else the usual one.
+/// The shape function of a row; the first argument is the default.
 macro_rules! shape_of_row {
     ($usual:path) => {
         $usual
@@ -95,7 +96,7 @@ macro_rules! shape_of_row {
     };
 }
 
-/// Ops of one operand; the result has its shape and dtype.
+/// Ops of one operand, whose shape and dtype the result has.
 macro_rules! unary_ops {
     ($($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*], $body:expr $(, shape = $shape:path)?;)*) => {
         impl<'g> $crate::graph::Value<'g> {$(
@@ -103,7 +104,7 @@ macro_rules! unary_ops {
             ///
             #[doc = concat!(
                 "`[..] -> [..]`, ", $crate::ops::elementwise::dtype_words!(many $class), ".",
-                $crate::ops::elementwise::tensorflow_words!($($op),*),
+                $crate::ops::elementwise::tensorflow_words!($($op),*), " Fuses into kernels.",
             )]
             ///
             /// # Errors
@@ -130,8 +131,8 @@ macro_rules! unary_ops {
     };
 }
 
-/// Ops of two operands of one dtype, which broadcast. `$rules` is the module of dtype rules, and says what the dtype of
-/// the result is.
+/// Ops of two operands of one dtype, which broadcast. `$rules` is the module of dtype rules, which determines the dtype
+/// of the result.
 macro_rules! binary_ops {
     ($rules:ident, $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*], $body:expr $(, shape = $shape:path)?;)*) => {
         impl<'g> $crate::graph::Value<'g> {$(
@@ -139,7 +140,7 @@ macro_rules! binary_ops {
             ///
             #[doc = concat!(
                 "`[..], [..] -> broadcast`, ", $crate::ops::elementwise::dtype_words!(many $class), " of one dtype",
-                $result, ".", $crate::ops::elementwise::tensorflow_words!($($op),*),
+                $result, ".", $crate::ops::elementwise::tensorflow_words!($($op),*), " Fuses into kernels.",
             )]
             ///
             /// # Errors
@@ -195,7 +196,7 @@ mod tests {
         files.into_iter().flatten().copied()
     }
 
-    /// A dtype that the op takes.
+    /// Returns a dtype that the op accepts.
     fn dtype_of(def: &OpDef) -> DType {
         let dtypes = def.dtypes();
         let known = [DType::F32, DType::I32, DType::Bool];
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn dtypes_of_operands() {
+    fn ops_accept_the_dtypes_of_their_rows() {
         let number = |dtype: DType| dtype.is_integer() || dtype.is_float();
         let rows: [(&str, &dyn Fn(DType) -> bool); 7] = [
             (
@@ -252,7 +253,7 @@ mod tests {
         ];
         for def in unary().chain(binary()) {
             let row = rows.iter().find(|(names, _)| names.split_whitespace().any(|name| name == def.name()));
-            let (_, takes) = row.unwrap_or_else(|| panic!("{} stands in no row", def.name()));
+            let (_, takes) = row.unwrap_or_else(|| panic!("{} is in no row", def.name()));
             let expected: Vec<DType> = DType::all().filter(|dtype| takes(*dtype)).collect();
             assert_eq!(def.dtypes(), expected, "{}", def.name());
         }

@@ -1,4 +1,4 @@
-//! Parameters of a host kernel: an attribute, or else an operand.
+//! Parameters of a host op, given as an attribute or as an operand.
 
 use shapeflow_shape_fns::Attr;
 
@@ -6,10 +6,10 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
 use crate::op::HostCx;
 
-/// Parameter `name`: the attribute, or else operand number `operand`; `None` if there is neither.
+/// Returns parameter `name`: the attribute, or else operand number `operand`; `None` if there is neither.
 ///
 /// # Errors
-/// Its elements are not known integers.
+/// The elements of the attribute are not known integers.
 pub(crate) fn given_ints(cx: &HostCx<'_>, name: &str, operand: usize) -> Result<Option<Vec<i64>>> {
     if let Some(attr) = cx.attrs().get(name) {
         let known = attr.to_elements().and_then(|elements| elements.as_known());
@@ -19,14 +19,15 @@ pub(crate) fn given_ints(cx: &HostCx<'_>, name: &str, operand: usize) -> Result<
         return Ok(None);
     }
     let given = cx.input(operand)?;
-    let elements = (0..given.len()).filter_map(|at| Scalar::from_bytes(given.dtype(), given.element(at)?));
+    let elements =
+        (0..given.len()).filter_map(|position| Scalar::from_bytes(given.dtype(), given.element(position)?));
     Ok(Some(elements.map(Scalar::to_i64).collect()))
 }
 
-/// Parameter `name` as sizes, see [`given_ints`].
+/// Returns parameter `name` as sizes; empty if it is not given. See [`given_ints`].
 ///
 /// # Errors
-/// It is not given, or an element is negative.
+/// As [`given_ints`]; also if an element is negative.
 pub(crate) fn given_sizes(cx: &HostCx<'_>, name: &str, operand: usize) -> Result<Vec<usize>> {
     let ints = given_ints(cx, name, operand)?.unwrap_or_default();
     let size = |&int: &i64| {

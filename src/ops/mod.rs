@@ -1,13 +1,17 @@
 //! The ops, by family.
 //!
-//! **In**: nothing but the rooms below: an op is its builder method on `Value`, its `OpDef` with dtype rule and body, and
-//! tests. **Out**: [`Registry::builtin`], every op by name; Rust's operators on values.
+//! **In**: the arguments of builder methods. An op consists of its builder method on [`Value`](crate::Value), its
+//! [`OpDef`] with dtype rule and body, and tests.
+//!
+//! **Out**: [`Registry::builtin`], which holds every op by name, and Rust's operators on values.
 //!
 //! **Who calls it**: programs call builder methods; `interchange` looks ops up by name. No other room names an op.
 //!
-//! **Absent**: shape functions, which are a crate of their own.
+//! **Absent**: shape functions, which have their own crate.
 //!
-//! An elementwise op is a row (see `elementwise`); any other op is a file. A family's `ALL` lists its ops, file by file.
+//! An elementwise op is a row of a table (see `elementwise`); any other op is a file. A family's `ALL` lists its ops,
+//! file by file. "Fuses into kernels" in the docs of an op means that its body is a scalar expression, which the
+//! compiler fuses with its neighbours; "runs on the host" means that a Rust function computes it between kernels.
 
 pub(crate) mod array;
 pub(crate) mod broadcast;
@@ -41,13 +45,13 @@ pub use array::{
 static FAMILIES: [&[&[&OpDef]]; 7] =
     [array::ALL, linalg::ALL, logical::ALL, math::ALL, nn::ALL, reduce::ALL, segment::ALL];
 
-/// Every op of this crate.
+/// Returns the ops of this crate.
 fn defs() -> impl Iterator<Item = &'static OpDef> {
     FAMILIES.into_iter().flatten().copied().flatten().copied()
 }
 
 impl Registry {
-    /// Every op of this crate.
+    /// Makes a registry of all ops of this crate.
     pub fn builtin() -> Registry {
         defs().fold(Registry::default(), Registry::with)
     }
@@ -64,19 +68,19 @@ mod tests {
     fn no_two_ops_share_a_name_or_a_tensorflow_spelling() {
         let (mut names, mut spellings) = (HashSet::new(), HashSet::new());
         for def in super::defs() {
-            assert!(names.insert(def.name()), "{} is there twice", def.name());
+            assert!(names.insert(def.name()), "two ops are named {}", def.name());
             for spelling in def.tensorflow_ops() {
-                // Two ops may share a spelling where their dtypes differ: a range of integers and one of floats.
+                // Two ops may share a spelling if their dtypes differ, as ranges of integers and of floats do.
                 let is_new = spellings.insert(spelling.op_type);
-                assert!(is_new || def.name() == "float_range", "{} is there twice", spelling.op_type);
+                assert!(is_new || def.name() == "float_range", "two ops import {}", spelling.op_type);
             }
         }
         assert_eq!(Registry::builtin().iter().count(), names.len());
     }
 
-    /// What the dtype rule promises, the body must give: for every dtype that is accepted, and at every rank.
+    /// For every dtype that a dtype rule accepts, and at every rank, the body must have the dtype that the rule gives.
     #[test]
-    fn bodies_keep_the_promises_of_dtype_rules() {
+    fn bodies_have_the_dtypes_of_dtype_rules() {
         let mut lowered = HashSet::new();
         let families =
             [super::linalg::ALL, super::logical::ALL, super::math::ALL, super::nn::ALL, super::reduce::ALL];
@@ -106,7 +110,7 @@ mod tests {
                     }
                 }
             }
-            assert!(lowered.contains(def.name()), "{} takes no operands", def.name());
+            assert!(lowered.contains(def.name()), "{} accepts no operands", def.name());
         }
     }
 }

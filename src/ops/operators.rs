@@ -1,7 +1,7 @@
-//! Rust's operators on values: `x + y` is `x.add(y)`, with a refusal kept in the value instead of returned.
+//! Rust's operators on values: `x + y` is `x.add(y)`, but a failed call gives a poisoned value.
 //!
-//! An operator cannot return a `Result`. A refused call gives a *poisoned* value, which carries its error to the
-//! next method call.
+//! An operator cannot return a `Result`. A *poisoned* value carries the error of the failed call to the next method
+//! call, which returns it.
 
 use std::iter::Sum;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Sub};
@@ -13,7 +13,7 @@ use crate::graph::{IntoOperand, Value};
 use crate::op::OpDef;
 
 impl<'g> Value<'g> {
-    /// Adds a node of two operands, the second of which may be a scalar beside the first.
+    /// Adds a node of two operands. A Rust number as the second operand takes the dtype of the first.
     pub(crate) fn binary<T: IntoOperand<'g>>(
         self,
         def: &'static OpDef,
@@ -85,14 +85,14 @@ impl<'g> Not for Value<'g> {
     }
 }
 
-/// The sum of at least one value.
+/// Adds up at least one value.
 ///
 /// # Panics
-/// The iterator is empty: there is no graph to put a zero into.
+/// The iterator is empty: a zero would need a graph.
 impl<'g> Sum for Value<'g> {
     #[track_caller]
     fn sum<I: Iterator<Item = Value<'g>>>(mut values: I) -> Value<'g> {
-        let first = values.next().expect("the sum of no values has no graph to live in");
+        let first = values.next().expect("a sum needs at least one value, whose graph gets the result");
         values.fold(first, |sum, value| sum + value)
     }
 }

@@ -1,31 +1,32 @@
-//! [`Positions`]: integers that say where rows go.
+//! [`Positions`]: the destinations of rows, given as multi-dimensional indices.
 
 use shapeflow_shape_fns::{Attr, Attrs, DType, InferenceContext, ShapeError};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::TensorView;
 
-/// The number of a row that goes nowhere.
+/// The destination of a dropped row.
 pub(super) const NOWHERE: usize = usize::MAX;
 
-/// Rows are numbered this many at a time, so that the numbers stay in the first level of the cache.
+/// The number of destinations computed together. They stay in the L1 cache.
 pub(super) const BLOCK: usize = 1024;
 
-/// Places are asked for so many rows before their own.
+/// The number of rows by which destinations are prefetched ahead.
 const AHEAD: usize = 32;
 
-/// Positions that tell what to expect of all.
+/// The number of indices inspected to predict how the others behave.
 const SAMPLE: usize = 256;
 
-/// Positions along the first axes of a tensor, as integers that say where rows go.
+/// The destinations of rows. Row `i` goes to the index `ints[i, ..]` along the leading axes of a tensor; its
+/// destination is the row-major number of that index.
 pub(crate) struct Positions<'a> {
     ints: Ints<'a>,
-    /// The axes that a position has an index for.
+    /// The sizes of the indexed axes.
     sizes: &'a [usize],
     dropped: Dropped,
 }
 
-/// The rows that go nowhere; a position outside the tensor fails the run for all others.
+/// The rows to drop. For any other row, an index out of range fails the run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dropped {
     Nothing,
@@ -35,18 +36,18 @@ enum Dropped {
     Outside,
 }
 
-/// TensorFlow's attribute for what an index outside its axis does: `IGNORE`, or fail the run.
+/// TensorFlow's attribute for indices out of range: `IGNORE` drops the row, the other values fail the run.
 const POLICY: &str = "bad_indices_policy";
 
-/// Whether attributes say that positions outside the tensor are ignored.
+/// Returns whether the attributes say that indices out of range are ignored.
 pub(crate) fn ignores_outside(attrs: &Attrs) -> bool {
     matches!(attrs.get(POLICY), Some(Attr::Str(policy)) if &**policy == "IGNORE")
 }
 
-/// Checks what attributes say of positions outside the tensor.
+/// Checks the attribute for indices out of range.
 ///
 /// # Errors
-/// The policy is none of TensorFlow's.
+/// The value is not one of TensorFlow's.
 pub(crate) fn check_policy(cx: &InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     match cx.str_or(POLICY, "")? {
         "" | "DEFAULT" | "ERROR" | "IGNORE" => Ok(()),
@@ -62,7 +63,7 @@ enum Ints<'a> {
 }
 
 impl<'a> Positions<'a> {
-    /// As many indices a row as `sizes` has axes.
+    /// Makes destinations from `indices`, which holds one index per row, with one integer per axis of `sizes`.
     ///
     /// # Errors
     /// The elements are neither i32 nor i64.
@@ -74,13 +75,13 @@ impl<'a> Positions<'a> {
         Ok(Positions { ints, sizes, dropped: Dropped::Nothing })
     }
 
-    /// With negative indices dropped.
+    /// Drops the rows with a negative index.
     pub(crate) fn dropping_negative(mut self) -> Positions<'a> {
         self.dropped = Dropped::Negative;
         self
     }
 
-    /// With positions outside the tensor dropped, if attributes say so.
+    /// Drops the rows with an index out of range, if the attributes say so.
     pub(crate) fn with_policy(mut self, attrs: &Attrs) -> Positions<'a> {
         if ignores_outside(attrs) {
             self.dropped = Dropped::Outside;
@@ -88,7 +89,7 @@ impl<'a> Positions<'a> {
         self
     }
 
-    /// Whether some of the first positions along one axis follow their like: others are likely to do so too.
+    /// Returns whether some of the first indices equal their predecessors. Then others are likely to do so too.
     pub(super) fn repeat(&self) -> bool {
         fn repeat<I: PartialEq>(ints: &[I]) -> bool {
             ints.windows(2).take(SAMPLE).any(|pair| pair[0] == pair[1])
@@ -99,53 +100,55 @@ impl<'a> Positions<'a> {
         }
     }
 
-    /// Calls `f` with each row and its place, beyond the last if it has none, which `f` says then. `target` is where the
-    /// places are; `later` may be told of some before.
+    /// Calls `f(target, destination, row)` for each row. The destination of a dropped or invalid row is out of bounds;
+    /// `f` returns whether the destination was in bounds. `prefetch(target, destination)` may be called some rows
+    /// earlier, to prefetch the destination.
     ///
     /// # Errors
-    /// A position is outside; other rows may be in their places then.
+    /// An index is out of range. Other rows may be written by then.
     pub(super) fn each<T: Copy, U>(
         &self,
         target: &mut [U],
         rows: &[T],
-        later: impl Fn(&[U], usize),
+        prefetch: impl Fn(&[U], usize),
         mut f: impl FnMut(&mut [U], usize, T) -> bool,
     ) -> Result<()> {
         match (self.sizes, &self.ints) {
-            ([_], Ints::I32(ints)) => self.each_of(target, &ints[..rows.len()], rows, later, f),
-            ([_], Ints::I64(ints)) => self.each_of(target, &ints[..rows.len()], rows, later, f),
-            _ => each_block(rows.len(), self, |first, places| {
-                for (&place, &row) in places.iter().zip(&rows[first..]) {
-                    f(target, place, row);
+            ([_], Ints::I32(ints)) => self.each_of(target, &ints[..rows.len()], rows, prefetch, f),
+            ([_], Ints::I64(ints)) => self.each_of(target, &ints[..rows.len()], rows, prefetch, f),
+            _ => each_block(rows.len(), self, |first, destinations| {
+                for (&destination, &row) in destinations.iter().zip(&rows[first..]) {
+                    f(target, destination, row);
                 }
             }),
         }
     }
 
-    /// As [`Positions::each`], for one index a row: what refuses it is the use of the place itself.
+    /// Does what [`Positions::each`] does, for one integer per row, which is the destination itself. If `f` reports a
+    /// destination out of bounds, all indices are checked, which finds the invalid one or none if rows were dropped.
     fn each_of<I: Copy + Into<i64>, T: Copy, U>(
         &self,
         target: &mut [U],
         ints: &[I],
         rows: &[T],
-        later: impl Fn(&[U], usize),
+        prefetch: impl Fn(&[U], usize),
         mut f: impl FnMut(&mut [U], usize, T) -> bool,
     ) -> Result<()> {
-        // A negative index is a place far beyond every size.
-        let place = |index: &I| (*index).into() as usize;
+        // A negative index becomes a number above every size.
+        let destination = |index: &I| (*index).into() as usize;
         let mut inside = true;
         let ahead = ints.get(AHEAD..).unwrap_or_default();
         for ((index, ahead), row) in ints.iter().zip(ahead).zip(rows) {
-            later(target, place(ahead));
-            inside &= f(target, place(index), *row);
+            prefetch(target, destination(ahead));
+            inside &= f(target, destination(index), *row);
         }
         for (index, row) in ints.iter().zip(rows).skip(ahead.len()) {
-            inside &= f(target, place(index), *row);
+            inside &= f(target, destination(index), *row);
         }
         if inside { Ok(()) } else { each_block(ints.len(), self, |_, _| {}) }
     }
 
-    /// The numbers of rows `first..`, each below the product of the sizes, or [`NOWHERE`].
+    /// Computes the destinations of rows `first..`, each below the product of the sizes, or [`NOWHERE`].
     fn fill(&self, first: usize, rows: &mut [usize]) -> Result<()> {
         match self.ints {
             Ints::I32(ints) => self.fill_from(ints, first, rows),
@@ -194,7 +197,7 @@ impl<'a> Positions<'a> {
     }
 }
 
-/// Numbers rows by positions of `N` indices; whether one is outside.
+/// Computes destinations from indices of `N` integers. Returns whether an index is out of range.
 fn number<I: Copy + Into<i64>, const N: usize>(ints: &[I], sizes: &[usize], rows: &mut [usize]) -> bool {
     let Some(sizes) = sizes.first_chunk::<N>() else { return true };
     let mut outside = false;
@@ -204,29 +207,33 @@ fn number<I: Copy + Into<i64>, const N: usize>(ints: &[I], sizes: &[usize], rows
     outside
 }
 
+/// Returns the row-major number of an index, and sets `outside` if the index is out of range.
 #[inline(always)]
 fn row_of<I: Copy + Into<i64>>(position: &[I], sizes: &[usize], outside: &mut bool) -> usize {
     let mut row = 0usize;
     for (index, &size) in position.iter().zip(sizes) {
-        // A negative index is a place far beyond every size.
-        let at = (*index).into() as usize;
-        *outside |= at >= size;
-        row = row.wrapping_mul(size).wrapping_add(at);
+        // A negative index becomes a number above every size.
+        let unsigned = (*index).into() as usize;
+        *outside |= unsigned >= size;
+        row = row.wrapping_mul(size).wrapping_add(unsigned);
     }
     row
 }
 
-/// Calls `f` with the number of the first row of a block, and the places of its rows.
+/// Calls `f` for each block of rows, with the number of its first row and the destinations of its rows.
+///
+/// # Errors
+/// An index is out of range.
 pub(super) fn each_block(
     rows: usize,
     positions: &Positions<'_>,
     mut f: impl FnMut(usize, &[usize]),
 ) -> Result<()> {
-    let mut places = [0; BLOCK];
+    let mut destinations = [0; BLOCK];
     for first in (0..rows).step_by(BLOCK) {
-        let places = &mut places[..BLOCK.min(rows - first)];
-        positions.fill(first, places)?;
-        f(first, places);
+        let destinations = &mut destinations[..BLOCK.min(rows - first)];
+        positions.fill(first, destinations)?;
+        f(first, destinations);
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Cases recorded from TensorFlow: every op against all values that were recorded under its name.
+//! Tests against values recorded from TensorFlow: every op is run on all cases recorded under its name.
 
 use shapeflow_shape_fns::{Attr, Attrs, DType};
 
@@ -6,7 +6,7 @@ use super::testing::{check_tensor, run};
 use crate::op::{OpDef, Registry};
 use crate::tensor::Tensor;
 
-/// Ops whose cases call several of our ops, or name operands by attributes. The file of the op translates them.
+/// Ops whose cases map to several of our ops or give operands as attributes. A test in the op's file translates them.
 const TRANSLATED: [&str; 4] = ["one_hot", "pad", "range", "sequence_mask"];
 
 fn lines() -> Vec<String> {
@@ -30,20 +30,20 @@ fn every_op_gives_the_recorded_values() {
     assert!(cases > 5000, "only {cases} cases");
 }
 
-/// Holds `def` against every case that was recorded under its name.
+/// Checks `def` on every case that was recorded under its name.
 #[track_caller]
 pub(crate) fn recorded(def: &OpDef) {
     let start = format!("{{\"op\":\"{}\",", def.name());
     let lines = lines();
     let mut cases = lines.iter().filter(|line| line.starts_with(&start)).peekable();
-    assert!(cases.peek().is_some(), "nothing was recorded of {}", def.name());
+    assert!(cases.peek().is_some(), "there are no recorded cases of {}", def.name());
     cases.for_each(|line| check(def, &serde_json::from_str(line).unwrap(), line));
 }
 
 fn check(def: &OpDef, case: &serde_json::Value, line: &str) {
     let mut attrs = Attrs::new();
     for (attr, value) in case["attrs"].as_object().unwrap() {
-        attrs.insert(own_attr(def.name(), attr).to_string(), json_attr(attr, value));
+        attrs.insert(attr_name(def.name(), attr).to_string(), json_attr(attr, value));
     }
     let operands: Vec<Tensor> = case["inputs"].as_array().unwrap().iter().map(json_tensor).collect();
     match (run(def, &attrs, &operands), case["outputs"].as_array()) {
@@ -54,13 +54,13 @@ fn check(def: &OpDef, case: &serde_json::Value, line: &str) {
             }
         }
         (Err(_), None) => {}
-        (Ok(outputs), None) => panic!("an error was expected, got {outputs:?}\n{line}"),
+        (Ok(outputs), None) => panic!("expected an error, got {outputs:?}\n{line}"),
         (Err(error), Some(_)) => panic!("{error}\n{line}"),
     }
 }
 
-/// Our name of an attribute that the cases of an op name otherwise.
-fn own_attr<'a>(op: &str, attr: &'a str) -> &'a str {
+/// Translates the name of an attribute from the cases to ours.
+fn attr_name<'a>(op: &str, attr: &'a str) -> &'a str {
     match (op, attr) {
         ("fill", "shape") => "dims",
         ("rank" | "shape" | "size", "dtype") => "out_type",
@@ -91,7 +91,7 @@ fn json_attr(name: &str, value: &serde_json::Value) -> Attr {
             flatten(items, &mut ints);
             Attr::from(ints)
         }
-        other => panic!("no attribute is {other}"),
+        other => panic!("cannot read attribute {other}"),
     }
 }
 
@@ -116,7 +116,7 @@ fn json_tensor(json: &serde_json::Value) -> Tensor {
             &sizes,
             data.iter().map(|item| item.as_bool().unwrap_or_else(|| item == 1)).collect(),
         ),
-        other => panic!("no case is {other}"),
+        other => panic!("cannot read elements of {other}"),
     }
     .unwrap()
 }

@@ -1,24 +1,27 @@
-//! `RowMajor`: a kernel's operand with its elements one after the other.
+//! `RowMajor`: an operand of a host op with contiguous row-major elements.
 
 use crate::error::Result;
 use crate::tensor::{Tensor, TensorView};
 
-/// The operand itself, or a copy when its strides are others.
+/// A row-major operand: the operand itself, or a copy of a strided one.
 pub(crate) enum RowMajor<'a> {
-    Given(TensorView<'a>),
+    Borrowed(TensorView<'a>),
     Copied(Tensor),
 }
 
 impl<'a> RowMajor<'a> {
+    /// Copies `view` if it is not row-major.
+    ///
     /// # Errors
-    /// Memory for the copy is refused.
+    /// `Memory`: the allocation of the copy fails.
     pub(crate) fn new(view: TensorView<'a>) -> Result<RowMajor<'a>> {
-        Ok(if view.is_row_major() { RowMajor::Given(view) } else { RowMajor::Copied(view.to_tensor()?) })
+        Ok(if view.is_row_major() { RowMajor::Borrowed(view) } else { RowMajor::Copied(view.to_tensor()?) })
     }
 
+    /// Returns the row-major elements.
     pub(crate) fn view(&self) -> TensorView<'_> {
         match self {
-            RowMajor::Given(view) => *view,
+            RowMajor::Borrowed(view) => *view,
             RowMajor::Copied(tensor) => tensor.view(),
         }
     }

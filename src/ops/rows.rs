@@ -1,4 +1,4 @@
-//! Rows of one tensor put into numbered rows of another, or combined with them.
+//! Scatters: rows of one tensor written into numbered rows of another, or combined with them.
 
 use std::ops::{Add, Mul, Sub};
 
@@ -10,21 +10,22 @@ use crate::ops::positions::{NOWHERE, Positions, each_block};
 use crate::tensor::{Element, Tensor, TensorView, TensorViewMut, size_of_element};
 use crate::tiles::prefetch;
 
-/// How a row is combined with the one in its place.
+/// The operation that combines a row of the target with an update.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Combine {
-    /// The sum; of bools, whether either holds.
+    /// `target + update`; the logical or of bools.
     Add,
-    /// The row in place less the other.
+    /// `target - update`.
     Sub,
+    /// `target * update`.
     Mul,
-    /// The smaller; NaN if either is NaN.
+    /// The smaller of both; NaN if either is NaN.
     Min,
-    /// The larger; NaN if either is NaN.
+    /// The larger of both; NaN if either is NaN.
     Max,
 }
 
-/// The greatest of some integers, negative ones left out.
+/// Returns the greatest non-negative integer of `ints`; `None` if there is none.
 ///
 /// # Errors
 /// The elements are neither i32 nor i64.
@@ -36,10 +37,10 @@ pub(crate) fn greatest(ints: TensorView<'_>) -> Result<Option<usize>> {
     Ok(usize::try_from(greatest).ok())
 }
 
-/// Puts rows of `row` elements, one for each position; of several for one place the last stays.
+/// Writes rows of `row` elements to their destinations; the last write wins.
 ///
 /// # Errors
-/// A position is outside.
+/// An index is out of range.
 pub(crate) fn put(
     target: &mut TensorViewMut<'_>,
     updates: TensorView<'_>,
@@ -65,20 +66,23 @@ pub(crate) fn put(
     }
 }
 
+/// Writes rows of `N` bytes to their destinations.
 fn put_small<const N: usize>(target: &mut [u8], updates: &[u8], positions: &Positions<'_>) -> Result<()> {
     let (target, updates) = (target.as_chunks_mut::<N>().0, updates.as_chunks::<N>().0);
-    // A store waits for nothing.
-    let later = |_: &[_], _| {};
-    positions.each(target, updates, later, |target, place, update| match target.get_mut(place) {
-        Some(slot) => {
-            *slot = update;
-            true
+    // Stores need no prefetch, because nothing waits for them.
+    let no_prefetch = |_: &[_], _| {};
+    positions.each(target, updates, no_prefetch, |target, destination, update| {
+        match target.get_mut(destination) {
+            Some(slot) => {
+                *slot = update;
+                true
+            }
+            None => false,
         }
-        None => false,
     })
 }
 
-/// Calls `f` with each row of `row` elements and the row in its place.
+/// Calls `f(target_row, update_row)` for each update of `row` elements.
 fn each_row<T>(
     target: &mut [T],
     updates: &[T],
@@ -86,20 +90,20 @@ fn each_row<T>(
     positions: &Positions<'_>,
     mut f: impl FnMut(&mut [T], &[T]),
 ) -> Result<()> {
-    each_block(updates.len() / row, positions, |first, places| {
-        for (&place, update) in places.iter().zip(updates[first * row..].chunks_exact(row)) {
-            if place != NOWHERE {
-                f(&mut target[place * row..][..row], update);
+    each_block(updates.len() / row, positions, |first, destinations| {
+        for (&destination, update) in destinations.iter().zip(updates[first * row..].chunks_exact(row)) {
+            if destination != NOWHERE {
+                f(&mut target[destination * row..][..row], update);
             }
         }
     })
 }
 
-/// Combines rows of `row` elements in their order, one for each position. f16 and bf16 are computed as f32 and rounded
-/// once.
+/// Combines rows of `row` elements with the rows at their destinations, in the order of the updates. f16 and bf16 are
+/// computed as f32 and rounded once.
 ///
 /// # Errors
-/// A position is outside, or memory for the wider elements is refused.
+/// An index is out of range, or the allocation of the wider elements fails.
 pub(crate) fn combine(
     target: &mut TensorViewMut<'_>,
     updates: TensorView<'_>,
@@ -139,8 +143,8 @@ pub(crate) fn combine(
         DType::U64 => of!(u64),
         DType::F32 => of!(f32, f32::add, f32::sub, f32::mul, smaller, larger),
         DType::F64 => of!(f64, f64::add, f64::sub, f64::mul, smaller, larger),
-        DType::C64 => parts::<f32>(target, updates, row, how, positions),
-        DType::C128 => parts::<f64>(target, updates, row, how, positions),
+        DType::C64 => combine_complex::<f32>(target, updates, row, how, positions),
+        DType::C128 => combine_complex::<f64>(target, updates, row, how, positions),
         DType::F16 | DType::BF16 => {
             let mut wide = widened(target.as_view())?;
             combine(&mut wide.view_mut()?, widened(updates)?.view(), row, how, positions)?;
@@ -151,11 +155,11 @@ pub(crate) fn combine(
 }
 
 fn unsuitable(dtype: DType) -> Error {
-    Error::new(ErrorKind::DType, Phase::Run, format!("rows of numbers are combined, got {dtype}"))
+    Error::new(ErrorKind::DType, Phase::Run, format!("combined rows must be numbers, got {dtype}"))
 }
 
-/// Complex numbers, whose sums and differences are those of their parts.
-fn parts<T: Element + Add<Output = T> + Sub<Output = T>>(
+/// Combines complex numbers, whose sums and differences are computed part by part.
+fn combine_complex<T: Element + Add<Output = T> + Sub<Output = T>>(
     target: &mut TensorViewMut<'_>,
     updates: TensorView<'_>,
     row: usize,
@@ -172,7 +176,7 @@ fn parts<T: Element + Add<Output = T> + Sub<Output = T>>(
 }
 
 fn smaller<T: PartialOrd + Copy>(a: T, b: T) -> T {
-    // Only NaN differs from itself.
+    // Only NaN does not compare with itself.
     let b_is_nan = b.partial_cmp(&b).is_none();
     if b < a || b_is_nan { b } else { a }
 }
@@ -198,8 +202,8 @@ fn combine_rows<T: Copy>(
     }
     let Some(mut sum) = updates.first().copied() else { return Ok(()) };
     if !positions.repeat() {
-        return positions.each(target, updates, prefetch, |target, place, update| {
-            match target.get_mut(place) {
+        return positions.each(target, updates, prefetch, |target, destination, update| {
+            match target.get_mut(destination) {
                 Some(slot) => {
                     *slot = f(*slot, update);
                     true
@@ -208,18 +212,18 @@ fn combine_rows<T: Copy>(
             }
         });
     }
-    let mut at = NOWHERE;
-    positions.each(target, updates, prefetch, |target, place, update| {
-        let Some(slot) = target.get_mut(place) else { return false };
-        // What came to this place just before is still in a register: through memory the sum would wait for it.
-        sum = f(if place == at { sum } else { *slot }, update);
-        at = place;
+    let mut previous = NOWHERE;
+    positions.each(target, updates, prefetch, |target, destination, update| {
+        let Some(slot) = target.get_mut(destination) else { return false };
+        // For a repeated destination, the sum is still in a register. Reading it from memory would wait for the store.
+        sum = f(if destination == previous { sum } else { *slot }, update);
+        previous = destination;
         *slot = sum;
         true
     })
 }
 
-/// f16 or bf16 as f32.
+/// Converts f16 or bf16 to f32.
 pub(crate) fn widened(x: TensorView<'_>) -> Result<Tensor> {
     let mut wide = Tensor::allocate(DType::F32, x.sizes())?;
     let is_f16 = x.dtype() == DType::F16;
@@ -229,7 +233,7 @@ pub(crate) fn widened(x: TensorView<'_>) -> Result<Tensor> {
     Ok(wide)
 }
 
-/// f32 rounded to the f16 or bf16 of `to`.
+/// Rounds f32 to the dtype of `to`, f16 or bf16.
 pub(crate) fn narrow(x: TensorView<'_>, to: &mut TensorViewMut<'_>) -> Result<()> {
     let is_f16 = to.dtype() == DType::F16;
     for (bits, &x) in to.as_mut_bits::<u16>()?.iter_mut().zip(x.as_slice::<f32>()?) {
@@ -247,7 +251,7 @@ mod tests {
     #[test]
     fn runs_and_blocks_are_combined_in_order() {
         let count = 3 * BLOCK + 7;
-        let ids: Vec<i64> = (0..count as i64).map(|at| at / 5 % 3 - i64::from(at % 7 == 0) * 9).collect();
+        let ids: Vec<i64> = (0..count as i64).map(|i| i / 5 % 3 - i64::from(i % 7 == 0) * 9).collect();
         let x: Vec<i32> = (0..count as i32).collect();
         let mut sums = Tensor::zeros(DType::I32, &[3]).unwrap();
         let ids_tensor = tensor(&[count], &ids);
@@ -262,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn nan_wins_whichever_comes_first() {
+    fn minimum_and_maximum_propagate_nan() {
         let nan = f32::NAN;
         for (a, b) in [(nan, 1.0), (1.0, nan)] {
             assert!(smaller(a, b).is_nan() && larger(a, b).is_nan());

@@ -1,4 +1,4 @@
-//! Shape tables and refinement checks: what the tests of every op are written with.
+//! Test helpers for ops: shape tables, refinement checks, and running one op.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use crate::graph::{Graph, Value};
 use crate::op::OpDef;
 use crate::tensor::Tensor;
 
-/// Rows of an op's shape function and dtype rule: text in, text out, or a part of the error.
+/// Tests an op's shape function and dtype rule. A row gives the operands and the expected results, or a part of the
+/// error.
 ///
 /// ```text
 /// shape_table! { DEF, {"perm": [1, 0]},
@@ -20,9 +21,10 @@ use crate::tensor::Tensor;
 ///     "[2]"    => error "perm has 2 axes",
 /// }
 /// ```
-/// Operands are separated by `;`. One may begin with its dtype (`i64[n]`, else f32), and with the name of a
-/// parameter that it feeds (`axis=i32[]`). In an expected shape `d0_1` is dimension 1 of operand 0: the same one,
-/// not one like it. Every row that is accepted is inferred again with sizes put for the unknowns.
+/// Operands are separated by `;`. An operand may begin with its dtype (`i64[n]`; the default is f32), and before that
+/// with the name of the structure parameter that it gives (`axis=i32[]`). In an expected shape, `d0_1` asserts identity
+/// with dimension 1 of operand 0. Every accepted row is also inferred with concrete sizes for the unknowns, see
+/// [`refine`].
 macro_rules! shape_table {
     ($DEF:expr, {$($name:literal : $attr:expr),* $(,)?}, $($inputs:literal => $($expected:literal)? $(error $error:literal)?),+ $(,)?) => {
         #[test]
@@ -50,10 +52,10 @@ struct Input<'a> {
     shape: TensorShape,
 }
 
-/// Splits `i32[2]` into its dtype, if one stands there, and the shape.
+/// Splits `i32[2]` into its dtype, if there is one, and the shape.
 fn typed(text: &str) -> (Option<DType>, &str) {
-    let at = text.find(['[', '?']).unwrap_or_else(|| panic!("no shape in {text:?}"));
-    let (dtype, shape) = text.split_at(at);
+    let start = text.find(['[', '?']).unwrap_or_else(|| panic!("no shape in {text:?}"));
+    let (dtype, shape) = text.split_at(start);
     ((!dtype.is_empty()).then(|| dtype.parse().unwrap()), shape)
 }
 
@@ -70,7 +72,7 @@ fn parse_inputs(text: &str) -> Vec<Input<'_>> {
         .collect()
 }
 
-/// The op applied to values, fed parameters by name.
+/// Applies the op to values; structure operands are given by name.
 fn apply<'g>(
     graph: &'g Graph,
     def: &'static OpDef,
@@ -108,7 +110,7 @@ pub(crate) fn check_row(def: &'static OpDef, attrs: &Attrs, text: &str, expected
             assert!(error.message().contains(part), "{row}: {:?} is not in {:?}", part, error.message());
             return;
         }
-        (Ok(outputs), Err(_)) => panic!("{row}: an error was expected, got {outputs:?}"),
+        (Ok(outputs), Err(_)) => panic!("{row}: expected an error, got {outputs:?}"),
         (Err(error), Ok(_)) => panic!("{row}: {error}"),
     };
     let expected: Vec<&str> = expected.unwrap().split(';').map(str::trim).collect();
@@ -119,7 +121,7 @@ pub(crate) fn check_row(def: &'static OpDef, attrs: &Attrs, text: &str, expected
     refine(&row, def, attrs, &inputs, &values, &outputs);
 }
 
-/// Compares what is printed; `d0_1` is looked up instead.
+/// Compares the text of a shape. An expected `d0_1` is compared by identity instead.
 fn check_shape(row: &str, graph: &Graph, inputs: &[Value<'_>], output: Value<'_>, expected: &str) {
     let (dtype, expected) = typed(expected);
     if let Some(dtype) = dtype {
@@ -143,22 +145,24 @@ fn check_shape(row: &str, graph: &Graph, inputs: &[Value<'_>], output: Value<'_>
     }
 }
 
-/// Small numbers without a pattern, the same in every run.
+/// A random number generator with a fixed seed.
 struct Draws(u64);
 
 impl Draws {
+    /// Returns a number in `[0, limit)`.
     fn below(&mut self, limit: u64) -> i64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) % limit) as i64
     }
 }
 
+/// The number of assignments that [`refine`] tries.
 const DRAWS: u64 = 48;
 
-/// What was promised of partial shapes must hold of every size: puts sizes for symbols, infers again, compares.
+/// Checks that shapes inferred from symbols hold for every size: assigns sizes to the symbols, infers again, compares.
 ///
-/// The first draws give every symbol a size of its own, all one size, and 1; the others are random. Draws that the
-/// op refuses say nothing, but one at least must be accepted.
+/// The first assignment gives each symbol a different size, the second gives all the size 3, the third the size 1; the
+/// others are random. Assignments that the op refuses are skipped, but at least one must be accepted.
 fn refine(
     row: &str,
     def: &'static OpDef,
@@ -196,8 +200,8 @@ fn refine(
                 .map(|dim| dim.eval(&|symbol| sizes.get(&symbol).copied()).ok().flatten())
                 .collect();
             let Some(known) = known.filter(|known| known.iter().all(|size| *size >= 0)) else { break };
-            let elements = value.index().ok().and_then(|at| {
-                value.graph().read().values[at.at()].elements.as_ref().map(|e| e.elements().to_vec())
+            let elements = value.index().ok().and_then(|id| {
+                value.graph().read().values[id.at()].elements.as_ref().map(|e| e.elements().to_vec())
             });
             let value = match (input.parameter, elements) {
                 (Some(_), elements) => {
@@ -257,12 +261,12 @@ fn integers(dtype: DType, sizes: &[i64], data: &[i64]) -> Tensor {
     match dtype {
         DType::I32 => Tensor::from_vec(&sizes, data.iter().map(|value| *value as i32).collect()),
         DType::I64 => Tensor::from_vec(&sizes, data.to_vec()),
-        other => panic!("no parameter is {other}"),
+        other => panic!("a structure operand must be i32 or i64, got {other}"),
     }
     .unwrap()
 }
 
-/// Runs one op on tensors through the interpreter; tensors are its data operands in order.
+/// Runs one op on its data operands, given in order, through the interpreter.
 pub(crate) fn run(def: &OpDef, attrs: &Attrs, operands: &[Tensor]) -> Result<Vec<Tensor>> {
     let declared = def.operand_list().unwrap_or_default().iter().enumerate();
     let given = declared.filter(|(_, operand)| !operand.is_parameter()).map(|(entry, _)| entry).collect();
@@ -270,18 +274,18 @@ pub(crate) fn run(def: &OpDef, attrs: &Attrs, operands: &[Tensor]) -> Result<Vec
     evaluate(def, given, attrs, &operands)
 }
 
-/// As [`run`], for ops with one output that must not fail.
+/// Runs one op as [`run`] does and returns its only output. The op must not fail.
 #[track_caller]
 pub(crate) fn run_one(def: &OpDef, attrs: &Attrs, operands: &[Tensor]) -> Tensor {
     run(def, attrs, operands).unwrap().swap_remove(0)
 }
 
-/// A tensor of any rank from its elements.
+/// Makes a tensor of any rank from its elements.
 pub(crate) fn tensor<T: crate::tensor::Element>(sizes: &[usize], elements: &[T]) -> Tensor {
     Tensor::from_slice(sizes, elements).unwrap()
 }
 
-/// Holds a unary op on f64 against a Rust function.
+/// Checks a unary op on f64 against a Rust function.
 #[track_caller]
 pub(crate) fn check_function(def: &OpDef, x: &[f64], expected: impl Fn(f64) -> f64) {
     let expected: Vec<f64> = x.iter().map(|x| expected(*x)).collect();
@@ -289,7 +293,8 @@ pub(crate) fn check_function(def: &OpDef, x: &[f64], expected: impl Fn(f64) -> f
     check_tensor(&got, &tensor(&[x.len()], &expected), def.name());
 }
 
-/// Integers, bools and sizes are equal; floats within a relative bound, NaN where NaN is expected.
+/// Checks that dtypes, sizes, integers and bools are equal and that floats are within a relative tolerance. A NaN
+/// equals a NaN.
 #[track_caller]
 pub(crate) fn check_tensor(got: &Tensor, expected: &Tensor, case: &str) {
     assert_eq!(got.dtype(), expected.dtype(), "{case}");

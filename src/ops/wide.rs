@@ -1,10 +1,10 @@
-//! Bodies of several steps on half-precision elements: computed in f32, rounded once.
+//! Multi-step bodies on 16-bit floats: computed in f32 and rounded once.
 
 use shapeflow_shape_fns::DType;
 
 use crate::expr::Expr;
 
-/// The element as f32 if it is f16 or bf16, else itself.
+/// Converts f16 and bf16 to f32; returns other elements unchanged.
 pub(crate) fn widen(x: Expr) -> Expr {
     match x.dtype() {
         DType::F16 | DType::BF16 => x.cast(DType::F32),
@@ -12,7 +12,7 @@ pub(crate) fn widen(x: Expr) -> Expr {
     }
 }
 
-/// `body` of the widened element, rounded to the element's own dtype.
+/// Applies `body` to the widened element and rounds the result to the element's dtype.
 pub(crate) fn widened(x: Expr, body: impl FnOnce(Expr) -> Expr) -> Expr {
     let dtype = x.dtype();
     body(widen(x)).cast(dtype)

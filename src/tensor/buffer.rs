@@ -1,4 +1,4 @@
-//! [`Buffer`]: aligned memory that tensors and arenas are made of.
+//! [`Buffer`]: the memory of tensors and arenas.
 
 use std::slice;
 
@@ -6,31 +6,30 @@ use super::aligned_memory::AlignedMemory;
 use super::buffer_pool::PoolReturn;
 use crate::error::Result;
 
-/// Bytes that start at a multiple of 64: a cache line, and the widest vector. Their memory is freed on drop, or
-/// returned to a [`BufferPool`](super::BufferPool).
+/// Bytes that start at a multiple of 64, the size of a cache line and of the widest vector. Dropping the buffer frees
+/// the memory or returns it to a [`BufferPool`](super::BufferPool).
 ///
 /// Every byte counts as initialised: a new buffer holds unspecified bytes ([`Buffer::new`]) or zeros
-/// ([`Buffer::zeroed`]), so reading a byte that no kernel has written is a wrong answer, not undefined
-/// behaviour. Whoever writes through [`Buffer::as_ptr`] must ensure that nobody holds a slice of the
-/// same bytes.
+/// ([`Buffer::zeroed`]). Reading a byte that no kernel has written is therefore a wrong answer, but not undefined
+/// behaviour. Code that writes through [`Buffer::as_ptr`] must ensure that no slice of the same bytes exists.
 pub(crate) struct Buffer {
     memory: AlignedMemory,
-    /// At most as many bytes as `memory` has.
+    /// The number of bytes in use, at most `memory.len()`.
     len: usize,
-    /// The pool that the memory returns to.
+    /// The pool to which the memory returns on drop.
     returns: Option<PoolReturn>,
 }
 
 impl Buffer {
-    /// `len` bytes of unspecified content.
+    /// Allocates `len` bytes of unspecified content.
     ///
     /// # Errors
-    /// `Memory`: more than `isize::MAX` bytes, or the allocator refuses.
+    /// `Memory`: `len` exceeds `isize::MAX`, or the allocation fails.
     pub(crate) fn new(len: usize) -> Result<Buffer> {
         Ok(Buffer::unspecified(AlignedMemory::new(len, false)?, len))
     }
 
-    /// `len` zero bytes. The system zeroes large buffers page by page, as they are first touched.
+    /// Allocates `len` zero bytes. The system zeroes the pages of a large buffer when they are first touched.
     ///
     /// # Errors
     /// As [`Buffer::new`].
@@ -38,67 +37,68 @@ impl Buffer {
         Ok(Buffer::initialised(AlignedMemory::new(len, true)?, len))
     }
 
-    /// The first `len` bytes of `memory`, with unspecified content.
+    /// Makes a buffer of the first `len` bytes of `memory`, which may be uninitialised. Their content is unspecified.
     pub(super) fn unspecified(memory: AlignedMemory, len: usize) -> Buffer {
         let buffer = Buffer::initialised(memory, len);
         buffer.freeze();
         buffer
     }
 
-    /// The first `len` bytes of `memory`, which must be initialised or be frozen by the caller.
+    /// Makes a buffer of the first `len` bytes of `memory`. The bytes must be initialised, or the caller must freeze
+    /// the buffer.
     pub(super) fn initialised(memory: AlignedMemory, len: usize) -> Buffer {
         assert!(len <= memory.len(), "a buffer of {len} bytes needs more than {} bytes", memory.len());
         Buffer { memory, len, returns: None }
     }
 
-    /// Makes unspecified bytes initialised in the eyes of the language.
+    /// Makes uninitialised bytes initialised for the compiler, with unspecified values.
     fn freeze(&self) {
         let start = self.memory.start();
-        // Debug builds write NaNs and -1, so that an element that no kernel wrote shows.
-        let unwritten = cfg!(any(debug_assertions, miri))
+        // Debug builds fill with 0xff (NaN, -1), so that elements that no kernel wrote stand out.
+        let fill = cfg!(any(debug_assertions, miri))
             || !cfg!(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"));
-        if unwritten {
+        if fill {
             // SAFETY: the buffer owns `len` bytes at `start` and nobody else has seen them.
             unsafe { start.write_bytes(0xff, self.len) };
             return;
         }
         #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"), not(miri)))]
-        // SAFETY: no instruction runs. The block gets the address and does not promise to leave memory alone, so the
-        // compiler must assume that it wrote the bytes.
+        // SAFETY: no instruction runs. The block takes the address and lacks `nomem`, so the compiler must assume that
+        // it wrote the bytes.
         unsafe {
             std::arch::asm!("/* {0} */", in(reg) start.as_ptr(), options(nostack, preserves_flags));
         }
     }
 
-    /// Drops the bytes from `len` on. The memory stays as large as it is.
+    /// Shortens the buffer to `len` bytes. The memory keeps its size.
     pub(super) fn shorten(&mut self, len: usize) {
         assert!(len <= self.len, "a buffer of {} bytes cannot grow to {len}", self.len);
         self.len = len;
     }
 
-    /// Returns the memory to a pool when the buffer is dropped.
+    /// Sets the pool to which the memory returns on drop.
     pub(super) fn return_to(&mut self, pool: PoolReturn) {
         self.returns = Some(pool);
     }
 
-    /// The first byte; a multiple of 64, never null, dangling if the length is zero.
+    /// Returns the address of the first byte: a multiple of 64, never null, dangling if the length is zero.
     pub(crate) fn as_ptr(&self) -> *mut u8 {
         self.memory.start().as_ptr()
     }
 
-    /// The number of bytes.
+    /// Returns the number of bytes.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// All bytes.
+    /// Returns all bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: `len` initialised bytes live as long as `self`; writers through `as_ptr` promise that
-        // nobody holds this slice.
+        // SAFETY: `len` initialised bytes live as long as `self`. Code that writes through `as_ptr` ensures that this
+        // slice does not exist meanwhile.
         unsafe { slice::from_raw_parts(self.as_ptr(), self.len) }
     }
 
-    /// All bytes, writable.
+    /// Returns all bytes for writing.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`, and `&mut self` makes it the only access.
         unsafe { slice::from_raw_parts_mut(self.as_ptr(), self.len) }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffers_are_as_long_as_asked() {
+    fn buffers_have_the_requested_length_and_alignment() {
         for len in [0, 1, 63, 64, 65, 4096, (3 << 20) + 12345] {
             let mut buffer = Buffer::new(len).unwrap();
             assert_eq!((buffer.len(), buffer.as_ptr().addr() % 64), (len, 0));

@@ -11,7 +11,7 @@ use super::aligned_memory::AlignedMemory;
 pub(crate) struct BufferPool(Arc<FreeList>);
 
 struct FreeList {
-    /// Oldest first.
+    /// The free memory, oldest entry first.
     entries: Mutex<Vec<Entry>>,
     capacity: usize,
 }
@@ -29,11 +29,11 @@ pub(super) struct PoolReturn {
     bools: bool,
 }
 
-/// The least bytes of a pooled buffer. The allocator hands out smaller ones as fast, from memory that it keeps itself.
-pub(super) const LEAST: usize = 128 << 10;
+/// The smallest pooled buffer in bytes. For smaller ones the allocator's own free lists are as fast.
+pub(super) const MIN_POOLED: usize = 128 << 10;
 
 impl BufferPool {
-    /// A pool that keeps at most `capacity` buffers.
+    /// Makes a pool that keeps at most `capacity` entries.
     pub(crate) fn new(capacity: usize) -> BufferPool {
         BufferPool(Arc::new(FreeList { entries: Mutex::default(), capacity }))
     }
@@ -43,8 +43,8 @@ impl BufferPool {
         self.0.lock().clear();
     }
 
-    /// Takes the smallest entry of at least `len` bytes, unless more than half of it would be wasted. Of equally large
-    /// ones, it prefers an entry whose bytes are bools if `bools`, and otherwise one whose bytes are not.
+    /// Takes the smallest entry of at least `len` bytes, unless more than half of it would be wasted. Among entries of
+    /// equal size, it prefers one with `entry.bools == bools`.
     pub(super) fn take(&self, len: usize, bools: bool) -> Option<Entry> {
         let mut entries = self.0.lock();
         let fitting = entries.iter().enumerate().filter(|(_, entry)| {
@@ -55,12 +55,12 @@ impl BufferPool {
         Some(entries.remove(index))
     }
 
-    /// What a buffer of this pool needs to return its memory. Its bytes are valid bools if `bools`.
+    /// Makes the handle with which a buffer returns its memory. `bools` states that its bytes are valid bools.
     pub(super) fn returns(&self, bools: bool) -> PoolReturn {
         PoolReturn { free: Arc::downgrade(&self.0), bools }
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.0.lock().len()
@@ -83,7 +83,7 @@ impl PoolReturn {
             entries.push(Entry { memory, bools: self.bools });
         }
         drop(entries);
-        // Freeing memory takes time, so it happens without the lock.
+        // Freeing memory is slow, so it happens outside the lock.
         drop(oldest);
     }
 }

@@ -1,29 +1,29 @@
-//! [`Tensor::allclose`]: two tensors equal within a tolerance.
+//! [`Tensor::allclose`]: comparison of two tensors within a tolerance.
 
-use super::format::Datum;
-use super::layout::position;
+use super::datum::Datum;
+use super::layout::index_of;
 use super::{Tensor, TensorView};
 
 impl Tensor {
-    /// That dtype and sizes are equal and every element of `self` differs from that of `expected` by at most
-    /// `atol + rtol·|expected|`. A NaN equals a NaN; infinities, bools and strings must be equal.
+    /// Checks that dtype and sizes are equal and that `|self - expected| <= atol + rtol·|expected|` holds for every
+    /// element. A NaN equals a NaN; infinities, bools and strings must be equal.
     ///
     /// # Errors
-    /// The first element that differs, in words, and how many do.
+    /// A text that shows the first element that differs and the number of elements that do.
     pub fn allclose(&self, expected: &Tensor, rtol: f64, atol: f64) -> Result<(), String> {
         self.view().allclose(&expected.view(), rtol, atol)
     }
 }
 
 impl TensorView<'_> {
-    /// As [`Tensor::allclose`].
+    /// Compares as [`Tensor::allclose`] does.
     ///
     /// # Errors
     /// As [`Tensor::allclose`].
     pub fn allclose(&self, expected: &TensorView<'_>, rtol: f64, atol: f64) -> Result<(), String> {
         if self.dtype() != expected.dtype() || self.sizes() != expected.sizes() {
             return Err(format!(
-                "{}{:?} was expected, got {}{:?}",
+                "expected {}{:?}, got {}{:?}",
                 expected.dtype(),
                 expected.sizes(),
                 self.dtype(),
@@ -41,8 +41,8 @@ impl TensorView<'_> {
         match first {
             None => Ok(()),
             Some((linear, got, wanted)) => Err(format!(
-                "{wanted} was expected at {:?}, got {got} ({differing} of {} elements differ)",
-                position(self.sizes(), linear),
+                "expected {wanted} at {:?}, got {got} ({differing} of {} elements differ)",
+                index_of(self.sizes(), linear),
                 self.len()
             )),
         }
@@ -53,12 +53,12 @@ fn is_close(got: Datum<'_>, wanted: Datum<'_>, rtol: f64, atol: f64) -> bool {
     let close = |got: f64, wanted: f64| {
         got == wanted || (got.is_nan() && wanted.is_nan()) || {
             let allowed = atol + rtol * wanted.abs();
-            // An infinite difference is never allowed, whatever the tolerance of an infinity.
+            // The tolerance for an expected infinity is infinite too, so an infinite difference needs its own test.
             (got - wanted).is_finite() && (got - wanted).abs() <= allowed
         }
     };
     match (got, wanted) {
-        // The difference is exact, where 64 bits as floats would not be.
+        // Integers are subtracted exactly, because f64 cannot hold all 64-bit integers.
         (Datum::Int(got), Datum::Int(wanted)) => {
             got.abs_diff(wanted) as f64 <= atol + rtol * wanted.unsigned_abs() as f64
         }
@@ -84,14 +84,14 @@ mod tests {
         assert_eq!(got.allclose(&expected, 0.01, 0.01), Ok(()));
         assert_eq!(
             got.allclose(&expected, 0.0, 0.01),
-            Err("100.0 was expected at [0], got 100.5 (1 of 4 elements differ)".into())
+            Err("expected 100.0 at [0], got 100.5 (1 of 4 elements differ)".into())
         );
         assert!(Tensor::scalar(1.0f64).allclose(&Tensor::scalar(f64::INFINITY), 1.0, 1.0).is_err());
         assert!(Tensor::scalar(f32::NAN).allclose(&Tensor::scalar(0f32), 1.0, 1.0).is_err());
     }
 
     #[test]
-    fn other_dtypes_are_exact_at_no_tolerance() {
+    fn integers_bools_and_strings_compare_exactly() {
         let big = Tensor::from([[u64::MAX, 1], [2, 3]]);
         let near = Tensor::from([[u64::MAX - 1, 1], [2, 3]]);
         assert!(big.allclose(&near, 0.0, 0.0).unwrap_err().contains("at [0, 0]"));
@@ -99,10 +99,10 @@ mod tests {
         assert!(Tensor::from([true]).allclose(&Tensor::from([false]), 9.0, 9.0).is_err());
         let strings = Tensor::from_strings(&[2], &["a", "b"]).unwrap();
         let other = Tensor::from_strings(&[2], &["a", "c"]).unwrap();
-        assert!(strings.allclose(&other, 1.0, 1.0).unwrap_err().starts_with("\"c\" was expected at [1]"));
+        assert!(strings.allclose(&other, 1.0, 1.0).unwrap_err().starts_with("expected \"c\" at [1]"));
         assert_eq!(
             Tensor::from([1i32]).allclose(&Tensor::from([1i64]), 0.0, 0.0),
-            Err("i64[1] was expected, got i32[1]".into())
+            Err("expected i64[1], got i32[1]".into())
         );
     }
 }

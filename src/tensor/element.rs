@@ -1,4 +1,4 @@
-//! [`Element`]: the Rust types that tensor elements are read and written as.
+//! [`Element`]: the Rust types of tensor elements, and their conversion to and from bytes.
 
 use std::fmt;
 use std::panic::Location;
@@ -8,9 +8,9 @@ use shapeflow_shape_fns::DType;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// A Rust type whose slices are the elements of a tensor: `bool`, integers of 8 to 64 bits, `f32`, `f64`.
+/// A Rust type of tensor elements: `bool`, integers of 8 to 64 bits, `f32`, `f64`.
 ///
-/// Other dtypes are reached through the type of their bits: see [`Tensor::from_bits`](crate::Tensor::from_bits).
+/// Elements of other dtypes are read and written as their bits: see [`Tensor::from_bits`](crate::Tensor::from_bits).
 pub trait Element:
     sealed::Sealed + Copy + Default + PartialEq + PartialOrd + fmt::Debug + fmt::Display + Send + Sync + 'static
 {
@@ -19,7 +19,7 @@ pub trait Element:
 }
 
 mod sealed {
-    /// Implemented only for types without padding, of which every bit pattern is a value (`bool`: 0 and 1).
+    /// Implemented only for types without padding for which every bit pattern is a value (`bool`: 0 and 1).
     pub trait Sealed {}
 }
 
@@ -33,8 +33,8 @@ macro_rules! elements {
 }
 elements!(bool Bool u8 U8 i8 I8 u16 U16 i16 I16 u32 U32 i32 I32 u64 U64 i64 I64 f32 F32 f64 F64);
 
-/// The dtype whose Rust type holds the bits of an element of `dtype`, and how many of them an element takes;
-/// `None` for strings.
+/// Returns the dtype of the values that hold the bits of an element of `dtype`, and the number of such values per
+/// element; `None` for strings.
 pub(crate) fn storage(dtype: DType) -> Option<(DType, usize)> {
     Some(match dtype {
         DType::F16 | DType::BF16 => (DType::U16, 1),
@@ -50,40 +50,39 @@ pub(crate) fn storage(dtype: DType) -> Option<(DType, usize)> {
     })
 }
 
-/// Bytes of one element of a dtype that has a fixed size.
+/// Returns the size of one element in bytes.
 ///
 /// # Errors
-/// `DType`: strings.
+/// `DType`: `dtype` is string.
 pub(crate) fn size_of_element(dtype: DType) -> Result<usize> {
     dtype.size_bytes().ok_or_else(|| {
-        Error::new(ErrorKind::DType, Phase::Run, format!("a dtype of fixed size is needed, got {dtype}"))
+        Error::new(ErrorKind::DType, Phase::Run, format!("the dtype must have a fixed size, got {dtype}"))
     })
 }
 
-/// That elements of `dtype` are values of `T`.
+/// Checks that elements of `dtype` are values of `T`.
 #[track_caller]
 pub(crate) fn check_dtype<T: Element>(dtype: DType) -> Result<()> {
     if T::DTYPE == dtype {
         return Ok(());
     }
-    let asked = T::DTYPE;
-    let message = format!("the elements are {dtype}, asked for as {asked}");
+    let message = format!("the element type must be {dtype}, the tensor's dtype, got {}", T::DTYPE);
     Err(Error::new(ErrorKind::DType, Phase::Run, message).or_at(Location::caller()))
 }
 
-/// That the bits of an element of `dtype` are values of `T`; how many of them.
+/// Checks that the bits of an element of `dtype` are values of `T`. Returns the number of values per element.
 #[track_caller]
 pub(crate) fn check_bits<T: Element>(dtype: DType) -> Result<usize> {
-    let asked = T::DTYPE;
+    let got = T::DTYPE;
     let message = match storage(dtype) {
-        Some((bits, count)) if bits == asked => return Ok(count),
-        Some((bits, _)) => format!("the bits of {dtype} elements are {bits}, got {asked}"),
-        None => format!("{dtype} elements have no bits of fixed size"),
+        Some((bits, count)) if bits == got => return Ok(count),
+        Some((bits, _)) => format!("the bits of {dtype} elements must be given as {bits}, got {got}"),
+        None => format!("elements given as bits must have a dtype of fixed size, got {dtype}"),
     };
     Err(Error::new(ErrorKind::DType, Phase::Run, message).or_at(Location::caller()))
 }
 
-/// That bytes start where the type of an element's bits may.
+/// Checks that the address of `bytes` is aligned for the type that holds the bits of an element.
 pub(crate) fn check_aligned(dtype: DType, bytes: &[u8]) -> Result<()> {
     let align = match storage(dtype).and_then(|(bits, _)| bits.size_bytes()) {
         Some(size) if !bytes.is_empty() => size,
@@ -97,44 +96,44 @@ pub(crate) fn check_aligned(dtype: DType, bytes: &[u8]) -> Result<()> {
     Err(Error::new(ErrorKind::Feed, Phase::Run, message))
 }
 
-/// Whether every byte is a bool.
+/// Returns whether every byte is a valid bool, 0 or 1.
 pub(crate) fn are_bools(bytes: &[u8]) -> bool {
     bytes.iter().fold(0, |seen, byte| seen | byte) <= 1
 }
 
-/// The bytes of a slice of elements.
+/// Returns the bytes of a slice of elements.
 pub(crate) fn as_bytes<T: Element>(elements: &[T]) -> &[u8] {
     // SAFETY: an element has no padding, so all its bytes are initialised.
     unsafe { slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
 }
 
-/// The bytes of a slice of elements, to be written with bytes of valid elements.
+/// Returns the bytes of a slice of elements for writing.
 ///
 /// # Safety
-/// If `T` is `bool`, only 0 and 1 are written.
+/// If `T` is `bool`, the caller writes only 0 and 1.
 pub(crate) unsafe fn as_bytes_mut<T: Element>(elements: &mut [T]) -> &mut [u8] {
-    // SAFETY: as in `as_bytes`; any bytes are valid elements, those of bools by the caller's promise.
+    // SAFETY: as in `as_bytes`. Any bytes are valid elements; for bools the caller guarantees it.
     unsafe { slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), size_of_val(elements)) }
 }
 
-/// The elements that `bytes` hold.
+/// Returns the elements that `bytes` hold.
 ///
 /// # Safety
 /// `bytes` starts at an address aligned for `T`; if `T` is `bool`, every byte is 0 or 1.
 pub(crate) unsafe fn from_bytes<T: Element>(bytes: &[u8]) -> &[T] {
     debug_assert!(T::DTYPE != DType::Bool || are_bools(bytes), "a bool that is neither 0 nor 1");
     debug_assert!(bytes.as_ptr().cast::<T>().is_aligned() && bytes.len().is_multiple_of(size_of::<T>()));
-    // SAFETY: alignment and validity are the caller's promise; the length is that of `bytes`, rounded down.
+    // SAFETY: the caller guarantees alignment and validity. The elements take at most `bytes.len()` bytes.
     unsafe { slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / size_of::<T>()) }
 }
 
-/// The elements that `bytes` hold, to be written.
+/// Returns the elements that `bytes` hold for writing.
 ///
 /// # Safety
 /// As [`from_bytes`].
 pub(crate) unsafe fn from_bytes_mut<T: Element>(bytes: &mut [u8]) -> &mut [T] {
     debug_assert!(T::DTYPE != DType::Bool || are_bools(bytes), "a bool that is neither 0 nor 1");
     debug_assert!(bytes.as_ptr().cast::<T>().is_aligned() && bytes.len().is_multiple_of(size_of::<T>()));
-    // SAFETY: as in `from_bytes`, and any `T` is valid bytes.
+    // SAFETY: as in `from_bytes`, and the bytes of any `T` are valid bytes.
     unsafe { slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len() / size_of::<T>()) }
 }

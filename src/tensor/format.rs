@@ -1,123 +1,87 @@
-//! How a tensor prints, and the value of an element of any dtype.
+//! `Display` and `Debug` of tensors and views.
 
 use std::fmt::{self, Write};
 
-use half::{bf16, f16};
-use shapeflow_shape_fns::DType;
+use super::{Tensor, TensorView, TensorViewMut};
 
-use super::{Tensor, TensorView};
+/// The greatest number of elements printed in full. Larger tensors print only the ends of their long axes.
+const FULL: usize = 64;
 
-/// Tensors of more elements show only the ends of their axes.
-const ALL: usize = 64;
-
-/// Elements shown at each end of an axis that is cut short.
+/// The number of elements printed at each end of an elided axis.
 const ENDS: i64 = 3;
 
-/// Elements shown in all; a tensor of many short axes stops there.
-const SHOWN: usize = 256;
-
-/// One element.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Datum<'a> {
-    Bool(bool),
-    Int(i128),
-    F32(f32),
-    F64(f64),
-    Complex(Float, Float),
-    Bytes(&'a [u8]),
-}
-
-/// A part of a complex number, which prints at its own precision.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Float {
-    F32(f32),
-    F64(f64),
-}
-
-impl Float {
-    pub(super) fn value(self) -> f64 {
-        match self {
-            Float::F32(value) => value.into(),
-            Float::F64(value) => value,
-        }
-    }
-}
-
-impl<'a> Datum<'a> {
-    /// The element of `dtype` that these bytes hold; for strings and for bytes that are no element of it, the
-    /// bytes.
-    pub(super) fn read(dtype: DType, bytes: &'a [u8]) -> Datum<'a> {
-        macro_rules! read {
-            ($type:ty, $bytes:expr) => {
-                match <[u8; size_of::<$type>()]>::try_from($bytes) {
-                    Ok(bytes) => <$type>::from_ne_bytes(bytes),
-                    Err(_) => return Datum::Bytes(bytes),
-                }
-            };
-        }
-        let (first, second) = bytes.split_at(bytes.len() / 2);
-        match dtype {
-            DType::Bool => Datum::Bool(read!(u8, bytes) != 0),
-            DType::I8 | DType::QI8 => Datum::Int(read!(i8, bytes).into()),
-            DType::I16 | DType::QI16 => Datum::Int(read!(i16, bytes).into()),
-            DType::I32 | DType::QI32 => Datum::Int(read!(i32, bytes).into()),
-            DType::I64 => Datum::Int(read!(i64, bytes).into()),
-            DType::U8 | DType::QU8 => Datum::Int(read!(u8, bytes).into()),
-            DType::U16 | DType::QU16 => Datum::Int(read!(u16, bytes).into()),
-            DType::U32 => Datum::Int(read!(u32, bytes).into()),
-            DType::U64 => Datum::Int(read!(u64, bytes).into()),
-            DType::F16 => Datum::F32(f16::from_bits(read!(u16, bytes)).to_f32()),
-            DType::BF16 => Datum::F32(bf16::from_bits(read!(u16, bytes)).to_f32()),
-            DType::F32 => Datum::F32(read!(f32, bytes)),
-            DType::F64 => Datum::F64(read!(f64, bytes)),
-            DType::C64 => Datum::Complex(Float::F32(read!(f32, first)), Float::F32(read!(f32, second))),
-            DType::C128 => Datum::Complex(Float::F64(read!(f64, first)), Float::F64(read!(f64, second))),
-            _ => Datum::Bytes(bytes),
-        }
-    }
-}
-
-impl fmt::Display for Datum<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Datum::Bool(value) => write!(f, "{value}"),
-            Datum::Int(value) => write!(f, "{value}"),
-            // `Debug` keeps the point of 1.0 and the exponent of 1e30.
-            Datum::F32(value) => write!(f, "{value:?}"),
-            Datum::F64(value) => write!(f, "{value:?}"),
-            Datum::Complex(Float::F32(real), Float::F32(imaginary)) => write!(f, "{real:?}{imaginary:+?}i"),
-            Datum::Complex(real, imaginary) => write!(f, "{:?}{:+?}i", real.value(), imaginary.value()),
-            Datum::Bytes(bytes) => write!(f, "{:?}", String::from_utf8_lossy(bytes)),
-        }
-    }
-}
+/// The greatest number of elements printed, which limits tensors of many short axes.
+const LIMIT: usize = 256;
 
 impl Tensor {
-    /// The first `most` elements in nested brackets, on one line.
-    pub(crate) fn elements_text(&self, most: usize) -> String {
+    /// Returns the first `limit` elements in nested brackets, on one line.
+    pub(crate) fn elements_text(&self, limit: usize) -> String {
         let mut out = String::new();
         // Writing to a string does not fail.
-        let _ = elements(&mut out, &self.view(), &Style { lines: false, cut: false, most });
+        let _ = elements(&mut out, &self.view(), &Style { lines: false, elide: false, limit });
         out
     }
 }
 
+/// Prints `f32[2, 3]` and the elements in nested brackets; long tensors are elided.
+impl fmt::Display for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(f, &self.view())
+    }
+}
+
+/// Prints the same text as `Display`.
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(f, &self.view())
+    }
+}
+
+/// Prints the same text as a [`Tensor`] of these elements.
+impl fmt::Display for TensorView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(f, self)
+    }
+}
+
+/// Prints the same text as `Display`.
+impl fmt::Debug for TensorView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(f, self)
+    }
+}
+
+/// Prints the same text as a [`Tensor`] of these elements.
+impl fmt::Display for TensorViewMut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(f, &self.as_view())
+    }
+}
+
+/// Prints the same text as `Display`.
+impl fmt::Debug for TensorViewMut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(f, &self.as_view())
+    }
+}
+
 /// Writes dtype, sizes and elements.
-pub(super) fn write(f: &mut fmt::Formatter<'_>, view: &TensorView<'_>) -> fmt::Result {
+fn write(f: &mut fmt::Formatter<'_>, view: &TensorView<'_>) -> fmt::Result {
     write!(f, "{}{:?}", view.dtype(), view.sizes())?;
     f.write_char(if view.sizes().len() < 2 { ' ' } else { '\n' })?;
-    elements(f, view, &Style { lines: true, cut: view.len() > ALL, most: SHOWN })
+    elements(f, view, &Style { lines: true, elide: view.len() > FULL, limit: LIMIT })
 }
 
 struct Style {
-    /// Whether rows stand on lines of their own.
+    /// Whether each row gets a line of its own.
     lines: bool,
-    /// Whether only the ends of long axes are shown.
-    cut: bool,
-    /// How many elements are shown.
-    most: usize,
+    /// Whether only the ends of long axes are printed.
+    elide: bool,
+    /// The greatest number of elements printed.
+    limit: usize,
 }
 
+/// Writes the elements in nested brackets.
 fn elements(f: &mut impl Write, view: &TensorView<'_>, style: &Style) -> fmt::Result {
     let Some(last) = view.sizes().len().checked_sub(1) else {
         return one(f, view, &[]);
@@ -130,13 +94,13 @@ fn elements(f: &mut impl Write, view: &TensorView<'_>, style: &Style) -> fmt::Re
     let mut shown = 0;
     repeat(f, '[', index.len())?;
     loop {
-        if shown == style.most {
+        if shown == style.limit {
             f.write_str("…")?;
             return repeat(f, ']', index.len());
         }
         one(f, view, &index)?;
         shown += 1;
-        // The innermost axis that has another element to show.
+        // The innermost axis that has another element to print.
         let Some(axis) = (0..=last).rev().find(|axis| index[*axis] + 1 < size(*axis)) else {
             return repeat(f, ']', index.len());
         };
@@ -144,7 +108,7 @@ fn elements(f: &mut impl Write, view: &TensorView<'_>, style: &Style) -> fmt::Re
         index[axis + 1..].fill(0);
         repeat(f, ']', last - axis)?;
         separate(f, style, last - axis, axis)?;
-        if style.cut && size(axis) > 2 * ENDS && index[axis] == ENDS {
+        if style.elide && size(axis) > 2 * ENDS && index[axis] == ENDS {
             index[axis] = size(axis) - ENDS;
             f.write_str("…")?;
             separate(f, style, last - axis, axis)?;
@@ -157,7 +121,7 @@ fn one(f: &mut impl Write, view: &TensorView<'_>, index: &[i64]) -> fmt::Result 
     view.datum(index).map_or(Ok(()), |datum| write!(f, "{datum}"))
 }
 
-/// Between two elements of an axis with `inner` axes inside and `outer` axes outside.
+/// Writes what separates two elements of an axis that has `inner` axes inside and `outer` axes outside.
 fn separate(f: &mut impl Write, style: &Style, inner: usize, outer: usize) -> fmt::Result {
     if inner == 0 || !style.lines {
         return f.write_str(", ");
@@ -177,7 +141,7 @@ mod tests {
     use shapeflow_shape_fns::DType;
 
     #[test]
-    fn short_tensors_print_whole() {
+    fn short_tensors_print_in_full() {
         for (tensor, text) in [
             (Tensor::scalar(3.5f32), "f32[] 3.5"),
             (Tensor::from([1.0, -0.0, f64::NAN, f64::INFINITY, 1e30]), "f64[5] [1.0, -0.0, NaN, inf, 1e30]"),

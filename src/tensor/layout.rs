@@ -1,4 +1,4 @@
-//! [`Layout`]: sizes, row-major strides and the number of elements.
+//! [`Layout`]: sizes, row-major strides and the number of elements of a tensor.
 
 use std::panic::Location;
 
@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// Sizes and strides (in elements) of a row-major tensor.
+/// The sizes and strides (in elements) of a row-major tensor.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub sizes: SmallVec<[usize; 4]>,
@@ -16,9 +16,10 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
+    /// Makes the layout of these sizes.
+    ///
     /// # Errors
-    /// `Shape`: the product of the sizes (a zero counts as one, so that strides exist) passes
-    /// `isize::MAX`.
+    /// `Shape`: the product of the sizes exceeds `isize::MAX`. A zero counts as one, so that strides exist.
     pub(crate) fn row_major(sizes: &[usize]) -> Result<Layout> {
         let mut strides: SmallVec<[isize; 4]> = SmallVec::from_elem(0, sizes.len());
         let mut stride = 1isize;
@@ -33,26 +34,29 @@ impl Layout {
         Ok(Layout { sizes: SmallVec::from_slice(sizes), strides, len })
     }
 
-    /// Bytes of all elements, at `size` bytes each.
+    /// Returns the number of bytes of all elements, at `size` bytes each.
     ///
     /// # Errors
-    /// `Shape`: more than `isize::MAX` bytes.
+    /// `Shape`: the elements take more than `isize::MAX` bytes.
     pub(crate) fn byte_len(&self, size: usize) -> Result<usize> {
         byte_len(&self.sizes, self.len, size)
     }
 }
 
-/// Bytes of `len` elements at `size` bytes each, at most `isize::MAX`.
+/// Returns the number of bytes of `len` elements, at `size` bytes each. It is at most `isize::MAX`.
+///
+/// # Errors
+/// As [`Layout::byte_len`].
 pub(crate) fn byte_len(sizes: &[usize], len: usize, size: usize) -> Result<usize> {
     len.checked_mul(size).filter(|bytes| isize::try_from(*bytes).is_ok()).ok_or_else(|| too_many(sizes))
 }
 
-/// The number of elements of these sizes.
+/// Returns the number of elements, the product of the sizes.
 ///
 /// # Errors
 /// As [`Layout::row_major`].
 pub(crate) fn count(sizes: &[usize]) -> Result<usize> {
-    // A zero counts as one here too, so that both functions refuse the same sizes.
+    // A zero counts as one, so that this function refuses the same sizes as `Layout::row_major`.
     let product = sizes.iter().try_fold(1usize, |product, size| product.checked_mul((*size).max(1)));
     match product.filter(|product| isize::try_from(*product).is_ok()) {
         Some(_) if sizes.contains(&0) => Ok(0),
@@ -61,10 +65,10 @@ pub(crate) fn count(sizes: &[usize]) -> Result<usize> {
     }
 }
 
-/// That `got` elements fill these sizes.
+/// Checks that `got` is the number of elements of these sizes.
 ///
 /// # Errors
-/// `Shape`: another number of elements, or too many.
+/// `Shape`: `got` is not the product of the sizes, or the product is too large.
 #[track_caller]
 pub(crate) fn check_count(sizes: &[usize], got: usize) -> Result<()> {
     let needed = count(sizes)?;
@@ -79,9 +83,12 @@ pub(crate) fn check_count(sizes: &[usize], got: usize) -> Result<()> {
     .or_at(Location::caller()))
 }
 
-/// The number of elements that `got` pieces make, `per_element` each, if the sizes need as many.
+/// Checks that `got` values, `per_element` for each element, fill these sizes. Returns the number of elements.
+///
+/// # Errors
+/// As [`check_count`].
 #[track_caller]
-pub(crate) fn whole(got: usize, per_element: usize, sizes: &[usize]) -> Result<usize> {
+pub(crate) fn check_values(got: usize, per_element: usize, sizes: &[usize]) -> Result<usize> {
     let needed = count(sizes)?;
     if needed.checked_mul(per_element) == Some(got) {
         return Ok(needed);
@@ -94,11 +101,11 @@ fn too_many(sizes: &[usize]) -> Error {
     Error::new(
         ErrorKind::Shape,
         Phase::Run,
-        format!("sizes {sizes:?} have more elements than memory can hold"),
+        format!("the elements must fit into memory, got sizes {sizes:?}"),
     )
 }
 
-/// Row-major strides of sizes whose product is known to fit.
+/// Returns the row-major strides of sizes whose product is known to fit.
 pub(crate) fn row_major_strides(sizes: &[usize]) -> SmallVec<[isize; 4]> {
     let mut strides: SmallVec<[isize; 4]> = SmallVec::from_elem(0, sizes.len());
     let mut stride = 1isize;
@@ -109,35 +116,38 @@ pub(crate) fn row_major_strides(sizes: &[usize]) -> SmallVec<[isize; 4]> {
     strides
 }
 
-/// The position of element number `linear` in row-major order.
-pub(crate) fn position(sizes: &[usize], linear: usize) -> Vec<usize> {
+/// Returns the index, one number per axis, of element number `linear` in row-major order.
+pub(crate) fn index_of(sizes: &[usize], linear: usize) -> Vec<usize> {
     let mut rest = linear;
-    let mut position = vec![0; sizes.len()];
-    for (size, slot) in sizes.iter().zip(&mut position).rev() {
+    let mut index = vec![0; sizes.len()];
+    for (size, slot) in sizes.iter().zip(&mut index).rev() {
         *slot = rest % (*size).max(1);
         rest /= (*size).max(1);
     }
-    position
+    index
 }
 
-/// The element offsets of a strided tensor in row-major order.
+/// An iterator over the element offsets of a strided tensor, in row-major order.
 pub(crate) struct Offsets<'a> {
     sizes: &'a [usize],
     strides: SmallVec<[isize; 4]>,
-    position: SmallVec<[usize; 4]>,
+    /// The index of the next element.
+    index: SmallVec<[usize; 4]>,
+    /// The offset of the next element.
     next: isize,
-    left: usize,
+    /// The number of elements still to come.
+    remaining: usize,
 }
 
 impl<'a> Offsets<'a> {
-    /// Starts at `first`, with one stride per size (`None`: row-major). All offsets are known to fit.
+    /// Starts at offset `first`, with one stride per size (`None`: row-major). All offsets must fit into `isize`.
     pub(crate) fn new(sizes: &'a [usize], strides: Option<&[isize]>, first: usize) -> Offsets<'a> {
         let strides = match strides {
             Some(strides) => SmallVec::from_slice(strides),
             None => row_major_strides(sizes),
         };
-        let position = SmallVec::from_elem(0, sizes.len());
-        Offsets { sizes, strides, position, next: first as isize, left: sizes.iter().product() }
+        let index = SmallVec::from_elem(0, sizes.len());
+        Offsets { sizes, strides, index, next: first as isize, remaining: sizes.iter().product() }
     }
 }
 
@@ -145,16 +155,16 @@ impl Iterator for Offsets<'_> {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {
-        self.left = self.left.checked_sub(1)?;
+        self.remaining = self.remaining.checked_sub(1)?;
         let offset = self.next;
-        for ((size, stride), at) in self.sizes.iter().zip(&self.strides).zip(&mut self.position).rev() {
-            *at += 1;
+        for ((size, stride), slot) in self.sizes.iter().zip(&self.strides).zip(&mut self.index).rev() {
+            *slot += 1;
             self.next = self.next.wrapping_add(*stride);
-            if *at < *size {
+            if *slot < *size {
                 break;
             }
             self.next = self.next.wrapping_sub(stride.wrapping_mul(*size as isize));
-            *at = 0;
+            *slot = 0;
         }
         Some(offset as usize)
     }
@@ -184,6 +194,6 @@ mod tests {
         assert_eq!(Offsets::new(&[3], Some(&[-1]), 2).collect::<Vec<_>>(), [2, 1, 0]);
         assert_eq!(Offsets::new(&[], None, 5).collect::<Vec<_>>(), [5]);
         assert_eq!(Offsets::new(&[2, 0], None, 0).count(), 0);
-        assert_eq!(position(&[2, 3, 4], 23), [1, 2, 3]);
+        assert_eq!(index_of(&[2, 3, 4], 23), [1, 2, 3]);
     }
 }

@@ -1,59 +1,59 @@
-//! Tensors from Rust values: scalars, nested arrays, slices, vectors.
+//! Conversions of Rust values into tensors: scalars, nested arrays, slices, vectors.
 
 use std::alloc;
 
 use super::{Element, Tensor};
 
-/// A tensor of elements that are in memory already, so that their number fits. If there is no memory for
-/// the copy the process ends, as with `Box::new`.
+/// Copies `data` into a tensor. Its length fits, because the elements are in memory already. Like `Box::new`, it
+/// aborts the process if the allocation fails.
 pub(super) fn tensor<T: Element>(sizes: &[usize], data: &[T]) -> Tensor {
     Tensor::from_slice(sizes, data)
         .unwrap_or_else(|_| alloc::handle_alloc_error(alloc::Layout::for_value(data)))
 }
 
-/// Rank 0.
+/// Makes a tensor of rank 0.
 impl<T: Element> From<T> for Tensor {
     fn from(value: T) -> Tensor {
         tensor(&[], &[value])
     }
 }
 
-/// Rank 1.
+/// Makes a tensor of rank 1.
 impl<T: Element> From<&[T]> for Tensor {
     fn from(values: &[T]) -> Tensor {
         tensor(&[values.len()], values)
     }
 }
 
-/// Rank 1.
+/// Makes a tensor of rank 1.
 impl<T: Element> From<Vec<T>> for Tensor {
     fn from(values: Vec<T>) -> Tensor {
         tensor(&[values.len()], &values)
     }
 }
 
-/// Rank 1.
+/// Makes a tensor of rank 1.
 impl<T: Element, const A: usize> From<[T; A]> for Tensor {
     fn from(values: [T; A]) -> Tensor {
         tensor(&[A], &values)
     }
 }
 
-/// Rank 2.
+/// Makes a tensor of rank 2.
 impl<T: Element, const A: usize, const B: usize> From<[[T; B]; A]> for Tensor {
     fn from(values: [[T; B]; A]) -> Tensor {
         tensor(&[A, B], values.as_flattened())
     }
 }
 
-/// Rank 3.
+/// Makes a tensor of rank 3.
 impl<T: Element, const A: usize, const B: usize, const C: usize> From<[[[T; C]; B]; A]> for Tensor {
     fn from(values: [[[T; C]; B]; A]) -> Tensor {
         tensor(&[A, B, C], values.as_flattened().as_flattened())
     }
 }
 
-/// Rank 4.
+/// Makes a tensor of rank 4.
 impl<T: Element, const A: usize, const B: usize, const C: usize, const D: usize> From<[[[[T; D]; C]; B]; A]>
     for Tensor
 {
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nesting_is_rank() {
+    fn nesting_depth_is_the_rank() {
         assert!(Tensor::from(1.5).sizes().is_empty());
         assert_eq!(Tensor::from([1u8, 2]).sizes(), [2]);
         assert_eq!(Tensor::from([[1, 2, 3], [4, 5, 6]]).sizes(), [2, 3]);

@@ -1,9 +1,25 @@
-//! [`Tensor`]: elements of one dtype with concrete sizes, in a shared buffer.
+//! [`Tensor`] and its views: elements of one dtype with concrete sizes.
+//!
+//! **In**: Rust slices, vectors, nested arrays and strings; elements of dtypes without a Rust type come as
+//! their bits (`u16` for f16). A caller may also lend memory, to be read ([`TensorView`]) or written
+//! ([`TensorViewMut`]) by a run.
+//!
+//! **Out**: typed slices, text, comparisons, and bytes that kernels read and write. A [`Tensor`] is row-major
+//! and shares its elements copy-on-write; a [`TensorView`] may be strided. Every buffer starts at a multiple of 64
+//! bytes. A [`BufferPool`] reuses the memory of dropped tensors.
+//!
+//! **Who calls it**: programs make inputs and read outputs; `eval`, `runtime` and `exec` allocate outputs, arenas and
+//! workspaces; `graph` and `interchange` keep constants.
+//!
+//! **Absent**: arithmetic, broadcasting, symbolic sizes and conversion between dtypes. Those are ops. The unsafe
+//! code here upholds two invariants: the bytes of elements are aligned for the type of their bits, and the bytes of
+//! bools are 0 or 1.
 
 mod aligned_memory;
 mod buffer;
 mod buffer_pool;
 mod compare;
+mod datum;
 mod element;
 mod format;
 mod layout;
@@ -14,12 +30,11 @@ mod strided;
 mod view;
 mod view_mut;
 
-use std::fmt;
 use std::sync::Arc;
 
 use shapeflow_shape_fns::DType;
 
-use aligned_memory::refused;
+use aligned_memory::out_of_memory;
 pub(crate) use buffer::Buffer;
 pub(crate) use buffer_pool::BufferPool;
 pub use element::Element;
@@ -30,11 +45,11 @@ pub use view_mut::TensorViewMut;
 use crate::error::Result;
 use element::check_dtype;
 use layout::{Layout, check_count};
-use storage::{Storage, strings_of};
+use storage::{Storage, string_vec};
 
-/// Elements of one dtype with concrete sizes, row-major: what a run takes and returns.
+/// A row-major tensor with concrete sizes, the input and output of a run.
 ///
-/// A clone shares the elements; writing to a shared tensor copies them first. `==` compares dtype, sizes
+/// A clone shares the elements, and a write to shared elements copies them first. `==` compares dtype, sizes
 /// and bits; [`Tensor::allclose`] compares values.
 ///
 /// ```
@@ -53,16 +68,17 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// A copy of `data` with these sizes, row-major.
+    /// Copies `data`, row-major, into a tensor of these sizes.
     ///
     /// # Errors
-    /// `Shape`: `data.len()` is not the product of the sizes. `Memory`: the allocation is refused.
+    /// `Shape`: `data.len()` is not the product of the sizes. `Memory`: the allocation fails.
     #[track_caller]
     pub fn from_slice<T: Element>(sizes: &[usize], data: &[T]) -> Result<Tensor> {
         TensorView::new(sizes, data)?.to_tensor()
     }
 
-    /// As [`Tensor::from_slice`]; the elements are copied to memory of the alignment that kernels like.
+    /// Copies `data` as [`Tensor::from_slice`] does. The copy is needed because a vector lacks the alignment of
+    /// tensors.
     ///
     /// # Errors
     /// As [`Tensor::from_slice`].
@@ -71,43 +87,44 @@ impl Tensor {
         Tensor::from_slice(sizes, &data)
     }
 
-    /// A copy of the bits of elements: `u16` for f16 and bf16, the integer below a quantized type, pairs of
-    /// `f32` or `f64` for complex numbers, the element itself for every other dtype.
+    /// Copies elements given as their bits. `T` is `u16` for f16 and bf16, the integer of the same width and sign for a
+    /// quantized dtype, and the element type for every other dtype. A complex number takes two elements of `bits`,
+    /// `f32` or `f64`: the real part, then the imaginary part.
     ///
     /// # Errors
-    /// `DType`: the bits of `dtype` are not `T`. `Shape`: another number of elements than the sizes have.
-    /// `Memory`: the allocation is refused.
+    /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `bits` does not hold as many elements as the sizes
+    /// need. `Memory`: the allocation fails.
     #[track_caller]
     pub fn from_bits<T: Element>(dtype: DType, sizes: &[usize], bits: &[T]) -> Result<Tensor> {
         TensorView::from_bits(dtype, sizes, bits)?.to_tensor()
     }
 
-    /// A copy of strings of bytes.
+    /// Copies byte strings into a tensor of these sizes.
     ///
     /// # Errors
-    /// `Shape`: `strings.len()` is not the product of the sizes. `Memory`: the allocation is refused.
+    /// `Shape`: `strings.len()` is not the product of the sizes. `Memory`: an allocation fails.
     pub fn from_strings<S: AsRef<[u8]>>(sizes: &[usize], strings: &[S]) -> Result<Tensor> {
         check_count(sizes, strings.len())?;
         let layout = Layout::row_major(sizes)?;
-        let mut copies = strings_of(strings.len())?;
+        let mut copies = string_vec(strings.len())?;
         for string in strings {
             let string = string.as_ref();
             let mut copy = Vec::new();
-            copy.try_reserve_exact(string.len()).map_err(|_| refused(string.len()))?;
+            copy.try_reserve_exact(string.len()).map_err(|_| out_of_memory(string.len()))?;
             copy.extend_from_slice(string);
             copies.push(copy.into_boxed_slice());
         }
         Ok(Tensor { dtype: DType::String, layout, storage: Storage::Strings(Arc::new(copies)) })
     }
 
-    /// Zeros, `false`, or empty strings.
+    /// Makes a tensor whose elements are zero, `false`, or empty strings.
     ///
     /// # Errors
-    /// `Shape`: more elements than memory can hold. `Memory`: the allocation is refused.
+    /// `Shape`: the elements take more than `isize::MAX` bytes. `Memory`: the allocation fails.
     pub fn zeros(dtype: DType, sizes: &[usize]) -> Result<Tensor> {
         let layout = Layout::row_major(sizes)?;
         if dtype == DType::String {
-            let mut strings = strings_of(layout.len)?;
+            let mut strings = string_vec(layout.len)?;
             strings.resize_with(layout.len, Box::default);
             return Ok(Tensor { dtype, layout, storage: Storage::Strings(Arc::new(strings)) });
         }
@@ -115,7 +132,7 @@ impl Tensor {
         Ok(Tensor { dtype, layout, storage: Storage::of(buffer) })
     }
 
-    /// Every element is `value`.
+    /// Makes a tensor whose elements are all `value`.
     ///
     /// # Errors
     /// As [`Tensor::zeros`].
@@ -125,12 +142,12 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// One element, rank 0. Like `Box::new`, it ends the process if there is no memory at all.
+    /// Makes a tensor of rank 0. Like `Box::new`, it aborts the process if the allocation fails.
     pub fn scalar<T: Element>(value: T) -> Tensor {
         literal::tensor(&[], &[value])
     }
 
-    /// Elements that are unspecified until they are written; bools are false.
+    /// Makes a tensor whose elements are unspecified until they are written. Bools are `false`, strings are empty.
     pub(crate) fn allocate(dtype: DType, sizes: &[usize]) -> Result<Tensor> {
         if matches!(dtype, DType::Bool | DType::String) {
             return Tensor::zeros(dtype, sizes);
@@ -140,32 +157,32 @@ impl Tensor {
         Ok(Tensor { dtype, layout, storage: Storage::of(buffer) })
     }
 
-    /// The type of the elements.
+    /// Returns the dtype of the elements.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The size of every axis.
+    /// Returns the size of each axis.
     pub fn sizes(&self) -> &[usize] {
         &self.layout.sizes
     }
 
-    /// How many elements each axis steps over.
+    /// Returns the stride of each axis, in elements.
     pub fn strides(&self) -> &[isize] {
         &self.layout.strides
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.layout.len
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.layout.len == 0
     }
 
-    /// The elements in row-major order.
+    /// Returns the elements in row-major order.
     ///
     /// # Errors
     /// `DType`: the elements are not `T`.
@@ -174,29 +191,29 @@ impl Tensor {
         self.view().as_slice()
     }
 
-    /// The elements in row-major order, to be written; copied first if they are shared.
+    /// Returns the elements in row-major order for writing. Shared elements are copied first.
     ///
     /// # Errors
-    /// `DType`: the elements are not `T`. `Memory`: the copy is refused.
+    /// `DType`: the elements are not `T`. `Memory`: the allocation of the copy fails.
     pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T]> {
         check_dtype::<T>(self.dtype)?;
         let bytes = self.storage.unshared_bytes()?;
         if bytes.is_empty() {
             return Ok(&mut []);
         }
-        // SAFETY: `Storage` promises alignment and valid bools, and `T` is the type of the elements.
+        // SAFETY: `Storage` guarantees alignment and valid bools, and `T` is the type of the elements.
         Ok(unsafe { element::from_bytes_mut(bytes) })
     }
 
-    /// The bits of the elements in row-major order, of the types that [`Tensor::from_bits`] takes.
+    /// Returns the bits of the elements in row-major order. `T` is as for [`Tensor::from_bits`].
     ///
     /// # Errors
-    /// `DType`: the bits are not `T`.
+    /// `DType`: `T` is not the type of the bits.
     pub fn as_bits<T: Element>(&self) -> Result<&[T]> {
         self.view().as_bits()
     }
 
-    /// The bits of the elements in row-major order, copied.
+    /// Copies the bits of the elements, in row-major order, into a vector.
     ///
     /// # Errors
     /// As [`Tensor::as_bits`].
@@ -204,7 +221,7 @@ impl Tensor {
         self.as_bits().map(<[T]>::to_vec)
     }
 
-    /// The strings in row-major order.
+    /// Returns the strings in row-major order.
     ///
     /// # Errors
     /// `DType`: the elements are not strings.
@@ -212,7 +229,7 @@ impl Tensor {
         self.view().as_strings()
     }
 
-    /// The elements in row-major order, copied.
+    /// Copies the elements, in row-major order, into a vector.
     ///
     /// # Errors
     /// `DType`: the elements are not `T`.
@@ -221,26 +238,26 @@ impl Tensor {
         self.as_slice().map(<[T]>::to_vec)
     }
 
-    /// The only element.
+    /// Returns the only element.
     ///
     /// # Errors
-    /// `DType`: it is not `T`. `Shape`: more or fewer than one element.
+    /// `DType`: the element is not `T`. `Shape`: the tensor does not have exactly one element.
     #[track_caller]
     pub fn item<T: Element>(&self) -> Result<T> {
         self.view().item()
     }
 
-    /// The same elements with other sizes; shares them.
+    /// Returns a tensor of other sizes that shares the elements.
     ///
     /// # Errors
-    /// `Shape`: another number of elements.
+    /// `Shape`: the product of `sizes` is not the number of elements.
     #[track_caller]
     pub fn reshape(&self, sizes: &[usize]) -> Result<Tensor> {
         check_count(sizes, self.len())?;
         Ok(Tensor { dtype: self.dtype, layout: Layout::row_major(sizes)?, storage: self.storage.clone() })
     }
 
-    /// The elements, borrowed.
+    /// Borrows the elements for reading.
     pub fn view(&self) -> TensorView<'_> {
         match &self.storage {
             Storage::Bytes(buffer) => {
@@ -250,10 +267,10 @@ impl Tensor {
         }
     }
 
-    /// The elements, borrowed for writing; copied first if they are shared.
+    /// Borrows the elements for writing. Shared elements are copied first.
     ///
     /// # Errors
-    /// `Memory`: the copy is refused.
+    /// `Memory`: the allocation of the copy fails.
     pub fn view_mut(&mut self) -> Result<TensorViewMut<'_>> {
         let Layout { sizes, len, .. } = &self.layout;
         match &mut self.storage {
@@ -265,7 +282,7 @@ impl Tensor {
     }
 }
 
-/// Equal dtype, sizes and bits: a NaN equals the same NaN, and 0.0 is not -0.0.
+/// Compares dtype, sizes and bits: a NaN equals the same NaN, and 0.0 is not -0.0.
 impl PartialEq for Tensor {
     fn eq(&self, other: &Tensor) -> bool {
         if self.dtype != other.dtype || self.layout.sizes != other.layout.sizes {
@@ -280,27 +297,13 @@ impl PartialEq for Tensor {
 
 impl Eq for Tensor {}
 
-/// `f32[2, 3]` and the elements in nested brackets; long tensors are elided.
-impl fmt::Display for Tensor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        format::write(f, &self.view())
-    }
-}
-
-/// As `Display`.
-impl fmt::Debug for Tensor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        format::write(f, &self.view())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
 
     #[test]
-    fn elements_go_in_and_come_out() {
+    fn elements_read_back_as_they_were_given() {
         let tensor = Tensor::from_slice(&[2, 3], &[1.5f32, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
         assert_eq!(
             (tensor.dtype(), tensor.sizes(), tensor.strides()),
@@ -319,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn no_elements_are_a_tensor_too() {
+    fn empty_tensors_copy_and_borrow() {
         for dtype in DType::all() {
             let mut tensor = Tensor::zeros(dtype, &[3, 0]).unwrap();
             assert!(tensor.is_empty() && tensor.view().to_tensor().unwrap() == tensor);
@@ -332,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_copies_what_is_shared() {
+    fn writes_copy_shared_elements() {
         let mut tensor = Tensor::from_slice(&[4], &[1u16, 2, 3, 4]).unwrap();
         let address = tensor.view().bytes().as_ptr();
         tensor.as_mut_slice::<u16>().unwrap()[0] = 9;
@@ -361,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn equality_is_of_bits() {
+    fn equality_compares_bits() {
         assert_eq!(Tensor::from([f32::NAN, 1.0]), Tensor::from([f32::NAN, 1.0]));
         assert_ne!(Tensor::scalar(0.0f32), Tensor::scalar(-0.0f32));
         assert_ne!(Tensor::scalar(0i32), Tensor::scalar(0u32));

@@ -2,14 +2,14 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::buffer_pool::{BufferPool, Entry, LEAST};
+use super::buffer_pool::{BufferPool, Entry, MIN_POOLED};
 use super::layout::Layout;
 use super::storage::Storage;
 use super::{Buffer, Tensor, size_of_element};
 use crate::error::Result;
 
 impl BufferPool {
-    /// A tensor with unspecified elements; bools are valid bools.
+    /// Makes a tensor with unspecified elements. Bools are valid.
     ///
     /// # Errors
     /// As [`Tensor::zeros`].
@@ -17,7 +17,7 @@ impl BufferPool {
         self.tensor(dtype, sizes, false)
     }
 
-    /// As [`Tensor::zeros`].
+    /// Makes a tensor as [`Tensor::zeros`] does.
     pub(crate) fn zeros(&self, dtype: DType, sizes: &[usize]) -> Result<Tensor> {
         self.tensor(dtype, sizes, true)
     }
@@ -28,10 +28,10 @@ impl BufferPool {
         }
         let layout = Layout::row_major(sizes)?;
         let len = layout.byte_len(size_of_element(dtype)?)?;
-        let (bools, pooled) = (dtype == DType::Bool, len >= LEAST);
+        let (bools, pooled) = (dtype == DType::Bool, len >= MIN_POOLED);
         let entry = if pooled { self.take(len, bools) } else { None };
         let mut buffer = match entry {
-            // An entry may come back for a larger tensor of bools, so all its bytes become bools.
+            // The entry may later serve a larger tensor of bools, so all its bytes must become valid bools.
             Some(Entry { memory, bools: false }) if bools => {
                 let size = memory.len();
                 let mut buffer = Buffer::initialised(memory, size);
@@ -77,25 +77,25 @@ mod tests {
         assert_ne!(
             address(&pool.allocate(DType::F32, &SIZES).unwrap()),
             first_address,
-            "a clone still has it"
+            "a clone still uses the memory"
         );
         drop(second);
-        // Two entries are equally large. Both are used before the allocator is asked.
+        // Both entries have the same size. Both are used before anything is allocated.
         let tensors = [(); 2].map(|()| pool.allocate(DType::I32, &[200, 1024]).unwrap());
         assert!(tensors.iter().any(|tensor| address(tensor) == first_address));
         assert_eq!(tensors[0].view().bytes().len(), 4 * 200 * 1024);
         drop(tensors);
         let whole = pool.allocate(DType::F32, &SIZES).unwrap();
-        assert_eq!(whole.len(), 256 * 1024, "a buffer that was cut is whole again");
+        assert_eq!(whole.len(), 256 * 1024, "a shortened buffer is pooled at its full size");
         assert_ne!(
             address(&pool.allocate(DType::F32, &[100, 1024]).unwrap()),
             first_address,
-            "half would be wasted"
+            "more than half would be wasted"
         );
     }
 
     #[test]
-    fn bools_stay_bools_and_zeros_are_zero() {
+    fn reused_bools_are_valid_and_zeros_are_zero() {
         let pool = BufferPool::new(1);
         let mut bytes = pool.allocate(DType::U8, &[1 << 20]).unwrap();
         bytes.as_mut_slice::<u8>().unwrap().fill(7);
@@ -105,7 +105,7 @@ mod tests {
         flags.as_mut_slice::<bool>().unwrap().fill(true);
         drop(flags);
         let flags = pool.allocate(DType::Bool, &[1 << 20]).unwrap();
-        assert!(flags.as_slice::<bool>().unwrap().iter().all(|flag| *flag), "still bools");
+        assert!(flags.as_slice::<bool>().unwrap().iter().all(|flag| *flag), "the bools are reused unchanged");
         drop(flags);
         assert!(
             pool.zeros(DType::U8, &[1 << 20])
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_keeps_its_capacity_and_nothing_after_it_is_gone() {
+    fn a_pool_keeps_at_most_its_capacity_and_tensors_outlive_it() {
         let pool = BufferPool::new(1);
         let tensors = [(); 3].map(|()| pool.allocate(DType::F32, &SIZES).unwrap());
         drop(tensors);

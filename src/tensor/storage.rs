@@ -1,11 +1,11 @@
-//! [`Storage`]: where the elements of a tensor are, and who shares them.
+//! [`Storage`]: the shared elements of a tensor.
 
 use std::sync::Arc;
 
 use super::Buffer;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// The elements: all bytes of a buffer, of which those of bools are 0 or 1.
+/// The elements of a tensor: all bytes of a buffer, or strings. The bytes of bools are 0 or 1.
 #[derive(Clone)]
 pub(super) enum Storage {
     Bytes(Arc<Buffer>),
@@ -17,7 +17,7 @@ impl Storage {
         Storage::Bytes(Arc::new(buffer))
     }
 
-    /// The bytes, copied first if they are shared; none for strings.
+    /// Returns the bytes for writing; empty for strings. Shared bytes are copied first.
     pub(super) fn unshared_bytes(&mut self) -> Result<&mut [u8]> {
         let Storage::Bytes(buffer) = self else { return Ok(&mut []) };
         if Arc::get_mut(buffer).is_none() {
@@ -30,11 +30,11 @@ impl Storage {
     }
 }
 
-/// Room for `len` strings.
-pub(super) fn strings_of(len: usize) -> Result<Vec<Box<[u8]>>> {
+/// Makes an empty vector with capacity for `len` strings.
+pub(super) fn string_vec(len: usize) -> Result<Vec<Box<[u8]>>> {
     let mut strings = Vec::new();
     strings.try_reserve_exact(len).map_err(|_| {
-        Error::new(ErrorKind::Memory, Phase::Run, format!("memory for {len} strings was refused"))
+        Error::new(ErrorKind::Memory, Phase::Run, format!("out of memory: could not allocate {len} strings"))
     })?;
     Ok(strings)
 }

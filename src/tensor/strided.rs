@@ -1,4 +1,4 @@
-//! [`TensorView::with_strides`]: views whose elements stand in any regular order.
+//! [`TensorView::with_strides`]: views with strides of the caller's choice.
 
 use super::element::{self, Element};
 use super::layout::{byte_len, count, row_major_strides};
@@ -6,11 +6,12 @@ use super::view::{Data, TensorView};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 impl<'a> TensorView<'a> {
-    /// A view whose element at index `i` is `data[first + Σ i·strides]`; strides count elements, may be
-    /// negative, and may be zero to repeat.
+    /// Makes a view whose element at index `i` is `data[first + Σ i[axis]·strides[axis]]`. Strides count elements. A
+    /// negative stride reverses an axis, and a zero stride repeats elements.
     ///
     /// # Errors
-    /// `Shape`: not one stride per size, an index that leads outside `data`, or too many elements.
+    /// `Shape`: the numbers of sizes and strides differ, an index leads outside `data`, or the elements do not fit into
+    /// memory.
     pub fn with_strides<T: Element>(
         sizes: &'a [usize],
         strides: &'a [isize],
@@ -21,7 +22,7 @@ impl<'a> TensorView<'a> {
         byte_len(sizes, len, size_of::<T>())?;
         if sizes.len() != strides.len() {
             let message =
-                format!("one stride per axis is needed, got sizes {sizes:?} and strides {strides:?}");
+                format!("there must be one stride per axis, got sizes {sizes:?} and strides {strides:?}");
             return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
         }
         let (mut low, mut high) = (first as i128, first as i128);
@@ -32,8 +33,8 @@ impl<'a> TensorView<'a> {
         }
         if len != 0 && (low < 0 || high >= data.len() as i128) {
             let message = format!(
-                "every index must lead into the {} elements given, but sizes {sizes:?} with strides {strides:?} \
-                 from {first} lead to {low}..={high}",
+                "every offset must be below {}, the length of the data; sizes {sizes:?} with strides {strides:?} \
+                 from {first} lead to offsets {low}..={high}",
                 data.len()
             );
             return Err(Error::new(ErrorKind::Shape, Phase::Run, message));

@@ -1,39 +1,45 @@
-//! [`TensorView`]: borrowed elements with their dtype, sizes and strides.
+//! [`TensorView`]: elements borrowed for reading, with their dtype, sizes and strides.
 
-use std::fmt;
 use std::panic::Location;
 
 use shapeflow_shape_fns::DType;
 
 use super::Tensor;
+use super::datum::Datum;
 use super::element::{self, Element, check_aligned, check_bits, check_dtype, size_of_element};
-use super::format::{self, Datum};
-use super::layout::{Offsets, check_count, row_major_strides, whole};
+use super::layout::{Offsets, check_count, check_values, row_major_strides};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// Elements of the caller, borrowed: nothing is copied to feed them to a run.
+/// Elements borrowed from the caller, so that feeding them to a run copies nothing.
 ///
-/// Row-major unless made by [`TensorView::with_strides`].
+/// A view is row-major unless [`TensorView::with_strides`] made it.
 #[derive(Clone, Copy)]
 pub struct TensorView<'a> {
     pub(super) dtype: DType,
     pub(super) sizes: &'a [usize],
-    /// In elements; `None` for row-major.
+    /// The strides in elements; `None` for row-major.
     pub(super) strides: Option<&'a [isize]>,
     pub(super) len: usize,
     pub(super) data: Data<'a>,
 }
 
-/// Every offset that sizes and strides reach lies in the slice; bytes start at an address aligned for the
-/// type that holds the bits of an element, and those of bools are 0 or 1.
+/// The elements of a view.
+///
+/// Invariants: every offset that sizes and strides reach is in the slice; the address of the bytes is aligned for the
+/// type that holds the bits of an element; the bytes of bools are 0 or 1.
 #[derive(Clone, Copy)]
 pub(super) enum Data<'a> {
-    Bytes { bytes: &'a [u8], first: usize, size: usize },
+    /// Elements of `size` bytes. `first` is the offset of the element at index zero, in elements.
+    Bytes {
+        bytes: &'a [u8],
+        first: usize,
+        size: usize,
+    },
     Strings(&'a [Box<[u8]>]),
 }
 
 impl<'a> Data<'a> {
-    /// The bytes of the element at an offset that sizes and strides reach.
+    /// Returns the bytes of the element at an offset that sizes and strides reach.
     fn element(self, offset: usize) -> &'a [u8] {
         match self {
             Data::Bytes { bytes, size, .. } => &bytes[offset * size..(offset + 1) * size],
@@ -43,7 +49,7 @@ impl<'a> Data<'a> {
 }
 
 impl<'a> TensorView<'a> {
-    /// A row-major view of a slice, at any alignment of `T`.
+    /// Makes a row-major view of a slice. The address needs only the alignment of `T`.
     ///
     /// # Errors
     /// `Shape`: `data.len()` is not the product of the sizes.
@@ -54,21 +60,23 @@ impl<'a> TensorView<'a> {
         Ok(TensorView { dtype: T::DTYPE, sizes, strides: None, len: data.len(), data: data_bytes })
     }
 
-    /// A row-major view of the bits of elements: `u16` for f16 and bf16, the integer below a quantized type,
-    /// pairs of `f32` or `f64` for complex numbers, the element itself for every other dtype.
+    /// Makes a row-major view of elements given as their bits. `T` is `u16` for f16 and bf16, the integer of the same
+    /// width and sign for a quantized dtype, and the element type for every other dtype. A complex number takes two
+    /// elements of `data`, `f32` or `f64`: the real part, then the imaginary part.
     ///
     /// # Errors
-    /// `DType`: the bits of `dtype` are not `T`. `Shape`: another number of elements than the sizes have.
+    /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `data` does not hold as many elements as the sizes
+    /// need.
     #[track_caller]
     pub fn from_bits<T: Element>(dtype: DType, sizes: &'a [usize], data: &'a [T]) -> Result<TensorView<'a>> {
         let per_element = check_bits::<T>(dtype)?;
-        let len = whole(data.len(), per_element, sizes)?;
+        let len = check_values(data.len(), per_element, sizes)?;
         let data =
             Data::Bytes { bytes: element::as_bytes(data), first: 0, size: per_element * size_of::<T>() };
         Ok(TensorView { dtype, sizes, strides: None, len, data })
     }
 
-    /// A row-major view of strings.
+    /// Makes a row-major view of strings.
     ///
     /// # Errors
     /// `Shape`: `data.len()` is not the product of the sizes.
@@ -78,11 +86,11 @@ impl<'a> TensorView<'a> {
         Ok(TensorView { dtype: DType::String, sizes, strides: None, len: data.len(), data: strings })
     }
 
-    /// A row-major view of bytes that hold elements of `dtype`, aligned for the type of their bits.
+    /// Makes a row-major view of bytes that hold elements of `dtype`.
     ///
     /// # Errors
-    /// `DType`: strings, or a byte of a bool that is neither 0 nor 1. `Shape`: another number of bytes than
-    /// the sizes need. `Feed`: unaligned bytes.
+    /// `DType`: `dtype` is string, or a byte of a bool is neither 0 nor 1. `Shape`: `bytes` is not as long as the sizes
+    /// need. `Feed`: the address is not aligned for the type of the elements' bits.
     pub(crate) fn from_bytes(dtype: DType, sizes: &'a [usize], bytes: &'a [u8]) -> Result<TensorView<'a>> {
         check_aligned(dtype, bytes)?;
         if dtype == DType::Bool && !element::are_bools(bytes) {
@@ -93,18 +101,18 @@ impl<'a> TensorView<'a> {
             ));
         }
         let size = size_of_element(dtype)?;
-        let len = whole(bytes.len(), size, sizes)?;
+        let len = check_values(bytes.len(), size, sizes)?;
         Ok(TensorView { dtype, sizes, strides: None, len, data: Data::Bytes { bytes, first: 0, size } })
     }
 
-    /// The view of a tensor or of a mutable view, whose invariants are this view's.
+    /// Makes the view of a tensor or of a mutable view, which have the same invariants.
     pub(super) fn of_bytes(dtype: DType, sizes: &'a [usize], len: usize, bytes: &'a [u8]) -> TensorView<'a> {
-        // An empty tensor's elements have any size.
+        // The element size of an empty tensor is never used.
         let size = bytes.len().checked_div(len).unwrap_or(1);
         TensorView { dtype, sizes, strides: None, len, data: Data::Bytes { bytes, first: 0, size } }
     }
 
-    /// The view of as many strings as the sizes have.
+    /// Makes a view of strings, whose number must fit the sizes.
     pub(super) fn of_strings(sizes: &'a [usize], strings: &'a [Box<[u8]>]) -> TensorView<'a> {
         TensorView {
             dtype: DType::String,
@@ -115,17 +123,17 @@ impl<'a> TensorView<'a> {
         }
     }
 
-    /// The type of the elements.
+    /// Returns the dtype of the elements.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The size of every axis.
+    /// Returns the size of each axis.
     pub fn sizes(&self) -> &'a [usize] {
         self.sizes
     }
 
-    /// How many elements each axis steps over.
+    /// Returns the stride of each axis, in elements.
     pub fn strides(&self) -> Vec<isize> {
         match self.strides {
             Some(strides) => strides.to_vec(),
@@ -133,41 +141,41 @@ impl<'a> TensorView<'a> {
         }
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether the elements stand one after the other in row-major order.
+    /// Returns whether the elements are contiguous in row-major order.
     pub fn is_row_major(&self) -> bool {
         self.strides.is_none()
     }
 
-    /// The elements in row-major order.
+    /// Returns the elements in row-major order.
     ///
     /// # Errors
-    /// `DType`: the elements are not `T`. `Shape`: a view with other strides; see [`TensorView::to_vec`].
+    /// `DType`: the elements are not `T`. `Shape`: the view is not row-major; [`TensorView::to_vec`] copies it.
     #[track_caller]
     pub fn as_slice<T: Element>(&self) -> Result<&'a [T]> {
         check_dtype::<T>(self.dtype)?;
         self.typed()
     }
 
-    /// The bits of the elements in row-major order, of the types that [`TensorView::from_bits`] takes.
+    /// Returns the bits of the elements in row-major order. `T` is as for [`TensorView::from_bits`].
     ///
     /// # Errors
-    /// `DType`: the bits are not `T`. `Shape`: a view with other strides.
+    /// `DType`: `T` is not the type of the bits. `Shape`: the view is not row-major.
     pub fn as_bits<T: Element>(&self) -> Result<&'a [T]> {
         check_bits::<T>(self.dtype)?;
         self.typed()
     }
 
-    /// The slice, once `T` is known to be the type of the bits.
+    /// Returns the slice. The caller has checked that `T` is the type of the bits.
     fn typed<T: Element>(&self) -> Result<&'a [T]> {
         match (self.data, self.strides) {
             (_, Some(strides)) => Err(Error::new(
@@ -179,13 +187,13 @@ impl<'a> TensorView<'a> {
                 ),
             )),
             (Data::Bytes { .. }, None) if self.len == 0 => Ok(&[]),
-            // SAFETY: `Data` promises alignment and valid bools; the callers have checked `T`.
+            // SAFETY: `Data` guarantees alignment and valid bools; the callers have checked `T`.
             (Data::Bytes { bytes, .. }, None) => Ok(unsafe { element::from_bytes(bytes) }),
             (Data::Strings(_), None) => check_dtype::<T>(DType::String).map(|()| &[][..]),
         }
     }
 
-    /// The elements in row-major order, copied.
+    /// Copies the elements, in row-major order, into a vector.
     ///
     /// # Errors
     /// `DType`: the elements are not `T`.
@@ -199,7 +207,7 @@ impl<'a> TensorView<'a> {
         tensor.as_slice().map(<[T]>::to_vec)
     }
 
-    /// The strings in row-major order.
+    /// Returns the strings in row-major order.
     ///
     /// # Errors
     /// `DType`: the elements are not strings.
@@ -209,34 +217,34 @@ impl<'a> TensorView<'a> {
             Data::Bytes { .. } => Err(Error::new(
                 ErrorKind::DType,
                 Phase::Run,
-                format!("the elements are {}, asked for as string", self.dtype),
+                format!("the element type must be {}, the tensor's dtype, got string", self.dtype),
             )),
         }
     }
 
-    /// The only element.
+    /// Returns the only element.
     ///
     /// # Errors
-    /// `DType`: it is not `T`. `Shape`: more or fewer than one element.
+    /// `DType`: the element is not `T`. `Shape`: the view does not have exactly one element.
     #[track_caller]
     pub fn item<T: Element>(&self) -> Result<T> {
         check_dtype::<T>(self.dtype)?;
         match self.len {
-            // One element is row-major whatever the strides.
+            // A view of one element is row-major for any strides, and `with_strides` stores none for it.
             1 => self.typed().map(|only| only[0]),
             _ => Err(Error::new(
                 ErrorKind::Shape,
                 Phase::Run,
-                format!("exactly one element is needed, got sizes {:?}", self.sizes),
+                format!("there must be exactly one element, got sizes {:?}", self.sizes),
             )
             .or_at(Location::caller())),
         }
     }
 
-    /// A row-major tensor of the same elements, copied.
+    /// Copies the elements into a row-major tensor.
     ///
     /// # Errors
-    /// `Memory`: the allocation is refused.
+    /// `Memory`: the allocation fails.
     pub fn to_tensor(&self) -> Result<Tensor> {
         if let Data::Strings(strings) = self.data {
             return Tensor::from_strings(self.sizes, strings);
@@ -246,7 +254,7 @@ impl<'a> TensorView<'a> {
         Ok(tensor)
     }
 
-    /// Copies the elements in row-major order to as many bytes as they have.
+    /// Copies the elements, in row-major order, to `target`, which must be as long as they are. Copies no strings.
     pub(super) fn copy_bytes_to(&self, target: &mut [u8]) {
         match (self.data, self.strides) {
             (Data::Bytes { bytes, .. }, None) => target.copy_from_slice(bytes),
@@ -259,13 +267,13 @@ impl<'a> TensorView<'a> {
         }
     }
 
-    /// The bytes of each element in row-major order.
+    /// Returns the bytes of each element in row-major order.
     fn elements(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let data = self.data;
         Offsets::new(self.sizes, self.strides, self.first()).map(move |offset| data.element(offset))
     }
 
-    /// The offset of the element at index zero.
+    /// Returns the offset of the element at index zero.
     fn first(&self) -> usize {
         match self.data {
             Data::Bytes { first, .. } => first,
@@ -273,56 +281,43 @@ impl<'a> TensorView<'a> {
         }
     }
 
-    /// The value of each element in row-major order.
+    /// Returns the value of each element in row-major order.
     pub(super) fn data(&self) -> impl Iterator<Item = Datum<'a>> + use<'a> {
         let dtype = self.dtype;
         self.elements().map(move |bytes| Datum::read(dtype, bytes))
     }
 
-    /// The value at an index; `None` outside the sizes.
+    /// Returns the value of the element at an index; `None` outside the sizes.
     pub(super) fn datum(&self, index: &[i64]) -> Option<Datum<'a>> {
         self.element_at(index).map(|bytes| Datum::read(self.dtype, bytes))
     }
 
-    /// The bytes of the element at an index; `None` outside the sizes.
+    /// Returns the bytes of the element at an index; `None` outside the sizes.
     pub(crate) fn element_at(&self, index: &[i64]) -> Option<&'a [u8]> {
         if index.len() != self.sizes.len() {
             return None;
         }
         let strides = self.strides();
         let mut offset = self.first();
-        for ((at, size), stride) in index.iter().zip(self.sizes).zip(&strides) {
-            let at = usize::try_from(*at).ok().filter(|at| at < size)?;
-            offset = offset.wrapping_add_signed(at as isize * stride);
+        for ((position, size), stride) in index.iter().zip(self.sizes).zip(&strides) {
+            let position = usize::try_from(*position).ok().filter(|position| position < size)?;
+            offset = offset.wrapping_add_signed(position as isize * stride);
         }
         Some(self.data.element(offset))
     }
 
-    /// The bytes of element number `linear` of a row-major view; `None` past the end.
+    /// Returns the bytes of element number `linear` of a row-major view; `None` past the end.
     pub(crate) fn element(&self, linear: usize) -> Option<&'a [u8]> {
         debug_assert!(self.is_row_major(), "elements are numbered in row-major views only");
         (linear < self.len).then(|| self.data.element(linear))
     }
 
-    /// All memory the view lies in; empty for strings.
+    /// Returns the memory that contains the elements; empty for strings.
     pub(crate) fn bytes(&self) -> &'a [u8] {
         match self.data {
             Data::Bytes { bytes, .. } => bytes,
             Data::Strings(_) => &[],
         }
-    }
-}
-
-/// A view starts with its dtype and sizes, then prints like a tensor.
-impl fmt::Display for TensorView<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        format::write(f, self)
-    }
-}
-
-impl fmt::Debug for TensorView<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        format::write(f, self)
     }
 }
 
@@ -337,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_view_borrows_what_fits_its_sizes() {
+    fn a_view_borrows_data_that_fits_its_sizes() {
         let data = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0];
         let view = TensorView::new(&[2, 3], &data).unwrap();
         assert_eq!((view.dtype(), view.len(), view.strides()), (DType::F32, 6, vec![3, 1]));
@@ -351,13 +346,13 @@ mod tests {
         let error = view.as_slice::<i32>().unwrap_err();
         assert_eq!(
             (error.kind(), error.message()),
-            (ErrorKind::DType, "the elements are f32, asked for as i32")
+            (ErrorKind::DType, "the element type must be f32, the tensor's dtype, got i32")
         );
         assert!(TensorView::new::<f32>(&[usize::MAX, 2], &[]).is_err());
     }
 
     #[test]
-    fn bits_and_bytes_have_the_type_that_the_dtype_asks_for() {
+    fn bits_and_bytes_must_fit_the_dtype() {
         let half = TensorView::from_bits(DType::F16, &[2], &[0x3c00u16, 0xc000]).unwrap();
         assert_eq!(half.as_bits::<u16>().unwrap(), [0x3c00, 0xc000]);
         assert!(half.as_slice::<u16>().is_err());

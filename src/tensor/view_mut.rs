@@ -1,15 +1,13 @@
-//! [`TensorViewMut`]: borrowed elements that a run writes.
-
-use std::fmt;
+//! [`TensorViewMut`]: elements borrowed for writing.
 
 use shapeflow_shape_fns::DType;
 
+use super::TensorView;
 use super::element::{self, Element, check_bits, check_dtype};
-use super::layout::{check_count, whole};
-use super::{TensorView, format};
+use super::layout::{check_count, check_values};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// Elements of the caller, borrowed for writing; row-major.
+/// Row-major elements borrowed from the caller for writing, so that a run writes its outputs in place.
 pub struct TensorViewMut<'a> {
     dtype: DType,
     sizes: &'a [usize],
@@ -17,15 +15,17 @@ pub struct TensorViewMut<'a> {
     data: Data<'a>,
 }
 
-/// As many elements as the sizes have; bytes are aligned for the type of an element's bits, and those of
-/// bools are 0 or 1: generated code writes nothing else.
+/// The elements of a view, as many as the sizes need.
+///
+/// Invariants: the address of the bytes is aligned for the type that holds the bits of an element; the bytes of bools
+/// are 0 or 1, also after generated code has written them.
 enum Data<'a> {
     Bytes(&'a mut [u8]),
     Strings(&'a mut [Box<[u8]>]),
 }
 
 impl<'a> TensorViewMut<'a> {
-    /// A row-major view of a slice, at any alignment of `T`.
+    /// Makes a view of a slice. The address needs only the alignment of `T`.
     ///
     /// # Errors
     /// `Shape`: `data.len()` is not the product of the sizes.
@@ -33,27 +33,28 @@ impl<'a> TensorViewMut<'a> {
     pub fn new<T: Element>(sizes: &'a [usize], data: &'a mut [T]) -> Result<TensorViewMut<'a>> {
         check_count(sizes, data.len())?;
         let len = data.len();
-        // SAFETY: writers of a view keep bools valid, which is its invariant.
+        // SAFETY: code that writes through the view keeps bools valid, which is an invariant of `Data`.
         let bytes = unsafe { element::as_bytes_mut(data) };
         Ok(TensorViewMut { dtype: T::DTYPE, sizes, len, data: Data::Bytes(bytes) })
     }
 
-    /// A row-major view of the bits of elements, of the types that [`TensorView::from_bits`] takes.
+    /// Makes a view of elements given as their bits. `T` is as for [`TensorView::from_bits`].
     ///
     /// # Errors
-    /// `DType`: the bits of `dtype` are not `T`. `Shape`: another number of elements than the sizes have.
+    /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `data` does not hold as many elements as the sizes
+    /// need.
     pub fn from_bits<T: Element>(
         dtype: DType,
         sizes: &'a [usize],
         data: &'a mut [T],
     ) -> Result<TensorViewMut<'a>> {
-        let len = whole(data.len(), check_bits::<T>(dtype)?, sizes)?;
+        let len = check_values(data.len(), check_bits::<T>(dtype)?, sizes)?;
         // SAFETY: as in `new`.
         let bytes = unsafe { element::as_bytes_mut(data) };
         Ok(TensorViewMut { dtype, sizes, len, data: Data::Bytes(bytes) })
     }
 
-    /// A row-major view of strings.
+    /// Makes a view of strings.
     ///
     /// # Errors
     /// `Shape`: `data.len()` is not the product of the sizes.
@@ -62,37 +63,37 @@ impl<'a> TensorViewMut<'a> {
         Ok(TensorViewMut { dtype: DType::String, sizes, len: data.len(), data: Data::Strings(data) })
     }
 
-    /// The view of a tensor, whose invariants are this view's.
+    /// Makes the view of a tensor, which has the same invariants.
     pub(super) fn of_bytes(dtype: DType, sizes: &'a [usize], len: usize, bytes: &'a mut [u8]) -> Self {
         TensorViewMut { dtype, sizes, len, data: Data::Bytes(bytes) }
     }
 
-    /// The bytes of a view of this dtype and these sizes, as [`TensorViewMut::bytes_mut`] gave them.
+    /// Makes a view of bytes that [`TensorViewMut::bytes_mut`] returned for a view of the same dtype and sizes.
     pub(crate) fn of_view(dtype: DType, sizes: &'a [usize], bytes: &'a mut [u8]) -> Self {
         TensorViewMut { dtype, sizes, len: sizes.iter().product(), data: Data::Bytes(bytes) }
     }
 
-    /// The type of the elements.
+    /// Returns the dtype of the elements.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The size of every axis.
+    /// Returns the size of each axis.
     pub fn sizes(&self) -> &'a [usize] {
         self.sizes
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The elements in row-major order.
+    /// Returns the elements in row-major order for writing.
     ///
     /// # Errors
     /// `DType`: the elements are not `T`.
@@ -101,26 +102,26 @@ impl<'a> TensorViewMut<'a> {
         self.typed()
     }
 
-    /// The bits of the elements in row-major order, of the types that [`TensorView::from_bits`] takes.
+    /// Returns the bits of the elements in row-major order for writing. `T` is as for [`TensorView::from_bits`].
     ///
     /// # Errors
-    /// `DType`: the bits are not `T`.
+    /// `DType`: `T` is not the type of the bits.
     pub fn as_mut_bits<T: Element>(&mut self) -> Result<&mut [T]> {
         check_bits::<T>(self.dtype)?;
         self.typed()
     }
 
-    /// The slice, once `T` is known to be the type of the bits.
+    /// Returns the slice. The caller has checked that `T` is the type of the bits.
     fn typed<T: Element>(&mut self) -> Result<&mut [T]> {
         match &mut self.data {
             Data::Bytes([]) => Ok(&mut []),
-            // SAFETY: `Data` promises alignment and valid bools; the callers have checked `T`.
+            // SAFETY: `Data` guarantees alignment and valid bools; the callers have checked `T`.
             Data::Bytes(bytes) => Ok(unsafe { element::from_bytes_mut(bytes) }),
             Data::Strings(_) => check_dtype::<T>(DType::String).map(|()| &mut [][..]),
         }
     }
 
-    /// The strings in row-major order.
+    /// Returns the strings in row-major order for writing.
     ///
     /// # Errors
     /// `DType`: the elements are not strings.
@@ -130,12 +131,12 @@ impl<'a> TensorViewMut<'a> {
             Data::Bytes(_) => Err(Error::new(
                 ErrorKind::DType,
                 Phase::Run,
-                format!("the elements are {}, asked for as string", self.dtype),
+                format!("the element type must be {}, the tensor's dtype, got string", self.dtype),
             )),
         }
     }
 
-    /// The same elements, to be read.
+    /// Borrows the elements for reading.
     pub fn as_view(&self) -> TensorView<'_> {
         match &self.data {
             Data::Bytes(bytes) => TensorView::of_bytes(self.dtype, self.sizes, self.len, bytes),
@@ -143,7 +144,7 @@ impl<'a> TensorViewMut<'a> {
         }
     }
 
-    /// The same elements, borrowed for a shorter time.
+    /// Borrows the elements for writing, for a shorter lifetime.
     pub fn reborrow(&mut self) -> TensorViewMut<'_> {
         let data = match &mut self.data {
             Data::Bytes(bytes) => Data::Bytes(bytes),
@@ -152,17 +153,17 @@ impl<'a> TensorViewMut<'a> {
         TensorViewMut { dtype: self.dtype, sizes: self.sizes, len: self.len, data }
     }
 
-    /// Every element becomes that of `source`.
+    /// Copies the elements of `source` into this view.
     ///
     /// # Errors
-    /// `DType`, `Shape`: another dtype or other sizes.
+    /// `DType`: the dtypes differ. `Shape`: the sizes differ.
     pub fn copy_from(&mut self, source: TensorView<'_>) -> Result<()> {
         if self.dtype != source.dtype() {
-            let message = format!("elements of {} are needed, got {}", self.dtype, source.dtype());
+            let message = format!("the source must have dtype {}, got {}", self.dtype, source.dtype());
             return Err(Error::new(ErrorKind::DType, Phase::Run, message));
         }
         if self.sizes != source.sizes() {
-            let message = format!("sizes {:?} are needed, got {:?}", self.sizes, source.sizes());
+            let message = format!("the source must have sizes {:?}, got {:?}", self.sizes, source.sizes());
             return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
         }
         match &mut self.data {
@@ -172,7 +173,7 @@ impl<'a> TensorViewMut<'a> {
         Ok(())
     }
 
-    /// All bytes; none for strings. Into bools only 0 and 1 are written.
+    /// Returns all bytes for writing; empty for strings. The caller writes only 0 and 1 into bools.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         match &mut self.data {
             Data::Bytes(bytes) => bytes,
@@ -180,13 +181,13 @@ impl<'a> TensorViewMut<'a> {
         }
     }
 
-    /// The bytes of element number `linear`; `None` past the end and for strings.
+    /// Returns the bytes of element number `linear`; `None` past the end and for strings.
     pub(crate) fn element_mut(&mut self, linear: usize) -> Option<&mut [u8]> {
         let size = self.byte_len().checked_div(self.len)?;
         self.bytes_mut().chunks_exact_mut(size.max(1)).nth(linear)
     }
 
-    /// The number of bytes; zero for strings.
+    /// Returns the number of bytes; zero for strings.
     pub(crate) fn byte_len(&self) -> usize {
         match &self.data {
             Data::Bytes(bytes) => bytes.len(),
@@ -195,24 +196,12 @@ impl<'a> TensorViewMut<'a> {
     }
 }
 
-impl fmt::Display for TensorViewMut<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        format::write(f, &self.as_view())
-    }
-}
-
-impl fmt::Debug for TensorViewMut<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        format::write(f, &self.as_view())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_through_a_view_is_the_callers() {
+    fn writes_through_a_view_reach_the_callers_memory() {
         let mut data = [0i64; 4];
         let mut view = TensorViewMut::new(&[2, 2], &mut data).unwrap();
         view.reborrow().as_mut_slice::<i64>().unwrap()[3] = 7;
@@ -220,7 +209,7 @@ mod tests {
         assert_eq!(view.as_view().as_slice::<i64>().unwrap(), [1, 3, 2, 4]);
         assert_eq!(
             view.copy_from(TensorView::new(&[4], &[1i64; 4]).unwrap()).unwrap_err().message(),
-            "sizes [2, 2] are needed, got [4]"
+            "the source must have sizes [2, 2], got [4]"
         );
         assert_eq!(
             view.copy_from(TensorView::new(&[2, 2], &[1.0f32; 4]).unwrap()).unwrap_err().kind(),
@@ -232,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_and_bits_are_written_as_what_they_are() {
+    fn strings_and_bits_are_written_in_place() {
         let mut strings: Vec<Box<[u8]>> = vec![Box::default(); 2];
         let mut view = TensorViewMut::from_strings(&[2], &mut strings).unwrap();
         view.as_mut_strings().unwrap()[1] = Box::from(*b"b");

@@ -244,11 +244,11 @@ fn tensors_and_results() -> Result<()> {
     ");
     let tensor = Tensor::from_slice(&[3], &data)?;
     assert_snapshot!(told(tensor.to_vec::<f64>()), @r"
-    error: the elements are f32, asked for as f64
+    error: the element type must be f32, the tensor's dtype, got f64
       --> `told(tensor.to_vec::<f64>())`
     ");
     assert_snapshot!(told(tensor.item::<f32>()), @r"
-    error: exactly one element is needed, got sizes [3]
+    error: there must be exactly one element, got sizes [3]
       --> `told(tensor.item::<f32>())`
     ");
     let g = Graph::new();

@@ -1,5 +1,7 @@
-//! The stated errors of every function: `f32` against the platform's `f64` functions over every exponent,
-//! `f64` against a table of exact values (`tests/reference/math_table.txt`), and the special values of both.
+//! Tests of the stated errors of every function and of the special values.
+//!
+//! `f32` is compared with the platform's `f64` functions over every exponent, `f64` with a table of exact values
+//! (`tests/reference/math_table.txt`).
 
 use half::{bf16, f16};
 use shapeflow_shape_fns::{DType, Dim};
@@ -14,9 +16,9 @@ use crate::expr::{
 struct Function {
     name: &'static str,
     build: fn(Expr) -> Expr,
-    /// The platform's function in f64, where it has one; else the expansion itself is the reference.
+    /// The platform's function in f64. If it has none, the f64 expansion is the reference.
     wide: Option<fn(f64) -> f64>,
-    /// Stated errors in ulp.
+    /// The stated errors in ulp.
     single: f64,
     double: f64,
 }
@@ -53,8 +55,9 @@ const FUNCTIONS: [Function; 23] = functions! {
     rsqrt Some(|x| 1.0 / x.sqrt()), 1.5, 1.5;
 };
 
-/// Largest error of `atan2`, and of `pow` in f32 and f64.
+/// The stated error of `atan2` in ulp.
 const ATAN2: f64 = 1.4;
+/// The stated errors of `pow` in ulp, in f32 and f64.
 const POW: [f64; 2] = [0.6, 1.0];
 
 impl Function {
@@ -72,7 +75,7 @@ impl Function {
     }
 }
 
-/// Calls `f` with a function that evaluates `build` of given arguments.
+/// Calls `f` with a function that evaluates the expression of `build` for given arguments.
 pub(super) fn with<R>(
     build: impl Fn(Expr, Expr) -> Expr,
     dtype: DType,
@@ -97,11 +100,11 @@ pub(super) fn with<R>(
     f(&mut |x, y| {
         arguments.set([x, y]);
         count += 1;
-        evaluator.at(&[count])
+        evaluator.element(&[count])
     })
 }
 
-/// The f32 nearest to multiples of π/2, less than 1.2e-8 away.
+/// f32 numbers within 1.2e-8 of a multiple of π/2.
 const HALF_TURNS: [u32; 9] = [
     0x6f79_be45,
     0x50a3_e87f,
@@ -114,7 +117,7 @@ const HALF_TURNS: [u32; 9] = [
     0x4096_cbe4,
 ];
 
-/// Every exponent and both signs, denser from 1/16 to 16.
+/// Returns samples of every exponent and both signs, denser from 1/16 to 16.
 fn singles() -> impl Iterator<Item = f32> {
     let specials = [0u32, 1, 2, 0x007f_ffff, 0x0080_0000, 0x3f00_0000, 0x3f80_0000, 0x7f7f_ffff, 0x7f80_0000];
     let specials = specials.into_iter().chain(HALF_TURNS);
@@ -125,7 +128,7 @@ fn singles() -> impl Iterator<Item = f32> {
 }
 
 #[test]
-fn single_precision_is_as_stated() {
+fn single_precision_errors_are_within_the_stated_bounds() {
     for function in &FUNCTIONS {
         function.with_wide(|wide| {
             for (fused, allowance) in [(true, 0.0), (false, 1.0)] {
@@ -150,7 +153,7 @@ fn single_precision_is_as_stated() {
     }
 }
 
-/// Lines of the table: name, arguments, nearest double, and the rest in ulp.
+/// Returns the rows of the table: name, arguments, nearest double, and the difference from the exact value in ulp.
 fn table() -> impl Iterator<Item = (&'static str, Vec<f64>, f64, f64)> {
     include_str!("../../../tests/reference/math_table.txt").lines().map(|line| {
         let mut words: Vec<&str> = line.split(' ').collect();
@@ -178,7 +181,7 @@ fn check_table(name: &str, build: &dyn Fn(Expr, Expr) -> Expr, fused: bool, boun
 }
 
 #[test]
-fn double_precision_is_as_stated() {
+fn double_precision_errors_are_within_the_stated_bounds() {
     for function in &FUNCTIONS {
         let build = |x: Expr, _: Expr| (function.build)(x);
         check_table(function.name, &build, true, function.double);
@@ -218,7 +221,7 @@ fn double_precision_keeps_special_values() {
             true,
             |value| {
                 for x in specials {
-                    // The plain reference of the error functions has no value there.
+                    // The simple reference of erf and erfc does not hold at ±1.
                     if function.wide.is_none() && x.abs() == 1.0 {
                         continue;
                     }
@@ -264,7 +267,7 @@ fn sines_of_huge_doubles_stay_bounded() {
 }
 
 #[test]
-fn powers_in_single_precision_are_as_stated() {
+fn single_precision_powers_are_within_the_stated_bounds() {
     with(pow, DType::F32, true, |value| {
         for step in 0..4_000u32 {
             let x = f32::from_bits((0x0000_0001 + step.wrapping_mul(2_654_435_761) % 0x7f80_0000).max(1));

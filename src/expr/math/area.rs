@@ -6,7 +6,7 @@ use super::build::*;
 use super::log::log1p;
 use crate::expr::Expr;
 
-/// From here on `√(x² ± 1)` and `x ± 1` are `x`; squares below do not overflow.
+/// A bound above which `√(x² ± 1)` and `x ± 1` round to `x`, and below which squares do not overflow.
 const HUGE: f64 = (1u128 << 100) as f64;
 
 /// Inverse hyperbolic sine. Errors: f32 0.6 ulp, f64 1.6 ulp.
@@ -28,7 +28,7 @@ pub fn acosh(x: Expr) -> Expr {
         let huge = x.like(HUGE).less(x.clone());
         let t = plus(x, -1.0);
         let near = &t + (&t + &t + &t * &t).sqrt();
-        // Far below 1 the two terms would cancel; no logarithm has an argument below -1.
+        // For x < 1 the result must be NaN: an argument below -1 makes log1p NaN, where the two terms might cancel.
         let near = t.less(x.like(0.0)).select(x.like(-2.0), near);
         let doubled = huge.clone().select(x.like(std::f64::consts::LN_2), x.like(0.0));
         log1p(huge.select(x.clone(), near)) + doubled
@@ -41,7 +41,7 @@ pub fn atanh(x: Expr) -> Expr {
         let magnitude = abs(x);
         let twice = &magnitude + &magnitude;
         let left = x.like(1.0) - &magnitude;
-        // 2x / (1 - x), the first of its two terms exact.
+        // 2x / (1 - x) = 2x + 2x · x / (1 - x), whose first term is exact.
         let near = &twice + &twice * &magnitude / &left;
         let far = twice / left;
         let quotient = magnitude.less(x.like(0.5)).select(near, far);
@@ -49,7 +49,7 @@ pub fn atanh(x: Expr) -> Expr {
     })
 }
 
-/// Narrower floats through `f64`, whose errors then do not count.
+/// Applies `f` in `f64`, so that its errors vanish when a narrower result is rounded.
 fn in_double(x: Expr, f: impl FnOnce(&Expr) -> Expr) -> Expr {
     in_float(x, |x| {
         if Format::of(x).is_double() {

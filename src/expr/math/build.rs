@@ -1,25 +1,25 @@
-//! Pieces that the expansions are built from.
+//! Building blocks of the expansions.
 
 use shapeflow_shape_fns::DType;
 
 use crate::expr::{BinaryOp, Expr, Scalar, UnaryOp};
 
-/// How `f32` or `f64` lies in memory.
+/// The bit layout of `f32` or `f64`.
 #[derive(Clone, Copy)]
 pub(super) struct Format {
     /// The unsigned integer of the same size.
     pub(super) word: DType,
-    /// Bits of the fraction.
+    /// The number of fraction bits.
     pub(super) fraction: u32,
-    /// The exponent field of 1.
+    /// The exponent bias, which is the exponent field of 1.0.
     pub(super) bias: u64,
-    /// 1.5 times the value whose last place is 1: adding it to a smaller number rounds that to an
-    /// integer, which stands in the low bits of the sum.
+    /// `1.5 · 2^fraction`. Adding it to a smaller number rounds that number to an integer, and the low bits of the sum
+    /// hold the integer.
     pub(super) magic: f64,
 }
 
 impl Format {
-    /// The format of an expression of dtype `f32` or `f64`.
+    /// Returns the format of an expression of dtype `f32` or `f64`.
     pub(super) fn of(x: &Expr) -> Format {
         if x.dtype() == DType::F64 {
             Format { word: DType::U64, fraction: 52, bias: 1023, magic: 6_755_399_441_055_744.0 }
@@ -28,33 +28,33 @@ impl Format {
         }
     }
 
-    /// Whether this is `f64`.
+    /// Returns whether this is the format of `f64`.
     pub(super) fn is_double(self) -> bool {
         self.word == DType::U64
     }
 
-    /// A constant word.
+    /// Makes a constant word.
     pub(super) fn word(self, bits: u64) -> Expr {
         Expr::constant(Scalar::from_bits(self.word, bits).unwrap_or(Scalar::Bool(false)))
     }
 
-    /// The word with the sign bit alone.
+    /// Makes the word in which only the sign bit is set.
     pub(super) fn sign(self) -> Expr {
         self.word(if self.is_double() { 1 << 63 } else { 1 << 31 })
     }
 
-    /// Puts an integer word into the exponent field.
+    /// Shifts an integer word into the exponent field.
     pub(super) fn to_exponent(self, word: &Expr) -> Expr {
         shift_left(self, word, self.fraction)
     }
 
-    /// The first for `f32`, the second for `f64`.
+    /// Returns `single` for `f32` and `double` for `f64`.
     pub(super) fn pick<T>(self, single: T, double: T) -> T {
         if self.is_double() { double } else { single }
     }
 }
 
-/// `f` of `x` in `f32` or `f64`; halves go through `f32`.
+/// Applies `f` in `f32` or `f64`; `f16` and `bf16` go through `f32`.
 pub(super) fn in_float(x: Expr, f: impl FnOnce(&Expr) -> Expr) -> Expr {
     match x.dtype() {
         DType::F32 | DType::F64 => f(&x),
@@ -63,7 +63,7 @@ pub(super) fn in_float(x: Expr, f: impl FnOnce(&Expr) -> Expr) -> Expr {
     }
 }
 
-/// [`in_float`] of two arguments.
+/// Applies a function of two arguments as [`in_float`] does.
 pub(super) fn in_float2(x: Expr, y: Expr, f: impl FnOnce(&Expr, &Expr) -> Expr) -> Expr {
     match x.dtype() {
         _ if x.dtype() != y.dtype() => x + y,
@@ -73,7 +73,7 @@ pub(super) fn in_float2(x: Expr, y: Expr, f: impl FnOnce(&Expr, &Expr) -> Expr) 
     }
 }
 
-/// A node that is defined on floats only.
+/// Makes an ill-typed node of `x`, which is no float, so that `verify` refuses the expression.
 fn refused(x: Expr) -> Expr {
     x.sqrt()
 }
@@ -98,19 +98,19 @@ pub(super) fn plus(x: &Expr, term: f64) -> Expr {
     x + x.like(term)
 }
 
-/// The polynomial with these coefficients, the highest power first.
+/// Evaluates the polynomial with these coefficients, the highest power first.
 pub(super) fn horner(x: &Expr, coefficients: &[f64]) -> Expr {
     let mut terms = coefficients.iter().map(|coefficient| x.like(*coefficient));
     let first = terms.next().unwrap_or_else(|| x.like(0.0));
     terms.fold(first, |sum, term| fma(&sum, x, &term))
 }
 
-/// The bits of a float as an unsigned word.
+/// Reads the bits of a float as an unsigned word.
 pub(super) fn bits(x: &Expr) -> Expr {
     x.clone().bitcast(Format::of(x).word)
 }
 
-/// The float with these bits.
+/// Reads an unsigned word as the bits of a float.
 pub(super) fn from_bits(word: &Expr) -> Expr {
     let dtype = if word.dtype() == DType::U64 { DType::F64 } else { DType::F32 };
     word.clone().bitcast(dtype)
@@ -124,25 +124,25 @@ pub(super) fn shift_right(format: Format, word: &Expr, count: u32) -> Expr {
     word.clone().binary(BinaryOp::Shr, format.word(count as u64))
 }
 
-/// The smaller of `x` and a constant; NaN stays. One instruction where the processor's minimum takes
-/// its second operand for NaN.
+/// The smaller of `x` and a constant; NaN stays NaN. This is one instruction if the processor's minimum returns its
+/// second operand for NaN.
 pub(super) fn at_most(x: &Expr, limit: f64) -> Expr {
     let limit = x.like(limit);
     limit.clone().less(x.clone()).select(limit, x.clone())
 }
 
-/// The larger of `x` and a constant; NaN stays.
+/// The larger of `x` and a constant; NaN stays NaN.
 pub(super) fn at_least(x: &Expr, limit: f64) -> Expr {
     let limit = x.like(limit);
     x.clone().less(limit.clone()).select(limit, x.clone())
 }
 
-/// `magnitude`, which is not negative, with the sign of `x`.
+/// The non-negative `magnitude` with the sign of `x`.
 pub(super) fn with_sign(magnitude: &Expr, x: &Expr) -> Expr {
     from_bits(&(bits(magnitude) | (bits(x) & Format::of(x).sign())))
 }
 
-/// `value`, but `x` itself where that is zero: an odd function keeps the sign of zero.
+/// `if x == 0 { x } else { value }`: an odd function keeps the sign of zero.
 pub(super) fn keep_zero(x: &Expr, value: Expr) -> Expr {
     x.clone().equal(x.like(0.0)).select(x.clone(), value)
 }
@@ -151,7 +151,7 @@ pub(super) fn abs(x: &Expr) -> Expr {
     x.clone().abs()
 }
 
-/// To the nearest integer, ties to even.
+/// Rounds to the nearest integer, ties to even.
 pub(super) fn round(x: &Expr) -> Expr {
     x.clone().unary(UnaryOp::Round)
 }

@@ -1,10 +1,10 @@
-//! Division with floor, and small arithmetic: `floordiv`, `floormod`, `sign`, `round_half_even`, `relu`,
+//! Floor division and simple arithmetic: `floordiv`, `floormod`, `sign`, `round_half_even`, `relu`,
 //! `squared_difference`.
 
 use crate::expr::{BinaryOp, Expr, UnaryOp};
 
-/// The quotient rounded down, as TensorFlow's `floordiv`: for floats `floor(x / y)`. The least signed
-/// integer by -1 wraps; an integer divided by zero fails the run.
+/// The quotient rounded down, as TensorFlow's `floordiv`; for floats `floor(x / y)`. `MIN / -1` wraps to `MIN`; an
+/// integer division by zero fails the run.
 pub fn floordiv(x: Expr, y: Expr) -> Expr {
     let quotient = &x / &y;
     if x.dtype().is_float() {
@@ -18,15 +18,15 @@ pub fn floordiv(x: Expr, y: Expr) -> Expr {
     crosses(&remainder, &y).select(&quotient - one, quotient)
 }
 
-/// `x - y · floor(x / y)`, with the sign of `y`, as TensorFlow's `floormod`; for floats from the exact
-/// `fmod`. An integer divided by zero fails the run.
+/// `x - y · floor(x / y)`, with the sign of `y`, as TensorFlow's `floormod`. For floats it is computed from the exact
+/// `fmod`. An integer division by zero fails the run.
 pub fn floormod(x: Expr, y: Expr) -> Expr {
     let signed = x.dtype().is_signed();
     let remainder = x.binary(BinaryOp::Rem, y.clone());
     if signed { crosses(&remainder, &y).select(&remainder + y, remainder) } else { remainder }
 }
 
-/// Whether a remainder is not zero and its sign is not that of the divisor.
+/// Whether a remainder is nonzero and its sign differs from the divisor's.
 fn crosses(remainder: &Expr, divisor: &Expr) -> Expr {
     let zero = remainder.like(0.0);
     let other_sign = remainder.clone().less(zero.clone()).not_equal(divisor.clone().less(zero.clone()));
@@ -41,12 +41,12 @@ pub fn sign(x: Expr) -> Expr {
     if x.dtype().is_signed() { x.clone().less(zero).select(x.like(-1.0), positive) } else { positive }
 }
 
-/// The nearest integer, ties to even; integers stay.
+/// The nearest integer, ties to even; the identity for integers.
 pub fn round_half_even(x: Expr) -> Expr {
     if x.dtype().is_integer() { x } else { x.unary(UnaryOp::Round) }
 }
 
-/// The larger of `x` and 0; NaN stays.
+/// The larger of `x` and 0; NaN stays NaN.
 pub fn relu(x: Expr) -> Expr {
     let zero = x.like(0.0);
     x.maximum(zero)

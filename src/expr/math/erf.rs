@@ -117,7 +117,7 @@ pub fn erfc(x: Expr) -> Expr {
         if !double {
             return value.cast(x.dtype());
         }
-        // Near 0 the quotient in `tail` is less precise than the difference.
+        // Near 0, 1 - erf(x) is more precise than the quotient in `tail`.
         let near = wide.like(1.0) - fma(&horner(&(x * x), &SMALL_DOUBLE), x, x);
         magnitude.less(x.like(0.5)).select(near, value)
     })
@@ -126,7 +126,7 @@ pub fn erfc(x: Expr) -> Expr {
 /// `erfc(a)` in f64 for `a` in `[0, 27.5]`.
 fn tail(a: &Expr) -> Expr {
     let format = Format::of(a);
-    // a² = high² + (a - high)(a + high), the first exactly.
+    // a² = high² + (a - high)(a + high), where high² is exact.
     let high = from_bits(&(bits(a) & format.word(!0 << 27)));
     let low = (&high - a) * (&high + a);
     let power = exp_bounded(&-(&high * &high), 0, Some(&low));
@@ -137,7 +137,7 @@ fn tail(a: &Expr) -> Expr {
     power * (horner(&q, &TAIL_DOUBLE) / plus(&(a + a), 1.0))
 }
 
-/// [`tail`] with the precision of an f32; 0 where that is below the least one.
+/// `erfc(a)` with the precision of an f32, computed in f64; 0 if the result is below the smallest f32.
 fn tail_for_single(a: &Expr) -> Expr {
     let a = at_most(a, 10.3);
     let power = exp_normal(&-(&a * &a));

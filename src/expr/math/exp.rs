@@ -1,14 +1,14 @@
 //! `exp`, `exp2`, `expm1`.
 //!
-//! `e^x = 2^n · e^r` with `|r| <= ln 2 / 2`. `n` is rounded by adding a magic number, in whose low bits
-//! it then stands as an integer, so that no conversion is needed.
+//! `e^x = 2^n · e^r` with `|r| <= ln 2 / 2`. Adding a magic number rounds `n` and puts it into the low bits of the sum
+//! as an integer, so no conversion is needed.
 
 use super::build::*;
 use crate::expr::Expr;
 
 const LOG2_E: f64 = std::f64::consts::LOG2_E;
 
-/// ln 2 in two parts; a product of the first with an exponent is exact.
+/// ln 2 as the sum of two parts. The product of the first part and an exponent is exact.
 const LN2: [(f64, f64); 2] =
     [(0.693359375, -2.121_944_400_546_905_8e-4), (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10)];
 
@@ -23,7 +23,7 @@ const EXP_SINGLE: [f64; 7] = [
     1.0,
 ];
 
-/// `e^r`, 1 for 0: error 2^-23.3.
+/// `e^r`, exactly 1 for `r = 0`: error 2^-23.3.
 const EXP_SHORT: [f64; 6] = [
     0.008290297351777554,
     0.04189802333712578,
@@ -119,12 +119,12 @@ pub fn exp(x: Expr) -> Expr {
     })
 }
 
-/// `e^x` for a difference `x` that is not above 0; 0 where that is below the normal numbers. Errors: f32 1.8 ulp and 0.06
-/// for each unit of `x`, little beside what the rounding of the difference makes; f64 as [`exp`].
+/// `e^x` for a difference `x <= 0`; 0 if the result is below the normal numbers. Errors: f32 `1.8 - 0.06 · x` ulp,
+/// which is little beside the effect of rounding the difference; f64 as [`exp`].
 pub(crate) fn exp_nonpositive(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
-        // From here on the exponent field is that of 0.
+        // At this bound the exponent field reaches 0.
         let x = at_least(x, format.pick(-88.0, -709.0));
         if format.is_double() {
             return exp_normal(&x);
@@ -147,13 +147,13 @@ pub fn exp2(x: Expr) -> Expr {
 /// `e^x - 1`, precise near 0. Errors: f32 1.6 ulp, f64 1.7 ulp.
 pub fn expm1(x: Expr) -> Expr {
     in_float(x, |x| {
-        // Below, e^x - 1 rounds to x, of which a quarter may lose bits, and -0.0 its sign.
+        // For small x, e^x - 1 rounds to x. The quarter of x could lose bits, and that of -0.0 its sign.
         let small = abs(x).less(x.like(Format::of(x).pick(1e-9, 1e-18)));
         small.select(x.clone(), times(&quarter_expm1(x), 4.0))
     })
 }
 
-/// `r` and the sum in whose low bits `n + offset` stands.
+/// Splits `x` into `n · ln 2 + r`. Returns `r` and the bits of the sum that hold `n + offset` at their low end.
 fn reduce(x: &Expr, offset: f64) -> (Expr, Expr) {
     let format = Format::of(x);
     let magic = x.like(format.magic + offset);
@@ -164,7 +164,7 @@ fn reduce(x: &Expr, offset: f64) -> (Expr, Expr) {
     (r, bits(&sum))
 }
 
-/// `p · 2^n` where `n` plus twice the bias stands in the low bits of `sum`: by two factors, so that overflow
+/// `p · 2^n`, where the low bits of `sum` hold `n + 2 · bias`. The power is applied as two factors, so that overflow
 /// and subnormal results are rounded once.
 fn scale(p: Expr, sum: &Expr) -> Expr {
     let format = Format::of(&p);
@@ -183,7 +183,8 @@ pub(super) fn exp_bounded(x: &Expr, shift: i32, low: Option<&Expr>) -> Expr {
     scale(horner(&r, format.pick(&EXP_SINGLE, &EXP_DOUBLE)), &sum)
 }
 
-/// `e^x` where that is a normal number and below the largest power of two; 0 at once below the least.
+/// `e^x` for results between the smallest normal number and the largest power of two. A result just below the smallest
+/// normal number is 0.
 pub(super) fn exp_normal(x: &Expr) -> Expr {
     let format = Format::of(x);
     let (r, sum) = reduce(x, format.bias as f64);
@@ -205,7 +206,7 @@ pub(super) fn exp_twice_plus_1(x: &Expr) -> Expr {
     fma(&horner(&r, &of_half), &from_bits(&format.to_exponent(&bits(&sum))), &x.like(1.0))
 }
 
-/// `1 + 2^x`, infinite from 2^128 or 2^1024 on. Errors: f32 1.3 ulp, f64 1.2 ulp.
+/// `1 + 2^x`, infinite if `2^x` is at least 2^128 (f32) or 2^1024 (f64). Errors: f32 1.3 ulp, f64 1.2 ulp.
 pub(super) fn plus_power_of_2(x: &Expr) -> Expr {
     let format = Format::of(x);
     let (least, most) = format.pick((-126.0, 128.0), (-1022.0, 1024.0));
@@ -244,7 +245,7 @@ pub(super) fn exp2_bounded(x: &Expr, low: Option<&Expr>) -> Expr {
     scale(horner(&r, format.pick(&EXP2_SINGLE, &EXP2_DOUBLE)), &bits(&sum))
 }
 
-/// `(e^x - 1) / 4`, whose double is finite up to the largest hyperbolic sine; 0.0 for -0.0.
+/// `(e^x - 1) / 4`; 0.0 for -0.0. Twice the result is finite for every `x` whose hyperbolic sine is finite.
 pub(super) fn quarter_expm1(x: &Expr) -> Expr {
     let format = Format::of(x);
     let x = at_most(&at_least(x, format.pick(-18.0, -38.0)), format.pick(89.0, 710.5));

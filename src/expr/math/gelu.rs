@@ -4,9 +4,9 @@ use super::build::*;
 use super::exp::plus_power_of_2;
 use crate::expr::Expr;
 
-/// `0.5 * x * (1 + tanh(u))` with `u = sqrt(2/π) * (x + 0.044715 * x³)`, which is `x / (1 + e^-2u)`: nothing cancels where
-/// the tangent is near -1. Errors: f32 3.2 ulp and 2.1 for each unit that `2u` is below 0, of which the
-/// rounding shows.
+/// `0.5 * x * (1 + tanh(u))` with `u = sqrt(2/π) * (x + 0.044715 * x³)`. It is computed as `x / (1 + e^-2u)`, in which
+/// nothing cancels if the tangent is near -1. Error in f32: `3.2 + 2.1 · max(-2u, 0)` ulp; the rounding of `u` causes
+/// the second term.
 pub(crate) fn gelu_tanh(x: Expr) -> Expr {
     in_float(x, |x| {
         let linear = -2.0 * (2.0 / std::f64::consts::PI).sqrt() * std::f64::consts::LOG2_E;
@@ -26,8 +26,8 @@ mod tests {
     use crate::expr::math::exp_nonpositive;
     use crate::expr::math::ulp::error_of_single;
 
-    /// The largest of `share` of an argument and the error there in ulp of an f32.
-    fn most(
+    /// Returns the largest `share` over all arguments. `share` gets an argument and the error there, in ulp of an f32.
+    fn largest_share(
         f: fn(Expr) -> Expr,
         arguments: impl Iterator<Item = f32>,
         exact: fn(f64) -> f64,
@@ -53,28 +53,29 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_those_stated() {
+    fn errors_are_within_the_stated_bounds() {
         let steps = || (1..80_000).map(|step| step as f32 * 1.234567e-4);
-        let gelu = most(
+        let gelu = largest_share(
             gelu_tanh,
             steps().flat_map(|x| [x, -x]),
             |x| x / (1.0 + (-doubled(x)).exp()),
             |x, error| error / (3.2 + 2.1 * (-doubled(x)).max(0.0)),
         );
-        let power =
-            most(exp_nonpositive, steps().map(|x| -8.0 * x), f64::exp, |x, error| error / (1.8 - 0.06 * x));
+        let power = largest_share(exp_nonpositive, steps().map(|x| -8.0 * x), f64::exp, |x, error| {
+            error / (1.8 - 0.06 * x)
+        });
         assert!(gelu <= 1.0 && power <= 1.0, "{gelu} {power}");
     }
 
     #[test]
-    fn ends_are_those_of_the_function() {
+    fn zeros_infinities_and_large_arguments_are_exact() {
         let values = [0.0, -0.0, f32::INFINITY, 30.0, -30.0, f32::MIN, f32::MAX];
         let expected = [0.0, -0.0, f64::INFINITY, 30.0, -0.0, -0.0, f64::from(f32::MAX)];
-        let at = |f: fn(Expr) -> Expr, x: f32| evaluate_constant(&f(Expr::constant(x))).unwrap().to_f64();
+        let value = |f: fn(Expr) -> Expr, x: f32| evaluate_constant(&f(Expr::constant(x))).unwrap().to_f64();
         for (x, expected) in values.into_iter().zip(expected) {
-            assert_eq!(at(gelu_tanh, x).to_bits(), f64::to_bits(expected), "{x}");
+            assert_eq!(value(gelu_tanh, x).to_bits(), f64::to_bits(expected), "{x}");
         }
-        assert!(at(gelu_tanh, f32::NAN).is_nan());
-        assert_eq!([at(exp_nonpositive, 0.0), at(exp_nonpositive, f32::NEG_INFINITY)], [1.0, 0.0]);
+        assert!(value(gelu_tanh, f32::NAN).is_nan());
+        assert_eq!([value(exp_nonpositive, 0.0), value(exp_nonpositive, f32::NEG_INFINITY)], [1.0, 0.0]);
     }
 }

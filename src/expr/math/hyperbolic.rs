@@ -51,7 +51,7 @@ pub fn tanh(x: Expr) -> Expr {
 pub fn sigmoid(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
-        // The exponential of -|x| neither overflows nor loses small results.
+        // e^-|x| neither overflows nor makes small results lose precision.
         let e = exp_bounded(&at_least(&-abs(x), format.pick(-104.0, -746.0)), 0, None);
         let numerator = x.clone().less(x.like(0.0)).select(e.clone(), x.like(1.0));
         numerator / plus(&e, 1.0)
@@ -73,7 +73,7 @@ pub fn sinh(x: Expr) -> Expr {
         let wide = x.clone().cast(DType::F64);
         let power = exp_bounded(&at_most(&at_least(&wide, -104.0), 104.0), -1, None);
         let difference = &power - wide.like(0.25) / &power;
-        // Below, the difference of powers cancels, and x³/6 is less than an ulp of x.
+        // For small x the difference of powers would cancel. x + x³/6 is precise there.
         let small = abs(&wide).less(wide.like(1.0 / 4096.0));
         let cube = fma(&(&wide * times(&wide, 1.0 / 6.0)), &wide, &wide);
         keep_zero(x, small.select(cube, difference).cast(DType::F32))

@@ -3,7 +3,7 @@
 use super::build::*;
 use crate::expr::Expr;
 
-/// π in two parts.
+/// π as the sum of two parts, for f32 and f64.
 const PI: [(f64, f64); 2] = [
     (3.141_592_741_012_573_2, -8.742_277_657_347_586e-8),
     (std::f64::consts::PI, 1.224_646_799_147_353_2e-16),
@@ -92,9 +92,11 @@ pub fn acos(x: Expr) -> Expr {
     })
 }
 
-/// `asin(s) = root + rest` of `s`, which is `near` for `|x| <= 1/2`, else `√((1 - |x|) / 2)`.
+/// `asin(s) = root + rest`, where `s` is `near` for `|x| <= 1/2`, else `√((1 - |x|) / 2)`.
 struct Arc {
+    /// Whether `|x| > 1/2`.
     far: Expr,
+    /// `s` itself.
     root: Expr,
     rest: Expr,
 }
@@ -109,13 +111,14 @@ fn arc(x: &Expr, near: &Expr) -> Arc {
     Arc { far, root, rest }
 }
 
-/// `a - b` for `|a| >= |b|`, and its rounding error.
+/// Returns `a - b`, for `|a| >= |b|`, and its rounding error.
 fn difference(a: Expr, b: Expr) -> (Expr, Expr) {
     let near = &a - &b;
     let left = (a - &near) - b;
     (near, left)
 }
 
+/// Returns `factor · π` as the sum of two parts, in the format of `x`.
 fn part_of_pi(x: &Expr, factor: f64) -> (f64, f64) {
     let (high, low) = Format::of(x).pick(PI[0], PI[1]);
     (high * factor, low * factor)
@@ -141,8 +144,8 @@ fn atan_rest(t: &Expr) -> Expr {
     t * &z * Format::of(t).pick(horner(&z, &ATAN_SINGLE), horner(&z, &ATAN_DOUBLE))
 }
 
-/// The angle of the point `(x, y)`, in `[-π, π]`, with C99's values where a coordinate is zero or
-/// infinite. Errors: f32 1.4 ulp, f64 1.4 ulp.
+/// The angle of the point `(x, y)`, in `[-π, π]`. Zero and infinite coordinates give C99's values. Errors: f32 1.4 ulp,
+/// f64 1.4 ulp.
 pub fn atan2(y: Expr, x: Expr) -> Expr {
     in_float2(y, x, |y, x| {
         let format = Format::of(x);
@@ -151,13 +154,13 @@ pub fn atan2(y: Expr, x: Expr) -> Expr {
         let least = steep.clone().select(wide.clone(), high.clone());
         let most = steep.clone().select(high, wide);
         let zero = x.like(0.0);
-        // Two zeros, and two infinities, have no quotient.
+        // If |y| = |x|, the quotient is 1, or 0 for two zeros. This also covers two infinities.
         let diagonal = most.clone().equal(zero.clone()).select(zero.clone(), x.like(1.0));
         let t = least.clone().equal(most.clone()).select(diagonal, least / most);
         let rest = atan_rest(&t);
         let (pi, pi_low) = part_of_pi(x, 1.0);
         let (half_pi, half_low) = part_of_pi(x, 0.5);
-        // angle = base ± (t + rest), first by π/2 where the point is steep, then by π where x < 0.
+        // angle = base ± (t + rest), where base is π/2 if |y| > |x|, else π if x < 0, else 0.
         let backward = (bits(x) & format.sign()).not_equal(format.word(0));
         let turned = steep.clone().not_equal(backward.clone());
         let base = steep.clone().select(x.like(half_pi), backward.clone().select(x.like(pi), zero.clone()));

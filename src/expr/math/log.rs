@@ -1,16 +1,16 @@
 //! `log`, `log2`, `log1p`.
 //!
-//! `x = 2^e · m` with `m` in `[√½, √2)` is taken apart by integer operations; `log m` comes from a
-//! polynomial in `m - 1` (f32) or in `(m - 1) / (m + 1)` (f64).
+//! Integer operations split `x = 2^e · m` with `m` in `[√½, √2)`. A polynomial in `m - 1` (f32) or in
+//! `(m - 1) / (m + 1)` (f64) gives `log m`.
 
 use super::build::*;
 use crate::expr::Expr;
 
-/// ln 2 in two parts; a product of the first with an exponent is exact.
+/// ln 2 as the sum of two parts. The product of the first part and an exponent is exact.
 const LN2: [(f64, f64); 2] =
     [(0.693359375, -2.121_944_400_546_905_8e-4), (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10)];
 
-/// log2 e in two parts.
+/// log2 e as the sum of two parts.
 const LOG2_E: [(f64, f64); 2] = [
     (1.442_695_021_629_333_5, 1.925_963_033_500_011e-8),
     (std::f64::consts::LOG2_E, 2.035_527_374_093_103_3e-17),
@@ -40,7 +40,7 @@ const LOG_DOUBLE: [f64; 7] = [
     0.6666666666666734,
 ];
 
-/// Natural logarithm; -inf for zeros, NaN below. Errors: f32 0.9 ulp, f64 0.8 ulp.
+/// Natural logarithm; -inf for zeros, NaN for negative numbers. Errors: f32 0.9 ulp, f64 0.8 ulp.
 pub fn log(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
@@ -51,14 +51,14 @@ pub fn log(x: Expr) -> Expr {
     })
 }
 
-/// Logarithm to base 2, exact for powers of two; -inf for zeros, NaN below. Errors: f32 1 ulp,
-/// f64 0.8 ulp.
+/// Logarithm to base 2, exact for powers of two; -inf for zeros, NaN for negative numbers. Errors: f32 1 ulp, f64 0.8
+/// ulp.
 pub fn log2(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
         let Parts { fraction, exponent, .. } = take_apart(x, true);
         let rest = log_rest(&fraction, None);
-        // The natural logarithm as a sum of two, times log2 e as a sum of two.
+        // (sum + error) · (high + low): the natural logarithm and log2 e, each as the sum of two parts.
         let sum = &fraction + &rest;
         let error = (&fraction - &sum) + rest;
         let (high, low) = format.pick(LOG2_E[0], LOG2_E[1]);
@@ -71,19 +71,18 @@ pub fn log2(x: Expr) -> Expr {
     })
 }
 
-/// `log(1 + x)`, precise near 0; -inf for -1, NaN below. Errors: f32 1.5 ulp, f64
-/// 0.8 ulp.
+/// `log(1 + x)`, precise near 0; -inf for -1, NaN below -1. Errors: f32 1.5 ulp, f64 0.8 ulp.
 pub fn log1p(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
         let one = x.like(1.0);
         let u = plus(x, 1.0);
-        // What rounding 1 + x left over.
+        // The rounding error of 1 + x.
         let back = plus(&u, -1.0);
         let left = (one - (&u - &back)) + (x - back);
         let Parts { fraction, exponent, field } = take_apart(&u, false);
         let inverse_power = from_bits(&(format.word((2 * format.bias) << format.fraction) - field));
-        // For large x the rest does not count, and the inverse power is none.
+        // For large x the rounding error does not matter, and the inverse power would not be a number.
         let large = x.like(2f64.powi(format.pick(60, 120)));
         let left = x.clone().less(large).select(left * inverse_power, x.like(0.0));
         let fraction = fraction + left;
@@ -97,15 +96,16 @@ pub fn log1p(x: Expr) -> Expr {
 pub(super) struct Parts {
     pub(super) fraction: Expr,
     pub(super) exponent: Expr,
-    /// `exponent + bias` in the exponent field of a word.
+    /// A word whose exponent field holds `exponent + bias`.
     field: Expr,
 }
 
-/// Takes a positive finite number apart.
+/// Splits a positive finite number into exponent and fraction. `subnormal` says whether it may be subnormal.
 pub(super) fn take_apart(x: &Expr, subnormal: bool) -> Parts {
     let format = Format::of(x);
     let shift = format.fraction + 1;
-    // The integer below the exponent becomes that of a float by standing in the fraction of a large one.
+    // The integer exponent becomes a float without a conversion: as the low fraction bits of 2^fraction, which is then
+    // subtracted.
     let large = 2f64.powi(format.fraction as i32);
     let unbias = large + format.bias as f64;
     let (x, unbias) = if subnormal {
@@ -147,7 +147,7 @@ fn log_rest(f: &Expr, more: Option<&Expr>) -> Expr {
     }
 }
 
-/// `value` where `x` is above `pole` and finite; -inf at the pole, NaN below it, inf at inf.
+/// Handles special arguments: `value` if `x` is above `pole` and finite, -inf at the pole, NaN below it, inf at inf.
 fn finish(x: &Expr, value: Expr, pole: f64) -> Expr {
     let at_pole = x.clone().equal(x.like(pole)).select(x.like(f64::NEG_INFINITY), x.like(f64::NAN));
     let above = x.clone().less(x.like(f64::INFINITY)).select(value, x.clone());

@@ -1,11 +1,13 @@
-//! Math functions as straight lines of primitive operations, without branches.
+//! Math functions, expanded into primitive operations without branches.
 //!
-//! `f32` and `f64` are expanded as they are, `f16` and `bf16` in `f32` and rounded once at the end. NaN,
-//! infinities, subnormals and signed zeros follow C99 unless a function says otherwise. The stated
-//! errors are the largest seen over samples of every exponent where `MulAdd` rounds once, in units in
-//! the last place (ulp) of the exact result; without a fused multiply-add they grow by up to 1 ulp
-//! unless stated. An argument of a dtype that a function is not for gives an expression that is
-//! refused when the op is added to a graph.
+//! `f32` and `f64` are computed in their own precision; `f16` and `bf16` are computed in `f32` and rounded once at the
+//! end. NaN, infinities, subnormals and signed zeros follow C99 unless a function says otherwise.
+//!
+//! The stated errors are in units in the last place (ulp) of the exact result. They are the largest errors over samples
+//! of every exponent, with a fused multiply-add. Without one they grow by up to 1 ulp, unless a function says
+//! otherwise.
+//!
+//! An argument of an unsupported dtype gives an ill-typed expression, which is refused when the op is added to a graph.
 
 mod area;
 mod build;

@@ -51,7 +51,7 @@ pub fn cbrt(x: Expr) -> Expr {
     in_float(x, |x| {
         let magnitude = abs(x);
         let Parts { fraction, exponent, .. } = take_apart(&magnitude, true);
-        // An estimate good to half of the digits, then a step of Newton's.
+        // An estimate with half of the digits, then one Newton step.
         let s = &fraction / plus(&fraction, 2.0);
         let z = &s * &s;
         let logarithm = exponent + s * horner(&z, &LOG2_FOR_SINGLE);
@@ -64,11 +64,10 @@ pub fn cbrt(x: Expr) -> Expr {
     })
 }
 
-/// `x` to the power `y`, of one dtype.
+/// `x` to the power `y`, both of one dtype.
 ///
-/// Floats: C99's `pow` with all its special cases; errors: f32 0.6 ulp, f64 1 ulp, and up to 2,000 ulp
-/// for f64 where multiply-add is not fused. Integers wrap; a negative exponent fails the run as an index
-/// out of range.
+/// Floats follow C99's `pow` with all its special cases. Errors: f32 0.6 ulp; f64 1 ulp, and up to 2,000 ulp without a
+/// fused multiply-add. Integers wrap; a negative exponent fails the run as an index out of range.
 pub fn pow(x: Expr, y: Expr) -> Expr {
     if x.dtype() != y.dtype() {
         return x + y;
@@ -85,10 +84,10 @@ pub fn pow(x: Expr, y: Expr) -> Expr {
     in_float2(x, y, float_pow)
 }
 
-/// The power for exponents that need one or two operations.
+/// The power for constant exponents that need only one or two operations.
 fn simple_pow(x: &Expr, exponent: f64) -> Option<Expr> {
     let one = || x.like(1.0);
-    // C99: the root of -0.0 is 0.0 and that of -inf is inf.
+    // C99: pow(-0.0, 0.5) is 0.0 and pow(-inf, 0.5) is inf.
     let root = || {
         let negative_infinity = x.clone().equal(x.like(f64::NEG_INFINITY));
         negative_infinity.select(x.like(f64::INFINITY), plus(&x.clone().sqrt(), 0.0))
@@ -121,7 +120,7 @@ fn float_pow(x: &Expr, y: &Expr) -> Expr {
     certain.select(one, value)
 }
 
-/// `x^y` for `x >= 0`, in f64 from f32; 1 for `x = 1` and infinite `y`.
+/// `x^y` for `x >= 0`, computed in f64 from f32 arguments; 1 for `x = 1`, also for infinite `y`.
 fn positive_pow_single(x: &Expr, y: &Expr) -> Expr {
     let (x, y) = (x.clone().cast(DType::F64), y.clone().cast(DType::F64));
     let Parts { fraction, exponent, .. } = take_apart(&x, false);
@@ -137,21 +136,21 @@ fn positive_pow_single(x: &Expr, y: &Expr) -> Expr {
     (p * from_bits(&format.to_exponent(&bits(&sum)))).cast(DType::F32)
 }
 
-/// `value` of a positive finite `x`; the logarithm of zero and of infinity.
+/// Handles special arguments of a logarithm: `value` if `x` is positive and finite, -inf for 0, inf for inf.
 fn at_ends(x: &Expr, value: Expr) -> Expr {
     let finite = x.clone().less(x.like(f64::INFINITY)).select(value, x.clone());
     x.clone().equal(x.like(0.0)).select(x.like(f64::NEG_INFINITY), finite)
 }
 
-/// `product`, the exponent of a power of `x`; 0 for `x = 1`, whatever the other factor.
+/// `if x == 1 { 0 } else { product }`, where `product = y · log2(x)`: 1 to any power is 1.
 fn unless_one(x: &Expr, product: Expr) -> Expr {
     x.clone().equal(x.like(1.0)).select(x.like(0.0), product)
 }
 
-/// `x^y` for `x >= 0` in f64, from a logarithm in two parts.
+/// `x^y` for `x >= 0` in f64, from a logarithm that is the sum of two parts.
 fn positive_pow(x: &Expr, y: &Expr) -> Expr {
     let Parts { fraction: f, exponent, .. } = take_apart(x, true);
-    // s = f / (2 + f), with what the sum and the quotient leave over.
+    // s = f / (2 + f), and s_low, the rounding error of the sum and the quotient.
     let d = plus(&f, 2.0);
     let d_low = &f - plus(&d, -2.0);
     let inverse = x.like(1.0) / &d;
@@ -178,7 +177,7 @@ fn positive_pow(x: &Expr, y: &Expr) -> Expr {
     let logarithm = at_ends(x, sum);
     let total = unless_one(x, y * &logarithm);
     let total_low = fma(y, &logarithm, &-total.clone()) + y * sum_low;
-    // Where the power overflows, vanishes or is certain, the low part may be no number.
+    // If the power overflows, vanishes, or is 1 because x = 1, the low part may be NaN and must not count.
     let bounded = abs(&total).less(x.like(1100.0));
     let total_low = bounded.select(total_low, x.like(0.0));
     let certain = x.clone().equal(x.like(1.0));
@@ -186,14 +185,14 @@ fn positive_pow(x: &Expr, y: &Expr) -> Expr {
     exp2_bounded(&at_most(&at_least(&total, -1080.0), 1025.0), Some(&total_low))
 }
 
-/// A product and its rounding error.
+/// Returns `a · b` and its rounding error.
 fn product(a: &Expr, b: &Expr) -> (Expr, Expr) {
     let high = a * b;
     let low = fma(a, b, &-high.clone());
     (high, low)
 }
 
-/// Repeated squaring over every bit that a non-negative exponent can have.
+/// Integer power by repeated squaring, one step for each bit of a non-negative exponent.
 fn integer_pow(x: Expr, y: Expr) -> Expr {
     if let ExprKind::Const(exponent) = y.kind()
         && let Ok(exponent) = u64::try_from(exponent.to_i64())
@@ -216,7 +215,7 @@ fn integer_pow(x: Expr, y: Expr) -> Expr {
     power
 }
 
-/// `y`, whose being negative fails the run.
+/// `y`; the run fails if it is negative.
 fn not_negative(y: &Expr) -> Expr {
     let checked = if y.dtype() == DType::I64 { y.clone() } else { y.clone().cast(DType::I32) };
     let kind = ExprKind::CheckIndex { value: checked, limit: Dim::known(i64::MAX), axis: 0 };

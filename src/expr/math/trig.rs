@@ -1,7 +1,7 @@
 //! `sin`, `cos`, `tan`.
 //!
-//! An `f32` is reduced in `f64` arithmetic by a product with 1/2π to 200 bits, of which whole turns are
-//! dropped part by part: exact for every argument. An `f64` is reduced by π/2 in three parts.
+//! An `f32` is multiplied in `f64` arithmetic by 200 bits of 1/2π, part by part, and whole turns are dropped from each
+//! part; this reduction is exact for every argument. An `f64` is reduced by multiples of π/2, given in four parts.
 
 use std::f64::consts::{FRAC_2_PI, PI};
 
@@ -10,7 +10,7 @@ use shapeflow_shape_fns::DType;
 use super::build::*;
 use crate::expr::{Expr, UnaryOp};
 
-/// 1/2π in parts of 29 bits, whose products with an f32 are exact in f64, and a tail.
+/// 1/2π as the sum of parts of 29 bits and a tail. The product of a part and an f32 is exact in f64.
 const TURNS: [f64; 6] = [
     0.15915494272485375,
     3.6704158115630214e-10,
@@ -20,7 +20,7 @@ const TURNS: [f64; 6] = [
     9.458140970740169e-46,
 ];
 
-/// π/2 in two parts of 33 bits and two of 53.
+/// π/2 as the sum of two parts of 33 bits and two parts of 53 bits.
 const HALF_PI: [f64; 4] = [
     1.570_796_326_734_125_6,
     6.077_100_506_303_966e-11,
@@ -72,9 +72,9 @@ const TAN_DOUBLE: ([f64; 3], [f64; 5]) = (
     ],
 );
 
-/// Sine. Errors: f32 1.6 ulp for every argument; f64 1.3 ulp for `|x| <= 1e6`, and up to `1e9` where
-/// multiply-add is fused. Above, the absolute error of f64 grows to about `|x| · 2^-98` fused and `|x| · 2^-53`
-/// not; from `2^49` on the argument is taken as 0.
+/// Sine. Errors: f32 1.6 ulp for every argument; f64 1.3 ulp for `|x| <= 1e6`, or `|x| <= 1e9` with a fused
+/// multiply-add. For larger arguments the absolute error of f64 grows to about `|x| · 2^-98` fused and `|x| · 2^-53`
+/// unfused. An f64 argument of `2^49` or more counts as 0.
 pub fn sin(x: Expr) -> Expr {
     in_float(x, |x| keep_zero(x, sine(x, 0)))
 }
@@ -116,14 +116,14 @@ pub fn tan(x: Expr) -> Expr {
 
 /// `x = quadrant · π/2 + r + low`.
 struct Reduced {
-    /// An integer; that of an `f64` is known by its remainder by 4.
+    /// An integer.
     quadrant: Expr,
     r: Expr,
     low: Option<Expr>,
 }
 
-/// Both results are `f64`. The quadrant leaves the first part before the others are added: what they cancel is
-/// then exact, so that the error of `r` stays relative to `r` next to every multiple of π/2.
+/// Reduces an `f32`; both results are `f64`. The quadrant is subtracted from the first part before the other parts are
+/// added. The cancellation is then exact, so that the error stays relative to `r` near every multiple of π/2.
 fn reduce_single(x: &Expr) -> Reduced {
     let x = x.clone().cast(DType::F64);
     let (tail, parts) = (TURNS[5], &TURNS[..5]);
@@ -139,8 +139,9 @@ fn reduce_single(x: &Expr) -> Reduced {
     Reduced { r: times(&left, 2.0 * PI), quadrant, low: None }
 }
 
+/// Reduces an `f64`.
 fn reduce_double(x: &Expr) -> Reduced {
-    // Where the nearest quadrant itself would be uncertain the argument is taken as 0, and NaN for inf.
+    // For a large argument the nearest quadrant would be uncertain, so it counts as 0; infinity becomes NaN.
     let x = &abs(x).less(x.like(2f64.powi(49))).select(x.clone(), times(x, 0.0));
     let quadrant = round(&times(x, FRAC_2_PI));
     let [first, second, third, tail] = HALF_PI;
@@ -152,7 +153,7 @@ fn reduce_double(x: &Expr) -> Reduced {
     Reduced { quadrant, r, low: Some(low) }
 }
 
-/// Sine of `x + turn · π/2`; 0.0 for zeros.
+/// Sine of `x + turn · π/2`; 0.0 for -0.0.
 fn sine(x: &Expr, turn: u64) -> Expr {
     let format = Format::of(x);
     let (quadrant, sine, cosine) = if format.is_double() {
@@ -173,7 +174,7 @@ fn sine(x: &Expr, turn: u64) -> Expr {
         let cosine = horner(&z, &COS_SINGLE);
         (quadrant.cast(DType::F32), sine, cosine)
     };
-    // The quadrant's low bits stand in those of its sum with the magic number.
+    // The sum of the quadrant and the magic number holds the quadrant in its low bits.
     let word = bits(&plus(&quadrant, format.magic + turn as f64));
     let even = (&word & format.word(1)).equal(format.word(0));
     let value = even.select(sine, cosine);

@@ -1,14 +1,15 @@
-//! Errors in units of the last place.
+//! Errors in units in the last place.
 
-/// The unit in the last place of a float of this size: `digits` after the first, the least exponent
-/// being `least`.
+/// Returns the unit in the last place of a float of this size, for a format with `digits` fraction bits and the minimum
+/// exponent `least`.
 pub(super) fn ulp(size: f64, digits: i32, least: i32) -> f64 {
     let exponent = if size == 0.0 { least } else { (size.abs().to_bits() >> 52) as i32 - 1023 };
-    // Two factors: the least f64 is below the range of `powi`'s intermediate results.
+    // Two factors, because the smallest f64 is below the range of `powi`'s intermediate results.
     2f64.powi(exponent.max(least)) * 2f64.powi(-digits)
 }
 
-/// The error of `got` in ulp of an f32; infinite where the kinds of value or the signs of zero differ.
+/// Returns the error of `got` in ulp of an f32. It is infinite if one is NaN or infinite and the other is not, or if
+/// the signs of zeros differ.
 pub(super) fn error_of_single(got: f64, exact: f64) -> f64 {
     let rounded = exact as f32 as f64;
     if exact.is_nan() || rounded.is_infinite() || exact == 0.0 {

@@ -1,4 +1,4 @@
-//! Axes given by number, negative ones counted from the end.
+//! Axis parameters of ops. Negative axes count from the end.
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Index, LowerCx};
@@ -6,22 +6,22 @@ use crate::op::HostCx;
 use crate::ops::derived;
 use crate::ops::given::given_ints;
 
-/// Axis `given` of a tensor of this rank.
+/// Resolves axis `given` of a tensor of this rank; `None` if it is out of range.
 pub(super) fn resolve(given: i64, rank: usize) -> Option<usize> {
     let rank = i64::try_from(rank).ok()?;
     let axis = if given < 0 { given.checked_add(rank)? } else { given };
     usize::try_from(axis).ok().filter(|_| axis < rank)
 }
 
-/// Parameter `axis` of a body where it is one axis, counted from the front.
+/// Returns parameter `axis` of a body, a single axis counted from the front.
 pub(super) fn body_axis(cx: &mut dyn LowerCx) -> usize {
     derived::axes(cx).first().copied().unwrap_or(0)
 }
 
-/// Parameter `axis` of a kernel, for a tensor of this rank: an attribute, or else operand `operand`.
+/// Returns parameter `axis` of a host op, for a tensor of this rank: an attribute, or else operand number `operand`.
 ///
 /// # Errors
-/// It is out of range.
+/// The axis is out of range.
 pub(super) fn given_axis(cx: &HostCx<'_>, operand: usize, rank: usize) -> Result<Option<usize>> {
     let given = given_ints(cx, "axis", operand)?.and_then(|given| given.first().copied());
     let Some(given) = given else { return Ok(None) };
@@ -31,9 +31,14 @@ pub(super) fn given_axis(cx: &HostCx<'_>, operand: usize, rank: usize) -> Result
     })
 }
 
-/// The indices of all axes but one.
+/// Returns the index without the entry of `axis`.
 pub(super) fn without(index: &[Index], axis: usize) -> Vec<Index> {
-    index.iter().enumerate().filter(|(at, _)| *at != axis).map(|(_, index)| index.clone()).collect()
+    index
+        .iter()
+        .enumerate()
+        .filter(|(position, _)| *position != axis)
+        .map(|(_, index)| index.clone())
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `boolean_mask`: the slices whose flag is set.
+//! `boolean_mask`: selects the slices whose flag is set.
 
 use shapeflow_shape_fns::{Attrs, DType};
 
@@ -13,14 +13,14 @@ use super::axis::given_axis;
 use crate::ops::row_major::RowMajor;
 
 impl<'g> Value<'g> {
-    /// The slices of `self` whose flag in `mask` is set, in their order.
+    /// Selects the slices of `self` whose flag in `mask` is set. They keep their order.
     ///
-    /// `[a.., m.., b..], mask bool[m..] -> [a.., ?, b..]`: the axes of `mask` stand at `axis` of `self` and
-    /// become one, whose size only the run decides. Any dtype; a negative `axis` counts from the end.
-    /// TensorFlow's `tf.boolean_mask`.
+    /// `[a.., m.., b..], mask bool[m..] -> [a.., ?, b..]`, any dtype. The axes of `mask` match those of `self` from
+    /// `axis` on, and the result has one axis in their place, whose size depends on the flags. A negative `axis` counts
+    /// from the end. As TensorFlow's `tf.boolean_mask`. Runs on the host.
     ///
     /// # Errors
-    /// `mask` is not bool, a scalar or of unknown rank, or its dimensions are not those of `self`.
+    /// `mask` is not bool, has rank 0 or unknown rank, or its dimensions differ from those of `self`.
     #[track_caller]
     pub fn boolean_mask(self, mask: Value<'g>, axis: i64) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).data(mask).attr("axis", axis).finish()
@@ -52,7 +52,7 @@ fn select(cx: &mut HostCx<'_>, x: TensorView<'_>, mask: TensorView<'_>, axis: us
     let end = axis + mask.sizes().len();
     if x.sizes().get(axis..end) != Some(mask.sizes()) || mask.sizes().is_empty() {
         let message = format!(
-            "the mask's sizes must be those of the tensor from axis {axis} on, got {:?} for {:?}",
+            "the mask must have the sizes of the tensor from axis {axis} on, got {:?} for {:?}",
             mask.sizes(),
             x.sizes()
         );
@@ -65,15 +65,17 @@ fn select(cx: &mut HostCx<'_>, x: TensorView<'_>, mask: TensorView<'_>, axis: us
     if x.dtype() == DType::String {
         let row: usize = inner.iter().product();
         let strings = x.as_strings()?;
-        let kept: Vec<&[u8]> =
-            (0..strings.len()).filter(|at| flags[at / row % flags.len()]).map(|at| &*strings[at]).collect();
+        let kept: Vec<&[u8]> = (0..strings.len())
+            .filter(|position| flags[position / row % flags.len()])
+            .map(|position| &*strings[position])
+            .collect();
         return cx.set_output(0, Tensor::from_strings(&sizes, &kept)?);
     }
     let mut output = cx.unfilled_output(0, &sizes)?;
     if output.is_empty() {
         return Ok(());
     }
-    // The result has elements, so no size is 0 and the sizes divide without rest.
+    // The result has elements, so no size is 0 and the divisions are exact.
     let source = x.bytes();
     let row = source.len() / x.len() * inner.iter().product::<usize>();
     let target = output.bytes_mut();
@@ -95,7 +97,7 @@ fn pick<const N: usize>(from: &[u8], to: &mut [u8], flags: &[bool]) {
     tiles::compress(from.as_chunks::<N>().0, flags, to.as_chunks_mut::<N>().0);
 }
 
-/// Copies rows of `row` bytes, neighbours at once.
+/// Copies the rows of `row` bytes whose flag is set. Adjacent rows are copied together.
 fn copy_runs(from: &[u8], to: &mut [u8], flags: &[bool], row: usize) {
     let mut done = 0;
     let mut start = 0;
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn long_masks_of_every_density_and_row() {
+    fn masks_of_every_density_select_rows_of_every_width() {
         for row in [1usize, 2, 3, 5] {
             for period in [1, 2, 3, 64, 1000] {
                 let flags: Vec<bool> = (0..300usize).map(|i| i % period == 0).collect();
@@ -152,14 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_checked_when_it_runs() {
+    fn the_run_checks_the_sizes_of_the_mask() {
         let mask = tensor(&[2], &[true, false]);
         let attrs = Attrs::new();
         let cx = &mut HostCx::new(&[], &attrs, [DType::U8].into_iter(), OutputAllocator::default());
         let error = select(cx, tensor(&[3], &[1u8, 2, 3]).view(), mask.view(), 0).unwrap_err();
         assert_eq!(
             error.message(),
-            "the mask's sizes must be those of the tensor from axis 0 on, got [2] for [3]"
+            "the mask must have the sizes of the tensor from axis 0 on, got [2] for [3]"
         );
     }
 }

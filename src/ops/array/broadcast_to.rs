@@ -1,4 +1,4 @@
-//! `broadcast_to`: repeated along axes of size 1 until a shape is reached.
+//! `broadcast_to`: repeats elements along axes of size 1 up to a shape.
 
 use crate::dtype;
 use crate::error::Result;
@@ -8,13 +8,13 @@ use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::broadcast::broadcast_index;
 
 impl<'g> Value<'g> {
-    /// Repeats along new leading axes and along axes of size 1 until the shape is `shape`.
+    /// Repeats elements along new leading axes and along axes of size 1, so that the result has shape `shape`.
     ///
-    /// `shape` is an array or slice of sizes, a shape, or a value that holds the sizes. Any dtype.
-    /// TensorFlow's `BroadcastTo`.
+    /// `[..] -> shape`, any dtype. `shape` is an array or slice of sizes, a shape, or a value that holds the sizes.
+    /// As TensorFlow's `BroadcastTo`. Fuses into kernels.
     ///
     /// # Errors
-    /// `self` has more axes than `shape`, or a dimension that is neither 1 nor that of `shape`.
+    /// `self` has more axes than `shape`, or a dimension of `self` is neither 1 nor the dimension of `shape`.
     #[track_caller]
     pub fn broadcast_to(self, shape: impl IntoShapeArg<'g>) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).size("shape", shape.into_shape_arg()).finish()

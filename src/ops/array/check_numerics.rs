@@ -1,4 +1,4 @@
-//! `check_numerics`: the operand itself, where all its elements are finite when the graph runs.
+//! `check_numerics`: passes its operand on, and fails the run unless all elements are finite.
 
 use shapeflow_shape_fns::Attr;
 
@@ -10,9 +10,9 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::row_major::RowMajor;
 
 impl<'g> Value<'g> {
-    /// The same elements; a run in which one of them is NaN or infinite fails with `message`.
+    /// Returns the same elements. The run fails with `message` if one of them is NaN or infinite.
     ///
-    /// `[..] -> [..]`, floats. As TensorFlow's `CheckNumerics`.
+    /// `[..] -> [..]`, floats. As TensorFlow's `CheckNumerics`. Runs on the host.
     ///
     /// # Errors
     /// The elements are not floats.
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_is_an_error() {
+    fn nan_and_infinity_are_errors() {
         let x = tensor(&[2], &[1.0, 2.0f64]);
         assert_eq!(run_one(&DEF, &Attrs::new(), std::slice::from_ref(&x)), x);
         let attrs = Attrs::new().with("message", "loss");

@@ -1,4 +1,4 @@
-//! `checked`: the operand itself, where a condition holds when the graph runs.
+//! `checked`: passes its operand on, and fails the run unless a condition holds.
 
 use shapeflow_shape_fns::{Attr, DType};
 
@@ -8,19 +8,20 @@ use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand};
 
 impl<'g> Value<'g> {
-    /// The same elements; a run in which `condition` is false fails with `message`.
+    /// Returns the same elements. The run fails with `message` if `condition` is false.
     ///
-    /// `[..], bool[] -> [..]`, any dtype. As TensorFlow's `Assert` for what depends on it.
+    /// `[..], condition bool[] -> [..]`, any dtype. As TensorFlow's `Assert` with a control edge to the users of the
+    /// result. Runs on the host.
     ///
     /// # Errors
-    /// The condition is not a scalar of bool.
+    /// The condition is not a bool scalar.
     #[track_caller]
     pub fn checked(self, condition: Value<'g>, message: &str) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).data(condition).attr("message", message).finish()
     }
 }
 
-/// Each `{}` of the message is an operand of `data`.
+/// In the message, each `{}` stands for an operand of `data`.
 pub(crate) static DEF: OpDef = OpDef::host("checked", run)
     .operands(&[Operand::Data("x"), Operand::Data("condition"), Operand::Variadic("data..")])
     .shape_fn(|cx| {
@@ -32,7 +33,7 @@ pub(crate) static DEF: OpDef = OpDef::host("checked", run)
         Ok(dtypes.iter().take(1).copied().collect())
     });
 
-/// Elements of an operand that are shown.
+/// The greatest number of elements shown of an operand.
 const SHOWN: usize = 8;
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
@@ -71,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_that_fails_is_the_error() {
+    fn a_false_condition_is_an_error_with_the_message() {
         let attrs = Attrs::new().with("message", "x must be small, got {}");
         let x = tensor(&[2], &[1, 2i32]);
         let y = run_one(&DEF, &attrs, &[x.clone(), Tensor::scalar(true)]);

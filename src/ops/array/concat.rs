@@ -1,4 +1,4 @@
-//! `concat`: tensors one after the other along an axis.
+//! `concat`: joins tensors along an axis.
 
 use std::panic::Location;
 
@@ -12,21 +12,24 @@ use crate::op::{OpDef, Operand, TfOp};
 
 use super::axis::body_axis;
 
-/// The values one after the other along `axis`.
+/// Joins the values along `axis`, in their order.
 ///
-/// `[a, d1, …], [b, d1, …] -> [a+b, d1, …]`, any one dtype; a negative `axis` counts from the end. All other
-/// dimensions must agree and become one. TensorFlow's `ConcatV2`.
+/// `[a, d1, …], [b, d1, …] -> [a+b, d1, …]` for axis 0, any one dtype. A negative `axis` counts from the end. The other
+/// dimensions must agree and are unified. As TensorFlow's `ConcatV2`. Fuses into kernels.
 ///
 /// # Errors
-/// No values, scalars (see [`stack`](crate::stack)), several dtypes, ranks or sizes that disagree, an axis
-/// out of range.
+/// There are no values, the values are scalars (see [`stack`](crate::stack)), their dtypes, ranks or other sizes
+/// differ, or the axis is out of range.
 #[track_caller]
 pub fn concat<'g>(values: &[Value<'g>], axis: i64) -> Result<Value<'g>> {
     let first = first_of(values, "concat")?;
     first.graph().op(&DEF).structure("axis", axis).data_all(values).finish()
 }
 
-/// The value whose graph the others belong to.
+/// Returns the first value, whose graph gets the node.
+///
+/// # Errors
+/// There are no values.
 #[track_caller]
 pub(super) fn first_of<'g>(values: &[Value<'g>], op: &str) -> Result<Value<'g>> {
     let location = Location::caller();
@@ -96,6 +99,7 @@ mod tests {
     fn no_values_are_refused() {
         let error = concat(&[], 0).unwrap_err();
         assert_eq!(error.message(), "concat needs at least one value, got none");
-        assert_eq!(error.location().map(|at| (at.file(), at.line())), Some((file!(), line!() - 2)));
+        let location = error.location().unwrap();
+        assert_eq!((location.file(), location.line()), (file!(), line!() - 3));
     }
 }

@@ -15,20 +15,20 @@ use super::axis::given_axis;
 use crate::ops::row_major::RowMajor;
 
 impl<'g> Value<'g> {
-    /// Running sums along `axis`: `[a, b, c]` gives `[a, a + b, a + b + c]`.
+    /// Returns the running sums along `axis`: `[a, b, c]` gives `[a, a + b, a + b + c]`.
     ///
-    /// `[..] -> [..]`, integers (which wrap) and floats; a negative `axis` counts from the end. Sums are taken
-    /// in order and in the element's own precision, f16 and bf16 in that of f32. TensorFlow's `Cumsum`.
+    /// `[..] -> [..]`, integers (which wrap) and floats. A negative `axis` counts from the end. Elements are added in
+    /// order and in their own precision; f16 and bf16 are added as f32. As TensorFlow's `Cumsum`. Runs on the host.
     ///
     /// # Errors
-    /// The axis is out of range, or another dtype.
+    /// The axis is out of range, or the element type is neither an integer nor a float.
     #[track_caller]
     pub fn cumsum(self, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.cumsum_with(axis, false, false)
     }
 
-    /// As [`Value::cumsum`]; `exclusive` leaves out the element itself (`[0, a, a + b]`), `reverse` sums from
-    /// the end.
+    /// Returns running sums as [`Value::cumsum`] does. With `exclusive`, a sum omits the element at its own position
+    /// (`[0, a, a + b]`); with `reverse`, the sums start at the end.
     ///
     /// # Errors
     /// As [`Value::cumsum`].
@@ -45,7 +45,7 @@ pub(crate) static DEF: OpDef = OpDef::host("cumsum", run)
     .dtype_rule(dtype::unary::number)
     .tensorflow(&[TfOp::new("Cumsum").absent(&[("axis", Absent::Zero)])]);
 
-/// How the sums run: the sizes before, along and after the axis.
+/// The layout and the options of the sums: `length` elements along the axis, `inner` elements for each of them.
 #[derive(Clone, Copy)]
 struct Scan {
     length: usize,
@@ -105,7 +105,7 @@ fn halves(
     Ok(())
 }
 
-/// Sums of this many columns are kept at once, in the first level of the cache.
+/// The number of columns summed together. Their sums stay in the L1 cache.
 const COLUMNS: usize = 1024;
 
 fn sums<T: Copy, A: Copy>(
@@ -121,26 +121,27 @@ fn sums<T: Copy, A: Copy>(
     if from.is_empty() {
         return;
     }
-    let place = |step: usize| if reverse { length - 1 - step } else { step };
+    let position_of = |step: usize| if reverse { length - 1 - step } else { step };
     for (from, to) in from.chunks_exact(length * inner).zip(to.chunks_exact_mut(length * inner)) {
         if inner == 1 {
             let mut sum = zero;
             for step in 0..length {
-                let at = place(step);
-                let next = add(sum, load(from[at]));
-                to[at] = store(if exclusive { sum } else { next });
+                let offset = position_of(step);
+                let next = add(sum, load(from[offset]));
+                to[offset] = store(if exclusive { sum } else { next });
                 sum = next;
             }
             continue;
         }
-        let mut kept = [zero; COLUMNS];
+        let mut sums = [zero; COLUMNS];
         for first in (0..inner).step_by(COLUMNS) {
             let width = COLUMNS.min(inner - first);
-            let kept = &mut kept[..width];
-            kept.fill(zero);
+            let sums = &mut sums[..width];
+            sums.fill(zero);
             for step in 0..length {
-                let at = place(step) * inner + first;
-                let columns = kept.iter_mut().zip(&from[at..at + width]).zip(&mut to[at..at + width]);
+                let offset = position_of(step) * inner + first;
+                let columns =
+                    sums.iter_mut().zip(&from[offset..offset + width]).zip(&mut to[offset..offset + width]);
                 for ((sum, element), result) in columns {
                     let next = add(*sum, load(*element));
                     *result = store(if exclusive { *sum } else { next });

@@ -1,4 +1,4 @@
-//! `distinct`: the kernel of `unique` and `unique_with_counts`, a hash table of keys of 64 bits.
+//! `distinct`: the host implementation of `unique` and `unique_with_counts`, a hash table with 64-bit keys.
 
 use std::collections::hash_map::Entry;
 
@@ -10,17 +10,18 @@ use crate::tensor::{Element, Tensor, TensorView};
 
 use crate::ops::row_major::RowMajor;
 
-/// The different elements of a vector.
+/// The distinct elements of a vector.
 pub(super) struct Distinct {
-    /// In the order in which they first stand.
+    /// The distinct elements, in the order of their first occurrence.
     pub elements: Tensor,
-    /// For each element of the vector its place in `elements`.
-    pub places: Tensor,
-    /// How often each of `elements` stands in the vector.
+    /// For each element of the vector, its index in `elements`.
+    pub indices: Tensor,
+    /// For each of `elements`, the number of its occurrences.
     pub counts: Option<Tensor>,
 }
 
-/// Attribute `out_idx` is the dtype of places and counts.
+/// Finds the distinct elements of `x`, and counts them if `counted`. Attribute `out_idx` is the dtype of indices and
+/// counts.
 pub(super) fn distinct(x: TensorView<'_>, attrs: &Attrs, counted: bool) -> Result<Distinct> {
     match attrs.get("out_idx") {
         Some(Attr::DType(DType::I32)) => of_dtype::<i32>(x, counted, |number| number as i32),
@@ -31,7 +32,8 @@ pub(super) fn distinct(x: TensorView<'_>, attrs: &Attrs, counted: bool) -> Resul
 fn of_dtype<I: Element>(x: TensorView<'_>, counted: bool, number: fn(u32) -> I) -> Result<Distinct> {
     let limit = if I::DTYPE == DType::I32 { i32::MAX as usize } else { NONE as usize - 1 };
     if x.len() > limit {
-        let message = format!("unique numbers at most {limit} elements as {}, got {}", I::DTYPE, x.len());
+        let message =
+            format!("unique takes at most {limit} elements with {} indices, got {}", I::DTYPE, x.len());
         return Err(Error::new(ErrorKind::Memory, Phase::Run, message));
     }
     let x = RowMajor::new(x)?;
@@ -39,15 +41,15 @@ fn of_dtype<I: Element>(x: TensorView<'_>, counted: bool, number: fn(u32) -> I) 
     macro_rules! keyed {
         ($T:ty, $elements:expr, $key:expr) => {{
             let elements: &[$T] = $elements;
-            let (firsts, places, counts) = number_all(elements, $key, counted, number)?;
+            let (firsts, indices, counts) = number_all(elements, $key, counted, number)?;
             let mut found = Tensor::allocate(x.dtype(), &[firsts.len()])?;
             for (slot, first) in found.view_mut()?.as_mut_bits::<$T>()?.iter_mut().zip(&firsts) {
                 *slot = elements[*first as usize];
             }
-            (found, places, counts)
+            (found, indices, counts)
         }};
     }
-    let (elements, places, counts) = match x.dtype() {
+    let (elements, indices, counts) = match x.dtype() {
         DType::Bool => keyed!(bool, x.as_slice()?, |x| Some(u64::from(x))),
         DType::I8 => keyed!(i8, x.as_slice()?, |x| Some(x as u8 as u64)),
         DType::I16 => keyed!(i16, x.as_slice()?, |x| Some(x as u64)),
@@ -57,25 +59,26 @@ fn of_dtype<I: Element>(x: TensorView<'_>, counted: bool, number: fn(u32) -> I) 
         DType::U16 => keyed!(u16, x.as_slice()?, |x| Some(u64::from(x))),
         DType::U32 => keyed!(u32, x.as_slice()?, |x| Some(u64::from(x))),
         DType::U64 => keyed!(u64, x.as_slice()?, Some),
-        // Adding 0.0 takes -0.0 to 0.0 and leaves everything else.
+        // Adding 0.0 turns -0.0 into 0.0 and changes no other number.
         DType::F32 => keyed!(f32, x.as_slice()?, |x| (!x.is_nan()).then(|| u64::from((x + 0.0).to_bits()))),
         DType::F64 => keyed!(f64, x.as_slice()?, |x| (!x.is_nan()).then(|| (x + 0.0).to_bits())),
         DType::F16 => keyed!(u16, x.as_bits()?, |bits| half_key(bits, 0x7c00)),
         DType::BF16 => keyed!(u16, x.as_bits()?, |bits| half_key(bits, 0x7f80)),
         _ => strings(x.as_strings()?, counted, number)?,
     };
-    Ok(Distinct { elements, places, counts })
+    Ok(Distinct { elements, indices, counts })
 }
 
-/// The key of an f16 or bf16, whose infinity has the bits `infinity`.
+/// Returns the key of an f16 or bf16, `None` for NaN. `infinity` is the bits of the dtype's infinity.
 fn half_key(bits: u16, infinity: u16) -> Option<u64> {
     let size = bits & 0x7fff;
     (size <= infinity).then_some(if size == 0 { 0 } else { u64::from(bits) })
 }
 
+/// The number in an empty slot.
 const NONE: u32 = u32::MAX;
 
-/// Numbers by key, with open addressing; at most half full.
+/// A hash table from keys to numbers, with open addressing. It is at most half full.
 struct Table {
     slots: Vec<(u64, u32)>,
     shift: u32,
@@ -87,15 +90,15 @@ impl Table {
         Table { slots: vec![(0, NONE); 1024], shift: 64 - 10, used: 0 }
     }
 
-    /// The number of `key`; `next`, which it then keeps, if it is new.
+    /// Returns the number of `key`. A new key gets the number `next`.
     #[inline]
     fn number(&mut self, key: u64, next: u32) -> u32 {
         let mask = self.slots.len() - 1;
-        let mut at = self.start(key);
+        let mut probe = self.start(key);
         loop {
-            let (other, number) = self.slots[at & mask];
+            let (other, number) = self.slots[probe & mask];
             if number == NONE {
-                self.slots[at & mask] = (key, next);
+                self.slots[probe & mask] = (key, next);
                 self.used += 1;
                 if self.used * 2 > self.slots.len() {
                     self.grow();
@@ -105,12 +108,12 @@ impl Table {
             if other == key {
                 return number;
             }
-            at += 1;
+            probe += 1;
         }
     }
 
     fn start(&self, key: u64) -> usize {
-        // Folding the high half in keeps keys apart whose low bits are all zero, as those of round floats.
+        // Mixing in the high half separates keys whose low bits are all zero, such as those of round floats.
         ((key ^ key >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
@@ -121,41 +124,41 @@ impl Table {
         self.shift -= 1;
         let mask = self.slots.len() - 1;
         for (key, number) in old.into_iter().filter(|(_, number)| *number != NONE) {
-            let mut at = self.start(key);
-            while self.slots[at & mask].1 != NONE {
-                at += 1;
+            let mut probe = self.start(key);
+            while self.slots[probe & mask].1 != NONE {
+                probe += 1;
             }
-            self.slots[at & mask] = (key, number);
+            self.slots[probe & mask] = (key, number);
         }
     }
 }
 
 type Numbered = (Vec<u32>, Tensor, Option<Tensor>);
 
-/// Where each different element first stands, every element's place, and the counts. An element without a
-/// key equals no other.
+/// Returns the position of each distinct element's first occurrence, the index of every element, and the counts. An
+/// element without a key equals no other.
 fn number_all<T: Copy, I: Element>(
     elements: &[T],
     key: impl Fn(T) -> Option<u64>,
     counted: bool,
     number: fn(u32) -> I,
 ) -> Result<Numbered> {
-    let mut places = Tensor::allocate(I::DTYPE, &[elements.len()])?;
+    let mut indices = Tensor::allocate(I::DTYPE, &[elements.len()])?;
     let mut firsts: Vec<u32> = Vec::new();
     let mut counts: Vec<u32> = Vec::new();
     let mut table = Table::new();
-    let slots = places.as_mut_slice::<I>()?;
+    let slots = indices.as_mut_slice::<I>()?;
     for (position, (&element, slot)) in elements.iter().zip(slots).enumerate() {
         let next = firsts.len() as u32;
-        let place = key(element).map_or(next, |key| table.number(key, next));
-        if place == next {
+        let index = key(element).map_or(next, |key| table.number(key, next));
+        if index == next {
             firsts.push(position as u32);
             counts.push(0);
         }
-        counts[place as usize] += 1;
-        *slot = number(place);
+        counts[index as usize] += 1;
+        *slot = number(index);
     }
-    Ok((firsts, places, counts_of(&counts, counted, number)?))
+    Ok((firsts, indices, counts_of(&counts, counted, number)?))
 }
 
 fn counts_of<I: Element>(counts: &[u32], counted: bool, number: fn(u32) -> I) -> Result<Option<Tensor>> {
@@ -170,9 +173,9 @@ fn strings<I: Element>(
 ) -> Result<(Tensor, Tensor, Option<Tensor>)> {
     let mut numbers: FxHashMap<&[u8], u32> = FxHashMap::default();
     let (mut found, mut counts): (Vec<&[u8]>, Vec<u32>) = (Vec::new(), Vec::new());
-    let mut places = Vec::with_capacity(elements.len());
+    let mut indices = Vec::with_capacity(elements.len());
     for element in elements {
-        let place = match numbers.entry(element) {
+        let index = match numbers.entry(element) {
             Entry::Occupied(entry) => *entry.get(),
             Entry::Vacant(entry) => {
                 found.push(element);
@@ -180,9 +183,9 @@ fn strings<I: Element>(
                 *entry.insert(found.len() as u32 - 1)
             }
         };
-        counts[place as usize] += 1;
-        places.push(number(place));
+        counts[index as usize] += 1;
+        indices.push(number(index));
     }
     let elements = Tensor::from_strings(&[found.len()], &found)?;
-    Ok((elements, Tensor::from_vec(&[places.len()], places)?, counts_of(&counts, counted, number)?))
+    Ok((elements, Tensor::from_vec(&[indices.len()], indices)?, counts_of(&counts, counted, number)?))
 }

@@ -1,4 +1,4 @@
-//! `dynamic_partition`: rows by the number of their part.
+//! `dynamic_partition`: splits rows by the number of their part.
 
 use shapeflow_shape_fns::{Attr, Attrs, DType};
 
@@ -12,11 +12,12 @@ use crate::tensor::{Tensor, TensorView, size_of_element};
 use super::unstack::MAX_OUTPUTS;
 
 impl<'g> Value<'g> {
-    /// `count` tensors, the first of the rows whose part in `parts` is 0, the second of those whose part is 1, and so on,
-    /// each in the order of the rows.
+    /// Splits the rows of `self` into `count` tensors: output `k` holds the rows `i` with `parts[i] == k`, in their
+    /// order.
     ///
-    /// `[p.., d..], parts [p..] -> count × [?, d..]`, any dtype: how many rows a part has, only the run decides. `parts` is
-    /// i32 or i64; a number outside `[0, count)` fails the run. TensorFlow's `DynamicPartition`.
+    /// `[p.., d..], parts [p..] -> count × [?, d..]`, any dtype. The number of rows of each output depends on `parts`,
+    /// which is i32 or i64. A part outside `[0, count)` fails the run. As TensorFlow's `DynamicPartition`. Runs on the
+    /// host.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -30,7 +31,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `self` does not begin with the axes of `parts`, these are no integers, or `count` is less than 1.
+    /// The leading axes of `self` differ from the axes of `parts`, `parts` is neither i32 nor i64, or `count` is less
+    /// than 1.
     #[track_caller]
     pub fn dynamic_partition(self, parts: Value<'g>, count: usize) -> Result<Vec<Value<'g>>> {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
@@ -82,18 +84,19 @@ fn partition<I: Copy + Into<i64>>(
     for part in parts {
         let part: i64 = (*part).into();
         let Some(rows) = rows.get_mut(part as usize) else {
-            let message = format!("the number of a part must lie in [0, {count}), got {part}");
+            let message = format!("a part must lie in [0, {count}), got {part}");
             return Err(Error::new(ErrorKind::Index, Phase::Run, message));
         };
         *rows += 1;
     }
     let rest = data.sizes().get(rank..).unwrap_or_default();
     let row: usize = rest.iter().product();
-    let part_of = |at: usize| -> usize { parts.get(at).map_or(0, |part| (*part).into() as usize) };
+    let part_of =
+        |position: usize| -> usize { parts.get(position).map_or(0, |part| (*part).into() as usize) };
     if data.dtype() == DType::String {
         let mut texts: Vec<Vec<&[u8]>> = rows.iter().map(|rows| Vec::with_capacity(rows * row)).collect();
-        for (at, row) in data.as_strings()?.chunks_exact(row.max(1)).enumerate() {
-            texts[part_of(at)].extend(row.iter().map(|text| &**text));
+        for (position, row) in data.as_strings()?.chunks_exact(row.max(1)).enumerate() {
+            texts[part_of(position)].extend(row.iter().map(|text| &**text));
         }
         for (number, (texts, rows)) in texts.into_iter().zip(&rows).enumerate() {
             cx.set_output(number, Tensor::from_strings(&[&[*rows], rest].concat(), &texts)?)?;
@@ -109,10 +112,10 @@ fn partition<I: Copy + Into<i64>>(
     let mut targets: Vec<&mut [u8]> = views.iter_mut().map(|view| view.bytes_mut()).collect();
     let part_of = |part: &I| (*part).into() as usize;
     match bytes {
-        1 => deal_small::<1, I>(&mut targets, data.bytes(), parts, part_of),
-        2 => deal_small::<2, I>(&mut targets, data.bytes(), parts, part_of),
-        4 => deal_small::<4, I>(&mut targets, data.bytes(), parts, part_of),
-        8 => deal_small::<8, I>(&mut targets, data.bytes(), parts, part_of),
+        1 => partition_small::<1, I>(&mut targets, data.bytes(), parts, part_of),
+        2 => partition_small::<2, I>(&mut targets, data.bytes(), parts, part_of),
+        4 => partition_small::<4, I>(&mut targets, data.bytes(), parts, part_of),
+        8 => partition_small::<8, I>(&mut targets, data.bytes(), parts, part_of),
         _ => {
             let mut filled = vec![0; count];
             for (row, part) in data.bytes().chunks_exact(bytes).zip(parts.iter().map(part_of)) {
@@ -125,14 +128,14 @@ fn partition<I: Copy + Into<i64>>(
     Ok(())
 }
 
-/// Parts that [`Taken`] counts.
+/// The number of parts that [`Taken`] counts.
 const FEW: usize = 8;
 
-/// As many as a byte counts.
+/// The greatest number of rows in a round, which is the greatest count that fits into a byte.
 const ROUND: usize = 255;
 
-/// How many of a round's rows each of a few parts has, a byte each: from memory a count would be read after stores to
-/// places that nobody knows yet.
+/// Counts, for each of a few parts, its rows in a round. Each count is a byte of one register. In memory, reading a
+/// count would wait for earlier stores whose addresses are not known yet.
 struct Taken(u64);
 
 impl Taken {
@@ -140,7 +143,7 @@ impl Taken {
         usize::from((self.0 >> (8 * (part % FEW))) as u8)
     }
 
-    /// The number of the part's next row.
+    /// Returns the number of the part's next row in this round, and counts the row.
     fn take(&mut self, part: usize) -> usize {
         let number = self.of(part);
         self.0 = self.0.wrapping_add(1 << (8 * (part % FEW)));
@@ -148,7 +151,8 @@ impl Taken {
     }
 }
 
-fn deal_small<const N: usize, I>(
+/// Copies each row of `N` bytes to the target of its part.
+fn partition_small<const N: usize, I>(
     targets: &mut [&mut [u8]],
     rows: &[u8],
     parts: &[I],
@@ -173,7 +177,7 @@ fn deal_small<const N: usize, I>(
         }
         return;
     }
-    // A part's rows that are still to come: the place of the next is the first of them.
+    // For each part, the unfilled end of its target.
     let mut rest: Vec<std::slice::IterMut<'_, [u8; N]>> =
         targets.iter_mut().map(|target| target.as_chunks_mut::<N>().0.iter_mut()).collect();
     for (row, part) in rows.as_chunks::<N>().0.iter().zip(parts) {
@@ -198,15 +202,16 @@ mod tests {
     }
 
     #[test]
-    fn rows_keep_their_order_in_parts_few_and_many() {
+    fn rows_keep_their_order_in_few_and_in_many_parts() {
         for count in [1usize, 3, 8, 9] {
-            let part_of: Vec<i32> = (0..1000u32).map(|at| (at * at / 7 % count as u32) as i32).collect();
-            let rows: Vec<u8> = (0..1000).map(|at| (at / 4) as u8).collect();
+            let part_of: Vec<i32> =
+                (0..1000u32).map(|position| (position * position / 7 % count as u32) as i32).collect();
+            let rows: Vec<u8> = (0..1000).map(|position| (position / 4) as u8).collect();
             let attrs = Attrs::new().with("num_partitions", count as i64);
             let parts = run(&DEF, &attrs, &[tensor(&[1000], &rows), tensor(&[1000], &part_of)]).unwrap();
             for (number, part) in parts.iter().enumerate() {
-                let own = rows.iter().zip(&part_of).filter(|(_, part)| **part == number as i32);
-                assert_eq!(part.to_vec::<u8>().unwrap(), own.map(|(row, _)| *row).collect::<Vec<_>>());
+                let expected = rows.iter().zip(&part_of).filter(|(_, part)| **part == number as i32);
+                assert_eq!(part.to_vec::<u8>().unwrap(), expected.map(|(row, _)| *row).collect::<Vec<_>>());
             }
         }
     }

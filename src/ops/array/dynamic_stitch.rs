@@ -1,4 +1,4 @@
-//! `dynamic_stitch`: rows of several tensors, each to the place that is named for it.
+//! `dynamic_stitch`: merges the rows of several tensors by index.
 
 use std::panic::Location;
 
@@ -15,15 +15,15 @@ use crate::tensor::{Element, size_of_element};
 
 use super::concat::first_of;
 
-/// Bytes of a block of the result: it stays in a near cache until all of its rows are there.
+/// The size in bytes of a block of the result. A block stays in cache until all of its rows are written.
 const BLOCK: usize = 64 << 10;
 
-/// The rows of every tensor of `data` at the places that the one of `indices` beside it names; of several for one place
-/// the last stays. A place that none names holds zeros, where TensorFlow leaves what was there before.
+/// Merges the rows of several tensors: `out[indices[k][i]] = data[k][i]`; the last write wins.
 ///
-/// `indices_i [p_i..], data_i [p_i.., d..] -> [1 + the greatest index, d..]`, any one dtype; indices are i32 or i64. A
-/// negative index fails the run. The opposite of [`Value::dynamic_partition`]. TensorFlow's `DynamicStitch`, and its
-/// `ParallelDynamicStitch`, where several rows for one place are undefined.
+/// `indices[k] [p_k..], data[k] [p_k.., d..] -> [1 + max(indices), d..]`, any one dtype; indices are i32 or i64. A
+/// negative index fails the run. This is the inverse of [`Value::dynamic_partition`]. As TensorFlow's `DynamicStitch`
+/// and `ParallelDynamicStitch`; an index that does not occur gives a row of zeros, where TensorFlow leaves memory
+/// uninitialised. Runs on the host.
 ///
 /// ```
 /// use shapeflow::{Graph, dynamic_stitch};
@@ -37,13 +37,12 @@ const BLOCK: usize = 64 << 10;
 /// ```
 ///
 /// # Errors
-/// There are no tensors, or not as many of both, several dtypes, or sizes that disagree.
+/// There are no tensors, the numbers of indices and data differ, the dtypes differ, or the sizes disagree.
 #[track_caller]
 pub fn dynamic_stitch<'g>(indices: &[Value<'g>], data: &[Value<'g>]) -> Result<Value<'g>> {
     let first = first_of(data, "dynamic_stitch")?;
     if indices.len() != data.len() {
-        let message =
-            format!("there must be as many indices as data, got {} and {}", indices.len(), data.len());
+        let message = format!("indices and data must pair up, got {} and {}", indices.len(), data.len());
         return Err(Error::new(ErrorKind::Attribute, Phase::Build, message).at(Location::caller()));
     }
     first.graph().op(&DEF).data_all(indices).data_all(data).finish()
@@ -64,15 +63,15 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let parts = cx.inputs() / 2;
     let given = |from: usize| -> Result<Vec<RowMajor<'_>>> {
-        (from..from + parts).map(|at| RowMajor::new(cx.input(at)?)).collect()
+        (from..from + parts).map(|operand| RowMajor::new(cx.input(operand)?)).collect()
     };
     let (indices, data) = (given(0)?, given(parts)?);
-    let (Some(first), Some(places)) = (data.first(), indices.first()) else {
+    let (Some(first), Some(destinations)) = (data.first(), indices.first()) else {
         return Err(Error::msg("dynamic_stitch needs at least one tensor"));
     };
-    let row = first.view().sizes().get(places.view().sizes().len()..).unwrap_or_default();
+    let row = first.view().sizes().get(destinations.view().sizes().len()..).unwrap_or_default();
     if first.view().dtype() != DType::String {
-        let placed = match places.view().dtype() {
+        let placed = match destinations.view().dtype() {
             DType::I32 => put_in_order::<i32>(cx, &indices, &data, row)?,
             _ => put_in_order::<i64>(cx, &indices, &data, row)?,
         };
@@ -92,9 +91,10 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Makes the result block by block, if the indices of every tensor ascend, as those of parts that
-/// [`Value::dynamic_partition`] made do. Their last ones then say how many rows there are, and which are next for a
-/// block. What is written if they do not ascend is of no use.
+/// Writes the result block by block, if the indices of every tensor ascend, as after [`Value::dynamic_partition`].
+///
+/// Ascending indices give the number of rows (one more than the greatest last index) and the next row of each tensor
+/// for a block. Returns whether the result is written; if not, the output is incomplete and must be written anew.
 fn put_in_order<I: Element + Copy + Into<i64>>(
     cx: &mut HostCx<'_>,
     indices: &[RowMajor<'_>],
@@ -104,17 +104,17 @@ fn put_in_order<I: Element + Copy + Into<i64>>(
     let mut parts = Vec::with_capacity(indices.len());
     let (mut rows, mut given) = (0usize, 0);
     for (indices, data) in indices.iter().zip(data) {
-        let places = indices.view().as_slice::<I>()?;
-        if let Some(last) = places.last() {
+        let destinations = indices.view().as_slice::<I>()?;
+        if let Some(last) = destinations.last() {
             let Ok(last) = usize::try_from((*last).into()) else { return Ok(false) };
             rows = rows.max(last.saturating_add(1));
         }
-        given += places.len();
-        parts.push((places, data.view().bytes()));
+        given += destinations.len();
+        parts.push((destinations, data.view().bytes()));
     }
     let Some(first) = data.first() else { return Ok(false) };
     let bytes = row.iter().product::<usize>() * size_of_element(first.view().dtype())?;
-    // Every tensor is looked at for every block.
+    // Each block visits every tensor, which must not cost more than the rows themselves.
     if bytes == 0 || rows.div_ceil((BLOCK / bytes).max(1)).saturating_mul(parts.len()) > given {
         return Ok(false);
     }
@@ -134,12 +134,12 @@ fn fill_small<const N: usize, const HEIGHT: usize, I: Copy + Into<i64>>(
     target: &mut [u8],
     parts: &[(&[I], &[u8])],
 ) -> bool {
-    let parts = parts.iter().map(|(places, data)| (*places, data.as_chunks::<N>().0)).collect();
+    let parts = parts.iter().map(|(destinations, data)| (*destinations, data.as_chunks::<N>().0)).collect();
     fill::<HEIGHT, _, I>(target.as_chunks_mut::<N>().0, parts, 1, [0; N])
 }
 
-/// Fills `target` with rows of `row` elements, each tensor's beside their places, and with zeros; whether every
-/// row's place came in its turn. A block has `HEIGHT` elements.
+/// Fills `target` with zeros and with the rows of `parts`, each a list of destinations and its rows of `row` elements.
+/// A block has `HEIGHT` elements. Returns whether the destinations of every part ascend.
 #[inline(always)]
 fn fill<const HEIGHT: usize, T: Copy, I: Copy + Into<i64>>(
     target: &mut [T],
@@ -151,51 +151,52 @@ fn fill<const HEIGHT: usize, T: Copy, I: Copy + Into<i64>>(
     for (block, first) in target.chunks_mut(height * row).zip((0..).step_by(height)) {
         block.fill(zero);
         let height = block.len() / row;
-        for (places, data) in &mut parts {
-            let given = places.len().min(data.len() / row);
-            let (near, rows) = (&places[..given], &data[..given * row]);
+        for (destinations, data) in &mut parts {
+            let given = destinations.len().min(data.len() / row);
+            let (near, rows) = (&destinations[..given], &data[..given * row]);
             let mut taken = match <&mut [T; HEIGHT]>::try_from(&mut *block) {
-                Ok(block) if row == 1 => take(block, first, near, rows),
+                Ok(block) if row == 1 => take_fours(block, first, near, rows),
                 _ => 0,
             };
             while taken < given {
-                // A place before the block is far beyond it, and so is a negative one.
-                let place = (near[taken].into() as usize).wrapping_sub(first);
-                if place >= height {
+                // A destination before the block wraps to a huge number, and so does a negative one.
+                let destination = (near[taken].into() as usize).wrapping_sub(first);
+                if destination >= height {
                     break;
                 }
                 match row {
-                    1 => block[place] = rows[taken],
-                    _ => block[place * row..][..row].copy_from_slice(&rows[taken * row..][..row]),
+                    1 => block[destination] = rows[taken],
+                    _ => block[destination * row..][..row].copy_from_slice(&rows[taken * row..][..row]),
                 }
                 taken += 1;
             }
-            (*places, *data) = (&places[taken..], &data[taken * row..]);
-            if places.first().is_some_and(|place| ((*place).into() as usize) < first) {
+            (*destinations, *data) = (&destinations[taken..], &data[taken * row..]);
+            if destinations.first().is_some_and(|destination| ((*destination).into() as usize) < first) {
                 return false;
             }
         }
     }
-    parts.iter().all(|(places, _)| places.is_empty())
+    parts.iter().all(|(destinations, _)| destinations.is_empty())
 }
 
-/// Puts elements at their places in a whole block, four at a time as long as all four belong there; how many it were.
+/// Writes elements to their destinations in a full block, four at a time while all four are in it. Returns the number
+/// of elements written.
 #[inline(always)]
-fn take<const HEIGHT: usize, T: Copy, I: Copy + Into<i64>>(
+fn take_fours<const HEIGHT: usize, T: Copy, I: Copy + Into<i64>>(
     block: &mut [T; HEIGHT],
     first: usize,
-    places: &[I],
+    destinations: &[I],
     rows: &[T],
 ) -> usize {
-    const { assert!(HEIGHT.is_power_of_two(), "a place inside is one without higher bits") };
+    const { assert!(HEIGHT.is_power_of_two(), "a destination is in the block if it has no higher bits") };
     let mut taken = 0;
-    for (places, rows) in places.as_chunks::<4>().0.iter().zip(rows.as_chunks::<4>().0) {
-        let places = places.map(|place| (place.into() as usize).wrapping_sub(first));
-        if places.iter().fold(0, |bits, place| bits | place) >= HEIGHT {
+    for (destinations, rows) in destinations.as_chunks::<4>().0.iter().zip(rows.as_chunks::<4>().0) {
+        let destinations = destinations.map(|destination| (destination.into() as usize).wrapping_sub(first));
+        if destinations.iter().fold(0, |bits, destination| bits | destination) >= HEIGHT {
             break;
         }
-        for (place, row) in places.into_iter().zip(rows) {
-            block[place % HEIGHT] = *row;
+        for (destination, row) in destinations.into_iter().zip(rows) {
+            block[destination % HEIGHT] = *row;
         }
         taken += 4;
     }
@@ -217,34 +218,35 @@ mod tests {
 
     #[test]
     fn a_negative_index_is_an_error() {
-        let mut places = vec![1i32; 5000];
-        places[4000] = -1;
-        let error = run(&DEF, &Attrs::new(), &[tensor(&[5000], &places), tensor(&[5000], &[0u8; 5000])]);
+        let mut destinations = vec![1i32; 5000];
+        destinations[4000] = -1;
+        let error =
+            run(&DEF, &Attrs::new(), &[tensor(&[5000], &destinations), tensor(&[5000], &[0u8; 5000])]);
         assert_eq!(error.unwrap_err().message(), "an index into axis 0 must lie in [0, 2), got -1");
     }
 
     #[test]
-    fn the_last_row_stays_whatever_the_order() {
-        // Ascending with gaps and repetitions over several blocks, and the same with one index out of its turn.
+    fn the_last_write_wins_in_any_order() {
+        // Ascending indices with gaps and repetitions over several blocks, then the same with one index out of order.
         let count = 40_000i32;
-        let ascending = |part: i32| (0..count).map(|at| at * 3 / 2 + part).collect::<Vec<i32>>();
+        let ascending = |part: i32| (0..count).map(|i| i * 3 / 2 + part).collect::<Vec<i32>>();
         let mut broken = ascending(1);
         broken[30_000] = 5;
         for second in [ascending(1), broken] {
             for width in [1, 3] {
-                let places = [ascending(0), second.clone()];
+                let destinations = [ascending(0), second.clone()];
                 let rows = count as usize * width;
                 let data: Vec<Vec<i32>> =
-                    (0..2).map(|part| (0..rows as i32).map(|at| at * 2 + part).collect()).collect();
-                let top = *places.iter().flatten().max().unwrap() as usize + 1;
+                    (0..2).map(|part| (0..rows as i32).map(|i| i * 2 + part).collect()).collect();
+                let top = *destinations.iter().flatten().max().unwrap() as usize + 1;
                 let mut expected = vec![0; top * width];
-                for (places, data) in places.iter().zip(&data) {
-                    for (place, row) in places.iter().zip(data.chunks(width)) {
-                        expected[*place as usize * width..][..width].copy_from_slice(row);
+                for (destinations, data) in destinations.iter().zip(&data) {
+                    for (destination, row) in destinations.iter().zip(data.chunks(width)) {
+                        expected[*destination as usize * width..][..width].copy_from_slice(row);
                     }
                 }
-                let index = |at: usize| tensor(&[count as usize], &places[at]);
-                let rows = |at: usize| tensor(&[count as usize, width], &data[at]);
+                let index = |part: usize| tensor(&[count as usize], &destinations[part]);
+                let rows = |part: usize| tensor(&[count as usize, width], &data[part]);
                 let outputs = run(&DEF, &Attrs::new(), &[index(0), index(1), rows(0), rows(1)]).unwrap();
                 assert_eq!(outputs[0].sizes(), [top, width]);
                 assert_eq!(outputs[0].to_vec::<i32>().unwrap(), expected);
@@ -253,10 +255,10 @@ mod tests {
     }
 
     #[test]
-    fn as_many_indices_as_data() {
+    fn unequal_numbers_of_indices_and_data_are_refused() {
         let g = crate::Graph::new();
         let x = g.constant([1, 2]).unwrap();
         let error = dynamic_stitch(&[x], &[x, x]).unwrap_err();
-        assert_eq!(error.message(), "there must be as many indices as data, got 1 and 2");
+        assert_eq!(error.message(), "indices and data must pair up, got 1 and 2");
     }
 }

@@ -1,4 +1,4 @@
-//! `expand_dims`: a new axis of size 1.
+//! `expand_dims`: inserts an axis of size 1.
 
 use crate::dtype;
 use crate::error::Result;
@@ -9,9 +9,10 @@ use crate::op::{OpDef, Operand, TfOp};
 use super::axis::{body_axis, without};
 
 impl<'g> Value<'g> {
-    /// Puts a new axis of size 1 before axis `axis`; a negative `axis` counts from the end of the result.
+    /// Inserts an axis of size 1, which becomes axis `axis` of the result. A negative `axis` counts from the end of the
+    /// result.
     ///
-    /// `[d0, …, dn] -> [d0, …, 1, …, dn]`, any dtype. TensorFlow's `ExpandDims`.
+    /// `[d0, …, dn] -> [d0, …, 1, …, dn]`, any dtype. As TensorFlow's `ExpandDims`. Fuses into kernels.
     ///
     /// # Errors
     /// `axis` is outside `[-rank - 1, rank]`.

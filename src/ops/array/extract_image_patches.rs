@@ -1,4 +1,4 @@
-//! `extract_image_patches`: every window of an image as a vector.
+//! `extract_image_patches`: returns every window of an image as a vector.
 
 use shapeflow_shape_fns::{Attr, Dim, InferenceContext, ShapeError};
 
@@ -8,21 +8,23 @@ use crate::expr::{Expr, InRange, Index, LowerCx, Scalar};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 
-/// Where windows may stand.
+/// The positions that windows may take.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum WindowPadding {
-    /// Inside.
+    /// A window lies inside the image.
     Valid,
-    /// Also over the edge, with zeros beyond it: at every stride that begins inside, the windows in the middle.
+    /// A window may overhang the image, with zeros outside. There are `ceil(size / stride)` windows along an axis, and
+    /// the overhang is split evenly between both ends.
     Same,
 }
 
 impl<'g> Value<'g> {
-    /// Windows of `sizes` (rows, columns) places, one from another `strides` and their elements `rates` apart, each as
-    /// one vector: row by row, place by place, channel by channel.
+    /// Extracts windows of `sizes[0]` rows and `sizes[1]` columns and flattens each one into a vector, in the order
+    /// rows, columns, channels. Windows start `strides` apart, and the elements of a window are `rates` apart.
     ///
-    /// `[n, h, w, c] -> [n, oh, ow, sizes[0]*sizes[1]*c]`, bool, integers and floats; with [`WindowPadding::Same`] `oh` is
-    /// `ceil(h/strides[0])`, else as many as fit. TensorFlow's `ExtractImagePatches`, `tf.image.extract_patches`.
+    /// `[n, h, w, c] -> [n, oh, ow, sizes[0]*sizes[1]*c]`, bool, integers and floats. With [`WindowPadding::Same`],
+    /// `oh` is `ceil(h/strides[0])`; else it is the number of windows that fit. As TensorFlow's `ExtractImagePatches`
+    /// (`tf.image.extract_patches`). Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, WindowPadding, shape};
@@ -78,20 +80,20 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let (sizes, strides, rates) = (cx.ints("ksizes"), cx.ints("strides"), cx.ints("rates"));
     let before = cx.derived("before");
     let dims = cx.dims(0);
-    let ([batch, row, column, at], [_, _, _, depth]) = (index, &dims[..]) else {
+    let ([batch, row, column, channel], [_, _, _, depth]) = (index, &dims[..]) else {
         return cx.operand(0, index);
     };
     let entry = |list: &[i64], axis: usize| list.get(axis).copied().unwrap_or(1);
-    // The place in a window, then the channel.
-    let place = at.clone().floordiv(depth.clone());
+    // The last axis holds the position in the window, then the channel.
+    let window_position = channel.clone().floordiv(depth.clone());
     let columns = entry(&sizes, 2);
-    let within = [place.clone().floordiv(columns), place.modulo(columns)];
-    let mut read = vec![batch.clone(), row.clone(), column.clone(), at.clone().modulo(depth.clone())];
+    let offset = [window_position.clone().floordiv(columns), window_position.modulo(columns)];
+    let mut read = vec![batch.clone(), row.clone(), column.clone(), channel.clone().modulo(depth.clone())];
     let mut inside = Vec::new();
-    for (axis, within) in (1..3).zip(within) {
+    for (axis, offset) in (1..3).zip(offset) {
         let before = before.get(axis - 1).cloned().unwrap_or(Dim::known(0));
         let start = read[axis].clone() * entry(&strides, axis) - Index::constant(before.clone());
-        read[axis] = start + within * entry(&rates, axis);
+        read[axis] = start + offset * entry(&rates, axis);
         if before.as_known() != Some(0) || is_same(cx) {
             inside.push(InRange { index: read[axis].clone(), low: Dim::known(0), high: dims[axis].clone() });
         }
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_of_places() {
+    fn windows_over_channels_are_refused() {
         let ones = Attr::Ints([1, 1, 1, 1].into());
         let attrs = Attrs::new().with("strides", ones.clone()).with("rates", ones).with("padding", "VALID");
         let attrs = attrs.with("ksizes", Attr::Ints([1, 2, 2, 2].into()));

@@ -1,4 +1,4 @@
-//! `fill`: one scalar everywhere.
+//! `fill`: a tensor whose elements are all one scalar.
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -9,13 +9,14 @@ use crate::op::{OpDef, Operand, TfOp};
 use super::scalar::IntoScalar;
 
 impl Graph {
-    /// A tensor of shape `dims` whose elements all are `value`: a number, which keeps its type, or a scalar
+    /// Makes a tensor of shape `dims` whose elements are all `value`: a Rust number, which keeps its type, or a scalar
     /// value.
     ///
-    /// `g.fill([2, 3], 0.5f32)` is `f32[2, 3]`. Any dtype. Nothing is stored: the value is repeated where it is read. TensorFlow's `Fill`.
+    /// `dims [n], value [] -> dims`, any dtype: `g.fill([2, 3], 0.5f32)` is `f32[2, 3]`. As TensorFlow's `Fill`. Fuses
+    /// into kernels, so the elements are usually not stored.
     ///
     /// # Errors
-    /// A size is negative, or `value` is no scalar.
+    /// A size is negative, or `value` is not a scalar.
     #[track_caller]
     pub fn fill<'g>(&'g self, dims: impl IntoShapeArg<'g>, value: impl IntoScalar<'g>) -> Result<Value<'g>> {
         let value = value.into_scalar(self, std::panic::Location::caller())?;

@@ -1,4 +1,4 @@
-//! `gather`: slices of a tensor picked by number.
+//! `gather`: selects slices of a tensor by index.
 
 use shapeflow_shape_fns::{Attrs, DType};
 
@@ -11,24 +11,24 @@ use crate::op::{Absent, OpDef, Operand, TfOp};
 use super::axis::body_axis;
 
 impl<'g> Value<'g> {
-    /// The slices of `self` along `axis` whose numbers stand in `indices`.
+    /// Selects slices along `axis`: `out[a, i, b] = self[a, indices[i], b]`.
     ///
-    /// `[a.., d, b..], indices [i..] -> [a.., i.., b..]`, any dtype; `indices` is i32 or i64; a negative
-    /// `axis` counts from the end. An index outside `[0, d)`, also a negative one, fails the run.
-    /// TensorFlow's `GatherV2` and `Gather`.
+    /// `[a.., d, b..], indices [i..] -> [a.., i.., b..]`, any dtype; `indices` is i32 or i64. A negative `axis` counts
+    /// from the end. An index outside `[0, d)`, also a negative one, fails the run. As TensorFlow's `GatherV2` and
+    /// `Gather`. Fuses into kernels.
     ///
     /// # Errors
-    /// The axis is out of range, or `indices` has another dtype.
+    /// The axis is out of range, or `indices` is neither i32 nor i64.
     #[track_caller]
     pub fn gather(self, indices: impl IntoOperand<'g>, axis: i64) -> Result<Value<'g>> {
         self.gather_batched(indices, axis, 0)
     }
 
-    /// As [`Value::gather`], one by one for each index of the first `batch_dims` axes, which `self` and
-    /// `indices` have in common.
+    /// Gathers as [`Value::gather`] does, separately for each index of the first `batch_dims` axes, which `self` and
+    /// `indices` share.
     ///
     /// # Errors
-    /// As [`Value::gather`]; the common axes differ, or `axis` is one of them.
+    /// As [`Value::gather`]; also if the shared axes differ in size, or if `axis` is one of them.
     #[track_caller]
     pub fn gather_batched(
         self,
@@ -57,12 +57,13 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let axis = body_axis(cx);
     let batch = cx.derived("batch_dims").first().and_then(|batch| usize::try_from(batch.as_known()?).ok());
     let batch = batch.unwrap_or(0);
-    let picked_rank = cx.dims(1).len();
-    // The output's axes: params before `axis`, the axes of indices after the batch, params after `axis`.
-    let after = axis + picked_rank.saturating_sub(batch);
+    let indices_rank = cx.dims(1).len();
+    // The axes of the output: those of params before `axis`, those of indices after the batch, those of params after
+    // `axis`.
+    let after = axis + indices_rank.saturating_sub(batch);
     let part = |from: usize, to: usize| index.get(from..to).unwrap_or_default().iter().cloned();
-    let place: Vec<Index> = part(0, batch).chain(part(axis, after)).collect();
-    let picked = cx.operand(1, &place);
+    let indices_index: Vec<Index> = part(0, batch).chain(part(axis, after)).collect();
+    let picked = cx.operand(1, &indices_index);
     let Some(limit) = cx.dims(0).get(axis).cloned() else { return cx.operand(0, index) };
     let picked = cx.checked_index(picked, limit, axis);
     let read: Vec<Index> = part(0, axis).chain([picked]).chain(part(after, index.len())).collect();
@@ -86,19 +87,19 @@ mod tests {
     }
 
     #[test]
-    fn batches_are_gathered_one_by_one() {
+    fn batches_are_gathered_separately() {
         let x = tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32]);
-        let places = tensor(&[2, 2], &[2, 0, 1, 1i64]);
-        let y = run_one(&DEF, &Attrs::new().with("axis", -1).with("batch_dims", 1), &[x, places]);
+        let indices = tensor(&[2, 2], &[2, 0, 1, 1i64]);
+        let y = run_one(&DEF, &Attrs::new().with("axis", -1).with("batch_dims", 1), &[x, indices]);
         assert_eq!((y.sizes(), y.to_vec::<i32>().unwrap()), (&[2, 2][..], vec![3, 1, 5, 5]));
     }
 
     #[test]
-    fn an_index_outside_names_axis_and_limit() {
-        // The elements of so many indices are not followed: the run finds the wrong one.
-        let mut places = vec![0i32; 5000];
-        places[7] = 3;
-        let operands = [tensor(&[1, 3], &[1, 2, 3i32]), tensor(&[5000], &places)];
+    fn an_index_out_of_range_is_an_error_with_axis_and_limit() {
+        // Inference does not track this many elements, so the run finds the wrong one.
+        let mut indices = vec![0i32; 5000];
+        indices[7] = 3;
+        let operands = [tensor(&[1, 3], &[1, 2, 3i32]), tensor(&[5000], &indices)];
         let error = run(&DEF, &Attrs::new().with("axis", 1), &operands).unwrap_err();
         assert_eq!(error.message(), "an index into axis 1 must lie in [0, 3), got 3");
         assert_eq!(error.kind(), ErrorKind::Index);

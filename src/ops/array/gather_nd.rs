@@ -1,4 +1,4 @@
-//! `gather_nd`: slices of a tensor picked by vectors of numbers.
+//! `gather_nd`: selects slices of a tensor by multi-dimensional index.
 
 use std::panic::Location;
 
@@ -12,11 +12,11 @@ use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::positions::{check_policy, ignores_outside};
 
 impl<'g> Value<'g> {
-    /// The slices of `self` whose positions along its first axes stand along the last axis of `indices`.
+    /// Selects slices: `out[i, ..] = self[indices[i, 0], …, indices[i, k-1], ..]`.
     ///
-    /// `[d0, …, dn], indices [i.., k] -> [i.., dk, …, dn]`, any dtype; `indices` is i32 or i64. With `k` the rank of
-    /// `self` the slices are elements. An index outside its axis, also a negative one, fails the run. TensorFlow's
-    /// `GatherNd`; a graph that is imported may say that a slice at a position outside is zero.
+    /// `[d0, …, dn], indices [i.., k] -> [i.., dk, …, dn]`, any dtype; `indices` is i32 or i64. If `k` is the rank of
+    /// `self`, the slices are elements. An index outside its axis, also a negative one, fails the run. As TensorFlow's
+    /// `GatherNd`; an imported graph may ask for a zero slice instead of the failure. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -30,18 +30,18 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `indices` has no axis, more of them than `self` in its last one, or another dtype.
+    /// `indices` is a scalar or neither i32 nor i64, or `k` exceeds the rank of `self`.
     #[track_caller]
     pub fn gather_nd(self, indices: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let indices = indices.into_operand(self, Location::caller());
         self.graph().op(&DEF).data(self).data(indices).finish()
     }
 
-    /// As [`Value::gather_nd`], one by one for each index of the first `batch_dims` axes, which `self` and `indices`
-    /// have in common. As TensorFlow's `tf.gather_nd`.
+    /// Gathers as [`Value::gather_nd`] does, separately for each index of the first `batch_dims` axes, which `self` and
+    /// `indices` share. As TensorFlow's `tf.gather_nd`.
     ///
     /// # Errors
-    /// As [`Value::gather_nd`]; the common axes differ.
+    /// As [`Value::gather_nd`]; also if the shared axes differ in size.
     #[track_caller]
     pub fn gather_nd_batched(self, indices: impl IntoOperand<'g>, batch_dims: i64) -> Result<Value<'g>> {
         let indices = indices.into_operand(self, Location::caller());
@@ -62,7 +62,7 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     dtype::indices(operands, 1)?;
-    // A slice that is not there is zero.
+    // An ignored index gives zeros, so the dtype must have a zero.
     let class = if ignores_outside(attrs) { dtype::Class::Scalar } else { dtype::Class::Any };
     Ok(vec![dtype::common(operands, 0, 1, class)?])
 }
@@ -73,14 +73,14 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let (params, indices) = (cx.dims(0), cx.dims(1));
     let after = indices.len().saturating_sub(1);
     let depth = indices.last().and_then(|depth| usize::try_from(depth.as_known()?).ok()).unwrap_or(0);
-    let (place, rest) = index.split_at(after.min(index.len()));
-    let mut read = place.get(..batch).unwrap_or_default().to_vec();
+    let (leading, rest) = index.split_at(after.min(index.len()));
+    let mut read = leading.get(..batch).unwrap_or_default().to_vec();
     let ignores = ignores_outside(cx.attrs());
     let mut inside = Expr::constant(true);
     for (axis, limit) in params.iter().enumerate().skip(batch).take(depth) {
-        let mut at = place.to_vec();
-        at.push(Index::from((axis - batch) as i64));
-        let mut picked = cx.operand(1, &at);
+        let mut indices_index = leading.to_vec();
+        indices_index.push(Index::from((axis - batch) as i64));
+        let mut picked = cx.operand(1, &indices_index);
         if ignores {
             let is_inside;
             (picked, is_inside) = within(picked, limit.clone());
@@ -97,8 +97,8 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     inside.select(element, zero)
 }
 
-/// An index that may be read along an axis of this size, and whether it is the one given. No index of an empty axis may
-/// be read, and the run fails as TensorFlow's does.
+/// Returns an index that is safe to read along an axis of this size, and whether it equals `index`. An empty axis has
+/// no safe index: the run then fails, as TensorFlow's does.
 fn within(index: Expr, size: Dim) -> (Expr, Expr) {
     let (index, size) = (index.cast(DType::I64), Expr::size(size));
     let zero = || Expr::constant(0i64);
@@ -134,12 +134,12 @@ mod tests {
     }
 
     #[test]
-    fn positions_outside_give_zeros_but_along_an_empty_axis() {
+    fn ignored_indices_give_zeros_except_along_an_empty_axis() {
         let ignore = Attrs::new().with("bad_indices_policy", "IGNORE");
-        let places = tensor(&[3, 2], &[1, 0, 0, 1, i64::MIN, i64::MAX]);
-        let y = run_one(&DEF, &ignore, &[tensor(&[2, 1], &[7, 8i32]), places.clone()]);
+        let indices = tensor(&[3, 2], &[1, 0, 0, 1, i64::MIN, i64::MAX]);
+        let y = run_one(&DEF, &ignore, &[tensor(&[2, 1], &[7, 8i32]), indices.clone()]);
         assert_eq!(y.to_vec::<i32>().unwrap(), [8, 0, 0]);
-        let error = run(&DEF, &ignore, &[tensor::<i32>(&[0, 1], &[]), places]).unwrap_err();
+        let error = run(&DEF, &ignore, &[tensor::<i32>(&[0, 1], &[]), indices]).unwrap_err();
         assert_eq!(error.message(), "an index into axis 0 must lie in [0, 0), got 1");
     }
 
@@ -149,18 +149,18 @@ mod tests {
     }
 
     #[test]
-    fn batches_are_gathered_one_by_one() {
+    fn batches_are_gathered_separately() {
         let x = tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32]);
-        let places = tensor(&[2, 2, 1], &[2, 0, 1, 1i64]);
-        let y = run_one(&DEF, &Attrs::new().with("batch_dims", 1), &[x, places]);
+        let indices = tensor(&[2, 2, 1], &[2, 0, 1, 1i64]);
+        let y = run_one(&DEF, &Attrs::new().with("batch_dims", 1), &[x, indices]);
         assert_eq!((y.sizes(), y.to_vec::<i32>().unwrap()), (&[2, 2][..], vec![3, 1, 5, 5]));
     }
 
     #[test]
-    fn an_index_outside_names_axis_and_limit() {
-        let mut places = vec![0i32; 10_000];
-        places[7] = -1;
-        let operands = [tensor(&[1, 3], &[1, 2, 3i32]), tensor(&[5000, 2], &places)];
+    fn an_index_out_of_range_is_an_error_with_axis_and_limit() {
+        let mut indices = vec![0i32; 10_000];
+        indices[7] = -1;
+        let operands = [tensor(&[1, 3], &[1, 2, 3i32]), tensor(&[5000, 2], &indices)];
         let error = run(&DEF, &Attrs::new(), &operands).unwrap_err();
         assert_eq!(error.message(), "an index into axis 1 must lie in [0, 3), got -1");
         assert_eq!(error.kind(), ErrorKind::Index);

@@ -1,4 +1,4 @@
-//! `identity`: the operand itself.
+//! `identity`: returns its operand.
 
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
@@ -6,10 +6,10 @@ use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// The same elements, as a value of its own.
+    /// Returns the same elements as a new value.
     ///
-    /// `[..] -> [..]`, any dtype. TensorFlow's `Identity`; elements of shape tensors are passed on, which
-    /// TensorFlow does not do.
+    /// `[..] -> [..]`, any dtype. As TensorFlow's `Identity`; unlike TensorFlow, inference also tracks the elements of
+    /// shape tensors through it. Fuses into kernels.
     ///
     /// # Errors
     /// The value is poisoned.

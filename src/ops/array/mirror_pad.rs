@@ -1,4 +1,4 @@
-//! `mirror_pad`: a border that mirrors the elements next to it.
+//! `mirror_pad`: adds a border that mirrors the elements next to it.
 
 use shapeflow_shape_fns::{Attr, Dim};
 
@@ -8,23 +8,23 @@ use crate::expr::{Expr, InRange, Index, LowerCx};
 use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
-/// Whether a mirrored border repeats the element it mirrors at.
+/// Whether a mirrored border repeats the element at the edge.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Mirror {
-    /// `c b | a b c | b a`: a border is at most one shorter than the axis.
+    /// `c b | a b c | b a`: the edge is not repeated. A border is at most the size of the axis less 1.
     Reflect,
-    /// `b a | a b c | c b`: a border is at most as long as the axis.
+    /// `b a | a b c | c b`: the edge is repeated. A border is at most the size of the axis.
     Symmetric,
 }
 
 impl<'g> Value<'g> {
-    /// A border that mirrors the elements next to it; `paddings` as for [`Value::pad`].
+    /// Adds a border that mirrors the elements next to it. `paddings` is as for [`Value::pad`].
     ///
-    /// Any dtype. TensorFlow's `MirrorPad`; a border that is provably too long is refused when the graph is
-    /// built, where TensorFlow fails when it runs.
+    /// `[d0, …] -> [paddings[0] + d0 + paddings[1], …]`, any dtype. As TensorFlow's `MirrorPad`; a border that is
+    /// provably too long is refused when the graph is built, where TensorFlow fails at run time. Fuses into kernels.
     ///
     /// # Errors
-    /// `paddings` has not one pair per axis, a negative entry, or one longer than the mode allows.
+    /// `paddings` does not have one pair per axis, or an entry is negative or longer than the mode allows.
     #[track_caller]
     pub fn mirror_pad(self, paddings: impl IntoParam<'g>, mirror: Mirror) -> Result<Value<'g>> {
         let mode = match mirror {
@@ -48,27 +48,27 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let (source, target) = (cx.dims(0), cx.output_dims(0));
     let mut read = index.to_vec();
     let mut padded = Vec::new();
-    for (axis, at) in read.iter_mut().enumerate() {
+    for (axis, position) in read.iter_mut().enumerate() {
         let (Some(before), Some(dim)) = (before.get(axis), source.get(axis)) else { continue };
         if target.get(axis) != Some(dim) {
-            *at = at.clone() - Index::constant(before.clone());
+            *position = position.clone() - Index::constant(before.clone());
             padded.push((axis, dim.clone()));
         }
     }
     mirrored(cx, &mut read, &padded, i64::from(symmetric))
 }
 
-/// The element at `read`, mirrored into the tensor along each of the `padded` axes.
+/// Loads the element at `read`, which is mirrored into the tensor along each of the `padded` axes.
 fn mirrored(cx: &mut dyn LowerCx, read: &mut Vec<Index>, padded: &[(usize, Dim)], repeated: i64) -> Expr {
     let Some(((axis, dim), rest)) = padded.split_first() else { return cx.operand(0, read) };
-    let at = read[*axis].clone();
+    let position = read[*axis].clone();
     let inside = mirrored(cx, read, rest, repeated);
-    read[*axis] = Index::from(-repeated) - at.clone();
+    read[*axis] = Index::from(-repeated) - position.clone();
     let below = mirrored(cx, read, rest, repeated);
-    read[*axis] = Index::constant(2 * dim - (2 - repeated)) - at.clone();
+    read[*axis] = Index::constant(2 * dim - (2 - repeated)) - position.clone();
     let above = mirrored(cx, read, rest, repeated);
-    read[*axis] = at.clone();
-    let within = |low: Dim, high: Dim| vec![InRange { index: at.clone(), low, high }];
+    read[*axis] = position.clone();
+    let within = |low: Dim, high: Dim| vec![InRange { index: position.clone(), low, high }];
     Expr::case(
         vec![
             (within(Dim::known(0), dim.clone()), inside),

@@ -1,4 +1,4 @@
-//! Ops that move elements without computing on them: reshapes, views, selections, borders, sizes.
+//! Ops that move elements: reshapes, slices, gathers, scatters, padding, sizes.
 
 mod axis;
 mod distinct;
@@ -126,7 +126,7 @@ mod tests {
     use crate::ops::testing::tensor;
     use crate::tensor::{Tensor, TensorView};
 
-    /// Every parameter is an operand, as in a graph whose parameters are fed.
+    /// Evaluates an op whose structure parameters are all operands.
     #[track_caller]
     fn fed(def: &'static OpDef, attrs: Attrs, operands: &[Tensor], sizes: &[usize], expected: &[i32]) {
         let given = OperandMask::all(def.operand_list().unwrap().len());
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn builders_and_elements_of_shapes() {
+    fn builders_follow_the_elements_of_shape_tensors() {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n", 4, ?]).unwrap();
         let text = |value: crate::Result<crate::Value<'_>>| value.unwrap().shape().to_string();

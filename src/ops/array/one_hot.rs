@@ -1,4 +1,4 @@
-//! `one_hot`: a new axis with one element on.
+//! `one_hot`: encodes indices along a new axis.
 
 use shapeflow_shape_fns::{Attrs, DType};
 
@@ -12,14 +12,14 @@ use super::axis::{body_axis, without};
 use super::scalar::IntoScalar;
 
 impl<'g> Value<'g> {
-    /// A new axis `axis` of size `depth`, on which the element that `self` numbers is `on` and the others
-    /// are `off`; an index outside `[0, depth)` turns none on.
+    /// Adds an axis `axis` of size `depth`: `out[.., j, ..] = if self[..] == j { on } else { off }`.
     ///
-    /// `[d0, …] -> [.., depth, ..]`; `self` holds integers; `on` and `off` are numbers, which keep their type,
-    /// or scalar values, and have the result's dtype. `axis` is -1 for the last of the result. TensorFlow's `OneHot`.
+    /// `[d0, …], on [], off [] -> [.., depth, ..]`. `self` holds integers; an index outside `[0, depth)` gives `off`
+    /// everywhere. `on` and `off` are Rust numbers, which keep their type, or scalar values; the result has their
+    /// dtype. An `axis` of -1 is the last axis of the result. As TensorFlow's `OneHot`. Fuses into kernels.
     ///
     /// # Errors
-    /// `depth` is negative, the axis out of range, or a dtype is unsuitable.
+    /// `depth` is negative, the axis is out of range, `self` does not hold integers, or `on` and `off` differ in dtype.
     #[track_caller]
     pub fn one_hot(
         self,
@@ -59,12 +59,12 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let axis = body_axis(cx);
-    let Some(place) = index.get(axis) else { return cx.operand(0, index) };
+    let Some(position) = index.get(axis) else { return cx.operand(0, index) };
     let read = without(index, axis);
     let given = cx.operand(0, &read).cast(DType::I64);
     let values = cx.operands() - 2;
     let (on, off) = (cx.operand(values, &[]), cx.operand(values + 1, &[]));
-    given.equal(Expr::iota(place.clone())).select(on, off)
+    given.equal(Expr::iota(position.clone())).select(on, off)
 }
 
 #[cfg(test)]
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn values_are_those_recorded() {
-        // The cases give both values as attributes, 1 and 0 where there are none.
+        // The cases give both values as attributes; the defaults are 1 and 0.
         static NAMED: OpDef = OpDef::host("one_hot", |cx| {
             let Some(Attr::DType(dtype)) = cx.attrs().get("dtype") else { panic!("no dtype") };
             let scalar = |name: &str, default: f64| {

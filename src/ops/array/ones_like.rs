@@ -1,4 +1,4 @@
-//! `ones_like`: ones in the shape of another tensor.
+//! `ones_like`: a tensor of ones in the shape of another tensor.
 
 use crate::dtype;
 use crate::error::Result;
@@ -7,12 +7,12 @@ use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// Ones (`true` for bool) of the same shape and dtype.
+    /// Makes a tensor of ones (`true` for bool) of the same shape and dtype.
     ///
-    /// `[..] -> [..]`, bool, integers and floats. TensorFlow's `OnesLike`.
+    /// `[..] -> [..]`, bool, integers and floats. As TensorFlow's `OnesLike`. Fuses into kernels.
     ///
     /// # Errors
-    /// Another dtype.
+    /// The element type is not bool, an integer or a float.
     #[track_caller]
     pub fn ones_like(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()

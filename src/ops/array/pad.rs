@@ -1,4 +1,4 @@
-//! `pad`: a border of one value around a tensor.
+//! `pad`: adds a border of one value around a tensor.
 
 use shapeflow_shape_fns::{Attrs, DType, Dim};
 
@@ -9,23 +9,24 @@ use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// A border of zeros (`false` for bool): `paddings` holds, per axis, how many before and how many after,
-    /// one pair after the other.
+    /// Adds a border of zeros (`false` for bool). `paddings` holds one pair per axis, one after the other: the number
+    /// of elements before and the number after.
     ///
-    /// `[d0, …] -> [paddings[0] + d0 + paddings[1], …]`. As a value, `paddings` has shape `[rank, 2]`.
-    /// TensorFlow's `Pad`.
+    /// `[d0, …] -> [paddings[0] + d0 + paddings[1], …]`, bool, integers and floats. As a value, `paddings` has shape
+    /// `[rank, 2]`. As TensorFlow's `Pad`. Fuses into kernels.
     ///
     /// # Errors
-    /// `paddings` has not one pair per axis, or a negative entry.
+    /// `paddings` does not have one pair per axis, or an entry is negative.
     #[track_caller]
     pub fn pad(self, paddings: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).size("paddings", paddings).finish()
     }
 
-    /// A border of `value`, a scalar of the same dtype; see [`Value::pad`]. TensorFlow's `PadV2`.
+    /// Adds a border of `value`, a scalar of the same dtype, as [`Value::pad`] does of zeros. Any dtype. As
+    /// TensorFlow's `PadV2`. Fuses into kernels.
     ///
     /// # Errors
-    /// As [`Value::pad`]; `value` is no scalar or of another dtype.
+    /// As [`Value::pad`]; also if `value` is not a scalar of the same dtype.
     #[track_caller]
     pub fn pad_with(self, paddings: impl IntoParam<'g>, value: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let value = value.into_operand(self, std::panic::Location::caller());
@@ -65,18 +66,19 @@ fn lower_with(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     bordered(cx, index, value)
 }
 
+/// Loads the operand's element at `index`, or `border` outside the operand.
 fn bordered(cx: &mut dyn LowerCx, index: &[Index], border: Expr) -> Expr {
     let before = cx.derived("before");
     let (source, target) = (cx.dims(0), cx.output_dims(0));
     let mut inside = Vec::new();
     let mut read = index.to_vec();
-    for (axis, at) in read.iter_mut().enumerate() {
+    for (axis, position) in read.iter_mut().enumerate() {
         let (Some(before), Some(dim)) = (before.get(axis), source.get(axis)) else { continue };
         if target.get(axis) == Some(dim) {
             continue;
         }
-        *at = at.clone() - Index::constant(before.clone());
-        inside.push(InRange { index: at.clone(), low: Dim::known(0), high: dim.clone() });
+        *position = position.clone() - Index::constant(before.clone());
+        inside.push(InRange { index: position.clone(), low: Dim::known(0), high: dim.clone() });
     }
     let element = cx.operand(0, &read);
     if inside.is_empty() { element } else { Expr::case(vec![(inside, element)], border) }
@@ -108,7 +110,7 @@ mod tests {
 
     #[test]
     fn values_are_those_recorded() {
-        // The cases name border and mode by attributes and mean one of three ops.
+        // The cases give border and mode as attributes, which select one of three ops.
         static ANY: OpDef = OpDef::host("pad", |cx| {
             let x = cx.input(0)?.to_tensor()?;
             let mode = cx.attrs().get("mode").map(Attr::to_string).unwrap_or_default();
@@ -133,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_border_is_zero() {
+    fn the_border_is_zero() {
         let attrs = Attrs::new().with("paddings", [1, 0, 0, 1]);
         let y = run_one(&DEF, &attrs, &[tensor(&[1, 2], &[7u8, 8])]);
         assert_eq!((y.sizes(), y.to_vec::<u8>().unwrap()), (&[2, 3][..], vec![0, 0, 0, 7, 8, 0]));

@@ -1,4 +1,4 @@
-//! `range`: numbers from a start up to a limit in equal steps.
+//! `range`: equally spaced numbers from a start up to a limit.
 
 use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, PartialElements};
 
@@ -40,18 +40,18 @@ bounds! {
 }
 
 impl Graph {
-    /// `start`, `start + delta`, `start + 2*delta`, … up to but without `limit`.
+    /// Makes the vector `start`, `start + delta`, `start + 2*delta`, …, which stops before `limit`.
     ///
-    /// `-> [ceil((limit - start) / delta)]`, i32, i64, f32 or f64. Each of the three is a Rust number, a
-    /// dimension or a scalar value. Values decide the dtype; without any, it is the widest of the numbers'
-    /// types (a dimension counts as i64). The length of a float range whose bounds are values is only known
-    /// when it runs. TensorFlow's `Range`.
+    /// `-> [ceil((limit - start) / delta)]`, i32, i64, f32 or f64. Each bound is a Rust number, a dimension or a scalar
+    /// value. If a bound is a value, its dtype is the result's; else it is the widest type among the numbers, where a
+    /// dimension counts as i64. `g.range(0, &n, 1)` is `i64[n]`, and `g.range(0.0, 1.0, 0.25)` is `f64[4]`.
     ///
-    /// `g.range(0, &n, 1)` is `i64[n]`, `g.range(0.0, 1.0, 0.25)` is `f64[4]`.
+    /// As TensorFlow's `Range`. Fuses into kernels, except a float range whose bounds are values: it runs on the host,
+    /// because only the run can compute its length.
     ///
     /// # Errors
-    /// `delta` is 0, or `limit` lies on the other side of `start`; a number does not fit the dtype; values of
-    /// different dtypes.
+    /// `delta` is 0, `limit` does not lie in the direction of `delta`, a number does not fit the dtype, or values
+    /// differ in dtype.
     #[track_caller]
     pub fn range<'g>(
         &'g self,
@@ -101,7 +101,7 @@ fn mixed(bound: &dyn std::fmt::Display, dtype: DType) -> Error {
     Error::new(ErrorKind::DType, Phase::Build, message).at(std::panic::Location::caller())
 }
 
-/// The dtype of the values, or else the widest of the numbers.
+/// Returns the dtype of the first value among the bounds, or else the widest dtype of the numbers.
 fn dtype_of(bounds: &[Bound<'_>; 3]) -> DType {
     let value = bounds.iter().find_map(|bound| match &bound.0 {
         Kind::Value(value) => Some(value.dtype()),
@@ -112,11 +112,11 @@ fn dtype_of(bounds: &[Bound<'_>; 3]) -> DType {
         Kind::Int(_, dtype) | Kind::Float(_, dtype) => order.iter().position(|other| other == dtype),
         Kind::Value(_) => None,
     });
-    value.unwrap_or(widest.max().map_or(DType::I64, |at| order[at]))
+    value.unwrap_or(widest.max().map_or(DType::I64, |index| order[index]))
 }
 
 impl<'g> Bound<'g> {
-    /// As a scalar beside `peer`, a float.
+    /// Converts the bound into a scalar of the dtype of `peer`, a float.
     #[track_caller]
     fn into_float(self, peer: Value<'g>) -> Result<Value<'g>> {
         let number = match self.0 {
@@ -161,7 +161,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     start + Expr::iota(position).cast(dtype) * delta
 }
 
-/// Bound `number`, an attribute or an operand.
+/// Loads bound `number`, which is an attribute or an operand.
 fn bound(cx: &mut dyn LowerCx, number: usize) -> Expr {
     let given = |cx: &dyn LowerCx, number: usize| cx.attrs().get(NAMES[number]).cloned();
     match given(cx, number) {
@@ -177,7 +177,7 @@ fn bound(cx: &mut dyn LowerCx, number: usize) -> Expr {
     }
 }
 
-/// A range whose float bounds are values: only the run decides its length.
+/// A range whose float bounds are values. Its length is known only at run time.
 pub(crate) static FLOATS: OpDef = OpDef::host("float_range", run)
     .operands(&[Operand::Data("start"), Operand::Data("limit"), Operand::Data("delta")])
     .shape_fn(|cx| {
@@ -219,7 +219,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         return refuse("the limit of a range must lie in the direction of its step");
     }
     let dtype = cx.input(0)?.dtype();
-    // The quotient is rounded to f32 where the bounds are: 0.3 has three steps of 0.1 there.
+    // For f32 bounds the quotient is rounded to f32, as in TensorFlow: 0.3 / 0.1 is exactly 3 steps there.
     let steps = if dtype == DType::F64 {
         (limit - start) / delta
     } else {
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn values_are_those_recorded() {
-        // The cases have three operands, whose dtype decides which op they mean.
+        // The cases have three operands, whose dtype selects the op.
         static ANY: OpDef = OpDef::host("range", |cx| {
             let inputs = [0, 1, 2].map(|input| cx.input(input).unwrap().to_tensor().unwrap());
             if inputs[0].dtype().is_float() {

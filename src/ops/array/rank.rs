@@ -1,4 +1,4 @@
-//! `rank`: the number of axes of a tensor as a tensor.
+//! `rank`: returns the rank of a tensor as a tensor.
 
 use shapeflow_shape_fns::DType;
 
@@ -10,9 +10,10 @@ use crate::op::{OpDef, Operand, TfOp};
 use super::shape::size_dtype;
 
 impl<'g> Value<'g> {
-    /// The number of axes as an i64 scalar.
+    /// Returns the number of axes as an i64 scalar.
     ///
-    /// `[..] -> i64[]`. TensorFlow's `Rank`, whose dtype is i32: see [`Value::rank_tensor_as`].
+    /// `[..] -> i64[]`, any dtype. As TensorFlow's `Rank`, whose result is i32: see [`Value::rank_tensor_as`]. Fuses
+    /// into kernels.
     ///
     /// # Errors
     /// The value is poisoned.
@@ -21,10 +22,10 @@ impl<'g> Value<'g> {
         self.rank_tensor_as(DType::I64)
     }
 
-    /// As [`Value::rank_tensor`], as i32 or i64.
+    /// Returns the number of axes as a scalar of `dtype`, i32 or i64.
     ///
     /// # Errors
-    /// Another dtype.
+    /// `dtype` is neither i32 nor i64.
     #[track_caller]
     pub fn rank_tensor_as(self, dtype: DType) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).attr("out_type", dtype).finish()

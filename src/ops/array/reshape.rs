@@ -1,4 +1,4 @@
-//! `reshape`: the same elements in the same row-major order with other dimensions.
+//! `reshape`: gives the elements other dimensions, in the same row-major order.
 
 use shapeflow_shape_fns::Dim;
 
@@ -9,11 +9,11 @@ use crate::graph::{IntoShapeArg, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// The same elements in the same row-major order, with the dimensions of `shape`.
+    /// Returns the same elements, in the same row-major order, with the dimensions of `shape`.
     ///
-    /// One dimension may be `-1`: it is computed, also from symbols (`[n, 4]` to `[-1]` gives `[4*n]`).
-    /// `shape` is an array or slice of sizes, a shape, or a value that holds the sizes. Any dtype.
-    /// TensorFlow's `Reshape`.
+    /// `[..] -> shape`, any dtype. `shape` is an array or slice of sizes, a shape, or a value that holds the sizes. One
+    /// dimension may be `-1`; it is computed from the others, also for symbols (`[n, 4]` to `[-1]` gives `[4*n]`). As
+    /// TensorFlow's `Reshape`. Fuses into kernels.
     ///
     /// # Errors
     /// The numbers of elements can never agree, or `shape` has more than one `-1` or another negative size.
@@ -44,28 +44,29 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     }
 }
 
-/// The row-major position of `index` in a tensor of dimensions `dims`.
+/// Returns the row-major position of `index` in a tensor of dimensions `dims`.
 pub(super) fn position(dims: &[Dim], index: &[Index]) -> Index {
     let mut stride = Dim::known(1);
     let mut position = Index::from(0);
-    for (at, dim) in index.iter().zip(dims).rev() {
-        position = position + at.clone() * stride.clone();
+    for (along, dim) in index.iter().zip(dims).rev() {
+        position = position + along.clone() * stride.clone();
         stride = &stride * dim;
     }
     position
 }
 
-/// As [`position`], computed for every element: for strides that are products too large to write.
+/// Computes [`position`] for each element, where the strides are products that one dimension cannot hold.
 fn computed_position(dims: &[Dim], index: &[Index]) -> Index {
-    let part = |(axis, at): (usize, &Index)| {
-        Expr::iota(at.clone()) * Expr::size_product(dims[axis + 1..].iter().cloned())
+    let part = |(axis, index): (usize, &Index)| {
+        Expr::iota(index.clone()) * Expr::size_product(dims[axis + 1..].iter().cloned())
     };
     let sum = index.iter().enumerate().map(part).reduce(|a, b| a + b);
     sum.map_or_else(|| Index::from(0), Index::value)
 }
 
-/// Where the source is read, when the dimensions fall into groups of one source dimension and the target
-/// dimensions it splits into, or of one target dimension and the source dimensions it merges.
+/// Maps a target index to a source index, one entry per source axis. Returns `None` unless the dimensions fall into
+/// groups, each of which is one source dimension split into target dimensions, or source dimensions merged into one
+/// target dimension.
 fn refine(source: &[Dim], target: &[Dim], index: &[Index]) -> Option<Vec<Index>> {
     let one = Dim::known(1);
     let mut read = Vec::with_capacity(source.len());
@@ -81,11 +82,11 @@ fn refine(source: &[Dim], target: &[Dim], index: &[Index]) -> Option<Vec<Index>>
         let (Some(split), Some(merged)) = (source.get(from), target.get(to)) else {
             return (from == source.len() && to == target.len()).then_some(read);
         };
-        if let Some(count) = factors(split, &target[to..]) {
+        if let Some(count) = leading_factors(split, &target[to..]) {
             read.push(position(&target[to..to + count], index.get(to..to + count)?));
             from += 1;
             to += count;
-        } else if let Some(count) = factors(merged, &source[from..]) {
+        } else if let Some(count) = leading_factors(merged, &source[from..]) {
             read.extend(coordinates(index.get(to)?, &source[from..from + count]));
             from += count;
             to += 1;
@@ -95,24 +96,24 @@ fn refine(source: &[Dim], target: &[Dim], index: &[Index]) -> Option<Vec<Index>>
     }
 }
 
-/// How many of the leading `parts` multiply to `whole`.
-fn factors(whole: &Dim, parts: &[Dim]) -> Option<usize> {
+/// Returns the number of leading `factors` whose product is `target`.
+fn leading_factors(target: &Dim, factors: &[Dim]) -> Option<usize> {
     let mut product = Dim::known(1);
-    for (count, part) in parts.iter().enumerate() {
-        product = product.checked_mul(part).ok()?;
-        if product == *whole {
+    for (count, factor) in factors.iter().enumerate() {
+        product = product.checked_mul(factor).ok()?;
+        if product == *target {
             return Some(count + 1);
         }
     }
     None
 }
 
-/// The indices along `dims` of row-major position `at`, which lies inside.
-fn coordinates(at: &Index, dims: &[Dim]) -> Vec<Index> {
+/// Returns the index along each of `dims` of the row-major position `flat`, which is in bounds.
+fn coordinates(flat: &Index, dims: &[Dim]) -> Vec<Index> {
     let mut coordinates = Vec::with_capacity(dims.len());
     let mut stride = Dim::known(1);
     for (axis, dim) in dims.iter().enumerate().rev() {
-        let quotient = at.clone().floordiv(stride.clone());
+        let quotient = flat.clone().floordiv(stride.clone());
         coordinates.push(if axis == 0 { quotient } else { quotient.modulo(dim.clone()) });
         stride = &stride * dim;
     }
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn dims_that_refine_are_read_by_axis() {
+    fn split_and_merged_dims_are_read_by_axis() {
         assert_eq!(read("[n, 4]", "[n, 4]"), "i0, i1");
         assert_eq!(read("[4*n]", "[n, 4]"), "4*i0 + i1");
         assert_eq!(read("[n, 4]", "[4*n]"), "floordiv(i0, 4), mod(i0, 4)");

@@ -1,4 +1,4 @@
-//! `reverse`: axes read from their ends.
+//! `reverse`: reverses axes.
 
 use crate::dtype;
 use crate::error::Result;
@@ -8,9 +8,9 @@ use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::derived;
 
 impl<'g> Value<'g> {
-    /// Reverses the given axes; none leaves the tensor as it is.
+    /// Reverses the order of the elements along the given axes. Without axes, the result equals `self`.
     ///
-    /// `[..] -> [..]`, any dtype. Negative axes count from the end. TensorFlow's `ReverseV2`.
+    /// `[..] -> [..]`, any dtype. Negative axes count from the end. As TensorFlow's `ReverseV2`. Fuses into kernels.
     ///
     /// # Errors
     /// An axis is out of range or given twice.
@@ -33,11 +33,13 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
         .iter()
         .zip(&dims)
         .enumerate()
-        .map(
-            |(axis, (at, dim))| {
-                if reversed.contains(&axis) { Index::constant(dim - 1) - at.clone() } else { at.clone() }
-            },
-        )
+        .map(|(axis, (position, dim))| {
+            if reversed.contains(&axis) {
+                Index::constant(dim - 1) - position.clone()
+            } else {
+                position.clone()
+            }
+        })
         .collect();
     cx.operand(0, &read)
 }

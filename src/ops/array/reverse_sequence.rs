@@ -1,4 +1,4 @@
-//! `reverse_sequence`: the first elements along an axis in reverse, so many in every row.
+//! `reverse_sequence`: reverses the start of each row, up to a length given per row.
 
 use std::panic::Location;
 
@@ -11,12 +11,12 @@ use crate::graph::{IntoOperand, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// For each index of axis `batch_axis` the first `lengths` elements along `seq_axis` in reverse, the others as they
-    /// are.
+    /// Reverses the first `lengths[i]` elements along `seq_axis`, for each index `i` of axis `batch_axis`. The other
+    /// elements keep their positions.
     ///
     /// `[.., b, .., s, ..], lengths [b] -> [.., b, .., s, ..]`, any dtype; `lengths` is i32 or i64. A length outside
-    /// `[0, s]` fails the run. TensorFlow's `ReverseSequence`; one axis for both is refused when the graph is built,
-    /// where TensorFlow fails when it runs.
+    /// `[0, s]` fails the run. As TensorFlow's `ReverseSequence`; equal axes are refused when the graph is built, where
+    /// TensorFlow fails at run time. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -30,7 +30,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// An axis is negative, out of range or given twice, or there are not as many lengths as rows.
+    /// An axis is negative or out of range, the axes are equal, or the number of lengths is not the size of
+    /// `batch_axis`.
     #[track_caller]
     pub fn reverse_sequence(
         self,
@@ -70,15 +71,15 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
         _ => 0,
     };
     let (along, batch) = (axis("seq_dim"), axis("batch_dim"));
-    let (Some(size), Some(row), Some(at)) =
+    let (Some(size), Some(row), Some(index_along)) =
         (cx.dims(0).get(along).cloned(), index.get(batch), index.get(along))
     else {
         return cx.operand(0, index);
     };
     let length = cx.operand(1, std::slice::from_ref(row));
     let length = Expr::iota(cx.checked_index(length, &size + &Dim::known(1), along));
-    let (place, last) = (Expr::iota(at.clone()), length.clone() - Expr::constant(1i64));
-    let from = place.clone().less(length).select(last - place.clone(), place);
+    let (position, last) = (Expr::iota(index_along.clone()), length.clone() - Expr::constant(1i64));
+    let from = position.clone().less(length).select(last - position.clone(), position);
     let mut read = index.to_vec();
     read[along] = cx.checked_index(from, size, along);
     cx.operand(0, &read)
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_outside_is_an_error() {
+    fn a_length_out_of_range_is_an_error() {
         for length in [-1, 4] {
             let operands = [tensor(&[1, 3], &[1, 2, 3i32]), tensor(&[1], &[length])];
             let error = run(&DEF, &Attrs::new().with("seq_dim", 1), &operands).unwrap_err();

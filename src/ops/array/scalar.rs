@@ -1,4 +1,4 @@
-//! `IntoScalar`: a number or a value where an op takes one scalar.
+//! `IntoScalar`: the argument type of a scalar operand.
 
 use std::panic::Location;
 

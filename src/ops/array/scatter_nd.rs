@@ -1,10 +1,10 @@
-//! `scatter_nd`: rows added up at the places that are named for them, zeros elsewhere.
+//! `scatter_nd`: adds slices into a tensor of zeros by multi-dimensional index.
 
 use std::panic::Location;
 
 use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
 
-use super::tensor_scatter::parts;
+use super::tensor_scatter::split_sizes;
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, IntoParam, Value};
@@ -15,27 +15,28 @@ use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{Combine, combine};
 
 impl<'g> Value<'g> {
-    /// A tensor of `shape` whose slices at the positions along the last axis of `self` are those of `updates`, and zero
-    /// elsewhere; slices for one position add up, in their order.
+    /// Adds slices into a tensor of zeros of shape `shape`: `out[self[i, 0], …, self[i, k-1], ..] += updates[i, ..]`,
+    /// in the order of the updates.
     ///
-    /// `[i.., k], updates [i.., dk, …, dn], shape [d0, …, dn] -> [d0, …, dn]`; `self` is i32 or i64, `updates` integers
-    /// (which wrap), floats, complex numbers, or bool, where a sum is whether any is set. f16 and bf16 are added as f32
-    /// and rounded once. An index outside its axis fails the run. TensorFlow's `ScatterNd`, which also joins strings; a graph
-    /// that is imported may say that updates for positions outside are ignored.
+    /// `[i.., k], updates [i.., dk, …, dn], shape [d0, …, dn] -> [d0, …, dn]`. `self` is i32 or i64; `updates` holds
+    /// integers (which wrap), floats, complex numbers, or bools (whose sum is their logical or). f16 and bf16 are added
+    /// as f32 and rounded once. An index outside its axis fails the run. As TensorFlow's `ScatterNd`, which also
+    /// accepts strings; an imported graph may ask that updates out of range are ignored. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;
     ///
     /// let g = Graph::new();
-    /// let places = g.constant([[3], [1], [3]])?;
-    /// let counts = places.scatter_nd(g.constant([1, 1, 1])?, [5])?;
+    /// let indices = g.constant([[3], [1], [3]])?;
+    /// let counts = indices.scatter_nd(g.constant([1, 1, 1])?, [5])?;
     /// let [y] = g.compile(counts)?.run(&[])?;
     /// assert_eq!(y.to_vec::<i32>()?, [0, 1, 0, 2, 0]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
     /// # Errors
-    /// `updates` does not begin as `self` or end as `shape` does, or a dtype is unsuitable.
+    /// The leading axes of `updates` differ from those of `self`, its trailing axes differ from those of `shape`, or a
+    /// dtype is not supported.
     #[track_caller]
     pub fn scatter_nd(self, updates: impl IntoOperand<'g>, shape: impl IntoParam<'g>) -> Result<Value<'g>> {
         let updates = updates.into_operand(self, Location::caller());
@@ -66,7 +67,7 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (indices, updates) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
     let sizes = given_sizes(cx, "shape", 2)?;
-    let (outer, row) = parts(indices.view(), &sizes);
+    let (outer, row) = split_sizes(indices.view(), &sizes);
     let positions = Positions::new(indices.view(), outer)?.with_policy(cx.attrs());
     combine(&mut cx.output(0, &sizes)?, updates.view(), row, Combine::Add, &positions)
 }
@@ -93,16 +94,16 @@ mod tests {
     #[test]
     fn halves_are_rounded_once_and_complex_parts_add() {
         let attrs = Attrs::new().with("shape", [1]);
-        let places = tensor(&[3, 1], &[0, 0, 0i32]);
+        let indices = tensor(&[3, 1], &[0, 0, 0i32]);
         let halves = Tensor::from_bits(DType::F16, &[3], &[0x6800u16, 0x3c00, 0x3c00]).unwrap();
-        // 2048 + 1 + 1, where 2048 + 1 is no f16.
-        assert_eq!(run_one(&DEF, &attrs, &[places.clone(), halves]).to_bits::<u16>().unwrap(), [0x6801]);
+        // 2048 + 1 + 1: the partial sum 2049 is not representable in f16.
+        assert_eq!(run_one(&DEF, &attrs, &[indices.clone(), halves]).to_bits::<u16>().unwrap(), [0x6801]);
         let z = Tensor::from_bits(DType::C64, &[3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
-        assert_eq!(run_one(&DEF, &attrs, &[places, z]).to_bits::<f32>().unwrap(), [9.0, 12.0]);
+        assert_eq!(run_one(&DEF, &attrs, &[indices, z]).to_bits::<f32>().unwrap(), [9.0, 12.0]);
     }
 
     #[test]
-    fn an_index_outside_names_axis_and_limit() {
+    fn an_index_out_of_range_is_an_error_with_axis_and_limit() {
         let attrs = Attrs::new().with("shape", [2, 3]);
         let error = run(&DEF, &attrs, &[tensor(&[1, 2], &[1, 3i64]), tensor(&[1], &[1.0f32])]).unwrap_err();
         assert_eq!(error.message(), "an index into axis 1 must lie in [0, 3), got 3");

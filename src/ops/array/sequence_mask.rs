@@ -1,4 +1,4 @@
-//! `sequence_mask`: the first places of a new axis on, so many in every row.
+//! `sequence_mask`: masks of sequences, given their lengths.
 
 use shapeflow_shape_fns::{Attr, DType};
 
@@ -10,10 +10,10 @@ use crate::op::{CompositeCx, OpDef, Operand};
 use super::range::Bound;
 
 impl<'g> Value<'g> {
-    /// A new last axis of size `maxlen`, on which as many of the first elements are true as `self` says: none for a
-    /// negative number, all for one beyond.
+    /// Adds a last axis of size `maxlen`: `out[.., j] = j < self[..]`.
     ///
-    /// `[d0, …] -> bool[d0, …, maxlen]`; `self` holds integers. TensorFlow's `tf.sequence_mask`.
+    /// `[d0, …] -> bool[d0, …, maxlen]`; `self` holds integers. As TensorFlow's `tf.sequence_mask`. It is composed of
+    /// other ops, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -26,7 +26,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The elements are no integers, or `maxlen` is negative.
+    /// The elements are not integers, or `maxlen` is negative.
     #[track_caller]
     pub fn sequence_mask(self, maxlen: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).size("maxlen", maxlen).finish()
@@ -36,32 +36,32 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef =
     OpDef::composite("sequence_mask", build).operands(&[Operand::Data("lengths"), Operand::Size("maxlen")]);
 
-/// The places of the new axis, compared with the lengths. They are a vector of their own: a kernel that counts them for
-/// every row anew takes longer than one that reads them.
+/// Compares the positions along the new axis with the lengths. The positions are a separate vector, because a kernel
+/// that reads them is faster than one that computes them again for every row.
 fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let Some(&lengths) = values.first() else { return Err(Error::msg("sequence_mask needs lengths")) };
     dtype::common(&[lengths.dtype()], 0, 1, dtype::Class::Integer)?;
     let given = cx.attrs().get("maxlen").and_then(Attr::to_elements);
     let known = given.as_ref().and_then(|given| given.get(0)?.as_known());
-    if let Some(most) = known.filter(|most| *most < 0) {
-        let message = format!("maxlen must not be negative, got {most}");
+    if let Some(maxlen) = known.filter(|maxlen| *maxlen < 0) {
+        let message = format!("maxlen must not be negative, got {maxlen}");
         return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
     }
-    // Places that are all i32 are compared as that, which takes half the room.
-    let small = known.and_then(|most| i32::try_from(most).ok()).filter(|_| lengths.dtype() == DType::I32);
-    let most: Bound<'g> = match (given.as_ref().and_then(|given| given.get(0)), values.get(1)) {
-        (Some(most), _) => small.map_or_else(|| most.into(), Bound::from),
-        (None, Some(&most)) => most.into(),
+    // Positions that fit i32 are compared as i32, which takes half the memory.
+    let small = known.and_then(|maxlen| i32::try_from(maxlen).ok()).filter(|_| lengths.dtype() == DType::I32);
+    let maxlen: Bound<'g> = match (given.as_ref().and_then(|given| given.get(0)), values.get(1)) {
+        (Some(maxlen), _) => small.map_or_else(|| maxlen.into(), Bound::from),
+        (None, Some(&maxlen)) => maxlen.into(),
         (None, None) => return Err(Error::msg("maxlen must be given")),
     };
     let dtype = if small.is_some() { DType::I32 } else { DType::I64 };
-    let places = lengths.graph().range(0, most, 1)?.cast(dtype)?;
+    let positions = lengths.graph().range(0, maxlen, 1)?.cast(dtype)?;
     let lengths = match lengths.dtype() {
-        // A length beyond i64 is beyond every axis.
+        // A length above the range of i64 exceeds every axis.
         DType::U64 => lengths.minimum(i64::MAX)?,
         _ => lengths,
     };
-    Ok(vec![places.less(lengths.cast(dtype)?.expand_dims(-1)?)?])
+    Ok(vec![positions.less(lengths.cast(dtype)?.expand_dims(-1)?)?])
 }
 
 #[cfg(test)]
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn values_are_those_recorded() {
-        // A composite op is its parts, so that it is compiled to be run.
+        // A composite op has no body to interpret, so the test compiles it.
         static COMPILED: OpDef = OpDef::host("sequence_mask", |cx| {
             let lengths = cx.input(0)?.to_tensor()?;
             let output = masked(&lengths, cx.attrs().get("maxlen").unwrap().clone())?;
@@ -96,15 +96,15 @@ mod tests {
         recorded(&COMPILED);
     }
 
-    fn masked(lengths: &Tensor, most: Attr) -> Result<Tensor> {
+    fn masked(lengths: &Tensor, maxlen: Attr) -> Result<Tensor> {
         let g = Graph::new();
-        let mask = g.op(&DEF).data(g.constant(lengths)?).attr("maxlen", most).finish()?;
+        let mask = g.op(&DEF).data(g.constant(lengths)?).attr("maxlen", maxlen).finish()?;
         let [mask] = g.compile(mask)?.run(&[])?;
         Ok(mask)
     }
 
     #[test]
-    fn lengths_of_all_integers() {
+    fn lengths_of_every_integer_dtype() {
         let expected = [true, false, true, true];
         for lengths in
             [tensor(&[2], &[1, u64::MAX]), tensor(&[2], &[1, i64::MAX]), tensor(&[2], &[1, i8::MAX])]

@@ -1,4 +1,4 @@
-//! `shape`: the sizes of a tensor as a tensor.
+//! `shape`: returns the sizes of a tensor as a tensor.
 
 use shapeflow_shape_fns::{Attrs, DType, Dim};
 
@@ -9,11 +9,11 @@ use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// The sizes of all axes as an i64 vector, known when the graph runs.
+    /// Returns the sizes of all axes at run time, as an i64 vector.
     ///
-    /// `[d0, …, dn] -> i64[n + 1]`. The elements are followed through slices, gathers and arithmetic, so
-    /// `x.reshape(y.shape_tensor()?)` keeps symbols. TensorFlow's `Shape`, whose default dtype is i32: see
-    /// [`Value::shape_tensor_as`]. What is known now is [`Value::shape`].
+    /// `[d0, …, dn] -> i64[n + 1]`, any dtype. Inference tracks the elements through slices, gathers and arithmetic, so
+    /// `x.reshape(y.shape_tensor()?)` keeps symbols. [`Value::shape`] gives the shape as far as it is known now. As
+    /// TensorFlow's `Shape`, whose default is i32: see [`Value::shape_tensor_as`]. Fuses into kernels.
     ///
     /// # Errors
     /// The value is poisoned.
@@ -22,23 +22,23 @@ impl<'g> Value<'g> {
         self.shape_tensor_as(DType::I64)
     }
 
-    /// As [`Value::shape_tensor`], as i32 or i64.
+    /// Returns the sizes of all axes at run time, as a vector of `dtype`, i32 or i64.
     ///
     /// # Errors
-    /// Another dtype.
+    /// `dtype` is neither i32 nor i64.
     #[track_caller]
     pub fn shape_tensor_as(self, dtype: DType) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).attr("out_type", dtype).finish()
     }
 }
 
-/// The rule of ops whose results are sizes: attribute `out_type`, i32 or i64.
+/// The dtype rule of ops whose results are sizes: the result has the dtype of attribute `out_type`, i32 or i64.
 pub(super) fn size_dtype(_: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     match dtype::attribute(attrs, "out_type")?.unwrap_or(DType::I64) {
         dtype @ (DType::I32 | DType::I64) => Ok(vec![dtype]),
         other => dtype::refuse_with_help(
             format!("sizes must be i32 or i64, got {other}"),
-            format!("ask for DType::I64, then cast with .cast({})", dtype::spelled(other)),
+            format!("request DType::I64, then cast with .cast({})", dtype::spelled(other)),
         ),
     }
 }
@@ -51,20 +51,20 @@ pub(crate) static DEF: OpDef = OpDef::compute("shape", lower)
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let dtype = cx.output_dtype(0);
-    let Some(at) = index.first() else { return Expr::constant(0i64).cast(dtype) };
+    let Some(position) = index.first() else { return Expr::constant(0i64).cast(dtype) };
     let mut arms: Vec<(Vec<InRange>, Expr)> = cx
         .dims(0)
         .into_iter()
         .enumerate()
         .map(|(axis, dim)| {
             let low = Dim::known(axis as i64);
-            let range = InRange { index: at.clone(), high: &low + 1, low };
+            let range = InRange { index: position.clone(), high: &low + 1, low };
             (vec![range], Expr::size(dim).cast(dtype))
         })
         .collect();
     match arms.pop() {
         Some((_, last)) => Expr::case(arms, last),
-        // A scalar's sizes are empty: no element is ever asked for.
+        // The sizes of a scalar are an empty vector, so this element is never read.
         None => Expr::constant(0i64).cast(dtype),
     }
 }
@@ -87,7 +87,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn sizes_are_followed_into_reshape() {
+    fn reshape_keeps_the_symbols_of_shape_tensors() {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n", "m"]).unwrap();
         let sizes = x.shape_tensor().unwrap();

@@ -1,4 +1,4 @@
-//! `size`: the number of elements of a tensor as a tensor.
+//! `size`: returns the number of elements of a tensor as a tensor.
 
 use shapeflow_shape_fns::DType;
 
@@ -10,9 +10,10 @@ use crate::op::{OpDef, Operand, TfOp};
 use super::shape::size_dtype;
 
 impl<'g> Value<'g> {
-    /// The number of elements as an i64 scalar, known when the graph runs.
+    /// Returns the number of elements at run time, as an i64 scalar.
     ///
-    /// `[..] -> i64[]`. TensorFlow's `Size`, whose default dtype is i32: see [`Value::size_tensor_as`].
+    /// `[..] -> i64[]`, any dtype. As TensorFlow's `Size`, whose default is i32: see [`Value::size_tensor_as`]. Fuses
+    /// into kernels.
     ///
     /// # Errors
     /// The value is poisoned.
@@ -21,10 +22,10 @@ impl<'g> Value<'g> {
         self.size_tensor_as(DType::I64)
     }
 
-    /// As [`Value::size_tensor`], as i32 or i64.
+    /// Returns the number of elements at run time, as a scalar of `dtype`, i32 or i64.
     ///
     /// # Errors
-    /// Another dtype.
+    /// `dtype` is neither i32 nor i64.
     #[track_caller]
     pub fn size_tensor_as(self, dtype: DType) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).attr("out_type", dtype).finish()

@@ -1,4 +1,4 @@
-//! `slice`: a box cut out of a tensor.
+//! `slice`: extracts a contiguous range along each axis.
 
 use crate::dtype;
 use crate::error::Result;
@@ -7,14 +7,14 @@ use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// `size[i]` elements of axis `i` from `begin[i]` on; a size of -1 means the rest.
+    /// Extracts `size[i]` elements of axis `i`, starting at `begin[i]`. A size of -1 extends to the end of the axis.
     ///
-    /// Both have one entry per axis and are integers, dimensions, or values. Any dtype. TensorFlow's `Slice`,
-    /// except that a box which provably reaches past the end is refused when the graph is built; there it
-    /// fails when it runs.
+    /// `[d0, …] -> [size[0], …]`, any dtype. `begin` and `size` have one entry per axis and are integers, dimensions,
+    /// or values. As TensorFlow's `Slice`; a range that provably exceeds its axis is refused when the graph is built,
+    /// where TensorFlow fails at run time. Fuses into kernels.
     ///
     /// # Errors
-    /// The lengths are not the rank, a size is below -1, or the box reaches outside.
+    /// `begin` or `size` does not have one entry per axis, a size is below -1, or a range exceeds its axis.
     #[track_caller]
     pub fn slice(self, begin: impl IntoParam<'g>, size: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).size("begin", begin).size("size", size).finish()
@@ -30,7 +30,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("slice", lower)
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let begin = cx.derived("begin");
     let read: Vec<Index> =
-        index.iter().zip(begin).map(|(at, begin)| at.clone() + Index::constant(begin)).collect();
+        index.iter().zip(begin).map(|(position, begin)| position.clone() + Index::constant(begin)).collect();
     cx.operand(0, &read)
 }
 

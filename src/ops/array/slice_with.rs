@@ -1,4 +1,4 @@
-//! `slice_with`: ranges, positions and new axes, written as in Python.
+//! `slice_with`: slices with ranges, positions and new axes, as in Python.
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
@@ -11,26 +11,27 @@ use super::strided_slice::SliceMasks;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum SliceItem {
-    /// One position; the axis is taken out. Negative ones count from the end.
+    /// One position, as Python's `x[i]`. The result lacks the axis. A negative position counts from the end.
     At(i64),
-    /// From the first up to but without the second in steps of the third, as Python's `a:b:step`: an absent
-    /// end is open, negative ones count from the end, and the range is cut to the axis.
+    /// `Range(begin, end, step)`, as Python's `begin:end:step`. A `None` is an open end, a negative position counts
+    /// from the end, and the range is clamped to the axis.
     Range(Option<i64>, Option<i64>, i64),
     /// The whole axis.
     All,
     /// A new axis of size 1.
     NewAxis,
-    /// All axes that the other entries leave over, as Python's `...`; one at most.
+    /// All axes without another entry, as Python's `...`. At most one entry may be this one.
     Rest,
 }
 
 impl SliceItem {
-    /// `begin..end`, for ends that count from the end: Clippy takes a literal range such as `1..-1` for empty.
+    /// Makes the range `begin..end`. Use it for a negative end, since Clippy reports a literal such as `1..-1` as
+    /// empty.
     pub fn span(begin: i64, end: i64) -> SliceItem {
         SliceItem::Range(Some(begin), Some(end), 1)
     }
 
-    /// Every `step`-th element, backwards for a negative step; a position or a new axis stays what it is.
+    /// Takes every `step`-th element of a range, backwards for a negative step. Positions and new axes are unchanged.
     pub fn step(self, step: i64) -> SliceItem {
         match self {
             SliceItem::Range(begin, end, _) => SliceItem::Range(begin, end, step),
@@ -52,7 +53,7 @@ impl From<RangeFull> for SliceItem {
     }
 }
 
-/// The end after an inclusive one: -1 is the last element, after which nothing comes.
+/// Returns the exclusive end for an inclusive one. After -1, the last element, the end is open.
 fn after(end: i64) -> Option<i64> {
     end.checked_add(1).filter(|end| *end != 0)
 }
@@ -75,8 +76,9 @@ ranges! {
 }
 
 impl<'g> Value<'g> {
-    /// What Python writes as `x[1, 2:5, ::-1, None, ...]`: one entry per axis, axes without one are taken
-    /// whole.
+    /// Slices as Python's `x[1, 2:5, ::-1, None, ...]` does. There is one item per axis; further axes are kept whole.
+    ///
+    /// Any dtype. As TensorFlow's `StridedSlice`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph, SliceItem};
@@ -90,11 +92,11 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// As [`Value::strided_slice`]; more than 32 entries.
+    /// As [`Value::strided_slice`]; also if there are more than 32 items.
     #[track_caller]
     pub fn slice_with(self, items: &[SliceItem]) -> Result<Value<'g>> {
         if items.len() > 32 {
-            let message = format!("slice_with takes at most 32 entries, got {}", items.len());
+            let message = format!("slice_with takes at most 32 items, got {}", items.len());
             let location = std::panic::Location::caller();
             return Err(Error::new(ErrorKind::Attribute, Phase::Build, message).at(location));
         }

@@ -1,4 +1,4 @@
-//! `space_to_batch_nd` and `batch_to_space_nd`: blocks of the spatial axes as further members of the batch, and back.
+//! `space_to_batch_nd` and `batch_to_space_nd`: move blocks of the spatial axes into the batch axis, and back.
 
 use shapeflow_shape_fns::Dim;
 
@@ -9,11 +9,12 @@ use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// The axes after the first, with a border of zeros, cut in blocks; what stands at one place of all blocks becomes a
-    /// member of the batch. `paddings` holds, per axis, how many before and how many after.
+    /// Pads the spatial axes, which follow the batch axis, with zeros and splits each into blocks. The elements at one
+    /// position of all blocks form a new batch member.
     ///
     /// `[b, s0, …, r..], block_shape [k0, …] -> [k0*…*b, (paddings[0] + s0 + paddings[1])/k0, …, r..]`; bool, integers
-    /// and floats. As a value, `paddings` has shape `[blocks, 2]`. TensorFlow's `SpaceToBatchND`.
+    /// and floats. `paddings` holds one pair per spatial axis: the number of zeros before and the number after. As a
+    /// value, it has shape `[blocks, 2]`. As TensorFlow's `SpaceToBatchND`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -27,7 +28,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// A block is less than 1, there are not two paddings a block, or a padded size is no multiple of its block.
+    /// A block is less than 1, `paddings` does not have one pair per block, or a padded size is not a multiple of its
+    /// block.
     #[track_caller]
     pub fn space_to_batch_nd(
         self,
@@ -37,14 +39,15 @@ impl<'g> Value<'g> {
         self.graph().op(&DEF).data(self).size("block_shape", block_shape).size("paddings", paddings).finish()
     }
 
-    /// The opposite of [`Value::space_to_batch_nd`]: `crops` holds, per axis, how many are cut off before and after.
+    /// Moves batch members back into blocks of the spatial axes: the inverse of [`Value::space_to_batch_nd`].
     ///
-    /// `[b, s0, …, r..], block_shape [k0, …] -> [b/(k0*…), s0*k0 - crops[0] - crops[1], …, r..]`, any dtype.
-    /// TensorFlow's `BatchToSpaceND`.
+    /// `[b, s0, …, r..], block_shape [k0, …] -> [b/(k0*…), s0*k0 - crops[0] - crops[1], …, r..]`, any dtype. `crops`
+    /// holds one pair per spatial axis: the number of elements removed at the start and at the end. As TensorFlow's
+    /// `BatchToSpaceND`. Fuses into kernels.
     ///
     /// # Errors
-    /// A block is less than 1, there are not two crops a block, more than there is, or the batch is no multiple of the
-    /// product of the blocks.
+    /// A block is less than 1, `crops` does not have one pair per block, the crops exceed a size, or the batch is not a
+    /// multiple of the product of the blocks.
     #[track_caller]
     pub fn batch_to_space_nd(
         self,
@@ -76,20 +79,21 @@ pub(crate) static BACK: OpDef = OpDef::compute("batch_to_space_nd", lower_back)
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let (blocks, before) = (cx.derived("block_shape"), cx.derived("before"));
     let (dims, mut read) = (cx.dims(0), index.to_vec());
-    let (Some(batch), Some(at)) = (dims.first(), index.first()) else { return cx.operand(0, index) };
+    let (Some(batch), Some(batch_index)) = (dims.first(), index.first()) else { return cx.operand(0, index) };
     if blocks.is_empty() {
         return cx.operand(0, index);
     }
-    read[0] = at.clone().modulo(batch.clone());
-    // Where in a block: the last axis the fastest.
-    let mut within = at.clone().floordiv(batch.clone());
+    read[0] = batch_index.clone().modulo(batch.clone());
+    // The position in a block, in row-major order.
+    let mut block_offset = batch_index.clone().floordiv(batch.clone());
     let mut inside = Vec::new();
     for (number, (block, before)) in blocks.iter().zip(&before).enumerate().rev() {
         let axis = number + 1;
-        let (Some(place), Some(size)) = (index.get(axis), dims.get(axis)) else { continue };
-        let offset = if number == 0 { within.clone() } else { within.clone().modulo(block.clone()) };
-        within = within.floordiv(block.clone());
-        read[axis] = place.clone() * block.clone() + offset - Index::constant(before.clone());
+        let (Some(position), Some(size)) = (index.get(axis), dims.get(axis)) else { continue };
+        let offset =
+            if number == 0 { block_offset.clone() } else { block_offset.clone().modulo(block.clone()) };
+        block_offset = block_offset.floordiv(block.clone());
+        read[axis] = position.clone() * block.clone() + offset - Index::constant(before.clone());
         inside.push(InRange { index: read[axis].clone(), low: Dim::known(0), high: size.clone() });
     }
     let element = cx.operand(0, &read);
@@ -100,16 +104,16 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
 fn lower_back(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let (blocks, before) = (cx.derived("block_shape"), cx.derived("before"));
     let (dims, mut read) = (cx.output_dims(output), index.to_vec());
-    let (Some(batch), Some(at)) = (dims.first(), index.first()) else { return cx.operand(0, index) };
+    let (Some(batch), Some(batch_index)) = (dims.first(), index.first()) else { return cx.operand(0, index) };
     let mut member = Index::from(0);
     for (number, (block, before)) in blocks.iter().zip(&before).enumerate() {
         let axis = number + 1;
-        let Some(place) = index.get(axis) else { continue };
-        let place = place.clone() + Index::constant(before.clone());
-        member = member * block.clone() + place.clone().modulo(block.clone());
-        read[axis] = place.floordiv(block.clone());
+        let Some(position) = index.get(axis) else { continue };
+        let position = position.clone() + Index::constant(before.clone());
+        member = member * block.clone() + position.clone().modulo(block.clone());
+        read[axis] = position.floordiv(block.clone());
     }
-    read[0] = member * batch.clone() + at.clone();
+    read[0] = member * batch.clone() + batch_index.clone();
     cx.operand(0, &read)
 }
 

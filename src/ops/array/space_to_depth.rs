@@ -1,4 +1,4 @@
-//! `space_to_depth` and `depth_to_space`: blocks of the spatial axes as further channels, and back.
+//! `space_to_depth` and `depth_to_space`: move blocks of the spatial axes into the channel axis, and back.
 
 use shapeflow_shape_fns::{Attr, Dim};
 
@@ -9,10 +9,10 @@ use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// Every block of `block` by `block` places as one place with the channels of all, row by row.
+    /// Turns each block of `block` by `block` pixels into one pixel that has the channels of all of them, row by row.
     ///
-    /// `[n, h, w, c] -> [n, h/block, w/block, block*block*c]`, any dtype. TensorFlow's `SpaceToDepth`; its other formats
-    /// are taken from graphs that are read.
+    /// `[n, h, w, c] -> [n, h/block, w/block, block*block*c]`, any dtype. As TensorFlow's `SpaceToDepth` in NHWC
+    /// format; imported graphs may use its other formats. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, shape};
@@ -25,19 +25,20 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The rank is not 4, `block` is less than 2, or a size is no multiple of it.
+    /// The rank is not 4, `block` is less than 2, or a size is not a multiple of it.
     #[track_caller]
     pub fn space_to_depth(self, block: i64) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).attr("block_size", block).finish()
     }
 
-    /// The channels of every place as a block of `block` by `block` places, row by row.
+    /// Turns the channels of each pixel into a block of `block` by `block` pixels, row by row: the inverse of
+    /// [`Value::space_to_depth`].
     ///
-    /// `[n, h, w, block*block*c] -> [n, h*block, w*block, c]`, any dtype. TensorFlow's `DepthToSpace`; its other formats
-    /// are taken from graphs that are read.
+    /// `[n, h, w, block*block*c] -> [n, h*block, w*block, c]`, any dtype. As TensorFlow's `DepthToSpace` in NHWC
+    /// format; imported graphs may use its other formats. Fuses into kernels.
     ///
     /// # Errors
-    /// The rank is not 4, `block` is less than 2, or the channels are no multiple of its square.
+    /// The rank is not 4, `block` is less than 2, or the number of channels is not a multiple of its square.
     #[track_caller]
     pub fn depth_to_space(self, block: i64) -> Result<Value<'g>> {
         self.graph().op(&BACK).data(self).attr("block_size", block).finish()
@@ -56,7 +57,7 @@ pub(crate) static BACK: OpDef = OpDef::compute("depth_to_space", lower_back)
     .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("DepthToSpace")]);
 
-/// The size of a block, the first of the two spatial axes, and that of the channels.
+/// Returns the block size, the number of the first spatial axis, and the number of the channel axis.
 fn layout(cx: &dyn LowerCx) -> (Dim, usize, usize) {
     let block = match cx.attrs().get("block_size") {
         Some(Attr::Int(block)) => *block,
@@ -71,12 +72,12 @@ fn layout(cx: &dyn LowerCx) -> (Dim, usize, usize) {
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let (block, rows, channels) = layout(cx);
     let (dims, mut read) = (cx.dims(0), index.to_vec());
-    if let (Some(depth), Some(at)) = (dims.get(channels), index.get(channels)) {
-        let place = at.clone().floordiv(depth.clone());
-        read[channels] = at.clone().modulo(depth.clone());
-        let within = [place.clone().floordiv(block.clone()), place.modulo(block.clone())];
-        for (axis, within) in (rows..).zip(within) {
-            read[axis] = index[axis].clone() * block.clone() + within;
+    if let (Some(depth), Some(channel)) = (dims.get(channels), index.get(channels)) {
+        let block_position = channel.clone().floordiv(depth.clone());
+        read[channels] = channel.clone().modulo(depth.clone());
+        let offset = [block_position.clone().floordiv(block.clone()), block_position.modulo(block.clone())];
+        for (axis, offset) in (rows..).zip(offset) {
+            read[axis] = index[axis].clone() * block.clone() + offset;
         }
     }
     cx.operand(0, &read)
@@ -85,12 +86,12 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
 fn lower_back(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let (block, rows, channels) = layout(cx);
     let (dims, mut read) = (cx.output_dims(output), index.to_vec());
-    if let (Some(depth), Some(at), [first, second]) =
+    if let (Some(depth), Some(channel), [first, second]) =
         (dims.get(channels), index.get(channels), &index[rows..rows + 2])
     {
-        let within =
+        let offset =
             first.clone().modulo(block.clone()) * block.clone() + second.clone().modulo(block.clone());
-        read[channels] = within * depth.clone() + at.clone();
+        read[channels] = offset * depth.clone() + channel.clone();
         read[rows] = first.clone().floordiv(block.clone());
         read[rows + 1] = second.clone().floordiv(block);
     }

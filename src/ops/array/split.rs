@@ -1,4 +1,4 @@
-//! `split`: a tensor cut into equal parts along an axis.
+//! `split`: splits a tensor into equal parts along an axis.
 
 use crate::dtype;
 use crate::error::Result;
@@ -10,11 +10,10 @@ use super::axis::body_axis;
 use super::unstack::{count, counted, exactly};
 
 impl<'g> Value<'g> {
-    /// `N` equal parts along `axis`.
+    /// Splits `self` into `N` equal parts along `axis`.
     ///
-    /// `[.., N*k, ..] -> N × [.., k, ..]`, any dtype; a negative `axis` counts from the end. An unknown
-    /// dimension gives `floordiv(n, N)`, and that it divides is checked when the graph runs. TensorFlow's
-    /// `Split`.
+    /// `[.., N*k, ..] -> N × [.., k, ..]`, any dtype. A negative `axis` counts from the end. An unknown dimension `n`
+    /// gives `floordiv(n, N)`, and the run checks that `N` divides it. As TensorFlow's `Split`. Fuses into kernels.
     ///
     /// # Errors
     /// The axis is out of range, or `N` does not divide its dimension.
@@ -23,7 +22,7 @@ impl<'g> Value<'g> {
         exactly(self.graph().op(&DEF).structure("axis", axis).data(self).attr("num", N as i64).finish_all()?)
     }
 
-    /// As [`Value::split`], with a number of parts that the program computes.
+    /// Splits as [`Value::split`] does, into `num` parts.
     ///
     /// # Errors
     /// As [`Value::split`].
@@ -38,17 +37,17 @@ pub(crate) static DEF: OpDef = OpDef::compute("split", lower)
     .outputs(count)
     .shape_fn(shapeflow_shape_fns::array::split)
     .dtype_rule(|dtypes, attrs| {
-        let at = dtypes.len().saturating_sub(1);
-        dtype::indices(dtypes.get(..at).unwrap_or_default(), 0)?;
-        counted(dtype::common(dtypes, at, at + 1, dtype::Class::Any)?, attrs)
+        let x = dtypes.len().saturating_sub(1);
+        dtype::indices(dtypes.get(..x).unwrap_or_default(), 0)?;
+        counted(dtype::common(dtypes, x, x + 1, dtype::Class::Any)?, attrs)
     })
     .tensorflow(&[TfOp::new("Split").attrs(&[("num_split", "num")])]);
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let axis = body_axis(cx);
     let mut read = index.to_vec();
-    if let (Some(at), Some(part)) = (read.get_mut(axis), cx.output_dims(output).get(axis)) {
-        *at = at.clone() + Index::constant(part * output);
+    if let (Some(position), Some(part)) = (read.get_mut(axis), cx.output_dims(output).get(axis)) {
+        *position = position.clone() + Index::constant(part * output);
     }
     cx.operand(cx.operands() - 1, &read)
 }

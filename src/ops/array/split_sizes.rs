@@ -1,4 +1,4 @@
-//! `split_sizes`: a tensor cut into parts of given sizes along an axis.
+//! `split_sizes`: splits a tensor into parts of given sizes along an axis.
 
 use shapeflow_shape_fns::Dim;
 
@@ -12,14 +12,14 @@ use super::axis::body_axis;
 use super::unstack::{count, counted};
 
 impl<'g> Value<'g> {
-    /// Parts of the given sizes along `axis`, one after the other; one size may be -1, the rest.
+    /// Splits `self` along `axis` into consecutive parts of the given sizes. One size may be -1, the remainder.
     ///
-    /// `[.., Σ sizes, ..] -> [.., sizes[0], ..], [.., sizes[1], ..], …`, any dtype; a negative `axis` counts
-    /// from the end. TensorFlow's `SplitV`.
+    /// `[.., Σ sizes, ..] -> [.., sizes[0], ..], [.., sizes[1], ..], …`, any dtype. A negative `axis` counts from the
+    /// end. As TensorFlow's `SplitV`. Fuses into kernels.
     ///
     /// # Errors
-    /// The axis is out of range, the sizes do not sum up to its dimension, two are -1, one is less; the sizes
-    /// are a value of unknown length.
+    /// The axis is out of range, the sizes do not add up to its dimension, more than one size is -1, a size is less
+    /// than -1, or the sizes are a value of unknown length.
     #[track_caller]
     pub fn split_sizes(self, sizes: impl IntoParam<'g>, axis: i64) -> Result<Vec<Value<'g>>> {
         let sizes = sizes.into_param();
@@ -47,8 +47,8 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let axis = body_axis(cx);
     let begin = cx.derived("begin").get(output).cloned().unwrap_or(Dim::known(0));
     let mut read = index.to_vec();
-    if let Some(at) = read.get_mut(axis) {
-        *at = at.clone() + Index::constant(begin);
+    if let Some(position) = read.get_mut(axis) {
+        *position = position.clone() + Index::constant(begin);
     }
     cx.operand(0, &read)
 }
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_lie_one_after_the_other() {
+    fn parts_are_consecutive() {
         let attrs = Attrs::new().with("axis", -1).with("num", 3).with("size_splits", [1, -1, 0]);
         let parts = run(&DEF, &attrs, &[tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32])]).unwrap();
         assert_eq!([parts[0].sizes(), parts[1].sizes(), parts[2].sizes()], [[2, 1], [2, 2], [2, 0]]);
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_parts_is_that_of_the_sizes() {
+    fn there_is_one_part_per_size() {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n"]).unwrap();
         assert_eq!(x.split_sizes([1, 2, -1], 0).unwrap().len(), 3);

@@ -1,4 +1,4 @@
-//! `squeeze`: axes of size 1 taken out.
+//! `squeeze`: removes axes of size 1.
 
 use crate::dtype;
 use crate::error::Result;
@@ -8,14 +8,14 @@ use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::derived;
 
 impl<'g> Value<'g> {
-    /// Takes out the given axes, which must have size 1; with no axes given, all axes of size 1.
+    /// Removes the given axes, which must have size 1. Without axes, removes all axes of size 1.
     ///
-    /// Negative axes count from the end. Any dtype. TensorFlow's `Squeeze`: without axes, an unknown
-    /// dimension leaves the rank of the result unknown. A given axis of unknown size becomes 1, checked when
-    /// the graph runs.
+    /// `[.., 1, ..] -> [.., ..]`, any dtype. Negative axes count from the end. The run checks a given axis of unknown
+    /// size. Without axes, an unknown dimension leaves the rank of the result unknown. As TensorFlow's `Squeeze`. Fuses
+    /// into kernels.
     ///
     /// # Errors
-    /// An axis is out of range, or its size can't be 1.
+    /// An axis is out of range, or its size cannot be 1.
     #[track_caller]
     pub fn squeeze(self, axes: &[i64]) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).structure("axis", axes).finish()

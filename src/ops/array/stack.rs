@@ -1,4 +1,4 @@
-//! `stack`: tensors of one shape side by side along a new axis.
+//! `stack`: joins tensors of one shape along a new axis.
 
 use shapeflow_shape_fns::{Attrs, DType, Dim};
 
@@ -11,13 +11,13 @@ use crate::op::{OpDef, Operand, TfOp};
 use super::axis::{body_axis, without};
 use super::concat::first_of;
 
-/// The values side by side along a new axis `axis` of the result.
+/// Joins the values along a new axis, which becomes axis `axis` of the result.
 ///
-/// `k × [d0, …] -> [.., k, ..]`, any one dtype; a negative `axis` counts from the end of the result. The
-/// shapes must agree and become one. TensorFlow's `Pack`.
+/// `k × [d0, …] -> [.., k, ..]`, any one dtype. A negative `axis` counts from the end of the result. The shapes must
+/// agree and are unified. As TensorFlow's `Pack`. Fuses into kernels.
 ///
 /// # Errors
-/// No values, several dtypes, shapes that disagree, an axis out of range.
+/// There are no values, their dtypes or shapes differ, or the axis is out of range.
 #[track_caller]
 pub fn stack<'g>(values: &[Value<'g>], axis: i64) -> Result<Value<'g>> {
     let first = first_of(values, "stack")?;
@@ -36,12 +36,12 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let axis = body_axis(cx);
-    let Some(place) = index.get(axis) else { return cx.operand(0, index) };
+    let Some(position) = index.get(axis) else { return cx.operand(0, index) };
     let read = without(index, axis);
     let mut arms: Vec<(Vec<InRange>, Expr)> = (0..cx.operands())
         .map(|value| {
             let low = value as i64;
-            let range = InRange { index: place.clone(), low: Dim::known(low), high: Dim::known(low + 1) };
+            let range = InRange { index: position.clone(), low: Dim::known(low), high: Dim::known(low + 1) };
             (vec![range], cx.operand(value, &read))
         })
         .collect();

@@ -1,4 +1,4 @@
-//! `strided_slice`: ranges with steps, single positions and new axes, in TensorFlow's encoding.
+//! `strided_slice`: slices with strides, single positions and new axes, in TensorFlow's encoding.
 
 use crate::dtype;
 use crate::error::Result;
@@ -6,33 +6,33 @@ use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoParam, Value};
 use crate::op::{Absent, OpDef, Operand, TfOp};
 
-/// What bit `i` of each mask says of entry `i` of a strided slice. An ellipsis goes before a new axis, a new
-/// axis before a single position.
+/// The masks of a strided slice. Bit `i` of a mask applies to entry `i`. If several of the last three are set for an
+/// entry, `ellipsis` wins over `new_axis`, which wins over `shrink_axis`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct SliceMasks {
-    /// The range starts at the first element (at the last, for a negative stride).
+    /// The range starts at the first element, or at the last one for a negative stride; `begin[i]` is ignored.
     pub begin: u32,
-    /// The range ends after the last element (before the first, for a negative stride).
+    /// The range ends at the last element, or at the first one for a negative stride; `end[i]` is ignored.
     pub end: u32,
-    /// The entry stands for all axes that the other entries leave over; one at most.
+    /// The entry stands for all axes without another entry. At most one bit may be set.
     pub ellipsis: u32,
     /// The entry is a new axis of size 1.
     pub new_axis: u32,
-    /// The entry is the single position `begin`, and the axis is taken out.
+    /// The entry is the single position `begin[i]`, and the result lacks the axis.
     pub shrink_axis: u32,
 }
 
 impl<'g> Value<'g> {
-    /// From `begin[i]` up to but without `end[i]` in steps of `stride[i]`, axis by axis; the masks change what
-    /// an entry means.
+    /// Extracts the elements `begin[i]`, `begin[i] + strides[i]`, … before `end[i]` of each axis `i`. The masks change
+    /// the meaning of an entry.
     ///
-    /// Negative positions count from the end, ranges are cut to the axis, axes without an entry are taken
-    /// whole. The three have one length; each is integers, dimensions, or a value. Any dtype. TensorFlow's
-    /// `StridedSlice`; [`Value::slice_with`] writes the same more readably.
+    /// Any dtype. `begin`, `end` and `strides` have the same length; each is integers, dimensions, or a value. Negative
+    /// positions count from the end, ranges are clamped to the axis, and axes without an entry are kept whole.
+    /// [`Value::slice_with`] is a more readable form. As TensorFlow's `StridedSlice`. Fuses into kernels.
     ///
     /// # Errors
-    /// More entries than axes, a stride of 0, a single position out of range or with a stride other than 1,
-    /// two ellipses.
+    /// There are more entries than axes, a stride is 0, a single position is out of range or has a stride other than 1,
+    /// or there are two ellipses.
     #[track_caller]
     pub fn strided_slice(
         self,
@@ -68,11 +68,11 @@ pub(crate) static DEF: OpDef = OpDef::compute("strided_slice", lower)
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let stride = cx.derived("stride");
     let mut read: Vec<Index> = cx.derived("start").into_iter().map(Index::constant).collect();
-    for (axis, at) in cx.derived("axes").iter().zip(index) {
-        // A new axis runs along none of the operand's; it is -1.
+    for (axis, position) in cx.derived("axes").iter().zip(index) {
+        // A new axis, encoded as -1, corresponds to no axis of the operand.
         let Some(axis) = axis.as_known().and_then(|axis| usize::try_from(axis).ok()) else { continue };
-        if let (Some(place), Some(stride)) = (read.get_mut(axis), stride.get(axis)) {
-            *place = place.clone() + at.clone() * stride.clone();
+        if let (Some(start), Some(stride)) = (read.get_mut(axis), stride.get(axis)) {
+            *start = start.clone() + position.clone() * stride.clone();
         }
     }
     cx.operand(0, &read)

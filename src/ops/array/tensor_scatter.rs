@@ -1,4 +1,4 @@
-//! `tensor_scatter_nd_update` and the ops that combine instead: rows put to the places that are named for them.
+//! `tensor_scatter_nd_update`, `_add`, `_sub`, `_min` and `_max`: update slices of a tensor by multi-dimensional index.
 
 use std::panic::Location;
 
@@ -18,12 +18,13 @@ macro_rules! scatters {
         impl<'g> Value<'g> {$(
             $(#[$doc])*
             ///
-            /// `[d0, …, dn], indices [i.., k], updates [i.., dk, …, dn] -> [d0, …, dn]`; `indices` is i32 or i64. An index
-            /// outside its axis, also a negative one, fails the run; a graph that is imported may say that updates
-            /// for positions outside are ignored.
+            /// `[d0, …, dn], indices [i.., k], updates [i.., dk, …, dn] -> [d0, …, dn]`; `indices` is i32 or i64. An
+            /// index outside its axis, also a negative one, fails the run; an imported graph may ask that updates out
+            /// of range are ignored. Runs on the host.
             ///
             /// # Errors
-            /// `updates` does not begin as `indices` or end as `self` does, or a dtype is unsuitable.
+            /// The leading axes of `updates` differ from those of `indices`, its trailing axes differ from those of
+            /// `self`, or a dtype is not supported.
             #[track_caller]
             pub fn $method(
                 self,
@@ -44,8 +45,8 @@ macro_rules! scatters {
     };
 }
 scatters! {
-    /// `self` with the slices at the positions along the last axis of `indices` replaced by those of `updates`; of
-    /// several for one position the last stays. Any dtype. TensorFlow's `TensorScatterUpdate`.
+    /// Replaces slices of `self`: `out[indices[i, 0], …, indices[i, k-1], ..] = updates[i, ..]`; the last write wins.
+    /// Any dtype. As TensorFlow's `TensorScatterUpdate`.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -58,25 +59,25 @@ scatters! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     tensor_scatter_nd_update, UPDATE, "TensorScatterUpdate", |cx| scatter(cx, None), moved;
-    /// `self` with those of `updates` added, in their order, to the slices at the positions along the last axis of
-    /// `indices`. Integers, which wrap, floats and complex numbers; f16 and bf16 are added as f32 and rounded once.
+    /// Adds to slices of `self`: `out[indices[i, 0], …, indices[i, k-1], ..] += updates[i, ..]`, in the order of the
+    /// updates. Integers (which wrap), floats and complex numbers; f16 and bf16 are added as f32 and rounded once. As
     /// TensorFlow's `TensorScatterAdd`.
     tensor_scatter_nd_add, ADD, "TensorScatterAdd", |cx| scatter(cx, Some(Combine::Add)), summed;
-    /// `self` less those of `updates`, in their order, in the slices at the positions along the last axis of
-    /// `indices`. Integers, which wrap, floats and complex numbers; f16 and bf16 are subtracted as f32 and rounded once.
-    /// TensorFlow's `TensorScatterSub`.
+    /// Subtracts from slices of `self`: `out[indices[i, 0], …, indices[i, k-1], ..] -= updates[i, ..]`, in the order of
+    /// the updates. Integers (which wrap), floats and complex numbers; f16 and bf16 are subtracted as f32 and rounded
+    /// once. As TensorFlow's `TensorScatterSub`.
     tensor_scatter_nd_sub, SUB, "TensorScatterSub", |cx| scatter(cx, Some(Combine::Sub)), summed;
-    /// The smaller of the elements of `self` and those of `updates` for the positions along the last axis of `indices`;
-    /// NaN where one is. Integers and floats. TensorFlow's `TensorScatterMin`, where an element of `updates` that is NaN
-    /// may be passed over.
+    /// Takes the element-wise minimum of slices of `self` and `updates`: `s = min(s, updates[i, ..])` for the slice
+    /// `s = out[indices[i, 0], …, indices[i, k-1], ..]`; NaN if either is NaN. Integers and floats. As TensorFlow's
+    /// `TensorScatterMin`, which may ignore a NaN in `updates`.
     tensor_scatter_nd_min, MIN, "TensorScatterMin", |cx| scatter(cx, Some(Combine::Min)), compared;
-    /// The larger of the elements of `self` and those of `updates` for the positions along the last axis of `indices`;
-    /// NaN where one is. Integers and floats. TensorFlow's `TensorScatterMax`, where an element of `updates` that is NaN
-    /// may be passed over.
+    /// Takes the element-wise maximum of slices of `self` and `updates`: `s = max(s, updates[i, ..])` for the slice
+    /// `s = out[indices[i, 0], …, indices[i, k-1], ..]`; NaN if either is NaN. Integers and floats. As TensorFlow's
+    /// `TensorScatterMax`, which may ignore a NaN in `updates`.
     tensor_scatter_nd_max, MAX, "TensorScatterMax", |cx| scatter(cx, Some(Combine::Max)), compared;
 }
 
-/// TensorFlow's shape function takes one scalar for all positions, its kernels refuse it.
+/// TensorFlow's shape function accepts a scalar as `updates`, but its kernels refuse it. This one refuses it too.
 fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     check_policy(cx)?;
     cx.with_rank_at_least(2, 1)?;
@@ -111,16 +112,18 @@ fn compared(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     of_class(operands, dtype::Class::Number)
 }
 
-/// The axes that positions along the last axis of `indices` have an index for, and the elements of a slice after them.
-pub(super) fn parts<'s>(indices: TensorView<'_>, sizes: &'s [usize]) -> (&'s [usize], usize) {
+/// Splits `sizes` at the length of the last axis of `indices`: returns the sizes of the indexed axes and the number of
+/// elements of a slice.
+pub(super) fn split_sizes<'s>(indices: TensorView<'_>, sizes: &'s [usize]) -> (&'s [usize], usize) {
     let depth = indices.sizes().last().copied().unwrap_or(0);
     let (outer, inner) = sizes.split_at(depth.min(sizes.len()));
     (outer, inner.iter().product())
 }
 
+/// Copies the tensor, then combines it with the updates by `how`, or replaces slices if `how` is `None`.
 fn scatter(cx: &mut HostCx<'_>, how: Option<Combine>) -> Result<()> {
     let (x, indices, updates) = (cx.input(0)?, RowMajor::new(cx.input(1)?)?, RowMajor::new(cx.input(2)?)?);
-    let (outer, row) = parts(indices.view(), x.sizes());
+    let (outer, row) = split_sizes(indices.view(), x.sizes());
     let positions = Positions::new(indices.view(), outer)?.with_policy(cx.attrs());
     let mut output = cx.unfilled_output(0, x.sizes())?;
     output.copy_from(x)?;
@@ -160,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn nan_wins() {
+    fn minimum_and_maximum_propagate_nan() {
         let x = tensor(&[2], &[1.0f32, f32::NAN]);
         let operands = [x, tensor(&[2, 1], &[0, 1]), tensor(&[2], &[f32::NAN, 2.0])];
         for def in [&MIN, &MAX] {
@@ -170,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_put_and_a_wrong_place_is_an_error() {
+    fn strings_are_scattered_and_an_index_out_of_range_is_an_error() {
         let x = Tensor::from_strings(&[2, 2], &["a", "b", "c", "d"]).unwrap();
         let y = Tensor::from_strings(&[1, 2], &["e", "f"]).unwrap();
         let put = run_one(&UPDATE, &Attrs::new(), &[x.clone(), tensor(&[1, 1], &[1]), y.clone()]);

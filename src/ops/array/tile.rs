@@ -1,4 +1,4 @@
-//! `tile`: a tensor laid side by side several times.
+//! `tile`: repeats a tensor along its axes.
 
 use crate::dtype;
 use crate::error::Result;
@@ -7,12 +7,12 @@ use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// Lays `multiples[i]` copies one after the other along axis `i`; 0 gives an empty axis.
+    /// Repeats `self` `multiples[i]` times along axis `i`. A multiple of 0 gives an empty axis.
     ///
-    /// `[d0, …] -> [multiples[0]*d0, …]`, any dtype. TensorFlow's `Tile`.
+    /// `[d0, …] -> [multiples[0]*d0, …]`, any dtype. As TensorFlow's `Tile`. Fuses into kernels.
     ///
     /// # Errors
-    /// `multiples` has not one entry per axis, or a negative one.
+    /// `multiples` does not have one entry per axis, or an entry is negative.
     #[track_caller]
     pub fn tile(self, multiples: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).size("multiples", multiples).finish()
@@ -31,8 +31,8 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
         .iter()
         .zip(source.iter().zip(&target))
         .map(
-            |(at, (source, target))| {
-                if source == target { at.clone() } else { at.clone().modulo(source.clone()) }
+            |(position, (source, target))| {
+                if source == target { position.clone() } else { position.clone().modulo(source.clone()) }
             },
         )
         .collect();

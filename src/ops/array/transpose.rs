@@ -1,4 +1,4 @@
-//! `transpose`: the axes of a tensor in another order.
+//! `transpose`: permutes the axes of a tensor.
 
 use crate::dtype;
 use crate::error::Result;
@@ -7,10 +7,10 @@ use crate::graph::{IntoParam, Value};
 use crate::op::{Absent, OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// Axis `i` of the result is axis `perm[i]` of `self`.
+    /// Permutes the axes: axis `i` of the result is axis `perm[i]` of `self`.
     ///
-    /// `[d0, …, dn] -> [d(perm[0]), …, d(perm[n])]`, any dtype. Negative entries count from the end.
-    /// TensorFlow's `Transpose`; a repeated axis is refused when the graph is built.
+    /// `[d0, …, dn] -> [d(perm[0]), …, d(perm[n])]`, any dtype. Negative entries count from the end. As TensorFlow's
+    /// `Transpose`; a repeated axis is refused when the graph is built. Fuses into kernels.
     ///
     /// # Errors
     /// `perm` is not a permutation of the axes.
@@ -19,7 +19,7 @@ impl<'g> Value<'g> {
         self.graph().op(&DEF).data(self).structure("perm", perm).finish()
     }
 
-    /// The axes in reverse order; a matrix's usual transpose. Any rank, also an unknown one.
+    /// Reverses the order of the axes, which is the usual transpose of a matrix. The rank may be unknown.
     ///
     /// # Errors
     /// The value is poisoned.
@@ -37,9 +37,9 @@ pub(crate) static DEF: OpDef = OpDef::compute("transpose", lower)
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let mut read = vec![Index::from(0); index.len()];
-    for (at, axis) in index.iter().zip(cx.derived("perm")) {
-        if let Some(place) = axis.as_known().and_then(|axis| read.get_mut(axis as usize)) {
-            *place = at.clone();
+    for (position, axis) in index.iter().zip(cx.derived("perm")) {
+        if let Some(slot) = axis.as_known().and_then(|axis| read.get_mut(axis as usize)) {
+            *slot = position.clone();
         }
     }
     cx.operand(0, &read)

@@ -1,17 +1,19 @@
-//! `unique_with_counts`: the different elements of a vector and how often each stands there.
+//! `unique_with_counts`: returns the distinct elements of a vector and their counts.
 
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 
 use super::distinct::distinct;
-use super::unique::element_and_place;
+use super::unique::element_and_index_dtypes;
 use super::unstack::exactly;
 
 impl<'g> Value<'g> {
-    /// As [`Value::unique`], and how often each of the different elements stands there.
+    /// Returns the distinct elements and the indices as [`Value::unique`] does, and the number of occurrences of each
+    /// distinct element.
     ///
-    /// `[n] -> [?], i64[n], i64[?]`. TensorFlow's `UniqueWithCounts`, whose last two outputs are i32.
+    /// `[n] -> [?], i64[n], i64[?]`; bool, integers, floats and strings. As TensorFlow's `UniqueWithCounts`, whose last
+    /// two outputs are i32 by default. Runs on the host.
     ///
     /// # Errors
     /// As [`Value::unique`].
@@ -26,15 +28,15 @@ pub(crate) static DEF: OpDef = OpDef::host("unique_with_counts", run)
     .outputs(|_, _| 3)
     .shape_fn(shapeflow_shape_fns::array::unique_with_counts)
     .dtype_rule(|dtypes, attrs| {
-        let [x, places] = element_and_place(dtypes, attrs)?;
-        Ok(vec![x, places, places])
+        let [x, indices] = element_and_index_dtypes(dtypes, attrs)?;
+        Ok(vec![x, indices, indices])
     })
     .tensorflow(&[TfOp::new("UniqueWithCounts")]);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let found = distinct(cx.input(0)?, cx.attrs(), true)?;
     cx.set_output(0, found.elements)?;
-    cx.set_output(1, found.places)?;
+    cx.set_output(1, found.indices)?;
     found.counts.map_or(Ok(()), |counts| cx.set_output(2, counts))
 }
 

@@ -1,4 +1,4 @@
-//! `unstack`: the slices of a tensor along an axis.
+//! `unstack`: splits a tensor into its slices along an axis.
 
 use std::panic::Location;
 
@@ -13,10 +13,10 @@ use crate::op::{OpDef, Operand, TfOp};
 use super::axis::body_axis;
 
 impl<'g> Value<'g> {
-    /// The slices along `axis`, without that axis: the opposite of [`stack`](crate::stack).
+    /// Returns the slices along `axis`, which lack that axis: the inverse of [`stack`](crate::stack).
     ///
-    /// `[.., k, ..] -> k × [..]`, any dtype; a negative `axis` counts from the end. TensorFlow's `Unpack`.
-    /// Where the dimension is not known, see [`Value::unstack_into`].
+    /// `[.., k, ..] -> k × [..]`, any dtype. A negative `axis` counts from the end. For an unknown dimension, use
+    /// [`Value::unstack_into`]. As TensorFlow's `Unpack`. Fuses into kernels.
     ///
     /// # Errors
     /// The axis is out of range, or its dimension is not known.
@@ -31,8 +31,8 @@ impl<'g> Value<'g> {
         self.graph().op(&DEF).data(self).attr("axis", axis).attr("num", count).finish_all()
     }
 
-    /// The `N` slices along `axis`, whose dimension must be `N`, checked when the graph runs if it is not
-    /// known. See [`Value::unstack`].
+    /// Returns the `N` slices along `axis` as [`Value::unstack`] does. The dimension must be `N`; the run checks an
+    /// unknown one.
     ///
     /// # Errors
     /// The axis is out of range, or its dimension cannot be `N`.
@@ -44,20 +44,23 @@ impl<'g> Value<'g> {
     }
 }
 
-/// The values as an array; their number is that of the op's outputs.
+/// Converts the outputs of an op into an array of `N`.
+///
+/// # Errors
+/// The op does not have `N` outputs.
 #[track_caller]
 pub(super) fn exactly<'g, const N: usize>(values: Vec<Value<'g>>) -> Result<[Value<'g>; N]> {
     let location = Location::caller();
     values.try_into().map_err(|values: Vec<_>| {
-        let message = format!("{N} outputs were asked for, got {}", values.len());
+        let message = format!("the op must have {N} outputs, got {}", values.len());
         Error::new(ErrorKind::Attribute, Phase::Build, message).at(location)
     })
 }
 
-/// Nodes have at most this many outputs.
+/// The greatest number of outputs of a node.
 pub(super) const MAX_OUTPUTS: i64 = 1 << 16;
 
-/// Attribute `num` as a number of outputs.
+/// Returns attribute `num`, the number of outputs; 0 if it is invalid.
 pub(super) fn count(attrs: &Attrs, _operands: usize) -> usize {
     match attrs.get("num") {
         Some(Attr::Int(count @ 0..=MAX_OUTPUTS)) => *count as usize,
@@ -65,7 +68,7 @@ pub(super) fn count(attrs: &Attrs, _operands: usize) -> usize {
     }
 }
 
-/// As many outputs of `dtype` as attribute `num` says.
+/// Returns the dtypes of `num` outputs of `dtype`, where `num` is an attribute.
 pub(super) fn counted(dtype: DType, attrs: &Attrs) -> Result<Vec<DType>> {
     match attrs.get("num") {
         Some(Attr::Int(0..=MAX_OUTPUTS)) => Ok(vec![dtype; count(attrs, 0)]),
@@ -110,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_are_the_parts() {
+    fn slices_lack_the_axis() {
         let attrs = Attrs::new().with("axis", 1).with("num", 3);
         let parts = run(&DEF, &attrs, &[tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32])]).unwrap();
         let parts: Vec<Vec<i32>> = parts.iter().map(|part| part.to_vec().unwrap()).collect();

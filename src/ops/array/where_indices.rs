@@ -1,4 +1,4 @@
-//! `where_indices`: where a tensor is not zero.
+//! `where_indices`: returns the indices of nonzero elements.
 
 use shapeflow_shape_fns::DType;
 
@@ -11,13 +11,13 @@ use crate::tensor::{Element, TensorView};
 use crate::ops::row_major::RowMajor;
 
 impl<'g> Value<'g> {
-    /// The indices of all elements that are true, or not zero, in row-major order.
+    /// Returns the indices of all elements that are true or nonzero, in row-major order.
     ///
-    /// `[d0, …, dn] -> i64[?, n + 1]`: one row per element, whose number only the run decides. Bool, integers
-    /// and floats; a NaN is not zero. TensorFlow's `Where`, `tf.where` with one argument.
+    /// `[d0, …, dn] -> i64[?, n + 1]`, one row per such element; bool, integers and floats. The number of rows depends
+    /// on the data. A NaN is nonzero. As TensorFlow's `Where` (`tf.where` with one argument). Runs on the host.
     ///
     /// # Errors
-    /// Another dtype.
+    /// The element type is not bool, an integer or a float.
     #[track_caller]
     pub fn where_indices(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()
@@ -45,7 +45,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         DType::U64 => not_zero::<u64>(cx, x),
         DType::F32 => not_zero::<f32>(cx, x),
         DType::F64 => not_zero::<f64>(cx, x),
-        // f16 and bf16: all bits but the sign.
+        // f16 and bf16 are nonzero if any bit except the sign is set.
         _ => indices(cx, x, x.as_bits::<u16>()?, |bits| bits & 0x7fff != 0),
     }
 }
@@ -54,8 +54,10 @@ fn not_zero<T: Element>(cx: &mut HostCx<'_>, x: TensorView<'_>) -> Result<()> {
     indices(cx, x, x.as_slice::<T>()?, |element| element != T::default())
 }
 
+/// The number of elements tested together. Their offsets fit into a byte.
 const BLOCK: usize = 64;
 
+/// Writes the index of each element that `holds`.
 fn indices<T: Copy>(
     cx: &mut HostCx<'_>,
     x: TensorView<'_>,
@@ -67,27 +69,28 @@ fn indices<T: Copy>(
     let mut output = cx.unfilled_output(0, &[count, rank])?;
     let Some(&length) = x.sizes().last().filter(|_| count > 0) else { return Ok(()) };
     let mut rows = output.as_mut_slice::<i64>()?.chunks_exact_mut(rank);
-    let mut position = vec![0i64; rank];
+    let mut index = vec![0i64; rank];
     for line in elements.chunks_exact(length) {
         for (number, block) in line.chunks(BLOCK).enumerate() {
             let mut found = [0u8; BLOCK];
             let mut filled = 0;
-            for (at, &element) in block.iter().enumerate() {
-                // At most `BLOCK` are found, so `filled` is inside wherever it is written.
-                found[filled % BLOCK] = at as u8;
+            for (offset, &element) in block.iter().enumerate() {
+                // Every offset is written, and the next one overwrites it unless its element holds. At most
+                // `BLOCK` elements hold, so `filled` is in bounds at each write.
+                found[filled % BLOCK] = offset as u8;
                 filled += usize::from(holds(element));
             }
-            for (&at, row) in found[..filled].iter().zip(&mut rows) {
-                position[rank - 1] = (number * BLOCK) as i64 + i64::from(at);
-                row.copy_from_slice(&position);
+            for (&offset, row) in found[..filled].iter().zip(&mut rows) {
+                index[rank - 1] = (number * BLOCK) as i64 + i64::from(offset);
+                row.copy_from_slice(&index);
             }
         }
-        for (at, &size) in position[..rank - 1].iter_mut().zip(&x.sizes()[..rank - 1]).rev() {
-            *at += 1;
-            if *at < size as i64 {
+        for (slot, &size) in index[..rank - 1].iter_mut().zip(&x.sizes()[..rank - 1]).rev() {
+            *slot += 1;
+            if *slot < size as i64 {
                 break;
             }
-            *at = 0;
+            *slot = 0;
         }
     }
     Ok(())
@@ -108,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_in_order() {
+    fn indices_are_in_row_major_order() {
         let x = tensor(&[2, 1, 3], &[0.0, f32::NAN, -0.0, 2.0, 0.0, -1.0]);
         let y = run_one(&DEF, &Attrs::new(), &[x]);
         assert_eq!((y.sizes(), y.to_vec::<i64>().unwrap()), (&[3, 3][..], vec![0, 0, 1, 1, 0, 0, 1, 0, 2]));
@@ -121,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_keep_their_positions() {
+    fn indices_are_correct_across_blocks() {
         let x: Vec<i32> = (0..400).map(|i| i32::from(i % 3 == 0)).collect();
         let y = run_one(&DEF, &Attrs::new(), &[tensor(&[2, 200], &x)]).to_vec::<i64>().unwrap();
         let expected: Vec<i64> = (0..400).filter(|i| i % 3 == 0).flat_map(|i| [i / 200, i % 200]).collect();

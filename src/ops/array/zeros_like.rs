@@ -1,4 +1,4 @@
-//! `zeros_like`: zeros in the shape of another tensor.
+//! `zeros_like`: a tensor of zeros in the shape of another tensor.
 
 use crate::dtype;
 use crate::error::Result;
@@ -7,12 +7,12 @@ use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// Zeros (`false` for bool) of the same shape and dtype.
+    /// Makes a tensor of zeros (`false` for bool) of the same shape and dtype.
     ///
-    /// `[..] -> [..]`, bool, integers and floats. TensorFlow's `ZerosLike`.
+    /// `[..] -> [..]`, bool, integers and floats. As TensorFlow's `ZerosLike`. Fuses into kernels.
     ///
     /// # Errors
-    /// Another dtype.
+    /// The element type is not bool, an integer or a float.
     #[track_caller]
     pub fn zeros_like(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()

@@ -1,4 +1,4 @@
-//! `matmul`: matrix products, batched over leading axes that broadcast.
+//! `matmul`: matrix multiplication, batched over leading axes that broadcast.
 
 use std::panic::Location;
 
@@ -14,11 +14,12 @@ use crate::ops::wide::widen;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// The matrix product of the last two axes.
+    /// Multiplies matrices: `out[.., i, j] = Σ_k self[.., i, k] · other[.., k, j]`.
     ///
-    /// `[..batch, m, k], [..batch, k, n] -> [..batch, m, n]`, integers and floats of one dtype; leading axes
-    /// broadcast. Products are summed in the dtype of the operands, those of f16 and bf16 in f32; integers wrap.
-    /// As TensorFlow's `MatMul` and `BatchMatMulV2`.
+    /// `[..batch, m, k], [..batch, k, n] -> [..batch, m, n]`, integers and floats of one dtype. Leading axes broadcast.
+    /// The sum is computed in the dtype of the operands; f16 and bf16 are summed in f32 and rounded once; integers
+    /// wrap. As TensorFlow's `MatMul` and `BatchMatMulV2`. Runs in matmul kernels, into which elementwise neighbours
+    /// may fuse.
     ///
     /// # Errors
     /// The dtypes differ or are not integers or floats, a rank is below 2, the inner sizes differ, or leading axes
@@ -28,7 +29,7 @@ impl<'g> Value<'g> {
         self.binary(&DEF, other, Location::caller())
     }
 
-    /// As [`Value::matmul`], with the last two axes of an operand taken in the other order where its flag is set.
+    /// Multiplies as [`Value::matmul`] does, after transposing the last two axes of each operand whose flag is set.
     ///
     /// # Errors
     /// As [`Value::matmul`].
@@ -63,7 +64,7 @@ pub(crate) static DEF: OpDef = OpDef::contraction("matmul", lower, spec)
         TfOp::new("BatchMatMulV3").attrs(ADJOINT),
     ]);
 
-/// The adjoint is the transpose of real numbers.
+/// TensorFlow's adjoint attributes. For real numbers the adjoint is the transpose.
 const ADJOINT: &[(&str, &str)] = &[("adj_x", "transpose_a"), ("adj_y", "transpose_b")];
 
 fn spec(attrs: &Attrs) -> MatMulSpec {
@@ -79,18 +80,18 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     else {
         return cx.operand(0, index);
     };
-    let a_at = broadcast_dims(&a[..a_batch], &to[..batch], index);
-    let b_at = broadcast_dims(&b[..b_batch], &to[..batch], index);
+    let a_leading = broadcast_dims(&a[..a_batch], &to[..batch], index);
+    let b_leading = broadcast_dims(&b[..b_batch], &to[..batch], index);
     let inner = a[a_batch + usize::from(!transpose_a)].clone();
-    let sum = cx.reduce(ReduceOp::Sum, &[inner], &mut |cx, at| {
-        let left = widen(cx.operand(0, &matrix(&a_at, row, &at[0], transpose_a)));
-        let right = widen(cx.operand(1, &matrix(&b_at, &at[0], column, transpose_b)));
+    let sum = cx.reduce(ReduceOp::Sum, &[inner], &mut |cx, reduced| {
+        let left = widen(cx.operand(0, &matrix(&a_leading, row, &reduced[0], transpose_a)));
+        let right = widen(cx.operand(1, &matrix(&b_leading, &reduced[0], column, transpose_b)));
         left * right
     });
     sum.cast(cx.output_dtype(output))
 }
 
-/// The index of a matrix element below its batch index.
+/// Returns the index of a matrix element: the batch index, then row and column, swapped if `transposed`.
 fn matrix(batch: &[Index], row: &Index, column: &Index, transposed: bool) -> Indices {
     let (first, second) = if transposed { (column, row) } else { (row, column) };
     batch.iter().chain([first, second]).cloned().collect()

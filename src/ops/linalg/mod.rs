@@ -1,4 +1,4 @@
-//! Matrix products.
+//! Matrix multiplication.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, shape};

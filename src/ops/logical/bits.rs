@@ -4,22 +4,22 @@ use crate::expr::BinaryOp;
 use crate::ops::elementwise::binary_ops;
 
 binary_ops! { binary, "":
-    /// Bitwise and, of bools the logical one; also written `self & other`.
+    /// Bitwise and; logical and for bools. The operator `self & other` does the same.
     bitwise_and, BITWISE_AND: bits, ["BitwiseAnd"], |a, b| a.binary(BinaryOp::And, b);
 
-    /// Bitwise or, of bools the logical one; also written `self | other`.
+    /// Bitwise or; logical or for bools. The operator `self | other` does the same.
     bitwise_or, BITWISE_OR: bits, ["BitwiseOr"], |a, b| a.binary(BinaryOp::Or, b);
 
-    /// Bitwise xor, of bools the logical one; also written `self ^ other`.
+    /// Bitwise xor; logical xor for bools. The operator `self ^ other` does the same.
     bitwise_xor, BITWISE_XOR: bits, ["BitwiseXor"], |a, b| a.binary(BinaryOp::Xor, b);
 
-    /// Whether both hold.
+    /// Whether both elements are true.
     logical_and, LOGICAL_AND: boolean, ["LogicalAnd"], |a, b| a.binary(BinaryOp::And, b);
 
-    /// Whether at least one holds.
+    /// Whether at least one element is true.
     logical_or, LOGICAL_OR: boolean, ["LogicalOr"], |a, b| a.binary(BinaryOp::Or, b);
 
-    /// Whether exactly one holds.
+    /// Whether exactly one element is true.
     logical_xor, LOGICAL_XOR: boolean, [], |a, b| a.binary(BinaryOp::Xor, b);
 }
 

@@ -1,4 +1,4 @@
-//! Comparisons of order.
+//! Order comparisons.
 
 use crate::expr::BinaryOp;
 use crate::ops::elementwise::binary_ops;

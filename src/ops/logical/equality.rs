@@ -14,8 +14,8 @@ impl<'g> Value<'g> {
     /// `self == other`. NaN equals nothing.
     ///
     /// `[..], [..] -> broadcast`, bool, integers and floats of one dtype; the result is bool. As TensorFlow's `Equal`.
-    /// A graph that is imported may set `incompatible_shape_error` to false: operands that do not broadcast then give
-    /// one `false`.
+    /// An imported graph may set `incompatible_shape_error` to false; then operands that do not broadcast give a scalar
+    /// `false`. Fuses into kernels.
     ///
     /// # Errors
     /// The dtypes differ or are not bool, integers or floats, or the shapes do not broadcast.
@@ -26,9 +26,9 @@ impl<'g> Value<'g> {
 
     /// `self != other`. NaN differs from everything.
     ///
-    /// `[..], [..] -> broadcast`, bool, integers and floats of one dtype; the result is bool. As TensorFlow's `NotEqual`.
-    /// A graph that is imported may set `incompatible_shape_error` to false: operands that do not broadcast then give
-    /// one `true`.
+    /// `[..], [..] -> broadcast`, bool, integers and floats of one dtype; the result is bool. As TensorFlow's
+    /// `NotEqual`. An imported graph may set `incompatible_shape_error` to false; then operands that do not broadcast
+    /// give a scalar `true`. Fuses into kernels.
     ///
     /// # Errors
     /// The dtypes differ or are not bool, integers or floats, or the shapes do not broadcast.

@@ -3,10 +3,10 @@
 use crate::ops::elementwise::unary_ops;
 
 unary_ops! {
-    /// The complement of every bit, of bools the logical opposite; also written `!x`.
+    /// The complement of every bit; logical not for bools. The operator `!x` does the same.
     bitwise_not, BITWISE_NOT: bits, ["Invert"], |x| !x;
 
-    /// The opposite of every element.
+    /// Logical not of every element.
     logical_not, LOGICAL_NOT: boolean, ["LogicalNot"], |x| !x;
 }
 

@@ -1,4 +1,4 @@
-//! `select`: elements of one tensor where a condition holds, of another elsewhere.
+//! `select`: selects between the elements of two tensors by a condition.
 
 use std::panic::Location;
 
@@ -13,10 +13,11 @@ use crate::ops::broadcast::broadcast_operand;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// The element of `yes` where `self` holds, else that of `no`.
+    /// `if self { yes } else { no }` for every element.
     ///
-    /// `bool[..], [..], [..] -> broadcast`, any dtype, the same for both. One of the two may be a Rust scalar,
-    /// which takes the dtype of the other. As TensorFlow's `SelectV2` (`tf.where` of three arguments).
+    /// `bool[..], yes [..], no [..] -> broadcast`, any dtype, the same for `yes` and `no`. One of the two may be a Rust
+    /// scalar, which takes the dtype of the other. As TensorFlow's `SelectV2` (`tf.where` with three arguments). Fuses
+    /// into kernels.
     ///
     /// # Errors
     /// `self` is not bool, the dtypes of `yes` and `no` differ, the shapes do not broadcast, or both are
@@ -29,7 +30,7 @@ impl<'g> Value<'g> {
                            make a constant of one";
             return Err(Error::new(ErrorKind::DType, Phase::Build, message).at(location));
         }
-        // A scalar takes its dtype from the tensor beside it, whichever of the two that is.
+        // A Rust scalar takes the dtype of the other choice, so the other one is converted first.
         let (yes, no) = if yes.is_weak() {
             let no = no.into_operand(self, location);
             (yes.into_operand(no, location), no)

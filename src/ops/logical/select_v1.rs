@@ -1,4 +1,4 @@
-//! `select_v1`: the `Select` of TensorFlow 1, whose condition is one a row or one an element.
+//! `select_v1`: the `Select` of TensorFlow 1, with one condition per row or per element.
 
 use shapeflow_shape_fns::{Attrs, DType};
 
@@ -8,7 +8,7 @@ use crate::expr::{Expr, Index, LowerCx};
 use crate::op::{OpDef, Operand, TfOp};
 use crate::shape_fns;
 
-/// An op for import only: programs have [`Value::select`](crate::Value::select), which broadcasts.
+/// An op for import only. Programs use [`Value::select`](crate::Value::select), which broadcasts.
 pub(crate) static DEF: OpDef = OpDef::compute("select_v1", lower)
     .operands(&[Operand::Data("condition"), Operand::Data("x"), Operand::Data("y")])
     .shape_fn(shape_fns::math::select_v1)
@@ -21,7 +21,7 @@ fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    // A vector of conditions goes along the first axis, not along the last as in broadcasting.
+    // A vector of conditions aligns with the first axis; broadcasting would align it with the last.
     let rank = cx.dims(0).len().min(index.len());
     let condition = cx.operand(0, &index[..rank]);
     condition.select(cx.operand(1, index), cx.operand(2, index))

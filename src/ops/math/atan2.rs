@@ -1,4 +1,4 @@
-//! `atan2`: angles of points.
+//! `atan2`: the angle of a point.
 
 use std::panic::Location;
 
@@ -11,11 +11,10 @@ use crate::ops::broadcast::lower_binary;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// The angle of the point `(other, self)` as seen from the origin, in `[-π, π]` radians: `self` is the ordinate `y`,
-    /// `other` the abscissa `x`.
+    /// The angle of the point `(x, y) = (other, self)` in `[-π, π]` radians.
     ///
-    /// `[..], [..] -> broadcast`, floats of one dtype. As TensorFlow's `Atan2`.
-    /// From the exact result it is at most 1.4 ulp away in f32, 1.4 ulp in f64.
+    /// `[..], [..] -> broadcast`, floats of one dtype. The error is at most 1.4 ulp in f32 and f64. As TensorFlow's
+    /// `Atan2`. Fuses into kernels.
     ///
     /// # Errors
     /// The dtypes differ or are not floats, or the shapes do not broadcast.

@@ -4,42 +4,35 @@ use crate::expr::{BinaryOp, math};
 use crate::ops::elementwise::binary_ops;
 
 binary_ops! { binary, "":
-    /// `self + other`; also written so. Integers wrap.
+    /// `self + other`, as the operator. Integers wrap.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     add, ADD: number, ["AddV2", "Add"], |a, b| a.binary(BinaryOp::Add, b), shape = crate::shape_fns::math::add;
 
-    /// `self - other`; also written so. Integers wrap.
+    /// `self - other`, as the operator. Integers wrap.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     sub, SUB: number, ["Sub"], |a, b| a.binary(BinaryOp::Sub, b), shape = crate::shape_fns::math::sub;
 
-    /// `self * other`; also written so. Integers wrap.
+    /// `self * other`, as the operator. Integers wrap.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     mul, MUL: number, ["Mul"], |a, b| a.binary(BinaryOp::Mul, b), shape = crate::shape_fns::math::mul;
 
-    /// The quotient rounded toward minus infinity; of floats, the floor of the quotient. The least integer divided by
-    /// -1 wraps.
-    ///
-    /// A run that divides an integer by zero fails.
+    /// The quotient rounded toward minus infinity, `floor(self / other)`. For integers, `MIN / -1` wraps to `MIN`, and
+    /// a division by zero fails the run.
     floordiv, FLOORDIV: number, ["FloorDiv"], math::floordiv, shape = crate::shape_fns::math::floordiv;
 
-    /// The remainder of [`Value::floordiv`](crate::Value::floordiv), which has the sign of `other`; also written
-    /// `self % other`.
-    ///
-    /// A run that divides an integer by zero fails.
+    /// The remainder of [`Value::floordiv`](crate::Value::floordiv), which has the sign of `other`; as the operator
+    /// `self % other`. An integer division by zero fails the run.
     floormod, FLOORMOD: number, ["FloorMod"], math::floormod, shape = crate::shape_fns::math::floormod;
 
-    /// The quotient rounded toward zero. The least integer divided by -1 wraps.
-    ///
-    /// A run that divides an integer by zero fails.
+    /// The quotient rounded toward zero. `MIN / -1` wraps to `MIN`, and a division by zero fails the run.
     truncatediv, TRUNCATEDIV: integer, ["TruncateDiv" own_shape_fn], |a, b| a.binary(BinaryOp::Div, b);
 
-    /// The remainder of [`Value::truncatediv`](crate::Value::truncatediv), which has the sign of `self`; of floats as
-    /// C's `fmod`.
-    ///
-    /// A run that divides an integer by zero fails.
+    /// The remainder of [`Value::truncatediv`](crate::Value::truncatediv), which has the sign of `self`; C's `fmod` for
+    /// floats. An integer division by zero fails the run.
     truncatemod, TRUNCATEMOD: number, ["TruncateMod" own_shape_fn, "Mod" own_shape_fn], |a, b| a.binary(BinaryOp::Rem, b);
 
-    /// `self` to the power of `other`; of floats as C's `pow`. Integers wrap.
+    /// `self` to the power of `other`, as C's `pow` for floats. Integers wrap, and a negative integer exponent fails
+    /// the run.
     ///
     /// The error is at most 0.6 ulp in f32, 1 ulp in f64.
     pow, POW: number, ["Pow"], math::pow;
@@ -47,10 +40,10 @@ binary_ops! { binary, "":
     /// `(self - other)²`. Integers wrap.
     squared_difference, SQUARED_DIFFERENCE: number, ["SquaredDifference"], math::squared_difference;
 
-    /// The larger of two elements; NaN if either is. `-0.0` and `0.0` compare equal: of these it is `self`.
+    /// The larger of two elements; NaN if either is NaN. `-0.0` and `0.0` compare equal: the result is then `self`.
     maximum, MAXIMUM: number, ["Maximum"], |a, b| a.binary(BinaryOp::Max, b), shape = crate::shape_fns::math::maximum;
 
-    /// The smaller of two elements; NaN if either is. `-0.0` and `0.0` compare equal: of these it is `self`.
+    /// The smaller of two elements; NaN if either is NaN. `-0.0` and `0.0` compare equal: the result is then `self`.
     minimum, MINIMUM: number, ["Minimum"], |a, b| a.binary(BinaryOp::Min, b), shape = crate::shape_fns::math::minimum;
 }
 
@@ -63,7 +56,7 @@ mod tests {
     use crate::ops::testing::{check_tensor, run, run_one, tensor};
 
     #[test]
-    fn an_integer_divided_by_zero_fails_the_run() {
+    fn an_integer_division_by_zero_fails_the_run() {
         let operands = [tensor(&[2], &[1i32, 2]), tensor(&[2], &[1i32, 0])];
         for def in [&FLOORDIV, &FLOORMOD, &TRUNCATEDIV, &TRUNCATEMOD] {
             let error = run(def, &Attrs::new(), &operands).unwrap_err();
@@ -72,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn truncated_quotients_and_remainders_have_their_signs() {
+    fn truncated_remainders_have_the_sign_of_the_dividend() {
         let operands = [tensor(&[4], &[7i64, -7, 7, -7]), tensor(&[4], &[2i64, 2, -2, -2])];
         let expected = tensor(&[4], &[3i64, -3, -3, 3]);
         check_tensor(&run_one(&TRUNCATEDIV, &Attrs::new(), &operands), &expected, "truncatediv");

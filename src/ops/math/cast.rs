@@ -1,4 +1,4 @@
-//! `cast`: elements converted to another dtype.
+//! `cast`: converts elements to another dtype.
 
 use shapeflow_shape_fns::{Attr, Attrs, DType};
 
@@ -10,15 +10,15 @@ use crate::op::{OpDef, Operand, TfOp};
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// Every element converted to `dtype`; the value itself if it has that dtype.
+    /// Converts every element to `dtype`. Returns `self` if it has that dtype.
     ///
-    /// `[..] -> [..]`, between bool, integers and floats. Float to integer truncates and saturates, NaN becomes
-    /// 0 (in TensorFlow the processor decides about both); integer to integer wraps; to bool is `!= 0`; to a
-    /// float rounds to nearest even. As TensorFlow's `Cast`, whose `Truncate`, which rounds floats toward zero, is
-    /// taken from graphs that are imported.
+    /// `[..] -> [..]`, between bool, integers and floats. Float to integer truncates toward zero and saturates, and NaN
+    /// becomes 0 (in TensorFlow both depend on the processor); integer to integer wraps; a bool is `x != 0`; a
+    /// conversion to a float rounds to nearest even. As TensorFlow's `Cast`; an imported graph may set `Truncate`,
+    /// which rounds floats toward zero. Fuses into kernels.
     ///
     /// # Errors
-    /// One of the two is neither bool, integer nor float.
+    /// The element type or `dtype` is not bool, an integer or a float.
     #[track_caller]
     pub fn cast(self, dtype: DType) -> Result<Value<'g>> {
         if self.dtype() == dtype {
@@ -51,8 +51,8 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     x.cast(dtype)
 }
 
-/// A float without the bits of its fraction that `dtype` has no place for, so that the conversion rounds toward zero.
-/// As in TensorFlow, not from f64 to bf16.
+/// Clears the fraction bits of a float that `dtype` lacks, so that the conversion rounds toward zero. As in TensorFlow,
+/// a conversion from f64 to bf16 is not truncated.
 fn shortened(x: Expr, dtype: DType) -> Expr {
     let bits = match (x.dtype(), dtype) {
         (DType::F64, DType::F32) => f64::MANTISSA_DIGITS - f32::MANTISSA_DIGITS,
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn to_its_own_dtype_is_the_value_itself() {
+    fn a_cast_to_the_same_dtype_returns_the_value() {
         let graph = Graph::new();
         let x = graph.input("x", DType::F32, [2]).unwrap();
         assert_eq!(x.cast(DType::F32).unwrap().id(), x.id());

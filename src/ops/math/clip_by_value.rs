@@ -1,4 +1,4 @@
-//! `clip_by_value`: elements kept between two bounds.
+//! `clip_by_value`: clamps elements between two bounds.
 
 use std::panic::Location;
 
@@ -11,10 +11,10 @@ use crate::ops::broadcast::broadcast_operand;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// Every element, at most `high` and at least `low`; NaN stays NaN.
+    /// `max(min(x, high), low)` for every element. NaN stays NaN.
     ///
-    /// `[..], low, high -> [..]` where the bounds broadcast to the shape of `self`; integers and floats of one
-    /// dtype. Where `low` is above `high` the result is `low`. As TensorFlow's `ClipByValue`.
+    /// `[..], low, high -> [..]`, integers and floats of one dtype. The bounds broadcast to the shape of `self`. If
+    /// `low` is above `high`, the result is `low`. As TensorFlow's `ClipByValue`. Fuses into kernels.
     ///
     /// # Errors
     /// The dtypes differ or are not integers or floats, or a bound does not broadcast to the shape of `self`.

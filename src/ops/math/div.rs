@@ -1,4 +1,4 @@
-//! `div`: quotients of floats.
+//! `div`: float division.
 
 use std::panic::Location;
 
@@ -13,13 +13,13 @@ use crate::ops::broadcast::lower_primitive;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// `self / other`; also written so.
+    /// `self / other`, as the operator.
     ///
-    /// `[..], [..] -> broadcast`, floats of one dtype. As TensorFlow's `RealDiv`.
+    /// `[..], [..] -> broadcast`, floats of one dtype; for integers, see [`Value::floordiv`] and
+    /// [`Value::truncatediv`]. As TensorFlow's `RealDiv`. Fuses into kernels.
     ///
     /// # Errors
-    /// The dtypes differ or are not floats, or the shapes do not broadcast. Integers have
-    /// [`Value::floordiv`] and [`Value::truncatediv`].
+    /// The dtypes differ or are not floats, or the shapes do not broadcast.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     #[track_caller]
     pub fn div(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {

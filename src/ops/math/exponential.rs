@@ -14,22 +14,22 @@ unary_ops! {
     /// The error is at most 1 ulp in f32, 0.9 ulp in f64.
     exp2, EXP2: float, [], math::exp2;
 
-    /// `exp(x) - 1` for every element, precise also near zero, where subtracting from `exp` is not.
+    /// `exp(x) - 1` for every element, also precise near zero, where the plain difference loses digits.
     ///
     /// The error is at most 1.6 ulp in f32, 1.7 ulp in f64.
     expm1, EXPM1: float, ["Expm1"], math::expm1;
 
-    /// The natural logarithm of every element. -inf at zero, NaN below.
+    /// The natural logarithm of every element; -inf at zero, NaN below zero.
     ///
     /// The error is at most 0.9 ulp in f32, 0.8 ulp in f64.
     log, LOG: float, ["Log"], math::log;
 
-    /// `log(1 + x)` for every element, precise also near zero, where `log` of the sum is not.
+    /// `log(1 + x)` for every element, also precise near zero, where the plain sum loses digits.
     ///
     /// The error is at most 1.5 ulp in f32, 0.8 ulp in f64.
     log1p, LOG1P: float, ["Log1p"], math::log1p;
 
-    /// The logarithm to base 2 of every element, exact for powers of 2. -inf at zero, NaN below. As C's `log2`.
+    /// The logarithm to base 2 of every element, exact for powers of 2; -inf at zero, NaN below zero. As C's `log2`.
     ///
     /// The error is at most 1 ulp in f32, 0.8 ulp in f64.
     log2, LOG2: float, [], math::log2;
@@ -44,7 +44,7 @@ unary_ops! {
     /// The error is at most 1.4 ulp in f32, 1 ulp in f64.
     erf, ERF: float, ["Erf"], math::erf;
 
-    /// `1 - erf(x)` for every element, precise also where `erf` is near 1.
+    /// `1 - erf(x)` for every element, also precise if `erf(x)` is near 1.
     ///
     /// The error is at most 0.6 ulp in f32, 3 ulp in f64.
     erfc, ERFC: float, ["Erfc"], math::erfc;

@@ -6,7 +6,7 @@ use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::broadcast::lower_primitive;
 use crate::shape_fns;
 
-/// An op for import only: programs choose between [`Value::div`](crate::Value::div),
+/// An op for import only. Programs choose between [`Value::div`](crate::Value::div),
 /// [`Value::floordiv`](crate::Value::floordiv) and [`Value::truncatediv`](crate::Value::truncatediv).
 pub(crate) static DEF: OpDef = OpDef::compute("legacy_div", lower)
     .operands(&[Operand::Data("x"), Operand::Data("y")])

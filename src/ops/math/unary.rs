@@ -4,10 +4,10 @@ use crate::expr::{UnaryOp, math};
 use crate::ops::elementwise::unary_ops;
 
 unary_ops! {
-    /// The absolute value of every element. Integers wrap: the least one is its own absolute value.
+    /// The absolute value of every element. Integers wrap: the absolute value of `MIN` is `MIN`.
     abs, ABS: signed, ["Abs"], |x| x.abs();
 
-    /// The negative of every element; also written `-x`. Integers wrap: the least one is its own negative.
+    /// `-x` for every element, as the operator. Integers wrap: `-MIN` is `MIN`.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     neg, NEG: signed, ["Neg"], |x| -x, shape = crate::shape_fns::math::neg;
 
@@ -20,12 +20,12 @@ unary_ops! {
     /// The correctly rounded square root of every element. NaN for negative elements.
     sqrt, SQRT: float, ["Sqrt"], |x| x.sqrt();
 
-    /// `1 / sqrt(x)` for every element. Infinite at zero, NaN below.
+    /// `1 / sqrt(x)` for every element; infinite at zero, NaN below zero.
     ///
     /// The error is at most 1.5 ulp in f32, 1.5 ulp in f64.
     rsqrt, RSQRT: float, ["Rsqrt"], math::rsqrt;
 
-    /// The cube root of every element, negative for negative ones. As C's `cbrt`.
+    /// The cube root of every element; negative for negative elements. As C's `cbrt`.
     ///
     /// The error is at most 0.8 ulp in f32, 0.8 ulp in f64.
     cbrt, CBRT: float, [], math::cbrt;
@@ -33,8 +33,8 @@ unary_ops! {
     /// `1 / x` for every element. Infinite at zero.
     reciprocal, RECIPROCAL: float, ["Reciprocal", "Inv"], |x| x.like(1.0) / x;
 
-    /// The nearest integer to every element; the even one of two equally near. Integers stay as they are, as in
-    /// TensorFlow's Python API.
+    /// The integer nearest to every element, ties to even. Integers are returned unchanged, as in TensorFlow's Python
+    /// API.
     round, ROUND: number, ["Round", "Rint"], |x| if x.dtype().is_float() { x.unary(UnaryOp::Round) } else { x };
 
     /// The largest integer that is at most the element, as a float.

@@ -4,7 +4,7 @@ use crate::expr::math;
 use crate::ops::elementwise::unary_ops;
 use crate::ops::wide::widened;
 
-/// The fixed point of mean 0 and variance 1 (Klambauer et al. 2017).
+/// The constants of `selu`, which preserve mean 0 and variance 1 (Klambauer et al. 2017).
 const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
 const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
 
@@ -18,14 +18,14 @@ unary_ops! {
         x.maximum(low).minimum(high)
     };
 
-    /// `x`, or `exp(x) - 1` for a negative element.
+    /// `x`, or `exp(x) - 1` for negative elements.
     elu, ELU: float, ["Elu"], |x| widened(x, |x| {
         let zero = x.like(0.0);
         x.clone().less(zero).select(math::expm1(x.clone()), x)
     });
 
-    /// `scale * x`, or `scale * alpha * (exp(x) - 1)` for a negative element, with the constants that keep mean 0 and
-    /// variance 1.
+    /// `scale * x`, or `scale * alpha * (exp(x) - 1)` for negative elements, with the constants that preserve mean 0
+    /// and variance 1.
     selu, SELU: float, ["Selu"], |x| widened(x, |x| {
         let (zero, scale, slope) = (x.like(0.0), x.like(SELU_SCALE), x.like(SELU_SCALE * SELU_ALPHA));
         x.clone().less(zero).select(slope * math::expm1(x.clone()), scale * x)

@@ -1,4 +1,4 @@
-//! `gelu`: elements by the probability that a normal variable is below them.
+//! `gelu`: the Gaussian error linear unit.
 
 use shapeflow_shape_fns::Attr;
 
@@ -11,11 +11,12 @@ use crate::ops::wide::widened;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// `x * Φ(x)` for every element, where `Φ` is the standard normal distribution function; `approximate` takes
-    /// `0.5 * x * (1 + tanh(sqrt(2/π) * (x + 0.044715 * x³)))` instead, computed as a quotient that is also precise where
-    /// `x` is far below 0.
+    /// `x * Φ(x)` for every element, where `Φ` is the standard normal distribution function. With `approximate`,
+    /// `0.5 * x * (1 + tanh(sqrt(2/π) * (x + 0.044715 * x³)))`, computed as a quotient that is also precise for `x` far
+    /// below 0.
     ///
-    /// `[..] -> [..]`, floats. As TensorFlow's `tf.nn.gelu`, which is made of several ops there.
+    /// `[..] -> [..]`, floats. As TensorFlow's `tf.nn.gelu`, which TensorFlow composes of several ops. Fuses into
+    /// kernels.
     ///
     /// # Errors
     /// The element type is not a float.
@@ -55,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn values() {
+    fn values_are_those_of_tensorflow() {
         let x = tensor(&[5], &[-3.0f64, -1.0, 0.0, 0.5, 2.0]);
         let exact =
             [-0.00404969409489031, -0.15865525393145707, 0.0, 0.34573123063700656, 1.9544997361036416];

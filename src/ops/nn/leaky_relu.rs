@@ -1,4 +1,4 @@
-//! `leaky_relu`: negative elements by a small factor.
+//! `leaky_relu`: scales negative elements by a small factor.
 
 use shapeflow_shape_fns::Attr;
 
@@ -11,10 +11,11 @@ use crate::ops::wide::widened;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// Every element, times `alpha` where it is not positive.
+    /// `if x > 0 { x } else { alpha * x }` for every element.
     ///
-    /// `[..] -> [..]`, floats. `alpha` is rounded to the element type. TensorFlow's `LeakyRelu` holds an f32: a graph
-    /// that is imported has this f32 for its `alpha`, also where elements are f64, and 0.2 in f32 where none is given.
+    /// `[..] -> [..]`, floats. `alpha` is rounded to the element type. As TensorFlow's `LeakyRelu`, which stores
+    /// `alpha` as an f32: an imported graph uses this f32 also for f64 elements, and 0.2 in f32 by default. Fuses into
+    /// kernels.
     ///
     /// # Errors
     /// The element type is not a float.
@@ -30,7 +31,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("leaky_relu", lower)
     .dtype_rule(dtype::unary::float)
     .tensorflow(&[TfOp::new("LeakyRelu")]);
 
-/// TensorFlow's `alpha` of a node that has none.
+/// TensorFlow's default `alpha`.
 const DEFAULT_ALPHA: f32 = 0.2;
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
@@ -40,7 +41,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
         _ => f64::from(DEFAULT_ALPHA),
     };
     let x = cx.operand(0, index);
-    // TensorFlow multiplies with alpha in the element type.
+    // TensorFlow rounds alpha to the element type.
     let alpha = x.like(alpha);
     widened(x, |x| {
         let (zero, alpha) = (x.like(0.0), alpha.cast(x.dtype()));
@@ -62,7 +63,7 @@ mod tests {
         "i32[2]" => error "must be a float, got i32",
     }
 
-    /// f32(0.1) of a graph is not 0.1 on f64, and is rounded again on f16.
+    /// An f32 `alpha` keeps its f32 value for f64 elements, and is rounded for f16 elements.
     #[test]
     fn alpha_has_the_element_type() {
         let halves = Tensor::from_bits(DType::F16, &[1], &[half::f16::from_f32(-3.3).to_bits()]).unwrap();

@@ -1,4 +1,4 @@
-//! `log_softmax`: logarithms of `softmax`.
+//! `log_softmax`: the logarithm of `softmax`.
 
 use std::panic::Location;
 
@@ -14,20 +14,20 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// `x - log(sum(exp(x)))` along `axis`, without overflow.
     ///
-    /// `[.., d, ..] -> [.., d, ..]`, floats. The largest element of a row is subtracted before anything else, so
-    /// that a row with NaN, with `inf`, or of nothing but `-inf` is NaN. As TensorFlow's `LogSoftmax`, along any axis.
-    /// Half precision is computed in f32 and rounded once; TensorFlow rounds every partial sum, which leaves few
-    /// digits of results near zero.
+    /// `[.., d, ..] -> [.., d, ..]`, floats. The largest element of a row is subtracted first, so a row that contains
+    /// NaN or `inf`, or only `-inf`, becomes NaN. As TensorFlow's `LogSoftmax`, along any axis. f16 and bf16 are
+    /// computed in f32 and rounded once; TensorFlow rounds every partial sum and so loses digits of results near zero.
+    /// Fuses into kernels.
     ///
     /// # Errors
-    /// The element type is not a float, or the axis is not one of the operand's.
+    /// The element type is not a float, or the axis is out of range.
     #[track_caller]
     pub fn log_softmax(self, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).structure("axis", axis).finish_at(Location::caller())
     }
 }
 
-/// Without an axis it is the last one.
+/// The default axis is the last one.
 pub(crate) static DEF: OpDef = OpDef::compute("log_softmax", lower)
     .operands(&[Operand::Data("logits"), Operand::Structure("axis")])
     .shape_fn(shape_fns::nn::softmax)
@@ -37,7 +37,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("log_softmax", lower)
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let row = Row::new(cx, index, widen);
     let sum = row.sum_of_exponentials(cx);
-    let x = row.shifted(cx, row.own_place());
+    let x = row.shifted(cx, row.index());
     (x - math::log(sum)).cast(cx.output_dtype(output))
 }
 

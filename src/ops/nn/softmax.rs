@@ -1,4 +1,4 @@
-//! `softmax`: exponentials as shares of their sum.
+//! `softmax`: exponentials divided by their sum.
 
 use std::panic::Location;
 
@@ -13,19 +13,19 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// `exp(x) / sum(exp(x))` along `axis`, without overflow.
     ///
-    /// `[.., d, ..] -> [.., d, ..]`, floats. The largest element of a row is subtracted before anything else, so
-    /// that a row with NaN, with `inf`, or of nothing but `-inf` is NaN; exponentials below the normal numbers are 0.
-    /// As TensorFlow's `Softmax`, along any axis; every step rounds to the element type, in half precision too.
+    /// `[.., d, ..] -> [.., d, ..]`, floats. The largest element of a row is subtracted first, so a row that contains
+    /// NaN or `inf`, or only `-inf`, becomes NaN. Exponentials below the normal numbers are 0. As TensorFlow's
+    /// `Softmax`, along any axis; every step rounds to the element type, also for f16 and bf16. Fuses into kernels.
     ///
     /// # Errors
-    /// The element type is not a float, or the axis is not one of the operand's.
+    /// The element type is not a float, or the axis is out of range.
     #[track_caller]
     pub fn softmax(self, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).structure("axis", axis).finish_at(Location::caller())
     }
 }
 
-/// Without an axis it is the last one.
+/// The default axis is the last one.
 pub(crate) static DEF: OpDef = OpDef::compute("softmax", lower)
     .operands(&[Operand::Data("logits"), Operand::Structure("axis")])
     .shape_fn(shape_fns::nn::softmax)
@@ -35,8 +35,8 @@ pub(crate) static DEF: OpDef = OpDef::compute("softmax", lower)
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let row = Row::new(cx, index, |x| x);
     let sum = row.sum_of_exponentials(cx);
-    let x = row.shifted(cx, row.own_place());
-    // One quotient a row, and a product an element.
+    let x = row.shifted(cx, row.index());
+    // One division per row and one multiplication per element.
     math::exp_nonpositive(x) * (sum.like(1.0) / sum)
 }
 

@@ -1,4 +1,4 @@
-//! `argmax` and `argmin`: the position of the extreme element along an axis.
+//! `argmax` and `argmin`: the position of the largest or smallest element along an axis.
 
 use std::panic::Location;
 
@@ -15,14 +15,14 @@ use crate::shape_fns;
 macro_rules! arg_ops {
     ($($method:ident, $method_as:ident, $DEF:ident: $extreme:literal, $worst_word:literal, $tensorflow:literal, $reduce:ident, $worst:expr;)*) => {
         impl<'g> Value<'g> {$(
-            #[doc = concat!("The position of the ", $extreme, " element along `axis`, the first of several equal ones.")]
+            #[doc = concat!("Returns the position of the ", $extreme, " element along `axis`; the first one wins a tie.")]
             ///
             /// `[.., d, ..] -> i64[.., ..]`; bool, integers and floats.
-            #[doc = concat!("NaN counts as ", $worst_word, ": it is passed over, and a row of NaN alone gives 0.")]
-            #[doc = concat!("As TensorFlow's `", $tensorflow, "`.")]
+            #[doc = concat!("NaN counts as ", $worst_word, ", so it is ignored; a row of only NaN gives 0.")]
+            #[doc = concat!("As TensorFlow's `", $tensorflow, "`. Fuses into kernels.")]
             ///
             /// # Errors
-            /// The axis is not one of the operand's or has no elements.
+            /// The axis is out of range or has size 0, or the dtype is not supported.
             #[track_caller]
             pub fn $method(self, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
                 self.graph().op(&$DEF).data(self).structure("axis", axis).finish_at(Location::caller())
@@ -31,7 +31,7 @@ macro_rules! arg_ops {
             #[doc = concat!("Does the same as [`Value::", stringify!($method), "`] with positions of `dtype`: i32 or i64.")]
             ///
             /// # Errors
-            #[doc = concat!("As [`Value::", stringify!($method), "`], or `dtype` is another.")]
+            #[doc = concat!("As [`Value::", stringify!($method), "`]; also if `dtype` is neither i32 nor i64.")]
             #[track_caller]
             pub fn $method_as(self, axis: impl IntoParam<'g>, dtype: DType) -> Result<Value<'g>> {
                 let call = self.graph().op(&$DEF).data(self).structure("axis", axis);
@@ -56,7 +56,8 @@ arg_ops! {
     argmin, argmin_as, ARGMIN: "smallest", "inf", "ArgMin", Min, f64::INFINITY;
 }
 
-/// Operands of any scalar dtype; the result has that of attribute `output_type`, i64 without one.
+/// The dtype rule: the operand has a scalar dtype, and the result has the dtype of attribute `output_type`, by default
+/// i64.
 fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     dtype::common(dtypes, 0, 1, dtype::Class::Scalar)?;
     dtype::indices(dtypes, 1)?;
@@ -67,14 +68,15 @@ fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     }
 }
 
-/// The first position of the extreme element along parameter `axis`; NaN counts as `worst`, which no element passes.
+/// Builds the first position of the extreme element along parameter `axis`. NaN counts as `worst`, the initial value of
+/// `op`.
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index], op: ReduceOp, worst: f64) -> Expr {
     let axis = derived::axes(cx).first().copied().unwrap_or(0);
     let extent = cx.dims(0).get(axis).cloned().unwrap_or(Dim::known(1));
-    let element = |cx: &mut dyn LowerCx, at: &Index| {
-        let mut place = index.to_vec();
-        place.insert(axis.min(place.len()), at.clone());
-        let x = cx.operand(0, &place);
+    let element = |cx: &mut dyn LowerCx, along: &Index| {
+        let mut read = index.to_vec();
+        read.insert(axis.min(read.len()), along.clone());
+        let x = cx.operand(0, &read);
         match x.dtype() {
             DType::Bool => x.cast(DType::U8),
             dtype if dtype.is_float() => {
@@ -85,12 +87,12 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index], op: ReduceOp, wor
         }
     };
     let extents = [extent];
-    let extreme = cx.reduce(op, &extents, &mut |cx, at| element(cx, &at[0]));
+    let extreme = cx.reduce(op, &extents, &mut |cx, inner| element(cx, &inner[0]));
     let dtype = cx.output_dtype(output);
     let nowhere = Expr::constant(Scalar::highest(dtype));
-    cx.reduce(ReduceOp::Min, &extents, &mut |cx, at| {
-        let here = Expr::iota(at[0].clone()).cast(dtype);
-        element(cx, &at[0]).equal(extreme.clone()).select(here, nowhere.clone())
+    cx.reduce(ReduceOp::Min, &extents, &mut |cx, inner| {
+        let position = Expr::iota(inner[0].clone()).cast(dtype);
+        element(cx, &inner[0]).equal(extreme.clone()).select(position, nowhere.clone())
     })
 }
 

@@ -1,4 +1,4 @@
-//! `Axes`: the axes of a reduction, and whether it keeps them with size 1.
+//! `Axes`: the axes of a reduction, and whether the result keeps them with size 1.
 
 use std::ops::RangeFull;
 use std::panic::Location;
@@ -7,35 +7,35 @@ use crate::error::Result;
 use crate::graph::{IntoParam, Param, Value};
 use crate::op::OpDef;
 
-/// The axes of a reduction: some, counted from the end where negative, or all of them.
+/// The axes of a reduction. Negative axes count from the end.
 ///
-/// Whatever [`IntoAxes`] takes can stand for it; only [`Axes::keep_dims`] needs the type itself.
+/// Reductions take any [`IntoAxes`]; only [`Axes::keep_dims`] needs this type.
 #[derive(Clone, Debug)]
 pub struct Axes<'g> {
-    /// All if there is none.
+    /// `None` means all axes.
     param: Option<Param<'g>>,
     keep_dims: bool,
 }
 
 impl<'g> Axes<'g> {
-    /// Every axis: the result is a scalar.
+    /// Selects every axis, so that the result is a scalar.
     pub fn all() -> Axes<'g> {
         Axes { param: None, keep_dims: false }
     }
 
-    /// These axes; none of them leaves the operand as it is.
+    /// Selects the given axes. An empty list reduces nothing.
     pub fn of(axes: impl IntoAxes<'g>) -> Axes<'g> {
         axes.into_axes()
     }
 
-    /// Folded axes stay, with size 1, so that the result broadcasts against the operand.
+    /// Keeps the reduced axes with size 1, so that the result broadcasts against the operand.
     #[must_use]
     pub fn keep_dims(mut self) -> Axes<'g> {
         self.keep_dims = true;
         self
     }
 
-    /// Adds the reduction `def` of `value`.
+    /// Adds a node that reduces `value` by `def`.
     pub(crate) fn reduce(
         self,
         value: Value<'g>,
@@ -53,8 +53,8 @@ impl<'g> Axes<'g> {
     }
 }
 
-/// What names the axes of a reduction: `1`, `[0, -1]`, a slice, `..` for all, [`Axes`], or an integer value that is
-/// computed or fed.
+/// An argument that gives the axes of a reduction: `1`, `[0, -1]`, a slice, `..` for all axes, [`Axes`], or an integer
+/// value.
 pub trait IntoAxes<'g> {
     #[doc(hidden)]
     fn into_axes(self) -> Axes<'g>;
@@ -88,7 +88,7 @@ mod tests {
     use crate::{Axes, DType, Graph};
 
     #[test]
-    fn axes_have_many_forms() {
+    fn axes_are_given_in_every_form() {
         let graph = Graph::new();
         let x = graph.input("x", DType::F32, [2, 3, 4]).unwrap();
         let axis = graph.input("axis", DType::I32, [2]).unwrap();

@@ -13,13 +13,14 @@ use crate::ops::wide::widen;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// `log(sum(exp(x)))` over some axes, without overflow.
+    /// `log(sum(exp(x)))` over the given axes, without overflow.
     ///
-    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`](crate::Axes::keep_dims); floats.
-    /// Of no elements it is -inf. As TensorFlow's `tf.reduce_logsumexp`, which is made of several ops there.
+    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`](crate::Axes::keep_dims); floats. For no
+    /// elements it is -inf. As TensorFlow's `tf.reduce_logsumexp`, which TensorFlow composes of several ops. Fuses into
+    /// kernels.
     ///
     /// # Errors
-    /// The element type is not a float; an axis is not one of the operand's or stands there twice.
+    /// The element type is not a float, or an axis is out of range or given twice.
     #[track_caller]
     pub fn reduce_logsumexp(self, axes: impl IntoAxes<'g>) -> Result<Value<'g>> {
         axes.into_axes().reduce(self, &DEF, Location::caller())
@@ -35,7 +36,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let reduction = Reduction::new(cx);
     let dtype = cx.dtype(0);
     let largest = reduction.reduce(cx, ReduceOp::Max, index, &widen);
-    // An infinite largest element would make NaN of inf - inf.
+    // The shift is 0 if the largest element is infinite, because inf - inf would be NaN.
     let (zero, infinity) = (largest.like(0.0), largest.like(f64::INFINITY));
     let shift = largest.clone().abs().less(infinity).select(largest, zero);
     let sum = reduction.reduce(cx, ReduceOp::Sum, index, &|x| math::exp(widen(x) - shift.clone()));

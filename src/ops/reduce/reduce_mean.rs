@@ -15,14 +15,14 @@ use crate::ops::wide::widen;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// The mean over some axes.
+    /// Returns the mean over the given axes.
     ///
-    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`](crate::Axes::keep_dims); integers
-    /// and floats. Of no elements it is NaN, for integers 0. The sum of integers is taken in 64 bits and its
-    /// quotient rounded toward zero. As TensorFlow's `Mean`.
+    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`](crate::Axes::keep_dims); integers and
+    /// floats. The mean of no elements is NaN, or 0 for integers. Integers are summed in 64 bits, and the quotient is
+    /// rounded toward zero. As TensorFlow's `Mean`. Fuses into kernels.
     ///
     /// # Errors
-    /// The element type is not an integer or a float; an axis is not one of the operand's or stands there twice.
+    /// The element type is not an integer or a float, or an axis is out of range or given twice.
     #[track_caller]
     pub fn reduce_mean(self, axes: impl IntoAxes<'g>) -> Result<Value<'g>> {
         axes.into_axes().reduce(self, &DEF, Location::caller())
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn no_integers_have_mean_zero() {
+    fn the_mean_of_no_integers_is_zero() {
         let none = tensor::<i32>(&[0], &[]);
         check_tensor(&run_one(&DEF, &Attrs::new(), &[none]), &tensor(&[], &[0i32]), "reduce_mean");
     }

@@ -1,4 +1,4 @@
-//! `Reduction`: the index at which a reduction reads its operand; the body of reductions with one combining operation.
+//! `Reduction`: the operand index of a reduction, and the body of reductions with a single [`ReduceOp`].
 
 use shapeflow_shape_fns::{Attr, Dim};
 use smallvec::SmallVec;
@@ -15,6 +15,7 @@ pub(crate) struct Reduction {
 }
 
 impl Reduction {
+    /// Reads the axes and `keep_dims` of the node.
     pub fn new(cx: &mut dyn LowerCx) -> Reduction {
         let dims = cx.dims(0);
         let axes = derived::axes(cx);
@@ -23,7 +24,7 @@ impl Reduction {
         Reduction { dims, reduced, keep_dims }
     }
 
-    /// The sizes of the reduced axes.
+    /// Returns the sizes of the reduced axes.
     pub fn extents(&self) -> Vec<Dim> {
         self.dims
             .iter()
@@ -33,20 +34,20 @@ impl Reduction {
             .collect()
     }
 
-    /// The number of elements that one result combines.
+    /// Returns the number of elements that are reduced to one result.
     pub fn count(&self) -> Expr {
         Expr::size_product(self.extents())
     }
 
-    /// The operand's index for the result at `index` and the reduced axes at `at`.
-    pub fn place(&self, index: &[Index], at: &[Index]) -> Indices {
-        let (mut index, mut at) = (index.iter(), at.iter());
+    /// Returns the operand's index for the result's `index` and the index `inner` along the reduced axes.
+    pub fn operand_index(&self, index: &[Index], inner: &[Index]) -> Indices {
+        let (mut index, mut inner) = (index.iter(), inner.iter());
         let mut next = |reduced: bool| {
             if reduced {
                 if self.keep_dims {
                     index.next();
                 }
-                at.next().cloned()
+                inner.next().cloned()
             } else {
                 index.next().cloned()
             }
@@ -54,7 +55,7 @@ impl Reduction {
         self.reduced.iter().map(|reduced| next(*reduced).unwrap_or_else(|| Index::from(0))).collect()
     }
 
-    /// Operand 0 reduced for the result at `index`; `element` is applied to every element first.
+    /// Reduces operand 0 for the result at `index`. `element` is applied to every element first.
     pub fn reduce(
         &self,
         cx: &mut dyn LowerCx,
@@ -62,11 +63,13 @@ impl Reduction {
         index: &[Index],
         element: &dyn Fn(Expr) -> Expr,
     ) -> Expr {
-        cx.reduce(op, &self.extents(), &mut |cx, at| element(cx.operand(0, &self.place(index, at))))
+        cx.reduce(op, &self.extents(), &mut |cx, inner| {
+            element(cx.operand(0, &self.operand_index(index, inner)))
+        })
     }
 }
 
-/// The body of a reduction with one combining operation.
+/// Builds the body of a reduction with a single operation.
 pub(crate) fn lower_reduce(cx: &mut dyn LowerCx, index: &[Index], op: ReduceOp) -> Expr {
     Reduction::new(cx).reduce(cx, op, index, &|x| x)
 }

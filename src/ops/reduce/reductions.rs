@@ -1,4 +1,4 @@
-//! Reductions with one combining operation: `reduce_sum`, `reduce_prod`, `reduce_max`, `reduce_min`, `reduce_all`,
+//! Reductions with a single operation: `reduce_sum`, `reduce_prod`, `reduce_max`, `reduce_min`, `reduce_all`,
 //! `reduce_any`.
 
 use std::panic::Location;
@@ -19,11 +19,11 @@ macro_rules! reductions {
             $(#[$doc])*
             ///
             /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`](crate::Axes::keep_dims);
-            #[doc = concat!(dtype_words!(many $class), ".", tensorflow_words!($tensorflow))]
+            #[doc = concat!(dtype_words!(many $class), ".", tensorflow_words!($tensorflow), " Fuses into kernels.")]
             ///
             /// # Errors
-            #[doc = concat!("The element type is not ", dtype_words!(one $class), ";")]
-            /// an axis is not one of the operand's or stands there twice.
+            #[doc = concat!("The element type is not ", dtype_words!(one $class), ",")]
+            /// or an axis is out of range or given twice.
             #[track_caller]
             pub fn $method(self, axes: impl IntoAxes<'g>) -> Result<Value<'g>> {
                 axes.into_axes().reduce(self, &$DEF, Location::caller())
@@ -42,24 +42,24 @@ macro_rules! reductions {
     };
 }
 reductions! {
-    /// The sum over some axes; 0 for no elements. Integers wrap.
+    /// Returns the sum over the given axes; 0 for no elements. Integers wrap.
     reduce_sum, SUM: number, "Sum", Sum, sum;
 
-    /// The product over some axes; 1 for no elements. Integers wrap.
+    /// Returns the product over the given axes; 1 for no elements. Integers wrap.
     reduce_prod, PROD: number, "Prod", Prod, prod;
 
-    /// The largest element over some axes; NaN if there is one. The lowest value of the dtype for no elements, -inf for
-    /// floats.
+    /// Returns the largest element over the given axes; NaN if an element is NaN. For no elements, it is the lowest
+    /// value of the dtype, -inf for floats.
     reduce_max, MAX: number, "Max", Max, max;
 
-    /// The smallest element over some axes; NaN if there is one. The highest value of the dtype for no elements, inf
-    /// for floats.
+    /// Returns the smallest element over the given axes; NaN if an element is NaN. For no elements, it is the highest
+    /// value of the dtype, inf for floats.
     reduce_min, MIN: number, "Min", Min, min;
 
-    /// Whether all elements hold over some axes; true for no elements.
+    /// Returns whether all elements over the given axes are true; true for no elements.
     reduce_all, EVERY: boolean, "All", All, reduce;
 
-    /// Whether at least one element holds over some axes; false for no elements.
+    /// Returns whether any element over the given axes is true; false for no elements.
     reduce_any, ANY: boolean, "Any", Any, reduce;
 }
 

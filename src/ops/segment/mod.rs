@@ -1,4 +1,4 @@
-//! Ops that reduce the rows of each segment of a tensor to one row.
+//! Segment reductions: the rows of a tensor with the same segment id are reduced to one row.
 //!
 //! ```
 //! use shapeflow::Graph;

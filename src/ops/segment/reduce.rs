@@ -1,4 +1,4 @@
-//! `Reduce`: how the rows of a segment are combined into one row.
+//! `Reduce`: the reduction of the rows of a segment to one row.
 
 use shapeflow_shape_fns::{Attrs, DType};
 
@@ -9,7 +9,7 @@ use crate::ops::positions::Positions;
 use crate::ops::rows::{Combine, combine, narrow, widened};
 use crate::tensor::{Element, Tensor, TensorView, TensorViewMut};
 
-/// How the rows of a segment are combined into one row.
+/// The operation that reduces the rows of a segment to one row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reduce {
     Sum,
@@ -30,8 +30,7 @@ impl Reduce {
         }
     }
 
-    /// The value from which the combination starts: any element replaces it, or is added to or multiplied with it
-    /// unchanged.
+    /// Returns the initial value, the identity of the operation.
     pub(super) fn start(self, dtype: DType) -> Scalar {
         match self {
             Reduce::Sum | Reduce::Mean => Scalar::zero(dtype),
@@ -42,7 +41,7 @@ impl Reduce {
     }
 }
 
-/// The data are integers or floats, for sums also complex numbers. Segment ids and counts are integers.
+/// The dtype rule: data are integers or floats, or complex numbers for sums; segment ids and counts are integers.
 pub(super) fn dtypes(operands: &[DType], _: &Attrs, reduce: Reduce) -> Result<Vec<DType>> {
     dtype::indices(operands, 1)?;
     match operands.first() {
@@ -51,8 +50,8 @@ pub(super) fn dtypes(operands: &[DType], _: &Attrs, reduce: Reduce) -> Result<Ve
     }
 }
 
-/// Combines the rows of each segment into a row of `output`, in order, starting from rows of `start`. `output` holds zeros
-/// before. f16 and bf16 are computed as f32, and `finish` gets the f32 result.
+/// Reduces the rows of each segment to a row of `output`, in order, starting from rows of `start`. `output` must hold
+/// zeros. f16 and bf16 are computed as f32, and `finish` gets the f32 result.
 pub(super) fn reduce_rows(
     data: TensorView<'_>,
     output: &mut TensorViewMut<'_>,
@@ -72,7 +71,7 @@ pub(super) fn reduce_rows(
     finish(output)
 }
 
-/// Makes every element, which is zero, `value`.
+/// Sets every element of `output`, which holds zeros, to `value`.
 fn fill(output: &mut TensorViewMut<'_>, value: Scalar) {
     let dtype = output.dtype();
     if value.to_bits() == 0 || dtype.is_complex() {
@@ -87,7 +86,8 @@ fn fill(output: &mut TensorViewMut<'_>, value: Scalar) {
     }
 }
 
-/// Makes the rows that no segment id names, which are those of ascending `ids` that leave out some, zero.
+/// Sets the rows of empty segments to zero. `ids` are the ascending segment ids; a gap between them is an empty
+/// segment.
 pub(super) fn clear_gaps(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item = usize>) {
     let rows = output.sizes().first().copied().unwrap_or(0);
     let bytes = output.bytes_mut();
@@ -101,7 +101,7 @@ pub(super) fn clear_gaps(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item
     }
 }
 
-/// Divides every row by how often its number stands among ascending `ids`; integers toward zero.
+/// Divides every row by the number of its occurrences in the ascending `ids`. Integers round toward zero.
 pub(super) fn divide(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item = usize>) -> Result<()> {
     macro_rules! of {
         ($($DType:ident $T:ty, $Wide:ty);*) => {
@@ -117,6 +117,7 @@ pub(super) fn divide(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item = u
         F32 f32, f32; F64 f64, f64)
 }
 
+/// Replaces every element `x` of row `id` by `by(x, count)`, where `count` is the number of occurrences of `id`.
 fn rows_by_counts<T: Element>(
     output: &mut TensorViewMut<'_>,
     mut ids: impl Iterator<Item = usize>,

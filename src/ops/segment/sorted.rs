@@ -1,4 +1,4 @@
-//! `segment_sum`, `segment_mean` and so on: rows reduced by segment; the segment ids ascend.
+//! `segment_sum`, `segment_mean` and so on: segment reductions with ascending segment ids.
 
 use std::panic::Location;
 
@@ -18,10 +18,11 @@ macro_rules! segments {
         impl<'g> Value<'g> {$(
             $(#[$doc])*
             ///
-            /// `[n, d..], ids [n] -> [1 + the last id, d..]`; `ids` is i32 or i64 and ascends, or the run fails.
+            /// `[n, d..], ids [n] -> [1 + ids[n-1], d..]`; `ids` is i32 or i64. The run fails unless `ids` ascends.
+            /// Runs on the host.
             ///
             /// # Errors
-            /// `self` is a scalar, `ids` no vector, or a dtype is unsuitable.
+            /// `self` is a scalar, `ids` is not a vector, or a dtype is not supported.
             #[track_caller]
             pub fn $method(self, ids: impl IntoOperand<'g>) -> Result<Value<'g>> {
                 let ids = ids.into_operand(self, Location::caller());
@@ -37,20 +38,21 @@ macro_rules! segments {
     };
 }
 segments! {
-    /// The sum of the rows of each segment, in their order; zeros where there are none. Integers, which wrap, floats and
-    /// complex numbers; f16 and bf16 are added as f32 and rounded once. TensorFlow's `SegmentSum`.
+    /// Adds the rows of each segment, in their order: `out[s, ..] = Σ self[i, ..]` over `ids[i] == s`. An empty segment
+    /// gives zeros. Integers (which wrap), floats and complex numbers; f16 and bf16 are added as f32 and rounded once.
+    /// As TensorFlow's `SegmentSum`.
     segment_sum, SUM, "SegmentSum", Sum;
-    /// The mean of the rows of each segment, of integers toward zero; zeros where there are none. Integers and floats;
-    /// f16 and bf16 are added and divided as f32 and rounded once. TensorFlow's `SegmentMean`.
+    /// Averages the rows of each segment. An empty segment gives zeros. Integers (which round toward zero) and floats;
+    /// f16 and bf16 are added and divided as f32 and rounded once. As TensorFlow's `SegmentMean`.
     segment_mean, MEAN, "SegmentMean", Mean;
-    /// The product of the rows of each segment, in their order; ones where there are none. Integers, which wrap, and
-    /// floats; f16 and bf16 are multiplied as f32 and rounded once. TensorFlow's `SegmentProd`.
+    /// Multiplies the rows of each segment, in their order. An empty segment gives ones. Integers (which wrap) and
+    /// floats; f16 and bf16 are multiplied as f32 and rounded once. As TensorFlow's `SegmentProd`.
     segment_prod, PROD, "SegmentProd", Prod;
-    /// The largest element of the rows of each segment, NaN if one is, where TensorFlow may pass it over; zeros where
-    /// there are no rows. Integers and floats. TensorFlow's `SegmentMax`.
+    /// Takes the maximum of the rows of each segment; NaN if an element is NaN. An empty segment gives zeros. Integers
+    /// and floats. As TensorFlow's `SegmentMax`, which may ignore a NaN.
     segment_max, MAX, "SegmentMax", Max;
-    /// The smallest element of the rows of each segment, NaN if one is, where TensorFlow may pass it over; zeros where
-    /// there are no rows. Integers and floats. TensorFlow's `SegmentMin`.
+    /// Takes the minimum of the rows of each segment; NaN if an element is NaN. An empty segment gives zeros. Integers
+    /// and floats. As TensorFlow's `SegmentMin`, which may ignore a NaN.
     segment_min, MIN, "SegmentMin", Min;
 }
 
@@ -72,14 +74,14 @@ fn segments<I: Copy + Into<i64>>(
 ) -> Result<()> {
     let rows = data.sizes().first().copied().unwrap_or(0);
     if rows != numbers.len() {
-        let message = format!("there must be an id for each row, got {} for {rows}", numbers.len());
+        let message = format!("there must be one id per row, got {} for {rows}", numbers.len());
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }
     let mut last = 0;
     for id in numbers {
         let id: i64 = (*id).into();
         if id < last {
-            let message = format!("segment ids must ascend from 0 on, got {id} after {last}");
+            let message = format!("segment ids must be non-negative and ascending, got {id} after {last}");
             return Err(Error::new(ErrorKind::Index, Phase::Run, message));
         }
         last = id;
@@ -88,7 +90,7 @@ fn segments<I: Copy + Into<i64>>(
         if numbers.is_empty() { 0 } else { usize::try_from(last).unwrap_or(usize::MAX).saturating_add(1) };
     let rest = data.sizes().get(1..).unwrap_or_default();
     let bounds = [count];
-    // Ids ascend from 0, so that none is negative.
+    // The ids ascend from 0, so none is negative.
     let numbers = numbers.iter().map(|id| (*id).into() as usize);
     let positions = Positions::new(ids, &bounds)?;
     let mut output = cx.output(0, &[&bounds, rest].concat())?;
@@ -123,31 +125,31 @@ mod tests {
 
     #[test]
     fn halves_are_reduced_as_f32() {
-        // 2048 + 1 + 1, where 2048 + 1 is no f16.
+        // 2048 + 1 + 1: the partial sum 2049 is not representable in f16.
         let x = Tensor::from_bits(DType::F16, &[4], &[0x6800u16, 0x3c00, 0x3c00, 0xfc00]).unwrap();
         let operands = [x, tensor(&[4], &[0, 0, 0, 2i64])];
         let none = Attrs::new();
         assert_eq!(run_one(&SUM, &none, &operands).to_bits::<u16>().unwrap(), [0x6801, 0, 0xfc00]);
-        // The only element is the lowest there is.
+        // The only element of segment 2 is -inf, the initial value of a maximum.
         assert_eq!(run_one(&MAX, &none, &operands).to_bits::<u16>().unwrap(), [0x6800, 0, 0xfc00]);
     }
 
     #[test]
-    fn ids_ascend_and_are_as_many_as_rows() {
-        let told = |data: usize, ids: &[i32]| {
+    fn descending_and_missing_ids_are_errors() {
+        let message = |data: usize, ids: &[i32]| {
             let operands = [tensor(&[data], &vec![1u8; data]), tensor(&[ids.len()], ids)];
             run(&SUM, &Attrs::new(), &operands).unwrap_err().message().to_string()
         };
-        assert_eq!(told(2, &[1, 0]), "segment ids must ascend from 0 on, got 0 after 1");
-        assert_eq!(told(1, &[-1]), "segment ids must ascend from 0 on, got -1 after 0");
-        assert_eq!(told(2, &[0]), "there must be an id for each row, got 1 for 2");
+        assert_eq!(message(2, &[1, 0]), "segment ids must be non-negative and ascending, got 0 after 1");
+        assert_eq!(message(1, &[-1]), "segment ids must be non-negative and ascending, got -1 after 0");
+        assert_eq!(message(2, &[0]), "there must be one id per row, got 1 for 2");
     }
 
     #[test]
-    fn many_rows_of_a_byte_have_a_mean() {
+    fn the_sum_of_a_mean_wraps() {
         let x = tensor(&[512], &[1u8; 512]);
         let y = run_one(&MEAN, &Attrs::new(), &[x, tensor(&[512], &[0i32; 512])]);
-        // The sum wraps to 0 before it is divided.
+        // The sum of 512 ones wraps to 0 before the division.
         assert_eq!(y.to_vec::<u8>().unwrap(), [0]);
     }
 }

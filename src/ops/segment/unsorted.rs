@@ -1,4 +1,4 @@
-//! `unsorted_segment_sum`, `unsorted_segment_max` and so on: rows reduced by segment; the segment ids have any order.
+//! `unsorted_segment_sum`, `unsorted_segment_max` and so on: segment reductions with segment ids in any order.
 
 use std::panic::Location;
 
@@ -19,11 +19,12 @@ macro_rules! segments {
         impl<'g> Value<'g> {$(
             $(#[$doc])*
             ///
-            /// `[i.., d..], ids [i..] -> [num_segments, d..]`; `ids` is i32 or i64. A row with a negative id is left out; an
-            /// id that is not less than `num_segments` fails the run.
+            /// `[i.., d..], ids [i..] -> [num_segments, d..]`; `ids` is i32 or i64. Rows with a negative id are
+            /// dropped; an id of `num_segments` or more fails the run. Runs on the host.
             ///
             /// # Errors
-            /// `self` does not begin with the axes of `ids`, `num_segments` is negative, or a dtype is unsuitable.
+            /// The leading axes of `self` differ from the axes of `ids`, `num_segments` is negative, or a dtype is not
+            /// supported.
             #[track_caller]
             pub fn $method(self, ids: impl IntoOperand<'g>, num_segments: impl IntoParam<'g>) -> Result<Value<'g>> {
                 let ids = ids.into_operand(self, Location::caller());
@@ -39,17 +40,20 @@ macro_rules! segments {
     };
 }
 segments! {
-    /// The sum of the rows of each segment, in their order; zeros where there are none. Integers, which wrap, floats and
-    /// complex numbers; f16 and bf16 are added as f32 and rounded once. TensorFlow's `UnsortedSegmentSum`.
+    /// Adds the rows of each segment, in their order: `out[s, ..] = Σ self[i, ..]` over `ids[i] == s`. An empty segment
+    /// gives zeros. Integers (which wrap), floats and complex numbers; f16 and bf16 are added as f32 and rounded once.
+    /// As TensorFlow's `UnsortedSegmentSum`.
     unsorted_segment_sum, SUM, "UnsortedSegmentSum", Sum;
-    /// The product of the rows of each segment, in their order; ones where there are none. Integers, which wrap, and
-    /// floats; f16 and bf16 are multiplied as f32 and rounded once. TensorFlow's `UnsortedSegmentProd`.
+    /// Multiplies the rows of each segment, in their order. An empty segment gives ones. Integers (which wrap) and
+    /// floats; f16 and bf16 are multiplied as f32 and rounded once. As TensorFlow's `UnsortedSegmentProd`.
     unsorted_segment_prod, PROD, "UnsortedSegmentProd", Prod;
-    /// The largest element of the rows of each segment, NaN if one is; at least the lowest finite number, which stands
-    /// where there are no rows. Integers and floats. TensorFlow's `UnsortedSegmentMax`, which may pass NaN over.
+    /// Takes the maximum of the rows of each segment; NaN if an element is NaN. The result is at least the lowest
+    /// finite number, which is the result of an empty segment. Integers and floats. As TensorFlow's
+    /// `UnsortedSegmentMax`, which may ignore a NaN.
     unsorted_segment_max, MAX, "UnsortedSegmentMax", Max;
-    /// The smallest element of the rows of each segment, NaN if one is; at most the highest finite number, which stands
-    /// where there are no rows. Integers and floats. TensorFlow's `UnsortedSegmentMin`, which may pass NaN over.
+    /// Takes the minimum of the rows of each segment; NaN if an element is NaN. The result is at most the highest
+    /// finite number, which is the result of an empty segment. Integers and floats. As TensorFlow's
+    /// `UnsortedSegmentMin`, which may ignore a NaN.
     unsorted_segment_min, MIN, "UnsortedSegmentMin", Min;
 }
 
@@ -64,7 +68,7 @@ fn run(cx: &mut HostCx<'_>, reduce: Reduce) -> Result<()> {
     reduce_rows(data, &mut output, &positions, reduce, start, &|_| Ok(()))
 }
 
-/// The finite number nearest to an infinite one of this dtype.
+/// Clamps an infinite value to the finite range of this dtype.
 fn finite(value: Scalar, dtype: DType) -> Scalar {
     let most = match dtype {
         DType::F16 => f64::from(half::f16::MAX),
@@ -102,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_beyond_is_an_error() {
+    fn an_id_out_of_range_is_an_error() {
         let attrs = Attrs::new().with("num_segments", 2);
         let error = run(&SUM, &attrs, &[tensor(&[1], &[1.0f32]), tensor(&[1], &[2])]).unwrap_err();
         assert_eq!(error.message(), "an index into axis 0 must lie in [0, 2), got 2");
