@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, DimTable, Guard, Symbol, SymbolKind};
 
-use crate::lower::Unsized;
+use crate::lower::PlanError;
 
 /// Values of symbols, by their table's equalities.
 #[derive(Clone, Default, Debug)]
@@ -35,15 +35,15 @@ impl Bindings {
     }
 
     /// The value of a dimension.
-    pub(crate) fn eval(&self, table: &DimTable, dim: &Dim) -> Result<i64, Unsized> {
+    pub(crate) fn eval(&self, table: &DimTable, dim: &Dim) -> Result<i64, PlanError> {
         if let Some(known) = dim.as_known() {
             return Ok(known);
         }
         let dim = table.resolve(dim);
         match dim.eval(&|symbol| self.get(symbol)) {
             Ok(Some(value)) => Ok(value),
-            Ok(None) => Err(Unsized(format!("nothing determines dimension {dim}"))),
-            Err(error) => Err(Unsized(error.to_string())),
+            Ok(None) => Err(PlanError(format!("nothing determines dimension {dim}"))),
+            Err(error) => Err(PlanError(error.to_string())),
         }
     }
 

@@ -56,7 +56,7 @@ impl Stage {
         let Some(Step::Kernel(kernel)) = self.program.steps.get(step) else { return Ok(None) };
         let mut text = String::new();
         for (number, variant) in kernel.variants.iter().enumerate() {
-            text.push_str(&format!("; variant {number}\n{}\n", Jit::clif_text(&variant.code)?));
+            text.push_str(&format!("; variant {number}\n{}\n", Jit::clif_text(&variant.body)?));
         }
         Ok(Some(text))
     }
@@ -98,7 +98,7 @@ impl Stage {
     pub(super) fn snapshot(&self, stage: StageKind) -> Result<Snapshot> {
         let mut snapshot = Snapshot::of_graph(&self.graph, stage);
         let outputs: Vec<ValueIx> =
-            self.program.outputs.iter().map(|buffer| self.program.buffers[buffer.at()].value).collect();
+            self.program.outputs.iter().map(|buffer| self.program.buffers[buffer.index()].value).collect();
         snapshot.mark_results(&self.graph, &outputs);
         if stage < StageKind::Kernels {
             return Ok(snapshot);
@@ -132,7 +132,7 @@ impl Stage {
                 kind,
                 label: self.step_label(at),
                 loops: self.step_text(at),
-                writes: written.iter().map(|buffer| self.buffer_text(buffer.at())).collect(),
+                writes: written.iter().map(|buffer| self.buffer_text(buffer.index())).collect(),
                 clif: if stage >= StageKind::Clif { self.kernel_clif(at)? } else { None },
                 asm: if stage == StageKind::Asm { self.kernel_asm(at)? } else { None },
             });
@@ -171,13 +171,13 @@ impl Stage {
         let mut used = FxHashSet::default();
         for step in &self.program.steps {
             match step {
-                Step::Kernel(kernel) => used.extend(kernel.reads.iter().map(|buffer| buffer.at())),
-                Step::MatMul { a, b, .. } => used.extend([a.at(), b.at()]),
-                Step::Node { operands, .. } => used.extend(operands.iter().map(|buffer| buffer.at())),
+                Step::Kernel(kernel) => used.extend(kernel.reads.iter().map(|buffer| buffer.index())),
+                Step::MatMul { a, b, .. } => used.extend([a.index(), b.index()]),
+                Step::Node { operands, .. } => used.extend(operands.iter().map(|buffer| buffer.index())),
             }
         }
         let aliased = self.program.contents.iter().filter_map(|content| match content {
-            Content::Alias(of) => Some(of.at()),
+            Content::Alias(of) => Some(of.index()),
             _ => None,
         });
         used.extend(aliased);
@@ -192,7 +192,7 @@ impl Stage {
             Content::Input(port) => format!("input \"{}\"", self.graph.inputs[port].0),
             Content::Constant(_) if label == "constant" => label,
             Content::Constant(_) => format!("constant \"{label}\""),
-            Content::Computed => format!("{label}, {}", self.program.why[number]),
+            Content::Computed => format!("{label}, {}", self.program.reason(number)),
             Content::Alias(of) => format!("{label}, the elements of {of}"),
         };
         format!("{}: {}[{}] = {content}", BufferIx(number as u32), buffer.dtype, dims.join(", "))

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::bindings::Bindings;
 use super::stage::Stage;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::lower::Unsized;
+use crate::lower::PlanError;
 use crate::lower::in_place::may_overwrite;
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::{KernelPlan, plan};
@@ -64,10 +64,10 @@ pub(crate) fn plan_segment(stage: &Stage, number: usize, bindings: &Bindings) ->
             sizes.collect::<Option<Sizes>>()
         })
         .collect();
-    let buffer_sizes = |buffer: BufferIx| -> Result<SmallVec<[i64; 6]>, Unsized> {
-        match &sizes[buffer.at()] {
+    let buffer_sizes = |buffer: BufferIx| -> Result<SmallVec<[i64; 6]>, PlanError> {
+        match &sizes[buffer.index()] {
             Some(sizes) => Ok(sizes.iter().map(|&size| size as i64).collect()),
-            None => Err(Unsized(format!("the sizes of {buffer} are not determined"))),
+            None => Err(PlanError(format!("the sizes of {buffer} are not determined"))),
         }
     };
     let range = program.segments[number].steps.clone();
@@ -93,15 +93,15 @@ pub(crate) fn plan_segment(stage: &Stage, number: usize, bindings: &Bindings) ->
 
 impl SegmentPlan {
     pub(crate) fn sizes(&self, buffer: BufferIx) -> Option<&Sizes> {
-        self.sizes[buffer.at()].as_ref()
+        self.sizes[buffer.index()].as_ref()
     }
 }
 
 fn bytes_of(stage: &Stage, buffer: BufferIx, sizes: &[usize]) -> Result<usize> {
-    let size = size_of_element(stage.program.buffers[buffer.at()].dtype)?;
+    let size = size_of_element(stage.program.buffers[buffer.index()].dtype)?;
     let bytes = sizes.iter().try_fold(size, |bytes, &size| bytes.checked_mul(size));
     bytes.filter(|bytes| isize::try_from(*bytes).is_ok()).ok_or_else(|| {
-        let value = stage.value_text(stage.program.buffers[buffer.at()].value);
+        let value = stage.value_text(stage.program.buffers[buffer.index()].value);
         Error::new(
             ErrorKind::Memory,
             Phase::Run,
@@ -127,7 +127,7 @@ struct Life {
 /// all its life.
 fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -> Result<()> {
     let program = &stage.program;
-    let root = |buffer: BufferIx| program.roots[buffer.at()];
+    let root = |buffer: BufferIx| program.roots[buffer.index()];
     let mut lives: Vec<Life> = Vec::new();
     let mut known: FxHashMap<BufferIx, usize> = FxHashMap::default();
     let mut own_bytes = 0usize;
@@ -135,7 +135,7 @@ fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -
     for (at, step) in range.clone().zip(&program.steps[range.clone()]) {
         let (reads, writes) = touched(step);
         for buffer in reads {
-            if let Some(&life) = known.get(&program.roots[buffer.at()]) {
+            if let Some(&life) = known.get(&program.roots[buffer.index()]) {
                 lives[life].to = at;
             }
         }
@@ -143,7 +143,7 @@ fn place(stage: &Stage, range: std::ops::Range<usize>, plan: &mut SegmentPlan) -
             continue;
         }
         for buffer in writes {
-            let sizes = plan.sizes[buffer.at()].clone().unwrap_or_default();
+            let sizes = plan.sizes[buffer.index()].clone().unwrap_or_default();
             let bytes = bytes_of(stage, buffer, &sizes)?;
             if largest.is_none_or(|(_, most)| bytes > most) {
                 largest = Some((buffer, bytes));
@@ -226,7 +226,7 @@ fn plan_matmul(
     stage: &Stage,
 ) -> Result<MatMul> {
     let of = |buffer: BufferIx| {
-        sizes[buffer.at()].clone().filter(|sizes| sizes.len() >= 2).ok_or_else(|| {
+        sizes[buffer.index()].clone().filter(|sizes| sizes.len() >= 2).ok_or_else(|| {
             Error::new(
                 ErrorKind::Shape,
                 Phase::Run,
@@ -234,7 +234,7 @@ fn plan_matmul(
             )
         })
     };
-    let double = stage.program.buffers[out.at()].dtype == shapeflow_shape_fns::DType::F64;
+    let double = stage.program.buffers[out.index()].dtype == shapeflow_shape_fns::DType::F64;
     let matmul = MatMul::new([(a, &of(a)?), (b, &of(b)?), (out, &of(out)?)], spec, double);
     let packed = stage.packed_operand(&matmul)?;
     Ok(MatMul { packed, ..matmul })

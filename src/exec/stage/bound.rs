@@ -25,7 +25,7 @@ impl Stage {
                 .program
                 .outputs
                 .iter()
-                .all(|output| self.program.contents[output.at()] == Content::Computed)
+                .all(|output| self.program.contents[output.index()] == Content::Computed)
             && self.program.steps.iter().all(|step| !matches!(step, Step::Node { .. }));
         if !direct {
             let message =
@@ -37,7 +37,7 @@ impl Stage {
         self.lend_given(inputs, &mut memory)?;
         for (number, (sink, buffer)) in sinks.iter().zip(&self.program.outputs).enumerate() {
             let sizes = plan.sizes(*buffer).ok_or_else(|| self.undetermined(*buffer))?;
-            sink.check(number, self.program.buffers[buffer.at()].dtype, sizes)?;
+            sink.check(number, self.program.buffers[buffer.index()].dtype, sizes)?;
         }
         let mut sinks = Some(sinks);
         self.place(&plan, &mut sinks, &mut memory)?;

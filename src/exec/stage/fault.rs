@@ -21,14 +21,14 @@ impl Stage {
         sizes: &'a [usize],
         memory: &'a Memory<'_>,
     ) -> Result<TensorView<'a>> {
-        let root = self.program.roots[buffer.at()];
+        let root = self.program.roots[buffer.index()];
         if let Some(tensor) = memory.held(root)
             && tensor.sizes() == sizes
         {
             // Strings have no bytes.
             return Ok(tensor.view());
         }
-        TensorView::from_bytes(self.program.buffers[buffer.at()].dtype, sizes, memory.bytes(buffer))
+        TensorView::from_bytes(self.program.buffers[buffer.index()].dtype, sizes, memory.bytes(buffer))
     }
 
     /// Adds where a node was made.
@@ -92,7 +92,7 @@ impl Stage {
     }
 
     pub(super) fn undetermined(&self, buffer: BufferIx) -> Error {
-        let value = self.value_text(self.program.buffers[buffer.at()].value);
+        let value = self.value_text(self.program.buffers[buffer.index()].value);
         Error::new(ErrorKind::Shape, Phase::Run, format!("nothing determines the sizes of {value}"))
     }
 
@@ -107,7 +107,7 @@ impl Stage {
     }
 
     pub(crate) fn too_large(&self, buffer: BufferIx) -> Error {
-        let value = self.value_text(self.program.buffers[buffer.at()].value);
+        let value = self.value_text(self.program.buffers[buffer.index()].value);
         Error::new(
             ErrorKind::Memory,
             Phase::Run,
@@ -126,7 +126,7 @@ impl Stage {
         let error = Error::new(ErrorKind::Memory, Phase::Run, message);
         match largest {
             Some((buffer, bytes)) => {
-                let value = self.value_text(self.program.buffers[buffer.at()].value);
+                let value = self.value_text(self.program.buffers[buffer.index()].value);
                 error.note(format!("the largest value is {value} with {bytes} bytes"), None)
             }
             None => error,
@@ -153,7 +153,8 @@ pub(super) fn check_elements(
     interprets: bool,
 ) -> Result<()> {
     let is_computed = if interprets { |dtype| scalar_dtype(dtype).is_some() } else { has_lanes };
-    let dtypes = kernel.reads.iter().chain(&kernel.writes).map(|buffer| program.buffers[buffer.at()].dtype);
+    let dtypes =
+        kernel.reads.iter().chain(&kernel.writes).map(|buffer| program.buffers[buffer.index()].dtype);
     let Some(dtype) = dtypes.into_iter().find(|dtype| !is_computed(*dtype)) else { return Ok(()) };
     let nodes = kernel.fused.iter().map(|value| graph.values[value.at()].node);
     let has_dtype = |index: &NodeIx| {

@@ -61,7 +61,7 @@ impl Stage {
             }
             self.check_guards(&bindings)?;
         }
-        let outputs = self.program.outputs.iter().map(|buffer| self.program.buffers[buffer.at()].value);
+        let outputs = self.program.outputs.iter().map(|buffer| self.program.buffers[buffer.index()].value);
         let results: Vec<Tensor> = outputs.filter_map(|value| values.get(&value).cloned()).collect();
         let Some(sinks) = sinks else { return Ok(results) };
         for (number, (sink, tensor)) in sinks.into_iter().zip(results).enumerate() {

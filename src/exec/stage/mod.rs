@@ -112,7 +112,7 @@ impl Stage {
             for step in &program.steps {
                 functions.push(match step {
                     Step::Kernel(kernel) => {
-                        kernel.variants.iter().map(|variant| jit.add(&variant.code)).collect::<Result<_>>()?
+                        kernel.variants.iter().map(|variant| jit.add(&variant.body)).collect::<Result<_>>()?
                     }
                     Step::MatMul { .. } | Step::Node { .. } => Vec::new(),
                 });
@@ -125,13 +125,13 @@ impl Stage {
         for (at, step) in program.steps.iter().enumerate() {
             let (reads, writes) = touched(step);
             for buffer in reads.into_iter().chain(writes) {
-                last_use[program.roots[buffer.at()].at()] = at;
-                used[program.roots[buffer.at()].at()] = true;
+                last_use[program.roots[buffer.index()].index()] = at;
+                used[program.roots[buffer.index()].index()] = true;
             }
         }
         let mut kept = vec![false; program.buffers.len()];
         for buffer in program.outputs.iter().chain(&program.watched) {
-            kept[program.roots[buffer.at()].at()] = true;
+            kept[program.roots[buffer.index()].index()] = true;
         }
         let mut given = Vec::new();
         for (number, content) in program.contents.iter().enumerate() {
@@ -142,10 +142,10 @@ impl Stage {
         }
         let mut output_of = vec![None; program.buffers.len()];
         for (number, buffer) in program.outputs.iter().enumerate().rev() {
-            output_of[buffer.at()] = Some(number);
+            output_of[buffer.index()] = Some(number);
         }
         let mut first: FxHashMap<BufferIx, usize> = FxHashMap::default();
-        let roots = program.outputs.iter().map(|output| program.roots[output.at()]).enumerate();
+        let roots = program.outputs.iter().map(|output| program.roots[output.index()]).enumerate();
         let first_of_root = roots.map(|(number, root)| *first.entry(root).or_insert(number)).collect();
         let by_nodes = program.steps.iter().map(|step| match step {
             Step::Node { outputs, .. } => outputs.len(),
@@ -198,12 +198,12 @@ impl Stage {
 
     /// Whether a buffer is needed at or after step `end`, or as a result, or by the planner.
     pub(crate) fn outlives(&self, buffer: BufferIx, end: usize) -> bool {
-        self.kept[buffer.at()] || self.last_use[buffer.at()] >= end
+        self.kept[buffer.index()] || self.last_use[buffer.index()] >= end
     }
 
     /// Whether step `at` is the last to need a buffer.
     pub(crate) fn dies_at(&self, buffer: BufferIx, at: usize) -> bool {
-        !self.kept[buffer.at()] && self.last_use[buffer.at()] == at
+        !self.kept[buffer.index()] && self.last_use[buffer.index()] == at
     }
 
     /// Whether sizes of inputs alone choose the plan, and there is one for the whole stage.
@@ -264,8 +264,8 @@ impl Stage {
     /// The packed right operand of a matmul, if it is a constant and packing it ahead pays. A run does not need packed
     /// copies, so there are none under a memory limit.
     pub(crate) fn packed_operand(&self, matmul: &MatMul) -> Result<Option<Arc<PackedOperand>>> {
-        let root = self.program.roots[matmul.b.at()];
-        let Content::Constant(node) = self.program.contents[root.at()] else { return Ok(None) };
+        let root = self.program.roots[matmul.b.index()];
+        let Content::Constant(node) = self.program.contents[root.index()] else { return Ok(None) };
         if self.memory_limit.is_some() || !matmul.packing_pays() {
             return Ok(None);
         }

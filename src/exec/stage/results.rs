@@ -28,8 +28,8 @@ impl Stage {
             .iter()
             .map(|buffer| {
                 let held = memory
-                    .held(self.program.roots[buffer.at()])
-                    .filter(|_| self.program.roots[buffer.at()] == *buffer);
+                    .held(self.program.roots[buffer.index()])
+                    .filter(|_| self.program.roots[buffer.index()] == *buffer);
                 let known = held.map(|tensor| Sizes::from_slice(tensor.sizes()));
                 let known = known.or_else(|| plan.sizes(*buffer).cloned());
                 known.or_else(|| self.sizes_of(*buffer, bindings?)).ok_or_else(|| self.undetermined(*buffer))
@@ -50,14 +50,15 @@ impl Stage {
         buffer: BufferIx,
         sinks: &'s mut Option<Sinks<'m>>,
     ) -> Option<&'s mut Sink<'m>> {
-        sinks.as_mut()?.get_mut(self.output_of[buffer.at()]?)
+        sinks.as_mut()?.get_mut(self.output_of[buffer.index()]?)
     }
 
     /// Where buffers that a node makes may go.
     pub(super) fn room<'s>(&'s self, buffers: &[BufferIx], sinks: &'s mut Option<Sinks<'_>>) -> Room<'s> {
         let mut lent: Vec<Option<TensorViewMut<'s>>> = buffers.iter().map(|_| None).collect();
         for (number, sink) in sinks.iter_mut().flatten().enumerate() {
-            if let Some(at) = buffers.iter().position(|buffer| self.output_of[buffer.at()] == Some(number)) {
+            if let Some(at) = buffers.iter().position(|buffer| self.output_of[buffer.index()] == Some(number))
+            {
                 lent[at] = sink.view();
             }
         }
@@ -74,7 +75,7 @@ impl Stage {
         let mut results: Vec<Tensor> =
             if sinks.is_some() { Vec::new() } else { Vec::with_capacity(self.program.outputs.len()) };
         for (number, &buffer) in self.program.outputs.iter().enumerate() {
-            let root = self.program.roots[buffer.at()];
+            let root = self.program.roots[buffer.index()];
             if let Some(sinks) = sinks.as_ref()
                 && sinks[number].bytes.is_none()
             {
@@ -86,7 +87,7 @@ impl Stage {
             let wanted = held.or_else(|| sizes(buffer)).ok_or_else(|| self.undetermined(buffer))?;
             if let Some(sinks) = sinks.as_mut() {
                 let sink = &mut sinks[number];
-                let dtype = self.program.buffers[buffer.at()].dtype;
+                let dtype = self.program.buffers[buffer.index()].dtype;
                 sink.check(number, dtype, &wanted)?;
                 if let Some(bytes) = sink.bytes.take() {
                     bytes.copy_from_slice(&memory.bytes(buffer)[..bytes.len()]);
@@ -100,9 +101,9 @@ impl Stage {
                 continue;
             }
             let tensor = match memory.held(root) {
-                Some(_) if self.program.contents[root.at()] == Content::Computed => memory.take(root),
+                Some(_) if self.program.contents[root.index()] == Content::Computed => memory.take(root),
                 Some(constant) => Some(constant.clone()),
-                None => match self.program.contents[root.at()] {
+                None => match self.program.contents[root.index()] {
                     Content::Constant(node) => self.graph.constants.get(&node).cloned(),
                     _ => None,
                 },
@@ -122,7 +123,7 @@ impl Stage {
     }
 
     pub(super) fn sizes_of(&self, buffer: BufferIx, bindings: &Bindings) -> Option<Sizes> {
-        let dims = &self.program.buffers[buffer.at()].dims;
+        let dims = &self.program.buffers[buffer.index()].dims;
         dims.iter().map(|dim| usize::try_from(bindings.try_eval(&self.graph.table, dim)?).ok()).collect()
     }
 }

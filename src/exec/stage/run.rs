@@ -103,7 +103,7 @@ impl Stage {
                 }
                 Content::Input(port) => memory.lend(buffer, inputs[port].bytes()),
                 // Strings have no bytes: their tensor itself is what host kernels read.
-                Content::Constant(node) if self.program.buffers[buffer.at()].dtype == DType::String => {
+                Content::Constant(node) if self.program.buffers[buffer.index()].dtype == DType::String => {
                     memory.hold(buffer, self.graph.constants[&node].clone());
                 }
                 Content::Constant(node) => memory.lend(buffer, self.graph.constants[&node].view().bytes()),
@@ -123,7 +123,7 @@ impl Stage {
         memory.place(plan.arena, &plan.placed)?;
         for &buffer in &plan.own {
             let Some(sizes) = plan.sizes(buffer) else { continue };
-            let dtype = self.program.buffers[buffer.at()].dtype;
+            let dtype = self.program.buffers[buffer.index()].dtype;
             if let Some(sink) = self.sink_of(buffer, sinks)
                 && (sink.dtype, sink.sizes) == (dtype, &sizes[..])
                 && let Some(bytes) = sink.bytes.take()
@@ -132,7 +132,7 @@ impl Stage {
                 continue;
             }
             let tensor = self.buffer_pool.allocate(dtype, sizes).map_err(|error| {
-                let value = self.value_text(self.program.buffers[buffer.at()].value);
+                let value = self.value_text(self.program.buffers[buffer.index()].value);
                 error.note(format!("for the elements of {value}"), None)
             })?;
             memory.hold_mut(buffer, tensor)?;

@@ -169,8 +169,8 @@ impl Stage {
         buffer: BufferIx,
         sizes: &[usize],
     ) -> Result<()> {
-        let dims = &self.program.buffers[buffer.at()].dims;
-        let value = self.program.buffers[buffer.at()].value;
+        let dims = &self.program.buffers[buffer.index()].dims;
+        let value = self.program.buffers[buffer.index()].value;
         for (axis, (dim, size)) in dims.iter().zip(sizes).enumerate() {
             bindings.bind(&self.graph.table, dim, *size as i64).map_err(|mismatch| {
                 let expected = mismatch.expected.map_or_else(|| mismatch.dim.to_string(), |e| e.to_string());
