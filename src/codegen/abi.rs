@@ -11,8 +11,8 @@ pub(crate) struct KernelArgs {
     pub slots: *const i64,
     /// The run-time scalars of the code.
     pub scalars: *const i64,
-    /// Memory of the running thread for the accumulators of column folds: fold `k` has `8 * TILE` bytes at offset
-    /// `8 * TILE * k`. A row kernel does not use it.
+    /// Memory of the running thread for the accumulators of column reductions: reduction `k` has `8 * TILE` bytes at
+    /// offset `8 * TILE * k`. A row kernel does not use it.
     pub tile: *mut u8,
     /// Number of rows.
     pub rows: i64,

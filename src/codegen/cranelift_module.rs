@@ -15,7 +15,7 @@ use cranelift_module::{Linkage, Module, default_libcall_names};
 use super::clif::{self, Target, kernel_signature};
 use super::error::cannot_compile;
 use crate::error::Result;
-use crate::lower::code::Code;
+use crate::lower::kernel_body::KernelBody;
 
 /// A module that frees its memory on drop, which `JITModule` itself does not.
 struct OwnedModule(ManuallyDrop<JITModule>);
@@ -82,7 +82,7 @@ impl CraneliftModule {
     ///
     /// # Errors
     /// The system refuses memory for the function.
-    pub fn define(&mut self, code: &Code) -> Result<(FuncId, usize)> {
+    pub fn define(&mut self, code: &KernelBody) -> Result<(FuncId, usize)> {
         let signature = kernel_signature(self.target.call_conv);
         let module = &mut self.module.0;
         let id = module.declare_anonymous_function(&signature).map_err(cannot_compile)?;
@@ -111,7 +111,7 @@ impl CraneliftModule {
     ///
     /// # Errors
     /// Cranelift does not support the machine.
-    pub fn text(code: &Code) -> Result<String> {
+    pub fn text(code: &KernelBody) -> Result<String> {
         let mut func = cranelift_codegen::ir::Function::new();
         clif::emit(code, target_of(&*host_isa()?), &mut func, &mut FunctionBuilderContext::new());
         Ok(func.display().to_string())
@@ -142,7 +142,7 @@ pub(super) fn make_isa(native: bool) -> std::result::Result<OwnedTargetIsa, Stri
         ("is_pic", "false"),
         ("use_colocated_libcalls", "false"),
         ("unwind_info", "false"),
-        // A code with many folds has a frame of more than one page.
+        // A body with many reductions has a frame of more than one page.
         ("enable_probestack", "true"),
         ("probestack_strategy", "inline"),
     ];

@@ -9,7 +9,7 @@ use shapeflow_shape_fns::DType;
 
 use super::repr::{bits_of, is_narrow, lane_bits};
 use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp, eval_cast};
-use crate::lower::code::{Code, FoldStep, Inst, InstOp, Vid};
+use crate::lower::kernel_body::{Inst, InstOp, KernelBody, ReduceStep, Vid};
 
 /// The step that brings lanes back into the range of their dtype.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -158,19 +158,19 @@ pub(super) fn bits_of_true(dtype: DType) -> u64 {
 }
 
 /// Whether a reduction ends by adding 0.0: a float sum starts from -0.0, and an empty sum is 0.0.
-pub(super) fn ends_with_zero(fold: FoldStep) -> bool {
-    fold.op == ReduceOp::Sum && fold.dtype.is_float()
+pub(super) fn ends_with_zero(reduce: ReduceStep) -> bool {
+    reduce.op == ReduceOp::Sum && reduce.dtype.is_float()
 }
 
 /// The reduction that makes result `k`.
-pub(super) fn fold_step(code: &Code, k: u32) -> FoldStep {
-    let mut folds = code.passes.iter().flat_map(|pass| &pass.folds);
-    *folds.find(|fold| fold.into == k).expect("the verifier checks that every result is made")
+pub(super) fn reduce_step(code: &KernelBody, k: u32) -> ReduceStep {
+    let mut reduces = code.passes.iter().flat_map(|pass| &pass.reduces);
+    *reduces.find(|reduce| reduce.into == k).expect("the verifier checks that every result is made")
 }
 
 /// The lane bits from which a reduction starts.
-pub(super) fn identity_bits(fold: FoldStep) -> u64 {
-    lane_bits(fold.op.identity(fold.dtype))
+pub(super) fn identity_bits(reduce: ReduceStep) -> u64 {
+    lane_bits(reduce.op.identity(reduce.dtype))
 }
 
 #[cfg(test)]

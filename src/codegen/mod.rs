@@ -1,15 +1,15 @@
-//! The compiler: machine code from the codes of kernels.
+//! The compiler: machine code from kernel bodies.
 //!
-//! **In:** a [`Code`](crate::lower::code::Code), one variant of a kernel: typed instructions in loops, with no size and
-//! no address, and the [`Isa`] that the caller chose.
+//! **In:** a [`KernelBody`](crate::lower::kernel_body::KernelBody), one variant of a kernel: typed instructions in
+//! loops, with no size and no address, and the [`Isa`] that the caller chose.
 //!
 //! **Out:** a [`CodeModule`], the executable functions of a graph. A function takes one [`KernelArgs`], whose layout
 //! `abi` defines: it holds the addresses, strides and extents of a call, so one function serves every size.
 //!
-//! **Road:** [`Jit::add`] verifies a code and gives it to an emitter. `simd` emits AVX2 or AVX-512 machine code itself.
-//! `clif` goes through Cranelift, for all other machines and for the codes that `simd` does not support. Both emitters
+//! **Road:** [`Jit::add`] verifies a body and gives it to an emitter. `simd` emits AVX2 or AVX-512 machine code itself.
+//! `clif` goes through Cranelift, for all other machines and for the bodies that `simd` does not support. Both emitters
 //! give the same bits; `repr`, `uniform` and `legalize` hold what both decide alike. Without the feature `cranelift`, a
-//! code that only Cranelift can compile is refused. [`Jit::finish`] makes the functions executable: `code_buffer` holds
+//! body that only Cranelift can compile is refused. [`Jit::finish`] makes the functions executable: `code_buffer` holds
 //! those of `simd`, `cranelift_module` those of Cranelift. `disasm` prints them.
 //!
 //! **Callers:** `exec` compiles and prints functions; `runtime` launches them.

@@ -12,7 +12,7 @@ use super::error::cannot_compile;
 use super::isa::Isa;
 use super::simd;
 use crate::error::Result;
-use crate::lower::code::Code;
+use crate::lower::kernel_body::KernelBody;
 use crate::lower::verify::verify;
 
 /// Number of a function in its module. Functions are numbered in the order in which their codes are first added.
@@ -36,7 +36,7 @@ pub(crate) struct Jit {
     cranelift: Option<Box<CraneliftModule>>,
     locations: Vec<Location>,
     functions: Vec<FunctionInfo>,
-    known: FxHashMap<Code, FuncIndex>,
+    known: FxHashMap<KernelBody, FuncIndex>,
     /// Time spent on compilation.
     time: Duration,
 }
@@ -102,7 +102,7 @@ impl Jit {
     ///
     /// # Errors
     /// The code is ill-formed, Cranelift does not support the machine, or the system refuses memory.
-    pub fn add(&mut self, code: &Code) -> Result<FuncIndex> {
+    pub fn add(&mut self, code: &KernelBody) -> Result<FuncIndex> {
         if let Some(known) = self.known.get(code) {
             return Ok(*known);
         }
@@ -179,7 +179,7 @@ impl Jit {
     ///
     /// # Errors
     /// The code is ill-formed, or Cranelift does not support the machine.
-    pub fn clif_text(code: &Code) -> Result<String> {
+    pub fn clif_text(code: &KernelBody) -> Result<String> {
         verify(code).map_err(cannot_compile)?;
         CraneliftModule::text(code)
     }
@@ -204,7 +204,7 @@ impl CodeModule {
     /// - At every position that the loops reach, each load and gather slot is readable, and each store and scratch
     ///   slot is writable, with elements of the slot's dtype; bools are 0 or 1. A gather slot is readable at offset 0
     ///   and at every offset that passes its checks.
-    /// - In a column kernel, `tile` is writable for every fold, and `n` is at most `TILE`.
+    /// - In a column kernel, `tile` is writable for every reduction, and `n` is at most `TILE`.
     /// - `failed` is writable.
     /// - No other thread accesses memory that the function stores to. That memory overlaps the memory of another slot
     ///   only where both slots stand on the same element at the same position.

@@ -2,7 +2,7 @@
 
 use super::error::cannot_compile;
 use crate::error::{Error, Result};
-use crate::lower::code::Code;
+use crate::lower::kernel_body::KernelBody;
 
 /// A module that is never made.
 pub(super) enum CraneliftModule {}
@@ -23,7 +23,7 @@ impl CraneliftModule {
         Err(absent())
     }
 
-    pub fn define(&mut self, _code: &Code) -> Result<(FuncId, usize)> {
+    pub fn define(&mut self, _code: &KernelBody) -> Result<(FuncId, usize)> {
         match *self {}
     }
 
@@ -36,7 +36,7 @@ impl CraneliftModule {
     }
 
     /// Refuses: the build has no Cranelift.
-    pub fn text(_code: &Code) -> Result<String> {
+    pub fn text(_code: &KernelBody) -> Result<String> {
         Err(absent())
     }
 }

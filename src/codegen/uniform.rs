@@ -2,10 +2,10 @@
 //!
 //! Emitters compute uniform instructions once, before the inner loop.
 
-use crate::lower::code::{Class, Code, Inst, InstOp, Layout, SlotUse, Vid};
+use crate::lower::kernel_body::{AccessPattern, Inst, InstOp, KernelBody, LaneLayout, SlotUse, Vid};
 
 /// For each instruction of a body, whether it is uniform. A store never is.
-pub(super) fn uniform_insts(code: &Code, body: &[Inst]) -> Vec<bool> {
+pub(super) fn uniform_insts(code: &KernelBody, body: &[Inst]) -> Vec<bool> {
     let mut uniform = Vec::with_capacity(body.len());
     for inst in body {
         uniform.push(is_uniform(code, inst, &uniform));
@@ -19,15 +19,15 @@ pub(super) fn has_uniform_offsets(uniform: &[bool], offsets: &[(Vid, u32)]) -> b
 }
 
 /// Whether `inst` is uniform. `before[i]` says so of instruction `i`.
-fn is_uniform(code: &Code, inst: &Inst, before: &[bool]) -> bool {
+fn is_uniform(code: &KernelBody, inst: &Inst, before: &[bool]) -> bool {
     let of = |v: Vid| before[v.0 as usize];
-    let splat = |slot: u32| code.slots[slot as usize].class == Class::Splat;
+    let splat = |slot: u32| code.slots[slot as usize].pattern == AccessPattern::Splat;
     match &inst.op {
         InstOp::Const(_) | InstOp::Scalar(_) => true,
         InstOp::Iota(slot) => splat(*slot),
         InstOp::Load(slot) => splat(*slot) && code.slots[*slot as usize].used == SlotUse::Load,
         InstOp::Gather { slot, offsets } => splat(*slot) && has_uniform_offsets(before, offsets),
-        InstOp::Folded(_) => code.layout == Layout::Row,
+        InstOp::Reduced(_) => code.layout == LaneLayout::Row,
         InstOp::Store { .. } => false,
         InstOp::Unary(_, a) | InstOp::Cast(a) | InstOp::Bitcast(a) => of(*a),
         InstOp::CheckIndex { value, .. } => of(*value),

@@ -21,7 +21,8 @@ pub(super) fn check_dtypes(
     interprets: bool,
 ) -> Result<()> {
     let is_computed = if interprets { |dtype| scalar_dtype(dtype).is_some() } else { has_lanes };
-    let dtypes = kernel.reads.iter().chain(&kernel.writes).map(|buffer| program.buffers[buffer.at()].dtype);
+    let dtypes =
+        kernel.reads.iter().chain(&kernel.writes).map(|buffer| program.buffers[buffer.index()].dtype);
     let Some(dtype) = dtypes.into_iter().find(|dtype| !is_computed(*dtype)) else { return Ok(()) };
     let nodes = kernel.fused.iter().map(|value| graph.values[value.at()].node);
     let has_dtype = |index: &NodeIx| {

@@ -89,10 +89,10 @@ impl CompiledProgram {
         let given = given.map(|(number, content)| (BufferIx(number as u32), *content)).collect();
         let mut output_of = vec![None; lowered.buffers.len()];
         for (number, buffer) in lowered.outputs.iter().enumerate().rev() {
-            output_of[buffer.at()] = Some(number);
+            output_of[buffer.index()] = Some(number);
         }
         let mut first: FxHashMap<BufferIx, usize> = FxHashMap::default();
-        let roots = lowered.outputs.iter().map(|output| lowered.roots[output.at()]).enumerate();
+        let roots = lowered.outputs.iter().map(|output| lowered.roots[output.index()]).enumerate();
         let first_with_bytes = roots.map(|(number, root)| *first.entry(root).or_insert(number)).collect();
         let trace = trace.map(|trace| {
             let names = lowered.steps.iter().map(|step| step_label(&graph, step).into());
@@ -128,12 +128,12 @@ impl CompiledProgram {
     /// Returns whether step `end` or a later one needs the bytes of a buffer, or a result has them, or symbols are
     /// bound to them.
     pub(crate) fn outlives(&self, buffer: BufferIx, end: usize) -> bool {
-        self.kept[buffer.at()] || self.last_use[buffer.at()] >= end
+        self.kept[buffer.index()] || self.last_use[buffer.index()] >= end
     }
 
     /// Returns whether nothing needs the bytes of a buffer after a step that accesses them.
     pub(crate) fn dies_at(&self, buffer: BufferIx, step: usize) -> bool {
-        !self.kept[buffer.at()] && self.last_use[buffer.at()] == step
+        !self.kept[buffer.index()] && self.last_use[buffer.index()] == step
     }
 
     /// Returns whether the sizes of the inputs alone determine the plan, and one plan covers all steps.
@@ -153,7 +153,7 @@ impl KernelCode {
         for step in &lowered.steps {
             functions.push(match step {
                 Step::Kernel(kernel) => {
-                    kernel.variants.iter().map(|variant| jit.add(&variant.code)).collect::<Result<_>>()?
+                    kernel.variants.iter().map(|variant| jit.add(&variant.body)).collect::<Result<_>>()?
                 }
                 Step::MatMul { .. } | Step::Node { .. } => Vec::new(),
             });
@@ -168,7 +168,7 @@ fn last_uses(lowered: &Program) -> (Vec<usize>, Vec<bool>) {
     for (number, step) in lowered.steps.iter().enumerate() {
         let (reads, writes) = step.buffers();
         for buffer in reads.iter().chain(&*writes) {
-            let root = lowered.roots[buffer.at()].at();
+            let root = lowered.roots[buffer.index()].index();
             (last[root], used[root]) = (number, true);
         }
     }
@@ -179,7 +179,7 @@ fn last_uses(lowered: &Program) -> (Vec<usize>, Vec<bool>) {
 fn kept_buffers(lowered: &Program) -> Vec<bool> {
     let mut kept = vec![false; lowered.buffers.len()];
     for buffer in lowered.outputs.iter().chain(&lowered.watched) {
-        kept[lowered.roots[buffer.at()].at()] = true;
+        kept[lowered.roots[buffer.index()].index()] = true;
     }
     kept
 }

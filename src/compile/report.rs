@@ -42,7 +42,7 @@ impl CompiledProgram {
         let Step::Kernel(kernel) = &self.lowered.steps[step] else { return Ok(None) };
         let mut text = String::new();
         for (number, variant) in kernel.variants.iter().enumerate() {
-            text.push_str(&format!("; variant {number}\n{}\n", Jit::clif_text(&variant.code)?));
+            text.push_str(&format!("; variant {number}\n{}\n", Jit::clif_text(&variant.body)?));
         }
         Ok(Some(text))
     }
@@ -75,7 +75,7 @@ impl CompiledProgram {
     pub(crate) fn snapshot(&self, stage: StageKind) -> Result<Snapshot> {
         let mut snapshot = Snapshot::of_graph(&self.graph, stage);
         let outputs: Vec<ValueIx> =
-            self.lowered.outputs.iter().map(|buffer| self.lowered.buffers[buffer.at()].value).collect();
+            self.lowered.outputs.iter().map(|buffer| self.lowered.buffers[buffer.index()].value).collect();
         snapshot.mark_results(&self.graph, &outputs);
         if stage < StageKind::Kernels {
             return Ok(snapshot);
@@ -151,14 +151,14 @@ impl CompiledProgram {
     }
 
     fn buffer_text(&self, index: BufferIx) -> String {
-        let buffer = &self.lowered.buffers[index.at()];
+        let buffer = &self.lowered.buffers[index.index()];
         let dims: Vec<String> = buffer.dims.iter().map(ToString::to_string).collect();
         let label = self.graph.node_label(self.graph.values[buffer.value.at()].node);
-        let content = match self.lowered.contents[index.at()] {
+        let content = match self.lowered.contents[index.index()] {
             Content::Input(port) => format!("input \"{}\"", self.graph.inputs[port].0),
             Content::Constant(_) if label == "constant" => label,
             Content::Constant(_) => format!("constant \"{label}\""),
-            Content::Computed => format!("{label}, {}", self.lowered.why[index.at()]),
+            Content::Computed => format!("{label}, {}", self.lowered.reason(index.index())),
             Content::Alias(of) => format!("{label}, the elements of {of}"),
         };
         format!("{index}: {}[{}] = {content}", buffer.dtype, dims.join(", "))

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, DimTable, Guard, Symbol, SymbolKind};
 
-use crate::lower::Unsized;
+use crate::lower::PlanError;
 use crate::runtime::BufferSizes;
 
 /// The values of symbols during a run, under the equalities of a dim table.
@@ -50,15 +50,15 @@ impl<'t> Bindings<'t> {
     ///
     /// # Errors
     /// A symbol of the dim is not bound, or arithmetic fails: it overflows, or a division leaves a remainder.
-    pub(super) fn eval(&self, dim: &Dim) -> Result<i64, Unsized> {
+    pub(super) fn eval(&self, dim: &Dim) -> Result<i64, PlanError> {
         if let Some(known) = dim.as_known() {
             return Ok(known);
         }
         let dim = self.table.resolve(dim);
         match dim.eval(&|symbol| self.get(symbol)) {
             Ok(Some(value)) => Ok(value),
-            Ok(None) => Err(Unsized(format!("nothing determines dimension {dim}"))),
-            Err(error) => Err(Unsized(error.to_string())),
+            Ok(None) => Err(PlanError(format!("nothing determines dimension {dim}"))),
+            Err(error) => Err(PlanError(error.to_string())),
         }
     }
 

@@ -51,7 +51,7 @@ impl<'r> BoundRun<'r> {
         let plan = planner.static_plan(inputs, state)?;
         for (number, (output, buffer)) in outputs.iter().zip(&compiled.lowered.outputs).enumerate() {
             let sizes = plan.sizes(*buffer).expect("a buffer has sizes before it has memory");
-            output.check(number, compiled.lowered.buffers[buffer.at()].dtype, sizes)?;
+            output.check(number, compiled.lowered.buffers[buffer.index()].dtype, sizes)?;
         }
         let retained = std::mem::take(&mut state.retained);
         let mut run = Run::new(specialization, code, inputs, retained)?;
@@ -94,6 +94,6 @@ impl<'r> BoundRun<'r> {
 fn launches_only(compiled: &CompiledProgram) -> bool {
     let contents = &compiled.lowered.contents;
     compiled.is_static()
-        && compiled.lowered.outputs.iter().all(|output| contents[output.at()] == Content::Computed)
+        && compiled.lowered.outputs.iter().all(|output| contents[output.index()] == Content::Computed)
         && compiled.lowered.steps.iter().all(|step| !matches!(step, Step::Node { .. }))
 }

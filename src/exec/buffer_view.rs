@@ -16,12 +16,12 @@ pub(super) fn buffer_view<'a>(
     sizes: &'a [usize],
     memory: &'a Memory<'_>,
 ) -> Result<TensorView<'a>> {
-    let root = compiled.lowered.roots[buffer.at()];
+    let root = compiled.lowered.roots[buffer.index()];
     if let Some(tensor) = memory.held(root)
         && tensor.sizes() == sizes
     {
         // Strings have no bytes, only tensors.
         return Ok(tensor.view());
     }
-    TensorView::from_bytes(compiled.lowered.buffers[buffer.at()].dtype, sizes, memory.bytes(buffer))
+    TensorView::from_bytes(compiled.lowered.buffers[buffer.index()].dtype, sizes, memory.bytes(buffer))
 }

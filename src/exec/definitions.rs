@@ -41,7 +41,7 @@ impl Definitions {
     ) -> Result<()> {
         let mut waiting = Vec::new();
         for (value, buffer) in std::mem::take(&mut self.elements) {
-            let sizes = bindings.sizes(&compiled.lowered.buffers[buffer.at()].dims);
+            let sizes = bindings.sizes(&compiled.lowered.buffers[buffer.index()].dims);
             match sizes.filter(|_| memory.has(buffer)) {
                 Some(sizes) => {
                     let read = elements_of(&buffer_view(compiled, buffer, &sizes, memory)?);

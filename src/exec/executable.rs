@@ -212,7 +212,8 @@ impl Executable {
         let bindings = bind_inputs(&single.program.graph, &sized)?;
         check_guards(&single.program, &bindings)?;
         let lowered = &single.program.lowered;
-        let sizes_of = |buffer: &BufferIx| Some(bindings.sizes(&lowered.buffers[buffer.at()].dims)?.to_vec());
+        let sizes_of =
+            |buffer: &BufferIx| Some(bindings.sizes(&lowered.buffers[buffer.index()].dims)?.to_vec());
         Ok(lowered.outputs.iter().map(sizes_of).collect())
     }
 

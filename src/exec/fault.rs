@@ -35,7 +35,7 @@ pub(super) fn find_fault(
             .map(|operand| {
                 let buffer = *lowered.buffer_of.get(operand)?;
                 let planned = plan.sizes(buffer).cloned();
-                planned.or_else(|| bindings?.sizes(&lowered.buffers[buffer.at()].dims))
+                planned.or_else(|| bindings?.sizes(&lowered.buffers[buffer.index()].dims))
             })
             .collect();
         let operand = |(operand, sizes)| operand_view(compiled, operand, sizes, &computed, memory);

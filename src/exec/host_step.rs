@@ -40,7 +40,7 @@ pub(super) fn run_host_step(
         .iter()
         .map(|&buffer| {
             let known = held_sizes(compiled, buffer, memory).or_else(|| plan.sizes(buffer).cloned());
-            let bound = || bindings?.sizes(&compiled.lowered.buffers[buffer.at()].dims);
+            let bound = || bindings?.sizes(&compiled.lowered.buffers[buffer.index()].dims);
             known.or_else(bound).ok_or_else(|| undetermined(compiled, buffer))
         })
         .collect::<Result<_>>()?;
@@ -64,7 +64,7 @@ pub(super) fn output_allocator<'s>(
 ) -> OutputAllocator<'s> {
     let mut lent: Vec<Option<TensorViewMut<'s>>> = stored.iter().map(|_| None).collect();
     for (number, output) in outputs.into_iter().flatten().enumerate() {
-        let is_stored = |buffer: &BufferIx| compiled.output_of[buffer.at()] == Some(number);
+        let is_stored = |buffer: &BufferIx| compiled.output_of[buffer.index()] == Some(number);
         if let Some(index) = stored.iter().position(is_stored) {
             lent[index] = output.view();
         }

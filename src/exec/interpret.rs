@@ -60,7 +60,7 @@ pub(super) fn interpret(
         }
         check_guards(compiled, &bindings)?;
     }
-    let wanted = compiled.lowered.outputs.iter().map(|buffer| compiled.lowered.buffers[buffer.at()].value);
+    let wanted = compiled.lowered.outputs.iter().map(|buffer| compiled.lowered.buffers[buffer.index()].value);
     let results = wanted.map(|value| &values[&value]);
     let Some(outputs) = outputs else { return Ok(results.cloned().collect()) };
     for (number, (output, tensor)) in outputs.iter_mut().zip(results).enumerate() {

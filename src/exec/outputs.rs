@@ -16,7 +16,7 @@ pub(super) fn held_sizes(
     buffer: BufferIx,
     memory: &Memory<'_>,
 ) -> Option<BufferSizes> {
-    let owns_bytes = compiled.lowered.roots[buffer.at()] == buffer;
+    let owns_bytes = compiled.lowered.roots[buffer.index()] == buffer;
     let held = memory.held(buffer).filter(|_| owns_bytes);
     held.map(|tensor| BufferSizes::from_slice(tensor.sizes()))
 }
@@ -54,7 +54,7 @@ pub(super) fn collect_outputs(
         // A step takes the memory only if it fits, and stores the result there.
         if !output.is_taken() {
             let sizes = sizes(buffer, memory)?;
-            let dtype = compiled.lowered.buffers[buffer.at()].dtype;
+            let dtype = compiled.lowered.buffers[buffer.index()].dtype;
             output.fill_bytes(number, dtype, &sizes, memory.bytes(buffer))?;
         }
     }
@@ -68,8 +68,8 @@ fn output_tensor(
     sizes: &[usize],
     memory: &mut Memory<'_>,
 ) -> Result<Tensor> {
-    let root = compiled.lowered.roots[buffer.at()];
-    let tensor = match compiled.lowered.contents[root.at()] {
+    let root = compiled.lowered.roots[buffer.index()];
+    let tensor = match compiled.lowered.contents[root.index()] {
         Content::Computed => memory.take(root),
         Content::Constant(node) => Some(compiled.graph.constants[&node].clone()),
         Content::Input(_) | Content::Alias(_) => memory.held(root).cloned(),

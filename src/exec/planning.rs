@@ -11,7 +11,7 @@ use super::input_bindings::bind_inputs;
 use super::run_state::{LastPlan, RunState};
 use crate::compile::{CompiledProgram, KernelCode, value_text};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::lower::Unsized;
+use crate::lower::PlanError;
 use crate::lower::in_place::may_overwrite;
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::plan;
@@ -38,7 +38,7 @@ pub(super) fn sizes_of_inputs<'a>(inputs: &'a [TensorView<'_>]) -> Vec<(DType, &
 
 /// Returns the error of a buffer whose sizes depend on a symbol that nothing binds.
 pub(super) fn undetermined(compiled: &CompiledProgram, buffer: BufferIx) -> Error {
-    let value = value_text(&compiled.graph, compiled.lowered.buffers[buffer.at()].value);
+    let value = value_text(&compiled.graph, compiled.lowered.buffers[buffer.index()].value);
     Error::new(ErrorKind::Shape, Phase::Run, format!("nothing determines the sizes of {value}"))
 }
 
@@ -96,10 +96,10 @@ impl SegmentPlanner<'_> {
         let dim = |dim: &Dim| bindings.eval(dim);
         let sizes: Vec<Option<BufferSizes>> =
             lowered.buffers.iter().map(|buffer| bindings.sizes(&buffer.dims)).collect();
-        let buffer_sizes = |buffer: BufferIx| -> Result<SmallVec<[i64; 6]>, Unsized> {
-            match &sizes[buffer.at()] {
+        let buffer_sizes = |buffer: BufferIx| -> Result<SmallVec<[i64; 6]>, PlanError> {
+            match &sizes[buffer.index()] {
                 Some(sizes) => Ok(sizes.iter().map(|&size| size as i64).collect()),
-                None => Err(Unsized(format!("the sizes of {buffer} are not determined"))),
+                None => Err(PlanError(format!("the sizes of {buffer} are not determined"))),
             }
         };
         let range = lowered.segments[number].steps.clone();
@@ -129,13 +129,13 @@ impl SegmentPlanner<'_> {
         spec: MatMulSpec,
     ) -> Result<MatMul> {
         let of = |buffer: BufferIx| {
-            sizes[buffer.at()].as_deref().ok_or_else(|| undetermined(self.compiled, buffer))
+            sizes[buffer.index()].as_deref().ok_or_else(|| undetermined(self.compiled, buffer))
         };
-        let double = self.compiled.lowered.buffers[out.at()].dtype == DType::F64;
+        let double = self.compiled.lowered.buffers[out.index()].dtype == DType::F64;
         let mut matmul = MatMul::new([(a, of(a)?), (b, of(b)?), (out, of(out)?)], spec, double);
         // Packed copies only save time, so there are none under a memory limit.
-        let root = self.compiled.lowered.roots[b.at()];
-        if let Content::Constant(node) = self.compiled.lowered.contents[root.at()]
+        let root = self.compiled.lowered.roots[b.index()];
+        if let Content::Constant(node) = self.compiled.lowered.contents[root.index()]
             && self.state.memory_limit.is_none()
             && matmul.packing_pays()
         {
@@ -154,7 +154,7 @@ impl SegmentPlanner<'_> {
     ) -> Result<SegmentMemory> {
         let lowered = &self.compiled.lowered;
         let range = lowered.segments[number].steps.clone();
-        let root = |buffer: BufferIx| lowered.roots[buffer.at()];
+        let root = |buffer: BufferIx| lowered.roots[buffer.index()];
         let mut steps = Vec::with_capacity(range.len());
         for (number, plan) in range.clone().zip(plans) {
             let step = &lowered.steps[number];
@@ -167,7 +167,7 @@ impl SegmentPlanner<'_> {
                     let overwrites = match (step, plan) {
                         (Step::Kernel(kernel), StepPlan::Kernel(plan, _)) => {
                             let dead = buffers.loads.iter().copied().filter(|&read| {
-                                lowered.contents[read.at()] == Content::Computed
+                                lowered.contents[read.index()] == Content::Computed
                                     && self.compiled.dies_at(read, number)
                                     && may_overwrite(kernel, plan, &root, read, buffer)
                             });
@@ -212,8 +212,8 @@ impl SegmentPlanner<'_> {
     }
 
     fn bytes_of(&self, buffer: BufferIx, sizes: &[Option<BufferSizes>]) -> Result<usize> {
-        let sizes = sizes[buffer.at()].as_ref().ok_or_else(|| undetermined(self.compiled, buffer))?;
-        let element = size_of_element(self.compiled.lowered.buffers[buffer.at()].dtype)?;
+        let sizes = sizes[buffer.index()].as_ref().ok_or_else(|| undetermined(self.compiled, buffer))?;
+        let element = size_of_element(self.compiled.lowered.buffers[buffer.index()].dtype)?;
         let bytes = sizes.iter().try_fold(element, |bytes, &size| bytes.checked_mul(size));
         bytes.filter(|bytes| isize::try_from(*bytes).is_ok()).ok_or_else(|| {
             let value = self.value_text(buffer);
@@ -223,6 +223,6 @@ impl SegmentPlanner<'_> {
     }
 
     fn value_text(&self, buffer: BufferIx) -> String {
-        value_text(&self.compiled.graph, self.compiled.lowered.buffers[buffer.at()].value)
+        value_text(&self.compiled.graph, self.compiled.lowered.buffers[buffer.index()].value)
     }
 }

@@ -116,7 +116,7 @@ impl<'m> Run<'m> {
         }
         self.define(&mut definitions)?;
         let bindings = self.bindings.as_ref();
-        let sizes = |buffer: BufferIx| bindings?.sizes(&compiled.lowered.buffers[buffer.at()].dims);
+        let sizes = |buffer: BufferIx| bindings?.sizes(&compiled.lowered.buffers[buffer.index()].dims);
         collect_outputs(compiled, &sizes, &mut self.memory, outputs)
     }
 
@@ -141,7 +141,7 @@ impl<'m> Run<'m> {
         self.memory.place(plan.memory.arena, &plan.memory.placed)?;
         for &buffer in &plan.memory.outliving {
             let sizes = plan.sizes(buffer).expect("a buffer has sizes before it has memory");
-            let info = &self.compiled.lowered.buffers[buffer.at()];
+            let info = &self.compiled.lowered.buffers[buffer.index()];
             if let Some(output) = self.output_of(buffer, outputs.as_deref_mut())
                 && output.fits(info.dtype, sizes)
                 && let Some(bytes) = output.take()
@@ -167,7 +167,7 @@ impl<'m> Run<'m> {
         buffer: BufferIx,
         outputs: Option<&'o mut [OutputBuffer<'m>]>,
     ) -> Option<&'o mut OutputBuffer<'m>> {
-        outputs?.get_mut(self.compiled.output_of[buffer.at()]?)
+        outputs?.get_mut(self.compiled.output_of[buffer.index()]?)
     }
 
     /// Runs the steps of a segment.
@@ -256,7 +256,7 @@ impl<'m> Run<'m> {
     /// Binds the symbols of a buffer's dims to the sizes of the result in it.
     fn bind_sizes(&mut self, node: NodeIx, buffer: BufferIx, sizes: &[usize]) -> Result<()> {
         let Some(bindings) = &mut self.bindings else { return Ok(()) };
-        let info = &self.compiled.lowered.buffers[buffer.at()];
+        let info = &self.compiled.lowered.buffers[buffer.index()];
         bindings.bind_sizes(&info.dims, sizes).map_err(|(axis, mismatch)| {
             let graph = &self.compiled.graph;
             let message = mismatch.message(&format!("axis {axis} of {}", value_text(graph, info.value)));

@@ -1,44 +1,45 @@
-//! `Access`: how a lowered body reads its operands, derived once for any op.
+//! [`Access`]: how the body of a node reads its operands. The partition decides by it, for every op alike.
 
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Atom, Axis, BinaryOp, Expr, ExprKind, Index, post_order};
 
-/// One way in which an operand is read.
+/// One way to read an operand.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Read {
-    /// At an index per axis of the operand.
+    /// The element at one index per axis of the operand.
     Element(Box<[Index]>),
-    /// At a row-major position.
+    /// The element at a row-major position.
     Flat,
 }
 
-/// What the partition must know of a template.
+/// What the partition must know about a body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Access {
-    /// Operand number and how it is read, each pair once.
+    /// Operand number and how it is read, without duplicates.
     pub reads: Vec<(u32, Read)>,
-    /// Primitive operations.
+    /// The number of primitive operations, weighted: an integer division counts 8.
     pub cost: u32,
-    /// Axes and extents of the folds, outermost fold first; all have the same extents.
-    pub folds: Vec<Box<[(Axis, Dim)]>>,
-    /// Axes of the output on which what is folded depends.
-    pub fold_depends: SmallVec<[Axis; 4]>,
-    /// Number of piecewise arms; 1 is none.
+    /// Axes and extents of each reduction, operands first. All have the same extents unless `mixed_reduces`.
+    pub reduces: Vec<Box<[(Axis, Dim)]>>,
+    /// The output axes that the elements under a reduction depend on.
+    pub reduce_depends: SmallVec<[Axis; 4]>,
+    /// The number of variants that piecewise choices give; 1 if there is no choice.
     pub arms: u32,
-    /// Whether some index holds more than axes: quotients, remainders, or axes that may be broadcast.
+    /// Whether some index has other terms than axes and run-time values: quotients, remainders or broadcast axes.
     pub compound: bool,
-    /// Whether operands are read at run-time values.
+    /// Whether some index contains a run-time value.
     pub gathers: bool,
-    /// Whether a run-time check is made.
+    /// Whether a run-time check may fail.
     pub can_fail: bool,
-    /// Whether folds of different extents stand in one body.
-    pub mixed_folds: bool,
+    /// Whether the body has reductions of different extents.
+    pub mixed_reduces: bool,
 }
 
 impl Access {
-    /// Of a body whose nodes these are, parts first.
+    /// Describes the body whose expressions are `order`, operands first.
     pub(crate) fn of(order: &[Expr]) -> Access {
         let mut access = Access { arms: 1, ..Access::default() };
         for expr in order {
@@ -57,13 +58,13 @@ impl Access {
                     access.arms = access.arms.saturating_mul(arms.len() as u32 + 1);
                 }
                 ExprKind::Reduce { axes, body, .. } => {
-                    access.note_fold(axes, body);
-                    let same = access.folds.first().is_none_or(|first| {
+                    access.note_reduce(axes, body);
+                    let same = access.reduces.first().is_none_or(|first| {
                         first.len() == axes.len()
                             && first.iter().zip(&axes[..]).all(|((_, a), (_, b))| a == b)
                     });
-                    access.mixed_folds |= !same;
-                    access.folds.push(axes.clone());
+                    access.mixed_reduces |= !same;
+                    access.reduces.push(axes.clone());
                     access.cost += 1;
                 }
                 ExprKind::CheckIndex { .. } => {
@@ -81,11 +82,12 @@ impl Access {
         access
     }
 
-    fn note_fold(&mut self, axes: &[(Axis, Dim)], body: &Expr) {
+    /// Adds the axes that the elements under a reduction over `axes` depend on.
+    fn note_reduce(&mut self, axes: &[(Axis, Dim)], body: &Expr) {
         let mut note = |index: &Index| {
             index.for_each_axis(&mut |axis| {
-                if !axes.iter().any(|(own, _)| *own == axis) && !self.fold_depends.contains(&axis) {
-                    self.fold_depends.push(axis);
+                if !axes.iter().any(|(reduced, _)| *reduced == axis) && !self.reduce_depends.contains(&axis) {
+                    self.reduce_depends.push(axis);
                 }
             });
         };
@@ -114,24 +116,25 @@ impl Access {
     }
 }
 
-pub(crate) fn is_nonzero_constant(expr: &Expr) -> bool {
+/// Returns whether an expression is a constant with a bit set.
+pub(super) fn is_nonzero_constant(expr: &Expr) -> bool {
     matches!(expr.kind(), ExprKind::Const(value) if value.to_bits() != 0)
 }
 
-/// Whether an index holds quotients or remainders.
-pub(crate) fn has_quotients(index: &Index) -> bool {
+/// Returns whether an index has quotients or remainders.
+pub(super) fn has_quotients(index: &Index) -> bool {
     index.terms.iter().any(|(atom, _)| matches!(atom, Atom::FloorDiv(..) | Atom::Mod(..)))
 }
 
-/// Whether `axis` takes part in the index, not counting run-time values.
-pub(crate) fn depends_on(index: &Index, axis: Axis) -> bool {
+/// Returns whether an index depends on `axis`, apart from its run-time values.
+pub(super) fn depends_on(index: &Index, axis: Axis) -> bool {
     let mut found = false;
     index.for_each_axis(&mut |other| found |= other == axis);
     found
 }
 
-/// How many elements of a buffer with these dims an index moves along `axis`, if that is known.
-pub(crate) fn step_along(index: &[Index], axis: Axis, dims: &[Dim]) -> Option<i64> {
+/// Returns how many elements of a buffer with these dims an index moves when `axis` grows by 1, if that is known.
+pub(super) fn step_along(index: &[Index], axis: Axis, dims: &[Dim]) -> Option<i64> {
     let (mut step, mut stride) = (0i64, Some(1i64));
     for (position, index) in index.iter().enumerate().rev() {
         for (atom, coefficient) in &index.terms {
@@ -148,8 +151,8 @@ pub(crate) fn step_along(index: &[Index], axis: Axis, dims: &[Dim]) -> Option<i6
     Some(step)
 }
 
-/// Whether `axis` takes part in the index or in a run-time value it holds.
-pub(crate) fn varies_with(index: &Index, axis: Axis) -> bool {
+/// Returns whether an index or one of its run-time values depends on `axis`.
+pub(super) fn varies_with(index: &Index, axis: Axis) -> bool {
     let mut values = Vec::new();
     if depends_on(index, axis) {
         return true;
@@ -161,4 +164,26 @@ pub(crate) fn varies_with(index: &Index, axis: Axis) -> bool {
         ExprKind::LoadFlat { position, .. } => depends_on(position, axis),
         _ => false,
     })
+}
+
+/// Splits an index into its part without run-time values, and the run-time values with their coefficients.
+/// # Errors
+/// A run-time value is inside a quotient or remainder.
+pub(super) fn split_values(index: &Index) -> Result<(Index, Vec<(Expr, Dim)>)> {
+    let mut fixed = index.clone();
+    let mut values = Vec::new();
+    fixed.terms.retain(|(atom, coefficient)| match atom {
+        Atom::Value(expr) => {
+            values.push((expr.clone(), coefficient.clone()));
+            false
+        }
+        _ => true,
+    });
+    let mut nested = false;
+    fixed.for_each_value(&mut |_| nested = true);
+    if nested {
+        let message = "a run-time index must not be inside a quotient or remainder";
+        return Err(Error::new(ErrorKind::Compile, Phase::Compile, message));
+    }
+    Ok((fixed, values))
 }

@@ -1,8 +1,8 @@
-//! `Piece`: a part of a kernel's domain on which every index is linear, found by cutting and splitting axes.
+//! [`Piece`]: a box of a kernel's domain. Cuts and splits refine it until every index on it is linear.
 
 use smallvec::SmallVec;
 
-use super::sized::{Sized, SizedAtom, SizedDecision, SizedRange};
+use super::bound_index::{BoundAtom, BoundDecision, BoundIndex, BoundRange};
 
 /// `constant + Σ coefficient · axis` over the axes of a piece.
 #[derive(Clone, PartialEq, Debug)]
@@ -15,30 +15,36 @@ pub(crate) struct Affine {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct PieceAxis {
     pub extent: i64,
-    /// The kernel axis it is part of.
-    pub of: usize,
+    /// The kernel axis that it is a part of.
+    pub kernel_axis: usize,
 }
 
-/// A box of a kernel's domain: its axes in the order of the kernel's, and each kernel axis in terms of them.
+/// A box of a kernel's domain.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
+    /// In the order of their kernel axes.
     pub axes: SmallVec<[PieceAxis; 6]>,
+    /// Each kernel axis as a linear form of `axes`.
     kernel: SmallVec<[Affine; 6]>,
 }
 
-/// What makes an index linear.
+/// A step towards linear indices.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Refine {
-    /// Two boxes: below and from a position on an axis.
-    Cut { axis: usize, at: i64 },
-    /// Two axes: `axis = factor · first + second`.
+    /// Makes two boxes: below `position` on the axis, and from it on.
+    Cut { axis: usize, position: i64 },
+    /// Makes two axes of one: `axis = factor · first + second`.
     Split { axis: usize, factor: i64 },
 }
 
 impl Piece {
-    /// The whole domain.
+    /// Makes the piece that is the whole domain.
     pub(crate) fn whole(extents: &[i64]) -> Piece {
-        let axes = extents.iter().enumerate().map(|(of, &extent)| PieceAxis { extent, of }).collect();
+        let axes = extents
+            .iter()
+            .enumerate()
+            .map(|(kernel_axis, &extent)| PieceAxis { extent, kernel_axis })
+            .collect();
         let kernel = (0..extents.len())
             .map(|axis| {
                 let mut coefficients = SmallVec::from_elem(0, extents.len());
@@ -49,24 +55,24 @@ impl Piece {
         Piece { axes, kernel }
     }
 
-    /// The boxes that a refinement makes of this one.
+    /// Pushes the boxes that a refinement makes of this one. The caller pops the last one first.
     pub(crate) fn refine(mut self, refine: Refine, out: &mut Vec<Piece>) {
         match refine {
-            Refine::Cut { axis, at } => {
+            Refine::Cut { axis, position } => {
                 let mut rest = self.clone();
-                rest.axes[axis].extent -= at;
+                rest.axes[axis].extent -= position;
                 for affine in &mut rest.kernel {
-                    affine.constant += affine.coefficients[axis] * at;
+                    affine.constant += affine.coefficients[axis] * position;
                 }
-                self.axes[axis].extent = at;
-                // The first part is taken from the end of the list first.
+                self.axes[axis].extent = position;
+                // The lower part is last, so that it is popped first.
                 out.push(rest);
                 out.push(self);
             }
             Refine::Split { axis, factor } => {
                 let whole = self.axes[axis];
                 self.axes[axis].extent = whole.extent / factor;
-                self.axes.insert(axis + 1, PieceAxis { extent: factor, of: whole.of });
+                self.axes.insert(axis + 1, PieceAxis { extent: factor, kernel_axis: whole.kernel_axis });
                 for affine in &mut self.kernel {
                     let coefficient = affine.coefficients[axis];
                     affine.coefficients[axis] = coefficient * factor;
@@ -77,7 +83,7 @@ impl Piece {
         }
     }
 
-    /// Least and greatest value on the box. Axes without elements count as one element.
+    /// Returns the least and the greatest value on the box. An axis of extent 0 counts as extent 1.
     pub(crate) fn range(&self, affine: &Affine) -> (i64, i64) {
         let (mut low, mut high) = (affine.constant, affine.constant);
         for (axis, &coefficient) in self.axes.iter().zip(&affine.coefficients) {
@@ -91,15 +97,17 @@ impl Piece {
         (low, high)
     }
 
-    /// The index as a linear form of the box's axes, or what must be done first.
-    pub(crate) fn linear(&self, index: &Sized) -> Result<Affine, Refine> {
+    /// Returns the index as a linear form of the axes of the piece.
+    /// # Errors
+    /// The index is not linear here; the refinement brings it closer to that.
+    pub(crate) fn linear(&self, index: &BoundIndex) -> Result<Affine, Refine> {
         let mut sum =
             Affine { constant: index.constant, coefficients: SmallVec::from_elem(0, self.axes.len()) };
         for (atom, scale) in &index.terms {
             let part = match atom {
-                SizedAtom::Axis(axis) => self.kernel[*axis].clone(),
-                SizedAtom::FloorDiv(inner, divisor) => self.divide(&self.linear(inner)?, *divisor)?.0,
-                SizedAtom::Mod(inner, divisor) => self.divide(&self.linear(inner)?, *divisor)?.1,
+                BoundAtom::Axis(axis) => self.kernel[*axis].clone(),
+                BoundAtom::FloorDiv(inner, divisor) => self.divide(&self.linear(inner)?, *divisor)?.0,
+                BoundAtom::Mod(inner, divisor) => self.divide(&self.linear(inner)?, *divisor)?.1,
             };
             sum.constant = sum.constant.wrapping_add(part.constant.wrapping_mul(*scale));
             for (total, coefficient) in sum.coefficients.iter_mut().zip(&part.coefficients) {
@@ -109,7 +117,9 @@ impl Piece {
         Ok(sum)
     }
 
-    /// Quotient and remainder of a linear form.
+    /// Returns the floor quotient and the remainder of a linear form.
+    /// # Errors
+    /// The quotient is not linear here; the refinement brings it closer to that.
     fn divide(&self, value: &Affine, divisor: i64) -> Result<(Affine, Affine), Refine> {
         let whole = value.constant.div_euclid(divisor);
         let mut rest =
@@ -133,14 +143,13 @@ impl Piece {
         Err(self.align(&rest, divisor, low, high))
     }
 
-    /// A cut or split after which a form stays within one block of `divisor`, or comes closer to that.
+    /// Returns a cut or split after which a form with values in `low..=high` stays within one block of `divisor`
+    /// elements, or comes closer to that.
     fn align(&self, rest: &Affine, divisor: i64, low: i64, high: i64) -> Refine {
-        let reach =
-            |axis: usize| (rest.coefficients[axis] as i128 * (self.axes[axis].extent - 1) as i128).abs();
-        let axis = (0..self.axes.len()).max_by_key(|&axis| reach(axis)).unwrap_or(0);
+        let axis = self.widest_axis(rest);
         let (coefficient, extent) = (rest.coefficients[axis], self.axes[axis].extent);
         if coefficient > 0 && divisor % coefficient == 0 {
-            // What the other terms add stays within one step of this axis: blocks end at multiples.
+            // If the other terms together stay within one step of this axis, every block ends at a step of this axis.
             let others_low = low;
             let others_high = high - coefficient * (extent - 1);
             let step = others_low.div_euclid(coefficient);
@@ -148,27 +157,37 @@ impl Piece {
                 let factor = divisor / coefficient;
                 let ahead = step.rem_euclid(factor);
                 if ahead != 0 && factor - ahead < extent {
-                    return Refine::Cut { axis, at: factor - ahead };
+                    return Refine::Cut { axis, position: factor - ahead };
                 }
                 if ahead == 0 && extent > factor {
                     return match extent % factor {
                         0 => Refine::Split { axis, factor },
-                        partial => Refine::Cut { axis, at: extent - partial },
+                        partial => Refine::Cut { axis, position: extent - partial },
                     };
                 }
             }
         }
-        let at = if coefficient >= 0 {
+        // Cut where this axis alone leaves the first block (with a negative coefficient, the last one).
+        let position = if coefficient >= 0 {
             let next = (low.div_euclid(divisor) + 1) * divisor;
             (next - low + coefficient - 1).div_euclid(coefficient.max(1))
         } else {
             (high - high.div_euclid(divisor) * divisor) / -coefficient + 1
         };
-        Refine::Cut { axis, at: at.clamp(1, (extent - 1).max(1)) }
+        Refine::Cut { axis, position: position.clamp(1, (extent - 1).max(1)) }
     }
 
-    /// Whether a range holds on the whole box, nowhere, or where to cut.
-    fn holds(&self, range: &SizedRange) -> Result<bool, Refine> {
+    /// Returns the axis along which a form that is not constant on the piece varies most.
+    fn widest_axis(&self, value: &Affine) -> usize {
+        let reach =
+            |axis: usize| (value.coefficients[axis] as i128 * (self.axes[axis].extent - 1) as i128).abs();
+        (0..self.axes.len()).max_by_key(|&axis| reach(axis)).expect("a form that varies has an axis")
+    }
+
+    /// Returns whether a range holds everywhere on the piece (true) or nowhere (false).
+    /// # Errors
+    /// The range holds on a part of the piece; the cut brings the parts closer to one answer each.
+    fn holds(&self, range: &BoundRange) -> Result<bool, Refine> {
         let value = self.linear(&range.index)?;
         let (low, high) = self.range(&value);
         if low >= range.low && high < range.high {
@@ -177,27 +196,27 @@ impl Piece {
         if high < range.low || low >= range.high {
             return Ok(false);
         }
-        let reach =
-            |axis: usize| (value.coefficients[axis] as i128 * (self.axes[axis].extent - 1) as i128).abs();
-        let axis = (0..self.axes.len()).max_by_key(|&axis| reach(axis)).unwrap_or(0);
+        let axis = self.widest_axis(&value);
         let (coefficient, extent) = (value.coefficients[axis], self.axes[axis].extent);
-        let at = if coefficient > 0 {
+        let position = if coefficient > 0 {
             let border = if low < range.low { range.low } else { range.high };
             (border - low + coefficient - 1) / coefficient
         } else {
             let border = if high >= range.high { range.high } else { range.low };
             (high - border) / (-coefficient).max(1) + 1
         };
-        Err(Refine::Cut { axis, at: at.clamp(1, (extent - 1).max(1)) })
+        Err(Refine::Cut { axis, position: position.clamp(1, (extent - 1).max(1)) })
     }
 
-    /// The variant that serves the whole box, or what must be done first.
-    pub(crate) fn choose(&self, decision: &SizedDecision) -> Result<u32, Refine> {
+    /// Returns the variant that serves the whole piece.
+    /// # Errors
+    /// Several variants serve it; the cut brings the parts closer to one variant each.
+    pub(crate) fn choose(&self, decision: &BoundDecision) -> Result<u32, Refine> {
         let mut decision = decision;
         loop {
             match decision {
-                SizedDecision::Variant(variant) => return Ok(*variant),
-                SizedDecision::Switch(arms, otherwise) => {
+                BoundDecision::Variant(variant) => return Ok(*variant),
+                BoundDecision::Switch(arms, otherwise) => {
                     let mut taken = &**otherwise;
                     for (ranges, arm) in arms {
                         let mut all = true;
@@ -225,33 +244,38 @@ mod tests {
 
     use super::*;
     use crate::expr::{Axis, Index};
-    use crate::lower::Unsized;
+    use crate::lower::PlanError;
 
-    fn known(dim: &Dim) -> Result<i64, Unsized> {
-        dim.as_known().ok_or_else(|| Unsized(dim.to_string()))
+    fn known(dim: &Dim) -> Result<i64, PlanError> {
+        dim.as_known().ok_or_else(|| PlanError(dim.to_string()))
     }
 
-    /// Cuts until an index is linear and compares it with its definition everywhere.
+    /// Refines the domain until an index is linear, and compares the linear forms with `expected` at every point.
+    /// Returns the number of pieces.
     fn check(extents: &[i64], index: &Index, expected: impl Fn(&[i64]) -> i64) -> usize {
-        let sized = Sized::of(index, &known).unwrap();
+        let bound = BoundIndex::of(index, &known).unwrap();
         let mut todo = vec![Piece::whole(extents)];
         let (mut pieces, mut points) = (0, 0);
         while let Some(piece) = todo.pop() {
-            match piece.linear(&sized) {
+            match piece.linear(&bound) {
                 Err(refine) => piece.refine(refine, &mut todo),
                 Ok(affine) => {
                     pieces += 1;
-                    let mut at: Vec<i64> = vec![0; piece.axes.len()];
+                    let mut point: Vec<i64> = vec![0; piece.axes.len()];
                     'points: loop {
-                        let place: Vec<i64> = piece.kernel.iter().map(|k| value(k, &at)).collect();
-                        assert_eq!(value(&affine, &at), expected(&place), "{index} at {place:?}");
+                        let kernel_point: Vec<i64> = piece.kernel.iter().map(|k| value(k, &point)).collect();
+                        assert_eq!(
+                            value(&affine, &point),
+                            expected(&kernel_point),
+                            "{index} at {kernel_point:?}"
+                        );
                         points += 1;
-                        for axis in (0..at.len()).rev() {
-                            at[axis] += 1;
-                            if at[axis] < piece.axes[axis].extent {
+                        for axis in (0..point.len()).rev() {
+                            point[axis] += 1;
+                            if point[axis] < piece.axes[axis].extent {
                                 continue 'points;
                             }
-                            at[axis] = 0;
+                            point[axis] = 0;
                         }
                         break;
                     }
@@ -262,8 +286,8 @@ mod tests {
         pieces
     }
 
-    fn value(affine: &Affine, at: &[i64]) -> i64 {
-        affine.constant + affine.coefficients.iter().zip(at).map(|(c, x)| c * x).sum::<i64>()
+    fn value(affine: &Affine, point: &[i64]) -> i64 {
+        affine.constant + affine.coefficients.iter().zip(point).map(|(c, x)| c * x).sum::<i64>()
     }
 
     fn axis(k: u32) -> Index {
@@ -271,14 +295,14 @@ mod tests {
     }
 
     #[test]
-    fn merged_axes_split_once() {
+    fn a_quotient_splits_a_merged_axis_once() {
         let index = axis(0).floordiv(5) * 100 + axis(0).modulo(5);
         assert_eq!(check(&[35], &index, |p| p[0] / 5 * 100 + p[0] % 5), 1);
         assert_eq!(check(&[4, 37], &(axis(1).modulo(5) + axis(0) * 7), |p| p[1] % 5 + p[0] * 7), 2);
     }
 
     #[test]
-    fn uneven_blocks_are_cut() {
+    fn uneven_blocks_are_cut_until_linear() {
         for shift in 0..12 {
             let index =
                 (axis(0) * 3 + Index::from(shift)).floordiv(6) + (axis(0) * -2 + Index::from(40)).modulo(7);
@@ -287,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn two_axes_in_one_quotient() {
+    fn quotients_of_two_axes_become_linear() {
         let flat = axis(0) * 6 + axis(1);
         let index = flat.clone().floordiv(4) * 10 + flat.modulo(4);
         check(&[4, 6], &index, |p| (p[0] * 6 + p[1]) / 4 * 10 + (p[0] * 6 + p[1]) % 4);

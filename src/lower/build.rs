@@ -1,4 +1,4 @@
-//! `build`: a cluster of nodes to a kernel.
+//! [`build`]: makes the kernel of a cluster.
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::Dim;
@@ -6,11 +6,13 @@ use smallvec::SmallVec;
 
 use super::access::{depends_on, varies_with};
 use super::cluster::{Cluster, Row};
-use super::code::Layout;
-use super::home::Home;
 use super::kernel::{BufferInfo, BufferIx, Decision, Kernel, Variant};
+use super::kernel_body::LaneLayout;
+use super::known_dims::known_dims;
+use super::loop_nest::LoopNest;
 use super::partition::Partition;
-use super::schedule::{Nest, Root, schedule};
+use super::placement::Placement;
+use super::schedule::{Root, schedule};
 use crate::error::Result;
 use crate::expr::{Axis, Expr, ExprKind, Index, Interner, post_order};
 use crate::graph::{GraphData, ValueIx};
@@ -20,14 +22,16 @@ struct Builder<'a> {
     partition: &'a Partition,
     cluster: &'a Cluster,
     buffers: &'a FxHashMap<ValueIx, BufferIx>,
-    /// Kernel axis of each axis of the cluster.
+    /// The kernel axis of each axis of the cluster.
     axes: Vec<u32>,
+    /// The number of outer axes.
     outer: usize,
+    /// The expression of each value at each index at which it is computed.
     built: FxHashMap<(ValueIx, Box<[Index]>), Expr>,
     reads: Vec<BufferIx>,
 }
 
-/// The kernel that computes the roots of `cluster`.
+/// Makes the kernel that computes the roots of `cluster`. `infos` describes the buffers.
 pub(crate) fn build(
     graph: &GraphData,
     partition: &Partition,
@@ -57,7 +61,7 @@ pub(crate) fn build(
         roots.push(Root { expr, buffer: buffers[&value], index: index.to_vec() });
     }
     let layout = choose_layout(&roots, outer.len(), row.len());
-    let nest = Nest { outer: outer.len(), row: row.len(), layout };
+    let nest = LoopNest { outer: outer.len(), row: row.len(), layout };
     let mut variants = Vec::new();
     let mut can_fail = false;
     let decision = decide(&mut interner, nest, &roots, infos, &mut variants, &mut can_fail)?;
@@ -81,7 +85,7 @@ pub(crate) fn build(
     })
 }
 
-/// The kernel axis of each cluster axis, the outer extents and the row extents.
+/// Returns the kernel axis of each cluster axis, the outer extents and the row extents.
 fn split_axes(cluster: &Cluster) -> (Vec<u32>, Vec<Dim>, Vec<Dim>) {
     match &cluster.row {
         Row::None => ((0..cluster.domain.len() as u32).collect(), cluster.domain.clone(), Vec::new()),
@@ -107,25 +111,24 @@ fn split_axes(cluster: &Cluster) -> (Vec<u32>, Vec<Dim>, Vec<Dim>) {
 }
 
 impl Builder<'_> {
-    /// The index of a root in the kernel's axes: axes of size 1 are at 0.
+    /// Returns the index at which the kernel stores a root, in the kernel's axes: 0 on axes of size 1.
     fn root_index(&self, value: ValueIx) -> SmallVec<[Index; 4]> {
-        let mut next = 0;
-        let dims = self.graph.values[value.at()].shape.dims().unwrap_or_default();
+        let mut kernel_axes = self.axes.iter();
+        let dims = known_dims(self.graph, value);
         dims.iter()
             .map(|dim| {
                 if self.graph.table.resolve(dim).as_known() == Some(1) {
                     return Index::from(0);
                 }
-                next += 1;
-                Index::axis(Axis(self.axes[next - 1]))
+                Index::axis(Axis(*kernel_axes.next().expect("a root has the cluster's domain")))
             })
             .collect()
     }
 
-    /// The element of a value at an index in the kernel's axes: computed here or loaded.
-    fn resolve(&mut self, interner: &mut Interner, value: ValueIx, index: &[Index]) -> Expr {
-        let own_root = self.cluster.roots.contains(&value) && self.root_index(value)[..] == *index;
-        if own_root || self.partition.homes[value.at()] == Home::Inlined {
+    /// Returns the element of a value at an index in the kernel's axes. It is computed here, or loaded from memory.
+    fn read(&mut self, interner: &mut Interner, value: ValueIx, index: &[Index]) -> Expr {
+        let is_stored_here = self.cluster.roots.contains(&value) && self.root_index(value)[..] == *index;
+        if is_stored_here || self.partition.placements[value.at()] == Placement::Inlined {
             return self.inline(interner, value, index);
         }
         let buffer = self.buffers[&value];
@@ -134,31 +137,30 @@ impl Builder<'_> {
         interner.intern(dtype, ExprKind::Load { source: buffer.0, index: index.iter().cloned().collect() })
     }
 
+    /// Returns the body of a value at an index, with its operands in place of their loads.
     fn inline(&mut self, interner: &mut Interner, value: ValueIx, index: &[Index]) -> Expr {
         let key = (value, Box::from(index));
         if let Some(built) = self.built.get(&key) {
             return built.clone();
         }
-        let template = self.partition.templates[value.at()].as_ref().expect("what is inlined has a body");
-        let mut fold_axes: FxHashMap<Axis, u32> = FxHashMap::default();
+        let template = self.partition.templates[value.at()].as_ref().expect("an inlined value has a body");
+        let mut reduce_axes: FxHashMap<Axis, u32> = FxHashMap::default();
         for expr in &template.order {
             if let ExprKind::Reduce { axes, .. } = expr.kind() {
                 for (position, (axis, _)) in axes.iter().enumerate() {
-                    fold_axes.insert(*axis, (self.outer + position) as u32);
+                    reduce_axes.insert(*axis, (self.outer + position) as u32);
                 }
             }
         }
         let rank = template.rank;
-        let mut axes = |axis: Axis| match fold_axes.get(&axis) {
+        let mut axes = |axis: Axis| match reduce_axes.get(&axis) {
             Some(&row) => Index::axis(Axis(row)),
             None if (axis.0 as usize) < rank => index[axis.0 as usize].clone(),
             None => Index::axis(axis),
         };
         let operands = self.graph.node_of(value).operands.clone();
         let expr = interner.rewrite(&template.order, &mut axes, &mut |interner, node| match node.kind() {
-            ExprKind::Load { source, index } => {
-                Some(self.resolve(interner, operands[*source as usize], index))
-            }
+            ExprKind::Load { source, index } => Some(self.read(interner, operands[*source as usize], index)),
             ExprKind::LoadFlat { source, position } => {
                 let buffer = self.buffers[&operands[*source as usize]];
                 self.reads.push(buffer);
@@ -172,14 +174,14 @@ impl Builder<'_> {
     }
 }
 
-/// What a load costs whose elements do not follow each other along the lanes, in loads that are one vector.
+/// The cost of a load whose elements are not neighbours along the lanes, relative to the load of one vector.
 const SCATTERED: usize = 8;
 
-/// Lanes run along the axis along which loads are cheaper: one element for all lanes costs nothing, neighbours cost
-/// one load.
-fn choose_layout(roots: &[Root], outer: usize, row: usize) -> Layout {
+/// Chooses the axis for the lanes along which the loads are cheaper. A load is free if it does not vary along the axis,
+/// costs 1 if it reads neighbours along it, and [`SCATTERED`] otherwise.
+fn choose_layout(roots: &[Root], outer: usize, row: usize) -> LaneLayout {
     if row == 0 || outer == 0 {
-        return Layout::Row;
+        return LaneLayout::Row;
     }
     let (last_outer, last_row) = (Axis(outer as u32 - 1), Axis((outer + row) as u32 - 1));
     let cost = |index: &[Index], axis: Axis| match index {
@@ -201,13 +203,14 @@ fn choose_layout(roots: &[Root], outer: usize, row: usize) -> Layout {
         by_outer += cost(index, last_outer);
         by_row += cost(index, last_row);
     }
-    if by_outer < by_row { Layout::Column } else { Layout::Row }
+    if by_outer < by_row { LaneLayout::Column } else { LaneLayout::Row }
 }
 
-/// Splits on the outermost piecewise choice until none is left, and schedules what results.
+/// Splits the roots on their outermost piecewise choice, recursively. Schedules each result without choices as a
+/// variant.
 fn decide(
     interner: &mut Interner,
-    nest: Nest,
+    nest: LoopNest,
     roots: &[Root],
     infos: &[BufferInfo],
     variants: &mut Vec<Variant>,
@@ -220,12 +223,13 @@ fn decide(
         variants.push(variant);
         return Ok(Decision::Variant(variants.len() as u32 - 1));
     };
-    let ExprKind::Case(arms, otherwise) = choice.kind() else { unreachable!("found as a case") };
-    let mut take = |interner: &mut Interner, arm: &Expr, variants: &mut Vec<Variant>| {
+    let ExprKind::Case(arms, otherwise) = choice.kind() else { unreachable!("`find` returns a case") };
+    let mut decide_arm = |interner: &mut Interner, arm: &Expr, variants: &mut Vec<Variant>| {
         let roots: Vec<Root> = roots
             .iter()
             .map(|root| Root {
-                // A root that is the choice itself needs no rewriting: a concat may have very many arms.
+                // If the root is the choice itself, the arm replaces it without a rewrite. This keeps a concat of many
+                // operands fast.
                 expr: if root.expr == *choice {
                     arm.clone()
                 } else {
@@ -238,10 +242,10 @@ fn decide(
             .collect();
         decide(interner, nest, &roots, infos, variants, can_fail)
     };
-    let mut taken = Vec::with_capacity(arms.len());
+    let mut decided = Vec::with_capacity(arms.len());
     for (ranges, arm) in arms {
-        taken.push((ranges.to_vec(), take(interner, arm, variants)?));
+        decided.push((ranges.to_vec(), decide_arm(interner, arm, variants)?));
     }
-    let otherwise = take(interner, otherwise, variants)?;
-    Ok(Decision::Switch(taken, Box::new(otherwise)))
+    let otherwise = decide_arm(interner, otherwise, variants)?;
+    Ok(Decision::Switch(decided, Box::new(otherwise)))
 }

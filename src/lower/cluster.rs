@@ -1,69 +1,74 @@
-//! `Cluster`: nodes computed in one loop nest, and the rule by which it takes another.
+//! [`Cluster`]: nodes that one loop nest computes, and the rule that decides whether it takes another.
 
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use super::access::{Access, Read, has_quotients, varies_with};
-use super::home::Why;
+use super::placement::MaterializeReason;
 use crate::expr::{Atom, Axis, Index};
 use crate::graph::ValueIx;
 
-/// A cluster takes no more primitive operations than this.
+/// The largest number of primitive operations of a cluster.
 const MAX_COST: u32 = 256;
-/// A cluster inlines no more values than this, those that cost nothing among them: bodies are put together by
-/// a descent through them, which has to fit on the stack of any thread.
+/// The largest number of values that a cluster computes, free ones included. `build` recurses through them, so this
+/// bounds its use of the stack.
 const MAX_MEMBERS: usize = 256;
-/// A cluster reads no more buffers than this.
+/// The largest number of buffers that a cluster reads.
 const MAX_BUFFERS: usize = 16;
-/// A cluster is split into no more piecewise variants than this.
+/// The largest number of variants of a cluster.
 const MAX_ARMS: u32 = 64;
 
-/// Number of a cluster; merged clusters share a representative.
+/// The number of a cluster. Merged clusters have one representative, which `Partitioner::find` returns.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct ClusterIx(pub u32);
 
-/// The row axes of a cluster that folds.
+/// The axes that the reductions of a cluster run over.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Row {
+    /// The cluster has no reduction.
     None,
-    /// New axes, numbered after those of the domain: all roots are one value per row.
+    /// New axes, numbered after the axes of the domain: every root has one value per row.
     Added(Vec<Dim>),
-    /// Axes of the domain: folds over them are read again by elements of the row.
+    /// Axes of the domain: the elements of a row read the results of reductions over the row.
     Within(Vec<usize>),
 }
 
-/// What it would mean to compute a value again and again.
+/// The cost of computing a value several times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
-    /// Whether it is too much, with all that could be inlined into it.
+    /// Whether it is too high, together with all values that could be inlined into it.
     pub high: bool,
-    /// Whether it is made from results of folds. Along the axes of such a fold, and for every element of an
-    /// inner axis, it is computed once a row.
-    pub folds: bool,
+    /// Whether the value depends on results of reductions. If it does not vary along the row or the innermost axis, the
+    /// kernel computes it once per row.
+    pub reduces: bool,
 }
 
-/// Nodes computed in one loop nest. Axis `k < domain.len()` is an axis of the domain.
+/// Nodes that one loop nest computes. Axes `0..domain.len()` are the axes of the domain; added row axes follow.
 #[derive(Debug)]
 pub(crate) struct Cluster {
+    /// The cluster that this one was merged into; itself if it was not merged.
     pub parent: ClusterIx,
     pub domain: Vec<Dim>,
     pub row: Row,
-    /// Materialized values; each has the cluster's domain, up to axes of size 1.
+    /// The values that it stores. Each has the cluster's domain, apart from axes of size 1.
     pub roots: Vec<ValueIx>,
+    /// The values that it computes.
     pub members: Vec<ValueIx>,
     pub cost: u32,
+    /// The number of variants that the piecewise choices of its members give.
     pub arms: u32,
-    /// Values read from outside, or not yet settled.
+    /// The operands of members that are no members: values that it reads from memory, or values not yet settled.
     pub frontier: SmallVec<[ValueIx; 8]>,
-    /// Axes inside quotients or remainders of some index: they may be split when sizes are known.
+    /// The axes inside quotients or remainders of some index: the plan may split them when sizes are known.
     pub split: SmallVec<[usize; 4]>,
-    /// Steps with a larger depth run earlier.
+    /// The distance from the end of the program: steps with a larger depth run earlier.
     pub depth: u32,
-    /// The least depth among the steps that make what this cluster reads.
+    /// The least depth among the steps that produce values that it reads.
     pub producers: u32,
 }
 
 impl Cluster {
+    /// Makes the cluster of one root.
     pub fn new(number: ClusterIx, domain: Vec<Dim>, root: ValueIx, depth: u32) -> Cluster {
         Cluster {
             parent: number,
@@ -80,7 +85,7 @@ impl Cluster {
         }
     }
 
-    /// The row axes by number.
+    /// Returns the numbers of the row axes.
     pub fn row_axes(&self) -> SmallVec<[usize; 4]> {
         match &self.row {
             Row::None => SmallVec::new(),
@@ -89,14 +94,14 @@ impl Cluster {
         }
     }
 
-    /// The axes of the domain along which an index does not vary.
+    /// Returns the axes of the domain that an index does not vary along.
     pub fn missing_axes(&self, index: &[Index]) -> Vec<usize> {
         let varies = |axis: usize| index.iter().any(|index| varies_with(index, Axis(axis as u32)));
         (0..self.domain.len()).filter(|&axis| !varies(axis)).collect()
     }
 
-    /// This cluster with all of another of the same domain, within the limits and if no path leads from one
-    /// to the other.
+    /// Returns the union of this cluster and another of the same domain, if it is within the limits and no path leads
+    /// from one to the other.
     pub fn joined(&self, other: &Cluster) -> Option<Cluster> {
         let row = match (&self.row, &other.row) {
             (Row::None, row) | (row, Row::None) => row.clone(),
@@ -130,38 +135,40 @@ impl Cluster {
         })
     }
 
-    /// Whether a value of these operands may be inlined at an index, by every limit there is.
+    /// Checks that a value with this body and these operands may be computed in the cluster at an index.
+    /// # Errors
+    /// The reason why the value must be stored instead.
     pub fn accepts(
         &self,
         access: &Access,
         cost: Cost,
         operands: &[ValueIx],
         index: &[Index],
-    ) -> Result<(), Why> {
+    ) -> Result<(), MaterializeReason> {
         let new_operands = operands.iter().filter(|operand| !self.frontier.contains(operand));
         if self.cost + access.cost > MAX_COST
             || self.members.len() >= MAX_MEMBERS
             || self.arms.saturating_mul(access.arms) > MAX_ARMS
             || self.frontier.len().saturating_sub(1) + new_operands.count() > MAX_BUFFERS
         {
-            return Err(Why::Full);
+            return Err(MaterializeReason::KernelFull);
         }
         let quotients = index.iter().any(has_quotients);
-        if quotients && (access.gathers || !access.folds.is_empty()) {
-            return Err(Why::SeveralIndices);
+        if quotients && (access.gathers || !access.reduces.is_empty()) {
+            return Err(MaterializeReason::SeveralIndices);
         }
-        // Pieces and quotients are resolved where sizes are known, run-time values are not.
+        // The plan resolves piecewise choices and quotients before the kernel runs, when run-time values are not known.
         let mut has_values = false;
         index.iter().for_each(|index| index.for_each_value(&mut |_| has_values = true));
         let reads_flat = access.reads.iter().any(|(_, read)| *read == Read::Flat);
         if has_values && (access.arms > 1 || access.compound || reads_flat) {
-            return Err(Why::SeveralIndices);
+            return Err(MaterializeReason::SeveralIndices);
         }
         let row_axes = self.row_axes();
         let in_row = |axis: usize| row_axes.contains(&axis);
         let missing = self.missing_axes(index);
-        let in_fold = self.row != Row::None;
-        if in_fold {
+        let has_row = self.row != Row::None;
+        if has_row {
             let rank = index.len();
             let mut splits_row = |index: &Index| split_axes(index).iter().any(|&axis| in_row(axis));
             let reads_split = access.reads.iter().any(|(_, read)| match read {
@@ -171,37 +178,38 @@ impl Cluster {
                 Read::Flat => false,
             });
             if access.arms > 1 || reads_split || index.iter().any(splits_row) {
-                return Err(Why::FoldBoundary);
+                return Err(MaterializeReason::ReduceBoundary);
             }
         }
-        if !access.folds.is_empty() {
-            return self.may_fold(access, index);
+        if !access.reduces.is_empty() {
+            return self.may_reduce(access, index);
         }
         if cost.high && quotients {
-            return Err(Why::SeveralIndices);
+            return Err(MaterializeReason::SeveralIndices);
         }
-        // A single row would leave nothing for other threads.
+        // With a single row there would be no work for other threads.
         let inner = self.domain.len().checked_sub(1);
-        let once_a_row = cost.folds && missing.len() < self.domain.len() && missing.last().copied() == inner;
+        let once_a_row =
+            cost.reduces && missing.len() < self.domain.len() && missing.last().copied() == inner;
         if cost.high && !once_a_row && missing.iter().any(|axis| !in_row(*axis)) {
-            return Err(Why::AddedAxis);
+            return Err(MaterializeReason::AddedAxis);
         }
         Ok(())
     }
 
-    /// Whether the folds of a body can run over the row axes of the cluster.
-    fn may_fold(&self, access: &Access, index: &[Index]) -> Result<(), Why> {
-        let index = fold_index(access, index);
+    /// Checks that the reductions of a body can run over the row axes of the cluster.
+    fn may_reduce(&self, access: &Access, index: &[Index]) -> Result<(), MaterializeReason> {
+        let index = reduce_index(access, index);
         let missing = &self.missing_axes(&index)[..];
-        if access.mixed_folds || self.arms > 1 {
-            return Err(Why::FoldBoundary);
+        if access.mixed_reduces || self.arms > 1 {
+            return Err(MaterializeReason::ReduceBoundary);
         }
-        let extents: Vec<Dim> = access.folds[0].iter().map(|(_, extent)| extent.clone()).collect();
+        let extents: Vec<Dim> = access.reduces[0].iter().map(|(_, extent)| extent.clone()).collect();
         let on_row =
             self.row_axes().iter().any(|&axis| index.iter().any(|i| varies_with(i, Axis(axis as u32))));
         let plain = index.iter().all(|index| index.as_axis().is_some() || index.as_constant().is_some());
         if on_row || !plain {
-            return Err(Why::FoldBoundary);
+            return Err(MaterializeReason::ReduceBoundary);
         }
         let extent = |axis: &usize| self.domain[*axis].clone();
         let fits = match &self.row {
@@ -215,30 +223,30 @@ impl Cluster {
                 missing == &axes[..] && axes.iter().map(extent).collect::<Vec<_>>() == extents
             }
         };
-        if fits { Ok(()) } else { Err(Why::FoldBoundary) }
+        if fits { Ok(()) } else { Err(MaterializeReason::ReduceBoundary) }
     }
 }
 
-/// The indices that decide where the folds of a body are.
-pub(super) fn fold_index(access: &Access, index: &[Index]) -> Vec<Index> {
-    access.fold_depends.iter().filter_map(|axis| index.get(axis.0 as usize).cloned()).collect()
+/// Returns the indices that select the row of a body's reductions.
+pub(super) fn reduce_index(access: &Access, index: &[Index]) -> Vec<Index> {
+    access.reduce_depends.iter().filter_map(|axis| index.get(axis.0 as usize).cloned()).collect()
 }
 
-/// Whether a body has a form that kernels do not take: folds of different extents, or pieces or quotients along
-/// the axes of a fold.
+/// Returns whether no kernel supports a body: it has reductions of different extents, or piecewise choices beside a
+/// reduction, or quotients along reduced axes.
 pub(super) fn needs_interpreter(access: &Access) -> bool {
-    if access.folds.is_empty() {
+    if access.reduces.is_empty() {
         return false;
     }
-    let folded = |axis: usize| access.folds.iter().flatten().any(|(other, _)| other.0 as usize == axis);
+    let is_reduced = |axis: usize| access.reduces.iter().flatten().any(|(other, _)| other.0 as usize == axis);
     let splits = access.reads.iter().any(|(_, read)| match read {
-        Read::Element(read) => read.iter().flat_map(split_axes).any(folded),
+        Read::Element(read) => read.iter().flat_map(split_axes).any(is_reduced),
         Read::Flat => false,
     });
-    access.mixed_folds || access.arms > 1 || splits
+    access.mixed_reduces || access.arms > 1 || splits
 }
 
-/// The axes inside quotients and remainders of an index.
+/// Returns the axes inside quotients and remainders of an index.
 pub(super) fn split_axes(index: &Index) -> SmallVec<[usize; 4]> {
     let mut axes = SmallVec::new();
     for (atom, _) in &index.terms {
@@ -249,7 +257,8 @@ pub(super) fn split_axes(index: &Index) -> SmallVec<[usize; 4]> {
     axes
 }
 
-/// A read of a template at an index of its output, in the axes of a cluster.
+/// Returns the index at which a body reads an operand, in the axes of a cluster, when the body is computed at `index`.
+/// `rank` is the rank of its result, and `row` has the row axes.
 pub(super) fn substitute(
     read: &[Index],
     index: &[Index],
@@ -261,7 +270,8 @@ pub(super) fn substitute(
         if (axis.0 as usize) < rank {
             return index[axis.0 as usize].clone();
         }
-        let position = access.folds.iter().find_map(|fold| fold.iter().position(|(other, _)| *other == axis));
+        let position =
+            access.reduces.iter().find_map(|reduce| reduce.iter().position(|(other, _)| *other == axis));
         match position.and_then(|position| row.get(position)) {
             Some(&axis) => Index::axis(Axis(axis as u32)),
             None => Index::axis(axis),

@@ -1,16 +1,15 @@
-//! Kernels as text: loops around statements that load, compute, fold and store.
+//! The text of a [`Kernel`]: loops around statements that load, compute, reduce and store.
 
 use std::fmt::{self, Display, Formatter};
 
 use shapeflow_shape_fns::Dim;
 
-use super::code::{Inst, InstOp, Layout, Pass, Vid};
-use super::kernel::{Address, Decision, Kernel, ScalarArg, Variant, inner_axis};
+use super::kernel::{Address, Decision, Kernel, ScalarArg, Variant};
+use super::kernel_body::{Inst, InstOp, LaneLayout, Pass, Vid};
 use crate::expr::Index;
 
-/// The loops, the piece of the domain that each variant serves, and the statements of its passes.
-///
-/// A kernel without row axes runs one pass; one with row axes walks every row once for each pass.
+/// Prints the outer loops, then the choice between variants, then each variant: the row loops and statements of its
+/// passes, and its epilogue.
 impl Display for Kernel {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("kernel(")?;
@@ -18,29 +17,30 @@ impl Display for Kernel {
         f.write_str(") -> ")?;
         list(f, &self.writes)?;
         f.write_str(if self.can_fail { ", may fail {\n" } else { " {\n" })?;
-        let lanes = inner_axis(self.outer.len(), self.row.len(), self.layout);
+        let lanes = self.nest().inner_axis();
         for (axis, extent) in self.outer.iter().enumerate() {
             writeln!(f, "  for {}", Loop { axis, extent, lanes })?;
         }
-        let branches = !matches!(self.decision, Decision::Variant(_));
-        if branches {
+        let has_choice = !matches!(self.decision, Decision::Variant(_));
+        if has_choice {
             write_decision(f, &self.decision, "  ")?;
         }
         for (number, variant) in self.variants.iter().enumerate() {
-            if branches {
+            if has_choice {
                 writeln!(f, "  variant {number}:")?;
             }
-            self.write_variant(f, variant, if branches { "    " } else { "  " })?;
+            self.write_variant(f, variant, if has_choice { "    " } else { "  " })?;
         }
         f.write_str("}")
     }
 }
 
 impl Kernel {
+    /// Writes the passes and the epilogue of a variant.
     fn write_variant(&self, f: &mut Formatter<'_>, variant: &Variant, pad: &str) -> fmt::Result {
         let deeper = format!("{pad}  ");
-        let lanes = inner_axis(self.outer.len(), self.row.len(), self.layout);
-        for pass in &variant.code.passes {
+        let lanes = self.nest().inner_axis();
+        for pass in &variant.body.passes {
             if self.row.is_empty() {
                 write_pass(f, variant, pass, "    ")?;
                 continue;
@@ -58,15 +58,19 @@ impl Kernel {
             writeln!(f, ":")?;
             write_pass(f, variant, pass, &deeper)?;
         }
-        if variant.code.epilogue.is_empty() {
+        if variant.body.epilogue.is_empty() {
             return Ok(());
         }
-        writeln!(f, "{pad}{}:", if self.layout == Layout::Row { "end of a row" } else { "end of a column" })?;
-        write_body(f, variant, &variant.code.epilogue, &deeper)
+        writeln!(
+            f,
+            "{pad}{}:",
+            if self.layout == LaneLayout::Row { "end of a row" } else { "end of a column" }
+        )?;
+        write_body(f, variant, &variant.body.epilogue, &deeper)
     }
 }
 
-/// `i0 < n`, marked where vector lanes run along it.
+/// The head of a loop: `i0 < n`, marked if the vector lanes run along it.
 struct Loop<'a> {
     axis: usize,
     extent: &'a Dim,
@@ -85,10 +89,12 @@ impl Display for Loop<'_> {
     }
 }
 
+/// Writes items separated by commas.
 fn list(f: &mut Formatter<'_>, items: &[impl Display]) -> fmt::Result {
     items.iter().enumerate().try_for_each(|(k, item)| write!(f, "{}{item}", if k == 0 { "" } else { ", " }))
 }
 
+/// Writes the conditions under which each variant runs.
 fn write_decision(f: &mut Formatter<'_>, decision: &Decision, pad: &str) -> fmt::Result {
     match decision {
         Decision::Variant(number) => writeln!(f, "{pad}variant {number}"),
@@ -109,23 +115,24 @@ fn write_decision(f: &mut Formatter<'_>, decision: &Decision, pad: &str) -> fmt:
     }
 }
 
+/// Writes the statements and reductions of a pass.
 fn write_pass(f: &mut Formatter<'_>, variant: &Variant, pass: &Pass, pad: &str) -> fmt::Result {
     write_body(f, variant, &pass.body, pad)?;
-    for fold in &pass.folds {
-        let value = Operand { variant, body: &pass.body, value: fold.value };
-        writeln!(f, "{pad}f{} = {} of {value}", fold.into, fold.op)?;
+    for step in &pass.reduces {
+        let value = Operand { variant, body: &pass.body, value: step.value };
+        writeln!(f, "{pad}f{} = {} of {value}", step.into, step.op)?;
     }
     Ok(())
 }
 
-/// Constants and sizes stand where they are used; everything else is a statement.
+/// Writes a body: constants, scalars and results of reductions appear where they are used, all else as statements.
 fn write_body(f: &mut Formatter<'_>, variant: &Variant, body: &[Inst], pad: &str) -> fmt::Result {
     for (number, inst) in body.iter().enumerate() {
         match &inst.op {
-            InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Folded(_) => {}
+            InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Reduced(_) => {}
             InstOp::Store { slot, value } => {
-                let place = Place { variant, slot: *slot, offsets: &[] };
-                writeln!(f, "{pad}{place} = {}", Operand { variant, body, value: *value })?;
+                let target = SlotRef { variant, slot: *slot, offsets: &[] };
+                writeln!(f, "{pad}{target} = {}", Operand { variant, body, value: *value })?;
             }
             _ => writeln!(f, "{pad}v{number}: {} = {}", inst.dtype, Statement { variant, body, inst })?,
         }
@@ -133,7 +140,7 @@ fn write_body(f: &mut Formatter<'_>, variant: &Variant, body: &[Inst], pad: &str
     Ok(())
 }
 
-/// A value where it is used.
+/// A value as an operand.
 struct Operand<'a> {
     variant: &'a Variant,
     body: &'a [Inst],
@@ -142,20 +149,20 @@ struct Operand<'a> {
 
 impl Display for Operand<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self.body.get(self.value.0 as usize).map(|inst| &inst.op) {
-            Some(InstOp::Const(value)) => write!(f, "{value}"),
-            Some(InstOp::Scalar(number)) => {
+        match &self.body[self.value.0 as usize].op {
+            InstOp::Const(value) => write!(f, "{value}"),
+            InstOp::Scalar(number) => {
                 write!(f, "{}", Argument { variant: self.variant, number: *number })
             }
-            Some(InstOp::Folded(number)) => write!(f, "f{number}"),
-            // A store gives the value it stores.
-            Some(InstOp::Store { value, .. }) => write!(f, "{}", Operand { value: *value, ..*self }),
+            InstOp::Reduced(number) => write!(f, "f{number}"),
+            // The result of a store is the stored value.
+            InstOp::Store { value, .. } => write!(f, "{}", Operand { value: *value, ..*self }),
             _ => write!(f, "v{}", self.value.0),
         }
     }
 }
 
-/// A run-time scalar.
+/// A run-time scalar as an operand.
 struct Argument<'a> {
     variant: &'a Variant,
     number: u32,
@@ -163,17 +170,17 @@ struct Argument<'a> {
 
 impl Display for Argument<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self.variant.scalars.get(self.number as usize) {
-            Some(ScalarArg::Size(dim)) if dim.as_known().is_some() || dim.as_symbol().is_some() => {
+        match &self.variant.scalars[self.number as usize] {
+            ScalarArg::Size(dim) if dim.as_known().is_some() || dim.as_symbol().is_some() => {
                 write!(f, "{dim}")
             }
-            Some(ScalarArg::Size(dim)) => write!(f, "({dim})"),
-            _ => write!(f, "a{}", self.number),
+            ScalarArg::Size(dim) => write!(f, "({dim})"),
+            ScalarArg::GatherStride { .. } => write!(f, "a{}", self.number),
         }
     }
 }
 
-/// What a value is computed by.
+/// The right-hand side of a statement.
 struct Statement<'a> {
     variant: &'a Variant,
     body: &'a [Inst],
@@ -186,9 +193,9 @@ impl Display for Statement<'_> {
         let of = |value: &Vid| Operand { variant, body: self.body, value: *value };
         match &self.inst.op {
             InstOp::Load(slot) | InstOp::Iota(slot) => {
-                write!(f, "{}", Place { variant, slot: *slot, offsets: &[] })
+                write!(f, "{}", SlotRef { variant, slot: *slot, offsets: &[] })
             }
-            InstOp::Gather { slot, offsets } => write!(f, "{}", Place { variant, slot: *slot, offsets }),
+            InstOp::Gather { slot, offsets } => write!(f, "{}", SlotRef { variant, slot: *slot, offsets }),
             InstOp::Unary(op, a) => write!(f, "{op}({})", of(a)),
             InstOp::Binary(op, a, b) if op.is_infix() => write!(f, "{} {op} {}", of(a), of(b)),
             InstOp::Binary(op, a, b) => write!(f, "{op}({}, {})", of(a), of(b)),
@@ -199,22 +206,24 @@ impl Display for Statement<'_> {
             InstOp::CheckIndex { value, limit } => {
                 write!(f, "check(0 <= {} < {})", of(value), Argument { variant, number: *limit })
             }
-            InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Folded(_) | InstOp::Store { .. } => Ok(()),
+            InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Reduced(_) | InstOp::Store { .. } => {
+                unreachable!("`write_body` prints these elsewhere")
+            }
         }
     }
 }
 
-/// Where a slot points; `offsets` are the run-time indices of a gather with the scalars that scale them.
-struct Place<'a> {
+/// The address of a slot. `offsets` are the run-time indices of a gather, with the scalars that scale them.
+struct SlotRef<'a> {
     variant: &'a Variant,
     slot: u32,
     offsets: &'a [(Vid, u32)],
 }
 
-impl Display for Place<'_> {
+impl Display for SlotRef<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self.variant.slots.get(self.slot as usize) {
-            Some(Address::Element { buffer, index }) => {
+        match &self.variant.slots[self.slot as usize] {
+            Address::Element { buffer, index } => {
                 write!(f, "{buffer}[")?;
                 for (axis, index) in index.iter().enumerate() {
                     f.write_str(if axis == 0 { "" } else { ", " })?;
@@ -222,15 +231,15 @@ impl Display for Place<'_> {
                 }
                 f.write_str("]")
             }
-            Some(Address::Flat { buffer, position }) => write!(f, "{buffer}.flat[{position}]"),
-            Some(Address::Iota(index)) => write!(f, "{index}"),
-            Some(Address::Row) => write!(f, "row{}", self.slot),
-            None => write!(f, "s{}", self.slot),
+            Address::Flat { buffer, position } => write!(f, "{buffer}.flat[{position}]"),
+            Address::Iota(index) => write!(f, "{index}"),
+            Address::Scratch => write!(f, "scratch{}", self.slot),
         }
     }
 }
 
-impl Place<'_> {
+impl SlotRef<'_> {
+    /// Writes the index on one axis: the fixed part plus the run-time offsets along the axis.
     fn write_index(&self, f: &mut Formatter<'_>, axis: usize, index: &Index) -> fmt::Result {
         let fixed = index.as_constant().and_then(|dim| dim.as_known()) != Some(0);
         if fixed {
@@ -238,16 +247,14 @@ impl Place<'_> {
         }
         let mut plus = if fixed { " + " } else { "" };
         for (value, scale) in self.offsets {
-            let Some(ScalarArg::GatherStride { coefficients, .. }) =
-                self.variant.scalars.get(*scale as usize)
-            else {
-                continue;
+            let ScalarArg::GatherStride { coefficients, .. } = &self.variant.scalars[*scale as usize] else {
+                unreachable!("a gather stride scales each offset of a gather")
             };
-            match coefficients.get(axis) {
-                None => continue,
-                Some(factor) if factor.as_known() == Some(0) => continue,
-                Some(factor) if factor.as_known() == Some(1) => write!(f, "{plus}v{}", value.0)?,
-                Some(factor) => write!(f, "{plus}({factor})*v{}", value.0)?,
+            let factor = &coefficients[axis];
+            match factor.as_known() {
+                Some(0) => continue,
+                Some(1) => write!(f, "{plus}v{}", value.0)?,
+                _ => write!(f, "{plus}({factor})*v{}", value.0)?,
             }
             plus = " + ";
         }
@@ -269,11 +276,11 @@ mod tests {
     }
 
     #[test]
-    fn elementwise_ops_are_one_loop_nest() -> Result<()> {
+    fn elementwise_ops_share_one_loop_nest() -> Result<()> {
         let text = kernels(|g| (g.input("x", DType::F32, shape!["n", 3])? * 2.0 + 1.0).relu())?;
         assert_snapshot!(text, @r#"
         b0: f32[n, 3] = input "x"
-        b3: f32[n, 3] = relu, an output
+        b3: f32[n, 3] = relu, stored: an output of the graph
         step 0: mul, add, relu
         kernel(b0) -> b3 {
           for i0 < n
@@ -290,12 +297,12 @@ mod tests {
     }
 
     #[test]
-    fn a_softmax_walks_each_row_by_passes() -> Result<()> {
+    fn a_reduction_walks_each_row_in_a_pass() -> Result<()> {
         let text =
             kernels(|g| g.input("x", DType::F64, shape!["rows", "columns"])?.reduce_sum([-1])?.sqrt())?;
         assert_snapshot!(text, @r#"
         b0: f64[rows, columns] = input "x"
-        b1: f64[rows] = sqrt, an output
+        b1: f64[rows] = sqrt, stored: an output of the graph
         step 0: reduce_sum, sqrt
         kernel(b0) -> b1 {
           for i0 < rows
@@ -312,14 +319,14 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_variants() -> Result<()> {
+    fn piecewise_choices_become_variants() -> Result<()> {
         let text = kernels(|g| {
             let x = g.input("x", DType::I32, shape!["n"])?;
             concat(&[x.pad([1, 0])?, x + 1], 0)
         })?;
         assert_snapshot!(text, @r#"
         b0: i32[n] = input "x"
-        b2: i32[2*n+1] = concat, an output
+        b2: i32[2*n+1] = concat, stored: an output of the graph
         step 0: pad, add, concat
         kernel(b0) -> b2 {
           for i0 < 2*n+1 (lanes)
@@ -346,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn gathers_show_their_checks() -> Result<()> {
+    fn a_gather_prints_its_index_check() -> Result<()> {
         let text = kernels(|g| {
             let rows = g.input("rows", DType::I32, shape!["k"])?;
             g.input("x", DType::F32, shape!["n", 4])?.gather(rows, 0)
@@ -354,7 +361,7 @@ mod tests {
         assert_snapshot!(text, @r#"
         b0: i32[k] = input "rows"
         b1: f32[n, 4] = input "x"
-        b2: f32[k, 4] = gather, an output
+        b2: f32[k, 4] = gather, stored: an output of the graph
         step 0: gather
         kernel(b0, b1) -> b2, may fail {
           for i0 < k

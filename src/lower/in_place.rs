@@ -1,15 +1,17 @@
-//! Whether a kernel may store a result over an operand.
+//! [`may_overwrite`]: whether a kernel may store a result over one of its operands.
 
 use shapeflow_shape_fns::DType;
 
-use super::boxes::BoxPlan;
-use super::code::{Code, InstOp, SlotUse};
+use super::box_plan::BoxPlan;
 use super::kernel::{BufferIx, Kernel};
-use super::mode::Mode;
+use super::kernel_body::{InstOp, KernelBody, SlotUse};
+use super::launch_mode::LaunchMode;
 use super::plan::KernelPlan;
 
-/// Whether `plan` stores every element of `written` over the element of `read` from which it comes, after it has loaded
-/// that for the last time: then both may have the same bytes. `root` gives the buffer whose bytes a buffer has.
+/// Returns whether buffers `read` and `written` may share their bytes.
+///
+/// They may if the kernel reads each element of `read` only to compute the element of `written` at the same offset, and
+/// loads it before it stores that element. `root` returns the buffer whose bytes a buffer has.
 pub(crate) fn may_overwrite(
     kernel: &Kernel,
     plan: &KernelPlan,
@@ -18,45 +20,49 @@ pub(crate) fn may_overwrite(
     written: BufferIx,
 ) -> bool {
     let [whole] = &plan.boxes[..] else { return false };
-    // What fails is computed again, from its operands.
-    if kernel.can_fail || matches!(whole.mode, Mode::Copy(_)) {
+    // After a failed check the step is computed again from its operands, which must therefore survive.
+    if kernel.can_fail || matches!(whole.mode, LaunchMode::Copy(_)) {
         return false;
     }
-    let code = &kernel.variants[whole.variant].code;
+    let body = &kernel.variants[whole.variant].body;
     let slots_of = |wanted: BufferIx| {
         let slots = whole.slots.iter().enumerate().filter(|(_, slot)| slot.buffer.map(root) == Some(wanted));
         slots.map(|(number, _)| number).collect::<Vec<usize>>()
     };
     let (loads, stores) = (slots_of(root(read)), slots_of(written));
     let [store] = stores[..] else { return false };
-    loads.iter().all(|&load| are_elementwise(whole, code, load, store))
-        && loads_come_first(code, &loads, store)
+    loads.iter().all(|&load| are_elementwise(whole, body, load, store))
+        && loads_come_first(body, &loads, store)
 }
 
-/// Whether two slots stand at the same element everywhere in the box.
-fn are_elementwise(whole: &BoxPlan, code: &Code, load: usize, store: usize) -> bool {
+/// Returns whether a load slot and a store slot have the same offset at every point of the box.
+fn are_elementwise(whole: &BoxPlan, body: &KernelBody, load: usize, store: usize) -> bool {
     let (from, to) = (&whole.slots[load], &whole.slots[store]);
-    let (kind, stored) = (code.slots[load], code.slots[store]);
+    let (kind, stored) = (body.slots[load], body.slots[store]);
     kind.used == SlotUse::Load
         && stored.used == SlotUse::Store
-        && kind.class == stored.class
+        && kind.pattern == stored.pattern
         && kind.dtype.size_bytes() == stored.dtype.size_bytes()
-        // Memory of bools, which may be the caller's, holds no other bytes at any time.
+        // Memory of bools may belong to the caller, so it never holds other bytes than 0 and 1, not even for a while.
         && (kind.dtype == stored.dtype || stored.dtype != DType::Bool)
         && (from.base, &from.outer, from.row, from.inner, &from.loops)
             == (to.base, &to.outer, to.row, to.inner, &to.loops)
 }
 
-/// Whether nothing is loaded by `loads` once `store` has stored, and nothing else is stored beside it: the stores of a
-/// body come last in it, in any order among themselves and the loads that only they need.
-fn loads_come_first(code: &Code, loads: &[usize], store: usize) -> bool {
-    let bodies: Vec<_> = code.passes.iter().map(|pass| &pass.body).chain([&code.epilogue]).collect();
-    let stores = |op: &InstOp| matches!(op, InstOp::Store { .. });
-    let is_it = |op: &InstOp| matches!(op, InstOp::Store { slot, .. } if *slot as usize == store);
-    let Some(at) = bodies.iter().position(|body| body.iter().any(|inst| is_it(&inst.op))) else {
+/// Returns whether no load of `loads` runs after `store` has stored the same element.
+///
+/// Emitters move the stores of a body to its end, in any order among themselves and among loads that only stores need.
+/// So `store` must be the only store of its body, and no later body may load or store again.
+fn loads_come_first(body: &KernelBody, loads: &[usize], store: usize) -> bool {
+    let bodies: Vec<_> = body.passes.iter().map(|pass| &pass.body).chain([&body.epilogue]).collect();
+    let is_store = |op: &InstOp| matches!(op, InstOp::Store { .. });
+    let is_this_store = |op: &InstOp| matches!(op, InstOp::Store { slot, .. } if *slot as usize == store);
+    let Some(index) = bodies.iter().position(|body| body.iter().any(|inst| is_this_store(&inst.op))) else {
         return false;
     };
-    let loads = |op: &InstOp| matches!(op, InstOp::Load(slot) if loads.contains(&(*slot as usize)));
-    bodies[at].iter().filter(|inst| stores(&inst.op)).count() == 1
-        && !bodies[at + 1..].iter().any(|body| body.iter().any(|inst| loads(&inst.op) || is_it(&inst.op)))
+    let is_load = |op: &InstOp| matches!(op, InstOp::Load(slot) if loads.contains(&(*slot as usize)));
+    bodies[index].iter().filter(|inst| is_store(&inst.op)).count() == 1
+        && !bodies[index + 1..]
+            .iter()
+            .any(|body| body.iter().any(|inst| is_load(&inst.op) || is_this_store(&inst.op)))
 }

@@ -1,57 +1,66 @@
-//! Values that are computed where they are read: which clusters take them, and what that asks of their operands.
+//! Inlining: which clusters compute a value at the indices where they read it, and where they then read its operands.
 
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use super::access::Read;
-use super::cluster::{ClusterIx, Cost, Row, fold_index, split_axes, substitute};
-use super::home::{Home, Why};
-use super::partition::{CHEAP, MAX_PLACES, Partitioner, Place};
+use super::cluster::{ClusterIx, Cost, Row, reduce_index, split_axes, substitute};
+use super::partition::{CHEAP, MAX_USES, Partitioner, Use};
+use super::placement::{MaterializeReason, Placement};
 use crate::expr::Index;
 use crate::graph::{NodeIx, ValueIx};
 
 impl Partitioner<'_> {
-    /// Inlines a value at all its places, or says why that cannot be.
-    pub(super) fn place_inline(
+    /// Inlines a value at all its uses.
+    /// # Errors
+    /// The reason why the value must be stored instead.
+    pub(super) fn try_inline(
         &mut self,
         node: NodeIx,
         value: ValueIx,
-        places: &mut SmallVec<[Place; 1]>,
-    ) -> Result<(), Why> {
-        if places.len() > 1 && self.full_cost[value.at()] > CHEAP {
-            self.bring_together(value, places)?;
+        uses: &mut SmallVec<[Use; 1]>,
+    ) -> Result<(), MaterializeReason> {
+        if uses.len() > 1 && self.full_cost[value.at()] > CHEAP {
+            self.merge_users(value, uses)?;
         }
-        for (cluster, index) in places.iter() {
+        for (cluster, index) in uses.iter() {
             self.may_inline(value, *cluster, index)?;
         }
-        if places.len() > MAX_PLACES {
-            return Err(Why::SeveralIndices);
+        if uses.len() > MAX_USES {
+            return Err(MaterializeReason::SeveralIndices);
         }
-        self.homes[value.at()] = Home::Inlined;
-        for (cluster, index) in places.clone() {
-            self.enter(node, value, cluster, &index);
+        self.placements[value.at()] = Placement::Inlined;
+        for (cluster, index) in uses.clone() {
+            self.add_member(node, value, cluster, &index);
         }
         Ok(())
     }
 
-    /// Merges the clusters that need a value at the whole of its domain.
-    fn bring_together(&mut self, value: ValueIx, places: &mut SmallVec<[Place; 1]>) -> Result<(), Why> {
+    /// Merges the clusters that use a value, if each of them has the value's domain and reads the element at its own
+    /// index.
+    fn merge_users(
+        &mut self,
+        value: ValueIx,
+        uses: &mut SmallVec<[Use; 1]>,
+    ) -> Result<(), MaterializeReason> {
         let (domain, index) = self.domain(value);
-        let whole =
-            |this: &Self, (cluster, at): &Place| at == &index && this.cluster(*cluster).domain == domain;
-        if !places.iter().all(|place| whole(self, place)) {
-            return Err(Why::SeveralIndices);
+        let is_elementwise = |this: &Self, (cluster, used_at): &Use| {
+            used_at == &index && this.cluster(*cluster).domain == domain
+        };
+        if !uses.iter().all(|used| is_elementwise(self, used)) {
+            return Err(MaterializeReason::SeveralIndices);
         }
-        let mut first = places[0].0;
-        for (other, _) in places.clone().into_iter().skip(1) {
-            first = self.merge(first, other).ok_or(Why::SeveralIndices)?;
+        let mut first = uses[0].0;
+        for (other, _) in uses.clone().into_iter().skip(1) {
+            first = self.merge(first, other).ok_or(MaterializeReason::SeveralIndices)?;
         }
-        places.truncate(1);
-        places[0].0 = first;
+        uses.truncate(1);
+        uses[0].0 = first;
         Ok(())
     }
 
-    /// Makes one cluster of two of the same domain, if no path leads from one to the other.
+    /// Merges two clusters of the same domain, if the union is within the limits and no path leads from one to the
+    /// other. Returns the representative.
     fn merge(&mut self, a: ClusterIx, b: ClusterIx) -> Option<ClusterIx> {
         let (a, b) = (self.find(a), self.find(b));
         if a == b {
@@ -65,15 +74,22 @@ impl Partitioner<'_> {
         Some(a)
     }
 
-    /// Whether a cluster takes a value at an index, by every limit there is.
-    pub(super) fn may_inline(&self, value: ValueIx, cluster: ClusterIx, index: &[Index]) -> Result<(), Why> {
-        let cost = Cost { high: self.full_cost[value.at()] > CHEAP, folds: self.folds[value.at()] };
+    /// Checks that a cluster may compute a value at an index.
+    /// # Errors
+    /// The reason why the value must be stored instead.
+    pub(super) fn may_inline(
+        &self,
+        value: ValueIx,
+        cluster: ClusterIx,
+        index: &[Index],
+    ) -> Result<(), MaterializeReason> {
+        let cost = Cost { high: self.full_cost[value.at()] > CHEAP, reduces: self.reduces[value.at()] };
         let operands = &self.graph.node_of(value).operands;
         self.cluster(cluster).accepts(&self.access[value.at()], cost, operands, index)
     }
 
-    /// Puts a value into a cluster and hands its reads on to its operands.
-    pub(super) fn enter(&mut self, node: NodeIx, value: ValueIx, cluster: ClusterIx, index: &[Index]) {
+    /// Adds a value to a cluster, which computes it at `index`, and records the resulting uses of its operands.
+    pub(super) fn add_member(&mut self, node: NodeIx, value: ValueIx, cluster: ClusterIx, index: &[Index]) {
         let access = std::mem::take(&mut self.access[value.at()]);
         {
             let target = &mut self.clusters[cluster.0 as usize];
@@ -81,11 +97,11 @@ impl Partitioner<'_> {
             target.cost += access.cost;
             target.arms = target.arms.saturating_mul(access.arms);
             target.frontier.retain(|other| *other != value);
-            if let Some(fold) = access.folds.first()
+            if let Some(reduce) = access.reduces.first()
                 && target.row == Row::None
             {
-                let extents: Vec<Dim> = fold.iter().map(|(_, extent)| extent.clone()).collect();
-                let missing = target.missing_axes(&fold_index(&access, index));
+                let extents: Vec<Dim> = reduce.iter().map(|(_, extent)| extent.clone()).collect();
+                let missing = target.missing_axes(&reduce_index(&access, index));
                 let same = missing.iter().map(|axis| &target.domain[*axis]).eq(&extents);
                 target.row =
                     if same && !missing.is_empty() { Row::Within(missing) } else { Row::Added(extents) };
@@ -101,26 +117,26 @@ impl Partitioner<'_> {
                 target.frontier.push(source);
             }
             match read {
-                Read::Flat => self.force_for(source, Why::ReadFlat, cluster),
+                Read::Flat => self.store_for(source, MaterializeReason::ReadFlat, cluster),
                 Read::Element(read) => {
-                    let at = substitute(read, index, rank, &access, &row);
-                    target.split.extend(at.iter().flat_map(split_axes));
+                    let used_at = substitute(read, index, rank, &access, &row);
+                    target.split.extend(used_at.iter().flat_map(split_axes));
                     let pending = &mut self.pending[source.at()];
-                    pending.used = true;
-                    let place = (cluster, at);
-                    if !pending.places.contains(&place) {
-                        if pending.places.len() > 4 * MAX_PLACES {
-                            self.force_for(source, Why::SeveralIndices, cluster);
+                    pending.is_live = true;
+                    let new = (cluster, used_at);
+                    if !pending.uses.contains(&new) {
+                        if pending.uses.len() > 4 * MAX_USES {
+                            self.store_for(source, MaterializeReason::SeveralIndices, cluster);
                         } else {
-                            pending.places.push(place);
+                            pending.uses.push(new);
                         }
                     }
                 }
             }
         }
         self.access[value.at()] = access;
-        for value in self.needed_by(node) {
-            self.force_for(value, Why::ReadWhole, cluster);
+        for value in self.known_before(node) {
+            self.store_for(value, MaterializeReason::ReadFromMemory, cluster);
         }
     }
 }

@@ -1,20 +1,21 @@
-//! `Kernel`: a fused loop nest as data, valid for every size.
+//! [`Kernel`]: a fused loop nest as plain data, valid for every size.
 
 use std::fmt;
 use std::sync::Arc;
 
 use shapeflow_shape_fns::{DType, Dim};
 
-use super::code::{Code, Layout};
+use super::kernel_body::{KernelBody, LaneLayout};
+use super::loop_nest::LoopNest;
 use crate::expr::{InRange, Index};
 use crate::graph::ValueIx;
 
-/// A buffer of a lowered program.
+/// The number of a buffer in a lowered program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct BufferIx(pub u32);
 
 impl BufferIx {
-    pub(crate) fn at(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -25,84 +26,86 @@ impl fmt::Display for BufferIx {
     }
 }
 
-/// Where a slot of a [`Code`] points, as a function of the kernel's axes.
+/// The address of a slot of a [`KernelBody`], as a function of the kernel's axes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Address {
-    /// Element of a buffer, one index per axis of the buffer. Run-time values in the indices are not
-    /// part of the address: they are the gather's own offsets.
+    /// An element of a buffer: one index per axis of the buffer. Run-time values are not in these indices; the
+    /// gather instruction adds them as offsets.
     Element { buffer: BufferIx, index: Vec<Index> },
-    /// Row-major position in a buffer.
+    /// A row-major position in a buffer.
     Flat { buffer: BufferIx, position: Index },
-    /// A number that moves with the axes.
+    /// No memory: the value of an index.
     Iota(Index),
     /// Scratch memory of one row.
-    Row,
+    Scratch,
 }
 
-/// What a run-time scalar of a [`Code`] is.
+/// The meaning of a run-time scalar of a [`KernelBody`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum ScalarArg {
     /// A dimension.
     Size(Dim),
-    /// Bytes by which a gather slot moves for a step of one of its run-time values: the sum over the
-    /// buffer's axes of coefficient times stride.
+    /// The bytes by which a gather slot moves when one of its run-time values grows by 1:
+    /// `Σ coefficients[axis] · stride(axis)` over the axes of the buffer.
     GatherStride { slot: u32, coefficients: Vec<Dim> },
 }
 
-/// One way through the kernel's piecewise choices.
+/// The body of a kernel for one outcome of its piecewise choices.
 #[derive(Clone, Debug)]
 pub(crate) struct Variant {
-    pub code: Arc<Code>,
+    pub body: Arc<KernelBody>,
+    /// By slot of the body.
     pub slots: Vec<Address>,
+    /// By run-time scalar of the body.
     pub scalars: Vec<ScalarArg>,
 }
 
-/// Which variant serves a part of the domain.
+/// Chooses the variant for each point of the domain.
 #[derive(Clone, Debug)]
 pub(crate) enum Decision {
     Variant(u32),
-    /// The first arm all of whose ranges hold, else the last.
+    /// The first arm whose ranges all hold; the boxed decision if no arm has that.
     Switch(Vec<(Vec<InRange>, Decision)>, Box<Decision>),
 }
 
-/// A loop nest: outer axes, each point of which is a row, and row axes walked by passes.
+/// A loop nest. Each point of the outer axes is a row; passes walk the row axes.
 ///
-/// Axis `k` is outer axis `k` for `k < outer.len()`, then come the row axes.
+/// Axes `0..outer.len()` are the outer axes; the row axes follow.
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel {
     pub outer: Vec<Dim>,
     pub row: Vec<Dim>,
-    pub layout: Layout,
+    pub layout: LaneLayout,
     pub decision: Decision,
     pub variants: Vec<Variant>,
     pub reads: Vec<BufferIx>,
     pub writes: Vec<BufferIx>,
     /// Whether a check may fail at run time.
     pub can_fail: bool,
-    /// The values it makes, for errors and dumps, and how many nodes were fused.
+    /// The values that it stores.
     pub roots: Vec<ValueIx>,
+    /// All values that it computes.
     pub fused: Vec<ValueIx>,
 }
 
 impl Kernel {
+    /// Returns the number of axes.
     pub(crate) fn rank(&self) -> usize {
         self.outer.len() + self.row.len()
     }
 
+    /// Returns the extent of an outer or row axis.
     pub(crate) fn extent(&self, axis: usize) -> &Dim {
         if axis < self.outer.len() { &self.outer[axis] } else { &self.row[axis - self.outer.len()] }
     }
-}
 
-/// The axis that vector lanes run along, of `outer` outer and `row` row axes.
-pub(crate) fn inner_axis(outer: usize, row: usize, layout: Layout) -> Option<usize> {
-    match layout {
-        Layout::Row => (outer + row).checked_sub(1),
-        Layout::Column => outer.checked_sub(1),
+    /// Returns the numbers of axes and the lane layout.
+    pub(crate) fn nest(&self) -> LoopNest {
+        LoopNest { outer: self.outer.len(), row: self.row.len(), layout: self.layout }
     }
 }
 
-/// A buffer's type and shape.
+/// The type and shape of a buffer, and the value that it holds.
 #[derive(Clone, Debug)]
 pub(crate) struct BufferInfo {
     pub dtype: DType,

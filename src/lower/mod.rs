@@ -1,29 +1,57 @@
-//! Partition of a graph into kernels, and kernels as plain data.
+//! From a graph to kernels: which nodes one loop nest computes, and that loop nest as plain data.
+//!
+//! **In:** an optimized [`GraphData`](crate::graph::GraphData) in which the outputs need every node. Sizes may be
+//! symbols.
+//!
+//! **Out:** a [`Program`](program::Program): buffers, and steps over them in order. A step is a
+//! [`Kernel`](kernel::Kernel) (a fused loop nest that is valid for every size), a matmul, or a single node. Later, with
+//! the sizes of a run, [`plan`](plan::plan) gives a [`KernelPlan`](plan::KernelPlan): boxes with checked byte offsets
+//! and strides.
+//!
+//! **Road at compile time:** [`lower`](program::lower) calls, in this order,
+//! - `definitions`: where each symbol of the graph gets its value;
+//! - `partition`: which values have memory (`placement`), and which nodes form one `cluster`. `access` describes how a
+//!   node's body reads its operands; `inline` adds a value to the clusters that read it;
+//! - `build`: the expressions of a cluster, split into variants where bodies are piecewise;
+//! - `schedule`: the expressions of a variant (`expr_order`) as passes over a row (`loop_nest`): a
+//!   [`KernelBody`](kernel_body::KernelBody), which the emitters of `codegen` compile.
+//!
+//! **Road at run time:** [`plan`](plan::plan) evaluates indices for the given sizes (`bound_index`), and cuts the
+//! domain into pieces on which every index is linear (`affine`). Each piece becomes a [`BoxPlan`](box_plan::BoxPlan):
+//! `plan_axes` merges its loops, `slot_plan` holds its strides, and `launch_mode` chooses machine code or a copy.
+//! `in_place` says whether a kernel may write its result over an operand.
+//!
+//! **Beside the road:** `verify` checks a kernel body, and `display` prints a kernel.
+//!
+//! **Callers:** `exec` lowers graphs and plans kernels; `codegen` reads kernel bodies; `runtime` reads plans.
+//!
+//! **Absent:** memory, machine code, threads. Everything here is plain data; nothing runs a kernel outside of tests.
 
 mod access;
 mod affine;
-pub(crate) mod boxes;
+mod bound_index;
+pub(crate) mod box_plan;
 mod build;
 mod cluster;
-pub(crate) mod code;
-mod define;
+mod definitions;
 mod display;
-#[cfg(test)]
-mod fold_lanes;
-mod home;
+mod expr_order;
 pub(crate) mod in_place;
 mod inline;
-#[cfg(test)]
-pub(crate) mod interpret;
 pub(crate) mod kernel;
-pub(crate) mod mode;
-mod order;
+pub(crate) mod kernel_body;
+mod known_dims;
+pub(crate) mod launch_mode;
+mod loop_nest;
 mod partition;
+mod placement;
 pub(crate) mod plan;
 mod plan_axes;
 pub(crate) mod program;
 mod schedule;
-mod sized;
+pub(crate) mod slot_plan;
+#[cfg(test)]
+pub(crate) mod tests;
 pub(crate) mod verify;
 
-pub(crate) use sized::Unsized;
+pub(crate) use bound_index::PlanError;

@@ -1,9 +1,11 @@
-//! `partition`: which values get memory, and which nodes are computed together, by a rule free of sizes.
+//! [`partition`]: which values are stored, and which nodes form a cluster. The rules depend on no size.
 //!
-//! Nodes are visited from the last to the first, so that every consumer of a value is settled before it.
-//! A value's *places* are the indices at which its consumers need it, in the axes of their clusters. A value
-//! with one place is inlined there; a cheap one is inlined at every place; an expensive one needed at equal
-//! indices by clusters of one domain brings these clusters together; everything else is materialized.
+//! Nodes are visited from the last to the first, so every consumer of a value is settled before the value. A *use* of a
+//! value is the index at which a cluster reads it, in the axes of the cluster. The rules:
+//! - A value that must be in memory is stored, such as an output or an operand of a host kernel.
+//! - A value with one use is inlined there. A cheap value with a few uses is inlined at each of them.
+//! - If clusters of one domain use a costly value at the same index, they are merged, and the value is inlined.
+//! - Every other value is stored, and so is a value that a cluster refuses ([`Cluster::accepts`]).
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, Symbol};
@@ -11,101 +13,106 @@ use smallvec::SmallVec;
 
 use super::access::Access;
 use super::cluster::{Cluster, ClusterIx, needs_interpreter};
-use super::home::{Home, Why};
+use super::known_dims::known_dims;
+use super::placement::{MaterializeReason, Placement};
 use crate::error::Result;
 use crate::eval::Template;
 use crate::expr::{Axis, Index};
 use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::op::Body;
 
-/// A value of at most this many primitive operations, with all that is inlined into it, is computed again
-/// rather than stored.
+/// A value of at most this many primitive operations, inlined operands included, is computed again rather than stored.
 pub(super) const CHEAP: u32 = 4;
-/// A value needed at more indices than this is stored.
-pub(super) const MAX_PLACES: usize = 4;
+/// A value with more uses than this is stored.
+pub(super) const MAX_USES: usize = 4;
 
-/// One step of a program, before it is lowered.
+/// One step of a program, before its kernel is built.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Planned {
+pub(crate) enum PlannedStep {
     Cluster(ClusterIx),
     Node(NodeIx),
 }
 
-/// The outcome: a home for every value, and the steps in order.
+/// A placement for every value, and the steps in the order in which they run.
 pub(crate) struct Partition {
-    pub homes: Vec<Home>,
+    /// By value.
+    pub placements: Vec<Placement>,
     /// By value: its body, if it has one.
     pub templates: Vec<Option<Template>>,
     pub clusters: Vec<Cluster>,
-    pub steps: Vec<Planned>,
-    /// For each step, the values that must be known when it is planned.
-    pub needs: Vec<Vec<ValueIx>>,
+    pub steps: Vec<PlannedStep>,
+    /// By step: the values that must be in memory before the step can be planned.
+    pub known_before: Vec<Vec<ValueIx>>,
 }
 
-pub(super) type Place = (ClusterIx, SmallVec<[Index; 4]>);
+/// A cluster, and the index at which it reads a value.
+pub(super) type Use = (ClusterIx, SmallVec<[Index; 4]>);
 
+/// What the settled consumers of a value need of it.
 #[derive(Default, Clone)]
 pub(super) struct Pending {
-    pub(super) places: SmallVec<[Place; 1]>,
-    forced: Option<Why>,
+    pub(super) uses: SmallVec<[Use; 1]>,
+    /// Why it must be stored, whatever its uses are.
+    stored: Option<MaterializeReason>,
     /// Clusters that need the value in memory.
     readers: SmallVec<[ClusterIx; 1]>,
     /// The largest depth of a step that needs the value in memory.
     depth: u32,
-    pub(super) used: bool,
+    pub(super) is_live: bool,
 }
 
+/// The state of a partition. Vectors are indexed by value, apart from `clusters`.
 pub(super) struct Partitioner<'a> {
     pub(super) graph: &'a GraphData,
     pub(super) pending: Vec<Pending>,
-    pub(super) homes: Vec<Home>,
+    pub(super) placements: Vec<Placement>,
     templates: Vec<Option<Template>>,
-    /// By value: how its body reads; nothing of values that are not computed by a body.
+    /// How the body of a value reads; empty for values without a body.
     pub(super) access: Vec<Access>,
-    /// Cost of a value with everything that could be inlined into it.
+    /// The cost of a value, with all values that could be inlined into it.
     pub(super) full_cost: Vec<u32>,
-    /// Whether a value is made from results of folds.
-    pub(super) folds: Vec<bool>,
+    /// Whether a value depends on results of reductions.
+    pub(super) reduces: Vec<bool>,
     pub(super) clusters: Vec<Cluster>,
-    /// Values that must be computed before a symbol is bound.
-    late: Late,
+    late: LateSymbols,
+    /// The depth of each node that runs by itself.
     node_depth: FxHashMap<NodeIx, u32>,
     is_output: Vec<bool>,
 }
 
-/// For each symbol that feeds' sizes do not bind: the values that must be computed before it is bound.
-pub(crate) type Late = FxHashMap<Symbol, SmallVec<[ValueIx; 2]>>;
+/// For each symbol that the sizes of inputs do not bind: the values that must be computed before it is bound.
+pub(crate) type LateSymbols = FxHashMap<Symbol, SmallVec<[ValueIx; 2]>>;
 
-/// Partitions all of `graph`; every node is needed by `outputs`. What is `watched` has memory, as outputs have.
+/// Partitions `graph`, whose `outputs` need every node. The `watched` values are stored, as outputs are.
 pub(crate) fn partition(
     graph: &GraphData,
     outputs: &[ValueIx],
-    late: Late,
+    late: LateSymbols,
     watched: &[ValueIx],
 ) -> Result<Partition> {
     let count = graph.values.len();
     let mut this = Partitioner {
         graph,
         pending: vec![Pending::default(); count],
-        homes: vec![Home::None; count],
+        placements: vec![Placement::Unused; count],
         templates: (0..count).map(|_| None).collect(),
         access: vec![Access::default(); count],
         full_cost: vec![0; count],
-        folds: vec![false; count],
+        reduces: vec![false; count],
         clusters: Vec::new(),
         late,
         node_depth: FxHashMap::default(),
         is_output: vec![false; count],
     };
-    this.lower_all()?;
+    this.describe_values()?;
     for &output in outputs {
         this.is_output[output.at()] = true;
         let pending = &mut this.pending[output.at()];
-        pending.used = true;
-        pending.forced = Some(Why::Output);
+        pending.is_live = true;
+        pending.stored = Some(MaterializeReason::Output);
     }
     for &value in watched {
-        this.force(value, Why::ReadWhole, 0);
+        this.store(value, MaterializeReason::ReadFromMemory, 0);
     }
     for index in (0..graph.nodes.len() as u32).rev().map(NodeIx) {
         this.settle(index);
@@ -114,7 +121,8 @@ pub(crate) fn partition(
 }
 
 impl Partitioner<'_> {
-    fn lower_all(&mut self) -> Result<()> {
+    /// Derives the body, access and cost of every value that a body computes.
+    fn describe_values(&mut self) -> Result<()> {
         for (number, node) in self.graph.nodes.iter().enumerate() {
             if !matches!(node.op.body, Body::Compute(_)) {
                 continue;
@@ -125,8 +133,8 @@ impl Partitioner<'_> {
                 let operands = node.operands.iter().map(|operand| self.full_cost[operand.at()]);
                 self.full_cost[value.at()] = operands.fold(access.cost, u32::saturating_add);
                 let mut operands = node.operands.iter();
-                self.folds[value.at()] =
-                    !access.folds.is_empty() || operands.any(|operand| self.folds[operand.at()]);
+                self.reduces[value.at()] =
+                    !access.reduces.is_empty() || operands.any(|operand| self.reduces[operand.at()]);
                 self.templates[value.at()] = Some(template);
                 self.access[value.at()] = access;
             }
@@ -134,99 +142,102 @@ impl Partitioner<'_> {
         Ok(())
     }
 
+    /// Places the values of a node, whose consumers are all settled.
     fn settle(&mut self, index: NodeIx) {
         let node = &self.graph.nodes[index.at()];
-        let used = node.values().any(|value| self.pending[value.at()].used);
+        let is_live = node.values().any(|value| self.pending[value.at()].is_live);
         match node.op.body {
             Body::Input | Body::Constant => {
                 for value in node.values() {
-                    self.homes[value.at()] = Home::Buffer(Why::Given);
+                    self.placements[value.at()] = Placement::Buffer(MaterializeReason::Given);
                 }
             }
             Body::Compute(_) => {
                 let values: SmallVec<[ValueIx; 2]> = node.values().collect();
-                if used && values.iter().any(|value| needs_interpreter(&self.access[value.at()])) {
-                    return self.settle_whole(index);
+                if is_live && values.iter().any(|value| needs_interpreter(&self.access[value.at()])) {
+                    return self.settle_single_node(index);
                 }
                 for value in values {
-                    if self.pending[value.at()].used {
+                    if self.pending[value.at()].is_live {
                         self.settle_value(index, value);
                     }
                 }
             }
-            _ if used => self.settle_whole(index),
+            _ if is_live => self.settle_single_node(index),
             _ => {}
         }
     }
 
-    /// A node that runs by itself: its outputs have buffers and so have its operands.
-    fn settle_whole(&mut self, index: NodeIx) {
+    /// Makes a node a step of its own. Its results and operands are stored.
+    fn settle_single_node(&mut self, index: NodeIx) {
         let node = &self.graph.nodes[index.at()];
         let depth = node.values().map(|value| self.reader_depth(value)).max().unwrap_or(0) + 1;
         self.node_depth.insert(index, depth);
         for value in node.values() {
-            self.homes[value.at()] = Home::Buffer(Why::Made);
+            self.placements[value.at()] = Placement::Buffer(MaterializeReason::SingleNodeResult);
             self.note_producer(value, depth);
         }
         for &operand in &node.operands {
-            self.force(operand, Why::ReadWhole, depth);
+            self.store(operand, MaterializeReason::ReadFromMemory, depth);
         }
-        for value in self.needed_by(index) {
-            self.force(value, Why::ReadWhole, depth);
+        for value in self.known_before(index) {
+            self.store(value, MaterializeReason::ReadFromMemory, depth);
         }
     }
 
-    /// The largest depth of a step that reads a value, in memory or inlined.
+    /// Returns the largest depth of a step that reads a value, from memory or inlined.
     fn reader_depth(&self, value: ValueIx) -> u32 {
         let pending = &self.pending[value.at()];
         let clusters =
-            pending.places.iter().map(|(cluster, _)| *cluster).chain(pending.readers.iter().copied());
+            pending.uses.iter().map(|(cluster, _)| *cluster).chain(pending.readers.iter().copied());
         clusters.map(|cluster| self.cluster(self.find(cluster)).depth).max().unwrap_or(0).max(pending.depth)
     }
 
-    fn force(&mut self, value: ValueIx, why: Why, depth: u32) {
+    /// Requires that a value is stored before the steps of this depth run.
+    fn store(&mut self, value: ValueIx, reason: MaterializeReason, depth: u32) {
         let pending = &mut self.pending[value.at()];
-        pending.used = true;
-        pending.forced.get_or_insert(why);
+        pending.is_live = true;
+        pending.stored.get_or_insert(reason);
         pending.depth = pending.depth.max(depth);
     }
 
-    /// A cluster needs a value in memory before it runs.
-    pub(super) fn force_for(&mut self, value: ValueIx, why: Why, cluster: ClusterIx) {
-        self.force(value, why, 0);
+    /// Requires that a value is stored before a cluster runs.
+    pub(super) fn store_for(&mut self, value: ValueIx, reason: MaterializeReason, cluster: ClusterIx) {
+        self.store(value, reason, 0);
         let readers = &mut self.pending[value.at()].readers;
         if !readers.contains(&cluster) {
             readers.push(cluster);
         }
     }
 
-    /// What must be known before a node is planned: parameters that are not known now, and the values that
-    /// define the symbols of its shapes.
-    pub(super) fn needed_by(&self, index: NodeIx) -> SmallVec<[ValueIx; 4]> {
+    /// Returns the values that must be in memory before a node can be planned: parameters whose elements are not known
+    /// at compile time, and values that define symbols of its shapes.
+    pub(super) fn known_before(&self, index: NodeIx) -> SmallVec<[ValueIx; 4]> {
         let node = &self.graph.nodes[index.at()];
-        let mut needed: SmallVec<[ValueIx; 4]> = SmallVec::new();
+        let mut required: SmallVec<[ValueIx; 4]> = SmallVec::new();
         for (_, value) in node.parameters() {
             let elements = self.graph.values[value.at()].elements.as_ref();
             let known = elements
                 .is_some_and(|elements| self.graph.table.resolve_elements(elements).is_known())
                 && !self.graph.has_settled_elements(value);
             if !known {
-                needed.push(value);
+                required.push(value);
             }
         }
         if !self.late.is_empty() {
             for value in node.values().chain(node.operands.iter().copied()) {
-                for dim in self.graph.values[value.at()].shape.dims().unwrap_or_default() {
+                for dim in known_dims(self.graph, value) {
                     self.graph.table.resolve(dim).symbols(&mut |symbol| {
-                        needed.extend(self.late.get(&symbol).into_iter().flatten().copied());
+                        required.extend(self.late.get(&symbol).into_iter().flatten().copied());
                     });
                 }
             }
         }
-        needed.retain(|value| self.graph.values[value.at()].node < index);
-        needed
+        required.retain(|value| self.graph.values[value.at()].node < index);
+        required
     }
 
+    /// Returns the representative of a cluster.
     pub(super) fn find(&self, mut cluster: ClusterIx) -> ClusterIx {
         while self.clusters[cluster.0 as usize].parent != cluster {
             cluster = self.clusters[cluster.0 as usize].parent;
@@ -234,15 +245,16 @@ impl Partitioner<'_> {
         cluster
     }
 
+    /// Returns a cluster by number.
     pub(super) fn cluster(&self, cluster: ClusterIx) -> &Cluster {
         &self.clusters[cluster.0 as usize]
     }
 
-    /// The dimensions of a value that are not known to be 1, and the index of an element of it in them.
+    /// Returns the dimensions of a value that are not known to be 1, and the index of its element in these axes.
     pub(super) fn domain(&self, value: ValueIx) -> (Vec<Dim>, SmallVec<[Index; 4]>) {
         let mut domain = Vec::new();
         let mut index = SmallVec::new();
-        for dim in self.graph.values[value.at()].shape.dims().unwrap_or_default() {
+        for dim in known_dims(self.graph, value) {
             let dim = self.graph.table.resolve(dim);
             if dim.as_known() == Some(1) {
                 index.push(Index::from(0));
@@ -254,64 +266,67 @@ impl Partitioner<'_> {
         (domain, index)
     }
 
+    /// Inlines or stores a value.
     fn settle_value(&mut self, node: NodeIx, value: ValueIx) {
-        let mut places: SmallVec<[Place; 1]> = SmallVec::new();
-        for (cluster, index) in std::mem::take(&mut self.pending[value.at()].places) {
-            let place = (self.find(cluster), index);
-            if !places.contains(&place) {
-                places.push(place);
+        let mut uses: SmallVec<[Use; 1]> = SmallVec::new();
+        for (cluster, index) in std::mem::take(&mut self.pending[value.at()].uses) {
+            let new = (self.find(cluster), index);
+            if !uses.contains(&new) {
+                uses.push(new);
             }
         }
-        let why = match self.pending[value.at()].forced {
-            Some(why) => why,
-            None => match self.place_inline(node, value, &mut places) {
+        let reason = match self.pending[value.at()].stored {
+            Some(reason) => reason,
+            None => match self.try_inline(node, value, &mut uses) {
                 Ok(()) => return,
-                Err(why) => why,
+                Err(reason) => reason,
             },
         };
-        self.materialize(node, value, why, &places);
+        self.materialize(node, value, reason, &uses);
     }
 
-    /// Tells the clusters that read a value how deep its maker is.
+    /// Records the depth of the step that produces a value in the clusters that read it.
     fn note_producer(&mut self, value: ValueIx, depth: u32) {
         let pending = std::mem::take(&mut self.pending[value.at()]);
-        for cluster in pending.places.into_iter().map(|(cluster, _)| cluster).chain(pending.readers) {
+        for cluster in pending.uses.into_iter().map(|(cluster, _)| cluster).chain(pending.readers) {
             let cluster = self.find(cluster);
             let reader = &mut self.clusters[cluster.0 as usize];
             reader.producers = reader.producers.min(depth);
         }
     }
 
-    fn materialize(&mut self, node: NodeIx, value: ValueIx, why: Why, places: &[Place]) {
-        self.pending[value.at()].places = places.iter().cloned().collect();
+    /// Stores a value: as an alias of its operand, as a further root of the cluster that uses it, or as the root of a
+    /// new cluster.
+    fn materialize(&mut self, node: NodeIx, value: ValueIx, reason: MaterializeReason, uses: &[Use]) {
+        self.pending[value.at()].uses = uses.iter().cloned().collect();
         if self.graph.nodes[node.at()].op.is_reinterpretation() {
             let source = self.graph.nodes[node.at()].operands[0];
             let given = matches!(self.graph.node_of(source).op.body, Body::Input | Body::Constant);
             if !given || !self.is_output[value.at()] {
-                self.homes[value.at()] = Home::Alias(source);
-                self.force(source, why, self.reader_depth(value));
-                // Whoever reads the alias waits for the maker of the source.
+                self.placements[value.at()] = Placement::Alias(source);
+                self.store(source, reason, self.reader_depth(value));
+                // The readers of the alias wait for the step that produces the source.
                 let pending = std::mem::take(&mut self.pending[value.at()]);
-                let needed = self.needed_by(node);
-                for cluster in pending.places.into_iter().map(|(cluster, _)| cluster).chain(pending.readers) {
-                    self.force_for(source, why, cluster);
-                    for &other in &needed {
-                        self.force_for(other, Why::ReadWhole, cluster);
+                let required = self.known_before(node);
+                for cluster in pending.uses.into_iter().map(|(cluster, _)| cluster).chain(pending.readers) {
+                    self.store_for(source, reason, cluster);
+                    for &other in &required {
+                        self.store_for(other, MaterializeReason::ReadFromMemory, cluster);
                     }
                 }
-                for other in needed {
-                    self.force(other, Why::ReadWhole, pending.depth);
+                for other in required {
+                    self.store(other, MaterializeReason::ReadFromMemory, pending.depth);
                 }
                 return;
             }
         }
-        self.homes[value.at()] = Home::Buffer(why);
-        if let Some(cluster) = self.join_as_root(value, places) {
-            self.pending[value.at()].places.clear();
+        self.placements[value.at()] = Placement::Buffer(reason);
+        if let Some(cluster) = self.join_as_root(value, uses) {
+            self.pending[value.at()].uses.clear();
             self.note_producer(value, self.cluster(cluster).depth);
             self.clusters[cluster.0 as usize].roots.push(value);
             let index = self.domain(value).1;
-            self.enter(node, value, cluster, &index);
+            self.add_member(node, value, cluster, &index);
             return;
         }
         let depth = self.reader_depth(value) + 1;
@@ -319,50 +334,57 @@ impl Partitioner<'_> {
         let (domain, index) = self.domain(value);
         let cluster = ClusterIx(self.clusters.len() as u32);
         self.clusters.push(Cluster::new(cluster, domain, value, depth));
-        self.enter(node, value, cluster, &index);
+        self.add_member(node, value, cluster, &index);
     }
 
-    /// A cluster that needs the value at the whole of its domain stores it as well, if everyone else who
-    /// reads it from memory runs later.
-    fn join_as_root(&self, value: ValueIx, places: &[Place]) -> Option<ClusterIx> {
-        let [(cluster, at)] = places else { return None };
+    /// Returns the only cluster that uses a value, if it can store the value as well: it has the value's domain, reads
+    /// the element at its own index, and all steps that read the value from memory run later.
+    fn join_as_root(&self, value: ValueIx, uses: &[Use]) -> Option<ClusterIx> {
+        let [(cluster, used_at)] = uses else { return None };
         let (domain, index) = self.domain(value);
         let target = self.cluster(*cluster);
         let pending = &self.pending[value.at()];
-        if at != &index || target.domain != domain || self.may_inline(value, *cluster, at).is_err() {
+        if used_at != &index || target.domain != domain || self.may_inline(value, *cluster, used_at).is_err()
+        {
             return None;
         }
         let readers = pending.readers.iter().map(|reader| self.cluster(self.find(*reader)).depth);
         (pending.depth.max(readers.max().unwrap_or(0)) < target.depth).then_some(*cluster)
     }
 
+    /// Sorts the steps: a larger depth first, then the smaller first value.
     fn finish(self) -> Partition {
-        let mut steps: Vec<(u32, u32, Planned)> = Vec::new();
+        let mut steps: Vec<(u32, u32, PlannedStep)> = Vec::new();
         for (number, cluster) in self.clusters.iter().enumerate() {
             let number = ClusterIx(number as u32);
             if cluster.parent == number {
-                let first = cluster.roots.iter().map(|root| root.0).min().unwrap_or(0);
-                steps.push((cluster.depth, first, Planned::Cluster(number)));
+                let first = cluster
+                    .roots
+                    .iter()
+                    .map(|root| root.0)
+                    .min()
+                    .expect("a cluster that is not merged has a root");
+                steps.push((cluster.depth, first, PlannedStep::Cluster(number)));
             }
         }
         for (&node, &depth) in &self.node_depth {
-            steps.push((depth, self.graph.nodes[node.at()].first_output.0, Planned::Node(node)));
+            steps.push((depth, self.graph.nodes[node.at()].first_output.0, PlannedStep::Node(node)));
         }
         steps.sort_by_key(|(depth, first, _)| (u32::MAX - depth, *first));
-        let needs = steps
+        let known_before = steps
             .iter()
             .map(|(_, _, step)| match step {
-                Planned::Node(node) => self.needed_by(*node).to_vec(),
-                Planned::Cluster(cluster) => {
+                PlannedStep::Node(node) => self.known_before(*node).to_vec(),
+                PlannedStep::Cluster(cluster) => {
                     let members = &self.cluster(*cluster).members;
                     let nodes = members.iter().map(|member| self.graph.values[member.at()].node);
-                    nodes.flat_map(|node| self.needed_by(node)).collect()
+                    nodes.flat_map(|node| self.known_before(node)).collect()
                 }
             })
             .collect();
         Partition {
-            needs,
-            homes: self.homes,
+            known_before,
+            placements: self.placements,
             templates: self.templates,
             clusters: self.clusters,
             steps: steps.into_iter().map(|(_, _, step)| step).collect(),

@@ -1,64 +1,69 @@
-//! `KernelPlan`: the boxes of a kernel for one set of sizes, with every address checked.
+//! [`KernelPlan`]: the boxes of a kernel for one set of sizes. Every address is checked against its buffer.
 
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use super::affine::{Affine, Piece};
-use super::boxes::{BoxPlan, SlotPlan};
-use super::code::{Class, InstOp, Layout, SlotUse};
+use super::bound_index::{BoundDecision, BoundIndex, PlanError};
+use super::box_plan::BoxPlan;
 use super::kernel::{Address, BufferIx, Kernel, ScalarArg, Variant};
-use super::mode::{BoxCopy, Mode, plain_copy, staged};
+use super::kernel_body::{AccessPattern, InstOp, LaneLayout, SlotUse};
+use super::launch_mode::{BoxCopy, LaunchMode, copied_slots, direct_or_staged};
 use super::plan_axes::{PlanAxes, PlanAxis};
-use super::sized::{Sized, SizedDecision, Unsized};
+use super::slot_plan::SlotPlan;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::size_of_element;
 use crate::tiles::is_streamed;
 
-/// A kernel with its sizes.
+/// A kernel for one set of sizes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KernelPlan {
     pub boxes: Vec<BoxPlan>,
-    /// The buffers it touches, the bytes each must have, and whether it is stored to.
+    /// The buffers that it reads or writes.
     pub buffers: Vec<BufferUse>,
-    /// Whether what it stores passes the caches.
+    /// Whether its stores should bypass the caches, because a stored buffer is large.
     pub stream: bool,
 }
 
-/// What a plan was made for.
+/// What a plan requires of a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BufferUse {
     pub buffer: BufferIx,
+    /// The least size of the buffer.
     pub bytes: usize,
+    /// Whether the kernel stores to it.
     pub stored: bool,
 }
 
-/// More boxes than this mean that a body cannot be cut sensibly for these sizes.
+/// The largest number of boxes. A plan with more would cost more than it helps, so it is refused.
 const MAX_BOXES: usize = 1 << 20;
 
 struct Planner<'a> {
     kernel: &'a Kernel,
-    dim: &'a dyn Fn(&Dim) -> Result<i64, Unsized>,
-    sizes: &'a dyn Fn(BufferIx) -> Result<SmallVec<[i64; 6]>, Unsized>,
+    /// The value of a dimension.
+    dim: &'a dyn Fn(&Dim) -> Result<i64, PlanError>,
+    /// The sizes of a buffer.
+    sizes: &'a dyn Fn(BufferIx) -> Result<SmallVec<[i64; 6]>, PlanError>,
 }
 
-/// Cuts the kernel's domain for the sizes that `dim` gives; `sizes` gives those of a buffer.
+/// Plans a kernel. `dim` returns the value of a dimension, and `sizes` the sizes of a buffer.
+/// # Errors
+/// A dimension or buffer has no size yet, an index overflows, or an address would leave its buffer.
 pub(crate) fn plan(
     kernel: &Kernel,
-    dim: &dyn Fn(&Dim) -> Result<i64, Unsized>,
-    sizes: &dyn Fn(BufferIx) -> Result<SmallVec<[i64; 6]>, Unsized>,
+    dim: &dyn Fn(&Dim) -> Result<i64, PlanError>,
+    sizes: &dyn Fn(BufferIx) -> Result<SmallVec<[i64; 6]>, PlanError>,
 ) -> Result<KernelPlan> {
-    Planner { kernel, dim, sizes }.plan().map_err(|unsized_| {
-        Error::new(
-            ErrorKind::Shape,
-            Phase::Run,
-            format!("the sizes of a kernel cannot be planned: {}", unsized_.0),
-        )
+    Planner { kernel, dim, sizes }.plan().map_err(|PlanError(reason)| {
+        let message = format!("the sizes of a kernel cannot be planned: {reason}");
+        Error::new(ErrorKind::Shape, Phase::Run, message)
     })
 }
 
 impl KernelPlan {
-    fn note_buffers(&mut self, sized: &SizedVariant, variant: &Variant) {
-        for (slot, kind) in sized.slots.iter().zip(&variant.code.slots) {
+    /// Adds the buffers of a variant.
+    fn note_buffers(&mut self, bound: &BoundVariant, variant: &Variant) {
+        for (slot, kind) in bound.slots.iter().zip(&variant.body.slots) {
             let Some(buffer) = slot.buffer else { continue };
             let bytes = usize::try_from(slot.len.saturating_mul(slot.size)).unwrap_or(usize::MAX);
             let stored = kind.used == SlotUse::Store;
@@ -74,42 +79,46 @@ impl KernelPlan {
 }
 
 /// A variant with all sizes known.
-struct SizedVariant {
-    slots: Vec<SizedSlot>,
+struct BoundVariant {
+    slots: Vec<BoundSlot>,
     scalars: Vec<i64>,
 }
 
-struct SizedSlot {
+/// A slot with all sizes known.
+struct BoundSlot {
+    /// None for iotas and scratch.
     buffer: Option<BufferIx>,
-    index: Sized,
+    /// The row-major position in the buffer, or the value of an iota.
+    index: BoundIndex,
     /// Bytes of an element; 1 for an iota.
     size: i64,
-    /// Elements of the buffer.
+    /// The number of elements of the buffer.
     len: i64,
-    /// How far run-time values may move a gather, in elements.
+    /// The largest offset that run-time values add to a gather, in elements.
     reach: i64,
 }
 
 impl Planner<'_> {
-    fn plan(&self) -> Result<KernelPlan, Unsized> {
+    fn plan(&self) -> Result<KernelPlan, PlanError> {
         let extents: Vec<i64> = (0..self.kernel.rank())
             .map(|axis| (self.dim)(self.kernel.extent(axis)))
             .collect::<Result<_, _>>()?;
         let outer = self.kernel.outer.len();
         let mut result = KernelPlan::default();
         if extents.iter().any(|&extent| extent < 0) {
-            return Err(Unsized(format!("an extent is negative: {extents:?}")));
+            return Err(PlanError(format!("the extents of a kernel must not be negative, got {extents:?}")));
         }
-        let map = self.kernel.row.is_empty();
-        if extents[..outer].contains(&0) || map && extents.contains(&0) {
+        if extents[..outer].contains(&0) {
             return Ok(result);
         }
-        let decision = SizedDecision::of(&self.kernel.decision, self.dim)?;
-        let mut variants: Vec<Option<SizedVariant>> = self.kernel.variants.iter().map(|_| None).collect();
+        let decision = BoundDecision::of(&self.kernel.decision, self.dim)?;
+        let mut variants: Vec<Option<BoundVariant>> = self.kernel.variants.iter().map(|_| None).collect();
         let mut todo = vec![Piece::whole(&extents)];
         'pieces: while let Some(piece) = todo.pop() {
             if todo.len() + result.boxes.len() > MAX_BOXES {
-                return Err(Unsized("the domain falls into too many pieces".to_string()));
+                return Err(PlanError(format!(
+                    "a domain must fall into at most {MAX_BOXES} boxes, but has more"
+                )));
             }
             let number = match piece.choose(&decision) {
                 Ok(number) => number as usize,
@@ -119,62 +128,63 @@ impl Planner<'_> {
                 }
             };
             let variant = &self.kernel.variants[number];
-            if variants[number].is_none() {
-                variants[number] = Some(self.size_variant(variant)?);
-            }
-            let Some(sized) = &variants[number] else { continue };
-            let mut places = Vec::with_capacity(sized.slots.len());
-            for slot in &sized.slots {
+            let bound = match &mut variants[number] {
+                Some(bound) => bound,
+                missing => missing.insert(self.bind_variant(variant)?),
+            };
+            let mut positions = Vec::with_capacity(bound.slots.len());
+            for slot in &bound.slots {
                 match piece.linear(&slot.index) {
-                    Ok(affine) => places.push(affine),
+                    Ok(affine) => positions.push(affine),
                     Err(refine) => {
                         piece.refine(refine, &mut todo);
                         continue 'pieces;
                     }
                 }
             }
-            self.check_bounds(&piece, sized, &places, variant)?;
-            result.note_buffers(sized, variant);
-            result.boxes.push(self.make_box(&piece, number, sized, &places));
+            self.check_bounds(&piece, bound, &positions, variant)?;
+            result.note_buffers(bound, variant);
+            result.boxes.push(self.make_box(&piece, number, bound, &positions));
         }
         result.stream = result.buffers.iter().any(|used| used.stored && is_streamed(used.bytes));
         Ok(result)
     }
 
-    fn size_variant(&self, variant: &Variant) -> Result<SizedVariant, Unsized> {
+    /// Evaluates the slots and scalars of a variant.
+    fn bind_variant(&self, variant: &Variant) -> Result<BoundVariant, PlanError> {
         let mut slots = Vec::with_capacity(variant.slots.len());
-        for (address, kind) in variant.slots.iter().zip(&variant.code.slots) {
-            let size = size_of_element(kind.dtype).map_err(|e| Unsized(e.to_string()))? as i64;
+        for (address, kind) in variant.slots.iter().zip(&variant.body.slots) {
+            let size = size_of_element(kind.dtype).map_err(|e| PlanError(e.to_string()))? as i64;
             slots.push(match address {
                 Address::Element { buffer, index } => {
                     let sizes = (self.sizes)(*buffer)?;
-                    let mut position = Sized::zero();
+                    let mut position = BoundIndex::zero();
                     let mut stride = 1i64;
                     for (axis, index) in index.iter().enumerate().rev() {
-                        position.add(&Sized::of(index, self.dim)?, stride)?;
-                        stride = stride.saturating_mul(sizes.get(axis).copied().unwrap_or(1));
+                        position.add(&BoundIndex::of(index, self.dim)?, stride)?;
+                        stride = stride.saturating_mul(sizes[axis]);
                     }
-                    SizedSlot { buffer: Some(*buffer), index: position, size, len: stride, reach: 0 }
+                    BoundSlot { buffer: Some(*buffer), index: position, size, len: stride, reach: 0 }
                 }
                 Address::Flat { buffer, position } => {
                     let len = (self.sizes)(*buffer)?.iter().fold(1i64, |len, size| len.saturating_mul(*size));
-                    SizedSlot {
+                    BoundSlot {
                         buffer: Some(*buffer),
-                        index: Sized::of(position, self.dim)?,
+                        index: BoundIndex::of(position, self.dim)?,
                         size,
                         len,
                         reach: 0,
                     }
                 }
-                Address::Iota(index) => SizedSlot {
+                Address::Iota(index) => BoundSlot {
                     buffer: None,
-                    index: Sized::of(index, self.dim)?,
+                    index: BoundIndex::of(index, self.dim)?,
                     size: 1,
                     len: i64::MAX,
                     reach: 0,
                 },
-                Address::Row => {
-                    SizedSlot { buffer: None, index: Sized::zero(), size, len: i64::MAX, reach: 0 }
+                Address::Scratch => {
+                    BoundSlot { buffer: None, index: BoundIndex::zero(), size, len: i64::MAX, reach: 0 }
                 }
             });
         }
@@ -184,7 +194,7 @@ impl Planner<'_> {
                 ScalarArg::Size(dim) => (self.dim)(dim)?,
                 ScalarArg::GatherStride { slot, coefficients } => {
                     let slot = &mut slots[*slot as usize];
-                    let sizes = slot.buffer.map_or(Ok(SmallVec::new()), |buffer| (self.sizes)(buffer))?;
+                    let sizes = (self.sizes)(slot.buffer.expect("a gather reads a buffer"))?;
                     let (mut stride, mut step) = (1i64, 0i64);
                     for (coefficient, size) in coefficients.iter().zip(&sizes).rev() {
                         step += (self.dim)(coefficient)?.wrapping_mul(stride);
@@ -194,22 +204,21 @@ impl Planner<'_> {
                 }
             });
         }
-        self.add_reaches(variant, &scalars, &mut slots);
-        Ok(SizedVariant { slots, scalars })
+        Self::add_reaches(variant, &scalars, &mut slots);
+        Ok(BoundVariant { slots, scalars })
     }
 
-    /// How far each gather may move: values lie below their limits.
-    fn add_reaches(&self, variant: &Variant, scalars: &[i64], slots: &mut [SizedSlot]) {
-        let code = &variant.code;
-        for body in code.passes.iter().map(|pass| &pass.body).chain([&code.epilogue]) {
+    /// Sets the reach of each gather. Its offsets are checked indices, which lie in `[0, limit)`.
+    fn add_reaches(variant: &Variant, scalars: &[i64], slots: &mut [BoundSlot]) {
+        let kernel_body = &variant.body;
+        for body in kernel_body.passes.iter().map(|pass| &pass.body).chain([&kernel_body.epilogue]) {
             for inst in body {
                 let InstOp::Gather { slot, offsets } = &inst.op else { continue };
                 let reach = offsets.iter().fold(0i64, |reach, (value, stride)| {
-                    let limit = match body.get(value.0 as usize).map(|inst| &inst.op) {
-                        Some(InstOp::CheckIndex { limit, .. }) => scalars[*limit as usize],
-                        // Only checked values are offsets; anything else fails the bounds check.
-                        _ => i64::MAX,
+                    let InstOp::CheckIndex { limit, .. } = body[value.0 as usize].op else {
+                        unreachable!("the verifier accepts only checked indices as offsets of a gather")
                     };
+                    let limit = scalars[limit as usize];
                     let step = scalars[*stride as usize] / slots[*slot as usize].size.max(1);
                     reach.saturating_add((limit - 1).max(0).saturating_mul(step))
                 });
@@ -219,92 +228,94 @@ impl Planner<'_> {
         }
     }
 
-    /// Every address of the box lies in its buffer; in rows without elements only the end of the row addresses any.
+    /// Checks that every address of a box lies in its buffer. If a row has no elements, only the epilogue has
+    /// addresses.
     fn check_bounds(
         &self,
         piece: &Piece,
-        sized: &SizedVariant,
-        places: &[Affine],
+        bound: &BoundVariant,
+        positions: &[Affine],
         variant: &Variant,
-    ) -> Result<(), Unsized> {
+    ) -> Result<(), PlanError> {
         let empty_row = piece.axes.iter().any(|axis| axis.extent == 0);
-        let at_row_end =
-            |slot: usize| variant.code.epilogue.iter().any(|inst| inst.op.slot() == Some(slot as u32));
-        for (number, (slot, place)) in sized.slots.iter().zip(places).enumerate() {
-            if slot.buffer.is_none() || empty_row && !at_row_end(number) {
+        let in_epilogue =
+            |slot: usize| variant.body.epilogue.iter().any(|inst| inst.op.slot() == Some(slot as u32));
+        for (number, (slot, position)) in bound.slots.iter().zip(positions).enumerate() {
+            let Some(buffer) = slot.buffer else { continue };
+            if empty_row && !in_epilogue(number) {
                 continue;
             }
-            let (low, high) = piece.range(place);
+            let (low, high) = piece.range(position);
             let high = high.saturating_add(slot.reach.max(0));
             let low = low.saturating_add(slot.reach.min(0));
             if low < 0 || high >= slot.len {
-                return Err(Unsized(format!(
-                    "slot {number} reaches elements {low} to {high} of {} elements of {}",
-                    slot.len,
-                    slot.buffer.map_or_else(String::new, |buffer| buffer.to_string())
+                return Err(PlanError(format!(
+                    "slot {number} must stay in {buffer}, which has {} elements, but reaches elements {low} to {high}",
+                    slot.len
                 )));
             }
         }
         Ok(())
     }
 
-    fn make_box(&self, piece: &Piece, number: usize, sized: &SizedVariant, places: &[Affine]) -> BoxPlan {
+    /// Makes the box of a piece on which every index is linear.
+    fn make_box(&self, piece: &Piece, number: usize, bound: &BoundVariant, positions: &[Affine]) -> BoxPlan {
         let variant = &self.kernel.variants[number];
-        let code = &variant.code;
-        let strides: Vec<SmallVec<[i64; 6]>> = sized
+        let body = &variant.body;
+        let strides: Vec<SmallVec<[i64; 6]>> = bound
             .slots
             .iter()
-            .zip(places)
-            .map(|(slot, place)| place.coefficients.iter().map(|c| c.wrapping_mul(slot.size)).collect())
+            .zip(positions)
+            .map(|(slot, position)| position.coefficients.iter().map(|c| c.wrapping_mul(slot.size)).collect())
             .collect();
         let outer_axes = self.kernel.outer.len();
-        let is_row = |axis: &usize| piece.axes[*axis].of >= outer_axes;
+        let is_row = |axis: &usize| piece.axes[*axis].kernel_axis >= outer_axes;
         let mut outer = PlanAxes::new(piece, (0..piece.axes.len()).filter(|axis| !is_row(axis)), &strides);
         let mut row = PlanAxes::new(piece, (0..piece.axes.len()).filter(is_row), &strides);
         outer.coalesce();
         row.coalesce();
-        // Slots that do not move along the inner axis of the code must not move along that of the box.
-        let splat_ok = |axis: &PlanAxis| {
-            code.slots.iter().zip(&axis.strides).all(|(slot, stride)| {
-                slot.class != Class::Splat
+        // The last axis can be the inner axis of the box only if no splat slot of the body moves along it.
+        let can_be_inner = |axis: &PlanAxis| {
+            body.slots.iter().zip(&axis.strides).all(|(slot, stride)| {
+                slot.pattern != AccessPattern::Splat
                     || slot.used == SlotUse::Scratch
                     || *stride == 0
                     || axis.extent == 1
             })
         };
-        let along_row = self.kernel.layout == Layout::Row && !self.kernel.row.is_empty();
+        let along_row = self.kernel.layout == LaneLayout::Row && !self.kernel.row.is_empty();
         let inner_group = if along_row { &mut row } else { &mut outer };
         let inner = match inner_group.axes.last() {
-            Some(axis) if splat_ok(axis) => inner_group.axes.pop(),
+            Some(axis) if can_be_inner(axis) => inner_group.axes.pop(),
             _ => None,
         };
-        let none = || PlanAxes::one(sized.slots.len());
-        let inner = inner.unwrap_or_else(none);
-        let rows = outer.axes.pop().unwrap_or_else(none);
-        while row.axes.len() < code.loops as usize {
-            row.axes.insert(0, none());
+        let unit_axis = || PlanAxes::one(bound.slots.len());
+        let inner = inner.unwrap_or_else(unit_axis);
+        let rows = outer.axes.pop().unwrap_or_else(unit_axis);
+        while row.axes.len() < body.loops as usize {
+            row.axes.insert(0, unit_axis());
         }
         let (n, row_count) = (inner.extent, rows.extent);
         let loops: SmallVec<[i64; 2]> = row.axes.iter().map(|axis| axis.extent).collect();
         let mut scratch = 0i64;
-        let mut slots = Vec::with_capacity(sized.slots.len());
-        for (number, (slot, place)) in sized.slots.iter().zip(places).enumerate() {
-            let kind = &code.slots[number];
+        let mut slots = Vec::with_capacity(bound.slots.len());
+        for (number, (slot, position)) in bound.slots.iter().zip(positions).enumerate() {
+            let kind = &body.slots[number];
             let mut plan = SlotPlan {
                 buffer: slot.buffer,
-                base: place.constant.wrapping_mul(slot.size),
+                base: position.constant.wrapping_mul(slot.size),
                 outer: outer.axes.iter().map(|axis| axis.strides[number]).collect(),
                 row: rows.strides[number],
                 inner: inner.strides[number],
                 loops: row.axes.iter().map(|axis| axis.strides[number]).collect(),
             };
             if kind.used == SlotUse::Scratch {
-                // One row, contiguous; the next row uses the same memory.
+                // The memory holds one row, contiguous; every row uses the same memory.
                 plan.base = scratch;
                 plan.inner = slot.size;
                 let mut stride = slot.size * n;
-                for (at, extent) in loops.iter().enumerate().rev() {
-                    plan.loops[at] = stride;
+                for (axis, extent) in loops.iter().enumerate().rev() {
+                    plan.loops[axis] = stride;
                     stride *= extent;
                 }
                 scratch += (stride + 63) / 64 * 64;
@@ -318,17 +329,18 @@ impl Planner<'_> {
             n,
             loops,
             slots,
-            scalars: sized.scalars.clone(),
-            mode: Mode::Direct,
+            scalars: bound.scalars.clone(),
+            mode: LaunchMode::Direct,
             scratch: scratch as usize,
         };
-        plan.mode = match plain_copy(code) {
+        plan.mode = match copied_slots(body) {
             Some((from, to)) => {
-                let target = &sized.slots[to];
+                let target = &bound.slots[to];
                 let bytes = target.len.saturating_mul(target.size);
-                Mode::Copy(Box::new(BoxCopy::new(&plan, from, to, target.size, bytes)))
+                let copy = BoxCopy::new(&plan.slots, from, to, &plan.extents(), target.size, bytes);
+                LaunchMode::Copy(Box::new(copy))
             }
-            None => staged(&plan, code),
+            None => direct_or_staged(body, &plan.slots, n),
         };
         plan
     }

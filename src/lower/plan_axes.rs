@@ -1,10 +1,10 @@
-//! [`PlanAxes`]: the loops of a box with what every slot moves along them.
+//! [`PlanAxes`]: loops of a box with the stride of every slot along each.
 
 use smallvec::SmallVec;
 
 use super::affine::Piece;
 
-/// An axis with every slot's stride along it.
+/// A loop, with every slot's stride along it in bytes.
 pub(super) struct PlanAxis {
     pub extent: i64,
     pub strides: SmallVec<[i64; 6]>,
@@ -16,6 +16,7 @@ pub(super) struct PlanAxes {
 }
 
 impl PlanAxes {
+    /// Takes the axes `which` of a piece; `strides[slot][axis]` is in bytes.
     pub(super) fn new(
         piece: &Piece,
         which: impl Iterator<Item = usize>,
@@ -30,28 +31,28 @@ impl PlanAxes {
         PlanAxes { axes }
     }
 
-    /// Drops axes of one element and joins neighbours along which every slot moves evenly.
+    /// Drops axes of extent 1, and merges neighbours `a`, `b` with `stride(a) = extent(b) · stride(b)` for every slot.
     pub(super) fn coalesce(&mut self) {
-        let mut joined: Vec<PlanAxis> = Vec::with_capacity(self.axes.len());
+        let mut merged: Vec<PlanAxis> = Vec::with_capacity(self.axes.len());
         for axis in self.axes.drain(..) {
             if axis.extent == 1 {
                 continue;
             }
-            let even = joined.last().is_some_and(|last| {
+            let can_merge = merged.last().is_some_and(|last| {
                 last.strides.iter().zip(&axis.strides).all(|(a, b)| b.checked_mul(axis.extent) == Some(*a))
             });
-            match joined.last_mut() {
-                Some(last) if even => {
+            match merged.last_mut() {
+                Some(last) if can_merge => {
                     last.extent *= axis.extent;
                     last.strides = axis.strides;
                 }
-                _ => joined.push(axis),
+                _ => merged.push(axis),
             }
         }
-        self.axes = joined;
+        self.axes = merged;
     }
 
-    /// An axis of one element, along which nothing moves.
+    /// Returns an axis of extent 1 with stride 0 for each of `slots` slots.
     pub(super) fn one(slots: usize) -> PlanAxis {
         PlanAxis { extent: 1, strides: SmallVec::from_elem(0, slots) }
     }

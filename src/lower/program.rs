@@ -1,36 +1,38 @@
-//! `Program`: the steps of a graph in order, over buffers.
+//! [`Program`]: a lowered graph, which is a list of steps over buffers.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shapeflow_shape_fns::{Dim, Symbol};
+use shapeflow_shape_fns::{DType, Dim, Symbol};
 
 use super::build::build;
-use super::define::definitions;
-use super::home::{Home, Why};
+use super::definitions::definitions;
 use super::kernel::{BufferInfo, BufferIx, Kernel};
-use super::partition::{Planned, partition};
+use super::known_dims::known_dims;
+use super::partition::{PlannedStep, partition};
+use super::placement::{MaterializeReason, Placement};
 use crate::error::Result;
-use crate::graph::{GraphData, NodeIx, ValueIx};
+use crate::graph::{GraphData, Node, NodeIx, ValueIx};
 use crate::op::{Body, MatMulSpec};
 
-/// Where the content of a buffer comes from.
+/// The source of a buffer's content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Content {
-    /// The feed of this port.
+    /// The input with this number.
     Input(usize),
     /// The constant of this node.
     Constant(NodeIx),
-    /// A step.
+    /// A step writes it.
     Computed,
-    /// The same elements as another buffer.
+    /// It has the bytes of another buffer.
     Alias(BufferIx),
 }
 
-/// One thing to run.
+/// One step of a program.
 pub(crate) enum Step {
     Kernel(Kernel),
-    /// A matrix product of buffers.
+    /// A matmul of two buffers.
     MatMul {
         node: NodeIx,
         a: BufferIx,
@@ -38,7 +40,7 @@ pub(crate) enum Step {
         out: BufferIx,
         spec: MatMulSpec,
     },
-    /// A node that runs by itself: a host kernel, or a body that is interpreted.
+    /// A node that runs by itself: a host kernel, or a body that the interpreter runs.
     Node {
         node: NodeIx,
         operands: Vec<BufferIx>,
@@ -57,11 +59,11 @@ impl Step {
     }
 }
 
-/// Steps that are planned together: every symbol they mention is bound before the first of them runs.
+/// Steps that are planned together. Every symbol in their shapes is bound before the first of them runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Segment {
-    pub steps: std::ops::Range<usize>,
-    /// The symbols whose values choose the plan.
+    pub steps: Range<usize>,
+    /// The symbols that the plan depends on.
     pub symbols: Vec<Symbol>,
 }
 
@@ -69,32 +71,35 @@ pub(crate) struct Segment {
 pub(crate) struct Program {
     pub buffers: Vec<BufferInfo>,
     pub contents: Vec<Content>,
-    pub why: Vec<Why>,
+    /// By buffer: why it exists; none for an alias.
+    reasons: Vec<Option<MaterializeReason>>,
     pub steps: Vec<Step>,
     pub segments: Vec<Segment>,
     pub outputs: Vec<BufferIx>,
-    /// Nodes whose shape function defines symbols, once it is run on sizes and values.
+    /// Nodes whose shape function defines symbols, when a run calls it on sizes and values.
     pub definers: Vec<NodeIx>,
-    /// Values whose elements bind symbols, in the order of values, and their buffers.
+    /// Values whose elements define symbols, in ascending order, with their buffers.
     pub elements: Vec<(ValueIx, BufferIx)>,
-    /// What is read to define symbols: it keeps its memory to the end.
+    /// The buffers that a run reads to define symbols. They keep their memory to the end of the run.
     pub watched: Vec<BufferIx>,
-    /// Whether steps need or give values of symbols: the sizes of some result of a host kernel depend on what it
-    /// computes, or a node that runs by itself has symbols among its attributes.
+    /// Whether some step defines symbols or needs their values while the program runs: a host kernel whose result sizes
+    /// depend on data, or a node that runs by itself with symbols among its attributes.
     pub binds_when_run: bool,
     pub buffer_of: FxHashMap<ValueIx, BufferIx>,
-    /// The buffer whose bytes each buffer has.
+    /// By buffer: the buffer whose bytes it has; itself if it is not an alias.
     pub roots: Vec<BufferIx>,
 }
 
-/// Lowers all of `graph`, every node of which is needed for `outputs`.
+/// Lowers `graph`, whose `outputs` need every node.
+/// # Errors
+/// Nothing determines a symbol that a node needs.
 pub(crate) fn lower(graph: &GraphData, outputs: &[ValueIx]) -> Result<Program> {
     let definitions = definitions(graph)?;
     let partition = partition(graph, outputs, definitions.late, &definitions.watched)?;
     let mut program = Program {
         buffers: Vec::new(),
         contents: Vec::new(),
-        why: Vec::new(),
+        reasons: Vec::new(),
         steps: Vec::new(),
         segments: Vec::new(),
         outputs: Vec::new(),
@@ -105,17 +110,17 @@ pub(crate) fn lower(graph: &GraphData, outputs: &[ValueIx]) -> Result<Program> {
         buffer_of: FxHashMap::default(),
         roots: Vec::new(),
     };
-    program.make_buffers(graph, &partition.homes);
+    program.make_buffers(graph, &partition.placements);
     let mut produced: FxHashSet<ValueIx> = FxHashSet::default();
     let mut begin = 0;
-    for (number, (step, needs)) in partition.steps.iter().zip(&partition.needs).enumerate() {
-        if needs.iter().any(|value| produced.contains(&root(&partition.homes, *value))) {
+    for (number, (step, known_before)) in partition.steps.iter().zip(&partition.known_before).enumerate() {
+        if known_before.iter().any(|value| produced.contains(&root(&partition.placements, *value))) {
             program.segments.push(Segment { steps: begin..number, symbols: Vec::new() });
             begin = number;
             produced.clear();
         }
         match step {
-            Planned::Cluster(cluster) => {
+            PlannedStep::Cluster(cluster) => {
                 let cluster = &partition.clusters[cluster.0 as usize];
                 produced.extend(cluster.roots.iter().copied());
                 program.steps.push(Step::Kernel(build(
@@ -126,7 +131,7 @@ pub(crate) fn lower(graph: &GraphData, outputs: &[ValueIx]) -> Result<Program> {
                     &program.buffers,
                 )?));
             }
-            Planned::Node(node) => {
+            PlannedStep::Node(node) => {
                 produced.extend(graph.nodes[node.at()].values());
                 program.binds_when_run |= has_symbols(&graph.nodes[node.at()]);
                 let step = program.node_step(graph, *node);
@@ -144,56 +149,60 @@ pub(crate) fn lower(graph: &GraphData, outputs: &[ValueIx]) -> Result<Program> {
     Ok(program)
 }
 
-fn root(homes: &[Home], mut value: ValueIx) -> ValueIx {
-    while let Home::Alias(source) = homes[value.at()] {
+/// Returns the value whose buffer holds the elements of `value`.
+fn root(placements: &[Placement], mut value: ValueIx) -> ValueIx {
+    while let Placement::Alias(source) = placements[value.at()] {
         value = source;
     }
     value
 }
 
 impl Program {
-    fn make_buffers(&mut self, graph: &GraphData, homes: &[Home]) {
+    /// Returns why a computed buffer, an input or a constant has memory.
+    pub(crate) fn reason(&self, buffer: usize) -> MaterializeReason {
+        self.reasons[buffer].expect("a buffer that is not an alias has a reason")
+    }
+
+    /// Makes a buffer for every value that has a placement in memory.
+    fn make_buffers(&mut self, graph: &GraphData, placements: &[Placement]) {
         let ports: FxHashMap<ValueIx, usize> =
             graph.inputs.iter().enumerate().map(|(port, (_, value))| (*value, port)).collect();
-        for (number, home) in homes.iter().enumerate() {
+        for (number, placement) in placements.iter().enumerate() {
             let value = ValueIx(number as u32);
             let info = &graph.values[number];
-            let content = match home {
-                Home::None | Home::Inlined => continue,
-                Home::Alias(source) => Content::Alias(self.buffer_of[source]),
-                Home::Buffer(Why::Given) => match ports.get(&value) {
+            let content = match placement {
+                Placement::Unused | Placement::Inlined => continue,
+                Placement::Alias(source) => Content::Alias(self.buffer_of[source]),
+                Placement::Buffer(MaterializeReason::Given) => match ports.get(&value) {
                     Some(&port) => Content::Input(port),
                     None => Content::Constant(info.node),
                 },
-                Home::Buffer(_) => Content::Computed,
+                Placement::Buffer(_) => Content::Computed,
             };
             let buffer = BufferIx(self.buffers.len() as u32);
-            let dims =
-                info.shape.dims().unwrap_or_default().iter().map(|dim| graph.table.resolve(dim)).collect();
+            let dims = known_dims(graph, value).iter().map(|dim| graph.table.resolve(dim)).collect();
             self.buffers.push(BufferInfo { dtype: info.dtype, dims, value });
             self.roots.push(match content {
-                Content::Alias(of) => self.roots[of.at()],
+                Content::Alias(of) => self.roots[of.index()],
                 _ => buffer,
             });
             self.contents.push(content);
-            self.why.push(match home {
-                Home::Buffer(why) => *why,
-                _ => Why::Made,
+            self.reasons.push(match placement {
+                Placement::Buffer(reason) => Some(*reason),
+                Placement::Unused | Placement::Inlined | Placement::Alias(_) => None,
             });
             self.buffer_of.insert(value, buffer);
         }
     }
 
+    /// Returns the step of a node that runs by itself. A contraction of floats is a matmul.
     fn node_step(&self, graph: &GraphData, index: NodeIx) -> Step {
         let node = &graph.nodes[index.at()];
         let operands: Vec<BufferIx> = node.operands.iter().map(|operand| self.buffer_of[operand]).collect();
         let outputs: Vec<BufferIx> = node.values().map(|value| self.buffer_of[&value]).collect();
         match (&node.op.body, &operands[..], &outputs[..]) {
             (Body::Contraction { spec, .. }, &[a, b], &[out])
-                if matches!(
-                    self.buffers[out.at()].dtype,
-                    shapeflow_shape_fns::DType::F32 | shapeflow_shape_fns::DType::F64
-                ) =>
+                if matches!(self.buffers[out.index()].dtype, DType::F32 | DType::F64) =>
             {
                 Step::MatMul { node: index, a, b, out, spec: spec(node.attrs()) }
             }
@@ -201,8 +210,8 @@ impl Program {
         }
     }
 
-    /// Every symbol that the dimensions of these steps mention.
-    fn symbols_of(&self, graph: &GraphData, steps: std::ops::Range<usize>) -> Vec<Symbol> {
+    /// Returns the symbols in the shapes and derived parameters of these steps and of the program's outputs.
+    fn symbols_of(&self, graph: &GraphData, steps: Range<usize>) -> Vec<Symbol> {
         let mut seen = FxHashSet::default();
         let mut symbols = Vec::new();
         let mut note = |dim: &Dim| {
@@ -213,13 +222,13 @@ impl Program {
             });
         };
         let mut note_value = |value: ValueIx| {
-            graph.values[value.at()].shape.dims().unwrap_or_default().iter().for_each(&mut note);
+            known_dims(graph, value).iter().for_each(&mut note);
             for (_, dims) in graph.node_of(value).derived() {
                 dims.iter().for_each(&mut note);
             }
         };
-        // The results are sized by the plan, also those that no step makes.
-        self.outputs.iter().for_each(|output| note_value(self.buffers[output.at()].value));
+        // Every plan holds the sizes of all outputs, even of outputs that no step computes.
+        self.outputs.iter().for_each(|output| note_value(self.buffers[output.index()].value));
         for step in &self.steps[steps] {
             match step {
                 Step::Kernel(kernel) => {
@@ -239,8 +248,8 @@ impl Program {
     }
 }
 
-/// Whether attributes mention symbols.
-fn has_symbols(node: &crate::graph::Node) -> bool {
+/// Returns whether the attributes of a node mention symbols.
+fn has_symbols(node: &Node) -> bool {
     let mut found = false;
     node.attrs().symbols(&mut |_| found = true);
     found

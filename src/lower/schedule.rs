@@ -1,18 +1,21 @@
-//! `schedule`: expressions of one variant of a kernel to passes of straight-line code.
+//! [`schedule`]: makes the body of one kernel variant: passes of straight-line code from its expressions.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{DType, Dim};
 
-use super::access::{depends_on, step_along};
-use super::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
-use super::kernel::{Address, BufferInfo, BufferIx, ScalarArg, Variant, inner_axis};
-use super::order::{At, Order};
+use super::access::{depends_on, split_values, step_along};
+use super::expr_order::{ExprIx, ExprOrder};
+use super::kernel::{Address, BufferInfo, BufferIx, ScalarArg, Variant};
+use super::kernel_body::{
+    AccessPattern, Inst, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse, Vid,
+};
+use super::loop_nest::LoopNest;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::expr::{Atom, Axis, BinaryOp, Expr, ExprKind, Index};
+use crate::expr::{Axis, BinaryOp, Expr, ExprKind, Index};
 
-/// A value that the kernel stores.
+/// A value that the kernel stores, and where.
 #[derive(Clone)]
 pub(crate) struct Root {
     pub expr: Expr,
@@ -20,96 +23,97 @@ pub(crate) struct Root {
     pub index: Vec<Index>,
 }
 
-/// The loop nest a variant runs in.
-#[derive(Clone, Copy)]
-pub(crate) struct Nest {
-    pub outer: usize,
-    pub row: usize,
-    pub layout: Layout,
-}
+/// A later pass reads an expression of at least this many operations from scratch rather than computing it again.
+const COSTLY: u32 = 6;
 
-/// Expressions of at least this many operations are kept for later passes rather than computed again.
-const HEAVY: u32 = 6;
-
-/// Where an instruction stands: a pass, or the end of a row.
+/// The instruction list that an instruction is in: a pass, or the epilogue.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Block {
+enum Section {
     Pass(usize),
-    RowEnd,
+    Epilogue,
 }
 
+/// The parts of a kernel body so far, and what computes each expression.
 struct Scheduler<'a> {
-    nest: Nest,
+    nest: LoopNest,
     buffers: &'a [BufferInfo],
+    /// The axis that the vector lanes run along.
     inner: Option<Axis>,
-    order: Order<'a>,
+    order: ExprOrder<'a>,
     passes: Vec<Pass>,
     epilogue: Vec<Inst>,
-    /// Where each block computes an expression.
-    done: FxHashMap<Block, Vec<Option<Vid>>>,
+    /// By section and expression: the instruction that computes it there.
+    emitted: FxHashMap<Section, Vec<Option<Vid>>>,
     slots: Vec<SlotType>,
+    /// By slot.
     addresses: Vec<Address>,
-    slot_of: FxHashMap<At, u32>,
-    scratch_of: FxHashMap<At, u32>,
+    /// The slot of each load, gather and iota.
+    slot_of: FxHashMap<ExprIx, u32>,
+    /// The scratch slot of each expression that later passes read.
+    scratch_of: FxHashMap<ExprIx, u32>,
     scalars: Vec<ScalarArg>,
-    folded: Vec<DType>,
-    fold_of: FxHashMap<At, u32>,
+    /// By reduction result.
+    reduced: Vec<DType>,
+    /// The result number of each reduction.
+    reduce_of: FxHashMap<ExprIx, u32>,
 }
 
-/// Schedules the roots of one variant, of which `order` is the [`post_order`](crate::expr::post_order), and says
-/// whether a check may fail at run time.
+/// Schedules the roots of one variant. `order` is their [`post_order`](crate::expr::post_order). Also returns whether a
+/// check may fail at run time.
 pub(crate) fn schedule(
-    nest: Nest,
+    nest: LoopNest,
     roots: &[Root],
     order: &[&Expr],
     buffers: &[BufferInfo],
 ) -> Result<(Variant, bool)> {
-    let order = Order::new(order, nest);
+    let order = ExprOrder::new(order, nest);
     let can_fail = order.can_fail;
     let mut this = Scheduler {
         nest,
         buffers,
-        inner: inner_axis(nest.outer, nest.row, nest.layout).map(|axis| Axis(axis as u32)),
+        inner: nest.inner_axis().map(|axis| Axis(axis as u32)),
         order,
         passes: Vec::new(),
         epilogue: Vec::new(),
-        done: FxHashMap::default(),
+        emitted: FxHashMap::default(),
         slots: Vec::new(),
         addresses: Vec::new(),
         slot_of: FxHashMap::default(),
         scratch_of: FxHashMap::default(),
         scalars: Vec::new(),
-        folded: Vec::new(),
-        fold_of: FxHashMap::default(),
+        reduced: Vec::new(),
+        reduce_of: FxHashMap::default(),
     };
-    this.emit_folds()?;
+    this.emit_reduces()?;
     for root in roots {
         this.emit_store(root)?;
     }
     if this.passes.is_empty() {
         this.passes.push(Pass::default());
     }
-    let code = Code {
+    let body = KernelBody {
         layout: nest.layout,
         loops: this.loops(),
         slots: this.slots,
         scalars: this.scalars.len() as u32,
-        folded: this.folded,
+        reduced: this.reduced,
         passes: this.passes,
         epilogue: this.epilogue,
     };
-    Ok((Variant { code: Arc::new(code), slots: this.addresses, scalars: this.scalars }, can_fail))
+    Ok((Variant { body: Arc::new(body), slots: this.addresses, scalars: this.scalars }, can_fail))
 }
 
 impl Scheduler<'_> {
+    /// Returns the number of row axes that are loops around the inner axis.
     fn loops(&self) -> u32 {
         let loops = match self.nest.layout {
-            Layout::Row => self.nest.row.saturating_sub(1),
-            Layout::Column => self.nest.row,
+            LaneLayout::Row => self.nest.row.saturating_sub(1),
+            LaneLayout::Column => self.nest.row,
         };
         loops as u32
     }
 
+    /// Returns a pass by number, after making it if needed.
     fn pass(&mut self, number: usize) -> &mut Pass {
         while self.passes.len() <= number {
             self.passes.push(Pass::default());
@@ -117,55 +121,61 @@ impl Scheduler<'_> {
         &mut self.passes[number]
     }
 
-    /// Emits every fold, those of earlier passes first.
-    fn emit_folds(&mut self) -> Result<()> {
-        let is_fold = |expr: &Expr| matches!(expr.kind(), ExprKind::Reduce { .. });
-        let mut folds: Vec<At> =
-            (0..self.order.exprs.len()).filter(|at| is_fold(self.order.exprs[*at])).collect();
-        let pass_of = |this: &Self, fold: At| this.order.facts[this.order.parts[fold][0]].ready;
-        folds.sort_by_key(|fold| pass_of(self, *fold));
-        for (number, fold) in folds.iter().enumerate() {
-            self.fold_of.insert(*fold, number as u32);
-            self.folded.push(self.order.exprs[*fold].dtype());
+    /// Emits every reduction with its operand, in the order of their passes.
+    fn emit_reduces(&mut self) -> Result<()> {
+        let is_reduce = |expr: &Expr| matches!(expr.kind(), ExprKind::Reduce { .. });
+        let mut reduces: Vec<ExprIx> =
+            (0..self.order.exprs.len()).filter(|index| is_reduce(self.order.exprs[*index])).collect();
+        let pass_of = |this: &Self, reduce: ExprIx| this.order.facts[this.order.operands[reduce][0]].ready;
+        reduces.sort_by_key(|reduce| pass_of(self, *reduce));
+        for (number, reduce) in reduces.iter().enumerate() {
+            self.reduce_of.insert(*reduce, number as u32);
+            self.reduced.push(self.order.exprs[*reduce].dtype());
         }
-        for (number, fold) in folds.iter().enumerate() {
-            let expr = self.order.exprs[*fold];
-            if let ExprKind::Reduce { op, .. } = expr.kind() {
-                let pass = pass_of(self, *fold);
-                let value = self.emit(Block::Pass(pass), self.order.parts[*fold][0])?;
-                let step = FoldStep { op: *op, value, dtype: expr.dtype(), into: number as u32 };
-                self.pass(pass).folds.push(step);
-            }
+        for (number, reduce) in reduces.iter().enumerate() {
+            let expr = self.order.exprs[*reduce];
+            let ExprKind::Reduce { op, .. } = expr.kind() else {
+                unreachable!("only reductions are kept above")
+            };
+            let pass = pass_of(self, *reduce);
+            let value = self.emit(Section::Pass(pass), self.order.operands[*reduce][0])?;
+            let step = ReduceStep { op: *op, value, dtype: expr.dtype(), into: number as u32 };
+            self.pass(pass).reduces.push(step);
         }
         Ok(())
     }
 
+    /// Emits a root and its store: in a pass if the address varies along the row, else in the epilogue.
     fn emit_store(&mut self, root: &Root) -> Result<()> {
-        let at = self.order.place(&root.expr);
-        let facts = self.order.facts[at];
+        let index = self.order.index(&root.expr);
+        let facts = self.order.facts[index];
         let in_row = self.nest.row == 0 || root.index.iter().any(|index| self.nest.varies_in_row(index));
-        let block = if in_row { Block::Pass(facts.ready) } else { Block::RowEnd };
-        let value = self.emit(block, at)?;
-        let class = self.class(&root.index);
+        let section = if in_row { Section::Pass(facts.ready) } else { Section::Epilogue };
+        let value = self.emit(section, index)?;
+        let pattern = self.pattern(&root.index);
         let address = Address::Element { buffer: root.buffer, index: root.index.clone() };
-        let slot = self.new_slot(SlotType { dtype: root.expr.dtype(), class, used: SlotUse::Store }, address);
-        self.push(block, root.expr.dtype(), InstOp::Store { slot, value });
+        let slot =
+            self.new_slot(SlotType { dtype: root.expr.dtype(), pattern, used: SlotUse::Store }, address);
+        self.push(section, root.expr.dtype(), InstOp::Store { slot, value });
         Ok(())
     }
 
-    fn class(&self, index: &[Index]) -> Class {
+    /// Returns the pattern of a store or gather at an index.
+    fn pattern(&self, index: &[Index]) -> AccessPattern {
         match self.inner {
-            Some(inner) if index.iter().any(|index| depends_on(index, inner)) => Class::Contiguous,
-            _ => Class::Splat,
+            Some(inner) if index.iter().any(|index| depends_on(index, inner)) => AccessPattern::Contiguous,
+            _ => AccessPattern::Splat,
         }
     }
 
+    /// Adds a slot and returns its number.
     fn new_slot(&mut self, kind: SlotType, address: Address) -> u32 {
         self.slots.push(kind);
         self.addresses.push(address);
         self.slots.len() as u32 - 1
     }
 
+    /// Returns the number of a run-time scalar, after adding it if it is new.
     fn scalar(&mut self, scalar: ScalarArg) -> u32 {
         let known = self.scalars.iter().position(|other| *other == scalar);
         known.unwrap_or_else(|| {
@@ -174,79 +184,82 @@ impl Scheduler<'_> {
         }) as u32
     }
 
-    fn push(&mut self, block: Block, dtype: DType, op: InstOp) -> Vid {
-        let body = match block {
-            Block::Pass(number) => &mut self.pass(number).body,
-            Block::RowEnd => &mut self.epilogue,
+    /// Appends an instruction to a section.
+    fn push(&mut self, section: Section, dtype: DType, op: InstOp) -> Vid {
+        let body = match section {
+            Section::Pass(number) => &mut self.pass(number).body,
+            Section::Epilogue => &mut self.epilogue,
         };
         body.push(Inst { dtype, op });
         Vid(body.len() as u32 - 1)
     }
 
-    /// Where a block computes an expression, if it does.
-    fn done(&self, block: Block, at: At) -> Option<Vid> {
-        self.done.get(&block).and_then(|done| done[at])
+    /// Returns the instruction of a section that computes an expression, if there is one yet.
+    fn emitted(&self, section: Section, index: ExprIx) -> Option<Vid> {
+        self.emitted.get(&section).and_then(|emitted| emitted[index])
     }
 
-    /// The same of one that it has computed.
-    fn made(&self, block: Block, at: At) -> Vid {
-        self.done(block, at).expect("parts are emitted before what is made of them")
+    /// Returns the instruction of a section that computes an expression, which must have been emitted there.
+    fn vid(&self, section: Section, index: ExprIx) -> Vid {
+        self.emitted(section, index).expect("operands are emitted before their users")
     }
 
-    /// Emits `root` and what it needs into `block`, parts first, without recursion over shared nodes.
-    fn emit(&mut self, block: Block, root: At) -> Result<Vid> {
+    /// Emits `root` and its operands into a section, operands first. Shared expressions are emitted once. An explicit
+    /// stack replaces recursion, because expressions may be deep.
+    fn emit(&mut self, section: Section, root: ExprIx) -> Result<Vid> {
         let count = self.order.exprs.len();
-        self.done.entry(block).or_insert_with(|| vec![None; count]);
+        self.emitted.entry(section).or_insert_with(|| vec![None; count]);
         let mut stack = vec![(root, false)];
-        let mut last = None;
-        while let Some((at, parts_done)) = stack.pop() {
-            if let Some(done) = self.done(block, at) {
-                last = Some(done);
+        while let Some((index, operands_emitted)) = stack.pop() {
+            if self.emitted(section, index).is_some() {
                 continue;
             }
-            if !parts_done && !self.is_leaf_here(block, at) {
-                stack.push((at, true));
-                stack.extend(self.order.parts[at].iter().rev().map(|part| (*part, false)));
+            if !operands_emitted && !self.is_leaf(section, index) {
+                stack.push((index, true));
+                stack.extend(self.order.operands[index].iter().rev().map(|operand| (*operand, false)));
                 continue;
             }
-            let vid = self.emit_one(block, at)?;
-            if let Some(done) = self.done.get_mut(&block) {
-                done[at] = Some(vid);
-            }
-            last = Some(vid);
+            let vid = self.emit_one(section, index)?;
+            self.emitted.get_mut(&section).expect("the section has an entry")[index] = Some(vid);
         }
-        Ok(last.expect("the root is emitted last"))
+        Ok(self.vid(section, root))
     }
 
-    /// What is read rather than computed in this block.
-    fn is_leaf_here(&self, block: Block, at: At) -> bool {
-        matches!(self.order.exprs[at].kind(), ExprKind::Reduce { .. }) || self.kept_in(block, at).is_some()
+    /// Returns whether a section reads the value of an expression rather than computing it from operands.
+    fn is_leaf(&self, section: Section, index: ExprIx) -> bool {
+        matches!(self.order.exprs[index].kind(), ExprKind::Reduce { .. })
+            || self.pass_in_scratch(section, index).is_some()
     }
 
-    /// The earlier pass whose result of `expr` is kept for this block.
-    fn kept_in(&self, block: Block, at: At) -> Option<usize> {
-        let Block::Pass(number) = block else { return None };
-        let facts = self.order.facts[at];
-        let worth =
-            self.nest.layout == Layout::Row && facts.in_row && facts.cost >= HEAVY && facts.ready < number;
-        (worth && self.done(Block::Pass(facts.ready), at).is_some()).then_some(facts.ready)
+    /// Returns the earlier pass from which a section reads the value of an expression through scratch.
+    fn pass_in_scratch(&self, section: Section, index: ExprIx) -> Option<usize> {
+        let Section::Pass(number) = section else { return None };
+        let facts = self.order.facts[index];
+        let is_worthwhile = self.nest.layout == LaneLayout::Row
+            && facts.in_row
+            && facts.cost >= COSTLY
+            && facts.ready < number;
+        (is_worthwhile && self.emitted(Section::Pass(facts.ready), index).is_some()).then_some(facts.ready)
     }
 
-    fn emit_one(&mut self, block: Block, at: At) -> Result<Vid> {
-        let expr = self.order.exprs[at];
-        if let Some(earlier) = self.kept_in(block, at) {
-            let slot = self.keep(earlier, at);
-            return Ok(self.push(block, expr.dtype(), InstOp::Load(slot)));
+    /// Emits one expression, whose operands have been emitted.
+    fn emit_one(&mut self, section: Section, index: ExprIx) -> Result<Vid> {
+        let expr = self.order.exprs[index];
+        if let Some(earlier) = self.pass_in_scratch(section, index) {
+            let slot = self.scratch_slot(earlier, index);
+            return Ok(self.push(section, expr.dtype(), InstOp::Load(slot)));
         }
-        let vid = |this: &Self, part: usize| this.made(block, this.order.parts[at][part]);
+        let vid = |this: &Self, operand: usize| this.vid(section, this.order.operands[index][operand]);
         let op = match expr.kind() {
             ExprKind::Const(value) => InstOp::Const(*value),
             ExprKind::Size(dim) => InstOp::Scalar(self.scalar(ScalarArg::Size(dim.clone()))),
-            ExprKind::Iota(index) => return self.emit_iota(block, at, index),
-            ExprKind::Load { source, index } => return self.emit_load(block, at, *source, index),
+            ExprKind::Iota(value) => return self.emit_iota(section, index, value),
+            ExprKind::Load { source, index: element } => {
+                return self.emit_load(section, index, *source, element);
+            }
             ExprKind::LoadFlat { source, position } => {
                 let address = Address::Flat { buffer: BufferIx(*source), position: (**position).clone() };
-                InstOp::Load(self.load_slot(at, std::slice::from_ref(position), &[], address))
+                InstOp::Load(self.load_slot(index, std::slice::from_ref(position), &[], address))
             }
             ExprKind::Unary(op, _) => InstOp::Unary(*op, vid(self, 0)),
             ExprKind::Binary(op, ..) => InstOp::Binary(*op, vid(self, 0), vid(self, 1)),
@@ -254,7 +267,7 @@ impl Scheduler<'_> {
             ExprKind::Select(..) => InstOp::Select(vid(self, 0), vid(self, 1), vid(self, 2)),
             ExprKind::Cast(_) => InstOp::Cast(vid(self, 0)),
             ExprKind::Bitcast(_) => InstOp::Bitcast(vid(self, 0)),
-            ExprKind::Reduce { .. } => InstOp::Folded(self.fold_of[&at]),
+            ExprKind::Reduce { .. } => InstOp::Reduced(self.reduce_of[&index]),
             ExprKind::CheckIndex { limit, .. } => {
                 let value = vid(self, 0);
                 InstOp::CheckIndex { value, limit: self.scalar(ScalarArg::Size(limit.clone())) }
@@ -263,122 +276,106 @@ impl Scheduler<'_> {
                 return Err(Error::new(
                     ErrorKind::Compile,
                     Phase::Compile,
-                    "a piecewise body cannot be scheduled",
+                    "a body must be split at its piecewise choices before it is scheduled",
                 ));
             }
         };
-        Ok(self.push(block, expr.dtype(), op))
+        Ok(self.push(section, expr.dtype(), op))
     }
 
-    /// A scratch slot that `pass` fills with `expr`.
-    fn keep(&mut self, pass: usize, at: At) -> u32 {
-        if let Some(&slot) = self.scratch_of.get(&at) {
+    /// Returns the scratch slot in which `pass` stores an expression, after adding the store if needed.
+    fn scratch_slot(&mut self, pass: usize, index: ExprIx) -> u32 {
+        if let Some(&slot) = self.scratch_of.get(&index) {
             return slot;
         }
-        let expr = self.order.exprs[at];
-        let kind = SlotType { dtype: expr.dtype(), class: Class::Contiguous, used: SlotUse::Scratch };
-        let slot = self.new_slot(kind, Address::Row);
-        let value = self.made(Block::Pass(pass), at);
-        self.push(Block::Pass(pass), expr.dtype(), InstOp::Store { slot, value });
-        self.scratch_of.insert(at, slot);
+        let expr = self.order.exprs[index];
+        let kind =
+            SlotType { dtype: expr.dtype(), pattern: AccessPattern::Contiguous, used: SlotUse::Scratch };
+        let slot = self.new_slot(kind, Address::Scratch);
+        let value = self.vid(Section::Pass(pass), index);
+        self.push(Section::Pass(pass), expr.dtype(), InstOp::Store { slot, value });
+        self.scratch_of.insert(index, slot);
         slot
     }
 
-    fn load_slot(&mut self, at: At, index: &[Index], dims: &[Dim], address: Address) -> u32 {
-        if let Some(&slot) = self.slot_of.get(&at) {
+    /// Returns the slot of a load at `element`, after adding it if needed. `dims` has the dims of the buffer.
+    fn load_slot(&mut self, index: ExprIx, element: &[Index], dims: &[Dim], address: Address) -> u32 {
+        if let Some(&slot) = self.slot_of.get(&index) {
             return slot;
         }
-        let dtype = self.order.exprs[at].dtype();
-        let class = match (self.class(index), self.inner) {
-            (Class::Contiguous, Some(inner)) => {
-                Class::of_load(dtype.size_bytes(), step_along(index, inner, dims))
+        let dtype = self.order.exprs[index].dtype();
+        let pattern = match (self.pattern(element), self.inner) {
+            (AccessPattern::Contiguous, Some(inner)) => {
+                AccessPattern::of_load(dtype.size_bytes(), step_along(element, inner, dims))
             }
-            (class, _) => class,
+            (pattern, _) => pattern,
         };
-        let slot = self.new_slot(SlotType { dtype, class, used: SlotUse::Load }, address);
-        self.slot_of.insert(at, slot);
+        let slot = self.new_slot(SlotType { dtype, pattern, used: SlotUse::Load }, address);
+        self.slot_of.insert(index, slot);
         slot
     }
 
-    fn emit_iota(&mut self, block: Block, at: At, index: &Index) -> Result<Vid> {
-        let (fixed, values) = split_values(index)?;
-        let class = self.class(std::slice::from_ref(&fixed));
-        let slot = match self.slot_of.get(&at) {
+    /// Emits an index as a value: an iota slot, plus run-time values times their coefficients.
+    fn emit_iota(&mut self, section: Section, index: ExprIx, value: &Index) -> Result<Vid> {
+        let (fixed, values) = split_values(value)?;
+        let pattern = self.pattern(std::slice::from_ref(&fixed));
+        let slot = match self.slot_of.get(&index) {
             Some(&slot) => slot,
             None => {
-                let kind = SlotType { dtype: DType::I64, class, used: SlotUse::Iota };
+                let kind = SlotType { dtype: DType::I64, pattern, used: SlotUse::Iota };
                 let slot = self.new_slot(kind, Address::Iota(fixed));
-                self.slot_of.insert(at, slot);
+                self.slot_of.insert(index, slot);
                 slot
             }
         };
-        let mut sum = self.push(block, DType::I64, InstOp::Iota(slot));
+        let mut sum = self.push(section, DType::I64, InstOp::Iota(slot));
         for (value, coefficient) in values {
-            let value = self.made(block, self.order.place(&value));
+            let value = self.vid(section, self.order.index(&value));
             let scale = self.scalar(ScalarArg::Size(coefficient));
-            let scale = self.push(block, DType::I64, InstOp::Scalar(scale));
-            let term = self.push(block, DType::I64, InstOp::Binary(BinaryOp::Mul, value, scale));
-            sum = self.push(block, DType::I64, InstOp::Binary(BinaryOp::Add, sum, term));
+            let scale = self.push(section, DType::I64, InstOp::Scalar(scale));
+            let term = self.push(section, DType::I64, InstOp::Binary(BinaryOp::Mul, value, scale));
+            sum = self.push(section, DType::I64, InstOp::Binary(BinaryOp::Add, sum, term));
         }
         Ok(sum)
     }
 
-    fn emit_load(&mut self, block: Block, at: At, source: u32, index: &[Index]) -> Result<Vid> {
-        let (expr, buffer) = (self.order.exprs[at], BufferIx(source));
-        let mut fixed = Vec::with_capacity(index.len());
+    /// Emits a load: a gather if the index has run-time values.
+    fn emit_load(&mut self, section: Section, index: ExprIx, source: u32, element: &[Index]) -> Result<Vid> {
+        let (expr, buffer) = (self.order.exprs[index], BufferIx(source));
+        let mut fixed = Vec::with_capacity(element.len());
         // Each run-time value with its coefficient on every axis of the buffer.
         let mut values: Vec<(Expr, Vec<Dim>)> = Vec::new();
-        for (axis, index_here) in index.iter().enumerate() {
-            let (rest, found) = split_values(index_here)?;
+        for (axis, axis_index) in element.iter().enumerate() {
+            let (rest, found) = split_values(axis_index)?;
             fixed.push(rest);
             for (value, coefficient) in found {
                 let known = values.iter().position(|(other, _)| *other == value).unwrap_or_else(|| {
-                    values.push((value, vec![Dim::known(0); index.len()]));
+                    values.push((value, vec![Dim::known(0); element.len()]));
                     values.len() - 1
                 });
                 values[known].1[axis] = coefficient;
             }
         }
-        let class = self.class(&fixed);
+        let pattern = self.pattern(&fixed);
         let address = Address::Element { buffer, index: fixed };
         if values.is_empty() {
-            let slot = self.load_slot(at, index, &self.buffers[buffer.at()].dims, address);
-            return Ok(self.push(block, expr.dtype(), InstOp::Load(slot)));
+            let slot = self.load_slot(index, element, &self.buffers[buffer.index()].dims, address);
+            return Ok(self.push(section, expr.dtype(), InstOp::Load(slot)));
         }
-        let slot = match self.slot_of.get(&at) {
+        let slot = match self.slot_of.get(&index) {
             Some(&slot) => slot,
             None => {
-                let kind = SlotType { dtype: expr.dtype(), class, used: SlotUse::Gather };
+                let kind = SlotType { dtype: expr.dtype(), pattern, used: SlotUse::Gather };
                 let slot = self.new_slot(kind, address);
-                self.slot_of.insert(at, slot);
+                self.slot_of.insert(index, slot);
                 slot
             }
         };
         let mut offsets = Vec::with_capacity(values.len());
         for (value, coefficients) in values {
-            let vid = self.made(block, self.order.place(&value));
+            let vid = self.vid(section, self.order.index(&value));
             offsets.push((vid, self.scalar(ScalarArg::GatherStride { slot, coefficients })));
         }
-        Ok(self.push(block, expr.dtype(), InstOp::Gather { slot, offsets: offsets.into() }))
+        Ok(self.push(section, expr.dtype(), InstOp::Gather { slot, offsets: offsets.into() }))
     }
-}
-
-/// An index without its run-time values, and these with their coefficients.
-fn split_values(index: &Index) -> Result<(Index, Vec<(Expr, Dim)>)> {
-    let mut fixed = index.clone();
-    let mut values = Vec::new();
-    fixed.terms.retain(|(atom, coefficient)| match atom {
-        Atom::Value(expr) => {
-            values.push((expr.clone(), coefficient.clone()));
-            false
-        }
-        _ => true,
-    });
-    let mut nested = false;
-    fixed.for_each_value(&mut |_| nested = true);
-    if nested {
-        let message = "a run-time index inside a quotient cannot be scheduled";
-        return Err(Error::new(ErrorKind::Compile, Phase::Compile, message));
-    }
-    Ok((fixed, values))
 }

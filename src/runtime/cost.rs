@@ -1,7 +1,7 @@
 //! [`element_cost`]: an estimate of the time that a kernel takes for one element.
 
-use crate::lower::code::Code;
 use crate::lower::kernel::Kernel;
+use crate::lower::kernel_body::KernelBody;
 
 /// Units of [`element_cost`] in a nanosecond.
 pub(super) const NANOSECOND: i64 = 45;
@@ -9,7 +9,7 @@ pub(super) const NANOSECOND: i64 = 45;
 /// The estimate for one element, in units of which [`NANOSECOND`] make a nanosecond: 3 units to move the element, and 1
 /// for each instruction of the longest variant.
 pub(super) fn element_cost(kernel: &Kernel) -> i64 {
-    let instructions = |code: &Code| code.passes.iter().map(|pass| pass.body.len()).sum::<usize>();
-    let longest = kernel.variants.iter().map(|variant| instructions(&variant.code)).max().unwrap_or(0);
+    let instructions = |code: &KernelBody| code.passes.iter().map(|pass| pass.body.len()).sum::<usize>();
+    let longest = kernel.variants.iter().map(|variant| instructions(&variant.body)).max().unwrap_or(0);
     3 + longest as i64
 }

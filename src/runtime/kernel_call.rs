@@ -14,7 +14,7 @@ pub(super) struct KernelCall<'a> {
     pub words: &'a [i64],
     pub scalars: &'a [i64],
     pub extents: &'a [i64],
-    /// The address of the accumulators of column folds; 0 for row kernels.
+    /// The address of the accumulators of column reductions; 0 for row kernels.
     pub tile: usize,
     pub rows: i64,
     pub n: i64,

@@ -12,11 +12,12 @@ use super::workspace::{Workspace, first};
 use crate::codegen::{CodeModule, FuncIndex, slot_words};
 use crate::dump::Traced;
 use crate::error::Result;
-use crate::lower::boxes::{BoxPlan, SlotPlan};
-use crate::lower::code::{Layout, SlotUse, TILE};
+use crate::lower::box_plan::BoxPlan;
 use crate::lower::kernel::Kernel;
-use crate::lower::mode::Mode;
+use crate::lower::kernel_body::{LaneLayout, SlotUse, TILE};
+use crate::lower::launch_mode::LaunchMode;
 use crate::lower::plan::KernelPlan;
+use crate::lower::slot_plan::SlotPlan;
 use crate::tiles::StridedCopy;
 
 /// A kernel, its plan and its buffers.
@@ -78,17 +79,17 @@ impl Launch<'_> {
     ) -> Result<()> {
         let plan = &self.plan.boxes[item.box_index];
         match &plan.mode {
-            Mode::Direct if plan.scratch == 0 && !self.is_column(plan) => {
+            LaunchMode::Direct if plan.scratch == 0 && !self.is_column(plan) => {
                 self.run_direct(plan, item, workspace, failed);
                 Ok(())
             }
-            Mode::Direct => self.run_blocks(plan, &[], item, workspace, failed),
-            Mode::Staged(staged) => self.run_blocks(plan, staged, item, workspace, failed),
-            Mode::Copy(copy) => {
+            LaunchMode::Direct => self.run_blocks(plan, &[], item, workspace, failed),
+            LaunchMode::Staged(staged) => self.run_blocks(plan, staged, item, workspace, failed),
+            LaunchMode::Copy(copy) => {
                 let strided = item.copy.map_or(&copy.whole, |index| &copies[index as usize]);
                 let (outer, row) = plan.position(item.begin);
                 let [from, to] = [copy.from, copy.to].map(|slot| {
-                    self.origin(&plan.slots[slot]) + plan.slots[slot].at(&outer, row, item.first)
+                    self.origin(&plan.slots[slot]) + plan.slots[slot].offset_at(&outer, row, item.first)
                 });
                 // SAFETY: as in `call`. The plan checked both slots over the whole box, and the item's copy covers
                 // the part of the box that begins here.
@@ -104,17 +105,17 @@ impl Launch<'_> {
     }
 
     fn is_column(&self, plan: &BoxPlan) -> bool {
-        self.kernel.variants[plan.variant].code.layout == Layout::Column
+        self.kernel.variants[plan.variant].body.layout == LaneLayout::Column
     }
 
     /// Runs the machine code on the buffers themselves, once for each position of the outer axes.
     fn run_direct(&self, plan: &BoxPlan, item: &WorkItem, workspace: &mut Workspace, failed: &mut i64) {
-        let stride = slot_words(self.kernel.variants[plan.variant].code.loops);
+        let stride = slot_words(self.kernel.variants[plan.variant].body.loops);
         let (mut outer, mut row) = plan.position(item.begin);
         let words = &mut workspace.words;
         words.clear();
         for slot in &plan.slots {
-            let base = self.origin(slot) + slot.at(&outer, row, item.first);
+            let base = self.origin(slot) + slot.offset_at(&outer, row, item.first);
             push_slot(words, base, slot.row, slot.inner, &slot.loops);
         }
         let mut position = item.begin;
@@ -144,7 +145,7 @@ impl Launch<'_> {
         workspace: &mut Workspace,
         failed: &mut i64,
     ) -> Result<()> {
-        let code = &self.kernel.variants[plan.variant].code;
+        let code = &self.kernel.variants[plan.variant].body;
         let column = self.is_column(plan);
         let along_row = !column && !self.kernel.row.is_empty();
         let widest = if column { TILE as i64 } else { i64::MAX };
@@ -155,18 +156,22 @@ impl Launch<'_> {
             RowBlock::staged(plan, staged, !along_row, widest, plan.scratch == 0)
         };
         let size = |slot: usize| element_size(self.kernel, plan, slot) as i64;
-        let bytes = |slot: usize| block.bytes(size(slot) * code.slots[slot].class.step());
+        let bytes = |slot: usize| block.bytes(size(slot) * code.slots[slot].pattern.step());
         let areas: usize = staged.iter().map(|slot| bytes(*slot)).sum();
         let scratch =
             if plan.scratch + areas > 0 { workspace.scratch(plan.scratch + areas)? as i64 } else { 0 };
-        let tile = if column { workspace.tile(code.folded.len())? } else { 0 };
+        let tile = if column { workspace.tile(code.reduced.len())? } else { 0 };
         let Workspace { words, bases, .. } = workspace;
         let mut stagings: SmallVec<[Staging; 2]> = SmallVec::new();
         let (mut outer, mut row) = plan.position(item.begin);
         let is_scratch = |index: usize| code.slots[index].used == SlotUse::Scratch;
         bases.clear();
         bases.extend(plan.slots.iter().enumerate().map(|(index, slot)| {
-            if is_scratch(index) { scratch + slot.base } else { self.origin(slot) + slot.at(&outer, 0, 0) }
+            if is_scratch(index) {
+                scratch + slot.base
+            } else {
+                self.origin(slot) + slot.offset_at(&outer, 0, 0)
+            }
         }));
         let mut position = item.begin;
         // The rows and inner elements that `words` and `stagings` are for.
@@ -233,7 +238,7 @@ impl Launch<'_> {
     fn call(&self, plan: &BoxPlan, words: &[i64], rows: i64, n: i64, tile: usize, failed: &mut i64) {
         debug_assert_eq!(
             words.len(),
-            plan.slots.len() * slot_words(self.kernel.variants[plan.variant].code.loops)
+            plan.slots.len() * slot_words(self.kernel.variants[plan.variant].body.loops)
         );
         let call = KernelCall {
             code: self.code,
@@ -272,6 +277,6 @@ fn advance(plan: &BoxPlan, outer: &mut [i64], bases: &mut [i64], step: usize) {
 }
 
 fn element_size(kernel: &Kernel, plan: &BoxPlan, slot: usize) -> usize {
-    let dtype = kernel.variants[plan.variant].code.slots[slot].dtype;
+    let dtype = kernel.variants[plan.variant].body.slots[slot].dtype;
     dtype.size_bytes().expect("a slot of a verified code has a dtype of fixed size")
 }

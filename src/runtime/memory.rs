@@ -83,7 +83,7 @@ impl<'a> Memory<'a> {
     }
 
     fn region(&self, buffer: BufferIx) -> Region {
-        self.regions[self.roots[buffer.at()].at()]
+        self.regions[self.roots[buffer.index()].index()]
     }
 
     /// Whether a buffer has bytes.
@@ -100,12 +100,12 @@ impl<'a> Memory<'a> {
 
     /// Gives a buffer bytes of the caller to read.
     pub(crate) fn lend(&mut self, buffer: BufferIx, bytes: &'a [u8]) {
-        self.regions[buffer.at()] = Region::readable(bytes);
+        self.regions[buffer.index()] = Region::readable(bytes);
     }
 
     /// Gives a buffer bytes of the caller to read and write.
     pub(crate) fn lend_mut(&mut self, buffer: BufferIx, bytes: &'a mut [u8]) {
-        self.regions[buffer.at()] = Region::writable(bytes.as_mut_ptr(), bytes.len());
+        self.regions[buffer.index()] = Region::writable(bytes.as_mut_ptr(), bytes.len());
     }
 
     /// Gives a buffer the elements of `tensor` to read.
@@ -116,7 +116,7 @@ impl<'a> Memory<'a> {
 
     fn keep(&mut self, buffer: BufferIx, region: Region, tensor: Tensor) {
         let index = u32::try_from(self.held.len()).expect("buffers are numbered by u32");
-        self.regions[buffer.at()] = Region { held: Some(index), ..region };
+        self.regions[buffer.index()] = Region { held: Some(index), ..region };
         self.held.push(Some(tensor));
     }
 
@@ -134,7 +134,7 @@ impl<'a> Memory<'a> {
 
     /// Takes the tensor that owns a buffer's bytes, if the memory holds it. The buffer has no bytes afterwards.
     pub(crate) fn take(&mut self, buffer: BufferIx) -> Option<Tensor> {
-        let region = &mut self.regions[buffer.at()];
+        let region = &mut self.regions[buffer.index()];
         let index = region.held?;
         *region = ABSENT;
         let tensor = self.held[index as usize].take();
@@ -143,7 +143,7 @@ impl<'a> Memory<'a> {
 
     /// The tensor that owns a buffer's bytes, if the memory holds it.
     pub(crate) fn held(&self, buffer: BufferIx) -> Option<&Tensor> {
-        let index = self.regions[buffer.at()].held?;
+        let index = self.regions[buffer.index()].held?;
         Some(self.held[index as usize].as_ref().expect("a region that names a tensor goes when it is taken"))
     }
 
@@ -166,7 +166,7 @@ impl<'a> Memory<'a> {
                 assert_eq!(len, 0, "a buffer in an arena without bytes has none");
                 // Any address but null, which stands for a buffer without a place.
                 let address = std::ptr::NonNull::<u128>::dangling().as_ptr().cast();
-                self.regions[buffer.at()] = Region::writable(address, 0);
+                self.regions[buffer.index()] = Region::writable(address, 0);
             }
             return Ok(());
         }
@@ -176,7 +176,7 @@ impl<'a> Memory<'a> {
             assert!(fits, "the arena of {bytes} bytes has no {len} bytes at {offset} for {buffer}");
             // SAFETY: the offset lies within the arena.
             let address = unsafe { arena.as_ptr().add(offset) };
-            self.regions[buffer.at()] = Region::writable(address, len);
+            self.regions[buffer.index()] = Region::writable(address, len);
         }
         Ok(())
     }
@@ -184,7 +184,7 @@ impl<'a> Memory<'a> {
     /// Gives a buffer the bytes of `owner`, until the tensor of `owner` is taken. The plan ensures that the two are
     /// not in use at the same time.
     pub(crate) fn share(&mut self, buffer: BufferIx, owner: BufferIx) {
-        self.regions[buffer.at()] = Region { held: None, ..self.regions[owner.at()] };
+        self.regions[buffer.index()] = Region { held: None, ..self.regions[owner.index()] };
     }
 
     /// The bytes of a buffer, which must have some: see [`Memory::has`].

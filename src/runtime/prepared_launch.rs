@@ -9,9 +9,9 @@ use super::thread_pool::Pool;
 use super::workspace::{Workspace, first};
 use crate::codegen::{CodeModule, FuncIndex};
 use crate::error::Result;
-use crate::lower::code::Layout;
 use crate::lower::kernel::{BufferIx, Kernel};
-use crate::lower::mode::Mode;
+use crate::lower::kernel_body::LaneLayout;
+use crate::lower::launch_mode::LaunchMode;
 use crate::lower::plan::{BufferUse, KernelPlan};
 
 /// A launch whose kernel arguments are complete except for the addresses of its buffers.
@@ -76,9 +76,10 @@ impl PreparedLaunch {
         pool: &Pool,
     ) -> Option<PreparedLaunch> {
         let [whole] = &plan.boxes[..] else { return None };
-        let code = &kernel.variants[whole.variant].code;
-        let is_direct = matches!(whole.mode, Mode::Direct) && whole.outer.is_empty() && whole.scratch == 0;
-        if !is_direct || code.layout == Layout::Column || pool.pays(kernel, whole.len()) {
+        let code = &kernel.variants[whole.variant].body;
+        let is_direct =
+            matches!(whole.mode, LaunchMode::Direct) && whole.outer.is_empty() && whole.scratch == 0;
+        if !is_direct || code.layout == LaneLayout::Column || pool.pays(kernel, whole.len()) {
             return None;
         }
         let (mut words, mut bases) = (Vec::new(), SmallVec::new());

@@ -40,6 +40,6 @@ pub(crate) struct SegmentPlan {
 
 impl SegmentPlan {
     pub(crate) fn sizes(&self, buffer: BufferIx) -> Option<&BufferSizes> {
-        self.sizes[buffer.at()].as_ref()
+        self.sizes[buffer.index()].as_ref()
     }
 }

@@ -2,8 +2,8 @@
 
 use smallvec::SmallVec;
 
-use crate::lower::boxes::BoxPlan;
-use crate::lower::code::{Code, SlotUse};
+use crate::lower::box_plan::BoxPlan;
+use crate::lower::kernel_body::{KernelBody, SlotUse};
 use crate::tiles::StridedCopy;
 
 /// The least inner elements of a staged block whose rows may be cut.
@@ -76,7 +76,14 @@ impl Staging {
     ///
     /// A loop along which the slot does not move takes one position in the block. If a loop has no elements, the block
     /// has only the elements that the row's end accesses.
-    pub(super) fn new(plan: &BoxPlan, code: &Code, slot: usize, size: i64, rows: i64, n: i64) -> Staging {
+    pub(super) fn new(
+        plan: &BoxPlan,
+        code: &KernelBody,
+        slot: usize,
+        size: i64,
+        rows: i64,
+        n: i64,
+    ) -> Staging {
         let source = &plan.slots[slot];
         let at_row_end = || code.epilogue.iter().any(|inst| inst.op.slot() == Some(slot as u32));
         let absent = plan.loops.contains(&0) && !at_row_end();
@@ -84,7 +91,7 @@ impl Staging {
         let mut extents: SmallVec<[usize; 6]> = SmallVec::from_elem(1, plan.loops.len() + 2);
         extents[0] = rows as usize;
         extents[plan.loops.len() + 1] = n as usize;
-        let inner = size * code.slots[slot].class.step();
+        let inner = size * code.slots[slot].pattern.step();
         let mut stride = inner * n;
         for (axis, extent) in plan.loops.iter().enumerate().rev() {
             if absent || source.loops[axis] != 0 {

@@ -4,11 +4,12 @@ use smallvec::SmallVec;
 
 use super::cost::{NANOSECOND, element_cost};
 use super::work_order::{LINE, SPREAD, WorkOrder};
-use crate::lower::boxes::{BoxPlan, SlotPlan};
-use crate::lower::code::{Layout, TILE};
+use crate::lower::box_plan::BoxPlan;
 use crate::lower::kernel::Kernel;
-use crate::lower::mode::Mode;
+use crate::lower::kernel_body::{LaneLayout, TILE};
+use crate::lower::launch_mode::LaunchMode;
 use crate::lower::plan::KernelPlan;
+use crate::lower::slot_plan::SlotPlan;
 use crate::tiles::StridedCopy;
 
 /// A part of a box: some positions with all inner elements, or one position with some inner elements.
@@ -68,7 +69,7 @@ impl Chunking {
             chunking.items.sort_by_cached_key(|item| {
                 let plan = &plan.boxes[item.box_index];
                 let (outer, row) = plan.position(item.begin);
-                order.slot(kernel, plan).map_or(0, |slot| slot.at(&outer, row, item.first))
+                order.slot(kernel, plan).map_or(0, |slot| slot.offset_at(&outer, row, item.first))
             });
         }
         chunking
@@ -79,10 +80,12 @@ impl Chunking {
         let whole = WorkItem::whole(index, plan);
         let is_transposed = |from: &SlotPlan| from.inner.saturating_abs() > LINE;
         let size = match &plan.mode {
-            Mode::Copy(copy) if order.is_none() && is_transposed(&plan.slots[copy.from]) => TRANSPOSED_ITEM,
+            LaunchMode::Copy(copy) if order.is_none() && is_transposed(&plan.slots[copy.from]) => {
+                TRANSPOSED_ITEM
+            }
             _ => most,
         };
-        let inner_may_be_cut = kernel.row.is_empty() || kernel.layout == Layout::Column;
+        let inner_may_be_cut = kernel.row.is_empty() || kernel.layout == LaneLayout::Column;
         let row = plan.row_len().max(1);
         if inner_may_be_cut && whole.end < 8 && plan.n > 2 * TILE as i64 {
             let around: i64 = plan.loops.iter().product();
@@ -128,7 +131,7 @@ impl Chunking {
 
     /// Adds an item that has one index of each axis before `cut`.
     fn push(&mut self, plan: &BoxPlan, mut item: WorkItem, cut: usize, copies: &mut KnownCopies) {
-        if let Mode::Copy(copy) = &plan.mode {
+        if let LaunchMode::Copy(copy) = &plan.mode {
             let shape = (item.end - item.begin, item.last - item.first);
             let known = copies.iter().find(|known| known.0 == shape).map(|known| known.1);
             item.copy = Some(known.unwrap_or_else(|| {
@@ -139,7 +142,7 @@ impl Chunking {
                 let inner = extents.last_mut().expect("a box has rows and an inner axis");
                 *inner = shape.1;
                 let index = self.copies.len() as u32;
-                self.copies.push(copy.part(plan, &extents));
+                self.copies.push(copy.part(&plan.slots, &extents));
                 copies.push((shape, index));
                 index
             }));

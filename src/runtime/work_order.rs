@@ -1,9 +1,10 @@
 //! [`WorkOrder`]: the order of a kernel's work items, where the order of the boxes would miss the caches.
 
-use crate::lower::boxes::{BoxPlan, SlotPlan};
-use crate::lower::code::SlotUse;
+use crate::lower::box_plan::BoxPlan;
 use crate::lower::kernel::{BufferIx, Kernel};
+use crate::lower::kernel_body::SlotUse;
 use crate::lower::plan::KernelPlan;
+use crate::lower::slot_plan::SlotPlan;
 
 /// The key by which work items are sorted.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +42,7 @@ impl WorkOrder {
 
     /// The slot of a box whose address is the key; none if the box does not access the buffer, or not in order.
     pub(super) fn slot<'a>(self, kernel: &Kernel, plan: &'a BoxPlan) -> Option<&'a SlotPlan> {
-        let kinds = &kernel.variants[plan.variant].code.slots;
+        let kinds = &kernel.variants[plan.variant].body.slots;
         plan.slots.iter().zip(kinds).map(|(slot, kind)| (slot, kind.used)).find_map(|(slot, used)| match self
         {
             WorkOrder::Stored => (used == SlotUse::Store).then_some(slot),

@@ -1,7 +1,7 @@
 //! [`Workspace`]: the working memory of one thread.
 
 use crate::error::Result;
-use crate::lower::code::TILE;
+use crate::lower::kernel_body::TILE;
 use crate::tensor::Buffer;
 
 /// The working memory of one thread. Launches reuse it and leave unspecified contents.
@@ -24,12 +24,12 @@ impl Workspace {
         Ok(at_least(&mut self.scratch, bytes)?.as_ptr() as usize)
     }
 
-    /// The address of the accumulators of `folds` column folds.
+    /// The address of the accumulators of `reduces` column reductions.
     ///
     /// # Errors
     /// Memory is refused.
-    pub(super) fn tile(&mut self, folds: usize) -> Result<usize> {
-        Ok(at_least(&mut self.tile, folds * 8 * TILE)?.as_ptr() as usize)
+    pub(super) fn tile(&mut self, reduces: usize) -> Result<usize> {
+        Ok(at_least(&mut self.tile, reduces * 8 * TILE)?.as_ptr() as usize)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::codegen::legalize::{
 };
 use crate::codegen::repr::Repr;
 use crate::expr::{BinaryOp, UnaryOp};
-use crate::lower::code::Vid;
+use crate::lower::kernel_body::Vid;
 
 impl Emitter<'_, '_> {
     /// Brings lanes back into the range of `dtype`.

@@ -6,9 +6,9 @@ use smallvec::smallvec;
 use super::body_analysis::BodyAnalysis;
 use super::emitted_value::{EmittedValue, Vecs};
 use super::emitter::{ElementGroup, Emitter};
-use crate::codegen::legalize::{ends_with_zero, fold_step};
+use crate::codegen::legalize::{ends_with_zero, reduce_step};
 use crate::codegen::repr::{Repr, lane_bits};
-use crate::lower::code::{FoldStep, Inst, InstOp, Layout, Vid};
+use crate::lower::kernel_body::{Inst, InstOp, LaneLayout, ReduceStep, Vid};
 
 impl Emitter<'_, '_> {
     /// Emits the uniform instructions, in the forms that varying instructions take.
@@ -91,7 +91,7 @@ impl Emitter<'_, '_> {
             InstOp::Select(c, a, b) => self.select(group, *c, *a, *b),
             InstOp::Cast(a) => self.cast(group, *a, inst.dtype),
             InstOp::Bitcast(a) => self.bitcast(group, *a, inst.dtype),
-            InstOp::Folded(k) => self.folded(group, *k),
+            InstOp::Reduced(k) => self.reduced(group, *k),
             InstOp::CheckIndex { value, limit } => self.check_index(group, *value, *limit),
             InstOp::Store { slot, value } => {
                 self.store(group, *slot, *value);
@@ -102,24 +102,24 @@ impl Emitter<'_, '_> {
     }
 
     /// The result of reduction `k`: of the row, or in a column kernel of each lane's own row.
-    fn folded(&mut self, group: &ElementGroup<'_>, k: u32) -> EmittedValue {
-        let fold = fold_step(self.code, k);
-        let repr = Repr::of(fold.dtype);
-        if self.code.layout == Layout::Row {
-            let vector = self.folded[k as usize].expect("a reduction is finished before it is read");
+    fn reduced(&mut self, group: &ElementGroup<'_>, k: u32) -> EmittedValue {
+        let reduce = reduce_step(self.code, k);
+        let repr = Repr::of(reduce.dtype);
+        if self.code.layout == LaneLayout::Row {
+            let vector = self.reduced[k as usize].expect("a reduction is finished before it is read");
             return EmittedValue::of_vecs(repr, true, smallvec![vector]);
         }
         let address = self.tile_address(group, k, repr);
         let accumulators = self.load_accumulators(repr, address, group.elems);
-        EmittedValue::of_vecs(repr, false, self.finish_reduction(fold, accumulators))
+        EmittedValue::of_vecs(repr, false, self.finish_reduction(reduce, accumulators))
     }
 
     /// The last step of a reduction.
-    pub fn finish_reduction(&mut self, fold: FoldStep, mut x: Vecs) -> Vecs {
-        if ends_with_zero(fold) {
-            let zero = self.splat_bits(Repr::of(fold.dtype), 0);
+    pub fn finish_reduction(&mut self, reduce: ReduceStep, mut x: Vecs) -> Vecs {
+        if ends_with_zero(reduce) {
+            let zero = self.splat_bits(Repr::of(reduce.dtype), 0);
             x = self.map(&x, |e, x| e.b.ins().fadd(x, zero));
         }
-        self.settle(fold.dtype, x)
+        self.settle(reduce.dtype, x)
     }
 }

@@ -9,7 +9,7 @@ use super::emitted_value::{EmittedValue, Scalars, Vecs, lane};
 use super::emitter::{ElementGroup, Emitter};
 use crate::codegen::legalize::{INTEGER_BIAS, bits_of_true, compares_unsigned, integer_limits};
 use crate::codegen::repr::{Repr, is_narrow};
-use crate::lower::code::Vid;
+use crate::lower::kernel_body::Vid;
 
 impl Emitter<'_, '_> {
     /// `a` converted to `to`.

@@ -12,7 +12,7 @@ use super::body_analysis::{BodyAnalysis, WantedForm, wants};
 use super::emitted_value::{EmittedValue, Scalars, Vecs};
 use super::target::Target;
 use crate::codegen::repr::Repr;
-use crate::lower::code::{Code, Inst, Vid};
+use crate::lower::kernel_body::{Inst, KernelBody, Vid};
 
 /// Flags of an access that cannot trap, at any alignment.
 pub(super) fn flags() -> MemFlagsData {
@@ -22,13 +22,13 @@ pub(super) fn flags() -> MemFlagsData {
 /// A function under construction.
 pub(super) struct Emitter<'a, 'f> {
     pub b: FunctionBuilder<'f>,
-    pub code: &'a Code,
+    pub code: &'a KernelBody,
     pub target: Target,
     pub args: ArgumentValues,
     /// Nonzero after a check failed. Only a kernel with checks has it.
     pub failed: Option<Variable>,
     /// By row reduction: its result in every lane, once it is finished.
-    pub folded: Vec<Option<Value>>,
+    pub reduced: Vec<Option<Value>>,
     /// The accumulators and totals of row reductions.
     pub accumulators: Option<StackSlot>,
     pub remainder: [Option<FuncRef>; 2],

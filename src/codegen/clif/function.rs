@@ -11,11 +11,11 @@ use super::target::{Target, kernel_signature};
 use crate::codegen::abi::{KernelArgs, SLOT_BASE, SLOT_LOOPS, SLOT_ROW, slot_words};
 use crate::codegen::repr::Repr;
 use crate::expr::BinaryOp;
-use crate::lower::code::{Code, FOLD_BYTES, Inst, InstOp, Layout, Pass, TILE, Vid};
+use crate::lower::kernel_body::{Inst, InstOp, KernelBody, LaneLayout, Pass, REDUCE_BYTES, TILE, Vid};
 
 /// Emits a verified kernel into an empty function.
 pub(in crate::codegen) fn emit(
-    code: &Code,
+    code: &KernelBody,
     target: Target,
     func: &mut Function,
     context: &mut FunctionBuilderContext,
@@ -41,13 +41,13 @@ pub(in crate::codegen) fn emit(
         b.def_var(failed, no);
         failed
     });
-    let most_folds = code.passes.iter().map(|pass| pass.folds.len()).max().unwrap_or(0);
-    let accumulators = (code.layout == Layout::Row && most_folds > 0).then(|| {
-        let size = 2 * FOLD_BYTES * most_folds;
+    let most_reduces = code.passes.iter().map(|pass| pass.reduces.len()).max().unwrap_or(0);
+    let accumulators = (code.layout == LaneLayout::Row && most_reduces > 0).then(|| {
+        let size = 2 * REDUCE_BYTES * most_reduces;
         b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, size as u32, 4))
     });
-    let folded = vec![None; code.folded.len()];
-    let mut e = Emitter { b, code, target, args, failed, folded, accumulators, remainder: [None; 2] };
+    let reduced = vec![None; code.reduced.len()];
+    let mut e = Emitter { b, code, target, args, failed, reduced, accumulators, remainder: [None; 2] };
     e.counted(rows, |e, row| e.row(row));
     if let Some(failed) = e.failed {
         let (report, done) = (e.b.create_block(), e.b.create_block());
@@ -67,7 +67,7 @@ pub(in crate::codegen) fn emit(
 }
 
 /// Whether the kernel has checks.
-fn can_fail(code: &Code) -> bool {
+fn can_fail(code: &KernelBody) -> bool {
     let bodies = code.passes.iter().map(|pass| &pass.body).chain([&code.epilogue]);
     bodies.flatten().any(|inst| match inst.op {
         InstOp::CheckIndex { .. } => true,
@@ -81,11 +81,11 @@ impl Emitter<'_, '_> {
     fn row(&mut self, row: Value) {
         let code = self.code;
         for pass in &code.passes {
-            let roots: Vec<Vid> = pass.folds.iter().map(|fold| fold.value).collect();
+            let roots: Vec<Vid> = pass.reduces.iter().map(|reduce| reduce.value).collect();
             let analysis = BodyAnalysis::new(code, &pass.body, &roots);
             let starts = self.starts(&analysis, row);
             match code.layout {
-                Layout::Row if !pass.folds.is_empty() => {
+                LaneLayout::Row if !pass.reduces.is_empty() => {
                     self.start_reductions(pass);
                     self.nest(0, &analysis, &starts, &mut |e, starts| {
                         e.run(&pass.body, &analysis, &roots, starts, |e, uniforms| {
@@ -94,11 +94,11 @@ impl Emitter<'_, '_> {
                     });
                     self.finish_reductions(pass);
                 }
-                Layout::Row => self.walk(pass, &analysis, &roots, &starts),
-                Layout::Column => {
-                    for fold in &pass.folds {
-                        let identity = self.identity(*fold);
-                        self.fill_tile(fold.into, Repr::of(fold.dtype), identity);
+                LaneLayout::Row => self.walk(pass, &analysis, &roots, &starts),
+                LaneLayout::Column => {
+                    for reduce in &pass.reduces {
+                        let identity = self.identity(*reduce);
+                        self.fill_tile(reduce.into, Repr::of(reduce.dtype), identity);
                     }
                     self.walk(pass, &analysis, &roots, &starts);
                 }
@@ -110,8 +110,8 @@ impl Emitter<'_, '_> {
         let analysis = BodyAnalysis::new(code, &code.epilogue, &[]);
         let starts = self.starts(&analysis, row);
         match code.layout {
-            Layout::Row => self.once(&code.epilogue, &analysis, &starts),
-            Layout::Column => self.inner(&code.epilogue, &analysis, &[], &starts, |_, _| {}),
+            LaneLayout::Row => self.once(&code.epilogue, &analysis, &starts),
+            LaneLayout::Column => self.inner(&code.epilogue, &analysis, &[], &starts, |_, _| {}),
         }
     }
 
@@ -157,8 +157,8 @@ impl Emitter<'_, '_> {
     fn walk(&mut self, pass: &Pass, analysis: &BodyAnalysis, roots: &[Vid], starts: &[Option<Value>]) {
         self.nest(0, analysis, starts, &mut |e, starts| {
             e.inner(&pass.body, analysis, roots, starts, |e, group| {
-                for fold in &pass.folds {
-                    e.reduce_in_tile(group, *fold);
+                for reduce in &pass.reduces {
+                    e.reduce_in_tile(group, *reduce);
                 }
             });
         });

@@ -9,13 +9,16 @@ use super::emitted_value::{EmittedValue, Scalars, Vecs, lane};
 use super::emitter::{ElementGroup, Emitter};
 use super::loads_stores::raw_repr;
 use crate::codegen::repr::{Repr, size_of};
-use crate::lower::code::{Class, Vid};
+use crate::lower::kernel_body::{AccessPattern, Vid};
 
 impl Emitter<'_, '_> {
     /// The value of an iota slot.
     pub fn iota(&mut self, group: &ElementGroup<'_>, slot: u32, by_lanes: bool) -> EmittedValue {
         let start = self.start(group, slot);
-        if group.uniform || group.index.is_none() || self.code.slots[slot as usize].class == Class::Splat {
+        if group.uniform
+            || group.index.is_none()
+            || self.code.slots[slot as usize].pattern == AccessPattern::Splat
+        {
             return EmittedValue::of_lanes(Repr::I64, true, smallvec![start]);
         }
         let stride = self.inner_stride(slot);
@@ -54,7 +57,7 @@ impl Emitter<'_, '_> {
         offsets: &[(Vid, u32)],
     ) -> EmittedValue {
         let dtype = self.code.slots[slot as usize].dtype;
-        let moves = self.code.slots[slot as usize].class == Class::Contiguous;
+        let moves = self.code.slots[slot as usize].pattern == AccessPattern::Contiguous;
         let mut base = self.start(group, slot);
         let mut moving = Vec::new();
         for (v, stride) in offsets {

@@ -8,7 +8,7 @@ use super::emitted_value::{EmittedValue, Scalars, Vecs};
 use super::emitter::{ElementGroup, Emitter, flags};
 use crate::codegen::abi::{SLOT_INNER, slot_words};
 use crate::codegen::repr::{Repr, size_of};
-use crate::lower::code::{Class, Layout, Vid};
+use crate::lower::kernel_body::{AccessPattern, LaneLayout, Vid};
 
 /// The lanes of an element as loaded, before conversion. A half is its bits.
 pub(super) fn raw_repr(dtype: DType) -> Repr {
@@ -29,10 +29,10 @@ impl Emitter<'_, '_> {
         let start = self.start(group, slot);
         let slot = &self.code.slots[slot as usize];
         match group.index {
-            Some(index) => match slot.class {
-                Class::Splat => start,
-                Class::Contiguous => self.element(start, index, size_of(slot.dtype)),
-                Class::Strided(step) => {
+            Some(index) => match slot.pattern {
+                AccessPattern::Splat => start,
+                AccessPattern::Contiguous => self.element(start, index, size_of(slot.dtype)),
+                AccessPattern::Strided(step) => {
                     let offset =
                         self.b.ins().imul_imm_s(index, i64::from(step) * i64::from(size_of(slot.dtype)));
                     self.b.ins().iadd(start, offset)
@@ -60,9 +60,9 @@ impl Emitter<'_, '_> {
     pub fn load(&mut self, group: &ElementGroup<'_>, slot: u32, by_lanes: bool) -> EmittedValue {
         let address = self.address(group, slot);
         let dtype = self.code.slots[slot as usize].dtype;
-        let class = self.code.slots[slot as usize].class;
-        if group.uniform || by_lanes || matches!(class, Class::Strided(_)) {
-            let size = size_of(dtype) * class.step() as u32;
+        let pattern = self.code.slots[slot as usize].pattern;
+        if group.uniform || by_lanes || matches!(pattern, AccessPattern::Strided(_)) {
+            let size = size_of(dtype) * pattern.step() as u32;
             let lanes = (0..group.lanes() as u32).map(|j| self.load_lane(dtype, address, j * size)).collect();
             return self.raw_value(group, dtype, lanes);
         }
@@ -171,7 +171,7 @@ impl Emitter<'_, '_> {
         let address = self.address(group, slot);
         let dtype = self.code.slots[slot as usize].dtype;
         let vecs = self.vecs(group, v);
-        if self.code.slots[slot as usize].class == Class::Splat && !group.single() {
+        if self.code.slots[slot as usize].pattern == AccessPattern::Splat && !group.single() {
             let per = (16 / Repr::of(dtype).bytes()) as u8;
             let last = self.b.ins().extractlane(vecs[vecs.len() - 1], per - 1);
             let vector = self.b.ins().scalar_to_vector(Repr::of(dtype).vector(), last);
@@ -256,9 +256,11 @@ impl Emitter<'_, '_> {
 
     /// The address of the accumulators of column reduction `k` at the group's first element.
     pub fn tile_address(&mut self, group: &ElementGroup<'_>, k: u32, repr: Repr) -> Value {
-        debug_assert_eq!(self.code.layout, Layout::Column);
-        let base =
-            self.b.ins().iadd_imm_s(self.args.tile, i64::from(k) * 8 * crate::lower::code::TILE as i64);
+        debug_assert_eq!(self.code.layout, LaneLayout::Column);
+        let base = self
+            .b
+            .ins()
+            .iadd_imm_s(self.args.tile, i64::from(k) * 8 * crate::lower::kernel_body::TILE as i64);
         match group.index {
             Some(index) => self.element(base, index, repr.bytes()),
             None => base,

@@ -1,6 +1,6 @@
 //! Kernels as Cranelift IR: 128-bit vector loops for every processor that Cranelift supports.
 //!
-//! - In: a verified [`Code`](crate::lower::code::Code) and a [`Target`].
+//! - In: a verified [`KernelBody`](crate::lower::kernel_body::KernelBody) and a [`Target`].
 //! - Out: an IR function with the signature of every kernel.
 //! - Callers: the module that links Cranelift functions.
 //! - Absent: machine code, linking, and any vector wider than 128 bits.

@@ -9,10 +9,10 @@ use super::emitted_value::{EmittedValue, Vecs};
 use super::emitter::{ElementGroup, Emitter, flags};
 use crate::codegen::legalize::identity_bits;
 use crate::codegen::repr::Repr;
-use crate::lower::code::{FOLD_BYTES, FOLD_TILE, FoldStep, Pass};
+use crate::lower::kernel_body::{Pass, REDUCE_BYTES, REDUCE_TILE, ReduceStep};
 
 /// The number of vectors that hold the accumulators of one reduction.
-const ACCUMULATOR_VECTORS: usize = FOLD_BYTES / 16;
+const ACCUMULATOR_VECTORS: usize = REDUCE_BYTES / 16;
 
 /// The number of registers left to a body beside the accumulators of one reduction.
 const BESIDE_ACCUMULATORS: u32 = 8;
@@ -21,13 +21,13 @@ const BESIDE_ACCUMULATORS: u32 = 8;
 const REPEATED_BODY: usize = 16;
 
 /// The number of elements in a round: after it every accumulator has taken an element.
-fn round_elements(fold: FoldStep) -> u32 {
-    FOLD_BYTES as u32 / Repr::of(fold.dtype).bytes()
+fn round_elements(reduce: ReduceStep) -> u32 {
+    REDUCE_BYTES as u32 / Repr::of(reduce.dtype).bytes()
 }
 
 /// The number of elements per emission of the body, if the accumulators of its only reduction stay in registers.
 fn register_elements(pass: &Pass, analysis: &BodyAnalysis) -> Option<u32> {
-    if pass.folds.len() != 1 || analysis.varying > REPEATED_BODY {
+    if pass.reduces.len() != 1 || analysis.varying > REPEATED_BODY {
         return None;
     }
     match analysis.unroll.min(BESIDE_ACCUMULATORS / analysis.pressure) {
@@ -39,24 +39,24 @@ fn register_elements(pass: &Pass, analysis: &BodyAnalysis) -> Option<u32> {
 
 impl Emitter<'_, '_> {
     /// The constant from which a reduction starts.
-    pub fn identity(&mut self, fold: FoldStep) -> Value {
-        self.splat_bits(Repr::of(fold.dtype), identity_bits(fold))
+    pub fn identity(&mut self, reduce: ReduceStep) -> Value {
+        self.splat_bits(Repr::of(reduce.dtype), identity_bits(reduce))
     }
 
     /// Combines two vectors of accumulators. Only the last step settles them.
-    pub fn combine(&mut self, fold: FoldStep, x: Value, y: Value) -> Value {
-        self.arithmetic(fold.dtype, fold.op.combiner(), x, y)
+    pub fn combine(&mut self, reduce: ReduceStep, x: Value, y: Value) -> Value {
+        self.arithmetic(reduce.dtype, reduce.op.combiner(), x, y)
     }
 
     /// The operands of a reduction in a group.
-    pub fn reduction_operands(&mut self, group: &mut ElementGroup<'_>, fold: FoldStep) -> Vecs {
-        self.vecs(group, fold.value)
+    pub fn reduction_operands(&mut self, group: &mut ElementGroup<'_>, reduce: ReduceStep) -> Vecs {
+        self.vecs(group, reduce.value)
     }
 
     /// The address of the accumulators (`part` 0) or totals (`part` 1) of reduction number `index` of the pass.
     fn stack_lanes(&mut self, index: usize, part: usize) -> Value {
         let slot = self.accumulators.expect("a function with row reductions has accumulators");
-        self.b.ins().stack_addr(types::I64, slot, ((2 * index + part) * FOLD_BYTES) as i32)
+        self.b.ins().stack_addr(types::I64, slot, ((2 * index + part) * REDUCE_BYTES) as i32)
     }
 
     fn store_all(&mut self, address: Value, vecs: impl IntoIterator<Item = Value>) {
@@ -67,9 +67,9 @@ impl Emitter<'_, '_> {
 
     /// Sets the totals of every reduction to its identity.
     pub fn start_reductions(&mut self, pass: &Pass) {
-        for (index, fold) in pass.folds.iter().enumerate() {
+        for (index, reduce) in pass.reduces.iter().enumerate() {
             let totals = self.stack_lanes(index, 1);
-            let identity = self.identity(*fold);
+            let identity = self.identity(*reduce);
             self.store_all(totals, [identity; ACCUMULATOR_VECTORS]);
         }
     }
@@ -87,12 +87,13 @@ impl Emitter<'_, '_> {
         starts: &[Option<Value>],
     ) {
         let loops = self.code.loops > 0;
-        let few = pass.folds.iter().map(|fold| round_elements(*fold)).min().expect("the pass has reductions");
-        let limit = if loops { i64::from(few) } else { FOLD_TILE as i64 };
+        let few =
+            pass.reduces.iter().map(|reduce| round_elements(*reduce)).min().expect("the pass has reductions");
+        let limit = if loops { i64::from(few) } else { REDUCE_TILE as i64 };
         let n = self.args.n;
         let limit = self.b.ins().iconst(types::I64, limit);
         let direct = self.b.ins().icmp(IntCC::SignedLessThanOrEqual, n, limit);
-        let lanes: SmallVec<[Value; 4]> = (0..pass.folds.len())
+        let lanes: SmallVec<[Value; 4]> = (0..pass.reduces.len())
             .map(|index| {
                 let (own, totals) = (self.stack_lanes(index, 0), self.stack_lanes(index, 1));
                 self.b.ins().select(direct, totals, own)
@@ -104,7 +105,7 @@ impl Emitter<'_, '_> {
         let zero = self.b.ins().iconst(types::I64, 0);
         self.b.ins().jump(tile, &[zero.into()]);
         self.b.switch_to_block(tile);
-        let whole = self.b.ins().iadd_imm_s(first, FOLD_TILE as i64);
+        let whole = self.b.ins().iadd_imm_s(first, REDUCE_TILE as i64);
         let end = self.b.ins().smin(whole, n);
 
         let in_registers = register_elements(pass, analysis);
@@ -126,8 +127,8 @@ impl Emitter<'_, '_> {
                 })
             }
             None => {
-                for (fold, address) in pass.folds.iter().zip(&lanes) {
-                    let identity = self.identity(*fold);
+                for (reduce, address) in pass.reduces.iter().zip(&lanes) {
+                    let identity = self.identity(*reduce);
                     self.store_all(*address, [identity; ACCUMULATOR_VECTORS]);
                 }
                 first
@@ -141,8 +142,8 @@ impl Emitter<'_, '_> {
         for elems in [4 * analysis.unroll, 4, 1].into_iter().skip(usize::from(one_size)) {
             (from, _) = self.groups(from, end, elems, &[], |e, index, _| {
                 let mut group = e.group(&pass.body, analysis, uniforms, starts, elems, index);
-                for (fold, address) in pass.folds.iter().zip(&lanes) {
-                    e.reduce_in_memory(&mut group, *fold, *address, index);
+                for (reduce, address) in pass.reduces.iter().zip(&lanes) {
+                    e.reduce_in_memory(&mut group, *reduce, *address, index);
                 }
                 Vecs::new()
             });
@@ -151,14 +152,14 @@ impl Emitter<'_, '_> {
         let (add, next) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(direct, next, &[], add, &[]);
         self.b.switch_to_block(add);
-        for (index, fold) in pass.folds.iter().enumerate() {
+        for (index, reduce) in pass.reduces.iter().enumerate() {
             let (own, totals) = (self.stack_lanes(index, 0), self.stack_lanes(index, 1));
-            let vector = Repr::of(fold.dtype).vector();
+            let vector = Repr::of(reduce.dtype).vector();
             for j in 0..ACCUMULATOR_VECTORS {
                 let offset = 16 * j as i32;
                 let total = self.b.ins().load(vector, flags(), totals, offset);
                 let more = self.b.ins().load(vector, flags(), own, offset);
-                let sum = self.combine(*fold, total, more);
+                let sum = self.combine(*reduce, total, more);
                 self.b.ins().store(flags(), sum, totals, offset);
             }
         }
@@ -182,9 +183,9 @@ impl Emitter<'_, '_> {
         group: impl Fn(&mut Self, u32, Value) -> ElementGroup<'s>,
     ) -> Value {
         debug_assert!(elems <= 4 * analysis.unroll);
-        let fold = pass.folds[0];
-        let identity = self.identity(fold);
-        let round = round_elements(fold);
+        let reduce = pass.reduces[0];
+        let identity = self.identity(reduce);
+        let round = round_elements(reduce);
         let (rest, finished) =
             self.groups(first, end, round, &[identity; ACCUMULATOR_VECTORS], |e, index, lanes| {
                 let mut lanes = Vecs::from_slice(lanes);
@@ -195,8 +196,8 @@ impl Emitter<'_, '_> {
                         _ => e.b.ins().iadd_imm_s(index, i64::from(part * elems)),
                     };
                     let mut group = group(e, elems, index);
-                    for x in e.reduction_operands(&mut group, fold) {
-                        lanes[next] = e.combine(fold, lanes[next], x);
+                    for x in e.reduction_operands(&mut group, reduce) {
+                        lanes[next] = e.combine(reduce, lanes[next], x);
                         next += 1;
                     }
                 }
@@ -210,24 +211,24 @@ impl Emitter<'_, '_> {
     fn reduce_in_memory(
         &mut self,
         group: &mut ElementGroup<'_>,
-        fold: FoldStep,
+        reduce: ReduceStep,
         address: Value,
         index: Value,
     ) {
-        let repr = Repr::of(fold.dtype);
+        let repr = Repr::of(reduce.dtype);
         let bytes = self.b.ins().ishl_imm_u(index, i64::from(repr.bytes().trailing_zeros()));
-        let offset = self.b.ins().band_imm_u(bytes, FOLD_BYTES as i64 - 1);
+        let offset = self.b.ins().band_imm_u(bytes, REDUCE_BYTES as i64 - 1);
         let address = self.b.ins().iadd(address, offset);
-        let values = self.reduction_operands(group, fold);
+        let values = self.reduction_operands(group, reduce);
         let before = self.load_accumulators(repr, address, group.elems);
-        let after = self.zip(&before, &values, |e, x, y| e.combine(fold, x, y));
+        let after = self.zip(&before, &values, |e, x, y| e.combine(reduce, x, y));
         self.store_accumulators(repr, address, group.elems, &after);
     }
 
     /// Combines the totals of a row by halving, and keeps the results.
     pub fn finish_reductions(&mut self, pass: &Pass) {
-        for (index, fold) in pass.folds.iter().enumerate() {
-            let repr = Repr::of(fold.dtype);
+        for (index, reduce) in pass.reduces.iter().enumerate() {
+            let repr = Repr::of(reduce.dtype);
             let totals = self.stack_lanes(index, 1);
             let mut vecs: Vecs = (0..ACCUMULATOR_VECTORS)
                 .map(|j| self.b.ins().load(repr.vector(), flags(), totals, 16 * j as i32))
@@ -235,31 +236,31 @@ impl Emitter<'_, '_> {
             while vecs.len() > 1 {
                 let half = vecs.len() / 2;
                 let (low, high): (Vecs, Vecs) = (vecs[..half].into(), vecs[half..].into());
-                vecs = self.zip(&low, &high, |e, x, y| e.combine(*fold, x, y));
+                vecs = self.zip(&low, &high, |e, x, y| e.combine(*reduce, x, y));
             }
             let mut vector = vecs[0];
             let high = self.high_half(vector);
-            vector = self.combine(*fold, vector, high);
+            vector = self.combine(*reduce, vector, high);
             if repr.bytes() == 4 {
                 let second = self.shuffle(vector, vector, [4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7]);
-                vector = self.combine(*fold, vector, second);
+                vector = self.combine(*reduce, vector, second);
             }
-            let vector = self.finish_reduction(*fold, [vector].into_iter().collect())[0];
+            let vector = self.finish_reduction(*reduce, [vector].into_iter().collect())[0];
             let spread = match repr.bytes() {
                 4 => [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3],
                 _ => [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7],
             };
-            self.folded[fold.into as usize] = Some(self.shuffle(vector, vector, spread));
+            self.reduced[reduce.into as usize] = Some(self.shuffle(vector, vector, spread));
         }
     }
 
     /// Reduces each element of a group into the accumulators of its own row.
-    pub fn reduce_in_tile(&mut self, group: &mut ElementGroup<'_>, fold: FoldStep) {
-        let repr = Repr::of(fold.dtype);
-        let address = self.tile_address(group, fold.into, repr);
-        let values = self.reduction_operands(group, fold);
+    pub fn reduce_in_tile(&mut self, group: &mut ElementGroup<'_>, reduce: ReduceStep) {
+        let repr = Repr::of(reduce.dtype);
+        let address = self.tile_address(group, reduce.into, repr);
+        let values = self.reduction_operands(group, reduce);
         let before = self.load_accumulators(repr, address, group.elems);
-        let after = self.zip(&before, &values, |e, x, y| e.combine(fold, x, y));
+        let after = self.zip(&before, &values, |e, x, y| e.combine(reduce, x, y));
         self.store_accumulators(repr, address, group.elems, &after);
     }
 }

@@ -1,6 +1,6 @@
 //! Kernels as AVX2 or AVX-512 functions, emitted without Cranelift.
 //!
-//! - In: a verified [`Code`] and a [`VectorIsa`].
+//! - In: a verified [`KernelBody`] and a [`VectorIsa`].
 //! - Out: the bytes of one function with its constants, position-independent, with the signature of every kernel.
 //! - Callers: [`Jit`](super::module::Jit), which falls back to `clif` for a kernel that is refused here.
 //! - Absent: Cranelift, linking, executable memory.
@@ -29,13 +29,13 @@ mod select;
 mod tests;
 
 pub(super) use self::asm::{ALIGN, VectorIsa};
-use crate::lower::code::Code;
+use crate::lower::kernel_body::KernelBody;
 
 /// `code`, which must have passed its verifier, as the bytes of a function with its constants. The caller places them at
 /// a multiple of [`ALIGN`].
 ///
 /// # Errors
 /// Why this kernel is left to Cranelift.
-pub(super) fn emit(code: &Code, isa: VectorIsa) -> Result<Vec<u8>, ir::Refusal> {
+pub(super) fn emit(code: &KernelBody, isa: VectorIsa) -> Result<Vec<u8>, ir::Refusal> {
     loops::emit_function(code, isa)
 }

@@ -6,7 +6,7 @@ use super::super::isa::Isa;
 use super::super::module::{FuncIndex, Jit};
 use super::super::simd;
 use super::case::{KernelCase, ReadyFunction};
-use crate::lower::code::Code;
+use crate::lower::kernel_body::KernelBody;
 
 /// The machine that runs the kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +39,7 @@ enum BatchTarget {
     /// Functions of one module. `fused` says whether `MulAdd` rounds once.
     Host { jit: Box<Jit>, fused: bool, functions: Vec<FuncIndex> },
     /// Functions of the wide emitter. A kernel that it refuses has none.
-    Software { isa: simd::VectorIsa, functions: Vec<(Code, Option<Program>)> },
+    Software { isa: simd::VectorIsa, functions: Vec<(KernelBody, Option<Program>)> },
 }
 
 impl Batch {

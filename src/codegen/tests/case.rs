@@ -10,8 +10,8 @@ use super::super::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW,
 use super::super::module::{CodeModule, FuncIndex};
 use super::random_values::{Random, element};
 use crate::expr::Scalar;
-use crate::lower::code::{Class, Code, Layout, SlotType, SlotUse, TILE};
-use crate::lower::interpret::{Fault, InterpArgs, InterpSlot, Memory, interpret};
+use crate::lower::kernel_body::{AccessPattern, KernelBody, LaneLayout, SlotType, SlotUse, TILE};
+use crate::lower::tests::interpret::{Fault, InterpArgs, InterpBuffer, InterpSlot, interpret};
 
 /// Guard bytes before and after the data of a buffer.
 const GUARD: usize = 96;
@@ -36,7 +36,7 @@ pub(super) enum ReadyFunction<'a> {
 
 /// A kernel with the memory and sizes of one run.
 pub(super) struct KernelCase {
-    pub code: Code,
+    pub code: KernelBody,
     pub rows: i64,
     pub n: i64,
     pub extents: Vec<i64>,
@@ -53,8 +53,8 @@ pub(super) struct CaseSizes {
 }
 
 impl CaseSizes {
-    pub fn random(random: &mut Random, code: &Code) -> CaseSizes {
-        let most = if code.layout == Layout::Column { TILE } else { usize::MAX };
+    pub fn random(random: &mut Random, code: &KernelBody) -> CaseSizes {
+        let most = if code.layout == LaneLayout::Column { TILE } else { usize::MAX };
         let n = match random.below(8) {
             0 => random.below(4),
             1..=5 => random.below(71),
@@ -81,7 +81,7 @@ impl KernelCase {
     /// A case with random memory. `reach` gives, by gather slot, the largest sum of its offsets in bytes.
     pub fn new(
         random: &mut Random,
-        code: &Code,
+        code: &KernelBody,
         sizes: CaseSizes,
         scalars: Vec<i64>,
         reach: &[i64],
@@ -116,9 +116,9 @@ impl KernelCase {
             };
         }
         let written = matches!(slot.used, SlotUse::Store | SlotUse::Scratch);
-        let inner = match (slot.class, slot.used) {
-            (Class::Contiguous, SlotUse::Gather) => random.pick(&[size, size, 2 * size, 0]),
-            (class, _) => class.step() * size,
+        let inner = match (slot.pattern, slot.used) {
+            (AccessPattern::Contiguous, SlotUse::Gather) => random.pick(&[size, size, 2 * size, 0]),
+            (pattern, _) => pattern.step() * size,
         };
         // Strides of a dense array, some with gaps, some reversed; a load may also stay where it is.
         let mut dense = if inner == 0 { size } else { inner * self.n.max(1) };
@@ -161,7 +161,7 @@ impl KernelCase {
         }
     }
 
-    /// Gives slot `b`, a store, the memory of slot `a`, a load of the same dtype and class.
+    /// Gives slot `b`, a store, the memory of slot `a`, a load of the same dtype and pattern.
     pub fn alias(&mut self, a: usize, b: usize) {
         self.lines[b] = self.lines[a].clone();
     }
@@ -169,8 +169,8 @@ impl KernelCase {
     /// Runs machine code, with and without stores that bypass the caches, and compares every byte with the interpreter's.
     pub fn check(&self, code: ReadyFunction<'_>, fused: bool) -> Result<(), String> {
         let mut expected = self.buffers.clone();
-        let mut memory: Vec<Memory<'_>> =
-            expected.iter_mut().map(|buffer| Memory::Write(&mut buffer.bytes)).collect();
+        let mut memory: Vec<InterpBuffer<'_>> =
+            expected.iter_mut().map(|buffer| InterpBuffer::Write(&mut buffer.bytes)).collect();
         let outcome = interpret(
             &self.code,
             &mut InterpArgs {
@@ -247,7 +247,7 @@ impl KernelCase {
     }
 
     fn tile_bytes(&self) -> usize {
-        TILE * 8 * self.code.folded.len()
+        TILE * 8 * self.code.reduced.len()
     }
 
     /// Runs a function on this processor. Returns its failure flag.
@@ -337,7 +337,7 @@ impl KernelCase {
             for (v, inst) in pass.body.iter().enumerate() {
                 text += &format!("    v{v}: {} = {:?}\n", inst.dtype, inst.op);
             }
-            text += &format!("    {:?}\n", pass.folds);
+            text += &format!("    {:?}\n", pass.reduces);
         }
         for (v, inst) in self.code.epilogue.iter().enumerate() {
             text += &format!("  epilogue v{v}: {} = {:?}\n", inst.dtype, inst.op);

@@ -8,7 +8,9 @@ use super::random_values::Random;
 use crate::codegen::{Isa, Jit};
 use crate::error::ErrorKind;
 use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp};
-use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
+use crate::lower::kernel_body::{
+    AccessPattern, Inst, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse, Vid,
+};
 
 /// Builds a body instruction by instruction.
 #[derive(Default)]
@@ -25,24 +27,24 @@ impl BodyBuilder {
     }
 }
 
-fn slot(dtype: DType, class: Class, used: SlotUse) -> SlotType {
-    SlotType { dtype, class, used }
+fn slot(dtype: DType, pattern: AccessPattern, used: SlotUse) -> SlotType {
+    SlotType { dtype, pattern, used }
 }
 
-fn code(slots: Vec<SlotType>, scalars: u32, body: BodyBuilder) -> Code {
-    Code {
-        layout: Layout::Row,
+fn code(slots: Vec<SlotType>, scalars: u32, body: BodyBuilder) -> KernelBody {
+    KernelBody {
+        layout: LaneLayout::Row,
         loops: 0,
         slots,
         scalars,
-        folded: Vec::new(),
-        passes: vec![Pass { body: body.0, folds: Vec::new() }],
+        reduced: Vec::new(),
+        passes: vec![Pass { body: body.0, reduces: Vec::new() }],
         epilogue: Vec::new(),
     }
 }
 
 /// `max(a * x + b, 0)` with `a` and `b` splat.
-fn relu() -> Code {
+fn relu() -> KernelBody {
     let f32 = DType::F32;
     let mut body = BodyBuilder::default();
     let [a, b, x] = [0, 1, 2].map(|k| body.push(f32, InstOp::Load(k)));
@@ -51,67 +53,67 @@ fn relu() -> Code {
     let zero = body.push(f32, InstOp::Const(Scalar::F32(0.0)));
     let result = body.binary(BinaryOp::Max, sum, zero);
     body.push(f32, InstOp::Store { slot: 3, value: result });
-    let splat = slot(f32, Class::Splat, SlotUse::Load);
+    let splat = slot(f32, AccessPattern::Splat, SlotUse::Load);
     let slots = vec![
         splat,
         splat,
-        slot(f32, Class::Contiguous, SlotUse::Load),
-        slot(f32, Class::Contiguous, SlotUse::Store),
+        slot(f32, AccessPattern::Contiguous, SlotUse::Load),
+        slot(f32, AccessPattern::Contiguous, SlotUse::Store),
     ];
     code(slots, 0, body)
 }
 
 /// Row-wise `e / sum(e)` with `e = |x - max(x)|`: three passes and a scratch row.
-fn normalized_rows() -> Code {
+fn normalized_rows() -> KernelBody {
     let f32 = DType::F32;
-    let contiguous = |used| slot(f32, Class::Contiguous, used);
+    let contiguous = |used| slot(f32, AccessPattern::Contiguous, used);
     let slots = vec![contiguous(SlotUse::Load), contiguous(SlotUse::Scratch), contiguous(SlotUse::Store)];
-    let fold = |op, value, into| FoldStep { op, value, dtype: f32, into };
+    let reduce = |op, value, into| ReduceStep { op, value, dtype: f32, into };
     let mut first = BodyBuilder::default();
     let x = first.push(f32, InstOp::Load(0));
     let mut second = BodyBuilder::default();
     let y = second.push(f32, InstOp::Load(0));
-    let top = second.push(f32, InstOp::Folded(0));
+    let top = second.push(f32, InstOp::Reduced(0));
     let difference = second.binary(BinaryOp::Sub, y, top);
     let e = second.push(f32, InstOp::Unary(UnaryOp::Abs, difference));
     second.push(f32, InstOp::Store { slot: 1, value: e });
     let mut third = BodyBuilder::default();
     let kept = third.push(f32, InstOp::Load(1));
-    let total = third.push(f32, InstOp::Folded(1));
+    let total = third.push(f32, InstOp::Reduced(1));
     let quotient = third.binary(BinaryOp::Div, kept, total);
     third.push(f32, InstOp::Store { slot: 2, value: quotient });
-    Code {
-        layout: Layout::Row,
+    KernelBody {
+        layout: LaneLayout::Row,
         loops: 0,
         slots,
         scalars: 0,
-        folded: vec![f32; 2],
+        reduced: vec![f32; 2],
         passes: vec![
-            Pass { body: first.0, folds: vec![fold(ReduceOp::Max, x, 0)] },
-            Pass { body: second.0, folds: vec![fold(ReduceOp::Sum, e, 1)] },
-            Pass { body: third.0, folds: Vec::new() },
+            Pass { body: first.0, reduces: vec![reduce(ReduceOp::Max, x, 0)] },
+            Pass { body: second.0, reduces: vec![reduce(ReduceOp::Sum, e, 1)] },
+            Pass { body: third.0, reduces: Vec::new() },
         ],
         epilogue: Vec::new(),
     }
 }
 
 /// Rows of a table chosen by an index per row.
-fn row_gather() -> Code {
+fn row_gather() -> KernelBody {
     let mut body = BodyBuilder::default();
     let index = body.push(DType::I32, InstOp::Load(0));
     let index = body.push(DType::I64, InstOp::CheckIndex { value: index, limit: 0 });
     let element = body.push(DType::F32, InstOp::Gather { slot: 1, offsets: Box::new([(index, 1)]) });
     body.push(DType::F32, InstOp::Store { slot: 2, value: element });
     let slots = vec![
-        slot(DType::I32, Class::Splat, SlotUse::Load),
-        slot(DType::F32, Class::Contiguous, SlotUse::Gather),
-        slot(DType::F32, Class::Contiguous, SlotUse::Store),
+        slot(DType::I32, AccessPattern::Splat, SlotUse::Load),
+        slot(DType::F32, AccessPattern::Contiguous, SlotUse::Gather),
+        slot(DType::F32, AccessPattern::Contiguous, SlotUse::Store),
     ];
     code(slots, 2, body)
 }
 
 /// Rows of a table chosen by arithmetic with numbers, and by a comparison that two selections read.
-fn chosen_rows(compare: BinaryOp, from_number: bool) -> Code {
+fn chosen_rows(compare: BinaryOp, from_number: bool) -> KernelBody {
     let i64 = DType::I64;
     let mut body = BodyBuilder::default();
     let index = body.push(DType::I32, InstOp::Load(0));
@@ -129,11 +131,11 @@ fn chosen_rows(compare: BinaryOp, from_number: bool) -> Code {
     let index = body.push(i64, InstOp::CheckIndex { value: kept, limit: 0 });
     let element = body.push(DType::F32, InstOp::Gather { slot: 1, offsets: Box::new([(index, 1)]) });
     body.push(DType::F32, InstOp::Store { slot: 2, value: element });
-    Code { passes: vec![Pass { body: body.0, folds: Vec::new() }], ..row_gather() }
+    KernelBody { passes: vec![Pass { body: body.0, reduces: Vec::new() }], ..row_gather() }
 }
 
 /// Sums of rows of a table. A loop over indices, shifted by a scalar, names the rows.
-fn bags() -> Code {
+fn bags() -> KernelBody {
     let mut body = BodyBuilder::default();
     let index = body.push(DType::I32, InstOp::Load(0));
     let shift = body.push(DType::I64, InstOp::Scalar(2));
@@ -142,21 +144,21 @@ fn bags() -> Code {
     let index = body.push(DType::I64, InstOp::CheckIndex { value: index, limit: 0 });
     let element = body.push(DType::F32, InstOp::Gather { slot: 1, offsets: Box::new([(index, 1)]) });
     let mut end = BodyBuilder::default();
-    let sum = end.push(DType::F32, InstOp::Folded(0));
+    let sum = end.push(DType::F32, InstOp::Reduced(0));
     end.push(DType::F32, InstOp::Store { slot: 2, value: sum });
-    Code {
-        layout: Layout::Column,
+    KernelBody {
+        layout: LaneLayout::Column,
         loops: 1,
         slots: vec![
-            slot(DType::I32, Class::Splat, SlotUse::Load),
-            slot(DType::F32, Class::Contiguous, SlotUse::Gather),
-            slot(DType::F32, Class::Contiguous, SlotUse::Store),
+            slot(DType::I32, AccessPattern::Splat, SlotUse::Load),
+            slot(DType::F32, AccessPattern::Contiguous, SlotUse::Gather),
+            slot(DType::F32, AccessPattern::Contiguous, SlotUse::Store),
         ],
         scalars: 3,
-        folded: vec![DType::F32],
+        reduced: vec![DType::F32],
         passes: vec![Pass {
             body: body.0,
-            folds: vec![FoldStep { op: ReduceOp::Sum, value: element, dtype: DType::F32, into: 0 }],
+            reduces: vec![ReduceStep { op: ReduceOp::Sum, value: element, dtype: DType::F32, into: 0 }],
         }],
         epilogue: end.0,
     }
@@ -238,28 +240,28 @@ fn a_refused_index_is_reported_and_reads_nothing_else() {
 }
 
 #[test]
-fn folds_of_signed_zeros_keep_the_first() {
+fn reductions_of_signed_zeros_keep_the_first() {
     for machine in TestMachine::all() {
         let mut batch = Batch::new(machine);
         let random = &mut Random::new(7);
         for dtype in [DType::F32, DType::F64] {
             for op in [ReduceOp::Max, ReduceOp::Min, ReduceOp::Sum] {
-                for layout in [Layout::Row, Layout::Column] {
+                for layout in [LaneLayout::Row, LaneLayout::Column] {
                     let mut code = normalized_rows();
                     code.layout = layout;
                     code.loops = 1;
                     code.slots = vec![
-                        slot(dtype, Class::Contiguous, SlotUse::Load),
-                        slot(dtype, Class::Contiguous, SlotUse::Store),
+                        slot(dtype, AccessPattern::Contiguous, SlotUse::Load),
+                        slot(dtype, AccessPattern::Contiguous, SlotUse::Store),
                     ];
-                    code.folded = vec![dtype];
+                    code.reduced = vec![dtype];
                     let inst = |op| Inst { dtype, op };
                     code.passes = vec![Pass {
                         body: vec![inst(InstOp::Load(0))],
-                        folds: vec![FoldStep { op, value: Vid(0), dtype, into: 0 }],
+                        reduces: vec![ReduceStep { op, value: Vid(0), dtype, into: 0 }],
                     }];
                     code.epilogue =
-                        vec![inst(InstOp::Folded(0)), inst(InstOp::Store { slot: 1, value: Vid(0) })];
+                        vec![inst(InstOp::Reduced(0)), inst(InstOp::Store { slot: 1, value: Vid(0) })];
                     for n in [1, 2, 3, 5, 33, 70] {
                         let sizes = CaseSizes { rows: 3, n, extents: vec![3] };
                         let mut case = KernelCase::new(random, &code, sizes, Vec::new(), &[]);
@@ -290,12 +292,12 @@ fn equal_codes_share_a_function() {
 }
 
 #[test]
-fn ill_formed_codes_are_errors() {
+fn ill_formed_bodies_are_errors() {
     let mut bad = relu();
     bad.passes[0].body[3].op = InstOp::Binary(BinaryOp::Mul, Vid(0), Vid(9));
     let error = Jit::new(Isa::Clif).unwrap().add(&bad).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Compile);
-    assert!(error.message().contains("v9 is not computed before"), "{error}");
+    assert!(error.message().contains("v9 must be computed before"), "{error}");
     assert!(Jit::clif_text(&bad).is_err());
 }
 

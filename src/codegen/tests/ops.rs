@@ -6,8 +6,10 @@ use super::batch::{Batch, TestMachine};
 use super::case::{CaseSizes, KernelCase};
 use super::random_values::{Random, element};
 use crate::expr::{BinaryOp, ReduceOp, UnaryOp};
-use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
-use crate::lower::verify::{has_lanes, supports_binary, supports_fold, supports_unary};
+use crate::lower::kernel_body::{
+    AccessPattern, Inst, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse, Vid,
+};
+use crate::lower::verify::{has_lanes, supports_binary, supports_reduce, supports_unary};
 
 const UNARY: [UnaryOp; 8] = [
     UnaryOp::Neg,
@@ -43,8 +45,8 @@ pub(super) fn dtypes() -> Vec<DType> {
     DType::all().filter(|dtype| has_lanes(*dtype)).collect()
 }
 
-fn slot(dtype: DType, class: Class, used: SlotUse) -> SlotType {
-    SlotType { dtype, class, used }
+fn slot(dtype: DType, pattern: AccessPattern, used: SlotUse) -> SlotType {
+    SlotType { dtype, pattern, used }
 }
 
 fn inst(dtype: DType, op: InstOp) -> Inst {
@@ -52,31 +54,32 @@ fn inst(dtype: DType, op: InstOp) -> Inst {
 }
 
 /// A kernel that loads or makes the operands, computes `op` and stores the result.
-fn map(random: &mut Random, operands: &[(DType, OperandKind)], result: DType, op: InstOp) -> Code {
+fn map(random: &mut Random, operands: &[(DType, OperandKind)], result: DType, op: InstOp) -> KernelBody {
     let mut slots = Vec::new();
     let mut body = Vec::new();
     for (dtype, operand) in operands {
-        let class = if *operand == OperandKind::Splat { Class::Splat } else { Class::Contiguous };
+        let pattern =
+            if *operand == OperandKind::Splat { AccessPattern::Splat } else { AccessPattern::Contiguous };
         let op = match operand {
             OperandKind::Constant => InstOp::Const(element(random, *dtype)),
             _ => {
-                slots.push(slot(*dtype, class, SlotUse::Load));
+                slots.push(slot(*dtype, pattern, SlotUse::Load));
                 InstOp::Load(slots.len() as u32 - 1)
             }
         };
         body.push(inst(*dtype, op));
     }
     body.push(inst(result, op));
-    slots.push(slot(result, Class::Contiguous, SlotUse::Store));
+    slots.push(slot(result, AccessPattern::Contiguous, SlotUse::Store));
     let store = InstOp::Store { slot: slots.len() as u32 - 1, value: Vid(body.len() as u32 - 1) };
     body.push(inst(result, store));
-    Code {
-        layout: Layout::Row,
+    KernelBody {
+        layout: LaneLayout::Row,
         loops: 0,
         slots,
         scalars: 0,
-        folded: Vec::new(),
-        passes: vec![Pass { body, folds: Vec::new() }],
+        reduced: Vec::new(),
+        passes: vec![Pass { body, reduces: Vec::new() }],
         epilogue: Vec::new(),
     }
 }
@@ -89,7 +92,7 @@ enum OperandKind {
 }
 
 /// Adds a kernel at a few sizes.
-fn add(batch: &mut Batch, random: &mut Random, code: &Code, name: &str) {
+fn add(batch: &mut Batch, random: &mut Random, code: &KernelBody, name: &str) {
     for n in [0, 1, 7, 16, 83] {
         let sizes = CaseSizes { rows: 2, n, extents: vec![2; code.loops as usize] };
         batch.add(KernelCase::new(random, code, sizes, vec![7; code.scalars as usize], &[]), name);
@@ -177,33 +180,42 @@ fn ternary_operations() {
     });
 }
 
-/// A fold of loaded elements, stored once a row.
-fn fold(layout: Layout, loops: u32, op: ReduceOp, dtype: DType) -> Code {
-    let class = if layout == Layout::Row { Class::Splat } else { Class::Contiguous };
-    Code {
+/// A reduction of loaded elements, stored once a row.
+fn reduce(layout: LaneLayout, loops: u32, op: ReduceOp, dtype: DType) -> KernelBody {
+    let pattern = if layout == LaneLayout::Row { AccessPattern::Splat } else { AccessPattern::Contiguous };
+    KernelBody {
         layout,
         loops,
-        slots: vec![slot(dtype, Class::Contiguous, SlotUse::Load), slot(dtype, class, SlotUse::Store)],
+        slots: vec![
+            slot(dtype, AccessPattern::Contiguous, SlotUse::Load),
+            slot(dtype, pattern, SlotUse::Store),
+        ],
         scalars: 0,
-        folded: vec![dtype],
+        reduced: vec![dtype],
         passes: vec![Pass {
             body: vec![inst(dtype, InstOp::Load(0))],
-            folds: vec![FoldStep { op, value: Vid(0), dtype, into: 0 }],
+            reduces: vec![ReduceStep { op, value: Vid(0), dtype, into: 0 }],
         }],
-        epilogue: vec![inst(dtype, InstOp::Folded(0)), inst(dtype, InstOp::Store { slot: 1, value: Vid(0) })],
+        epilogue: vec![
+            inst(dtype, InstOp::Reduced(0)),
+            inst(dtype, InstOp::Store { slot: 1, value: Vid(0) }),
+        ],
     }
 }
 
 #[test]
-fn folds() {
+fn reductions_of_every_dtype() {
     let ops = [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min, ReduceOp::All, ReduceOp::Any];
     on_every_machine(|batch, random| {
         for dtype in dtypes() {
-            for op in ops.into_iter().filter(|op| supports_fold(*op, dtype)) {
-                for (layout, loops) in
-                    [(Layout::Row, 0), (Layout::Row, 1), (Layout::Column, 1), (Layout::Column, 2)]
-                {
-                    let code = fold(layout, loops, op, dtype);
+            for op in ops.into_iter().filter(|op| supports_reduce(*op, dtype)) {
+                for (layout, loops) in [
+                    (LaneLayout::Row, 0),
+                    (LaneLayout::Row, 1),
+                    (LaneLayout::Column, 1),
+                    (LaneLayout::Column, 2),
+                ] {
+                    let code = reduce(layout, loops, op, dtype);
                     let sizes = [
                         (0, 2, 2),
                         (3, 0, 2),
@@ -226,11 +238,11 @@ fn folds() {
 }
 
 #[test]
-fn long_rows_fold_tile_by_tile() {
+fn long_rows_are_reduced_tile_by_tile() {
     on_every_machine(|batch, random| {
         for dtype in [DType::F32, DType::F64, DType::BF16, DType::I32] {
             for loops in [0, 1] {
-                let code = fold(Layout::Row, loops, ReduceOp::Sum, dtype);
+                let code = reduce(LaneLayout::Row, loops, ReduceOp::Sum, dtype);
                 // Several tiles of a row, and several rows of one tile, are streams.
                 for (n, rows) in [
                     (4095, 1),

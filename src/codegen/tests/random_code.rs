@@ -6,12 +6,14 @@ use super::case::{CaseSizes, KernelCase};
 use super::ops::dtypes;
 use super::random_values::{Random, element};
 use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp};
-use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotType, SlotUse, Vid};
-use crate::lower::verify::{supports_binary, supports_fold, supports_unary};
+use crate::lower::kernel_body::{
+    AccessPattern, Inst, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse, Vid,
+};
+use crate::lower::verify::{supports_binary, supports_reduce, supports_unary};
 
 /// A random kernel, with the limits of its cases.
 pub(in crate::codegen) struct Generated {
-    pub code: Code,
+    pub code: KernelBody,
     /// By scalar: its possible values.
     scalars: Vec<Vec<i64>>,
     /// By gather slot: the limits and strides (numbers of scalars) of its offsets.
@@ -78,11 +80,11 @@ const BINARY: [BinaryOp; 18] = [
 
 struct Generator<'r> {
     random: &'r mut Random,
-    layout: Layout,
+    layout: LaneLayout,
     palette: Vec<DType>,
     slots: Vec<SlotType>,
     scalars: Vec<Vec<i64>>,
-    folded: Vec<DType>,
+    reduced: Vec<DType>,
     /// The number of reductions that earlier passes finish.
     finished: usize,
     /// Scratch slots that earlier passes write.
@@ -96,7 +98,7 @@ struct Generator<'r> {
 
 /// A random kernel.
 pub(in crate::codegen) fn generate(random: &mut Random) -> Generated {
-    let layout = if random.chance(3) { Layout::Column } else { Layout::Row };
+    let layout = if random.chance(3) { LaneLayout::Column } else { LaneLayout::Row };
     let all = dtypes();
     let palette = (0..1 + random.below(3)).map(|_| random.pick(&all)).collect();
     let loops = random.below(3) as u32;
@@ -106,7 +108,7 @@ pub(in crate::codegen) fn generate(random: &mut Random) -> Generated {
         palette,
         slots: Vec::new(),
         scalars: Vec::new(),
-        folded: Vec::new(),
+        reduced: Vec::new(),
         finished: 0,
         scratch: Vec::new(),
         reaches: Vec::new(),
@@ -120,7 +122,7 @@ pub(in crate::codegen) fn generate(random: &mut Random) -> Generated {
         let most = if g.random.chance(8) { 40 } else { 10 };
         let length = 2 + g.random.below(most);
         g.body(length);
-        let folds = g.folds();
+        let reduces = g.reduces();
         let written = g.stores();
         let body = std::mem::take(&mut g.body);
         g.exact.clear();
@@ -128,15 +130,15 @@ pub(in crate::codegen) fn generate(random: &mut Random) -> Generated {
         for load in std::mem::take(&mut g.loads) {
             for store in &written {
                 let (a, b) = (g.slots[load], g.slots[*store]);
-                let single = passes.is_empty() && a.dtype == b.dtype && a.class == b.class;
-                if single && a.class == Class::Contiguous && b.used == SlotUse::Store {
+                let single = passes.is_empty() && a.dtype == b.dtype && a.pattern == b.pattern;
+                if single && a.pattern == AccessPattern::Contiguous && b.used == SlotUse::Store {
                     alias = Some((load, *store));
                 }
             }
         }
         g.scratch.extend(written.iter().filter(|s| g.slots[**s].used == SlotUse::Scratch).map(|s| *s as u32));
-        g.finished = g.folded.len();
-        passes.push(Pass { body, folds });
+        g.finished = g.reduced.len();
+        passes.push(Pass { body, reduces });
     }
     if passes.len() > 1 {
         alias = None;
@@ -150,8 +152,8 @@ pub(in crate::codegen) fn generate(random: &mut Random) -> Generated {
             g.slots[slot].used = SlotUse::Store;
         }
     }
-    let Generator { slots, scalars, folded, reaches, .. } = g;
-    let code = Code { layout, loops, slots, scalars: scalars.len() as u32, folded, passes, epilogue };
+    let Generator { slots, scalars, reduced, reaches, .. } = g;
+    let code = KernelBody { layout, loops, slots, scalars: scalars.len() as u32, reduced, passes, epilogue };
     Generated { code, scalars, reaches, alias }
 }
 
@@ -162,8 +164,8 @@ impl Generator<'_> {
         Vid(self.body.len() as u32 - 1)
     }
 
-    fn slot(&mut self, dtype: DType, class: Class, used: SlotUse) -> u32 {
-        self.slots.push(SlotType { dtype, class, used });
+    fn slot(&mut self, dtype: DType, pattern: AccessPattern, used: SlotUse) -> u32 {
+        self.slots.push(SlotType { dtype, pattern, used });
         self.slots.len() as u32 - 1
     }
 
@@ -172,8 +174,8 @@ impl Generator<'_> {
         self.scalars.len() as u32 - 1
     }
 
-    fn class(&mut self) -> Class {
-        if self.random.chance(3) { Class::Splat } else { Class::Contiguous }
+    fn pattern(&mut self) -> AccessPattern {
+        if self.random.chance(3) { AccessPattern::Splat } else { AccessPattern::Contiguous }
     }
 
     fn dtype(&self, v: Vid) -> DType {
@@ -203,18 +205,18 @@ impl Generator<'_> {
                 self.push(dtype, InstOp::Const(value), true)
             }
             1 => {
-                let class = self.class();
-                let slot = self.slot(DType::I64, class, SlotUse::Iota);
+                let pattern = self.pattern();
+                let slot = self.slot(DType::I64, pattern, SlotUse::Iota);
                 let value = self.push(DType::I64, InstOp::Iota(slot), true);
                 if dtype == DType::I64 { value } else { self.push(dtype, InstOp::Cast(value), false) }
             }
             _ => {
                 let step = self.random.chance(4).then(|| 2 + self.random.below(3) as i64);
-                let class = match step {
-                    None => self.class(),
-                    step => Class::of_load(dtype.size_bytes(), step),
+                let pattern = match step {
+                    None => self.pattern(),
+                    step => AccessPattern::of_load(dtype.size_bytes(), step),
                 };
-                let slot = self.slot(dtype, class, SlotUse::Load);
+                let slot = self.slot(dtype, pattern, SlotUse::Load);
                 self.loads.push(slot as usize);
                 self.push(dtype, InstOp::Load(slot), dtype != DType::F16)
             }
@@ -277,7 +279,7 @@ impl Generator<'_> {
             }
             17 if self.finished > 0 => {
                 let k = self.random.below(self.finished);
-                self.push(self.folded[k], InstOp::Folded(k as u32), false);
+                self.push(self.reduced[k], InstOp::Reduced(k as u32), false);
             }
             18 if !self.scratch.is_empty() => {
                 let slots = self.scratch.clone();
@@ -297,8 +299,8 @@ impl Generator<'_> {
     }
 
     fn gather(&mut self, dtype: DType) {
-        let class = self.class();
-        let slot = self.slot(dtype, class, SlotUse::Gather);
+        let pattern = self.pattern();
+        let slot = self.slot(dtype, pattern, SlotUse::Gather);
         let mut offsets = Vec::new();
         let mut reach = Vec::new();
         for _ in 0..1 + self.random.below(2) {
@@ -325,18 +327,18 @@ impl Generator<'_> {
         self.push(dtype, InstOp::Gather { slot, offsets: offsets.into() }, dtype != DType::F16);
     }
 
-    fn folds(&mut self) -> Vec<FoldStep> {
-        let mut folds = Vec::new();
+    fn reduces(&mut self) -> Vec<ReduceStep> {
+        let mut reduces = Vec::new();
         let ops = [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min, ReduceOp::All, ReduceOp::Any];
         for _ in 0..[0, 1, 1, 2, 3][self.random.below(5)] {
             let (Some(value), op) = (self.any(), self.random.pick(&ops)) else { continue };
             let dtype = self.dtype(value);
-            if supports_fold(op, dtype) {
-                folds.push(FoldStep { op, value, dtype, into: self.folded.len() as u32 });
-                self.folded.push(dtype);
+            if supports_reduce(op, dtype) {
+                reduces.push(ReduceStep { op, value, dtype, into: self.reduced.len() as u32 });
+                self.reduced.push(dtype);
             }
         }
-        folds
+        reduces
     }
 
     /// Stores the last values of the body.
@@ -345,12 +347,12 @@ impl Generator<'_> {
         let mut written = Vec::new();
         for v in n.saturating_sub(1 + self.random.below(3))..n {
             let dtype = self.body[v].dtype;
-            let (class, used) = match self.random.below(6) {
-                0 => (Class::Splat, SlotUse::Store),
-                1 | 2 if self.layout == Layout::Row => (Class::Contiguous, SlotUse::Scratch),
-                _ => (Class::Contiguous, SlotUse::Store),
+            let (pattern, used) = match self.random.below(6) {
+                0 => (AccessPattern::Splat, SlotUse::Store),
+                1 | 2 if self.layout == LaneLayout::Row => (AccessPattern::Contiguous, SlotUse::Scratch),
+                _ => (AccessPattern::Contiguous, SlotUse::Store),
             };
-            let slot = self.slot(dtype, class, used);
+            let slot = self.slot(dtype, pattern, used);
             self.push(dtype, InstOp::Store { slot, value: Vid(v as u32) }, false);
             written.push(slot as usize);
         }

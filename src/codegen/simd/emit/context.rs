@@ -5,11 +5,11 @@ use crate::codegen::repr::size_of;
 use crate::codegen::simd::asm::{Alu, Asm, Gpr, Mem, RAX, RBX, RSP};
 use crate::codegen::simd::ir::roles::INDEX;
 use crate::codegen::simd::ir::{FrameLayout, LoopBody, MemRef, frame_mem};
-use crate::lower::code::{Code, FOLD_BYTES, SlotType, SlotUse, TILE};
+use crate::lower::kernel_body::{KernelBody, REDUCE_BYTES, SlotType, SlotUse, TILE};
 
 /// The surroundings of a block that its instructions refer to.
 pub(crate) struct EmitContext<'a> {
-    pub code: &'a Code,
+    pub code: &'a KernelBody,
     pub layout: &'a FrameLayout,
     /// The number of loops around the block.
     pub level: usize,
@@ -42,7 +42,7 @@ impl SlotShift<'_> {
 impl<'a> EmitContext<'a> {
     /// For a block of a body.
     pub fn new(
-        code: &'a Code,
+        code: &'a KernelBody,
         layout: &'a FrameLayout,
         body: &'a LoopBody<'_>,
         moving: bool,
@@ -65,7 +65,7 @@ impl EmitContext<'_> {
     /// Bytes from an element of a slot to the next.
     pub fn element_pitch(&self, slot: u32) -> u32 {
         let kind = self.slot_type(slot);
-        size_of(kind.dtype) * kind.class.step() as u32
+        size_of(kind.dtype) * kind.pattern.step() as u32
     }
 
     /// The memory `offset` bytes past the current element of a slot. The code may overwrite rax and rbx.
@@ -129,12 +129,12 @@ impl EmitContext<'_> {
             MemRef::Lanes(offset, bytes) => {
                 asm.mov(RBX, INDEX);
                 asm.shl(RBX, bytes.trailing_zeros() as u8);
-                asm.alu_imm(Alu::And, RBX, FOLD_BYTES as i32 - 1);
+                asm.alu_imm(Alu::And, RBX, REDUCE_BYTES as i32 - 1);
                 Mem::Indexed(RSP, RBX, 0, offset as i32)
             }
-            MemRef::Tile(fold, bytes, offset) => {
+            MemRef::Tile(reduce, bytes, offset) => {
                 asm.mov(RAX, frame_mem(self.layout.tile));
-                let start = fold as i32 * 8 * TILE as i32 + offset;
+                let start = reduce as i32 * 8 * TILE as i32 + offset;
                 Mem::Indexed(RAX, INDEX, bytes.trailing_zeros() as u8, start)
             }
         }

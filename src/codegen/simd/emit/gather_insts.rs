@@ -5,7 +5,7 @@ use crate::codegen::repr::size_of;
 use crate::codegen::simd::asm::{Alu, Asm, Cond, Mem, RAX, RBX, RCX, Rm, VectorLen, VectorReg, opcode};
 use crate::codegen::simd::ir::roles::INDEX;
 use crate::codegen::simd::ir::{GatherGroup, frame_mem};
-use crate::lower::code::Class;
+use crate::lower::kernel_body::AccessPattern;
 
 impl EmitContext<'_> {
     /// Moves a gather slot by an offset: the lowest lane of `from` times the stride of offset number `offset`.
@@ -28,7 +28,7 @@ impl EmitContext<'_> {
     /// Inserts the elements of a group one by one into the low 16 bytes of a register. Lanes without an element are 0.
     pub fn gather(&self, asm: &mut Asm, slot: u32, group: GatherGroup, to: u8) {
         let kind = &self.code.slots[slot as usize];
-        let moves = kind.class == Class::Contiguous;
+        let moves = kind.pattern == AccessPattern::Contiguous;
         let gather = &self.layout.gathers[slot as usize];
         let size = size_of(kind.dtype);
         let base = match self.pointer(slot) {

@@ -9,7 +9,7 @@ use crate::codegen::simd::asm::{
 };
 use crate::codegen::simd::ir::roles::{COMPARE_MASK, INDEX};
 use crate::codegen::simd::ir::{LaneOp, MemRef, STEP_WORDS, Tail, VectorInstKind, frame_mem};
-use crate::lower::code::Class;
+use crate::lower::kernel_body::AccessPattern;
 
 impl EmitContext<'_> {
     /// Emits an instruction that is a sequence: its operands are in registers, and `dst` is none of these.
@@ -129,7 +129,7 @@ impl EmitContext<'_> {
     fn iota(&self, asm: &mut Asm, slot: u32, ahead: i32, to: u8) {
         let start = frame_mem(self.layout.start(self.level, slot));
         let mut value = start;
-        if self.moving && self.code.slots[slot as usize].class == Class::Contiguous {
+        if self.moving && self.code.slots[slot as usize].pattern == AccessPattern::Contiguous {
             let stride = self.inner_stride(asm, slot);
             asm.lea(RCX, Mem::Base(INDEX, ahead));
             asm.imul(RCX, stride);
@@ -169,7 +169,7 @@ impl EmitContext<'_> {
         asm.lea(RAX, memory);
         asm.mov(RDX, frame_mem(self.layout.remaining));
         asm.mov_imm(RCX, 0);
-        if let Class::Strided(_) = self.slot_type(slot).class {
+        if let AccessPattern::Strided(_) = self.slot_type(slot).pattern {
             let top = asm.label();
             asm.bind(top);
             asm.load_low(RBX, Mem::Base(RAX, 0), size);

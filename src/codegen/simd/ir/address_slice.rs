@@ -1,7 +1,7 @@
 //! `AddressSlice`: the part of a body that computes the addresses of gathered rows.
 
 use super::loop_body::LoopBody;
-use crate::lower::code::{Code, InstOp};
+use crate::lower::kernel_body::{InstOp, KernelBody};
 
 /// The instructions behind the addresses of gathered rows. Run some positions ahead, they give the rows to prefetch.
 pub(crate) struct AddressSlice {
@@ -14,7 +14,7 @@ pub(crate) struct AddressSlice {
 }
 
 impl AddressSlice {
-    pub fn new(code: &Code, body: &LoopBody<'_>) -> AddressSlice {
+    pub fn new(code: &KernelBody, body: &LoopBody<'_>) -> AddressSlice {
         let rows = body.gathered_rows(code);
         let mut wanted = vec![false; body.insts.len()];
         let mut slots = Vec::new();
@@ -31,10 +31,10 @@ impl AddressSlice {
     }
 
     /// The slices of all passes of a kernel.
-    pub fn of_passes(code: &Code) -> impl Iterator<Item = AddressSlice> {
+    pub fn of_passes(code: &KernelBody) -> impl Iterator<Item = AddressSlice> {
         let level = code.loops as usize;
         code.passes
             .iter()
-            .map(move |pass| AddressSlice::new(code, &LoopBody::new(code, &pass.body, &pass.folds, level)))
+            .map(move |pass| AddressSlice::new(code, &LoopBody::new(code, &pass.body, &pass.reduces, level)))
     }
 }

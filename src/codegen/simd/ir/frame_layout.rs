@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::codegen::simd::asm::{Mem, RSP, VectorIsa, VectorLen};
-use crate::lower::code::{Class, Code, FOLD_BYTES, SlotType, SlotUse};
+use crate::lower::kernel_body::{AccessPattern, KernelBody, REDUCE_BYTES, SlotType, SlotUse};
 
 /// A location in the frame as a memory operand.
 pub(crate) fn frame_mem(offset: u32) -> Mem {
@@ -138,7 +138,7 @@ pub(crate) struct FrameLayout {
     /// The operands and the result of an operation that runs lane by lane.
     pub lanes: [u32; 3],
     /// The results of row reductions.
-    pub folded: Vec<u32>,
+    pub reduced: Vec<u32>,
     /// The run-time scalars, if the code reads them from the frame.
     pub scalars: Vec<u32>,
     lane_scalars: Vec<(LaneScalar, u32)>,
@@ -160,7 +160,7 @@ pub(crate) struct FrameLayout {
 
 impl FrameLayout {
     pub fn new(
-        code: &Code,
+        code: &KernelBody,
         isa: VectorIsa,
         demands: FrameDemands,
         frame: &mut FrameAllocator,
@@ -180,9 +180,9 @@ impl FrameLayout {
             });
         }
         let slots = code.slots.len() as u32;
-        let folds = code.passes.iter().map(|pass| pass.folds.len()).max().unwrap_or(0);
+        let reduces = code.passes.iter().map(|pass| pass.reduces.len()).max().unwrap_or(0);
         let align = VectorLen::Z.bytes();
-        let moves = |slot: &SlotType| slot.used == SlotUse::Iota && slot.class == Class::Contiguous;
+        let moves = |slot: &SlotType| slot.used == SlotUse::Iota && slot.pattern == AccessPattern::Contiguous;
         FrameLayout {
             args: frame.word(),
             rows: frame.word(),
@@ -198,7 +198,7 @@ impl FrameLayout {
             masks: std::array::from_fn(|_| frame.vector(isa)),
             staging: frame.area(8 * isa.step(), align),
             lanes: std::array::from_fn(|_| frame.vector(isa)),
-            folded: code.folded.iter().map(|_| frame.vector(isa)).collect(),
+            reduced: code.reduced.iter().map(|_| frame.vector(isa)).collect(),
             scalars,
             lane_scalars: demands
                 .lane_scalars
@@ -210,8 +210,8 @@ impl FrameLayout {
             prefetch: demands.prefetch_copies.map(|copies| PrefetchWords::new(code, copies, frame)),
             offsets: (0..most_offsets).map(|_| frame.area(STEP_WORDS, align)).collect(),
             ramps: code.slots.iter().map(|slot| moves(slot).then(|| frame.area(STEP_WORDS, align))).collect(),
-            accumulators: (0..folds).map(|_| frame.area(FOLD_BYTES as u32, align)).collect(),
-            totals: (0..folds).map(|_| frame.area(FOLD_BYTES as u32, align)).collect(),
+            accumulators: (0..reduces).map(|_| frame.area(REDUCE_BYTES as u32, align)).collect(),
+            totals: (0..reduces).map(|_| frame.area(REDUCE_BYTES as u32, align)).collect(),
         }
     }
 
@@ -233,7 +233,7 @@ impl FrameLayout {
 }
 
 impl PrefetchWords {
-    fn new(code: &Code, copies: usize, frame: &mut FrameAllocator) -> PrefetchWords {
+    fn new(code: &KernelBody, copies: usize, frame: &mut FrameAllocator) -> PrefetchWords {
         let mut by_slot = || code.slots.iter().map(|_| frame.word()).collect();
         let (strides, bytes) = (by_slot(), by_slot());
         let near = (1..copies).map(|_| by_slot()).collect();

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::DType;
 use crate::codegen::simd::asm::Cond;
 use crate::codegen::uniform::has_uniform_offsets;
 use crate::expr::BinaryOp;
-use crate::lower::code::{Inst, InstOp, Vid};
+use crate::lower::kernel_body::{Inst, InstOp, Vid};
 
 /// An operation on 64-bit integers. Integers of fewer bits are extended by value.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -6,7 +6,9 @@ use super::index_inst::index_insts;
 use super::roles::POINTERS;
 use crate::codegen::simd::asm::Gpr;
 use crate::codegen::uniform::{has_uniform_offsets, uniform_insts};
-use crate::lower::code::{Class, Code, FoldStep, Inst, InstOp, Layout, Pass, SlotUse, Vid};
+use crate::lower::kernel_body::{
+    AccessPattern, Inst, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotUse, Vid,
+};
 
 /// The largest number of instructions in all copies of a body. A longer body computes more than it waits for memory.
 const MAX_COPIED_INSTS: usize = 64;
@@ -46,7 +48,7 @@ pub(crate) struct LoopBody<'a> {
 }
 
 impl<'a> LoopBody<'a> {
-    pub fn new(code: &Code, insts: &'a [Inst], folds: &[FoldStep], level: usize) -> LoopBody<'a> {
+    pub fn new(code: &KernelBody, insts: &'a [Inst], reduces: &[ReduceStep], level: usize) -> LoopBody<'a> {
         let uniform = uniform_insts(code, insts);
         let mut slots = Vec::new();
         for inst in insts {
@@ -65,7 +67,7 @@ impl<'a> LoopBody<'a> {
         for (slot, pointer) in first.iter().chain(&last).zip(POINTERS) {
             pointers[*slot as usize] = Some(pointer);
         }
-        let roots: Vec<Vid> = folds.iter().map(|fold| fold.value).collect();
+        let roots: Vec<Vid> = reduces.iter().map(|reduce| reduce.value).collect();
         let index = index_insts(insts, &uniform, &roots);
         LoopBody {
             insts,
@@ -86,11 +88,11 @@ impl<'a> LoopBody<'a> {
     }
 
     /// The gather slots that move once, before the inner loop, and are then read along the inner axis.
-    pub fn gathered_rows(&self, code: &Code) -> Vec<u32> {
+    pub fn gathered_rows(&self, code: &KernelBody) -> Vec<u32> {
         let row = |inst: &Inst| match &inst.op {
             InstOp::Gather { slot, offsets } => {
                 let placed = has_uniform_offsets(&self.uniform, offsets);
-                (placed && code.slots[*slot as usize].class == Class::Contiguous).then_some(*slot)
+                (placed && code.slots[*slot as usize].pattern == AccessPattern::Contiguous).then_some(*slot)
             }
             _ => None,
         };
@@ -115,8 +117,8 @@ impl<'a> LoopBody<'a> {
     }
 
     /// This body of a pass of a column kernel, copied to several positions of the innermost loop, if that is possible.
-    pub fn at_positions(&self, code: &Code, pass: &Pass) -> Option<LoopBody<'_>> {
-        if code.layout != Layout::Column || code.loops == 0 || pass.folds.is_empty() {
+    pub fn at_positions(&self, code: &KernelBody, pass: &Pass) -> Option<LoopBody<'_>> {
+        if code.layout != LaneLayout::Column || code.loops == 0 || pass.reduces.is_empty() {
             return None;
         }
         self.copied(code, MAX_POSITIONS, CopySpacing::Position)
@@ -127,11 +129,11 @@ impl<'a> LoopBody<'a> {
     /// `None` if the body stores, or reads anything that moves with the inner axis other than contiguous loads and rows
     /// whose addresses are index arithmetic, or if registers are too few. In the copied body only slots that move have
     /// registers.
-    pub fn copied(&self, code: &Code, most: usize, spacing: CopySpacing) -> Option<LoopBody<'_>> {
+    pub fn copied(&self, code: &KernelBody, most: usize, spacing: CopySpacing) -> Option<LoopBody<'_>> {
         let rows = self.gathered_rows(code);
         let moves = |slot: &u32| {
             let kind = &code.slots[*slot as usize];
-            kind.used == SlotUse::Load && kind.class != Class::Splat || rows.contains(slot)
+            kind.used == SlotUse::Load && kind.pattern != AccessPattern::Splat || rows.contains(slot)
         };
         let moving: Vec<u32> = self.slots.iter().copied().filter(moves).collect();
         let fits = |(i, inst): (usize, &Inst)| match &inst.op {

@@ -8,8 +8,8 @@
 //! - [`AddressSlice`]: the part of a body that computes the addresses of gathered rows.
 //! - [`roles`]: general registers with a fixed role.
 //!
-//! In: a verified [`Code`](crate::lower::code::Code). Callers: every later layer. Absent: bytes, register choice, and any
-//! knowledge of how a feature works.
+//! In: a verified [`KernelBody`](crate::lower::kernel_body::KernelBody). Callers: every later layer. Absent: bytes,
+//! register choice, and any knowledge of how a feature works.
 
 mod address_slice;
 mod constant_pool;

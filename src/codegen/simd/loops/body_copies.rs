@@ -7,7 +7,7 @@ use crate::codegen::simd::asm::{Gpr, Mem, RCX, RDX};
 use crate::codegen::simd::emit::{BlockEmitter, EmitContext, SlotShift};
 use crate::codegen::simd::ir::{AddressSlice, CopySpacing, LoopBody, VectorBlock, frame_mem};
 use crate::codegen::simd::select::{SelectPlan, chain_index_insts};
-use crate::lower::code::FOLD_TILE;
+use crate::lower::kernel_body::REDUCE_TILE;
 
 impl FunctionEmitter<'_> {
     /// Loads the address registers of all copies of a body. Those of the first copy are loaded already.
@@ -30,8 +30,8 @@ impl FunctionEmitter<'_> {
                 }
                 None => {
                     let kind = self.code.slots[slot];
-                    let bytes = size_of(kind.dtype) as i32 * kind.class.step() as i32;
-                    asm.mov_imm(RDX, FOLD_TILE as i32 * bytes);
+                    let bytes = size_of(kind.dtype) as i32 * kind.pattern.step() as i32;
+                    asm.mov_imm(RDX, REDUCE_TILE as i32 * bytes);
                 }
             }
             let copies = (0..body.copies).filter_map(|copy| body.pointers[copy * slots + slot]);

@@ -7,18 +7,18 @@ use crate::codegen::simd::asm::{Alu, Cond, Mem, RAX, opcode};
 use crate::codegen::simd::ir::roles::INDEX;
 use crate::codegen::simd::ir::{LoopBody, frame_mem};
 use crate::codegen::simd::select::CodeVariant;
-use crate::lower::code::{FoldStep, Pass, TILE};
+use crate::lower::kernel_body::{Pass, ReduceStep, TILE};
 
 impl FunctionEmitter<'_> {
     /// Emits a pass of a column kernel.
     pub fn column_pass(&mut self, pass: &Pass, body: &LoopBody<'_>, variant: CodeVariant) {
-        for fold in &pass.folds {
-            self.fill_tile(*fold);
+        for reduce in &pass.reduces {
+            self.fill_tile(*reduce);
         }
         // A step at several positions loads and stores each accumulator once.
         let several = body.at_positions(self.code, pass).filter(|_| !variant.strided_rows);
         let Some(several) = several else {
-            return self.nest(&body.slots, 0, &mut |f| f.walk(body, &pass.folds, variant));
+            return self.nest(&body.slots, 0, &mut |f| f.walk(body, &pass.reduces, variant));
         };
         let loops = self.code.loops as usize;
         self.nest_to(&body.slots, 0, loops - 1, &mut |f| {
@@ -27,7 +27,7 @@ impl FunctionEmitter<'_> {
             f.asm.bind(several_top);
             f.asm.alu_imm(Alu::Cmp, counter, several.copies as i32);
             f.asm.jump_if(Cond::Less, rest);
-            f.walk(&several, &pass.folds, variant);
+            f.walk(&several, &pass.reduces, variant);
             f.advance_by(several.copies, loops, SLOT_LOOPS + loops - 1, &body.slots);
             f.asm.alu_imm(Alu::Sub, counter, several.copies as i32);
             f.asm.jump(several_top);
@@ -35,7 +35,7 @@ impl FunctionEmitter<'_> {
             f.asm.alu_imm(Alu::Cmp, counter, 0);
             f.asm.jump_if(Cond::LessEqual, done);
             f.asm.bind(top);
-            f.walk(body, &pass.folds, variant);
+            f.walk(body, &pass.reduces, variant);
             f.advance(loops, SLOT_LOOPS + loops - 1, &body.slots);
             f.asm.alu_imm(Alu::Sub, counter, 1);
             f.asm.jump_if(Cond::NotEqual, top);
@@ -44,9 +44,9 @@ impl FunctionEmitter<'_> {
     }
 
     /// Sets the accumulators of a column reduction to its identity.
-    fn fill_tile(&mut self, fold: FoldStep) {
-        let bytes = Repr::of(fold.dtype).bytes();
-        let identity = self.identity(fold);
+    fn fill_tile(&mut self, reduce: ReduceStep) {
+        let bytes = Repr::of(reduce.dtype).bytes();
+        let identity = self.identity(reduce);
         let (top, done) = (self.asm.label(), self.asm.label());
         let asm = &mut self.asm;
         let whole = self.isa.vector();
@@ -57,7 +57,7 @@ impl FunctionEmitter<'_> {
         asm.alu(Alu::Cmp, INDEX, frame_mem(self.layout.n));
         asm.jump_if(Cond::GreaterEqual, done);
         // Lanes past `n` may be written: a tile is a multiple of a vector.
-        let start = (fold.into as usize * 8 * TILE) as i32;
+        let start = (reduce.into as usize * 8 * TILE) as i32;
         let mem = Mem::Indexed(RAX, INDEX, bytes.trailing_zeros() as u8, start);
         asm.vector(opcode::MOV_STORE, whole, 0, 0, mem.into(), None);
         asm.alu_imm(Alu::Add, INDEX, (whole.bytes() / bytes) as i32);

@@ -5,10 +5,10 @@ use smallvec::SmallVec;
 use crate::codegen::repr::Repr;
 use crate::codegen::simd::ir::{AddressSlice, FrameDemands, LaneScalar, LoopBody};
 use crate::codegen::uniform::has_uniform_offsets;
-use crate::lower::code::{Code, Inst, InstOp, SlotUse};
+use crate::lower::kernel_body::{Inst, InstOp, KernelBody, SlotUse};
 
 /// The demands of `code`.
-pub(super) fn frame_demands(code: &Code) -> FrameDemands {
+pub(super) fn frame_demands(code: &KernelBody) -> FrameDemands {
     let is_gathering = code.slots.iter().any(|slot| slot.used == SlotUse::Gather);
     let bodies = || code.passes.iter().map(|pass| &pass.body).chain([&code.epilogue]);
     let checks_index = |inst: &Inst| matches!(inst.op, InstOp::CheckIndex { .. });
@@ -23,7 +23,7 @@ pub(super) fn frame_demands(code: &Code) -> FrameDemands {
 }
 
 /// For each slot, the strides of its gather offsets. All gathers of a slot have the same.
-fn gather_strides(code: &Code) -> Vec<SmallVec<[u32; 2]>> {
+fn gather_strides(code: &KernelBody) -> Vec<SmallVec<[u32; 2]>> {
     let mut strides = vec![SmallVec::new(); code.slots.len()];
     for inst in code.passes.iter().flat_map(|pass| &pass.body).chain(&code.epilogue) {
         if let InstOp::Gather { slot, offsets } = &inst.op {
@@ -34,7 +34,7 @@ fn gather_strides(code: &Code) -> Vec<SmallVec<[u32; 2]>> {
 }
 
 /// The limits and strides that vector lanes need, in order of first use.
-fn lane_scalars(code: &Code) -> Vec<LaneScalar> {
+fn lane_scalars(code: &KernelBody) -> Vec<LaneScalar> {
     let mut found: Vec<LaneScalar> = Vec::new();
     let mut add = |scalar| {
         if !found.contains(&scalar) {
@@ -42,12 +42,12 @@ fn lane_scalars(code: &Code) -> Vec<LaneScalar> {
         }
     };
     let level = code.loops as usize;
-    let passes = code.passes.iter().map(|pass| (&pass.body, &pass.folds[..], level));
-    for (insts, folds, level) in passes.chain([(&code.epilogue, &[][..], 0)]) {
+    let passes = code.passes.iter().map(|pass| (&pass.body, &pass.reduces[..], level));
+    for (insts, reduces, level) in passes.chain([(&code.epilogue, &[][..], 0)]) {
         if !insts.iter().any(|inst| matches!(inst.op, InstOp::CheckIndex { .. })) {
             continue;
         }
-        let body = LoopBody::new(code, insts, folds, level);
+        let body = LoopBody::new(code, insts, reduces, level);
         for (index, inst) in insts.iter().enumerate() {
             match &inst.op {
                 InstOp::CheckIndex { value, limit } if !body.index[index] => {
@@ -65,13 +65,13 @@ fn lane_scalars(code: &Code) -> Vec<LaneScalar> {
 }
 
 /// The largest number of copies of a body, if some body gathers rows whose addresses are known ahead.
-fn prefetch_copies(code: &Code) -> Option<usize> {
+fn prefetch_copies(code: &KernelBody) -> Option<usize> {
     if AddressSlice::of_passes(code).all(|slice| slice.slots.is_empty()) {
         return None;
     }
     let level = code.loops as usize;
     let copies = code.passes.iter().map(|pass| {
-        let body = LoopBody::new(code, &pass.body, &pass.folds, level);
+        let body = LoopBody::new(code, &pass.body, &pass.reduces, level);
         body.at_positions(code, pass).map_or(1, |body| body.copies)
     });
     Some(copies.max().unwrap_or(1))

@@ -11,7 +11,7 @@ use crate::codegen::simd::ir::{
     ConstantPool, FrameAllocator, FrameLayout, LaneScalar, Refusal, VectorBlock, frame_mem,
 };
 use crate::codegen::simd::select::check_support;
-use crate::lower::code::{Code, SlotUse};
+use crate::lower::kernel_body::{KernelBody, SlotUse};
 
 /// The largest frame. Entering a function touches every page of its frame.
 const MAX_FRAME_BYTES: u32 = 1 << 16;
@@ -22,7 +22,7 @@ const CALLEE_SAVED: [Gpr; 6] = [RBP, RBX, END, INDEX, Gpr(14), Gpr(15)];
 
 /// A function under construction.
 pub(super) struct FunctionEmitter<'a> {
-    pub code: &'a Code,
+    pub code: &'a KernelBody,
     pub isa: VectorIsa,
     pub asm: Asm,
     pub pool: ConstantPool,
@@ -38,7 +38,7 @@ pub(super) struct FunctionEmitter<'a> {
 ///
 /// # Errors
 /// Why this kernel is left to Cranelift.
-pub(crate) fn emit_function(code: &Code, isa: VectorIsa) -> Result<Vec<u8>, Refusal> {
+pub(crate) fn emit_function(code: &KernelBody, isa: VectorIsa) -> Result<Vec<u8>, Refusal> {
     check_support(code)?;
     let mut frame = FrameAllocator::new();
     let layout = FrameLayout::new(code, isa, frame_demands(code), &mut frame);

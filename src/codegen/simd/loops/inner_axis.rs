@@ -8,7 +8,7 @@ use crate::codegen::simd::emit::{BlockEmitter, EmitContext};
 use crate::codegen::simd::ir::roles::{END, INDEX, TAIL_MASK};
 use crate::codegen::simd::ir::{LoopBody, ValueOrigin, VectorBlock, frame_mem};
 use crate::codegen::simd::select::{CodeVariant, SelectMode, SelectPlan, inst_order};
-use crate::lower::code::{Class, FoldStep, InstOp, Layout, SlotUse};
+use crate::lower::kernel_body::{AccessPattern, InstOp, LaneLayout, ReduceStep, SlotUse};
 
 /// The largest number of instructions of a body whose result bypasses the caches. A longer body does not wait for memory.
 const MAX_STREAMED_INSTS: usize = 96;
@@ -16,18 +16,18 @@ const MAX_STREAMED_INSTS: usize = 96;
 const LINE: i32 = 64;
 
 impl FunctionEmitter<'_> {
-    /// Selects one step of a body. `folds` are the column reductions that it ends with.
+    /// Selects one step of a body. `reduces` are the column reductions that it ends with.
     fn step(
         &mut self,
         body: &LoopBody<'_>,
         order: &[u32],
         plan: SelectPlan<'_>,
-        folds: &[FoldStep],
+        reduces: &[ReduceStep],
     ) -> VectorBlock {
         let mut selector = self.selector(body, plan);
-        match folds {
+        match reduces {
             [] => selector.select_varying(order),
-            folds => selector.reduce_in_tile(folds, order),
+            reduces => selector.reduce_in_tile(reduces, order),
         }
         selector.block
     }
@@ -36,7 +36,7 @@ impl FunctionEmitter<'_> {
     ///
     /// A large result bypasses the caches. Such stores write whole cache lines, so that elements before the first whole
     /// line go through the single and masked steps first.
-    pub fn walk(&mut self, body: &LoopBody<'_>, folds: &[FoldStep], variant: CodeVariant) {
+    pub fn walk(&mut self, body: &LoopBody<'_>, reduces: &[ReduceStep], variant: CodeVariant) {
         let [plain, led, done] = std::array::from_fn(|_| self.asm.label());
         self.asm.mov(END, frame_mem(self.layout.n));
         self.asm.test(END, END);
@@ -53,12 +53,12 @@ impl FunctionEmitter<'_> {
             speculative: false,
         };
         let order = inst_order(body.insts, &body.uniform, self.isa);
-        let single = self.step(body, &order, plan(1, false), folds);
+        let single = self.step(body, &order, plan(1, false), reduces);
         let unroll = if variant.cold { 1 } else { unroll_factor(self.isa, single.pressure()) };
         let registers = self.isa.registers();
-        let streamed = if folds.is_empty() && !variant.cold { self.streamed_result(body) } else { None };
+        let streamed = if reduces.is_empty() && !variant.cold { self.streamed_result(body) } else { None };
         if unroll > 1 || streamed.is_some() {
-            let block = self.step(body, &order, plan(unroll, false), folds);
+            let block = self.step(body, &order, plan(unroll, false), reduces);
             if let Some((slot, size)) = streamed {
                 self.choose_streaming(body, slot, size, plain, led);
                 self.asm.bind(led);
@@ -76,7 +76,7 @@ impl FunctionEmitter<'_> {
             }
         }
         self.emit_steps(body, single, self.isa.step(), registers);
-        let block = self.step(body, &order, plan(1, true), folds);
+        let block = self.step(body, &order, plan(1, true), reduces);
         self.emit_remaining(body, block);
         if streamed.is_some() {
             let leading = frame_mem(self.layout.leading);
@@ -91,7 +91,7 @@ impl FunctionEmitter<'_> {
     /// that is one loop over elements, and stored by whole vectors.
     fn streamed_result(&self, body: &LoopBody<'_>) -> Option<(u32, u32)> {
         let code = self.code;
-        let plain = code.layout == Layout::Row && code.loops == 0 && code.epilogue.is_empty();
+        let plain = code.layout == LaneLayout::Row && code.loops == 0 && code.epilogue.is_empty();
         if !plain || body.insts.len() > MAX_STREAMED_INSTS {
             return None;
         }
@@ -102,7 +102,7 @@ impl FunctionEmitter<'_> {
         let (slot, None) = (stores.next()?, stores.next()) else { return None };
         let kind = &code.slots[slot as usize];
         let size = size_of(kind.dtype);
-        let whole = kind.class == Class::Contiguous && kind.used == SlotUse::Store && size >= 4;
+        let whole = kind.pattern == AccessPattern::Contiguous && kind.used == SlotUse::Store && size >= 4;
         whole.then_some((slot, size))
     }
 

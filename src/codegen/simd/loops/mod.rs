@@ -1,6 +1,6 @@
 //! Whole functions: rows, loops around the inner axis, and the inner loops of each pass.
 //!
-//! - In: a verified [`Code`](crate::lower::code::Code).
+//! - In: a verified [`KernelBody`](crate::lower::kernel_body::KernelBody).
 //! - Out: the bytes of a function with its constants.
 //! - Callers: [`emit`](super::emit) of this emitter.
 //! - Absent: single instructions of a body, other than the control flow around it.

@@ -7,21 +7,21 @@ use crate::codegen::simd::asm::{Alu, Cond, Label, RAX};
 use crate::codegen::simd::emit::{BlockEmitter, EmitContext};
 use crate::codegen::simd::ir::{LoopBody, ValueOrigin, VectorBlock, frame_mem};
 use crate::codegen::simd::select::{CodeVariant, SelectPlan, Selector, chain_index_insts};
-use crate::lower::code::{FoldStep, Layout, Pass, SlotUse};
+use crate::lower::kernel_body::{LaneLayout, Pass, ReduceStep, SlotUse};
 
 impl FunctionEmitter<'_> {
     pub fn pass(&mut self, pass: &Pass) {
-        let body = LoopBody::new(self.code, &pass.body, &pass.folds, self.code.loops as usize);
+        let body = LoopBody::new(self.code, &pass.body, &pass.reduces, self.code.loops as usize);
         self.with_variants(&body, &mut |f, variant| f.pass_variant(pass, &body, variant));
     }
 
     /// One variant of a pass.
     fn pass_variant(&mut self, pass: &Pass, body: &LoopBody<'_>, variant: CodeVariant) {
         match self.code.layout {
-            Layout::Row if !pass.folds.is_empty() => self.reduce_pass(pass, body, variant),
-            Layout::Row if body.is_idle() => {}
-            Layout::Row => self.nest(&body.slots, 0, &mut |f| f.walk(body, &[], variant)),
-            Layout::Column => self.column_pass(pass, body, variant),
+            LaneLayout::Row if !pass.reduces.is_empty() => self.reduce_pass(pass, body, variant),
+            LaneLayout::Row if body.is_idle() => {}
+            LaneLayout::Row => self.nest(&body.slots, 0, &mut |f| f.walk(body, &[], variant)),
+            LaneLayout::Column => self.column_pass(pass, body, variant),
         }
     }
 
@@ -31,7 +31,7 @@ impl FunctionEmitter<'_> {
             return;
         }
         let body = LoopBody::new(code, &code.epilogue, &[], 0);
-        if code.layout == Layout::Column {
+        if code.layout == LaneLayout::Column {
             return self.with_variants(&body, &mut |f, variant| f.walk(&body, &[], variant));
         }
         self.load_pointers(&body);
@@ -121,7 +121,7 @@ impl FunctionEmitter<'_> {
     }
 
     /// The constant from which a reduction starts.
-    pub fn identity(&mut self, fold: FoldStep) -> u32 {
-        self.pool.splat(identity_bits(fold), Repr::of(fold.dtype).bytes())
+    pub fn identity(&mut self, reduce: ReduceStep) -> u32 {
+        self.pool.splat(identity_bits(reduce), Repr::of(reduce.dtype).bytes())
     }
 }

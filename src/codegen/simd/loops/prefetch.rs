@@ -6,7 +6,7 @@ use crate::codegen::repr::size_of;
 use crate::codegen::simd::asm::{Alu, Cond, Mem, RAX, RCX, RDX};
 use crate::codegen::simd::ir::{AddressSlice, LoopBody, frame_mem};
 use crate::codegen::simd::select::{CodeVariant, SelectPlan};
-use crate::lower::code::{Code, SlotUse};
+use crate::lower::kernel_body::{KernelBody, SlotUse};
 
 /// The number of positions between a row that is read and the row that is prefetched. A power of two.
 const DISTANCE: i32 = 32;
@@ -16,7 +16,7 @@ const MAX_ROW_BYTES: i32 = 512;
 const LINE: i32 = 64;
 
 /// The position, in a slot's line, of its stride along the innermost loop, or along rows in a kernel without loops.
-fn innermost_stride(code: &Code) -> usize {
+fn innermost_stride(code: &KernelBody) -> usize {
     if code.loops > 0 { SLOT_LOOPS + code.loops as usize - 1 } else { SLOT_ROW }
 }
 

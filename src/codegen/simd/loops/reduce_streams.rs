@@ -9,7 +9,7 @@ use crate::codegen::simd::asm::{Alu, Cond, Label, Mem, RAX, RBX, RSP, opcode};
 use crate::codegen::simd::ir::roles::{END, INDEX};
 use crate::codegen::simd::ir::{CopySpacing, LoopBody, frame_mem};
 use crate::codegen::simd::select::{CodeVariant, SelectPlan};
-use crate::lower::code::{FOLD_BYTES, FOLD_TILE, Layout, Pass};
+use crate::lower::kernel_body::{LaneLayout, Pass, REDUCE_BYTES, REDUCE_TILE};
 
 /// The number of streams of a reduction.
 const STREAMS: usize = 4;
@@ -21,10 +21,11 @@ const MIN_STREAM_ROW: i32 = 2 * TURN;
 impl FunctionEmitter<'_> {
     /// Areas of the frame for the accumulators of streams, by stream and reduction.
     fn stream_areas(&mut self, pass: &Pass, copies: usize) -> Vec<Vec<u32>> {
-        let bytes = FOLD_BYTES as u32;
-        let first = self.frame.area(bytes * (copies * pass.folds.len()) as u32, 64);
+        let bytes = REDUCE_BYTES as u32;
+        let first = self.frame.area(bytes * (copies * pass.reduces.len()) as u32, 64);
         let of_stream = |copy| {
-            (0..pass.folds.len()).map(move |fold| first + bytes * (copy * pass.folds.len() + fold) as u32)
+            (0..pass.reduces.len())
+                .map(move |reduce| first + bytes * (copy * pass.reduces.len() + reduce) as u32)
         };
         (0..copies).map(|copy| of_stream(copy).collect()).collect()
     }
@@ -42,8 +43,8 @@ impl FunctionEmitter<'_> {
         let uniforms = self.emit_uniform(body);
         let plan = SelectPlan { variant, uniforms: &uniforms, ..SelectPlan::once() };
         for area in areas {
-            for (fold, area) in pass.folds.iter().zip(area) {
-                self.store_identity(*fold, *area);
+            for (reduce, area) in pass.reduces.iter().zip(area) {
+                self.store_identity(*reduce, *area);
             }
         }
         let turn = frame_mem(self.frame.word());
@@ -79,9 +80,9 @@ impl FunctionEmitter<'_> {
         let Some(body) = body.copied(self.code, STREAMS, CopySpacing::Tile) else { return };
         let areas = self.stream_areas(pass, body.copies);
         let (base, length) = (frame_mem(self.frame.word()), frame_mem(self.frame.word()));
-        let elements = (body.copies * FOLD_TILE) as i32;
+        let elements = (body.copies * REDUCE_TILE) as i32;
         let [top, done] = std::array::from_fn(|_| self.asm.label());
-        self.asm.store_imm(length, FOLD_TILE as i32);
+        self.asm.store_imm(length, REDUCE_TILE as i32);
         self.asm.bind(top);
         self.asm.lea(RAX, Mem::Base(INDEX, elements));
         self.asm.alu(Alu::Cmp, RAX, frame_mem(self.layout.n));
@@ -113,11 +114,11 @@ impl FunctionEmitter<'_> {
     pub fn reduce_rows(&mut self, row: Label, done: Label) {
         let code = self.code;
         let [pass] = &code.passes[..] else { return };
-        if code.layout != Layout::Row || code.loops > 0 || pass.folds.is_empty() {
+        if code.layout != LaneLayout::Row || code.loops > 0 || pass.reduces.is_empty() {
             return;
         }
         let Accumulators::Registers(first) = self.accumulators(pass) else { return };
-        let body = LoopBody::new(code, &pass.body, &pass.folds, 0);
+        let body = LoopBody::new(code, &pass.body, &pass.reduces, 0);
         let Some(several) = body.copied(code, STREAMS, CopySpacing::Row) else { return };
         let areas = self.stream_areas(pass, several.copies);
         let (rows, n) = (frame_mem(self.layout.rows), frame_mem(self.layout.n));
@@ -127,19 +128,19 @@ impl FunctionEmitter<'_> {
         self.asm.mov(RAX, n);
         self.asm.alu_imm(Alu::Cmp, RAX, MIN_STREAM_ROW);
         self.asm.jump_if(Cond::Less, plain);
-        self.asm.alu_imm(Alu::Cmp, RAX, FOLD_TILE as i32);
+        self.asm.alu_imm(Alu::Cmp, RAX, REDUCE_TILE as i32);
         self.asm.jump_if(Cond::Greater, plain);
         self.asm.test_imm(RAX, round_elements(pass) as i32 - 1);
         self.asm.jump_if(Cond::NotEqual, plain);
         self.load_pointers(&several);
         self.reduce_streams(pass, &several, first, n, &areas, CodeVariant::default());
-        let (stream, bytes) = (frame_mem(self.frame.word()), (FOLD_BYTES * pass.folds.len()) as i32);
+        let (stream, bytes) = (frame_mem(self.frame.word()), (REDUCE_BYTES * pass.reduces.len()) as i32);
         self.asm.store_imm(stream, 0);
         self.asm.bind(each);
         self.asm.mov(RBX, stream);
         let whole = self.isa.vector();
         for (from, to) in areas[0].iter().zip(self.layout.totals.clone()) {
-            for offset in (0..FOLD_BYTES as u32).step_by(whole.bytes() as usize) {
+            for offset in (0..REDUCE_BYTES as u32).step_by(whole.bytes() as usize) {
                 let from = Mem::Indexed(RSP, RBX, 0, (from + offset) as i32);
                 self.asm.vector(opcode::MOV_LOAD, whole, 0, 0, from.into(), None);
                 self.asm.vector(opcode::MOV_STORE, whole, 0, 0, frame_mem(to + offset).into(), None);

@@ -6,7 +6,7 @@ use crate::codegen::simd::asm::{Alu, Cond, Mem, RAX, VectorIsa, VectorReg, opcod
 use crate::codegen::simd::ir::roles::{END, INDEX};
 use crate::codegen::simd::ir::{LoopBody, MemRef, ValueOrigin, VectorBlock, frame_mem};
 use crate::codegen::simd::select::{CodeVariant, SelectMode, SelectPlan, VectorIds};
-use crate::lower::code::{FOLD_BYTES, FOLD_TILE, FoldStep, Pass};
+use crate::lower::kernel_body::{Pass, REDUCE_BYTES, REDUCE_TILE, ReduceStep};
 
 /// The location of a pass's accumulators while its elements are reduced.
 #[derive(Clone, Copy)]
@@ -29,21 +29,21 @@ impl Accumulators {
 
 /// The number of vectors that hold the accumulators of one reduction.
 fn accumulator_vectors(isa: VectorIsa) -> u32 {
-    FOLD_BYTES as u32 / isa.vector().bytes()
+    REDUCE_BYTES as u32 / isa.vector().bytes()
 }
 
 /// The number of elements in a round: after it every accumulator of the pass has taken an element.
 pub(super) fn round_elements(pass: &Pass) -> u32 {
-    let lanes = pass.folds.iter().map(|fold| Repr::of(fold.dtype).bytes());
-    FOLD_BYTES as u32 / lanes.min().expect("a pass of a row reduction has reductions")
+    let lanes = pass.reduces.iter().map(|reduce| Repr::of(reduce.dtype).bytes());
+    REDUCE_BYTES as u32 / lanes.min().expect("a pass of a row reduction has reductions")
 }
 
 impl FunctionEmitter<'_> {
     /// Emits a pass of a row kernel with reductions.
     pub fn reduce_pass(&mut self, pass: &Pass, body: &LoopBody<'_>, variant: CodeVariant) {
         let accumulators = self.accumulators(pass);
-        for (index, fold) in pass.folds.iter().enumerate() {
-            self.store_identity(*fold, self.layout.totals[index]);
+        for (index, reduce) in pass.reduces.iter().enumerate() {
+            self.store_identity(*reduce, self.layout.totals[index]);
         }
         self.nest(&body.slots, 0, &mut |f| f.reduce_run(pass, body, accumulators, variant));
         self.finish_reductions(pass, body);
@@ -51,7 +51,7 @@ impl FunctionEmitter<'_> {
 
     /// The location of a pass's accumulators: registers, if half of them suffice.
     pub fn accumulators(&self, pass: &Pass) -> Accumulators {
-        match pass.folds.len() as u32 * accumulator_vectors(self.isa) {
+        match pass.reduces.len() as u32 * accumulator_vectors(self.isa) {
             count if count <= u32::from(self.isa.registers()) / 2 => {
                 Accumulators::Registers(self.isa.registers() - count as u8)
             }
@@ -60,11 +60,11 @@ impl FunctionEmitter<'_> {
     }
 
     /// Fills an area of the frame with the identity of a reduction.
-    pub fn store_identity(&mut self, fold: FoldStep, area: u32) {
-        let identity = self.identity(fold);
+    pub fn store_identity(&mut self, reduce: ReduceStep, area: u32) {
+        let identity = self.identity(reduce);
         let whole = self.isa.vector();
         self.asm.vector(opcode::MOV_LOAD, whole, 0, 0, Mem::Pool(identity).into(), None);
-        for offset in (0..FOLD_BYTES as u32).step_by(whole.bytes() as usize) {
+        for offset in (0..REDUCE_BYTES as u32).step_by(whole.bytes() as usize) {
             self.asm.vector(opcode::MOV_STORE, whole, 0, 0, frame_mem(area + offset).into(), None);
         }
     }
@@ -94,9 +94,9 @@ impl FunctionEmitter<'_> {
         accumulators: Accumulators,
         variant: CodeVariant,
     ) {
-        let folds = pass.folds.len();
-        let own: Vec<u32> = self.layout.accumulators[..folds].to_vec();
-        let totals: Vec<u32> = self.layout.totals[..folds].to_vec();
+        let reduces = pass.reduces.len();
+        let own: Vec<u32> = self.layout.accumulators[..reduces].to_vec();
+        let totals: Vec<u32> = self.layout.totals[..reduces].to_vec();
         let [tile, whole, no_rest, add, done] = std::array::from_fn(|_| self.asm.label());
         let n = frame_mem(self.layout.n);
         self.asm.alu_imm(Alu::Cmp, n, 0);
@@ -111,13 +111,13 @@ impl FunctionEmitter<'_> {
         let plan = SelectPlan { variant, uniforms: &uniforms, ..SelectPlan::once() };
         self.asm.bind(tile);
         self.asm.mov(END, n);
-        self.asm.lea(RAX, Mem::Base(INDEX, FOLD_TILE as i32));
+        self.asm.lea(RAX, Mem::Base(INDEX, REDUCE_TILE as i32));
         self.asm.alu(Alu::Cmp, RAX, END);
         self.asm.jump_if(Cond::GreaterEqual, whole);
         self.asm.mov(END, RAX);
         self.asm.bind(whole);
-        for (fold, area) in pass.folds.iter().zip(&own) {
-            self.store_identity(*fold, *area);
+        for (reduce, area) in pass.reduces.iter().zip(&own) {
+            self.store_identity(*reduce, *area);
         }
         if let Accumulators::Registers(first) = accumulators {
             self.load_accumulators(first, &own);
@@ -138,7 +138,7 @@ impl FunctionEmitter<'_> {
         self.asm.bind(no_rest);
         if let Accumulators::Registers(first) = accumulators {
             if self.code.loops == 0 {
-                self.asm.alu_imm(Alu::Cmp, n, FOLD_TILE as i32);
+                self.asm.alu_imm(Alu::Cmp, n, REDUCE_TILE as i32);
                 self.asm.jump_if(Cond::Greater, add);
                 self.store_accumulators(first, &totals);
                 self.asm.jump(done);
@@ -169,7 +169,7 @@ impl FunctionEmitter<'_> {
         let pressure = pressure.max(1);
         let unroll =
             [4, 2].into_iter().find(|u| *u <= steps && pressure * u <= u32::from(registers) + 2).unwrap_or(1);
-        let own: Vec<u32> = self.layout.accumulators[..pass.folds.len()].to_vec();
+        let own: Vec<u32> = self.layout.accumulators[..pass.reduces.len()].to_vec();
         let vectors = accumulator_vectors(self.isa);
         let bytes = self.isa.vector().bytes();
         let mut selector = self.selector(body, plan);
@@ -177,19 +177,19 @@ impl FunctionEmitter<'_> {
             let ahead = part * unroll * step;
             selector.restart(SelectMode::Step { unroll, ahead, masked: false }, copy);
             selector.select_varying(&[]);
-            for (index, fold) in pass.folds.iter().enumerate() {
-                let values = selector.reduction_operands(*fold);
+            for (index, reduce) in pass.reduces.iter().enumerate() {
+                let values = selector.reduction_operands(*reduce);
                 for (j, value) in values.iter().enumerate() {
                     let vector = (part * values.len() as u32 + j as u32) % vectors;
                     match accumulators {
                         Accumulators::Registers(first) => {
                             let reg = VectorReg(first + (index as u32 * vectors + vector) as u8);
                             let lanes = selector.block.value_from(ValueOrigin::Pinned(reg));
-                            selector.combine(fold.dtype, fold.op.combiner(), lanes, *value);
+                            selector.combine(reduce.dtype, reduce.op.combiner(), lanes, *value);
                             selector.block.redirect_last(lanes);
                         }
                         Accumulators::Frame => {
-                            selector.reduce_into(*fold, MemRef::Frame(own[index] + vector * bytes), *value);
+                            selector.reduce_into(*reduce, MemRef::Frame(own[index] + vector * bytes), *value);
                         }
                     }
                 }
@@ -207,16 +207,20 @@ impl FunctionEmitter<'_> {
         plan: SelectPlan<'_>,
         masked: bool,
     ) -> VectorBlock {
-        let own: Vec<u32> = self.layout.accumulators[..pass.folds.len()].to_vec();
+        let own: Vec<u32> = self.layout.accumulators[..pass.reduces.len()].to_vec();
         let mode = SelectMode::Step { unroll: 1, ahead: 0, masked };
         let mut selector = self.selector(body, SelectPlan { mode, ..plan });
         selector.select_varying(&[]);
-        for (fold, own) in pass.folds.iter().zip(own) {
-            let lane_bytes = Repr::of(fold.dtype).bytes() as u8;
+        for (reduce, own) in pass.reduces.iter().zip(own) {
+            let lane_bytes = Repr::of(reduce.dtype).bytes() as u8;
             let vector_bytes = selector.vector_len().bytes();
-            let values = selector.reduction_operands(*fold);
+            let values = selector.reduction_operands(*reduce);
             for (j, value) in values.iter().enumerate() {
-                selector.reduce_into(*fold, MemRef::Lanes(own + j as u32 * vector_bytes, lane_bytes), *value);
+                selector.reduce_into(
+                    *reduce,
+                    MemRef::Lanes(own + j as u32 * vector_bytes, lane_bytes),
+                    *value,
+                );
             }
         }
         selector.block
@@ -226,12 +230,12 @@ impl FunctionEmitter<'_> {
     pub fn add_to_totals(&mut self, pass: &Pass, body: &LoopBody<'_>, accumulators: &[u32]) {
         let bytes = self.isa.vector().bytes();
         let vectors = accumulator_vectors(self.isa);
-        let layout_totals = self.layout.totals[..pass.folds.len()].to_vec();
+        let layout_totals = self.layout.totals[..pass.reduces.len()].to_vec();
         let mut selector = self.selector(body, SelectPlan::once());
-        for (fold, (totals, own)) in pass.folds.iter().zip(layout_totals.into_iter().zip(accumulators)) {
+        for (reduce, (totals, own)) in pass.reduces.iter().zip(layout_totals.into_iter().zip(accumulators)) {
             for offset in (0..vectors).map(|vector| vector * bytes) {
                 let more = selector.block.value_from(ValueOrigin::Frame(own + offset));
-                selector.reduce_into(*fold, MemRef::Frame(totals + offset), more);
+                selector.reduce_into(*reduce, MemRef::Frame(totals + offset), more);
             }
         }
         let block = selector.block;
@@ -243,22 +247,23 @@ impl FunctionEmitter<'_> {
         let bytes = self.isa.vector().bytes();
         let vectors = accumulator_vectors(self.isa);
         let areas: Vec<(u32, u32)> = pass
-            .folds
+            .reduces
             .iter()
             .zip(&self.layout.totals)
-            .map(|(fold, totals)| (*totals, self.layout.folded[fold.into as usize]))
+            .map(|(reduce, totals)| (*totals, self.layout.reduced[reduce.into as usize]))
             .collect();
         let mut selector = self.selector(body, SelectPlan::once());
-        for (fold, (totals, result)) in pass.folds.iter().zip(areas) {
+        for (reduce, (totals, result)) in pass.reduces.iter().zip(areas) {
             let mut lanes: VectorIds = (0..vectors)
                 .map(|vector| selector.block.value_from(ValueOrigin::Frame(totals + vector * bytes)))
                 .collect();
             while lanes.len() > 1 {
                 let half = lanes.len() / 2;
                 let (low, high): (VectorIds, VectorIds) = (lanes[..half].into(), lanes[half..].into());
-                lanes = selector.zip(&low, &high, |s, x, y| s.combine(fold.dtype, fold.op.combiner(), x, y));
+                lanes =
+                    selector.zip(&low, &high, |s, x, y| s.combine(reduce.dtype, reduce.op.combiner(), x, y));
             }
-            let value = selector.reduce_lanes(*fold, lanes[0]);
+            let value = selector.reduce_lanes(*reduce, lanes[0]);
             selector.store_whole(MemRef::Frame(result), value);
         }
         let block = selector.block;
@@ -268,6 +273,6 @@ impl FunctionEmitter<'_> {
 
 /// The offsets of all vectors in areas of accumulators.
 fn accumulator_offsets(isa: VectorIsa, areas: &[u32]) -> impl Iterator<Item = u32> {
-    let vectors = (0..FOLD_BYTES as u32).step_by(isa.vector().bytes() as usize);
+    let vectors = (0..REDUCE_BYTES as u32).step_by(isa.vector().bytes() as usize);
     areas.iter().flat_map(move |area| vectors.clone().map(move |offset| area + offset))
 }

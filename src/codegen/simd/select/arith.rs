@@ -10,7 +10,7 @@ use crate::codegen::simd::asm::VectorIsa;
 use crate::codegen::simd::asm::opcode::{self, Opcode};
 use crate::codegen::simd::ir::{VectorId, VectorInstKind};
 use crate::expr::{BinaryOp, UnaryOp};
-use crate::lower::code::Vid;
+use crate::lower::kernel_body::Vid;
 
 /// Predicate of a float comparison: `a <= b`.
 pub(crate) const LESS_OR_EQUAL: u8 = 2;

@@ -9,7 +9,7 @@ use crate::codegen::simd::asm::opcode::{self, Opcode};
 use crate::codegen::simd::ir::{MemRef, Tail, ValueOrigin, VectorInstKind};
 use crate::codegen::uniform::has_uniform_offsets;
 use crate::expr::{BinaryOp, UnaryOp};
-use crate::lower::code::{Inst, InstOp, Vid};
+use crate::lower::kernel_body::{Inst, InstOp, Vid};
 
 impl Selector<'_> {
     /// Selects a whole body for one element.
@@ -148,7 +148,7 @@ impl Selector<'_> {
                 self.cast(*a, dtype)
             }
             InstOp::Bitcast(a) => self.bitcast(*a, dtype),
-            InstOp::Folded(k) => self.folded(*k),
+            InstOp::Reduced(k) => self.reduced(*k),
             InstOp::CheckIndex { value, limit } if self.dtype(*value) == DType::I32 => {
                 let words = self.check_index(*value, *limit);
                 self.values[index] = SelectedValue { words, ..SelectedValue::default() };

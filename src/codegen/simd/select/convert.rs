@@ -10,7 +10,7 @@ use crate::codegen::repr::{Repr, is_narrow};
 use crate::codegen::simd::asm::opcode;
 use crate::codegen::simd::ir::{LaneOp, VectorId, VectorInstKind};
 use crate::expr::BinaryOp;
-use crate::lower::code::{InstOp, Vid};
+use crate::lower::kernel_body::{InstOp, Vid};
 
 /// The bits of 2^52. The sum with an integer below 2^52 has that integer in its low bits.
 const TWO_52: u64 = 0x4330_0000_0000_0000;

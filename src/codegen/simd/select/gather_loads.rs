@@ -13,7 +13,7 @@ use crate::codegen::simd::ir::{
     GatherGroup, LaneScalar, MemRef, Tail, ValueOrigin, VectorId, VectorInstKind,
 };
 use crate::codegen::uniform::has_uniform_offsets;
-use crate::lower::code::Vid;
+use crate::lower::kernel_body::Vid;
 
 impl Selector<'_> {
     /// Moves a slot by uniform offsets.

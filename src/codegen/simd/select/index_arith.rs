@@ -8,7 +8,7 @@ use crate::codegen::simd::ir::{
     IndexInst, IndexOp, IndexOperand, VectorBlock, VectorInstKind, condition, index_op,
 };
 use crate::expr::BinaryOp;
-use crate::lower::code::{InstOp, Vid};
+use crate::lower::kernel_body::{InstOp, Vid};
 
 impl Selector<'_> {
     /// Selects an instruction that is index arithmetic.

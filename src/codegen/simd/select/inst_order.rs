@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::codegen::simd::asm::VectorIsa;
 use crate::expr::{BinaryOp, UnaryOp};
-use crate::lower::code::{Inst, InstOp};
+use crate::lower::kernel_body::{Inst, InstOp};
 
 /// The least number of instructions of a body that is ordered. For a shorter one the processor sees the next element.
 /// Tests order short bodies too.
@@ -16,7 +16,7 @@ const MIN_ORDERED: usize = if cfg!(test) { 4 } else { 48 };
 /// Cycles until the result of an instruction is available.
 fn latency(inst: &Inst) -> u32 {
     match &inst.op {
-        InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Folded(_) | InstOp::Store { .. } => 0,
+        InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Reduced(_) | InstOp::Store { .. } => 0,
         InstOp::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 12,
         InstOp::Unary(UnaryOp::Sqrt, _) => 16,
         InstOp::MulAdd(..) | InstOp::Binary(BinaryOp::Mul, ..) => 4,

@@ -10,7 +10,7 @@ use crate::codegen::repr::Repr;
 use crate::codegen::simd::asm::{VectorIsa, opcode};
 use crate::codegen::simd::ir::{LaneOp, LaneScalar, ValueOrigin, VectorId, VectorInstKind};
 use crate::expr::BinaryOp;
-use crate::lower::code::Vid;
+use crate::lower::kernel_body::Vid;
 
 impl Selector<'_> {
     /// A shift. The count is taken modulo the width of the dtype.

@@ -9,7 +9,7 @@ use crate::codegen::simd::asm::opcode::{self, Opcode};
 use crate::codegen::simd::asm::{VectorIsa, VectorLen};
 use crate::codegen::simd::ir::roles::TAIL_MASK;
 use crate::codegen::simd::ir::{MemRef, Tail, VectorId, VectorInstKind};
-use crate::lower::code::{Class, Vid};
+use crate::lower::kernel_body::{AccessPattern, Vid};
 
 /// Byte shuffle: the low bytes of four words, moved to the lowest bytes.
 const LOW_BYTES: u128 = 0x8080_8080_8080_8080_8080_8080_0c08_0400;
@@ -67,7 +67,7 @@ impl Selector<'_> {
         };
         let bytes = Repr::of(dtype).bytes();
         let per = self.vector_len().bytes() / bytes;
-        let step = kind.class.step() as u32;
+        let step = kind.pattern.step() as u32;
         let staged = masked && (size < 4 && self.isa != VectorIsa::Avx512 || step != 1);
         if staged {
             self.block.push_effect(VectorInstKind::Stage { slot, out: false }, &[]);
@@ -113,7 +113,7 @@ impl Selector<'_> {
         };
         let bytes = Repr::of(dtype).bytes();
         let per = self.vector_len().bytes() / bytes;
-        if kind.class == Class::Splat {
+        if kind.pattern == AccessPattern::Splat {
             // All elements go to one place, so that the last one wins.
             let last = &x[x.len() - (bytes / 4) as usize..];
             for (j, x) in last.iter().enumerate() {

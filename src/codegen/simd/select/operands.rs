@@ -6,7 +6,7 @@ use crate::codegen::repr::{Repr, lane_bits};
 use crate::codegen::simd::asm::opcode;
 use crate::codegen::simd::ir::{ValueOrigin, VectorId};
 use crate::expr::Scalar;
-use crate::lower::code::Vid;
+use crate::lower::kernel_body::Vid;
 
 impl Selector<'_> {
     /// A constant with `bits` in every lane of 4 or 8 bytes.

@@ -5,41 +5,41 @@ use smallvec::SmallVec;
 
 use super::selected_value::VectorIds;
 use super::selector::Selector;
-use crate::codegen::legalize::{ends_with_zero, fold_step};
+use crate::codegen::legalize::{ends_with_zero, reduce_step};
 use crate::codegen::repr::Repr;
 use crate::codegen::simd::asm::{VectorIsa, VectorLen, opcode};
 use crate::codegen::simd::ir::{MemRef, Tail, ValueOrigin, VectorId, VectorInstKind};
-use crate::lower::code::{FoldStep, Layout};
+use crate::lower::kernel_body::{LaneLayout, ReduceStep};
 
 impl Selector<'_> {
     /// The result of reduction `k`: of the row, or in a column kernel of each element's own row.
-    pub fn folded(&mut self, k: u32) -> VectorIds {
-        if self.code.layout == Layout::Row {
-            let offset = self.layout.folded[k as usize];
+    pub fn reduced(&mut self, k: u32) -> VectorIds {
+        if self.code.layout == LaneLayout::Row {
+            let offset = self.layout.reduced[k as usize];
             return VectorIds::repeated(self.block.value_from(ValueOrigin::Frame(offset)), 1);
         }
-        let fold = fold_step(self.code, k);
-        let lanes = self.load_tile(fold);
-        self.map(&lanes, |s, x| s.finish_reduction(fold, x))
+        let reduce = reduce_step(self.code, k);
+        let lanes = self.load_tile(reduce);
+        self.map(&lanes, |s, x| s.finish_reduction(reduce, x))
     }
 
     /// The last step of a reduction.
-    pub fn finish_reduction(&mut self, fold: FoldStep, mut x: VectorId) -> VectorId {
-        if ends_with_zero(fold) {
-            let double = fold.dtype == DType::F64;
+    pub fn finish_reduction(&mut self, reduce: ReduceStep, mut x: VectorId) -> VectorId {
+        if ends_with_zero(reduce) {
+            let double = reduce.dtype == DType::F64;
             let zero = self.splat(0, 8);
             x = self.op2(if double { opcode::ADD_PD } else { opcode::ADD_PS }, x, zero);
         }
-        self.settle(fold.dtype, x)
+        self.settle(reduce.dtype, x)
     }
 
     /// Loads the accumulators of a column reduction.
-    pub fn load_tile(&mut self, fold: FoldStep) -> VectorIds {
-        let bytes = Repr::of(fold.dtype).bytes();
+    pub fn load_tile(&mut self, reduce: ReduceStep) -> VectorIds {
+        let bytes = Repr::of(reduce.dtype).bytes();
         let len = self.vector_len();
         (0..self.vectors(bytes))
             .map(|j| {
-                let mem = MemRef::Tile(fold.into, bytes as u8, self.tile_offset(j));
+                let mem = MemRef::Tile(reduce.into, bytes as u8, self.tile_offset(j));
                 self.block
                     .push(VectorInstKind::Load { op: opcode::MOV_LOAD, len, mem, tail: Tail::Whole }, &[])
             })
@@ -52,38 +52,38 @@ impl Selector<'_> {
 
     /// Selects the copies of a body for a step, and reduces each element into the accumulators of its own row, one copy
     /// after the other.
-    pub fn reduce_in_tile(&mut self, folds: &[FoldStep], order: &[u32]) {
+    pub fn reduce_in_tile(&mut self, reduces: &[ReduceStep], order: &[u32]) {
         let mut sums: SmallVec<[VectorIds; 2]> = SmallVec::new();
         for copy in 0..self.body.copies as u32 {
             self.restart(self.plan.mode, copy);
             self.select_varying(order);
-            for (index, fold) in folds.iter().enumerate() {
-                let values = self.vectors_of(fold.value);
+            for (index, reduce) in reduces.iter().enumerate() {
+                let values = self.vectors_of(reduce.value);
                 if copy == 0 {
-                    sums.push(self.load_tile(*fold));
+                    sums.push(self.load_tile(*reduce));
                 }
                 let sum = sums[index];
                 sums[index] =
-                    self.zip(&sum, &values, |s, x, y| s.combine(fold.dtype, fold.op.combiner(), x, y));
+                    self.zip(&sum, &values, |s, x, y| s.combine(reduce.dtype, reduce.op.combiner(), x, y));
             }
         }
-        for (fold, sum) in folds.iter().zip(sums) {
-            let bytes = Repr::of(fold.dtype).bytes();
+        for (reduce, sum) in reduces.iter().zip(sums) {
+            let bytes = Repr::of(reduce.dtype).bytes();
             for (j, x) in sum.iter().enumerate() {
-                let mem = MemRef::Tile(fold.into, bytes as u8, self.tile_offset(j));
+                let mem = MemRef::Tile(reduce.into, bytes as u8, self.tile_offset(j));
                 self.store_whole(mem, *x);
             }
         }
     }
 
     /// The operands of a reduction in a step: the identity in lanes past the end of the row.
-    pub fn reduction_operands(&mut self, fold: FoldStep) -> VectorIds {
-        let values = self.vectors_of(fold.value);
+    pub fn reduction_operands(&mut self, reduce: ReduceStep) -> VectorIds {
+        let values = self.vectors_of(reduce.value);
         if !self.is_masked() {
             return values;
         }
-        let bytes = Repr::of(fold.dtype).bytes();
-        let identity = self.splat_of(fold.op.identity(fold.dtype));
+        let bytes = Repr::of(reduce.dtype).bytes();
+        let identity = self.splat_of(reduce.op.identity(reduce.dtype));
         (0..values.len())
             .map(|j| {
                 let tail = self.tail_lanes(j, bytes);
@@ -93,11 +93,11 @@ impl Selector<'_> {
     }
 
     /// Combines a vector into accumulators in memory.
-    pub fn reduce_into(&mut self, fold: FoldStep, mem: MemRef, value: VectorId) {
+    pub fn reduce_into(&mut self, reduce: ReduceStep, mem: MemRef, value: VectorId) {
         let len = self.vector_len();
         let load = VectorInstKind::Load { op: opcode::MOV_LOAD, len, mem, tail: Tail::Whole };
         let before = self.block.push(load, &[]);
-        let after = self.combine(fold.dtype, fold.op.combiner(), before, value);
+        let after = self.combine(reduce.dtype, reduce.op.combiner(), before, value);
         self.store_whole(mem, after);
     }
 
@@ -109,22 +109,22 @@ impl Selector<'_> {
     }
 
     /// The result of a reduction, in every lane: the lanes of its last vector, combined by halving.
-    pub fn reduce_lanes(&mut self, fold: FoldStep, mut x: VectorId) -> VectorId {
-        let combiner = fold.op.combiner();
-        let wide = Repr::of(fold.dtype).bytes() == 8;
+    pub fn reduce_lanes(&mut self, reduce: ReduceStep, mut x: VectorId) -> VectorId {
+        let combiner = reduce.op.combiner();
+        let wide = Repr::of(reduce.dtype).bytes() == 8;
         if self.isa == VectorIsa::Avx512 {
             let high = self.high_half(x);
-            x = self.combine(fold.dtype, combiner, x, high);
+            x = self.combine(reduce.dtype, combiner, x, high);
         }
         let extract = VectorInstKind::Op { op: opcode::EXTRACT_128, len: VectorLen::Y, imm: Some(1) };
         let high = self.block.push(extract, &[x]);
-        x = self.combine(fold.dtype, combiner, x, high);
+        x = self.combine(reduce.dtype, combiner, x, high);
         let swaps: &[u8] = if wide { &[0x4e] } else { &[0x4e, 0xb1] };
         for order in swaps {
             let other = self.op_imm(opcode::SHUFFLE_D, &[x], Some(*order));
-            x = self.combine(fold.dtype, combiner, x, other);
+            x = self.combine(reduce.dtype, combiner, x, other);
         }
-        let x = self.finish_reduction(fold, x);
+        let x = self.finish_reduction(reduce, x);
         self.op1(if wide { opcode::SPLAT_PD } else { opcode::SPLAT_PS }, x)
     }
 }

@@ -9,7 +9,7 @@ use crate::codegen::simd::asm::{VectorIsa, VectorLen};
 use crate::codegen::simd::ir::{
     ConstantPool, FrameAllocator, FrameLayout, LoopBody, ValueOrigin, VectorBlock, VectorId, VectorInstKind,
 };
-use crate::lower::code::{Code, Vid};
+use crate::lower::kernel_body::{KernelBody, Vid};
 
 /// The elements that a body is selected for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,7 +64,7 @@ impl SelectPlan<'static> {
 /// Selects one body.
 pub(crate) struct Selector<'a> {
     pub block: VectorBlock,
-    pub code: &'a Code,
+    pub code: &'a KernelBody,
     pub body: &'a LoopBody<'a>,
     pub isa: VectorIsa,
     pub pool: &'a mut ConstantPool,

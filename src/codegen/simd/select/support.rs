@@ -2,13 +2,13 @@
 
 use crate::codegen::simd::ir::Refusal;
 use crate::expr::BinaryOp;
-use crate::lower::code::{Code, Inst, InstOp};
+use crate::lower::kernel_body::{Inst, InstOp, KernelBody};
 
 /// Checks that every instruction of a kernel has a vector form here.
 ///
 /// # Errors
 /// The first reason why not.
-pub(crate) fn check_support(code: &Code) -> Result<(), Refusal> {
+pub(crate) fn check_support(code: &KernelBody) -> Result<(), Refusal> {
     let bodies = || code.passes.iter().map(|pass| &pass.body).chain([&code.epilogue]);
     let mut gathers: Vec<Option<&Inst>> = vec![None; code.slots.len()];
     for body in bodies() {

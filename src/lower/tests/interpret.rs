@@ -1,40 +1,42 @@
-//! `interpret`: runs a [`Code`] element by element over byte buffers, the exact oracle of machine code.
+//! [`interpret`]: runs a [`KernelBody`] element by element over byte buffers. Machine code must give the same bytes.
 
 use smallvec::SmallVec;
 
-use super::code::{Class, Code, FOLD_TILE, Inst, InstOp, Layout, Pass, SlotUse};
-use super::fold_lanes::{Lanes, lanes_of};
+use super::reduce_lanes::{ReduceLanes, lanes_of};
 use crate::expr::{Scalar, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary};
+use crate::lower::kernel_body::{
+    AccessPattern, Inst, InstOp, KernelBody, LaneLayout, Pass, REDUCE_TILE, SlotUse, Vid,
+};
 
 /// A buffer of a run.
-pub(crate) enum Memory<'a> {
-    /// Only loaded from.
+pub(crate) enum InterpBuffer<'a> {
+    /// A buffer that is only loaded from.
     Read(&'a [u8]),
-    /// Stored to, and perhaps loaded from.
+    /// A buffer that is stored to, and may be loaded from.
     Write(&'a mut [u8]),
 }
 
-/// Where a slot lies and how it moves: the meaning of a line of `KernelArgs::slots`.
+/// The address and strides of a slot, in bytes (of an iota, in its own units): a line of `KernelArgs::slots`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InterpSlot {
-    /// Position in [`InterpArgs::buffers`]; not read for an iota.
+    /// Index into [`InterpArgs::buffers`]; ignored for an iota.
     pub buffer: usize,
-    /// Bytes from the start of the buffer; of an iota its first value.
+    /// Offset from the start of the buffer, or the first value of an iota.
     pub base: i64,
     /// Stride per row.
     pub row: i64,
-    /// Stride per inner element; read for iotas and gather slots only.
+    /// Stride per inner element; used by iotas and gather slots only.
     pub inner: i64,
     /// Stride per loop.
     pub loops: SmallVec<[i64; 4]>,
 }
 
-/// What a code is run on.
+/// The arguments of a run.
 pub(crate) struct InterpArgs<'a, 'b> {
-    /// One for each slot of the code.
+    /// By slot of the body.
     pub slots: &'a [InterpSlot],
-    /// The memory slots refer to.
-    pub buffers: &'a mut [Memory<'b>],
+    /// The memory that slots refer to.
+    pub buffers: &'a mut [InterpBuffer<'b>],
     /// The run-time scalars.
     pub scalars: &'a [i64],
     /// Number of rows.
@@ -54,17 +56,16 @@ pub(crate) enum FaultKind {
     Index { value: i64, limit: i64 },
     /// An integer divided by zero.
     DivideByZero,
-    /// A slot that leaves its buffer, stores to memory that is only read, or does not exist: a mistake
-    /// of whoever made the arguments.
+    /// A slot that leaves its buffer, stores to read-only memory, or does not exist. The arguments are wrong.
     OutOfBounds { slot: u32 },
 }
 
 /// The first element that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Fault {
-    /// What was found.
+    /// The failure.
     pub kind: FaultKind,
-    /// Number of the pass; one more than the last pass for the epilogue.
+    /// Number of the pass; the number of passes for the epilogue.
     pub pass: usize,
     /// Number of the instruction in its body.
     pub inst: usize,
@@ -76,29 +77,29 @@ pub(crate) struct Fault {
     pub inner: i64,
 }
 
-/// Runs `code`, which must have passed its verifier.
+/// Runs `code`, which the verifier must have accepted.
 ///
-/// Every value is computed by the scalar evaluator, and folds follow the tree that [`FOLD_BYTES`]
-/// describes, so that the bytes written are those of any correct machine code, but for NaN payloads.
+/// The scalar evaluator computes every value, and reductions combine in the order that [`REDUCE_BYTES`] describes. So
+/// every correct machine code writes the same bytes, apart from NaN payloads.
 /// # Errors
-/// The first element that fails a check; what was stored before stays.
-pub(crate) fn interpret(code: &Code, args: &mut InterpArgs<'_, '_>) -> Result<(), Fault> {
-    let mut run = Run {
+/// The first element that fails a check. Elements stored before it stay in the buffers.
+pub(crate) fn interpret(code: &KernelBody, args: &mut InterpArgs<'_, '_>) -> Result<(), Fault> {
+    let mut run = Interpreter {
         code,
         values: Vec::new(),
-        folded: code.folded.iter().map(|dtype| vec![Scalar::zero(*dtype)]).collect(),
-        at: At { pass: 0, row: 0, position: SmallVec::new(), inner: 0 },
+        reduced: code.reduced.iter().map(|dtype| vec![Scalar::zero(*dtype)]).collect(),
+        position: Position { pass: 0, row: 0, position: SmallVec::new(), inner: 0 },
     };
     for row in 0..args.rows {
         for (number, pass) in code.passes.iter().enumerate() {
-            run.at = At { pass: number, row, position: origin(code), inner: 0 };
+            run.position = Position { pass: number, row, position: origin(code), inner: 0 };
             run.pass(pass, args)?;
         }
-        let lanes = if code.layout == Layout::Column { args.n } else { 1 };
-        run.at = At { pass: code.passes.len(), row, position: origin(code), inner: 0 };
+        let lanes = if code.layout == LaneLayout::Column { args.n } else { 1 };
+        run.position = Position { pass: code.passes.len(), row, position: origin(code), inner: 0 };
         if !code.epilogue.is_empty() {
             for inner in 0..lanes {
-                run.at.inner = inner;
+                run.position.inner = inner;
                 run.body(&code.epilogue, args)?;
             }
         }
@@ -106,67 +107,68 @@ pub(crate) fn interpret(code: &Code, args: &mut InterpArgs<'_, '_>) -> Result<()
     Ok(())
 }
 
-/// The first position of the loops.
-fn origin(code: &Code) -> SmallVec<[i64; 4]> {
+/// Returns the first position of the loops.
+fn origin(code: &KernelBody) -> SmallVec<[i64; 4]> {
     std::iter::repeat_n(0, code.loops as usize).collect()
 }
 
-/// Moves to the next position of the loops; false after the last.
+/// Moves to the next position of the loops. Returns false after the last one.
 fn advance(position: &mut [i64], extents: &[i64]) -> bool {
-    for (at, extent) in position.iter_mut().zip(extents).rev() {
-        *at += 1;
-        if *at < *extent {
+    for (index, extent) in position.iter_mut().zip(extents).rev() {
+        *index += 1;
+        if *index < *extent {
             return true;
         }
-        *at = 0;
+        *index = 0;
     }
     false
 }
 
-struct At {
+/// The position of the current element.
+struct Position {
     pass: usize,
     row: i64,
     position: SmallVec<[i64; 4]>,
     inner: i64,
 }
 
-struct Run<'c> {
-    code: &'c Code,
+struct Interpreter<'c> {
+    code: &'c KernelBody,
     values: Vec<Scalar>,
-    /// Results of folds: one for the row, or one for each lane.
-    folded: Vec<Vec<Scalar>>,
-    at: At,
+    /// Results of reductions: one for the row, or one for each lane.
+    reduced: Vec<Vec<Scalar>>,
+    position: Position,
 }
 
-impl Run<'_> {
+impl Interpreter<'_> {
     fn pass(&mut self, pass: &Pass, args: &mut InterpArgs<'_, '_>) -> Result<(), Fault> {
-        let column = self.code.layout == Layout::Column;
+        let column = self.code.layout == LaneLayout::Column;
         let count = |dtype| if column { args.n.max(0) as usize } else { lanes_of(dtype) };
-        let mut folds: Vec<Lanes> =
-            pass.folds.iter().map(|step| Lanes::new(*step, count(step.dtype))).collect();
+        let mut reduces: Vec<ReduceLanes> =
+            pass.reduces.iter().map(|step| ReduceLanes::new(*step, count(step.dtype))).collect();
         let mut more = args.extents.iter().all(|extent| *extent > 0);
         while more {
             for inner in 0..args.n {
-                self.at.inner = inner;
+                self.position.inner = inner;
                 self.body(&pass.body, args)?;
-                for fold in &mut folds {
-                    let lane = inner as usize % fold.own.len();
-                    fold.add(lane, self.values[fold.step.value.0 as usize]);
-                    if !column && (inner + 1) % FOLD_TILE as i64 == 0 {
-                        fold.end_tile();
+                for reduce in &mut reduces {
+                    let lane = inner as usize % reduce.current.len();
+                    reduce.add(lane, self.values[reduce.step.value.0 as usize]);
+                    if !column && (inner + 1) % REDUCE_TILE as i64 == 0 {
+                        reduce.end_tile();
                     }
                 }
             }
             if !column {
-                folds.iter_mut().for_each(Lanes::end_tile);
+                reduces.iter_mut().for_each(ReduceLanes::end_tile);
             }
-            more = advance(&mut self.at.position, args.extents);
+            more = advance(&mut self.position.position, args.extents);
         }
-        for fold in folds {
-            let into = fold.step.into as usize;
-            self.folded[into] = match column {
-                true => fold.own.iter().map(|total| fold.finish(*total)).collect(),
-                false => vec![fold.halve()],
+        for reduce in reduces {
+            let into = reduce.step.into as usize;
+            self.reduced[into] = match column {
+                true => reduce.current.iter().map(|total| reduce.finish(*total)).collect(),
+                false => vec![reduce.halve()],
             };
         }
         Ok(())
@@ -175,15 +177,15 @@ impl Run<'_> {
     fn fault(&self, kind: FaultKind) -> Fault {
         Fault {
             kind,
-            pass: self.at.pass,
+            pass: self.position.pass,
             inst: self.values.len(),
-            row: self.at.row,
-            position: self.at.position.clone(),
-            inner: self.at.inner,
+            row: self.position.row,
+            position: self.position.position.clone(),
+            inner: self.position.inner,
         }
     }
 
-    /// The bodies of a whole element.
+    /// Runs a body for the current element.
     fn body(&mut self, body: &[Inst], args: &mut InterpArgs<'_, '_>) -> Result<(), Fault> {
         self.values.clear();
         for inst in body {
@@ -194,14 +196,14 @@ impl Run<'_> {
     }
 
     fn inst(&self, inst: &Inst, args: &mut InterpArgs<'_, '_>) -> Result<Scalar, Fault> {
-        let value = |v: &super::code::Vid| self.values[v.0 as usize];
+        let value = |v: &Vid| self.values[v.0 as usize];
         Ok(match &inst.op {
             InstOp::Const(scalar) => *scalar,
             InstOp::Scalar(k) => Scalar::I64(args.scalars[*k as usize]),
-            InstOp::Iota(slot) => Scalar::I64(self.place(*slot, args)?),
-            InstOp::Load(slot) => self.load(*slot, self.place(*slot, args)?, args)?,
+            InstOp::Iota(slot) => Scalar::I64(self.offset(*slot, args)?),
+            InstOp::Load(slot) => self.load(*slot, self.offset(*slot, args)?, args)?,
             InstOp::Gather { slot, offsets } => {
-                let mut place = self.place(*slot, args)?;
+                let mut place = self.offset(*slot, args)?;
                 for (v, stride) in offsets {
                     let offset = value(v).to_i64().wrapping_mul(args.scalars[*stride as usize]);
                     place = place.wrapping_add(offset);
@@ -222,9 +224,9 @@ impl Run<'_> {
             }
             InstOp::Cast(a) => eval_cast(value(a), inst.dtype),
             InstOp::Bitcast(a) => eval_bitcast(value(a), inst.dtype),
-            InstOp::Folded(k) => {
-                let results = &self.folded[*k as usize];
-                results[if results.len() == 1 { 0 } else { self.at.inner as usize }]
+            InstOp::Reduced(k) => {
+                let results = &self.reduced[*k as usize];
+                results[if results.len() == 1 { 0 } else { self.position.inner as usize }]
             }
             InstOp::CheckIndex { value: v, limit } => {
                 let (index, limit) = (value(v).to_i64(), args.scalars[*limit as usize]);
@@ -234,9 +236,9 @@ impl Run<'_> {
                 Scalar::I64(index)
             }
             InstOp::Store { slot, value: v } => {
-                let place = self.place(*slot, args)?;
+                let place = self.offset(*slot, args)?;
                 let line = &args.slots[*slot as usize];
-                let Some(Memory::Write(bytes)) = args.buffers.get_mut(line.buffer) else {
+                let Some(InterpBuffer::Write(bytes)) = args.buffers.get_mut(line.buffer) else {
                     return Err(self.fault(FaultKind::OutOfBounds { slot: *slot }));
                 };
                 usize::try_from(place)
@@ -249,18 +251,21 @@ impl Run<'_> {
         })
     }
 
-    /// The byte offset of a slot's current element, or an iota's value.
-    fn place(&self, slot: u32, args: &InterpArgs<'_, '_>) -> Result<i64, Fault> {
+    /// Returns the byte offset of a slot's current element, or the value of an iota.
+    fn offset(&self, slot: u32, args: &InterpArgs<'_, '_>) -> Result<i64, Fault> {
         let missing = || self.fault(FaultKind::OutOfBounds { slot });
         let kind = self.code.slots.get(slot as usize).ok_or_else(missing)?;
         let line = args.slots.get(slot as usize).ok_or_else(missing)?;
-        let inner = match (kind.class, kind.used) {
-            (Class::Contiguous, SlotUse::Iota | SlotUse::Gather) => line.inner,
-            (class, _) => class.step() * kind.dtype.size_bytes().unwrap_or(1) as i64,
+        let inner = match (kind.pattern, kind.used) {
+            (AccessPattern::Contiguous, SlotUse::Iota | SlotUse::Gather) => line.inner,
+            (pattern, _) => {
+                pattern.step()
+                    * kind.dtype.size_bytes().expect("elements of kernel slots have a fixed size") as i64
+            }
         };
-        let mut place = line.base.wrapping_add(self.at.row.wrapping_mul(line.row));
-        place = place.wrapping_add(self.at.inner.wrapping_mul(inner));
-        for (position, stride) in self.at.position.iter().zip(&line.loops) {
+        let mut place = line.base.wrapping_add(self.position.row.wrapping_mul(line.row));
+        place = place.wrapping_add(self.position.inner.wrapping_mul(inner));
+        for (position, stride) in self.position.position.iter().zip(&line.loops) {
             place = place.wrapping_add(position.wrapping_mul(*stride));
         }
         Ok(place)
@@ -269,8 +274,8 @@ impl Run<'_> {
     fn load(&self, slot: u32, place: i64, args: &InterpArgs<'_, '_>) -> Result<Scalar, Fault> {
         let missing = || self.fault(FaultKind::OutOfBounds { slot });
         let bytes = match args.buffers.get(args.slots[slot as usize].buffer) {
-            Some(Memory::Read(bytes)) => *bytes,
-            Some(Memory::Write(bytes)) => &**bytes,
+            Some(InterpBuffer::Read(bytes)) => *bytes,
+            Some(InterpBuffer::Write(bytes)) => &**bytes,
             None => return Err(missing()),
         };
         usize::try_from(place)
@@ -288,34 +293,34 @@ mod tests {
 
     use super::*;
     use crate::expr::{BinaryOp, ReduceOp};
-    use crate::lower::code::{FoldStep, SlotType, Vid};
+    use crate::lower::kernel_body::{ReduceStep, SlotType, Vid};
 
-    fn load_store(dtype: DType, slots: Vec<SlotType>, op: InstOp, scalars: u32) -> Code {
+    fn load_store(dtype: DType, slots: Vec<SlotType>, op: InstOp, scalars: u32) -> KernelBody {
         let inst = |op| Inst { dtype, op };
         let body = vec![inst(InstOp::Load(0)), inst(op), inst(InstOp::Store { slot: 1, value: Vid(1) })];
-        Code {
-            layout: Layout::Row,
+        KernelBody {
+            layout: LaneLayout::Row,
             loops: 1,
             slots,
             scalars,
-            folded: Vec::new(),
-            passes: vec![Pass { body, folds: Vec::new() }],
+            reduced: Vec::new(),
+            passes: vec![Pass { body, reduces: Vec::new() }],
             epilogue: Vec::new(),
         }
     }
 
     fn memory(dtype: DType) -> Vec<SlotType> {
         [SlotUse::Load, SlotUse::Store]
-            .map(|used| SlotType { dtype, class: Class::Contiguous, used })
+            .map(|used| SlotType { dtype, pattern: AccessPattern::Contiguous, used })
             .to_vec()
     }
 
-    fn run(code: &Code, input: &[u8], output: &mut [u8], scalars: &[i64]) -> Result<(), Fault> {
+    fn run(code: &KernelBody, input: &[u8], output: &mut [u8], scalars: &[i64]) -> Result<(), Fault> {
         crate::lower::verify::verify(code).unwrap();
         let size = code.slots[0].dtype.size_bytes().unwrap() as i64;
         let line =
             |buffer| InterpSlot { buffer, base: 0, row: 6 * size, inner: size, loops: smallvec![3 * size] };
-        let mut buffers = [Memory::Read(input), Memory::Write(output)];
+        let mut buffers = [InterpBuffer::Read(input), InterpBuffer::Write(output)];
         let mut args = InterpArgs {
             slots: &[line(0), line(1)],
             buffers: &mut buffers,
@@ -329,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_failing_element_is_named() {
+    fn a_fault_names_the_first_failing_element() {
         let ten = InstOp::Binary(BinaryOp::Rem, Vid(0), Vid(0));
         let code = load_store(DType::U8, memory(DType::U8), ten, 0);
         let input = [1, 2, 3, 4, 5, 6, 7, 8, 0, 10, 0, 12];
@@ -340,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_are_checked() {
+    fn an_index_outside_its_limit_is_a_fault() {
         let check = InstOp::CheckIndex { value: Vid(0), limit: 0 };
         let code = load_store(DType::I64, memory(DType::I64), check, 1);
         let input: Vec<u8> = (0i64..12).flat_map(|x| (x - 8).abs().to_ne_bytes()).collect();
@@ -362,24 +367,24 @@ mod tests {
     }
 
     #[test]
-    fn a_row_folds_by_halving_lanes() {
+    fn a_row_reduction_halves_its_lanes() {
         let dtype = DType::F32;
-        let code = Code {
-            layout: Layout::Row,
+        let code = KernelBody {
+            layout: LaneLayout::Row,
             loops: 1,
             slots: memory(dtype),
             scalars: 0,
-            folded: vec![dtype],
+            reduced: vec![dtype],
             passes: vec![Pass {
                 body: vec![Inst { dtype, op: InstOp::Load(0) }],
-                folds: vec![FoldStep { op: ReduceOp::Sum, value: Vid(0), dtype, into: 0 }],
+                reduces: vec![ReduceStep { op: ReduceOp::Sum, value: Vid(0), dtype, into: 0 }],
             }],
             epilogue: vec![
-                Inst { dtype, op: InstOp::Folded(0) },
+                Inst { dtype, op: InstOp::Reduced(0) },
                 Inst { dtype, op: InstOp::Store { slot: 1, value: Vid(0) } },
             ],
         };
-        // Lanes 0, 1 and 2 hold 1, 2^24 and 1 from each of the two runs: (1 + 1 + 1 + 1) + 2^25.
+        // ReduceLanes 0, 1 and 2 hold 1, 2^24 and 1 from each of the two runs: (1 + 1 + 1 + 1) + 2^25.
         let row = [1.0, 16_777_216.0, 1.0f32];
         let input: Vec<u8> = [row; 4].concat().into_iter().flat_map(f32::to_ne_bytes).collect();
         let mut output = [0; 48];

@@ -1,61 +1,63 @@
-//! `definitions`: what gives each symbol of a graph its value when it runs.
+//! [`definitions`]: where each symbol of a graph gets its value when the graph runs.
 //!
-//! Every symbol is made in one place, and that place defines it:
+//! Every symbol is created in one place, and that place defines it:
 //!
-//! | made as | defined by |
+//! | created as | defined by |
 //! |---|---|
-//! | a dimension of an input | the sizes that are fed |
+//! | a dimension of an input | the sizes of the tensor that the run is given |
 //! | an element of a parameter | the parameter in memory |
-//! | a dimension of a result of a host kernel | the result |
+//! | a dimension of a result of a host kernel | the sizes of the result |
 //! | a dimension or derived parameter of any other node | its shape function, run on sizes and values: the node is a *definer* |
 //!
-//! A definition stays when an equality replaces the symbol: then it is the check of the equality. Nothing else checks what
-//! the shape function requires of symbols that it made itself. Equalities replace symbols by older ones alone
-//! ([`DimTable::in_definition_order`](shapeflow_shape_fns::DimTable::in_definition_order)), so that whatever a symbol is
-//! replaced by is defined where the symbol is, or before.
+//! If an equality replaces a symbol, its definition stays and checks the equality. Nothing else checks what a shape
+//! function requires of symbols that it created itself. An equality replaces a symbol only by older ones
+//! ([`DimTable::in_definition_order`](shapeflow_shape_fns::DimTable::in_definition_order)), so the replacement is
+//! defined no later than the symbol.
 
 use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::{Dim, Guard, Symbol};
 use smallvec::SmallVec;
 
-use super::partition::Late;
+use super::known_dims::known_dims;
+use super::partition::LateSymbols;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{GraphData, Node, NodeIx, ValueIx};
 use crate::op::Body;
 
-/// Where symbols get their values.
+/// Where each symbol gets its value.
 #[derive(Default)]
 pub(super) struct Definitions {
-    /// For each symbol that sizes of inputs do not bind: the values that must be computed before it is.
-    pub late: Late,
+    /// For each symbol that the sizes of inputs do not bind: the values that must be computed before it is bound.
+    pub late: LateSymbols,
+    /// Nodes whose shape function defines symbols.
     pub definers: Vec<NodeIx>,
-    /// Values whose elements are symbols.
+    /// Values whose elements define symbols.
     pub elements: Vec<ValueIx>,
-    /// What definitions read: these elements, and the parameters of definers.
+    /// The values that definitions read: `elements`, and the parameters of `definers`.
     pub watched: Vec<ValueIx>,
-    /// Whether results of host kernels define symbols.
+    /// Whether a result of a host kernel defines symbols.
     pub sized_by_data: bool,
 }
 
-/// Finds what defines each symbol of `graph`.
+/// Finds the definition of each symbol of `graph`.
 ///
 /// # Errors
-/// Nothing defines one that a node needs, such as a name among the attributes that no input has.
+/// A node needs a symbol that nothing defines, such as a name in an attribute that no input has.
 pub(super) fn definitions(graph: &GraphData) -> Result<Definitions> {
     let mut found = Definitions::default();
     let mut seen: FxHashSet<Symbol> = FxHashSet::default();
     for (_, input) in &graph.inputs {
-        new_symbols(&mut seen, graph.values[input.at()].shape.dims().unwrap_or_default());
+        new_symbols(&mut seen, known_dims(graph, *input));
     }
     let needed = needed_symbols(graph);
     let is_replaced = |symbol: Symbol| graph.table.resolve(&Dim::from(symbol)).as_symbol() != Some(symbol);
     for (number, node) in graph.nodes.iter().enumerate() {
-        // Elements of operands that this node is the first to look at.
+        // Symbols among the elements of operands, where this node is the first to see them.
         for &operand in &node.operands {
             let Some(elements) = &graph.values[operand.at()].elements else { continue };
             let mut new = new_symbols(&mut seen, elements.elements());
-            let makers = [Some(number as u32), Some(graph.values[operand.at()].node.0)];
-            forget(&mut seen, &mut new, |symbol| makers.contains(&graph.table.maker(symbol)));
+            let creators = [Some(number as u32), Some(graph.values[operand.at()].node.0)];
+            forget(&mut seen, &mut new, |symbol| creators.contains(&graph.table.maker(symbol)));
             new.retain(|symbol| needed.contains(symbol) || is_replaced(*symbol));
             if !new.is_empty() && !found.elements.contains(&operand) {
                 found.elements.push(operand);
@@ -65,12 +67,11 @@ pub(super) fn definitions(graph: &GraphData) -> Result<Definitions> {
                 found.late.insert(symbol, SmallVec::from_iter([operand]));
             }
         }
-        let shapes =
-            node.values().flat_map(|value| graph.values[value.at()].shape.dims().unwrap_or_default());
+        let shapes = node.values().flat_map(|value| known_dims(graph, value));
         let derived = node.derived().iter().flat_map(|(_, dims)| dims);
         let mut new = new_symbols(&mut seen, shapes.chain(derived));
         let by_result = matches!(node.op.body, Body::Host(_) | Body::HostWith(_));
-        // A result of a host kernel also shows what a name is that its attributes bring along.
+        // A result of a host kernel also gives a value to names that come from its attributes.
         forget(&mut seen, &mut new, |symbol| by_result || graph.table.maker(symbol) == Some(number as u32));
         if new.is_empty() {
             continue;
@@ -94,13 +95,15 @@ pub(super) fn definitions(graph: &GraphData) -> Result<Definitions> {
 }
 
 impl Definitions {
+    /// Records that a definition reads a value.
     fn watch(&mut self, value: ValueIx) {
         if !self.watched.contains(&value) {
             self.watched.push(value);
         }
     }
 
-    /// A shape function runs on sizes and attributes that are known: adds what these wait for.
+    /// Adds the values that the sizes of a node's operands and its attributes depend on. Its shape function runs after
+    /// them.
     fn wait_for_operands(&self, graph: &GraphData, node: &Node, late: &mut SmallVec<[ValueIx; 2]>) {
         let mut wait = |dim: &Dim| {
             graph.table.resolve(dim).symbols(&mut |symbol| {
@@ -112,15 +115,15 @@ impl Definitions {
             });
         };
         for operand in &node.operands {
-            graph.values[operand.at()].shape.dims().unwrap_or_default().iter().for_each(&mut wait);
+            known_dims(graph, *operand).iter().for_each(&mut wait);
         }
         node.attrs().symbols(&mut |symbol| wait(&Dim::from(symbol)));
     }
 }
 
-/// Refuses what a run could not give a value: a symbol that no definition makes and no requirement determines.
+/// Refuses a graph with a symbol that no run could give a value: nothing defines it, and no equality determines it.
 fn refuse_undefined(graph: &GraphData, defined: &mut FxHashSet<Symbol>) -> Result<()> {
-    let undefined = |defined: &FxHashSet<Symbol>, dim: &Dim| {
+    let first_undefined = |defined: &FxHashSet<Symbol>, dim: &Dim| {
         let mut first = None;
         graph.table.resolve(dim).symbols(&mut |symbol| {
             if !defined.contains(&symbol) {
@@ -143,7 +146,7 @@ fn refuse_undefined(graph: &GraphData, defined: &mut FxHashSet<Symbol>) -> Resul
         for [a, b] in &equalities {
             for (known, dim) in [(a, b), (b, a)] {
                 let others = dim.substitute(&mut |symbol| defined.contains(&symbol).then(|| Dim::known(1)));
-                if undefined(defined, known).is_none()
+                if first_undefined(defined, known).is_none()
                     && let Some((_, symbol, _)) = others.as_linear()
                 {
                     defined.insert(symbol);
@@ -169,20 +172,20 @@ fn refuse_undefined(graph: &GraphData, defined: &mut FxHashSet<Symbol>) -> Resul
         };
         for (name, attr) in node.attrs().iter() {
             let mut found = None;
-            attr.symbols(&mut |symbol| found = found.or(undefined(defined, &Dim::from(symbol))));
+            attr.symbols(&mut |symbol| found = found.or(first_undefined(defined, &Dim::from(symbol))));
             if let Some(symbol) = found {
                 return refuse(name, symbol);
             }
         }
         for value in node.values() {
-            for dim in graph.values[value.at()].shape.dims().unwrap_or_default() {
-                if let Some(symbol) = undefined(defined, dim) {
+            for dim in known_dims(graph, value) {
+                if let Some(symbol) = first_undefined(defined, dim) {
                     return refuse("sizes", symbol);
                 }
             }
         }
         for (name, dims) in node.derived() {
-            if let Some(symbol) = dims.iter().find_map(|dim| undefined(defined, dim)) {
+            if let Some(symbol) = dims.iter().find_map(|dim| first_undefined(defined, dim)) {
                 return refuse(name, symbol);
             }
         }
@@ -190,7 +193,8 @@ fn refuse_undefined(graph: &GraphData, defined: &mut FxHashSet<Symbol>) -> Resul
     Ok(())
 }
 
-/// The symbols that sizes, parameters of bodies and guards are made of; elements that are only data need not be known.
+/// Returns the symbols in shapes, parameters, attributes and guards. A run must know these; symbols that occur only
+/// among the elements of data it need not know.
 fn needed_symbols(graph: &GraphData) -> FxHashSet<Symbol> {
     let mut needed = FxHashSet::default();
     let mut note = |dim: &Dim| {
@@ -201,14 +205,14 @@ fn needed_symbols(graph: &GraphData) -> FxHashSet<Symbol> {
             needed.insert(symbol);
         });
     };
-    for value in &graph.values {
-        value.shape.dims().unwrap_or_default().iter().for_each(&mut note);
+    for number in 0..graph.values.len() {
+        known_dims(graph, ValueIx(number as u32)).iter().for_each(&mut note);
     }
     for record in graph.table.guards() {
         record.guard.dims().into_iter().for_each(&mut note);
     }
     for node in &graph.nodes {
-        // What shape functions read when a run calls them.
+        // A shape function reads the elements of parameters when a run calls it.
         for operand in node.parameters().map(|(_, value)| value) {
             let elements = graph.values[operand.at()].elements.iter();
             elements.flat_map(|elements| elements.elements()).for_each(&mut note);
@@ -219,7 +223,7 @@ fn needed_symbols(graph: &GraphData) -> FxHashSet<Symbol> {
     needed
 }
 
-/// The symbols of these dimensions that have not been seen before.
+/// Returns the symbols of these dimensions that have not been seen, and marks them as seen.
 fn new_symbols<'a>(
     seen: &mut FxHashSet<Symbol>,
     dims: impl IntoIterator<Item = &'a Dim>,
@@ -235,13 +239,17 @@ fn new_symbols<'a>(
     new
 }
 
-/// Takes back those of the symbols that are not made here: they are met, and not defined.
-fn forget(seen: &mut FxHashSet<Symbol>, new: &mut SmallVec<[Symbol; 4]>, is_made: impl Fn(Symbol) -> bool) {
+/// Removes the symbols that are not created here from `new` and from `seen`: they occur here, but are not defined here.
+fn forget(
+    seen: &mut FxHashSet<Symbol>,
+    new: &mut SmallVec<[Symbol; 4]>,
+    is_created: impl Fn(Symbol) -> bool,
+) {
     new.retain(|symbol| {
-        let made = is_made(*symbol);
-        if !made {
+        let created = is_created(*symbol);
+        if !created {
             seen.remove(symbol);
         }
-        made
+        created
     });
 }

@@ -1,0 +1,128 @@
+//! [`BoundIndex`] and [`BoundDecision`]: an index, and the choice between variants, with all sizes known.
+
+use shapeflow_shape_fns::Dim;
+use smallvec::SmallVec;
+
+use super::kernel::Decision;
+use crate::expr::{Atom, InRange, Index};
+
+/// An index with all sizes known: `constant + Σ coefficient · atom`.
+#[derive(Clone, Debug)]
+pub(crate) struct BoundIndex {
+    pub(super) constant: i64,
+    pub(super) terms: SmallVec<[(BoundAtom, i64); 3]>,
+}
+
+/// A term of an index: an axis, or the floor quotient or remainder of an index and a positive divisor.
+#[derive(Clone, Debug)]
+pub(super) enum BoundAtom {
+    Axis(usize),
+    FloorDiv(Box<BoundIndex>, i64),
+    Mod(Box<BoundIndex>, i64),
+}
+
+/// Why a kernel cannot be planned: a dimension is not bound, an index overflows, or a slot leaves its buffer.
+#[derive(Clone, Debug)]
+pub(crate) struct PlanError(pub String);
+
+impl BoundIndex {
+    /// Evaluates the dimensions in an index with `dim`. Run-time values are dropped: they are offsets of a gather.
+    pub(crate) fn of(
+        index: &Index,
+        dim: &dyn Fn(&Dim) -> Result<i64, PlanError>,
+    ) -> Result<BoundIndex, PlanError> {
+        let mut bound = BoundIndex { constant: dim(&index.constant)?, terms: SmallVec::new() };
+        for (atom, coefficient) in &index.terms {
+            let scale = dim(coefficient)?;
+            let atom = match atom {
+                Atom::Axis(axis) => BoundAtom::Axis(axis.0 as usize),
+                Atom::FloorDiv(inner, divisor) => {
+                    BoundAtom::FloorDiv(Box::new(BoundIndex::of(inner, dim)?), positive(dim(divisor)?))
+                }
+                Atom::Mod(inner, divisor) => {
+                    BoundAtom::Mod(Box::new(BoundIndex::of(inner, dim)?), positive(dim(divisor)?))
+                }
+                Atom::Broadcast(inner, size) => {
+                    if dim(size)? != 1 {
+                        bound.add(&BoundIndex::of(inner, dim)?, scale)?;
+                    }
+                    continue;
+                }
+                Atom::Value(_) => continue,
+            };
+            if scale != 0 {
+                bound.terms.push((atom, scale));
+            }
+        }
+        Ok(bound)
+    }
+
+    /// Adds `scale` times another index.
+    pub(crate) fn add(&mut self, other: &BoundIndex, scale: i64) -> Result<(), PlanError> {
+        self.constant =
+            checked(other.constant.checked_mul(scale).and_then(|part| self.constant.checked_add(part)))?;
+        for (atom, coefficient) in &other.terms {
+            self.terms.push((atom.clone(), checked(coefficient.checked_mul(scale))?));
+        }
+        Ok(())
+    }
+
+    /// Returns the index 0.
+    pub(crate) fn zero() -> BoundIndex {
+        BoundIndex { constant: 0, terms: SmallVec::new() }
+    }
+}
+
+/// Returns a divisor that is at least 1. A divisor can be 0 only if the domain is empty: no index is computed then.
+fn positive(divisor: i64) -> i64 {
+    divisor.max(1)
+}
+
+/// Returns the result of checked arithmetic on indices.
+fn checked(value: Option<i64>) -> Result<i64, PlanError> {
+    value.ok_or_else(|| PlanError("an index must fit in 64 bits, but overflows".to_string()))
+}
+
+/// `low <= index < high`: an [`InRange`] with all sizes known.
+#[derive(Clone, Debug)]
+pub(crate) struct BoundRange {
+    pub(super) index: BoundIndex,
+    pub(super) low: i64,
+    pub(super) high: i64,
+}
+
+/// A [`Decision`] with all sizes known.
+#[derive(Clone, Debug)]
+pub(crate) enum BoundDecision {
+    Variant(u32),
+    Switch(Vec<(Vec<BoundRange>, BoundDecision)>, Box<BoundDecision>),
+}
+
+impl BoundDecision {
+    /// Evaluates the dimensions in a decision with `dim`.
+    pub(crate) fn of(
+        decision: &Decision,
+        dim: &dyn Fn(&Dim) -> Result<i64, PlanError>,
+    ) -> Result<BoundDecision, PlanError> {
+        let range = |range: &InRange| -> Result<BoundRange, PlanError> {
+            Ok(BoundRange {
+                index: BoundIndex::of(&range.index, dim)?,
+                low: dim(&range.low)?,
+                high: dim(&range.high)?,
+            })
+        };
+        Ok(match decision {
+            Decision::Variant(variant) => BoundDecision::Variant(*variant),
+            Decision::Switch(arms, otherwise) => {
+                let arms = arms
+                    .iter()
+                    .map(|(ranges, arm)| {
+                        let ranges = ranges.iter().map(range).collect::<Result<Vec<_>, PlanError>>()?;
+                        Ok((ranges, BoundDecision::of(arm, dim)?))
+                    })
+                    .collect::<Result<Vec<_>, PlanError>>()?;
+                BoundDecision::Switch(arms, Box::new(BoundDecision::of(otherwise, dim)?))
+            }
+        })
+    }
+}

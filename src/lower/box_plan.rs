@@ -1,0 +1,59 @@
+//! [`BoxPlan`]: a rectangular part of a kernel's domain, for known sizes.
+
+use smallvec::SmallVec;
+
+use super::launch_mode::LaunchMode;
+use super::slot_plan::SlotPlan;
+
+/// A rectangular part of a kernel's domain, which one variant serves.
+///
+/// Its loops, outermost first: `outer`, `rows`, `loops`, `n`.
+#[derive(Clone, Debug)]
+pub(crate) struct BoxPlan {
+    pub variant: usize,
+    /// Extents of the loops that the driver walks, outermost first.
+    pub outer: SmallVec<[i64; 2]>,
+    /// Number of rows that one call of the machine code may run.
+    pub rows: i64,
+    /// Extent of the inner axis.
+    pub n: i64,
+    /// Extents of the loops of a row around the inner axis.
+    pub loops: SmallVec<[i64; 2]>,
+    pub slots: Vec<SlotPlan>,
+    pub scalars: Vec<i64>,
+    pub mode: LaunchMode,
+    /// Bytes of the scratch slots of one row. They follow the staged slots in the workspace.
+    pub scratch: usize,
+}
+
+impl BoxPlan {
+    /// Returns the number of elements of one row.
+    pub(crate) fn row_len(&self) -> i64 {
+        self.loops.iter().product::<i64>() * self.n
+    }
+
+    /// Returns the extent of each loop of the box, outermost first.
+    pub(crate) fn extents(&self) -> SmallVec<[i64; 6]> {
+        self.outer.iter().chain([&self.rows]).chain(&self.loops).chain([&self.n]).copied().collect()
+    }
+
+    /// Returns the outer indices and the row of row number `index`, counted over all outer axes.
+    pub(crate) fn position(&self, index: i64) -> (SmallVec<[i64; 4]>, i64) {
+        let mut outer: SmallVec<[i64; 4]> = SmallVec::from_elem(0, self.outer.len());
+        if index == 0 {
+            return (outer, 0);
+        }
+        let rows = self.rows.max(1);
+        let mut rest = index / rows;
+        for (outer_index, extent) in outer.iter_mut().zip(&self.outer).rev() {
+            *outer_index = rest % extent;
+            rest /= extent;
+        }
+        (outer, index % rows)
+    }
+
+    /// Returns the number of elements of the box; an empty row counts as one element.
+    pub(crate) fn len(&self) -> i64 {
+        self.outer.iter().product::<i64>().saturating_mul(self.rows).saturating_mul(self.row_len().max(1))
+    }
+}

@@ -1,0 +1,203 @@
+//! [`KernelBody`]: the instructions of one kernel variant, as plain data without sizes. Emitters compile it.
+
+use shapeflow_shape_fns::DType;
+
+use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp};
+
+/// The number of an instruction, and so of its result, within its pass or epilogue.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub(crate) struct Vid(pub u32);
+
+/// How the address of a slot moves along the inner axis.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum AccessPattern {
+    /// The address moves to the next element in memory. An iota or gather moves by its run-time stride `inner` instead.
+    Contiguous,
+    /// The address does not move: the whole inner loop reads or writes one element.
+    Splat,
+    /// The address moves by 2 to 4 elements of 4 or 8 bytes. Only loads have this pattern: the emitters pick the
+    /// elements out of vectors.
+    Strided(u8),
+}
+
+impl AccessPattern {
+    /// Returns the number of elements in memory between neighbours along the inner axis.
+    pub(crate) fn step(self) -> i64 {
+        match self {
+            AccessPattern::Contiguous => 1,
+            AccessPattern::Splat => 0,
+            AccessPattern::Strided(step) => i64::from(step),
+        }
+    }
+
+    /// Returns the pattern of a load along the inner axis, for elements of `size` bytes that are `step` elements apart.
+    /// None means that the size or step is not known.
+    pub(crate) fn of_load(size: Option<usize>, step: Option<i64>) -> AccessPattern {
+        match (size, step) {
+            (Some(4 | 8), Some(step @ 2..=4)) => AccessPattern::Strided(step as u8),
+            _ => AccessPattern::Contiguous,
+        }
+    }
+}
+
+/// The purpose of a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum SlotUse {
+    Load,
+    Store,
+    /// One pass of a row writes it and later passes read it. It is memory of the running thread, holds one row, and is
+    /// always contiguous.
+    Scratch,
+    /// No memory: an i64 that starts at `base` and grows by run-time strides.
+    Iota,
+    /// A load whose address also depends on values that the body computes. If it is `Contiguous`, it moves by the
+    /// run-time stride `inner`, so it is never staged.
+    Gather,
+}
+
+/// What machine code fixes about a slot; its address and strides are run-time arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct SlotType {
+    pub dtype: DType,
+    pub pattern: AccessPattern,
+    pub used: SlotUse,
+}
+
+/// An instruction of a straight-line body; `dtype` is the type of its result.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Inst {
+    pub dtype: DType,
+    pub op: InstOp,
+}
+
+/// The operation of an instruction. A number without a name is a slot or a run-time scalar.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum InstOp {
+    Const(Scalar),
+    /// Run-time scalar number `k` of the kernel, an i64.
+    Scalar(u32),
+    /// The value of an iota slot at the current element.
+    Iota(u32),
+    /// The element of a load or scratch slot.
+    Load(u32),
+    /// The element of a gather slot at its address plus `Σ value · scalars[k]` bytes over `offsets`. The values are i64
+    /// results of `CheckIndex`.
+    Gather {
+        slot: u32,
+        offsets: Box<[(Vid, u32)]>,
+    },
+    Unary(UnaryOp, Vid),
+    Binary(BinaryOp, Vid, Vid),
+    MulAdd(Vid, Vid, Vid),
+    Select(Vid, Vid, Vid),
+    Cast(Vid),
+    Bitcast(Vid),
+    /// Reduction result `k`, which an earlier pass computed.
+    Reduced(u32),
+    /// The i32 or i64 argument as an i64 if it lies in `[0, scalars[limit])`; otherwise 0, and the kernel reports
+    /// failure.
+    CheckIndex {
+        value: Vid,
+        limit: u32,
+    },
+    /// Stores to a store or scratch slot. The result is the stored value.
+    Store {
+        slot: u32,
+        value: Vid,
+    },
+}
+
+impl InstOp {
+    /// Returns the slot that it reads or writes.
+    pub(crate) fn slot(&self) -> Option<u32> {
+        match *self {
+            InstOp::Iota(slot) | InstOp::Load(slot) => Some(slot),
+            InstOp::Gather { slot, .. } | InstOp::Store { slot, .. } => Some(slot),
+            _ => None,
+        }
+    }
+
+    /// Calls `f` for every operand.
+    pub(crate) fn for_each_operand(&self, mut f: impl FnMut(Vid)) {
+        match self {
+            InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Iota(_) | InstOp::Load(_) | InstOp::Reduced(_) => {
+            }
+            InstOp::Gather { offsets, .. } => offsets.iter().for_each(|(v, _)| f(*v)),
+            InstOp::Unary(_, a) | InstOp::Cast(a) | InstOp::Bitcast(a) => f(*a),
+            InstOp::CheckIndex { value, .. } | InstOp::Store { value, .. } => f(*value),
+            InstOp::Binary(_, a, b) => [*a, *b].into_iter().for_each(f),
+            InstOp::MulAdd(a, b, c) | InstOp::Select(a, b, c) => [*a, *b, *c].into_iter().for_each(f),
+        }
+    }
+}
+
+/// A reduction of a pass: combines the value of every element of the row into result `into`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct ReduceStep {
+    pub op: ReduceOp,
+    pub value: Vid,
+    /// The dtype of `value` and of the result.
+    pub dtype: DType,
+    pub into: u32,
+}
+
+/// One walk over the elements of a row: the body runs for each element, then the reductions take its values.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Pass {
+    pub body: Vec<Inst>,
+    pub reduces: Vec<ReduceStep>,
+}
+
+/// The axis that the vector lanes run along.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum LaneLayout {
+    /// The last row axis, or the last outer axis of a kernel without row axes. A reduction keeps lanes of accumulators
+    /// and combines them at the end of a row.
+    Row,
+    /// The last outer axis. Every lane reduces its own row; the accumulators are a tile of at most [`TILE`] elements.
+    Column,
+}
+
+/// The largest number of inner elements in one call of a column kernel or a staged kernel.
+pub(crate) const TILE: usize = 2048;
+
+/// The number of inner elements after which a reduction in [`LaneLayout::Row`] combines its accumulators into its
+/// totals.
+pub(crate) const REDUCE_TILE: usize = 4096;
+
+/// The bytes of accumulator lanes of one reduction in [`LaneLayout::Row`].
+///
+/// The order of combination is part of the meaning of a body, so that all emitters give the same bits:
+/// - A reduction computes in a type of at least 32 bits: i32 for bool and smaller integers, f32 for f16 and bf16.
+/// - Element `k` of a run of the inner axis goes to lane `k mod (REDUCE_BYTES / size)`, where `size` is the size of
+///   that type.
+/// - Accumulators start at the identity. For a float sum this is -0.0, the only exact identity.
+/// - After every [`REDUCE_TILE`] elements and at the end of every run, each lane is combined into the same lane of the
+///   totals and starts again at the identity. If a row has a single tile, the totals equal the accumulators bit for
+///   bit, and an emitter may skip this step.
+/// - At the end of the row, the lanes of the totals are combined by halving: lane `i` with lane `i + half`.
+/// - A float sum then adds 0.0, so that an empty sum is 0.0.
+///
+/// In [`LaneLayout::Column`], every lane combines the elements of its own row in order, from the same identity and with
+/// the same last step.
+pub(crate) const REDUCE_BYTES: usize = 128;
+
+/// The machine-independent content of one kernel function.
+///
+/// The function runs `rows` rows. For each row it runs the passes in order. A pass walks `loops` loops with run-time
+/// extents, and inside them the `n` elements of the inner axis: the last row axis in [`LaneLayout::Row`], the last
+/// outer axis in [`LaneLayout::Column`]. The epilogue runs after the passes of a row: once in a row kernel, once for
+/// each of the `n` lanes in a column kernel. It may read the results of reductions.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct KernelBody {
+    pub layout: LaneLayout,
+    /// The number of row axes that are loops around the inner axis.
+    pub loops: u32,
+    pub slots: Vec<SlotType>,
+    /// The number of run-time scalars.
+    pub scalars: u32,
+    /// The dtype of each reduction result.
+    pub reduced: Vec<DType>,
+    pub passes: Vec<Pass>,
+    pub epilogue: Vec<Inst>,
+}

@@ -1,0 +1,58 @@
+//! [`Placement`]: where the elements of a value are, and why a value is stored.
+
+use std::fmt;
+
+use crate::graph::ValueIx;
+
+/// Why a value has memory of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MaterializeReason {
+    /// It is a graph input or a constant.
+    Given,
+    /// It is the result of a node that runs by itself, such as a host kernel or a matmul.
+    SingleNodeResult,
+    /// It is an output of the graph.
+    Output,
+    /// A host kernel, a matmul or the planner reads it from memory.
+    ReadFromMemory,
+    /// It is read in row-major order.
+    ReadFlat,
+    /// It is costly, and read at several indices.
+    SeveralIndices,
+    /// It is costly, and would be computed again along an axis that it does not vary along.
+    AddedAxis,
+    /// It is a reduction whose result is read in another domain.
+    ReduceBoundary,
+    /// Its consumer's kernel has reached a size limit.
+    KernelFull,
+}
+
+impl fmt::Display for MaterializeReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("stored: ")?;
+        f.write_str(match self {
+            MaterializeReason::Given => "an input or constant",
+            MaterializeReason::SingleNodeResult => "the result of a node that runs by itself",
+            MaterializeReason::Output => "an output of the graph",
+            MaterializeReason::ReadFromMemory => "read from memory by a host kernel, a matmul or the planner",
+            MaterializeReason::ReadFlat => "read in row-major order",
+            MaterializeReason::SeveralIndices => "costly and read at several indices",
+            MaterializeReason::AddedAxis => "costly and read along an axis that it does not have",
+            MaterializeReason::ReduceBoundary => "reduced, then read in another domain",
+            MaterializeReason::KernelFull => "the kernel that reads it is full",
+        })
+    }
+}
+
+/// Where the elements of a value are.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Placement {
+    /// Nowhere: nothing reads the value.
+    Unused,
+    /// Nowhere: each reader computes them.
+    Inlined,
+    /// In a buffer.
+    Buffer(MaterializeReason),
+    /// In the buffer of another value, which has the same elements.
+    Alias(ValueIx),
+}

@@ -1,0 +1,66 @@
+//! [`ReduceLanes`]: the accumulators of one reduction, combined in the order that [`REDUCE_BYTES`] describes.
+
+use shapeflow_shape_fns::DType;
+
+use crate::expr::{Scalar, accumulator, eval_cast};
+use crate::lower::kernel_body::{REDUCE_BYTES, ReduceStep};
+
+/// The accumulators of one reduction, by lane.
+pub(super) struct ReduceLanes {
+    pub step: ReduceStep,
+    identity: Scalar,
+    /// The accumulators of the current tile.
+    pub current: Vec<Scalar>,
+    /// The combination of all earlier tiles.
+    totals: Vec<Scalar>,
+}
+
+impl ReduceLanes {
+    /// Makes `count` lanes of a reduction.
+    pub fn new(step: ReduceStep, count: usize) -> ReduceLanes {
+        let identity = eval_cast(step.op.identity(step.dtype), wide(step.dtype));
+        ReduceLanes { step, identity, current: vec![identity; count], totals: vec![identity; count] }
+    }
+
+    /// Combines an element into a lane.
+    pub fn add(&mut self, lane: usize, value: Scalar) {
+        let value = eval_cast(value, wide(self.step.dtype));
+        self.current[lane] = self.step.op.combine(self.current[lane], value);
+    }
+
+    /// Combines the accumulators into the totals, and starts them again.
+    pub fn end_tile(&mut self) {
+        for (total, current) in self.totals.iter_mut().zip(&mut self.current) {
+            *total = self.step.op.combine(*total, *current);
+            *current = self.identity;
+        }
+    }
+
+    /// Makes the result from a total.
+    pub fn finish(&self, total: Scalar) -> Scalar {
+        eval_cast(self.step.op.finish(total), self.step.dtype)
+    }
+
+    /// Combines the totals by halving, and makes the result.
+    pub fn halve(mut self) -> Scalar {
+        while self.totals.len() > 1 {
+            let half = self.totals.len() / 2;
+            for lane in 0..half {
+                self.totals[lane] = self.step.op.combine(self.totals[lane], self.totals[lane + half]);
+            }
+            self.totals.truncate(half);
+        }
+        self.finish(self.totals[0])
+    }
+}
+
+/// Returns the dtype in which a reduction computes. A bool stays a bool, because the width of its lanes does not
+/// matter.
+fn wide(dtype: DType) -> DType {
+    if dtype == DType::Bool { dtype } else { accumulator(dtype) }
+}
+
+/// Returns the number of accumulator lanes of a reduction in a row kernel.
+pub(super) fn lanes_of(dtype: DType) -> usize {
+    REDUCE_BYTES / accumulator(dtype).size_bytes().expect("accumulators have a fixed size")
+}
