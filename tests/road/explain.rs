@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use shapeflow::{DType, Graph, Result, TensorView, concat, shape, stack};
 
-use crate::error_snapshots::placed;
+use crate::error_snapshots::with_source_lines;
 
 #[test]
 fn names_and_numbers() -> Result<()> {
@@ -11,15 +11,15 @@ fn names_and_numbers() -> Result<()> {
     let x = g.input("x", DType::F32, shape!["batch", 4])?;
     let w = g.constant([[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])?;
     let y = x.matmul(w)?.pad([0, 0, 1, 0])?.relu()?;
-    assert_snapshot!(placed(&y.explain()?), @r#"
+    assert_snapshot!(with_source_lines(&y.explain()?), @r#"
     %4: f32[batch, 3] = relu(%3)  // `let y = x.matmul(w)?.pad([0, 0, 1, 0])?.relu()?;`
       axis 0 is batch
         batch: axis 0 of x at `let x = g.input("x", DType::F32, shape!["batch", 4])?;`
       axis 1 is 3
         3: made by pad at `let y = x.matmul(w)?.pad([0, 0, 1, 0])?.relu()?;`
     "#);
-    assert_snapshot!(placed(&y.reduce_sum([0, 1])?.explain()?), @r"
-    %5: f32[] = reduce_sum(%4, axis=[0, 1])  // `placed(&y.reduce_sum([0, 1])?.explain()?)`
+    assert_snapshot!(with_source_lines(&y.reduce_sum([0, 1])?.explain()?), @r"
+    %5: f32[] = reduce_sum(%4, axis=[0, 1])  // `with_source_lines(&y.reduce_sum([0, 1])?.explain()?)`
       a scalar has no axes
     ");
     Ok(())
@@ -33,7 +33,7 @@ fn equalities() -> Result<()> {
     let z = g.input("z", DType::F32, shape![?, 4])?;
     let both = concat(&[x, y], 1)?;
     let _ = stack(&[y, z], 0)?;
-    assert_snapshot!(placed(&both.explain()?), @r#"
+    assert_snapshot!(with_source_lines(&both.explain()?), @r#"
     %3: f32[batch, 7] = concat(%0, %1, axis=1)  // `let both = concat(&[x, y], 1)?;`
       axis 0 is batch
         batch: axis 0 of x at `let x = g.input("x", DType::F32, shape!["batch", 3])?;`
@@ -44,7 +44,7 @@ fn equalities() -> Result<()> {
       axis 1 is 7
         7: made by concat at `let both = concat(&[x, y], 1)?;`
     "#);
-    assert_snapshot!(placed(&z.explain()?), @r#"
+    assert_snapshot!(with_source_lines(&z.explain()?), @r#"
     %2: f32[batch, 4] = input("z")  // `let z = g.input("z", DType::F32, shape![?, 4])?;`
       axis 0 is batch
         batch: axis 0 of x at `let x = g.input("x", DType::F32, shape!["batch", 3])?;`
@@ -57,7 +57,7 @@ fn equalities() -> Result<()> {
     "#);
     let eight = g.input("eight", DType::F32, shape![8, 7])?;
     let _ = stack(&[both, eight], 0)?;
-    assert_snapshot!(placed(&z.explain()?), @r#"
+    assert_snapshot!(with_source_lines(&z.explain()?), @r#"
     %2: f32[8, 4] = input("z")  // `let z = g.input("z", DType::F32, shape![?, 4])?;`
       axis 0 is 8
         batch: axis 0 of x at `let x = g.input("x", DType::F32, shape!["batch", 3])?;`
@@ -79,7 +79,7 @@ fn terms_and_guards() -> Result<()> {
     let y = g.input("y", DType::F32, shape!["m", 4])?;
     let rows = concat(&[x, y.slice([1, 0], [-1, 4])?], 0)?;
     let [low, _] = rows.split::<2>(0)?;
-    assert_snapshot!(placed(&low.explain()?), @r#"
+    assert_snapshot!(with_source_lines(&low.explain()?), @r#"
     %4: f32[ceildiv(m+n, 2)-1, 4], %5: f32[ceildiv(m+n, 2)-1, 4] = split(%3, axis=0, num=2)  // `let [low, _] = rows.split::<2>(0)?;`
       axis 0 is ceildiv(m+n, 2)-1
         n: axis 0 of x at `let x = g.input("x", DType::F32, shape!["n", 4])?;`
@@ -92,7 +92,7 @@ fn terms_and_guards() -> Result<()> {
         4: axis 1 of y at `let y = g.input("y", DType::F32, shape!["m", 4])?;`
     "#);
     let kept = x.boolean_mask((x.reduce_sum([1])?).greater(0.0)?, 0)?;
-    assert_snapshot!(placed(&kept.explain()?), @r#"
+    assert_snapshot!(with_source_lines(&kept.explain()?), @r#"
     %9: f32[?, 4] = boolean_mask(%0, %8, axis=0)  // `let kept = x.boolean_mask((x.reduce_sum([1])?).greater(0.0)?, 0)?;`
       axis 0 is ?
         ?: made by boolean_mask at `let kept = x.boolean_mask((x.reduce_sum([1])?).greater(0.0)?, 0)?;`
@@ -100,7 +100,7 @@ fn terms_and_guards() -> Result<()> {
         4: axis 1 of x at `let x = g.input("x", DType::F32, shape!["n", 4])?;`
     "#);
     let anything = g.input("anything", DType::F32, shape![..])?;
-    assert_snapshot!(placed(&anything.explain()?), @r#"
+    assert_snapshot!(with_source_lines(&anything.explain()?), @r#"
     %10: f32? = input("anything")  // `let anything = g.input("anything", DType::F32, shape![..])?;`
       the rank is known when the graph runs
     "#);

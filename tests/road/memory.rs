@@ -78,15 +78,15 @@ fn memory_of_bools_holds_nothing_else() -> Result<()> {
 #[test]
 fn host_kernels_write_into_memory_of_the_caller() -> Result<()> {
     let g = Graph::new();
-    let places = g.input("places", DType::I32, shape!["n"])?;
+    let indices = g.input("indices", DType::I32, shape!["n"])?;
     let x = g.input("x", DType::F32, shape!["n"])?;
-    let stitched = dynamic_stitch(&[places], &[x])?;
+    let stitched = dynamic_stitch(&[indices], &[x])?;
     let outputs = [
         stitched * 2.0,
         stitched,
-        places.expand_dims(-1)?.scatter_nd(x, [5])?,
+        indices.expand_dims(-1)?.scatter_nd(x, [5])?,
         x.cumsum(0)?,
-        x.boolean_mask(places.greater(1)?, 0)?,
+        x.boolean_mask(indices.greater(1)?, 0)?,
     ];
     let mut runner = g.compile(outputs)?.runner();
     let fed = [Tensor::from([4, 0, 3]), Tensor::from([1.0f32, 2.0, 3.0])];
