@@ -1,4 +1,4 @@
-//! What is told of wrong ops of one's own.
+//! Error messages of faulty custom ops.
 
 use insta::assert_snapshot;
 use shapeflow::{Attr, DType, Error, Graph, HostCx, OpDef, Operand, Result, TensorView, shape, shape_fns};
@@ -22,7 +22,7 @@ static BROKEN: OpDef =
     OpDef::host("broken", |_| Ok(())).operands(&[Operand::Data("x")]).shape_fn(|_| panic!("it has a bug"));
 
 #[test]
-fn kernels_of_ones_own() -> Result<()> {
+fn errors_of_custom_kernels_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     assert_snapshot!(error_text(g.op(&BROKEN).data(x).finish()), @r#"
@@ -69,7 +69,7 @@ static WINDOW: OpDef = OpDef::host("window", |_| Ok(())).operands(&[Operand::Dat
 });
 
 #[test]
-fn shapes_of_ones_own() -> Result<()> {
+fn errors_of_custom_shape_functions_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = f32(&g, "x", &[28, 28, 3])?;
     assert_snapshot!(error_text(g.op(&WINDOW).data(x).finish()), @r"

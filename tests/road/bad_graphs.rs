@@ -1,4 +1,5 @@
-//! Graphs whose parts contradict each other, and the whole of what they are told.
+//! Graphs whose parts contradict each other, and their full error messages. Locations in this file are shown as source
+//! lines.
 
 use insta::assert_snapshot;
 use shapeflow::{Backend, CompileOptions, DType, Graph, Result, shape, shape_fns, stack};
@@ -6,7 +7,7 @@ use shapeflow::{Backend, CompileOptions, DType, Graph, Result, shape, shape_fns,
 use crate::error_snapshots::error_text;
 
 #[test]
-fn contradictions() -> Result<()> {
+fn contradicting_equalities_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["batch", "features"])?;
     let first = g.input("first", DType::F32, shape![3, 16])?;
@@ -45,7 +46,7 @@ fn contradictions() -> Result<()> {
 }
 
 #[test]
-fn graphs() -> Result<()> {
+fn input_and_graph_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     assert_snapshot!(error_text(g.input("x", DType::F32, shape!["n"])), @r#"
@@ -88,7 +89,7 @@ fn graphs() -> Result<()> {
 }
 
 #[test]
-fn elements_that_machine_code_does_not_take() -> Result<()> {
+fn dtypes_without_kernels_are_refused() -> Result<()> {
     let g = Graph::new();
     let z = g.input("z", DType::C64, shape!["n", 2])?;
     let layer = g.scope("layer");
@@ -110,7 +111,7 @@ fn elements_that_machine_code_does_not_take() -> Result<()> {
         let refused = error_text(g.compile(moved));
         assert_eq!(error_text(g.compile_with(&interpreter, moved)), refused);
     }
-    // A kernel may read the shape of such a tensor.
+    // The shape of such a tensor may still be read.
     g.compile(words.reverse([0])?.shape_tensor()?)?;
     Ok(())
 }

@@ -1,16 +1,17 @@
-//! Wrong graphs as people write them, and the whole of what they are told. A place in this file is shown as its line.
+//! Common mistakes in building graphs, and their full error messages. Locations in this file are shown as source lines.
 
 use insta::assert_snapshot;
 use shapeflow::{DType, Graph, Result, SliceItem, Value, concat, shape, shape_fns, stack};
 
 use crate::error_snapshots::error_text;
 
+/// Adds an f32 input of known sizes.
 pub fn f32<'g>(g: &'g Graph, name: &str, sizes: &[i64]) -> Result<Value<'g>> {
     g.input(name, DType::F32, shape_fns::TensorShape::new(sizes.iter().map(|size| (*size).into())))
 }
 
 #[test]
-fn products() -> Result<()> {
+fn matmul_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["batch", 4])?;
     let w = g.input("w", DType::F32, shape![2, 4])?;
@@ -58,7 +59,7 @@ fn products() -> Result<()> {
 }
 
 #[test]
-fn broadcasts() -> Result<()> {
+fn broadcast_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let scores = g.input("scores", DType::F32, shape![8, 3])?;
     let total = scores.reduce_sum([1])?;
@@ -98,7 +99,7 @@ fn broadcasts() -> Result<()> {
 }
 
 #[test]
-fn joins() -> Result<()> {
+fn concat_and_stack_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape![8, 3])?;
     let y = g.input("y", DType::F32, shape![8, 4])?;
@@ -147,7 +148,7 @@ fn joins() -> Result<()> {
 }
 
 #[test]
-fn sizes() -> Result<()> {
+fn size_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let images = g.input("images", DType::F32, shape![8, 28, 28])?;
     assert_snapshot!(error_text(images.reshape([-1, 783])), @r#"
@@ -213,7 +214,7 @@ fn sizes() -> Result<()> {
 }
 
 #[test]
-fn axes() -> Result<()> {
+fn axis_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["batch", 1, 4])?;
     assert_snapshot!(error_text(x.softmax(3)), @r#"
@@ -270,7 +271,7 @@ fn axes() -> Result<()> {
 }
 
 #[test]
-fn dtypes() -> Result<()> {
+fn dtype_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let y = g.input("y", DType::F64, shape!["n"])?;
@@ -350,7 +351,7 @@ fn dtypes() -> Result<()> {
 }
 
 #[test]
-fn indices() -> Result<()> {
+fn index_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let table = g.input("table", DType::F32, shape![3, 2])?;
     let indices = g.constant([0i64, 3])?;

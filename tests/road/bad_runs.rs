@@ -1,11 +1,11 @@
-//! Runs that are fed what does not fit, and the whole of what they are told. A place in this file is shown as its line.
+//! Runs with feeds that do not fit, and their full error messages. Locations in this file are shown as source lines.
 
 use insta::assert_snapshot;
 use shapeflow::{DType, Executable, Graph, Result, TensorView, shape};
 
 use crate::error_snapshots::error_text;
 
-/// A view of zeros.
+/// Returns a view of zeros.
 fn zeros(sizes: &[usize]) -> Result<TensorView<'_>> {
     static ZEROS: [f32; 4096] = [0.0; 4096];
     TensorView::new(sizes, &ZEROS[..sizes.iter().product()])
@@ -20,7 +20,7 @@ fn classifier() -> Result<Executable> {
 }
 
 #[test]
-fn feeds() -> Result<()> {
+fn feed_errors_are_explained() -> Result<()> {
     let exe = classifier()?;
     let labels = TensorView::new(&[2], &[0i64, 1])?;
     let images = zeros(&[2, 8, 8])?;
@@ -62,7 +62,7 @@ fn feeds() -> Result<()> {
 }
 
 #[test]
-fn a_batch_axis_that_a_reshape_forgets() -> Result<()> {
+fn a_reshape_without_the_batch_axis_is_explained() -> Result<()> {
     let g = Graph::new();
     let images = g.input("images", DType::F32, shape!["batch", 8, 8])?;
     let flat = images.reshape([64])?;
@@ -77,7 +77,7 @@ fn a_batch_axis_that_a_reshape_forgets() -> Result<()> {
 }
 
 #[test]
-fn guards() -> Result<()> {
+fn guard_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", "m"])?;
     let pairs = x.reshape([-1, 6])?;
@@ -117,7 +117,7 @@ fn guards() -> Result<()> {
 }
 
 #[test]
-fn fed_parameters() -> Result<()> {
+fn errors_of_fed_parameters_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", 4])?;
     let sizes = g.input("sizes", DType::I64, shape![2])?;

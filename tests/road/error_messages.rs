@@ -1,4 +1,4 @@
-//! What wrong programs are told. A place in this file is shown as the text of its line.
+//! Error messages of short wrong programs. Locations in this file are shown as source lines.
 
 use insta::assert_snapshot;
 use shapeflow::{
@@ -8,7 +8,7 @@ use shapeflow::{
 use crate::error_snapshots::error_text;
 
 #[test]
-fn matrices_that_do_not_fit() -> Result<()> {
+fn matmul_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["batch", 4])?;
     let w = g.constant([[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])?;
@@ -32,7 +32,7 @@ fn matrices_that_do_not_fit() -> Result<()> {
 }
 
 #[test]
-fn dtypes_that_differ() -> Result<()> {
+fn dtype_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let y = g.input("y", DType::F64, shape!["n"])?;
@@ -81,7 +81,7 @@ fn dtypes_that_differ() -> Result<()> {
 }
 
 #[test]
-fn shapes_that_do_not_agree() -> Result<()> {
+fn shape_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["a", 3])?;
     let y = g.input("y", DType::F32, shape!["b", 4])?;
@@ -124,7 +124,7 @@ fn shapes_that_do_not_agree() -> Result<()> {
 }
 
 #[test]
-fn parameters_that_do_not_fit() -> Result<()> {
+fn parameter_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape![3, 4])?;
     assert_snapshot!(error_text(x.softmax(2)), @r#"
@@ -175,7 +175,7 @@ fn parameters_that_do_not_fit() -> Result<()> {
 }
 
 #[test]
-fn inputs_and_graphs() -> Result<()> {
+fn input_and_graph_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     assert_snapshot!(error_text(g.input("x", DType::F32, shape![3])), @r#"
@@ -206,7 +206,7 @@ fn inputs_and_graphs() -> Result<()> {
 }
 
 #[test]
-fn errors_of_operators_are_kept_until_they_are_asked_for() -> Result<()> {
+fn operator_errors_are_kept_until_the_result_is_used() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", 3])?;
     let y = g.input("y", DType::F32, shape!["n", 4])?;
@@ -236,7 +236,7 @@ fn errors_of_operators_are_kept_until_they_are_asked_for() -> Result<()> {
 }
 
 #[test]
-fn tensors_and_results() -> Result<()> {
+fn tensor_and_result_errors_are_explained() -> Result<()> {
     let data = [1.0f32, 2.0, 3.0];
     assert_snapshot!(error_text(TensorView::new(&[2, 2], &data)), @r"
     error: sizes [2, 2] need 4 elements, got 3
@@ -261,7 +261,7 @@ fn tensors_and_results() -> Result<()> {
     Ok(())
 }
 
-fn gathering() -> Result<Executable> {
+fn gather_executable() -> Result<Executable> {
     let g = Graph::new();
     let table = g.input("table", DType::F32, shape!["rows", 2])?;
     let ids = g.input("ids", DType::I64, shape!["n"])?;
@@ -269,8 +269,8 @@ fn gathering() -> Result<Executable> {
 }
 
 #[test]
-fn feeds_that_do_not_fit() -> Result<()> {
-    let exe = gathering()?;
+fn feed_errors_are_explained() -> Result<()> {
+    let exe = gather_executable()?;
     let (flat, ids) = ([0.0f32; 6], [1i64, 2]);
     let table = TensorView::new(&[3, 2], &flat)?;
     assert_snapshot!(error_text(exe.run_all(&[table])), @r"
@@ -308,8 +308,8 @@ fn feeds_that_do_not_fit() -> Result<()> {
 }
 
 #[test]
-fn data_that_does_not_fit() -> Result<()> {
-    let exe = gathering()?;
+fn index_and_division_errors_are_explained() -> Result<()> {
+    let exe = gather_executable()?;
     let table = [0.0f32; 6];
     assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[3, 2], &table)?, TensorView::new(&[2], &[1i64, -1])?])), @r"
     error: gather(f32[rows, 2], i64[n], axis=0, batch_dims=0): indices must be in [0, 3), the range of axis 0, got -1 at position 1
@@ -333,7 +333,7 @@ fn data_that_does_not_fit() -> Result<()> {
 }
 
 #[test]
-fn sizes_that_do_not_fit() -> Result<()> {
+fn run_time_size_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let [low, high] = x.split::<2>(0)?;
@@ -354,8 +354,8 @@ fn sizes_that_do_not_fit() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let table = x.expand_dims(1)? * x;
-    let product = table.matmul(table)?;
-    let exe = g.compile_with(&CompileOptions::new().memory_limit(1000), product)?;
+    let squared = table.matmul(table)?;
+    let exe = g.compile_with(&CompileOptions::new().memory_limit(1000), squared)?;
     assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[20], &[1.0f32; 20])?])), @r"
     error: the run must stay within the memory limit of 1000 bytes, but needs 3200
       --> `error_text(exe.run_all(&[TensorView::new(&[20], &[1.0f32; 20])?]))`
@@ -365,12 +365,12 @@ fn sizes_that_do_not_fit() -> Result<()> {
 }
 
 #[test]
-fn what_a_size_found_later_does_not_excuse() -> Result<()> {
+fn broadcast_errors_are_found_although_a_later_equality_solves_the_size() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let y = g.input("y", DType::F32, shape![?])?;
     let sum = x + y;
-    // The parts say that n is 3; that y is 1 or 3 was to be seen before.
+    // The split determines n = 3. The earlier broadcast must still check that y has size 1 or 3.
     let parts = (x * 2.0).split_sizes([1, 2], 0)?;
     let exe = g.compile([sum, parts[0]])?;
     let run = |n: usize, m: usize| {

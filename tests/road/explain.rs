@@ -1,4 +1,4 @@
-//! Where dimensions come from, as `explain` tells it. A place in this file is shown as its line.
+//! `explain` shows where the dimensions of a value come from. Locations in this file are shown as source lines.
 
 use insta::assert_snapshot;
 use shapeflow::{DType, Graph, Result, TensorView, concat, shape, stack};
@@ -6,7 +6,7 @@ use shapeflow::{DType, Graph, Result, TensorView, concat, shape, stack};
 use crate::error_snapshots::with_source_lines;
 
 #[test]
-fn names_and_numbers() -> Result<()> {
+fn symbols_and_sizes_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["batch", 4])?;
     let w = g.constant([[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])?;
@@ -26,7 +26,7 @@ fn names_and_numbers() -> Result<()> {
 }
 
 #[test]
-fn equalities() -> Result<()> {
+fn equalities_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["batch", 3])?;
     let y = g.input("y", DType::F32, shape![?, 4])?;
@@ -73,7 +73,7 @@ fn equalities() -> Result<()> {
 }
 
 #[test]
-fn terms_and_guards() -> Result<()> {
+fn terms_and_guards_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", 4])?;
     let y = g.input("y", DType::F32, shape!["m", 4])?;
@@ -107,10 +107,10 @@ fn terms_and_guards() -> Result<()> {
     Ok(())
 }
 
-/// An equality that a node makes which is not fetched constrains nothing: as TensorFlow runs
-/// `tf.reshape(x, [-1])` of sizes 2 and 3 where only `tf.stack([x, y])` of the same graph needs them equal.
+/// A node that no output needs does not constrain a run. TensorFlow also runs `tf.concat([x, y], 0)` with sizes 2 and 1 in
+/// a graph in which an unused `tf.stack([x, y])` needs them equal.
 #[test]
-fn what_is_not_fetched_constrains_nothing() -> Result<()> {
+fn equalities_of_unfetched_nodes_constrain_nothing() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let y = g.input("y", DType::F32, shape!["m"])?;

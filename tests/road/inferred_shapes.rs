@@ -1,6 +1,6 @@
 //! The partial shapes that inference gives at build time hold for every result of a run.
 
-use shapeflow::{Backend, CompileOptions, Graph, TensorShape, TensorView, Value};
+use shapeflow::{Backend, CompileOptions, Graph, TensorShape, TensorView};
 
 use crate::backend_check::is_undetermined_symbol;
 use crate::graph_recipe::Recipe;
