@@ -1,7 +1,8 @@
-"""Writes math_table.txt: double-precision math functions with their exact values, by mpmath.
+"""Writes math_table.txt: exact values of double-precision math functions, computed by mpmath.
 
-Each line: function, arguments and nearest double as 16 hexadecimal digits each, then what the exact value
-has more than that double, in units of its last place. Run: python math_table.py > math_table.txt (needs mpmath).
+A line holds the function, its arguments, the double nearest to the exact value, and the exact value minus that
+double in units of the last place. Doubles are written as 16 hexadecimal digits.
+Run: python math_table.py > math_table.txt (needs mpmath).
 """
 
 import random
@@ -10,11 +11,12 @@ import struct
 import mpmath as mp
 
 mp.mp.prec = 400
+# Rows of a function of one argument; a function of two has twice as many.
 ROWS = 80
 
 
 def spread(low, high, signed=True):
-    """Any size from 2^low to 2^high."""
+    """Returns a generator of doubles with magnitudes from 2^low to 2^high, uniform in the exponent."""
 
     def draw():
         exponent = random.uniform(low, high)
@@ -28,11 +30,12 @@ def spread(low, high, signed=True):
 
 
 def between(low, high):
+    """Returns a generator of doubles uniform in [low, high]."""
     return lambda: random.uniform(low, high)
 
 
 def quarter_turns(count):
-    """Doubles next to multiples of a quarter turn."""
+    """Returns a generator of the doubles nearest to multiples of pi/2."""
     return lambda: float(random.randrange(1, count) * mp.pi / 2)
 
 
@@ -66,6 +69,7 @@ UNARY = {
 
 
 def power_arguments():
+    """Draws arguments of pow whose result is finite."""
     kind = random.randrange(4)
     if kind == 0:
         return random.uniform(0.5, 2), random.uniform(-1, 1) * 2 ** random.uniform(0, 10)
@@ -76,6 +80,7 @@ def power_arguments():
 
 
 def point():
+    """Draws arguments of atan2."""
     return (between(-4, 4)(), between(-4, 4)()) if random.random() < 0.6 else (spread(-500, 500)(), spread(-500, 500)())
 
 
@@ -86,28 +91,30 @@ BINARY = {
 
 
 def bits(x):
+    """Returns the bits of a double as 16 hexadecimal digits."""
     return struct.pack(">d", x).hex()
 
 
 def nearest(value):
-    """The nearest double, also among subnormals, and the rest in its last places."""
+    """Returns the double nearest to a value, possibly subnormal, and value - double in units of the last place."""
     exponent = max(int(mp.floor(mp.log(abs(value), 2))), -1022) - 52 if value else -1074
     unit = mp.mpf(2) ** exponent
     count = mp.nint(value / unit)
     return float(count) * 2.0**exponent if exponent > -1074 else int(count) * 5e-324, value / unit - count
 
 
-def line(name, arguments, value):
-    double, rest = nearest(mp.mpf(value))
-    print(name, *map(bits, arguments), bits(double), mp.nstr(rest, 4))
+def print_row(name, arguments, value):
+    """Prints a line of the table."""
+    double, error = nearest(mp.mpf(value))
+    print(name, *map(bits, arguments), bits(double), mp.nstr(error, 4))
 
 
 random.seed(1)
-for name, (function, draws) in UNARY.items():
+for name, (function, generators) in UNARY.items():
     for row in range(ROWS):
-        x = draws[row % len(draws)]()
-        line(name, [x], function(mp.mpf(x)))
+        x = generators[row % len(generators)]()
+        print_row(name, [x], function(mp.mpf(x)))
 for name, (function, draw) in BINARY.items():
     for _ in range(2 * ROWS):
         arguments = draw()
-        line(name, arguments, function(*arguments))
+        print_row(name, arguments, function(*arguments))

@@ -1,4 +1,4 @@
-//! What a user's program may write: expressions, layers, services, ops of its own. That it compiles is half the test.
+//! Programs as users write them: expressions, layers, services. The test is also that they compile.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ fn is_sync<T: Sync>() {}
 fn is_static<T: 'static>() {}
 
 #[test]
-fn what_threads_may_share_and_how_large_it_is() {
+fn public_types_are_send_and_sync_and_small() {
     is_send::<Executable>();
     is_sync::<Executable>();
     is_static::<Executable>();
@@ -63,7 +63,7 @@ fn arithmetic<'g>(x: Value<'g>, w: Value<'g>, b: Value<'g>, t: &Tensor) -> Resul
 }
 
 #[test]
-fn expressions_mean_what_they_say() -> Result<()> {
+fn operator_expressions_compute_what_they_spell() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let w = g.input("w", DType::F32, shape!["n"])?;
@@ -100,7 +100,7 @@ fn expressions_mean_what_they_say() -> Result<()> {
     Ok(())
 }
 
-/// Every way to write a shape, and a graph that does not outlive the function.
+/// Declares shapes in every notation, and compiles a graph that is dropped on return.
 fn build() -> Result<Executable> {
     let g = Graph::new();
     let (batch, width) = (Dim::symbol("batch"), 2usize);
@@ -126,13 +126,13 @@ fn an_executable_outlives_its_graph() -> Result<()> {
     let view = |sizes: &'static [usize]| TensorView::new(sizes, &ones[..sizes.iter().product()]);
     let feeds =
         [view(&[1, 2])?, view(&[1, 3, 3, 1])?, view(&[1, 4])?, view(&[])?, view(&[2, 2])?, view(&[1, 3, 1])?];
-    let [rows, product, sum, z] = exe.run(&feeds)?;
-    assert_eq!((rows.to_vec::<f32>()?, product.to_vec::<f32>()?), (vec![1.0; 2], vec![5.0, 7.0]));
+    let [rows, matmul, sum, z] = exe.run(&feeds)?;
+    assert_eq!((rows.to_vec::<f32>()?, matmul.to_vec::<f32>()?), (vec![1.0; 2], vec![5.0, 7.0]));
     assert_eq!((sum.to_vec::<f32>()?, z.sizes()), (vec![5.0; 4], &[1, 3, 3, 1][..]));
     Ok(())
 }
 
-/// A graph kept beside handles into it, extended later.
+/// A graph and ids of its values, so that it can be extended later.
 struct Model {
     graph: Graph,
     x: ValueId,
@@ -190,12 +190,13 @@ async fn handler() -> Result<Executable> {
     Ok(exe)
 }
 
+/// Requires a future that a multi-threaded executor accepts.
 fn spawnable<F: Future + Send + 'static>(future: F) -> F {
     future
 }
 
 #[test]
-fn services_keep_a_model_and_run_it() -> Result<()> {
+fn threads_share_an_executable() -> Result<()> {
     let model = Model::new()?;
     assert_eq!(model.graph.value(model.x)?.shape(), shape!["b", 4]);
     let service = Arc::new(Service { exe: model.extend()? });
@@ -211,7 +212,7 @@ fn services_keep_a_model_and_run_it() -> Result<()> {
     })
 }
 
-/// A graph may be built in one thread, and gone on with in another.
+/// One thread builds a graph and another extends it.
 #[test]
 fn graphs_move_between_threads() -> Result<()> {
     let model = Model::new()?;

@@ -1,4 +1,4 @@
-//! A random graph on machine code and on the interpreter, held against each other.
+//! Runs a recipe as machine code and by the interpreter, and compares the results.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,46 +7,50 @@ use shapeflow::{
     TensorViewMut, Value,
 };
 
+use crate::element_props::ElementProps;
 use crate::graph_recipe::{Content, Recipe};
 use crate::tensor_compare::{Bound, Number, difference, numbers};
-use crate::value_facts::Facts;
 
-/// What a recipe came to.
+/// Counts of what a check did.
 #[derive(Default)]
 pub struct Outcome {
     pub runs: usize,
-    /// Runs that both refused.
+    /// Runs that the interpreter refused, so that nothing was compared.
     pub refused: usize,
-    /// Outputs that were not compared, since nothing bounds the order of their folds.
+    /// Outputs whose elements were not compared, since no bound holds for their order of reduction.
     pub skipped: usize,
     pub compared: usize,
 }
 
-/// Whole numbers stay exact in sums below this.
-const EXACT: f64 = 4096.0;
+/// Largest integral element for which sums over a graph are taken as exact.
+const MAX_EXACT: f64 = 4096.0;
 
-/// Folds of larger numbers are not compared.
-const LARGE: f64 = 1e5;
+/// Results of reductions of larger numbers are not compared.
+const MAX_REDUCED: f64 = 1e5;
 
-pub fn message(panic: &(dyn std::any::Any + Send)) -> String {
+/// Returns the text of a panic.
+pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_string())).unwrap_or_default()
 }
 
+/// Compiles a graph; a panic becomes an error whose message starts with "PANIC".
 pub fn compile<'g>(graph: &'g Graph, options: &CompileOptions, outputs: &[Value<'g>]) -> Result<Executable> {
     catch_unwind(AssertUnwindSafe(|| graph.compile_with(options, outputs)))
-        .unwrap_or_else(|panic| Err(Error::msg(format!("PANIC: {}", message(&*panic)))))
+        .unwrap_or_else(|panic| Err(Error::msg(format!("PANIC: {}", panic_message(&*panic)))))
 }
 
+/// Runs an executable; a panic becomes an error whose message starts with "PANIC".
 fn run(exe: &Executable, views: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
     catch_unwind(AssertUnwindSafe(|| exe.run_all(views)))
-        .unwrap_or_else(|panic| Err(Error::msg(format!("PANIC: {}", message(&*panic)))))
+        .unwrap_or_else(|panic| Err(Error::msg(format!("PANIC: {}", panic_message(&*panic)))))
 }
 
-fn largest(tensors: &[Tensor], which: impl Fn(usize) -> bool) -> f64 {
+/// Returns the largest magnitude of the float tensors that `filter` selects; infinity if one holds NaN.
+fn max_abs(tensors: &[Tensor], filter: impl Fn(usize) -> bool) -> f64 {
     let mut most = 0.0f64;
-    for (at, tensor) in tensors.iter().enumerate() {
-        if which(at) && tensor.dtype().is_float() {
+    for (index, tensor) in tensors.iter().enumerate() {
+        if filter(index) && tensor.dtype().is_float() {
             for number in numbers(tensor) {
                 let size = match number {
                     Number::Float(x) if x.is_finite() => x.abs(),
@@ -60,31 +64,36 @@ fn largest(tensors: &[Tensor], which: impl Fn(usize) -> bool) -> f64 {
     most
 }
 
-/// Holds both backends against each other; the error says what differs.
-pub fn check(recipe: &Recipe, facts: Option<&[Facts]>) -> std::result::Result<Outcome, String> {
+/// Compares both backends at every run of a recipe. The error says what differs.
+///
+/// `props` are the properties of the recipe's values; without them, they are derived from its ops.
+pub fn check_backends(
+    recipe: &Recipe,
+    props: Option<&[ElementProps]>,
+) -> std::result::Result<Outcome, String> {
     let mut outcome = Outcome::default();
     let graph = Graph::new();
     let values = match recipe.build(&graph) {
         Ok(values) => values,
-        // Unknown ranks and fewer steps may make a graph that is refused.
+        // A shrunk recipe, or one with unranked inputs, may be no valid graph.
         Err(_) => return Ok(outcome),
     };
-    let wanted: Vec<Value<'_>> = recipe.outputs.iter().map(|at| values[*at]).collect();
+    let outputs: Vec<Value<'_>> = recipe.outputs.iter().map(|output| values[*output]).collect();
     let oracle = CompileOptions::new().backend(Backend::Interpreter);
     let oracle = match compile(&graph, &oracle, &values) {
         Ok(oracle) => oracle,
-        // The name of a size that no input that is left has.
-        Err(error) if is_dangling(&error) => return Ok(outcome),
+        // Shrinking removed the input that determines a symbol.
+        Err(error) if is_undetermined_symbol(&error) => return Ok(outcome),
         Err(error) => return Err(format!("interpreter: {error}")),
     };
     let jit =
-        compile(&graph, &CompileOptions::new(), &wanted).map_err(|error| format!("compile: {error}"))?;
+        compile(&graph, &CompileOptions::new(), &outputs).map_err(|error| format!("compile: {error}"))?;
     let compiles = jit.stats().compiles.len();
-    let facts: Vec<Facts> = facts.map_or_else(|| derive(recipe), <[Facts]>::to_vec);
+    let props: Vec<ElementProps> = props.map_or_else(|| derive_props(recipe), <[ElementProps]>::to_vec);
     let mut runner = jit.runner();
     for number in 0..recipe.runs.len() {
         outcome.runs += 1;
-        let feeds: Vec<Tensor> = recipe.fed().map(|source| recipe.tensor(source, number)).collect();
+        let feeds: Vec<Tensor> = recipe.inputs().map(|source| recipe.source_tensor(source, number)).collect();
         let views: Vec<TensorView<'_>> = feeds.iter().map(Tensor::view).collect();
         let expected = run(&oracle, &views);
         let got = run(&jit, &views);
@@ -94,7 +103,7 @@ pub fn check(recipe: &Recipe, facts: Option<&[Facts]>) -> std::result::Result<Ou
                 return Err(format!("run {number}: interpreter: {a}"));
             }
             (_, Err(b)) if b.message().contains("PANIC") => return Err(format!("run {number}: {b}")),
-            // An element that fails may be one that nothing demands, and so may something to scatter into nothing.
+            // Machine code computes only live elements, so it may not see the element that the interpreter refuses.
             (Err(a), Ok(_))
                 if matches!(a.kind(), ErrorKind::Index | ErrorKind::DivideByZero)
                     || ["indices must be in [0, ", "must be empty if the result is"]
@@ -108,14 +117,15 @@ pub fn check(recipe: &Recipe, facts: Option<&[Facts]>) -> std::result::Result<Ou
                 outcome.refused += 1;
                 continue;
             }
-            // So is a check of a value of which only the shape is demanded.
-            (Err(a), Ok(_)) if checks(recipe) && a.kind() == ErrorKind::Guard => {
+            // It runs no check of a value if only the shape of that value is live.
+            (Err(a), Ok(_)) if has_checks(recipe) && a.kind() == ErrorKind::Guard => {
                 outcome.refused += 1;
                 continue;
             }
-            // So is what is required of a size that data decide, where nothing demands these data.
+            // It skips the requirements on a data-dependent size if those data are not live.
             (Err(a), Ok(_))
-                if matches!(a.kind(), ErrorKind::Guard | ErrorKind::Shape) && decides_sizes(recipe) =>
+                if matches!(a.kind(), ErrorKind::Guard | ErrorKind::Shape)
+                    && has_data_dependent_sizes(recipe) =>
             {
                 outcome.refused += 1;
                 continue;
@@ -123,75 +133,82 @@ pub fn check(recipe: &Recipe, facts: Option<&[Facts]>) -> std::result::Result<Ou
             (Err(a), Ok(_)) => return Err(format!("run {number}: only the interpreter refuses: {a}")),
             (Ok(_), Err(b)) => return Err(format!("run {number}: only machine code refuses: {b}")),
         };
-        let whole_is_exact = largest(&expected, |at| facts[at].whole) <= EXACT;
-        let loose = |at: usize| facts[at].loose;
-        let mut feeding = vec![false; values.len()];
+        let sums_are_exact = max_abs(&expected, |index| props[index].integral) <= MAX_EXACT;
+        let order_dependent = |index: usize| props[index].order_dependent;
+        // Values that are order-dependent, and their operands: the error of a sum scales with its terms.
+        let mut contributes = vec![false; values.len()];
         let mut first = recipe.sources.len();
         for step in &recipe.steps {
             for output in 0..step.outputs {
-                if loose(first + output) {
-                    feeding[first + output] = true;
-                    step.data.iter().for_each(|operand| feeding[*operand] = true);
+                if order_dependent(first + output) {
+                    contributes[first + output] = true;
+                    step.data.iter().for_each(|operand| contributes[*operand] = true);
                 }
             }
             first += step.outputs;
         }
         let scale = match products_may_overflow(recipe, &expected) {
             true => f64::INFINITY,
-            false => largest(&expected, |at| feeding[at]),
+            false => max_abs(&expected, |index| contributes[index]),
         };
-        for (got, at) in got.iter().zip(&recipe.outputs) {
-            let expected = &expected[*at];
-            let bound = match (facts[*at].folded, loose(*at)) {
+        for (got, output) in got.iter().zip(&recipe.outputs) {
+            let expected = &expected[*output];
+            let bound = match (props[*output].reduced, order_dependent(*output)) {
                 (false, _) => None,
-                // The order of a sum shows in the sign of zero.
-                (true, false) if whole_is_exact => Some(Bound { relative: 0.0, absolute: 0.0 }),
-                (true, true) if scale <= LARGE => {
-                    let least = if any_f32(recipe) { 2e-5 } else { 1e-12 };
-                    let part = if expected.dtype() == DType::F64 { least } else { 2e-5 };
-                    Some(Bound { relative: part, absolute: part * scale.max(1.0) })
+                // The bound 0 ignores the sign of zero, which depends on the order of a sum.
+                (true, false) if sums_are_exact => Some(Bound { relative: 0.0, absolute: 0.0 }),
+                (true, true) if scale <= MAX_REDUCED => {
+                    // An f64 result of f64 sources only has the precision of f64.
+                    let only_f64 = expected.dtype() == DType::F64 && !has_other_than_f64(recipe);
+                    let relative = if only_f64 { 1e-12 } else { 2e-5 };
+                    Some(Bound { relative, absolute: relative * scale.max(1.0) })
                 }
                 _ => {
                     outcome.skipped += 1;
                     if got.sizes() != expected.sizes() || got.dtype() != expected.dtype() {
-                        return Err(format!("run {number}: %{at}: another shape"));
+                        return Err(format!("run {number}: %{output}: shapes or dtypes differ"));
                     }
                     continue;
                 }
             };
             outcome.compared += 1;
             if let Some(what) = difference(got, expected, bound) {
-                return Err(format!("run {number}: %{at}: {what}"));
+                return Err(format!("run {number}: %{output}: {what}"));
             }
         }
-        again(recipe, &mut runner, &views, &got, number)?;
+        compare_run_into_and_bind(recipe, &mut runner, &views, &got, number)?;
     }
     let after = jit.stats().compiles.len();
-    let pinned = recipe
-        .sources
-        .iter()
-        .any(|source| source.unranked || matches!(source.content, Content::Given(_) | Content::Sizes(_)));
-    if after != compiles && !pinned && !recipe.steps.iter().any(|step| is_staged(step.call.op)) {
-        return Err(format!("a size was compiled for: {:?}", jit.stats().compiles));
+    // A structure value from an input, or an unranked input, is specialized on at run time.
+    let may_specialize = recipe.sources.iter().any(|source| {
+        source.unranked || matches!(source.content, Content::Fixed(_) | Content::RunVariables(_))
+    });
+    if after != compiles
+        && !may_specialize
+        && !recipe.steps.iter().any(|step| may_take_structure_from_data(step.call.op))
+    {
+        return Err(format!("a size must not cause a compile: {:?}", jit.stats().compiles));
     }
     Ok(outcome)
 }
 
-/// Whether a product of floats may be infinite on the way, in some order of its factors: times 0 it is then no number.
+/// Returns whether a `reduce_prod` of floats may overflow in some order of its factors. An infinite partial product times
+/// 0 is NaN, so the result then depends on the order.
 fn products_may_overflow(recipe: &Recipe, values: &[Tensor]) -> bool {
     let products = recipe.steps.iter().filter(|step| step.call.op == "reduce_prod");
     products.filter_map(|step| values.get(step.data[0])).any(|factors| {
-        let most = if factors.dtype() == DType::F64 { 700.0 } else { 80.0 };
-        let growth = numbers(factors).into_iter().map(|number| match number {
+        // Natural logarithms a little below those of the largest f64 and f32.
+        let limit = if factors.dtype() == DType::F64 { 700.0 } else { 80.0 };
+        let log_magnitudes = numbers(factors).into_iter().map(|number| match number {
             Number::Float(x) => x.abs().max(1.0).ln(),
             Number::Int(_) => 0.0,
         });
-        growth.sum::<f64>() > most
+        log_magnitudes.sum::<f64>() > limit
     })
 }
 
-/// Whether data decide the size of a result.
-fn decides_sizes(recipe: &Recipe) -> bool {
+/// Returns whether an op's result may have a data-dependent size.
+fn has_data_dependent_sizes(recipe: &Recipe) -> bool {
     let ops = [
         "unique",
         "unique_with_counts",
@@ -203,23 +220,25 @@ fn decides_sizes(recipe: &Recipe) -> bool {
     recipe.steps.iter().any(|step| ops.contains(&step.call.op) || step.call.op.starts_with("segment_"))
 }
 
-/// Whether an op's parameters may come from data, so that it waits for a run.
-fn is_staged(op: &str) -> bool {
+/// Returns whether an op may compile at run time, since a structure value may come from data.
+fn may_take_structure_from_data(op: &str) -> bool {
     op == "squeeze"
 }
 
-fn any_f32(recipe: &Recipe) -> bool {
+/// Returns whether a source has another dtype than f64.
+fn has_other_than_f64(recipe: &Recipe) -> bool {
     recipe.sources.iter().any(|source| source.dtype != DType::F64)
 }
 
-/// The other ways to run give the same bits.
-fn again(
+/// Checks that `run_into` and `bind` give the same bits as `run_all`.
+fn compare_run_into_and_bind(
     recipe: &Recipe,
     runner: &mut shapeflow::Runner,
     views: &[TensorView<'_>],
     got: &[Tensor],
     number: usize,
 ) -> std::result::Result<(), String> {
+    // The first run is enough for results of data-dependent size.
     if recipe.steps.iter().any(|step| matches!(step.call.op, "unique" | "where_indices")) && number > 0 {
         return Ok(());
     }
@@ -237,7 +256,7 @@ fn again(
     if number.is_multiple_of(2) {
         let mut memory: Vec<TensorViewMut<'_>> =
             results.iter_mut().map(|tensor| tensor.view_mut().unwrap()).collect();
-        // What cannot be bound says so.
+        // `bind` refuses graphs that it cannot prepare.
         let Ok(mut bound) = runner.bind(views, &mut memory) else { return Ok(()) };
         for _ in 0..2 {
             bound.run().map_err(|error| format!("run {number}: bind: {error}"))?;
@@ -253,45 +272,49 @@ fn again(
     Ok(())
 }
 
-/// The facts of a recipe that has been changed: without them, nothing that folds is compared exactly.
-fn derive(recipe: &Recipe) -> Vec<Facts> {
+/// Derives the properties of a shrunk recipe's values from its ops alone.
+fn derive_props(recipe: &Recipe) -> Vec<ElementProps> {
     let graph = Graph::new();
     let values = recipe.build(&graph).unwrap_or_default();
-    let mut facts: Vec<Facts> = recipe
+    let mut props: Vec<ElementProps> = recipe
         .sources
         .iter()
-        .map(|source| Facts {
-            whole: !matches!(source.content, Content::Ordinary | Content::Wild) || !source.dtype.is_float(),
-            ..Facts::default()
+        .map(|source| ElementProps {
+            integral: !matches!(source.content, Content::Ordinary | Content::Extreme)
+                || !source.dtype.is_float(),
+            ..ElementProps::default()
         })
         .collect();
     for step in &recipe.steps {
-        let mut all = Facts { whole: true, ..Facts::default() };
+        let mut all = ElementProps { integral: true, ..ElementProps::default() };
         for operand in &step.data {
-            all.whole &= facts[*operand].whole;
-            all.folded |= facts[*operand].folded;
-            all.loose |= facts[*operand].loose;
+            all.integral &= props[*operand].integral;
+            all.reduced |= props[*operand].reduced;
+            all.order_dependent |= props[*operand].order_dependent;
         }
-        let float =
-            step.data.first().is_some_and(|at| values.get(*at).is_some_and(|value| value.dtype().is_float()));
-        let folds = step.call.op.starts_with("reduce_")
+        let float = step
+            .data
+            .first()
+            .is_some_and(|first| values.get(*first).is_some_and(|value| value.dtype().is_float()));
+        let reduces = step.call.op.starts_with("reduce_")
             || matches!(step.call.op, "softmax" | "log_softmax" | "matmul");
-        if folds && float && !matches!(step.call.op, "reduce_max" | "reduce_min") {
-            all.folded = true;
-            all.loose |= !all.whole || !matches!(step.call.op, "reduce_sum" | "matmul");
+        if reduces && float && !matches!(step.call.op, "reduce_max" | "reduce_min") {
+            all.reduced = true;
+            all.order_dependent |= !all.integral || !matches!(step.call.op, "reduce_sum" | "matmul");
         }
-        all.whole &= crate::ops::keeps_whole(step.call.op);
-        facts.extend((0..step.outputs).map(|_| all));
+        all.integral &= crate::ops::keeps_integral(step.call.op);
+        props.extend((0..step.outputs).map(|_| all));
     }
-    facts
+    props
 }
 
-/// Whether a dimension of what has been taken away stands in an attribute: nothing that a graph can be. Only names do.
-pub fn is_dangling(error: &shapeflow::Error) -> bool {
+/// Returns whether a compile failed because an attribute names a symbol that no input determines. Shrinking a recipe, or
+/// making an input unranked, removes the inputs of a symbol. Recipes name symbols `s0`, `s1`, ….
+pub fn is_undetermined_symbol(error: &shapeflow::Error) -> bool {
     error.kind() == ErrorKind::Compile && error.message().contains("nothing determines s")
 }
 
-/// Whether a step is there to fail.
-fn checks(recipe: &Recipe) -> bool {
+/// Returns whether a step exists to refuse runs.
+fn has_checks(recipe: &Recipe) -> bool {
     recipe.steps.iter().any(|step| matches!(step.call.op, "checked" | "check_numerics"))
 }

@@ -1,10 +1,10 @@
-//! What is told of wrong ops of one's own.
+//! Error messages of faulty custom ops.
 
 use insta::assert_snapshot;
 use shapeflow::{Attr, DType, Error, Graph, HostCx, OpDef, Operand, Result, TensorView, shape, shape_fns};
 
 use crate::bad_programs::f32;
-use crate::error_snapshots::told;
+use crate::error_snapshots::error_text;
 
 static FRAGILE: OpDef = OpDef::host("fragile", |cx: &mut HostCx<'_>| {
     let sizes = cx.input(0)?.sizes().to_vec();
@@ -22,26 +22,26 @@ static BROKEN: OpDef =
     OpDef::host("broken", |_| Ok(())).operands(&[Operand::Data("x")]).shape_fn(|_| panic!("it has a bug"));
 
 #[test]
-fn kernels_of_ones_own() -> Result<()> {
+fn errors_of_custom_kernels_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
-    assert_snapshot!(told(g.op(&BROKEN).data(x).finish()), @r#"
+    assert_snapshot!(error_text(g.op(&BROKEN).data(x).finish()), @r#"
     error: broken(f32[n]): the shape function of broken panicked: it has a bug
-      --> `told(g.op(&BROKEN).data(x).finish())`
+      --> `error_text(g.op(&BROKEN).data(x).finish())`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
     "#);
-    assert_snapshot!(told(g.op(&FRAGILE).finish()), @r"
+    assert_snapshot!(error_text(g.op(&FRAGILE).finish()), @r"
     error: fragile(): operand x must be given
-      --> `told(g.op(&FRAGILE).finish())`
+      --> `error_text(g.op(&FRAGILE).finish())`
     ");
-    assert_snapshot!(told(g.op(&FRAGILE).data(x).data(x).finish()), @r#"
+    assert_snapshot!(error_text(g.op(&FRAGILE).data(x).data(x).finish()), @r#"
     error: fragile(f32[n]): fragile takes no more data operands, got another
-      --> `told(g.op(&FRAGILE).data(x).data(x).finish())`
+      --> `error_text(g.op(&FRAGILE).data(x).data(x).finish())`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
     "#);
     let y = g.op(&FRAGILE).data(x).finish()?;
     let exe = g.compile(y)?;
-    let run = |data: &[f32]| told(TensorView::new(&[data.len()], data).and_then(|x| exe.run_all(&[x])));
+    let run = |data: &[f32]| error_text(TensorView::new(&[data.len()], data).and_then(|x| exe.run_all(&[x])));
     assert_snapshot!(run(&[]), @r"
     error: fragile(f32[n]): the kernel of fragile panicked: no elements
       --> `let y = g.op(&FRAGILE).data(x).finish()?;`
@@ -69,22 +69,22 @@ static WINDOW: OpDef = OpDef::host("window", |_| Ok(())).operands(&[Operand::Dat
 });
 
 #[test]
-fn shapes_of_ones_own() -> Result<()> {
+fn errors_of_custom_shape_functions_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = f32(&g, "x", &[28, 28, 3])?;
-    assert_snapshot!(told(g.op(&WINDOW).data(x).finish()), @r"
+    assert_snapshot!(error_text(g.op(&WINDOW).data(x).finish()), @r"
     error: window(f32[28, 28, 3]): size must be given: it is an integer
-      --> `told(g.op(&WINDOW).data(x).finish())`
+      --> `error_text(g.op(&WINDOW).data(x).finish())`
       operand 0 comes from x at `g.input(name, DType::F32, shape_fns::TensorShape::new(sizes.iter().map(|size| (*size).into())))`
     ");
-    assert_snapshot!(told(g.op(&WINDOW).data(x).attr("size", "three").finish()), @r#"
+    assert_snapshot!(error_text(g.op(&WINDOW).data(x).attr("size", "three").finish()), @r#"
     error: window(f32[28, 28, 3], size="three"): size must be an integer, got a string ("three")
-      --> `told(g.op(&WINDOW).data(x).attr("size", "three").finish())`
+      --> `error_text(g.op(&WINDOW).data(x).attr("size", "three").finish())`
       operand 0 comes from x at `g.input(name, DType::F32, shape_fns::TensorShape::new(sizes.iter().map(|size| (*size).into())))`
     "#);
-    assert_snapshot!(told(g.op(&WINDOW).data(x).attr("size", Attr::Int(3)).finish()), @r#"
+    assert_snapshot!(error_text(g.op(&WINDOW).data(x).attr("size", Attr::Int(3)).finish()), @r#"
     error: window(f32[28, 28, 3], size=3): x must have rank 4, got rank 3 in [28, 28, 3]
-      --> `told(g.op(&WINDOW).data(x).attr("size", Attr::Int(3)).finish())`
+      --> `error_text(g.op(&WINDOW).data(x).attr("size", Attr::Int(3)).finish())`
       operand 0 comes from x at `g.input(name, DType::F32, shape_fns::TensorShape::new(sizes.iter().map(|size| (*size).into())))`
       help: add an axis of size 1: .expand_dims(0) makes it [1, 28, 28, 3], .expand_dims(-1) makes it [28, 28, 3, 1]
     "#);

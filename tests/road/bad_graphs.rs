@@ -1,20 +1,21 @@
-//! Graphs whose parts contradict each other, and the whole of what they are told.
+//! Graphs whose parts contradict each other, and their full error messages. Locations in this file are shown as source
+//! lines.
 
 use insta::assert_snapshot;
 use shapeflow::{Backend, CompileOptions, DType, Graph, Result, shape, shape_fns, stack};
 
-use crate::error_snapshots::told;
+use crate::error_snapshots::error_text;
 
 #[test]
-fn contradictions() -> Result<()> {
+fn contradicting_equalities_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["batch", "features"])?;
     let first = g.input("first", DType::F32, shape![3, 16])?;
     let second = g.input("second", DType::F32, shape![4, 16])?;
     let _ = x.matmul(first)?;
-    assert_snapshot!(told(x.matmul(second)), @r#"
+    assert_snapshot!(error_text(x.matmul(second)), @r#"
     error: matmul(f32[batch, 3], f32[4, 16]): the inner dimensions of a matmul must agree, got 3 and 4 in [batch, 3] and [4, 16]
-      --> `told(x.matmul(second))`
+      --> `error_text(x.matmul(second))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", "features"])?;`
       operand 1 comes from second at `let second = g.input("second", DType::F32, shape![4, 16])?;`
       features is 3 since matmul at `let _ = x.matmul(first)?;`
@@ -24,19 +25,19 @@ fn contradictions() -> Result<()> {
     let z = g.input("z", DType::F32, shape![3])?;
     let pair = stack(&[x, y], 0)?;
     let _ = stack(&[y, z], 0)?;
-    assert_snapshot!(told(pair.reshape([2, 4])), @r"
+    assert_snapshot!(error_text(pair.reshape([2, 4])), @r"
     error: reshape(f32[2, 3], shape=[2, 4]): shape must keep the number of elements, got 6 in [2, 3] and 8 in [2, 4]
-      --> `told(pair.reshape([2, 4]))`
+      --> `error_text(pair.reshape([2, 4]))`
       operand 0 comes from stack at `let pair = stack(&[x, y], 0)?;`
       m is n since stack at `let pair = stack(&[x, y], 0)?;`
       n is 3 since stack at `let _ = stack(&[y, z], 0)?;`
       help: give -1 at axis 1 to have its size inferred: [2, 3]
     ");
-    assert_snapshot!(told(stack(&[x, x.pad([0, 1])?], 0)), @r#"
+    assert_snapshot!(error_text(stack(&[x, x.pad([0, 1])?], 0)), @r#"
     error: stack(f32[3], f32[4], axis=0): stacked operands must have the same shape: shapes must agree, got 3 and 4 at axis 0
-      --> `told(stack(&[x, x.pad([0, 1])?], 0))`
+      --> `error_text(stack(&[x, x.pad([0, 1])?], 0))`
       operand 0 comes from x at `let [x, y] = [g.input("x", DType::F32, shape!["n"])?, g.input("y", DType::F32, shape!["m"])?];`
-      operand 1 comes from pad at `told(stack(&[x, x.pad([0, 1])?], 0))`
+      operand 1 comes from pad at `error_text(stack(&[x, x.pad([0, 1])?], 0))`
       m is n since stack at `let pair = stack(&[x, y], 0)?;`
       n is 3 since stack at `let _ = stack(&[y, z], 0)?;`
       help: concat joins along axis 0, the only one that differs
@@ -45,38 +46,38 @@ fn contradictions() -> Result<()> {
 }
 
 #[test]
-fn graphs() -> Result<()> {
+fn input_and_graph_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
-    assert_snapshot!(told(g.input("x", DType::F32, shape!["n"])), @r#"
+    assert_snapshot!(error_text(g.input("x", DType::F32, shape!["n"])), @r#"
     error: input "x" f32[n]: the name of an input must be unique in its graph
-      --> `told(g.input("x", DType::F32, shape!["n"]))`
+      --> `error_text(g.input("x", DType::F32, shape!["n"]))`
       the other input is made at `let x = g.input("x", DType::F32, shape!["n"])?;`
     "#);
-    assert_snapshot!(told(g.input("y", DType::F32, shape![-1, 3])), @r#"
+    assert_snapshot!(error_text(g.input("y", DType::F32, shape![-1, 3])), @r#"
     error: input "y" f32[-1, 3]: a size must not be negative, got -1
-      --> `told(g.input("y", DType::F32, shape![-1, 3]))`
+      --> `error_text(g.input("y", DType::F32, shape![-1, 3]))`
     "#);
     let area = shape_fns::Dim::symbol("h") * shape_fns::Dim::symbol("w");
-    assert_snapshot!(told(g.input("z", DType::F32, shape![area])), @r#"
+    assert_snapshot!(error_text(g.input("z", DType::F32, shape![area])), @r#"
     error: input "z" f32[h*w]: a dimension of an input must be known, a symbol, or linear in one symbol, got h*w
-      --> `told(g.input("z", DType::F32, shape![area]))`
+      --> `error_text(g.input("z", DType::F32, shape![area]))`
     "#);
     let other = Graph::new();
     let y = other.input("y", DType::F32, shape!["n"])?;
-    assert_snapshot!(told((x * y).ok()), @r#"
+    assert_snapshot!(error_text((x * y).ok()), @r#"
     error: mul(f32[n]): operands must belong to one graph, got values of the graphs made at `let g = Graph::new();` and at `let other = Graph::new();`
-      --> `told((x * y).ok())`
+      --> `error_text((x * y).ok())`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
     "#);
-    assert_snapshot!(told(g.explain(y)), @r"
+    assert_snapshot!(error_text(g.explain(y)), @r"
     error: the value must belong to the graph made at `let g = Graph::new();`, got one of the graph made at `let other = Graph::new();`
-      --> `told(g.explain(y))`
+      --> `error_text(g.explain(y))`
     ");
     let layer = g.scope("layer");
     let wrong = x.expand_dims(1)? + g.constant([[1.0f64]])?;
     drop(layer);
-    assert_snapshot!(told(wrong.relu()), @r#"
+    assert_snapshot!(error_text(wrong.relu()), @r#"
     error: add(f32[n, 1], f64[1, 1]): operands must have one dtype, got f32 and f64
       --> `let wrong = x.expand_dims(1)? + g.constant([[1.0f64]])?;`
       operand 0 comes from layer/expand_dims at `let wrong = x.expand_dims(1)? + g.constant([[1.0f64]])?;`
@@ -88,29 +89,29 @@ fn graphs() -> Result<()> {
 }
 
 #[test]
-fn elements_that_machine_code_does_not_take() -> Result<()> {
+fn dtypes_without_kernels_are_refused() -> Result<()> {
     let g = Graph::new();
     let z = g.input("z", DType::C64, shape!["n", 2])?;
     let layer = g.scope("layer");
     let turned = z.reverse([0])?.named("turned");
     drop(layer);
-    assert_snapshot!(told(g.compile(turned.transpose([1, 0])?)), @r#"
+    assert_snapshot!(error_text(g.compile(turned.transpose([1, 0])?)), @r#"
     error: reverse(c64[n, 2], axis=[0]): no kernel computes c64: kernels take bool, integers and floats
       --> `let turned = z.reverse([0])?.named("turned");`
       in scope layer at `let layer = g.scope("layer");`
     "#);
     let words = g.input("words", DType::String, shape!["n"])?;
     let last_first = words.reverse([0])?;
-    assert_snapshot!(told(g.compile(last_first)), @r"
+    assert_snapshot!(error_text(g.compile(last_first)), @r"
     error: reverse(string[n], axis=[0]): no kernel computes string: kernels take bool, integers and floats
       --> `let last_first = words.reverse([0])?;`
     ");
     let interpreter = CompileOptions::new().backend(Backend::Interpreter);
     for moved in [turned, last_first] {
-        let refused = told(g.compile(moved));
-        assert_eq!(told(g.compile_with(&interpreter, moved)), refused);
+        let refused = error_text(g.compile(moved));
+        assert_eq!(error_text(g.compile_with(&interpreter, moved)), refused);
     }
-    // A kernel may read the shape of such a tensor.
+    // The shape of such a tensor may still be read.
     g.compile(words.reverse([0])?.shape_tensor()?)?;
     Ok(())
 }

@@ -1,11 +1,11 @@
-//! Runs that are fed what does not fit, and the whole of what they are told. A place in this file is shown as its line.
+//! Runs with feeds that do not fit, and their full error messages. Locations in this file are shown as source lines.
 
 use insta::assert_snapshot;
 use shapeflow::{DType, Executable, Graph, Result, TensorView, shape};
 
-use crate::error_snapshots::told;
+use crate::error_snapshots::error_text;
 
-/// A view of zeros.
+/// Returns a view of zeros.
 fn zeros(sizes: &[usize]) -> Result<TensorView<'_>> {
     static ZEROS: [f32; 4096] = [0.0; 4096];
     TensorView::new(sizes, &ZEROS[..sizes.iter().product()])
@@ -20,85 +20,85 @@ fn classifier() -> Result<Executable> {
 }
 
 #[test]
-fn feeds() -> Result<()> {
+fn feed_errors_are_explained() -> Result<()> {
     let exe = classifier()?;
     let labels = TensorView::new(&[2], &[0i64, 1])?;
     let images = zeros(&[2, 8, 8])?;
-    assert_snapshot!(told(exe.run_all(&[images])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[images])), @r"
     error: 2 inputs must be fed (images f32[batch, 8, 8], labels i64[batch]), got 1
-      --> `told(exe.run_all(&[images]))`
+      --> `error_text(exe.run_all(&[images]))`
     ");
-    assert_snapshot!(told(exe.run_all(&[labels, images])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[labels, images])), @r#"
     error: input "images" must be f32[batch, 8, 8], got i64[2]
-      --> `told(exe.run_all(&[labels, images]))`
+      --> `error_text(exe.run_all(&[labels, images]))`
       the input is declared at `let images = g.input("images", DType::F32, shape!["batch", 8, 8])?;`
     "#);
-    assert_snapshot!(told(exe.run_all(&[zeros(&[8, 8])?, labels])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[8, 8])?, labels])), @r#"
     error: input "images" must be f32[batch, 8, 8], got f32[8, 8]: the rank must be 3
-      --> `told(exe.run_all(&[zeros(&[8, 8])?, labels]))`
+      --> `error_text(exe.run_all(&[zeros(&[8, 8])?, labels]))`
       the input is declared at `let images = g.input("images", DType::F32, shape!["batch", 8, 8])?;`
       help: a single example is fed with sizes [1, 8, 8]
     "#);
-    assert_snapshot!(told(exe.run_all(&[zeros(&[2, 64])?, labels])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[2, 64])?, labels])), @r#"
     error: input "images" must be f32[batch, 8, 8], got f32[2, 64]: the rank must be 3
-      --> `told(exe.run_all(&[zeros(&[2, 64])?, labels]))`
+      --> `error_text(exe.run_all(&[zeros(&[2, 64])?, labels]))`
       the input is declared at `let images = g.input("images", DType::F32, shape!["batch", 8, 8])?;`
     "#);
-    assert_snapshot!(told(exe.run_all(&[zeros(&[2, 8, 9])?, labels])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[2, 8, 9])?, labels])), @r#"
     error: input "images" must be f32[batch, 8, 8], got f32[2, 8, 9]: axis 2 must be 8
-      --> `told(exe.run_all(&[zeros(&[2, 8, 9])?, labels]))`
+      --> `error_text(exe.run_all(&[zeros(&[2, 8, 9])?, labels]))`
       the input is declared at `let images = g.input("images", DType::F32, shape!["batch", 8, 8])?;`
     "#);
-    assert_snapshot!(told(exe.run_all(&[zeros(&[3, 8, 8])?, labels])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[3, 8, 8])?, labels])), @r#"
     error: input "labels" must be i64[batch], got i64[2]: axis 0 is batch, which is 3 at axis 0 of input "images"
-      --> `told(exe.run_all(&[zeros(&[3, 8, 8])?, labels]))`
+      --> `error_text(exe.run_all(&[zeros(&[3, 8, 8])?, labels]))`
       the input is declared at `let labels = g.input("labels", DType::I64, shape!["batch"])?;`
     "#);
-    assert_snapshot!(told(exe.run_named(&[("image", images), ("labels", labels)])), @r#"
+    assert_snapshot!(error_text(exe.run_named(&[("image", images), ("labels", labels)])), @r#"
     error: "image" is not an input; the inputs are images, labels
-      --> `told(exe.run_named(&[("image", images), ("labels", labels)]))`
+      --> `error_text(exe.run_named(&[("image", images), ("labels", labels)]))`
     "#);
     Ok(())
 }
 
 #[test]
-fn feeds_of_a_graph_that_is_compiled_for_their_sizes() -> Result<()> {
+fn feed_errors_of_a_specialized_graph_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", "n", 3])?;
     let exe = g.compile(x.squeeze(&[])?)?;
-    assert_snapshot!(told(exe.run_all(&[zeros(&[2, 2, 4])?])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[2, 2, 4])?])), @r#"
     error: input "x" must be f32[n, n, 3], got f32[2, 2, 4]: dimensions must be equal, got 3 and 4 at axis 2
-      --> `told(exe.run_all(&[zeros(&[2, 2, 4])?]))`
+      --> `error_text(exe.run_all(&[zeros(&[2, 2, 4])?]))`
       the input is declared at `let x = g.input("x", DType::F32, shape!["n", "n", 3])?;`
     "#);
-    assert_snapshot!(told(exe.run_all(&[zeros(&[2, 1, 3])?])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[2, 1, 3])?])), @r#"
     error: input "x" must be f32[n, n, 3], got f32[2, 1, 3]: dimensions must be equal, got 2 and 1 at axis 1
-      --> `told(exe.run_all(&[zeros(&[2, 1, 3])?]))`
+      --> `error_text(exe.run_all(&[zeros(&[2, 1, 3])?]))`
       the input is declared at `let x = g.input("x", DType::F32, shape!["n", "n", 3])?;`
     "#);
-    assert_snapshot!(told(exe.run_all(&[zeros(&[2, 3])?])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[2, 3])?])), @r#"
     error: input "x" must be f32[n, n, 3], got f32[2, 3]: the rank must be 3
-      --> `told(exe.run_all(&[zeros(&[2, 3])?]))`
+      --> `error_text(exe.run_all(&[zeros(&[2, 3])?]))`
       the input is declared at `let x = g.input("x", DType::F32, shape!["n", "n", 3])?;`
     "#);
     let labels = TensorView::new(&[2, 2, 3], &[0i64; 12])?;
-    assert_snapshot!(told(exe.run_all(&[labels])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[labels])), @r#"
     error: input "x" must be f32[n, n, 3], got i64[2, 2, 3]
-      --> `told(exe.run_all(&[labels]))`
+      --> `error_text(exe.run_all(&[labels]))`
       the input is declared at `let x = g.input("x", DType::F32, shape!["n", "n", 3])?;`
     "#);
     Ok(())
 }
 
 #[test]
-fn a_batch_axis_that_a_reshape_forgets() -> Result<()> {
+fn a_reshape_without_the_batch_axis_is_explained() -> Result<()> {
     let g = Graph::new();
     let images = g.input("images", DType::F32, shape!["batch", 8, 8])?;
     let flat = images.reshape([64])?;
     let exe = g.compile(flat)?;
-    assert_snapshot!(told(exe.run_all(&[zeros(&[2, 8, 8])?])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[2, 8, 8])?])), @r#"
     error: input "images" must be f32[1, 8, 8], got f32[2, 8, 8]: axis 0 must be 1
-      --> `told(exe.run_all(&[zeros(&[2, 8, 8])?]))`
+      --> `error_text(exe.run_all(&[zeros(&[2, 8, 8])?]))`
       the input is declared at `let images = g.input("images", DType::F32, shape!["batch", 8, 8])?;`
       batch is 1 since reshape at `let flat = images.reshape([64])?;`
     "#);
@@ -106,12 +106,12 @@ fn a_batch_axis_that_a_reshape_forgets() -> Result<()> {
 }
 
 #[test]
-fn guards() -> Result<()> {
+fn guard_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", "m"])?;
     let pairs = x.reshape([-1, 6])?;
     let exe = g.compile(pairs)?;
-    assert_snapshot!(told(exe.run_all(&[zeros(&[2, 4])?])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[2, 4])?])), @r"
     error: reshape(f32[n, m], shape=[-1, 6]): shape must divide the number of elements, got 8 in [2, 4] and 6 in [-1, 6]
       --> `let pairs = x.reshape([-1, 6])?;`
     ");
@@ -120,7 +120,7 @@ fn guards() -> Result<()> {
     let totals = x.reduce_sum([1])?;
     let shares = x / totals;
     let exe = g.compile(shares)?;
-    assert_snapshot!(told(exe.run_all(&[zeros(&[4, 3])?])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[4, 3])?])), @r"
     error: div(f32[n, 3], f32[n]): dimensions must be equal or 1 to broadcast, got 3 and 4 at axis 1 of [4, 3] and [4]
       --> `let shares = x / totals;`
       help: [4].expand_dims(1) is [4, 1], which broadcasts
@@ -129,7 +129,7 @@ fn guards() -> Result<()> {
     let x = g.input("x", DType::F32, shape!["n", 3])?;
     let tail = x.slice([2, 0], [4, -1])?;
     let exe = g.compile(tail)?;
-    assert_snapshot!(told(exe.run_all(&[zeros(&[5, 3])?])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[5, 3])?])), @r"
     error: slice(f32[n, 3], begin=[2, 0], size=[4, -1]): a slice must lie within the tensor, got 2 to 6 at axis 0 of [5, 3]
       --> `let tail = x.slice([2, 0], [4, -1])?;`
       help: a size of -1 extends to the end of the axis
@@ -138,7 +138,7 @@ fn guards() -> Result<()> {
     let [x, y] = [g.input("x", DType::F32, shape!["n", "k"])?, g.input("y", DType::F32, shape!["m", "k"])?];
     let sum = x + y;
     let exe = g.compile(sum)?;
-    assert_snapshot!(told(exe.run_all(&[zeros(&[2, 3])?, zeros(&[4, 3])?])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[2, 3])?, zeros(&[4, 3])?])), @r"
     error: add(f32[n, k], f32[m, k]): dimensions must be equal or 1 to broadcast, got 2 and 4 at axis 0 of [2, 3] and [4, 3]
       --> `let sum = x + y;`
     ");
@@ -146,13 +146,13 @@ fn guards() -> Result<()> {
 }
 
 #[test]
-fn fed_parameters() -> Result<()> {
+fn errors_of_fed_parameters_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", 4])?;
     let sizes = g.input("sizes", DType::I64, shape![2])?;
     let reshaped = x.reshape(sizes)?;
     let exe = g.compile(reshaped)?;
-    assert_snapshot!(told(exe.run_all(&[zeros(&[3, 4])?, TensorView::new(&[2], &[5i64, 2])?])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[3, 4])?, TensorView::new(&[2], &[5i64, 2])?])), @r"
     error: reshape(f32[n, 4], i64[2]): shape must keep the number of elements, got 12 in [3, 4] and 10 in [5, 2]
       --> `let reshaped = x.reshape(sizes)?;`
       help: give -1 at axis 0 to have its size inferred: [6, 2]
@@ -162,7 +162,7 @@ fn fed_parameters() -> Result<()> {
     let axis = g.input("axis", DType::I64, shape![])?;
     let sums = x.cumsum(axis)?;
     let exe = g.compile(sums)?;
-    assert_snapshot!(told(exe.run_all(&[zeros(&[3, 4])?, TensorView::new(&[], &[2i64])?])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[3, 4])?, TensorView::new(&[], &[2i64])?])), @r"
     error: cumsum(f32[n, 4], i64[], exclusive=false, reverse=false): axis must be in [-2, 2), got 2
       --> `let sums = x.cumsum(axis)?;`
       help: axes count from 0: the last one is 1 or -1

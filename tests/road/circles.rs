@@ -1,30 +1,35 @@
-//! Files inside a room form no circle: each file can be read after the files that it uses.
+//! The files of a room have no dependency cycle: every file can be read after the files that it uses.
 //!
-//! A file uses another if a path in its code resolves to that file's module. Re-exports are followed to the module that
-//! defines the name. Test modules do not count.
+//! A room is a top-level module of a crate. A file uses another file if a path in its code resolves to that file's
+//! module. A re-export resolves to the module that defines the name. Test modules are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::sources::{code_of, files};
+use crate::source_files::{collect_rust_files, strip_comments_and_strings};
 
-/// Circles that stay, each with its reason. A file name is the path of its module.
+/// Allowed cycles: their modules, as paths below the crate, and the reason.
 const ALLOWED: &[(&[&str], &str)] = &[(
     &["dim", "dim/poly"],
-    "the terms of a dim are polynomials, and the arguments of their atoms are dims: one recursive type in two files",
+    "a dim holds polynomials and the atoms of a polynomial hold dims: one recursive type in two files",
 )];
 
+/// Longest chain of re-exports that [`Modules::resolve`] follows.
+const MAX_REEXPORTS: usize = 8;
+
+/// The path of a module below the crate: `["dim", "poly"]`.
 type Module = Vec<String>;
 
-/// The modules of a crate, and what each one uses.
+/// The modules of a crate.
 struct Modules {
+    /// Each module's code, without comments and string literals.
     code: BTreeMap<Module, String>,
-    /// `(module, name)` to the path that the module re-exports under this name.
+    /// Re-exports: `(module, name)` to the path that follows `pub use`.
     exports: BTreeMap<(Module, String), Vec<String>>,
 }
 
-/// The paths of a `use` tree: `a::{b, c::d}` is `a::b` and `a::c::d`.
-fn use_paths(prefix: &[String], tree: &str, paths: &mut Vec<Vec<String>>) {
+/// Appends the paths of a `use` tree to `paths`: `a::{b, c::d}` gives `a::b` and `a::c::d`.
+fn flatten_use_tree(prefix: &[String], tree: &str, paths: &mut Vec<Vec<String>>) {
     let (head, group) = tree.split_once('{').map_or((tree, None), |(head, group)| (head, Some(group)));
     let head = head.split(" as ").next().unwrap_or_default();
     let segments = head.split("::").map(str::trim).filter(|segment| !segment.is_empty());
@@ -35,14 +40,14 @@ fn use_paths(prefix: &[String], tree: &str, paths: &mut Vec<Vec<String>>) {
     };
     let (mut depth, mut start) = (0, 0);
     let items = format!("{},", group.0);
-    for (offset, letter) in items.char_indices() {
-        match letter {
+    for (offset, c) in items.char_indices() {
+        match c {
             '{' => depth += 1,
             '}' => depth -= 1,
             ',' if depth == 0 => {
                 let item = items[start..offset].trim();
                 if !item.is_empty() {
-                    use_paths(&path, item, paths);
+                    flatten_use_tree(&path, item, paths);
                 }
                 start = offset + 1;
             }
@@ -51,11 +56,11 @@ fn use_paths(prefix: &[String], tree: &str, paths: &mut Vec<Vec<String>>) {
     }
 }
 
-/// The `use` items of some code as `(is re-export, tree)`, and the code without them.
+/// Splits code into its `use` items, as `(is_reexport, use tree)`, and the remaining code.
 fn split_uses(code: &str) -> (Vec<(bool, String)>, String) {
     let (mut uses, mut rest) = (Vec::new(), String::new());
     for item in code.split_inclusive(';') {
-        // The last `use` before the semicolon begins the item, if only attributes or a visibility precede it.
+        // A `use` begins an item if only whitespace or a visibility precedes it on its line.
         let start = item.match_indices("use ").map(|(offset, _)| offset).find(|&offset| {
             let line = item[..offset].rsplit('\n').next().unwrap_or_default().trim();
             line.is_empty() || line.starts_with("pub")
@@ -72,17 +77,17 @@ fn split_uses(code: &str) -> (Vec<(bool, String)>, String) {
     (uses, rest)
 }
 
-/// Paths in expressions and types that begin at a root: `crate::a::b`, `super::c`.
+/// Returns the paths in expressions and types that begin with `crate`, `super` or `self`.
 fn inline_paths(code: &str) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     for root in ["crate::", "super::", "self::"] {
         for (offset, _) in code.match_indices(root) {
-            let before = code[..offset].chars().next_back().unwrap_or(' ');
-            if before.is_alphanumeric() || before == '_' || before == ':' || before == '$' {
+            let previous = code[..offset].chars().next_back().unwrap_or(' ');
+            if previous.is_alphanumeric() || "_:$".contains(previous) {
                 continue;
             }
             let path = code[offset..]
-                .split(|letter: char| !letter.is_alphanumeric() && letter != '_' && letter != ':')
+                .split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':')
                 .next()
                 .unwrap_or_default();
             paths.push(path.split("::").filter(|word| !word.is_empty()).map(str::to_string).collect());
@@ -92,9 +97,10 @@ fn inline_paths(code: &str) -> Vec<Vec<String>> {
 }
 
 impl Modules {
+    /// Reads all modules of the crate whose sources are below `root`, except test modules and binaries.
     fn read(root: &Path) -> Modules {
         let mut found = Vec::new();
-        files(root, &mut found);
+        collect_rust_files(root, &mut found);
         let mut modules = Modules { code: BTreeMap::new(), exports: BTreeMap::new() };
         for path in found {
             let name = path.strip_prefix(root).unwrap().with_extension("");
@@ -109,13 +115,14 @@ impl Modules {
             if module.last().is_some_and(|last| ["mod", "lib"].contains(&last.as_str())) {
                 module.pop();
             }
-            modules.code.insert(module, code_of(&std::fs::read_to_string(&path).unwrap()));
+            let text = std::fs::read_to_string(&path).unwrap();
+            modules.code.insert(module, strip_comments_and_strings(&text));
         }
         let mut exports = BTreeMap::new();
         for (module, code) in &modules.code {
-            for (_, tree) in split_uses(code).0.into_iter().filter(|(is_export, _)| *is_export) {
+            for (_, tree) in split_uses(code).0.into_iter().filter(|(is_reexport, _)| *is_reexport) {
                 let mut paths = Vec::new();
-                use_paths(&[], &tree, &mut paths);
+                flatten_use_tree(&[], &tree, &mut paths);
                 for path in paths {
                     exports.insert((module.clone(), path.last().cloned().unwrap_or_default()), path);
                 }
@@ -125,7 +132,9 @@ impl Modules {
         modules
     }
 
-    /// The module that a path in `from` leads to.
+    /// Returns the module of this crate that a path in module `from` names, or `None` for another crate's path.
+    ///
+    /// `depth` counts the re-exports already followed, so that circular re-exports end.
     fn resolve(&self, from: &Module, path: &[String], depth: usize) -> Option<Module> {
         let (mut module, mut rest) = match path.first()?.as_str() {
             "crate" => (Vec::new(), &path[1..]),
@@ -148,19 +157,20 @@ impl Modules {
             (module, rest) = (child, &rest[1..]);
         }
         let export = rest.first().and_then(|word| self.exports.get(&(module.clone(), word.clone())));
-        let through = export.filter(|_| depth < 8).and_then(|path| self.resolve(&module, path, depth + 1));
+        let through =
+            export.filter(|_| depth < MAX_REEXPORTS).and_then(|path| self.resolve(&module, path, depth + 1));
         through.or_else(|| self.code.contains_key(&module).then_some(module))
     }
 
-    /// The modules of the same room that each module uses.
+    /// Maps each module to the modules of the same room that it uses.
     fn edges(&self) -> BTreeMap<Module, BTreeSet<Module>> {
         let room = |module: &Module| module.first().cloned();
         let mut edges = BTreeMap::new();
         for (module, code) in &self.code {
             let (uses, rest) = split_uses(code);
             let mut paths = inline_paths(&rest);
-            for (_, tree) in uses.into_iter().filter(|(is_export, _)| !is_export) {
-                use_paths(&[], &tree, &mut paths);
+            for (_, tree) in uses.into_iter().filter(|(is_reexport, _)| !is_reexport) {
+                flatten_use_tree(&[], &tree, &mut paths);
             }
             let targets = paths.iter().filter_map(|path| self.resolve(module, path, 0));
             let inside = targets
@@ -171,57 +181,57 @@ impl Modules {
     }
 }
 
-/// Every set of modules each of which reaches all others.
-fn circles(edges: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<BTreeSet<Module>> {
-    let reached = |start: &Module| {
-        let (mut seen, mut open) = (BTreeSet::new(), vec![start]);
-        while let Some(module) = open.pop() {
+/// Returns the dependency cycles: the strongly connected components with at least one edge.
+fn cycles(edges: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<BTreeSet<Module>> {
+    let reachable_from = |start: &Module| {
+        let (mut seen, mut pending) = (BTreeSet::new(), vec![start]);
+        while let Some(module) = pending.pop() {
             for next in edges.get(module).into_iter().flatten() {
                 if seen.insert(next.clone()) {
-                    open.push(next);
+                    pending.push(next);
                 }
             }
         }
         seen
     };
-    let reach: BTreeMap<&Module, BTreeSet<Module>> =
-        edges.keys().map(|module| (module, reached(module))).collect();
+    let reachable: BTreeMap<&Module, BTreeSet<Module>> =
+        edges.keys().map(|module| (module, reachable_from(module))).collect();
     let mut found: Vec<BTreeSet<Module>> = Vec::new();
-    for (module, reached) in &reach {
-        if reached.contains(*module) && !found.iter().any(|circle| circle.contains(*module)) {
-            let circle = reached.iter().filter(|other| reach[other].contains(*module));
-            found.push(circle.cloned().collect());
+    for (module, reached) in &reachable {
+        if reached.contains(*module) && !found.iter().any(|cycle| cycle.contains(*module)) {
+            let cycle = reached.iter().filter(|other| reachable[other].contains(*module));
+            found.push(cycle.cloned().collect());
         }
     }
     found
 }
 
 #[test]
-fn files_of_a_room_form_no_circle() {
+fn files_of_a_room_have_no_dependency_cycle() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut unexpected = Vec::new();
     let mut used = BTreeSet::new();
     for sources in ["src", "shape_fns/src"] {
         let modules = Modules::read(&root.join(sources));
         assert!(modules.code.len() > 100, "{sources} has only {} modules", modules.code.len());
-        for circle in circles(&modules.edges()) {
-            let names: Vec<String> = circle.iter().map(|module| module.join("/")).collect();
+        for cycle in cycles(&modules.edges()) {
+            let names: Vec<String> = cycle.iter().map(|module| module.join("/")).collect();
             match ALLOWED.iter().position(|(allowed, _)| *allowed == names) {
                 Some(index) => drop(used.insert(index)),
                 None => unexpected.push(format!("{sources}: {}", names.join(", "))),
             }
         }
     }
-    assert!(unexpected.is_empty(), "{}", unexpected.join("\n"));
-    assert_eq!(used.len(), ALLOWED.len(), "an allowed circle exists no more");
+    assert!(unexpected.is_empty(), "dependency cycles:\n{}", unexpected.join("\n"));
+    assert_eq!(used.len(), ALLOWED.len(), "every cycle in ALLOWED must exist");
 }
 
 #[test]
-fn use_trees_are_split_into_paths() {
+fn use_trees_are_flattened_into_paths() {
     let (uses, rest) = split_uses("use a::{b, c::{d as e, f}};\npub use g;\nfn h() { super::i::j(); }");
     assert_eq!(uses.len(), 2);
     let mut paths = Vec::new();
-    use_paths(&[], &uses[0].1, &mut paths);
+    flatten_use_tree(&[], &uses[0].1, &mut paths);
     let texts: Vec<String> = paths.iter().map(|path| path.join("::")).collect();
     assert_eq!(texts, ["a::b", "a::c::d", "a::c::f"]);
     assert_eq!(inline_paths(&rest), [["super", "i", "j"]]);

@@ -1,29 +1,29 @@
-//! What wrong programs are told. A place in this file is shown as the text of its line.
+//! Error messages of short wrong programs. Locations in this file are shown as source lines.
 
 use insta::assert_snapshot;
 use shapeflow::{
     CompileOptions, DType, Executable, Graph, Result, SliceItem, Tensor, TensorView, concat, shape, stack,
 };
 
-use crate::error_snapshots::told;
+use crate::error_snapshots::error_text;
 
 #[test]
-fn matrices_that_do_not_fit() -> Result<()> {
+fn matmul_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["batch", 4])?;
     let w = g.constant([[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])?;
     let w = w.t()?;
-    assert_snapshot!(told(x.matmul(w)), @r#"
+    assert_snapshot!(error_text(x.matmul(w)), @r#"
     error: matmul(f32[batch, 4], f32[2, 4]): the inner dimensions of a matmul must agree, got 4 and 2 in [batch, 4] and [2, 4]
-      --> `told(x.matmul(w))`
+      --> `error_text(x.matmul(w))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 4])?;`
       operand 1 comes from transpose at `let w = w.t()?;`
       help: transpose b with .t(): a and b both have 4 columns
     "#);
     let vector = g.input("v", DType::F32, shape![4])?;
-    assert_snapshot!(told(x.matmul(vector)), @r#"
+    assert_snapshot!(error_text(x.matmul(vector)), @r#"
     error: matmul(f32[batch, 4], f32[4]): b must have rank at least 2, got rank 1 in [4]
-      --> `told(x.matmul(vector))`
+      --> `error_text(x.matmul(vector))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 4])?;`
       operand 1 comes from v at `let vector = g.input("v", DType::F32, shape![4])?;`
       help: add an axis of size 1: .expand_dims(0) makes it [1, 4], .expand_dims(-1) makes it [4, 1]
@@ -32,46 +32,46 @@ fn matrices_that_do_not_fit() -> Result<()> {
 }
 
 #[test]
-fn dtypes_that_differ() -> Result<()> {
+fn dtype_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let y = g.input("y", DType::F64, shape!["n"])?;
-    assert_snapshot!(told((x + y).ok()), @r#"
+    assert_snapshot!(error_text((x + y).ok()), @r#"
     error: add(f32[n], f64[n]): operands must have one dtype, got f32 and f64
-      --> `told((x + y).ok())`
+      --> `error_text((x + y).ok())`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
       operand 1 comes from y at `let y = g.input("y", DType::F64, shape!["n"])?;`
       help: cast operand 1 with .cast(DType::F32), or operand 0 with .cast(DType::F64)
     "#);
     let count = g.input("count", DType::I32, shape!["n"])?;
-    assert_snapshot!(told(count.exp()), @r#"
+    assert_snapshot!(error_text(count.exp()), @r#"
     error: exp(i32[n]): the element type must be a float, got i32 in operand 0
-      --> `told(count.exp())`
+      --> `error_text(count.exp())`
       operand 0 comes from count at `let count = g.input("count", DType::I32, shape!["n"])?;`
       help: cast operand 0 with .cast(DType::F32)
     "#);
-    assert_snapshot!(told((count / 2).ok()), @r#"
+    assert_snapshot!(error_text((count / 2).ok()), @r#"
     error: div(i32[n], i32[]): `/` divides floats, got i32
-      --> `told((count / 2).ok())`
+      --> `error_text((count / 2).ok())`
       operand 0 comes from count at `let count = g.input("count", DType::I32, shape!["n"])?;`
       help: integers have .floordiv(..) and .truncatediv(..), or cast both operands with .cast(DType::F64)
     "#);
-    assert_snapshot!(told((count + 0.5).ok()), @r#"
+    assert_snapshot!(error_text((count + 0.5).ok()), @r#"
     error: a scalar takes the dtype of the tensor beside it and must fit it, got 0.5 beside i32[n]
-      --> `told((count + 0.5).ok())`
+      --> `error_text((count + 0.5).ok())`
       the tensor comes from count at `let count = g.input("count", DType::I32, shape!["n"])?;`
       help: cast the tensor to a dtype that holds the scalar, with .cast(..)
     "#);
     let bytes = g.input("bytes", DType::U8, shape!["n"])?;
-    assert_snapshot!(told((bytes + 300).ok()), @r#"
+    assert_snapshot!(error_text((bytes + 300).ok()), @r#"
     error: a scalar takes the dtype of the tensor beside it and must fit it, got 300 beside u8[n]
-      --> `told((bytes + 300).ok())`
+      --> `error_text((bytes + 300).ok())`
       the tensor comes from bytes at `let bytes = g.input("bytes", DType::U8, shape!["n"])?;`
       help: cast the tensor to a dtype that holds the scalar, with .cast(..)
     "#);
-    assert_snapshot!(told(x.select(x, y)), @r#"
+    assert_snapshot!(error_text(x.select(x, y)), @r#"
     error: select(f32[n], f32[n], f64[n]): the element type must be bool, got f32 in operand 0
-      --> `told(x.select(x, y))`
+      --> `error_text(x.select(x, y))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
       operand 1 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
       operand 2 comes from y at `let y = g.input("y", DType::F64, shape!["n"])?;`
@@ -81,139 +81,139 @@ fn dtypes_that_differ() -> Result<()> {
 }
 
 #[test]
-fn shapes_that_do_not_agree() -> Result<()> {
+fn shape_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["a", 3])?;
     let y = g.input("y", DType::F32, shape!["b", 4])?;
-    assert_snapshot!(told((x * y).ok()), @r#"
+    assert_snapshot!(error_text((x * y).ok()), @r#"
     error: mul(f32[a, 3], f32[b, 4]): dimensions must be equal or 1 to broadcast, got 3 and 4 at axis 1 of [a, 3] and [b, 4]
-      --> `told((x * y).ok())`
+      --> `error_text((x * y).ok())`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["a", 3])?;`
       operand 1 comes from y at `let y = g.input("y", DType::F32, shape!["b", 4])?;`
     "#);
-    assert_snapshot!(told(concat(&[x, y], 0)), @r#"
+    assert_snapshot!(error_text(concat(&[x, y], 0)), @r#"
     error: concat(f32[a, 3], f32[b, 4], axis=0): all dimensions except axis 0 must agree, got 3 and 4 at axis 1
-      --> `told(concat(&[x, y], 0))`
+      --> `error_text(concat(&[x, y], 0))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["a", 3])?;`
       operand 1 comes from y at `let y = g.input("y", DType::F32, shape!["b", 4])?;`
     "#);
-    assert_snapshot!(told(stack(&[x, y], 0)), @r#"
+    assert_snapshot!(error_text(stack(&[x, y], 0)), @r#"
     error: stack(f32[a, 3], f32[b, 4], axis=0): stacked operands must have the same shape: shapes must agree, got 3 and 4 at axis 1
-      --> `told(stack(&[x, y], 0))`
+      --> `error_text(stack(&[x, y], 0))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["a", 3])?;`
       operand 1 comes from y at `let y = g.input("y", DType::F32, shape!["b", 4])?;`
     "#);
     let z = g.input("z", DType::F32, shape![3, 4])?;
-    assert_snapshot!(told(z.reshape([5, -1])), @r#"
+    assert_snapshot!(error_text(z.reshape([5, -1])), @r#"
     error: reshape(f32[3, 4], shape=[5, -1]): shape must divide the number of elements, got 12 in [3, 4] and 5 in [5, -1]
-      --> `told(z.reshape([5, -1]))`
+      --> `error_text(z.reshape([5, -1]))`
       operand 0 comes from z at `let z = g.input("z", DType::F32, shape![3, 4])?;`
     "#);
-    assert_snapshot!(told(z.reshape([2, 5])), @r#"
+    assert_snapshot!(error_text(z.reshape([2, 5])), @r#"
     error: reshape(f32[3, 4], shape=[2, 5]): shape must keep the number of elements, got 12 in [3, 4] and 10 in [2, 5]
-      --> `told(z.reshape([2, 5]))`
+      --> `error_text(z.reshape([2, 5]))`
       operand 0 comes from z at `let z = g.input("z", DType::F32, shape![3, 4])?;`
       help: give -1 at axis 1 to have its size inferred: [2, 6]
     "#);
-    assert_snapshot!(told(z.broadcast_to([2, 4])), @r#"
+    assert_snapshot!(error_text(z.broadcast_to([2, 4])), @r#"
     error: broadcast_to(f32[3, 4], shape=[2, 4]): x must have size 1 or 2, got 3 at axis 0 of [3, 4]
-      --> `told(z.broadcast_to([2, 4]))`
+      --> `error_text(z.broadcast_to([2, 4]))`
       operand 0 comes from z at `let z = g.input("z", DType::F32, shape![3, 4])?;`
     "#);
     Ok(())
 }
 
 #[test]
-fn parameters_that_do_not_fit() -> Result<()> {
+fn parameter_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape![3, 4])?;
-    assert_snapshot!(told(x.softmax(2)), @r#"
+    assert_snapshot!(error_text(x.softmax(2)), @r#"
     error: softmax(f32[3, 4], axis=2): axis must be in [-2, 2), got 2
-      --> `told(x.softmax(2))`
+      --> `error_text(x.softmax(2))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
       help: axes count from 0: the last one is 1 or -1
     "#);
-    assert_snapshot!(told(x.reduce_sum([0, -2])), @r#"
+    assert_snapshot!(error_text(x.reduce_sum([0, -2])), @r#"
     error: reduce_sum(f32[3, 4], axis=[0, -2]): axis must not repeat an axis, got axis 0 twice
-      --> `told(x.reduce_sum([0, -2]))`
+      --> `error_text(x.reduce_sum([0, -2]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
     "#);
-    assert_snapshot!(told(x.transpose([0, 0])), @r#"
+    assert_snapshot!(error_text(x.transpose([0, 0])), @r#"
     error: transpose(f32[3, 4], perm=[0, 0]): perm must be a permutation of the axes, got axis 0 twice in [0, 0]
-      --> `told(x.transpose([0, 0]))`
+      --> `error_text(x.transpose([0, 0]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
     "#);
-    assert_snapshot!(told(x.slice([0, 2], [3, 3])), @r#"
+    assert_snapshot!(error_text(x.slice([0, 2], [3, 3])), @r#"
     error: slice(f32[3, 4], begin=[0, 2], size=[3, 3]): a slice must lie within the tensor, got 2 to 5 at axis 1 of [3, 4]
-      --> `told(x.slice([0, 2], [3, 3]))`
+      --> `error_text(x.slice([0, 2], [3, 3]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
       help: a size of -1 extends to the end of the axis
     "#);
-    assert_snapshot!(told(x.slice_with(&[SliceItem::from(7)])), @r#"
+    assert_snapshot!(error_text(x.slice_with(&[SliceItem::from(7)])), @r#"
     error: strided_slice(f32[3, 4], begin=[7], end=[8], shrink_axis_mask=1, strides=[1]): index 7 must lie within axis 0 of size 3
-      --> `told(x.slice_with(&[SliceItem::from(7)]))`
+      --> `error_text(x.slice_with(&[SliceItem::from(7)]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
     "#);
-    assert_snapshot!(told(x.split::<3>(1)), @r#"
+    assert_snapshot!(error_text(x.split::<3>(1)), @r#"
     error: split(f32[3, 4], axis=1, num=3): a dimension must split into equal parts, got 4 into 3 at axis 1 of [3, 4]
-      --> `told(x.split::<3>(1))`
+      --> `error_text(x.split::<3>(1))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
       help: split_sizes cuts into parts of given sizes; one of them may be -1 to take the rest
     "#);
-    assert_snapshot!(told(x.pad([1, -1])), @r#"
+    assert_snapshot!(error_text(x.pad([1, -1])), @r#"
     error: pad(f32[3, 4], paddings=[1, -1]): paddings must have one pair per axis, got 1 for [3, 4]
-      --> `told(x.pad([1, -1]))`
+      --> `error_text(x.pad([1, -1]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
       help: use the pair 0, 0 for an axis without padding
     "#);
-    assert_snapshot!(told(x.squeeze(&[0])), @r#"
+    assert_snapshot!(error_text(x.squeeze(&[0])), @r#"
     error: squeeze(f32[3, 4], axis=[0]): a squeezed axis must have size 1, got 3 at axis 0 of [3, 4]
-      --> `told(x.squeeze(&[0]))`
+      --> `error_text(x.squeeze(&[0]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
     "#);
     Ok(())
 }
 
 #[test]
-fn inputs_and_graphs() -> Result<()> {
+fn input_and_graph_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
-    assert_snapshot!(told(g.input("x", DType::F32, shape![3])), @r#"
+    assert_snapshot!(error_text(g.input("x", DType::F32, shape![3])), @r#"
     error: input "x" f32[3]: the name of an input must be unique in its graph
-      --> `told(g.input("x", DType::F32, shape![3]))`
+      --> `error_text(g.input("x", DType::F32, shape![3]))`
       the other input is made at `let x = g.input("x", DType::F32, shape!["n"])?;`
     "#);
-    assert_snapshot!(told(g.input("y", DType::F32, shape![-3])), @r#"
+    assert_snapshot!(error_text(g.input("y", DType::F32, shape![-3])), @r#"
     error: input "y" f32[-3]: a size must not be negative, got -3
-      --> `told(g.input("y", DType::F32, shape![-3]))`
+      --> `error_text(g.input("y", DType::F32, shape![-3]))`
     "#);
     let other = Graph::new();
     let y = other.input("y", DType::F32, shape!["n"])?;
-    assert_snapshot!(told((x + y).ok()), @r#"
+    assert_snapshot!(error_text((x + y).ok()), @r#"
     error: add(f32[n]): operands must belong to one graph, got values of the graphs made at `let g = Graph::new();` and at `let other = Graph::new();`
-      --> `told((x + y).ok())`
+      --> `error_text((x + y).ok())`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
     "#);
-    assert_snapshot!(told(g.compile(y)), @r"
+    assert_snapshot!(error_text(g.compile(y)), @r"
     error: outputs must belong to the graph made at `let g = Graph::new();`, got a value of the one made at `let other = Graph::new();`
-      --> `told(g.compile(y))`
+      --> `error_text(g.compile(y))`
     ");
-    assert_snapshot!(told(g.value(y.id())), @r"
+    assert_snapshot!(error_text(g.value(y.id())), @r"
     error: the id must belong to this graph, made at `let g = Graph::new();`
-      --> `told(g.value(y.id()))`
+      --> `error_text(g.value(y.id()))`
     ");
     Ok(())
 }
 
 #[test]
-fn errors_of_operators_are_kept_until_they_are_asked_for() -> Result<()> {
+fn operator_errors_are_kept_until_the_result_is_used() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", 3])?;
     let y = g.input("y", DType::F32, shape!["n", 4])?;
     let scope = g.scope("layer0");
     let wrong = x + y;
     drop(scope);
-    assert_snapshot!(told((wrong * 2.0).relu()), @r#"
+    assert_snapshot!(error_text((wrong * 2.0).relu()), @r#"
     error: add(f32[n, 3], f32[n, 4]): dimensions must be equal or 1 to broadcast, got 3 and 4 at axis 1 of [n, 3] and [n, 4]
       --> `let wrong = x + y;`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n", 3])?;`
@@ -221,7 +221,7 @@ fn errors_of_operators_are_kept_until_they_are_asked_for() -> Result<()> {
       in scope layer0 at `let scope = g.scope("layer0");`
     "#);
     let worse = -(y * x.exp()?);
-    assert_snapshot!(told(g.compile([wrong, worse])), @r#"
+    assert_snapshot!(error_text(g.compile([wrong, worse])), @r#"
     error: add(f32[n, 3], f32[n, 4]): dimensions must be equal or 1 to broadcast, got 3 and 4 at axis 1 of [n, 3] and [n, 4]
       --> `let wrong = x + y;`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n", 3])?;`
@@ -236,32 +236,32 @@ fn errors_of_operators_are_kept_until_they_are_asked_for() -> Result<()> {
 }
 
 #[test]
-fn tensors_and_results() -> Result<()> {
+fn tensor_and_result_errors_are_explained() -> Result<()> {
     let data = [1.0f32, 2.0, 3.0];
-    assert_snapshot!(told(TensorView::new(&[2, 2], &data)), @r"
+    assert_snapshot!(error_text(TensorView::new(&[2, 2], &data)), @r"
     error: sizes [2, 2] need 4 elements, got 3
-      --> `told(TensorView::new(&[2, 2], &data))`
+      --> `error_text(TensorView::new(&[2, 2], &data))`
     ");
     let tensor = Tensor::from_slice(&[3], &data)?;
-    assert_snapshot!(told(tensor.to_vec::<f64>()), @r"
+    assert_snapshot!(error_text(tensor.to_vec::<f64>()), @r"
     error: the element type must be f32, the tensor's dtype, got f64
-      --> `told(tensor.to_vec::<f64>())`
+      --> `error_text(tensor.to_vec::<f64>())`
     ");
-    assert_snapshot!(told(tensor.item::<f32>()), @r"
+    assert_snapshot!(error_text(tensor.item::<f32>()), @r"
     error: there must be exactly one element, got sizes [3]
-      --> `told(tensor.item::<f32>())`
+      --> `error_text(tensor.item::<f32>())`
     ");
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape![3])?;
     let results = g.compile([("y", (x + 1.0).ok()?)])?.run_named(&[("x", tensor.view())])?;
-    assert_snapshot!(told(results.tensor("z")), @r#"
+    assert_snapshot!(error_text(results.tensor("z")), @r#"
     error: "z" is not an output; the outputs are y
-      --> `told(results.tensor("z"))`
+      --> `error_text(results.tensor("z"))`
     "#);
     Ok(())
 }
 
-fn gathering() -> Result<Executable> {
+fn gather_executable() -> Result<Executable> {
     let g = Graph::new();
     let table = g.input("table", DType::F32, shape!["rows", 2])?;
     let ids = g.input("ids", DType::I64, shape!["n"])?;
@@ -269,49 +269,49 @@ fn gathering() -> Result<Executable> {
 }
 
 #[test]
-fn feeds_that_do_not_fit() -> Result<()> {
-    let exe = gathering()?;
+fn feed_errors_are_explained() -> Result<()> {
+    let exe = gather_executable()?;
     let (flat, ids) = ([0.0f32; 6], [1i64, 2]);
     let table = TensorView::new(&[3, 2], &flat)?;
-    assert_snapshot!(told(exe.run_all(&[table])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[table])), @r"
     error: 2 inputs must be fed (table f32[rows, 2], ids i64[n]), got 1
-      --> `told(exe.run_all(&[table]))`
+      --> `error_text(exe.run_all(&[table]))`
     ");
-    assert_snapshot!(told(exe.run_all(&[table, table])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[table, table])), @r#"
     error: input "ids" must be i64[n], got f32[3, 2]
-      --> `told(exe.run_all(&[table, table]))`
+      --> `error_text(exe.run_all(&[table, table]))`
       the input is declared at `let ids = g.input("ids", DType::I64, shape!["n"])?;`
     "#);
-    assert_snapshot!(told(exe.run_all(&[TensorView::new(&[6], &flat)?, TensorView::new(&[2], &ids)?])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[6], &flat)?, TensorView::new(&[2], &ids)?])), @r#"
     error: input "table" must be f32[rows, 2], got f32[6]: the rank must be 2
-      --> `told(exe.run_all(&[TensorView::new(&[6], &flat)?, TensorView::new(&[2], &ids)?]))`
+      --> `error_text(exe.run_all(&[TensorView::new(&[6], &flat)?, TensorView::new(&[2], &ids)?]))`
       the input is declared at `let table = g.input("table", DType::F32, shape!["rows", 2])?;`
     "#);
-    assert_snapshot!(told(exe.run_all(&[TensorView::new(&[2, 3], &flat)?, TensorView::new(&[2], &ids)?])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[2, 3], &flat)?, TensorView::new(&[2], &ids)?])), @r#"
     error: input "table" must be f32[rows, 2], got f32[2, 3]: axis 1 must be 2
-      --> `told(exe.run_all(&[TensorView::new(&[2, 3], &flat)?, TensorView::new(&[2], &ids)?]))`
+      --> `error_text(exe.run_all(&[TensorView::new(&[2, 3], &flat)?, TensorView::new(&[2], &ids)?]))`
       the input is declared at `let table = g.input("table", DType::F32, shape!["rows", 2])?;`
     "#);
-    assert_snapshot!(told(exe.run_named(&[("table", table)])), @r#"
+    assert_snapshot!(error_text(exe.run_named(&[("table", table)])), @r#"
     error: input "ids" i64[n] must be fed
-      --> `told(exe.run_named(&[("table", table)]))`
+      --> `error_text(exe.run_named(&[("table", table)]))`
     "#);
-    assert_snapshot!(told(exe.run_named(&[("table", table), ("ids", table), ("id", table)])), @r#"
+    assert_snapshot!(error_text(exe.run_named(&[("table", table), ("ids", table), ("id", table)])), @r#"
     error: "id" is not an input; the inputs are table, ids
-      --> `told(exe.run_named(&[("table", table), ("ids", table), ("id", table)]))`
+      --> `error_text(exe.run_named(&[("table", table), ("ids", table), ("id", table)]))`
     "#);
-    assert_snapshot!(told(exe.run::<2>(&[table, TensorView::new(&[2], &ids)?])), @r"
+    assert_snapshot!(error_text(exe.run::<2>(&[table, TensorView::new(&[2], &ids)?])), @r"
     error: the number of results must be 1, one for each output, got 2
-      --> `told(exe.run::<2>(&[table, TensorView::new(&[2], &ids)?]))`
+      --> `error_text(exe.run::<2>(&[table, TensorView::new(&[2], &ids)?]))`
     ");
     Ok(())
 }
 
 #[test]
-fn data_that_does_not_fit() -> Result<()> {
-    let exe = gathering()?;
+fn index_and_division_errors_are_explained() -> Result<()> {
+    let exe = gather_executable()?;
     let table = [0.0f32; 6];
-    assert_snapshot!(told(exe.run_all(&[TensorView::new(&[3, 2], &table)?, TensorView::new(&[2], &[1i64, -1])?])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[3, 2], &table)?, TensorView::new(&[2], &[1i64, -1])?])), @r"
     error: gather(f32[rows, 2], i64[n], axis=0, batch_dims=0): indices must be in [0, 3), the range of axis 0, got -1 at position 1
       --> `g.compile(table.gather(ids, 0)?)`
     ");
@@ -320,25 +320,25 @@ fn data_that_does_not_fit() -> Result<()> {
     let y = g.input("y", DType::I32, shape!["n"])?;
     let quotient = x.floordiv(y)?;
     let exe = g.compile(quotient)?;
-    assert_snapshot!(told(exe.run_all(&[TensorView::new(&[2], &[1, 2])?, TensorView::new(&[2], &[3, 0])?])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[2], &[1, 2])?, TensorView::new(&[2], &[3, 0])?])), @r"
     error: floordiv(i32[n], i32[n]): an integer must not be divided by zero
       --> `let quotient = x.floordiv(y)?;`
     ");
-    assert_snapshot!(told(exe.run_all(&[TensorView::new(&[2], &[1, 2])?, TensorView::new(&[1], &[3])?])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[2], &[1, 2])?, TensorView::new(&[1], &[3])?])), @r#"
     error: input "y" must be i32[n], got i32[1]: axis 0 is n, which is 2 at axis 0 of input "x"
-      --> `told(exe.run_all(&[TensorView::new(&[2], &[1, 2])?, TensorView::new(&[1], &[3])?]))`
+      --> `error_text(exe.run_all(&[TensorView::new(&[2], &[1, 2])?, TensorView::new(&[1], &[3])?]))`
       the input is declared at `let y = g.input("y", DType::I32, shape!["n"])?;`
     "#);
     Ok(())
 }
 
 #[test]
-fn sizes_that_do_not_fit() -> Result<()> {
+fn run_time_size_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let [low, high] = x.split::<2>(0)?;
     let exe = g.compile(low - high)?;
-    assert_snapshot!(told(exe.run_all(&[TensorView::new(&[3], &[1.0f32, 2.0, 3.0])?])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[3], &[1.0f32, 2.0, 3.0])?])), @r"
     error: split(f32[n], axis=0, num=2): a dimension must split into equal parts, got 3 into 2 at axis 0 of [3]
       --> `let [low, high] = x.split::<2>(0)?;`
       help: split_sizes cuts into parts of given sizes; one of them may be -1 to take the rest
@@ -347,30 +347,30 @@ fn sizes_that_do_not_fit() -> Result<()> {
     let x = g.input("x", DType::F32, shape!["n"])?;
     let sum = x + g.input("y", DType::F32, shape!["m"])?;
     let exe = g.compile(sum)?;
-    assert_snapshot!(told(exe.run_all(&[TensorView::new(&[2], &[1.0f32; 2])?, TensorView::new(&[3], &[1.0f32; 3])?])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[2], &[1.0f32; 2])?, TensorView::new(&[3], &[1.0f32; 3])?])), @r#"
     error: add(f32[n], f32[m]): dimensions must be equal or 1 to broadcast, got 2 and 3 at axis 0 of [2] and [3]
       --> `let sum = x + g.input("y", DType::F32, shape!["m"])?;`
     "#);
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let table = x.expand_dims(1)? * x;
-    let product = table.matmul(table)?;
-    let exe = g.compile_with(&CompileOptions::new().memory_limit(1000), product)?;
-    assert_snapshot!(told(exe.run_all(&[TensorView::new(&[20], &[1.0f32; 20])?])), @r"
+    let squared = table.matmul(table)?;
+    let exe = g.compile_with(&CompileOptions::new().memory_limit(1000), squared)?;
+    assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[20], &[1.0f32; 20])?])), @r"
     error: the run must stay within the memory limit of 1000 bytes, but needs 3200
-      --> `told(exe.run_all(&[TensorView::new(&[20], &[1.0f32; 20])?]))`
+      --> `error_text(exe.run_all(&[TensorView::new(&[20], &[1.0f32; 20])?]))`
       the largest value is mul made at `let table = x.expand_dims(1)? * x;` with 1600 bytes
     ");
     Ok(())
 }
 
 #[test]
-fn what_a_size_found_later_does_not_excuse() -> Result<()> {
+fn broadcast_errors_are_found_although_a_later_equality_solves_the_size() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let y = g.input("y", DType::F32, shape![?])?;
     let sum = x + y;
-    // The parts say that n is 3; that y is 1 or 3 was to be seen before.
+    // The split determines n = 3. The earlier broadcast must still check that y has size 1 or 3.
     let parts = (x * 2.0).split_sizes([1, 2], 0)?;
     let exe = g.compile([sum, parts[0]])?;
     let run = |n: usize, m: usize| {
@@ -380,7 +380,7 @@ fn what_a_size_found_later_does_not_excuse() -> Result<()> {
     for m in [1, 3] {
         assert_eq!(run(3, m)?[0].to_vec::<f32>()?, [2.0; 3]);
     }
-    assert_snapshot!(told(run(3, 5)), @r"
+    assert_snapshot!(error_text(run(3, 5)), @r"
     error: add(f32[3], f32[?]): dimensions must be equal or 1 to broadcast, got 3 and 5 at axis 0 of [3] and [5]
       --> `let sum = x + y;`
     ");

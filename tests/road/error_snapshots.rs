@@ -1,25 +1,27 @@
-//! `told`: what a wrong program is told, with every place in a test shown as the text of its line.
+//! `error_text`: an error's message for snapshots, with every location replaced by the source line that it points at.
+//!
+//! Locations as text keep a snapshot unchanged when lines above it move.
 
 use std::collections::HashMap;
 
 use shapeflow::Result;
 
-/// The message of an error, its places shown as text.
-pub fn told<T>(result: Result<T>) -> String {
+/// Returns the message of an error with its locations replaced by source lines, or "nothing" for a success.
+pub fn error_text<T>(result: Result<T>) -> String {
     match result {
         Ok(_) => "nothing".to_string(),
-        Err(error) => placed(&error.to_string()),
+        Err(error) => with_source_lines(&error.to_string()),
     }
 }
 
-/// The text with every `file:line:column` of a test replaced by the text of that line.
-pub fn placed(text: &str) -> String {
+/// Replaces every `tests/road/file:line:column` in a text by that source line in backticks.
+pub fn with_source_lines(text: &str) -> String {
     const TESTS: &str = "tests/road/";
     let mut files: HashMap<&str, Vec<String>> = HashMap::new();
     let mut parts = text.split(TESTS);
     let mut out = parts.next().unwrap_or_default().to_string();
     for part in parts {
-        let Some((file, place)) = part.split_once(':') else {
+        let Some((file, after_file)) = part.split_once(':') else {
             out += TESTS;
             out += part;
             continue;
@@ -28,12 +30,12 @@ pub fn placed(text: &str) -> String {
             let source = std::fs::read_to_string(format!("{TESTS}{file}")).unwrap_or_default();
             source.lines().map(|line| line.trim().to_string()).collect()
         });
-        let end = place.find(|c: char| c != ':' && !c.is_ascii_digit()).unwrap_or(place.len());
-        let (place, rest) = place.split_at(end);
-        let number: Option<usize> = place.split(':').next().and_then(|line| line.parse().ok());
+        let end = after_file.find(|c: char| c != ':' && !c.is_ascii_digit()).unwrap_or(after_file.len());
+        let (location, rest) = after_file.split_at(end);
+        let number: Option<usize> = location.split(':').next().and_then(|line| line.parse().ok());
         let line =
             number.and_then(|number| lines.get(number.checked_sub(1)?)).map_or("nowhere", String::as_str);
-        // The snapshot that follows a call is no part of it.
+        // A line such as `assert_snapshot!(call, @r"` is shown as `call`.
         let line =
             line.strip_prefix("assert_snapshot!(").and_then(|line| line.split(", @").next()).unwrap_or(line);
         out += &format!("`{line}`{rest}");

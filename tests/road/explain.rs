@@ -1,39 +1,39 @@
-//! Where dimensions come from, as `explain` tells it. A place in this file is shown as its line.
+//! `explain` shows where the dimensions of a value come from. Locations in this file are shown as source lines.
 
 use insta::assert_snapshot;
 use shapeflow::{DType, Graph, Result, TensorView, concat, shape, stack};
 
-use crate::error_snapshots::placed;
+use crate::error_snapshots::with_source_lines;
 
 #[test]
-fn names_and_numbers() -> Result<()> {
+fn symbols_and_sizes_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["batch", 4])?;
     let w = g.constant([[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])?;
     let y = x.matmul(w)?.pad([0, 0, 1, 0])?.relu()?;
-    assert_snapshot!(placed(&y.explain()?), @r#"
+    assert_snapshot!(with_source_lines(&y.explain()?), @r#"
     %4: f32[batch, 3] = relu(%3)  // `let y = x.matmul(w)?.pad([0, 0, 1, 0])?.relu()?;`
       axis 0 is batch
         batch: axis 0 of x at `let x = g.input("x", DType::F32, shape!["batch", 4])?;`
       axis 1 is 3
         3: made by pad at `let y = x.matmul(w)?.pad([0, 0, 1, 0])?.relu()?;`
     "#);
-    assert_snapshot!(placed(&y.reduce_sum([0, 1])?.explain()?), @r"
-    %5: f32[] = reduce_sum(%4, axis=[0, 1])  // `placed(&y.reduce_sum([0, 1])?.explain()?)`
+    assert_snapshot!(with_source_lines(&y.reduce_sum([0, 1])?.explain()?), @r"
+    %5: f32[] = reduce_sum(%4, axis=[0, 1])  // `with_source_lines(&y.reduce_sum([0, 1])?.explain()?)`
       a scalar has no axes
     ");
     Ok(())
 }
 
 #[test]
-fn equalities() -> Result<()> {
+fn equalities_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["batch", 3])?;
     let y = g.input("y", DType::F32, shape![?, 4])?;
     let z = g.input("z", DType::F32, shape![?, 4])?;
     let both = concat(&[x, y], 1)?;
     let _ = stack(&[y, z], 0)?;
-    assert_snapshot!(placed(&both.explain()?), @r#"
+    assert_snapshot!(with_source_lines(&both.explain()?), @r#"
     %3: f32[batch, 7] = concat(%0, %1, axis=1)  // `let both = concat(&[x, y], 1)?;`
       axis 0 is batch
         batch: axis 0 of x at `let x = g.input("x", DType::F32, shape!["batch", 3])?;`
@@ -44,7 +44,7 @@ fn equalities() -> Result<()> {
       axis 1 is 7
         7: made by concat at `let both = concat(&[x, y], 1)?;`
     "#);
-    assert_snapshot!(placed(&z.explain()?), @r#"
+    assert_snapshot!(with_source_lines(&z.explain()?), @r#"
     %2: f32[batch, 4] = input("z")  // `let z = g.input("z", DType::F32, shape![?, 4])?;`
       axis 0 is batch
         batch: axis 0 of x at `let x = g.input("x", DType::F32, shape!["batch", 3])?;`
@@ -57,7 +57,7 @@ fn equalities() -> Result<()> {
     "#);
     let eight = g.input("eight", DType::F32, shape![8, 7])?;
     let _ = stack(&[both, eight], 0)?;
-    assert_snapshot!(placed(&z.explain()?), @r#"
+    assert_snapshot!(with_source_lines(&z.explain()?), @r#"
     %2: f32[8, 4] = input("z")  // `let z = g.input("z", DType::F32, shape![?, 4])?;`
       axis 0 is 8
         batch: axis 0 of x at `let x = g.input("x", DType::F32, shape!["batch", 3])?;`
@@ -73,13 +73,13 @@ fn equalities() -> Result<()> {
 }
 
 #[test]
-fn terms_and_guards() -> Result<()> {
+fn terms_and_guards_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", 4])?;
     let y = g.input("y", DType::F32, shape!["m", 4])?;
     let rows = concat(&[x, y.slice([1, 0], [-1, 4])?], 0)?;
     let [low, _] = rows.split::<2>(0)?;
-    assert_snapshot!(placed(&low.explain()?), @r#"
+    assert_snapshot!(with_source_lines(&low.explain()?), @r#"
     %4: f32[ceildiv(m+n, 2)-1, 4], %5: f32[ceildiv(m+n, 2)-1, 4] = split(%3, axis=0, num=2)  // `let [low, _] = rows.split::<2>(0)?;`
       axis 0 is ceildiv(m+n, 2)-1
         n: axis 0 of x at `let x = g.input("x", DType::F32, shape!["n", 4])?;`
@@ -92,7 +92,7 @@ fn terms_and_guards() -> Result<()> {
         4: axis 1 of y at `let y = g.input("y", DType::F32, shape!["m", 4])?;`
     "#);
     let kept = x.boolean_mask((x.reduce_sum([1])?).greater(0.0)?, 0)?;
-    assert_snapshot!(placed(&kept.explain()?), @r#"
+    assert_snapshot!(with_source_lines(&kept.explain()?), @r#"
     %9: f32[?, 4] = boolean_mask(%0, %8, axis=0)  // `let kept = x.boolean_mask((x.reduce_sum([1])?).greater(0.0)?, 0)?;`
       axis 0 is ?
         ?: made by boolean_mask at `let kept = x.boolean_mask((x.reduce_sum([1])?).greater(0.0)?, 0)?;`
@@ -100,17 +100,17 @@ fn terms_and_guards() -> Result<()> {
         4: axis 1 of x at `let x = g.input("x", DType::F32, shape!["n", 4])?;`
     "#);
     let anything = g.input("anything", DType::F32, shape![..])?;
-    assert_snapshot!(placed(&anything.explain()?), @r#"
+    assert_snapshot!(with_source_lines(&anything.explain()?), @r#"
     %10: f32? = input("anything")  // `let anything = g.input("anything", DType::F32, shape![..])?;`
       the rank is known when the graph runs
     "#);
     Ok(())
 }
 
-/// An equality that a node makes which is not fetched constrains nothing: as TensorFlow runs
-/// `tf.reshape(x, [-1])` of sizes 2 and 3 where only `tf.stack([x, y])` of the same graph needs them equal.
+/// A node that no output needs does not constrain a run. TensorFlow also runs `tf.concat([x, y], 0)` with sizes 2 and 1 in
+/// a graph in which an unused `tf.stack([x, y])` needs them equal.
 #[test]
-fn what_is_not_fetched_constrains_nothing() -> Result<()> {
+fn equalities_of_unfetched_nodes_constrain_nothing() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let y = g.input("y", DType::F32, shape!["m"])?;

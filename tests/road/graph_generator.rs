@@ -1,322 +1,353 @@
-//! `Grower`: a random graph, one op after the other.
+//! `GraphGenerator`: builds a random graph op by op, as a real graph and as a `Recipe`.
 
 use std::collections::HashMap;
 
 use shapeflow::shape_fns::{PartialElements, Symbol};
 use shapeflow::{Attr, DType, Dim, Graph, Value};
 
+use crate::element_props::{DTypeClass, ElementProps};
 use crate::graph_recipe::{Content, Recipe, Size, Source, Step};
 use crate::op_call::Call;
-use crate::random_numbers::Draws;
-use crate::value_facts::{Class, Facts};
+use crate::rng::Rng;
 
-/// Results of more elements than this are not kept. An axis of size 0 counts as one of size 1: it may be folded away.
-const MOST_ELEMENTS: i64 = 12_000;
-const MOST_SOURCES: usize = 9;
+/// Largest number of elements of a value. An axis of size 0 counts as size 1, since a reduction may remove it.
+const MAX_ELEMENTS: i64 = 12_000;
 
-/// A graph that grows.
-pub struct Grower<'g> {
+/// Largest number of sources, except for those that an op needs beside a first operand.
+const MAX_SOURCES: usize = 9;
+
+/// A graph under construction, with what is known of its values in every run.
+pub struct GraphGenerator<'g> {
     pub graph: &'g Graph,
-    pub draws: Draws,
+    pub rng: Rng,
     pub recipe: Recipe,
     pub values: Vec<Value<'g>>,
-    pub facts: Vec<Facts>,
-    /// By value, its source or its number among the outputs of steps.
-    pub places: Vec<usize>,
-    /// The sizes of symbols in every run.
-    pub symbols: HashMap<Symbol, Vec<i64>>,
-    /// Symbols that are sizes of sources.
-    variables: HashMap<Symbol, usize>,
-    /// Sizes are below this.
-    reach: usize,
+    pub props: Vec<ElementProps>,
+    /// Per value: the index of its source, or [`OUTPUT_FLAG`] and its index among the outputs of all steps.
+    pub recipe_indices: Vec<usize>,
+    /// The value of each symbol in every run.
+    pub symbol_sizes: HashMap<Symbol, Vec<i64>>,
+    /// The run variable of each symbol in the shape of a source.
+    symbol_variables: HashMap<Symbol, usize>,
+    /// Largest size of an ordinary dimension.
+    size_limit: usize,
     pub max_rank: usize,
-    /// Per mille of parameters that are fed.
-    pub fed: usize,
-    /// Whether most sizes have no name, and each run chooses most parameters.
-    pub open: bool,
+    /// Probability, in 1/1000, that a parameter is a graph input instead of an attribute.
+    pub fed_per_mille: usize,
+    /// Whether most dims are anonymous, and most parameters differ between runs.
+    pub dynamic_shapes: bool,
 }
 
-/// A value of a growing graph.
+/// The index of a value in [`GraphGenerator::values`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Id(pub usize);
+pub struct ValueIndex(pub usize);
 
-/// Where a value stands in a recipe: sources and steps are numbered apart until it is finished.
+/// What defines a value. Sources and step outputs are numbered separately until the recipe is finished.
 #[derive(Clone, Copy, Debug)]
 enum Origin {
     Source(usize),
     Output(usize),
 }
 
-/// The parts of a growing graph's recipe.
-pub struct Grown {
+/// A finished recipe, with the properties of each of its values.
+#[derive(Clone)]
+pub struct GeneratedGraph {
     pub recipe: Recipe,
-    pub facts: Vec<Facts>,
+    pub props: Vec<ElementProps>,
 }
 
-impl<'g> Grower<'g> {
-    pub fn new(graph: &'g Graph, seed: u64) -> Grower<'g> {
-        let mut draws = Draws::new(seed);
-        let runs = 1 + draws.below(3);
-        let reach = *draws.pick(&[4, 4, 8, 20, 70]);
-        let max_rank = *draws.pick(&[2, 3, 3, 4, 6]);
-        let fed = *draws.pick(&[0, 0, 0, 60, 250]);
-        Grower {
+impl<'g> GraphGenerator<'g> {
+    pub fn new(graph: &'g Graph, seed: u64) -> GraphGenerator<'g> {
+        let mut rng = Rng::new(seed);
+        let runs = 1 + rng.below(3);
+        let size_limit = *rng.choose(&[4, 4, 8, 20, 70]);
+        let max_rank = *rng.choose(&[2, 3, 3, 4, 6]);
+        let fed_per_mille = *rng.choose(&[0, 0, 0, 60, 250]);
+        GraphGenerator {
             graph,
-            draws,
+            rng,
             recipe: Recipe { seed, runs: vec![Vec::new(); runs], ..Recipe::default() },
             values: Vec::new(),
-            facts: Vec::new(),
-            places: Vec::new(),
-            symbols: HashMap::new(),
-            variables: HashMap::new(),
-            reach,
+            props: Vec::new(),
+            recipe_indices: Vec::new(),
+            symbol_sizes: HashMap::new(),
+            symbol_variables: HashMap::new(),
+            size_limit,
             max_rank,
-            fed,
-            open: false,
+            fed_per_mille,
+            dynamic_shapes: false,
         }
     }
 
-    pub fn dtype(&self, id: Id) -> DType {
+    pub fn dtype(&self, id: ValueIndex) -> DType {
         self.values[id.0].dtype()
     }
 
-    pub fn rank(&self, id: Id) -> usize {
+    pub fn rank(&self, id: ValueIndex) -> usize {
         self.values[id.0].shape().rank().unwrap_or(0)
     }
 
-    pub fn dims(&self, id: Id) -> Vec<Dim> {
+    pub fn dims(&self, id: ValueIndex) -> Vec<Dim> {
         self.values[id.0].shape().dims().unwrap_or_default().to_vec()
     }
 
-    /// A dimension's size in every run; nothing if data decides.
+    /// Returns a dimension's size in every run, or `None` if the size depends on data.
     pub fn sizes_of(&self, dim: &Dim) -> Option<Vec<i64>> {
         (0..self.recipe.runs.len())
-            .map(|run| dim.eval(&|symbol| self.symbols.get(&symbol).map(|all| all[run])).ok().flatten())
+            .map(|run| dim.eval(&|symbol| self.symbol_sizes.get(&symbol).map(|all| all[run])).ok().flatten())
             .collect()
     }
 
-    /// The least size of a dimension; 0 if data decides.
-    pub fn least(&self, dim: &Dim) -> i64 {
+    /// Returns a dimension's smallest size over all runs, or 0 if the size depends on data.
+    pub fn min_size(&self, dim: &Dim) -> i64 {
         self.sizes_of(dim).and_then(|sizes| sizes.into_iter().min()).unwrap_or(0)
     }
 
+    /// Draws a size for one run; 0, 1 and sizes near vector and tile widths are frequent.
     fn size(&mut self) -> i64 {
-        match self.draws.below(12) {
+        match self.rng.below(12) {
             0 => 0,
             1 | 2 => 1,
-            3 if self.reach > 8 => *self.draws.pick(&[8, 16, 17, 32, 33, 64]).min(&(self.reach as i64)),
-            // Beyond the tiles that kernels work in.
-            4 if self.reach > 20 && self.draws.chance(1, 4) => {
-                *self.draws.pick(&[129, 513, 1025, 4097, 5000])
+            3 if self.size_limit > 8 => {
+                *self.rng.choose(&[8, 16, 17, 32, 33, 64]).min(&(self.size_limit as i64))
             }
-            _ => self.draws.below(self.reach) as i64 + 1,
+            // Larger than the tiles of kernels.
+            4 if self.size_limit > 20 && self.rng.chance(1, 4) => {
+                *self.rng.choose(&[129, 513, 1025, 4097, 5000])
+            }
+            _ => self.rng.below(self.size_limit) as i64 + 1,
         }
     }
 
-    /// A size that differs between runs.
-    pub fn variable(&mut self, sizes: &[i64]) -> usize {
+    /// Adds a run variable with these values and returns its index.
+    pub fn new_variable(&mut self, sizes: &[i64]) -> usize {
         for (run, size) in self.recipe.runs.iter_mut().zip(sizes) {
             run.push(*size);
         }
         self.recipe.runs[0].len() - 1
     }
 
-    /// A random dimension for a source.
-    pub fn draw_size(&mut self) -> Size {
+    /// Draws a dimension for a source.
+    pub fn random_size(&mut self) -> Size {
         let variables = self.recipe.runs[0].len();
         let fresh: Vec<i64> = (0..self.recipe.runs.len()).map(|_| self.size()).collect();
-        if self.open {
-            // The numbers of a run are also those of fed elements, which may be no sizes: none is drawn twice.
-            return match self.draws.below(8) {
+        if self.dynamic_shapes {
+            // A run variable may also be an element of a fed parameter, which is not always a size: reuse none.
+            return match self.rng.below(8) {
                 0 => Size::Known(self.size()),
-                1 => Size::Named(self.variable(&fresh)),
-                _ => Size::Unnamed(self.variable(&fresh)),
+                1 => Size::Named(self.new_variable(&fresh)),
+                _ => Size::Unnamed(self.new_variable(&fresh)),
             };
         }
-        match self.draws.below(10) {
+        match self.rng.below(10) {
             0..=3 => Size::Known(self.size()),
-            4..=6 if variables > 0 => Size::Named(self.draws.below(variables)),
-            7 => Size::Unnamed(self.variable(&fresh)),
+            4..=6 if variables > 0 => Size::Named(self.rng.below(variables)),
+            7 => Size::Unnamed(self.new_variable(&fresh)),
             8 if variables > 0 => {
-                let (scale, offset) = (1 + self.draws.below(2) as i64, self.draws.below(3) as i64);
-                Size::Linear(scale, self.draws.below(variables), offset)
+                let (scale, offset) = (1 + self.rng.below(2) as i64, self.rng.below(3) as i64);
+                Size::Linear(scale, self.rng.below(variables), offset)
             }
-            _ => Size::Named(self.variable(&fresh)),
+            _ => Size::Named(self.new_variable(&fresh)),
         }
     }
 
-    /// A dimension for a source that has the sizes of one that is there.
-    pub fn like(&mut self, dim: &Dim) -> Option<Size> {
+    /// Returns a dimension for a source that has the same size as `dim` in every run; `None` if data decide that size.
+    pub fn size_like(&mut self, dim: &Dim) -> Option<Size> {
         if let Some(known) = dim.as_known() {
             return Some(Size::Known(known));
         }
-        // Runs may be refused: then a dimension need not be a size in each of them.
+        // A run that is refused may give a dimension a negative value.
         let sizes = self.sizes_of(dim).filter(|sizes| sizes.iter().all(|size| *size >= 0))?;
         if let Some(symbol) = dim.as_symbol()
-            && let Some(at) = self.variables.get(&symbol)
+            && let Some(variable) = self.symbol_variables.get(&symbol)
             && symbol.name().is_some()
-            && self.draws.chance(3, 4)
+            && self.rng.chance(3, 4)
         {
-            return Some(Size::Named(*at));
+            return Some(Size::Named(*variable));
         }
-        Some(match self.draws.chance(1, 2) {
-            true => Size::Named(self.variable(&sizes)),
-            false => Size::Unnamed(self.variable(&sizes)),
+        Some(match self.rng.chance(1, 2) {
+            true => Size::Named(self.new_variable(&sizes)),
+            false => Size::Unnamed(self.new_variable(&sizes)),
         })
     }
 
-    /// Adds a source.
-    pub fn source(&mut self, dtype: DType, sizes: Vec<Size>, content: Content, constant: bool) -> Option<Id> {
+    /// Adds a source; `None` if it has too many elements. A constant needs known sizes; otherwise it becomes an input.
+    pub fn source(
+        &mut self,
+        dtype: DType,
+        sizes: Vec<Size>,
+        content: Content,
+        constant: bool,
+    ) -> Option<ValueIndex> {
         let constant = constant && sizes.iter().all(|size| matches!(size, Size::Known(_)));
         for run in &self.recipe.runs {
-            if sizes.iter().map(|size| size.of(run).max(1)).product::<i64>() > MOST_ELEMENTS {
+            if sizes.iter().map(|size| size.of(run).max(1)).product::<i64>() > MAX_ELEMENTS {
                 return None;
             }
         }
         let number = self.recipe.sources.len();
-        let facts = Facts {
-            whole: !matches!(content, Content::Ordinary | Content::Wild) || !dtype.is_float(),
-            wild: matches!(content, Content::Wild),
-            ..Facts::default()
+        let props = ElementProps {
+            integral: !matches!(content, Content::Ordinary | Content::Extreme) || !dtype.is_float(),
+            extreme: matches!(content, Content::Extreme),
+            ..ElementProps::default()
         };
         self.recipe.sources.push(Source { dtype, sizes: sizes.clone(), content, constant, unranked: false });
-        let value = self.recipe.declare(self.graph, number).expect("a source");
+        let value = self.recipe.declare(self.graph, number).expect("sources have valid shapes");
         for (dim, size) in value.shape().dims().unwrap_or_default().iter().zip(&sizes) {
-            let at = match size {
+            let variable = match size {
                 Size::Known(_) => continue,
-                Size::Named(at) | Size::Unnamed(at) | Size::Linear(_, at, _) => *at,
+                Size::Named(variable) | Size::Unnamed(variable) | Size::Linear(_, variable, _) => *variable,
             };
             dim.symbols(&mut |symbol| {
-                self.symbols.insert(symbol, self.recipe.runs.iter().map(|run| run[at]).collect());
-                self.variables.insert(symbol, at);
+                self.symbol_sizes.insert(symbol, self.recipe.runs.iter().map(|run| run[variable]).collect());
+                self.symbol_variables.insert(symbol, variable);
             });
         }
-        Some(self.note(Origin::Source(number), value, facts))
+        Some(self.push_value(Origin::Source(number), value, props))
     }
 
-    fn note(&mut self, origin: Origin, value: Value<'g>, facts: Facts) -> Id {
+    /// Records a value and returns its index.
+    fn push_value(&mut self, origin: Origin, value: Value<'g>, props: ElementProps) -> ValueIndex {
         self.values.push(value);
-        self.facts.push(facts);
-        self.places.push(match origin {
+        self.props.push(props);
+        self.recipe_indices.push(match origin {
             Origin::Source(number) => number,
-            Origin::Output(number) => number | OUTPUT,
+            Origin::Output(number) => number | OUTPUT_FLAG,
         });
-        Id(self.values.len() - 1)
+        ValueIndex(self.values.len() - 1)
     }
 
-    /// A new source with a random shape of a rank.
-    pub fn draw_source(&mut self, class: Class, rank: usize) -> Option<Id> {
-        if self.recipe.sources.len() >= MOST_SOURCES {
+    /// Adds a source of random dtype, sizes and content; `None` if there are enough sources.
+    pub fn random_source(&mut self, class: DTypeClass, rank: usize) -> Option<ValueIndex> {
+        if self.recipe.sources.len() >= MAX_SOURCES {
             return None;
         }
-        let dtype = class.draw(&mut self.draws);
-        let sizes: Vec<Size> = (0..rank).map(|_| self.draw_size()).collect();
-        let content = self.content();
-        let constant = self.draws.chance(1, 6);
+        let dtype = class.sample(&mut self.rng);
+        let sizes: Vec<Size> = (0..rank).map(|_| self.random_size()).collect();
+        let content = self.random_content();
+        let constant = self.rng.chance(1, 6);
         self.source(dtype, sizes, content, constant)
     }
 
-    pub fn content(&mut self) -> Content {
-        match self.draws.below(8) {
-            0 => Content::Wild,
+    /// Draws the content of a source.
+    pub fn random_content(&mut self) -> Content {
+        match self.rng.below(8) {
+            0 => Content::Extreme,
             1..=3 => Content::Ordinary,
-            _ => Content::Whole,
+            _ => Content::SmallIntegers,
         }
     }
 
-    /// A value that suits, or a new source.
+    /// Picks a value of a dtype class, rank and properties, or adds a source as one.
     pub fn pick(
         &mut self,
-        class: Class,
+        class: DTypeClass,
         ranks: std::ops::RangeInclusive<usize>,
-        suits: impl Fn(&Facts) -> bool,
-    ) -> Option<Id> {
-        let ok = |this: &Self, at: usize| {
-            let shape = this.values[at].shape();
-            class.holds(this.values[at].dtype())
-                && shape.rank().is_some_and(|rank| ranks.contains(&rank))
-                && suits(&this.facts[at])
+        suits: impl Fn(&ElementProps) -> bool,
+    ) -> Option<ValueIndex> {
+        let fits = |this: &Self, index: usize| {
+            let value = this.values[index];
+            class.contains(value.dtype())
+                && value.shape().rank().is_some_and(|rank| ranks.contains(&rank))
+                && suits(&this.props[index])
         };
-        let all: Vec<usize> = (0..self.values.len()).filter(|at| ok(self, *at)).collect();
-        let new = all.is_empty() || self.draws.chance(1, 12);
-        if new {
+        let all: Vec<usize> = (0..self.values.len()).filter(|index| fits(self, *index)).collect();
+        if all.is_empty() || self.rng.chance(1, 12) {
             let high = (*ranks.end()).min(self.max_rank).max(*ranks.start());
-            let rank = self.draws.within(*ranks.start() as i64, high as i64) as usize;
-            if let Some(id) = self.draw_source(class, rank) {
-                return suits(&self.facts[id.0]).then_some(id);
+            let rank = self.rng.range_inclusive(*ranks.start() as i64, high as i64) as usize;
+            if let Some(id) = self.random_source(class, rank) {
+                return suits(&self.props[id.0]).then_some(id);
             }
         }
         if all.is_empty() {
             return None;
         }
-        // Late values make deep graphs.
-        let late = if self.draws.chance(2, 3) { all.len().min(3) } else { all.len() };
-        Some(Id(all[all.len() - 1 - self.draws.below(late)]))
+        // A preference for the last values makes graphs deep.
+        let recent = if self.rng.chance(2, 3) { all.len().min(3) } else { all.len() };
+        Some(ValueIndex(all[all.len() - 1 - self.rng.below(recent)]))
     }
 
-    /// A value that broadcasts with another of its dtype.
-    pub fn partner(&mut self, id: Id, suits: impl Fn(&Facts) -> bool, content: Content) -> Option<Id> {
+    /// Picks or adds a value of the same dtype that broadcasts with `id`.
+    pub fn broadcast_operand(
+        &mut self,
+        id: ValueIndex,
+        suits: impl Fn(&ElementProps) -> bool,
+        content: Content,
+    ) -> Option<ValueIndex> {
         let dims = self.dims(id);
         let dtype = self.dtype(id);
-        if self.draws.chance(1, 2) {
-            let fits = |this: &Self, at: usize| {
-                let other = this.dims(Id(at));
-                this.values[at].dtype() == dtype
-                    && this.values[at].shape().rank().is_some()
-                    && suits(&this.facts[at])
+        if self.rng.chance(1, 2) {
+            let fits = |this: &Self, index: usize| {
+                let other = this.dims(ValueIndex(index));
+                this.values[index].dtype() == dtype
+                    && this.values[index].shape().rank().is_some()
+                    && suits(&this.props[index])
                     && dims.iter().rev().zip(other.iter().rev()).all(|(a, b)| a == b || *a == 1 || *b == 1)
             };
-            let all: Vec<usize> = (0..self.values.len()).filter(|at| fits(self, *at)).collect();
+            let all: Vec<usize> = (0..self.values.len()).filter(|index| fits(self, *index)).collect();
             if !all.is_empty() {
-                return Some(Id(*self.draws.pick(&all)));
+                return Some(ValueIndex(*self.rng.choose(&all)));
             }
         }
-        self.companion(id, dtype, content)
+        self.new_broadcast_source(id, dtype, content)
     }
 
-    /// A new source that broadcasts with a value.
-    pub fn companion(&mut self, id: Id, dtype: DType, content: Content) -> Option<Id> {
-        if self.recipe.sources.len() >= MOST_SOURCES {
+    /// Adds a source that broadcasts with `id`; `None` if there are enough sources.
+    pub fn new_broadcast_source(
+        &mut self,
+        id: ValueIndex,
+        dtype: DType,
+        content: Content,
+    ) -> Option<ValueIndex> {
+        if self.recipe.sources.len() >= MAX_SOURCES {
             return None;
         }
         let dims = self.dims(id);
-        if self.draws.chance(1, 3) {
-            let constant = self.draws.chance(2, 3);
+        if self.rng.chance(1, 3) {
+            let constant = self.rng.chance(2, 3);
             return self.source(dtype, Vec::new(), content, constant);
         }
-        let rank = if self.draws.chance(1, 3) { self.draws.below(dims.len() + 1) } else { dims.len() };
+        let rank = if self.rng.chance(1, 3) { self.rng.below(dims.len() + 1) } else { dims.len() };
         let mut sizes = Vec::new();
         for dim in &dims[dims.len() - rank..] {
-            let size = if self.open && self.draws.chance(1, 3) {
-                self.like_or_one(dim)?
-            } else if self.draws.chance(1, 5) {
+            let size = if self.dynamic_shapes && self.rng.chance(1, 3) {
+                self.size_like_or_one(dim)?
+            } else if self.rng.chance(1, 5) {
                 Size::Known(1)
             } else {
-                self.like(dim)?
+                self.size_like(dim)?
             };
             sizes.push(size);
         }
-        let constant = self.draws.chance(1, 4);
+        let constant = self.rng.chance(1, 4);
         self.source(dtype, sizes, content, constant)
     }
 
-    /// A scalar.
-    pub fn scalar(&mut self, dtype: DType, content: Content) -> Option<Id> {
-        let constant = self.draws.chance(3, 4);
+    /// Adds a scalar source.
+    pub fn scalar(&mut self, dtype: DType, content: Content) -> Option<ValueIndex> {
+        let constant = self.rng.chance(3, 4);
         self.source(dtype, Vec::new(), content, constant)
     }
 
-    /// A new source of a value's shape.
-    pub fn twin(&mut self, id: Id, dtype: DType, content: Content) -> Option<Id> {
+    /// Adds a source with the shape of `id`.
+    pub fn source_like(&mut self, id: ValueIndex, dtype: DType, content: Content) -> Option<ValueIndex> {
         let dims = self.dims(id);
-        let sizes: Option<Vec<Size>> = dims.iter().map(|dim| self.like(dim)).collect();
+        let sizes: Option<Vec<Size>> = dims.iter().map(|dim| self.size_like(dim)).collect();
         self.source(dtype, sizes?, content, false)
     }
 
-    /// Adds a step and gives its first output; nothing if the op refuses or the results are too large.
-    pub fn add(&mut self, call: Call, data: &[Id], params: &[Id], facts: Facts) -> Option<Id> {
-        let of = |ids: &[Id]| ids.iter().map(|id| self.values[id.0]).collect::<Vec<_>>();
-        let outputs = match call.apply(self.graph, &of(data), &of(params)) {
+    /// Adds a step and returns its first output; `None` if the op refuses its operands or an output is too large.
+    ///
+    /// The environment variable `SHAPEFLOW_REFUSED` prints why ops refuse.
+    pub fn add_step(
+        &mut self,
+        call: Call,
+        data: &[ValueIndex],
+        params: &[ValueIndex],
+        props: ElementProps,
+    ) -> Option<ValueIndex> {
+        let values_of = |ids: &[ValueIndex]| ids.iter().map(|id| self.values[id.0]).collect::<Vec<_>>();
+        let outputs = match call.apply(self.graph, &values_of(data), &values_of(params)) {
             Ok(outputs) => outputs,
             Err(error) => {
                 if std::env::var_os("SHAPEFLOW_REFUSED").is_some() {
@@ -325,8 +356,8 @@ impl<'g> Grower<'g> {
                 return None;
             }
         };
-        if self.open {
-            self.learn(&call, data, params, &outputs)?;
+        if self.dynamic_shapes {
+            self.infer_run_sizes(&call, data, params, &outputs)?;
         }
         for output in &outputs {
             let shape = output.shape();
@@ -343,46 +374,49 @@ impl<'g> Grower<'g> {
                         count = count.saturating_mul(sizes[run].max(1));
                     }
                 }
-                if count > MOST_ELEMENTS {
+                if count > MAX_ELEMENTS {
                     return None;
                 }
             }
         }
-        let operand = |ids: &[Id]| ids.iter().map(|id| self.places[id.0]).collect::<Vec<_>>();
+        let operand = |ids: &[ValueIndex]| ids.iter().map(|id| self.recipe_indices[id.0]).collect::<Vec<_>>();
         let (data, params) = (operand(data), operand(params));
         let first: usize = self.recipe.steps.iter().map(|step| step.outputs).sum();
         self.recipe.steps.push(Step { call, data, params, outputs: outputs.len() });
         let mut ids = Vec::new();
         for (number, output) in outputs.into_iter().enumerate() {
-            ids.push(self.note(Origin::Output(first + number), output, facts));
+            ids.push(self.push_value(Origin::Output(first + number), output, props));
         }
         ids.first().copied()
     }
 
-    /// The recipe with values numbered as recipes do.
-    pub fn finish(mut self, outputs: &[Id]) -> Grown {
+    /// Finishes the recipe: numbers its values as [`Step`] says, sources first.
+    pub fn finish(mut self, outputs: &[ValueIndex]) -> GeneratedGraph {
         let sources = self.recipe.sources.len();
-        let number = |at: usize| if at & OUTPUT != 0 { (at & !OUTPUT) + sources } else { at };
+        let number = |index: usize| match index & OUTPUT_FLAG {
+            0 => index,
+            _ => (index & !OUTPUT_FLAG) + sources,
+        };
         for step in &mut self.recipe.steps {
             for operand in step.data.iter_mut().chain(&mut step.params) {
                 *operand = number(*operand);
             }
         }
-        let mut facts = vec![Facts::default(); self.values.len()];
-        for (at, facts_of) in self.facts.iter().enumerate() {
-            facts[number(self.places[at])] = *facts_of;
+        let mut props = vec![ElementProps::default(); self.values.len()];
+        for (index, value_props) in self.recipe_indices.iter().zip(&self.props) {
+            props[number(*index)] = *value_props;
         }
-        self.recipe.outputs = outputs.iter().map(|id| number(self.places[id.0])).collect();
-        Grown { recipe: self.recipe, facts }
+        self.recipe.outputs = outputs.iter().map(|id| number(self.recipe_indices[id.0])).collect();
+        GeneratedGraph { recipe: self.recipe, props }
     }
 }
 
-/// Dimensions as an attribute. An unnamed one means nothing in another graph, so that a recipe has none.
-pub fn attribute(dims: &[Dim]) -> Option<Attr> {
+/// Returns dimensions as an attribute, or `None` if a symbol is anonymous: no other graph can name that symbol.
+pub fn dims_attr(dims: &[Dim]) -> Option<Attr> {
     let mut named = true;
     dims.iter().for_each(|dim| dim.symbols(&mut |symbol| named &= !symbol.is_anonymous()));
     named.then(|| Attr::from(PartialElements::vector(dims.iter().cloned())))
 }
 
-/// Marks the number of a step's output, which moves while sources are added.
-pub const OUTPUT: usize = 1 << 40;
+/// Marks the index of a step's output, whose final index depends on the number of sources.
+pub const OUTPUT_FLAG: usize = 1 << 40;

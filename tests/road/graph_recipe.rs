@@ -1,49 +1,51 @@
-//! `Recipe`: a graph as data, which can be built, fed, printed and made smaller.
+//! `Recipe`: a graph as plain data, which can be built, fed, printed and shrunk.
 
 use std::fmt;
 
 use shapeflow::{DType, Dim, Graph, Result, Tensor, TensorShape, Unknown, Value};
 
 use crate::op_call::Call;
-use crate::random_numbers::Draws;
+use crate::rng::Rng;
 use crate::tensor_compare::tensor_of;
 
-/// A dimension of a source; the number is that of a size that each run chooses.
+/// A dimension of a source. A run variable is an index into the numbers of a run, `recipe.runs[run]`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Size {
     Known(i64),
+    /// A named symbol whose value is a run variable.
     Named(usize),
+    /// An anonymous symbol whose value is a run variable.
     Unnamed(usize),
-    /// `scale · size + offset`.
+    /// `scale · symbol + offset`, as `(scale, run variable, offset)`.
     Linear(i64, usize, i64),
 }
 
 impl Size {
-    /// The size in a run.
+    /// Returns the size in a run.
     pub fn of(self, run: &[i64]) -> i64 {
         match self {
             Size::Known(size) => size,
-            Size::Named(at) | Size::Unnamed(at) => run[at],
-            Size::Linear(scale, at, offset) => scale * run[at] + offset,
+            Size::Named(variable) | Size::Unnamed(variable) => run[variable],
+            Size::Linear(scale, variable, offset) => scale * run[variable] + offset,
         }
     }
 }
 
-/// What a source holds.
+/// The elements of a source.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// Small whole numbers.
-    Whole,
-    /// Numbers of ordinary size.
+    /// Small integers.
+    SmallIntegers,
+    /// Numbers of ordinary magnitude: floats have fractions.
     Ordinary,
-    /// Extremes, infinities, NaN, zeros of both signs.
-    Wild,
-    /// Whole numbers from the first to the second.
-    Within(i64, i64),
-    /// These.
-    Given(Vec<i64>),
-    /// The sizes of these numbers, which each run chooses; not always sizes of anything.
-    Sizes(Vec<usize>),
+    /// Extremes of the dtype, infinities, NaN, zeros of both signs.
+    Extreme,
+    /// Integers from the first to the second, inclusive.
+    Range(i64, i64),
+    /// These elements.
+    Fixed(Vec<i64>),
+    /// The run variables with these indices, such as the entries of a fed `begin`; not all are sizes.
+    RunVariables(Vec<usize>),
 }
 
 /// An input or constant.
@@ -52,13 +54,13 @@ pub struct Source {
     pub dtype: DType,
     pub sizes: Vec<Size>,
     pub content: Content,
-    /// Part of the graph; its sizes are known.
+    /// Whether the source is a constant of the graph, with known sizes, instead of an input.
     pub constant: bool,
-    /// Nothing is declared of its shape.
+    /// Whether the input is declared without a rank.
     pub unranked: bool,
 }
 
-/// A node; operands are numbers of values: sources first, then the outputs of steps.
+/// A node. Operands are indices of values: all sources first, then the outputs of all steps in order.
 #[derive(Clone, Debug)]
 pub struct Step {
     pub call: Call,
@@ -67,22 +69,23 @@ pub struct Step {
     pub outputs: usize,
 }
 
-/// A graph and the sizes it runs at.
+/// A graph and the runs to check it at.
 #[derive(Clone, Debug, Default)]
 pub struct Recipe {
     pub seed: u64,
     pub sources: Vec<Source>,
     pub steps: Vec<Step>,
     pub outputs: Vec<usize>,
+    /// Per run, the values of the run variables.
     pub runs: Vec<Vec<i64>>,
 }
 
 impl Recipe {
-    /// The value of a source in a graph.
+    /// Adds a source to a graph.
     pub fn declare<'g>(&self, graph: &'g Graph, number: usize) -> Result<Value<'g>> {
         let source = &self.sources[number];
         if source.constant {
-            return graph.constant(self.tensor(number, 0));
+            return graph.constant(self.source_tensor(number, 0));
         }
         if source.unranked {
             return graph.input(&format!("x{number}"), source.dtype, TensorShape::unranked());
@@ -91,29 +94,32 @@ impl Recipe {
         let dims =
             source.sizes.iter().zip(fresh.dims().unwrap_or_default()).map(|(size, fresh)| match size {
                 Size::Known(size) => Dim::known(*size),
-                Size::Named(at) => Dim::symbol(&format!("s{at}")),
+                Size::Named(variable) => Dim::symbol(&format!("s{variable}")),
                 Size::Unnamed(_) => fresh.clone(),
-                Size::Linear(scale, at, offset) => Dim::symbol(&format!("s{at}")) * *scale + *offset,
+                Size::Linear(scale, variable, offset) => {
+                    Dim::symbol(&format!("s{variable}")) * *scale + *offset
+                }
             });
         graph.input(&format!("x{number}"), source.dtype, TensorShape::new(dims))
     }
 
-    /// Builds the graph; gives all values.
+    /// Builds the graph and returns all values.
     pub fn build<'g>(&self, graph: &'g Graph) -> Result<Vec<Value<'g>>> {
         let mut values = Vec::new();
         for number in 0..self.sources.len() {
             values.push(self.declare(graph, number)?);
         }
         for step in &self.steps {
-            let of = |numbers: &[usize]| numbers.iter().map(|at| values[*at]).collect::<Vec<_>>();
-            let outputs = step.call.apply(graph, &of(&step.data), &of(&step.params))?;
+            let values_of =
+                |indices: &[usize]| indices.iter().map(|index| values[*index]).collect::<Vec<_>>();
+            let outputs = step.call.apply(graph, &values_of(&step.data), &values_of(&step.params))?;
             values.extend(outputs);
         }
         Ok(values)
     }
 
-    /// What a source holds in a run.
-    pub fn tensor(&self, number: usize, run: usize) -> Tensor {
+    /// Returns the tensor of a source in a run. The elements depend only on the recipe's seed, the source and the run.
+    pub fn source_tensor(&self, number: usize, run: usize) -> Tensor {
         let source = &self.sources[number];
         let sizes: Vec<usize> = source
             .sizes
@@ -125,22 +131,22 @@ impl Recipe {
             .collect();
         let count: usize = sizes.iter().product();
         let salt = if source.constant { 0 } else { run as u64 + 1 };
-        let mut draws = Draws::new(self.seed ^ (number as u64) << 32 ^ salt << 48);
-        let chosen = |at: usize| self.runs[run][at];
+        let mut rng = Rng::new(self.seed ^ (number as u64) << 32 ^ salt << 48);
+        let variable = |index: usize| self.runs[run][index];
         let signed = source.dtype.is_signed();
         let float = source.dtype.is_float();
         if source.dtype == DType::I64 || source.dtype == DType::U64 {
-            // Not every one of these is a float.
+            // f64 does not hold every 64-bit integer, so these elements are drawn as integers.
             let wide: Vec<i64> = (0..count)
-                .map(|at| match &source.content {
-                    Content::Given(all) => all[at],
-                    Content::Sizes(all) => chosen(all[at]),
-                    Content::Within(low, high) => draws.within(*low, *high),
-                    Content::Wild if draws.chance(1, 2) => {
-                        *draws.pick(&[i64::MIN, i64::MAX, -1, 1 << 53, 1 << 31, i64::MAX - 1])
+                .map(|index| match &source.content {
+                    Content::Fixed(all) => all[index],
+                    Content::RunVariables(all) => variable(all[index]),
+                    Content::Range(low, high) => rng.range_inclusive(*low, *high),
+                    Content::Extreme if rng.chance(1, 2) => {
+                        *rng.choose(&[i64::MIN, i64::MAX, -1, 1 << 53, 1 << 31, i64::MAX - 1])
                     }
-                    Content::Wild => draws.bits() as i64,
-                    _ => draws.within(if signed { -4 } else { 0 }, 4),
+                    Content::Extreme => rng.next_u64() as i64,
+                    _ => rng.range_inclusive(if signed { -4 } else { 0 }, 4),
                 })
                 .collect();
             return match signed {
@@ -149,31 +155,31 @@ impl Recipe {
             };
         }
         let elements: Vec<f64> = (0..count)
-            .map(|at| match &source.content {
-                Content::Given(all) => all[at] as f64,
-                Content::Sizes(all) => chosen(all[at]) as f64,
-                Content::Within(low, high) => draws.within(*low, *high) as f64,
-                Content::Whole => draws.within(if signed { -3 } else { 0 }, 3) as f64,
-                Content::Ordinary if float => draws.unit() * 6.0 - 3.0,
-                Content::Ordinary => draws.within(if signed { -9 } else { 0 }, 9) as f64,
-                Content::Wild if float => wild_float(&mut draws, source.dtype),
-                Content::Wild => {
+            .map(|index| match &source.content {
+                Content::Fixed(all) => all[index] as f64,
+                Content::RunVariables(all) => variable(all[index]) as f64,
+                Content::Range(low, high) => rng.range_inclusive(*low, *high) as f64,
+                Content::SmallIntegers => rng.range_inclusive(if signed { -3 } else { 0 }, 3) as f64,
+                Content::Ordinary if float => rng.unit_f64() * 6.0 - 3.0,
+                Content::Ordinary => rng.range_inclusive(if signed { -9 } else { 0 }, 9) as f64,
+                Content::Extreme if float => extreme_float(&mut rng, source.dtype),
+                Content::Extreme => {
                     let (low, high) = source.dtype.integer_range().unwrap_or((0, 1));
-                    let drawn = draws.within(low as i64, high as i64);
-                    *draws.pick(&[low as i64, high as i64, 0, 1, drawn, drawn, drawn]) as f64
+                    let drawn = rng.range_inclusive(low as i64, high as i64);
+                    *rng.choose(&[low as i64, high as i64, 0, 1, drawn, drawn, drawn]) as f64
                 }
             })
             .collect();
         tensor_of(source.dtype, &sizes, &elements)
     }
 
-    /// The numbers of the sources that are fed.
-    pub fn fed(&self) -> impl Iterator<Item = usize> + '_ {
+    /// Returns the indices of the sources that are inputs.
+    pub fn inputs(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.sources.len()).filter(|number| !self.sources[*number].constant)
     }
 
-    /// The step that makes a value, and which of its outputs it is.
-    pub fn maker(&self, value: usize) -> Option<(usize, usize)> {
+    /// Returns the step that computes a value and the value's index among the step's outputs; `None` for a source.
+    pub fn producer(&self, value: usize) -> Option<(usize, usize)> {
         let mut first = self.sources.len();
         for (number, step) in self.steps.iter().enumerate() {
             if (first..first + step.outputs).contains(&value) {
@@ -184,13 +190,13 @@ impl Recipe {
         None
     }
 
-    /// Without steps and sources that no output needs.
-    pub fn needed(&self) -> Recipe {
-        self.renamed().0
+    /// Returns the recipe without the steps and sources that no output needs.
+    pub fn pruned(&self) -> Recipe {
+        self.pruned_with_old_indices().0
     }
 
-    /// As [`Recipe::needed`]; the second gives the old number of each value that is left.
-    pub fn renamed(&self) -> (Recipe, Vec<usize>) {
+    /// Returns [`Recipe::pruned`], and the old index of each of its values.
+    pub fn pruned_with_old_indices(&self) -> (Recipe, Vec<usize>) {
         let count = self.sources.len() + self.steps.iter().map(|step| step.outputs).sum::<usize>();
         let mut needed = vec![false; count];
         for output in &self.outputs {
@@ -206,24 +212,25 @@ impl Recipe {
                 step.data.iter().chain(&step.params).for_each(|operand| needed[*operand] = true);
             }
         }
-        let mut renamed = vec![usize::MAX; count];
+        // Old to new index; `usize::MAX` for a dropped value.
+        let mut new_index = vec![usize::MAX; count];
         let mut result = Recipe { seed: self.seed, runs: self.runs.clone(), ..Recipe::default() };
         for (number, source) in self.sources.iter().enumerate() {
             if needed[number] {
-                renamed[number] = result.sources.len();
+                new_index[number] = result.sources.len();
                 result.sources.push(source.clone());
             }
         }
         let mut next = result.sources.len();
         let mut first = self.sources.len();
-        // All outputs of a step stay.
+        // A kept step keeps all its outputs.
         for (step, keep) in self.steps.iter().zip(keep) {
             if keep {
                 for output in 0..step.outputs {
-                    renamed[first + output] = next + output;
+                    new_index[first + output] = next + output;
                 }
                 next += step.outputs;
-                let rename = |list: &[usize]| list.iter().map(|at| renamed[*at]).collect();
+                let rename = |list: &[usize]| list.iter().map(|old| new_index[*old]).collect();
                 result.steps.push(Step {
                     data: rename(&step.data),
                     params: rename(&step.params),
@@ -232,23 +239,24 @@ impl Recipe {
             }
             first += step.outputs;
         }
-        result.outputs = self.outputs.iter().map(|output| renamed[*output]).collect();
-        let mut old: Vec<usize> = (0..count).filter(|at| renamed[*at] != usize::MAX).collect();
-        old.sort_by_key(|at| renamed[*at]);
+        result.outputs = self.outputs.iter().map(|output| new_index[*output]).collect();
+        let mut old: Vec<usize> = (0..count).filter(|old| new_index[*old] != usize::MAX).collect();
+        old.sort_by_key(|old| new_index[*old]);
         (result, old)
     }
 }
 
-fn wild_float(draws: &mut Draws, dtype: DType) -> f64 {
-    let bits = draws.bits();
-    match draws.below(6) {
-        0 => *draws.pick(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY]),
-        1 => *draws.pick(&[0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5]),
-        2 => *draws.pick(&[1e30, -1e30, 1e-30, 1e-42, 1e-310, 65504.0, 2147483648.0, -9.3e18, 1e19]),
+/// Draws a float with extremes, special values and arbitrary bit patterns.
+fn extreme_float(rng: &mut Rng, dtype: DType) -> f64 {
+    let bits = rng.next_u64();
+    match rng.below(6) {
+        0 => *rng.choose(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY]),
+        1 => *rng.choose(&[0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5]),
+        2 => *rng.choose(&[1e30, -1e30, 1e-30, 1e-42, 1e-310, 65504.0, 2147483648.0, -9.3e18, 1e19]),
         3 if dtype == DType::F64 => f64::from_bits(bits),
         3 => f64::from(f32::from_bits(bits as u32)),
-        4 => draws.unit() * 200.0 - 100.0,
-        _ => draws.unit() * 4.0 - 2.0,
+        4 => rng.unit_f64() * 200.0 - 100.0,
+        _ => rng.unit_f64() * 4.0 - 2.0,
     }
 }
 

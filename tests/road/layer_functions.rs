@@ -1,4 +1,4 @@
-//! Layers of a user's program: functions, closures and objects.
+//! Layers that a user's program defines as functions, closures and trait objects.
 
 use shapeflow::{DType, Graph, Result, Tensor, TensorView, Value, shape};
 
@@ -50,7 +50,7 @@ fn dense(w: [[f32; 2]; 2], b: [f32; 2]) -> Dense {
 }
 
 #[test]
-fn layers_are_functions_closures_and_objects() -> Result<()> {
+fn layers_may_be_functions_closures_and_trait_objects() -> Result<()> {
     let layers: Vec<Box<dyn Layer>> = vec![
         Box::new(dense([[1.0, 0.0], [0.0, -1.0]], [0.5, 0.0])),
         Box::new(Activation(|x| x.relu())),
@@ -63,7 +63,7 @@ fn layers_are_functions_closures_and_objects() -> Result<()> {
     assert!(g.to_string().contains("layer1"), "{g}");
     let [y] = g.compile(y)?.run(&[TensorView::new(&[2, 2], &[1.0f32, 2.0, -3.0, -4.0])?])?;
     assert_eq!(y.to_vec::<f32>()?, [4.0, 2.0, -3.0, 4.0]);
-    // A layer that does not fit says in which scope.
+    // The error of a layer whose shapes do not fit names the scope.
     let wide = g.input("wide", DType::F32, shape!["n", 3])?;
     let error = sequential(wide, &layers).unwrap_err();
     assert_eq!(error.scopes().map(|(name, _)| name).collect::<Vec<_>>(), ["layer0"]);

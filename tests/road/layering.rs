@@ -1,11 +1,13 @@
-//! The rooms of the crate know each other in one direction; `unsafe` and foreign crates stay where they belong.
+//! The rooms of the crate depend on each other in one direction; `unsafe` and external crates stay in their rooms.
+//!
+//! A room is a folder or file directly in `src/`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::sources::{code_of, files};
+use crate::source_files::{collect_rust_files, strip_comments_and_strings};
 
-/// From the ground up: a room knows only rooms before it.
+/// All rooms; a room may use only the rooms listed before it.
 const ROOMS: &[&str] = &[
     "error",
     "dtype",
@@ -27,14 +29,15 @@ const ROOMS: &[&str] = &[
     "bin",
 ];
 
-/// Who knows a later room all the same, and why that cannot be otherwise.
-const UPWARD: &[(&str, &str, &str)] = &[("op", "graph", "the body of a composite op takes and gives values")];
+/// Exceptions: a room, a later room that it uses, and the reason.
+const UPWARD: &[(&str, &str, &str)] =
+    &[("op", "graph", "the body of a composite op takes and returns graph values")];
 
 /// The only rooms that may write `unsafe`.
 const UNSAFE: &[&str] = &["tensor", "tiles", "codegen", "runtime"];
 
-/// The rooms that name a crate; a crate that stands here is named nowhere else.
-const CRATES: &[(&str, &str)] = &[
+/// External crates and the room that may use them; a crate may have several rows. Other crates are not restricted.
+const RESTRICTED_CRATES: &[(&str, &str)] = &[
     ("cranelift_codegen", "codegen"),
     ("cranelift_frontend", "codegen"),
     ("cranelift_jit", "codegen"),
@@ -48,17 +51,18 @@ const CRATES: &[(&str, &str)] = &[
     ("prost", "interchange"),
 ];
 
-/// A source file: its room, and its code without comments, texts and the tests at its end.
+/// A source file, its room, and its code without comments, string literals and the test module at its end.
 struct Source {
     path: String,
     room: String,
     code: String,
 }
 
+/// Reads the files of all rooms, except test files and `lib.rs`.
 fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut paths = Vec::new();
-    files(&root, &mut paths);
+    collect_rust_files(&root, &mut paths);
     paths.sort();
     let sources: Vec<Source> = paths
         .into_iter()
@@ -68,18 +72,21 @@ fn sources() -> Vec<Source> {
             let is_test = name.contains("tests/")
                 || ["testing.rs", "recorded.rs"].iter().any(|end| name.ends_with(end));
             let text = std::fs::read_to_string(&path).unwrap();
-            (!is_test && room != "lib").then(|| Source { path: name, room, code: code_of(&text) })
+            (!is_test && room != "lib").then(|| Source {
+                path: name,
+                room,
+                code: strip_comments_and_strings(&text),
+            })
         })
         .collect();
     assert!(sources.len() > 100, "only {} files", sources.len());
     sources
 }
 
-/// The words that follow `crate::`, also in braces: `crate::{a::b, c}` names `a` and `c`.
-fn named_after_crate(code: &str) -> BTreeSet<String> {
-    let word = |text: &str| -> String {
-        text.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect()
-    };
+/// Returns the first names after `crate::`: `crate::{a::b, c}` gives `a` and `c`.
+fn names_after_crate(code: &str) -> BTreeSet<String> {
+    let word =
+        |text: &str| -> String { text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
     let mut names = BTreeSet::new();
     for part in code.split("crate::").skip(1) {
         let Some(list) = part.strip_prefix('{') else {
@@ -88,14 +95,14 @@ fn named_after_crate(code: &str) -> BTreeSet<String> {
         };
         let mut depth = 0;
         let mut starts = true;
-        for (at, letter) in list.char_indices() {
-            match letter {
+        for (offset, c) in list.char_indices() {
+            match c {
                 '{' => depth += 1,
                 '}' if depth == 0 => break,
                 '}' => depth -= 1,
                 ',' if depth == 0 => starts = true,
-                _ if starts && letter.is_alphabetic() => {
-                    names.insert(word(&list[at..]));
+                _ if starts && c.is_alphabetic() => {
+                    names.insert(word(&list[offset..]));
                     starts = false;
                 }
                 _ => {}
@@ -106,50 +113,53 @@ fn named_after_crate(code: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn rooms_know_only_those_before_them() {
-    let place: BTreeMap<&str, usize> = ROOMS.iter().enumerate().map(|(at, room)| (*room, at)).collect();
-    // What the front page gives to users is known by the room that defines it.
-    let front = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
-    let mut home: BTreeMap<String, String> = BTreeMap::new();
-    for line in code_of(&front).split(';').filter_map(|item| item.split_once("pub use ")) {
-        let Some((room, names)) = line.1.split_once("::") else { continue };
-        for name in names.split(|letter: char| !letter.is_alphanumeric() && letter != '_') {
-            home.insert(name.to_string(), room.to_string());
+fn rooms_use_only_earlier_rooms() {
+    let order: BTreeMap<&str, usize> = ROOMS.iter().enumerate().map(|(index, room)| (*room, index)).collect();
+    // A name that lib.rs re-exports, such as `crate::Error`, belongs to the room that defines it.
+    let lib = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
+    let mut defining_room: BTreeMap<String, String> = BTreeMap::new();
+    for export in strip_comments_and_strings(&lib).split(';').filter_map(|item| item.split_once("pub use ")) {
+        let Some((room, names)) = export.1.split_once("::") else { continue };
+        for name in words(names) {
+            defining_room.insert(name.to_string(), room.to_string());
         }
     }
     let (mut wrong, mut used) = (Vec::new(), BTreeSet::new());
     for source in sources() {
-        let Some(&own) = place.get(source.room.as_str()) else {
-            wrong.push(format!("{}: the room {} has no place in the table", source.path, source.room));
+        let Some(&source_order) = order.get(source.room.as_str()) else {
+            wrong.push(format!("{}: the room {} must be listed in ROOMS", source.path, source.room));
             continue;
         };
-        for name in named_after_crate(&source.code) {
-            let room =
-                if place.contains_key(name.as_str()) { &name } else { home.get(&name).unwrap_or(&name) };
+        for name in names_after_crate(&source.code) {
+            let room = match order.contains_key(name.as_str()) {
+                true => &name,
+                false => defining_room.get(&name).unwrap_or(&name),
+            };
             if room == "shape_fns" || room == "shapeflow_shape_fns" || *room == source.room {
                 continue;
             }
             let exception = UPWARD.iter().position(|(from, to, _)| *from == source.room && to == room);
-            match place.get(room.as_str()) {
-                Some(&other) if other < own => {}
+            match order.get(room.as_str()) {
+                Some(&room_order) if room_order < source_order => {}
                 Some(_) if exception.is_some() => used.extend(exception),
-                Some(_) => wrong.push(format!("{}: {} must not know {room}", source.path, source.room)),
+                Some(_) => wrong.push(format!("{}: {} must not use {room}", source.path, source.room)),
                 None => wrong.push(format!("{}: crate::{name} belongs to no room", source.path)),
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     for (number, (from, to, _)) in UPWARD.iter().enumerate() {
-        assert!(used.contains(&number), "{from} does not know {to} any more");
+        assert!(used.contains(&number), "the exception in UPWARD must be needed: {from} does not use {to}");
     }
 }
 
+/// Splits code into identifiers, keywords and numbers.
 fn words(code: &str) -> impl Iterator<Item = &str> {
-    code.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+    code.split(|c: char| !c.is_alphanumeric() && c != '_')
 }
 
 #[test]
-fn unsafe_code_stays_in_its_rooms() {
+fn unsafe_code_is_only_in_unsafe_rooms() {
     let outside: Vec<String> = sources()
         .into_iter()
         .filter(|source| !UNSAFE.contains(&source.room.as_str()))
@@ -160,30 +170,31 @@ fn unsafe_code_stays_in_its_rooms() {
 }
 
 #[test]
-fn foreign_crates_stay_in_their_rooms() {
+fn restricted_crates_are_used_only_in_their_rooms() {
     let (mut outside, mut seen) = (Vec::new(), BTreeSet::new());
     for source in sources() {
-        for (name, room) in CRATES {
-            // As the head of a path: a field or function may have the name.
-            let is_used = source.code.match_indices(&format!("{name}::")).any(|(at, _)| {
-                !source.code[..at].ends_with(|letter: char| letter.is_alphanumeric() || "_:".contains(letter))
+        for (name, room) in RESTRICTED_CRATES {
+            // Only the first segment of a path counts: a field or function may have the same name.
+            let is_used = source.code.match_indices(&format!("{name}::")).any(|(offset, _)| {
+                !source.code[..offset].ends_with(|c: char| c.is_alphanumeric() || "_:".contains(c))
             });
             if is_used && source.room == *room {
                 seen.insert((*name, *room));
-            } else if is_used && !CRATES.contains(&(*name, source.room.as_str())) {
+            } else if is_used && !RESTRICTED_CRATES.contains(&(*name, source.room.as_str())) {
                 outside.push(format!("{name} in {}", source.path));
             }
         }
     }
     assert!(outside.is_empty(), "{outside:?}");
-    assert_eq!(seen.len(), CRATES.len(), "only {seen:?} are used");
+    assert_eq!(seen.len(), RESTRICTED_CRATES.len(), "every row must be used, only {seen:?} are");
 }
 
-/// Whoever knows an op by its name would have to be told of every other op.
+/// Passes and emitters ask an `OpDef` for its properties: code that matches op names would need a case for every new op.
 #[test]
-fn nobody_asks_for_the_name_of_an_op() {
-    let asks = ["name() ==", "name() !=", "match op.name()", "match node.op.name()", "match self.op.name()"];
-    let asking: Vec<String> = sources()
+fn compiler_rooms_never_match_op_names() {
+    let patterns =
+        ["name() ==", "name() !=", "match op.name()", "match node.op.name()", "match self.op.name()"];
+    let offenders: Vec<String> = sources()
         .into_iter()
         .filter(|source| {
             ["eval", "graph", "passes", "lower", "codegen", "runtime", "compile", "exec"]
@@ -191,16 +202,16 @@ fn nobody_asks_for_the_name_of_an_op() {
         })
         .filter(|source| {
             let code = source.code.replace("operand.name() == name", "");
-            asks.iter().any(|ask| code.contains(ask))
+            patterns.iter().any(|pattern| code.contains(pattern))
         })
         .map(|source| source.path)
         .collect();
-    assert!(asking.is_empty(), "{asking:?}");
+    assert!(offenders.is_empty(), "op names are compared in {offenders:?}");
 }
 
-/// The shape functions are usable alone.
+/// The crate of shape functions is usable without the rest of the library.
 #[test]
-fn shape_functions_know_no_graph() {
+fn shape_fns_depends_on_no_compiler_crate() {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("shape_fns/Cargo.toml");
     let text = std::fs::read_to_string(manifest).unwrap();
     let dependencies = text.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
@@ -210,9 +221,10 @@ fn shape_functions_know_no_graph() {
 }
 
 #[test]
-fn what_stands_after_crate_is_found() {
-    let code =
-        code_of("use crate::{a::{b, c}, d as e, f}; // crate::no\nlet t = \"crate::no\"; crate::g::h();");
-    let names: Vec<String> = named_after_crate(&code).into_iter().collect();
+fn names_after_crate_are_found() {
+    let code = strip_comments_and_strings(
+        "use crate::{a::{b, c}, d as e, f}; // crate::no\nlet t = \"crate::no\"; crate::g::h();",
+    );
+    let names: Vec<String> = names_after_crate(&code).into_iter().collect();
     assert_eq!(names, ["a", "d", "f", "g"]);
 }

@@ -1,4 +1,4 @@
-//! Graphs of sizes at the limits: very long, very wide, very many, of high rank, without elements, beyond memory.
+//! Graphs at the limits: very long, very wide, very many, of high rank, without elements, or larger than memory.
 
 use std::time::Instant;
 
@@ -7,30 +7,28 @@ use shapeflow::{
     Value, concat, shape, stack,
 };
 
-/// Runs a test on a stack as small as that of a thread the standard library starts.
-fn on_a_small_stack(test: fn() -> Result<()>) -> Result<()> {
-    std::thread::Builder::new()
-        .stack_size(2 << 20)
-        .spawn(test)
-        .unwrap_or_else(|error| panic!("{error}"))
-        .join()
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+use crate::env_vars;
+use crate::stack::run_with_stack_kib;
+
+/// Runs a test on a stack of the default size of a thread, which is smaller than that of a main thread.
+fn on_thread_stack(test: fn() -> Result<()>) -> Result<()> {
+    run_with_stack_kib(2048, test)
 }
 
-/// A count that the environment may raise.
+/// Returns a count, which an environment variable overrides.
 fn count(variable: &str, default: usize) -> usize {
-    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+    env_vars::number(variable).unwrap_or(default)
 }
 
-/// Bytes of memory that the process holds.
+/// Returns the resident memory of this process in bytes.
 #[cfg(target_os = "linux")]
-fn resident() -> usize {
+fn resident_bytes() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap();
     text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
 }
 
-/// A graph of several kernels, with constants, guards and a name that is interned.
-fn small_network(round: usize) -> Result<Vec<Tensor>> {
+/// Builds, compiles and runs a graph of several kernels, with constants, guards and an interned symbol name.
+fn run_small_network(round: usize) -> Result<Vec<Tensor>> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["batch", 8])?;
     let y = g.input("y", DType::F32, shape![?, 8])?;
@@ -41,13 +39,13 @@ fn small_network(round: usize) -> Result<Vec<Tensor>> {
     exe.run_all(&[TensorView::new(&[3, 8], &data)?, TensorView::new(&[3, 8], &data)?])
 }
 
-/// Other tests of this process hold memory meanwhile, so this one runs in a process of its own.
+/// The test runs itself in a process of its own, since concurrent tests would change the resident memory.
 #[cfg(target_os = "linux")]
 #[test]
-fn graphs_that_are_dropped_leave_no_memory_behind() -> Result<()> {
+fn dropped_graphs_free_their_memory() -> Result<()> {
     const ALONE: &str = "SHAPEFLOW_ALONE";
     if std::env::var_os(ALONE).is_none() {
-        let name = "limits::graphs_that_are_dropped_leave_no_memory_behind";
+        let name = "limits::dropped_graphs_free_their_memory";
         let output = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", name, "--test-threads=1", "--nocapture"])
             .env(ALONE, "1")
@@ -60,21 +58,22 @@ fn graphs_that_are_dropped_leave_no_memory_behind() -> Result<()> {
         return Ok(());
     }
     let graphs = count("SHAPEFLOW_GRAPHS", 200);
-    // Allocators and interned names reach their size first.
+    // Warm up: allocators and the interner reach their steady size.
     for round in 0..graphs / 3 {
-        small_network(round)?;
+        run_small_network(round)?;
     }
-    let before = resident();
+    let before = resident_bytes();
     for round in 0..graphs {
-        small_network(round)?;
+        run_small_network(round)?;
     }
-    let grown = resident().saturating_sub(before);
+    let grown = resident_bytes().saturating_sub(before);
     println!("{graphs} graphs: {} KiB before, {} KiB more after", before >> 10, grown >> 10);
     assert!(grown < 2 << 20, "{graphs} graphs left {grown} bytes behind");
     Ok(())
 }
 
-fn chain(nodes: usize, backend: Backend) -> Result<()> {
+/// Builds, compiles and runs a chain of elementwise nodes, and prints the times.
+fn run_chain(nodes: usize, backend: Backend) -> Result<()> {
     let start = Instant::now();
     let g = Graph::new();
     let x = g.input("x", DType::I32, shape!["n"])?;
@@ -95,17 +94,17 @@ fn chain(nodes: usize, backend: Backend) -> Result<()> {
 
 #[test]
 fn a_long_chain_needs_no_stack() -> Result<()> {
-    on_a_small_stack(|| chain(count("SHAPEFLOW_NODES", 20_000), Backend::Jit))
+    on_thread_stack(|| run_chain(count("SHAPEFLOW_NODES", 20_000), Backend::Jit))
 }
 
 #[test]
-fn a_long_chain_is_interpreted_without_stack() -> Result<()> {
-    on_a_small_stack(|| chain(5_000, Backend::Interpreter))
+fn interpreting_a_long_chain_needs_no_stack() -> Result<()> {
+    on_thread_stack(|| run_chain(5_000, Backend::Interpreter))
 }
 
 #[test]
 fn a_long_chain_of_views_needs_no_stack() -> Result<()> {
-    on_a_small_stack(|| {
+    on_thread_stack(|| {
         let g = Graph::new();
         let x = g.input("x", DType::I32, shape!["n", 2])?;
         let mut y = x;
@@ -115,16 +114,16 @@ fn a_long_chain_of_views_needs_no_stack() -> Result<()> {
         let exe = g.compile(y)?;
         let data = [1i32, 2, 3, 4];
         let [got] = exe.run(&[TensorView::new(&[2, 2], &data)?])?;
-        // Two links turn the matrix by half a turn: a thousand leave it as it was.
+        // Each pair rotates the matrix by a quarter turn, so 1000 pairs are the identity.
         assert_eq!((got.sizes(), got.to_vec::<i32>()?), (&[2, 2][..], data.to_vec()));
         Ok(())
     })
 }
 
-/// Every shape is a term over the one before it.
+/// Every size is a term over the previous size; the terms are simplified.
 #[test]
 fn a_long_chain_of_sizes_stays_small() -> Result<()> {
-    on_a_small_stack(|| {
+    on_thread_stack(|| {
         let g = Graph::new();
         let x = g.input("x", DType::I32, shape!["n"])?;
         let mut y = x;
@@ -140,7 +139,7 @@ fn a_long_chain_of_sizes_stays_small() -> Result<()> {
 
 #[test]
 fn a_wide_graph_needs_no_stack() -> Result<()> {
-    on_a_small_stack(|| {
+    on_thread_stack(|| {
         let width = count("SHAPEFLOW_WIDTH", 500);
         let g = Graph::new();
         let x = g.input("x", DType::I64, shape!["n"])?;
@@ -158,7 +157,7 @@ fn a_wide_graph_needs_no_stack() -> Result<()> {
 }
 
 #[test]
-fn many_inputs_and_outputs() -> Result<()> {
+fn graphs_may_have_many_inputs_and_outputs() -> Result<()> {
     let g = Graph::new();
     let mut outputs = Vec::new();
     for number in 0..300 {
@@ -175,9 +174,9 @@ fn many_inputs_and_outputs() -> Result<()> {
     Ok(())
 }
 
-/// An expression with 2^30 paths from the input to the result is 30 instructions.
+/// A value that is added to itself 30 times has 2^30 paths to the input, but its kernel has 30 additions.
 #[test]
-fn doubled_thirty_times_stays_small() -> Result<()> {
+fn shared_subexpressions_are_computed_once() -> Result<()> {
     let doubled = |times: usize| -> Result<(Graph, Executable)> {
         let g = Graph::new();
         let x = g.input("x", DType::I64, shape!["n"])?;
@@ -199,7 +198,7 @@ fn doubled_thirty_times_stays_small() -> Result<()> {
 }
 
 #[test]
-fn rank_twenty() -> Result<()> {
+fn tensors_may_have_rank_twenty() -> Result<()> {
     let g = Graph::new();
     let mut dims = vec![Dim::known(1); 20];
     (dims[0], dims[19]) = (Dim::symbol("a"), Dim::symbol("b"));
@@ -208,23 +207,23 @@ fn rank_twenty() -> Result<()> {
     let perm: Vec<i64> = (0..20).rev().collect();
     let swapped = x.transpose(&perm[..])?;
     let y = (swapped + 1).ok()?;
-    let folded = y.reduce_sum([0, 7])?;
+    let sums = y.reduce_sum([0, 7])?;
     let mut paddings = [0i64; 40];
     (paddings[0], paddings[39]) = (1, 2);
     let wide = y.pad(paddings)?;
-    let exe = g.compile([y, folded, wide])?;
+    let exe = g.compile([y, sums, wide])?;
     let mut sizes = [1usize; 20];
     (sizes[0], sizes[19]) = (2, 3);
-    let [y, folded, wide] = exe.run(&[TensorView::new(&sizes, &[1i32, 2, 3, 4, 5, 6])?])?;
+    let [y, sums, wide] = exe.run(&[TensorView::new(&sizes, &[1i32, 2, 3, 4, 5, 6])?])?;
     assert_eq!(y.to_vec::<i32>()?, [2, 5, 3, 6, 4, 7]);
-    assert_eq!((folded.sizes().len(), folded.to_vec::<i32>()?), (18, vec![9, 18]));
+    assert_eq!((sums.sizes().len(), sums.to_vec::<i32>()?), (18, vec![9, 18]));
     assert_eq!((wide.sizes()[0], wide.sizes()[19], wide.len()), (4, 4, 16));
     Ok(())
 }
 
-/// Every kind of access over no elements: nothing is read, sizes are right.
+/// Covers every kind of access to tensors without elements.
 #[test]
-fn nothing_at_all() -> Result<()> {
+fn empty_tensors_have_the_right_sizes_and_reductions() -> Result<()> {
     for backend in [Backend::Jit, Backend::Interpreter] {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n", "m"])?;
@@ -304,9 +303,9 @@ fn the_memory_limit_names_the_largest_value() -> Result<()> {
     Ok(())
 }
 
-/// Sizes whose product, or whose product with the size of an element, is no number of bytes.
+/// Covers sizes whose product overflows, as a number of elements or of bytes.
 #[test]
-fn sizes_near_overflow() -> Result<()> {
+fn overflowing_sizes_are_refused_at_run_time() -> Result<()> {
     for backend in [Backend::Jit, Backend::Interpreter] {
         for (a, b, c) in [
             (1 << 31, 1 << 31, 1 << 31),
@@ -333,7 +332,7 @@ fn sizes_near_overflow() -> Result<()> {
                 let error = exe.run_all(&[feed]).expect_err(name);
                 assert_eq!(error.phase(), Phase::Run, "{sizes:?}: {error}");
             }
-            // A fold of so many elements would not end; it has to be right where there are none.
+            // A reduction of the larger sizes would not end, so only the empty one runs.
             if a == 0 {
                 let [sum] = g.compile_with(&options, sum)?.run(&[feed])?;
                 assert_eq!(sum.item::<f64>()?, 0.0);
@@ -343,9 +342,9 @@ fn sizes_near_overflow() -> Result<()> {
     Ok(())
 }
 
-/// A parameter that is made of a constant of more elements than can be counted is left to run time.
+/// A parameter that is computed from a constant of 2^80 elements stays unknown until run time.
 #[test]
-fn constants_beyond_counting_are_not_folded() -> Result<()> {
+fn constants_with_overflowing_element_counts_are_not_folded() -> Result<()> {
     let g = Graph::new();
     let huge = g.fill([1i64 << 40, 1 << 40], 1i64)?;
     let multiples = huge.reduce_max(..)?.reshape([1])?;
@@ -355,7 +354,7 @@ fn constants_beyond_counting_are_not_folded() -> Result<()> {
 }
 
 #[test]
-fn dimensions_near_overflow_are_refused_or_kept() -> Result<()> {
+fn ops_on_dimensions_near_overflow_do_not_panic() -> Result<()> {
     let g = Graph::new();
     let n = Dim::symbol("n");
     let x = g.input("x", DType::F32, shape![i64::MAX, i64::MAX, n])?;
@@ -373,7 +372,7 @@ fn dimensions_near_overflow_are_refused_or_kept() -> Result<()> {
     }
     assert!(g.input("y", DType::F32, [-1]).is_err());
     assert!(g.input("z", DType::F32, shape![i64::MIN]).is_err());
-    // A view of elements that are not there is refused before it is read.
+    // Views and tensors of more elements than memory holds are refused.
     assert!(TensorView::new(&[usize::MAX, 2], &[0.0f32]).is_err());
     assert!(Tensor::zeros(DType::F64, &[usize::MAX / 2, 3]).is_err());
     assert!(Tensor::zeros(DType::F64, &[isize::MAX as usize]).is_err());

@@ -1,4 +1,4 @@
-//! The whole road from a graph to results: recorded values, random graphs, limits, and mistakes.
+//! End-to-end tests, from building a graph to its results: recorded values, random graphs, limits and error messages.
 
 mod api;
 mod backend_check;
@@ -7,31 +7,31 @@ mod bad_graphs;
 mod bad_programs;
 mod bad_runs;
 mod circles;
+mod custom_ops;
+mod dynamic_shape_graphs;
+mod element_props;
+mod env_vars;
 mod error_messages;
 mod error_snapshots;
 mod explain;
 mod graph_generator;
 mod graph_recipe;
+mod inferred_shapes;
 mod layer_functions;
 mod layering;
 mod limits;
 mod memory;
 mod op_call;
 mod op_params;
-mod open_graphs;
 mod ops;
-mod own_ops;
-mod placement_ops;
 mod random;
-mod random_numbers;
 mod refused_runs;
+mod rng;
 mod runs;
-mod shape_promises;
 mod shape_refinement;
 mod shrink;
-mod sources;
+mod source_files;
 mod stack;
 mod symbol_definitions;
 mod tensor_compare;
-mod value_facts;
 mod values;

@@ -1,4 +1,5 @@
-//! Where runs put what they compute: over operands that die, into memory of the caller, into that of dropped results.
+//! Memory of values: results that reuse the memory of dead operands, caller-provided memory, and buffers of dropped
+//! results.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -10,12 +11,12 @@ use shapeflow::{
 
 fn numbers(sizes: &[usize]) -> Tensor {
     let count: usize = sizes.iter().product();
-    let x: Vec<f32> = (0..count).map(|at| ((at * 7 + at / 13) % 19) as f32 / 8.0 - 1.0).collect();
+    let x: Vec<f32> = (0..count).map(|index| ((index * 7 + index / 13) % 19) as f32 / 8.0 - 1.0).collect();
     Tensor::from_slice(sizes, &x).unwrap()
 }
 
-/// Runs `build` on x f32[n, 64] of 96 rows, in both ways; gives the bytes of the arena.
-fn arena(build: impl for<'g> Fn(Value<'g>) -> Result<Value<'g>>) -> usize {
+/// Builds a graph of an input f32[n, 64], compares both backends at n = 96, and returns the bytes of the JIT's arena.
+fn arena_bytes(build: impl for<'g> Fn(Value<'g>) -> Result<Value<'g>>) -> usize {
     let (g, fed) = (Graph::new(), numbers(&[96, 64]));
     let y = build(g.input("x", DType::F32, shape!["n", 64]).unwrap()).unwrap();
     let compile = |backend| g.compile_with(&CompileOptions::new().backend(backend), [y]).unwrap();
@@ -23,50 +24,51 @@ fn arena(build: impl for<'g> Fn(Value<'g>) -> Result<Value<'g>>) -> usize {
     let run = |exe: &Executable| exe.run_all(&[fed.view()]).unwrap().remove(0);
     let (got, expected) = (run(&jit), run(&oracle));
     got.allclose(&expected, 1e-5, 1e-5).unwrap();
-    assert_eq!(run(&jit), got, "memory of the first result is used again");
+    assert_eq!(run(&jit), got, "a second run must give the same result");
     jit.stats().arena_bytes
 }
 
-fn product<'g>(x: Value<'g>) -> Result<Value<'g>> {
+/// Multiplies a value by a constant [64, 64].
+fn matmul_64<'g>(x: Value<'g>) -> Result<Value<'g>> {
     x.matmul(x.graph().constant(numbers(&[64, 64]))?)
 }
 
 #[test]
-fn results_are_stored_over_operands_that_die() {
-    let one = 96 * 64 * 4;
-    // Both products are stored where the result goes: by the second, over which the sum is.
-    assert_eq!(arena(|x| (product(product(x)?.relu()?)? + 1.0).ok()), one);
-    // A row is stored when it has been read for the last time.
-    assert_eq!(arena(|x| product(product(x)?.softmax(-1)?)?.softmax(-1)), one);
-    assert_eq!(arena(|x| product(x)?.relu()), 0);
+fn results_reuse_the_memory_of_dead_operands() {
+    let one_value = 96 * 64 * 4;
+    // The sum is stored over the second matmul, in the memory of the output: only the first matmul needs the arena.
+    assert_eq!(arena_bytes(|x| (matmul_64(matmul_64(x)?.relu()?)? + 1.0).ok()), one_value);
+    // The last softmax stores a row over its operand after it has read the row.
+    assert_eq!(arena_bytes(|x| matmul_64(matmul_64(x)?.softmax(-1)?)?.softmax(-1)), one_value);
+    assert_eq!(arena_bytes(|x| matmul_64(x)?.relu()), 0);
 }
 
 #[test]
-fn an_operand_that_is_needed_stays() {
-    let one = 96 * 64 * 4;
-    // Read in another order.
-    assert_eq!(arena(|x| product(x)?.reverse([1])), one);
-    assert_eq!(arena(|x| product(x)?.transpose([1, 0])), one);
-    // Read again by a later step.
+fn operands_that_are_still_read_are_not_overwritten() {
+    let one_value = 96 * 64 * 4;
+    // The result reads its operand in another order.
+    assert_eq!(arena_bytes(|x| matmul_64(x)?.reverse([1])), one_value);
+    assert_eq!(arena_bytes(|x| matmul_64(x)?.transpose([1, 0])), one_value);
+    // A later op reads the operand again.
     assert_eq!(
-        arena(|x| {
-            let y = product(x)?;
-            (product(y.relu()?)? + y).ok()
+        arena_bytes(|x| {
+            let y = matmul_64(x)?;
+            (matmul_64(y.relu()?)? + y).ok()
         }),
-        2 * one
+        2 * one_value
     );
-    // Of another size: sums are smaller.
-    assert_eq!(arena(|x| product(x)?.reduce_sum(1)), one);
+    // The result has another size than the operand.
+    assert_eq!(arena_bytes(|x| matmul_64(x)?.reduce_sum(1)), one_value);
 }
 
 #[test]
-fn memory_of_bools_holds_nothing_else() -> Result<()> {
+fn memory_of_bools_is_not_shared_with_other_dtypes() -> Result<()> {
     let arena_of = |dtype: DType| -> Result<usize> {
         let g = Graph::new();
         let x = g.input("x", DType::U8, shape!["n", 64])?;
-        // A value that waits for another, and is read for the last time element by element.
-        let most = x.reduce_max(1)?;
-        let last = most.greater(most.reduce_sum(0)?)?;
+        // `largest` must be stored until its sum is known; then its elements are read for the last time.
+        let largest = x.reduce_max(1)?;
+        let last = largest.greater(largest.reduce_sum(0)?)?;
         let exe = g.compile(if dtype == DType::Bool { last } else { last.cast(dtype)? })?;
         exe.run_all(&[Tensor::full(&[96, 64], 2u8)?.view()])?;
         Ok(exe.stats().arena_bytes)
@@ -76,17 +78,17 @@ fn memory_of_bools_holds_nothing_else() -> Result<()> {
 }
 
 #[test]
-fn host_kernels_write_into_memory_of_the_caller() -> Result<()> {
+fn host_kernels_write_into_caller_memory() -> Result<()> {
     let g = Graph::new();
-    let places = g.input("places", DType::I32, shape!["n"])?;
+    let indices = g.input("indices", DType::I32, shape!["n"])?;
     let x = g.input("x", DType::F32, shape!["n"])?;
-    let stitched = dynamic_stitch(&[places], &[x])?;
+    let stitched = dynamic_stitch(&[indices], &[x])?;
     let outputs = [
         stitched * 2.0,
         stitched,
-        places.expand_dims(-1)?.scatter_nd(x, [5])?,
+        indices.expand_dims(-1)?.scatter_nd(x, [5])?,
         x.cumsum(0)?,
-        x.boolean_mask(places.greater(1)?, 0)?,
+        x.boolean_mask(indices.greater(1)?, 0)?,
     ];
     let mut runner = g.compile(outputs)?.runner();
     let fed = [Tensor::from([4, 0, 3]), Tensor::from([1.0f32, 2.0, 3.0])];
@@ -108,7 +110,7 @@ fn host_kernels_write_into_memory_of_the_caller() -> Result<()> {
         ];
         assert_eq!(memory.each_ref().map(Vec::as_slice), expected);
     }
-    // Memory of other sizes is refused, whatever the kernel has made.
+    // Output memory of other sizes than the result is refused.
     let mut short = [0.0f32; 4];
     let mut into: Vec<TensorViewMut<'_>> = (memory.iter_mut().zip(&sizes))
         .map(|(memory, sizes)| TensorViewMut::new(sizes, memory))
@@ -120,7 +122,7 @@ fn host_kernels_write_into_memory_of_the_caller() -> Result<()> {
 }
 
 #[test]
-fn memory_of_results_is_used_again_once_they_are_dropped() -> Result<()> {
+fn memory_of_dropped_results_is_reused() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let exe = g.compile(x + 1.0)?;
@@ -130,47 +132,47 @@ fn memory_of_results_is_used_again_once_they_are_dropped() -> Result<()> {
         assert!(y.as_slice::<f32>()?.iter().all(|y| *y == 2.0));
         Ok(y)
     };
-    let place = |y: &Tensor| -> Result<usize> { Ok(y.as_slice::<f32>()?.as_ptr().addr()) };
+    let address = |y: &Tensor| -> Result<usize> { Ok(y.as_slice::<f32>()?.as_ptr().addr()) };
     let first = run(1 << 16)?;
-    let (at, kept) = (place(&first)?, first.clone());
+    let (first_address, clone) = (address(&first)?, first.clone());
     drop(first);
     let second = run(1 << 16)?;
-    assert_ne!(place(&second)?, at, "a clone has it");
-    assert!(kept.as_slice::<f32>()?.iter().all(|y| *y == 2.0));
-    drop(kept);
-    assert_eq!(place(&run(60_000)?)?, at, "a smaller result fits");
+    assert_ne!(address(&second)?, first_address, "a clone still uses the memory");
+    assert!(clone.as_slice::<f32>()?.iter().all(|y| *y == 2.0));
+    drop(clone);
+    assert_eq!(address(&run(60_000)?)?, first_address, "a smaller result reuses the memory");
     exe.trim();
     drop(exe);
     assert_eq!(second.len(), 1 << 16);
     Ok(())
 }
 
-/// The system's allocator, which counts what a thread asks of it.
-struct Counting;
+/// The system's allocator, which counts the allocations of each thread.
+struct CountingAllocator;
 
 thread_local! {
-    static ASKED: Cell<usize> = const { Cell::new(0) };
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: all is handed to the system's allocator as it comes.
-unsafe impl GlobalAlloc for Counting {
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ASKED.set(ASKED.get() + 1);
-        // SAFETY: the caller's promises are passed on.
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        // SAFETY: as above.
+        // SAFETY: `start` comes from `alloc`, so from the system's allocator, with the same layout.
         unsafe { System.dealloc(start, layout) }
     }
 }
 
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// How often two runs after the first, into memory of the caller, ask the allocator for memory.
-fn asked(build: impl for<'g> Fn(Value<'g>) -> Result<Vec<Value<'g>>>) -> usize {
+/// Returns the number of allocations of two runs into caller memory, after a first run.
+fn allocations_of_runs(build: impl for<'g> Fn(Value<'g>) -> Result<Vec<Value<'g>>>) -> usize {
     let (g, fed) = (Graph::new(), numbers(&[96, 64]));
     let outputs = build(g.input("x", DType::F32, shape!["n", 64]).unwrap()).unwrap();
     let exe = g.compile(&outputs).unwrap();
@@ -179,18 +181,24 @@ fn asked(build: impl for<'g> Fn(Value<'g>) -> Result<Vec<Value<'g>>>) -> usize {
     let mut into: Vec<TensorViewMut<'_>> = results.iter_mut().map(|y| y.view_mut().unwrap()).collect();
     let mut runner = exe.runner();
     runner.run_into(&views, &mut into).unwrap();
-    let before = ASKED.get();
+    let before = ALLOCATIONS.get();
     for _ in 0..2 {
         runner.run_into(&views, &mut into).unwrap();
     }
-    ASKED.get() - before
+    ALLOCATIONS.get() - before
 }
 
 #[test]
-fn runs_into_memory_of_the_caller_allocate_nothing() {
-    assert_eq!(asked(|x| Ok(vec![(x * 2.0 + 1.0).relu()?])), 0);
-    assert_eq!(asked(|x| Ok(vec![x.softmax(-1)?, x.reduce_sum(0)?, x.reduce_max(1)?])), 0);
-    assert_eq!(asked(|x| Ok(vec![(product(x)? + 1.0).softmax(1)?])), 0);
-    assert_eq!(asked(|x| Ok(vec![x.transpose([1, 0])?, x.reverse([1])?, x.pad([1, 2, 3, 4])?])), 0);
-    assert_eq!(asked(|x| Ok(vec![x.gather(x.graph().constant([3, 1, 95])?, 0)?, (x * 0.5).ok()?])), 0);
+fn runs_into_caller_memory_allocate_nothing() {
+    assert_eq!(allocations_of_runs(|x| Ok(vec![(x * 2.0 + 1.0).relu()?])), 0);
+    assert_eq!(allocations_of_runs(|x| Ok(vec![x.softmax(-1)?, x.reduce_sum(0)?, x.reduce_max(1)?])), 0);
+    assert_eq!(allocations_of_runs(|x| Ok(vec![(matmul_64(x)? + 1.0).softmax(1)?])), 0);
+    assert_eq!(
+        allocations_of_runs(|x| Ok(vec![x.transpose([1, 0])?, x.reverse([1])?, x.pad([1, 2, 3, 4])?])),
+        0
+    );
+    assert_eq!(
+        allocations_of_runs(|x| Ok(vec![x.gather(x.graph().constant([3, 1, 95])?, 0)?, (x * 0.5).ok()?])),
+        0
+    );
 }

@@ -1,4 +1,4 @@
-//! `Call`: one op with its attributes and parameters, as data that can be put into any graph.
+//! `Call`: an op with its attributes and parameters as data, independent of a graph.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use shapeflow::{Attr, Graph, Registry, Result, Value};
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::builtin);
 
-/// An op, its attributes, and the names of the parameters that are values.
+/// An op, its attributes, and the names of its parameters that are values of the graph.
 #[derive(Clone, Debug)]
 pub struct Call {
     pub op: &'static str,
@@ -15,18 +15,18 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call without attributes.
+    /// Creates a call without attributes or parameters.
     pub fn new(op: &'static str) -> Call {
         Call { op, attrs: Vec::new(), params: Vec::new() }
     }
 
-    /// With one more attribute.
+    /// Adds an attribute.
     pub fn attr(mut self, name: &'static str, value: impl Into<Attr>) -> Call {
         self.attrs.push((name, value.into()));
         self
     }
 
-    /// Adds the node; `params` are the values of the parameters, in the order of their names.
+    /// Adds the call to a graph and returns its outputs; `params[i]` is the value of the parameter `self.params[i]`.
     pub fn apply<'g>(
         &self,
         graph: &'g Graph,

@@ -1,23 +1,24 @@
-//! Parameters of a random graph's ops: numbers, or values that are fed.
+//! Parameters of ops in random graphs: attributes, graph inputs or computed values.
 
 use shapeflow::{DType, Dim};
 
-use crate::graph_generator::{Grower, Id, attribute};
+use crate::element_props::ElementProps;
+use crate::graph_generator::{GraphGenerator, ValueIndex, dims_attr};
 use crate::graph_recipe::{Content, Size};
 use crate::op_call::Call;
-use crate::value_facts::Facts;
 
-impl Grower<'_> {
-    /// Puts a parameter into a call: an attribute, or fed.
+impl GraphGenerator<'_> {
+    /// Adds a parameter to a call: as an attribute, or as a new graph input with probability
+    /// `self.fed_per_mille / 1000`. A scalar parameter has one entry in `ints`.
     pub fn param(
         &mut self,
         call: Call,
-        params: &mut Vec<Id>,
+        params: &mut Vec<ValueIndex>,
         name: &'static str,
         ints: &[i64],
         vector: bool,
     ) -> Option<Call> {
-        if !self.draws.chance(self.fed, 1000) {
+        if !self.rng.chance(self.fed_per_mille, 1000) {
             return Some(match vector {
                 true => call.attr(name, ints.to_vec()),
                 false => call.attr(name, ints[0]),
@@ -25,37 +26,39 @@ impl Grower<'_> {
         }
         let sizes = match vector {
             false => Vec::new(),
-            true if self.draws.chance(1, 4) => {
+            true if self.rng.chance(1, 4) => {
                 let all = vec![ints.len() as i64; self.recipe.runs.len()];
-                vec![Size::Unnamed(self.variable(&all))]
+                vec![Size::Unnamed(self.new_variable(&all))]
             }
             true => vec![Size::Known(ints.len() as i64)],
         };
-        let dtype = *self.draws.pick(&[DType::I32, DType::I64]);
-        params.push(self.source(dtype, sizes, Content::Given(ints.to_vec()), false)?);
+        let dtype = *self.rng.choose(&[DType::I32, DType::I64]);
+        params.push(self.source(dtype, sizes, Content::Fixed(ints.to_vec()), false)?);
         let mut call = call;
         call.params.push(name);
         Some(call)
     }
 
-    /// A parameter that holds dimensions: as an attribute, or as a value of the graph where one is at hand.
+    /// Adds a parameter that lists dimensions: as an attribute, as a graph input, or as the `shape` of a value that has
+    /// these dimensions.
     pub fn dims_param(
         &mut self,
         call: Call,
-        params: &mut Vec<Id>,
+        params: &mut Vec<ValueIndex>,
         name: &'static str,
         dims: &[Dim],
     ) -> Option<Call> {
-        if self.draws.chance(1, 4) {
+        if self.rng.chance(1, 4) {
             let same = (0..self.values.len())
-                .find(|at| self.dims(Id(*at)) == dims && self.rank(Id(*at)) == dims.len());
-            if let Some(at) = same.filter(|at| self.values[*at].shape().rank().is_some()) {
-                let dtype = *self.draws.pick(&[DType::I32, DType::I64]);
-                let shape = self.add(
+                .map(ValueIndex)
+                .find(|value| self.dims(*value) == dims && self.rank(*value) == dims.len());
+            if let Some(value) = same.filter(|value| self.values[value.0].shape().rank().is_some()) {
+                let dtype = *self.rng.choose(&[DType::I32, DType::I64]);
+                let shape = self.add_step(
                     Call::new("shape").attr("out_type", dtype),
-                    &[Id(at)],
+                    &[value],
                     &[],
-                    Facts { whole: true, ..Facts::default() },
+                    ElementProps { integral: true, ..ElementProps::default() },
                 )?;
                 params.push(shape);
                 let mut call = call;
@@ -66,6 +69,6 @@ impl Grower<'_> {
         if let Some(known) = dims.iter().map(Dim::as_known).collect::<Option<Vec<i64>>>() {
             return self.param(call, params, name, &known, true);
         }
-        Some(call.attr(name, attribute(dims)?))
+        Some(call.attr(name, dims_attr(dims)?))
     }
 }

@@ -1,4 +1,7 @@
-//! Random graphs: machine code against the interpreter, at several sizes with one compile.
+//! Random graphs: compares machine code with the interpreter, at several sizes per compile.
+//!
+//! `SHAPEFLOW_CASES` sets the number of graphs, `SHAPEFLOW_SEED` the first seed, and `SHAPEFLOW_TRACE` prints each seed
+//! before its graph runs.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,94 +9,89 @@ use std::time::Instant;
 
 use shapeflow::{CompileOptions, DType, Graph, Registry, Value};
 
-use crate::backend_check::{Outcome, check, compile, message};
-use crate::graph_generator::{Grower, Grown, Id};
+use crate::backend_check::{Outcome, check_backends, compile, panic_message};
+use crate::env_vars;
+use crate::graph_generator::{GeneratedGraph, GraphGenerator, ValueIndex};
 use crate::graph_recipe::{Content, Recipe, Size};
-use crate::ops::{OPS, grow};
-use crate::random_numbers::Draws;
+use crate::ops::{OPS, add_op};
+use crate::rng::Rng;
 use crate::shrink::shrink;
 
-fn describe(recipe: &Recipe) -> String {
+/// Returns the kernels that a recipe compiles to, as text, or the compile error.
+fn kernels_text(recipe: &Recipe) -> String {
     let graph = Graph::new();
     let Ok(values) = recipe.build(&graph) else { return String::new() };
-    let outputs: Vec<Value<'_>> = recipe.outputs.iter().map(|at| values[*at]).collect();
+    let outputs: Vec<Value<'_>> = recipe.outputs.iter().map(|output| values[*output]).collect();
     compile(&graph, &CompileOptions::new(), &outputs)
         .map_or_else(|error| error.to_string(), |exe| exe.kernels())
 }
 
-/// A random graph of some ops.
-pub fn random_graph(seed: u64) -> Grown {
+/// Generates a graph of random ops.
+pub fn random_graph(seed: u64) -> GeneratedGraph {
     let graph = Graph::new();
-    let mut g = Grower::new(&graph, seed);
-    let total: usize = OPS.iter().map(|(_, weight)| weight).sum();
-    let steps = 2 + g.draws.below(*Draws::new(seed ^ 77).pick(&[4, 10, 29]));
+    let mut g = GraphGenerator::new(&graph, seed);
+    let steps = 2 + g.rng.below(*Rng::new(seed ^ 77).choose(&[4, 10, 29]));
     let mut tries = 0;
     while g.recipe.steps.len() < steps && tries < 4 * steps {
         tries += 1;
-        let mut at = g.draws.below(total);
-        let op = OPS.iter().find(|(_, weight)| {
-            let here = at < *weight;
-            at = at.wrapping_sub(*weight);
-            here
-        });
-        if let Some((op, _)) = op {
-            grow(&mut g, op);
-        }
+        let op = g.rng.choose_weighted(OPS);
+        add_op(&mut g, op);
     }
     finish(g, seed)
 }
 
-/// A random graph most of whose sizes only a run determines.
-fn open_graph(seed: u64) -> Grown {
+/// Generates a graph of random ops in which most sizes are known only at run time.
+fn dynamic_shape_graph(seed: u64) -> GeneratedGraph {
     let graph = Graph::new();
-    let mut g = Grower::new(&graph, seed);
-    (g.open, g.fed) = (true, 500);
-    let steps = 2 + g.draws.below(*Draws::new(seed ^ 78).pick(&[3, 6, 14]));
+    let mut g = GraphGenerator::new(&graph, seed);
+    (g.dynamic_shapes, g.fed_per_mille) = (true, 500);
+    let steps = 2 + g.rng.below(*Rng::new(seed ^ 78).choose(&[3, 6, 14]));
     let mut tries = 0;
     while g.recipe.steps.len() < steps && tries < 4 * steps {
         tries += 1;
-        crate::open_graphs::grow(&mut g);
+        crate::dynamic_shape_graphs::add_random_op(&mut g);
     }
     finish(g, seed)
 }
 
-/// What has grown, with outputs.
-fn finish(mut g: Grower<'_>, seed: u64) -> Grown {
+/// Chooses outputs, drops what they do not need, and sometimes makes an input unranked.
+fn finish(mut g: GraphGenerator<'_>, seed: u64) -> GeneratedGraph {
     let mut outputs = choose_outputs(&mut g);
     if outputs.is_empty() {
-        let source = g.source(DType::F32, vec![Size::Known(2)], Content::Whole, false);
+        let source = g.source(DType::F32, vec![Size::Known(2)], Content::SmallIntegers, false);
         outputs.extend(source);
     }
-    let grown = g.finish(&outputs);
-    // What no output needs constrains nothing.
-    let (recipe, old) = grown.recipe.renamed();
-    let mut grown = Grown { recipe, facts: old.iter().map(|at| grown.facts[*at]).collect() };
-    let mut draws = Draws::new(seed ^ 0xabcd);
-    // A parameter that names a dimension needs the input that has it.
-    if !grown.recipe.sources.is_empty() && draws.chance(1, 30) && !names_dims(&grown.recipe) {
-        let number = draws.below(grown.recipe.sources.len());
-        grown.recipe.sources[number].unranked = !grown.recipe.sources[number].constant;
+    let unpruned = g.finish(&outputs);
+    // A value that no output needs must not constrain a run.
+    let (recipe, old) = unpruned.recipe.pruned_with_old_indices();
+    let props = old.iter().map(|index| unpruned.props[*index]).collect();
+    let mut graph = GeneratedGraph { recipe, props };
+    let mut rng = Rng::new(seed ^ 0xabcd);
+    // An attribute that names a symbol needs an input that declares it.
+    if !graph.recipe.sources.is_empty() && rng.chance(1, 30) && !has_symbols_in_attrs(&graph.recipe) {
+        let number = rng.below(graph.recipe.sources.len());
+        graph.recipe.sources[number].unranked = !graph.recipe.sources[number].constant;
     }
-    grown
+    graph
 }
 
-/// Whether a parameter is made of the names of dimensions.
-fn names_dims(recipe: &Recipe) -> bool {
+/// Returns whether an attribute contains a symbol.
+fn has_symbols_in_attrs(recipe: &Recipe) -> bool {
     let attrs = recipe.steps.iter().flat_map(|step| &step.call.attrs);
-    let mut named = false;
+    let mut found = false;
     for (_, attr) in attrs {
-        attr.symbols(&mut |_| named = true);
+        attr.symbols(&mut |_| found = true);
     }
-    named
+    found
 }
 
-/// Every value that nothing reads, and some others.
-fn choose_outputs(g: &mut Grower<'_>) -> Vec<Id> {
+/// Chooses the last value, some random values, and sometimes more of the last ones.
+fn choose_outputs(g: &mut GraphGenerator<'_>) -> Vec<ValueIndex> {
     let sources = g.recipe.sources.len();
-    let all: Vec<Id> = (0..g.values.len()).map(Id).collect();
-    let mut outputs: Vec<Id> = all.iter().copied().filter(|_| g.draws.chance(1, 8)).collect();
+    let all: Vec<ValueIndex> = (0..g.values.len()).map(ValueIndex).collect();
+    let mut outputs: Vec<ValueIndex> = all.iter().copied().filter(|_| g.rng.chance(1, 8)).collect();
     outputs.extend(all.last());
-    if g.draws.chance(1, 2) {
+    if g.rng.chance(1, 2) {
         outputs.extend(all.iter().rev().take(1 + sources / 2));
     }
     outputs.sort_by_key(|id| id.0);
@@ -101,45 +99,47 @@ fn choose_outputs(g: &mut Grower<'_>) -> Vec<Id> {
     outputs
 }
 
-fn cases(default: u64) -> u64 {
-    std::env::var("SHAPEFLOW_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+fn case_count(default: u64) -> u64 {
+    env_vars::number("SHAPEFLOW_CASES").unwrap_or(default)
 }
 
-/// Checks graphs of these seeds; says at most a few failures, made small.
-fn hold(seeds: impl Iterator<Item = u64>, make: impl Fn(u64) -> Option<Grown>) {
+/// Checks the graphs of these seeds on both backends. Panics with the shrunk recipe of the first failure of each set of
+/// ops.
+fn assert_backends_agree(seeds: impl Iterator<Item = u64>, generate: impl Fn(u64) -> Option<GeneratedGraph>) {
     let start = Instant::now();
     let (mut graphs, mut nodes) = (0, 0);
     let mut total = Outcome::default();
     let mut failures: Vec<String> = Vec::new();
     let mut failed = 0;
     let trace = std::env::var_os("SHAPEFLOW_TRACE").is_some();
-    let most = if cases(0) > 0 { 400 } else { 3 };
-    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let max_failures = if case_count(0) > 0 { 400 } else { 3 };
+    let mut failures_by_ops: BTreeMap<String, usize> = BTreeMap::new();
     for seed in seeds {
         if trace {
             eprintln!("seed {seed}");
         }
-        let Some(grown) = make(seed) else { continue };
+        let Some(graph) = generate(seed) else { continue };
         graphs += 1;
-        nodes += grown.recipe.steps.len();
-        let result = catch_unwind(AssertUnwindSafe(|| check(&grown.recipe, Some(&grown.facts))));
-        match result.unwrap_or_else(|panic| Err(format!("PANIC: {}", message(&*panic)))) {
+        nodes += graph.recipe.steps.len();
+        let result = catch_unwind(AssertUnwindSafe(|| check_backends(&graph.recipe, Some(&graph.props))));
+        match result.unwrap_or_else(|panic| Err(format!("PANIC: {}", panic_message(&*panic)))) {
             Ok(outcome) => {
                 total.runs += outcome.runs;
                 total.refused += outcome.refused;
                 total.skipped += outcome.skipped;
                 total.compared += outcome.compared;
             }
-            Err(what) => {
+            Err(difference) => {
                 failed += 1;
-                let (small, error) = shrink(&grown.recipe);
+                let (small, error) = shrink(&graph.recipe);
                 let ops: Vec<&str> = small.steps.iter().map(|step| step.call.op).collect();
-                let count = seen.entry(ops.join(" ")).or_default();
+                let count = failures_by_ops.entry(ops.join(" ")).or_default();
                 *count += 1;
-                if *count == 1 && failures.len() < most {
-                    failures.push(format!("seed {seed}: {what}\n{small}{error}\n{}", describe(&small)));
+                if *count == 1 && failures.len() < max_failures {
+                    failures
+                        .push(format!("seed {seed}: {difference}\n{small}{error}\n{}", kernels_text(&small)));
                 }
-                if failures.len() >= most {
+                if failures.len() >= max_failures {
                     break;
                 }
             }
@@ -153,55 +153,50 @@ fn hold(seeds: impl Iterator<Item = u64>, make: impl Fn(u64) -> Option<Grown>) {
         total.skipped,
         start.elapsed().as_secs_f64()
     );
-    let list: Vec<String> = seen.iter().map(|(ops, count)| format!("{count} {ops}")).collect();
+    let list: Vec<String> = failures_by_ops.iter().map(|(ops, count)| format!("{count} {ops}")).collect();
     assert!(failed == 0, "{failed} graphs differ:\n{}\n{}", list.join("\n"), failures.join("\n\n"));
 }
 
 fn first_seed() -> u64 {
-    std::env::var("SHAPEFLOW_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+    env_vars::number("SHAPEFLOW_SEED").unwrap_or(1)
 }
 
 #[test]
 pub fn random_graphs_agree_with_the_interpreter() {
     let first = first_seed();
-    hold(first..first + cases(1000), |seed| Some(random_graph(seed)));
+    assert_backends_agree(first..first + case_count(1000), |seed| Some(random_graph(seed)));
 }
 
 #[test]
-fn open_graphs_agree_with_the_interpreter() {
+fn dynamic_shape_graphs_agree_with_the_interpreter() {
     let first = first_seed() + 5_000_000_000;
-    hold(first..first + cases(600), |seed| Some(open_graph(seed)));
+    assert_backends_agree(first..first + case_count(600), |seed| Some(dynamic_shape_graph(seed)));
 }
 
 #[test]
-fn every_op_alone_agrees_with_the_interpreter() {
-    let each = cases(1000) / 50 + 1;
+fn single_op_graphs_agree_with_the_interpreter() {
+    let each = case_count(1000) / 50 + 1;
     let mut missing = Vec::new();
     let first = first_seed();
     for (number, (op, _)) in OPS.iter().enumerate() {
-        let mut made = 0;
-        let seeds = (0..each).map(|at| first + at + 1_000_000 * (number as u64 + 1));
-        let graphs: Vec<Grown> = seeds.filter_map(|seed| single(op, seed)).collect();
-        made += graphs.len();
-        if made * 4 < each as usize {
-            missing.push(format!("{op}: {made} of {each}"));
+        let seeds = (0..each).map(|case| first + case + 1_000_000 * (number as u64 + 1));
+        let graphs: Vec<GeneratedGraph> = seeds.filter_map(|seed| single_op_graph(op, seed)).collect();
+        let count = graphs.len();
+        if count * 4 < each as usize {
+            missing.push(format!("{op}: {count} of {each}"));
         }
-        hold(0..graphs.len() as u64, |at| {
-            graphs
-                .get(at as usize)
-                .map(|grown| Grown { recipe: grown.recipe.clone(), facts: grown.facts.clone() })
-        });
+        assert_backends_agree(0..graphs.len() as u64, |number| graphs.get(number as usize).cloned());
     }
-    assert!(missing.is_empty(), "too few graphs are made of {missing:?}");
+    assert!(missing.is_empty(), "too few graphs are generated for {missing:?}");
 }
 
-/// A graph of one op; parameters may take another.
-pub fn single(op: &'static str, seed: u64) -> Option<Grown> {
+/// Generates a graph of one op; its operands and parameters may need other ops.
+pub fn single_op_graph(op: &'static str, seed: u64) -> Option<GeneratedGraph> {
     for attempt in 0..8 {
         let graph = Graph::new();
-        let mut g = Grower::new(&graph, seed * 8 + attempt);
-        if let Some(id) = grow(&mut g, op) {
-            let outputs: Vec<Id> = (id.0..g.values.len()).map(Id).collect();
+        let mut g = GraphGenerator::new(&graph, seed * 8 + attempt);
+        if let Some(id) = add_op(&mut g, op) {
+            let outputs: Vec<ValueIndex> = (id.0..g.values.len()).map(ValueIndex).collect();
             return Some(g.finish(&outputs));
         }
     }
@@ -209,9 +204,9 @@ pub fn single(op: &'static str, seed: u64) -> Option<Grown> {
 }
 
 #[test]
-fn no_op_is_forgotten() {
+fn every_registered_op_is_listed() {
     let registry = Registry::builtin();
-    let known: Vec<&str> = registry.iter().map(|def| def.name()).collect();
+    let registered: Vec<&str> = registry.iter().map(|def| def.name()).collect();
     let listed: Vec<&str> = OPS.iter().map(|(op, _)| *op).collect();
-    assert_eq!(known, listed, "the list of ops in tests/road/ops/list.rs");
+    assert_eq!(registered, listed, "tests/road/ops/list.rs must list the registered ops");
 }

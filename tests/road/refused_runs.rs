@@ -1,4 +1,4 @@
-//! What a run or a call must refuse, by kind and phase, on both backends, without a panic and without harm.
+//! Mistakes that a run or a call refuses: the error's kind and phase on both backends, and that later runs still work.
 
 use std::sync::Arc;
 
@@ -13,9 +13,10 @@ fn compile(g: &Graph, backend: Backend, output: Value<'_>) -> Result<Executable>
     g.compile_with(&CompileOptions::new().backend(backend), output)
 }
 
+/// Checks that an outcome is an error of this kind and phase whose text contains all `parts`.
 #[track_caller]
-fn refused<T>(outcome: Result<T>, kind: ErrorKind, phase: Phase, parts: &[&str]) -> Error {
-    let Err(error) = outcome else { panic!("must be refused: {parts:?}") };
+fn expect_error<T>(outcome: Result<T>, kind: ErrorKind, phase: Phase, parts: &[&str]) -> Error {
+    let Err(error) = outcome else { panic!("an error with {parts:?} was expected") };
     let text = error.to_string();
     assert_eq!((error.kind(), error.phase()), (kind, phase), "{text}");
     for part in parts {
@@ -25,7 +26,7 @@ fn refused<T>(outcome: Result<T>, kind: ErrorKind, phase: Phase, parts: &[&str])
 }
 
 #[test]
-fn feeds_of_another_kind() -> Result<()> {
+fn feeds_of_wrong_dtype_shape_or_count_are_refused() -> Result<()> {
     for backend in BACKENDS {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n", 2])?;
@@ -35,31 +36,31 @@ fn feeds_of_another_kind() -> Result<()> {
         let doubles = [0.5f64; 8];
         let good_x = TensorView::new(&[3, 2], &floats[..6])?;
         let good_y = TensorView::new(&[3], &floats[..3])?;
-        let feed = |parts: &[&str], feeds: &[TensorView<'_>]| {
-            refused(exe.run_all(feeds), ErrorKind::Feed, Phase::Run, parts);
+        let refuses = |parts: &[&str], feeds: &[TensorView<'_>]| {
+            expect_error(exe.run_all(feeds), ErrorKind::Feed, Phase::Run, parts);
             let mut out = [0.0f32; 3];
             let mut runner = exe.runner();
             let sizes = [3];
             let outcome =
                 TensorViewMut::new(&sizes, &mut out).and_then(|view| runner.run_into(feeds, &mut [view]));
-            refused(outcome, ErrorKind::Feed, Phase::Run, parts);
+            expect_error(outcome, ErrorKind::Feed, Phase::Run, parts);
         };
-        feed(&["\"x\"", "f64[3, 2]"], &[TensorView::new(&[3, 2], &doubles[..6])?, good_y]);
+        refuses(&["\"x\"", "f64[3, 2]"], &[TensorView::new(&[3, 2], &doubles[..6])?, good_y]);
         let strings = Tensor::from_strings(&[3, 2], &["a"; 6])?;
-        feed(&["\"x\"", "got string[3, 2]"], &[strings.view(), good_y]);
-        feed(&["\"x\"", "rank"], &[TensorView::new(&[6], &floats[..6])?, good_y]);
-        feed(&["\"x\"", "axis 1"], &[TensorView::new(&[2, 3], &floats[..6])?, good_y]);
-        feed(&["\"y\"", "axis 0", "3"], &[good_x, TensorView::new(&[4], &floats[..4])?]);
-        feed(&["2 inputs", "got 1"], &[good_x]);
-        feed(&["2 inputs", "got 3"], &[good_x, good_y, good_y]);
-        feed(&["2 inputs", "got 0"], &[]);
-        let by_name = |feeds: &[(&str, TensorView<'_>)], parts: &[&str]| {
-            refused(exe.run_named(feeds), ErrorKind::Feed, Phase::Run, parts);
+        refuses(&["\"x\"", "got string[3, 2]"], &[strings.view(), good_y]);
+        refuses(&["\"x\"", "rank"], &[TensorView::new(&[6], &floats[..6])?, good_y]);
+        refuses(&["\"x\"", "axis 1"], &[TensorView::new(&[2, 3], &floats[..6])?, good_y]);
+        refuses(&["\"y\"", "axis 0", "3"], &[good_x, TensorView::new(&[4], &floats[..4])?]);
+        refuses(&["2 inputs", "got 1"], &[good_x]);
+        refuses(&["2 inputs", "got 3"], &[good_x, good_y, good_y]);
+        refuses(&["2 inputs", "got 0"], &[]);
+        let refuses_named = |feeds: &[(&str, TensorView<'_>)], parts: &[&str]| {
+            expect_error(exe.run_named(feeds), ErrorKind::Feed, Phase::Run, parts);
         };
-        by_name(&[("x", good_x)], &["\"y\"", "must be fed"]);
-        by_name(&[("x", good_x), ("y", good_y), ("z", good_y)], &["\"z\" is not an input"]);
-        by_name(&[("x", good_x), ("y", good_y), ("y", good_y)], &["\"y\"", "once"]);
-        refused(exe.run::<2>(&[good_x, good_y]), ErrorKind::Feed, Phase::Run, &["must be 1", "got 2"]);
+        refuses_named(&[("x", good_x)], &["\"y\"", "must be fed"]);
+        refuses_named(&[("x", good_x), ("y", good_y), ("z", good_y)], &["\"z\" is not an input"]);
+        refuses_named(&[("x", good_x), ("y", good_y), ("y", good_y)], &["\"y\"", "once"]);
+        expect_error(exe.run::<2>(&[good_x, good_y]), ErrorKind::Feed, Phase::Run, &["must be 1", "got 2"]);
         let [sum] = exe.run(&[good_x, good_y])?;
         assert_eq!(sum.to_vec::<f32>()?, [1.5; 3]);
     }
@@ -67,7 +68,7 @@ fn feeds_of_another_kind() -> Result<()> {
 }
 
 #[test]
-fn memory_of_the_caller_that_does_not_fit() -> Result<()> {
+fn output_memory_of_wrong_size_or_dtype_is_refused() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let exe = g.compile((x * 2.0).ok()?)?;
@@ -83,12 +84,12 @@ fn memory_of_the_caller_that_does_not_fit() -> Result<()> {
         assert_eq!(runner.run_into(&feeds, &mut views).expect_err(name).kind(), ErrorKind::Feed);
         assert_eq!(runner.bind(&feeds, &mut views).err().expect(name).kind(), ErrorKind::Feed);
     }
-    refused(runner.run_into(&feeds, &mut []), ErrorKind::Feed, Phase::Run, &["every output"]);
+    expect_error(runner.run_into(&feeds, &mut []), ErrorKind::Feed, Phase::Run, &["every output"]);
     Ok(())
 }
 
 #[test]
-fn guards_are_checked_when_sizes_are_known() -> Result<()> {
+fn guards_are_checked_at_run_time() -> Result<()> {
     for backend in BACKENDS {
         let (g, h) = (Graph::new(), Graph::new());
         let folded = compile(&h, backend, h.input("x", DType::F32, shape!["n"])?.reshape([3, -1])?)?;
@@ -96,7 +97,7 @@ fn guards_are_checked_when_sizes_are_known() -> Result<()> {
         let i = g.input("begin", DType::I64, shape![1])?;
         let sliced = compile(&g, backend, x.slice(i, [2])?)?;
         let data = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0];
-        refused(
+        expect_error(
             folded.run_all(&[TensorView::new(&[5], &data[..5])?]),
             ErrorKind::Guard,
             Phase::Run,
@@ -116,7 +117,7 @@ fn guards_are_checked_when_sizes_are_known() -> Result<()> {
 }
 
 #[test]
-fn indices_outside_their_axis() -> Result<()> {
+fn indices_out_of_range_are_refused() -> Result<()> {
     for backend in BACKENDS {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n", "m"])?;
@@ -128,7 +129,7 @@ fn indices_outside_their_axis() -> Result<()> {
             [("3", [0i64, 3, 1]), ("-1", [-1, 0, 0]), ("-9223372036854775808", [0, 0, i64::MIN])]
         {
             let outcome = exe.run_all(&[x, TensorView::new(&[3], &indices)?]);
-            refused(outcome, ErrorKind::Index, Phase::Run, &["gather", bad, "3", "axis 1", file!()]);
+            expect_error(outcome, ErrorKind::Index, Phase::Run, &["gather", bad, "3", "axis 1", file!()]);
         }
         let [good] = exe.run(&[x, TensorView::new(&[3], &[2i64, 0, 2])?])?;
         assert_eq!(good.to_vec::<f32>()?, [6.0, 2.0, 6.0, 12.0, 8.0, 12.0]);
@@ -137,7 +138,7 @@ fn indices_outside_their_axis() -> Result<()> {
 }
 
 #[test]
-fn integers_divided_by_zero() -> Result<()> {
+fn integer_division_by_zero_is_refused() -> Result<()> {
     type Divide = for<'g> fn(Value<'g>, Value<'g>) -> Result<Value<'g>>;
     let ops: [(&str, Divide); 4] = [
         ("floordiv", |a, b| a.floordiv(b)),
@@ -154,7 +155,7 @@ fn integers_divided_by_zero() -> Result<()> {
             let a = [7i32, i32::MIN, -7];
             let a = TensorView::new(&[3], &a)?;
             let outcome = exe.run_all(&[a, TensorView::new(&[3], &[2i32, 1, 0])?]);
-            refused(outcome, ErrorKind::DivideByZero, Phase::Run, &[name, file!()]);
+            expect_error(outcome, ErrorKind::DivideByZero, Phase::Run, &[name, file!()]);
             // The smallest number divided by -1 wraps and does not trap.
             let [got] = exe.run(&[a, TensorView::new(&[3], &[2i32, -1, 2])?])?;
             let expected = match name {
@@ -191,15 +192,15 @@ static KERNEL_GIVES_NOTHING: OpDef = OpDef::host("kernel_gives_nothing", |_| Ok(
     .shape_fn(shape_fns::common::unary);
 static COMPOSITE_PANICS: OpDef = OpDef::composite("composite_panics", |_, _| panic!("no parts today"));
 
-/// A user's code that panics is an error that names the op; what is left of the graph works.
+/// A panic in a custom op becomes an error that names the op and its location; the rest of the graph still works.
 #[test]
-fn panics_of_users_are_errors() -> Result<()> {
+fn panics_in_custom_ops_are_errors() -> Result<()> {
     for backend in BACKENDS {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n"])?;
         let data = [1.0f32, 2.0];
         let feed = TensorView::new(&[2], &data)?;
-        for (def, said) in [
+        for (def, panic_text) in [
             (&SHAPE_PANICS, "no shape today"),
             (&BODY_PANICS, "no body today"),
             (&BODY_READS_ELSEWHERE, ""),
@@ -215,7 +216,7 @@ fn panics_of_users_are_errors() -> Result<()> {
                 .and_then(|y| compile(&g, backend, (y * 2.0).ok()?))
                 .and_then(|exe| exe.run_all(&[feed]));
             let text = outcome.expect_err(def.name()).to_string();
-            for part in [def.name(), said, file!()] {
+            for part in [def.name(), panic_text, file!()] {
                 assert!(text.contains(part), "{}: {part:?} is missing in {text}", def.name());
             }
         }
@@ -225,9 +226,9 @@ fn panics_of_users_are_errors() -> Result<()> {
     Ok(())
 }
 
-/// A kernel that fails on some inputs leaves the executable as it was, also in a thread of its own.
+/// A kernel fails on some inputs while other threads run the same executable.
 #[test]
-fn a_failing_kernel_does_no_harm() -> Result<()> {
+fn later_runs_work_after_a_kernel_failed() -> Result<()> {
     let run = |cx: &mut HostCx<'_>| {
         let x = cx.input(0)?.to_vec::<f32>()?;
         assert!(x[0] >= 0.0, "negative");
@@ -260,18 +261,18 @@ fn a_failing_kernel_does_no_harm() -> Result<()> {
 }
 
 #[test]
-fn values_of_another_graph() -> Result<()> {
+fn values_of_another_graph_are_refused() -> Result<()> {
     let (g, h) = (Graph::new(), Graph::new());
     let x = g.input("x", DType::F32, [2])?;
     let y = h.input("y", DType::F32, [2])?;
     for outcome in [(x + y).ok(), x.add(y), concat(&[x, y], 0), x.reshape(y), x.maximum(y)] {
-        refused(outcome, ErrorKind::ForeignValue, Phase::Build, &["one graph", file!()]);
+        expect_error(outcome, ErrorKind::ForeignValue, Phase::Build, &["one graph", file!()]);
     }
-    refused(g.compile([x, y]), ErrorKind::ForeignValue, Phase::Compile, &[file!()]);
-    refused(g.value(y.id()), ErrorKind::ForeignValue, Phase::Build, &[]);
-    // An id further on than this graph has values is not looked up either.
+    expect_error(g.compile([x, y]), ErrorKind::ForeignValue, Phase::Compile, &[file!()]);
+    expect_error(g.value(y.id()), ErrorKind::ForeignValue, Phase::Build, &[]);
+    // An id beyond the number of values of this graph is refused, too.
     let last = (0..10).try_fold(y, |y, _| y.relu())?;
-    refused(g.value(last.id()), ErrorKind::ForeignValue, Phase::Build, &[]);
+    expect_error(g.value(last.id()), ErrorKind::ForeignValue, Phase::Build, &[]);
     Ok(())
 }
 
@@ -294,16 +295,16 @@ fn poisoned_values_keep_their_error() -> Result<()> {
     let error = g.compile([x, worse]).unwrap_err();
     assert!(error.all().any(|error| error.location() == first.location()), "{error}");
     assert!(g.check().is_err());
-    // A refused call leaves no node; the constants of the scalars stay.
+    // A refused call adds no node; only the constants of the scalars are added.
     assert!(g.len() <= before + 2, "{g}");
     // The rest of the graph still compiles.
     let [double] = g
         .compile((x * 2.0).ok()?)?
-        .run(&feeds_of_two(&Tensor::from([1.0f32, 2.0]), &Tensor::from([0.0f32; 3])))?;
+        .run(&both_views(&Tensor::from([1.0f32, 2.0]), &Tensor::from([0.0f32; 3])))?;
     assert_eq!(double.to_vec::<f32>()?, [2.0, 4.0]);
     Ok(())
 }
 
-fn feeds_of_two<'a>(x: &'a Tensor, y: &'a Tensor) -> [TensorView<'a>; 2] {
+fn both_views<'a>(x: &'a Tensor, y: &'a Tensor) -> [TensorView<'a>; 2] {
     [x.view(), y.view()]
 }

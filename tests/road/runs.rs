@@ -1,4 +1,4 @@
-//! Ways to run: strided and unaligned inputs, threads, ranks that data decide, memory that is refused.
+//! Runs with strided and unaligned inputs, several threads, data-dependent ranks, packed constants and memory limits.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use shapeflow::{
 };
 
 #[test]
-fn unaligned_and_strided_inputs() -> Result<()> {
+fn unaligned_and_strided_inputs_give_the_same_results() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", "m"])?;
     let exe = g.compile([(x * 2.0).ok()?, x.reduce_sum([1])?, x])?;
@@ -17,7 +17,7 @@ fn unaligned_and_strided_inputs() -> Result<()> {
         let sizes = [n, m];
         let plain: Vec<f32> = (0..n * m).map(|k| data[k + 1]).collect();
         let expected = exe.run_all(&[TensorView::new(&sizes, &plain)?])?;
-        // One element past the beginning of an allocation.
+        // A view that starts one element after the start of an allocation.
         let unaligned = exe.run_all(&[TensorView::new(&sizes, &data[1..1 + n * m])?])?;
         assert_eq!(expected, unaligned);
         let column_major: Vec<f32> = (0..n * m).map(|k| plain[k % n * m + k / n]).collect();
@@ -37,13 +37,13 @@ fn unaligned_and_strided_inputs() -> Result<()> {
 }
 
 #[test]
-fn threads_do_not_change_a_bit_of_products() -> Result<()> {
+fn threads_do_not_change_the_bits_of_a_matmul() -> Result<()> {
     let g = Graph::new();
     let a = g.input("a", DType::F32, shape!["b", "m", "k"])?;
     let b = g.input("b", DType::F32, shape!["b", "k", "n"])?;
-    let product = a.matmul(b)?;
-    let one = g.compile([product])?;
-    let three = g.compile_with(&CompileOptions::new().threads(3), [product])?;
+    let matmul = a.matmul(b)?;
+    let one = g.compile([matmul])?;
+    let three = g.compile_with(&CompileOptions::new().threads(3), [matmul])?;
     let sizes =
         [(1, 1024, 40, 130), (1, 65, 900, 1100), (1, 64, 80, 2000), (7, 130, 70, 140), (1, 600, 30, 300)];
     for [batch, m, k, n] in sizes.map(|(batch, m, k, n)| [batch, m, k, n]) {
@@ -60,7 +60,7 @@ fn threads_do_not_change_a_bit_of_products() -> Result<()> {
 }
 
 #[test]
-fn a_constant_operand_takes_the_sizes_of_each_run() -> Result<()> {
+fn a_constant_matmul_operand_is_repacked_for_the_sizes_of_each_run() -> Result<()> {
     let numbers: Vec<f32> = (0..240).map(|i| (i * 7 % 31) as f32 - 15.0).collect();
     let right = TensorView::new(&[240], &numbers)?;
     let compile = |constant: bool| -> Result<Executable> {
@@ -72,20 +72,20 @@ fn a_constant_operand_takes_the_sizes_of_each_run() -> Result<()> {
         };
         g.compile([a.matmul(b.reshape([a.dim(1)?, Dim::from(-1)])?)?])
     };
-    let (fed, held) = (compile(false)?, compile(true)?);
+    let (fed, packed) = (compile(false)?, compile(true)?);
     for k in [12, 20, 3, 80, 12] {
         let sizes = [8, k];
         let left: Vec<f32> = (0..8 * k).map(|i| (i % 5) as f32).collect();
         let left = TensorView::new(&sizes, &left)?;
-        assert_eq!(fed.run_all(&[left, right])?, held.run_all(&[left])?, "k = {k}");
+        assert_eq!(fed.run_all(&[left, right])?, packed.run_all(&[left])?, "k = {k}");
     }
-    assert!(held.stats().packed_bytes > 0);
+    assert!(packed.stats().packed_bytes > 0);
     Ok(())
 }
 
 #[test]
-fn constants_give_the_bits_of_inputs_in_products() -> Result<()> {
-    // k, n and the threads that share the columns; rows from those of a vector to more than are packed for.
+fn a_constant_matmul_operand_gives_the_same_bits_as_an_input() -> Result<()> {
+    // `threads` share the columns. The row counts below go from a vector to more rows than one packed tile.
     for (k, n, threads) in [(1, 2, 1), (40, 10, 1), (700, 70, 1), (80, 2000, 3)] {
         let numbers: Vec<f32> =
             (0..2 * k * n.max(600)).map(|i| (i as f32 * 0.618_034).fract() - 0.5).collect();
@@ -102,24 +102,24 @@ fn constants_give_the_bits_of_inputs_in_products() -> Result<()> {
                 let options = CompileOptions::new().threads(threads);
                 g.compile_with(&options, [a.matmul_transposed(b, false, transposed)?])
             };
-            let (fed, held) = (compile(false)?, compile(true)?);
+            let (fed, packed) = (compile(false)?, compile(true)?);
             for m in [1, 2, 3, 8, 64, 600] {
                 let sizes = [2, m, k];
                 let left = TensorView::new(&sizes, &numbers[..2 * m * k])?;
                 assert_eq!(
                     fed.run_all(&[left, right])?,
-                    held.run_all(&[left])?,
+                    packed.run_all(&[left])?,
                     "{m} x {k} x {n}, {sizes:?}"
                 );
             }
-            assert!(fed.stats().packed_bytes == 0 && held.stats().packed_bytes > 0);
+            assert!(fed.stats().packed_bytes == 0 && packed.stats().packed_bytes > 0);
         }
     }
     Ok(())
 }
 
 #[test]
-fn a_constant_whose_sizes_a_run_decides_is_read_as_that_run_says() -> Result<()> {
+fn a_constant_reshaped_by_fed_sizes_takes_the_sizes_of_each_run() -> Result<()> {
     let numbers: Vec<f32> = (0..24).map(|i| i as f32 - 11.5).collect();
     let g = Graph::new();
     let a = g.input("a", DType::F32, shape![5, ?])?;
@@ -127,24 +127,25 @@ fn a_constant_whose_sizes_a_run_decides_is_read_as_that_run_says() -> Result<()>
     let exe = g.compile(a.matmul(g.constant(numbers.clone())?.reshape(sizes)?)?)?;
     for [k, n] in [[4usize, 6], [6, 4], [4, 6], [3, 8], [12, 2], [8, 3], [6, 4]] {
         let left: Vec<f32> = (0..5 * k).map(|i| (i % 7) as f32 - 3.0).collect();
-        let (left_sizes, given) = ([5, k], [k as i32, n as i32]);
-        let [got] = exe.run(&[TensorView::new(&left_sizes, &left)?, TensorView::new(&[2], &given)?])?;
-        let product = |at: usize| (0..k).map(|i| left[at / n * k + i] * numbers[i * n + at % n]).sum();
-        let expected: Vec<f32> = (0..5 * n).map(product).collect();
+        let (left_sizes, right_sizes) = ([5, k], [k as i32, n as i32]);
+        let [got] = exe.run(&[TensorView::new(&left_sizes, &left)?, TensorView::new(&[2], &right_sizes)?])?;
+        let element =
+            |index: usize| (0..k).map(|i| left[index / n * k + i] * numbers[i * n + index % n]).sum();
+        let expected: Vec<f32> = (0..5 * n).map(element).collect();
         assert_eq!((got.sizes(), got.to_vec::<f32>()?), (&[5, n][..], expected));
     }
     Ok(())
 }
 
 #[test]
-fn a_result_takes_the_place_of_an_operand_that_dies() -> Result<()> {
+fn a_result_reuses_the_memory_of_a_dead_operand() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["m", 3])?;
     let (w, v) = (g.input("w", DType::F32, shape![3, "n"])?, g.input("v", DType::F32, shape!["n", 2])?);
     let scores = x.matmul(w)?;
     let weights = (scores * 0.5).softmax(-1)?;
     let exe = g.compile([weights.matmul(v)?])?;
-    // What is needed later is not overwritten.
+    // A second output reads `scores` later, so `scores` must not be overwritten.
     let kept = g.compile([weights.matmul(v)?, (scores.matmul(v)? + 1.0).ok()?])?;
     let data: Vec<f32> = (0..300).map(|k| (k as f32 * 0.618_034).fract() - 0.5).collect();
     for (m, n) in [(1usize, 1usize), (16, 64), (7, 37)] {
@@ -160,7 +161,7 @@ fn a_result_takes_the_place_of_an_operand_that_dies() -> Result<()> {
 }
 
 #[test]
-fn threads_do_not_change_a_bit() -> Result<()> {
+fn threads_do_not_change_the_bits_of_a_result() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", "m"])?;
     let y = x.softmax(-1)?;
@@ -204,7 +205,7 @@ fn threads_do_not_change_a_bit() -> Result<()> {
 }
 
 #[test]
-fn movement_in_many_parts_is_movement() -> Result<()> {
+fn data_movement_split_over_threads_matches_naive_loops() -> Result<()> {
     const SIZES: [usize; 4] = [5, 200, 180, 5];
     let [n, h, w, c] = SIZES;
     let g = Graph::new();
@@ -220,26 +221,29 @@ fn movement_in_many_parts_is_movement() -> Result<()> {
         x.tile([1, 2, 1, 3])?,
     ];
     let data: Vec<i32> = (0..SIZES.iter().product::<usize>() as i32).collect();
-    // The element at an index, which may lie beyond the edges of the two middle axes.
-    let at = |i: usize, j: isize, k: isize, l: usize| -> i32 {
+    // The element at an index, or 0 if the index is out of range of the two middle axes.
+    let element = |i: usize, j: isize, k: isize, l: usize| -> i32 {
         let inside = (0..h as isize).contains(&j) && (0..w as isize).contains(&k);
         if inside { data[((i * h + j as usize) * w + k as usize) * c + l] } else { 0 }
     };
-    let each = |[a, b, d, e]: [usize; 4], element: &dyn Fn(usize, isize, isize, usize) -> i32| -> Vec<i32> {
-        let index =
-            |at: usize| (at / e / d / b % a, (at / e / d % b) as isize, (at / e % d) as isize, at % e);
-        (0..a * b * d * e).map(index).map(|(i, j, k, l)| element(i, j, k, l)).collect()
-    };
+    // The elements of a tensor of these sizes, in row-major order, by a function of the index.
+    let tensor_of =
+        |[a, b, c, d]: [usize; 4], at_index: &dyn Fn(usize, isize, isize, usize) -> i32| -> Vec<i32> {
+            let index = |flat: usize| {
+                (flat / d / c / b % a, (flat / d / c % b) as isize, (flat / d % c) as isize, flat % d)
+            };
+            (0..a * b * c * d).map(index).map(|(i, j, k, l)| at_index(i, j, k, l)).collect()
+        };
     let expected = [
-        each([n, h + 3, w + 4, c], &|i, j, k, l| at(i, j - 1, k - 3, l)),
-        each([n, h, w, 3 * c], &|i, j, k, l| match l / c {
-            0 => at(i, j, k - 3, l),
-            1 => at(i, j, k, l % c),
-            _ => at(i, j + 1, k, l % c),
+        tensor_of([n, h + 3, w + 4, c], &|i, j, k, l| element(i, j - 1, k - 3, l)),
+        tensor_of([n, h, w, 3 * c], &|i, j, k, l| match l / c {
+            0 => element(i, j, k - 3, l),
+            1 => element(i, j, k, l % c),
+            _ => element(i, j + 1, k, l % c),
         }),
-        each(SIZES, &|i, j, k, l| at(i, j, w as isize - 1 - k, l)),
-        each([n, c, h, w], &|i, j, k, l| at(i, k, l as isize, j as usize)),
-        each([n, 2 * h, w, 3 * c], &|i, j, k, l| at(i, j % h as isize, k, l % c)),
+        tensor_of(SIZES, &|i, j, k, l| element(i, j, w as isize - 1 - k, l)),
+        tensor_of([n, c, h, w], &|i, j, k, l| element(i, k, l as isize, j as usize)),
+        tensor_of([n, 2 * h, w, 3 * c], &|i, j, k, l| element(i, j % h as isize, k, l % c)),
     ];
     for threads in [1, 3] {
         let exe = g.compile_with(&CompileOptions::new().threads(threads), outputs)?;
@@ -279,12 +283,12 @@ fn ranks_may_depend_on_data() -> Result<()> {
 }
 
 #[test]
-fn memory_that_is_refused_is_an_error() -> Result<()> {
+fn unavailable_memory_is_an_error() -> Result<()> {
     let g = Graph::new();
     let n = g.input("count", DType::I64, shape![1])?;
     let exe = g.compile(g.fill(n, 1.5f32)?.named("filled"))?;
     for count in [1i64 << 46, 1 << 60, 1 << 61, 1 << 62, i64::MAX] {
-        let error = exe.run_all(&[TensorView::new(&[1], &[count])?]).expect_err("a refusal");
+        let error = exe.run_all(&[TensorView::new(&[1], &[count])?]).expect_err("must be refused");
         assert_eq!((error.kind(), error.phase()), (ErrorKind::Memory, Phase::Run), "{error}");
         assert!(error.to_string().contains("filled"), "{error}");
     }
@@ -292,24 +296,24 @@ fn memory_that_is_refused_is_an_error() -> Result<()> {
 }
 
 #[test]
-fn a_memory_limit_holds_for_results() -> Result<()> {
+fn a_memory_limit_counts_results() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let exe = g.compile_with(&CompileOptions::new().memory_limit(4096), (x * 2.0).named("doubled"))?;
     assert!(exe.run_all(&[TensorView::new(&[1000], &[0.0f32; 1000])?]).is_ok());
-    let error = exe.run_all(&[TensorView::new(&[2000], &[0.0f32; 2000])?]).expect_err("a refusal");
+    let error = exe.run_all(&[TensorView::new(&[2000], &[0.0f32; 2000])?]).expect_err("must be refused");
     assert_eq!(error.kind(), ErrorKind::Memory);
     assert!(error.to_string().contains("doubled"), "{error}");
     Ok(())
 }
 
 #[test]
-fn sizes_that_no_input_has_alone_are_solved_for() -> Result<()> {
+fn symbols_of_no_input_axis_are_solved_from_reshapes() -> Result<()> {
     let g = Graph::new();
     let (a, b, c) = (Dim::symbol("a"), Dim::symbol("b"), Dim::symbol("c"));
     let x = g.input("x", DType::F32, shape!["n"])?;
     let y = g.input("y", DType::F32, shape![a.clone(), 2])?;
-    // b and c by what the reshapes require of them.
+    // The element counts of the reshapes determine b and c.
     let rows = x.reshape([a.clone(), b])?;
     let flat = y.reshape([a * c])?;
     let exe = g.compile([rows, flat])?;

@@ -1,80 +1,87 @@
-//! What is inferred when less is known holds where all sizes are known, and nothing is refused for want of knowledge.
+//! Inference from partial knowledge agrees with inference from known sizes, and refuses no graph that known sizes allow.
+//!
+//! Each recipe is built twice: with some knowledge of its inputs removed, and with all sizes of a run known.
 
 use std::collections::HashMap;
 
 use shapeflow::shape_fns::Symbol;
 use shapeflow::{Backend, CompileOptions, DType, Dim, Graph, Tensor, TensorShape, TensorView, Value};
 
-use crate::backend_check::is_dangling;
+use crate::backend_check::is_undetermined_symbol;
+use crate::env_vars;
 use crate::graph_recipe::{Recipe, Size, Source};
 use crate::ops::OPS;
-use crate::random::{random_graph, single};
-use crate::random_numbers::Draws;
+use crate::random::{random_graph, single_op_graph};
+use crate::rng::Rng;
 
-/// The recipe with every size of one run known, and every parameter.
+/// Returns the recipe of one run in which all sizes are known and all parameters are constants.
 fn concrete(recipe: &Recipe, run: usize) -> Recipe {
     let mut known = recipe.clone();
     known.runs = vec![recipe.runs[run].clone()];
     for (number, source) in known.sources.iter_mut().enumerate() {
         source.sizes = source.sizes.iter().map(|size| Size::Known(size.of(&recipe.runs[run]))).collect();
-        // The elements of parameters are known as well, those of data are not asked for.
-        (source.constant, source.unranked) = (is_parameter(recipe, number), false);
+        // Shape inference reads the elements of parameters, but never those of data.
+        source.constant = is_parameter(recipe, number);
+        source.unranked = false;
     }
     known
 }
 
+/// Returns whether a value is a parameter of a step.
 fn is_parameter(recipe: &Recipe, value: usize) -> bool {
     recipe.steps.iter().any(|step| step.params.contains(&value))
 }
 
-/// The recipe with less known of its sources: numbers and names become unknown, constants are fed.
-fn loosened(recipe: &Recipe, draws: &mut Draws) -> Recipe {
-    let mut loose = recipe.clone();
-    let part = *draws.pick(&[0, 1, 3, 6]);
-    for (number, source) in loose.sources.iter_mut().enumerate() {
+/// Returns the recipe with less knowledge of its sources: sizes and names become symbols, constants become inputs.
+fn with_less_knowledge(recipe: &Recipe, rng: &mut Rng) -> Recipe {
+    let mut partial = recipe.clone();
+    let chance = *rng.choose(&[0, 1, 3, 6]);
+    for (number, source) in partial.sources.iter_mut().enumerate() {
         let parameter = is_parameter(recipe, number);
-        if !parameter || draws.chance(part, 12) {
+        if !parameter || rng.chance(chance, 12) {
             source.constant = false;
         }
         if source.constant || parameter {
             continue;
         }
         for size in &mut source.sizes {
-            if !draws.chance(part, 6) {
+            if !rng.chance(chance, 6) {
                 continue;
             }
-            let variable = loose.runs[0].len();
-            for run in &mut loose.runs {
+            let variable = partial.runs[0].len();
+            for run in &mut partial.runs {
                 run.push(size.of(run));
             }
-            *size = if draws.chance(1, 4) { Size::Named(variable) } else { Size::Unnamed(variable) };
+            *size = if rng.chance(1, 4) { Size::Named(variable) } else { Size::Unnamed(variable) };
         }
-        source.unranked |= draws.chance(part, 60);
+        source.unranked |= rng.chance(chance, 60);
     }
-    loose
+    partial
 }
 
-/// The sizes of symbols, as the sizes that are met show them.
+/// The values of symbols, learned by matching inferred shapes with actual sizes.
 #[derive(Default)]
-struct Sizes(HashMap<Symbol, i64>);
+pub struct SymbolSizes(HashMap<Symbol, i64>);
 
-impl Sizes {
-    /// Says what is wrong if a promised shape does not have these sizes.
-    fn meet(&mut self, promised: &TensorShape, sizes: &[Option<i64>]) -> Option<String> {
-        let dims = promised.dims()?;
+impl SymbolSizes {
+    /// Returns how an inferred shape contradicts the actual sizes, or `None` if it agrees. An unknown size agrees.
+    pub fn mismatch(&mut self, inferred: &TensorShape, sizes: &[Option<i64>]) -> Option<String> {
+        let dims = inferred.dims()?;
         if dims.len() != sizes.len() {
-            return Some(format!("rank {} was promised, got {}", dims.len(), sizes.len()));
+            return Some(format!("rank {} was inferred, got {}", dims.len(), sizes.len()));
         }
         dims.iter().zip(sizes).enumerate().find_map(|(axis, (dim, size))| {
             let size = (*size)?;
-            self.meet_dim(dim, size).map(|promised| format!("axis {axis}: {dim} is {promised}, got {size}"))
+            let inferred = self.dim_mismatch(dim, size)?;
+            Some(format!("axis {axis}: {dim} is {inferred}, got {size}"))
         })
     }
 
-    /// What the dimension is where that is another size.
-    fn meet_dim(&mut self, dim: &Dim, size: i64) -> Option<String> {
+    /// Returns the inferred size of a dimension if it contradicts the actual size. Solves a dimension that is linear in one
+    /// unknown symbol for that symbol.
+    fn dim_mismatch(&mut self, dim: &Dim, size: i64) -> Option<String> {
         match dim.eval(&|symbol| self.0.get(&symbol).copied()) {
-            Ok(Some(promised)) => (promised != size).then(|| promised.to_string()),
+            Ok(Some(inferred)) => (inferred != size).then(|| inferred.to_string()),
             Ok(None) => {
                 let (scale, symbol, offset) = dim.as_linear()?;
                 if (size - offset) % scale != 0 {
@@ -88,6 +95,7 @@ impl Sizes {
     }
 }
 
+/// Returns the known sizes of a shape by axis, or `None` if its rank is unknown.
 fn known_sizes(shape: &TensorShape) -> Option<Vec<Option<i64>>> {
     Some(shape.dims()?.iter().map(Dim::as_known).collect())
 }
@@ -96,39 +104,40 @@ fn known_sizes(shape: &TensorShape) -> Option<Vec<Option<i64>>> {
 struct Count {
     graphs: usize,
     refused: usize,
-    /// Nodes at a set of sizes.
-    nodes: usize,
+    /// Comparisons of a value, one per value and run.
+    values: usize,
     runs: usize,
 }
 
 struct Checker {
     count: Count,
-    broken: Vec<String>,
+    failures: Vec<String>,
 }
 
 impl Checker {
-    fn note(&mut self, recipe: &Recipe, what: String) {
-        if self.broken.len() < 10 {
-            self.broken.push(format!("seed {}: {what}\n{recipe}", recipe.seed));
+    /// Records a failure.
+    fn fail(&mut self, recipe: &Recipe, message: String) {
+        if self.failures.len() < 10 {
+            self.failures.push(format!("seed {}: {message}\n{recipe}", recipe.seed));
         }
     }
 
-    /// Infers a recipe partially, and at the sizes of each of its runs.
-    fn check(&mut self, recipe: &Recipe, draws: &mut Draws) {
-        let loose = loosened(recipe, draws);
-        let partial = Graph::new();
-        let promised = loose.build(&partial);
+    /// Compares a recipe with less knowledge to the recipe with the known sizes of each of its runs.
+    fn check(&mut self, recipe: &Recipe, rng: &mut Rng) {
+        let partial = with_less_knowledge(recipe, rng);
+        let partial_graph = Graph::new();
+        let inferred = partial.build(&partial_graph);
         self.count.graphs += 1;
         for run in 0..recipe.runs.len() {
             let known = concrete(recipe, run);
             let graph = Graph::new();
             let found = known.build(&graph);
-            let (promised, found) = match (&promised, &found) {
-                (Ok(promised), Ok(found)) => (promised, found),
-                (Err(error), Ok(_)) if !loose.sources.iter().any(|source| source.unranked) => {
-                    self.note(
-                        &loose,
-                        format!("refused although sizes exist: {error}\nsizes {:?}", recipe.runs[run]),
+            let (inferred, found) = match (&inferred, &found) {
+                (Ok(inferred), Ok(found)) => (inferred, found),
+                (Err(error), Ok(_)) if !partial.sources.iter().any(|source| source.unranked) => {
+                    self.fail(
+                        &partial,
+                        format!("refused, but valid at known sizes: {error}\nsizes {:?}", recipe.runs[run]),
                     );
                     return;
                 }
@@ -137,69 +146,68 @@ impl Checker {
                     continue;
                 }
             };
-            if let Some(what) = self.compare(promised, found) {
-                self.note(&loose, format!("{what}\nsizes {:?}", recipe.runs[run]));
+            if let Some(what) = self.compare(inferred, found) {
+                self.fail(&partial, format!("{what}\nsizes {:?}", recipe.runs[run]));
                 return;
             }
         }
-        if let Ok(promised) = &promised
-            && draws.chance(1, 12)
-            && let Some(what) = self.run(&loose, &partial, promised)
+        if let Ok(inferred) = &inferred
+            && rng.chance(1, 12)
+            && let Some(what) = self.run(&partial, &partial_graph, inferred)
         {
-            self.note(&loose, what);
+            self.fail(&partial, what);
         }
     }
 
-    fn compare(&mut self, promised: &[Value<'_>], found: &[Value<'_>]) -> Option<String> {
-        let mut sizes = Sizes::default();
-        for (number, (promised, found)) in promised.iter().zip(found).enumerate() {
-            self.count.nodes += 1;
-            if promised.dtype() != found.dtype() {
-                return Some(format!("v{number}: {} was promised, got {}", promised.dtype(), found.dtype()));
+    fn compare(&mut self, inferred: &[Value<'_>], found: &[Value<'_>]) -> Option<String> {
+        let mut symbols = SymbolSizes::default();
+        for (number, (inferred, found)) in inferred.iter().zip(found).enumerate() {
+            self.count.values += 1;
+            if inferred.dtype() != found.dtype() {
+                return Some(format!("v{number}: {} was inferred, got {}", inferred.dtype(), found.dtype()));
             }
             let Some(known) = known_sizes(&found.shape()) else {
-                if promised.shape().rank().is_some() {
-                    return Some(format!("v{number}: the rank is lost where sizes are known"));
+                if inferred.shape().rank().is_some() {
+                    return Some(format!("v{number}: the rank is unknown at known sizes"));
                 }
                 continue;
             };
-            if let Some(what) = sizes.meet(&promised.shape(), &known) {
-                return Some(format!("v{number} {promised:?}: {what}"));
+            if let Some(what) = symbols.mismatch(&inferred.shape(), &known) {
+                return Some(format!("v{number} {inferred:?}: {what}"));
             }
         }
         None
     }
 
-    /// Holds the outputs of a run against what was promised of them.
+    /// Runs the graph and compares the shapes of inputs and outputs with the inferred ones.
     fn run(&mut self, recipe: &Recipe, graph: &Graph, values: &[Value<'_>]) -> Option<String> {
-        let outputs: Vec<Value<'_>> = recipe.outputs.iter().map(|at| values[*at]).collect();
+        let outputs: Vec<Value<'_>> = recipe.outputs.iter().map(|output| values[*output]).collect();
         let options = CompileOptions::new().backend(Backend::Interpreter);
         let exe = match graph.compile_with(&options, &outputs) {
             Ok(exe) => exe,
-            Err(error) if is_dangling(&error) => return None,
-            Err(error) => return Some(format!("is not compiled: {error}")),
+            Err(error) if is_undetermined_symbol(&error) => return None,
+            Err(error) => return Some(format!("compile: {error}")),
         };
-        let inputs: Vec<usize> = recipe.fed().collect();
+        let inputs: Vec<usize> = recipe.inputs().collect();
         for run in 0..recipe.runs.len() {
-            let tensors: Vec<Tensor> = inputs.iter().map(|input| recipe.tensor(*input, run)).collect();
+            let tensors: Vec<Tensor> = inputs.iter().map(|input| recipe.source_tensor(*input, run)).collect();
             let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
-            // Data may be refused: a division by zero, an index that a loosened size has put out of range.
+            // Data may be refused: a division by zero, or an index out of range.
             let Ok(results) = exe.run_all(&views) else { continue };
             self.count.runs += 1;
-            let mut sizes = Sizes::default();
+            let mut symbols = SymbolSizes::default();
             let known =
                 |tensor: &Tensor| tensor.sizes().iter().map(|size| Some(*size as i64)).collect::<Vec<_>>();
-            let met = inputs
+            let actual = inputs
                 .iter()
                 .map(|input| values[*input])
                 .zip(&tensors)
                 .chain(outputs.iter().copied().zip(&results));
-            for (value, tensor) in met {
-                let dtypes: (DType, DType) = (value.dtype(), tensor.dtype());
-                if dtypes.0 != dtypes.1 {
-                    return Some(format!("{value:?} is {} in a run", dtypes.1));
+            for (value, tensor) in actual {
+                if value.dtype() != tensor.dtype() {
+                    return Some(format!("{value:?} is {} in a run", tensor.dtype()));
                 }
-                if let Some(what) = sizes.meet(&value.shape(), &known(tensor)) {
+                if let Some(what) = symbols.mismatch(&value.shape(), &known(tensor)) {
                     return Some(format!("{value:?} in a run: {what}"));
                 }
             }
@@ -208,54 +216,55 @@ impl Checker {
     }
 }
 
-fn hold(recipes: impl Iterator<Item = Recipe>, seed: u64) -> Count {
-    let mut draws = Draws::new(seed);
-    let mut checker = Checker { count: Count::default(), broken: Vec::new() };
+/// Checks each recipe three times, each time with less knowledge of other sources.
+fn check_all(recipes: impl Iterator<Item = Recipe>, seed: u64) -> Count {
+    let mut rng = Rng::new(seed);
+    let mut checker = Checker { count: Count::default(), failures: Vec::new() };
     for recipe in recipes {
         for _ in 0..3 {
-            checker.check(&recipe, &mut draws);
+            checker.check(&recipe, &mut rng);
         }
     }
     println!("{:?}", checker.count);
-    assert!(checker.broken.is_empty(), "{}", checker.broken.join("\n\n"));
+    assert!(checker.failures.is_empty(), "{}", checker.failures.join("\n\n"));
     checker.count
 }
 
-/// So many times as much as the environment asks for.
-fn times(default: u64) -> u64 {
-    let asked = std::env::var("SHAPEFLOW_CASES").ok().and_then(|text| text.parse::<u64>().ok());
-    asked.map_or(default, |cases| (default * cases / 2000).max(1))
+/// Returns a default number of seeds, scaled by `SHAPEFLOW_CASES / 2000` if that variable is set.
+fn seed_count(default: u64) -> u64 {
+    env_vars::number("SHAPEFLOW_CASES").map_or(default, |cases: u64| (default * cases / 2000).max(1))
 }
 
 #[test]
-fn graphs_of_which_less_is_known() {
-    let recipes = (0..times(220)).map(|seed| random_graph(seed ^ 0x5eed_0000).recipe);
-    let count = hold(recipes, 1);
-    assert!(count.nodes >= 10_000 || times(220) < 220, "only {count:?}");
+fn random_graphs_with_less_knowledge_agree() {
+    let recipes = (0..seed_count(220)).map(|seed| random_graph(seed ^ 0x5eed_0000).recipe);
+    let count = check_all(recipes, 1);
+    assert!(count.values >= 10_000 || seed_count(220) < 220, "only {count:?}");
 }
 
 #[test]
-fn ops_of_which_less_is_known() {
-    let seeds = times(4);
-    let recipes = OPS.iter().flat_map(|(op, _)| (0..seeds).filter_map(|seed| single(op, seed ^ 0x0b5e_0000)));
-    let count = hold(recipes.map(|grown| grown.recipe), 2);
-    assert!(count.nodes >= 4_000 || seeds < 4, "only {count:?}");
+fn single_op_graphs_with_less_knowledge_agree() {
+    let seeds = seed_count(4);
+    let recipes =
+        OPS.iter().flat_map(|(op, _)| (0..seeds).filter_map(|seed| single_op_graph(op, seed ^ 0x0b5e_0000)));
+    let count = check_all(recipes.map(|graph| graph.recipe), 2);
+    assert!(count.values >= 4_000 || seeds < 4, "only {count:?}");
 }
 
 #[test]
-fn broken_promises_are_seen() {
-    let mut sizes = Sizes::default();
+fn contradictions_are_detected() {
+    let mut symbols = SymbolSizes::default();
     let shape = |text: &str| text.parse::<TensorShape>().unwrap();
     let n = shape("[n, 2*n+1, m]");
-    assert_eq!(sizes.meet(&n, &[Some(3), Some(7), None]), None);
-    assert!(sizes.meet(&shape("[n]"), &[Some(4)]).is_some());
-    assert!(sizes.meet(&shape("[2*k]"), &[Some(3)]).is_some());
-    assert!(sizes.meet(&shape("[n, n]"), &[Some(3)]).is_some());
-    assert!(sizes.meet(&shape("[n+m]"), &[Some(5)]).is_none());
+    assert_eq!(symbols.mismatch(&n, &[Some(3), Some(7), None]), None);
+    assert!(symbols.mismatch(&shape("[n]"), &[Some(4)]).is_some());
+    assert!(symbols.mismatch(&shape("[2*k]"), &[Some(3)]).is_some());
+    assert!(symbols.mismatch(&shape("[n, n]"), &[Some(3)]).is_some());
+    assert!(symbols.mismatch(&shape("[n+m]"), &[Some(5)]).is_none());
     let source = Source {
         dtype: DType::F32,
         sizes: vec![Size::Linear(2, 0, 1)],
-        content: crate::graph_recipe::Content::Whole,
+        content: crate::graph_recipe::Content::SmallIntegers,
         constant: false,
         unranked: false,
     };

@@ -1,19 +1,24 @@
-//! A random graph that fails, made smaller.
+//! Shrinks a failing random graph to a small recipe that still fails.
 
 use std::panic::catch_unwind;
 
 use shapeflow::Graph;
 
-use crate::backend_check::{check, message};
+use crate::backend_check::{check_backends, panic_message};
 use crate::graph_recipe::{Content, Recipe, Size, Source};
 
-/// Smaller recipes that still fail, one step after the other.
+/// Largest number of recipes to try.
+const MAX_CANDIDATES: usize = 3000;
+
+/// Tries smaller recipes until none of them fails any more. Returns the smallest failing recipe and its error.
 pub fn shrink(recipe: &Recipe) -> (Recipe, String) {
-    let fails =
-        |recipe: &Recipe| catch_unwind(|| check(recipe, None).err()).unwrap_or_else(|p| Some(message(&*p)));
-    let mut best = recipe.needed();
-    let Some(mut what) = fails(&best) else {
-        return (recipe.clone(), "a smaller form of it does not fail".to_string());
+    let fails = |recipe: &Recipe| {
+        catch_unwind(|| check_backends(recipe, None).err())
+            .unwrap_or_else(|panic| Some(panic_message(&*panic)))
+    };
+    let mut best = recipe.pruned();
+    let Some(mut failure) = fails(&best) else {
+        return (recipe.clone(), "the failure needs values that no output needs".to_string());
     };
     let mut tried = 0;
     'shrinking: loop {
@@ -28,18 +33,18 @@ pub fn shrink(recipe: &Recipe) -> (Recipe, String) {
                 candidates.push(Recipe { runs: vec![run.clone()], ..best.clone() });
             }
         }
-        // An operand of the last step as the output.
+        // Output an operand of the last step instead of its result.
         if let [output] = best.outputs[..]
-            && let Some((step, _)) = best.maker(output)
+            && let Some((step, _)) = best.producer(output)
         {
             for operand in &best.steps[step].data {
-                if best.maker(*operand).is_some() {
+                if best.producer(*operand).is_some() {
                     candidates.push(Recipe { outputs: vec![*operand], ..best.clone() });
                 }
             }
         }
-        candidates.extend((0..best.steps.len()).filter_map(|step| cut(&best, step)));
-        candidates.extend((0..best.steps.len()).filter_map(|step| skip(&best, step)));
+        candidates.extend((0..best.steps.len()).filter_map(|step| replace_with_input(&best, step)));
+        candidates.extend((0..best.steps.len()).filter_map(|step| replace_with_operand(&best, step)));
         for (number, source) in best.sources.iter().enumerate() {
             for (axis, size) in source.sizes.iter().enumerate() {
                 if !matches!(size, Size::Known(_)) && best.runs.len() == 1 {
@@ -54,12 +59,13 @@ pub fn shrink(recipe: &Recipe) -> (Recipe, String) {
                 candidates.push(smaller);
             }
         }
-        for at in 0..best.runs[0].len() {
+        for variable in 0..best.runs[0].len() {
             for run in 0..best.runs.len() {
-                for less in [best.runs[run][at] / 2, best.runs[run][at] - 1] {
-                    if less >= 0 && less < best.runs[run][at] {
+                let size = best.runs[run][variable];
+                for less in [size / 2, size - 1] {
+                    if less >= 0 && less < size {
                         let mut smaller = best.clone();
-                        smaller.runs[run][at] = less;
+                        smaller.runs[run][variable] = less;
                         candidates.push(smaller);
                     }
                 }
@@ -67,23 +73,23 @@ pub fn shrink(recipe: &Recipe) -> (Recipe, String) {
         }
         for candidate in candidates {
             tried += 1;
-            if tried > 3000 {
+            if tried > MAX_CANDIDATES {
                 break 'shrinking;
             }
-            let candidate = candidate.needed();
+            let candidate = candidate.pruned();
             if let Some(error) = fails(&candidate) {
                 best = candidate;
-                what = error;
+                failure = error;
                 continue 'shrinking;
             }
         }
         break;
     }
-    (best, what)
+    (best, failure)
 }
 
-/// The recipe with an input in place of a step of one output, of the sizes that the first run has there.
-fn cut(recipe: &Recipe, step: usize) -> Option<Recipe> {
+/// Replaces a step of one output and known shape by an input; `None` for other steps.
+fn replace_with_input(recipe: &Recipe, step: usize) -> Option<Recipe> {
     if recipe.steps[step].outputs != 1 {
         return None;
     }
@@ -92,18 +98,24 @@ fn cut(recipe: &Recipe, step: usize) -> Option<Recipe> {
     let first = recipe.sources.len() + recipe.steps[..step].iter().map(|step| step.outputs).sum::<usize>();
     let value = values[first];
     let sizes: Vec<Size> = value.shape().as_known()?.iter().map(|size| Size::Known(*size as i64)).collect();
-    let source =
-        Source { dtype: value.dtype(), sizes, content: Content::Whole, constant: false, unranked: false };
+    let source = Source {
+        dtype: value.dtype(),
+        sizes,
+        content: Content::SmallIntegers,
+        constant: false,
+        unranked: false,
+    };
     let mut result = recipe.clone();
     result.sources.push(source);
     result.steps.remove(step);
     let new = recipe.sources.len();
-    let rename = |at: &mut usize| {
-        *at = match *at {
-            at if at < new => at,
-            at if at == first => new,
-            at if at < first => at + 1,
-            at => at,
+    // The new source shifts the step outputs before `first`; the removed output undoes the shift after it.
+    let rename = |operand: &mut usize| {
+        *operand = match *operand {
+            index if index < new => index,
+            index if index == first => new,
+            index if index < first => index + 1,
+            index => index,
         }
     };
     for step in &mut result.steps {
@@ -113,8 +125,8 @@ fn cut(recipe: &Recipe, step: usize) -> Option<Recipe> {
     Some(result)
 }
 
-/// The recipe with a step's first operand in place of its result.
-fn skip(recipe: &Recipe, step: usize) -> Option<Recipe> {
+/// Replaces the result of a step of one output by its first operand; `None` for other steps.
+fn replace_with_operand(recipe: &Recipe, step: usize) -> Option<Recipe> {
     let operand = *recipe.steps[step].data.first()?;
     if recipe.steps[step].outputs != 1 {
         return None;
@@ -122,8 +134,9 @@ fn skip(recipe: &Recipe, step: usize) -> Option<Recipe> {
     let first = recipe.sources.len() + recipe.steps[..step].iter().map(|step| step.outputs).sum::<usize>();
     let mut result = recipe.clone();
     for step in &mut result.steps[step + 1..] {
-        step.data.iter_mut().chain(&mut step.params).filter(|at| **at == first).for_each(|at| *at = operand);
+        let operands = step.data.iter_mut().chain(&mut step.params);
+        operands.filter(|index| **index == first).for_each(|index| *index = operand);
     }
-    result.outputs.iter_mut().filter(|at| **at == first).for_each(|at| *at = operand);
+    result.outputs.iter_mut().filter(|index| **index == first).for_each(|index| *index = operand);
     Some(result)
 }

@@ -1,49 +1,54 @@
-//! Threads with a small stack: no part of a graph's road needs a stack as deep as the graph is long.
+//! Long graphs on threads with a small stack: no part of the library recurses once per node.
 
 use shapeflow::{
     Backend, CompileOptions, DType, ErrorKind, Graph, Result, StageKind, Tensor, TensorView, Value, shape,
 };
 
-/// Runs `f` in a thread with a stack of so many KiB, where a thread of Rust has 2048.
-fn on_a_stack_of(kib: usize, f: impl FnOnce() -> Result<()> + Send + 'static) -> Result<()> {
-    std::thread::Builder::new().stack_size(kib << 10).spawn(f).unwrap().join().unwrap()
+/// Runs `f` on a new thread with a stack of `kib` KiB; the default of the standard library is 2048.
+pub fn run_with_stack_kib(kib: usize, f: impl FnOnce() -> Result<()> + Send + 'static) -> Result<()> {
+    std::thread::Builder::new()
+        .stack_size(kib << 10)
+        .spawn(f)
+        .unwrap()
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn floats(sizes: &[usize]) -> Tensor {
     let len: usize = sizes.iter().product();
-    Tensor::from_vec(sizes, (0..len).map(|at| (at % 13) as f32 / 4.0 - 1.5).collect()).unwrap()
+    Tensor::from_vec(sizes, (0..len).map(|index| (index % 13) as f32 / 4.0 - 1.5).collect()).unwrap()
 }
 
-/// Explains, compiles, runs by machine code and by the interpreter, and prints.
-fn every_road(g: &Graph, output: Value<'_>, feeds: &[Tensor]) -> Result<()> {
+/// Explains, compiles and prints a value, and compares its results on both backends.
+fn exercise(g: &Graph, output: Value<'_>, feeds: &[Tensor]) -> Result<()> {
     let views: Vec<TensorView<'_>> = feeds.iter().map(Tensor::view).collect();
     assert!(output.explain()?.contains("axis 0"));
     let exe = g.compile(output)?;
-    let [made] = exe.run(&views)?;
+    let [got] = exe.run(&views)?;
     assert!(!exe.kernels().is_empty() && !exe.clif()?.is_empty() && !exe.stats().compiles.is_empty());
     assert!(exe.snapshot(StageKind::Kernels)?.to_dot().len() > 100);
     let options = CompileOptions::new().backend(Backend::Interpreter);
     let [expected] = g.compile_with(&options, output)?.run(&views)?;
-    made.allclose(&expected, 1e-4, 1e-4).unwrap();
+    got.allclose(&expected, 1e-4, 1e-4).unwrap();
     Ok(())
 }
 
 #[test]
-fn long_chains_of_fused_ops() -> Result<()> {
-    on_a_stack_of(512, || {
+fn long_chains_of_fused_ops_need_little_stack() -> Result<()> {
+    run_with_stack_kib(512, || {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n", ?])?;
         let mut y = x;
         for k in 0..1500 {
             y = if k % 3 == 0 { y.neg()? } else { (y + x * 0.5).relu()? };
         }
-        every_road(&g, y, &[floats(&[3, 4])])
+        exercise(&g, y, &[floats(&[3, 4])])
     })
 }
 
 #[test]
-fn long_chains_of_views() -> Result<()> {
-    on_a_stack_of(512, || {
+fn long_chains_of_views_need_little_stack() -> Result<()> {
+    run_with_stack_kib(512, || {
         let g = Graph::new();
         let inputs = ["x", "y", "z"].map(|name| g.input(name, DType::F32, shape![?, ?]));
         let [x, y, z] = inputs;
@@ -53,19 +58,20 @@ fn long_chains_of_views() -> Result<()> {
             let like = [y, z, x][k % 3];
             view = view.transpose([1, 0])?.reshape([like.dim(0)?, like.dim(1)?])?;
         }
-        every_road(&g, view + x * 0.0, &[floats(&[3, 4]), floats(&[2, 6]), floats(&[12, 1])])
+        exercise(&g, view + x * 0.0, &[floats(&[3, 4]), floats(&[2, 6]), floats(&[12, 1])])
     })
 }
 
-/// Every axis is computed from what the stage before gave: each reverse waits for a stage of its own.
+/// Every axis is computed from the result of the previous `reverse`, so that each one is specialized after the previous
+/// one has run.
 #[test]
-fn long_chains_of_stages() -> Result<()> {
-    const STAGES: usize = 100;
-    on_a_stack_of(160, || {
+fn long_chains_of_specializations_need_little_stack() -> Result<()> {
+    const LENGTH: usize = 100;
+    run_with_stack_kib(160, || {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["a", "b"])?;
         let mut y = x;
-        for _ in 0..STAGES {
+        for _ in 0..LENGTH {
             let axis = (y.reduce_max(..)? * 0.0).cast(DType::I32)?.reshape([1])?;
             y = y.reverse(axis)?;
         }
@@ -75,14 +81,14 @@ fn long_chains_of_stages() -> Result<()> {
             let [same, _] = exe.run(&[x.view()])?;
             assert_eq!(same, x);
         }
-        assert_eq!(exe.stats().compiles.len(), STAGES + 1);
+        assert_eq!(exe.stats().compiles.len(), LENGTH + 1);
         Ok(())
     })
 }
 
 #[test]
-fn structure_that_no_stage_can_know_is_refused() -> Result<()> {
-    on_a_stack_of(512, || {
+fn structure_values_of_more_than_4096_elements_are_refused() -> Result<()> {
+    run_with_stack_kib(512, || {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n", "m"])?;
         let long = g.constant(vec![0i32; 5000])?;

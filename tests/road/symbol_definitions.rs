@@ -1,23 +1,23 @@
-//! Sizes that only a run determines: fed begins, sizes, ends, strides and shapes, sums of many unknown sizes, and sizes
-//! that an equality found later has replaced; machine code and the interpreter against naive loops.
+//! Sizes known only at run time: fed slice bounds and shapes, sums of many unknown sizes, and symbols that a later equality
+//! replaced. Compares both backends with naive loops.
 
 use shapeflow::{
     Backend, CompileOptions, DType, Dim, ErrorKind, Executable, Graph, Registry, Result, SliceMasks, Tensor,
     TensorView, Value, concat, shape,
 };
 
-/// The same outputs by machine code and by the interpreter.
-struct Both([Executable; 2]);
+/// The same outputs, compiled for machine code and for the interpreter.
+struct BothBackends([Executable; 2]);
 
-impl Both {
-    fn of<'g>(graph: &'g Graph, outputs: &[Value<'g>]) -> Result<Both> {
+impl BothBackends {
+    fn compile<'g>(graph: &'g Graph, outputs: &[Value<'g>]) -> Result<BothBackends> {
         let interpreter = CompileOptions::new().backend(Backend::Interpreter);
-        Ok(Both([graph.compile(outputs)?, graph.compile_with(&interpreter, outputs)?]))
+        Ok(BothBackends([graph.compile(outputs)?, graph.compile_with(&interpreter, outputs)?]))
     }
 
-    /// Holds a run against the sizes and elements of its first output, or against a refusal.
+    /// Runs both and compares the first output with the expected sizes and elements; `None` expects an error.
     #[track_caller]
-    fn hold(&self, feeds: &[Tensor], expected: Option<(Vec<usize>, Vec<f32>)>) {
+    fn check(&self, feeds: &[Tensor], expected: Option<(Vec<usize>, Vec<f32>)>) {
         let views: Vec<TensorView<'_>> = feeds.iter().map(Tensor::view).collect();
         for exe in &self.0 {
             match (exe.run_all(&views), &expected) {
@@ -38,49 +38,54 @@ fn numbers(count: usize) -> Vec<f32> {
 }
 
 #[test]
-fn more_unknown_sizes_than_a_term_holds_are_joined() -> Result<()> {
+fn concat_joins_more_unknown_sizes_than_a_term_holds() -> Result<()> {
     for count in [64, 65, 66, 70, 200] {
         let g = Graph::new();
-        let parts: Vec<Value<'_>> =
-            (0..count).map(|at| g.input(&format!("x{at}"), DType::F32, shape![?])).collect::<Result<_>>()?;
-        let whole = concat(&parts, 0)?;
-        // What is done with the sum: elementwise, in row-major order, and beside itself.
-        let sum = (whole + 1.0).ok()?;
-        let both = Both::of(&g, &[sum, sum.reshape([-1, 1])?, concat(&[sum, whole], 0)?])?;
-        for most in [0, 1, 3] {
-            let all = numbers(count + most);
+        let parts: Vec<Value<'_>> = (0..count)
+            .map(|index| g.input(&format!("x{index}"), DType::F32, shape![?]))
+            .collect::<Result<_>>()?;
+        let joined = concat(&parts, 0)?;
+        // Outputs: elementwise, reshaped, and concatenated with the joined value.
+        let incremented = (joined + 1.0).ok()?;
+        let both = BothBackends::compile(
+            &g,
+            &[incremented, incremented.reshape([-1, 1])?, concat(&[incremented, joined], 0)?],
+        )?;
+        for max_size in [0, 1, 3] {
+            let all = numbers(count + max_size);
             let feeds: Vec<Tensor> = (0..count)
-                .map(|at| {
-                    let size = if most == 0 { 0 } else { at % most + 1 };
-                    Tensor::from_vec(&[size], all[at..at + size].to_vec())
+                .map(|index| {
+                    let size = if max_size == 0 { 0 } else { index % max_size + 1 };
+                    Tensor::from_vec(&[size], all[index..index + size].to_vec())
                 })
                 .collect::<Result<_>>()?;
             let mut expected: Vec<f32> = Vec::new();
             for feed in &feeds {
                 expected.extend(feed.as_slice::<f32>()?.iter().map(|x| x + 1.0));
             }
-            both.hold(&feeds, Some((vec![expected.len()], expected)));
+            both.check(&feeds, Some((vec![expected.len()], expected)));
         }
     }
     Ok(())
 }
 
 #[test]
-fn what_a_select_drops_is_determined() -> Result<()> {
+fn select_determines_the_unknown_sizes_of_its_operands() -> Result<()> {
     let registry = Registry::builtin();
     for op in ["select", "select_v1"] {
         let g = Graph::new();
         let (a, d) = (g.input("a", DType::F32, shape![?, ?])?, g.input("d", DType::F32, shape![?, ?])?);
         let s = g.input("s", DType::I32, shape![?])?;
         let three = g.constant(&Tensor::from_vec(&[3], vec![10.0f32, 20.0, 30.0])?)?;
-        let yes: Vec<bool> = (0..15).map(|at| at % 2 == 0).collect();
+        let yes: Vec<bool> = (0..15).map(|index| index % 2 == 0).collect();
         let no = numbers(15);
         let condition = g.constant(&Tensor::from_vec(&[3, 5], yes.clone())?)?;
         let joined = concat(&[(a + three.reshape(s)?).ok()?, d], 1)?;
         let no_constant = g.constant(&Tensor::from_vec(&[3, 5], no.clone())?)?;
         let call = g.op(registry.get(op).unwrap());
-        let both = Both::of(&g, &[call.data(condition).data(joined).data(no_constant).finish()?])?;
-        // a, s, d; the first whose sizes fit.
+        let both =
+            BothBackends::compile(&g, &[call.data(condition).data(joined).data(no_constant).finish()?])?;
+        // Sizes of a, elements of s, sizes of d that fit.
         for (a, s, d) in [
             ([3, 2], [3i32, 1], [3, 3]),
             ([1, 2], [3, 1], [3, 3]),
@@ -109,7 +114,7 @@ fn what_a_select_drops_is_determined() -> Result<()> {
                 Tensor::from_vec(&d, d_data.clone())?,
                 Tensor::from_vec(&[2], s.to_vec())?,
             ];
-            both.hold(&feeds, Some((vec![3, 5], expected)));
+            both.check(&feeds, Some((vec![3, 5], expected)));
         }
         for (a, s, d) in [([3, 2], [3, 1], [3, 2]), ([2, 2], [3, 1], [3, 3]), ([3, 2], [3, 2], [3, 3])] {
             let (a_data, d_data) = (numbers(a[0] * a[1]), numbers(d[0] * d[1]));
@@ -118,20 +123,20 @@ fn what_a_select_drops_is_determined() -> Result<()> {
                 Tensor::from_vec(&d, d_data.clone())?,
                 Tensor::from_vec(&[2], s.to_vec())?,
             ];
-            both.hold(&feeds, None);
+            both.check(&feeds, None);
         }
     }
     Ok(())
 }
 
 #[test]
-fn fed_boxes_are_those_of_a_loop() -> Result<()> {
+fn fed_slices_match_a_naive_loop() -> Result<()> {
     for declared in [shape![?], shape![7]] {
         let g = Graph::new();
         let x = g.input("x", DType::F32, declared)?;
         let (begin, size) = (g.input("b", DType::I64, [1])?, g.input("s", DType::I64, [1])?);
         let slice = x.slice(begin, size)?;
-        let both = Both::of(&g, &[(slice * 2.0).ok()?, slice.reshape([1, -1])?, slice])?;
+        let both = BothBackends::compile(&g, &[(slice * 2.0).ok()?, slice.reshape([1, -1])?, slice])?;
         let data = numbers(7);
         for begin in [i64::MIN, -2, -1, 0, 1, 3, 6, 7, 8, i64::MAX] {
             for size in [i64::MIN, -2, -1, 0, 1, 4, 7, 8, i64::MAX] {
@@ -144,30 +149,31 @@ fn fed_boxes_are_those_of_a_loop() -> Result<()> {
                     Tensor::from_vec(&[1], vec![begin])?,
                     Tensor::from_vec(&[1], vec![size])?,
                 ];
-                both.hold(&feeds, expected.map(|elements| (vec![elements.len()], elements)));
+                both.check(&feeds, expected.map(|elements| (vec![elements.len()], elements)));
             }
         }
     }
     Ok(())
 }
 
-/// What Python takes of `data` by `begin:end:stride`.
-fn strided(data: &[f32], begin: i64, end: i64, stride: i64) -> Vec<f32> {
+/// Returns `data[begin:end:stride]` as in Python.
+fn python_slice(data: &[f32], begin: i64, end: i64, stride: i64) -> Vec<f32> {
     let size = data.len() as i64;
     let (low, high) = if stride > 0 { (0, size) } else { (-1, size - 1) };
-    let clamp = |at: i64| (if at < 0 { at.saturating_add(size) } else { at }).clamp(low, high.max(low));
-    let (mut at, end) = (clamp(begin), clamp(end));
+    let clamp =
+        |index: i64| (if index < 0 { index.saturating_add(size) } else { index }).clamp(low, high.max(low));
+    let (mut index, end) = (clamp(begin), clamp(end));
     let mut taken = Vec::new();
-    while (stride > 0 && at < end) || (stride < 0 && at > end) {
-        taken.push(data[at as usize]);
-        let Some(next) = at.checked_add(stride) else { break };
-        at = next;
+    while (stride > 0 && index < end) || (stride < 0 && index > end) {
+        taken.push(data[index as usize]);
+        let Some(next) = index.checked_add(stride) else { break };
+        index = next;
     }
     taken
 }
 
 #[test]
-fn fed_ranges_are_those_of_a_loop() -> Result<()> {
+fn fed_strided_slices_match_a_naive_loop() -> Result<()> {
     let ends = [i64::MIN, -20, -7, -1, 0, 3, 6, 7, 8, i64::MAX];
     let strides = [1, 2, -1, -3, i64::MAX, i64::MIN];
     for (declared, size) in [(shape![?], 7), (shape![7], 7), (shape![?], 0), (shape![?], 1)] {
@@ -182,18 +188,18 @@ fn fed_ranges_are_those_of_a_loop() -> Result<()> {
                     true => x.strided_slice(begin, end, step, masks)?,
                     false => x.strided_slice(begin, end, [stride], masks)?,
                 };
-                let both = Both::of(&g, &[(taken + 0.0).ok()?, taken])?;
+                let both = BothBackends::compile(&g, &[(taken + 0.0).ok()?, taken])?;
                 let data = numbers(size);
                 for begin in ends {
                     for end in ends {
-                        let expected = strided(&data, begin, end, stride);
+                        let expected = python_slice(&data, begin, end, stride);
                         let feeds = [
                             Tensor::from_vec(&[size], data.clone())?,
                             Tensor::from_vec(&[1], vec![begin])?,
                             Tensor::from_vec(&[1], vec![end])?,
                             Tensor::from_vec(&[1], vec![stride])?,
                         ];
-                        both.hold(&feeds, Some((vec![expected.len()], expected)));
+                        both.check(&feeds, Some((vec![expected.len()], expected)));
                     }
                 }
             }
@@ -203,12 +209,12 @@ fn fed_ranges_are_those_of_a_loop() -> Result<()> {
 }
 
 #[test]
-fn fed_shapes_keep_the_elements() -> Result<()> {
+fn fed_reshapes_match_a_naive_check() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", 4])?;
     let s = g.input("s", DType::I32, [3])?;
     let shaped = x.reshape(s)?;
-    let both = Both::of(&g, &[(shaped * 1.0).ok()?, shaped, shaped.transpose(&[2, 1, 0])?])?;
+    let both = BothBackends::compile(&g, &[(shaped * 1.0).ok()?, shaped, shaped.transpose(&[2, 1, 0])?])?;
     for rows in [0usize, 1, 3] {
         let data = numbers(rows * 4);
         let count = data.len() as i32;
@@ -229,7 +235,7 @@ fn fed_shapes_keep_the_elements() -> Result<()> {
                 .collect();
             let feeds =
                 [Tensor::from_vec(&[rows, 4], data.clone())?, Tensor::from_vec(&[3], sizes.to_vec())?];
-            both.hold(&feeds, fits.then_some((full, data.clone())));
+            both.check(&feeds, fits.then_some((full, data.clone())));
         }
     }
     Ok(())
@@ -250,18 +256,18 @@ fn a_size_that_nothing_determines_is_refused_when_compiled() -> Result<()> {
 }
 
 #[test]
-fn products_of_sums_need_no_single_term() -> Result<()> {
+fn products_of_sums_of_sizes_need_no_single_term() -> Result<()> {
     let g = Graph::new();
-    // Every axis is the sum of three sizes, so that all of them are one of 3^5 products.
+    // Every axis is a sum of unknown sizes, so that the number of elements is a sum of many products.
     let parts: Vec<Value<'_>> = (0..3)
-        .map(|at| g.input(&format!("x{at}"), DType::F32, shape![?, ?, ?, ?, ?]))
+        .map(|index| g.input(&format!("x{index}"), DType::F32, shape![?, ?, ?, ?, ?]))
         .collect::<Result<_>>()?;
     let sizes = g.input("sizes", DType::I64, [5])?;
     let mut whole = parts[0].broadcast_to(sizes)?;
     for axis in 0..5 {
         let others: Vec<Value<'_>> = (0..3)
-            .map(|at| {
-                let name = format!("y{axis}_{at}");
+            .map(|index| {
+                let name = format!("y{axis}_{index}");
                 let filled = g.input(&name, DType::I64, [5])?;
                 g.fill(filled, 1.0f32)
             })
@@ -273,7 +279,7 @@ fn products_of_sums_need_no_single_term() -> Result<()> {
     let pairs = whole.reshape([e?, d?, c?, b?, a?])?;
     let count = whole.size_tensor()?.cast(DType::F32)?;
     let outputs = [(pairs + 0.0).ok()?, flat, count, whole.reduce_mean([0, 1, 2, 3, 4])?];
-    let both = Both::of(&g, &outputs)?;
+    let both = BothBackends::compile(&g, &outputs)?;
     let mut feeds: Vec<Tensor> = Vec::new();
     for _ in 0..3 {
         feeds.push(Tensor::from_vec(&[1, 1, 1, 1, 1], vec![1.0f32])?);
@@ -288,26 +294,26 @@ fn products_of_sums_need_no_single_term() -> Result<()> {
         }
         all[axis] += 2;
     }
-    both.hold(&feeds, Some((vec![3; 5], vec![1.0; 243])));
+    both.check(&feeds, Some((vec![3; 5], vec![1.0; 243])));
     Ok(())
 }
 
 #[test]
-fn a_dimension_among_attributes_is_known_where_its_value_is() -> Result<()> {
+fn a_data_dependent_dimension_in_an_attribute_is_known() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::I32, shape![?])?;
     let axis = g.input("axis", DType::I32, shape![])?;
-    // The size of a value that nothing else needs, and the same in a part that waits for an axis that is computed.
+    // The size of a value that no output reads, directly and after a structure value that is computed at run time.
     let [distinct, _] = x.unique()?;
     let count = distinct.dim(0)?;
     let ones = g.fill([count.clone()], 1.0f32)?;
     let later =
         g.fill([count.clone()], 2.0f32)?.expand_dims((axis + 0).ok()?)?.reshape([count, Dim::known(1)])?;
-    let both = Both::of(&g, &[ones, later])?;
+    let both = BothBackends::compile(&g, &[ones, later])?;
     for (data, distinct) in [(vec![3i32, 3, 3], 1), (vec![1, 2, 1, 4], 3), (vec![], 0)] {
         for axis in [0i32, 1] {
             let feeds = [Tensor::from_vec(&[data.len()], data.clone())?, Tensor::from_vec(&[], vec![axis])?];
-            both.hold(&feeds, Some((vec![distinct], vec![1.0; distinct])));
+            both.check(&feeds, Some((vec![distinct], vec![1.0; distinct])));
         }
     }
     Ok(())

@@ -1,20 +1,20 @@
-//! Elements of any dtype as numbers, and tensors compared element by element.
+//! Converts elements of any numeric dtype to numbers, and compares tensors element by element.
 
 use half::{bf16, f16};
 use shapeflow::{DType, Tensor};
 
-/// An element.
+/// An element of a tensor.
 #[derive(Clone, Copy, Debug)]
 pub enum Number {
-    /// Of an integer or bool.
+    /// An integer or bool.
     Int(i128),
-    /// Of a float, which widens without a change.
+    /// A float; widening to f64 is exact.
     Float(f64),
 }
 
 impl Number {
-    /// Equal, with the sign of zero; a NaN equals a NaN.
-    pub fn same(self, other: Number) -> bool {
+    /// Returns whether two elements are equal; zeros of different signs differ, and any NaN equals any NaN.
+    pub fn is_same(self, other: Number) -> bool {
         match (self, other) {
             (Number::Int(a), Number::Int(b)) => a == b,
             (Number::Float(a), Number::Float(b)) => a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
@@ -23,7 +23,7 @@ impl Number {
     }
 }
 
-/// The elements in row-major order.
+/// Returns the elements in row-major order.
 pub fn numbers(tensor: &Tensor) -> Vec<Number> {
     macro_rules! ints {
         ($T:ty) => {
@@ -47,11 +47,11 @@ pub fn numbers(tensor: &Tensor) -> Vec<Number> {
         DType::BF16 => halves(|bits| bf16::from_bits(bits).to_f64()),
         DType::F32 => tensor.to_vec::<f32>().unwrap().into_iter().map(|x| Number::Float(x.into())).collect(),
         DType::F64 => tensor.to_vec::<f64>().unwrap().into_iter().map(Number::Float).collect(),
-        other => panic!("no numbers in {other}"),
+        other => panic!("{other} must be a numeric dtype or bool"),
     }
 }
 
-/// A tensor of any numeric dtype or bool from floats, as an element-by-element cast would give.
+/// Returns a tensor of any numeric dtype or bool from floats, each cast as by `as`.
 pub fn tensor_of(dtype: DType, sizes: &[usize], elements: &[f64]) -> Tensor {
     macro_rules! cast {
         ($T:ty) => {
@@ -75,19 +75,19 @@ pub fn tensor_of(dtype: DType, sizes: &[usize], elements: &[f64]) -> Tensor {
         DType::BF16 => bits(|x| bf16::from_f64(x).to_bits()),
         DType::F32 => cast!(f32),
         DType::F64 => cast!(f64),
-        other => panic!("no numbers in {other}"),
+        other => panic!("{other} must be a numeric dtype or bool"),
     }
     .unwrap()
 }
 
-/// How far floats may be apart: `absolute + relative · |expected|`; nothing means equal bits.
+/// Tolerance of floats: `|got - expected| <= absolute + relative · |expected|`.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
     pub relative: f64,
     pub absolute: f64,
 }
 
-/// What differs, if anything does.
+/// Returns a description of the first difference, or `None`. Without a bound, floats must have equal bits.
 pub fn difference(got: &Tensor, expected: &Tensor, bound: Option<Bound>) -> Option<String> {
     if got.dtype() != expected.dtype() || got.sizes() != expected.sizes() {
         let text = |tensor: &Tensor| format!("{}{:?}", tensor.dtype(), tensor.sizes());
@@ -95,13 +95,13 @@ pub fn difference(got: &Tensor, expected: &Tensor, bound: Option<Bound>) -> Opti
     }
     let (got, expected) = (numbers(got), numbers(expected));
     let close = |a: Number, b: Number| {
-        if a.same(b) {
+        if a.is_same(b) {
             return true;
         }
         let (Some(bound), Number::Float(a), Number::Float(b)) = (bound, a, b) else { return false };
         a == b || (a - b).is_finite() && (a - b).abs() <= bound.absolute + bound.relative * b.abs()
     };
-    let differing: Vec<usize> = (0..got.len()).filter(|&at| !close(got[at], expected[at])).collect();
+    let differing: Vec<usize> = (0..got.len()).filter(|&index| !close(got[index], expected[index])).collect();
     let first = *differing.first()?;
     let count = format!("{} of {} differ", differing.len(), got.len());
     Some(format!("{:?} was expected at {first}, got {:?} ({count})", expected[first], got[first]))

@@ -1,4 +1,5 @@
-//! Every value recorded from TensorFlow, by both backends, with parameters known and fed, shapes known and not.
+//! Compares both backends with every value recorded from TensorFlow, with parameters as attributes or inputs, and with
+//! shapes known, partly known or unknown.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,26 +9,27 @@ use shapeflow::{
     Attr, Backend, CompileOptions, DType, Graph, Result, Tensor, TensorShape, TensorView, Unknown, Value,
 };
 
+use crate::backend_check::panic_message;
 use crate::op_call::Call;
 use crate::tensor_compare::{Bound, difference, tensor_of};
 
-/// A line of the file in the terms of this crate's ops.
+/// A line of `tests/data/values.jsonl` as a call of one of our ops.
 struct Case {
     number: usize,
     call: Call,
     data: Vec<Tensor>,
-    /// Parameters that may be attributes or fed.
+    /// Name, elements and sizes of the parameters that may be attributes or inputs.
     params: Vec<(&'static str, Vec<i64>, Vec<usize>)>,
     /// The outputs, or `None` where the op must be refused.
     expected: Option<Vec<Tensor>>,
 }
 
-/// What is declared of the inputs' shapes.
+/// How much of the inputs' shapes is declared.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Declared {
-    Exactly,
-    Ranks,
-    Nothing,
+    Shape,
+    Rank,
+    Unranked,
 }
 
 fn text() -> String {
@@ -40,7 +42,7 @@ fn tensor(json: &Json) -> Tensor {
     let data = json["data"].as_array().unwrap();
     let dtype: DType = json["dtype"].as_str().unwrap().parse().unwrap();
     match dtype {
-        // Not every i64 is an f64.
+        // f64 does not hold every i64.
         DType::I64 => {
             Tensor::from_vec(&sizes, data.iter().map(|item| item.as_i64().unwrap()).collect()).unwrap()
         }
@@ -55,7 +57,7 @@ fn tensor(json: &Json) -> Tensor {
     }
 }
 
-/// Integers of a scalar or a nested list, with the list's sizes.
+/// Returns the integers of a scalar or nested list, and the sizes of the list.
 fn integers(json: &Json) -> (Vec<i64>, Vec<usize>) {
     match json {
         Json::Array(items) => {
@@ -76,7 +78,7 @@ fn scalar(dtype: DType, json: &Json) -> Tensor {
     tensor_of(dtype, &[], &[number])
 }
 
-/// The call and the operands beyond those recorded.
+/// Converts a recorded line to a call. Some TensorFlow arguments become data operands or attributes of other names.
 fn case(number: usize, line: &str) -> Case {
     let json: Json = serde_json::from_str(line).unwrap();
     let op = json["op"].as_str().unwrap();
@@ -102,7 +104,7 @@ fn case(number: usize, line: &str) -> Case {
             Call::new("one_hot").attr("axis", attrs["axis"].as_i64().unwrap())
         }
         "cast" => Call::new("cast").attr("dtype", dtype()),
-        "shape" | "size" | "rank" => Call::new(leaked(op)).attr("out_type", dtype()),
+        "shape" | "size" | "rank" => Call::new(interned(op)).attr("out_type", dtype()),
         "unique_with_counts" => Call::new("unique_with_counts").attr("out_idx", dtype()),
         "fill" => {
             rename.insert("shape", "dims");
@@ -110,7 +112,7 @@ fn case(number: usize, line: &str) -> Case {
             Call::new("fill")
         }
         "range" if data[0].dtype().is_float() => Call::new("float_range"),
-        _ => Call::new(leaked(op)),
+        _ => Call::new(interned(op)),
     };
     match op {
         "transpose" => params.push("perm"),
@@ -140,7 +142,7 @@ fn case(number: usize, line: &str) -> Case {
         }
     }
     for (name, value) in attrs {
-        let name = rename.get(name.as_str()).copied().unwrap_or(leaked(name));
+        let name = rename.get(name.as_str()).copied().unwrap_or(interned(name));
         if params.contains(&name) {
             let (ints, mut sizes) = integers(value);
             if has_pairs(op) && matches!(name, "paddings" | "crops") {
@@ -158,7 +160,7 @@ fn case(number: usize, line: &str) -> Case {
     Case { number, call, data, params: values, expected }
 }
 
-/// Ops whose cases list pairs one after the other.
+/// Returns whether an op's recorded cases list pairs flattened.
 fn has_pairs(op: &str) -> bool {
     matches!(op, "space_to_batch_nd" | "batch_to_space_nd")
 }
@@ -173,8 +175,8 @@ fn attribute(json: &Json) -> Attr {
     }
 }
 
-/// Names of ops and attributes live as long as the program.
-fn leaked(name: &str) -> &'static str {
+/// Interns a name of an op or attribute, which must be `'static`.
+fn interned(name: &str) -> &'static str {
     use std::sync::{LazyLock, Mutex};
     static NAMES: LazyLock<Mutex<BTreeMap<String, &'static str>>> = LazyLock::new(Mutex::default);
     NAMES.lock().unwrap().entry(name.to_string()).or_insert_with(|| name.to_string().leak())
@@ -182,9 +184,9 @@ fn leaked(name: &str) -> &'static str {
 
 fn declare(tensor: &Tensor, declared: Declared) -> TensorShape {
     match declared {
-        Declared::Exactly => TensorShape::from(tensor.sizes().to_vec()),
-        Declared::Ranks => TensorShape::from(vec![Unknown; tensor.sizes().len()]),
-        Declared::Nothing => TensorShape::unranked(),
+        Declared::Shape => TensorShape::from(tensor.sizes().to_vec()),
+        Declared::Rank => TensorShape::from(vec![Unknown; tensor.sizes().len()]),
+        Declared::Unranked => TensorShape::unranked(),
     }
 }
 
@@ -227,14 +229,10 @@ fn run(case: &Case, backend: Backend, fed: bool, declared: Declared, wide: bool)
     exe.run_all(&views)
 }
 
-/// What is wrong with a result.
-fn judge(case: &Case, result: std::thread::Result<Result<Vec<Tensor>>>) -> Option<String> {
+/// Returns what differs between a result and the recorded outcome, or `None`.
+fn mismatch(case: &Case, result: std::thread::Result<Result<Vec<Tensor>>>) -> Option<String> {
     match (result, &case.expected) {
-        (Err(panic), _) => {
-            let said = panic.downcast_ref::<String>().cloned();
-            let said = said.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_string()));
-            Some(format!("a panic: {}", said.unwrap_or_default()))
-        }
+        (Err(panic), _) => Some(format!("a panic: {}", panic_message(&*panic))),
         (Ok(Err(_)), None) => None,
         (Ok(Ok(outputs)), None) => Some(format!("an error was expected, got {outputs:?}")),
         (Ok(Err(error)), Some(_)) => Some(format!("refused: {error}")),
@@ -254,20 +252,20 @@ fn judge(case: &Case, result: std::thread::Result<Result<Vec<Tensor>>>) -> Optio
     }
 }
 
-/// Runs the cases that `take` chooses and lists what differs.
-fn hold(fed: bool, declared: Declared, take: impl Fn(&Case) -> bool) {
+/// Runs the cases that `filter` selects on both backends. Panics with the cases that differ.
+fn check_cases(fed: bool, declared: Declared, filter: impl Fn(&Case) -> bool) {
     let text = text();
     let (mut ran, mut wrong) = (0, Vec::new());
     for (number, line) in text.lines().enumerate() {
         let case = case(number + 1, line);
-        if !take(&case) {
+        if !filter(&case) {
             continue;
         }
         for backend in [Backend::Interpreter, Backend::Jit] {
             ran += 1;
             let wide = number % 2 == 0;
             let result = catch_unwind(AssertUnwindSafe(|| run(&case, backend, fed, declared, wide)));
-            if let Some(what) = judge(&case, result) {
+            if let Some(what) = mismatch(&case, result) {
                 wrong.push(format!(
                     "{} (line {}), {backend:?}: {what}\n    {line}",
                     case.call.op, case.number
@@ -280,40 +278,42 @@ fn hold(fed: bool, declared: Declared, take: impl Fn(&Case) -> bool) {
     assert!(wrong.is_empty(), "{} of {ran} runs differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Blocks of an unknown number are refused, as by TensorFlow.
-fn has_blocks(case: &Case) -> bool {
+/// Returns whether a case has a `block_shape`. A `block_shape` of unknown length is refused, as by TensorFlow.
+fn has_block_shape(case: &Case) -> bool {
     case.params.iter().any(|(name, ..)| *name == "block_shape")
 }
 
 #[test]
-fn values_with_known_shapes() {
-    hold(false, Declared::Exactly, |_| true);
+fn values_with_known_shapes_match_tensorflow() {
+    check_cases(false, Declared::Shape, |_| true);
 }
 
 #[test]
-fn values_with_known_ranks() {
-    hold(false, Declared::Ranks, |case| case.number % 2 == 0);
+fn values_with_known_ranks_match_tensorflow() {
+    check_cases(false, Declared::Rank, |case| case.number % 2 == 0);
 }
 
 #[test]
-fn values_with_nothing_known() {
+fn values_with_unknown_ranks_match_tensorflow() {
     // A mask of unknown rank is refused, as by TensorFlow: "Number of mask dimensions must be specified".
-    hold(false, Declared::Nothing, |case| case.number % 4 == 0 && case.call.op != "boolean_mask");
+    check_cases(false, Declared::Unranked, |case| case.number % 4 == 0 && case.call.op != "boolean_mask");
 }
 
 #[test]
-fn values_with_fed_parameters() {
-    hold(true, Declared::Exactly, |case| !case.params.is_empty());
+fn values_with_fed_parameters_match_tensorflow() {
+    check_cases(true, Declared::Shape, |case| !case.params.is_empty());
 }
 
 #[test]
-fn values_with_fed_parameters_and_known_ranks() {
-    hold(true, Declared::Ranks, |case| !case.params.is_empty() && case.number % 2 == 0 && !has_blocks(case));
+fn values_with_fed_parameters_and_known_ranks_match_tensorflow() {
+    check_cases(true, Declared::Rank, |case| {
+        !case.params.is_empty() && case.number % 2 == 0 && !has_block_shape(case)
+    });
 }
 
 #[test]
-fn values_with_fed_parameters_and_nothing_known() {
-    hold(true, Declared::Nothing, |case| {
-        !case.params.is_empty() && case.number % 3 == 0 && !has_blocks(case)
+fn values_with_fed_parameters_and_unknown_ranks_match_tensorflow() {
+    check_cases(true, Declared::Unranked, |case| {
+        !case.params.is_empty() && case.number % 3 == 0 && !has_block_shape(case)
     });
 }

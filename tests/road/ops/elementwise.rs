@@ -1,88 +1,88 @@
-//! Elementwise ops in random graphs.
+//! Adds elementwise ops to random graphs.
 
 use shapeflow::DType;
 
-use super::{Grown, computed, facts_of, tame};
-use crate::graph_generator::Grower;
+use super::{accepts_props, computed_props, props_of};
+use crate::element_props::DTypeClass;
+use crate::graph_generator::{GraphGenerator, ValueIndex};
 use crate::graph_recipe::Content;
 use crate::op_call::Call;
-use crate::value_facts::Class;
 
-pub fn unary(g: &mut Grower<'_>, op: &'static str, class: Class) -> Grown {
+pub fn unary(g: &mut GraphGenerator<'_>, op: &'static str, class: DTypeClass) -> Option<ValueIndex> {
     unary_with(g, Call::new(op), class)
 }
 
-pub fn unary_with(g: &mut Grower<'_>, call: Call, class: Class) -> Grown {
+pub fn unary_with(g: &mut GraphGenerator<'_>, call: Call, class: DTypeClass) -> Option<ValueIndex> {
     let low = if call.op == "where_indices" { 1 } else { 0 };
-    let x = g.pick(class, low..=8, tame(call.op))?;
-    let facts = computed(g, call.op, &[x]);
-    g.add(call, &[x], &[], facts)
+    let x = g.pick(class, low..=8, accepts_props(call.op))?;
+    let props = computed_props(g, call.op, &[x]);
+    g.add_step(call, &[x], &[], props)
 }
 
-pub fn binary(g: &mut Grower<'_>, op: &'static str, class: Class) -> Grown {
-    let x = g.pick(class, 0..=8, tame(op))?;
+pub fn binary(g: &mut GraphGenerator<'_>, op: &'static str, class: DTypeClass) -> Option<ValueIndex> {
+    let x = g.pick(class, 0..=8, accepts_props(op))?;
     let dtype = g.dtype(x);
-    let divides = matches!(op, "floordiv" | "floormod" | "truncatediv" | "truncatemod" | "legacy_div");
-    let y = if divides && dtype.is_integer() && g.draws.chance(19, 20) {
-        g.companion(x, dtype, Content::Within(1, 9))?
+    let is_division = matches!(op, "floordiv" | "floormod" | "truncatediv" | "truncatemod" | "legacy_div");
+    let y = if is_division && dtype.is_integer() && g.rng.chance(19, 20) {
+        g.new_broadcast_source(x, dtype, Content::Range(1, 9))?
     } else if op == "pow" && dtype.is_integer() {
-        g.companion(x, dtype, Content::Within(0, 4))?
+        g.new_broadcast_source(x, dtype, Content::Range(0, 4))?
     } else {
-        let content = g.content();
-        g.partner(x, tame(op), content)?
+        let content = g.random_content();
+        g.broadcast_operand(x, accepts_props(op), content)?
     };
-    let (x, y) = if !divides && op != "pow" && g.draws.chance(1, 2) { (y, x) } else { (x, y) };
-    let facts = computed(g, op, &[x, y]);
-    g.add(Call::new(op), &[x, y], &[], facts)
+    let (x, y) = if !is_division && op != "pow" && g.rng.chance(1, 2) { (y, x) } else { (x, y) };
+    let props = computed_props(g, op, &[x, y]);
+    g.add_step(Call::new(op), &[x, y], &[], props)
 }
 
-pub fn select(g: &mut Grower<'_>) -> Grown {
-    let c = g.pick(Class::Bool, 0..=8, |facts| !facts.loose)?;
-    let content = g.content();
-    let dtype = Class::Any.draw(&mut g.draws);
-    let x = match g.draws.chance(1, 2) {
-        true => g.companion(c, dtype, content)?,
-        false => g.pick(Class::Any, 0..=8, tame("select"))?,
+pub fn select(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let condition = g.pick(DTypeClass::Bool, 0..=8, |props| !props.order_dependent)?;
+    let content = g.random_content();
+    let dtype = DTypeClass::Any.sample(&mut g.rng);
+    let x = match g.rng.chance(1, 2) {
+        true => g.new_broadcast_source(condition, dtype, content)?,
+        false => g.pick(DTypeClass::Any, 0..=8, accepts_props("select"))?,
     };
-    let content = g.content();
-    let y = g.partner(x, tame("select"), content)?;
-    let facts = computed(g, "select", &[c, x, y]);
-    g.add(Call::new("select"), &[c, x, y], &[], facts)
+    let content = g.random_content();
+    let y = g.broadcast_operand(x, accepts_props("select"), content)?;
+    let props = computed_props(g, "select", &[condition, x, y]);
+    g.add_step(Call::new("select"), &[condition, x, y], &[], props)
 }
 
-pub fn select_v1(g: &mut Grower<'_>) -> Grown {
-    let x = g.pick(Class::Any, 0..=8, tame("select"))?;
-    let c = match g.draws.chance(1, 2) {
-        true => g.twin(x, DType::Bool, Content::Whole)?,
-        false => g.scalar(DType::Bool, Content::Whole)?,
+pub fn select_v1(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let x = g.pick(DTypeClass::Any, 0..=8, accepts_props("select"))?;
+    let condition = match g.rng.chance(1, 2) {
+        true => g.source_like(x, DType::Bool, Content::SmallIntegers)?,
+        false => g.scalar(DType::Bool, Content::SmallIntegers)?,
     };
-    let (dtype, content) = (g.dtype(x), g.content());
-    let y = g.twin(x, dtype, content)?;
-    let facts = computed(g, "select_v1", &[c, x, y]);
-    g.add(Call::new("select_v1"), &[c, x, y], &[], facts)
+    let (dtype, content) = (g.dtype(x), g.random_content());
+    let y = g.source_like(x, dtype, content)?;
+    let props = computed_props(g, "select_v1", &[condition, x, y]);
+    g.add_step(Call::new("select_v1"), &[condition, x, y], &[], props)
 }
 
-pub fn clip(g: &mut Grower<'_>) -> Grown {
-    let x = g.pick(Class::Number, 0..=8, |_| true)?;
+pub fn clip(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let x = g.pick(DTypeClass::Number, 0..=8, |_| true)?;
     let dtype = g.dtype(x);
-    let low = g.scalar(dtype, Content::Within(0, 1))?;
-    let high = g.scalar(dtype, Content::Within(1, 3))?;
-    let facts = computed(g, "clip_by_value", &[x, low, high]);
-    g.add(Call::new("clip_by_value"), &[x, low, high], &[], facts)
+    let low = g.scalar(dtype, Content::Range(0, 1))?;
+    let high = g.scalar(dtype, Content::Range(1, 3))?;
+    let props = computed_props(g, "clip_by_value", &[x, low, high]);
+    g.add_step(Call::new("clip_by_value"), &[x, low, high], &[], props)
 }
 
-pub fn cast(g: &mut Grower<'_>) -> Grown {
-    let x = g.pick(Class::Any, 0..=8, |_| true)?;
+pub fn cast(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let x = g.pick(DTypeClass::Any, 0..=8, |_| true)?;
     let from = g.dtype(x);
-    let mut to = Class::Any.draw(&mut g.draws);
-    if g.facts[x.0].loose {
-        to = *g.draws.pick(&[DType::F32, DType::F64]);
+    let mut to = DTypeClass::Any.sample(&mut g.rng);
+    if g.props[x.0].order_dependent {
+        to = *g.rng.choose(&[DType::F32, DType::F64]);
     }
     if to == from {
         return None;
     }
-    let mut facts = facts_of(g, &[x]);
-    // A small float of few digits is whole only if it was.
-    facts.whole &= from.is_float() || !to.is_float() || from.size_bytes() <= Some(1);
-    g.add(Call::new("cast").attr("dtype", to), &[x], &[], facts)
+    let mut props = props_of(g, &[x]);
+    // An integer of more than 8 bits may be large, and rounds when it becomes a float.
+    props.integral &= from.is_float() || !to.is_float() || from.size_bytes() <= Some(1);
+    g.add_step(Call::new("cast").attr("dtype", to), &[x], &[], props)
 }

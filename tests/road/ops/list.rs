@@ -1,6 +1,6 @@
-//! Every op, and how often it stands in a random graph.
+//! The list of all ops, with their weights in random graphs.
 
-/// Every op, and how often it stands in a graph.
+/// All ops in the order of their names, each with its relative frequency in random graphs.
 pub const OPS: &[(&str, usize)] = &[
     ("abs", 3),
     ("acos", 1),

@@ -1,28 +1,29 @@
-//! How each op is put into a random graph: operands that suit it, and parameters that it accepts.
+//! Adds each op to a random graph, with operands and parameters that it accepts.
 
 mod creation;
 mod elementwise;
 mod list;
 mod movement;
 mod reduction;
+pub mod scatter_and_blocks;
 mod slicing;
 
 use shapeflow::DType;
 
-use crate::graph_generator::{Grower, Id};
+use crate::element_props::{DTypeClass, ElementProps};
+use crate::graph_generator::{GraphGenerator, ValueIndex};
 use crate::graph_recipe::Content;
 use crate::op_call::Call;
-use crate::placement_ops;
-use crate::value_facts::{Class, Facts};
-use creation::{about, fill, float_range, range};
+use creation::{fill, float_range, range, shape_query};
 use elementwise::{binary, cast, clip, select, select_v1, unary, unary_with};
 pub use list::OPS;
-use movement::{axes_of_one, broadcast_to, concat, pad, reshape, reverse, stack, tile, transpose};
-use reduction::{arg, cumsum, matmul, reduce, softmax};
+use movement::{broadcast_to, concat, expand_dims_or_squeeze, pad, reshape, reverse, stack, tile, transpose};
+use reduction::{argmax_or_argmin, cumsum, matmul, reduce, softmax};
 use slicing::{boolean_mask, gather, one_hot, slice, split, strided_slice, unique};
 
-/// Ops of one operand whose results follow small changes of it evenly.
-const TAME: &[&str] = &[
+/// Continuous ops: a small change of an operand changes the result by a similar amount, so that their operands may differ
+/// between backends by rounding.
+const CONTINUOUS: &[&str] = &[
     "neg",
     "abs",
     "relu",
@@ -51,8 +52,8 @@ const TAME: &[&str] = &[
     "select_v1",
 ];
 
-/// Ops that give whole numbers for whole numbers.
-const WHOLE: &[&str] = &[
+/// Elementwise ops whose results are small integers if their operands are.
+const INTEGRAL: &[&str] = &[
     "neg",
     "abs",
     "relu",
@@ -78,39 +79,40 @@ const WHOLE: &[&str] = &[
     "ones_like",
 ];
 
-pub type Grown = Option<Id>;
-
-pub fn tame(op: &str) -> impl Fn(&Facts) -> bool + use<> {
-    let tame = TAME.contains(&op);
-    let divides =
+/// Returns a filter for an op's operands: order-dependent values only enter continuous ops, and a zero of unknown sign is
+/// never a divisor.
+pub fn accepts_props(op: &str) -> impl Fn(&ElementProps) -> bool + use<> {
+    let continuous = CONTINUOUS.contains(&op);
+    let depends_on_zero_sign =
         matches!(op, "div" | "legacy_div" | "floordiv" | "floormod" | "reciprocal" | "rsqrt" | "pow");
-    move |facts| (tame || !facts.loose) && !(divides && facts.unsigned_zero)
+    move |props| (continuous || !props.order_dependent) && !(depends_on_zero_sign && props.zero_sign_unknown)
 }
 
-/// What may be said of an op that moves these values.
-pub fn facts_of(g: &Grower<'_>, ids: &[Id]) -> Facts {
-    let mut all = Facts { whole: true, ..Facts::default() };
+/// Returns the properties of a result whose elements are those of these values.
+pub fn props_of(g: &GraphGenerator<'_>, ids: &[ValueIndex]) -> ElementProps {
+    let mut all = ElementProps { integral: true, ..ElementProps::default() };
     for id in ids {
-        let facts = g.facts[id.0];
-        all.whole &= facts.whole || !g.dtype(*id).is_float();
-        all.folded |= facts.folded;
-        all.loose |= facts.loose;
-        all.wild |= facts.wild;
-        all.unsigned_zero |= facts.unsigned_zero;
+        let props = g.props[id.0];
+        all.integral &= props.integral || !g.dtype(*id).is_float();
+        all.reduced |= props.reduced;
+        all.order_dependent |= props.order_dependent;
+        all.extreme |= props.extreme;
+        all.zero_sign_unknown |= props.zero_sign_unknown;
     }
     all
 }
 
-pub fn computed(g: &Grower<'_>, op: &str, ids: &[Id]) -> Facts {
-    let mut facts = facts_of(g, ids);
-    facts.whole &= WHOLE.contains(&op);
-    facts
+/// Returns the properties of an elementwise op's result.
+pub fn computed_props(g: &GraphGenerator<'_>, op: &str, ids: &[ValueIndex]) -> ElementProps {
+    let mut props = props_of(g, ids);
+    props.integral &= INTEGRAL.contains(&op);
+    props
 }
 
-/// Whether an op gives whole numbers for whole numbers, so that sums of them are exact.
-pub fn keeps_whole(op: &str) -> bool {
-    WHOLE.contains(&op)
-        || !TAME.contains(&op)
+/// Returns whether an op's results are small integers if its operands are.
+pub fn keeps_integral(op: &str) -> bool {
+    INTEGRAL.contains(&op)
+        || !CONTINUOUS.contains(&op)
             && matches!(
                 op,
                 "reduce_sum"
@@ -140,66 +142,68 @@ pub fn keeps_whole(op: &str) -> bool {
             )
 }
 
-/// A list of different axes, some counted from the end.
-pub fn axes(g: &mut Grower<'_>, rank: usize, count: usize) -> Vec<i64> {
-    let mut axes: Vec<i64> = g.draws.shuffled(rank).into_iter().take(count).map(|axis| axis as i64).collect();
+/// Draws distinct axes; some count from the end.
+pub fn random_axes(g: &mut GraphGenerator<'_>, rank: usize, count: usize) -> Vec<i64> {
+    let mut axes: Vec<i64> =
+        g.rng.permutation(rank).into_iter().take(count).map(|axis| axis as i64).collect();
     for axis in &mut axes {
-        if g.draws.chance(1, 3) {
+        if g.rng.chance(1, 3) {
             *axis -= rank as i64;
         }
     }
     axes
 }
 
-pub fn one_axis(g: &mut Grower<'_>, rank: usize) -> (usize, i64) {
-    let axis = g.draws.below(rank);
-    (axis, if g.draws.chance(1, 3) { axis as i64 - rank as i64 } else { axis as i64 })
+/// Draws an axis. Returns it counted from the start, and as the parameter: sometimes counted from the end.
+pub fn random_axis(g: &mut GraphGenerator<'_>, rank: usize) -> (usize, i64) {
+    let axis = g.rng.below(rank);
+    (axis, if g.rng.chance(1, 3) { axis as i64 - rank as i64 } else { axis as i64 })
 }
 
-/// Adds the op with operands and parameters that suit it, if such are found.
-pub fn grow(g: &mut Grower<'_>, op: &'static str) -> Grown {
+/// Adds an op with suitable operands and parameters. Returns its first output, or `None` if no suitable ones are found.
+pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     match op {
-        "abs" | "neg" | "sign" => unary(g, op, Class::Signed),
-        "square" | "relu" | "relu6" | "round" => unary(g, op, Class::Number),
-        "identity" | "zeros_like" | "ones_like" => unary(g, op, Class::Any),
-        "logical_not" => unary(g, op, Class::Bool),
-        "bitwise_not" => unary(g, op, Class::Bits),
+        "abs" | "neg" | "sign" => unary(g, op, DTypeClass::Signed),
+        "square" | "relu" | "relu6" | "round" => unary(g, op, DTypeClass::Number),
+        "identity" | "zeros_like" | "ones_like" => unary(g, op, DTypeClass::Any),
+        "logical_not" => unary(g, op, DTypeClass::Bool),
+        "bitwise_not" => unary(g, op, DTypeClass::Bits),
         "acos" | "acosh" | "asin" | "asinh" | "atan" | "atanh" | "cbrt" | "cosh" | "erfc" | "exp2"
         | "log2" | "sinh" | "ceil" | "cos" | "elu" | "erf" | "exp" | "expm1" | "floor" | "log" | "log1p"
         | "reciprocal" | "rsqrt" | "selu" | "sigmoid" | "silu" | "sin" | "softplus" | "softsign" | "sqrt"
-        | "tan" | "tanh" => unary(g, op, Class::Float),
-        "leaky_relu" => unary_with(g, Call::new(op).attr("alpha", 0.25), Class::Float),
+        | "tan" | "tanh" => unary(g, op, DTypeClass::Float),
+        "leaky_relu" => unary_with(g, Call::new(op).attr("alpha", 0.25), DTypeClass::Float),
         "gelu" => {
-            let approximate = g.draws.chance(1, 2);
-            unary_with(g, Call::new(op).attr("approximate", approximate), Class::Float)
+            let approximate = g.rng.chance(1, 2);
+            unary_with(g, Call::new(op).attr("approximate", approximate), DTypeClass::Float)
         }
         "check_numerics" => {
-            let x = g.pick(Class::Float, 0..=8, |facts| !facts.loose)?;
-            let facts = facts_of(g, &[x]);
-            g.add(Call::new(op).attr("message", "finite"), &[x], &[], facts)
+            let x = g.pick(DTypeClass::Float, 0..=8, |props| !props.order_dependent)?;
+            let props = props_of(g, &[x]);
+            g.add_step(Call::new(op).attr("message", "finite"), &[x], &[], props)
         }
         "checked" => {
-            let x = g.pick(Class::Any, 0..=8, |_| true)?;
-            let condition = g.scalar(DType::Bool, Content::Whole)?;
-            let facts = facts_of(g, &[x]);
-            g.add(Call::new(op).attr("message", "it must"), &[x, condition], &[], facts)
+            let x = g.pick(DTypeClass::Any, 0..=8, |_| true)?;
+            let condition = g.scalar(DType::Bool, Content::SmallIntegers)?;
+            let props = props_of(g, &[x]);
+            g.add_step(Call::new(op).attr("message", "it must"), &[x, condition], &[], props)
         }
         "add" | "sub" | "mul" | "maximum" | "minimum" | "squared_difference" | "legacy_div" => {
-            binary(g, op, Class::Number)
+            binary(g, op, DTypeClass::Number)
         }
-        "floordiv" | "floormod" => binary(g, op, Class::Number),
-        "div" | "atan2" => binary(g, op, Class::Float),
-        "truncatediv" | "truncatemod" => binary(g, op, Class::Int),
-        "pow" => binary(g, op, Class::Number),
-        "equal" | "not_equal" => binary(g, op, Class::Any),
-        "less" | "less_equal" | "greater" | "greater_equal" => binary(g, op, Class::Number),
-        "logical_and" | "logical_or" | "logical_xor" => binary(g, op, Class::Bool),
-        "bitwise_and" | "bitwise_or" | "bitwise_xor" => binary(g, op, Class::Bits),
+        "floordiv" | "floormod" => binary(g, op, DTypeClass::Number),
+        "div" | "atan2" => binary(g, op, DTypeClass::Float),
+        "truncatediv" | "truncatemod" => binary(g, op, DTypeClass::Int),
+        "pow" => binary(g, op, DTypeClass::Number),
+        "equal" | "not_equal" => binary(g, op, DTypeClass::Any),
+        "less" | "less_equal" | "greater" | "greater_equal" => binary(g, op, DTypeClass::Number),
+        "logical_and" | "logical_or" | "logical_xor" => binary(g, op, DTypeClass::Bool),
+        "bitwise_and" | "bitwise_or" | "bitwise_xor" => binary(g, op, DTypeClass::Bits),
         "select" => select(g),
         "select_v1" => select_v1(g),
         "clip_by_value" => clip(g),
         "cast" => cast(g),
-        "argmax" | "argmin" => arg(g, op),
+        "argmax" | "argmin" => argmax_or_argmin(g, op),
         "softmax" | "log_softmax" => softmax(g, op),
         "cumsum" => cumsum(g),
         "matmul" => matmul(g),
@@ -212,7 +216,7 @@ pub fn grow(g: &mut Grower<'_>, op: &'static str) -> Grown {
         "strided_slice" => strided_slice(g),
         "pad" | "pad_with" | "mirror_pad" => pad(g, op),
         "reshape" => reshape(g),
-        "expand_dims" | "squeeze" => axes_of_one(g, op),
+        "expand_dims" | "squeeze" => expand_dims_or_squeeze(g, op),
         "transpose" => transpose(g),
         "reverse" => reverse(g),
         "tile" => tile(g),
@@ -220,11 +224,11 @@ pub fn grow(g: &mut Grower<'_>, op: &'static str) -> Grown {
         "fill" => fill(g),
         "range" => range(g),
         "float_range" => float_range(g),
-        "shape" | "size" | "rank" => about(g, op),
+        "shape" | "size" | "rank" => shape_query(g, op),
         "unique" | "unique_with_counts" => unique(g, op),
         "boolean_mask" => boolean_mask(g),
-        "where_indices" => unary(g, op, Class::Any),
+        "where_indices" => unary(g, op, DTypeClass::Any),
         _ if op.starts_with("reduce_") => reduce(g, op),
-        _ => placement_ops::grow(g, op),
+        _ => scatter_and_blocks::add_op(g, op),
     }
 }

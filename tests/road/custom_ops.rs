@@ -1,4 +1,4 @@
-//! Ops of a user's program, and registries of them.
+//! Custom ops that a user's program defines, and registries of ops.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ static CUBE: OpDef = OpDef::compute("cube", |cx, _output, index| {
 static TWICE: OpDef =
     OpDef::composite("twice", |_cx, values| Ok(vec![values[0] + values[0]])).operands(&[Operand::Data("x")]);
 
-/// The sum of all that has been fed so far.
-struct Running(std::sync::Mutex<f64>);
+/// A host kernel with state: the sum of all elements fed so far.
+struct RunningSum(std::sync::Mutex<f64>);
 
-impl HostKernel for Running {
+impl HostKernel for RunningSum {
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
         let sum: f64 = cx.input(0)?.to_vec::<f64>()?.into_iter().sum();
         let mut total = self.0.lock().map_err(|_| Error::msg("a run has failed"))?;
@@ -47,7 +47,7 @@ impl Cubes for Value<'_> {
 }
 
 #[test]
-fn ops_from_outside_the_crate() -> Result<()> {
+fn custom_compute_and_composite_ops_fuse_into_one_kernel() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F64, shape!["n"])?;
     let cube = (x + 1.0).cube()?;
@@ -62,7 +62,7 @@ fn ops_from_outside_the_crate() -> Result<()> {
 }
 
 #[test]
-fn a_layer_norm_of_ops_is_one_kernel() -> Result<()> {
+fn a_layer_norm_is_one_kernel() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["rows", "columns"])?;
     let scale = g.input("scale", DType::F32, shape!["columns"])?;
@@ -94,9 +94,9 @@ fn a_layer_norm_of_ops_is_one_kernel() -> Result<()> {
 }
 
 #[test]
-fn ops_with_state() -> Result<()> {
+fn host_kernels_may_hold_state() -> Result<()> {
     let running = Arc::new(
-        OpDef::host_with("running", Running(Default::default())).operands(&[Operand::Data("x")]).shape_fn(
+        OpDef::host_with("running", RunningSum(Default::default())).operands(&[Operand::Data("x")]).shape_fn(
             |cx| {
                 cx.set_output(0, shape![]);
                 Ok(())
@@ -137,10 +137,10 @@ fn ops_with_state() -> Result<()> {
 }
 
 #[test]
-fn registries_are_values() {
-    let plain = Registry::builtin();
-    let more = Registry::builtin().with(&CUBE).with(Arc::new(TWICE.clone()));
-    assert!(plain.get("cube").is_none());
-    assert_eq!(more.get("cube").map(|def| def.name()), Some("cube"));
-    assert_eq!(more.iter().count(), plain.iter().count() + 2);
+fn registries_are_extended_without_changing_the_builtin_one() {
+    let builtin = Registry::builtin();
+    let extended = Registry::builtin().with(&CUBE).with(Arc::new(TWICE.clone()));
+    assert!(builtin.get("cube").is_none());
+    assert_eq!(extended.get("cube").map(|def| def.name()), Some("cube"));
+    assert_eq!(extended.iter().count(), builtin.iter().count() + 2);
 }

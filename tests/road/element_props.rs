@@ -1,0 +1,81 @@
+//! [`ElementProps`]: what is known of a value's elements; [`DTypeClass`]: a set of dtypes.
+
+use shapeflow::DType;
+
+use crate::rng::Rng;
+
+/// Properties of a value's elements, which decide how exactly two backends must agree on it.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct ElementProps {
+    /// Floats are small integers, so that their sums are exact in any order while the sums stay small.
+    pub integral: bool,
+    /// The value depends on a reduction of floats.
+    pub reduced: bool,
+    /// The value depends on a reduction of floats that are not integral: its rounding depends on the order of the
+    /// reduction.
+    pub order_dependent: bool,
+    /// Floats may be huge, infinite or NaN.
+    pub extreme: bool,
+    /// Zeros may have either sign.
+    pub zero_sign_unknown: bool,
+}
+
+/// A set of dtypes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum DTypeClass {
+    Any,
+    Number,
+    Signed,
+    Float,
+    Int,
+    Bool,
+    /// Bool and integers: the dtypes of bitwise ops.
+    Bits,
+    /// The dtypes of indices.
+    Index,
+}
+
+/// All dtypes; the first [`FREQUENT`] are drawn more often.
+const DTYPES: [DType; 13] = [
+    DType::F32,
+    DType::F64,
+    DType::I32,
+    DType::I64,
+    DType::U8,
+    DType::Bool,
+    DType::I8,
+    DType::I16,
+    DType::U16,
+    DType::U32,
+    DType::U64,
+    DType::F16,
+    DType::BF16,
+];
+
+const FREQUENT: usize = 6;
+
+impl DTypeClass {
+    pub fn contains(self, dtype: DType) -> bool {
+        match self {
+            DTypeClass::Any => true,
+            DTypeClass::Number => dtype != DType::Bool,
+            DTypeClass::Signed => dtype.is_signed(),
+            DTypeClass::Float => dtype.is_float(),
+            DTypeClass::Int => dtype.is_integer(),
+            DTypeClass::Bool => dtype == DType::Bool,
+            DTypeClass::Bits => dtype == DType::Bool || dtype.is_integer(),
+            DTypeClass::Index => matches!(dtype, DType::I32 | DType::I64),
+        }
+    }
+
+    /// Draws a dtype of the class.
+    pub fn sample(self, rng: &mut Rng) -> DType {
+        loop {
+            let count = if rng.chance(5, 6) { FREQUENT } else { DTYPES.len() };
+            let dtype = DTYPES[rng.below(count)];
+            if self.contains(dtype) {
+                return dtype;
+            }
+        }
+    }
+}

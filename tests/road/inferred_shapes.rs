@@ -1,0 +1,73 @@
+//! The partial shapes that inference gives at build time hold for every result of a run.
+
+use shapeflow::{Backend, CompileOptions, Graph, TensorShape, TensorView};
+
+use crate::backend_check::is_undetermined_symbol;
+use crate::graph_recipe::Recipe;
+use crate::ops::OPS;
+use crate::random::{random_graph, single_op_graph};
+use crate::shape_refinement::SymbolSizes;
+
+/// Compares the sizes of all values in every run with their inferred shapes. Returns the number of comparisons.
+fn compare_with_inferred(recipe: &Recipe) -> Result<usize, String> {
+    let graph = Graph::new();
+    let Ok(values) = recipe.build(&graph) else { return Ok(0) };
+    let inferred: Vec<TensorShape> = values.iter().map(|value| value.shape()).collect();
+    let options = CompileOptions::new().backend(Backend::Interpreter);
+    let exe = match graph.compile_with(&options, &values) {
+        Ok(exe) => exe,
+        Err(error) if is_undetermined_symbol(&error) => return Ok(0),
+        Err(error) => return Err(error.to_string()),
+    };
+    let mut compared = 0;
+    for run in 0..recipe.runs.len() {
+        let feeds: Vec<_> = recipe.inputs().map(|source| recipe.source_tensor(source, run)).collect();
+        let views: Vec<TensorView<'_>> = feeds.iter().map(|tensor| tensor.view()).collect();
+        // A refused run has no results to compare.
+        let Ok(results) = exe.run_all(&views) else { continue };
+        let mut symbols = SymbolSizes::default();
+        for (number, (shape, tensor)) in inferred.iter().zip(&results).enumerate() {
+            compared += 1;
+            let sizes: Vec<Option<i64>> = tensor.sizes().iter().map(|size| Some(*size as i64)).collect();
+            let mut mismatch = symbols.mismatch(shape, &sizes);
+            if tensor.dtype() != values[number].dtype() {
+                mismatch = Some(format!("{} was inferred, got {}", values[number].dtype(), tensor.dtype()));
+            }
+            if let Some(mismatch) = mismatch {
+                return Err(format!("%{number}: {mismatch}, in run {run} of\n{recipe}"));
+            }
+        }
+    }
+    Ok(compared)
+}
+
+#[test]
+fn inferred_shapes_hold_at_run_time() {
+    let graphs = (1..=700u64).map(|seed| random_graph(seed + 50_000).recipe);
+    let ops = OPS.iter().enumerate().flat_map(|(number, (op, _))| {
+        (0..25u64)
+            .filter_map(move |case| single_op_graph(op, 2_000_000 * (number as u64 + 1) + case))
+            .map(|graph| graph.recipe)
+    });
+    let (mut compared, mut failures) = (0, Vec::new());
+    for mut recipe in graphs.chain(ops) {
+        for unranked in [false, true] {
+            for source in &mut recipe.sources {
+                source.unranked = unranked && !source.constant;
+            }
+            match compare_with_inferred(&recipe) {
+                Ok(count) => compared += count,
+                Err(failure) => failures.push(failure),
+            }
+        }
+    }
+    println!("{compared} inferred shapes");
+    assert!(compared >= 10_000);
+    let count = failures.len();
+    failures.truncate(5);
+    assert!(
+        failures.is_empty(),
+        "{count} recipes differ from their inferred shapes:\n{}",
+        failures.join("\n")
+    );
+}
