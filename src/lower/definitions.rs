@@ -9,6 +9,8 @@
 //! | a dimension of a result of a host kernel | the sizes of the result |
 //! | a dimension or derived parameter of any other node | its shape function, run on sizes and values: the node is a *definer* |
 //!
+//! The result of a host kernel may have an unknown rank until it runs. Such a shape has no dims here.
+//!
 //! If an equality replaces a symbol, its definition stays and checks the equality. Nothing else checks what a shape
 //! function requires of symbols that it created itself. An equality replaces a symbol only by older ones
 //! ([`DimTable::in_definition_order`](shapeflow_shape_fns::DimTable::in_definition_order)), so the replacement is
@@ -18,7 +20,6 @@ use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::{Dim, Guard, Symbol};
 use smallvec::SmallVec;
 
-use super::known_dims::known_dims;
 use super::partition::LateSymbols;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{GraphData, Node, NodeIx, ValueIx};
@@ -47,7 +48,7 @@ pub(super) fn definitions(graph: &GraphData) -> Result<Definitions> {
     let mut found = Definitions::default();
     let mut seen: FxHashSet<Symbol> = FxHashSet::default();
     for (_, input) in &graph.inputs {
-        new_symbols(&mut seen, known_dims(graph, *input));
+        new_symbols(&mut seen, graph.values[input.at()].shape.dims().unwrap_or_default());
     }
     let needed = needed_symbols(graph);
     let is_replaced = |symbol: Symbol| graph.table.resolve(&Dim::from(symbol)).as_symbol() != Some(symbol);
@@ -67,7 +68,8 @@ pub(super) fn definitions(graph: &GraphData) -> Result<Definitions> {
                 found.late.insert(symbol, SmallVec::from_iter([operand]));
             }
         }
-        let shapes = node.values().flat_map(|value| known_dims(graph, value));
+        let shapes =
+            node.values().flat_map(|value| graph.values[value.at()].shape.dims().unwrap_or_default());
         let derived = node.derived().iter().flat_map(|(_, dims)| dims);
         let mut new = new_symbols(&mut seen, shapes.chain(derived));
         let by_result = matches!(node.op.body, Body::Host(_) | Body::HostWith(_));
@@ -115,7 +117,7 @@ impl Definitions {
             });
         };
         for operand in &node.operands {
-            known_dims(graph, *operand).iter().for_each(&mut wait);
+            graph.values[operand.at()].shape.dims().unwrap_or_default().iter().for_each(&mut wait);
         }
         node.attrs().symbols(&mut |symbol| wait(&Dim::from(symbol)));
     }
@@ -178,7 +180,7 @@ fn refuse_undefined(graph: &GraphData, defined: &mut FxHashSet<Symbol>) -> Resul
             }
         }
         for value in node.values() {
-            for dim in known_dims(graph, value) {
+            for dim in graph.values[value.at()].shape.dims().unwrap_or_default() {
                 if let Some(symbol) = first_undefined(defined, dim) {
                     return refuse("sizes", symbol);
                 }
@@ -205,8 +207,8 @@ fn needed_symbols(graph: &GraphData) -> FxHashSet<Symbol> {
             needed.insert(symbol);
         });
     };
-    for number in 0..graph.values.len() {
-        known_dims(graph, ValueIx(number as u32)).iter().for_each(&mut note);
+    for value in &graph.values {
+        value.shape.dims().unwrap_or_default().iter().for_each(&mut note);
     }
     for record in graph.table.guards() {
         record.guard.dims().into_iter().for_each(&mut note);

@@ -109,6 +109,7 @@ impl Kernel {
 #[derive(Clone, Debug)]
 pub(crate) struct BufferInfo {
     pub dtype: DType,
+    /// Empty if the rank is unknown, which only a result of a host kernel may be.
     pub dims: Vec<Dim>,
     pub value: ValueIx,
 }

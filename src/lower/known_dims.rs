@@ -1,13 +1,13 @@
-//! [`known_dims`]: the dims of a value whose rank is known.
+//! [`known_dims`]: the dims of a value that a kernel computes.
 
 use shapeflow_shape_fns::Dim;
 
 use crate::graph::{GraphData, ValueIx};
 
-/// Returns the dims of a value, as they were inferred.
+/// Returns the dims of a value that a kernel computes, as they were inferred.
 ///
 /// # Panics
-/// The rank is unknown. `exec` lowers only graphs in which every rank is known.
+/// The rank is unknown. A graph that is lowered has such values only as results of host kernels.
 pub(super) fn known_dims(graph: &GraphData, value: ValueIx) -> &[Dim] {
-    graph.values[value.at()].shape.dims().expect("every rank is known in a graph that is lowered")
+    graph.values[value.at()].shape.dims().expect("a kernel computes only values of known rank")
 }

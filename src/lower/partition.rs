@@ -226,7 +226,8 @@ impl Partitioner<'_> {
         }
         if !self.late.is_empty() {
             for value in node.values().chain(node.operands.iter().copied()) {
-                for dim in known_dims(self.graph, value) {
+                // The result of a host kernel may have an unknown rank, and then defines no dims before it runs.
+                for dim in self.graph.values[value.at()].shape.dims().unwrap_or_default() {
                     self.graph.table.resolve(dim).symbols(&mut |symbol| {
                         required.extend(self.late.get(&symbol).into_iter().flatten().copied());
                     });

@@ -9,7 +9,6 @@ use shapeflow_shape_fns::{DType, Dim, Symbol};
 use super::build::build;
 use super::definitions::definitions;
 use super::kernel::{BufferInfo, BufferIx, Kernel};
-use super::known_dims::known_dims;
 use super::partition::{PlannedStep, partition};
 use super::placement::{MaterializeReason, Placement};
 use crate::error::Result;
@@ -180,7 +179,8 @@ impl Program {
                 Placement::Buffer(_) => Content::Computed,
             };
             let buffer = BufferIx(self.buffers.len() as u32);
-            let dims = known_dims(graph, value).iter().map(|dim| graph.table.resolve(dim)).collect();
+            let dims =
+                info.shape.dims().unwrap_or_default().iter().map(|dim| graph.table.resolve(dim)).collect();
             self.buffers.push(BufferInfo { dtype: info.dtype, dims, value });
             self.roots.push(match content {
                 Content::Alias(of) => self.roots[of.index()],
@@ -222,7 +222,7 @@ impl Program {
             });
         };
         let mut note_value = |value: ValueIx| {
-            known_dims(graph, value).iter().for_each(&mut note);
+            graph.values[value.at()].shape.dims().unwrap_or_default().iter().for_each(&mut note);
             for (_, dims) in graph.node_of(value).derived() {
                 dims.iter().for_each(&mut note);
             }
