@@ -23,6 +23,7 @@ mod limits;
 mod memory;
 mod op_call;
 mod op_params;
+mod operand_choice;
 mod ops;
 mod random;
 mod refused_runs;
