@@ -349,7 +349,7 @@ impl Visitable for Dataflow {
     }
 }
 
-impl<'a> IntoNodeIdentifiers for &'a Dataflow {
+impl IntoNodeIdentifiers for &Dataflow {
     type NodeIdentifiers = Nodes;
 
     fn node_identifiers(self) -> Nodes {
@@ -357,7 +357,7 @@ impl<'a> IntoNodeIdentifiers for &'a Dataflow {
     }
 }
 
-impl<'a> IntoNodeReferences for &'a Dataflow {
+impl IntoNodeReferences for &Dataflow {
     type NodeRef = (NodeId, &'static ());
     type NodeReferences = NodeReferences;
 

@@ -214,7 +214,7 @@ fn fed_reshapes_match_a_naive_check() -> Result<()> {
     let x = g.input("x", DType::F32, shape!["n", 4])?;
     let s = g.input("s", DType::I32, [3])?;
     let shaped = x.reshape(s)?;
-    let both = BothBackends::compile(&g, &[(shaped * 1.0).ok()?, shaped, shaped.transpose(&[2, 1, 0])?])?;
+    let both = BothBackends::compile(&g, &[(shaped * 1.0).ok()?, shaped, shaped.transpose([2, 1, 0])?])?;
     for rows in [0usize, 1, 3] {
         let data = numbers(rows * 4);
         let count = data.len() as i32;
