@@ -76,7 +76,7 @@ const DTYPES: [&str; 12] = [
 ];
 
 /// Another word where `words[at]` stands.
-fn mutate(words: &mut Vec<String>, pool: &[String], random: &mut Random) {
+fn mutate(words: &mut [String], pool: &[String], random: &mut Random) {
     for _ in 0..50 {
         let at = random.below(words.len());
         let word = words[at].clone();
@@ -118,16 +118,14 @@ fn feed(value: Value<'_>, random: &mut Random) -> Option<Tensor> {
         return None;
     }
     let numbers: Vec<i64> = (0..count).map(|_| random.below(6) as i64 - 1).collect();
-    Some(
-        match value.dtype() {
-            DType::F32 => Tensor::from_vec(&sizes, numbers.iter().map(|n| *n as f32).collect()),
-            DType::F64 => Tensor::from_vec(&sizes, numbers.iter().map(|n| *n as f64).collect()),
-            DType::I32 => Tensor::from_vec(&sizes, numbers.iter().map(|n| *n as i32).collect()),
-            DType::I64 => Tensor::from_vec(&sizes, numbers),
-            dtype => Tensor::zeros(dtype, &sizes),
-        }
-        .ok()?,
-    )
+    match value.dtype() {
+        DType::F32 => Tensor::from_vec(&sizes, numbers.iter().map(|n| *n as f32).collect()),
+        DType::F64 => Tensor::from_vec(&sizes, numbers.iter().map(|n| *n as f64).collect()),
+        DType::I32 => Tensor::from_vec(&sizes, numbers.iter().map(|n| *n as i32).collect()),
+        DType::I64 => Tensor::from_vec(&sizes, numbers),
+        dtype => Tensor::zeros(dtype, &sizes),
+    }
+    .ok()
 }
 
 /// Imports, compiles and runs; every step may refuse.
