@@ -1,6 +1,6 @@
 //! [`InferenceContext`]: the interface between a shape function and the op it runs on.
 
-mod assembly;
+mod shapes;
 mod broadcast;
 mod constraint;
 mod result;
@@ -215,8 +215,9 @@ impl<'a> InferenceContext<'a> {
         }
     }
 
-    /// Sets a normalized parameter that the body of the op reads. Its elements are numbers, expressions, or new integer
-    /// symbols; the same shape function computes the symbols when it runs on concrete operands.
+    /// Sets a derived parameter: a normalized value of parameter `name`, such as an axis counted from the front. The
+    /// body of the op reads it instead of the parameter that was passed. Its elements are numbers, expressions, or new
+    /// integer symbols; the same shape function computes the symbols when it runs on concrete operands.
     pub fn set_derived(&mut self, name: &'static str, values: impl IntoIterator<Item = Dim>) {
         self.result.derived.retain(|(other, _)| *other != name);
         self.result.derived.push((name, values.into_iter().collect()));

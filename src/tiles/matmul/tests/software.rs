@@ -4,7 +4,7 @@
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 
-use shapeflow_processor::{Processor, Program, Served, Space};
+use shapeflow_processor::{Processor, Program, LibraryFunction, Space};
 
 use super::super::kernel::{Float, Kernel};
 use super::super::prefetcher::Prefetcher;
@@ -142,8 +142,8 @@ impl Machine {
         let argument = space.place("tile", tile, false);
         let mut processor = Processor::new(space);
         let copies = [memcpy as *const (), memmove as *const ()];
-        processor.served.extend(copies.map(|function| (function as u64, Served::Copy)));
-        processor.served.insert(memset as *const () as u64, Served::Fill);
+        processor.library_functions.extend(copies.map(|function| (function as u64, LibraryFunction::Copy)));
+        processor.library_functions.insert(memset as *const () as u64, LibraryFunction::Fill);
         let outcome = processor.call(&self.program, function as *const () as u64, argument);
         outcome.unwrap_or_else(|fault| panic!("{case:?}: {fault}"));
         let bytes = |start: usize| processor.space.region(start as u64);
