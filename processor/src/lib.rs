@@ -10,8 +10,8 @@ mod lanes;
 mod moves;
 mod operands;
 mod program;
-mod sse;
 mod space;
+mod sse;
 
 use iced_x86::{Formatter, Instruction, IntelFormatter, OpKind, Register};
 

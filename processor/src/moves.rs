@@ -47,7 +47,9 @@ impl Processor {
             M::Vpmovqd => self.narrow(i, |a: u64| a as u32)?,
 
             M::Vpshufb => self.binary(i, |a, b, bytes| {
-                make(bytes, |k| if b[k] > 127 { 0 } else { a[k / XMM_BYTES * XMM_BYTES + usize::from(b[k] & 15)] })
+                make(bytes, |k| {
+                    if b[k] > 127 { 0 } else { a[k / XMM_BYTES * XMM_BYTES + usize::from(b[k] & 15)] }
+                })
             })?,
             M::Vpackssdw => self.pack(i, |a: i32| a.clamp(i16::MIN.into(), i16::MAX.into()) as i16)?,
             M::Vpackusdw => self.pack(i, |a: i32| a.clamp(0, u16::MAX.into()) as u16)?,

@@ -108,7 +108,7 @@ impl Processor {
         self.unary(i, |a, bytes| map(bytes / A::SIZE, a, f))
     }
 
-    /// Applies `f` to each lane of the second operand. Result lanes are narrower, and as many.
+    /// Applies `f` to each lane of the second operand. The result has the same number of lanes, but they are narrower.
     pub(super) fn narrow<A: Lane, B: Lane>(
         &mut self,
         i: &Instruction,

@@ -71,7 +71,7 @@ impl std::ops::Deref for SpecializationRef<'_> {
     }
 }
 
-/// The most specializations of one cache.
+/// The maximum number of specializations of one cache.
 const CAPACITY: usize = 64;
 
 impl SpecializationCache {

@@ -137,7 +137,7 @@ impl SegmentPlanner<'_> {
         let root = self.compiled.lowered.roots[b.index()];
         if let Content::Constant(node) = self.compiled.lowered.contents[root.index()]
             && self.state.memory_limit.is_none()
-            && matmul.packing_pays()
+            && matmul.is_worth_packing()
         {
             let bytes = self.compiled.graph.constants[&node].view().bytes();
             matmul.packed = self.state.packed.get_or_pack(b, matmul.right(), bytes)?;

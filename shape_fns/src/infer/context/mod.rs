@@ -1,9 +1,9 @@
 //! [`InferenceContext`]: the interface between a shape function and the op it runs on.
 
-mod shapes;
 mod broadcast;
 mod constraint;
 mod result;
+mod shapes;
 
 use std::ops::Range;
 

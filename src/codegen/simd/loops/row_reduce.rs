@@ -32,7 +32,8 @@ fn accumulator_vectors(isa: VectorIsa) -> u32 {
     REDUCE_BYTES as u32 / isa.vector().bytes()
 }
 
-/// The number of elements in a round: after it every accumulator of the pass has taken an element.
+/// Returns the number of elements in a round. A round is the least number of steps in which every lane of every
+/// accumulator of the pass takes an element.
 pub(super) fn round_elements(pass: &Pass) -> u32 {
     let lanes = pass.reduces.iter().map(|reduce| Repr::of(reduce.dtype).bytes());
     REDUCE_BYTES as u32 / lanes.min().expect("a pass of a row reduction has reductions")
@@ -108,7 +109,7 @@ impl FunctionEmitter<'_> {
         self.prefetch(body, variant);
         self.load_pointers(body);
         let uniforms = self.emit_uniform(body);
-        let plan = SelectPlan { variant, uniforms: &uniforms, ..SelectPlan::once() };
+        let plan = SelectPlan { variant, uniforms: &uniforms, ..SelectPlan::one_element() };
         self.asm.bind(tile);
         self.asm.mov(END, n);
         self.asm.lea(RAX, Mem::Base(INDEX, REDUCE_TILE as i32));
@@ -152,7 +153,8 @@ impl FunctionEmitter<'_> {
         self.asm.bind(done);
     }
 
-    /// Emits a loop over whole rounds of the accumulators, for one copy of the body. `pressure` is that of a single step.
+    /// Emits a loop over whole rounds (see [`round_elements`]), for one copy of the body. `pressure` is the register
+    /// pressure of a single step.
     pub fn emit_rounds(
         &mut self,
         pass: &Pass,
@@ -231,7 +233,7 @@ impl FunctionEmitter<'_> {
         let bytes = self.isa.vector().bytes();
         let vectors = accumulator_vectors(self.isa);
         let layout_totals = self.layout.totals[..pass.reduces.len()].to_vec();
-        let mut selector = self.selector(body, SelectPlan::once());
+        let mut selector = self.selector(body, SelectPlan::one_element());
         for (reduce, (totals, own)) in pass.reduces.iter().zip(layout_totals.into_iter().zip(accumulators)) {
             for offset in (0..vectors).map(|vector| vector * bytes) {
                 let more = selector.block.value_from(ValueOrigin::Frame(own + offset));
@@ -252,7 +254,7 @@ impl FunctionEmitter<'_> {
             .zip(&self.layout.totals)
             .map(|(reduce, totals)| (*totals, self.layout.reduced[reduce.into as usize]))
             .collect();
-        let mut selector = self.selector(body, SelectPlan::once());
+        let mut selector = self.selector(body, SelectPlan::one_element());
         for (reduce, (totals, result)) in pass.reduces.iter().zip(areas) {
             let mut lanes: VectorIds = (0..vectors)
                 .map(|vector| selector.block.value_from(ValueOrigin::Frame(totals + vector * bytes)))

@@ -9,7 +9,7 @@ use crate::codegen::simd::asm::opcode::{self, Opcode};
 use crate::codegen::simd::asm::{VectorIsa, VectorLen};
 use crate::codegen::simd::ir::roles::TAIL_MASK;
 use crate::codegen::simd::ir::{MemRef, Tail, VectorId, VectorInstKind};
-use crate::lower::kernel_body::{AccessPattern, Vid};
+use crate::lower::kernel_body::{AccessPattern, InstId};
 
 /// Byte shuffle: the low bytes of four words, moved to the lowest bytes.
 const LOW_BYTES: u128 = 0x8080_8080_8080_8080_8080_8080_0c08_0400;
@@ -98,7 +98,7 @@ impl Selector<'_> {
     }
 
     /// Stores a value to a store or scratch slot.
-    pub fn store(&mut self, slot: u32, v: Vid) {
+    pub fn store(&mut self, slot: u32, v: InstId) {
         let kind = self.code.slots[slot as usize];
         let dtype = kind.dtype;
         let size = size_of(dtype);
