@@ -254,7 +254,8 @@ impl SpecializationCache {
         compiled
     }
 
-    /// Calls `f` on every specialization compiled so far, oldest first, and each before those of its continuation.
+    /// Calls `f` on every specialization compiled so far, oldest first. A specialization comes before the
+    /// specializations of its continuation.
     pub(crate) fn for_each(&self, f: &mut dyn FnMut(&Specialization)) {
         let mut stack = self.compiled();
         stack.reverse();

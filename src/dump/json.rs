@@ -17,8 +17,9 @@ impl Snapshot {
     ///  "kernels": [{"step", "kind", "label", "writes", "loops", "clif", "asm"}]}
     /// ```
     ///
-    /// A dtype has the name that NumPy and TensorFlow give it: `float32`, `int64`, …. A shape of unknown rank is `null`. A
-    /// dimension is a number, the text of a name or an expression, or `null` if it is anonymous. Empty fields are absent.
+    /// A dtype has the name that NumPy and TensorFlow give it: `float32`, `int64`, …. A shape of unknown rank is
+    /// `null`. A dimension is a number, the text of a name or an expression, or `null` if it is anonymous. Empty fields
+    /// are absent.
     ///
     /// | field | holds |
     /// |---|---|

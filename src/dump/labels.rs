@@ -16,7 +16,8 @@ pub(super) fn short(text: &str, max_chars: usize) -> String {
     }
 }
 
-/// Wraps a text to lines of at most `max_chars` characters. Lines break between words, except in words that are too long.
+/// Wraps a text to lines of at most `max_chars` characters. Lines break between words, except in words that are too
+/// long.
 pub(super) fn wrapped(text: &str, max_chars: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

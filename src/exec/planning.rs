@@ -43,8 +43,8 @@ pub(super) fn undetermined(compiled: &CompiledProgram, buffer: BufferIx) -> Erro
 }
 
 impl SegmentPlanner<'_> {
-    /// Returns the plan of a static program for the sizes of these inputs. It is that of the thread's last run if the
-    /// sizes are the same.
+    /// Returns the plan of a static program for the sizes of these inputs. It reuses the plan of the thread's last run
+    /// if the sizes are the same.
     ///
     /// # Errors
     /// The inputs do not fit their declarations, a guard does not hold, or the run needs too much memory.

@@ -132,7 +132,7 @@ impl Model {
         Ok(Model { graph: Arc::new(graph), signatures })
     }
 
-    /// Returns the number of nodes, without those of functions.
+    /// Returns the number of nodes, without the nodes of functions.
     pub fn len(&self) -> usize {
         self.graph.node.len()
     }

@@ -89,8 +89,8 @@ pub(crate) enum Body {
 pub struct OpDef {
     name: &'static str,
     operands: Option<&'static [Operand]>,
-    /// For an op without a body, the names by which the shape function finds the operands. Such an op has an operand for
-    /// every name.
+    /// For an op without a body, the names by which the shape function finds the operands. Such an op has an operand
+    /// for every name.
     names: Option<&'static [&'static str]>,
     outputs: fn(&Attrs, usize) -> usize,
     shape_fn: Option<ShapeFn>,
@@ -219,15 +219,15 @@ impl OpDef {
         self.names
     }
 
-    /// Returns the declared operands that a call passes as values, in order. `given` is the set of their indices; the call
-    /// passes all other operands as attributes, or omits them.
+    /// Returns the declared operands that a call passes as values, in order. `given` is the set of their indices; the
+    /// call passes all other operands as attributes, or omits them.
     pub(crate) fn operands_of(&self, given: OperandMask) -> impl Iterator<Item = Operand> + use<> {
         let declared = self.operands.unwrap_or_default().iter().copied().enumerate();
         declared.filter(move |(entry, _)| given.contains(*entry)).map(|(_, operand)| operand)
     }
 
-    /// Returns the names of the operands that a call passes as values, in order. The shape function finds the operands by
-    /// these names. See [`OpDef::operands_of`] for `given`.
+    /// Returns the names of the operands that a call passes as values, in order. The shape function finds the operands
+    /// by these names. See [`OpDef::operands_of`] for `given`.
     pub(crate) fn names_of(&self, given: OperandMask) -> SmallVec<[&'static str; 4]> {
         match self.names {
             Some(names) => SmallVec::from_slice(names),

@@ -48,8 +48,8 @@ impl TfOp {
         }
     }
 
-    /// An imported op uses the shape function that [`shape_fns::lookup`](shapeflow_shape_fns::lookup) has for the op type
-    /// instead of the definition's, because TensorFlow's op takes other shapes than ours does.
+    /// An imported op uses the shape function that [`shape_fns::lookup`](shapeflow_shape_fns::lookup) has for the op
+    /// type instead of the definition's, because TensorFlow's op takes other shapes than ours does.
     #[must_use]
     pub const fn own_shape_fn(mut self) -> TfOp {
         self.has_own_shape_fn = true;

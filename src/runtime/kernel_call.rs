@@ -55,13 +55,13 @@ pub(super) fn base_word(slot: usize, loops: u32) -> usize {
     slot * slot_words(loops) + SLOT_BASE
 }
 
-/// The least bytes of a row that is stored non-temporally although its ends split cache lines.
+/// The minimum number of bytes of a row that is stored non-temporally although its ends split cache lines.
 const STREAMED_ROW: i64 = 1024;
 
 /// Returns the value of [`KernelArgs::stream`] for a plan that uses `buffers`: 0 for ordinary stores, else the least
 /// number of bytes of a row that is stored non-temporally although its ends split cache lines. The plan asks for
-/// non-temporal stores if `wanted`. A kernel that stores over an operand uses ordinary stores: the operand's cache lines
-/// are already loaded.
+/// non-temporal stores if `wanted`. A kernel that stores over an operand uses ordinary stores: the operand's cache
+/// lines are already loaded.
 pub(crate) fn min_streamed_row(buffers: &[BufferUse], wanted: bool, memory: &Memory<'_>) -> i64 {
     let [loaded, stored] = [false, true].map(|stored| {
         let used = buffers.iter().filter(move |used| used.stored == stored);

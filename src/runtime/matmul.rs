@@ -39,7 +39,8 @@ pub(crate) struct MatMul {
 const PACKED_ROWS: std::ops::RangeInclusive<usize> = 3..=512;
 
 impl MatMul {
-    /// Plans the product of buffers with these sizes, whose batch axes broadcast to those of `out`.
+    /// Plans the matmul of buffers with these sizes. The batch axes of `a` and `b` broadcast to the batch axes of
+    /// `out`.
     pub(crate) fn new([a, b, out]: [(BufferIx, &[usize]); 3], spec: MatMulSpec, double: bool) -> MatMul {
         let last_two = |sizes: &[usize], transposed: bool| {
             let (rows, columns) = (sizes[sizes.len() - 2], sizes[sizes.len() - 1]);
@@ -146,8 +147,8 @@ impl MatMul {
         tiles
     }
 
-    /// The maximum numbers of rows and columns of a tile. A thread packs the operands of its tile by itself, so few large
-    /// tiles are faster than many small ones, and nearly square tiles are faster than long ones.
+    /// The maximum numbers of rows and columns of a tile. A thread packs the operands of its tile by itself, so few
+    /// large tiles are faster than many small ones, and nearly square tiles are faster than long ones.
     fn tile_size(&self, threads: usize) -> (usize, usize) {
         let MatMul { m, k, n, .. } = *self;
         if self.batch.len() / MATRICES_PER_THREAD >= threads {

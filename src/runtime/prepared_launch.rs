@@ -1,5 +1,5 @@
-//! [`PreparedLaunch`]: a launch whose arguments are complete except for the addresses of its buffers. [`BoundLaunches`]:
-//! launches whose arguments are complete.
+//! [`PreparedLaunch`]: a launch whose arguments are complete except for the addresses of its buffers.
+//! [`BoundLaunches`]: launches whose arguments are complete.
 
 use smallvec::SmallVec;
 
@@ -67,8 +67,8 @@ impl PreparedCall {
 }
 
 impl PreparedLaunch {
-    /// Prepares the launch of `kernel` as `plan` says; `None` if it takes more than one call. `functions` are the functions
-    /// of the kernel's variants.
+    /// Prepares the launch of `kernel` as `plan` says; `None` if it takes more than one call. `functions` are the
+    /// functions of the kernel's variants.
     pub(crate) fn prepare(
         kernel: &Kernel,
         plan: &KernelPlan,

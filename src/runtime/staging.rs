@@ -6,7 +6,7 @@ use crate::lower::box_plan::BoxPlan;
 use crate::lower::kernel_body::{KernelBody, SlotUse};
 use crate::tiles::StridedCopy;
 
-/// The least inner elements of a staged block whose rows may be cut.
+/// The minimum number of inner elements of a staged block whose rows may be cut.
 const WIDTH: i64 = 128;
 /// The maximum number of rows of a staged block.
 const HEIGHT: i64 = 64;

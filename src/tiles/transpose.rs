@@ -37,7 +37,8 @@ const UNALIGNED_TILE: usize = UNALIGNED_COLUMN * (UNALIGNED_RUN / 2 + 2 * CACHE_
 const STAGE: usize = 2 << 10;
 
 /// The maximum number of bytes of a plane whose source a core's own caches can hold. The lines of a larger source are
-/// prefetched if elements have at most 4 bytes: then a group reads more rows in turn than the hardware prefetchers can follow.
+/// prefetched if elements have at most 4 bytes: then a group reads more rows in turn than the hardware prefetchers can
+/// follow.
 const FAR: usize = 2 << 20;
 
 /// How many groups of source rows ahead lines are prefetched.

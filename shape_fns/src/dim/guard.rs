@@ -58,8 +58,8 @@ impl Guard {
         }))
     }
 
-    /// Returns whether the canonical forms by themselves prove (`Some(true)`) or disprove (`Some(false)`) the guard, given that
-    /// sizes are not negative. Returns `None` if they do neither.
+    /// Returns whether the canonical forms by themselves prove (`Some(true)`) or disprove (`Some(false)`) the guard,
+    /// given that sizes are not negative. Returns `None` if they do neither.
     pub fn decide(&self) -> Option<bool> {
         match self {
             Guard::Eq(a, b) => a.same(b),

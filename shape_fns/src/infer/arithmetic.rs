@@ -1,4 +1,5 @@
-//! Methods of [`InferenceContext`] that compute with dimensions. They use the equalities and guards of its [`DimTable`].
+//! Methods of [`InferenceContext`] that compute with dimensions. They use the equalities and guards of its
+//! [`DimTable`].
 //!
 //! [`DimTable`]: crate::DimTable
 

@@ -153,9 +153,9 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The larger or smaller of two floats. `rule` gives the order in which the selection takes the operands, because the
-    /// selection returns its second operand if the operands are equal or one is NaN. On x86-64 the comparison and the
-    /// selection become one `maxps` or `minps`.
+    /// The larger or smaller of two floats. `rule` gives the order in which the selection takes the operands, because
+    /// the selection returns its second operand if the operands are equal or one is NaN. On x86-64 the comparison and
+    /// the selection become one `maxps` or `minps`.
     fn extremum(&mut self, max: bool, x: Value, y: Value, rule: MinMaxRule) -> Value {
         let (p, q) = if rule == MinMaxRule::InOrder { (x, y) } else { (y, x) };
         let float_type = self.b.func.dfg.value_type(x);

@@ -1,4 +1,5 @@
-//! Dtypes of a node: checks those of its inputs, and finds the attributes that give its outputs TensorFlow's dtypes.
+//! Dtypes of a node: checks the dtypes of its inputs, and finds the attributes that give its outputs TensorFlow's
+//! dtypes.
 
 use shapeflow_shape_fns::{Attrs, DType, Registered};
 

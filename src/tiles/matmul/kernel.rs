@@ -28,7 +28,7 @@ pub(crate) struct Kernel<T: 'static> {
 }
 
 impl<T> Kernel<T> {
-    /// Returns the columns of a panel.
+    /// Returns the number of columns of a panel.
     pub(super) fn panel(&self) -> usize {
         self.vectors * self.lanes
     }
@@ -48,8 +48,8 @@ pub(crate) trait Float: Copy + Default + Add<Output = Self> + 'static {
     fn kernel() -> &'static Kernel<Self>;
 }
 
-/// Makes a kernel of vectors `$register` for processors with `$feature`. `$vectors` lists the possible widths of a tile,
-/// in vectors. A panel is `$panel` vectors wide, and a wide tile is `$wide` vectors wide, which is two panels.
+/// Makes a kernel of vectors `$register` for processors with `$feature`. `$vectors` lists the possible widths of a
+/// tile, in vectors. A panel is `$panel` vectors wide, and a wide tile is `$wide` vectors wide, which is two panels.
 macro_rules! kernel {
     ($register:ty, [$($vectors:literal)*] $panel:literal $wide:literal $(, $feature:literal)?) => {{
         /// # Safety

@@ -279,7 +279,7 @@ impl<'a> InferenceContext<'a> {
         let shapes = self.result.shapes.iter().flat_map(|shape| shape.dims().unwrap_or_default());
         let derived = self.result.derived.iter().flat_map(|(_, dims)| dims);
         let (mut plain, mut hidden): (Vec<Symbol>, Vec<Symbol>) = Default::default();
-        for dim in shapes.chain(derived).filter(|dim| self.mentions_new_symbol(dim)) {
+        for dim in shapes.chain(derived).filter(|dim| self.mentions_fresh_symbol(dim)) {
             match dim.as_symbol() {
                 Some(symbol) => plain.push(symbol),
                 None => dim.symbols(&mut |symbol| hidden.push(symbol)),

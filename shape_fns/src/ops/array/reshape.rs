@@ -81,8 +81,9 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
     match inferred {
         None => {
             let others = product(cx, sizes, &[])?;
+            // A fresh symbol in the total occurs nowhere else, so an equation for it would prove nothing.
             if let Some(total) = total
-                && !cx.mentions_new_symbol(&total)
+                && !cx.mentions_fresh_symbol(&total)
             {
                 cx.merge(&total, &others).map_err(|_| {
                     cx.blame_param(

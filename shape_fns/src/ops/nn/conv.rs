@@ -111,7 +111,7 @@ fn convolve(
     let explicit = layout.explicit_paddings(cx)?;
     let mut input_channels = input[layout.channel()].clone();
     // The size of the inner axis of `NCHW_VECT_C`, which holds some of the channels.
-    let vector_len = if layout.vectors { input.last().cloned() } else { None };
+    let vector_len = if layout.has_vectors { input.last().cloned() } else { None };
     if let Some(vector_len) = &vector_len {
         input_channels = cx.mul(&input_channels, vector_len)?;
     }
@@ -143,14 +143,14 @@ fn convolve(
 
 /// Returns the filter's dimensions. Attribute `filter_format` is `HWIO`, `OIHW`, or `OIHW_VECT_I` for vectors.
 fn filter(cx: &mut InferenceContext<'_>, layout: Layout) -> Result<Filter> {
-    let format = cx.str_or("filter_format", if layout.vectors { "OIHW_VECT_I" } else { "HWIO" })?;
-    let (outputs_first, vectors) = match format {
+    let format = cx.str_or("filter_format", if layout.has_vectors { "OIHW_VECT_I" } else { "HWIO" })?;
+    let (outputs_first, has_vectors) = match format {
         "HWIO" | "DHWIO" => (false, false),
         "OIHW" | "OIDHW" => (true, false),
         "OIHW_VECT_I" => (true, true),
         _ => bail!("filter_format must be HWIO, OIHW or OIHW_VECT_I, got {format:?}"),
     };
-    let shape = cx.with_rank(1, layout.spatial + 2 + usize::from(vectors))?;
+    let shape = cx.with_rank(1, layout.spatial + 2 + usize::from(has_vectors))?;
     let dims = shape.dims().unwrap_or_default();
     let (spatial, [first, second]) = if outputs_first {
         (dims[2..2 + layout.spatial].to_vec(), [dims[1].clone(), dims[0].clone()])
@@ -158,7 +158,7 @@ fn filter(cx: &mut InferenceContext<'_>, layout: Layout) -> Result<Filter> {
         (dims[..layout.spatial].to_vec(), [dims[layout.spatial].clone(), dims[layout.spatial + 1].clone()])
     };
     let inputs = match dims.last() {
-        Some(inner) if vectors => cx.mul(&first, inner)?,
+        Some(inner) if has_vectors => cx.mul(&first, inner)?,
         _ => first,
     };
     Ok(Filter { spatial, inputs, outputs: second })

@@ -131,8 +131,8 @@ pub fn batch_norm_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Like [`batch_norm`] on quantized tensors. Each operand and the output is followed by two scalars: the minimum and the
-/// maximum of its range.
+/// Like [`batch_norm`] on quantized tensors. Each operand and the output is followed by two scalars: the minimum and
+/// the maximum of its range.
 ///
 /// # Errors
 /// Same as [`batch_norm`], or the end of a range is not a scalar.

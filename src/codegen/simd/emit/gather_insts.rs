@@ -8,8 +8,8 @@ use crate::codegen::simd::ir::{GatherGroup, frame_mem};
 use crate::lower::kernel_body::AccessPattern;
 
 impl EmitContext<'_> {
-    /// Adds `index * stride` to the address of a gather slot. `index` is the lowest lane of `from`; `stride` is the slot's
-    /// stride number `offset`.
+    /// Adds `index * stride` to the address of a gather slot. `index` is the lowest lane of `from`; `stride` is the
+    /// slot's stride number `offset`.
     pub fn displace(&self, asm: &mut Asm, slot: u32, offset: u32, from: VectorReg) {
         let word = self.layout.scratch;
         asm.vector(opcode::STORE_Q, VectorLen::X, from.0, 0, frame_mem(word).into(), None);

@@ -129,8 +129,8 @@ pub(crate) struct FrameLayout {
     pub scratch: u32,
     /// By loop: the number of remaining positions.
     pub counters: Vec<u32>,
-    /// By level, for each slot its start: its address (for an iota, its value) at inner element 0 of the current row and
-    /// of the current iterations of the outermost `level` loops. Level 0 is the row.
+    /// By level, for each slot its start: its address (for an iota, its value) at inner element 0 of the current row
+    /// and of the current iterations of the outermost `level` loops. Level 0 is the row.
     pub starts: Vec<u32>,
     /// The masks of a masked step: one vector of 4-byte lanes, then two of 8-byte lanes.
     pub masks: [u32; 3],

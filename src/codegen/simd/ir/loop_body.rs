@@ -134,8 +134,9 @@ impl<'a> LoopBody<'a> {
     pub fn copied(&self, code: &KernelBody, max_copies: usize, spacing: CopySpacing) -> Option<LoopBody<'_>> {
         let rows = self.gathered_rows(code);
         let moves = |slot: &u32| {
-            let kind = &code.slots[*slot as usize];
-            kind.used == SlotUse::Load && kind.pattern != AccessPattern::Splat || rows.contains(slot)
+            let slot_type = &code.slots[*slot as usize];
+            slot_type.used == SlotUse::Load && slot_type.pattern != AccessPattern::Splat
+                || rows.contains(slot)
         };
         let moving: Vec<u32> = self.slots.iter().copied().filter(moves).collect();
         let fits = |(i, inst): (usize, &Inst)| match &inst.op {

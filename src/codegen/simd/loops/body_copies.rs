@@ -29,8 +29,8 @@ impl FunctionEmitter<'_> {
                     asm.mov(RDX, Mem::Base(RCX, 8 * word as i32));
                 }
                 None => {
-                    let kind = self.code.slots[slot];
-                    let bytes = size_of(kind.dtype) as i32 * kind.pattern.step() as i32;
+                    let slot_type = self.code.slots[slot];
+                    let bytes = size_of(slot_type.dtype) as i32 * slot_type.pattern.step() as i32;
                     asm.mov_imm(RDX, REDUCE_TILE as i32 * bytes);
                 }
             }
@@ -73,7 +73,7 @@ impl FunctionEmitter<'_> {
         chain_index_insts(&mut block, |_| None);
         let ahead = self.layout.prefetch.as_ref();
         let shift = ahead.map(|ahead| {
-            let copy_distances = copy.checked_sub(1).map(|copy| &ahead.copy_distances[copy][..]);
+            let distances = copy.checked_sub(1).map(|copy| &ahead.copy_distances[copy][..]);
             SlotShift {
                 words: [prefetching.then_some(&ahead.strides[..]), distances],
                 speculative: prefetching,

@@ -36,17 +36,17 @@ impl FunctionEmitter<'_> {
             asm.shl(RAX, DISTANCE.trailing_zeros() as u8);
             asm.store(frame_mem(*ahead), RAX);
         }
-        for (slot, kind) in code.slots.iter().enumerate() {
+        for (slot, slot_type) in code.slots.iter().enumerate() {
             asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + inner) as i32));
             asm.mov(RDX, RAX);
             for distances in &words_ahead.copy_distances {
                 asm.store(frame_mem(distances[slot]), RDX);
                 asm.alu(Alu::Add, RDX, RAX);
             }
-            if kind.used == SlotUse::Gather {
+            if slot_type.used == SlotUse::Gather {
                 let least = asm.label();
                 asm.mov(RDX, frame_mem(self.layout.n));
-                asm.shl(RDX, size_of(kind.dtype).trailing_zeros() as u8);
+                asm.shl(RDX, size_of(slot_type.dtype).trailing_zeros() as u8);
                 asm.alu_imm(Alu::Cmp, RDX, MAX_ROW_BYTES);
                 asm.jump_if(Cond::LessEqual, least);
                 asm.mov_imm(RDX, MAX_ROW_BYTES);

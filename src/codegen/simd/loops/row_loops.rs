@@ -1,5 +1,5 @@
-//! The loops of a kernel outside the inner axis: their counters, and the start of each slot in each loop. The start of a
-//! slot is its address (for an iota, its value) at inner element 0 of the current row and loop iterations.
+//! The loops of a kernel outside the inner axis: their counters, and the start of each slot in each loop. The start of
+//! a slot is its address (for an iota, its value) at inner element 0 of the current row and loop iterations.
 
 use super::function::FunctionEmitter;
 use crate::codegen::abi::{KernelArgs, SLOT_LOOPS, slot_words};
@@ -44,7 +44,8 @@ impl FunctionEmitter<'_> {
         counter
     }
 
-    /// Adds a stride to the starts of slots inside `level` loops. `word` is the index of the stride among a slot's words.
+    /// Adds a stride to the starts of slots inside `level` loops. `word` is the index of the stride among a slot's
+    /// words.
     pub fn advance(&mut self, level: usize, word: usize, slots: &[u32]) {
         self.advance_by(1, level, word, slots);
     }

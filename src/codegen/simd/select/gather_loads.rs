@@ -41,7 +41,7 @@ impl Selector<'_> {
             return self.load(slot);
         }
         let dtype = self.code.slots[slot as usize].dtype;
-        let whole = self.vector_len();
+        let len = self.vector_len();
         let narrow_offsets = self.plan.variant.narrow_offsets && !slot_at_row;
         if narrow_offsets {
             let mut sums = VectorIds::default();
@@ -63,7 +63,7 @@ impl Selector<'_> {
             }
         }
         let (bytes, size) = (Repr::of(dtype).bytes(), size_of(dtype));
-        let per = whole.bytes() / bytes;
+        let per = len.bytes() / bytes;
         let count = per.min(16 / size);
         (0..self.vectors(bytes) as u32)
             .map(|j| {

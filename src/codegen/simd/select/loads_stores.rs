@@ -124,11 +124,11 @@ impl Selector<'_> {
             return;
         }
         let staged = masked && self.isa != VectorIsa::Avx512;
-        let together = (self.vector_len().bytes() / (size * per)) as usize;
+        let parts_per_vector = (self.vector_len().bytes() / (size * per)) as usize;
         let packs = self.isa == VectorIsa::Avx2 && size < 4 && dtype != DType::F16;
-        if packs && !masked && x.len().is_multiple_of(together) {
+        if packs && !masked && x.len().is_multiple_of(parts_per_vector) {
             let len = self.vector_len();
-            for (j, x) in x.chunks(together).enumerate() {
+            for (j, x) in x.chunks(parts_per_vector).enumerate() {
                 let packed = self.pack(dtype, x);
                 let mem = MemRef::Slot(slot, (ahead * size + j as u32 * len.bytes()) as i32);
                 let store =
