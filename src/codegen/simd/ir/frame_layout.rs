@@ -221,12 +221,12 @@ impl FrameLayout {
         self.starts[level] + 8 * slot
     }
 
-    /// The vectors of demanded scalars.
+    /// The scalars that `FrameDemands::lane_scalars` lists, each with the offset of its vector.
     pub fn lane_scalars(&self) -> impl Iterator<Item = (LaneScalar, u32)> {
         self.lane_scalars.iter().copied()
     }
 
-    /// The vector of a demanded scalar.
+    /// The offset of the vector of a scalar that `FrameDemands::lane_scalars` lists.
     pub fn lane_scalar(&self, scalar: LaneScalar) -> u32 {
         let known = self.lane_scalars.iter().find(|known| known.0 == scalar);
         known.expect("the demands on the frame name every limit and stride that lanes need").1

@@ -88,7 +88,8 @@ impl<'a> LoopBody<'a> {
         self.uniform.iter().all(|uniform| *uniform)
     }
 
-    /// The gather slots that move once, before the inner loop, and are then read along the inner axis.
+    /// The gather slots whose offsets are added to their address once, before the inner loop. They are then read along
+    /// the inner axis.
     pub fn gathered_rows(&self, code: &KernelBody) -> Vec<u32> {
         let row = |inst: &Inst| match &inst.op {
             InstOp::Gather { slot, offsets } => {

@@ -80,7 +80,7 @@ impl Selector<'_> {
         ValueOrigin::Frame(offset)
     }
 
-    /// Selects the instructions that addresses of gathered rows depend on, and moves the slots to these rows.
+    /// Selects the instructions that addresses of gathered rows depend on, and sets the slots' addresses to these rows.
     pub fn select_addresses(&mut self, wanted: &[bool]) {
         let body = self.body;
         for (index, inst) in body.insts.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Gathers: loads whose addresses depend on values of the body.
 //!
-//! With uniform offsets the slot moves once, and its elements are loaded like any others. With varying offsets elements
-//! are inserted one by one.
+//! Uniform offsets are added to the slot's address once, and its elements are loaded like any others. With varying
+//! offsets, elements are inserted one by one.
 
 use smallvec::SmallVec;
 
@@ -16,7 +16,7 @@ use crate::codegen::uniform::has_uniform_offsets;
 use crate::lower::kernel_body::InstId;
 
 impl Selector<'_> {
-    /// Moves a slot by uniform offsets.
+    /// Adds uniform offsets to the address of a slot.
     pub fn displace_slot(&mut self, slot: u32, offsets: &[(InstId, u32)]) {
         for (k, (v, _)) in offsets.iter().enumerate() {
             let offset = k as u32;
