@@ -190,7 +190,7 @@ impl FunctionEmitter<'_> {
             asm.shr(RDX, 8);
             asm.mask_move(true, TAIL_MASK + 2, RDX.0);
         }
-        // The load starts that many lanes before the end of the set ones.
+        // For `n` remaining elements (rax), the load starts `n` lanes before the end of the table's set lanes.
         asm.neg(RAX);
         asm.lea(RCX, Mem::Pool(self.mask_table));
         let step = self.isa.step() as i32;
