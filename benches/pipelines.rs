@@ -15,6 +15,8 @@
 mod case;
 #[path = "pipelines/compile.rs"]
 mod compile;
+#[path = "pipelines/compiled_case.rs"]
+mod compiled_case;
 #[path = "pipelines/elementwise.rs"]
 mod elementwise;
 #[path = "pipelines/indices.rs"]
@@ -29,8 +31,6 @@ mod reductions;
 mod row;
 #[path = "pipelines/serve.rs"]
 mod serve;
-#[path = "pipelines/subject.rs"]
-mod subject;
 #[path = "pipelines/threads.rs"]
 mod threads;
 
@@ -38,11 +38,11 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use case::Case;
+use compiled_case::CompiledCase;
 use criterion::Criterion;
 use row::{How, Row};
 use serde_json::json;
 use shapeflow::{Result, StageKind};
-use subject::Subject;
 
 fn main() -> Result<()> {
     let cases = cases();
@@ -59,7 +59,7 @@ fn main() -> Result<()> {
         Some("first") => {
             for case in chosen(&cases, word) {
                 let inputs = (case.inputs)()?;
-                println!("{:.1}", subject::first_result(case, &inputs)?);
+                println!("{:.1}", compiled_case::first_result(case, &inputs)?);
             }
             Ok(())
         }
@@ -78,7 +78,7 @@ fn main() -> Result<()> {
         Some("count") => {
             let calls = words.get(2).and_then(|word| word.parse().ok()).unwrap_or(1);
             for case in chosen(&cases, word) {
-                println!("{}", subject::call_repeatedly(case, calls)?);
+                println!("{}", compiled_case::call_repeatedly(case, calls)?);
             }
             Ok(())
         }
@@ -119,9 +119,11 @@ fn print(cases: &[Case], rows: &[Row], filter: &str) -> Result<()> {
         let Some(case) = chosen(cases, Some(row.case)).next() else { continue };
         let inputs = (case.inputs)()?;
         let mut values = match row.how {
-            How::Memory => vec![subject::memory(case)?],
-            How::First => (0..10).map(|_| subject::first_result(case, &inputs)).collect::<Result<_>>()?,
-            how => Subject::new(case, inputs)?.samples(how, Duration::from_millis(300))?,
+            How::Memory => vec![compiled_case::memory(case)?],
+            How::First => {
+                (0..10).map(|_| compiled_case::first_result(case, &inputs)).collect::<Result<_>>()?
+            }
+            how => CompiledCase::new(case, inputs)?.samples(how, Duration::from_millis(300))?,
         };
         values.sort_by(f64::total_cmp);
         let (median, min) = (values[values.len() / 2], values[0]);
@@ -146,20 +148,20 @@ fn criterion(cases: &[Case], rows: &[Row]) -> Result<()> {
     let mut failure = None;
     for row in rows.iter().filter(|row| row.how != How::Memory) {
         let Some(case) = chosen(cases, Some(row.case)).next() else { continue };
-        let mut subject = None;
+        let mut compiled = None;
         criterion.bench_function(&row.name, |bencher| {
             bencher.iter_custom(|count| {
                 let mut timed = || -> Result<Duration> {
-                    let subject = match &mut subject {
-                        Some(subject) => subject,
-                        empty => empty.insert(Subject::new(case, (case.inputs)()?)?),
+                    let compiled = match &mut compiled {
+                        Some(compiled) => compiled,
+                        empty => empty.insert(CompiledCase::new(case, (case.inputs)()?)?),
                     };
                     if row.how == How::First {
-                        let micros = (0..count).map(|_| subject::first_result(case, subject.inputs()));
+                        let micros = (0..count).map(|_| compiled_case::first_result(case, compiled.inputs()));
                         let micros: f64 = micros.sum::<Result<f64>>()?;
                         return Ok(Duration::from_secs_f64(micros * 1e-6));
                     }
-                    subject.with_call(row.how, |call| {
+                    compiled.with_call(row.how, |call| {
                         let start = Instant::now();
                         for _ in 0..count {
                             black_box(call()?);

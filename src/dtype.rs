@@ -141,17 +141,17 @@ macro_rules! rules {
     )*};
 }
 rules! {
-    /// Rules of ops with one data operand, whose dtype the result has. Structure operands may follow.
+    /// Rules of ops with one data operand. The result has its dtype. Structure operands may follow.
     unary: 1 operands, |dtype| dtype, [
         any Any, scalar Scalar, number Number, signed Signed, float Float, boolean Bool, bits Bits,
     ];
-    /// Rules of ops with two data operands of one dtype, which the result has.
+    /// Rules of ops with two data operands of the same dtype. The result has this dtype. Structure operands may follow.
     binary: 2 operands, |dtype| dtype, [
         number Number, float Float, integer Integer, boolean Bool, bits Bits,
     ];
-    /// Rules of ops with three data operands of one dtype, which the result has.
+    /// Rules of ops with three data operands of the same dtype. The result has this dtype.
     ternary: 3 operands, |dtype| dtype, [number Number];
-    /// Rules of ops with two data operands of one dtype and a bool result.
+    /// Rules of ops with two data operands of the same dtype and a bool result.
     comparison: 2 operands, |_| DType::Bool, [scalar Scalar, number Number];
 }
 

@@ -22,8 +22,8 @@ use serde_json::{Value as Json, json};
 use shapeflow::{DType, Element, Result, Tensor};
 
 use super::case::Case;
+use super::compiled_case::{self, CompiledCase};
 use super::row::{How, NOT_BUILT, Row};
-use super::subject::{self, Subject};
 
 type Answer = std::result::Result<Json, Box<dyn std::error::Error>>;
 
@@ -44,7 +44,7 @@ pub fn serve(cases: &[Case], rows: &[Row]) -> Result<()> {
 fn answer<'c>(
     cases: &'c [Case],
     rows: &[Row],
-    loaded: &mut Option<(&'c Case, Subject)>,
+    loaded: &mut Option<(&'c Case, CompiledCase)>,
     line: &str,
 ) -> Answer {
     let request: Json = serde_json::from_str(line)?;
@@ -65,7 +65,7 @@ fn answer<'c>(
         "load" => {
             *loaded = None;
             let (case, folder) = (find()?, Path::new(word("folder")?));
-            let subject = Subject::new(case, (case.inputs)()?)?;
+            let compiled = CompiledCase::new(case, (case.inputs)()?)?;
             let files = |kind: &str, tensors: &[Tensor], fed: usize| -> std::result::Result<Vec<Json>, _> {
                 let write = |(index, tensor)| -> Answer {
                     let path = folder.join(format!("{kind}{index}"));
@@ -75,26 +75,26 @@ fn answer<'c>(
                 };
                 tensors.iter().enumerate().map(write).collect()
             };
-            let inputs = files("input", subject.inputs(), case.shapes.len())?;
-            let outputs = files("output", subject.outputs(), usize::MAX)?;
-            *loaded = Some((case, subject));
+            let inputs = files("input", compiled.inputs(), case.shapes.len())?;
+            let outputs = files("output", compiled.outputs(), usize::MAX)?;
+            *loaded = Some((case, compiled));
             Ok(json!({"inputs": inputs, "outputs": outputs}))
         }
         "time" => {
-            let (_, subject) = loaded.as_mut().ok_or("a case must be loaded first")?;
+            let (_, compiled) = loaded.as_mut().ok_or("a case must be loaded first")?;
             let how = match word("how")? {
                 "Run" => How::Run,
                 "Bind" => How::Bind,
                 _ => How::RunInto,
             };
             let seconds = request["seconds"].as_f64().unwrap_or(0.2);
-            Ok(json!({"us": subject.samples(how, Duration::from_secs_f64(seconds))?}))
+            Ok(json!({"us": compiled.samples(how, Duration::from_secs_f64(seconds))?}))
         }
         "first" => {
-            let (case, subject) = loaded.as_ref().ok_or("a case must be loaded first")?;
-            Ok(json!({"us": [subject::first_result(case, subject.inputs())?]}))
+            let (case, compiled) = loaded.as_ref().ok_or("a case must be loaded first")?;
+            Ok(json!({"us": [compiled_case::first_result(case, compiled.inputs())?]}))
         }
-        "memory" => Ok(json!({"mib": subject::memory(find()?)?})),
+        "memory" => Ok(json!({"mib": compiled_case::memory(find()?)?})),
         "drop" => {
             *loaded = None;
             Ok(json!({}))

@@ -5,8 +5,8 @@ use std::time::Duration;
 use shapeflow::{CompileOptions, DType, Element, Graph, Result, Tensor};
 
 use super::case::Case;
+use super::compiled_case::CompiledCase;
 use super::row::{self, How};
-use super::subject::Subject;
 
 /// Prints for each case both times, their ratio, and whether the results have equal bits.
 ///
@@ -17,24 +17,24 @@ pub fn compare<'c>(cases: impl Iterator<Item = &'c Case>) -> Result<()> {
     println!("|---|---|---|---|---|");
     let mut different = 0;
     for case in cases {
-        let mut subjects = Vec::new();
+        let mut compiled_cases = Vec::new();
         for threads in [1, 2] {
             let inputs = (case.inputs)()?;
             let g = Graph::new();
             let outputs = case.build(&g, &inputs)?;
             let exe = g.compile_with(&CompileOptions::new().threads(threads), &outputs)?;
-            subjects.push(Subject::of(exe, inputs, case.shapes.len())?);
+            compiled_cases.push(CompiledCase::of(exe, inputs, case.shapes.len())?);
         }
         let mut same = true;
-        for (a, b) in subjects[0].outputs().iter().zip(subjects[1].outputs()) {
+        for (a, b) in compiled_cases[0].outputs().iter().zip(compiled_cases[1].outputs()) {
             same &= are_same(a, b)?;
         }
         different += usize::from(!same);
         let how = if row::is_sized_by_data(case.name) { How::Run } else { How::RunInto };
         let mut times = [Vec::new(), Vec::new()];
         for _ in 0..3 {
-            for (subject, times) in subjects.iter_mut().zip(&mut times) {
-                times.extend(subject.samples(how, Duration::from_millis(60))?);
+            for (compiled, times) in compiled_cases.iter_mut().zip(&mut times) {
+                times.extend(compiled.samples(how, Duration::from_millis(60))?);
             }
         }
         let [one, two] = times.map(|mut times| {

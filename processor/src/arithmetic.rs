@@ -97,7 +97,7 @@ impl Processor {
             M::Vpsravq => self.zip(i, |a: i64, by| a >> (by as u64).min(63))?,
             M::Vpternlogd => {
                 let (old, table) = (self.operand(i, 0)?, immediate(i));
-                self.three(i, |b, c, bytes| {
+                self.binary(i, |b, c, bytes| {
                     make(bytes, |k| {
                         (0..8).fold(0, |byte, bit| {
                             let bit_of = |vector: &Vector| vector[k] >> bit & 1;
@@ -110,7 +110,7 @@ impl Processor {
                 let signs = self.operand(i, 3)?;
                 let pick =
                     |a: &Vector, b: &Vector, k| get::<u32>(if sign::<i32>(&signs, k) { b } else { a }, k);
-                self.three(i, |a, b, bytes| make(bytes / 4, |k| pick(a, b, k)))?;
+                self.binary(i, |a, b, bytes| make(bytes / 4, |k| pick(a, b, k)))?;
             }
             _ => return Ok(false),
         }
@@ -140,8 +140,8 @@ fn round(a: f64, mode: u8) -> f64 {
 /// Returns whether comparison predicate `test` holds. `order` is `None` if an operand is NaN.
 fn holds(test: u8, order: Option<std::cmp::Ordering>) -> bool {
     let is = |test: fn(std::cmp::Ordering) -> bool| order.is_some_and(test);
-    // The first eight predicates and the others differ in their results for NaN. The bits above select whether they
-    // trap.
+    // Bits 0 to 2 select the comparison, and bit 3 the result for NaN. Bit 4 selects whether NaN traps: it does not
+    // change the result.
     match test & 15 {
         0 => is(|order| order.is_eq()),
         1 => is(|order| order.is_lt()),

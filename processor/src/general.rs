@@ -291,12 +291,12 @@ fn sign_extended(value: u64, bits: u32) -> u64 {
     ((value << (64 - bits)) as i64 >> (64 - bits)) as u64
 }
 
-/// Returns the bits of an operand.
+/// Returns the number of bits of an operand.
 fn bits(i: &Instruction, operand: u32) -> u32 {
     8 * size(i, operand) as u32
 }
 
-/// Returns the bytes of an operand.
+/// Returns the number of bytes of an operand.
 fn size(i: &Instruction, operand: u32) -> usize {
     match i.op_kind(operand) {
         OpKind::Memory => i.memory_size().size(),

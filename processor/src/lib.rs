@@ -10,8 +10,8 @@ mod lanes;
 mod moves;
 mod operands;
 mod program;
-mod scalar;
 mod space;
+mod sse;
 
 use iced_x86::{Formatter, Instruction, IntelFormatter, OpKind, Register};
 
@@ -20,16 +20,16 @@ pub use program::Program;
 use rustc_hash::FxHashMap;
 pub use space::Space;
 
-/// Most instructions of a run. A longer run counts as endless.
-const MOST_STEPS: u64 = 200_000_000;
+/// The maximum number of instructions in a run. A longer run counts as endless.
+const MAX_STEPS: u64 = 200_000_000;
 /// Bytes of stack.
 const STACK: usize = 1 << 17;
 /// The address that the function returns to. No region contains it.
 const CALLER: u64 = 0x0dea_d000_0000_0000;
 
-/// A library function whose effect is computed directly instead of running its instructions.
+/// A function of the C library. The processor computes its effect directly and does not run its instructions.
 #[derive(Clone, Copy, Debug)]
-pub enum Served {
+pub enum LibraryFunction {
     /// `memcpy` and `memmove`.
     Copy,
     /// `memset`.
@@ -41,7 +41,7 @@ pub struct Processor {
     /// The memory.
     pub space: Space,
     /// Library functions whose effect is computed directly, by address.
-    pub served: FxHashMap<u64, Served>,
+    pub library_functions: FxHashMap<u64, LibraryFunction>,
     /// The number of instructions that were run.
     pub steps: u64,
     general: [u64; 16],
@@ -72,7 +72,7 @@ impl Processor {
         }
         Processor {
             space,
-            served: FxHashMap::default(),
+            library_functions: FxHashMap::default(),
             steps: 0,
             general,
             vectors: [[0xa5; lanes::BYTES]; 32],
@@ -96,7 +96,7 @@ impl Processor {
         self.general[RSP] = top;
         self.push(CALLER)?;
         let before = self.general;
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             self.step(program)?;
             if self.ip == CALLER {
                 let kept = CALLEE_SAVED.iter().all(|&number| self.general[number] == before[number]);
@@ -108,20 +108,22 @@ impl Processor {
                 };
             }
         }
-        Err(format!("the function must return within {MOST_STEPS} instructions, but did not"))
+        Err(format!("the function must return within {MAX_STEPS} instructions, but did not"))
     }
 
     fn step(&mut self, program: &Program) -> Result<(), String> {
         self.steps += 1;
-        let (instruction, kind) = program.instruction(self.ip, &self.space)?;
+        let (instruction, first) = program.instruction(self.ip, &self.space)?;
         self.ip = instruction.next_ip();
-        let kinds = [Processor::general, Processor::arithmetic, Processor::moves, Processor::scalar];
+        // Each handler runs its own instructions and returns `false` for all others. The program remembers which
+        // handler ran an instruction, so later runs of it start there.
+        let handlers = [Processor::general, Processor::arithmetic, Processor::moves, Processor::sse];
         let mut fault = None;
-        for (index, run) in kinds.iter().enumerate().skip(kind) {
+        for (index, run) in handlers.iter().enumerate().skip(first) {
             match run(self, &instruction) {
-                Ok(true) if index == kind => return Ok(()),
+                Ok(true) if index == first => return Ok(()),
                 Ok(true) => {
-                    program.set_kind(index);
+                    program.set_handler(index);
                     return Ok(());
                 }
                 Ok(false) => {}
@@ -137,14 +139,14 @@ impl Processor {
         Err(format!("{:#x}: {text}: {reason}", instruction.ip()))
     }
 
-    /// Jumps to an address. If a [`Served`] function starts there, computes its effect and returns from it.
+    /// Jumps to an address. If a [`LibraryFunction`] starts there, computes its effect and returns from it.
     fn jump(&mut self, address: u64) -> Result<(), String> {
         self.ip = address;
-        let Some(served) = self.served.get(&address) else { return Ok(()) };
+        let Some(function) = self.library_functions.get(&address) else { return Ok(()) };
         let [to, second, count] = [RDI, RSI, RDX].map(|number| self.general[number]);
-        let bytes = match served {
-            Served::Copy => self.space.read(second, count as usize)?.to_vec(),
-            Served::Fill => vec![second as u8; count as usize],
+        let bytes = match function {
+            LibraryFunction::Copy => self.space.read(second, count as usize)?.to_vec(),
+            LibraryFunction::Fill => vec![second as u8; count as usize],
         };
         self.space.write(to, &bytes)?;
         (self.general[RAX], self.flags) = (to, None);

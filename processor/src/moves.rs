@@ -5,49 +5,51 @@ use iced_x86::{Instruction, Mnemonic as M, OpKind};
 
 use super::Processor;
 use super::lanes::{get, make, map, set};
-use super::operands::{LANE, bits, immediate, narrowed, sign};
+use super::operands::{XMM_BYTES, bits, immediate, narrowed, sign};
 
 impl Processor {
     /// Runs the instruction if it is a vector instruction that moves or converts. Returns whether it is.
     pub(super) fn moves(&mut self, i: &Instruction) -> Result<bool, String> {
         match i.mnemonic() {
-            M::Vzeroupper => self.vectors.iter_mut().take(16).for_each(|vector| vector[LANE..].fill(0)),
-            M::Vmovups | M::Vmovupd | M::Vmovdqu | M::Vmovdqu32 | M::Vmovdqu64 => self.two(i, |a, _| *a)?,
+            M::Vzeroupper => self.vectors.iter_mut().take(16).for_each(|vector| vector[XMM_BYTES..].fill(0)),
+            M::Vmovups | M::Vmovupd | M::Vmovdqu | M::Vmovdqu32 | M::Vmovdqu64 => self.unary(i, |a, _| *a)?,
             M::Vmovaps | M::Vmovapd | M::Vmovdqa | M::Vmovdqa32 | M::Vmovdqa64 | M::Vmovntps => {
                 self.aligned(i)?;
-                self.two(i, |a, _| *a)?;
+                self.unary(i, |a, _| *a)?;
             }
             // A load sets the lanes after the first to zero.
-            M::Vmovd | M::Vmovq if Processor::is_memory(i, 0) => self.two(i, |a, _| *a)?,
-            M::Vmovss | M::Vmovsd if i.op_count() == 2 => self.two(i, |a, _| *a)?,
+            M::Vmovd | M::Vmovq if Processor::is_memory(i, 0) => self.unary(i, |a, _| *a)?,
+            M::Vmovss | M::Vmovsd if i.op_count() == 2 => self.unary(i, |a, _| *a)?,
 
             M::Vcvtdq2ps => self.map(i, |a: i32| a as f32)?,
             M::Vcvttps2dq => {
                 let fits = |a: f32| (-2_147_483_648.0..2_147_483_648.0).contains(&a);
                 self.map(i, |a: f32| if fits(a) { a as i32 } else { i32::MIN })?;
             }
-            M::Vcvtps2pd => self.two(i, |a, bytes| map(bytes / 8, a, |a: f32| f64::from(a)))?,
-            M::Vcvtdq2pd => self.two(i, |a, bytes| map(bytes / 8, a, |a: i32| f64::from(a)))?,
+            M::Vcvtps2pd => self.unary(i, |a, bytes| map(bytes / 8, a, |a: f32| f64::from(a)))?,
+            M::Vcvtdq2pd => self.unary(i, |a, bytes| map(bytes / 8, a, |a: i32| f64::from(a)))?,
             M::Vcvtpd2ps => self.narrow(i, |a: f64| a as f32)?,
-            M::Vcvtph2ps => self.two(i, |a, bytes| map(bytes / 4, a, |a| f16::from_bits(a).to_f32()))?,
+            M::Vcvtph2ps => self.unary(i, |a, bytes| map(bytes / 4, a, |a| f16::from_bits(a).to_f32()))?,
             M::Vcvtps2ph => {
                 if immediate(i) & 7 != 0 {
                     return Err("rounding other than to nearest even is not supported".to_owned());
                 }
                 self.narrow(i, |a: f32| f16::from_f32(a).to_bits())?;
             }
-            M::Vpmovzxbd => self.two(i, |a, bytes| map(bytes / 4, a, |a: u8| u32::from(a)))?,
-            M::Vpmovzxwd => self.two(i, |a, bytes| map(bytes / 4, a, |a: u16| u32::from(a)))?,
-            M::Vpmovzxdq => self.two(i, |a, bytes| map(bytes / 8, a, |a: u32| u64::from(a)))?,
-            M::Vpmovsxbd => self.two(i, |a, bytes| map(bytes / 4, a, |a: i8| i32::from(a)))?,
-            M::Vpmovsxwd => self.two(i, |a, bytes| map(bytes / 4, a, |a: i16| i32::from(a)))?,
-            M::Vpmovsxdq => self.two(i, |a, bytes| map(bytes / 8, a, |a: i32| i64::from(a)))?,
+            M::Vpmovzxbd => self.unary(i, |a, bytes| map(bytes / 4, a, |a: u8| u32::from(a)))?,
+            M::Vpmovzxwd => self.unary(i, |a, bytes| map(bytes / 4, a, |a: u16| u32::from(a)))?,
+            M::Vpmovzxdq => self.unary(i, |a, bytes| map(bytes / 8, a, |a: u32| u64::from(a)))?,
+            M::Vpmovsxbd => self.unary(i, |a, bytes| map(bytes / 4, a, |a: i8| i32::from(a)))?,
+            M::Vpmovsxwd => self.unary(i, |a, bytes| map(bytes / 4, a, |a: i16| i32::from(a)))?,
+            M::Vpmovsxdq => self.unary(i, |a, bytes| map(bytes / 8, a, |a: i32| i64::from(a)))?,
             M::Vpmovdb => self.narrow(i, |a: u32| a as u8)?,
             M::Vpmovdw => self.narrow(i, |a: u32| a as u16)?,
             M::Vpmovqd => self.narrow(i, |a: u64| a as u32)?,
 
-            M::Vpshufb => self.three(i, |a, b, bytes| {
-                make(bytes, |k| if b[k] > 127 { 0 } else { a[k / LANE * LANE + usize::from(b[k] & 15)] })
+            M::Vpshufb => self.binary(i, |a, b, bytes| {
+                make(bytes, |k| {
+                    if b[k] > 127 { 0 } else { a[k / XMM_BYTES * XMM_BYTES + usize::from(b[k] & 15)] }
+                })
             })?,
             M::Vpackssdw => self.pack(i, |a: i32| a.clamp(i16::MIN.into(), i16::MAX.into()) as i16)?,
             M::Vpackusdw => self.pack(i, |a: i32| a.clamp(0, u16::MAX.into()) as u16)?,
@@ -58,36 +60,36 @@ impl Processor {
             M::Vpermq if i.op_kind(2) == OpKind::Immediate8 => {
                 let order = immediate(i);
                 let from = |k: usize| k / 4 * 4 + usize::from(order >> (2 * (k % 4)) & 3);
-                self.two(i, |a, bytes| make(bytes / 8, |k| get::<u64>(a, from(k))))?;
+                self.unary(i, |a, bytes| make(bytes / 8, |k| get::<u64>(a, from(k))))?;
             }
             M::Vpshufd => {
                 let order = immediate(i);
                 let from = |k: usize| k / 4 * 4 + usize::from(order >> (2 * (k % 4)) & 3);
-                self.two(i, |a, bytes| make(bytes / 4, |k| get::<u32>(a, from(k))))?;
+                self.unary(i, |a, bytes| make(bytes / 4, |k| get::<u32>(a, from(k))))?;
             }
             M::Vshufps => {
                 let order = immediate(i);
                 let from = |k: usize| k / 4 * 4 + usize::from(order >> (2 * (k % 4)) & 3);
-                self.three(i, |a, b, bytes| {
+                self.binary(i, |a, b, bytes| {
                     make(bytes / 4, |k| get::<u32>(if k % 4 < 2 { a } else { b }, from(k)))
                 })?;
             }
             M::Vblendps => {
                 let set = immediate(i);
-                self.three(i, |a, b, bytes| {
+                self.binary(i, |a, b, bytes| {
                     make(bytes / 4, |k| get::<u32>(if set >> k & 1 == 1 { b } else { a }, k))
                 })?;
             }
-            M::Vpermps => self.three(i, |order, b, bytes| {
+            M::Vpermps => self.binary(i, |order, b, bytes| {
                 let from = |k: usize| get::<u32>(order, k) as usize % (bytes / 4);
                 make(bytes / 4, |k| get::<u32>(b, from(k)))
             })?,
             M::Vextracti128 | M::Vextracti32x4 | M::Vextracti64x4 => {
                 let index = usize::from(immediate(i));
-                self.two(i, |a, bytes| make(bytes, |k| a[index * bytes + k]))?;
+                self.unary(i, |a, bytes| make(bytes, |k| a[index * bytes + k]))?;
             }
             M::Vinserti128 | M::Vinserti32x4 | M::Vinserti64x4 => {
-                let bytes = if i.mnemonic() == M::Vinserti64x4 { 2 * LANE } else { LANE };
+                let bytes = if i.mnemonic() == M::Vinserti64x4 { 2 * XMM_BYTES } else { XMM_BYTES };
                 let start = usize::from(immediate(i)) * bytes;
                 self.insert(i, start, bytes)?;
             }
@@ -98,7 +100,7 @@ impl Processor {
             M::Vpextrb | M::Vpextrw => {
                 let bytes = i.memory_size().size();
                 let start = usize::from(immediate(i)) * bytes;
-                self.two(i, |a, _| make(bytes, |k| a[start + k]))?;
+                self.unary(i, |a, _| make(bytes, |k| a[start + k]))?;
             }
             M::Vpbroadcastb => self.splat::<u8>(i)?,
             M::Vpbroadcastw => self.splat::<u16>(i)?,
@@ -114,7 +116,7 @@ impl Processor {
             }
             M::Vcvtsi2ss => {
                 let value = self.value(i, 2)? as i64;
-                let mut result = narrowed(&self.operand(i, 1)?, LANE);
+                let mut result = narrowed(&self.operand(i, 1)?, XMM_BYTES);
                 set(&mut result, 0, value as f32);
                 self.set_vector(i, &result)?;
             }

@@ -5,8 +5,9 @@ use iced_x86::{Instruction, OpKind, Register};
 use super::Processor;
 use super::lanes::{BYTES, Lane, Vector, get, make, map, zip};
 
-/// Bytes of a 128-bit lane. Shuffles move bytes only inside such a lane.
-pub(super) const LANE: usize = 16;
+/// Bytes of an XMM register, and of each 128-bit part of a wider register. Most shuffles move bytes only inside such a
+/// part.
+pub(super) const XMM_BYTES: usize = 16;
 
 impl Processor {
     /// Returns a vector operand from a register or from memory. Elements in memory that the mask excludes are not read
@@ -75,8 +76,9 @@ impl Processor {
         Ok(())
     }
 
-    /// Computes `first = f(second, bytes)`, where `bytes` is the size of the first operand. Either may be in memory.
-    pub(super) fn two(
+    /// Runs an instruction with one source: `first = f(second, bytes)`, where `bytes` is the size of the first operand.
+    /// Either may be in memory.
+    pub(super) fn unary(
         &mut self,
         i: &Instruction,
         f: impl FnOnce(&Vector, usize) -> Vector,
@@ -86,8 +88,9 @@ impl Processor {
         self.set_vector(i, &result)
     }
 
-    /// Computes `first = f(second, third, bytes)`, where `bytes` is the size of the first operand.
-    pub(super) fn three(
+    /// Runs an instruction with two sources: `first = f(second, third, bytes)`, where `bytes` is the size of the first
+    /// operand.
+    pub(super) fn binary(
         &mut self,
         i: &Instruction,
         f: impl FnOnce(&Vector, &Vector, usize) -> Vector,
@@ -102,10 +105,10 @@ impl Processor {
         i: &Instruction,
         f: impl Fn(A) -> B,
     ) -> Result<(), String> {
-        self.two(i, |a, bytes| map(bytes / A::SIZE, a, f))
+        self.unary(i, |a, bytes| map(bytes / A::SIZE, a, f))
     }
 
-    /// Applies `f` to each lane of the second operand. Result lanes are narrower, and as many.
+    /// Applies `f` to each lane of the second operand. The result has the same number of lanes, but they are narrower.
     pub(super) fn narrow<A: Lane, B: Lane>(
         &mut self,
         i: &Instruction,
@@ -115,7 +118,7 @@ impl Processor {
             OpKind::Register => i.op_register(1).size(),
             _ => i.memory_size().size(),
         };
-        self.two(i, |a, _| map(source / A::SIZE, a, f))
+        self.unary(i, |a, _| map(source / A::SIZE, a, f))
     }
 
     /// Applies `f` to each pair of lanes of the second and the third operand.
@@ -124,7 +127,7 @@ impl Processor {
         i: &Instruction,
         f: impl Fn(A, A) -> B,
     ) -> Result<(), String> {
-        self.three(i, |a, b, bytes| zip(bytes / A::SIZE, a, b, f))
+        self.binary(i, |a, b, bytes| zip(bytes / A::SIZE, a, b, f))
     }
 
     /// Shifts each lane by an immediate count: `f(lane, count)`.
@@ -139,7 +142,7 @@ impl Processor {
     /// Computes `first = f(first, second, third)` in each lane.
     pub(super) fn fma<A: Lane>(&mut self, i: &Instruction, f: impl Fn(A, A, A) -> A) -> Result<(), String> {
         let old = self.operand(i, 0)?;
-        self.three(i, |v, rm, bytes| make(bytes / A::SIZE, |k| f(get(&old, k), get(v, k), get(rm, k))))
+        self.binary(i, |v, rm, bytes| make(bytes / A::SIZE, |k| f(get(&old, k), get(v, k), get(rm, k))))
     }
 
     /// Compares lanes. A lane of the result has all bits set where `f` holds; in a mask register, one bit is set.
@@ -166,8 +169,8 @@ impl Processor {
         i: &Instruction,
         f: impl Fn(A) -> B,
     ) -> Result<(), String> {
-        let half = LANE / A::SIZE;
-        self.three(i, |a, b, bytes| {
+        let half = XMM_BYTES / A::SIZE;
+        self.binary(i, |a, b, bytes| {
             make(bytes / B::SIZE, |k| {
                 let (lane, index) = (k / (2 * half), k % (2 * half));
                 f(get(if index < half { a } else { b }, lane * half + index % half))
@@ -177,8 +180,8 @@ impl Processor {
 
     /// In each 128-bit lane, interleaves the lanes of the second and the third operand, from lane `first` on.
     pub(super) fn unpack<A: Lane>(&mut self, i: &Instruction, first: usize) -> Result<(), String> {
-        let each = LANE / A::SIZE;
-        self.three(i, |a, b, bytes| {
+        let each = XMM_BYTES / A::SIZE;
+        self.binary(i, |a, b, bytes| {
             make(bytes / A::SIZE, |k| {
                 get::<A>(if k % 2 == 0 { a } else { b }, k / each * each + first + k % each / 2)
             })
@@ -187,7 +190,7 @@ impl Processor {
 
     /// Copies the second operand, with the first `bytes` bytes of the third at offset `start`.
     pub(super) fn insert(&mut self, i: &Instruction, start: usize, bytes: usize) -> Result<(), String> {
-        self.three(i, |a, b, _| {
+        self.binary(i, |a, b, _| {
             let mut result = *a;
             result[start..start + bytes].copy_from_slice(&b[..bytes]);
             result
@@ -196,7 +199,7 @@ impl Processor {
 
     /// Copies the first lane of the second operand to all lanes.
     pub(super) fn splat<A: Lane>(&mut self, i: &Instruction) -> Result<(), String> {
-        self.two(i, |a, bytes| make(bytes / A::SIZE, |_| get::<A>(a, 0)))
+        self.unary(i, |a, bytes| make(bytes / A::SIZE, |_| get::<A>(a, 0)))
     }
 
     /// Loads the lanes whose sign bit is set in the second operand. The other lanes are not read and become zero.

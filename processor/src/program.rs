@@ -17,7 +17,7 @@ pub struct Program {
 /// Decoded instructions in the order of their first run. So an instruction's successor is usually the next entry.
 #[derive(Default)]
 struct Decoded {
-    /// Instructions and their kinds.
+    /// Each instruction, and the index of the handler to try first: see `Processor::step`.
     all: Vec<(Instruction, usize)>,
     /// Indices in `all` by address.
     indices: FxHashMap<u64, usize>,
@@ -38,8 +38,8 @@ impl Program {
         (space, start)
     }
 
-    /// Returns the instruction at an address in a memory that holds the program, and its kind: 0 before
-    /// [`Program::set_kind`].
+    /// Returns the instruction at an address in a memory that holds the program, and the index of its handler: 0 before
+    /// [`Program::set_handler`].
     pub(crate) fn instruction(&self, ip: u64, space: &Space) -> Result<(Instruction, usize), String> {
         let decoded = &mut *self.decoded.borrow_mut();
         let next = decoded.last + 1;
@@ -59,9 +59,9 @@ impl Program {
         Ok((instruction, 0))
     }
 
-    /// Sets the kind of the instruction that was fetched last.
-    pub(crate) fn set_kind(&self, kind: usize) {
+    /// Sets the index of the handler of the instruction that was fetched last.
+    pub(crate) fn set_handler(&self, handler: usize) {
         let decoded = &mut *self.decoded.borrow_mut();
-        decoded.all[decoded.last].1 = kind;
+        decoded.all[decoded.last].1 = handler;
     }
 }

@@ -4,7 +4,7 @@
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelArgs {
-    /// The lines of all slots, one after the other. A line has [`slot_words`] words: the base (an address, or the
+    /// The words of all slots, one slot after the other. A slot has [`slot_words`] words: the base (an address, or the
     /// first value of an iota), the stride per row, the stride per inner element, then one stride per loop. Strides
     /// count bytes; an iota's strides count in its own units. Code reads the inner stride of iotas and gather slots
     /// only.
@@ -27,18 +27,18 @@ pub(crate) struct KernelArgs {
     pub failed: *mut i64,
 }
 
-/// Number of words in a slot's line in [`KernelArgs::slots`].
+/// The number of words of one slot in [`KernelArgs::slots`].
 pub(crate) const fn slot_words(loops: u32) -> usize {
     SLOT_LOOPS + loops as usize
 }
 
-/// Index of the base in a slot's line.
+/// The index of the base among a slot's words.
 pub(crate) const SLOT_BASE: usize = 0;
-/// Index of the stride per row in a slot's line.
+/// The index of the stride per row among a slot's words.
 pub(crate) const SLOT_ROW: usize = 1;
-/// Index of the stride per inner element in a slot's line.
+/// The index of the stride per inner element among a slot's words.
 pub(crate) const SLOT_INNER: usize = 2;
-/// Index of the first loop's stride in a slot's line.
+/// The index of the first loop's stride among a slot's words.
 pub(crate) const SLOT_LOOPS: usize = 3;
 
 /// A compiled kernel. It reports failed checks through its arguments and never unwinds.

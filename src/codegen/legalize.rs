@@ -9,7 +9,7 @@ use shapeflow_shape_fns::DType;
 
 use super::repr::{bits_of, is_narrow, lane_bits};
 use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp, eval_cast};
-use crate::lower::kernel_body::{Inst, InstOp, KernelBody, ReduceStep, Vid};
+use crate::lower::kernel_body::{Inst, InstId, InstOp, KernelBody, ReduceStep};
 
 /// The step that brings lanes back into the range of their dtype.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,7 +64,7 @@ impl Settle {
 ///
 /// The hardware's `max(p, q)` is `p > q ? p : q`: it takes `q` if the operands are equal or one is NaN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Extremum {
+pub(super) enum MinMaxRule {
     /// The first operand is neither NaN nor zero, so equal operands have the same bits: `max(x, y)` is right.
     InOrder,
     /// The second operand is not NaN: `max(y, x)` is right.
@@ -73,18 +73,18 @@ pub(super) enum Extremum {
     SwappedWithNan,
 }
 
-impl Extremum {
+impl MinMaxRule {
     /// The cheapest rule that holds for two values of a body.
-    pub fn of(body: &[Inst], a: Vid, b: Vid) -> Extremum {
+    pub fn of(body: &[Inst], a: InstId, b: InstId) -> MinMaxRule {
         if constant(body, a).is_some_and(|c| !c.is_nan() && c.to_f64() != 0.0) {
-            return Extremum::InOrder;
+            return MinMaxRule::InOrder;
         }
         let never_nan = match body[b.0 as usize].op {
             InstOp::Const(scalar) => !scalar.is_nan(),
             InstOp::Cast(from) => !body[from.0 as usize].dtype.is_float(),
             _ => false,
         };
-        if never_nan { Extremum::Swapped } else { Extremum::SwappedWithNan }
+        if never_nan { MinMaxRule::Swapped } else { MinMaxRule::SwappedWithNan }
     }
 }
 
@@ -122,7 +122,7 @@ impl MaskOp {
 }
 
 /// The constant that `v` is, if it is one.
-pub(super) fn constant(body: &[Inst], v: Vid) -> Option<Scalar> {
+pub(super) fn constant(body: &[Inst], v: InstId) -> Option<Scalar> {
     match body[v.0 as usize].op {
         InstOp::Const(scalar) => Some(scalar),
         _ => None,

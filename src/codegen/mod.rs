@@ -10,7 +10,7 @@
 //! `clif` goes through Cranelift, for all other machines and for the bodies that `simd` does not support. Both emitters
 //! give the same bits; `repr`, `uniform` and `legalize` hold what both decide alike. Without the feature `cranelift`, a
 //! body that only Cranelift can compile is refused. [`Jit::finish`] makes the functions executable: `code_buffer` holds
-//! those of `simd`, `cranelift_module` those of Cranelift. `disasm` prints them.
+//! the functions of `simd`, `cranelift_module` the functions of Cranelift. `disasm` prints them.
 //!
 //! **Callers:** `exec` compiles and prints functions; `runtime` launches them.
 //!

@@ -200,7 +200,7 @@ impl CodeModule {
     ///
     /// # Safety
     /// `args` must fit the code of `f`:
-    /// - `slots` holds one line per slot; `scalars` and `extents` hold as many words as the code names.
+    /// - `slots` holds the words of every slot; `scalars` and `extents` hold as many words as the code names.
     /// - At every position that the loops reach, each load and gather slot is readable, and each store and scratch
     ///   slot is writable, with elements of the slot's dtype; bools are 0 or 1. A gather slot is readable at offset 0
     ///   and at every offset that passes its checks.

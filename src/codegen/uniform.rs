@@ -2,7 +2,7 @@
 //!
 //! Emitters compute uniform instructions once, before the inner loop.
 
-use crate::lower::kernel_body::{AccessPattern, Inst, InstOp, KernelBody, LaneLayout, SlotUse, Vid};
+use crate::lower::kernel_body::{AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, SlotUse};
 
 /// For each instruction of a body, whether it is uniform. A store never is.
 pub(super) fn uniform_insts(code: &KernelBody, body: &[Inst]) -> Vec<bool> {
@@ -14,13 +14,13 @@ pub(super) fn uniform_insts(code: &KernelBody, body: &[Inst]) -> Vec<bool> {
 }
 
 /// Whether every offset of a gather is uniform. The slot then moves once, before the inner loop.
-pub(super) fn has_uniform_offsets(uniform: &[bool], offsets: &[(Vid, u32)]) -> bool {
+pub(super) fn has_uniform_offsets(uniform: &[bool], offsets: &[(InstId, u32)]) -> bool {
     offsets.iter().all(|(v, _)| uniform[v.0 as usize])
 }
 
 /// Whether `inst` is uniform. `before[i]` says so of instruction `i`.
 fn is_uniform(code: &KernelBody, inst: &Inst, before: &[bool]) -> bool {
-    let of = |v: Vid| before[v.0 as usize];
+    let of = |v: InstId| before[v.0 as usize];
     let splat = |slot: u32| code.slots[slot as usize].pattern == AccessPattern::Splat;
     match &inst.op {
         InstOp::Const(_) | InstOp::Scalar(_) => true,

@@ -136,7 +136,7 @@ impl CompiledProgram {
         !self.kept[buffer.index()] && self.last_use[buffer.index()] == step
     }
 
-    /// Returns whether the sizes of the inputs alone determine the plan, and one plan covers all steps.
+    /// Returns whether the sizes of the inputs determine the plan, without data, and one plan covers all steps.
     pub(crate) fn is_static(&self) -> bool {
         self.lowered.segments.len() == 1
             && self.lowered.elements.is_empty()

@@ -71,7 +71,7 @@ impl std::ops::Deref for SpecializationRef<'_> {
     }
 }
 
-/// The most specializations of one cache.
+/// The maximum number of specializations of one cache.
 const CAPACITY: usize = 64;
 
 impl SpecializationCache {
@@ -254,7 +254,8 @@ impl SpecializationCache {
         compiled
     }
 
-    /// Calls `f` on every specialization compiled so far, oldest first, and each before those of its continuation.
+    /// Calls `f` on every specialization compiled so far, oldest first. A specialization comes before the
+    /// specializations of its continuation.
     pub(crate) fn for_each(&self, f: &mut dyn FnMut(&Specialization)) {
         let mut stack = self.compiled();
         stack.reverse();

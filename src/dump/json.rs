@@ -17,8 +17,22 @@ impl Snapshot {
     ///  "kernels": [{"step", "kind", "label", "writes", "loops", "clif", "asm"}]}
     /// ```
     ///
-    /// A dtype has the name that NumPy and TensorFlow give it: `float32`, `int64`, …. A shape of unknown rank is `null`. A dimension is a number, the text of a name or
-    /// an expression, or `null` if it is anonymous. Fields without content are absent.
+    /// A dtype has the name that NumPy and TensorFlow give it: `float32`, `int64`, …. A shape of unknown rank is
+    /// `null`. A dimension is a number, the text of a name or an expression, or `null` if it is anonymous. Empty fields
+    /// are absent.
+    ///
+    /// | field | holds |
+    /// |---|---|
+    /// | `operands` | the `value` of each operand |
+    /// | `location`, `scopes` | lines of the user's program: of the node, and of its scopes, innermost first |
+    /// | `content` | the first elements of a constant |
+    /// | `error` | why inference refused the node |
+    /// | `kernel` | the index in `kernels` of the kernel that computes the node |
+    /// | `text` | the requirement, or the output's dtype and shape, as text |
+    /// | `provenance` | the origins of unknown dimensions, one line for each |
+    /// | `result` | the index of the output among the outputs of the compiled graph |
+    /// | `step` | the index of the kernel among the steps of the compiled program |
+    /// | `writes` | the values that the kernel stores, each with the reason |
     pub fn to_json(&self) -> String {
         self.json(&|_| None).to_string()
     }

@@ -8,28 +8,29 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * ADVANCE
 }
 
-/// Shortens a text to its first `most` characters.
-pub(super) fn short(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+/// Shortens a text to its first `max_chars` characters.
+pub(super) fn short(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_string(),
     }
 }
 
-/// Wraps a text to lines of at most `most` characters. Lines break between words, except in words that are too long.
-pub(super) fn wrapped(text: &str, most: usize) -> Vec<String> {
+/// Wraps a text to lines of at most `max_chars` characters. Lines break between words, except in words that are too
+/// long.
+pub(super) fn wrapped(text: &str, max_chars: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         let mut word = word;
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= max_chars => {
                 line.push(' ');
                 line.push_str(word);
                 continue;
             }
             _ => {}
         }
-        while let Some((end, _)) = word.char_indices().nth(most) {
+        while let Some((end, _)) = word.char_indices().nth(max_chars) {
             lines.push(word[..end].to_string());
             word = &word[end..];
         }
@@ -38,11 +39,11 @@ pub(super) fn wrapped(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// Shortens a name to its last `most` characters, in which it differs from the other names of its scope.
-pub(super) fn short_name(name: &str, most: usize) -> String {
+/// Shortens a name to its last `max_chars` characters, in which it differs from the other names of its scope.
+pub(super) fn short_name(name: &str, max_chars: usize) -> String {
     let count = name.chars().count();
-    match name.char_indices().nth(count.saturating_sub(most)) {
-        Some((start, _)) if count > most => format!("…{}", &name[start..]),
+    match name.char_indices().nth(count.saturating_sub(max_chars)) {
+        Some((start, _)) if count > max_chars => format!("…{}", &name[start..]),
         _ => name.to_string(),
     }
 }

@@ -120,7 +120,8 @@ fn evaluate_call(
         infer_sizes(op, given, attrs, operands)
     };
     let inferred = sized(&|_| true).map_err(|error| {
-        // Where the sizes and parameters alone are accepted, an element of the data is outside its axis.
+        // If inference from the sizes and parameters without the data succeeds, an element of the data is outside its
+        // axis.
         let is_parameter =
             |number: usize| op.operands_of(given).nth(number).is_some_and(|operand| operand.is_parameter());
         let fits = error.kind() == ErrorKind::Guard && sized(&is_parameter).is_ok();

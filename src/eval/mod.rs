@@ -8,7 +8,7 @@
 //! host ops, redoes inference on the sizes of a run, and interprets graphs. Tests hold generated kernels against
 //! [`evaluate`], which is the reference for the meaning of every op.
 //!
-//! **Absent**: the graph. A call stands alone, so that running a host op or folding a constant builds no nodes, and
+//! **Absent**: the graph. A call needs no graph, so that running a host op or folding a constant builds no nodes, and
 //! the graph can ask for an evaluation while it is built.
 
 mod call;

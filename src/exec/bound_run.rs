@@ -90,7 +90,7 @@ impl<'r> BoundRun<'r> {
     }
 }
 
-/// Returns whether launches alone compute every result, for sizes that the inputs determine.
+/// Returns whether only kernel launches compute the results, and the sizes of the inputs determine all sizes.
 fn launches_only(compiled: &CompiledProgram) -> bool {
     let contents = &compiled.lowered.contents;
     compiled.is_static()

@@ -12,7 +12,7 @@ use crate::runtime::BufferSizes;
 /// Checks every guard of the graph whose symbols are bound.
 ///
 /// # Errors
-/// A guard does not hold. The error is that of the node's shape function, if it refuses the sizes.
+/// A guard does not hold. The error comes from the node's shape function, if the function refuses the sizes.
 pub(super) fn check_guards(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Result<()> {
     let graph = &compiled.graph;
     for record in graph.table.guards() {
@@ -48,7 +48,8 @@ pub(super) fn uncomputable_sizes(compiled: &CompiledProgram, bindings: &Bindings
     })
 }
 
-/// Returns the error of a node that does not accept these sizes: that of its shape function, or else `message`.
+/// Returns the error of a node that does not accept these sizes: its shape function's error if there is one, or else
+/// `message`.
 fn refusal(graph: &GraphData, index: NodeIx, bindings: &Bindings<'_>, message: String) -> Error {
     match infer_on_sizes(graph, index, bindings, &|_, _| Ok(None)) {
         Some(Err(error)) => error,

@@ -40,7 +40,8 @@ pub(super) fn bind_inputs<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]
     Ok(bindings)
 }
 
-/// Returns `sizes` with an axis of 1 in front, if they are those of one example where `dims` declare a batch of them.
+/// Returns `sizes` with an axis of 1 in front, if `dims` declare a batch of examples and `sizes` are the sizes of one
+/// example.
 fn example_for_batch(graph: &GraphData, dims: &[Dim], sizes: &[usize]) -> Option<Vec<usize>> {
     let with_batch = [&[1], sizes].concat();
     let fits = dims.len() == with_batch.len()

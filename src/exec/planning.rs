@@ -43,8 +43,8 @@ pub(super) fn undetermined(compiled: &CompiledProgram, buffer: BufferIx) -> Erro
 }
 
 impl SegmentPlanner<'_> {
-    /// Returns the plan of a static program for the sizes of these inputs. It is that of the thread's last run if the
-    /// sizes are the same.
+    /// Returns the plan of a static program for the sizes of these inputs. It reuses the plan of the thread's last run
+    /// if the sizes are the same.
     ///
     /// # Errors
     /// The inputs do not fit their declarations, a guard does not hold, or the run needs too much memory.
@@ -137,7 +137,7 @@ impl SegmentPlanner<'_> {
         let root = self.compiled.lowered.roots[b.index()];
         if let Content::Constant(node) = self.compiled.lowered.contents[root.index()]
             && self.state.memory_limit.is_none()
-            && matmul.packing_pays()
+            && matmul.is_worth_packing()
         {
             let bytes = self.compiled.graph.constants[&node].view().bytes();
             matmul.packed = self.state.packed.get_or_pack(b, matmul.right(), bytes)?;

@@ -20,7 +20,7 @@ use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::program::{Content, Step};
 use crate::op::HostOutput;
 use crate::runtime::{
-    Launch, Memory, ProgramState, RetainedMemory, SegmentPlan, StepPlan, Workspace, launch, streamed_row,
+    Launch, Memory, ProgramState, RetainedMemory, SegmentPlan, StepPlan, Workspace, launch, min_streamed_row,
 };
 use crate::tensor::{Tensor, TensorView};
 
@@ -194,7 +194,7 @@ impl<'m> Run<'m> {
                         None => {
                             let (plan, memory) = (kernel_plan, &self.memory);
                             let functions = &self.code.functions[step];
-                            let stream = streamed_row(&plan.buffers, plan.stream, memory);
+                            let stream = min_streamed_row(&plan.buffers, plan.stream, memory);
                             let run = Launch { kernel, plan, code, functions, memory, stream, traced };
                             launch(&run, workspaces, &self.state.threads)?
                         }

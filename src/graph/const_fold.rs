@@ -1,4 +1,4 @@
-//! `const_fold`: the value of a node that depends on constants alone, while the graph is built.
+//! `const_fold`: the value of a node that depends only on constants, while the graph is built.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::PartialElements;
@@ -12,7 +12,7 @@ use crate::tensor::{Tensor, TensorView};
 const MAX_NODES: usize = 256;
 
 impl GraphData {
-    /// The elements of an integer value that depends on constants alone.
+    /// The elements of an integer value that depends only on constants.
     pub(super) fn constant_elements(&self, value: ValueIx) -> Option<Box<PartialElements>> {
         if !self.values[value.at()].dtype.is_integer() {
             return None;
@@ -20,7 +20,7 @@ impl GraphData {
         elements_of(&self.const_fold(value)?.view())
     }
 
-    /// The tensor of a value that depends on constants alone; `None` for any other value, and where the expression
+    /// The tensor of a value that depends only on constants; `None` for any other value, and where the expression
     /// has more than [`MAX_NODES`] nodes or a tensor of more than [`MAX_ELEMENTS`] elements.
     pub(crate) fn const_fold(&self, value: ValueIx) -> Option<Tensor> {
         let mut tensors: FxHashMap<ValueIx, Tensor> = FxHashMap::default();

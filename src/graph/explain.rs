@@ -138,7 +138,8 @@ impl GraphData {
         ties.fold(error, |error, (text, location)| error.note(text, Some(location)))
     }
 
-    /// The equalities behind those dimensions of `values` that `text` mentions: what was equated, and where.
+    /// The equalities that made the dimensions of `values` that `text` mentions equal to others: what was equated, and
+    /// where.
     pub(crate) fn ties_of(
         &self,
         values: &[ValueIx],

@@ -87,11 +87,11 @@ impl GraphData {
         }
     }
 
-    /// Makes the elements of a node's parameters known as far as they can be: those that depend on constants alone
+    /// Makes the elements of a node's parameters known as far as they can be: those that depend only on constants
     /// by value, those of size operands as new symbols, which a run binds. Returns the values with new symbols.
     fn know_parameters(&mut self, node: &Node) -> SmallVec<[ValueIx; 2]> {
         let mut symbolised = SmallVec::new();
-        if matches!(node.op.body, Body::Absent) {
+        if matches!(node.op.body, Body::ShapeOnly) {
             // Nothing says which operands of such an op are parameters.
             node.operands.iter().for_each(|value| self.fold_elements(*value));
             return symbolised;
@@ -113,7 +113,7 @@ impl GraphData {
         symbolised
     }
 
-    /// Notes the elements of a value that depends on constants alone.
+    /// Notes the elements of a value that depends only on constants.
     fn fold_elements(&mut self, value: ValueIx) {
         if self.values[value.at()].elements.is_none() {
             self.values[value.at()].elements = self.constant_elements(value);

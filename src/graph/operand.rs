@@ -26,9 +26,9 @@ pub trait IntoOperand<'g>: sealed::Sealed {
     #[doc(hidden)]
     fn into_operand(self, peer: Value<'g>, location: &'static Location<'static>) -> Value<'g>;
 
-    /// Whether the dtype comes from `peer`.
+    /// Whether the operand is a Rust scalar, which takes the dtype of `peer`.
     #[doc(hidden)]
-    fn is_weak(&self) -> bool {
+    fn takes_dtype_of_peer(&self) -> bool {
         false
     }
 }
@@ -58,7 +58,7 @@ macro_rules! weak_scalar {
     ($($T:ident $kind:ident),* $(,)?) => {$(
         impl sealed::Sealed for $T {}
         impl<'g> IntoOperand<'g> for $T {
-            fn is_weak(&self) -> bool {
+            fn takes_dtype_of_peer(&self) -> bool {
                 true
             }
 

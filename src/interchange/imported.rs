@@ -30,7 +30,7 @@ pub(super) struct Record {
     /// Why inference refused the node.
     pub error: Option<Error>,
     /// The error that blocks its values: inference refused the node or one that it depends on.
-    pub blocked: Option<Error>,
+    pub blocking_error: Option<Error>,
     pub is_input: bool,
     /// Whether another imported node reads an output.
     pub is_read: bool,
@@ -87,7 +87,7 @@ impl Imported {
             return refuse(format!("there is no node named {node}{}", self.nearest(node)));
         };
         let found = record.outputs.get(output);
-        if let Some(error) = &record.blocked
+        if let Some(error) = &record.blocking_error
             && !matches!(found, Some(Some(output)) if output.is_fed)
         {
             return Err(error.clone());

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 pub struct Limits {
     /// Bytes of the file.
     pub file_bytes: u64,
-    /// Number of nodes, with those of inlined functions.
+    /// Number of nodes, including the nodes of inlined functions.
     pub nodes: usize,
     /// Number of axes of a shape.
     pub rank: usize,

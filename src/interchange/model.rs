@@ -132,7 +132,7 @@ impl Model {
         Ok(Model { graph: Arc::new(graph), signatures })
     }
 
-    /// Returns the number of nodes, without those of functions.
+    /// Returns the number of nodes, without the nodes of functions.
     pub fn len(&self) -> usize {
         self.graph.node.len()
     }
@@ -180,11 +180,11 @@ fn as_text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
 }
 
-/// Counts the messages at a path of field numbers, up to the first damage. Counting stops above `most`.
-fn count(mut bytes: &[u8], path: &[u32], most: usize) -> usize {
+/// Counts the messages at a path of field numbers, up to the first damage. Counting stops above `limit`.
+fn count(mut bytes: &[u8], path: &[u32], limit: usize) -> usize {
     let Some((first, rest)) = path.split_first() else { return 1 };
     let mut found = 0usize;
-    while !bytes.is_empty() && found <= most {
+    while !bytes.is_empty() && found <= limit {
         let Ok(tag) = decode_varint(&mut bytes) else { break };
         let length = match tag & 7 {
             0 => {
@@ -204,7 +204,7 @@ fn count(mut bytes: &[u8], path: &[u32], most: usize) -> usize {
         let Some((value, after)) = bytes.split_at_checked(length) else { break };
         bytes = after;
         if tag & 7 == 2 && tag >> 3 == u64::from(*first) {
-            found = found.saturating_add(count(value, rest, most));
+            found = found.saturating_add(count(value, rest, limit));
         }
     }
     found

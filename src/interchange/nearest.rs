@@ -11,11 +11,11 @@ pub(super) fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str
     let wanted = wanted.to_lowercase();
     let last = wanted.rsplit('/').next().filter(|last| !last.is_empty());
     let letters = wanted.chars().count();
-    let most = if letters < 2 { 0 } else { (letters / 3).max(1) };
+    let max_distance = if letters < 2 { 0 } else { (letters / 3).max(1) };
     let mut nearest: Option<(usize, &str)> = None;
     for name in names {
         let lower = name.to_lowercase();
-        let mut apart = distance(&wanted, &lower, most);
+        let mut apart = distance(&wanted, &lower, max_distance);
         if apart.is_none() && last.is_some_and(|last| lower.contains(last)) {
             // Farther than any name that differs in a few letters.
             apart = Some(LONGEST + lower.len());
@@ -29,13 +29,13 @@ pub(super) fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str
     nearest.map_or_else(String::new, |(_, name)| format!("; is it {name}?"))
 }
 
-/// Returns the Levenshtein distance of two names; `None` if it is more than `most`.
-fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
+/// Returns the Levenshtein distance of two names; `None` if it is more than `max_distance`.
+fn distance(a: &str, b: &str, max_distance: usize) -> Option<usize> {
     let (a_len, b_len) = (a.chars().count(), b.chars().count());
-    if a_len.abs_diff(b_len) > most || a_len.max(b_len) > LONGEST {
+    if a_len.abs_diff(b_len) > max_distance || a_len.max(b_len) > LONGEST {
         return None;
     }
-    Some(strsim::levenshtein(a, b)).filter(|apart| *apart <= most)
+    Some(strsim::levenshtein(a, b)).filter(|apart| *apart <= max_distance)
 }
 
 #[cfg(test)]

@@ -294,9 +294,9 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads at most `most` digits and appends them to the number `value`.
-    fn digits(&mut self, base: u32, most: usize, mut value: u32) -> u32 {
-        for _ in 0..most {
+    /// Reads at most `max_digits` digits and appends them to the number `value`.
+    fn digits(&mut self, base: u32, max_digits: usize, mut value: u32) -> u32 {
+        for _ in 0..max_digits {
             let digit =
                 self.text.as_bytes().get(self.offset).and_then(|byte| char::from(*byte).to_digit(base));
             let Some(digit) = digit else { break };

@@ -167,7 +167,8 @@ impl Piece {
                 }
             }
         }
-        // Cut where this axis alone leaves the first block (with a negative coefficient, the last one).
+        // Cut where the index leaves the first block (with a negative coefficient, the last one) if only this axis
+        // moves.
         let position = if coefficient >= 0 {
             let next = (low.div_euclid(divisor) + 1) * divisor;
             (next - low + coefficient - 1).div_euclid(coefficient.max(1))

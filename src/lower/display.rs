@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use shapeflow_shape_fns::Dim;
 
 use super::kernel::{Address, Decision, Kernel, ScalarArg, Variant};
-use super::kernel_body::{Inst, InstOp, LaneLayout, Pass, Vid};
+use super::kernel_body::{Inst, InstId, InstOp, LaneLayout, Pass};
 use crate::expr::Index;
 
 /// Prints the outer loops, then the choice between variants, then each variant: the row loops and statements of its
@@ -144,7 +144,7 @@ fn write_body(f: &mut Formatter<'_>, variant: &Variant, body: &[Inst], pad: &str
 struct Operand<'a> {
     variant: &'a Variant,
     body: &'a [Inst],
-    value: Vid,
+    value: InstId,
 }
 
 impl Display for Operand<'_> {
@@ -190,7 +190,7 @@ struct Statement<'a> {
 impl Display for Statement<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let variant = self.variant;
-        let of = |value: &Vid| Operand { variant, body: self.body, value: *value };
+        let of = |value: &InstId| Operand { variant, body: self.body, value: *value };
         match &self.inst.op {
             InstOp::Load(slot) | InstOp::Iota(slot) => {
                 write!(f, "{}", SlotRef { variant, slot: *slot, offsets: &[] })
@@ -217,7 +217,7 @@ impl Display for Statement<'_> {
 struct SlotRef<'a> {
     variant: &'a Variant,
     slot: u32,
-    offsets: &'a [(Vid, u32)],
+    offsets: &'a [(InstId, u32)],
 }
 
 impl Display for SlotRef<'_> {

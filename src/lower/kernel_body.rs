@@ -6,7 +6,7 @@ use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp};
 
 /// The number of an instruction, and so of its result, within its pass or epilogue.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub(crate) struct Vid(pub u32);
+pub(crate) struct InstId(pub u32);
 
 /// How the address of a slot moves along the inner axis.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -84,26 +84,26 @@ pub(crate) enum InstOp {
     /// results of `CheckIndex`.
     Gather {
         slot: u32,
-        offsets: Box<[(Vid, u32)]>,
+        offsets: Box<[(InstId, u32)]>,
     },
-    Unary(UnaryOp, Vid),
-    Binary(BinaryOp, Vid, Vid),
-    MulAdd(Vid, Vid, Vid),
-    Select(Vid, Vid, Vid),
-    Cast(Vid),
-    Bitcast(Vid),
+    Unary(UnaryOp, InstId),
+    Binary(BinaryOp, InstId, InstId),
+    MulAdd(InstId, InstId, InstId),
+    Select(InstId, InstId, InstId),
+    Cast(InstId),
+    Bitcast(InstId),
     /// Reduction result `k`, which an earlier pass computed.
     Reduced(u32),
     /// The i32 or i64 argument as an i64 if it lies in `[0, scalars[limit])`; otherwise 0, and the kernel reports
     /// failure.
     CheckIndex {
-        value: Vid,
+        value: InstId,
         limit: u32,
     },
     /// Stores to a store or scratch slot. The result is the stored value.
     Store {
         slot: u32,
-        value: Vid,
+        value: InstId,
     },
 }
 
@@ -118,7 +118,7 @@ impl InstOp {
     }
 
     /// Calls `f` for every operand.
-    pub(crate) fn for_each_operand(&self, mut f: impl FnMut(Vid)) {
+    pub(crate) fn for_each_operand(&self, mut f: impl FnMut(InstId)) {
         match self {
             InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Iota(_) | InstOp::Load(_) | InstOp::Reduced(_) => {
             }
@@ -135,7 +135,7 @@ impl InstOp {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct ReduceStep {
     pub op: ReduceOp,
-    pub value: Vid,
+    pub value: InstId,
     /// The dtype of `value` and of the result.
     pub dtype: DType,
     pub into: u32,

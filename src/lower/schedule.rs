@@ -9,7 +9,7 @@ use super::access::{depends_on, split_values, step_along};
 use super::expr_order::{ExprIx, ExprOrder};
 use super::kernel::{Address, BufferInfo, BufferIx, ScalarArg, Variant};
 use super::kernel_body::{
-    AccessPattern, Inst, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse, Vid,
+    AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse,
 };
 use super::loop_nest::LoopNest;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -43,7 +43,7 @@ struct Scheduler<'a> {
     passes: Vec<Pass>,
     epilogue: Vec<Inst>,
     /// By section and expression: the instruction that computes it there.
-    emitted: FxHashMap<Section, Vec<Option<Vid>>>,
+    emitted: FxHashMap<Section, Vec<Option<InstId>>>,
     slots: Vec<SlotType>,
     /// By slot.
     addresses: Vec<Address>,
@@ -185,28 +185,28 @@ impl Scheduler<'_> {
     }
 
     /// Appends an instruction to a section.
-    fn push(&mut self, section: Section, dtype: DType, op: InstOp) -> Vid {
+    fn push(&mut self, section: Section, dtype: DType, op: InstOp) -> InstId {
         let body = match section {
             Section::Pass(number) => &mut self.pass(number).body,
             Section::Epilogue => &mut self.epilogue,
         };
         body.push(Inst { dtype, op });
-        Vid(body.len() as u32 - 1)
+        InstId(body.len() as u32 - 1)
     }
 
     /// Returns the instruction of a section that computes an expression, if there is one yet.
-    fn emitted(&self, section: Section, index: ExprIx) -> Option<Vid> {
+    fn emitted(&self, section: Section, index: ExprIx) -> Option<InstId> {
         self.emitted.get(&section).and_then(|emitted| emitted[index])
     }
 
     /// Returns the instruction of a section that computes an expression, which must have been emitted there.
-    fn vid(&self, section: Section, index: ExprIx) -> Vid {
+    fn vid(&self, section: Section, index: ExprIx) -> InstId {
         self.emitted(section, index).expect("operands are emitted before their users")
     }
 
     /// Emits `root` and its operands into a section, operands first. Shared expressions are emitted once. An explicit
     /// stack replaces recursion, because expressions may be deep.
-    fn emit(&mut self, section: Section, root: ExprIx) -> Result<Vid> {
+    fn emit(&mut self, section: Section, root: ExprIx) -> Result<InstId> {
         let count = self.order.exprs.len();
         self.emitted.entry(section).or_insert_with(|| vec![None; count]);
         let mut stack = vec![(root, false)];
@@ -243,7 +243,7 @@ impl Scheduler<'_> {
     }
 
     /// Emits one expression, whose operands have been emitted.
-    fn emit_one(&mut self, section: Section, index: ExprIx) -> Result<Vid> {
+    fn emit_one(&mut self, section: Section, index: ExprIx) -> Result<InstId> {
         let expr = self.order.exprs[index];
         if let Some(earlier) = self.pass_in_scratch(section, index) {
             let slot = self.scratch_slot(earlier, index);
@@ -316,7 +316,7 @@ impl Scheduler<'_> {
     }
 
     /// Emits an index as a value: an iota slot, plus run-time values times their coefficients.
-    fn emit_iota(&mut self, section: Section, index: ExprIx, value: &Index) -> Result<Vid> {
+    fn emit_iota(&mut self, section: Section, index: ExprIx, value: &Index) -> Result<InstId> {
         let (fixed, values) = split_values(value)?;
         let pattern = self.pattern(std::slice::from_ref(&fixed));
         let slot = match self.slot_of.get(&index) {
@@ -340,7 +340,13 @@ impl Scheduler<'_> {
     }
 
     /// Emits a load: a gather if the index has run-time values.
-    fn emit_load(&mut self, section: Section, index: ExprIx, source: u32, element: &[Index]) -> Result<Vid> {
+    fn emit_load(
+        &mut self,
+        section: Section,
+        index: ExprIx,
+        source: u32,
+        element: &[Index],
+    ) -> Result<InstId> {
         let (expr, buffer) = (self.order.exprs[index], BufferIx(source));
         let mut fixed = Vec::with_capacity(element.len());
         // Each run-time value with its coefficient on every axis of the buffer.

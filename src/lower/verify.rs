@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::kernel_body::{AccessPattern, Inst, InstOp, KernelBody, Pass, ReduceStep, SlotUse, Vid};
+use super::kernel_body::{AccessPattern, Inst, InstId, InstOp, KernelBody, Pass, ReduceStep, SlotUse};
 use crate::expr::{BinaryOp, ReduceOp, UnaryOp};
 
 /// The largest number of loops around the inner axis.
@@ -163,12 +163,12 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn dtype(&self, v: Vid) -> Result<DType, String> {
+    fn dtype(&self, v: InstId) -> Result<DType, String> {
         check((v.0 as usize) < self.number, || format!("v{} must be computed before", v.0))?;
         Ok(self.body[v.0 as usize].dtype)
     }
 
-    fn same(&self, values: &[Vid]) -> Result<DType, String> {
+    fn same(&self, values: &[InstId]) -> Result<DType, String> {
         let first = self.dtype(values[0])?;
         for v in &values[1..] {
             let dtype = self.dtype(*v)?;
@@ -287,12 +287,12 @@ mod tests {
         let body = vec![
             inst(DType::F32, InstOp::Load(0)),
             inst(DType::I32, InstOp::Load(1)),
-            inst(DType::I64, InstOp::CheckIndex { value: Vid(1), limit: 0 }),
-            inst(DType::F32, InstOp::Gather { slot: 2, offsets: Box::new([(Vid(2), 1)]) }),
-            inst(DType::F32, InstOp::Binary(BinaryOp::Add, Vid(0), Vid(3))),
-            inst(DType::F32, InstOp::Store { slot: 3, value: Vid(4) }),
+            inst(DType::I64, InstOp::CheckIndex { value: InstId(1), limit: 0 }),
+            inst(DType::F32, InstOp::Gather { slot: 2, offsets: Box::new([(InstId(2), 1)]) }),
+            inst(DType::F32, InstOp::Binary(BinaryOp::Add, InstId(0), InstId(3))),
+            inst(DType::F32, InstOp::Store { slot: 3, value: InstId(4) }),
         ];
-        let reduce = ReduceStep { op: ReduceOp::Sum, value: Vid(4), dtype: DType::F32, into: 0 };
+        let reduce = ReduceStep { op: ReduceOp::Sum, value: InstId(4), dtype: DType::F32, into: 0 };
         KernelBody {
             layout: LaneLayout::Row,
             loops: 1,
@@ -311,7 +311,7 @@ mod tests {
             ],
             epilogue: vec![
                 inst(DType::F32, InstOp::Reduced(0)),
-                inst(DType::F32, InstOp::Store { slot: 4, value: Vid(0) }),
+                inst(DType::F32, InstOp::Store { slot: 4, value: InstId(0) }),
             ],
         }
     }
@@ -340,27 +340,33 @@ mod tests {
             (|c| inst(c, 0).op = InstOp::Scalar(0), "the dtype must be i64"),
             (|c| c.scalars = 1, "no scalar 1"),
             (|c| c.scalars = 0, "no scalar 0"),
-            (|c| inst(c, 0).op = InstOp::Cast(Vid(0)), "v0 must be computed before"),
+            (|c| inst(c, 0).op = InstOp::Cast(InstId(0)), "v0 must be computed before"),
             (
-                |c| inst(c, 4).op = InstOp::Binary(BinaryOp::Add, Vid(0), Vid(1)),
+                |c| inst(c, 4).op = InstOp::Binary(BinaryOp::Add, InstId(0), InstId(1)),
                 "operands must be of one dtype",
             ),
-            (|c| inst(c, 4).op = InstOp::Binary(BinaryOp::Xor, Vid(0), Vid(0)), "no Xor of f32"),
-            (|c| inst(c, 4).op = InstOp::Binary(BinaryOp::Lt, Vid(0), Vid(0)), "the dtype must be bool"),
-            (|c| inst(c, 4).op = InstOp::Unary(UnaryOp::Sqrt, Vid(1)), "no Sqrt of i32"),
-            (|c| inst(c, 4).op = InstOp::MulAdd(Vid(1), Vid(1), Vid(1)), "no MulAdd of i32"),
-            (|c| inst(c, 4).op = InstOp::Select(Vid(0), Vid(0), Vid(0)), "the condition must be bool"),
-            (|c| inst(c, 4).op = InstOp::Bitcast(Vid(2)), "i64 has another size"),
+            (|c| inst(c, 4).op = InstOp::Binary(BinaryOp::Xor, InstId(0), InstId(0)), "no Xor of f32"),
             (
-                |c| inst(c, 2).op = InstOp::CheckIndex { value: Vid(0), limit: 0 },
+                |c| inst(c, 4).op = InstOp::Binary(BinaryOp::Lt, InstId(0), InstId(0)),
+                "the dtype must be bool",
+            ),
+            (|c| inst(c, 4).op = InstOp::Unary(UnaryOp::Sqrt, InstId(1)), "no Sqrt of i32"),
+            (|c| inst(c, 4).op = InstOp::MulAdd(InstId(1), InstId(1), InstId(1)), "no MulAdd of i32"),
+            (
+                |c| inst(c, 4).op = InstOp::Select(InstId(0), InstId(0), InstId(0)),
+                "the condition must be bool",
+            ),
+            (|c| inst(c, 4).op = InstOp::Bitcast(InstId(2)), "i64 has another size"),
+            (
+                |c| inst(c, 2).op = InstOp::CheckIndex { value: InstId(0), limit: 0 },
                 "an index must be i32 or i64, got f32",
             ),
-            (|c| inst(c, 2).op = InstOp::Cast(Vid(1)), "must be a checked index"),
+            (|c| inst(c, 2).op = InstOp::Cast(InstId(1)), "must be a checked index"),
             (|c| inst(c, 0).op = InstOp::Reduced(0), "an earlier pass must compute reduction result 0"),
-            (|c| inst(c, 5).op = InstOp::Store { slot: 0, value: Vid(4) }, "slot 0 is declared as Load"),
-            (|c| inst(c, 5).op = InstOp::Store { slot: 3, value: Vid(1) }, "slot 3 is f32"),
+            (|c| inst(c, 5).op = InstOp::Store { slot: 0, value: InstId(4) }, "slot 0 is declared as Load"),
+            (|c| inst(c, 5).op = InstOp::Store { slot: 3, value: InstId(1) }, "slot 3 is f32"),
             (|c| c.passes[0].reduces[0].op = ReduceOp::All, "no reduction All of f32"),
-            (|c| c.passes[0].reduces[0].value = Vid(70), "reduction of unknown"),
+            (|c| c.passes[0].reduces[0].value = InstId(70), "reduction of unknown"),
             (|c| c.passes[0].reduces[0].into = 1, "gives result 1"),
             (|c| c.reduced[0] = DType::F64, "gives result 0"),
             (|c| c.passes[0].reduces.clear(), "an earlier pass must compute reduction result 0"),
@@ -373,7 +379,7 @@ mod tests {
                 "computed twice",
             ),
             (
-                |c| c.epilogue[1].op = InstOp::Store { slot: 3, value: Vid(0) },
+                |c| c.epilogue[1].op = InstOp::Store { slot: 3, value: InstId(0) },
                 "only passes may write scratch",
             ),
         ];

@@ -52,7 +52,7 @@ pub(crate) struct MatMulSpec {
 /// How the outputs of an op are computed.
 #[derive(Clone)]
 pub(crate) enum Body {
-    /// A graph input, which is fed.
+    /// A graph input: the caller of a run passes its tensor.
     Input,
     /// A tensor of the graph.
     Constant,
@@ -67,7 +67,7 @@ pub(crate) enum Body {
     /// Other ops.
     Composite(CompositeFn),
     /// Nothing: shapes are inferred, but a graph that needs the elements does not compile.
-    Absent,
+    ShapeOnly,
 }
 
 /// The definition of an op: name, operands, shape function, dtype rule and body.
@@ -89,7 +89,8 @@ pub(crate) enum Body {
 pub struct OpDef {
     name: &'static str,
     operands: Option<&'static [Operand]>,
-    /// The names by which the shape function finds the operands of an op without a body. All of them are passed.
+    /// For an op without a body, the names by which the shape function finds the operands. Such an op has an operand
+    /// for every name.
     names: Option<&'static [&'static str]>,
     outputs: fn(&Attrs, usize) -> usize,
     shape_fn: Option<ShapeFn>,
@@ -157,7 +158,7 @@ impl OpDef {
     /// function finds the operands by these names.
     #[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an import makes such ops"))]
     pub(crate) const fn absent(name: &'static str, operands: Option<&'static [&'static str]>) -> OpDef {
-        let mut def = OpDef::with_body(name, Body::Absent);
+        let mut def = OpDef::with_body(name, Body::ShapeOnly);
         def.names = operands;
         def
     }
@@ -218,13 +219,15 @@ impl OpDef {
         self.names
     }
 
-    /// The declared operands of a call that passes those of `given` as values, in order.
+    /// Returns the declared operands that a call passes as values, in order. `given` is the set of their indices; the
+    /// call passes all other operands as attributes, or omits them.
     pub(crate) fn operands_of(&self, given: OperandMask) -> impl Iterator<Item = Operand> + use<> {
         let declared = self.operands.unwrap_or_default().iter().copied().enumerate();
         declared.filter(move |(entry, _)| given.contains(*entry)).map(|(_, operand)| operand)
     }
 
-    /// The names by which the shape function of such a call finds its operands.
+    /// Returns the names of the operands that a call passes as values, in order. The shape function finds the operands
+    /// by these names. See [`OpDef::operands_of`] for `given`.
     pub(crate) fn names_of(&self, given: OperandMask) -> SmallVec<[&'static str; 4]> {
         match self.names {
             Some(names) => SmallVec::from_slice(names),

@@ -1,6 +1,6 @@
 //! `TfOp`: how TensorFlow spells an op.
 
-/// The meaning of an operand that was left out. TensorFlow's op requires the operand, so an export writes this value.
+/// The default value of an omitted operand. TensorFlow's op requires the operand, so an export writes this value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Absent {
@@ -34,7 +34,7 @@ pub struct TfOp {
 }
 
 impl TfOp {
-    /// A spelling that differs in the op type alone.
+    /// A spelling that differs only in the op type.
     pub const fn new(op_type: &'static str) -> TfOp {
         TfOp {
             op_type,
@@ -48,8 +48,8 @@ impl TfOp {
         }
     }
 
-    /// The shape function that [`shape_fns::lookup`](shapeflow_shape_fns::lookup) has for the op type stands for the
-    /// definition's: TensorFlow's op takes other shapes than ours does.
+    /// An imported op uses the shape function that [`shape_fns::lookup`](shapeflow_shape_fns::lookup) has for the op
+    /// type instead of the definition's, because TensorFlow's op takes other shapes than ours does.
     #[must_use]
     pub const fn own_shape_fn(mut self) -> TfOp {
         self.has_own_shape_fn = true;

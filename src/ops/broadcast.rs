@@ -50,8 +50,8 @@ pub(crate) fn lower_primitive(cx: &mut dyn LowerCx, index: &[Index], op: BinaryO
     a.binary(op, b)
 }
 
-/// Builds the body of an equality or inequality. As in TensorFlow, operands that do not broadcast may give a scalar,
-/// which says that they differ.
+/// Builds the body of an equality or inequality. As in TensorFlow, two operands whose shapes do not broadcast may give
+/// a scalar result: `equal` is then false and `not_equal` is true.
 pub(crate) fn lower_equality(cx: &mut dyn LowerCx, index: &[Index], op: BinaryOp) -> Expr {
     let rank = cx.output_dims(0).len();
     if cx.dims(0).len() > rank || cx.dims(1).len() > rank {

@@ -1,4 +1,4 @@
-//! `OpDef::dtypes` and `OpDef::body_kind`: facts about an op, for lists of ops.
+//! `OpDef::dtypes` and `OpDef::body_kind`: facts about an op, which `shapeflow ops` prints.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -44,7 +44,7 @@ impl OpDef {
             Body::Contraction { .. } => "contraction",
             Body::Host(_) | Body::HostWith(_) => "host",
             Body::Composite(_) => "composite",
-            Body::Absent => "shape only",
+            Body::ShapeOnly => "shape only",
         }
     }
 
@@ -68,12 +68,14 @@ impl OpDef {
         });
         // With three or more operands, as in select, the first may be a condition; then another operand may have
         // `dtype`.
-        let leads = |dtypes: &Vec<DType>| dtypes[0] == dtype || data > 2;
-        std::iter::once(all_same).chain(rest_is).chain(last_is).chain(first_is).filter(leads).any(|dtypes| {
-            // Only dtype errors count, because the probe lacks attributes and shapes.
-            catch_unwind(AssertUnwindSafe(|| self.probe(&dtypes)))
-                .is_ok_and(|result| !result.is_err_and(|error| error.kind() == ErrorKind::DType))
-        })
+        let has_dtype_as_data = |dtypes: &Vec<DType>| dtypes[0] == dtype || data > 2;
+        std::iter::once(all_same).chain(rest_is).chain(last_is).chain(first_is).filter(has_dtype_as_data).any(
+            |dtypes| {
+                // Only dtype errors count, because the probe lacks attributes and shapes.
+                catch_unwind(AssertUnwindSafe(|| self.probe(&dtypes)))
+                    .is_ok_and(|result| !result.is_err_and(|error| error.kind() == ErrorKind::DType))
+            },
+        )
     }
 
     /// Infers the op's result for operands of these dtypes.
@@ -99,11 +101,11 @@ mod tests {
     use crate::Registry;
 
     #[test]
-    fn almost_every_op_accepts_some_dtype() {
+    fn all_but_a_few_ops_accept_some_dtype() {
         let registry = Registry::builtin();
-        let bare: Vec<&str> =
+        let without_dtype: Vec<&str> =
             registry.iter().filter(|op| op.dtypes().is_empty()).map(|op| op.name()).collect();
-        assert!(bare.len() < 8, "{bare:?}");
+        assert!(without_dtype.len() < 8, "{without_dtype:?}");
         let dtypes = |name: &str| registry.get(name).map(|op| op.dtypes()).unwrap_or_default();
         assert!(dtypes("add").contains(&DType::F32) && !dtypes("add").contains(&DType::String));
         assert_eq!(dtypes("logical_not"), [DType::Bool]);

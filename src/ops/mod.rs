@@ -18,7 +18,7 @@ pub(crate) mod broadcast;
 pub(crate) mod derived;
 mod dtypes;
 pub(crate) mod elementwise;
-pub(crate) mod given;
+pub(crate) mod host_params;
 pub(crate) mod linalg;
 pub(crate) mod logical;
 pub(crate) mod math;
@@ -26,14 +26,14 @@ pub(crate) mod nn;
 mod operators;
 pub(crate) mod positions;
 #[cfg(test)]
-mod recorded;
+mod recorded_values;
 pub(crate) mod reduce;
 pub(crate) mod row_major;
 pub(crate) mod rows;
 pub(crate) mod segment;
 #[cfg(test)]
 pub(crate) mod testing;
-pub(crate) mod wide;
+pub(crate) mod widen;
 
 use crate::op::{OpDef, Registry};
 

@@ -43,7 +43,7 @@ macro_rules! shape_table {
 }
 pub(crate) use shape_table;
 
-pub(crate) use super::recorded::recorded;
+pub(crate) use super::recorded_values::recorded;
 
 /// One operand of a row: `axis=i32[2]`.
 struct Input<'a> {

@@ -65,7 +65,7 @@ pub(crate) fn rebuild(old: &GraphData, wanted: &[ValueIx], known: &KnownInputs) 
                 let tensor = old.constants.get(&index).expect("a constant node has a tensor");
                 this.constant(node, tensor.clone());
             }
-            Body::Absent => return Err(no_kernel(old, index)),
+            Body::ShapeOnly => return Err(no_kernel(old, index)),
             _ => this.copy(index)?,
         }
     }

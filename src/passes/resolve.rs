@@ -106,8 +106,7 @@ pub(crate) fn unresolved(graph: &GraphData) -> Result<Vec<bool>> {
         let unranked = node.operands.iter().any(|operand| is_unranked(graph, *operand));
         let unsized_rank = rank_needs_sizes(graph, node);
         if unsized_rank && !from_waiting && node.operands.iter().all(|&operand| sizes_known(graph, operand)) {
-            let message =
-                "the rank of the result must be known when those of the operands and their sizes are";
+            let message = "the rank of the result must be known if the ranks and sizes of the operands are";
             return refuse(message.to_string());
         }
         waits[number] = from_waiting || unranked || unsized_rank || missing(graph, node).next().is_some();

@@ -110,9 +110,9 @@ mod tests {
     fn buffers_that_live_at_the_same_step_do_not_overlap() {
         // A linear congruential generator gives lengths and lifetimes without a pattern.
         let mut state = 1u64;
-        let mut below = |most: u64| {
+        let mut below = |bound: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % most
+            (state >> 33) % bound
         };
         let (mut plan, mut placed) = (ArenaPlan::default(), Vec::new());
         for step in 0..300 {

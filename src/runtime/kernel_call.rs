@@ -10,7 +10,7 @@ use crate::lower::plan::BufferUse;
 pub(super) struct KernelCall<'a> {
     pub code: &'a CodeModule,
     pub function: FuncIndex,
-    /// The slot lines, as [`push_slot`] writes them.
+    /// The words of all slots, as [`push_slot`] writes them.
     pub words: &'a [i64],
     pub scalars: &'a [i64],
     pub extents: &'a [i64],
@@ -18,7 +18,7 @@ pub(super) struct KernelCall<'a> {
     pub tile: usize,
     pub rows: i64,
     pub n: i64,
-    /// What [`streamed_row`] gives.
+    /// What [`min_streamed_row`] gives.
     pub stream: i64,
 }
 
@@ -43,24 +43,26 @@ impl KernelCall<'_> {
     }
 }
 
-/// Appends a slot's line to `words`.
+/// Appends a slot's words to `words`: see [`KernelArgs::slots`].
 pub(super) fn push_slot(words: &mut Vec<i64>, base: i64, row: i64, inner: i64, loops: &[i64]) {
     const { assert!(SLOT_BASE == 0 && SLOT_ROW == 1 && SLOT_INNER == 2 && SLOT_LOOPS == 3) };
     words.extend([base, row, inner]);
     words.extend_from_slice(loops);
 }
 
-/// Index of the base of a slot among the words of all slot lines.
+/// Returns the index of the base of a slot among the words of all slots.
 pub(super) fn base_word(slot: usize, loops: u32) -> usize {
     slot * slot_words(loops) + SLOT_BASE
 }
 
-/// The least bytes of a row that is stored non-temporally although its ends split cache lines.
+/// The minimum number of bytes of a row that is stored non-temporally although its ends split cache lines.
 const STREAMED_ROW: i64 = 1024;
 
-/// The value of [`KernelArgs::stream`] for a plan that uses `buffers` and asks for non-temporal stores if `wanted`. A
-/// kernel that stores over an operand uses ordinary stores: the operand's cache lines are already loaded.
-pub(crate) fn streamed_row(buffers: &[BufferUse], wanted: bool, memory: &Memory<'_>) -> i64 {
+/// Returns the value of [`KernelArgs::stream`] for a plan that uses `buffers`: 0 for ordinary stores, else the least
+/// number of bytes of a row that is stored non-temporally although its ends split cache lines. The plan asks for
+/// non-temporal stores if `wanted`. A kernel that stores over an operand uses ordinary stores: the operand's cache
+/// lines are already loaded.
+pub(crate) fn min_streamed_row(buffers: &[BufferUse], wanted: bool, memory: &Memory<'_>) -> i64 {
     let [loaded, stored] = [false, true].map(|stored| {
         let used = buffers.iter().filter(move |used| used.stored == stored);
         used.map(|used| memory.address(used.buffer))

@@ -28,7 +28,7 @@ pub(crate) struct Launch<'a> {
     /// The function of each variant.
     pub functions: &'a [FuncIndex],
     pub memory: &'a Memory<'a>,
-    /// What [`streamed_row`](super::streamed_row) gives.
+    /// What [`min_streamed_row`](super::min_streamed_row) gives.
     pub stream: i64,
     /// The trace entry under which each thread records its time.
     pub traced: Option<Traced<'a>>,
@@ -43,7 +43,7 @@ pub(crate) fn launch(launch: &Launch<'_>, workspaces: &mut Vec<Workspace>, pool:
         launch.memory.check(used)?;
     }
     let elements: i64 = launch.plan.boxes.iter().map(BoxPlan::len).fold(0, i64::saturating_add);
-    let on_several_threads = pool.pays(launch.kernel, elements);
+    let on_several_threads = pool.is_worth_threads(launch.kernel, elements);
     let mut failed = 0;
     let order = WorkOrder::of(launch.kernel, launch.plan);
     if !on_several_threads && order.is_none() {

@@ -39,7 +39,8 @@ pub(crate) struct MatMul {
 const PACKED_ROWS: std::ops::RangeInclusive<usize> = 3..=512;
 
 impl MatMul {
-    /// Plans the product of buffers with these sizes, whose batch axes broadcast to those of `out`.
+    /// Plans the matmul of buffers with these sizes. The batch axes of `a` and `b` broadcast to the batch axes of
+    /// `out`.
     pub(crate) fn new([a, b, out]: [(BufferIx, &[usize]); 3], spec: MatMulSpec, double: bool) -> MatMul {
         let last_two = |sizes: &[usize], transposed: bool| {
             let (rows, columns) = (sizes[sizes.len() - 2], sizes[sizes.len() - 1]);
@@ -95,7 +96,7 @@ impl MatMul {
     }
 
     /// Whether the matmul is faster with `b` packed ahead.
-    pub(crate) fn packing_pays(&self) -> bool {
+    pub(crate) fn is_worth_packing(&self) -> bool {
         PACKED_ROWS.contains(&self.m) && self.n > 1
     }
 
@@ -133,8 +134,8 @@ impl MatMul {
     /// Cuts the result for `threads` threads. Results do not depend on the cut: an element is a sum over all of `k`.
     fn tiles(&self, threads: usize) -> Vec<OutputTile> {
         let (rows, columns) = self.tile_size(threads);
-        let cut = |size: usize, most: usize| {
-            (0..size).step_by(most).map(move |start| start..size.min(start.saturating_add(most)))
+        let cut = |size: usize, max: usize| {
+            (0..size).step_by(max).map(move |start| start..size.min(start.saturating_add(max)))
         };
         let mut tiles = Vec::new();
         for product in 0..self.batch.len() {
@@ -146,8 +147,8 @@ impl MatMul {
         tiles
     }
 
-    /// The most rows and columns of a tile. A thread packs the operands of its tile by itself, so few large tiles are
-    /// faster than many small ones, and nearly square tiles are faster than long ones.
+    /// The maximum numbers of rows and columns of a tile. A thread packs the operands of its tile by itself, so few
+    /// large tiles are faster than many small ones, and nearly square tiles are faster than long ones.
     fn tile_size(&self, threads: usize) -> (usize, usize) {
         let MatMul { m, k, n, .. } = *self;
         if self.batch.len() / MATRICES_PER_THREAD >= threads {
@@ -188,8 +189,8 @@ impl MatMul {
         let addresses = [memory.address(self.a), memory.address(self.b), memory.address(self.out)];
         let run_tile = |tile: &OutputTile, workspace: &mut Workspace| {
             // SAFETY: the buffers were checked to hold all matrices of the batch. `out` is neither operand: the program
-            // gives values that live at once different buffers. Tiles do not overlap, and `memory` is borrowed alone
-            // until all have run.
+            // gives values that live at once different buffers. Tiles do not overlap, and `memory` is borrowed
+            // exclusively until all have run.
             unsafe {
                 match self.double {
                     true => self.run_tile::<f64>(addresses, tile, workspace),

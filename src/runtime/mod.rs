@@ -43,7 +43,7 @@ mod work_items;
 mod work_order;
 mod workspace;
 
-pub(crate) use kernel_call::streamed_row;
+pub(crate) use kernel_call::min_streamed_row;
 pub(crate) use launch::{Launch, launch};
 pub(crate) use lock::lock;
 pub(crate) use matmul::MatMul;

@@ -11,8 +11,8 @@ use crate::lower::kernel::BufferIx;
 
 /// The packed constants of a graph.
 ///
-/// A constant that is reshaped to sizes of the run has other matrices in other runs. It keeps one packing, that of the
-/// last sizes, so that memory stays bounded.
+/// A constant that is reshaped to sizes of the run has other matrices in other runs. Only the packing for the last
+/// sizes is kept, so that memory stays bounded.
 #[derive(Default)]
 pub(crate) struct PackedConstants {
     /// By buffer, and whether its matrices are transposed.

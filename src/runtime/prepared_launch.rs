@@ -1,9 +1,9 @@
-//! [`PreparedLaunch`]: a launch that lacks only the addresses of its buffers. [`BoundLaunches`]: launches that lack
-//! nothing.
+//! [`PreparedLaunch`]: a launch whose arguments are complete except for the addresses of its buffers.
+//! [`BoundLaunches`]: launches whose arguments are complete.
 
 use smallvec::SmallVec;
 
-use super::kernel_call::{KernelCall, base_word, push_slot, streamed_row};
+use super::kernel_call::{KernelCall, base_word, min_streamed_row, push_slot};
 use super::memory::Memory;
 use super::thread_pool::Pool;
 use super::workspace::{Workspace, first};
@@ -20,17 +20,17 @@ use crate::lower::plan::{BufferUse, KernelPlan};
 /// that the call reads, so it needs neither the kernel nor the plan any more.
 pub(crate) struct PreparedLaunch {
     call: PreparedCall,
-    /// The slot lines. Bases count from the start of their buffers.
+    /// The words of all slots: see `KernelArgs::slots`. The base of a slot is an offset from the start of its buffer.
     words: Vec<i64>,
     /// Indices of the words that lack an address, and the buffer of each.
     bases: SmallVec<[(u32, BufferIx); 4]>,
-    /// What the buffers must be for the addresses of the plan to be valid.
+    /// The buffers that the kernel uses, each with the size that the plan requires.
     buffers: Box<[BufferUse]>,
     /// Whether the plan asks for non-temporal stores.
-    streams: bool,
+    wants_streaming: bool,
 }
 
-/// The arguments of the call that no address changes.
+/// The arguments of the call that do not depend on addresses.
 #[derive(Clone)]
 struct PreparedCall {
     function: FuncIndex,
@@ -44,9 +44,9 @@ impl PreparedCall {
     /// Runs the kernel; true if a check failed.
     ///
     /// # Safety
-    /// `code` holds the function, and `words` holds the slot lines with addresses inside buffers that fit the plan.
+    /// `code` holds the function, and `words` holds the slot words with addresses inside buffers that fit the plan.
     /// Nothing else accesses these buffers.
-    unsafe fn run(&self, code: &CodeModule, words: &[i64], stream: i64) -> bool {
+    unsafe fn run(&self, code: &CodeModule, words: &[i64], min_streamed_row: i64) -> bool {
         let mut failed = 0;
         let call = KernelCall {
             code,
@@ -57,7 +57,7 @@ impl PreparedCall {
             tile: 0,
             rows: self.rows,
             n: self.n,
-            stream,
+            stream: min_streamed_row,
         };
         // SAFETY: the plan checked that every slot stays inside its buffer over the whole box; a row kernel uses no
         // tile; the caller promises the rest.
@@ -67,8 +67,8 @@ impl PreparedCall {
 }
 
 impl PreparedLaunch {
-    /// Prepares the launch of `kernel` as `plan` says; none if that takes more than one call. `functions` are those of
-    /// the kernel's variants.
+    /// Prepares the launch of `kernel` as `plan` says; `None` if it takes more than one call. `functions` are the
+    /// functions of the kernel's variants.
     pub(crate) fn prepare(
         kernel: &Kernel,
         plan: &KernelPlan,
@@ -79,7 +79,7 @@ impl PreparedLaunch {
         let code = &kernel.variants[whole.variant].body;
         let is_direct =
             matches!(whole.mode, LaunchMode::Direct) && whole.outer.is_empty() && whole.scratch == 0;
-        if !is_direct || code.layout == LaneLayout::Column || pool.pays(kernel, whole.len()) {
+        if !is_direct || code.layout == LaneLayout::Column || pool.is_worth_threads(kernel, whole.len()) {
             return None;
         }
         let (mut words, mut bases) = (Vec::new(), SmallVec::new());
@@ -96,7 +96,13 @@ impl PreparedLaunch {
             rows: whole.rows,
             n: whole.n,
         };
-        Some(PreparedLaunch { call, words, bases, buffers: plan.buffers[..].into(), streams: plan.stream })
+        Some(PreparedLaunch {
+            call,
+            words,
+            bases,
+            buffers: plan.buffers[..].into(),
+            wants_streaming: plan.stream,
+        })
     }
 
     /// Runs the kernel on the buffers of `memory`; true if a check failed. `code` holds the kernel's functions.
@@ -112,9 +118,9 @@ impl PreparedLaunch {
         self.buffers.iter().try_for_each(|used| memory.check(used))?;
         let words = &mut first(workspaces).words;
         self.fill_addresses(memory, words);
-        let stream = streamed_row(&self.buffers, self.streams, memory);
-        // SAFETY: the buffers were just checked, and `memory`, which lends them, is borrowed alone.
-        Ok(unsafe { self.call.run(code, words, stream) })
+        let min_streamed_row = min_streamed_row(&self.buffers, self.wants_streaming, memory);
+        // SAFETY: the buffers were just checked, and `memory`, which lends them, is borrowed exclusively.
+        Ok(unsafe { self.call.run(code, words, min_streamed_row) })
     }
 
     /// Fills in the addresses of the buffers of `memory`.
@@ -125,8 +131,8 @@ impl PreparedLaunch {
         self.buffers.iter().try_for_each(|used| memory.check(used))?;
         let mut words = Vec::new();
         self.fill_addresses(memory, &mut words);
-        let stream = streamed_row(&self.buffers, self.streams, memory);
-        Ok(BoundLaunch { call: self.call.clone(), words, stream })
+        let min_streamed_row = min_streamed_row(&self.buffers, self.wants_streaming, memory);
+        Ok(BoundLaunch { call: self.call.clone(), words, min_streamed_row })
     }
 
     fn fill_addresses(&self, memory: &Memory<'_>, words: &mut Vec<i64>) {
@@ -142,7 +148,8 @@ impl PreparedLaunch {
 struct BoundLaunch {
     call: PreparedCall,
     words: Vec<i64>,
-    stream: i64,
+    /// The result of [`min_streamed_row`].
+    min_streamed_row: i64,
 }
 
 /// Launches with complete kernel arguments, and the memory that holds their buffers.
@@ -177,8 +184,8 @@ impl<'m> BoundLaunches<'m> {
     pub(crate) fn run(&mut self, index: usize) -> bool {
         let launch = &self.launches[index];
         // SAFETY: the buffers were checked when the launch was bound; they are as they were then, and `self`, which
-        // holds them, is borrowed alone.
-        unsafe { launch.call.run(self.code, &launch.words, launch.stream) }
+        // holds them, is borrowed exclusively.
+        unsafe { launch.call.run(self.code, &launch.words, launch.min_streamed_row) }
     }
 
     /// The memory that holds the buffers.

@@ -29,7 +29,7 @@ pub(crate) struct ProgramState {
 /// The plans of each segment, by the values of the symbols on which they depend.
 struct PlanCache {
     segments: Vec<Mutex<FxHashMap<Vec<i64>, Arc<SegmentPlan>>>>,
-    /// The most plans of one segment.
+    /// The maximum number of plans of one segment.
     capacity: usize,
 }
 

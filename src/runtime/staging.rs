@@ -6,11 +6,11 @@ use crate::lower::box_plan::BoxPlan;
 use crate::lower::kernel_body::{KernelBody, SlotUse};
 use crate::tiles::StridedCopy;
 
-/// The least inner elements of a staged block whose rows may be cut.
+/// The minimum number of inner elements of a staged block whose rows may be cut.
 const WIDTH: i64 = 128;
-/// The most rows of a staged block.
+/// The maximum number of rows of a staged block.
 const HEIGHT: i64 = 64;
-/// The most elements of a staged block, unless a single row has more.
+/// The maximum number of elements of a staged block, unless a single row has more.
 const BLOCK: i64 = 4096;
 
 /// The size of the blocks into which a box is cut: the rows and inner elements of one kernel call.

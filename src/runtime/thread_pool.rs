@@ -19,7 +19,7 @@ pub trait ThreadPool: Send + Sync + fmt::Debug {
     fn for_each(&self, tiles: usize, f: &(dyn Fn(usize) + Sync));
 }
 
-/// The threads of an executable: the calling thread alone, or a [`ThreadPool`].
+/// The threads of an executable: only the calling thread, or a [`ThreadPool`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pool {
     shared: Option<Arc<dyn ThreadPool>>,
@@ -29,7 +29,7 @@ pub(crate) struct Pool {
 const BREAK_EVEN: i64 = 200_000;
 
 impl Pool {
-    /// A pool of `shared`; the calling thread alone if `shared` has no second thread.
+    /// A pool of `shared`; only the calling thread if `shared` has no second thread.
     pub(crate) fn new(shared: Option<Arc<dyn ThreadPool>>) -> Pool {
         Pool { shared: shared.filter(|pool| pool.threads() > 1) }
     }
@@ -45,7 +45,7 @@ impl Pool {
     }
 
     /// Whether several threads compute `elements` elements of a kernel faster than one.
-    pub(crate) fn pays(&self, kernel: &Kernel, elements: i64) -> bool {
+    pub(crate) fn is_worth_threads(&self, kernel: &Kernel, elements: i64) -> bool {
         self.shared.is_some() && elements.saturating_mul(element_cost(kernel)) / NANOSECOND > BREAK_EVEN
     }
 

@@ -32,7 +32,7 @@ pub(super) struct WorkItem {
     pub copy: Option<u32>,
 }
 
-/// The most elements in one item.
+/// The maximum number of elements in one item.
 const ITEM: i64 = 1 << 16;
 
 /// Nanoseconds of work in one item. An item of a costly kernel has fewer elements than [`ITEM`].
@@ -58,12 +58,12 @@ pub(super) struct Chunking {
 }
 
 impl Chunking {
-    /// Cuts a kernel by its sizes alone, so that results do not depend on the number of threads.
+    /// Cuts a kernel by its sizes only, so that results do not depend on the number of threads.
     pub(super) fn new(kernel: &Kernel, plan: &KernelPlan, order: Option<WorkOrder>) -> Chunking {
         let mut chunking = Chunking::default();
-        let most = ITEM.min(ITEM_NANOSECONDS * NANOSECOND / element_cost(kernel));
+        let max_len = ITEM.min(ITEM_NANOSECONDS * NANOSECOND / element_cost(kernel));
         for (index, plan) in plan.boxes.iter().enumerate() {
-            chunking.cut(kernel, index, plan, order, most);
+            chunking.cut(kernel, index, plan, order, max_len);
         }
         if let Some(order) = order {
             chunking.items.sort_by_cached_key(|item| {
@@ -75,15 +75,15 @@ impl Chunking {
         chunking
     }
 
-    /// Cuts a box into items of at most `most` elements.
-    fn cut(&mut self, kernel: &Kernel, index: usize, plan: &BoxPlan, order: Option<WorkOrder>, most: i64) {
+    /// Cuts a box into items of at most `max_len` elements.
+    fn cut(&mut self, kernel: &Kernel, index: usize, plan: &BoxPlan, order: Option<WorkOrder>, max_len: i64) {
         let whole = WorkItem::whole(index, plan);
         let is_transposed = |from: &SlotPlan| from.inner.saturating_abs() > LINE;
         let size = match &plan.mode {
             LaunchMode::Copy(copy) if order.is_none() && is_transposed(&plan.slots[copy.from]) => {
                 TRANSPOSED_ITEM
             }
-            _ => most,
+            _ => max_len,
         };
         let inner_may_be_cut = kernel.row.is_empty() || kernel.layout == LaneLayout::Column;
         let row = plan.row_len().max(1);
@@ -110,11 +110,11 @@ impl Chunking {
             let inside = if axis == plan.outer.len() { 1 } else { unit * extent(plan, axis + 1) };
             let spread =
                 ordered.map_or(0, |slot| slot.outer.get(axis).copied().unwrap_or(slot.row).saturating_abs());
-            let most = (size / inside.saturating_mul(row)).min(SPREAD.checked_div(spread).unwrap_or(size));
-            if most < 1 {
+            let max_len = (size / inside.saturating_mul(row)).min(SPREAD.checked_div(spread).unwrap_or(size));
+            if max_len < 1 {
                 break;
             }
-            (unit, cut, height) = (inside, axis, most.min(extent(plan, axis)));
+            (unit, cut, height) = (inside, axis, max_len.min(extent(plan, axis)));
         }
         let around = unit * extent(plan, cut);
         let mut copies = KnownCopies::default();

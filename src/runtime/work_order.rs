@@ -17,7 +17,8 @@ pub(super) enum WorkOrder {
     Loaded(BufferIx),
 }
 
-/// The most bytes between the first and the last access of an ordered item: a share of the cache of one core.
+/// The maximum number of bytes between the first and the last access of an ordered item: a share of the cache of one
+/// core.
 pub(super) const SPREAD: i64 = 256 << 10;
 
 /// Contiguous bytes from which the split cache lines at the two ends of a box's stores cost little.

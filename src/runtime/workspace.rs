@@ -9,7 +9,7 @@ use crate::tensor::Buffer;
 pub(crate) struct Workspace {
     scratch: Option<Buffer>,
     tile: Option<Buffer>,
-    /// The slot lines of a kernel call.
+    /// The slot words of a kernel call.
     pub(super) words: Vec<i64>,
     /// By slot: the address or value of the slot at the current outer indices.
     pub(super) bases: Vec<i64>,

@@ -23,7 +23,7 @@ unsafe impl Sync for AlignedMemory {}
 const HUGE_PAGE: usize = 2 << 20;
 
 /// The least number of bytes that get a huge page of their own. Clearing a whole huge page is faster than clearing even
-/// a quarter as many bytes in small pages.
+/// a quarter of its bytes in small pages.
 const HUGE: usize = HUGE_PAGE / 4 * 3;
 
 /// Returns the number of bytes at the start of a block to back with huge pages. This exceeds `len` if the block nearly
@@ -88,7 +88,7 @@ impl AlignedMemory {
         const MADV_HUGEPAGE: std::ffi::c_int = 14;
         // The advice covers whole huge pages, all of them in this allocation. If the system refuses it, only speed
         // changes.
-        // SAFETY: the block owns these pages alone, and advice does not change their content.
+        // SAFETY: only the block owns these pages, and advice does not change their content.
         unsafe { madvise(self.start.as_ptr().cast(), bytes, MADV_HUGEPAGE) };
     }
 

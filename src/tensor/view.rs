@@ -254,7 +254,7 @@ impl<'a> TensorView<'a> {
         Ok(tensor)
     }
 
-    /// Copies the elements, in row-major order, to `target`, which must be as long as they are. Copies no strings.
+    /// Copies the elements, in row-major order, to `target`, which must have the same length. Copies no strings.
     pub(super) fn copy_bytes_to(&self, target: &mut [u8]) {
         match (self.data, self.strides) {
             (Data::Bytes { bytes, .. }, None) => target.copy_from_slice(bytes),

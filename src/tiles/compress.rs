@@ -5,7 +5,7 @@ const GROUP: usize = 8;
 
 /// Counts the flags that are set.
 pub(crate) fn count(flags: &[bool]) -> usize {
-    // A byte can count 255 flags without overflow, so vectors of bytes count.
+    // A byte can count 255 flags without overflow, so the compiler adds the flags in vectors of bytes.
     flags.chunks(255).map(|flags| usize::from(flags.iter().map(|flag| u8::from(*flag)).sum::<u8>())).sum()
 }
 

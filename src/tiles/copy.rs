@@ -34,8 +34,8 @@ const TILE_BYTES: usize = 4096;
 /// Rows of a tile of runs that is streamed: the number of runs that each column reads in order.
 const STREAM_ROWS: usize = 64;
 
-/// Fewest columns of a tile of runs that is streamed. Memory serves a few sequential streams of reads well, and hardly
-/// more at once.
+/// The minimum number of columns of a tile of runs that is streamed. Memory serves a few sequential streams of reads
+/// well, and hardly more at once.
 const STREAM_COLS: usize = 4;
 
 /// Bytes of the destination in a row of a tile of runs that is streamed.

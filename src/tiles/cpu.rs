@@ -40,14 +40,14 @@ pub(crate) fn is_streamed(bytes: usize) -> bool {
     bytes >= last_level_cache() / 2
 }
 
-/// Returns the bytes of the largest cache; 32 MiB if the processor does not report its caches.
+/// Returns the size in bytes of the largest cache; 32 MiB if the processor does not report its caches.
 fn last_level_cache() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| largest_cache().unwrap_or(32 << 20))
 }
 
-/// Returns the bytes of the largest cache that `cpuid` lists. Intel lists caches in leaf 4, AMD in leaf 0x8000_001d;
-/// both use the same format.
+/// Returns the size in bytes of the largest cache that `cpuid` lists. Intel lists caches in leaf 4, AMD in leaf
+/// 0x8000_001d; both use the same format.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn largest_cache() -> Option<usize> {
     use std::arch::x86_64::{__cpuid, __cpuid_count};

@@ -7,7 +7,7 @@ use std::ptr;
 
 use super::cpu::CACHE_LINE;
 
-/// Most bytes of a run that inline vector moves copy. A call of `memcpy` copies a longer run.
+/// The maximum length, in bytes, of a run that is copied by inline vector moves. A longer run is copied by `memcpy`.
 const INLINE: usize = 128;
 
 /// Copies `len` bytes.

@@ -43,7 +43,7 @@ pub(super) fn runs_fn(plane: &Plane) -> PlaneFn {
 const CALL: usize = 2048;
 
 /// How many runs ahead a streamed copy prefetches the cache lines that a run covers only in part. A wait for such a
-/// line would hold up the streaming stores behind it.
+/// line would hold up the streaming stores that follow it.
 const PREFETCH_RUNS: isize = 4;
 
 /// Calls `copy_run` with the destination and the source of every run of the plane.

@@ -6,7 +6,8 @@ use std::ptr;
 use super::cpu::CACHE_LINE;
 use super::moves;
 
-/// Most bytes of one [`Stream::put`]. The buffer and the source of that many bytes fit in the L1 cache together.
+/// The maximum number of bytes of one [`Stream::put`]. The buffer and a source of this size fit in the L1 cache
+/// together.
 pub(super) const PIECE: usize = 8 << 10;
 
 #[repr(C, align(64))]

@@ -16,10 +16,10 @@ use super::moves;
 use super::plane::Plane;
 use super::prefetch::prefetch_read;
 
-/// Most bytes of a tile.
+/// The maximum number of bytes of a tile.
 const TILE: usize = 16 << 10;
 
-/// Most bytes of a plane that is transposed without tiles: all of it stays in the cache.
+/// The maximum number of bytes of a plane that is transposed without tiles: all of it stays in the cache.
 const SMALL: usize = 4 << 10;
 
 /// Bytes of the source in a column of a tile of [`transpose_unaligned`]. They span several cache lines, because source
@@ -36,8 +36,9 @@ const UNALIGNED_TILE: usize = UNALIGNED_COLUMN * (UNALIGNED_RUN / 2 + 2 * CACHE_
 /// Bytes of the buffer that collects source rows of 1-byte elements.
 const STAGE: usize = 2 << 10;
 
-/// Most bytes of a plane whose source a core's own caches can hold. The lines of a larger source are prefetched if
-/// elements have at most 4 bytes: then a group reads more rows in turn than the hardware prefetchers can follow.
+/// The maximum number of bytes of a plane whose source a core's own caches can hold. The lines of a larger source are
+/// prefetched if elements have at most 4 bytes: then a group reads more rows in turn than the hardware prefetchers can
+/// follow.
 const FAR: usize = 2 << 20;
 
 /// How many groups of source rows ahead lines are prefetched.
@@ -57,7 +58,7 @@ pub(super) fn smallest(elem: usize) -> usize {
 /// Lines of larger elements are not prefetched. If stores bypass the caches, a tile of them reads one line of a source
 /// row.
 fn tile_sizes(elem: usize, stream: bool) -> (usize, usize) {
-    let (rows, run) = if stream && elem > 4 { (CACHE_LINE / elem, 512) } else { (MOST_ROWS, 256) };
+    let (rows, run) = if stream && elem > 4 { (CACHE_LINE / elem, 512) } else { (MAX_ROWS, 256) };
     (rows, run / elem)
 }
 
@@ -152,8 +153,8 @@ unsafe fn transpose_unaligned(plane: &Plane, dst: *mut u8, src: *const u8) {
             // copied to the destination belong to this tile or, in its first line, to the tile before it.
             unsafe {
                 let from = src.offset(row as isize * rows.src + col as isize * cols.src);
-                for part in (0..height).step_by(MOST_ROWS) {
-                    let n_rows = MOST_ROWS.min(height - part).max(smallest(elem));
+                for part in (0..height).step_by(MAX_ROWS) {
+                    let n_rows = MAX_ROWS.min(height - part).max(smallest(elem));
                     let part = part.min(height - n_rows);
                     let source =
                         Source { start: from.add(part * elem), stride: cols.src, far, next: Next::Beside };
@@ -207,10 +208,10 @@ enum Next {
     Beside,
 }
 
-/// Most rows of the destination that are transposed at once.
-const MOST_ROWS: usize = 64;
+/// The maximum number of rows of the destination that are transposed at once.
+const MAX_ROWS: usize = 64;
 
-/// Transposes a tile of at most [`MOST_ROWS`] rows with `block`.
+/// Transposes a tile of at most [`MAX_ROWS`] rows with `block`.
 ///
 /// # Safety
 /// As [`BlockFn`].
@@ -235,8 +236,8 @@ unsafe fn transpose_tile(
     }
     let mut stage = Aligned::<STAGE>(MaybeUninit::uninit());
     let stage = (&raw mut stage.0).cast::<u8>();
-    let pitch = MOST_ROWS * elem;
-    debug_assert!(rows <= MOST_ROWS && (!crowded || group * pitch <= STAGE));
+    let pitch = MAX_ROWS * elem;
+    debug_assert!(rows <= MAX_ROWS && (!crowded || group * pitch <= STAGE));
     for col in (0..cols).step_by(group) {
         if far {
             // Prefetches the group after the next one. At the end of the tile, this group belongs to the next tile.

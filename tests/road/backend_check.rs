@@ -272,7 +272,7 @@ fn compare_run_into_and_bind(
     Ok(())
 }
 
-/// Derives the properties of a shrunk recipe's values from its ops alone.
+/// Derives the properties of a shrunk recipe's values from its ops only.
 fn derive_props(recipe: &Recipe) -> Vec<ElementProps> {
     let graph = Graph::new();
     let values = recipe.build(&graph).unwrap_or_default();

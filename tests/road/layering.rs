@@ -70,7 +70,7 @@ fn sources() -> Vec<Source> {
             let name = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
             let room = name.split('/').next().unwrap_or_default().trim_end_matches(".rs").to_string();
             let is_test = name.contains("tests/")
-                || ["testing.rs", "recorded.rs"].iter().any(|end| name.ends_with(end));
+                || ["testing.rs", "recorded_values.rs"].iter().any(|end| name.ends_with(end));
             let text = std::fs::read_to_string(&path).unwrap();
             (!is_test && room != "lib").then(|| Source {
                 path: name,

@@ -58,8 +58,8 @@ impl Guard {
         }))
     }
 
-    /// Returns whether the canonical forms alone prove (`Some(true)`) or disprove (`Some(false)`) the guard, given that
-    /// sizes are not negative. Returns `None` if they do neither.
+    /// Returns whether the canonical forms by themselves prove (`Some(true)`) or disprove (`Some(false)`) the guard,
+    /// given that sizes are not negative. Returns `None` if they do neither.
     pub fn decide(&self) -> Option<bool> {
         match self {
             Guard::Eq(a, b) => a.same(b),
@@ -79,9 +79,9 @@ impl Guard {
                     return Some(false);
                 }
                 let rest = dividend.modulo(divisor).ok()?;
-                let positive = divisor.bounds().is_above(0) || divisor.bounds().is_below(0);
+                let nonzero = divisor.bounds().is_above(0) || divisor.bounds().is_below(0);
                 match rest.same(&Dim::known(0)) {
-                    Some(true) => positive.then_some(true),
+                    Some(true) => nonzero.then_some(true),
                     decided => decided,
                 }
             }
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_decide_what_they_can() {
+    fn guards_are_decided_if_the_same_for_all_sizes() {
         let dim = |text: &str| text.parse::<Dim>().unwrap();
         let cases = [
             (Guard::Ge(dim("n+3"), dim("n")), Some(true)),

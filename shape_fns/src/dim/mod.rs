@@ -10,7 +10,7 @@
 //! | `poly` | the canonical form: a polynomial over symbols and calls such as `floordiv(n, 2)` |
 //! | `quotient`, `lattice` | canonical `floordiv`, `mod` and `ceildiv`; canonical `min`, `max` and `bcast` |
 //! | `operators`, `into_dim` | `+ - * %` on `Dim`; the types that convert to a `Dim` |
-//! | `bounds`, `compare`, `guard` | what the form alone proves |
+//! | `bounds`, `compare`, `guard` | facts that the canonical form proves without a table |
 //! | `solve`, `linear` | an equation solved for one symbol; the form `a·s + b` |
 //! | `evaluate`, `display` | symbols replaced by dimensions or by values; the text of a dimension |
 //!

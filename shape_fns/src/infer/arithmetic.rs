@@ -1,4 +1,7 @@
-//! Dimension arithmetic of shape functions, which uses the knowledge of the table.
+//! Methods of [`InferenceContext`] that compute with dimensions. They use the equalities and guards of its
+//! [`DimTable`].
+//!
+//! [`DimTable`]: crate::DimTable
 
 use crate::dim::Invalid;
 use crate::dim::quotient::{ceil_div, floordiv, modulo};

@@ -108,7 +108,7 @@ pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// Converts a ragged tensor to `indices[n, rank], values[n], dense_shape[rank]`, with one element per value. The first
-/// size of the dense shape is the number of rows. Its last sizes are those of the values.
+/// size of the dense shape is the number of rows. Its last sizes are the values' sizes without the first.
 ///
 /// # Errors
 /// A splits operand is not a vector, or the values are a scalar.
@@ -187,7 +187,7 @@ pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
                 )
             })?,
             (RequestedSize::Size(size), None) => size,
-            // A requested size must equal that of the values, so the values' size holds in both cases.
+            // A requested size must equal the values' size, so the values' size holds in both cases.
             (_, Some(inner)) => inner,
             (RequestedSize::Natural, None) if axis == 0 => match types.first().map(|kind| &**kind) {
                 Some("FIRST_DIM_SIZE") => first_dim_size(cx, partitions.start),

@@ -4,7 +4,7 @@ use crate::error::bail;
 use crate::{IntoDim, Result, TensorShape, Unknown};
 
 impl TensorShape {
-    /// The greatest rank for which a shape is made from the rank alone, as [`TensorShape::with_rank`] does. A shape
+    /// The greatest rank for which a shape is made from only its rank, as [`TensorShape::with_rank`] does. A shape
     /// made from its dimensions may have more axes.
     pub const MAX_RANK: usize = 1 << 16;
 

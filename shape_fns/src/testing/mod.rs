@@ -160,7 +160,8 @@ pub(crate) fn refine_randomly(
     }
 }
 
-/// Spells every anonymous symbol of the operands by the first position at which it occurs: `d0_1` or `v1_0`.
+/// Names every anonymous symbol of the operands by the first position at which it occurs: `d0_1` for axis 1 of operand
+/// 0, `v1_0` for element 0 of operand 1.
 fn position_names(case: &Case) -> Anonymous {
     let mut names: Vec<(Symbol, String)> = Vec::new();
     let mut note = |dim: &Dim, text: String| {

@@ -146,9 +146,9 @@ pub(crate) fn evaluate(dim: &Dim, values: &[i64; 3]) -> Option<i64> {
     dim.eval(&value_in(values)).ok().flatten()
 }
 
-/// Returns all assignments of `0..=most` to the three symbols.
-pub(crate) fn assignments(most: i64) -> impl Iterator<Item = [i64; 3]> {
-    let count = most + 1;
+/// Returns all assignments of `0..=max` to the three symbols.
+pub(crate) fn assignments(max: i64) -> impl Iterator<Item = [i64; 3]> {
+    let count = max + 1;
     (0..count * count * count).map(move |n| [n % count, n / count % count, n / count / count])
 }
 

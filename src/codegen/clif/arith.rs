@@ -8,11 +8,11 @@ use smallvec::smallvec;
 use super::emitted_value::{EmittedValue, Scalars, Vecs, lane};
 use super::emitter::{ElementGroup, Emitter};
 use crate::codegen::legalize::{
-    BitOp, Extremum, MaskOp, Settle, compares_unsigned, constant, fuses, shift_mask,
+    BitOp, MaskOp, MinMaxRule, Settle, compares_unsigned, constant, fuses, shift_mask,
 };
 use crate::codegen::repr::Repr;
 use crate::expr::{BinaryOp, UnaryOp};
-use crate::lower::kernel_body::Vid;
+use crate::lower::kernel_body::InstId;
 
 impl Emitter<'_, '_> {
     /// Brings lanes back into the range of `dtype`.
@@ -20,7 +20,7 @@ impl Emitter<'_, '_> {
         self.settle_by(Settle::of(dtype), x)
     }
 
-    /// Takes a step of legalisation.
+    /// Brings lanes back into range as `settle` says.
     pub fn settle_by(&mut self, settle: Settle, x: Vecs) -> Vecs {
         match settle {
             Settle::Keep => x,
@@ -37,7 +37,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    pub fn unary(&mut self, group: &mut ElementGroup<'_>, op: UnaryOp, a: Vid) -> EmittedValue {
+    pub fn unary(&mut self, group: &mut ElementGroup<'_>, op: UnaryOp, a: InstId) -> EmittedValue {
         let dtype = group.inst(a).dtype;
         let repr = Repr::of(dtype);
         if repr == Repr::Mask {
@@ -69,7 +69,13 @@ impl Emitter<'_, '_> {
         EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
-    pub fn binary(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: Vid, b: Vid) -> EmittedValue {
+    pub fn binary(
+        &mut self,
+        group: &mut ElementGroup<'_>,
+        op: BinaryOp,
+        a: InstId,
+        b: InstId,
+    ) -> EmittedValue {
         let dtype = group.inst(a).dtype;
         let repr = Repr::of(dtype);
         match op {
@@ -87,7 +93,7 @@ impl Emitter<'_, '_> {
                 _ => EmittedValue::of_vecs(Repr::Mask, group.uniform, mask),
             };
         }
-        let rule = Extremum::of(group.body, a, b);
+        let rule = MinMaxRule::of(group.body, a, b);
         let result = self.zip(&x, &y, |e, x, y| match (op, dtype.is_float()) {
             (BinaryOp::Min | BinaryOp::Max, true) => e.extremum(op == BinaryOp::Max, x, y, rule),
             _ => e.arithmetic(dtype, op, x, y),
@@ -129,7 +135,7 @@ impl Emitter<'_, '_> {
             (BinaryOp::Mul, true) => self.b.ins().fmul(x, y),
             (BinaryOp::Div, true) => self.b.ins().fdiv(x, y),
             (BinaryOp::Min | BinaryOp::Max, true) => {
-                self.extremum(op == BinaryOp::Max, x, y, Extremum::SwappedWithNan)
+                self.extremum(op == BinaryOp::Max, x, y, MinMaxRule::SwappedWithNan)
             }
             (BinaryOp::Add, false) => self.b.ins().iadd(x, y),
             (BinaryOp::Sub, false) => self.b.ins().isub(x, y),
@@ -147,28 +153,30 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The larger or smaller of two floats. On x86-64 the comparison and the selection become one `maxps` or `minps`.
-    fn extremum(&mut self, max: bool, x: Value, y: Value, rule: Extremum) -> Value {
-        let (p, q) = if rule == Extremum::InOrder { (x, y) } else { (y, x) };
-        let own = self.b.func.dfg.value_type(x);
+    /// The larger or smaller of two floats. `rule` gives the order in which the selection takes the operands, because
+    /// the selection returns its second operand if the operands are equal or one is NaN. On x86-64 the comparison and
+    /// the selection become one `maxps` or `minps`.
+    fn extremum(&mut self, max: bool, x: Value, y: Value, rule: MinMaxRule) -> Value {
+        let (p, q) = if rule == MinMaxRule::InOrder { (x, y) } else { (y, x) };
+        let float_type = self.b.func.dfg.value_type(x);
         let better = if max {
             self.b.ins().fcmp(FloatCC::LessThan, q, p)
         } else {
             self.b.ins().fcmp(FloatCC::LessThan, p, q)
         };
         let lanes = self.b.func.dfg.value_type(better);
-        let better = self.cast_bits(own, better);
+        let better = self.cast_bits(float_type, better);
         let best = self.b.ins().bitselect(better, p, q);
-        if rule != Extremum::SwappedWithNan {
+        if rule != MinMaxRule::SwappedWithNan {
             return best;
         }
         let nan = self.b.ins().fcmp(FloatCC::Unordered, y, y);
         let best = self.cast_bits(lanes, best);
         let merged = self.b.ins().bor(best, nan);
-        self.cast_bits(own, merged)
+        self.cast_bits(float_type, merged)
     }
 
-    fn logical(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: Vid, b: Vid) -> EmittedValue {
+    fn logical(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: InstId, b: InstId) -> EmittedValue {
         let wide = self.is_wide(group, a) && self.is_wide(group, b);
         let bytes = if wide { 8 } else { 4 };
         let (x, y) = (self.mask(group, a, bytes), self.mask(group, b, bytes));
@@ -194,7 +202,7 @@ impl Emitter<'_, '_> {
         &mut self,
         group: &mut ElementGroup<'_>,
         dtype: DType,
-        operands: [Vid; 2],
+        operands: [InstId; 2],
         mut f: impl FnMut(&mut Self, Value, Value) -> Value,
     ) -> EmittedValue {
         let [x, y] = operands.map(|v| self.lanes(group, v));
@@ -208,7 +216,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The integer quotient toward zero, or its remainder. A zero divisor fails the run and acts as 1.
-    fn divide(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: Vid, b: Vid) -> EmittedValue {
+    fn divide(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: InstId, b: InstId) -> EmittedValue {
         let dtype = group.inst(a).dtype;
         let quotient = op == BinaryOp::Div;
         let lane_type = Repr::of(dtype).scalar();
@@ -235,7 +243,7 @@ impl Emitter<'_, '_> {
         })
     }
 
-    fn remainder(&mut self, group: &mut ElementGroup<'_>, a: Vid, b: Vid) -> EmittedValue {
+    fn remainder(&mut self, group: &mut ElementGroup<'_>, a: InstId, b: InstId) -> EmittedValue {
         let dtype = group.inst(a).dtype;
         let function = self.remainder_function(Repr::of(dtype));
         self.by_lanes(group, dtype, [a, b], |e, x, y| {
@@ -245,7 +253,7 @@ impl Emitter<'_, '_> {
     }
 
     /// A shift. The count is taken modulo the width of the dtype.
-    fn shift(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: Vid, b: Vid) -> EmittedValue {
+    fn shift(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: InstId, b: InstId) -> EmittedValue {
         let dtype = group.inst(a).dtype;
         let repr = Repr::of(dtype);
         let count_mask = shift_mask(dtype) as i64;
@@ -274,7 +282,7 @@ impl Emitter<'_, '_> {
         EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
-    pub fn mul_add(&mut self, group: &mut ElementGroup<'_>, a: Vid, b: Vid, c: Vid) -> EmittedValue {
+    pub fn mul_add(&mut self, group: &mut ElementGroup<'_>, a: InstId, b: InstId, c: InstId) -> EmittedValue {
         let dtype = group.inst(a).dtype;
         let (x, y, z) = (self.vecs(group, a), self.vecs(group, b), self.vecs(group, c));
         let fused = self.target.fused && fuses(dtype);
@@ -290,7 +298,13 @@ impl Emitter<'_, '_> {
         EmittedValue::of_vecs(Repr::of(dtype), group.uniform, self.settle(dtype, result))
     }
 
-    pub fn select(&mut self, group: &mut ElementGroup<'_>, condition: Vid, a: Vid, b: Vid) -> EmittedValue {
+    pub fn select(
+        &mut self,
+        group: &mut ElementGroup<'_>,
+        condition: InstId,
+        a: InstId,
+        b: InstId,
+    ) -> EmittedValue {
         let repr = Repr::of(group.inst(a).dtype);
         let mask = self.mask(group, condition, repr.bytes());
         let (x, y) = (self.vecs(group, a), self.vecs(group, b));
@@ -298,7 +312,7 @@ impl Emitter<'_, '_> {
         EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
-    pub fn check_index(&mut self, group: &mut ElementGroup<'_>, value: Vid, limit: u32) -> EmittedValue {
+    pub fn check_index(&mut self, group: &mut ElementGroup<'_>, value: InstId, limit: u32) -> EmittedValue {
         let dtype = group.inst(value).dtype;
         let limit = self.scalar(limit);
         let zero = self.b.ins().iconst(types::I64, 0);
@@ -313,7 +327,7 @@ impl Emitter<'_, '_> {
             self.fail_if(bad);
             result.push(self.b.ins().select(bad, zero, index));
         }
-        if result.len() == 1 && !group.single() {
+        if result.len() == 1 && !group.has_single_lane() {
             result = smallvec![result[0]; group.lanes()];
         }
         EmittedValue::of_lanes(Repr::I64, group.uniform, result)

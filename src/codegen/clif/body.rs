@@ -8,7 +8,7 @@ use super::emitted_value::{EmittedValue, Vecs};
 use super::emitter::{ElementGroup, Emitter};
 use crate::codegen::legalize::{ends_with_zero, reduce_step};
 use crate::codegen::repr::{Repr, lane_bits};
-use crate::lower::kernel_body::{Inst, InstOp, LaneLayout, ReduceStep, Vid};
+use crate::lower::kernel_body::{Inst, InstId, InstOp, LaneLayout, ReduceStep};
 
 impl Emitter<'_, '_> {
     /// Emits the uniform instructions, in the forms that varying instructions take.
@@ -16,7 +16,7 @@ impl Emitter<'_, '_> {
         &mut self,
         body: &[Inst],
         analysis: &BodyAnalysis,
-        roots: &[Vid],
+        roots: &[InstId],
         starts: &[Option<Value>],
     ) -> Vec<Option<EmittedValue>> {
         let mut group = ElementGroup {

@@ -6,7 +6,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::codegen::repr::Repr;
 use crate::codegen::uniform::uniform_insts;
 use crate::expr::BinaryOp;
-use crate::lower::kernel_body::{Inst, InstOp, KernelBody, Vid};
+use crate::lower::kernel_body::{Inst, InstId, InstOp, KernelBody};
 
 /// The form in which an instruction takes an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +50,7 @@ const UNROLL_BUDGET: u32 = 24;
 
 impl BodyAnalysis {
     /// Analyses `body`. Reductions read the values `roots`.
-    pub fn new(code: &KernelBody, body: &[Inst], roots: &[Vid]) -> BodyAnalysis {
+    pub fn new(code: &KernelBody, body: &[Inst], roots: &[InstId]) -> BodyAnalysis {
         let uniform = uniform_insts(code, body);
         let mut lane_only = vec![true; body.len()];
         let mut used = vec![false; body.len()];
@@ -128,10 +128,10 @@ pub(super) fn cast_by_lanes(from: DType, to: DType) -> bool {
 }
 
 /// The operands of instruction `index`, each with the form in which the instruction takes it.
-pub(super) fn wants(body: &[Inst], uniform: &[bool], index: usize) -> SmallVec<[(Vid, WantedForm); 3]> {
+pub(super) fn wants(body: &[Inst], uniform: &[bool], index: usize) -> SmallVec<[(InstId, WantedForm); 3]> {
     let inst = &body[index];
-    let dtype = |v: Vid| body[v.0 as usize].dtype;
-    let vector = |v: Vid| (v, WantedForm::vector(dtype(v)));
+    let dtype = |v: InstId| body[v.0 as usize].dtype;
+    let vector = |v: InstId| (v, WantedForm::vector(dtype(v)));
     match &inst.op {
         InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Iota(_) | InstOp::Load(_) | InstOp::Reduced(_) => {
             smallvec![]

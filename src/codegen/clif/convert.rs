@@ -9,11 +9,11 @@ use super::emitted_value::{EmittedValue, Scalars, Vecs, lane};
 use super::emitter::{ElementGroup, Emitter};
 use crate::codegen::legalize::{INTEGER_BIAS, bits_of_true, compares_unsigned, integer_limits};
 use crate::codegen::repr::{Repr, is_narrow};
-use crate::lower::kernel_body::Vid;
+use crate::lower::kernel_body::InstId;
 
 impl Emitter<'_, '_> {
     /// `a` converted to `to`.
-    pub fn cast(&mut self, group: &mut ElementGroup<'_>, a: Vid, to: DType) -> EmittedValue {
+    pub fn cast(&mut self, group: &mut ElementGroup<'_>, a: InstId, to: DType) -> EmittedValue {
         let from = group.inst(a).dtype;
         if from == to {
             return group.val(a).clone();
@@ -25,7 +25,7 @@ impl Emitter<'_, '_> {
         if cast_by_lanes(from, to) {
             return self.cast_lanes(group, a, from, to);
         }
-        let single = group.single();
+        let single = group.has_single_lane();
         let x = self.vecs(group, a);
         if to == DType::Bool {
             let mask = self.map(&x, |e, x| {
@@ -92,7 +92,7 @@ impl Emitter<'_, '_> {
         EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
-    fn cast_from_bool(&mut self, group: &mut ElementGroup<'_>, a: Vid, to: DType) -> EmittedValue {
+    fn cast_from_bool(&mut self, group: &mut ElementGroup<'_>, a: InstId, to: DType) -> EmittedValue {
         let repr = Repr::of(to);
         let mask = self.mask(group, a, repr.bytes());
         let one = bits_of_true(to);
@@ -106,7 +106,13 @@ impl Emitter<'_, '_> {
     }
 
     /// A cast between a 64-bit integer and a float, scalar by scalar.
-    fn cast_lanes(&mut self, group: &mut ElementGroup<'_>, a: Vid, from: DType, to: DType) -> EmittedValue {
+    fn cast_lanes(
+        &mut self,
+        group: &mut ElementGroup<'_>,
+        a: InstId,
+        from: DType,
+        to: DType,
+    ) -> EmittedValue {
         let repr = Repr::of(to);
         let x = self.lanes(group, a);
         let result: Scalars = (0..group.lanes())
@@ -163,7 +169,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The bits of `a` as another dtype of the same size.
-    pub fn bitcast(&mut self, group: &mut ElementGroup<'_>, a: Vid, to: DType) -> EmittedValue {
+    pub fn bitcast(&mut self, group: &mut ElementGroup<'_>, a: InstId, to: DType) -> EmittedValue {
         let from = group.inst(a).dtype;
         if from == to {
             return group.val(a).clone();

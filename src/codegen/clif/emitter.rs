@@ -12,7 +12,7 @@ use super::body_analysis::{BodyAnalysis, WantedForm, wants};
 use super::emitted_value::{EmittedValue, Scalars, Vecs};
 use super::target::Target;
 use crate::codegen::repr::Repr;
-use crate::lower::kernel_body::{Inst, KernelBody, Vid};
+use crate::lower::kernel_body::{Inst, InstId, KernelBody};
 
 /// Flags of an access that cannot trap, at any alignment.
 pub(super) fn flags() -> MemFlagsData {
@@ -69,21 +69,21 @@ impl<'s> ElementGroup<'s> {
         if self.uniform { 1 } else { repr.vectors(self.elems) }
     }
 
-    /// Whether the first lane of each value is all that counts.
-    pub fn single(&self) -> bool {
+    /// Whether only the first lane of each value is used: the group has one element, or all its elements are equal.
+    pub fn has_single_lane(&self) -> bool {
         self.uniform || self.elems == 1
     }
 
-    pub fn inst(&self, v: Vid) -> &'s Inst {
+    pub fn inst(&self, v: InstId) -> &'s Inst {
         &self.body[v.0 as usize]
     }
 
     /// The value of an emitted instruction.
-    pub fn val(&self, v: Vid) -> &EmittedValue {
+    pub fn val(&self, v: InstId) -> &EmittedValue {
         self.vals[v.0 as usize].as_ref().expect("operands are emitted before their users")
     }
 
-    fn val_mut(&mut self, v: Vid) -> &mut EmittedValue {
+    fn val_mut(&mut self, v: InstId) -> &mut EmittedValue {
         self.vals[v.0 as usize].as_mut().expect("operands are emitted before their users")
     }
 }
@@ -160,7 +160,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
     }
 
     /// The vectors of `v`. A mask has lanes of 4 bytes.
-    pub fn vecs(&mut self, group: &mut ElementGroup<'_>, v: Vid) -> Vecs {
+    pub fn vecs(&mut self, group: &mut ElementGroup<'_>, v: InstId) -> Vecs {
         let val = group.val(v);
         let (repr, uniform) = (val.repr, val.uniform);
         let own = match (&val.vecs, val.constant) {
@@ -181,7 +181,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
     }
 
     /// The mask `v` with lanes of `bytes` bytes.
-    pub fn mask(&mut self, group: &mut ElementGroup<'_>, v: Vid, bytes: u32) -> Vecs {
+    pub fn mask(&mut self, group: &mut ElementGroup<'_>, v: InstId, bytes: u32) -> Vecs {
         if bytes == 4 {
             return self.vecs(group, v);
         }
@@ -192,7 +192,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             (None, Some(bits)) => smallvec![self.splat_bits(Repr::I64, bits)],
             (None, None) => {
                 let narrow = self.vecs(group, v);
-                let single = uniform || group.single();
+                let single = uniform || group.has_single_lane();
                 let made = self.widen(&narrow, single, |e, x| e.b.ins().swiden_low(x));
                 group.val_mut(v).wide = Some(made.clone());
                 made
@@ -202,13 +202,13 @@ impl<'a, 'f> Emitter<'a, 'f> {
     }
 
     /// Whether the mask `v` exists only with 8-byte lanes.
-    pub fn is_wide(&self, group: &ElementGroup<'_>, v: Vid) -> bool {
+    pub fn is_wide(&self, group: &ElementGroup<'_>, v: InstId) -> bool {
         let val = group.val(v);
         val.wide.is_some() && val.vecs.is_none()
     }
 
     /// The scalars of `v`: one for each element, or a single one for a uniform value.
-    pub fn lanes(&mut self, group: &mut ElementGroup<'_>, v: Vid) -> Scalars {
+    pub fn lanes(&mut self, group: &mut ElementGroup<'_>, v: InstId) -> Scalars {
         let val = group.val(v);
         let repr = val.repr;
         if let Some(lanes) = &val.lanes {
@@ -274,7 +274,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
     }
 
     /// Makes the forms in which varying instructions take uniform values, so that they exist before the loop.
-    pub fn prepare(&mut self, group: &mut ElementGroup<'_>, roots: &[Vid]) {
+    pub fn prepare(&mut self, group: &mut ElementGroup<'_>, roots: &[InstId]) {
         let analysis = group.analysis;
         for index in (0..group.body.len()).filter(|index| !analysis.uniform[*index]) {
             for (operand, want) in wants(group.body, &analysis.uniform, index) {
@@ -286,7 +286,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         }
     }
 
-    fn prepare_one(&mut self, group: &mut ElementGroup<'_>, v: Vid, want: WantedForm) {
+    fn prepare_one(&mut self, group: &mut ElementGroup<'_>, v: InstId, want: WantedForm) {
         if !group.analysis.uniform[v.0 as usize]
             || want == WantedForm::Lanes && group.val(v).constant.is_some()
         {

@@ -11,7 +11,7 @@ use super::target::{Target, kernel_signature};
 use crate::codegen::abi::{KernelArgs, SLOT_BASE, SLOT_LOOPS, SLOT_ROW, slot_words};
 use crate::codegen::repr::Repr;
 use crate::expr::BinaryOp;
-use crate::lower::kernel_body::{Inst, InstOp, KernelBody, LaneLayout, Pass, REDUCE_BYTES, TILE, Vid};
+use crate::lower::kernel_body::{Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, REDUCE_BYTES, TILE};
 
 /// Emits a verified kernel into an empty function.
 pub(in crate::codegen) fn emit(
@@ -41,9 +41,9 @@ pub(in crate::codegen) fn emit(
         b.def_var(failed, no);
         failed
     });
-    let most_reduces = code.passes.iter().map(|pass| pass.reduces.len()).max().unwrap_or(0);
-    let accumulators = (code.layout == LaneLayout::Row && most_reduces > 0).then(|| {
-        let size = 2 * REDUCE_BYTES * most_reduces;
+    let max_reduces = code.passes.iter().map(|pass| pass.reduces.len()).max().unwrap_or(0);
+    let accumulators = (code.layout == LaneLayout::Row && max_reduces > 0).then(|| {
+        let size = 2 * REDUCE_BYTES * max_reduces;
         b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, size as u32, 4))
     });
     let reduced = vec![None; code.reduced.len()];
@@ -81,7 +81,7 @@ impl Emitter<'_, '_> {
     fn row(&mut self, row: Value) {
         let code = self.code;
         for pass in &code.passes {
-            let roots: Vec<Vid> = pass.reduces.iter().map(|reduce| reduce.value).collect();
+            let roots: Vec<InstId> = pass.reduces.iter().map(|reduce| reduce.value).collect();
             let analysis = BodyAnalysis::new(code, &pass.body, &roots);
             let starts = self.starts(&analysis, row);
             match code.layout {
@@ -128,7 +128,7 @@ impl Emitter<'_, '_> {
         starts
     }
 
-    /// Emits the loops of a row from `level` on, around `f`, which takes the starts of slots inside them.
+    /// Emits the loops of a row from `level` on, around `f`, which takes the start addresses of slots inside them.
     fn nest(
         &mut self,
         level: u32,
@@ -154,7 +154,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Emits a pass of a row kernel without reductions, or any pass of a column kernel.
-    fn walk(&mut self, pass: &Pass, analysis: &BodyAnalysis, roots: &[Vid], starts: &[Option<Value>]) {
+    fn walk(&mut self, pass: &Pass, analysis: &BodyAnalysis, roots: &[InstId], starts: &[Option<Value>]) {
         self.nest(0, analysis, starts, &mut |e, starts| {
             e.inner(&pass.body, analysis, roots, starts, |e, group| {
                 for reduce in &pass.reduces {
@@ -169,7 +169,7 @@ impl Emitter<'_, '_> {
         &mut self,
         body: &[Inst],
         analysis: &BodyAnalysis,
-        roots: &[Vid],
+        roots: &[InstId],
         starts: &[Option<Value>],
         f: impl FnOnce(&mut Self, &[Option<EmittedValue>]),
     ) {
@@ -189,7 +189,7 @@ impl Emitter<'_, '_> {
         &mut self,
         body: &[Inst],
         analysis: &BodyAnalysis,
-        roots: &[Vid],
+        roots: &[InstId],
         starts: &[Option<Value>],
         mut after: impl FnMut(&mut Self, &mut ElementGroup<'_>),
     ) {

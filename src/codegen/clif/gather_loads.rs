@@ -9,7 +9,7 @@ use super::emitted_value::{EmittedValue, Scalars, Vecs, lane};
 use super::emitter::{ElementGroup, Emitter};
 use super::loads_stores::raw_repr;
 use crate::codegen::repr::{Repr, size_of};
-use crate::lower::kernel_body::{AccessPattern, Vid};
+use crate::lower::kernel_body::{AccessPattern, InstId};
 
 impl Emitter<'_, '_> {
     /// The value of an iota slot.
@@ -54,7 +54,7 @@ impl Emitter<'_, '_> {
         &mut self,
         group: &mut ElementGroup<'_>,
         slot: u32,
-        offsets: &[(Vid, u32)],
+        offsets: &[(InstId, u32)],
     ) -> EmittedValue {
         let dtype = self.code.slots[slot as usize].dtype;
         let moves = self.code.slots[slot as usize].pattern == AccessPattern::Contiguous;

@@ -8,7 +8,7 @@ use super::emitted_value::{EmittedValue, Scalars, Vecs};
 use super::emitter::{ElementGroup, Emitter, flags};
 use crate::codegen::abi::{SLOT_INNER, slot_words};
 use crate::codegen::repr::{Repr, size_of};
-use crate::lower::kernel_body::{AccessPattern, LaneLayout, Vid};
+use crate::lower::kernel_body::{AccessPattern, InstId, LaneLayout};
 
 /// The lanes of an element as loaded, before conversion. A half is its bits.
 pub(super) fn raw_repr(dtype: DType) -> Repr {
@@ -19,7 +19,8 @@ pub(super) fn raw_repr(dtype: DType) -> Repr {
 }
 
 impl Emitter<'_, '_> {
-    /// The start of a slot at inner element 0: an address, or the value of an iota.
+    /// Returns the start of a slot: its address at inner element 0 of the current row and loop iterations; for an iota,
+    /// its value there.
     pub fn start(&self, group: &ElementGroup<'_>, slot: u32) -> Value {
         group.starts[slot as usize].expect("every slot of a body has a start")
     }
@@ -167,11 +168,11 @@ impl Emitter<'_, '_> {
     }
 
     /// Stores the elements of `v`. A splat slot takes the last one.
-    pub fn store(&mut self, group: &mut ElementGroup<'_>, slot: u32, v: Vid) {
+    pub fn store(&mut self, group: &mut ElementGroup<'_>, slot: u32, v: InstId) {
         let address = self.address(group, slot);
         let dtype = self.code.slots[slot as usize].dtype;
         let vecs = self.vecs(group, v);
-        if self.code.slots[slot as usize].pattern == AccessPattern::Splat && !group.single() {
+        if self.code.slots[slot as usize].pattern == AccessPattern::Splat && !group.has_single_lane() {
             let per = (16 / Repr::of(dtype).bytes()) as u8;
             let last = self.b.ins().extractlane(vecs[vecs.len() - 1], per - 1);
             let vector = self.b.ins().scalar_to_vector(Repr::of(dtype).vector(), last);

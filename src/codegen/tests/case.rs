@@ -67,12 +67,12 @@ impl CaseSizes {
             300 | 511 | 512 => random.below(10) as i64,
             _ => 1,
         };
-        let most_extent = match n {
+        let max_extent = match n {
             0..=40 if code.loops == 1 => 20,
             0..=100 => 4,
             _ => 2,
         };
-        let extents = (0..code.loops).map(|_| random.below(most_extent + 1) as i64).collect();
+        let extents = (0..code.loops).map(|_| random.below(max_extent + 1) as i64).collect();
         CaseSizes { rows, n: n.min(most) as i64, extents }
     }
 }

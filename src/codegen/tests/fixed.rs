@@ -9,7 +9,7 @@ use crate::codegen::{Isa, Jit};
 use crate::error::ErrorKind;
 use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp};
 use crate::lower::kernel_body::{
-    AccessPattern, Inst, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse, Vid,
+    AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse,
 };
 
 /// Builds a body instruction by instruction.
@@ -17,12 +17,12 @@ use crate::lower::kernel_body::{
 struct BodyBuilder(Vec<Inst>);
 
 impl BodyBuilder {
-    fn push(&mut self, dtype: DType, op: InstOp) -> Vid {
+    fn push(&mut self, dtype: DType, op: InstOp) -> InstId {
         self.0.push(Inst { dtype, op });
-        Vid(self.0.len() as u32 - 1)
+        InstId(self.0.len() as u32 - 1)
     }
 
-    fn binary(&mut self, op: BinaryOp, a: Vid, b: Vid) -> Vid {
+    fn binary(&mut self, op: BinaryOp, a: InstId, b: InstId) -> InstId {
         self.push(self.0[a.0 as usize].dtype, InstOp::Binary(op, a, b))
     }
 }
@@ -258,10 +258,10 @@ fn reductions_of_signed_zeros_keep_the_first() {
                     let inst = |op| Inst { dtype, op };
                     code.passes = vec![Pass {
                         body: vec![inst(InstOp::Load(0))],
-                        reduces: vec![ReduceStep { op, value: Vid(0), dtype, into: 0 }],
+                        reduces: vec![ReduceStep { op, value: InstId(0), dtype, into: 0 }],
                     }];
                     code.epilogue =
-                        vec![inst(InstOp::Reduced(0)), inst(InstOp::Store { slot: 1, value: Vid(0) })];
+                        vec![inst(InstOp::Reduced(0)), inst(InstOp::Store { slot: 1, value: InstId(0) })];
                     for n in [1, 2, 3, 5, 33, 70] {
                         let sizes = CaseSizes { rows: 3, n, extents: vec![3] };
                         let mut case = KernelCase::new(random, &code, sizes, Vec::new(), &[]);
@@ -294,7 +294,7 @@ fn equal_codes_share_a_function() {
 #[test]
 fn ill_formed_bodies_are_errors() {
     let mut bad = relu();
-    bad.passes[0].body[3].op = InstOp::Binary(BinaryOp::Mul, Vid(0), Vid(9));
+    bad.passes[0].body[3].op = InstOp::Binary(BinaryOp::Mul, InstId(0), InstId(9));
     let error = Jit::new(Isa::Clif).unwrap().add(&bad).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Compile);
     assert!(error.message().contains("v9 must be computed before"), "{error}");

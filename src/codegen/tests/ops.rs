@@ -7,7 +7,7 @@ use super::case::{CaseSizes, KernelCase};
 use super::random_values::{Random, element};
 use crate::expr::{BinaryOp, ReduceOp, UnaryOp};
 use crate::lower::kernel_body::{
-    AccessPattern, Inst, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse, Vid,
+    AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse,
 };
 use crate::lower::verify::{has_lanes, supports_binary, supports_reduce, supports_unary};
 
@@ -71,7 +71,7 @@ fn map(random: &mut Random, operands: &[(DType, OperandKind)], result: DType, op
     }
     body.push(inst(result, op));
     slots.push(slot(result, AccessPattern::Contiguous, SlotUse::Store));
-    let store = InstOp::Store { slot: slots.len() as u32 - 1, value: Vid(body.len() as u32 - 1) };
+    let store = InstOp::Store { slot: slots.len() as u32 - 1, value: InstId(body.len() as u32 - 1) };
     body.push(inst(result, store));
     KernelBody {
         layout: LaneLayout::Row,
@@ -112,7 +112,7 @@ fn unary_operations() {
     on_every_machine(|batch, random| {
         for dtype in dtypes() {
             for op in UNARY.into_iter().filter(|op| supports_unary(*op, dtype)) {
-                let code = map(random, &[(dtype, OperandKind::Load)], dtype, InstOp::Unary(op, Vid(0)));
+                let code = map(random, &[(dtype, OperandKind::Load)], dtype, InstOp::Unary(op, InstId(0)));
                 add(batch, random, &code, &format!("{op:?} {dtype}"));
             }
         }
@@ -132,7 +132,7 @@ fn binary_operations() {
                     [OperandKind::Load, OperandKind::Constant],
                     [OperandKind::Constant, OperandKind::Load],
                 ] {
-                    let op_of = InstOp::Binary(op, Vid(0), Vid(1));
+                    let op_of = InstOp::Binary(op, InstId(0), InstId(1));
                     let code = map(random, &[(dtype, a), (dtype, b)], result, op_of);
                     add(batch, random, &code, &format!("{op:?} {dtype} {a:?} {b:?}"));
                 }
@@ -146,12 +146,12 @@ fn conversions() {
     on_every_machine(|batch, random| {
         for from in dtypes() {
             for to in dtypes() {
-                let code = map(random, &[(from, OperandKind::Load)], to, InstOp::Cast(Vid(0)));
+                let code = map(random, &[(from, OperandKind::Load)], to, InstOp::Cast(InstId(0)));
                 add(batch, random, &code, &format!("cast {from} to {to}"));
-                let code = map(random, &[(from, OperandKind::Splat)], to, InstOp::Cast(Vid(0)));
+                let code = map(random, &[(from, OperandKind::Splat)], to, InstOp::Cast(InstId(0)));
                 add(batch, random, &code, &format!("cast one {from} to {to}"));
                 if from.size_bytes() == to.size_bytes() && from != DType::F16 {
-                    let code = map(random, &[(from, OperandKind::Load)], to, InstOp::Bitcast(Vid(0)));
+                    let code = map(random, &[(from, OperandKind::Load)], to, InstOp::Bitcast(InstId(0)));
                     add(batch, random, &code, &format!("bitcast {from} to {to}"));
                 }
             }
@@ -166,13 +166,13 @@ fn ternary_operations() {
             for condition in [OperandKind::Load, OperandKind::Splat, OperandKind::Constant] {
                 let operands =
                     [(DType::Bool, condition), (dtype, OperandKind::Load), (dtype, OperandKind::Splat)];
-                let code = map(random, &operands, dtype, InstOp::Select(Vid(0), Vid(1), Vid(2)));
+                let code = map(random, &operands, dtype, InstOp::Select(InstId(0), InstId(1), InstId(2)));
                 add(batch, random, &code, &format!("select {condition:?} {dtype}"));
             }
             if dtype.is_float() {
                 for a in [OperandKind::Load, OperandKind::Constant] {
                     let operands = [(dtype, a), (dtype, OperandKind::Load), (dtype, OperandKind::Splat)];
-                    let code = map(random, &operands, dtype, InstOp::MulAdd(Vid(0), Vid(1), Vid(2)));
+                    let code = map(random, &operands, dtype, InstOp::MulAdd(InstId(0), InstId(1), InstId(2)));
                     add(batch, random, &code, &format!("mul_add {dtype}"));
                 }
             }
@@ -194,11 +194,11 @@ fn reduce(layout: LaneLayout, loops: u32, op: ReduceOp, dtype: DType) -> KernelB
         reduced: vec![dtype],
         passes: vec![Pass {
             body: vec![inst(dtype, InstOp::Load(0))],
-            reduces: vec![ReduceStep { op, value: Vid(0), dtype, into: 0 }],
+            reduces: vec![ReduceStep { op, value: InstId(0), dtype, into: 0 }],
         }],
         epilogue: vec![
             inst(dtype, InstOp::Reduced(0)),
-            inst(dtype, InstOp::Store { slot: 1, value: Vid(0) }),
+            inst(dtype, InstOp::Store { slot: 1, value: InstId(0) }),
         ],
     }
 }

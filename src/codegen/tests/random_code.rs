@@ -7,7 +7,7 @@ use super::ops::dtypes;
 use super::random_values::{Random, element};
 use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp};
 use crate::lower::kernel_body::{
-    AccessPattern, Inst, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse, Vid,
+    AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse,
 };
 use crate::lower::verify::{supports_binary, supports_reduce, supports_unary};
 
@@ -28,7 +28,7 @@ impl Generated {
         let mut reach = vec![0; self.code.slots.len()];
         for (slot, offsets) in &self.reaches {
             let bytes = |(limit, stride): &(u32, u32)| {
-                (scalars[*limit as usize] - 1).clamp(0, MOST_INDEX) * scalars[*stride as usize]
+                (scalars[*limit as usize] - 1).clamp(0, MAX_INDEX) * scalars[*stride as usize]
             };
             reach[*slot] = offsets.iter().map(bytes).sum();
         }
@@ -44,7 +44,7 @@ impl Generated {
 }
 
 /// The largest index of a gather.
-const MOST_INDEX: i64 = 3;
+const MAX_INDEX: i64 = 3;
 
 const UNARY: [UnaryOp; 8] = [
     UnaryOp::Neg,
@@ -119,8 +119,8 @@ pub(in crate::codegen) fn generate(random: &mut Random) -> Generated {
     let mut passes = Vec::new();
     let mut alias = None;
     for _ in 0..1 + g.random.below(3) {
-        let most = if g.random.chance(8) { 40 } else { 10 };
-        let length = 2 + g.random.below(most);
+        let range = if g.random.chance(8) { 40 } else { 10 };
+        let length = 2 + g.random.below(range);
         g.body(length);
         let reduces = g.reduces();
         let written = g.stores();
@@ -158,10 +158,10 @@ pub(in crate::codegen) fn generate(random: &mut Random) -> Generated {
 }
 
 impl Generator<'_> {
-    fn push(&mut self, dtype: DType, op: InstOp, exact: bool) -> Vid {
+    fn push(&mut self, dtype: DType, op: InstOp, exact: bool) -> InstId {
         self.body.push(Inst { dtype, op });
         self.exact.push(exact || !dtype.is_float());
-        Vid(self.body.len() as u32 - 1)
+        InstId(self.body.len() as u32 - 1)
     }
 
     fn slot(&mut self, dtype: DType, pattern: AccessPattern, used: SlotUse) -> u32 {
@@ -178,27 +178,27 @@ impl Generator<'_> {
         if self.random.chance(3) { AccessPattern::Splat } else { AccessPattern::Contiguous }
     }
 
-    fn dtype(&self, v: Vid) -> DType {
+    fn dtype(&self, v: InstId) -> DType {
         self.body[v.0 as usize].dtype
     }
 
-    fn any(&mut self) -> Option<Vid> {
+    fn any(&mut self) -> Option<InstId> {
         // Later values more often, so that chains grow.
         let n = self.body.len();
-        (n > 0).then(|| Vid(n as u32 - 1 - self.random.below(n).min(self.random.below(n)) as u32))
+        (n > 0).then(|| InstId(n as u32 - 1 - self.random.below(n).min(self.random.below(n)) as u32))
     }
 
-    fn of(&mut self, dtype: DType) -> Vid {
+    fn of(&mut self, dtype: DType) -> InstId {
         let found: Vec<u32> =
             (0..self.body.len() as u32).filter(|v| self.body[*v as usize].dtype == dtype).collect();
         if !found.is_empty() && !self.random.chance(5) {
-            return Vid(self.random.pick(&found));
+            return InstId(self.random.pick(&found));
         }
         self.source(dtype)
     }
 
     /// A load, a constant or a converted value of `dtype`.
-    fn source(&mut self, dtype: DType) -> Vid {
+    fn source(&mut self, dtype: DType) -> InstId {
         match self.random.below(5) {
             0 => {
                 let value = element(self.random, dtype);
@@ -292,7 +292,7 @@ impl Generator<'_> {
     }
 
     /// `b | 1`, which is never 0.
-    fn nonzero(&mut self, b: Vid) -> Vid {
+    fn nonzero(&mut self, b: InstId) -> InstId {
         let dtype = self.dtype(b);
         let one = self.push(dtype, InstOp::Const(Scalar::one(dtype)), true);
         self.push(dtype, InstOp::Binary(BinaryOp::Or, b, one), true)
@@ -307,8 +307,8 @@ impl Generator<'_> {
             let index = self.random.pick(&[DType::I32, DType::I64]);
             let index = self.of(index);
             let dtype = self.dtype(index);
-            let most = crate::expr::eval_cast(Scalar::I64(MOST_INDEX), dtype);
-            let mask = self.push(dtype, InstOp::Const(most), true);
+            let max_index = crate::expr::eval_cast(Scalar::I64(MAX_INDEX), dtype);
+            let mask = self.push(dtype, InstOp::Const(max_index), true);
             let index = self.push(dtype, InstOp::Binary(BinaryOp::And, index, mask), true);
             let limits: &[i64] = match self.random.below(7) {
                 // Some of the indices are refused.
@@ -353,7 +353,7 @@ impl Generator<'_> {
                 _ => (AccessPattern::Contiguous, SlotUse::Store),
             };
             let slot = self.slot(dtype, pattern, used);
-            self.push(dtype, InstOp::Store { slot, value: Vid(v as u32) }, false);
+            self.push(dtype, InstOp::Store { slot, value: InstId(v as u32) }, false);
             written.push(slot as usize);
         }
         written

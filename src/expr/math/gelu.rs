@@ -38,10 +38,10 @@ mod tests {
             DType::F32,
             true,
             |value| {
-                arguments.fold(0.0, |most: f64, x| {
+                arguments.fold(0.0, |max: f64, x| {
                     let wide = f64::from(x);
                     let got = value(x.into(), x.into()).unwrap().to_f64();
-                    most.max(share(wide, error_of_single(got, exact(wide))))
+                    max.max(share(wide, error_of_single(got, exact(wide))))
                 })
             },
         )

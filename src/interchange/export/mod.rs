@@ -146,7 +146,7 @@ impl<'a> Exporter<'a> {
     /// Exports a node under this crate's op name, with all its attributes.
     fn own_op(&mut self, node: &Node, name: &str) -> Result<NodeDef> {
         let op = match (&node.op.body, node.attrs().get("op")) {
-            (Body::Absent, Some(Attr::Str(op))) => op.to_string(),
+            (Body::ShapeOnly, Some(Attr::Str(op))) => op.to_string(),
             _ => node.op.name().to_string(),
         };
         let mut def = node_def(name, &op);

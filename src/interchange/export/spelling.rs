@@ -33,7 +33,7 @@ struct Draft {
 impl Exporter<'_> {
     /// Exports the node with the first of TensorFlow's spellings that can express it; `None` if none can.
     pub(super) fn spelled(&mut self, node: &Node, name: &str) -> Result<Option<NodeDef>> {
-        if let Body::Absent = node.op.body {
+        if let Body::ShapeOnly = node.op.body {
             return match node.op.operand_names() {
                 Some(_) => self.spell(node, name, &TfOp::new(node.op.name())),
                 None => Ok(None),
@@ -72,7 +72,7 @@ impl Exporter<'_> {
             draft.inputs.iter().any(|(_, input)| matches!(input, Input::Parameter(own, _) if *own == name))
         };
         for (own_name, attr) in node.attrs().iter() {
-            if matches!(node.op.body, Body::Absent) && own_name == "dtypes" {
+            if matches!(node.op.body, Body::ShapeOnly) && own_name == "dtypes" {
                 continue;
             }
             if parameter(own_name) {
@@ -116,7 +116,7 @@ impl Exporter<'_> {
                 implied.push(Bytes::from((*attr).to_string()));
             }
         }
-        if !implied.is_empty() && !matches!(node.op.body, Body::Absent) {
+        if !implied.is_empty() && !matches!(node.op.body, Body::ShapeOnly) {
             put(&mut def, IMPLIED, AttrKind::List(ListValue { s: implied, ..ListValue::default() }));
         }
         if !draft.absent.is_empty() {

@@ -1,4 +1,4 @@
-//! `Slot` and `Built`: what the tensors and nodes of a model become, and the checks that guard them.
+//! `ImportedValue` and `Built`: what the tensors and nodes of a model become, and the checks that guard them.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -8,12 +8,12 @@ use crate::graph::Value;
 
 /// A tensor of the model as a value of the graph.
 #[derive(Clone)]
-pub(super) struct Slot<'g> {
+pub(super) struct ImportedValue<'g> {
     pub value: Value<'g>,
     /// Whether the dtype is known.
     pub typed: bool,
-    /// The error that blocks the value: inference refused a node that it depends on.
-    pub blocked: Option<Error>,
+    /// The reason why the value does not exist: inference refused a node that it depends on.
+    pub blocking_error: Option<Error>,
     /// The conditions under which the value may be used.
     pub checks: Checks,
 }
@@ -21,11 +21,11 @@ pub(super) struct Slot<'g> {
 /// The result of importing a node.
 #[derive(Clone, Default)]
 pub(super) struct Built<'g> {
-    pub outputs: Vec<Slot<'g>>,
+    pub outputs: Vec<ImportedValue<'g>>,
     /// The conditions of every node that runs after this one.
     pub checks: Checks,
-    /// The error that blocks the node: inference refused it or a node that it depends on.
-    pub blocked: Option<Error>,
+    /// The reason why the node's outputs do not exist: inference refused it or a node that it depends on.
+    pub blocking_error: Option<Error>,
     /// Why inference refused this node.
     pub error: Option<Error>,
     pub is_input: bool,
@@ -34,8 +34,8 @@ pub(super) struct Built<'g> {
 impl<'g> Built<'g> {
     /// A node with these outputs, without checks and errors.
     pub(super) fn of(values: Vec<Value<'g>>) -> Built<'g> {
-        let slot = |value| Slot { value, typed: true, blocked: None, checks: None };
-        Built { outputs: values.into_iter().map(slot).collect(), ..Built::default() }
+        let imported = |value| ImportedValue { value, typed: true, blocking_error: None, checks: None };
+        Built { outputs: values.into_iter().map(imported).collect(), ..Built::default() }
     }
 }
 

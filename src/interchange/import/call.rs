@@ -7,7 +7,7 @@ use shapeflow_shape_fns::DType;
 
 use super::super::limits::refuse;
 use super::super::proto::{AttrKind, AttrValue};
-use super::built::{Built, Condition, Slot, union};
+use super::built::{Built, Condition, ImportedValue, union};
 use super::frame::{Frame, Source, damaged, returned};
 use super::importer::Importer;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -25,7 +25,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         attrs: &'a BTreeMap<String, AttrValue>,
         frame: &Frame<'a, 'g>,
         name: &str,
-        inputs: &[Slot<'g>],
+        inputs: &[ImportedValue<'g>],
     ) -> Result<Built<'g>> {
         let Some(&function) = self.functions.get(function) else {
             return damaged(format!("there is no function named {function}"));
@@ -44,7 +44,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 inputs.len()
             ));
         }
-        let args: HashMap<&str, Slot<'g>> =
+        let args: HashMap<&str, ImportedValue<'g>> =
             parameters.iter().map(|arg| arg.name.as_str()).zip(inputs.iter().cloned()).collect();
         let inner = Frame::of(&function.node_def, args, format!("{name}/"), Some(attrs), depth)?;
         let mut wanted: Vec<Source<'a>> = Vec::new();
@@ -81,11 +81,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         for node in controls {
             if let Some(built) = built.get(node).and_then(Option::as_ref) {
                 result.checks = union(&result.checks, &built.checks);
-                result.blocked = result.blocked.or_else(|| built.blocked.clone());
+                result.blocking_error = result.blocking_error.or_else(|| built.blocking_error.clone());
             }
         }
         for source in wanted {
-            let slot = match source {
+            let imported = match source {
                 Source::Argument(name) => inner.args.get(name).cloned(),
                 Source::Node(node, output) => built
                     .get(node)
@@ -93,11 +93,11 @@ impl<'a, 'g> Importer<'a, 'g> {
                     .and_then(|built| built.outputs.get(output).cloned()),
                 Source::Control(_) | Source::Fed(..) => None,
             };
-            let Some(slot) = slot else {
+            let Some(imported) = imported else {
                 return damaged("an output of a function must be an output of one of its nodes".to_string());
             };
             let checks = result.checks.clone();
-            result.outputs.push(self.checked(slot, &checks)?);
+            result.outputs.push(self.checked(imported, &checks)?);
         }
         Ok(result)
     }
@@ -108,7 +108,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         frame: &Frame<'a, 'g>,
         index: usize,
         name: &str,
-        inputs: &[Slot<'g>],
+        inputs: &[ImportedValue<'g>],
     ) -> Result<Built<'g>> {
         let Some((predicate, arguments)) = inputs.split_first() else {
             return damaged("a branch must have a predicate, got no inputs".to_string());
@@ -132,7 +132,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         &mut self,
         frame: &Frame<'a, 'g>,
         index: usize,
-        inputs: &[Slot<'g>],
+        inputs: &[ImportedValue<'g>],
     ) -> Result<Built<'g>> {
         let Some((condition, data)) = inputs.split_first() else {
             return damaged("an assertion must have a condition, got no inputs".to_string());
@@ -147,8 +147,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         let mut message = format!("the assertion {} must hold", frame.full_name(&frame.nodes[index]));
         let mut shown: Vec<Value<'g>> = Vec::new();
-        for slot in data {
-            match self.constant(slot.value) {
+        for imported in data {
+            match self.constant(imported.value) {
                 Some(tensor) => {
                     let text = match tensor.as_strings() {
                         Ok([text]) => String::from_utf8_lossy(text).into_owned(),
@@ -157,9 +157,9 @@ impl<'a, 'g> Importer<'a, 'g> {
                     message.push_str(if shown.is_empty() { ": " } else { " " });
                     message.push_str(&text);
                 }
-                None if slot.value.dtype() != DType::String => {
+                None if imported.value.dtype() != DType::String => {
                     message.push_str(" {}");
-                    shown.push(slot.value);
+                    shown.push(imported.value);
                 }
                 None => {}
             }

@@ -8,7 +8,7 @@ use super::super::imported::{count_outputs, split_name};
 use super::super::nearest::did_you_mean;
 use super::super::options::ImportOptions;
 use super::super::proto::AttrKind;
-use super::built::Slot;
+use super::built::ImportedValue;
 use super::frame::{Frame, Source};
 use super::importer::Importer;
 use super::placeholder::is_placeholder;
@@ -137,7 +137,9 @@ impl<'a, 'g> Importer<'a, 'g> {
             };
             let shape = self.override_of(&name).cloned().unwrap_or(known);
             let value = self.graph.input_at(&name, dtype, shape, self.location)?;
-            frame.fed.insert(tensor, Slot { value, typed: true, blocked: None, checks: None });
+            frame
+                .fed
+                .insert(tensor, ImportedValue { value, typed: true, blocking_error: None, checks: None });
         }
         Ok(())
     }
@@ -164,7 +166,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         for &(index, output) in fed {
             let node = &frame.nodes[index];
             let outputs = built[index].as_ref().map_or(&[][..], |built| &built.outputs);
-            let Some(slot) = outputs.get(output) else {
+            let Some(imported) = outputs.get(output) else {
                 let message = format!(
                     "a fed tensor must be in the model, got {}: {} has {}",
                     frame.tensor_name((index, output)),
@@ -173,14 +175,14 @@ impl<'a, 'g> Importer<'a, 'g> {
                 );
                 return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
             };
-            let mut shape = open(&slot.value.shape());
+            let mut shape = open(&imported.value.shape());
             if let Some(AttrKind::List(list)) = frame.attr(index, "_output_shapes")
                 && let Some(declared) = list.shape.get(output)
                 && let Ok(merged) = shape.merge_with(&shape::from_proto(declared, &self.budget)?)
             {
                 shape = merged;
             }
-            tensors.insert((index, output), (slot.typed.then(|| slot.value.dtype()), shape));
+            tensors.insert((index, output), (imported.typed.then(|| imported.value.dtype()), shape));
         }
         Ok(tensors)
     }

@@ -6,7 +6,7 @@ use super::super::AUXILIARY;
 use super::super::imported::split_name;
 use super::super::proto::{ArgDef, AttrKind, AttrValue, FunctionDef, GraphDef, NodeDef};
 use super::super::signature::{ArgumentType, signature};
-use super::built::Slot;
+use super::built::ImportedValue;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// Maximum number of inputs or outputs of a node. No op has more; larger counts come from damaged files.
@@ -17,9 +17,9 @@ pub(super) struct Frame<'a, 'g> {
     pub nodes: &'a [NodeDef],
     pub by_name: HashMap<&'a str, usize>,
     /// The arguments of the function, by name.
-    pub args: HashMap<&'a str, Slot<'g>>,
+    pub args: HashMap<&'a str, ImportedValue<'g>>,
     /// The inputs that replace fed tensors of the main graph, by node and output.
-    pub fed: BTreeMap<(usize, usize), Slot<'g>>,
+    pub fed: BTreeMap<(usize, usize), ImportedValue<'g>>,
     /// The prefix of node names: `CALL/` in a function, empty in the main graph.
     pub prefix: String,
     /// The attributes of the call, by which attributes of nodes refer to them as placeholders.
@@ -56,7 +56,7 @@ impl<'a, 'g> Frame<'a, 'g> {
     /// A node has no name, or two nodes or arguments share a name.
     pub(super) fn of(
         nodes: &'a [NodeDef],
-        args: HashMap<&'a str, Slot<'g>>,
+        args: HashMap<&'a str, ImportedValue<'g>>,
         prefix: String,
         attrs: Option<&'a BTreeMap<String, AttrValue>>,
         depth: usize,

@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::DType;
 
-use super::built::{Checks, Condition, Slot, union};
+use super::built::{Checks, Condition, ImportedValue, union};
 use super::definitions::Definitions;
 use crate::error::Result;
 use crate::graph::Graph;
@@ -53,20 +53,24 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
     }
 
-    /// Returns the slot with its value guarded by `checks`. A check that the slot already has is not added again.
-    pub(super) fn checked(&mut self, slot: Slot<'g>, checks: &Checks) -> Result<Slot<'g>> {
-        let Some(wanted) = checks else { return Ok(slot) };
-        let missing: Vec<usize> = match &slot.checks {
+    /// Returns `imported` with its value guarded by `checks`. A check that it already has is not added again.
+    pub(super) fn checked(
+        &mut self,
+        imported: ImportedValue<'g>,
+        checks: &Checks,
+    ) -> Result<ImportedValue<'g>> {
+        let Some(wanted) = checks else { return Ok(imported) };
+        let missing: Vec<usize> = match &imported.checks {
             Some(present) => wanted.difference(present).copied().collect(),
             None => wanted.iter().copied().collect(),
         };
-        let mut value = slot.value;
+        let mut value = imported.value;
         for number in missing {
             let Some(condition) = self.conditions.get(number) else { continue };
             let mut call = self.graph.op(&checked::DEF).data(value).data(condition.value);
             call = call.data_all(&condition.data).attr("message", condition.message.clone());
             value = call.finish_at(self.location)?;
         }
-        Ok(Slot { value, checks: union(&slot.checks, checks), ..slot })
+        Ok(ImportedValue { value, checks: union(&imported.checks, checks), ..imported })
     }
 }

@@ -25,7 +25,7 @@ use super::options::ImportOptions;
 use super::proto::AttrKind;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, NodeIx};
-use built::{Built, Checks, Slot, union};
+use built::{Built, Checks, ImportedValue, union};
 use frame::{Frame, Source, damaged};
 use importer::Importer;
 use placeholder::is_placeholder;
@@ -123,20 +123,23 @@ impl<'a, 'g> Importer<'a, 'g> {
                 (None, Some(_)) => Built { is_input: true, ..Built::default() },
                 (None, None) => continue,
             };
-            let output_of =
-                |slot: &Slot<'g>, is_fed| Output { value: slot.value.id(), typed: slot.typed, is_fed };
+            let output_of = |imported: &ImportedValue<'g>, is_fed| Output {
+                value: imported.value.id(),
+                typed: imported.typed,
+                is_fed,
+            };
             let mut outputs: Vec<Option<Output>> =
-                built.outputs.iter().map(|slot| Some(output_of(slot, false))).collect();
-            for ((_, output), slot) in fed {
+                built.outputs.iter().map(|imported| Some(output_of(imported, false))).collect();
+            for ((_, output), imported) in fed {
                 outputs.resize(outputs.len().max(output + 1), None);
-                outputs[*output] = Some(output_of(slot, true));
+                outputs[*output] = Some(output_of(imported, true));
             }
             by_name.insert(node.name.clone(), records.len());
             records.push(Record {
                 name: node.name.clone(),
                 op: node.op.clone(),
                 outputs,
-                blocked: built.blocked,
+                blocking_error: built.blocking_error,
                 error: built.error,
                 is_input: built.is_input,
                 is_read: is_read[index],
@@ -158,7 +161,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// Builds one node.
     ///
     /// # Errors
-    /// The whole import fails. An error of this node alone goes to [`Built::error`].
+    /// The whole import fails. An error that concerns only this node goes to [`Built::error`].
     fn node(
         &mut self,
         frame: &Frame<'a, 'g>,
@@ -169,15 +172,15 @@ impl<'a, 'g> Importer<'a, 'g> {
         let def = &frame.nodes[index];
         let name = frame.full_name(def);
         let mut inputs = Vec::with_capacity(def.input.len());
-        let (mut checks, mut blocked): (Checks, Option<Error>) = (None, None);
+        let (mut checks, mut blocking_error): (Checks, Option<Error>) = (None, None);
         let mut refused = None;
         for (number, input) in def.input.iter().enumerate() {
             let source = frame.source(input)?;
-            let slot = match source {
+            let imported = match source {
                 Source::Control(node) => {
                     if let Some(built) = built.get(node).and_then(Option::as_ref) {
                         checks = union(&checks, &built.checks);
-                        blocked = blocked.or_else(|| built.blocked.clone());
+                        blocking_error = blocking_error.or_else(|| built.blocking_error.clone());
                     }
                     continue;
                 }
@@ -191,10 +194,10 @@ impl<'a, 'g> Importer<'a, 'g> {
                     built.get(node).and_then(Option::as_ref).and_then(|built| built.outputs.get(output))
                 }
             };
-            match slot {
-                Some(slot) => {
-                    blocked = blocked.or_else(|| slot.blocked.clone());
-                    inputs.push(Some(slot.clone()));
+            match imported {
+                Some(imported) => {
+                    blocking_error = blocking_error.or_else(|| imported.blocking_error.clone());
+                    inputs.push(Some(imported.clone()));
                 }
                 None => {
                     let message = format!(
@@ -204,7 +207,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 }
             }
         }
-        let present: Vec<Slot<'g>> = inputs.iter().flatten().cloned().collect();
+        let present: Vec<ImportedValue<'g>> = inputs.iter().flatten().cloned().collect();
         let outcome = match refused {
             Some(error) => Err(error),
             None if is_structure(&def.op) || self.functions.contains_key(def.op.as_str()) => {
@@ -218,17 +221,18 @@ impl<'a, 'g> Importer<'a, 'g> {
             Err(error) => self.refused(frame, index, &name, &present, error)?,
         };
         // Nodes that run after this one inherit the conditions of its inputs.
-        for slot in &present {
-            result.checks = union(&result.checks, &slot.checks);
+        for imported in &present {
+            result.checks = union(&result.checks, &imported.checks);
         }
         result.checks = union(&result.checks, &checks);
-        result.blocked = result.blocked.or(blocked);
-        for slot in &mut result.outputs {
+        result.blocking_error = result.blocking_error.or(blocking_error);
+        for imported in &mut result.outputs {
             for input in &present {
-                slot.checks = union(&slot.checks, &input.checks);
+                imported.checks = union(&imported.checks, &input.checks);
             }
-            slot.blocked = slot.blocked.take().or_else(|| result.blocked.clone());
-            *slot = self.checked(slot.clone(), &checks)?;
+            imported.blocking_error =
+                imported.blocking_error.take().or_else(|| result.blocking_error.clone());
+            *imported = self.checked(imported.clone(), &checks)?;
         }
         Ok(result)
     }
@@ -239,7 +243,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         frame: &Frame<'a, 'g>,
         index: usize,
         name: &str,
-        inputs: &[Slot<'g>],
+        inputs: &[ImportedValue<'g>],
     ) -> Result<Built<'g>> {
         let def = &frame.nodes[index];
         match def.op.as_str() {
@@ -279,14 +283,14 @@ impl<'a, 'g> Importer<'a, 'g> {
         frame: &Frame<'a, 'g>,
         index: usize,
         name: &str,
-        inputs: &[Slot<'g>],
+        inputs: &[ImportedValue<'g>],
         error: Error,
     ) -> Result<Built<'g>> {
         let error = error.with_node(name).at(self.location);
         let node = NodeIx(self.graph.len() as u32);
         let mut result = self.opaque(frame, index, name, inputs)?;
         self.graph.write().refused.insert(node, error.clone());
-        result.blocked = Some(error.clone());
+        result.blocking_error = Some(error.clone());
         result.error = Some(error);
         Ok(result)
     }

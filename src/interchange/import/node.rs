@@ -8,12 +8,12 @@ use super::super::proto::AttrKind;
 use super::super::signature::{ArgumentType, Signature, signature};
 use super::super::{ABSENT, OWN_OPERANDS, shape};
 use super::attrs;
-use super::built::{Built, Slot};
+use super::built::{Built, ImportedValue};
 use super::definitions::Definitions;
 use super::frame::{Frame, MAX_TENSORS, damaged};
 use super::importer::Importer;
 use super::typed::{check_inputs, own_name, typed};
-use super::unknown::MOST_OUTPUTS;
+use super::unknown::MAX_OUTPUTS;
 use crate::error::Result;
 use crate::graph::{OpBuilder, Value};
 use crate::op::{OpRef, Operand, TfOp, spread_names};
@@ -25,11 +25,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         frame: &Frame<'a, 'g>,
         index: usize,
         name: &str,
-        inputs: &[Option<Slot<'g>>],
+        inputs: &[Option<ImportedValue<'g>>],
     ) -> Result<Built<'g>> {
         let op_type = frame.nodes[index].op.as_str();
         let signature = signature(op_type);
-        let present: Vec<Slot<'g>> = inputs.iter().flatten().cloned().collect();
+        let present: Vec<ImportedValue<'g>> = inputs.iter().flatten().cloned().collect();
         if let Some(def) = self.options.ops.get(op_type).filter(|_| signature.is_none()) {
             return self.own_op(frame, index, &def, name, &present);
         }
@@ -76,8 +76,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         attrs.insert("dtypes", Attr::DTypes(dtypes.into()));
         let mut builder = OpBuilder::new(self.graph, self.definitions.shapes_only(row)).attrs(attrs);
-        for (position, slot) in present.iter().enumerate() {
-            builder = builder.operand(position, slot.value);
+        for (position, imported) in present.iter().enumerate() {
+            builder = builder.operand(position, imported.value);
         }
         self.finish(builder, name)
     }
@@ -94,7 +94,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         index: usize,
         def: &OpRef,
         name: &str,
-        inputs: &[Slot<'g>],
+        inputs: &[ImportedValue<'g>],
     ) -> Result<Built<'g>> {
         let attrs = attrs::exported(frame, index, &self.budget)?;
         let positions: Vec<usize> = match (frame.attr(index, OWN_OPERANDS), def.operand_list()) {
@@ -108,8 +108,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             return damaged(format!("the node must name an operand for each of its {} inputs", inputs.len()));
         }
         let mut builder = OpBuilder::new(self.graph, def.clone()).attrs(attrs);
-        for (position, slot) in positions.into_iter().zip(inputs) {
-            builder = builder.operand(position, slot.value);
+        for (position, imported) in positions.into_iter().zip(inputs) {
+            builder = builder.operand(position, imported.value);
         }
         self.finish(builder, name)
     }
@@ -124,7 +124,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         def: &OpRef,
         spelling: &TfOp,
         row: Option<&'static Registered>,
-        inputs: &[Option<Slot<'g>>],
+        inputs: &[Option<ImportedValue<'g>>],
         declared_attrs: &Attrs,
         exported: &Attrs,
         absent: &[Bytes],
@@ -138,7 +138,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             .iter()
             .map(|name| list.iter().position(|operand| operand.name() == *name))
             .collect::<Option<_>>()?;
-        let operands: Vec<(usize, &Option<Slot<'g>>)> = spread_names(&names, inputs.len())
+        let operands: Vec<(usize, &Option<ImportedValue<'g>>)> = spread_names(&names, inputs.len())
             .into_iter()
             .map(|number| positions[number])
             .zip(inputs)
@@ -155,20 +155,20 @@ impl<'a, 'g> Importer<'a, 'g> {
             attrs.insert(name.to_string(), attr.clone());
         }
         let mut call = Call { operands: Vec::new(), dtypes: Vec::new(), attrs };
-        for (position, slot) in operands {
+        for (position, imported) in operands {
             let operand = list.get(position)?;
             let omitted = absent.iter().any(|name| name == operand.name().as_bytes());
             if omitted || exported.get(operand.name()).is_some() {
                 continue;
             }
-            let slot = slot.as_ref()?;
+            let imported = imported.as_ref()?;
             // Shape inference tracks elements of integers only, so a float parameter must be a constant.
-            if matches!(operand, Operand::Size(_)) && slot.value.dtype().is_float() {
-                let float = self.constant_float(slot.value)?;
+            if matches!(operand, Operand::Size(_)) && imported.value.dtype().is_float() {
+                let float = self.constant_float(imported.value)?;
                 call.attrs.insert(operand.name(), Attr::Float(float));
                 continue;
             }
-            call.operands.push((position, slot.value));
+            call.operands.push((position, imported.value));
         }
         call.operands.sort_by_key(|(position, _)| *position);
         call.dtypes = call.operands.iter().map(|(_, value)| value.dtype()).collect();
@@ -222,7 +222,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         frame: &Frame<'a, 'g>,
         index: usize,
         name: &str,
-        inputs: &[Slot<'g>],
+        inputs: &[ImportedValue<'g>],
     ) -> Result<Built<'g>> {
         let op_type = frame.nodes[index].op.as_str();
         let mut types = match signature(op_type) {
@@ -244,7 +244,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         if frame.depth == 0 {
             // Readers declare the dtypes that they read.
             let read = |output: usize| self.read_as.get(&(index, output));
-            let last = (0..MOST_OUTPUTS).rev().find(|output| read(*output).is_some());
+            let last = (0..MAX_OUTPUTS).rev().find(|output| read(*output).is_some());
             types.resize(types.len().max(last.map_or(0, |last| last + 1)), None);
             for (output, known) in types.iter_mut().enumerate() {
                 *known = known.or(read(output).copied().flatten());
@@ -257,12 +257,12 @@ impl<'a, 'g> Importer<'a, 'g> {
             attrs.insert("shapes", Attr::Shapes(shapes.into()));
         }
         let mut builder = OpBuilder::new(self.graph, Definitions::opaque()).attrs(attrs);
-        for (position, slot) in inputs.iter().enumerate() {
-            builder = builder.operand(position, slot.value);
+        for (position, imported) in inputs.iter().enumerate() {
+            builder = builder.operand(position, imported.value);
         }
         let mut built = self.finish(builder, name)?;
-        for (slot, dtype) in built.outputs.iter_mut().zip(types) {
-            slot.typed = dtype.is_some();
+        for (imported, dtype) in built.outputs.iter_mut().zip(types) {
+            imported.typed = dtype.is_some();
         }
         Ok(built)
     }

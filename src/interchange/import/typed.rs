@@ -1,11 +1,12 @@
-//! Dtypes of a node: checks those of its inputs, and finds the attributes that give its outputs TensorFlow's dtypes.
+//! Dtypes of a node: checks the dtypes of its inputs, and finds the attributes that give its outputs TensorFlow's
+//! dtypes.
 
 use shapeflow_shape_fns::{Attrs, DType, Registered};
 
 use super::super::dtype_number::{dtype_of, number_of, text_of};
 use super::super::proto::AttrKind;
 use super::super::signature::{ArgumentType, Signature, signature};
-use super::built::Slot;
+use super::built::ImportedValue;
 use super::frame::{Frame, MAX_TENSORS, damaged};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{OpRef, TfOp};
@@ -94,7 +95,7 @@ pub(super) fn check_inputs(
     frame: &Frame<'_, '_>,
     index: usize,
     signature: &Signature,
-    inputs: &[Option<Slot<'_>>],
+    inputs: &[Option<ImportedValue<'_>>],
 ) -> Result<()> {
     let mut expected: Vec<(&str, Option<i32>)> = Vec::new();
     for input in &signature.inputs {
@@ -129,15 +130,16 @@ pub(super) fn check_inputs(
     if expected.len() != inputs.len() {
         return damaged(format!("the op must have {} inputs, got {}", expected.len(), inputs.len()));
     }
-    for (number, ((name, expected), slot)) in expected.iter().zip(inputs).enumerate() {
-        let (Some(wanted), Some(slot)) = (*expected, slot.as_ref().filter(|slot| slot.typed)) else {
+    for (number, ((name, expected), imported)) in expected.iter().zip(inputs).enumerate() {
+        let (Some(wanted), Some(imported)) = (*expected, imported.as_ref().filter(|imported| imported.typed))
+        else {
             continue;
         };
-        if dtype_of(wanted) != Some(slot.value.dtype()) {
+        if dtype_of(wanted) != Some(imported.value.dtype()) {
             let message = format!(
                 "input {number} ({name}) must be {}, got {}",
                 dtype_of(wanted).map_or_else(|| text_of(wanted), |dtype| dtype.to_string()),
-                slot.value.dtype()
+                imported.value.dtype()
             );
             return Err(Error::new(ErrorKind::DType, Phase::Build, message));
         }

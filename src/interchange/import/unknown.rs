@@ -11,8 +11,8 @@ use super::frame::{Frame, Source};
 use super::importer::Importer;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// Maximum number of outputs of an unknown op. The op has as many as its readers name.
-pub(super) const MOST_OUTPUTS: usize = 64;
+/// Maximum number of outputs of an unknown op. Its number of outputs is the largest that its readers imply.
+pub(super) const MAX_OUTPUTS: usize = 64;
 
 /// Maximum number of nodes that a message lists for each unknown op.
 const SHOWN: usize = 8;
@@ -107,7 +107,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             let node = &frame.nodes[index];
             for input in &node.input {
                 if let Ok(Source::Node(read, output)) = frame.source(input)
-                    && output < MOST_OUTPUTS
+                    && output < MAX_OUTPUTS
                     && is_untyped(&frame.nodes[read].op)
                 {
                     self.read_as.entry((read, output)).or_insert(None);

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::reduce_lanes::{ReduceLanes, lanes_of};
 use crate::expr::{Scalar, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary};
 use crate::lower::kernel_body::{
-    AccessPattern, Inst, InstOp, KernelBody, LaneLayout, Pass, REDUCE_TILE, SlotUse, Vid,
+    AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, REDUCE_TILE, SlotUse,
 };
 
 /// A buffer of a run.
@@ -196,7 +196,7 @@ impl Interpreter<'_> {
     }
 
     fn inst(&self, inst: &Inst, args: &mut InterpArgs<'_, '_>) -> Result<Scalar, Fault> {
-        let value = |v: &Vid| self.values[v.0 as usize];
+        let value = |v: &InstId| self.values[v.0 as usize];
         Ok(match &inst.op {
             InstOp::Const(scalar) => *scalar,
             InstOp::Scalar(k) => Scalar::I64(args.scalars[*k as usize]),
@@ -293,11 +293,11 @@ mod tests {
 
     use super::*;
     use crate::expr::{BinaryOp, ReduceOp};
-    use crate::lower::kernel_body::{ReduceStep, SlotType, Vid};
+    use crate::lower::kernel_body::{InstId, ReduceStep, SlotType};
 
     fn load_store(dtype: DType, slots: Vec<SlotType>, op: InstOp, scalars: u32) -> KernelBody {
         let inst = |op| Inst { dtype, op };
-        let body = vec![inst(InstOp::Load(0)), inst(op), inst(InstOp::Store { slot: 1, value: Vid(1) })];
+        let body = vec![inst(InstOp::Load(0)), inst(op), inst(InstOp::Store { slot: 1, value: InstId(1) })];
         KernelBody {
             layout: LaneLayout::Row,
             loops: 1,
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_fault_names_the_first_failing_element() {
-        let ten = InstOp::Binary(BinaryOp::Rem, Vid(0), Vid(0));
+        let ten = InstOp::Binary(BinaryOp::Rem, InstId(0), InstId(0));
         let code = load_store(DType::U8, memory(DType::U8), ten, 0);
         let input = [1, 2, 3, 4, 5, 6, 7, 8, 0, 10, 0, 12];
         let fault = run(&code, &input, &mut [9; 12], &[]).unwrap_err();
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn an_index_outside_its_limit_is_a_fault() {
-        let check = InstOp::CheckIndex { value: Vid(0), limit: 0 };
+        let check = InstOp::CheckIndex { value: InstId(0), limit: 0 };
         let code = load_store(DType::I64, memory(DType::I64), check, 1);
         let input: Vec<u8> = (0i64..12).flat_map(|x| (x - 8).abs().to_ne_bytes()).collect();
         let mut output = [0; 96];
@@ -358,8 +358,12 @@ mod tests {
 
     #[test]
     fn a_slot_outside_its_buffer_is_a_fault() {
-        let code =
-            load_store(DType::F32, memory(DType::F32), InstOp::Binary(BinaryOp::Add, Vid(0), Vid(0)), 0);
+        let code = load_store(
+            DType::F32,
+            memory(DType::F32),
+            InstOp::Binary(BinaryOp::Add, InstId(0), InstId(0)),
+            0,
+        );
         let fault = run(&code, &[0; 40], &mut [0; 48], &[]).unwrap_err();
         assert_eq!((fault.kind, fault.row, fault.inner), (FaultKind::OutOfBounds { slot: 0 }, 1, 1));
         let fault = run(&code, &[0; 48], &mut [0; 11], &[]).unwrap_err();
@@ -377,11 +381,11 @@ mod tests {
             reduced: vec![dtype],
             passes: vec![Pass {
                 body: vec![Inst { dtype, op: InstOp::Load(0) }],
-                reduces: vec![ReduceStep { op: ReduceOp::Sum, value: Vid(0), dtype, into: 0 }],
+                reduces: vec![ReduceStep { op: ReduceOp::Sum, value: InstId(0), dtype, into: 0 }],
             }],
             epilogue: vec![
                 Inst { dtype, op: InstOp::Reduced(0) },
-                Inst { dtype, op: InstOp::Store { slot: 1, value: Vid(0) } },
+                Inst { dtype, op: InstOp::Store { slot: 1, value: InstId(0) } },
             ],
         };
         // ReduceLanes 0, 1 and 2 hold 1, 2^24 and 1 from each of the two runs: (1 + 1 + 1 + 1) + 2^25.

@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Index, LowerCx};
 use crate::op::HostCx;
 use crate::ops::derived;
-use crate::ops::given::given_ints;
+use crate::ops::host_params::param_ints;
 
 /// Resolves axis `given` of a tensor of this rank; `None` if it is out of range.
 pub(super) fn resolve(given: i64, rank: usize) -> Option<usize> {
@@ -23,7 +23,7 @@ pub(super) fn body_axis(cx: &mut dyn LowerCx) -> usize {
 /// # Errors
 /// The axis is out of range.
 pub(super) fn given_axis(cx: &HostCx<'_>, operand: usize, rank: usize) -> Result<Option<usize>> {
-    let given = given_ints(cx, "axis", operand)?.and_then(|given| given.first().copied());
+    let given = param_ints(cx, "axis", operand)?.and_then(|given| given.first().copied());
     let Some(given) = given else { return Ok(None) };
     resolve(given, rank).map(Some).ok_or_else(|| {
         let message = format!("axis must be in [-{rank}, {rank}), got {given}");

@@ -58,8 +58,8 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let batch = cx.derived("batch_dims").first().and_then(|batch| usize::try_from(batch.as_known()?).ok());
     let batch = batch.unwrap_or(0);
     let indices_rank = cx.dims(1).len();
-    // The axes of the output: those of params before `axis`, those of indices after the batch, those of params after
-    // `axis`.
+    // The axes of the output: the axes of params before `axis`, the axes of indices after the batch, then the axes of
+    // params after `axis`.
     let after = axis + indices_rank.saturating_sub(batch);
     let part = |from: usize, to: usize| index.get(from..to).unwrap_or_default().iter().cloned();
     let indices_index: Vec<Index> = part(0, batch).chain(part(axis, after)).collect();

@@ -9,7 +9,7 @@ use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
-use crate::ops::given::given_sizes;
+use crate::ops::host_params::param_sizes;
 use crate::ops::positions::{Positions, check_policy};
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{Combine, combine};
@@ -66,7 +66,7 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (indices, updates) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
-    let sizes = given_sizes(cx, "shape", 2)?;
+    let sizes = param_sizes(cx, "shape", 2)?;
     let (outer, row) = split_sizes(indices.view(), &sizes);
     let positions = Positions::new(indices.view(), outer)?.with_policy(cx.attrs());
     combine(&mut cx.output(0, &sizes)?, updates.view(), row, Combine::Add, &positions)

@@ -10,7 +10,7 @@ use crate::expr::{Expr, Index, LowerCx, ReduceOp};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{MatMulSpec, OpDef, Operand, TfOp};
 use crate::ops::broadcast::{Indices, broadcast_dims};
-use crate::ops::wide::widen;
+use crate::ops::widen::widen;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {

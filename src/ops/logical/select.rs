@@ -25,13 +25,13 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn select(self, yes: impl IntoOperand<'g>, no: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();
-        if yes.is_weak() && no.is_weak() {
+        if yes.takes_dtype_of_peer() && no.takes_dtype_of_peer() {
             let message = "select(bool, scalar, scalar): one of the two must be a tensor, got two scalars; \
                            make a constant of one";
             return Err(Error::new(ErrorKind::DType, Phase::Build, message).at(location));
         }
         // A Rust scalar takes the dtype of the other choice, so the other one is converted first.
-        let (yes, no) = if yes.is_weak() {
+        let (yes, no) = if yes.takes_dtype_of_peer() {
             let no = no.into_operand(self, location);
             (yes.into_operand(no, location), no)
         } else {

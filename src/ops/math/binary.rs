@@ -4,15 +4,15 @@ use crate::expr::{BinaryOp, math};
 use crate::ops::elementwise::binary_ops;
 
 binary_ops! { binary, "":
-    /// `self + other`, as the operator. Integers wrap.
+    /// `self + other`, the same as the operator `+`. Integers wrap.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     add, ADD: number, ["AddV2", "Add"], |a, b| a.binary(BinaryOp::Add, b), shape = crate::shape_fns::math::add;
 
-    /// `self - other`, as the operator. Integers wrap.
+    /// `self - other`, the same as the operator `-`. Integers wrap.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     sub, SUB: number, ["Sub"], |a, b| a.binary(BinaryOp::Sub, b), shape = crate::shape_fns::math::sub;
 
-    /// `self * other`, as the operator. Integers wrap.
+    /// `self * other`, the same as the operator `*`. Integers wrap.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     mul, MUL: number, ["Mul"], |a, b| a.binary(BinaryOp::Mul, b), shape = crate::shape_fns::math::mul;
 
@@ -20,8 +20,8 @@ binary_ops! { binary, "":
     /// a division by zero fails the run.
     floordiv, FLOORDIV: number, ["FloorDiv"], math::floordiv, shape = crate::shape_fns::math::floordiv;
 
-    /// The remainder of [`Value::floordiv`](crate::Value::floordiv), which has the sign of `other`; as the operator
-    /// `self % other`. An integer division by zero fails the run.
+    /// The remainder of [`Value::floordiv`](crate::Value::floordiv), which has the sign of `other`. The same as
+    /// the operator `%`. An integer division by zero fails the run.
     floormod, FLOORMOD: number, ["FloorMod"], math::floormod, shape = crate::shape_fns::math::floormod;
 
     /// The quotient rounded toward zero. `MIN / -1` wraps to `MIN`, and a division by zero fails the run.

@@ -2,7 +2,7 @@
 
 use crate::expr::math;
 use crate::ops::elementwise::unary_ops;
-use crate::ops::wide::widened;
+use crate::ops::widen::widened;
 
 /// The constants of `selu`, which preserve mean 0 and variance 1 (Klambauer et al. 2017).
 const SELU_SCALE: f64 = 1.050_700_987_355_480_5;

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
-use crate::ops::wide::widened;
+use crate::ops::widen::widened;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, math};
 use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
-use crate::ops::wide::widen;
+use crate::ops::widen::widen;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {

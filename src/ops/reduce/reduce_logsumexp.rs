@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, ReduceOp, math};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand};
-use crate::ops::wide::widen;
+use crate::ops::widen::widen;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, ReduceOp};
 use crate::graph::Value;
 use crate::op::{Absent, OpDef, Operand, TfOp};
-use crate::ops::wide::widen;
+use crate::ops::widen::widen;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {

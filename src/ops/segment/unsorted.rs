@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::expr::Scalar;
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
-use crate::ops::given::given_sizes;
+use crate::ops::host_params::param_sizes;
 use crate::ops::positions::Positions;
 use crate::ops::row_major::RowMajor;
 
@@ -60,7 +60,7 @@ segments! {
 fn run(cx: &mut HostCx<'_>, reduce: Reduce) -> Result<()> {
     let (data, ids) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
     let (data, ids) = (data.view(), ids.view());
-    let count = given_sizes(cx, "num_segments", 2)?;
+    let count = param_sizes(cx, "num_segments", 2)?;
     let rest = data.sizes().get(ids.sizes().len()..).unwrap_or_default();
     let positions = Positions::new(ids, &count)?.dropping_negative();
     let start = finite(reduce.start(data.dtype()), data.dtype());

@@ -2,8 +2,8 @@
 
 use super::kernel::ROWS;
 
-/// Most terms that a sum collects in registers before it is added to the result. A panel of this depth stays in the L1
-/// cache.
+/// The maximum number of terms that a sum collects in registers before it is added to the result. A panel of this depth
+/// stays in the L1 cache.
 const DEPTH: usize = 320;
 
 /// Bytes of the left operand that stay in the L2 cache while panels of the right operand pass.
@@ -34,16 +34,16 @@ impl Blocks {
         }
     }
 
-    /// Returns the depth of a block. It depends on `k` alone, because the order of additions depends on it.
+    /// Returns the depth of a block. It depends only on `k`, because the order of additions depends on it.
     pub(super) fn depth(k: usize) -> usize {
         even(k, DEPTH, 4)
     }
 }
 
-/// Returns the size of the parts that `len` is cut into: parts of equal size, at most `most` each. If there are
+/// Returns the size of the parts that `len` is cut into: parts of equal size, at most `max` each. If there are
 /// several, the size is a multiple of `unit`.
-fn even(len: usize, most: usize, unit: usize) -> usize {
-    match len.div_ceil(most) {
+fn even(len: usize, max: usize, unit: usize) -> usize {
+    match len.div_ceil(max) {
         0 | 1 => len,
         count => len.div_ceil(count).next_multiple_of(unit),
     }
@@ -63,7 +63,7 @@ pub(super) struct RowPanels {
     pub count: usize,
 }
 
-/// Most rows of a panel that has too few independent sums to hide the latency of additions.
+/// The maximum number of rows of a panel that has too few independent sums to hide the latency of additions.
 const FEW_ROWS: usize = 3;
 
 /// Cuts rows into panels of [`ROWS`] rows. If the last panel would have few rows, the last two panels share their rows

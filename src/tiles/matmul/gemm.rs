@@ -36,7 +36,7 @@ impl<T: Float> Gemm<T> {
 
     /// Computes the matmul.
     ///
-    /// The order of additions depends on `k` alone. So an element depends neither on `m` or `n` nor on how the operands
+    /// The order of additions depends only on `k`. So an element depends neither on `m` or `n` nor on how the operands
     /// are stored.
     ///
     /// # Safety

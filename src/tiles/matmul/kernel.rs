@@ -5,10 +5,10 @@ use std::ops::Add;
 use super::register::Register;
 use super::tile::{COPYING, PACKED, STRIDED, Tile, TileFn, compute};
 
-/// Most rows of a tile.
+/// The maximum number of rows of a tile.
 pub(super) const ROWS: usize = 6;
 
-/// Most rows of a tile that is wider than a panel.
+/// The maximum number of rows of a tile that is wider than a panel.
 pub(super) const WIDE_ROWS: usize = 3;
 
 /// Functions that compute tiles of up to [`ROWS`] rows. The function for tiles of `i` rows has the index `i - 1`.
@@ -28,7 +28,7 @@ pub(crate) struct Kernel<T: 'static> {
 }
 
 impl<T> Kernel<T> {
-    /// Returns the columns of a panel.
+    /// Returns the number of columns of a panel.
     pub(super) fn panel(&self) -> usize {
         self.vectors * self.lanes
     }
@@ -37,19 +37,19 @@ impl<T> Kernel<T> {
 /// A float type that matrices can be multiplied in.
 pub(crate) trait Float: Copy + Default + Add<Output = Self> + 'static {
     /// The kernel for any processor.
-    const PLAIN: &'static Kernel<Self>;
+    const PORTABLE: &'static Kernel<Self>;
     /// The kernel for processors with 256-bit vectors and fused multiply-adds.
     #[cfg(target_arch = "x86_64")]
-    const FUSED: &'static Kernel<Self>;
+    const FMA: &'static Kernel<Self>;
     /// The kernel for processors with 512-bit vectors.
     #[cfg(target_arch = "x86_64")]
-    const WIDE: &'static Kernel<Self>;
+    const AVX512: &'static Kernel<Self>;
     /// Returns the kernel for the running processor.
     fn kernel() -> &'static Kernel<Self>;
 }
 
-/// Makes a kernel of vectors `$register` for processors with `$feature`. A tile has up to the last of `$vectors`
-/// vectors, a panel has `$panel`, and a wide tile has `$wide`.
+/// Makes a kernel of vectors `$register` for processors with `$feature`. `$vectors` lists the possible widths of a
+/// tile, in vectors. A panel is `$panel` vectors wide, and a wide tile is `$wide` vectors wide, which is two panels.
 macro_rules! kernel {
     ($register:ty, [$($vectors:literal)*] $panel:literal $wide:literal $(, $feature:literal)?) => {{
         /// # Safety
@@ -101,11 +101,11 @@ pub(super) use kernel;
 macro_rules! float {
     ($t:ident $plain:literal $v256:ident $v512:ident) => {
         impl Float for $t {
-            const PLAIN: &'static Kernel<$t> = &kernel!([$t; $plain], [1 2] 2 4);
+            const PORTABLE: &'static Kernel<$t> = &kernel!([$t; $plain], [1 2] 2 4);
             #[cfg(target_arch = "x86_64")]
-            const FUSED: &'static Kernel<$t> = &kernel!(std::arch::x86_64::$v256, [1 2] 2 4, "avx2,fma");
+            const FMA: &'static Kernel<$t> = &kernel!(std::arch::x86_64::$v256, [1 2] 2 4, "avx2,fma");
             #[cfg(target_arch = "x86_64")]
-            const WIDE: &'static Kernel<$t> = &kernel!(std::arch::x86_64::$v512, [1 2 3 4] 4 8, "avx512f");
+            const AVX512: &'static Kernel<$t> = &kernel!(std::arch::x86_64::$v512, [1 2 3 4] 4 8, "avx512f");
 
             fn kernel() -> &'static Kernel<$t> {
                 #[cfg(target_arch = "x86_64")]
@@ -113,13 +113,13 @@ macro_rules! float {
                     use crate::tiles::cpu::{has_avx512, has_fma};
 
                     if has_avx512() {
-                        return Self::WIDE;
+                        return Self::AVX512;
                     }
                     if has_fma() {
-                        return Self::FUSED;
+                        return Self::FMA;
                     }
                 }
-                Self::PLAIN
+                Self::PORTABLE
             }
         }
     };

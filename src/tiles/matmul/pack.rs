@@ -55,8 +55,8 @@ pub(super) unsafe fn pack<T: Float>(to: *mut T, width: usize, panel: &UnpackedPa
     }
 }
 
-/// Packs [`ROWS`] contiguous rows that lie `row` elements apart, as many steps of them as fill whole registers. Returns
-/// that number of steps.
+/// Packs [`ROWS`] contiguous rows that lie `row` elements apart. Packs only the steps that fill whole registers, and
+/// returns their number.
 ///
 /// # Safety
 /// As [`pack`], for a panel of these rows and `depth` steps.

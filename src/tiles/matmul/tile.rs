@@ -46,7 +46,7 @@ pub(super) struct Tile<T> {
 /// of `b`. `out` and `copy` are writable, and overlap neither each other nor the operands.
 pub(super) type TileFn<T> = unsafe fn(&Tile<T>);
 
-/// Both operands are packed: each step reads the elements after those of the step before.
+/// Both operands are packed: each step reads the elements that follow the elements of the previous step.
 pub(super) const PACKED: u8 = 0;
 /// The operands have the tile's strides.
 pub(super) const STRIDED: u8 = 1;

@@ -226,7 +226,7 @@ fn extract_image_patches(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
         }
     };
     let mut pair =
-        |most: i64| Attr::from(vec![1, g.rng.range_inclusive(1, most), g.rng.range_inclusive(1, most), 1]);
+        |max: i64| Attr::from(vec![1, g.rng.range_inclusive(1, max), g.rng.range_inclusive(1, max), 1]);
     let call = Call::new("extract_image_patches").attr("ksizes", pair(3)).attr("strides", pair(2));
     let call = call.attr("rates", pair(2));
     let padding = if g.rng.chance(1, 2) { "SAME" } else { "VALID" };

@@ -110,7 +110,7 @@ impl InferenceContext<'_> {
     /// # Errors
     /// The condition is disproven.
     pub fn require(&mut self, guard: Guard) -> Result<()> {
-        if guard.dims().into_iter().any(|dim| self.mentions_new_symbol(dim)) {
+        if guard.dims().into_iter().any(|dim| self.mentions_fresh_symbol(dim)) {
             if guard.decide() == Some(false) {
                 bail!("{guard} must hold");
             }
@@ -119,8 +119,8 @@ impl InferenceContext<'_> {
         self.table.require(guard)
     }
 
-    /// Returns whether a dimension mentions a symbol that was made during this inference.
-    pub(crate) fn mentions_new_symbol(&self, dim: &Dim) -> bool {
+    /// Returns whether a dimension mentions a fresh symbol: one that was made during this inference.
+    pub(crate) fn mentions_fresh_symbol(&self, dim: &Dim) -> bool {
         let mut found = false;
         dim.symbols(&mut |symbol| {
             found |= symbol.table_index().is_some_and(|index| index >= self.first_new_symbol)

@@ -1,9 +1,9 @@
 //! [`InferenceContext`]: the interface between a shape function and the op it runs on.
 
-mod assembly;
 mod broadcast;
 mod constraint;
 mod result;
+mod shapes;
 
 use std::ops::Range;
 
@@ -215,8 +215,9 @@ impl<'a> InferenceContext<'a> {
         }
     }
 
-    /// Sets a normalized parameter that the body of the op reads. Its elements are numbers, expressions, or new integer
-    /// symbols; the same shape function computes the symbols when it runs on concrete operands.
+    /// Sets a derived parameter: a normalized value of parameter `name`, such as an axis counted from the front. The
+    /// body of the op reads it instead of the parameter that was passed. Its elements are numbers, expressions, or new
+    /// integer symbols; the same shape function computes the symbols when it runs on concrete operands.
     pub fn set_derived(&mut self, name: &'static str, values: impl IntoIterator<Item = Dim>) {
         self.result.derived.retain(|(other, _)| *other != name);
         self.result.derived.push((name, values.into_iter().collect()));
@@ -278,7 +279,7 @@ impl<'a> InferenceContext<'a> {
         let shapes = self.result.shapes.iter().flat_map(|shape| shape.dims().unwrap_or_default());
         let derived = self.result.derived.iter().flat_map(|(_, dims)| dims);
         let (mut plain, mut hidden): (Vec<Symbol>, Vec<Symbol>) = Default::default();
-        for dim in shapes.chain(derived).filter(|dim| self.mentions_new_symbol(dim)) {
+        for dim in shapes.chain(derived).filter(|dim| self.mentions_fresh_symbol(dim)) {
             match dim.as_symbol() {
                 Some(symbol) => plain.push(symbol),
                 None => dim.symbols(&mut |symbol| hidden.push(symbol)),

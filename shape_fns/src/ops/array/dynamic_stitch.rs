@@ -28,11 +28,12 @@ pub fn dynamic_stitch(cx: &mut InferenceContext<'_>) -> Result<()> {
             ))
             .operand(data_operand)
         })?;
-        if let (Some(dims), Some(first)) = (values.dims(), positions.rank()) {
-            let row = TensorShape::from(dims.get(first..).unwrap_or_default());
+        if let (Some(dims), Some(index_rank)) = (values.dims(), positions.rank()) {
+            let row = TensorShape::from(dims.get(index_rank..).unwrap_or_default());
             rest = cx.merge_shapes(&rest, &row).map_err(|_| {
                 ShapeError::new(format_args!(
-                    "all data must agree after the axes of its indices, got {rest} and {row} in {values}"
+                    "every data operand must have the same shape after the axes of its indices, got {rest} and {row} \
+                     in {values}"
                 ))
                 .operand(data_operand)
             })?;
@@ -68,7 +69,7 @@ mod tests {
         {} "i32 [0]; i32 [0]; [0, ?]; [0, n]" => "[0, n]";
         {} "i32 [2]; ?" => "?";
         {} "i32 [2]; [3, 4]" => "error data must have the axes of its indices as leading axes, got [3, 4] and [2]";
-        {} "i32 [2]; i32 [2]; [2, 4]; [2, 5]" => "error all data must agree after the axes of its indices, got [4] and [5] in [2, 5]";
+        {} "i32 [2]; i32 [2]; [2, 4]; [2, 5]" => "error every data operand must have the same shape after the axes of its indices, got [4] and [5] in [2, 5]";
         {} "[1] = [-1]; [1]" => "error indices must not be negative, got -1";
     }
 }

@@ -6,7 +6,8 @@ use crate::{Dim, Guard, InferenceContext, List, PartialElements, Result, TensorS
 /// Sets the output's sizes to `shape`. One size may be -1; it is inferred from the number of elements:
 /// `[n, 4], shape=[-1] -> [4*n]` and `[4*n], shape=[-1, 4] -> [n, 4]`.
 ///
-/// If it is unknown whether an element of `shape` is -1, its dimension is unknown, unless it is the only such element.
+/// An element of `shape` that may be -1 gives an unknown dimension. If only one element may be -1, its dimension is
+/// inferred instead.
 ///
 /// # Errors
 /// Two sizes are -1, a size is less than -1, or the numbers of elements provably differ.
@@ -54,7 +55,7 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
             None => undecided.push(axis),
         }
     }
-    // At most one size may be -1. If one is, the undecided ones must be sizes.
+    // At most one size may be -1. If one is known to be -1, the undecided sizes are not -1.
     if inferred.is_none() && undecided.len() == 1 {
         let others = product(cx, sizes, &undecided)?;
         if cx.at_least(&others, &Dim::known(1)) {
@@ -80,8 +81,9 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
     match inferred {
         None => {
             let others = product(cx, sizes, &[])?;
+            // A fresh symbol in the total occurs nowhere else, so an equation for it would prove nothing.
             if let Some(total) = total
-                && !cx.mentions_new_symbol(&total)
+                && !cx.mentions_fresh_symbol(&total)
             {
                 cx.merge(&total, &others).map_err(|_| {
                     cx.blame_param(
@@ -98,7 +100,7 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
         Some(axis) => {
             let Cancelled { rest, others, empty, dropped } = cancel(input.dims(), sizes, axis);
             let others = product(cx, &others, &[])?;
-            // An unknown dimension may cancel a zero among the sizes.
+            // An unknown dimension of the input may turn out to be 0. Then it cancels a zero among the sizes.
             let may_cancel = input.as_known().is_none();
             if others.as_known() == Some(0) && !may_cancel {
                 bail!(
@@ -113,8 +115,8 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
             };
             dims[axis] = match total {
                 Some(_) if others.as_known() == Some(0) => cx.fresh(),
-                // 0 / 0 does not determine the size. Nor is it determined if a dropped zero may still cancel an
-                // unknown dimension.
+                // 0 / 0 does not determine the size. A zero that `cancel` dropped from the sizes may equal an
+                // unknown dimension of the input. Then the quotient does not determine the size either.
                 Some(total)
                     if (!not_empty && !cx.at_least(&others, &Dim::known(1)))
                         || (dropped && !cx.at_least(&total, &Dim::known(1))) =>
@@ -136,7 +138,7 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
                 None => cx.fresh(),
             };
             if sizes[axis].as_known().is_none() {
-                // The given size must be -1 or equal to the inferred size.
+                // The given size must be -1 or equal to the inferred size: `given + 2` must be 1 or `inferred + 2`.
                 let (given, inferred) = (cx.add(&sizes[axis], &two)?, cx.add(&dims[axis], &two)?);
                 cx.require(Guard::OneOrEqual(given, inferred))?;
             }
@@ -147,8 +149,8 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
 
 /// Removes the factors that the input's dimensions and the sizes other than `inferred` have in common.
 ///
-/// A common dimension keeps the number of elements even if it is 0: `[n, 4]` reshaped to `[n, -1]` is `[n, 4]`. Once a
-/// common zero is removed, the tensor is empty, so further zeros among the sizes are dropped as well.
+/// A common factor is removed even if it may be 0: `[n, 4]` reshaped to `[n, -1]` is `[n, 4]` for every `n`. If a known
+/// zero is common, the tensor is empty, so further zeros among the sizes are dropped as well.
 fn cancel(dims: Option<&[Dim]>, sizes: &[Dim], inferred: usize) -> Cancelled {
     let mut rest = dims.map(<[Dim]>::to_vec);
     let mut others: Vec<Dim> = Vec::new();

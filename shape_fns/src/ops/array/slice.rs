@@ -33,7 +33,7 @@ pub fn slice(cx: &mut InferenceContext<'_>) -> Result<()> {
             _ => None,
         };
         let length = length(cx, dim, &start, size)?;
-        if !cx.mentions_new_symbol(&start) && !cx.mentions_new_symbol(&length) {
+        if !cx.mentions_fresh_symbol(&start) && !cx.mentions_fresh_symbol(&length) {
             let end = cx.add(&start, &length)?;
             cx.require(Guard::Ge(dim.clone(), end.clone())).map_err(|_| {
                 ShapeError::new(format_args!(
@@ -68,7 +68,7 @@ fn length(cx: &mut InferenceContext<'_>, dim: &Dim, start: &Dim, size: Option<&D
         return Ok(if *dim == 0 { Dim::known(0) } else { cx.fresh() });
     };
     match size.as_known() {
-        Some(-1) if cx.mentions_new_symbol(start) => Ok(cx.fresh()),
+        Some(-1) if cx.mentions_fresh_symbol(start) => Ok(cx.fresh()),
         Some(-1) => {
             cx.require(Guard::Ge(dim.clone(), start.clone())).map_err(|_| {
                 ShapeError::new(format_args!("begin must be at most the dimension, got {start} and {dim}"))
@@ -80,7 +80,7 @@ fn length(cx: &mut InferenceContext<'_>, dim: &Dim, start: &Dim, size: Option<&D
         }
         Some(_) => Ok(size.clone()),
         None if cx.at_least(size, &Dim::known(0)) => Ok(size.clone()),
-        None if cx.mentions_new_symbol(start) => Ok(cx.fresh()),
+        None if cx.mentions_fresh_symbol(start) => Ok(cx.fresh()),
         None => {
             // The length is `size + (size < 0) * (dim - start + 1)`, which is `dim - start` for a size of -1.
             cx.require(Guard::Ge(size.clone(), Dim::known(-1)))?;

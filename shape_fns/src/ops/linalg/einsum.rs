@@ -37,13 +37,13 @@ impl Labels {
 
 /// The dimensions that the operands give to labels and to the ellipsis.
 #[derive(Default)]
-struct Bound {
+struct LabelDims {
     labels: Vec<(char, Dim)>,
     /// The shape that the axes under the ellipses broadcast to. Unranked if one of the operands is.
     ellipsis: Option<TensorShape>,
 }
 
-impl Bound {
+impl LabelDims {
     /// Unifies the dimension of a label with `dim`.
     fn bind(&mut self, cx: &mut InferenceContext<'_>, operand: usize, label: char, dim: &Dim) -> Result<()> {
         match self.labels.iter_mut().find(|(other, _)| *other == label) {
@@ -107,18 +107,18 @@ pub fn einsum(cx: &mut InferenceContext<'_>) -> Result<()> {
     if output.contains(',') {
         bail!("an equation must have one output, got {equation:?}");
     }
-    let mut bound = Bound::default();
+    let mut label_dims = LabelDims::default();
     for (operand, text) in inputs.iter().enumerate() {
         let labels = Labels::parse(text, equation)?;
-        bind_operand(cx, operand, &labels, &mut bound)?;
+        bind_operand(cx, operand, &labels, &mut label_dims)?;
     }
     let labels = Labels::parse(output, equation)?;
     let resolve = |labels: &[char]| -> Result<TensorShape> {
-        let dims = labels.iter().map(|label| bound.find(*label, equation));
+        let dims = labels.iter().map(|label| label_dims.find(*label, equation));
         Ok(TensorShape::new(dims.collect::<Result<Vec<Dim>>>()?))
     };
     let (before, after) = (resolve(&labels.before)?, resolve(&labels.after)?);
-    let ellipsis = match &bound.ellipsis {
+    let ellipsis = match &label_dims.ellipsis {
         Some(dims) if !labels.ellipsis && dims.rank().is_some_and(|rank| rank > 0) => {
             bail!("the output must have an ellipsis for the operands' axes {dims}, got {equation:?}");
         }
@@ -134,15 +134,15 @@ fn bind_operand(
     cx: &mut InferenceContext<'_>,
     operand: usize,
     labels: &Labels,
-    bound: &mut Bound,
+    label_dims: &mut LabelDims,
 ) -> Result<()> {
     let shape = cx.input(operand).clone();
     let Some(dims) = shape.dims() else {
         for label in labels.before.iter().chain(&labels.after) {
             let dim = cx.fresh();
-            bound.bind(cx, operand, *label, &dim)?;
+            label_dims.bind(cx, operand, *label, &dim)?;
         }
-        return if labels.ellipsis { bound.cover(cx, operand, TensorShape::unranked()) } else { Ok(()) };
+        return if labels.ellipsis { label_dims.cover(cx, operand, TensorShape::unranked()) } else { Ok(()) };
     };
     let covered = match dims.len().checked_sub(labels.len()) {
         Some(covered) if covered == 0 || labels.ellipsis => covered,
@@ -157,9 +157,9 @@ fn bind_operand(
     let (before, rest) = dims.split_at(labels.before.len());
     let (middle, after) = rest.split_at(covered);
     for (label, dim) in labels.before.iter().zip(before).chain(labels.after.iter().zip(after)) {
-        bound.bind(cx, operand, *label, dim)?;
+        label_dims.bind(cx, operand, *label, dim)?;
     }
-    if labels.ellipsis { bound.cover(cx, operand, TensorShape::from(middle)) } else { Ok(()) }
+    if labels.ellipsis { label_dims.cover(cx, operand, TensorShape::from(middle)) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ enum Kind {
     Complex,
     /// Real to complex: a length `n` becomes `n/2 + 1`.
     Forward,
-    /// Complex to real: the given length is that of the output.
+    /// Complex to real: the given length is the length of the output.
     Inverse,
 }
 

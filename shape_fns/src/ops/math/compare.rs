@@ -1,4 +1,5 @@
-//! Comparisons that propagate their results if decided, so that values selected by them stay known.
+//! Comparisons. An element of the result is known if the comparison is decided for all sizes. So a later `select` on it
+//! knows which value it returns.
 
 use super::arithmetic::propagate_binary;
 use crate::{Dim, Guard, InferenceContext, Result, ShapeError, common};
@@ -11,7 +12,7 @@ fn decided(answer: Option<bool>) -> Result<Dim> {
     }
 }
 
-/// Returns whether `a >= b`, if decided.
+/// Returns whether `a >= b`, or `None` if that depends on the sizes.
 fn at_least(a: &Dim, b: &Dim) -> Option<bool> {
     Guard::Ge(a.clone(), b.clone()).decide()
 }

@@ -13,8 +13,8 @@ pub fn select(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Sets the output's elements: those of the branch that a known condition selects, or those that are the same in both
-/// branches.
+/// Sets the known elements of the output. An element is known if its condition is known and so is the selected element,
+/// or if both branches have the same element.
 fn propagate_selected(cx: &mut InferenceContext<'_>) {
     let value = |index| cx.input_value(index).cloned();
     let [condition, x, y] = [value(0), value(1), value(2)];

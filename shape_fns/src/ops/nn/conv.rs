@@ -109,12 +109,13 @@ fn convolve(
     let strides = layout.entries_of(cx, "strides", false)?;
     let dilations = layout.entries_of(cx, "dilations", true)?;
     let explicit = layout.explicit_paddings(cx)?;
-    let mut depth = input[layout.channel()].clone();
-    let vectors = if layout.vectors { input.last().cloned() } else { None };
-    if let Some(inner) = &vectors {
-        depth = cx.mul(&depth, inner)?;
+    let mut input_channels = input[layout.channel()].clone();
+    // The size of the inner axis of `NCHW_VECT_C`, which holds some of the channels.
+    let vector_len = if layout.has_vectors { input.last().cloned() } else { None };
+    if let Some(vector_len) = &vector_len {
+        input_channels = cx.mul(&input_channels, vector_len)?;
     }
-    let outputs = match_channels(cx, &depth, &filter, channels)?;
+    let outputs = match_channels(cx, &input_channels, &filter, channels)?;
     let mut positions = Vec::with_capacity(layout.spatial);
     for (spatial, size) in filter.spatial.iter().enumerate() {
         let axis = layout.axis(spatial);
@@ -131,25 +132,25 @@ fn convolve(
         };
         positions.push(window.position_count(cx, &input[axis])?);
     }
-    let outputs = match &vectors {
-        Some(inner) => cx.exact_div(&outputs, inner)?,
+    let outputs = match &vector_len {
+        Some(vector_len) => cx.exact_div(&outputs, vector_len)?,
         None => outputs,
     };
-    let output = layout.shape(input[0].clone(), positions, outputs, vectors);
+    let output = layout.shape(input[0].clone(), positions, outputs, vector_len);
     cx.set_output(0, TensorShape::from(leading).concatenate(&output));
     Ok(())
 }
 
 /// Returns the filter's dimensions. Attribute `filter_format` is `HWIO`, `OIHW`, or `OIHW_VECT_I` for vectors.
 fn filter(cx: &mut InferenceContext<'_>, layout: Layout) -> Result<Filter> {
-    let format = cx.str_or("filter_format", if layout.vectors { "OIHW_VECT_I" } else { "HWIO" })?;
-    let (outputs_first, vectors) = match format {
+    let format = cx.str_or("filter_format", if layout.has_vectors { "OIHW_VECT_I" } else { "HWIO" })?;
+    let (outputs_first, has_vectors) = match format {
         "HWIO" | "DHWIO" => (false, false),
         "OIHW" | "OIDHW" => (true, false),
         "OIHW_VECT_I" => (true, true),
         _ => bail!("filter_format must be HWIO, OIHW or OIHW_VECT_I, got {format:?}"),
     };
-    let shape = cx.with_rank(1, layout.spatial + 2 + usize::from(vectors))?;
+    let shape = cx.with_rank(1, layout.spatial + 2 + usize::from(has_vectors))?;
     let dims = shape.dims().unwrap_or_default();
     let (spatial, [first, second]) = if outputs_first {
         (dims[2..2 + layout.spatial].to_vec(), [dims[1].clone(), dims[0].clone()])
@@ -157,45 +158,45 @@ fn filter(cx: &mut InferenceContext<'_>, layout: Layout) -> Result<Filter> {
         (dims[..layout.spatial].to_vec(), [dims[layout.spatial].clone(), dims[layout.spatial + 1].clone()])
     };
     let inputs = match dims.last() {
-        Some(inner) if vectors => cx.mul(&first, inner)?,
+        Some(inner) if has_vectors => cx.mul(&first, inner)?,
         _ => first,
     };
     Ok(Filter { spatial, inputs, outputs: second })
 }
 
-/// Unifies the channels of the input (`depth`) with those of the filter, and returns the channels of the output.
+/// Unifies the number of channels of the input with the filter's, and returns the number of channels of the output.
 fn match_channels(
     cx: &mut InferenceContext<'_>,
-    depth: &Dim,
+    input_channels: &Dim,
     filter: &Filter,
     channels: Channels,
 ) -> Result<Dim> {
     let inputs = &filter.inputs;
     let groups = match channels {
         Channels::Separate => {
-            let depth = cx.agree("the numbers of channels of input and filter", depth, inputs)?;
-            return cx.mul(&depth, &filter.outputs);
+            let unified = cx.agree("the numbers of channels of input and filter", input_channels, inputs)?;
+            return cx.mul(&unified, &filter.outputs);
         }
         Channels::Groups(groups) => {
             let groups = Dim::known(groups);
             let all = cx.mul(inputs, &groups)?;
-            cx.merge(depth, &all).map_err(|_| {
+            cx.merge(input_channels, &all).map_err(|_| {
                 ShapeError::new(format_args!(
-                    "the number of input channels must be the filter's times the number of groups, got {depth}, {inputs} \
+                    "the number of input channels must be the filter's times the number of groups, got {input_channels}, {inputs} \
                      and {groups}"
                 ))
             })?;
             groups
         }
         Channels::Implied => {
-            let divides = Guard::Divides { divisor: inputs.clone(), dividend: depth.clone() };
+            let divides = Guard::Divides { divisor: inputs.clone(), dividend: input_channels.clone() };
             cx.require(divides).map_err(|_| {
                 ShapeError::new(format_args!(
-                    "the number of input channels must be a multiple of the filter's, got {depth} and {inputs}"
+                    "the number of input channels must be a multiple of the filter's, got {input_channels} and {inputs}"
                 ))
                 .operand(1)
             })?;
-            match depth.exact_div(inputs) {
+            match input_channels.exact_div(inputs) {
                 Some(groups) if groups.is_known() => groups,
                 _ => return Ok(filter.outputs.clone()),
             }

@@ -10,11 +10,11 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 /// An operand has the wrong rank, the channels provably differ, the window provably does not fit, or an attribute is
 /// out of range.
 pub fn dilation_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let layout = Layout { spatial: 2, channels_first: false, vectors: false };
-    let [batch, height, width, depth] = cx.axes::<4>(0)?;
+    let layout = Layout { spatial: 2, channels_first: false, has_vectors: false };
+    let [batch, height, width, input_channels] = cx.axes::<4>(0)?;
     let [rows, columns, channels] = cx.axes::<3>(1)?;
     let (strides, rates) = (layout.entries_of(cx, "strides", false)?, layout.entries_of(cx, "rates", false)?);
-    let depth = cx.agree("the numbers of channels of input and filter", &depth, &channels)?;
+    let channels = cx.agree("the numbers of channels of input and filter", &input_channels, &channels)?;
     let mut positions = Vec::with_capacity(2);
     for (axis, (size, input)) in [(rows, height), (columns, width)].into_iter().enumerate() {
         let axis = axis + 1;
@@ -23,7 +23,7 @@ pub fn dilation_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
             Window { axis, size: &size, stride: &stride, dilation: rates[axis], padding: padding(cx)? };
         positions.push(window.position_count(cx, &input)?);
     }
-    cx.set_output(0, layout.shape(batch, positions, depth, None));
+    cx.set_output(0, layout.shape(batch, positions, channels, None));
     Ok(())
 }
 

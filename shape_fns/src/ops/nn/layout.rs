@@ -11,7 +11,7 @@ pub(super) struct Layout {
     /// Whether the channel axis precedes the spatial axes.
     pub(super) channels_first: bool,
     /// Whether the last axis holds vectors of channels (`NCHW_VECT_C`).
-    pub(super) vectors: bool,
+    pub(super) has_vectors: bool,
 }
 
 impl Layout {
@@ -22,13 +22,13 @@ impl Layout {
     /// There is no such layout.
     pub(super) fn of(cx: &InferenceContext<'_>, spatial: usize) -> Result<Layout> {
         let format = cx.str_or("data_format", "")?;
-        let (channels_first, vectors) = match (format, spatial) {
+        let (channels_first, has_vectors) = match (format, spatial) {
             ("" | "CHANNELS_LAST", _) | ("NHWC", 2) | ("NDHWC", 3) => (false, false),
             ("CHANNELS_FIRST", _) | ("NCHW", 2) | ("NCDHW", 3) => (true, false),
             ("NCHW_VECT_C", 2) => (true, true),
             _ => bail!("data_format must have {spatial} spatial axes, got {format:?}"),
         };
-        Ok(Layout { spatial, channels_first, vectors })
+        Ok(Layout { spatial, channels_first, has_vectors })
     }
 
     /// Returns the channel axis.
@@ -43,7 +43,7 @@ impl Layout {
 
     /// Returns the number of axes.
     pub(super) fn rank(&self) -> usize {
-        self.entries() + usize::from(self.vectors)
+        self.entries() + usize::from(self.has_vectors)
     }
 
     /// Returns the length of list attributes, which have one entry per axis except the axis of vectors.
@@ -58,7 +58,7 @@ impl Layout {
     pub(super) fn dims(&self, cx: &mut InferenceContext<'_>, index: usize) -> Result<Vec<Dim>> {
         let shape = cx.with_rank(index, self.rank())?;
         let dims = shape.dims().unwrap_or_default().to_vec();
-        if let (true, Some(inner)) = (self.vectors, dims.last().and_then(Dim::as_known))
+        if let (true, Some(inner)) = (self.has_vectors, dims.last().and_then(Dim::as_known))
             && inner != 4
             && inner != 32
         {
@@ -130,7 +130,7 @@ impl Layout {
         batch: Dim,
         spatial: Vec<Dim>,
         channels: Dim,
-        vectors: Option<Dim>,
+        vector_len: Option<Dim>,
     ) -> TensorShape {
         let mut dims = vec![batch];
         if self.channels_first {
@@ -140,7 +140,7 @@ impl Layout {
             dims.extend(spatial);
             dims.push(channels);
         }
-        dims.extend(vectors);
+        dims.extend(vector_len);
         TensorShape::new(dims)
     }
 }

@@ -131,7 +131,8 @@ pub fn batch_norm_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Like [`batch_norm`]. Two scalars, the minimum and the maximum of its range, follow each operand and the output.
+/// Like [`batch_norm`] on quantized tensors. Each operand and the output is followed by two scalars: the minimum and
+/// the maximum of its range.
 ///
 /// # Errors
 /// Same as [`batch_norm`], or the end of a range is not a scalar.
@@ -167,12 +168,12 @@ mod tests {
         {} "[n, ?, w, ?]; [?, h, ?, ?]; [c]; ?; ?" => "[n, h, w, c]; [c]; [c]; [0]; [0]";
         {} "[n, 4, w, 3]; [n, 5, w, 3]; ?; ?; ?" => "error(5) shapes must agree, got 4 and 5 at axis 1";
     }
-    shape_table! { global: batch_norm, ["t", "m", "v", "beta", "gamma"];
+    shape_table! { with_global_normalization: batch_norm, ["t", "m", "v", "beta", "gamma"];
         {} "[n, h, w, ?]; [?]; [?]; [?]; [4]" => "[n, h, w, 4]";
         {} "[n, h, w, 4]; [?]; [?]; [3]; [4]" => "error beta must have one element per channel, got 3 for 4 channels";
         {} "[n, h, w, 4]; [?]; [?]; [2, 2]; [4]" => "error beta must have rank 1";
     }
-    shape_table! { global_gradient: batch_norm_grad, ["t", "m", "v", "gamma", "backprop"];
+    shape_table! { with_global_normalization_gradient: batch_norm_grad, ["t", "m", "v", "gamma", "backprop"];
         {} "[1, ?, 3, ?]; [?]; [?]; [?]; [?, 2, ?, 4]" => "[1, 2, 3, 4]; [4]; [4]; [4]; [4]";
     }
 }

@@ -46,9 +46,10 @@ fn pool(cx: &mut InferenceContext<'_>, spatial: usize, channels: bool) -> Result
     for axis in 0..spatial {
         positions.push(position_count(layout.axis(axis))?);
     }
-    let depth = if channels { position_count(layout.channel())? } else { input[layout.channel()].clone() };
-    let vectors = if layout.vectors { input.last().cloned() } else { None };
-    let output = layout.shape(input[0].clone(), positions, depth, vectors);
+    let output_channels =
+        if channels { position_count(layout.channel())? } else { input[layout.channel()].clone() };
+    let vector_len = if layout.has_vectors { input.last().cloned() } else { None };
+    let output = layout.shape(input[0].clone(), positions, output_channels, vector_len);
     for index in 0..cx.outputs() {
         cx.set_output(index, output.clone());
     }
@@ -142,7 +143,7 @@ fn second_order(cx: &mut InferenceContext<'_>, like_input: usize, like_output: u
 }
 
 /// The gradient of the gradient of [`max_pool`], with operands `orig_input, orig_output, grad`. `grad` has the shape
-/// of `orig_input`, and `orig_output` that of the result.
+/// of `orig_input`, and `orig_output` has the shape of the result.
 ///
 /// # Errors
 /// Same as [`max_pool`], or shapes provably differ.
@@ -161,7 +162,7 @@ pub fn max_pool_3d_grad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// Like [`max_pool_grad_grad`], with operands `input, grad, argmax`. `grad` has the shape of `input`, and `argmax`
-/// that of the result.
+/// has the shape of the result.
 ///
 /// # Errors
 /// Same as [`max_pool_grad_grad`].

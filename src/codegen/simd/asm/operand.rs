@@ -40,7 +40,7 @@ pub(crate) enum Mem {
     Base(Gpr, i32),
     /// `base + (index << scale) + disp`. The index must not be `rsp`.
     Indexed(Gpr, Gpr, u8, i32),
-    /// An offset into the constants behind the code.
+    /// An offset into the constant pool, which follows the code in memory.
     Pool(u32),
 }
 

@@ -42,7 +42,7 @@ fn is_in(name: &str, isa: VectorIsa) -> bool {
 }
 
 /// The number of registers that each operand may name. Mask registers and general registers are fewer.
-fn most_registers(name: &str, isa: VectorIsa) -> [u8; 3] {
+fn max_registers(name: &str, isa: VectorIsa) -> [u8; 3] {
     let all = if isa == VectorIsa::Avx512 { 32 } else { 16 };
     match name {
         "CMP_PS" | "CMP_PD" if isa == VectorIsa::Avx512 => [8, all, all],
@@ -113,7 +113,7 @@ fn every_vector_instruction_decodes_to_itself() {
     let memories = memories();
     for isa in [VectorIsa::Avx2, VectorIsa::Avx512] {
         for (name, op) in opcode::ALL.iter().filter(|(name, _)| is_in(name, isa)) {
-            let most = most_registers(name, isa);
+            let max = max_registers(name, isa);
             let three = matches!(op.form, OperandForm::Three | OperandForm::Blend)
                 || name.starts_with("LOAD_MASKED")
                 || *name == "BLEND_PS";
@@ -124,10 +124,10 @@ fn every_vector_instruction_decodes_to_itself() {
                         return;
                     }
                     let (reg, v) = match op.form {
-                        OperandForm::Shift(number) => (number, v % most[1]),
-                        _ => (reg % most[0], if three { v % most[1] } else { 0 }),
+                        OperandForm::Shift(number) => (number, v % max[1]),
+                        _ => (reg % max[0], if three { v % max[1] } else { 0 }),
                     };
-                    let rm = if let Rm::Reg(r) = rm { Rm::Reg(r % most[2]) } else { rm };
+                    let rm = if let Rm::Reg(r) = rm { Rm::Reg(r % max[2]) } else { rm };
                     let imm = takes_immediate(name, *op).then_some(if op.form == OperandForm::Blend {
                         0x70
                     } else {

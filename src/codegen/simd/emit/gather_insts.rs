@@ -1,4 +1,4 @@
-//! Gathers as instructions: moving a slot to a row, and inserting elements one by one.
+//! Code of gathers: adding an offset to the address of a gather slot, and loading elements one by one into a register.
 
 use super::context::EmitContext;
 use crate::codegen::repr::size_of;
@@ -8,7 +8,8 @@ use crate::codegen::simd::ir::{GatherGroup, frame_mem};
 use crate::lower::kernel_body::AccessPattern;
 
 impl EmitContext<'_> {
-    /// Moves a gather slot by an offset: the lowest lane of `from` times the stride of offset number `offset`.
+    /// Adds `index * stride` to the address of a gather slot. `index` is the lowest lane of `from`; `stride` is the
+    /// slot's stride number `offset`.
     pub fn displace(&self, asm: &mut Asm, slot: u32, offset: u32, from: VectorReg) {
         let word = self.layout.scratch;
         asm.vector(opcode::STORE_Q, VectorLen::X, from.0, 0, frame_mem(word).into(), None);
@@ -16,7 +17,7 @@ impl EmitContext<'_> {
         self.displace_by(asm, slot, offset);
     }
 
-    /// Moves a gather slot by rax times the stride of offset number `offset`.
+    /// Adds `rax * stride` to the address of a gather slot, where `stride` is the slot's stride number `offset`.
     pub fn displace_by(&self, asm: &mut Asm, slot: u32, offset: u32) {
         asm.imul(RAX, frame_mem(self.layout.gathers[slot as usize].strides[offset as usize]));
         match self.pointer(slot) {
@@ -27,12 +28,12 @@ impl EmitContext<'_> {
 
     /// Inserts the elements of a group one by one into the low 16 bytes of a register. Lanes without an element are 0.
     pub fn gather(&self, asm: &mut Asm, slot: u32, group: GatherGroup, to: u8) {
-        let kind = &self.code.slots[slot as usize];
-        let moves = kind.pattern == AccessPattern::Contiguous;
+        let slot_type = &self.code.slots[slot as usize];
+        let is_contiguous = slot_type.pattern == AccessPattern::Contiguous;
         let gather = &self.layout.gathers[slot as usize];
-        let size = size_of(kind.dtype);
+        let size = size_of(slot_type.dtype);
         let base = match self.pointer(slot) {
-            Some(pointer) if !moves => pointer,
+            Some(pointer) if !is_contiguous => pointer,
             Some(pointer) => {
                 asm.mov(RCX, pointer);
                 RCX
@@ -42,7 +43,7 @@ impl EmitContext<'_> {
                 RCX
             }
         };
-        if moves {
+        if is_contiguous {
             asm.lea(RAX, Mem::Base(INDEX, group.ahead as i32));
             asm.imul(RAX, frame_mem(gather.inner));
             asm.alu(Alu::Add, RCX, RAX);
@@ -62,10 +63,10 @@ impl EmitContext<'_> {
                 asm.jump_if(Cond::LessEqual, done);
             }
             let mut memory = Mem::Base(base, 0);
-            if group.near {
+            if group.narrow_offsets {
                 asm.extend_word(RAX, frame_mem(self.layout.offsets[0] + 4 * lane));
                 memory = Mem::Indexed(base, RAX, 0, 0);
-            } else if !group.placed {
+            } else if !group.slot_at_row {
                 for (k, stride) in gather.strides.iter().enumerate() {
                     let sum = if k == 0 { RAX } else { RBX };
                     asm.mov(sum, frame_mem(self.layout.offsets[k] + 8 * lane));
@@ -77,7 +78,7 @@ impl EmitContext<'_> {
                 memory = Mem::Indexed(base, RAX, 0, 0);
             }
             asm.vector(insert, VectorLen::X, to, to, memory.into(), Some(position as u8));
-            if moves && position + 1 < group.count {
+            if is_contiguous && position + 1 < group.count {
                 asm.alu(Alu::Add, RCX, frame_mem(gather.inner));
             }
         }

@@ -14,7 +14,7 @@ use crate::lower::kernel_body::AccessPattern;
 impl EmitContext<'_> {
     /// Emits an instruction that is a sequence: its operands are in registers, and `dst` is none of these.
     pub fn emit(&self, asm: &mut Asm, kind: &VectorInstKind, dst: Option<VectorReg>, sources: &[VectorReg]) {
-        let whole = asm.isa.vector();
+        let len = asm.isa.vector();
         let to = || dst.expect("an instruction that computes a value has a result").0;
         let from = || sources[0].0;
         match *kind {
@@ -30,7 +30,7 @@ impl EmitContext<'_> {
             VectorInstKind::LoadMasked { wide, mem } => {
                 let memory = self.mem(asm, mem);
                 let op = if wide { opcode::LOAD_MASKED_Q } else { opcode::LOAD_MASKED_D };
-                asm.vector(op, whole, to(), from(), memory.into(), None);
+                asm.vector(op, len, to(), from(), memory.into(), None);
             }
             VectorInstKind::Store { op, len, imm, mem, tail } => {
                 let memory = self.mem(asm, mem);
@@ -72,7 +72,7 @@ impl EmitContext<'_> {
             VectorInstKind::Scalar(k) => {
                 self.load_argument(asm, std::mem::offset_of!(KernelArgs, scalars));
                 let scalar = Mem::Base(RAX, 8 * k as i32);
-                asm.vector(opcode::SPLAT_Q, whole, to(), 0, scalar.into(), None);
+                asm.vector(opcode::SPLAT_Q, len, to(), 0, scalar.into(), None);
             }
             VectorInstKind::Iota { slot, ahead } => self.iota(asm, slot, ahead, to()),
             VectorInstKind::Displace { slot, offset } => self.displace(asm, slot, offset, sources[0]),
@@ -85,10 +85,10 @@ impl EmitContext<'_> {
             VectorInstKind::Gather { slot, group } => self.gather(asm, slot, group, to()),
             VectorInstKind::Fail => {
                 if asm.isa == VectorIsa::Avx512 {
-                    asm.vector(opcode::D_TO_MASK, whole, COMPARE_MASK, 0, Rm::Reg(from()), None);
+                    asm.vector(opcode::D_TO_MASK, len, COMPARE_MASK, 0, Rm::Reg(from()), None);
                     asm.mask_move(false, RAX.0, COMPARE_MASK);
                 } else {
-                    asm.vector(opcode::SIGN_BITS, whole, RAX.0, 0, Rm::Reg(from()), None);
+                    asm.vector(opcode::SIGN_BITS, len, RAX.0, 0, Rm::Reg(from()), None);
                 }
                 // A jump, not an update in memory: the next step would wait for that.
                 let fine = asm.label();
@@ -199,12 +199,12 @@ impl EmitContext<'_> {
 
     /// Runs an operation on lanes of 8 bytes one by one, through the frame.
     fn lanes(&self, asm: &mut Asm, lane_op: LaneOp, to: u8, sources: &[VectorReg]) {
-        let whole = asm.isa.vector();
+        let len = asm.isa.vector();
         for (source, area) in sources.iter().zip(self.layout.lanes) {
-            asm.vector(opcode::MOV_STORE, whole, source.0, 0, frame_mem(area).into(), None);
+            asm.vector(opcode::MOV_STORE, len, source.0, 0, frame_mem(area).into(), None);
         }
         let [first, second, result] = self.layout.lanes;
-        for lane in 0..whole.bytes() / 8 {
+        for lane in 0..len.bytes() / 8 {
             let lane_of = |area: u32| frame_mem(area + 8 * lane);
             match lane_op {
                 LaneOp::I64ToF32 => {
@@ -246,6 +246,6 @@ impl EmitContext<'_> {
                 }
             }
         }
-        asm.vector(opcode::MOV_LOAD, whole, to, 0, frame_mem(result).into(), None);
+        asm.vector(opcode::MOV_LOAD, len, to, 0, frame_mem(result).into(), None);
     }
 }

@@ -4,7 +4,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::codegen::simd::asm::VectorIsa;
 
-/// Constants behind the code. Equal constants share an offset.
+/// The constants of a function, which follow its code in memory. Equal constants share an offset.
 pub(crate) struct ConstantPool {
     pub bytes: Vec<u8>,
     /// Offsets of vectors that repeat 16 bytes, by these bytes.
@@ -56,8 +56,8 @@ impl ConstantPool {
         offset
     }
 
-    /// The offset of `step` set 4-byte lanes followed by `step` unset ones. A load at the right place in them is the
-    /// mask of any number of elements.
+    /// The offset of a table of 4-byte lanes: `step` lanes with all bits set, then `step` lanes of zeros. A load that
+    /// starts at lane `step - n` of the table is the mask of the first `n` elements.
     pub fn mask_table(&mut self, step: u32) -> u32 {
         let offset = self.bytes.len();
         self.bytes.extend(std::iter::repeat_n(0xff, 4 * step as usize));

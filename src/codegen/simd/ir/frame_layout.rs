@@ -93,8 +93,8 @@ pub(crate) struct GatherWords {
 pub(crate) struct PrefetchWords {
     /// By slot: distance in bytes to the row that is prefetched.
     pub strides: Vec<u32>,
-    /// `near[k - 1][slot]`: distance in bytes from the first copy of a body to copy `k`.
-    pub near: Vec<Vec<u32>>,
+    /// `copy_distances[k - 1][slot]`: distance in bytes from the first copy of a body to copy `k`.
+    pub copy_distances: Vec<Vec<u32>>,
     /// Nonzero if the loop continues in the next row: the row after the last one of this loop is the first of the next.
     pub flat: u32,
     /// By slot: bytes of a row to prefetch.
@@ -129,7 +129,8 @@ pub(crate) struct FrameLayout {
     pub scratch: u32,
     /// By loop: the number of remaining positions.
     pub counters: Vec<u32>,
-    /// By level, for each slot its start inside that many loops. Level 0 is the row.
+    /// By level, for each slot its start: its address (for an iota, its value) at inner element 0 of the current row
+    /// and of the current iterations of the outermost `level` loops. Level 0 is the row.
     pub starts: Vec<u32>,
     /// The masks of a masked step: one vector of 4-byte lanes, then two of 8-byte lanes.
     pub masks: [u32; 3],
@@ -165,7 +166,7 @@ impl FrameLayout {
         demands: FrameDemands,
         frame: &mut FrameAllocator,
     ) -> FrameLayout {
-        let most_offsets = demands.gather_strides.iter().map(SmallVec::len).max().unwrap_or(0);
+        let max_offsets = demands.gather_strides.iter().map(SmallVec::len).max().unwrap_or(0);
         let scalars: Vec<u32> =
             (0..code.scalars).filter(|_| demands.reads_scalars).map(|_| frame.word()).collect();
         let mut gathers = Vec::with_capacity(code.slots.len());
@@ -208,7 +209,7 @@ impl FrameLayout {
             gathers,
             index: frame.area(8 * demands.index_words as u32, 8),
             prefetch: demands.prefetch_copies.map(|copies| PrefetchWords::new(code, copies, frame)),
-            offsets: (0..most_offsets).map(|_| frame.area(STEP_WORDS, align)).collect(),
+            offsets: (0..max_offsets).map(|_| frame.area(STEP_WORDS, align)).collect(),
             ramps: code.slots.iter().map(|slot| moves(slot).then(|| frame.area(STEP_WORDS, align))).collect(),
             accumulators: (0..reduces).map(|_| frame.area(REDUCE_BYTES as u32, align)).collect(),
             totals: (0..reduces).map(|_| frame.area(REDUCE_BYTES as u32, align)).collect(),
@@ -220,12 +221,12 @@ impl FrameLayout {
         self.starts[level] + 8 * slot
     }
 
-    /// The vectors of demanded scalars.
+    /// The scalars that `FrameDemands::lane_scalars` lists, each with the offset of its vector.
     pub fn lane_scalars(&self) -> impl Iterator<Item = (LaneScalar, u32)> {
         self.lane_scalars.iter().copied()
     }
 
-    /// The vector of a demanded scalar.
+    /// The offset of the vector of a scalar that `FrameDemands::lane_scalars` lists.
     pub fn lane_scalar(&self, scalar: LaneScalar) -> u32 {
         let known = self.lane_scalars.iter().find(|known| known.0 == scalar);
         known.expect("the demands on the frame name every limit and stride that lanes need").1
@@ -236,7 +237,7 @@ impl PrefetchWords {
     fn new(code: &KernelBody, copies: usize, frame: &mut FrameAllocator) -> PrefetchWords {
         let mut by_slot = || code.slots.iter().map(|_| frame.word()).collect();
         let (strides, bytes) = (by_slot(), by_slot());
-        let near = (1..copies).map(|_| by_slot()).collect();
-        PrefetchWords { strides, near, flat: frame.word(), bytes }
+        let copy_distances = (1..copies).map(|_| by_slot()).collect();
+        PrefetchWords { strides, copy_distances, flat: frame.word(), bytes }
     }
 }

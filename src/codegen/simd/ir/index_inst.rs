@@ -7,7 +7,7 @@ use shapeflow_shape_fns::DType;
 use crate::codegen::simd::asm::Cond;
 use crate::codegen::uniform::has_uniform_offsets;
 use crate::expr::BinaryOp;
-use crate::lower::kernel_body::{Inst, InstOp, Vid};
+use crate::lower::kernel_body::{Inst, InstId, InstOp};
 
 /// An operation on 64-bit integers. Integers of fewer bits are extended by value.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -110,7 +110,7 @@ pub(crate) fn index_op(inst: &Inst) -> Option<IndexOp> {
 
 /// For each instruction of a body, whether it is index arithmetic: it has that form, and every use of it leads to the
 /// address of a gathered row. Reductions read `roots`, so these never are.
-pub(crate) fn index_insts(body: &[Inst], uniform: &[bool], roots: &[Vid]) -> Vec<bool> {
+pub(crate) fn index_insts(body: &[Inst], uniform: &[bool], roots: &[InstId]) -> Vec<bool> {
     if !body.iter().any(|inst| matches!(inst.op, InstOp::Gather { .. })) {
         return vec![false; body.len()];
     }

@@ -7,7 +7,7 @@ use super::roles::POINTERS;
 use crate::codegen::simd::asm::Gpr;
 use crate::codegen::uniform::{has_uniform_offsets, uniform_insts};
 use crate::lower::kernel_body::{
-    AccessPattern, Inst, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotUse, Vid,
+    AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotUse,
 };
 
 /// The largest number of instructions in all copies of a body. A longer body computes more than it waits for memory.
@@ -32,7 +32,7 @@ pub(crate) enum CopySpacing {
 pub(crate) struct LoopBody<'a> {
     pub insts: &'a [Inst],
     /// The values that reductions read.
-    pub roots: Vec<Vid>,
+    pub roots: Vec<InstId>,
     /// By instruction: whether it has one value for the whole inner loop.
     pub uniform: Vec<bool>,
     /// By instruction: whether it is index arithmetic.
@@ -43,6 +43,7 @@ pub(crate) struct LoopBody<'a> {
     pub pointers: Vec<Option<Gpr>>,
     /// The number of loops around the body.
     pub level: usize,
+    /// The number of copies of the body that a step runs.
     pub copies: usize,
     pub spacing: CopySpacing,
 }
@@ -67,7 +68,7 @@ impl<'a> LoopBody<'a> {
         for (slot, pointer) in first.iter().chain(&last).zip(POINTERS) {
             pointers[*slot as usize] = Some(pointer);
         }
-        let roots: Vec<Vid> = reduces.iter().map(|reduce| reduce.value).collect();
+        let roots: Vec<InstId> = reduces.iter().map(|reduce| reduce.value).collect();
         let index = index_insts(insts, &uniform, &roots);
         LoopBody {
             insts,
@@ -87,12 +88,14 @@ impl<'a> LoopBody<'a> {
         self.uniform.iter().all(|uniform| *uniform)
     }
 
-    /// The gather slots that move once, before the inner loop, and are then read along the inner axis.
+    /// The gather slots whose offsets are added to their address once, before the inner loop. They are then read along
+    /// the inner axis.
     pub fn gathered_rows(&self, code: &KernelBody) -> Vec<u32> {
         let row = |inst: &Inst| match &inst.op {
             InstOp::Gather { slot, offsets } => {
-                let placed = has_uniform_offsets(&self.uniform, offsets);
-                (placed && code.slots[*slot as usize].pattern == AccessPattern::Contiguous).then_some(*slot)
+                let slot_at_row = has_uniform_offsets(&self.uniform, offsets);
+                (slot_at_row && code.slots[*slot as usize].pattern == AccessPattern::Contiguous)
+                    .then_some(*slot)
             }
             _ => None,
         };
@@ -101,7 +104,7 @@ impl<'a> LoopBody<'a> {
 
     /// The limit and the stride (numbers of scalars) of each offset by which elements are gathered one by one.
     pub fn element_offsets(&self) -> SmallVec<[(u32, u32); 4]> {
-        let limit = |v: Vid| match self.insts[v.0 as usize].op {
+        let limit = |v: InstId| match self.insts[v.0 as usize].op {
             InstOp::CheckIndex { limit, .. } => limit,
             _ => unreachable!("the verifier checks that every offset of a gather is a checked index"),
         };
@@ -124,16 +127,17 @@ impl<'a> LoopBody<'a> {
         self.copied(code, MAX_POSITIONS, CopySpacing::Position)
     }
 
-    /// This body with a power of two of copies, 2 to `most`.
+    /// This body in several copies, each at another position. Their number is a power of two, 2 to `max_copies`.
     ///
     /// `None` if the body stores, or reads anything that moves with the inner axis other than contiguous loads and rows
     /// whose addresses are index arithmetic, or if registers are too few. In the copied body only slots that move have
     /// registers.
-    pub fn copied(&self, code: &KernelBody, most: usize, spacing: CopySpacing) -> Option<LoopBody<'_>> {
+    pub fn copied(&self, code: &KernelBody, max_copies: usize, spacing: CopySpacing) -> Option<LoopBody<'_>> {
         let rows = self.gathered_rows(code);
         let moves = |slot: &u32| {
-            let kind = &code.slots[*slot as usize];
-            kind.used == SlotUse::Load && kind.pattern != AccessPattern::Splat || rows.contains(slot)
+            let slot_type = &code.slots[*slot as usize];
+            slot_type.used == SlotUse::Load && slot_type.pattern != AccessPattern::Splat
+                || rows.contains(slot)
         };
         let moving: Vec<u32> = self.slots.iter().copied().filter(moves).collect();
         let fits = |(i, inst): (usize, &Inst)| match &inst.op {
@@ -151,8 +155,9 @@ impl<'a> LoopBody<'a> {
         if moving.is_empty() || !self.insts.iter().enumerate().all(fits) {
             return None;
         }
-        let most = most.min(POINTERS.len() / moving.len()).min(MAX_COPIED_INSTS / self.insts.len());
-        let copies: usize = 1 << most.checked_ilog2().filter(|log| *log > 0)?;
+        let max_copies =
+            max_copies.min(POINTERS.len() / moving.len()).min(MAX_COPIED_INSTS / self.insts.len());
+        let copies: usize = 1 << max_copies.checked_ilog2().filter(|log| *log > 0)?;
         let mut pointers = vec![None; copies * code.slots.len()];
         let entries = (0..copies)
             .flat_map(|copy| moving.iter().map(move |slot| copy * code.slots.len() + *slot as usize));

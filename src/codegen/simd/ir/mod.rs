@@ -2,7 +2,7 @@
 //!
 //! - [`VectorBlock`]: straight-line vector instructions over any number of values.
 //! - [`IndexInst`]: steps of index arithmetic in general registers.
-//! - [`ConstantPool`]: constants behind the code.
+//! - [`ConstantPool`]: constants, which follow the code in memory.
 //! - [`FrameLayout`]: offsets in the stack frame, from [`FrameDemands`].
 //! - [`LoopBody`]: one body with the analysis that its inner loops need.
 //! - [`AddressSlice`]: the part of a body that computes the addresses of gathered rows.

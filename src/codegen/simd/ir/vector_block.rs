@@ -14,7 +14,7 @@ pub(crate) struct VectorId(pub u32);
 pub(crate) enum ValueOrigin {
     /// None: an instruction of the block makes the value.
     Made,
-    /// An offset in the constants behind the code.
+    /// An offset into the constant pool, which follows the code in memory.
     Pool(u32),
     /// An offset in the frame.
     Frame(u32),
@@ -63,12 +63,13 @@ pub(crate) struct GatherGroup {
     /// Distance of the first element from the current one.
     pub ahead: u32,
     pub count: u32,
-    /// The slot already points at the gathered row.
-    pub placed: bool,
-    /// Only the remaining elements of the row are read.
+    /// Whether the slot's address already includes the offsets, because they are uniform.
+    pub slot_at_row: bool,
+    /// Whether only the remaining elements of the row are read.
     pub masked: bool,
-    /// The offset of an element is one 4-byte word: the sum over all indices, in bytes.
-    pub near: bool,
+    /// Whether the frame holds one 4-byte offset per element: `Σ index·stride` in bytes. If not, it holds one 8-byte
+    /// word per element and index, without strides.
+    pub narrow_offsets: bool,
 }
 
 /// The operation of a [`VectorInst`].

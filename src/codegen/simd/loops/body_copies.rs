@@ -29,8 +29,8 @@ impl FunctionEmitter<'_> {
                     asm.mov(RDX, Mem::Base(RCX, 8 * word as i32));
                 }
                 None => {
-                    let kind = self.code.slots[slot];
-                    let bytes = size_of(kind.dtype) as i32 * kind.pattern.step() as i32;
+                    let slot_type = self.code.slots[slot];
+                    let bytes = size_of(slot_type.dtype) as i32 * slot_type.pattern.step() as i32;
                     asm.mov_imm(RDX, REDUCE_TILE as i32 * bytes);
                 }
             }
@@ -53,7 +53,7 @@ impl FunctionEmitter<'_> {
         }
         let slots = code.slots.len();
         for copy in 1..body.copies {
-            let mut selector = self.selector(body, SelectPlan::once());
+            let mut selector = self.selector(body, SelectPlan::one_element());
             selector.select_addresses(&slice.wanted);
             let block = selector.block;
             self.emit_shifted(body, block, copy, &body.pointers[copy * slots..(copy + 1) * slots], false);
@@ -73,8 +73,11 @@ impl FunctionEmitter<'_> {
         chain_index_insts(&mut block, |_| None);
         let ahead = self.layout.prefetch.as_ref();
         let shift = ahead.map(|ahead| {
-            let near = copy.checked_sub(1).map(|copy| &ahead.near[copy][..]);
-            SlotShift { words: [prefetching.then_some(&ahead.strides[..]), near], speculative: prefetching }
+            let distances = copy.checked_sub(1).map(|copy| &ahead.copy_distances[copy][..]);
+            SlotShift {
+                words: [prefetching.then_some(&ahead.strides[..]), distances],
+                speculative: prefetching,
+            }
         });
         let context = EmitContext {
             code: self.code,

@@ -49,8 +49,8 @@ impl FunctionEmitter<'_> {
         let identity = self.identity(reduce);
         let (top, done) = (self.asm.label(), self.asm.label());
         let asm = &mut self.asm;
-        let whole = self.isa.vector();
-        asm.vector(opcode::MOV_LOAD, whole, 0, 0, Mem::Pool(identity).into(), None);
+        let len = self.isa.vector();
+        asm.vector(opcode::MOV_LOAD, len, 0, 0, Mem::Pool(identity).into(), None);
         asm.mov(RAX, frame_mem(self.layout.tile));
         asm.mov_imm(INDEX, 0);
         asm.bind(top);
@@ -59,8 +59,8 @@ impl FunctionEmitter<'_> {
         // Lanes past `n` may be written: a tile is a multiple of a vector.
         let start = (reduce.into as usize * 8 * TILE) as i32;
         let mem = Mem::Indexed(RAX, INDEX, bytes.trailing_zeros() as u8, start);
-        asm.vector(opcode::MOV_STORE, whole, 0, 0, mem.into(), None);
-        asm.alu_imm(Alu::Add, INDEX, (whole.bytes() / bytes) as i32);
+        asm.vector(opcode::MOV_STORE, len, 0, 0, mem.into(), None);
+        asm.alu_imm(Alu::Add, INDEX, (len.bytes() / bytes) as i32);
         asm.jump(top);
         asm.bind(done);
     }

@@ -17,20 +17,20 @@ impl FunctionEmitter<'_> {
         if offsets.is_empty() {
             return emit(self, CodeVariant::default());
         }
-        let most = i32::MAX / offsets.len() as i32;
+        let max = i32::MAX / offsets.len() as i32;
         let jump_if_far = |f: &mut Self, far| {
             for (limit, stride) in offsets {
                 let asm = &mut f.asm;
                 asm.mov(RAX, frame_mem(f.layout.scalars[limit as usize]));
                 asm.imul(RAX, frame_mem(f.layout.scalars[stride as usize]));
-                asm.alu_imm(Alu::Cmp, RAX, most);
+                asm.alu_imm(Alu::Cmp, RAX, max);
                 asm.jump_if(Cond::Greater, far);
-                asm.alu_imm(Alu::Cmp, RAX, -most);
+                asm.alu_imm(Alu::Cmp, RAX, -max);
                 asm.jump_if(Cond::Less, far);
             }
         };
         self.either(jump_if_far, &mut |f, far| {
-            emit(f, CodeVariant { near_offsets: !far, cold: far, ..CodeVariant::default() });
+            emit(f, CodeVariant { narrow_offsets: !far, cold: far, ..CodeVariant::default() });
         });
     }
 }

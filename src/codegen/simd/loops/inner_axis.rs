@@ -100,10 +100,11 @@ impl FunctionEmitter<'_> {
             _ => None,
         });
         let (slot, None) = (stores.next()?, stores.next()) else { return None };
-        let kind = &code.slots[slot as usize];
-        let size = size_of(kind.dtype);
-        let whole = kind.pattern == AccessPattern::Contiguous && kind.used == SlotUse::Store && size >= 4;
-        whole.then_some((slot, size))
+        let slot_type = &code.slots[slot as usize];
+        let size = size_of(slot_type.dtype);
+        let is_streamable =
+            slot_type.pattern == AccessPattern::Contiguous && slot_type.used == SlotUse::Store && size >= 4;
+        is_streamable.then_some((slot, size))
     }
 
     /// Chooses between the two copies of the unrolled loop at run time.
@@ -177,7 +178,7 @@ impl FunctionEmitter<'_> {
     /// Makes the masks that a block reads. The number of remaining elements is in rax.
     fn make_masks(&mut self, block: &VectorBlock) {
         let asm = &mut self.asm;
-        let whole = self.isa.vector();
+        let len = self.isa.vector();
         asm.store(frame_mem(self.layout.remaining), RAX);
         if self.isa == VectorIsa::Avx512 {
             asm.mov(RCX, RAX);
@@ -189,7 +190,7 @@ impl FunctionEmitter<'_> {
             asm.shr(RDX, 8);
             asm.mask_move(true, TAIL_MASK + 2, RDX.0);
         }
-        // The load starts that many lanes before the end of the set ones.
+        // For `n` remaining elements (rax), the load starts `n` lanes before the end of the table's set lanes.
         asm.neg(RAX);
         asm.lea(RCX, Mem::Pool(self.mask_table));
         let step = self.isa.step() as i32;
@@ -197,8 +198,8 @@ impl FunctionEmitter<'_> {
         let parts = [(opcode::MOV_LOAD, 0), (opcode::SX_DQ, 0), (opcode::SX_DQ, 2 * step)];
         for ((op, offset), mask) in parts.into_iter().zip(self.layout.masks) {
             if block.values.contains(&ValueOrigin::Frame(mask)) {
-                asm.vector(op, whole, 0, 0, table(offset).into(), None);
-                asm.vector(opcode::MOV_STORE, whole, 0, 0, frame_mem(mask).into(), None);
+                asm.vector(op, len, 0, 0, table(offset).into(), None);
+                asm.vector(opcode::MOV_STORE, len, 0, 0, frame_mem(mask).into(), None);
             }
         }
     }

@@ -35,7 +35,7 @@ impl FunctionEmitter<'_> {
             return self.with_variants(&body, &mut |f, variant| f.walk(&body, &[], variant));
         }
         self.load_pointers(&body);
-        let mut selector = self.selector(&body, SelectPlan::once());
+        let mut selector = self.selector(&body, SelectPlan::one_element());
         selector.select_all();
         let block = selector.block;
         self.emit_once(&body, block);
@@ -113,7 +113,7 @@ impl FunctionEmitter<'_> {
 
     /// Emits the uniform instructions of a body. Returns the locations of the values that steps read.
     pub fn emit_uniform(&mut self, body: &LoopBody<'_>) -> Vec<Option<ValueOrigin>> {
-        let mut selector = self.selector(body, SelectPlan::once());
+        let mut selector = self.selector(body, SelectPlan::one_element());
         let locations = selector.select_uniform(&body.roots);
         let block = selector.block;
         self.emit_once(body, block);

@@ -15,7 +15,7 @@ const MAX_ROW_BYTES: i32 = 512;
 /// Bytes of a cache line.
 const LINE: i32 = 64;
 
-/// The position, in a slot's line, of its stride along the innermost loop, or along rows in a kernel without loops.
+/// The index, among a slot's words, of its stride along the innermost loop, or along rows in a kernel without loops.
 fn innermost_stride(code: &KernelBody) -> usize {
     if code.loops > 0 { SLOT_LOOPS + code.loops as usize - 1 } else { SLOT_ROW }
 }
@@ -36,17 +36,17 @@ impl FunctionEmitter<'_> {
             asm.shl(RAX, DISTANCE.trailing_zeros() as u8);
             asm.store(frame_mem(*ahead), RAX);
         }
-        for (slot, kind) in code.slots.iter().enumerate() {
+        for (slot, slot_type) in code.slots.iter().enumerate() {
             asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + inner) as i32));
             asm.mov(RDX, RAX);
-            for near in &words_ahead.near {
-                asm.store(frame_mem(near[slot]), RDX);
+            for distances in &words_ahead.copy_distances {
+                asm.store(frame_mem(distances[slot]), RDX);
                 asm.alu(Alu::Add, RDX, RAX);
             }
-            if kind.used == SlotUse::Gather {
+            if slot_type.used == SlotUse::Gather {
                 let least = asm.label();
                 asm.mov(RDX, frame_mem(self.layout.n));
-                asm.shl(RDX, size_of(kind.dtype).trailing_zeros() as u8);
+                asm.shl(RDX, size_of(slot_type.dtype).trailing_zeros() as u8);
                 asm.alu_imm(Alu::Cmp, RDX, MAX_ROW_BYTES);
                 asm.jump_if(Cond::LessEqual, least);
                 asm.mov_imm(RDX, MAX_ROW_BYTES);
@@ -90,17 +90,17 @@ impl FunctionEmitter<'_> {
         match self.layout.counters.last() {
             None => asm.mov(RAX, frame_mem(self.layout.rows)),
             Some(counter) => {
-                let alone = asm.label();
+                let not_flat = asm.label();
                 asm.mov(RAX, frame_mem(*counter));
                 asm.alu_imm(Alu::Cmp, flat, 0);
-                asm.jump_if(Cond::Equal, alone);
+                asm.jump_if(Cond::Equal, not_flat);
                 asm.mov(RCX, frame_mem(self.layout.args));
                 asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, extents) as i32));
                 asm.mov(RDX, frame_mem(self.layout.rows));
                 asm.alu_imm(Alu::Sub, RDX, 1);
                 asm.imul(RDX, Mem::Base(RCX, 0));
                 asm.alu(Alu::Add, RAX, RDX);
-                asm.bind(alone);
+                asm.bind(not_flat);
             }
         }
         asm.alu_imm(Alu::Cmp, RAX, DISTANCE + body.copies as i32 - 1);
@@ -126,7 +126,7 @@ impl FunctionEmitter<'_> {
                     }
                 }
             }
-            let plan = SelectPlan { speculative: true, ..SelectPlan::once() };
+            let plan = SelectPlan { speculative: true, ..SelectPlan::one_element() };
             let mut selector = self.selector(body, plan);
             selector.select_addresses(&slice.wanted);
             let block = selector.block;

@@ -1,5 +1,6 @@
-//! Reductions of several rows, or of several tiles of one row, side by side: memory serves several streams of cache
-//! lines at a time.
+//! Reductions of several rows, or of several tiles of one row, side by side. Each row or tile is a stream: one copy of
+//! the loop body reads it, and has its own accumulators. The streams take turns, so memory serves several sequences of
+//! cache lines at a time.
 
 use super::function::FunctionEmitter;
 use super::row_reduce::{Accumulators, round_elements};
@@ -13,24 +14,25 @@ use crate::lower::kernel_body::{LaneLayout, Pass, REDUCE_BYTES, REDUCE_TILE};
 
 /// The number of streams of a reduction.
 const STREAMS: usize = 4;
-/// The number of elements of a stream before the next stream's turn: whole rounds of the accumulators.
+/// The number of elements that a stream reduces in its turn. It is a multiple of every [`round_elements`].
 const TURN: i32 = 128;
-/// The least number of elements of a row that is a stream.
+/// The least number of elements of a row for which rows are reduced side by side.
 const MIN_STREAM_ROW: i32 = 2 * TURN;
 
 impl FunctionEmitter<'_> {
     /// Areas of the frame for the accumulators of streams, by stream and reduction.
-    fn stream_areas(&mut self, pass: &Pass, copies: usize) -> Vec<Vec<u32>> {
+    fn stream_areas(&mut self, pass: &Pass, streams: usize) -> Vec<Vec<u32>> {
         let bytes = REDUCE_BYTES as u32;
-        let first = self.frame.area(bytes * (copies * pass.reduces.len()) as u32, 64);
-        let of_stream = |copy| {
+        let first_area = self.frame.area(bytes * (streams * pass.reduces.len()) as u32, 64);
+        let of_stream = |stream| {
             (0..pass.reduces.len())
-                .map(move |reduce| first + bytes * (copy * pass.reduces.len() + reduce) as u32)
+                .map(move |reduce| first_area + bytes * (stream * pass.reduces.len() + reduce) as u32)
         };
-        (0..copies).map(|copy| of_stream(copy).collect()).collect()
+        (0..streams).map(|stream| of_stream(stream).collect()).collect()
     }
 
-    /// Reduces the first `length` elements of each stream: whole rounds, at least one.
+    /// Reduces the first `length` elements of each stream. `length` is a multiple of [`round_elements`] and not 0.
+    /// `first` is the first accumulator register.
     fn reduce_streams(
         &mut self,
         pass: &Pass,
@@ -41,27 +43,27 @@ impl FunctionEmitter<'_> {
         variant: CodeVariant,
     ) {
         let uniforms = self.emit_uniform(body);
-        let plan = SelectPlan { variant, uniforms: &uniforms, ..SelectPlan::once() };
+        let plan = SelectPlan { variant, uniforms: &uniforms, ..SelectPlan::one_element() };
         for area in areas {
             for (reduce, area) in pass.reduces.iter().zip(area) {
                 self.store_identity(*reduce, *area);
             }
         }
         let turn = frame_mem(self.frame.word());
-        let [top, whole] = std::array::from_fn(|_| self.asm.label());
+        let [top, full_turn] = std::array::from_fn(|_| self.asm.label());
         self.asm.mov_imm(INDEX, 0);
         self.asm.bind(top);
         self.asm.store(turn, INDEX);
         self.asm.lea(END, Mem::Base(INDEX, TURN));
         self.asm.alu(Alu::Cmp, END, length);
-        self.asm.jump_if(Cond::LessEqual, whole);
+        self.asm.jump_if(Cond::LessEqual, full_turn);
         self.asm.mov(END, length);
-        self.asm.bind(whole);
+        self.asm.bind(full_turn);
         let pressure = self.reduce_step(pass, body, plan, false).pressure();
-        for (copy, area) in areas.iter().enumerate() {
+        for (stream, area) in areas.iter().enumerate() {
             self.asm.mov(INDEX, turn);
             self.load_accumulators(first, area);
-            self.emit_rounds(pass, body, plan, Accumulators::Registers(first), copy as u32, pressure);
+            self.emit_rounds(pass, body, plan, Accumulators::Registers(first), stream as u32, pressure);
             self.store_accumulators(first, area);
         }
         self.asm.alu(Alu::Cmp, INDEX, length);
@@ -109,8 +111,9 @@ impl FunctionEmitter<'_> {
 
     /// Reduces rows side by side, in a kernel that does nothing else.
     ///
-    /// At run time this needs enough remaining rows, each a single tile of whole rounds; otherwise the code falls through.
-    /// After the rows it jumps to `row`, or to `done` after the last row.
+    /// At run time this needs a remaining row for each stream. The row's length must be at least [`MIN_STREAM_ROW`], at
+    /// most one tile ([`REDUCE_TILE`]), and a multiple of [`round_elements`]. If not, the code falls through. After the
+    /// rows it jumps to `row`, or to `done` after the last row.
     pub fn reduce_rows(&mut self, row: Label, done: Label) {
         let code = self.code;
         let [pass] = &code.passes[..] else { return };
@@ -138,12 +141,12 @@ impl FunctionEmitter<'_> {
         self.asm.store_imm(stream, 0);
         self.asm.bind(each);
         self.asm.mov(RBX, stream);
-        let whole = self.isa.vector();
+        let len = self.isa.vector();
         for (from, to) in areas[0].iter().zip(self.layout.totals.clone()) {
-            for offset in (0..REDUCE_BYTES as u32).step_by(whole.bytes() as usize) {
+            for offset in (0..REDUCE_BYTES as u32).step_by(len.bytes() as usize) {
                 let from = Mem::Indexed(RSP, RBX, 0, (from + offset) as i32);
-                self.asm.vector(opcode::MOV_LOAD, whole, 0, 0, from.into(), None);
-                self.asm.vector(opcode::MOV_STORE, whole, 0, 0, frame_mem(to + offset).into(), None);
+                self.asm.vector(opcode::MOV_LOAD, len, 0, 0, from.into(), None);
+                self.asm.vector(opcode::MOV_STORE, len, 0, 0, frame_mem(to + offset).into(), None);
             }
         }
         self.finish_reductions(pass, &body);

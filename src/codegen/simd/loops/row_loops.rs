@@ -1,4 +1,5 @@
-//! Loops over rows and around the inner axis: counters, and the starts of slots inside a loop.
+//! The loops of a kernel outside the inner axis: their counters, and the start of each slot in each loop. The start of
+//! a slot is its address (for an iota, its value) at inner element 0 of the current row and loop iterations.
 
 use super::function::FunctionEmitter;
 use crate::codegen::abi::{KernelArgs, SLOT_LOOPS, slot_words};
@@ -28,7 +29,7 @@ impl FunctionEmitter<'_> {
         self.asm.bind(done);
     }
 
-    /// Starts a loop: sets its counter and the starts of slots inside it. Returns the counter.
+    /// Enters a loop: sets its counter, and copies the starts of slots from the enclosing loop. Returns the counter.
     pub fn enter_loop(&mut self, slots: &[u32], level: usize) -> Mem {
         let counter = frame_mem(self.layout.counters[level]);
         let asm = &mut self.asm;
@@ -43,7 +44,8 @@ impl FunctionEmitter<'_> {
         counter
     }
 
-    /// Moves the starts of slots inside `level` loops by one stride. `word` is the position of the stride in a slot's line.
+    /// Adds a stride to the starts of slots inside `level` loops. `word` is the index of the stride among a slot's
+    /// words.
     pub fn advance(&mut self, level: usize, word: usize, slots: &[u32]) {
         self.advance_by(1, level, word, slots);
     }
@@ -54,8 +56,8 @@ impl FunctionEmitter<'_> {
         asm.mov(RCX, frame_mem(self.layout.args));
         asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
         for slot in slots {
-            let line = *slot as usize * slot_words(self.code.loops);
-            asm.mov(RDX, Mem::Base(RCX, 8 * (line + word) as i32));
+            let first_word = *slot as usize * slot_words(self.code.loops);
+            asm.mov(RDX, Mem::Base(RCX, 8 * (first_word + word) as i32));
             if steps > 1 {
                 asm.shl(RDX, steps.trailing_zeros() as u8);
             }

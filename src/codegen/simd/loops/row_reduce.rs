@@ -32,7 +32,8 @@ fn accumulator_vectors(isa: VectorIsa) -> u32 {
     REDUCE_BYTES as u32 / isa.vector().bytes()
 }
 
-/// The number of elements in a round: after it every accumulator of the pass has taken an element.
+/// Returns the number of elements in a round. A round is the least number of steps in which every lane of every
+/// accumulator of the pass takes an element.
 pub(super) fn round_elements(pass: &Pass) -> u32 {
     let lanes = pass.reduces.iter().map(|reduce| Repr::of(reduce.dtype).bytes());
     REDUCE_BYTES as u32 / lanes.min().expect("a pass of a row reduction has reductions")
@@ -62,26 +63,26 @@ impl FunctionEmitter<'_> {
     /// Fills an area of the frame with the identity of a reduction.
     pub fn store_identity(&mut self, reduce: ReduceStep, area: u32) {
         let identity = self.identity(reduce);
-        let whole = self.isa.vector();
-        self.asm.vector(opcode::MOV_LOAD, whole, 0, 0, Mem::Pool(identity).into(), None);
-        for offset in (0..REDUCE_BYTES as u32).step_by(whole.bytes() as usize) {
-            self.asm.vector(opcode::MOV_STORE, whole, 0, 0, frame_mem(area + offset).into(), None);
+        let len = self.isa.vector();
+        self.asm.vector(opcode::MOV_LOAD, len, 0, 0, Mem::Pool(identity).into(), None);
+        for offset in (0..REDUCE_BYTES as u32).step_by(len.bytes() as usize) {
+            self.asm.vector(opcode::MOV_STORE, len, 0, 0, frame_mem(area + offset).into(), None);
         }
     }
 
     /// Loads accumulators from one area of the frame per reduction into registers from `first` on.
     pub fn load_accumulators(&mut self, first: u8, areas: &[u32]) {
-        let whole = self.isa.vector();
+        let len = self.isa.vector();
         for (reg, memory) in (first..).zip(accumulator_offsets(self.isa, areas)) {
-            self.asm.vector(opcode::MOV_LOAD, whole, reg, 0, frame_mem(memory).into(), None);
+            self.asm.vector(opcode::MOV_LOAD, len, reg, 0, frame_mem(memory).into(), None);
         }
     }
 
     /// The inverse of [`FunctionEmitter::load_accumulators`].
     pub fn store_accumulators(&mut self, first: u8, areas: &[u32]) {
-        let whole = self.isa.vector();
+        let len = self.isa.vector();
         for (reg, memory) in (first..).zip(accumulator_offsets(self.isa, areas)) {
-            self.asm.vector(opcode::MOV_STORE, whole, reg, 0, frame_mem(memory).into(), None);
+            self.asm.vector(opcode::MOV_STORE, len, reg, 0, frame_mem(memory).into(), None);
         }
     }
 
@@ -95,9 +96,9 @@ impl FunctionEmitter<'_> {
         variant: CodeVariant,
     ) {
         let reduces = pass.reduces.len();
-        let own: Vec<u32> = self.layout.accumulators[..reduces].to_vec();
+        let areas: Vec<u32> = self.layout.accumulators[..reduces].to_vec();
         let totals: Vec<u32> = self.layout.totals[..reduces].to_vec();
-        let [tile, whole, no_rest, add, done] = std::array::from_fn(|_| self.asm.label());
+        let [tile, full_tile, no_rest, add, done] = std::array::from_fn(|_| self.asm.label());
         let n = frame_mem(self.layout.n);
         self.asm.alu_imm(Alu::Cmp, n, 0);
         self.asm.jump_if(Cond::LessEqual, done);
@@ -108,32 +109,32 @@ impl FunctionEmitter<'_> {
         self.prefetch(body, variant);
         self.load_pointers(body);
         let uniforms = self.emit_uniform(body);
-        let plan = SelectPlan { variant, uniforms: &uniforms, ..SelectPlan::once() };
+        let plan = SelectPlan { variant, uniforms: &uniforms, ..SelectPlan::one_element() };
         self.asm.bind(tile);
         self.asm.mov(END, n);
         self.asm.lea(RAX, Mem::Base(INDEX, REDUCE_TILE as i32));
         self.asm.alu(Alu::Cmp, RAX, END);
-        self.asm.jump_if(Cond::GreaterEqual, whole);
+        self.asm.jump_if(Cond::GreaterEqual, full_tile);
         self.asm.mov(END, RAX);
-        self.asm.bind(whole);
-        for (reduce, area) in pass.reduces.iter().zip(&own) {
+        self.asm.bind(full_tile);
+        for (reduce, area) in pass.reduces.iter().zip(&areas) {
             self.store_identity(*reduce, *area);
         }
         if let Accumulators::Registers(first) = accumulators {
-            self.load_accumulators(first, &own);
+            self.load_accumulators(first, &areas);
         }
         let single = self.reduce_step(pass, body, plan, false);
         self.emit_rounds(pass, body, plan, accumulators, 0, single.pressure());
         self.asm.alu(Alu::Cmp, INDEX, END);
         self.asm.jump_if(Cond::GreaterEqual, no_rest);
         if let Accumulators::Registers(first) = accumulators {
-            self.store_accumulators(first, &own);
+            self.store_accumulators(first, &areas);
         }
         self.emit_steps(body, single, self.isa.step(), self.isa.registers());
         let masked = self.reduce_step(pass, body, plan, true);
         self.emit_remaining(body, masked);
         if let Accumulators::Registers(first) = accumulators {
-            self.load_accumulators(first, &own);
+            self.load_accumulators(first, &areas);
         }
         self.asm.bind(no_rest);
         if let Accumulators::Registers(first) = accumulators {
@@ -144,15 +145,16 @@ impl FunctionEmitter<'_> {
                 self.asm.jump(done);
                 self.asm.bind(add);
             }
-            self.store_accumulators(first, &own);
+            self.store_accumulators(first, &areas);
         }
-        self.add_to_totals(pass, body, &own);
+        self.add_to_totals(pass, body, &areas);
         self.asm.alu(Alu::Cmp, INDEX, n);
         self.asm.jump_if(Cond::Less, tile);
         self.asm.bind(done);
     }
 
-    /// Emits a loop over whole rounds of the accumulators, for one copy of the body. `pressure` is that of a single step.
+    /// Emits a loop over whole rounds (see [`round_elements`]), for one copy of the body. `pressure` is the register
+    /// pressure of a single step.
     pub fn emit_rounds(
         &mut self,
         pass: &Pass,
@@ -169,7 +171,7 @@ impl FunctionEmitter<'_> {
         let pressure = pressure.max(1);
         let unroll =
             [4, 2].into_iter().find(|u| *u <= steps && pressure * u <= u32::from(registers) + 2).unwrap_or(1);
-        let own: Vec<u32> = self.layout.accumulators[..pass.reduces.len()].to_vec();
+        let areas: Vec<u32> = self.layout.accumulators[..pass.reduces.len()].to_vec();
         let vectors = accumulator_vectors(self.isa);
         let bytes = self.isa.vector().bytes();
         let mut selector = self.selector(body, plan);
@@ -189,7 +191,11 @@ impl FunctionEmitter<'_> {
                             selector.block.redirect_last(lanes);
                         }
                         Accumulators::Frame => {
-                            selector.reduce_into(*reduce, MemRef::Frame(own[index] + vector * bytes), *value);
+                            selector.reduce_into(
+                                *reduce,
+                                MemRef::Frame(areas[index] + vector * bytes),
+                                *value,
+                            );
                         }
                     }
                 }
@@ -207,18 +213,18 @@ impl FunctionEmitter<'_> {
         plan: SelectPlan<'_>,
         masked: bool,
     ) -> VectorBlock {
-        let own: Vec<u32> = self.layout.accumulators[..pass.reduces.len()].to_vec();
+        let areas: Vec<u32> = self.layout.accumulators[..pass.reduces.len()].to_vec();
         let mode = SelectMode::Step { unroll: 1, ahead: 0, masked };
         let mut selector = self.selector(body, SelectPlan { mode, ..plan });
         selector.select_varying(&[]);
-        for (reduce, own) in pass.reduces.iter().zip(own) {
+        for (reduce, area) in pass.reduces.iter().zip(areas) {
             let lane_bytes = Repr::of(reduce.dtype).bytes() as u8;
             let vector_bytes = selector.vector_len().bytes();
             let values = selector.reduction_operands(*reduce);
             for (j, value) in values.iter().enumerate() {
                 selector.reduce_into(
                     *reduce,
-                    MemRef::Lanes(own + j as u32 * vector_bytes, lane_bytes),
+                    MemRef::Lanes(area + j as u32 * vector_bytes, lane_bytes),
                     *value,
                 );
             }
@@ -231,10 +237,10 @@ impl FunctionEmitter<'_> {
         let bytes = self.isa.vector().bytes();
         let vectors = accumulator_vectors(self.isa);
         let layout_totals = self.layout.totals[..pass.reduces.len()].to_vec();
-        let mut selector = self.selector(body, SelectPlan::once());
-        for (reduce, (totals, own)) in pass.reduces.iter().zip(layout_totals.into_iter().zip(accumulators)) {
+        let mut selector = self.selector(body, SelectPlan::one_element());
+        for (reduce, (totals, area)) in pass.reduces.iter().zip(layout_totals.into_iter().zip(accumulators)) {
             for offset in (0..vectors).map(|vector| vector * bytes) {
-                let more = selector.block.value_from(ValueOrigin::Frame(own + offset));
+                let more = selector.block.value_from(ValueOrigin::Frame(area + offset));
                 selector.reduce_into(*reduce, MemRef::Frame(totals + offset), more);
             }
         }
@@ -252,7 +258,7 @@ impl FunctionEmitter<'_> {
             .zip(&self.layout.totals)
             .map(|(reduce, totals)| (*totals, self.layout.reduced[reduce.into as usize]))
             .collect();
-        let mut selector = self.selector(body, SelectPlan::once());
+        let mut selector = self.selector(body, SelectPlan::one_element());
         for (reduce, (totals, result)) in pass.reduces.iter().zip(areas) {
             let mut lanes: VectorIds = (0..vectors)
                 .map(|vector| selector.block.value_from(ValueOrigin::Frame(totals + vector * bytes)))

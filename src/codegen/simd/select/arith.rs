@@ -4,13 +4,13 @@ use shapeflow_shape_fns::DType;
 
 use super::selected_value::VectorIds;
 use super::selector::Selector;
-use crate::codegen::legalize::{BitOp, Extremum, MaskOp, Settle, compares_unsigned, fuses};
+use crate::codegen::legalize::{BitOp, MaskOp, MinMaxRule, Settle, compares_unsigned, fuses};
 use crate::codegen::repr::Repr;
 use crate::codegen::simd::asm::VectorIsa;
 use crate::codegen::simd::asm::opcode::{self, Opcode};
 use crate::codegen::simd::ir::{VectorId, VectorInstKind};
 use crate::expr::{BinaryOp, UnaryOp};
-use crate::lower::kernel_body::Vid;
+use crate::lower::kernel_body::InstId;
 
 /// Predicate of a float comparison: `a <= b`.
 pub(crate) const LESS_OR_EQUAL: u8 = 2;
@@ -40,7 +40,7 @@ impl Selector<'_> {
         self.choose(nan, quiet, rounded)
     }
 
-    pub fn unary(&mut self, op: UnaryOp, a: Vid) -> VectorIds {
+    pub fn unary(&mut self, op: UnaryOp, a: InstId) -> VectorIds {
         let dtype = self.dtype(a);
         let repr = Repr::of(dtype);
         let x = self.vectors_of(a);
@@ -86,7 +86,7 @@ impl Selector<'_> {
         }
     }
 
-    pub fn binary(&mut self, op: BinaryOp, a: Vid, b: Vid) -> VectorIds {
+    pub fn binary(&mut self, op: BinaryOp, a: InstId, b: InstId) -> VectorIds {
         let dtype = self.dtype(a);
         match op {
             BinaryOp::Div | BinaryOp::Rem if !dtype.is_float() => return self.divide(op, a, b),
@@ -99,7 +99,7 @@ impl Selector<'_> {
             return self.zip(&x, &y, |s, x, y| s.compare(dtype, op, x, y));
         }
         if matches!(op, BinaryOp::Min | BinaryOp::Max) && dtype.is_float() {
-            let rule = Extremum::of(self.body.insts, a, b);
+            let rule = MinMaxRule::of(self.body.insts, a, b);
             let max = op == BinaryOp::Max;
             let wide = dtype == DType::F64;
             return self.zip(&x, &y, |s, x, y| s.extremum(max, wide, x, y, rule));
@@ -111,7 +111,7 @@ impl Selector<'_> {
     }
 
     /// The larger or smaller of two floats.
-    fn extremum(&mut self, max: bool, wide: bool, x: VectorId, y: VectorId, rule: Extremum) -> VectorId {
+    fn extremum(&mut self, max: bool, wide: bool, x: VectorId, y: VectorId, rule: MinMaxRule) -> VectorId {
         let op = match (max, wide) {
             (true, false) => opcode::MAX_PS,
             (true, true) => opcode::MAX_PD,
@@ -119,9 +119,9 @@ impl Selector<'_> {
             (false, true) => opcode::MIN_PD,
         };
         match rule {
-            Extremum::InOrder => self.op2(op, x, y),
-            Extremum::Swapped => self.op2(op, y, x),
-            Extremum::SwappedWithNan => {
+            MinMaxRule::InOrder => self.op2(op, x, y),
+            MinMaxRule::Swapped => self.op2(op, y, x),
+            MinMaxRule::SwappedWithNan => {
                 let best = self.op2(op, y, x);
                 let nan = self.compare_float(wide, UNORDERED, y, y);
                 self.op2(opcode::OR_PS, best, nan)
@@ -196,7 +196,7 @@ impl Selector<'_> {
                 BinaryOp::Mul => [opcode::MUL_PS, opcode::MUL_PD],
                 BinaryOp::Div => [opcode::DIV_PS, opcode::DIV_PD],
                 BinaryOp::Min | BinaryOp::Max => {
-                    return self.extremum(op == BinaryOp::Max, wide, x, y, Extremum::SwappedWithNan);
+                    return self.extremum(op == BinaryOp::Max, wide, x, y, MinMaxRule::SwappedWithNan);
                 }
                 _ => unreachable!("no vector instruction computes {op:?} of floats"),
             };
@@ -260,7 +260,7 @@ impl Selector<'_> {
         if rule.negates_result { self.not(result) } else { result }
     }
 
-    pub fn mul_add(&mut self, a: Vid, b: Vid, c: Vid) -> VectorIds {
+    pub fn mul_add(&mut self, a: InstId, b: InstId, c: InstId) -> VectorIds {
         let dtype = self.dtype(a);
         let (x, y, z) = (self.vectors_of(a), self.vectors_of(b), self.vectors_of(c));
         (0..x.len())

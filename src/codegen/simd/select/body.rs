@@ -9,7 +9,7 @@ use crate::codegen::simd::asm::opcode::{self, Opcode};
 use crate::codegen::simd::ir::{MemRef, Tail, ValueOrigin, VectorInstKind};
 use crate::codegen::uniform::has_uniform_offsets;
 use crate::expr::{BinaryOp, UnaryOp};
-use crate::lower::kernel_body::{Inst, InstOp, Vid};
+use crate::lower::kernel_body::{Inst, InstId, InstOp};
 
 impl Selector<'_> {
     /// Selects a whole body for one element.
@@ -31,15 +31,15 @@ impl Selector<'_> {
 
     /// Selects the uniform instructions, and keeps the values that varying instructions or `roots` read: in the frame,
     /// unless they are in memory or in a pinned register already. Returns their locations.
-    pub fn select_uniform(&mut self, roots: &[Vid]) -> Vec<Option<ValueOrigin>> {
+    pub fn select_uniform(&mut self, roots: &[InstId]) -> Vec<Option<ValueOrigin>> {
         let body = self.body;
         let mut wanted = vec![false; body.insts.len()];
-        let placed = |inst: &'_ Inst| match &inst.op {
+        let slot_at_row = |inst: &'_ Inst| match &inst.op {
             InstOp::Gather { offsets, .. } => has_uniform_offsets(&body.uniform, offsets),
             _ => false,
         };
         for (index, inst) in body.insts.iter().enumerate() {
-            if !body.uniform[index] && !placed(inst) {
+            if !body.uniform[index] && !slot_at_row(inst) {
                 inst.op.for_each_operand(|v| wanted[v.0 as usize] = true);
             }
         }
@@ -48,9 +48,9 @@ impl Selector<'_> {
         for (index, inst) in body.insts.iter().enumerate() {
             if !body.uniform[index] {
                 if let InstOp::Gather { slot, offsets } = &inst.op
-                    && placed(inst)
+                    && slot_at_row(inst)
                 {
-                    self.place_slot(*slot, offsets);
+                    self.displace_slot(*slot, offsets);
                 }
                 continue;
             }
@@ -64,11 +64,11 @@ impl Selector<'_> {
 
     /// The location of a selected uniform value, in the frame if it had none.
     fn keep_uniform(&mut self, index: usize) -> ValueOrigin {
-        if !self.values[index].words.is_empty() {
-            self.vectors_of(Vid(index as u32));
+        if !self.values[index].index_words.is_empty() {
+            self.vectors_of(InstId(index as u32));
         }
         let value = &self.values[index];
-        let one = *value.vectors.first().or(value.wide.first()).expect("a selected value has a form");
+        let one = *value.vectors.first().or(value.wide_mask.first()).expect("a selected value has a form");
         let origin = self.block.values[one.0 as usize];
         if origin != ValueOrigin::Made {
             return origin;
@@ -80,7 +80,7 @@ impl Selector<'_> {
         ValueOrigin::Frame(offset)
     }
 
-    /// Selects the instructions that addresses of gathered rows depend on, and moves the slots to these rows.
+    /// Selects the instructions that addresses of gathered rows depend on, and sets the slots' addresses to these rows.
     pub fn select_addresses(&mut self, wanted: &[bool]) {
         let body = self.body;
         for (index, inst) in body.insts.iter().enumerate() {
@@ -89,7 +89,7 @@ impl Selector<'_> {
                 InstOp::Gather { slot, offsets }
                     if !body.uniform[index] && has_uniform_offsets(&body.uniform, offsets) =>
                 {
-                    self.place_slot(*slot, offsets);
+                    self.displace_slot(*slot, offsets);
                 }
                 _ => {}
             }
@@ -151,7 +151,7 @@ impl Selector<'_> {
             InstOp::Reduced(k) => self.reduced(*k),
             InstOp::CheckIndex { value, limit } if self.dtype(*value) == DType::I32 => {
                 let words = self.check_index(*value, *limit);
-                self.values[index] = SelectedValue { words, ..SelectedValue::default() };
+                self.values[index] = SelectedValue { index_words: words, ..SelectedValue::default() };
                 return;
             }
             InstOp::CheckIndex { value, limit } => self.check_index(*value, *limit),
@@ -162,9 +162,9 @@ impl Selector<'_> {
             }
         };
         // A mask of a single element is all ones or all zeros, so that it serves as lanes of either size.
-        let any = mask && self.plan.mode == SelectMode::Once;
+        let any = mask && self.plan.mode == SelectMode::OneElement;
         if wide || any {
-            self.values[index].wide = vectors;
+            self.values[index].wide_mask = vectors;
         }
         if !wide || any {
             self.values[index].vectors = vectors;
@@ -172,7 +172,7 @@ impl Selector<'_> {
     }
 
     /// The instruction for `a < b ? a : b` or `a > b ? a : b` of floats, if this selection is one.
-    fn as_extremum(&self, condition: Vid, a: Vid, b: Vid) -> Option<Opcode> {
+    fn as_extremum(&self, condition: InstId, a: InstId, b: InstId) -> Option<Opcode> {
         let InstOp::Binary(BinaryOp::Lt, less, more) = self.body.insts[condition.0 as usize].op else {
             return None;
         };

@@ -10,7 +10,7 @@ use crate::codegen::repr::{Repr, is_narrow};
 use crate::codegen::simd::asm::opcode;
 use crate::codegen::simd::ir::{LaneOp, VectorId, VectorInstKind};
 use crate::expr::BinaryOp;
-use crate::lower::kernel_body::{InstOp, Vid};
+use crate::lower::kernel_body::{InstId, InstOp};
 
 /// The bits of 2^52. The sum with an integer below 2^52 has that integer in its low bits.
 const TWO_52: u64 = 0x4330_0000_0000_0000;
@@ -19,7 +19,7 @@ const TWO_84: u64 = 0x4530_0000_0000_0000;
 
 impl Selector<'_> {
     /// `a` converted to `to`. A bool result is a mask with the lane size of `a`.
-    pub fn cast(&mut self, a: Vid, to: DType) -> VectorIds {
+    pub fn cast(&mut self, a: InstId, to: DType) -> VectorIds {
         let from = self.dtype(a);
         if from == to {
             return self.vectors_of(a);
@@ -81,7 +81,7 @@ impl Selector<'_> {
 
     /// A float with the same conversion to the integer dtype `to` as `a`, which saturates: `a` without minima and maxima
     /// beyond the range of `to`.
-    fn unclamped(&self, mut a: Vid, to: DType) -> Vid {
+    fn unclamped(&self, mut a: InstId, to: DType) -> InstId {
         if !to.is_integer() {
             return a;
         }
@@ -256,7 +256,7 @@ impl Selector<'_> {
     }
 
     /// The bits of `a` as another dtype of the same size.
-    pub fn bitcast(&mut self, a: Vid, to: DType) -> VectorIds {
+    pub fn bitcast(&mut self, a: InstId, to: DType) -> VectorIds {
         let from = self.dtype(a);
         let x = self.vectors_of(a);
         if from == to {

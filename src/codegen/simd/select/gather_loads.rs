@@ -1,7 +1,7 @@
 //! Gathers: loads whose addresses depend on values of the body.
 //!
-//! With uniform offsets the slot moves once, and its elements are loaded like any others. With varying offsets elements
-//! are inserted one by one.
+//! Uniform offsets are added to the slot's address once, and its elements are loaded like any others. With varying
+//! offsets, elements are inserted one by one.
 
 use smallvec::SmallVec;
 
@@ -13,11 +13,11 @@ use crate::codegen::simd::ir::{
     GatherGroup, LaneScalar, MemRef, Tail, ValueOrigin, VectorId, VectorInstKind,
 };
 use crate::codegen::uniform::has_uniform_offsets;
-use crate::lower::kernel_body::Vid;
+use crate::lower::kernel_body::InstId;
 
 impl Selector<'_> {
-    /// Moves a slot by uniform offsets.
-    pub fn place_slot(&mut self, slot: u32, offsets: &[(Vid, u32)]) {
+    /// Adds uniform offsets to the address of a slot.
+    pub fn displace_slot(&mut self, slot: u32, offsets: &[(InstId, u32)]) {
         for (k, (v, _)) in offsets.iter().enumerate() {
             let offset = k as u32;
             if self.body.index[v.0 as usize] {
@@ -31,19 +31,19 @@ impl Selector<'_> {
     }
 
     /// The elements of a gather slot.
-    pub fn gather(&mut self, slot: u32, offsets: &[(Vid, u32)]) -> VectorIds {
+    pub fn gather(&mut self, slot: u32, offsets: &[(InstId, u32)]) -> VectorIds {
         let SelectMode::Step { ahead, masked, .. } = self.plan.mode else {
-            self.place_slot(slot, offsets);
+            self.displace_slot(slot, offsets);
             return self.load(slot);
         };
-        let placed = has_uniform_offsets(&self.body.uniform, offsets);
-        if placed && !self.plan.variant.strided_rows {
+        let slot_at_row = has_uniform_offsets(&self.body.uniform, offsets);
+        if slot_at_row && !self.plan.variant.strided_rows {
             return self.load(slot);
         }
         let dtype = self.code.slots[slot as usize].dtype;
-        let whole = self.vector_len();
-        let near = self.plan.variant.near_offsets && !placed;
-        if near {
+        let len = self.vector_len();
+        let narrow_offsets = self.plan.variant.narrow_offsets && !slot_at_row;
+        if narrow_offsets {
             let mut sums = VectorIds::default();
             for (v, stride) in offsets {
                 let stride = self.layout.lane_scalar(LaneScalar::Stride { scalar: *stride });
@@ -56,21 +56,28 @@ impl Selector<'_> {
                 };
             }
             self.keep_offsets(0, &sums);
-        } else if !placed {
+        } else if !slot_at_row {
             for (k, (v, _)) in offsets.iter().enumerate() {
                 let x = self.vectors_of(*v);
                 self.keep_offsets(k, &x);
             }
         }
         let (bytes, size) = (Repr::of(dtype).bytes(), size_of(dtype));
-        let per = whole.bytes() / bytes;
+        let per = len.bytes() / bytes;
         let count = per.min(16 / size);
         (0..self.vectors(bytes) as u32)
             .map(|j| {
                 let groups: SmallVec<[VectorId; 4]> = (0..per / count)
                     .map(|part| {
                         let lane = j * per + part * count;
-                        let group = GatherGroup { lane, ahead: ahead + lane, count, placed, masked, near };
+                        let group = GatherGroup {
+                            lane,
+                            ahead: ahead + lane,
+                            count,
+                            slot_at_row,
+                            masked,
+                            narrow_offsets,
+                        };
                         self.block.push(VectorInstKind::Gather { slot, group }, &[])
                     })
                     .collect();

@@ -8,13 +8,13 @@ use crate::codegen::simd::ir::{
     IndexInst, IndexOp, IndexOperand, VectorBlock, VectorInstKind, condition, index_op,
 };
 use crate::expr::BinaryOp;
-use crate::lower::kernel_body::{InstOp, Vid};
+use crate::lower::kernel_body::{InstId, InstOp};
 
 impl Selector<'_> {
     /// Selects an instruction that is index arithmetic.
     pub fn index_inst(&mut self, index: usize) {
         let op = index_op(&self.body.insts[index]).expect("the analysis marks only index arithmetic");
-        let word = |v: Vid| match self.body.insts[v.0 as usize].op {
+        let word = |v: InstId| match self.body.insts[v.0 as usize].op {
             InstOp::Scalar(k) => self.layout.scalars[k as usize],
             _ => self.index_word(v),
         };
@@ -32,7 +32,7 @@ impl Selector<'_> {
             op,
             dtype: self.body.insts[index].dtype,
             from,
-            to: word(Vid(index as u32)),
+            to: word(InstId(index as u32)),
             passed: false,
             kept: true,
         };
@@ -41,7 +41,7 @@ impl Selector<'_> {
     }
 
     /// The word of the frame for the result of index arithmetic.
-    pub fn index_word(&self, v: Vid) -> u32 {
+    pub fn index_word(&self, v: InstId) -> u32 {
         self.layout.index + 8 * v.0
     }
 }

@@ -10,11 +10,11 @@ use crate::codegen::repr::Repr;
 use crate::codegen::simd::asm::{VectorIsa, opcode};
 use crate::codegen::simd::ir::{LaneOp, LaneScalar, ValueOrigin, VectorId, VectorInstKind};
 use crate::expr::BinaryOp;
-use crate::lower::kernel_body::Vid;
+use crate::lower::kernel_body::InstId;
 
 impl Selector<'_> {
     /// A shift. The count is taken modulo the width of the dtype.
-    pub fn shifts(&mut self, op: BinaryOp, a: Vid, b: Vid) -> VectorIds {
+    pub fn shifts(&mut self, op: BinaryOp, a: InstId, b: InstId) -> VectorIds {
         let dtype = self.dtype(a);
         let wide = Repr::of(dtype).bytes() == 8;
         let left = op == BinaryOp::Shl;
@@ -78,7 +78,7 @@ impl Selector<'_> {
     }
 
     /// An index, in lanes of its own size, if it is in `[0, limit)`. Otherwise 0, and the run fails.
-    pub fn check_index(&mut self, value: Vid, limit: u32) -> VectorIds {
+    pub fn check_index(&mut self, value: InstId, limit: u32) -> VectorIds {
         let index = self.vectors_of(value);
         let bytes = Repr::of(self.dtype(value)).bytes();
         let limit = self.layout.lane_scalar(LaneScalar::Limit { scalar: limit, bytes });
@@ -111,7 +111,7 @@ impl Selector<'_> {
     }
 
     /// The integer quotient toward zero, or its remainder. A zero divisor fails the run and acts as 1.
-    pub fn divide(&mut self, op: BinaryOp, a: Vid, b: Vid) -> VectorIds {
+    pub fn divide(&mut self, op: BinaryOp, a: InstId, b: InstId) -> VectorIds {
         let dtype = self.dtype(a);
         let bytes = Repr::of(dtype).bytes();
         let rem = op == BinaryOp::Rem;

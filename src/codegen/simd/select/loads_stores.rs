@@ -9,7 +9,7 @@ use crate::codegen::simd::asm::opcode::{self, Opcode};
 use crate::codegen::simd::asm::{VectorIsa, VectorLen};
 use crate::codegen::simd::ir::roles::TAIL_MASK;
 use crate::codegen::simd::ir::{MemRef, Tail, VectorId, VectorInstKind};
-use crate::lower::kernel_body::{AccessPattern, Vid};
+use crate::lower::kernel_body::{AccessPattern, InstId};
 
 /// Byte shuffle: the low bytes of four words, moved to the lowest bytes.
 const LOW_BYTES: u128 = 0x8080_8080_8080_8080_8080_8080_0c08_0400;
@@ -98,7 +98,7 @@ impl Selector<'_> {
     }
 
     /// Stores a value to a store or scratch slot.
-    pub fn store(&mut self, slot: u32, v: Vid) {
+    pub fn store(&mut self, slot: u32, v: InstId) {
         let kind = self.code.slots[slot as usize];
         let dtype = kind.dtype;
         let size = size_of(dtype);
@@ -124,11 +124,11 @@ impl Selector<'_> {
             return;
         }
         let staged = masked && self.isa != VectorIsa::Avx512;
-        let together = (self.vector_len().bytes() / (size * per)) as usize;
+        let parts_per_vector = (self.vector_len().bytes() / (size * per)) as usize;
         let packs = self.isa == VectorIsa::Avx2 && size < 4 && dtype != DType::F16;
-        if packs && !masked && x.len().is_multiple_of(together) {
+        if packs && !masked && x.len().is_multiple_of(parts_per_vector) {
             let len = self.vector_len();
-            for (j, x) in x.chunks(together).enumerate() {
+            for (j, x) in x.chunks(parts_per_vector).enumerate() {
                 let packed = self.pack(dtype, x);
                 let mem = MemRef::Slot(slot, (ahead * size + j as u32 * len.bytes()) as i32);
                 let store =

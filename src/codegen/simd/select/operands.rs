@@ -6,7 +6,7 @@ use crate::codegen::repr::{Repr, lane_bits};
 use crate::codegen::simd::asm::opcode;
 use crate::codegen::simd::ir::{ValueOrigin, VectorId};
 use crate::expr::Scalar;
-use crate::lower::kernel_body::Vid;
+use crate::lower::kernel_body::InstId;
 
 impl Selector<'_> {
     /// A constant with `bits` in every lane of 4 or 8 bytes.
@@ -32,19 +32,19 @@ impl Selector<'_> {
         self.block.value_from(ValueOrigin::Frame(offset))
     }
 
-    /// Whether a step reads `v` as a uniform value.
-    pub fn is_uniform(&self, v: Vid) -> bool {
-        self.plan.mode != SelectMode::Once && self.body.uniform[v.0 as usize]
+    /// Whether the code is a step of the inner loop and `v` is uniform: then it reads the value from its location.
+    pub fn is_uniform(&self, v: InstId) -> bool {
+        self.plan.mode != SelectMode::OneElement && self.body.uniform[v.0 as usize]
     }
 
-    /// A uniform value inside a step.
-    fn uniform_value(&mut self, v: Vid) -> VectorId {
+    /// Reads a uniform value from its location, in a step of the inner loop.
+    fn uniform_value(&mut self, v: InstId) -> VectorId {
         let origin = self.plan.uniforms[v.0 as usize];
         self.block.value_from(origin.expect("every uniform value that a step reads has a location"))
     }
 
     /// The vectors of `v`. A mask has lanes of 4 bytes.
-    pub fn vectors_of(&mut self, v: Vid) -> VectorIds {
+    pub fn vectors_of(&mut self, v: InstId) -> VectorIds {
         if self.is_uniform(v) {
             let bytes = Repr::of(self.dtype(v)).bytes();
             let one = self.uniform_value(v);
@@ -54,10 +54,10 @@ impl Selector<'_> {
         if !val.vectors.is_empty() {
             return val.vectors;
         }
-        let SelectedValue { wide, words, .. } = *val;
-        let made = match (wide.is_empty(), words.is_empty()) {
-            (_, false) => self.widen(&words, opcode::ZX_DQ),
-            (false, true) => self.narrow_pairs(&wide, Selector::even_words),
+        let SelectedValue { wide_mask, index_words, .. } = *val;
+        let made = match (wide_mask.is_empty(), index_words.is_empty()) {
+            (_, false) => self.widen(&index_words, opcode::ZX_DQ),
+            (false, true) => self.narrow_pairs(&wide_mask, Selector::even_words),
             (true, true) => unreachable!("{v:?} is selected before its users"),
         };
         self.values[v.0 as usize].vectors = made;
@@ -65,13 +65,13 @@ impl Selector<'_> {
     }
 
     /// The low words of the checked index `v`, in lanes of 4 bytes.
-    pub fn index_words(&mut self, v: Vid) -> VectorIds {
+    pub fn index_words(&mut self, v: InstId) -> VectorIds {
         if self.is_uniform(v) {
             let one = self.uniform_value(v);
             let word = self.op_imm(opcode::SHUFFLE_D, &[one], Some(0xa0));
             return VectorIds::repeated(word, self.vectors(4));
         }
-        let words = self.values[v.0 as usize].words;
+        let words = self.values[v.0 as usize].index_words;
         if !words.is_empty() {
             return words;
         }
@@ -80,7 +80,7 @@ impl Selector<'_> {
     }
 
     /// The mask `v` with lanes of `bytes` bytes.
-    pub fn mask(&mut self, v: Vid, bytes: u32) -> VectorIds {
+    pub fn mask(&mut self, v: InstId, bytes: u32) -> VectorIds {
         if bytes == 4 {
             return self.vectors_of(v);
         }
@@ -88,19 +88,19 @@ impl Selector<'_> {
             let one = self.uniform_value(v);
             return VectorIds::repeated(one, self.vectors(8));
         }
-        let wide = self.values[v.0 as usize].wide;
+        let wide = self.values[v.0 as usize].wide_mask;
         if !wide.is_empty() {
             return wide;
         }
         let narrow = self.vectors_of(v);
         let made = self.widen(&narrow, opcode::SX_DQ);
-        self.values[v.0 as usize].wide = made;
+        self.values[v.0 as usize].wide_mask = made;
         made
     }
 
     /// Whether the mask `v` exists only with 8-byte lanes.
-    pub fn is_wide(&self, v: Vid) -> bool {
+    pub fn is_wide(&self, v: InstId) -> bool {
         let val = &self.values[v.0 as usize];
-        !val.wide.is_empty() && val.vectors.is_empty()
+        !val.wide_mask.is_empty() && val.vectors.is_empty()
     }
 }

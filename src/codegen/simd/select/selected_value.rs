@@ -11,7 +11,7 @@ pub(crate) struct SelectedValue {
     /// Lanes of the value's own size; for a mask, lanes of 4 bytes.
     pub vectors: VectorIds,
     /// For a mask: lanes of 8 bytes.
-    pub wide: VectorIds,
+    pub wide_mask: VectorIds,
     /// For a checked index: its low words, in lanes of 4 bytes.
-    pub words: VectorIds,
+    pub index_words: VectorIds,
 }

@@ -9,14 +9,14 @@ use crate::codegen::simd::asm::{VectorIsa, VectorLen};
 use crate::codegen::simd::ir::{
     ConstantPool, FrameAllocator, FrameLayout, LoopBody, ValueOrigin, VectorBlock, VectorId, VectorInstKind,
 };
-use crate::lower::kernel_body::{KernelBody, Vid};
+use crate::lower::kernel_body::{InstId, KernelBody};
 
 /// The elements that a body is selected for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SelectMode {
-    /// One element that stands for all: every lane of a vector is equal.
-    Once,
-    /// A step of elements.
+    /// Code outside the inner loop: it computes one element, repeated in every lane of a vector.
+    OneElement,
+    /// A step of the inner loop.
     Step {
         /// The number of vectors of 4-byte lanes side by side.
         unroll: u32,
@@ -33,7 +33,7 @@ pub(crate) struct CodeVariant {
     /// The elements of gathered rows are not adjacent in memory.
     pub strided_rows: bool,
     /// The offsets of all elements to gather fit in 4-byte lanes.
-    pub near_offsets: bool,
+    pub narrow_offsets: bool,
     /// The code runs rarely: no unrolling, no non-temporal stores.
     pub cold: bool,
 }
@@ -50,10 +50,10 @@ pub(crate) struct SelectPlan<'a> {
 }
 
 impl SelectPlan<'static> {
-    /// A single element that stands for all.
-    pub fn once() -> SelectPlan<'static> {
+    /// The plan of code outside the inner loop: see [`SelectMode::OneElement`].
+    pub fn one_element() -> SelectPlan<'static> {
         SelectPlan {
-            mode: SelectMode::Once,
+            mode: SelectMode::OneElement,
             variant: CodeVariant::default(),
             uniforms: &[],
             speculative: false,
@@ -85,7 +85,7 @@ impl Selector<'_> {
         self.values.fill(SelectedValue::default());
     }
 
-    pub fn dtype(&self, v: Vid) -> DType {
+    pub fn dtype(&self, v: InstId) -> DType {
         self.body.insts[v.0 as usize].dtype
     }
 
@@ -97,7 +97,7 @@ impl Selector<'_> {
     /// The number of vectors that hold a varying value with lanes of `bytes` bytes.
     pub fn vectors(&self, bytes: u32) -> usize {
         match self.plan.mode {
-            SelectMode::Once => 1,
+            SelectMode::OneElement => 1,
             SelectMode::Step { unroll, .. } => (unroll * bytes / 4) as usize,
         }
     }
@@ -153,7 +153,7 @@ impl Selector<'_> {
         let mut wide = VectorIds::default();
         for x in x.iter() {
             wide.push(self.op1(op, *x));
-            if self.plan.mode != SelectMode::Once {
+            if self.plan.mode != SelectMode::OneElement {
                 let high = self.high_half(*x);
                 wide.push(self.op1(op, high));
             }

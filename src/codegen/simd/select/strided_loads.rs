@@ -6,20 +6,21 @@ use super::selector::Selector;
 use crate::codegen::simd::asm::{VectorIsa, opcode};
 use crate::codegen::simd::ir::{MemRef, ValueOrigin, VectorId, VectorInstKind};
 
-/// One load of a whole vector, of which some lanes are wanted elements.
+/// One load of a whole vector. Some of its lanes are wanted elements.
 #[derive(Clone, Copy)]
 pub(crate) struct StridedPick {
     /// The start of the load: its distance from the first wanted element, in elements of memory.
     begin: u32,
     /// The set of lanes with wanted elements.
     lanes: u32,
-    /// The number of the first wanted element.
-    first: u32,
+    /// The index of the first wanted element in `lanes`, counted over all wanted elements.
+    first_element: u32,
 }
 
-/// The fewest loads of `count` lanes that hold `count` wanted elements, `step` (2 to 4) elements of memory apart, each in
-/// another lane.
+/// Returns loads of vectors of `count` lanes that together hold `count` wanted elements. Wanted element `i` is element
+/// `i * step` of memory, where `step` is 2 to 4.
 ///
+/// No two wanted elements are in the same lane, so the loads can be blended. The number of loads is the least possible.
 /// No load begins before the first wanted element or ends after the last.
 pub(crate) fn picks(count: u32, step: u32) -> SmallVec<[StridedPick; 4]> {
     // For each load, its first wanted lane, and the number of wanted lanes: every `step`-th lane from there.
@@ -30,11 +31,11 @@ pub(crate) fn picks(count: u32, step: u32) -> SmallVec<[StridedPick; 4]> {
         _ => (0..step).map(|lane| (lane, count / step)).collect(),
     };
     let mut next = 0;
-    let pick = |(lane, together): (u32, u32)| {
-        let first = next;
-        next += together;
-        let lanes = (0..together).fold(0, |lanes, k| lanes | 1 << (lane + k * step));
-        StridedPick { begin: first * step - lane, lanes, first }
+    let pick = |(lane, wanted_count): (u32, u32)| {
+        let first_element = next;
+        next += wanted_count;
+        let lanes = (0..wanted_count).fold(0, |lanes, k| lanes | 1 << (lane + k * step));
+        StridedPick { begin: first_element * step - lane, lanes, first_element }
     };
     runs.into_iter().map(pick).collect()
 }
@@ -48,7 +49,7 @@ impl Selector<'_> {
         let mut blended = None;
         for pick in picks(count, step) {
             let lanes = (0..count).filter(|lane| pick.lanes >> lane & 1 == 1);
-            for (number, lane) in (pick.first as usize..).zip(lanes) {
+            for (number, lane) in (pick.first_element as usize..).zip(lanes) {
                 order[number] = lane;
             }
             let loaded =

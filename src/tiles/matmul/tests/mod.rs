@@ -146,8 +146,8 @@ fn elements_are_the_sums_of_their_terms() {
     for m in [1, 2, 3, 4, 6, 7, 13, 30] {
         for n in [1, 5, 8, 15, 16, 17, 33, 70] {
             for k in [0, 1, 2, 5, 33] {
-                check([m, k, n], &[f32::PLAIN, f32::kernel()]);
-                check([m, k, n], &[f64::PLAIN, f64::kernel()]);
+                check([m, k, n], &[f32::PORTABLE, f32::kernel()]);
+                check([m, k, n], &[f64::PORTABLE, f64::kernel()]);
             }
         }
     }
@@ -156,8 +156,8 @@ fn elements_are_the_sums_of_their_terms() {
 #[test]
 fn sizes_beyond_one_block_are_computed() {
     for sizes in [[3, 900, 40], [200, 20, 300], [200, 5, 2100], [200, 400, 33], [7, 800, 20]] {
-        check(sizes, &[f32::PLAIN, f32::kernel()]);
-        check(sizes, &[f64::PLAIN, f64::kernel()]);
+        check(sizes, &[f32::PORTABLE, f32::kernel()]);
+        check(sizes, &[f64::PORTABLE, f64::kernel()]);
     }
 }
 
@@ -185,7 +185,7 @@ fn an_element_does_not_depend_on_the_size_of_the_result() {
     let (a, b) = (Matrix::<f32>::new(m, k, false, number), Matrix::<f32>::new(k, n, false, number));
     let (transposed_a, transposed_b) =
         (Matrix::<f32>::new(m, k, true, number), Matrix::<f32>::new(k, n, true, number));
-    for kernel in [f32::PLAIN, f32::kernel()] {
+    for kernel in [f32::PORTABLE, f32::kernel()] {
         let all = matmul(kernel, [m, k, n], &a, &b);
         for (rows, columns) in [(1, 330), (2, 40), (5, 17), (17, 300)] {
             for (a, b) in [(&a, &b), (&transposed_a, &b), (&a, &transposed_b)] {

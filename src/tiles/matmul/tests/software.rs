@@ -4,7 +4,7 @@
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 
-use shapeflow_processor::{Processor, Program, Served, Space};
+use shapeflow_processor::{LibraryFunction, Processor, Program, Space};
 
 use super::super::kernel::{Float, Kernel};
 use super::super::prefetcher::Prefetcher;
@@ -142,8 +142,8 @@ impl Machine {
         let argument = space.place("tile", tile, false);
         let mut processor = Processor::new(space);
         let copies = [memcpy as *const (), memmove as *const ()];
-        processor.served.extend(copies.map(|function| (function as u64, Served::Copy)));
-        processor.served.insert(memset as *const () as u64, Served::Fill);
+        processor.library_functions.extend(copies.map(|function| (function as u64, LibraryFunction::Copy)));
+        processor.library_functions.insert(memset as *const () as u64, LibraryFunction::Fill);
         let outcome = processor.call(&self.program, function as *const () as u64, argument);
         outcome.unwrap_or_else(|fault| panic!("{case:?}: {fault}"));
         let bytes = |start: usize| processor.space.region(start as u64);
@@ -205,15 +205,15 @@ impl Machine {
 #[test]
 fn tiles_of_256_bit_vectors_match_their_sums() {
     let mut machine = Machine::new();
-    machine.check_kernel(f32::FUSED);
-    machine.check_kernel(f64::FUSED);
+    machine.check_kernel(f32::FMA);
+    machine.check_kernel(f64::FMA);
     eprintln!("{} tiles, {} instructions", machine.cases, machine.steps);
 }
 
 #[test]
 fn tiles_of_512_bit_vectors_match_their_sums() {
     let mut machine = Machine::new();
-    machine.check_kernel(f32::WIDE);
-    machine.check_kernel(f64::WIDE);
+    machine.check_kernel(f32::AVX512);
+    machine.check_kernel(f64::AVX512);
     eprintln!("{} tiles, {} instructions", machine.cases, machine.steps);
 }

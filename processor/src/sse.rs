@@ -1,24 +1,24 @@
-//! SSE instructions. They leave the bytes above the first 16 unchanged. Those that compute a single lane leave all
-//! other lanes unchanged.
+//! SSE instructions, scalar and packed. They leave the bytes above the first 16 unchanged. Scalar instructions leave
+//! all lanes but the first unchanged.
 
 use iced_x86::{Instruction, Mnemonic as M, Register};
 
 use super::Processor;
 use super::lanes::{Lane, Vector, get, make, zip};
-use super::operands::{LANE, immediate};
+use super::operands::{XMM_BYTES, immediate};
 
 impl Processor {
     /// Runs the instruction if it is an SSE instruction. Returns whether it is.
-    pub(super) fn scalar(&mut self, i: &Instruction) -> Result<bool, String> {
+    pub(super) fn sse(&mut self, i: &Instruction) -> Result<bool, String> {
         match i.mnemonic() {
-            M::Movups | M::Movupd | M::Movdqu => self.move_lanes(i, LANE, LANE)?,
+            M::Movups | M::Movupd | M::Movdqu => self.move_lanes(i, XMM_BYTES, XMM_BYTES)?,
             M::Movaps | M::Movapd | M::Movdqa => {
                 self.aligned(i)?;
-                self.move_lanes(i, LANE, LANE)?;
+                self.move_lanes(i, XMM_BYTES, XMM_BYTES)?;
             }
             // A load sets the rest of the 16 bytes to zero.
-            M::Movss => self.move_lanes(i, 4, if Processor::is_memory(i, 1) { LANE } else { 4 })?,
-            M::Movsd => self.move_lanes(i, 8, if Processor::is_memory(i, 1) { LANE } else { 8 })?,
+            M::Movss => self.move_lanes(i, 4, if Processor::is_memory(i, 1) { XMM_BYTES } else { 4 })?,
+            M::Movsd => self.move_lanes(i, 8, if Processor::is_memory(i, 1) { XMM_BYTES } else { 8 })?,
             M::Addss => self.lanes(i, 1, |a: f32, b| a + b)?,
             M::Addsd => self.lanes(i, 1, |a: f64, b| a + b)?,
             M::Addps => self.lanes(i, 4, |a: f32, b| a + b)?,
@@ -40,21 +40,22 @@ impl Processor {
         Ok(true)
     }
 
-    /// Moves the first `bytes` bytes. In a register, the bytes from there up to `set` become zero.
-    fn move_lanes(&mut self, i: &Instruction, bytes: usize, set: usize) -> Result<(), String> {
+    /// Copies the first `bytes` bytes of the second operand to the first operand. If the first operand is a register,
+    /// its bytes `bytes..zeroed_end` become zero.
+    fn move_lanes(&mut self, i: &Instruction, bytes: usize, zeroed_end: usize) -> Result<(), String> {
         let from = self.operand(i, 1)?;
         if Processor::is_memory(i, 0) {
             return self.space.write(self.address(i), &from[..bytes]);
         }
         let to = self.vector_mut(i.op_register(0))?;
-        to[..set].fill(0);
+        to[..zeroed_end].fill(0);
         to[..bytes].copy_from_slice(&from[..bytes]);
         Ok(())
     }
 
     /// Applies `f` to the first `count` lanes of both operands, and writes the first operand.
     fn lanes<A: Lane>(&mut self, i: &Instruction, count: usize, f: impl Fn(A, A) -> A) -> Result<(), String> {
-        if count * A::SIZE == LANE {
+        if count * A::SIZE == XMM_BYTES {
             self.aligned(i)?;
         }
         self.low(i, |a, b| {
@@ -67,7 +68,7 @@ impl Processor {
     /// Writes the first 16 bytes of `f(a, b)` to the first operand, for the operands `a` and `b`.
     fn low(&mut self, i: &Instruction, f: impl FnOnce(&Vector, &Vector) -> Vector) -> Result<(), String> {
         let result = f(&self.operand(i, 0)?, &self.operand(i, 1)?);
-        self.vector_mut(i.op_register(0))?[..LANE].copy_from_slice(&result[..LANE]);
+        self.vector_mut(i.op_register(0))?[..XMM_BYTES].copy_from_slice(&result[..XMM_BYTES]);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Parameters of a host op, given as an attribute or as an operand.
+//! Reads the parameters of a host op, which are attributes or operands.
 
 use shapeflow_shape_fns::Attr;
 
@@ -10,7 +10,7 @@ use crate::op::HostCx;
 ///
 /// # Errors
 /// The elements of the attribute are not known integers.
-pub(crate) fn given_ints(cx: &HostCx<'_>, name: &str, operand: usize) -> Result<Option<Vec<i64>>> {
+pub(crate) fn param_ints(cx: &HostCx<'_>, name: &str, operand: usize) -> Result<Option<Vec<i64>>> {
     if let Some(attr) = cx.attrs().get(name) {
         let known = attr.to_elements().and_then(|elements| elements.as_known());
         return known.map(Some).ok_or_else(|| wrong(name, attr));
@@ -24,12 +24,12 @@ pub(crate) fn given_ints(cx: &HostCx<'_>, name: &str, operand: usize) -> Result<
     Ok(Some(elements.map(Scalar::to_i64).collect()))
 }
 
-/// Returns parameter `name` as sizes; empty if it is not given. See [`given_ints`].
+/// Returns parameter `name` as sizes; empty if it is not given. See [`param_ints`].
 ///
 /// # Errors
-/// As [`given_ints`]; also if an element is negative.
-pub(crate) fn given_sizes(cx: &HostCx<'_>, name: &str, operand: usize) -> Result<Vec<usize>> {
-    let ints = given_ints(cx, name, operand)?.unwrap_or_default();
+/// As [`param_ints`]; also if an element is negative.
+pub(crate) fn param_sizes(cx: &HostCx<'_>, name: &str, operand: usize) -> Result<Vec<usize>> {
+    let ints = param_ints(cx, name, operand)?.unwrap_or_default();
     let size = |&int: &i64| {
         let message = || format!("{name} must not be negative, got {int}");
         usize::try_from(int).map_err(|_| Error::new(ErrorKind::Attribute, Phase::Run, message()))

@@ -1,5 +1,5 @@
 //! Methods of [`InferenceContext`] that make shapes: from new unknowns, from parts of other shapes, and from the
-//! elements of parameters.
+//! elements of parameters. A parameter is an attribute or an operand.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -28,8 +28,8 @@ impl InferenceContext<'_> {
     }
 
     /// Returns the axes in `range`. A negative index counts from the end: for `[a, b, c, d]`, `1..` gives `[b, c, d]`,
-    /// `..-1` gives `[a, b, c]`, and `-2..` gives `[c, d]`. An index past the rank is the rank. A part of an unranked
-    /// shape is unranked.
+    /// `..-1` gives `[a, b, c]`, and `-2..` gives `[c, d]`. An index greater than the rank is clamped to the rank. A
+    /// part of an unranked shape is unranked.
     ///
     /// # Errors
     /// A negative index lies before the first axis, or the range ends before it starts.
@@ -166,6 +166,7 @@ mod tests {
         Ok(())
     }
 
+    // `d0_3` is the unknown dimension at axis 3 of operand 0.
     shape_table! { parts: part, ["x"];
         {} "[a, b, 3, ?]" => "[a, b, 3, d0_3]";
         {start: 1} "[a, b, 3, ?]" => "[b, 3, d0_3]";

@@ -1,4 +1,4 @@
-//! [`Subject`]: a compiled case that can be timed.
+//! [`CompiledCase`]: a compiled case that can be timed.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use super::case::Case;
 use super::row::How;
 
 /// A compiled case, with its inputs and memory for its results.
-pub struct Subject {
+pub struct CompiledCase {
     exe: Executable,
     inputs: Vec<Tensor>,
     /// How many of the inputs are fed. The others are constants of the graph.
@@ -16,16 +16,16 @@ pub struct Subject {
     outputs: Vec<Tensor>,
 }
 
-impl Subject {
+impl CompiledCase {
     /// Compiles a case and runs it once.
-    pub fn new(case: &Case, inputs: Vec<Tensor>) -> Result<Subject> {
-        Subject::of(case.compile(&inputs)?, inputs, case.shapes.len())
+    pub fn new(case: &Case, inputs: Vec<Tensor>) -> Result<CompiledCase> {
+        CompiledCase::of(case.compile(&inputs)?, inputs, case.shapes.len())
     }
 
-    /// Returns the subject of an executable that is fed the first `fed` inputs. Runs it once.
-    pub fn of(exe: Executable, inputs: Vec<Tensor>, fed: usize) -> Result<Subject> {
+    /// Returns the case of an executable that is fed the first `fed` inputs. Runs it once.
+    pub fn of(exe: Executable, inputs: Vec<Tensor>, fed: usize) -> Result<CompiledCase> {
         let outputs = exe.run_all(&views(&inputs[..fed]))?;
-        Ok(Subject { exe, inputs, fed, outputs })
+        Ok(CompiledCase { exe, inputs, fed, outputs })
     }
 
     /// Returns the inputs that are fed, then the constants of the graph.
@@ -103,9 +103,9 @@ pub fn first_result(case: &Case, inputs: &[Tensor]) -> Result<f64> {
 
 /// Calls a case `calls` times after the first run. Returns the number of elements of its results.
 pub fn call_repeatedly(case: &Case, calls: usize) -> Result<usize> {
-    let mut subject = Subject::new(case, (case.inputs)()?)?;
-    subject.with_call(How::RunInto, |call| (0..calls).try_for_each(|_| call()))?;
-    Ok(subject.outputs.iter().map(Tensor::len).sum())
+    let mut compiled = CompiledCase::new(case, (case.inputs)()?)?;
+    compiled.with_call(How::RunInto, |call| (0..calls).try_for_each(|_| call()))?;
+    Ok(compiled.outputs.iter().map(Tensor::len).sum())
 }
 
 /// Returns the peak memory in MiB of the inputs, the results, and one run of a case, above what the process held
