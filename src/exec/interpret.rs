@@ -1,6 +1,6 @@
 //! [`interpret`]: runs a program without machine code, node by node, by the interpreter of expressions.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::definitions::bind_elements;
 use super::guards::{check_guards, run_error};
@@ -26,6 +26,8 @@ pub(super) fn interpret(
     let _span = span(compiled.trace(), "interpreter", "interpreter");
     let graph = &compiled.graph;
     let mut bindings = bind_inputs(graph, &sizes_of_inputs(inputs))?;
+    let defines_symbols: FxHashSet<ValueIx> =
+        compiled.lowered.elements.iter().map(|(value, _)| *value).collect();
     let mut values: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
     for ((_, value), view) in graph.inputs.iter().zip(inputs) {
         values.insert(*value, view.to_tensor()?);
@@ -55,7 +57,10 @@ pub(super) fn interpret(
                 let message = mismatch.message(&format!("axis {axis} of {}", value_text(graph, value)));
                 run_error(graph, index, Error::new(ErrorKind::Guard, Phase::Run, message))
             })?;
-            bind_elements(compiled, value, elements_of(&tensor.view()).as_deref(), &mut bindings)?;
+            // Other elements are data. They may wrap, which the arithmetic of dims does not.
+            if defines_symbols.contains(&value) {
+                bind_elements(compiled, value, elements_of(&tensor.view()).as_deref(), &mut bindings)?;
+            }
             values.insert(value, tensor);
         }
         check_guards(compiled, &bindings)?;

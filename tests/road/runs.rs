@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use shapeflow::{
-    CompileOptions, DType, Dim, Error, ErrorKind, Executable, Graph, HostCx, OpDef, Operand, Phase, Result,
-    TensorView, concat, shape,
+    Backend, CompileOptions, DType, Dim, Error, ErrorKind, Executable, Graph, HostCx, OpDef, Operand, Phase,
+    Result, TensorView, concat, shape,
 };
 
 #[test]
@@ -330,5 +330,19 @@ fn symbols_of_no_input_axis_are_solved_from_reshapes() -> Result<()> {
         error.message(),
         "reshape(f32[n], shape=[a, b]): shape must keep the number of elements, got 5 in [5] and 2*b in [2, b]"
     );
+    Ok(())
+}
+
+/// The elements of `x * constant` wrap; the dims that stand for them do not, and nothing needs them as sizes.
+#[test]
+fn integer_elements_that_wrap_are_data_on_both_backends() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::I64, shape![3])?;
+    let y = (x * g.constant([i64::MAX - 1])?).ok()?;
+    for backend in [Backend::Jit, Backend::Interpreter] {
+        let exe = g.compile_with(&CompileOptions::new().backend(backend), y)?;
+        let [result] = exe.run(&[TensorView::new(&[3], &[-19i64, 19, -10])?])?;
+        assert_eq!(result.to_vec::<i64>()?, [-19i64, 19, -10].map(|n| n.wrapping_mul(i64::MAX - 1)));
+    }
     Ok(())
 }
