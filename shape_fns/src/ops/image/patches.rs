@@ -41,7 +41,7 @@ fn extract(cx: &mut InferenceContext<'_>, rank: usize, rates: Vec<i64>) -> Resul
 /// `padding`.
 ///
 /// A window that exceeds the image by less than a stride yields 0 positions, as in TensorFlow's kernel. Derives
-/// (see [`crate::ops`]) `before`: the number of padding zeros before the first element of each spatial axis.
+/// `before`: the number of padding zeros before the first element of each spatial axis.
 ///
 /// # Errors
 /// The rank is not 4, a list does not have 4 entries of at least 1, or the window provably exceeds the image by a
