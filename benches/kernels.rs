@@ -170,7 +170,7 @@ fn padded_concat(bench: &mut Bench) -> Result<()> {
     bench.compare("pad and concat [1000, 500+300]", &exe, &inputs, &sizes, plain)
 }
 
-/// Measures the cost of a call beside its work: 10 ops on 8 elements.
+/// Measures the overhead of a call: 10 ops on 8 elements.
 fn calls(bench: &mut Bench) -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;

@@ -57,7 +57,7 @@ pub const FIRST: &[&str] = &[
     "chain of 200 ops, 64K",
 ];
 
-/// Cases of which only the memory is measured.
+/// Cases that measure only memory.
 const MEMORY: &[&str] = &["10 ops, 256 MiB"];
 
 /// Returns whether the result sizes of a case depend on the data.

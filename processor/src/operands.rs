@@ -163,7 +163,7 @@ impl Processor {
         self.set_vector(i, &result)
     }
 
-    /// In each 128-bit lane, writes `f` of the lanes of the second operand, then `f` of those of the third.
+    /// In each 128-bit lane, writes `f(second operand)`, then `f(third operand)`.
     pub(super) fn pack<A: Lane, B: Lane>(
         &mut self,
         i: &Instruction,

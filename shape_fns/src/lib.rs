@@ -57,7 +57,7 @@
 //!
 //! The functions here infer more: terms, equalities, and the elements of every integer op.
 //!
-//! They refuse some graphs earlier, all of which TensorFlow refuses at run time:
+//! They refuse some graphs when they are built that TensorFlow refuses when they run:
 //! - a reshape with two sizes of -1, a slice past the end, a known index outside the range of a gather;
 //! - a permutation or a reduction that names an axis twice, an `argmax` over an empty axis;
 //! - a range with step 0, negative multiples and sizes, `unique` of a matrix;

@@ -57,7 +57,7 @@ pub(crate) struct Cluster {
     pub cost: u32,
     /// The number of variants that the piecewise choices of its members give.
     pub arms: u32,
-    /// The operands of members that are no members: values that it reads from memory, or values not yet settled.
+    /// The values that members read and that are not members: they are in memory, or the partition has not decided yet.
     pub frontier: SmallVec<[ValueIx; 8]>,
     /// The axes inside quotients or remainders of some index: the plan may split them when sizes are known.
     pub split: SmallVec<[usize; 4]>,

@@ -78,7 +78,7 @@ impl Bounds {
         }
     }
 
-    /// Multiplies intervals of which one is unbounded. Only scaling by a constant gives bounds.
+    /// Multiplies two intervals, one of them unbounded. The product has bounds only if the other is a constant.
     fn times_open(self, other: Bounds) -> Bounds {
         let scale = |interval: Bounds, factor: i128| {
             let mul = |bound: Option<i128>| bound?.checked_mul(factor);

@@ -19,15 +19,7 @@ impl Emitter<'_, '_> {
         roots: &[InstId],
         starts: &[Option<Value>],
     ) -> Vec<Option<EmittedValue>> {
-        let mut group = ElementGroup {
-            body,
-            analysis,
-            vals: vec![None; body.len()],
-            starts,
-            elems: 1,
-            uniform: true,
-            index: None,
-        };
+        let mut group = ElementGroup::single(body, analysis, starts);
         for number in (0..body.len()).filter(|number| analysis.uniform[*number]) {
             self.inst(&mut group, number);
         }
@@ -62,15 +54,7 @@ impl Emitter<'_, '_> {
 
     /// Emits a whole body for a single element, at the start of every slot.
     pub fn once(&mut self, body: &[Inst], analysis: &BodyAnalysis, starts: &[Option<Value>]) {
-        let mut group = ElementGroup {
-            body,
-            analysis,
-            vals: vec![None; body.len()],
-            starts,
-            elems: 1,
-            uniform: true,
-            index: None,
-        };
+        let mut group = ElementGroup::single(body, analysis, starts);
         for number in 0..body.len() {
             self.inst(&mut group, number);
         }

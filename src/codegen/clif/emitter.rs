@@ -59,6 +59,16 @@ pub(super) struct ElementGroup<'s> {
 }
 
 impl<'s> ElementGroup<'s> {
+    /// An emission for one element, at the start of every slot, that stands for all.
+    pub fn single(
+        body: &'s [Inst],
+        analysis: &'s BodyAnalysis,
+        starts: &'s [Option<Value>],
+    ) -> ElementGroup<'s> {
+        let vals = vec![None; body.len()];
+        ElementGroup { body, analysis, vals, starts, elems: 1, uniform: true, index: None }
+    }
+
     /// The number of scalars that an operation without a vector form computes.
     pub fn lanes(&self) -> usize {
         if self.uniform { 1 } else { self.elems as usize }
