@@ -48,7 +48,7 @@ impl<'r> BoundRun<'r> {
             return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
         };
         let planner = SegmentPlanner { compiled, code, state: &specialization.state };
-        let plan = planner.static_plan(inputs, state)?;
+        let plan = planner.static_plan(inputs, &mut state.last)?.clone();
         for (number, (output, buffer)) in outputs.iter().zip(&compiled.lowered.outputs).enumerate() {
             let sizes = plan.sizes(*buffer).expect("a buffer has sizes before it has memory");
             output.check(number, compiled.lowered.buffers[buffer.index()].dtype, sizes)?;

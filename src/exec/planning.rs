@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::bindings::Bindings;
 use super::guards::{check_guards, uncomputable_sizes};
 use super::input_bindings::bind_inputs;
-use super::run_state::{LastPlan, RunState};
+use super::run_state::LastPlan;
 use crate::compile::{CompiledProgram, KernelCode, value_text};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::PlanError;
@@ -43,38 +43,25 @@ pub(super) fn undetermined(compiled: &CompiledProgram, buffer: BufferIx) -> Erro
 }
 
 impl SegmentPlanner<'_> {
-    /// Returns the plan of a static program for the sizes of these inputs. It reuses the plan of the thread's last run
-    /// if the sizes are the same.
+    /// Returns the plan of a static program for the sizes of these inputs. It reuses `last`, the plan of the thread's
+    /// last run, if the sizes are the same.
     ///
     /// # Errors
     /// The inputs do not fit their declarations, a guard does not hold, or the run needs too much memory.
-    pub(super) fn static_plan(
+    pub(super) fn static_plan<'l>(
         &self,
         inputs: &[TensorView<'_>],
-        state: &mut RunState,
-    ) -> Result<Arc<SegmentPlan>> {
-        if let Some(LastPlan { program, sizes, plan }) = &state.last
-            && *program == self.compiled.number
-            && sizes.len() == inputs.iter().map(|view| view.sizes().len()).sum::<usize>()
-            && inputs.iter().flat_map(|view| view.sizes()).eq(sizes)
-            && self.dtypes_and_ranks_fit(inputs)
-        {
+        last: &'l mut Option<LastPlan>,
+    ) -> Result<&'l Arc<SegmentPlan>> {
+        if last.as_ref().is_some_and(|last| last.program == self.compiled.number && last.fits(inputs)) {
             self.state.count_plan_hit();
-            return Ok(plan.clone());
+        } else {
+            let bindings = bind_inputs(&self.compiled.graph, &sizes_of_inputs(inputs))?;
+            check_guards(self.compiled, &bindings)?;
+            let plan = self.segment_plan(0, &bindings)?;
+            *last = Some(LastPlan::new(self.compiled.number, inputs, plan));
         }
-        let bindings = bind_inputs(&self.compiled.graph, &sizes_of_inputs(inputs))?;
-        check_guards(self.compiled, &bindings)?;
-        let plan = self.segment_plan(0, &bindings)?;
-        let sizes = inputs.iter().flat_map(|view| view.sizes()).copied().collect();
-        state.last = Some(LastPlan { program: self.compiled.number, sizes, plan: plan.clone() });
-        Ok(plan)
-    }
-
-    fn dtypes_and_ranks_fit(&self, inputs: &[TensorView<'_>]) -> bool {
-        self.compiled.graph.inputs.iter().zip(inputs).all(|((_, value), view)| {
-            let info = &self.compiled.graph.values[value.at()];
-            info.dtype == view.dtype() && info.shape.rank().is_none_or(|rank| rank == view.sizes().len())
-        })
+        Ok(&last.as_ref().expect("the plan was found or made").plan)
     }
 
     /// Returns the plan of a segment, made now or earlier.

@@ -99,9 +99,9 @@ impl<'m> Run<'m> {
     ) -> Result<Vec<Tensor>> {
         let compiled = self.compiled;
         if compiled.is_static() {
-            let plan = self.planner().static_plan(inputs, state)?;
-            self.place(&plan, outputs.as_deref_mut())?;
-            self.run_segment(0, &plan, outputs.as_deref_mut(), &mut state.workspaces)?;
+            let plan = self.planner().static_plan(inputs, &mut state.last)?;
+            self.place(plan, outputs.as_deref_mut())?;
+            self.run_segment(0, plan, outputs.as_deref_mut(), &mut state.workspaces)?;
             let sizes = |buffer| plan.sizes(buffer).cloned();
             return collect_outputs(compiled, &sizes, &mut self.memory, outputs);
         }

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
+use shapeflow_shape_fns::DType;
+use smallvec::SmallVec;
+
 use crate::runtime::{RetainedMemory, SegmentPlan, Workspace};
+use crate::tensor::TensorView;
 
 /// What a thread keeps between runs. Runs of any program may use it, one after the other.
 #[derive(Default)]
@@ -16,9 +20,33 @@ pub(super) struct RunState {
 pub(super) struct LastPlan {
     /// The number of the program: each specialization of a graph has plans of its own.
     pub program: u64,
+    /// The dtype and the rank of each input.
+    inputs: SmallVec<[(DType, usize); 4]>,
     /// The sizes of all inputs, one after the other.
-    pub sizes: Vec<usize>,
+    sizes: SmallVec<[usize; 8]>,
     pub plan: Arc<SegmentPlan>,
+}
+
+impl LastPlan {
+    pub(super) fn new(program: u64, inputs: &[TensorView<'_>], plan: Arc<SegmentPlan>) -> LastPlan {
+        LastPlan {
+            program,
+            inputs: inputs.iter().map(|view| (view.dtype(), view.sizes().len())).collect(),
+            sizes: inputs.iter().flat_map(|view| view.sizes()).copied().collect(),
+            plan,
+        }
+    }
+
+    /// Returns whether the plan was made for inputs of these dtypes and sizes.
+    pub(super) fn fits(&self, inputs: &[TensorView<'_>]) -> bool {
+        let mut sizes = &self.sizes[..];
+        self.inputs.len() == inputs.len()
+            && self.inputs.iter().zip(inputs).all(|(&(dtype, rank), view)| {
+                let (these, rest) = sizes.split_at(rank);
+                sizes = rest;
+                dtype == view.dtype() && these == view.sizes()
+            })
+    }
 }
 
 impl RunState {

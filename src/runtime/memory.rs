@@ -28,23 +28,28 @@ struct Region {
 /// Invariant: while `self` lives, every address is valid for reads of its bytes, and for writes if it is writable;
 /// nothing else accesses these bytes.
 pub(crate) struct Memory<'a> {
-    regions: Vec<Region>,
+    /// Boxed, because a run moves its memory several times.
+    tables: Box<Tables>,
     /// By buffer: the buffer that owns its bytes, which is itself or the buffer that it is a view of.
     roots: &'a [BufferIx],
-    arena: Option<Buffer>,
-    held: Vec<Option<Tensor>>,
     lent: PhantomData<&'a mut [u8]>,
 }
 
-/// The allocations of a finished run, for the next run.
+/// The tables of a [`Memory`].
+#[derive(Default)]
+struct Tables {
+    /// By buffer: its bytes.
+    regions: Vec<Region>,
+    arena: Option<Buffer>,
+    /// The tensors that own the bytes of buffers; `None` for a tensor that was taken.
+    held: Vec<Option<Tensor>>,
+}
+
+/// The allocations of a finished run, for the next run; none before the first run.
 ///
 /// Invariant: `regions` and `held` are empty.
 #[derive(Default)]
-pub(crate) struct RetainedMemory {
-    arena: Option<Buffer>,
-    regions: Vec<Region>,
-    held: Vec<Option<Tensor>>,
-}
+pub(crate) struct RetainedMemory(Option<Box<Tables>>);
 
 // SAFETY: `regions` is empty, so there are no pointers.
 unsafe impl Send for RetainedMemory {}
@@ -76,14 +81,14 @@ impl Region {
 impl<'a> Memory<'a> {
     /// Memory in which no buffer has bytes yet. It reuses the allocations of an earlier run.
     pub(crate) fn new(roots: &'a [BufferIx], retained: RetainedMemory) -> Memory<'a> {
-        let RetainedMemory { arena, mut regions, held } = retained;
-        regions.clear();
-        regions.resize(roots.len(), ABSENT);
-        Memory { regions, roots, arena, held, lent: PhantomData }
+        let mut tables = retained.0.unwrap_or_default();
+        tables.regions.clear();
+        tables.regions.resize(roots.len(), ABSENT);
+        Memory { tables, roots, lent: PhantomData }
     }
 
     fn region(&self, buffer: BufferIx) -> Region {
-        self.regions[self.roots[buffer.index()].index()]
+        self.tables.regions[self.roots[buffer.index()].index()]
     }
 
     /// Whether a buffer has bytes.
@@ -93,19 +98,19 @@ impl<'a> Memory<'a> {
 
     /// The allocations, for the next run. Tensors that are still held are dropped.
     pub(crate) fn retain(mut self) -> RetainedMemory {
-        self.regions.clear();
-        self.held.clear();
-        RetainedMemory { arena: self.arena, regions: self.regions, held: self.held }
+        self.tables.regions.clear();
+        self.tables.held.clear();
+        RetainedMemory(Some(self.tables))
     }
 
     /// Gives a buffer bytes of the caller to read.
     pub(crate) fn lend(&mut self, buffer: BufferIx, bytes: &'a [u8]) {
-        self.regions[buffer.index()] = Region::readable(bytes);
+        self.tables.regions[buffer.index()] = Region::readable(bytes);
     }
 
     /// Gives a buffer bytes of the caller to read and write.
     pub(crate) fn lend_mut(&mut self, buffer: BufferIx, bytes: &'a mut [u8]) {
-        self.regions[buffer.index()] = Region::writable(bytes.as_mut_ptr(), bytes.len());
+        self.tables.regions[buffer.index()] = Region::writable(bytes.as_mut_ptr(), bytes.len());
     }
 
     /// Gives a buffer the elements of `tensor` to read.
@@ -115,9 +120,9 @@ impl<'a> Memory<'a> {
     }
 
     fn keep(&mut self, buffer: BufferIx, region: Region, tensor: Tensor) {
-        let index = u32::try_from(self.held.len()).expect("buffers are numbered by u32");
-        self.regions[buffer.index()] = Region { held: Some(index), ..region };
-        self.held.push(Some(tensor));
+        let index = u32::try_from(self.tables.held.len()).expect("buffers are numbered by u32");
+        self.tables.regions[buffer.index()] = Region { held: Some(index), ..region };
+        self.tables.held.push(Some(tensor));
     }
 
     /// Gives a buffer the elements of `tensor` to read and write. [`Memory::take`] returns the tensor.
@@ -134,17 +139,21 @@ impl<'a> Memory<'a> {
 
     /// Takes the tensor that owns a buffer's bytes, if the memory holds it. The buffer has no bytes afterwards.
     pub(crate) fn take(&mut self, buffer: BufferIx) -> Option<Tensor> {
-        let region = &mut self.regions[buffer.index()];
+        let region = &mut self.tables.regions[buffer.index()];
         let index = region.held?;
         *region = ABSENT;
-        let tensor = self.held[index as usize].take();
+        let tensor = self.tables.held[index as usize].take();
         Some(tensor.expect("a region that names a tensor goes when the tensor is taken"))
     }
 
     /// The tensor that owns a buffer's bytes, if the memory holds it.
     pub(crate) fn held(&self, buffer: BufferIx) -> Option<&Tensor> {
-        let index = self.regions[buffer.index()].held?;
-        Some(self.held[index as usize].as_ref().expect("a region that names a tensor goes when it is taken"))
+        let index = self.tables.regions[buffer.index()].held?;
+        Some(
+            self.tables.held[index as usize]
+                .as_ref()
+                .expect("a region that names a tensor goes when it is taken"),
+        )
     }
 
     /// Makes the arena at least `bytes` long and gives each buffer its part: `(buffer, offset, length)`. Buffers that
@@ -153,9 +162,10 @@ impl<'a> Memory<'a> {
     /// # Errors
     /// Memory is refused.
     pub(crate) fn place(&mut self, bytes: usize, buffers: &[(BufferIx, usize, usize)]) -> Result<()> {
-        if let Some(arena) = &self.arena {
+        let Tables { regions, arena, .. } = &mut *self.tables;
+        if let Some(arena) = arena {
             let old = arena.as_ptr() as usize..arena.as_ptr() as usize + arena.len();
-            for region in &mut self.regions {
+            for region in &mut *regions {
                 if old.contains(&(region.address as usize)) {
                     *region = ABSENT;
                 }
@@ -166,17 +176,17 @@ impl<'a> Memory<'a> {
                 assert_eq!(len, 0, "a buffer in an arena without bytes has none");
                 // Any address but null, which stands for a buffer without a place.
                 let address = std::ptr::NonNull::<u128>::dangling().as_ptr().cast();
-                self.regions[buffer.index()] = Region::writable(address, 0);
+                regions[buffer.index()] = Region::writable(address, 0);
             }
             return Ok(());
         }
-        let arena = at_least(&mut self.arena, bytes)?;
+        let arena = at_least(arena, bytes)?;
         for &(buffer, offset, len) in buffers {
             let fits = offset.checked_add(len).is_some_and(|end| end <= arena.len());
             assert!(fits, "the arena of {bytes} bytes has no {len} bytes at {offset} for {buffer}");
             // SAFETY: the offset lies within the arena.
             let address = unsafe { arena.as_ptr().add(offset) };
-            self.regions[buffer.index()] = Region::writable(address, len);
+            regions[buffer.index()] = Region::writable(address, len);
         }
         Ok(())
     }
@@ -184,7 +194,7 @@ impl<'a> Memory<'a> {
     /// Gives a buffer the bytes of `owner`, until the tensor of `owner` is taken. The plan ensures that the two are
     /// not in use at the same time.
     pub(crate) fn share(&mut self, buffer: BufferIx, owner: BufferIx) {
-        self.regions[buffer.index()] = Region { held: None, ..self.regions[owner.index()] };
+        self.tables.regions[buffer.index()] = Region { held: None, ..self.tables.regions[owner.index()] };
     }
 
     /// The bytes of a buffer, which must have some: see [`Memory::has`].
