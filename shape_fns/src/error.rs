@@ -42,7 +42,7 @@ impl ShapeError {
         self
     }
 
-    /// Like [`ShapeError::with_help`], if there is a proposal.
+    /// Calls [`ShapeError::with_help`] if `help` is `Some`.
     #[must_use]
     pub fn with_help_if(self, help: Option<impl fmt::Display>) -> ShapeError {
         match help {

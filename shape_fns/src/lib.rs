@@ -57,7 +57,7 @@
 //!
 //! The functions here infer more: terms, equalities, and the elements of every integer op.
 //!
-//! They refuse some graphs when they are built that TensorFlow refuses when they run:
+//! TensorFlow refuses some graphs only when they run. The functions here refuse these graphs when they are built:
 //! - a reshape with two sizes of -1, a slice past the end, a known index outside the range of a gather;
 //! - a permutation or a reduction that names an axis twice, an `argmax` over an empty axis;
 //! - a range with step 0, negative multiples and sizes, `unique` of a matrix;
@@ -96,7 +96,7 @@
 //! | `is_fully_defined`, `assert_is_fully_defined` | the same: [`is_fully_defined`](TensorShape::is_fully_defined), [`assert_is_fully_defined`](TensorShape::assert_is_fully_defined) |
 //! | `is_subtype_of` | [`is_subtype_of`](TensorShape::is_subtype_of) |
 //! | `most_specific_common_supertype`, `most_specific_compatible_shape` | the same: [`most_specific_common_supertype`](TensorShape::most_specific_common_supertype), [`most_specific_compatible_shape`](TensorShape::most_specific_compatible_shape) |
-//! | `==` (2.x) | [`equals_v2`](TensorShape::equals_v2); `==` also compares symbols, and so does the hash |
+//! | `==` (2.x) | [`equals_v2`](TensorShape::equals_v2); `==` and `Hash` also compare symbols |
 //! | `==`, `!=` (1.15) | [`same`](TensorShape::same): `None` where 1.15 answers neither equal nor unequal |
 //! | `as_proto`, `TensorShape(proto)`, `experimental_as_proto`, `experimental_from_proto` | [`as_proto`](TensorShape::as_proto), [`from_proto`](TensorShape::from_proto) |
 //! | `str` | `Display`, and [`FromStr`](std::str::FromStr) back |

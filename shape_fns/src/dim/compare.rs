@@ -27,8 +27,9 @@ impl Dim {
         (bounds.is_above(0) || bounds.is_below(0)).then_some(false)
     }
 
-    /// Returns `Some(true)` if `self < other` for all values of the symbols, `Some(false)` if for none, and `None` if
-    /// neither is proven, like TensorFlow's comparison with an unknown. `le`, `gt` and `ge` answer in the same way.
+    /// Returns `Some(true)` if `self < other` for all values of the symbols, `Some(false)` if `self >= other` for all
+    /// values, and `None` if neither is proven, as TensorFlow's comparison with an unknown. `le`, `gt` and `ge` answer
+    /// in the same way.
     ///
     /// ```
     /// use std::cmp::Ordering;
@@ -110,8 +111,8 @@ impl Dim {
         if self.validate().is_err() || other.validate().is_err() {
             return None;
         }
-        // If `self - other` overflows or is too large, `other - self` may not be. The bounds of the two sides always
-        // give an interval.
+        // `other - self` may be representable even if `self - other` is not. If neither difference is representable,
+        // the bounds of the two sides still give an interval.
         Some(match self.plus(other, -1).map_err(|_| other.plus(self, -1)) {
             Ok(difference) => difference.bounds(),
             Err(Ok(opposite)) => Bounds::exact(0).minus(opposite.bounds()),

@@ -49,7 +49,7 @@ impl Anonymous {
             });
         }
         let mut occurrences: FxHashMap<Symbol, usize> = FxHashMap::default();
-        // Most shapes have few symbols and no symbol twice. The path for few symbols allocates nothing.
+        // Most shapes have few symbols and no symbol twice. Up to 8 symbols are compared in pairs, without allocation.
         let few = seen.len() <= 8;
         if !few {
             for symbol in &seen {

@@ -132,7 +132,7 @@ impl Dim {
         })
     }
 
-    /// Returns the number if the dimension is one.
+    /// Returns the value if the dimension is a number.
     #[inline]
     pub fn as_known(&self) -> Option<i64> {
         match self.0 {

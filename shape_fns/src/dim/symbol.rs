@@ -93,7 +93,7 @@ impl Symbol {
         self.0 & (ANONYMOUS | FREE) == ANONYMOUS | FREE
     }
 
-    /// Returns the number of the symbol, unique among symbols of its sort.
+    /// Returns the number of the symbol, which is unique among named symbols, among free symbols, and within a table.
     pub(crate) fn number(self) -> usize {
         (self.0 & ID) as usize
     }

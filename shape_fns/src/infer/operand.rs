@@ -16,7 +16,7 @@ impl InferenceContext<'_> {
         }
     }
 
-    /// Returns the leading axes of operand `index` and its last `N` dimensions, or `None` if it is unranked.
+    /// Returns the leading axes of operand `index` and its last `N` dimensions, or `None` if the operand is unranked.
     ///
     /// # Errors
     /// The rank is less than `N`.
@@ -59,7 +59,7 @@ impl InferenceContext<'_> {
     }
 
     /// Records that two dimensions are equal and returns the merged dimension. The error message starts with `what`,
-    /// the names of the two dimensions, but blames no operand: the caller knows which one is to blame.
+    /// the names of the two dimensions, but blames no operand: the caller knows which operand is to blame.
     ///
     /// # Errors
     /// The two are provably different.

@@ -69,8 +69,8 @@ impl TensorShape {
         self.same(other) == Some(true)
     }
 
-    /// Returns the dimensions with the free symbols renumbered in order of appearance, so that they can be compared.
-    fn canonical(&self) -> Option<SmallVec<[Dim; 4]>> {
+    /// Returns the dimensions with the free symbols renumbered in order of appearance, so that equal patterns are `==`.
+    fn renumbered_dims(&self) -> Option<SmallVec<[Dim; 4]>> {
         let dims = self.dims()?;
         let mut seen: FxHashMap<Symbol, Dim> = FxHashMap::default();
         let mut renumber = |symbol: Symbol| {
@@ -82,7 +82,7 @@ impl TensorShape {
         Some(dims.iter().map(|dim| dim.substitute(&mut renumber)).collect())
     }
 
-    /// Returns whether a free symbol occurs.
+    /// Returns whether a free symbol occurs in the shape.
     fn has_free(&self) -> bool {
         let mut free = false;
         for dim in self.dims().unwrap_or_default() {
@@ -100,7 +100,7 @@ impl PartialEq for TensorShape {
         self.rank() == other.rank()
             && self.has_free()
             && other.has_free()
-            && self.canonical() == other.canonical()
+            && self.renumbered_dims() == other.renumbered_dims()
     }
 }
 
@@ -108,7 +108,7 @@ impl Eq for TensorShape {}
 
 impl Hash for TensorShape {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        if self.has_free() { self.canonical().as_deref().hash(state) } else { self.dims().hash(state) }
+        if self.has_free() { self.renumbered_dims().as_deref().hash(state) } else { self.dims().hash(state) }
     }
 }
 

@@ -17,7 +17,8 @@ impl TensorShape {
     /// Merges two shapes that describe the same tensor into one that has the knowledge of both. Nothing is recorded.
     ///
     /// A symbol is the same size wherever it occurs in the two shapes: `[n, n]` and `[2, ?]` merge to `[2, 2]`. Of two
-    /// symbols the named one is kept, otherwise this shape's. Of two terms that may be equal this shape's is kept.
+    /// symbols, a named symbol is kept over an anonymous one, else the symbol of `self`. Of two terms that may be
+    /// equal, the term of `self` is kept.
     ///
     /// [`InferenceContext::merge_shapes`](crate::InferenceContext::merge_shapes) also records the equalities.
     ///
@@ -47,8 +48,8 @@ impl TensorShape {
         }
     }
 
-    /// Returns whether one tensor could have both shapes: whether they merge. The relation is reflexive and symmetric,
-    /// but not transitive.
+    /// Returns whether one tensor could have both shapes, which means that the shapes merge. The relation is reflexive
+    /// and symmetric, but not transitive.
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -63,7 +64,7 @@ impl TensorShape {
     /// Requires [`TensorShape::is_compatible_with`].
     ///
     /// # Errors
-    /// They are not compatible: `Shapes [1, ?] and [2, 3] are incompatible`, in TensorFlow's words.
+    /// The shapes are not compatible: `Shapes [1, ?] and [2, 3] are incompatible`, in TensorFlow's words.
     pub fn assert_is_compatible_with(&self, other: &TensorShape) -> Result<()> {
         if !self.is_compatible_with(other) {
             bail!("Shapes {self} and {other} are incompatible");
@@ -90,7 +91,7 @@ impl TensorShape {
             tied |= x != y && [x, y].into_iter().any(|dim| is_repeated(dim, a, b));
         }
         if !tied {
-            return Ok(TensorShape::new(a.iter().zip(b).map(|(x, y)| better(x, y).clone())));
+            return Ok(TensorShape::new(a.iter().zip(b).map(|(x, y)| more_specific(x, y).clone())));
         }
         let mut ties = Ties::default();
         for (axis, (x, y)) in a.iter().zip(b).enumerate() {
@@ -99,7 +100,7 @@ impl TensorShape {
         let mut merged = Vec::with_capacity(a.len());
         for (axis, (x, y)) in a.iter().zip(b).enumerate() {
             match (ties.resolve(x), ties.resolve(y)) {
-                (Ok(p), Ok(q)) if p.same(&q) != Some(false) => merged.push(better(&p, &q).clone()),
+                (Ok(p), Ok(q)) if p.same(&q) != Some(false) => merged.push(more_specific(&p, &q).clone()),
                 (Ok(p), Ok(q)) => return Err(Mismatch::Axis(axis, p, q)),
                 _ => return Err(Mismatch::Axis(axis, x.clone(), y.clone())),
             }
@@ -124,7 +125,7 @@ fn is_repeated(dim: &Dim, a: &[Dim], b: &[Dim]) -> bool {
 }
 
 /// Returns the more specific of two dimensions that may be equal: a number, then a term, then a symbol.
-fn better<'a>(x: &'a Dim, y: &'a Dim) -> &'a Dim {
+fn more_specific<'a>(x: &'a Dim, y: &'a Dim) -> &'a Dim {
     fn detail(dim: &Dim) -> u8 {
         match (dim.is_known(), dim.as_symbol()) {
             (true, _) => 4,
@@ -178,7 +179,7 @@ impl Ties {
         if x.same(&y) == Some(false) {
             return Err((x, y));
         }
-        let (kept, dropped) = if std::ptr::eq(better(&x, &y), &y) { (y, x) } else { (x, y) };
+        let (kept, dropped) = if std::ptr::eq(more_specific(&x, &y), &y) { (y, x) } else { (x, y) };
         if let Some(symbol) = dropped.as_symbol() {
             self.0.insert(symbol, kept);
         }
