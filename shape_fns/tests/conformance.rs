@@ -19,9 +19,9 @@ use shapeflow_shape_fns::{
 enum Kind {
     /// The same shapes, with the same identities.
     Same,
-    /// More is known about a shape.
+    /// The shape is better known here than in TensorFlow.
     MorePrecise,
-    /// Less is known about a shape.
+    /// The shape is less known here than in TensorFlow.
     LessPrecise,
     /// A number, rank or identity differs.
     Different,
@@ -140,8 +140,8 @@ fn case(registered: &'static Registered, row: &Value) -> Case {
     }
 }
 
-/// Returns the number of outputs: that of `out`, else of the attribute that gives it, else of the registry, else of the
-/// operands.
+/// Returns the number of outputs in `out`. A row without `out` has the number in the registry, else the value of an
+/// attribute such as `num_split`, else one output per operand.
 fn outputs(case: &Case) -> usize {
     if let Some(expected) = &case.expected {
         return expected.split(';').filter(|output| !output.is_empty()).count();
@@ -211,11 +211,11 @@ fn compare_shape(expected: &str, got: &TensorShape, inputs: &[TensorShape]) -> K
         return Kind::Different;
     }
     let kinds = expected.iter().zip(got).map(|(expected, got)| match (*expected, expected.parse::<i64>()) {
-        // A new symbol is as unknown as TensorFlow's. A dimension of an operand and a term say more.
+        // A new symbol says no more than TensorFlow's unknown. A dimension of an operand, or a term, says more.
         ("?", _) => {
-            let taken =
+            let is_of_operand =
                 |dim: &Dim| inputs.iter().filter_map(TensorShape::dims).flatten().any(|input| input == dim);
-            let new = got.as_symbol().is_some_and(|symbol| symbol.is_anonymous()) && !taken(got);
+            let new = got.as_symbol().is_some_and(|symbol| symbol.is_anonymous()) && !is_of_operand(got);
             if new { Kind::Same } else { Kind::MorePrecise }
         }
         (_, Ok(number)) => same_dim(&Dim::known(number), got),

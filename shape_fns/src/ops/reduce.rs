@@ -86,6 +86,7 @@ fn unknown_or_one(cx: &mut InferenceContext<'_>, dims: &[Dim]) -> TensorShape {
     TensorShape::new(dims)
 }
 
+/// Combines two tracked elements.
 type Combine = fn(&Dim, &Dim) -> Result<Dim>;
 
 macro_rules! reductions {
@@ -175,7 +176,7 @@ pub fn argmax(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Same as [`argmax`].
+/// The shape function of `argmin`, which is the same as [`argmax`].
 ///
 /// # Errors
 /// Same as [`argmax`].

@@ -177,15 +177,15 @@ impl Bytes<'_> {
 
     /// Draws a dimension or an element. If `is_size`, it is mostly a valid size.
     fn dim(&mut self, table: &mut DimTable, is_size: bool) -> Dim {
-        let n = |name: &str| Dim::symbol(name);
+        let symbol = |name: &str| Dim::symbol(name);
         match self.next() % 16 {
             0..=5 => Dim::known(self.next() as i64 % 6),
             6 => Dim::known(self.number()),
-            7 | 8 => n(self.pick(&["n", "m", "k"])),
-            9 => n("n") * self.number() + self.number(),
-            10 => n("n") * n("m") + self.number(),
-            11 => (n("n") + self.number()).floordiv(&Dim::known(self.number())).unwrap_or(Dim::known(1)),
-            12 => n("m").max(&n("k")).unwrap_or(Dim::known(1)),
+            7 | 8 => symbol(self.pick(&["n", "m", "k"])),
+            9 => symbol("n") * self.number() + self.number(),
+            10 => symbol("n") * symbol("m") + self.number(),
+            11 => (symbol("n") + self.number()).floordiv(&Dim::known(self.number())).unwrap_or(Dim::known(1)),
+            12 => symbol("m").max(&symbol("k")).unwrap_or(Dim::known(1)),
             13 if is_size => Unknown.into_dim(),
             14 => Dim::known(i64::MAX) + Dim::known(self.number()),
             _ if is_size => table.fresh(SymbolKind::Size),
@@ -308,7 +308,7 @@ pub fn drive(bytes: &[u8]) {
         Err(error) => {
             table.rollback(mark);
             assert!(!error.message().is_empty(), "{}", op.op);
-            // A missing operand may be blamed too.
+            // An error may also blame a declared operand that was not passed.
             let most = infos.len().max(op.operands.len());
             assert!(error.blamed_operand().is_none_or(|operand| operand <= most), "{}: {error}", op.op);
         }

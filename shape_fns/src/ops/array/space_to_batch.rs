@@ -20,8 +20,8 @@ enum Direction {
 ///
 /// # Errors
 /// The length of `block_shape` is unknown, a block is less than 1 (`block_size` less than 2), the operand has fewer
-/// axes than a batch and one per block, `paddings` does not hold one pair per block, a padding is negative, or a
-/// padded size is provably not a multiple of its block.
+/// axes than one for the batch and one per block, `paddings` does not hold one pair per block, a padding is negative,
+/// or a padded size is provably not a multiple of its block.
 pub fn space_to_batch(cx: &mut InferenceContext<'_>) -> Result<()> {
     regroup(cx, Direction::ToBatch, "paddings")
 }
@@ -38,7 +38,7 @@ pub fn batch_to_space(cx: &mut InferenceContext<'_>) -> Result<()> {
     regroup(cx, Direction::FromBatch, "crops")
 }
 
-/// Returns the blocks, or `None` if their elements are unknown, and their number.
+/// Returns the sizes of the blocks, or `None` if the sizes are unknown, and the number of blocks.
 fn blocks(cx: &mut InferenceContext<'_>) -> Result<(Option<Vec<Dim>>, usize)> {
     if cx.attr("block_size").is_some() {
         let size = cx.int("block_size")?;
@@ -104,7 +104,7 @@ fn derive(cx: &mut InferenceContext<'_>, count: usize, blocks: Option<&[Dim]>, p
     cx.set_derived("before", before);
 }
 
-/// Sets the output of both ops. `name` is the parameter that holds the pairs.
+/// Sets the output of `space_to_batch` or `batch_to_space`. `name` is the parameter that holds the pairs.
 fn regroup(cx: &mut InferenceContext<'_>, direction: Direction, name: &str) -> Result<()> {
     let (blocks, count) = blocks(cx)?;
     let pairs = pairs(cx, name, count)?;

@@ -39,7 +39,8 @@ fn divide(cx: &mut InferenceContext<'_>, dim: &Dim, by: &Dim, axis: usize) -> Re
 /// `[n, h, w, c], block_size=k -> [n, h/k, w/k, c*k*k]`, in the order of `data_format`.
 ///
 /// # Errors
-/// The rank does not fit the format, `block_size` is less than 2, or a spatial size is provably not a multiple of it.
+/// The rank does not fit the format, `block_size` is less than 2, or a spatial size is provably not a multiple of
+/// `block_size`.
 pub fn space_to_depth(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (axes, block) = axes(cx)?;
     let mut dims = cx.with_rank(0, axes.rank)?.dims().unwrap_or_default().to_vec();
@@ -56,7 +57,7 @@ pub fn space_to_depth(cx: &mut InferenceContext<'_>) -> Result<()> {
 ///
 /// # Errors
 /// The rank does not fit the format, `block_size` is less than 2, or the number of channels is provably not a multiple
-/// of its square.
+/// of the square of `block_size`.
 pub fn depth_to_space(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (axes, block) = axes(cx)?;
     let mut dims = cx.with_rank(0, axes.rank)?.dims().unwrap_or_default().to_vec();

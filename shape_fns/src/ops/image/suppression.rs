@@ -90,7 +90,7 @@ mod tests {
     }
     shape_table! { combined: combined_non_max_suppression, ["boxes", "scores", "max_output_size_per_class", "max_total_size", "iou_threshold", "score_threshold"];
         {} "[b, n, 1, 4]; [?, ?, 3]; [] = 4; [] = 9; []; []" => "[b, 9, 4]; [b, 9]; [b, 9]; [b]";
-        {} "[b, n, 1, 4]; [?, ?, 2]; [] = 4; [] = 0; []; []" => "error(4) max_total_size must be at least 1, got 0";
+        {} "[b, n, 1, 4]; [?, ?, 2]; [] = 4; [] = 0; []; []" => "error(4 outputs) max_total_size must be at least 1, got 0";
         {pad_per_class: true} "[b, n, 1, 4]; [?, ?, 2]; [] = 4; [] = 9; []; []" => "[b, 8, 4]; [b, 8]; [b, 8]; [b]";
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::{Dim, InferenceContext, PartialElements, Result, common};
 
+/// Combines two tracked elements.
 type Binary = fn(&Dim, &Dim) -> Result<Dim>;
 
 macro_rules! binary {
@@ -35,18 +36,19 @@ binary! {
     truncatediv = truncated_quotient;
     /// The remainder of the quotient that is rounded toward zero.
     truncatemod = truncated_remainder;
-    /// The smaller of the two.
+    /// The smaller operand.
     minimum = Dim::min;
-    /// The greater of the two.
+    /// The greater operand.
     maximum = Dim::max;
 }
 
-/// Returns the quotient rounded toward zero. Only for nonnegative operands, where it equals the quotient rounded down.
+/// Returns the quotient rounded toward zero. Operands that may be negative are refused; for all others the quotient
+/// equals the quotient rounded down.
 fn truncated_quotient(a: &Dim, b: &Dim) -> Result<Dim> {
     nonnegative_dividend(a, b)?.floordiv(b)
 }
 
-/// Returns the remainder of the quotient rounded toward zero. Only for nonnegative operands.
+/// Returns the remainder of the quotient rounded toward zero. Operands that may be negative are refused.
 fn truncated_remainder(a: &Dim, b: &Dim) -> Result<Dim> {
     nonnegative_dividend(a, b)?.modulo(b)
 }
@@ -116,11 +118,10 @@ fn range(cx: &InferenceContext<'_>) -> Option<(i128, i128)> {
     cx.input_dtype(0).filter(|dtype| dtype.is_integer())?.integer_range()
 }
 
-/// Returns an element of the output, or a fresh integer if the result is undefined, or if arithmetic in its type may
-/// wrap.
+/// Returns an element of the output, or a fresh integer if the result is undefined or may wrap in the output's type.
 ///
 /// Symbolic results of signed 32-bit and 64-bit types are assumed not to wrap, because they represent sizes. For other
-/// types, the bounds must prove it.
+/// types, the bounds must prove that the result fits.
 pub(super) fn element(cx: &mut InferenceContext<'_>, element: Result<Dim>, range: (i128, i128)) -> Dim {
     let inside = |dim: &Dim| {
         let bounds = dim.bounds();

@@ -1,5 +1,5 @@
-//! Comparisons. An element of the result is known if the comparison is decided for all sizes. So a later `select` on it
-//! knows which value it returns.
+//! Comparisons. An element of the result is known if the comparison is decided for all sizes. A later `select` with
+//! this condition then knows which operand it returns.
 
 use super::arithmetic::propagate_binary;
 use crate::{Dim, Guard, InferenceContext, Result, ShapeError, common};

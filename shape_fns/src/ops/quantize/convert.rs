@@ -5,8 +5,8 @@ use crate::{InferenceContext, Result, TensorShape};
 
 /// Returns the shape of operand `input` and the shape of its range, which the next two operands hold.
 ///
-/// The range is two scalars, or with attribute `axis` two vectors with one element per slice along it. If `ranked`, an
-/// input with an axis must have a known rank.
+/// The range is two scalars, or with attribute `axis` two vectors with one element per slice along this axis. If
+/// `ranked`, an input with an axis must have a known rank.
 fn ranges(cx: &mut InferenceContext<'_>, input: usize, ranked: bool) -> Result<(TensorShape, TensorShape)> {
     let axis = cx.int_or("axis", -1)?;
     if axis < -1 {
@@ -35,7 +35,7 @@ fn ranges(cx: &mut InferenceContext<'_>, input: usize, ranked: bool) -> Result<(
 }
 
 /// `input[..], min_range, max_range -> [..]`. The range is two scalars, or with attribute `axis` two vectors with one
-/// element per slice along it.
+/// element per slice along this axis.
 ///
 /// # Errors
 /// `axis` is less than -1 or outside the rank of the input, the input is unranked although `axis` is given, the ends

@@ -95,6 +95,6 @@ mod tests {
     shape_table! { per_channel_gradient: fake_quantize_channels_grad, ["gradients", "inputs", "min", "max"];
         {} "[n, ?]; [?, ?]; [3]; ?" => "[n, 3]; [3]; [3]";
         {} "?; ?; ?; ?" => "?; [?]; [?]";
-        {} "[1, 2, 3, 4, 5]; ?; ?; ?" => "error(3) gradients must have rank at most 4";
+        {} "[1, 2, 3, 4, 5]; ?; ?; ?" => "error(3 outputs) gradients must have rank at most 4";
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// `data[n, a..], segment_ids[n] -> [u, a..]`, where `u` depends on the data. The op itself checks when it runs that
-/// there is one id per row.
+/// `data[n, a..], segment_ids[n] -> [u, a..]`, where `u` depends on the data. The op itself checks at run time that
+/// every row has one id.
 ///
 /// # Errors
 /// `data` is a scalar, or `segment_ids` is not a vector.

@@ -119,21 +119,21 @@ mod tests {
         {} "?; ?" => "[?, ?]; [?]; [?]";
         {} "[4, ?, 2, ?]; [?, 1, ?, 5]" => "[?, 4]; [?]; [4]";
         {} "?; [n, 3]" => "[?, 2]; [?]; [2]";
-        {} "[2]; ?" => "error(3) set1 must have rank at least 2";
-        {} "[2, 1]; [2, 1, 2]" => "error(3) all axes of the sets except the last must agree: shapes must have the same rank";
-        {} "[4, 3, 2, 1]; [4, 3, 3, 1]" => "error(3) got 2 and 3 at axis 2";
+        {} "[2]; ?" => "error(3 outputs) set1 must have rank at least 2";
+        {} "[2, 1]; [2, 1, 2]" => "error(3 outputs) all axes of the sets except the last must agree: shapes must have the same rank";
+        {} "[4, 3, 2, 1]; [4, 3, 3, 1]" => "error(3 outputs) got 2 and 3 at axis 2";
     }
     shape_table! { mixed: dense_to_sparse_set, ["set1", "indices", "values", "set2_shape"];
         {} "?; [?, 2]; [?]; i64 [?]" => "[?, 2]; [?]; [2]";
         {} "[b, ?]; ?; ?; i64 [2] = [3, 5]" => "[?, 2]; [?]; [2]";
-        {} "?; [5, 3]; [6]; ?" => "error(3) the rows of the indices and the number of values must agree, got 5 and 6";
-        {} "[2, 3]; ?; ?; i64 [2] = [4, 5]" => "error(3) got 2 and 4 at axis 0";
-        {} "[2, 3]; [?, 3]; ?; ?" => "error(3) the ranks of both sets must agree, got 2 and 3";
+        {} "?; [5, 3]; [6]; ?" => "error(3 outputs) the rows of the indices and the number of values must agree, got 5 and 6";
+        {} "[2, 3]; ?; ?; i64 [2] = [4, 5]" => "error(3 outputs) got 2 and 4 at axis 0";
+        {} "[2, 3]; [?, 3]; ?; ?" => "error(3 outputs) the ranks of both sets must agree, got 2 and 3";
     }
     shape_table! { sparse: sparse_to_sparse_set, ["i1", "v1", "set1_shape", "i2", "v2", "set2_shape"];
         {} "?; ?; i64 [?]; [?, 2]; ?; ?" => "[?, 2]; [?]; [2]";
-        {} "?; ?; i64 [2] = [3, 5]; ?; ?; i64 [2] = [4, 5]" => "error(3) got 3 and 4 at axis 0";
-        {} "[?, 1]; ?; ?; ?; ?; ?" => "error(3) i1 must have rank at least 2, got rank 1";
+        {} "?; ?; i64 [2] = [3, 5]; ?; ?; i64 [2] = [4, 5]" => "error(3 outputs) got 3 and 4 at axis 0";
+        {} "[?, 1]; ?; ?; ?; ?; ?" => "error(3 outputs) i1 must have rank at least 2, got rank 1";
     }
     shape_table! { sizes: set_size, ["indices", "values", "set_shape"];
         {} "?; ?; i64 [3] = [n, 4, 5]" => "[n, 4]";
