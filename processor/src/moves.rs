@@ -5,7 +5,7 @@ use iced_x86::{Instruction, Mnemonic as M, OpKind};
 
 use super::Processor;
 use super::lanes::{get, make, map, set};
-use super::operands::{XMM_BYTES, bits, immediate, narrowed, sign};
+use super::operands::{XMM_BYTES, bits, first_bytes, immediate, is_negative};
 
 impl Processor {
     /// Runs the instruction if it is a vector instruction that moves or converts. Returns whether it is.
@@ -111,12 +111,12 @@ impl Processor {
             M::Vpmaskmovq => self.load_where_signed::<i64>(i)?,
             M::Vmovmskps => {
                 let from = self.operand(i, 1)?;
-                let bits = bits(i.op_register(1).size() / 4, |k| sign::<i32>(&from, k));
+                let bits = bits(i.op_register(1).size() / 4, |k| is_negative::<i32>(&from, k));
                 self.put(i, 0, bits)?;
             }
             M::Vcvtsi2ss => {
                 let value = self.value(i, 2)? as i64;
-                let mut result = narrowed(&self.operand(i, 1)?, XMM_BYTES);
+                let mut result = first_bytes(&self.operand(i, 1)?, XMM_BYTES);
                 set(&mut result, 0, value as f32);
                 self.set_vector(i, &result)?;
             }
@@ -127,7 +127,7 @@ impl Processor {
             }
             M::Vpmovd2m => {
                 let from = self.operand(i, 1)?;
-                let bits = bits(i.op_register(1).size() / 4, |k| sign::<i32>(&from, k));
+                let bits = bits(i.op_register(1).size() / 4, |k| is_negative::<i32>(&from, k));
                 self.masks[i.op_register(0).number()] = bits;
             }
             M::Vpmovm2d => self.spread_mask::<i32>(i, -1)?,
