@@ -63,11 +63,11 @@
 //! - a range with step 0, negative multiples and sizes, `unique` of a matrix;
 //! - a sparse tensor whose indices, values and shape disagree.
 //!
-//! They accept or infer differently:
-//! - A strided slice that is empty because its stride points the other way also tracks elements.
-//! - `reverse` takes any rank, `einsum` any number of operands, and `substr` a pair of `pos` and `len` even if one is
-//!   unknown.
-//! - An unknown axis of `split_v` is not assumed to be the last one.
+//! Further differences:
+//! - A strided slice that is empty because its stride points away from its end also tracks elements.
+//! - `reverse` takes any rank, and `einsum` takes any number of operands.
+//! - `substr` takes `pos` and `len` even if the shape of one of them is unknown.
+//! - An unknown axis of `split_v` is not assumed to be the last axis.
 //! - A window of image patches that overhangs by less than a stride yields 0 outputs, as in TensorFlow's kernel.
 //! - A convolution or pool whose window may not fit records a guard.
 //! - Softmax cross entropy also broadcasts unknown dimensions.

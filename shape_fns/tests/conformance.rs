@@ -2,8 +2,9 @@
 //!
 //! A row gives one or more ops, their attributes, operands and constant operands, and the outputs that TensorFlow
 //! infers (`out`). TensorFlow refuses a row without `out`. In `out`, `d0_1` is the same dimension as axis 1 of operand
-//! 0, `in0` is the whole shape of operand 0, and `?` is an unknown. One of several alternatives (`d0_0|d1_0`) must
-//! hold. The files of `data/differences` list the rows that differ on purpose, each with its kind and reason.
+//! 0, `in0` is the whole shape of operand 0, and `?` is an unknown. At least one of several alternatives (`d0_0|d1_0`)
+//! must hold. The files of `data/differences` list the rows that differ on purpose, each with the kind and the reason
+//! of the difference.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

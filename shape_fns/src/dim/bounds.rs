@@ -93,7 +93,7 @@ impl Bounds {
         }
     }
 
-    /// Returns the value if the interval contains only one.
+    /// Returns the value if the interval contains only one value.
     fn constant(self) -> Option<i128> {
         self.lower.filter(|_| self.lower == self.upper)
     }

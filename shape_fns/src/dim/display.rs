@@ -1,5 +1,5 @@
-//! The text of a dimension. It does not depend on the order in which names were interned, so it is the same in every
-//! process.
+//! The text of a dimension, which is the same in every process: it does not depend on the order in which names were
+//! interned.
 
 use std::fmt::{self, Write};
 
@@ -29,13 +29,13 @@ impl fmt::Display for Dim {
 pub(crate) enum Anonymous {
     /// Every symbol by its own number.
     Numbered,
-    /// The listed symbols by their texts, all others as `?`.
+    /// The listed symbols by their texts, all other symbols as `?`.
     Spelled(FxHashMap<Symbol, String>),
 }
 
 impl Anonymous {
-    /// Returns the spelling that shows which anonymous symbols of `dims` are the same: `?0`, `?1`, … for those that
-    /// occur more than once, and `?` for all others.
+    /// Returns the spelling that shows which anonymous symbols of `dims` are the same: `?0`, `?1`, … for symbols that
+    /// occur more than once, and `?` for all other symbols.
     pub(crate) fn of(dims: &[Dim], numbered: bool) -> Anonymous {
         if numbered {
             return Anonymous::Numbered;

@@ -1,4 +1,4 @@
-//! Operations on the symbols of a dimension: list them, substitute dimensions for them, evaluate them.
+//! Operations on the symbols of a dimension: listing, substitution and evaluation.
 
 use smallvec::SmallVec;
 

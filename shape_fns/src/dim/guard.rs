@@ -31,7 +31,7 @@ impl Guard {
         }
     }
 
-    /// Returns the same condition with both dimensions mapped.
+    /// Returns the same condition with both dimensions mapped by `f`.
     pub(crate) fn map(&self, mut f: impl FnMut(&Dim) -> Dim) -> Guard {
         match self {
             Guard::Eq(a, b) => Guard::Eq(f(a), f(b)),
@@ -59,7 +59,7 @@ impl Guard {
     }
 
     /// Returns whether the canonical forms by themselves prove (`Some(true)`) or disprove (`Some(false)`) the guard,
-    /// given that sizes are not negative. Returns `None` if they do neither.
+    /// given that sizes are not negative. Returns `None` if the guard is neither proven nor disproven.
     pub fn decide(&self) -> Option<bool> {
         match self {
             Guard::Eq(a, b) => a.same(b),

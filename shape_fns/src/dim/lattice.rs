@@ -97,16 +97,16 @@ fn drop_dominated(function: Function, args: &mut SmallVec<[Arg; 2]>) {
     'args: for arg in args.drain(..) {
         let mut position = 0;
         while let Some(other) = kept.get(position) {
-            let apart = arg.1.is_none() || arg.1 != other.1;
-            let beats = |a: &Arg, b: &Arg| match function {
-                _ if !apart => false,
+            let is_other_call = arg.1.is_none() || arg.1 != other.1;
+            let dominates = |a: &Arg, b: &Arg| match function {
+                _ if !is_other_call => false,
                 Function::Min => a.0.le(&b.0) == Some(true),
                 _ => a.0.ge(&b.0) == Some(true),
             };
-            if beats(other, &arg) {
+            if dominates(other, &arg) {
                 continue 'args;
             }
-            if beats(&arg, other) {
+            if dominates(&arg, other) {
                 kept.remove(position);
             } else {
                 position += 1;

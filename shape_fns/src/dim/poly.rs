@@ -163,7 +163,7 @@ impl Atom {
     }
 }
 
-/// Orders arguments: numbers, then symbols, then terms. Any total order would do; this one is cheap.
+/// Orders arguments: numbers, then symbols, then terms. Any total order would do; this order is cheap to compute.
 pub(crate) fn order(a: &Dim, b: &Dim) -> Ordering {
     fn rank(dim: &Dim) -> u8 {
         match &dim.0 {

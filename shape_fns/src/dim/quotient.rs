@@ -109,7 +109,8 @@ pub(crate) fn floor_i128(dividend: i128, divisor: i128) -> i128 {
     if divisor < 0 && dividend.rem_euclid(divisor) != 0 { quotient - 1 } else { quotient }
 }
 
-/// Returns the remainder of [`floor_i128`]. It does not multiply the quotient back, which could overflow.
+/// Returns the remainder of [`floor_i128`]. The remainder is not computed from the quotient, because
+/// `quotient * divisor` could overflow.
 pub(crate) fn modulo_i128(dividend: i128, divisor: i128) -> i128 {
     let rest = dividend.rem_euclid(divisor);
     if divisor < 0 && rest != 0 { rest + divisor } else { rest }

@@ -6,7 +6,7 @@ use std::sync::{PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
 
-/// An unknown integer. The symbol includes its kind: a size is never negative, an integer may be.
+/// An unknown integer. The symbol includes its kind: a size is never negative, an integer may be negative.
 ///
 /// A named symbol is a size and is the same symbol everywhere in the process. An anonymous symbol belongs to a
 /// [`DimTable`](crate::DimTable) or, if it is *free*, to a shape that no table has imported yet.

@@ -58,8 +58,8 @@ impl Attr {
         }
     }
 
-    /// Returns the elements that the value has as a parameter. Bools, integers, lists of them, elements, and the
-    /// dimensions of a shape have elements. Returns `None` for everything else and for a shape of unknown rank.
+    /// Returns the elements that the value has as a parameter. Bools, integers, lists of bools or integers, elements,
+    /// and the dimensions of a shape have elements. Returns `None` for everything else and for a shape of unknown rank.
     pub fn to_elements(&self) -> Option<PartialElements> {
         match self {
             Attr::Bool(flag) => Some(PartialElements::scalar(Dim::known((*flag).into()))),

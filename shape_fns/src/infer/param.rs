@@ -115,7 +115,8 @@ impl<'a> InferenceContext<'a> {
     /// Returns the parameter `name`: the attribute of this name, or the known elements of the operand of this name.
     ///
     /// # Errors
-    /// The attribute has no integer elements: it is a float, a string or a dtype, or a list of these or of shapes.
+    /// The attribute has no integer elements: it is a float, a string, a dtype, a list of such values, or a list of
+    /// shapes.
     pub fn param(&self, name: &str) -> Result<Param> {
         let elements = match self.attr(name) {
             Some(attr) => match attr.to_elements() {
@@ -202,7 +203,7 @@ impl<'a> InferenceContext<'a> {
     }
 
     /// Returns a parameter that is a list of integers, in row-major order whatever its rank. A single integer is a list
-    /// of one.
+    /// of one element.
     ///
     /// # Errors
     /// The elements are unknown and the rank is greater than 1, or the errors of [`InferenceContext::param`].

@@ -224,7 +224,7 @@ fn requested_size(cx: &mut InferenceContext<'_>, given: &List, axis: usize) -> R
     }
 }
 
-/// Returns the number of rows in the scalar operand `partition`, or a fresh dimension if it is unknown.
+/// Returns the number of rows in the scalar operand `partition`, or a fresh dimension if the number is unknown.
 fn first_dim_size(cx: &mut InferenceContext<'_>, partition: usize) -> Dim {
     let size = cx.input_value(partition).and_then(|value| value.get(0).cloned());
     match size {

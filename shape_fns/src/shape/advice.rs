@@ -62,7 +62,7 @@ pub(crate) fn matmul(a: [&Dim; 2], b: [&Dim; 2], is_plain: bool) -> Option<Strin
     }
 }
 
-/// Returns the axis along which two shapes can be concatenated: the only one at which they differ.
+/// Returns the axis along which two shapes can be concatenated: the only axis at which the shapes differ.
 pub(crate) fn concat_axis(a: &TensorShape, b: &TensorShape) -> Option<usize> {
     let (x, y) = (a.dims()?, b.dims()?);
     let mut differing = x.iter().zip(y).enumerate().filter(|(_, (x, y))| x.same(y) != Some(true));
@@ -70,7 +70,7 @@ pub(crate) fn concat_axis(a: &TensorShape, b: &TensorShape) -> Option<usize> {
     (x.len() == y.len() && differing.next().is_none()).then_some(axis)
 }
 
-/// Proposes -1 for the last size of a reshape that can be inferred from the others.
+/// Proposes -1 for the last size of a reshape that can be inferred from the other sizes.
 pub(crate) fn reshape(total: &Dim, sizes: &[Dim]) -> Option<String> {
     let total = total.as_known()?;
     let known: Vec<i64> = sizes.iter().map(Dim::as_known).collect::<Option<_>>()?;

@@ -9,9 +9,9 @@ use crate::dim::symbol::Symbol;
 use crate::{Dim, TensorShape};
 
 impl TensorShape {
-    /// Returns `Some(true)` if the two are equal for all values of their symbols, `Some(false)` if they are equal for
-    /// none, and `None` if neither is proven. This is the equality of `tf.TensorShape` in 1.15, where an unknown
-    /// dimension is neither equal nor unequal.
+    /// Returns `Some(true)` if the two shapes are equal for all values of their symbols, `Some(false)` if they differ
+    /// for all values, and `None` if neither is proven. This is the equality of `tf.TensorShape` in 1.15, where an
+    /// unknown dimension is neither equal nor unequal.
     ///
     /// An unknown rank is neither equal nor unequal to anything. A symbol is equal to itself.
     ///
@@ -38,9 +38,9 @@ impl TensorShape {
         all
     }
 
-    /// Returns whether the two have the same numbers at the same axes, whatever their symbols. This is the equality of
-    /// `tf.TensorShape` in 2.x, where an unknown rank equals an unknown rank and an unknown dimension equals an unknown
-    /// dimension.
+    /// Returns whether the two shapes have the same numbers at the same axes, whatever their symbols. This is the
+    /// equality of `tf.TensorShape` in 2.x, where an unknown rank equals an unknown rank and an unknown dimension
+    /// equals an unknown dimension.
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -57,8 +57,9 @@ impl TensorShape {
         }
     }
 
-    /// Returns whether the two are equal for all values of their symbols. This is the equality of Java's `Shape`, where
-    /// a shape with an unknown part equals no other. Here a symbol is equal to itself, as in [`TensorShape::same`].
+    /// Returns whether the two shapes are equal for all values of their symbols. This is the equality of Java's
+    /// `Shape`, where a shape with an unknown part equals no other. Here a symbol is equal to itself, as in
+    /// [`TensorShape::same`].
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;

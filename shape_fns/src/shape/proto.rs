@@ -18,7 +18,7 @@ use crate::{Dim, IntoDim, Result, TensorShape, Unknown};
 /// Field numbers of `TensorShapeProto`.
 const DIM: u64 = 2;
 const UNKNOWN_RANK: u64 = 3;
-/// Field numbers of its message `Dim`.
+/// Field numbers of `TensorShapeProto.Dim`.
 const SIZE: u64 = 1;
 const NAME: u64 = 2;
 

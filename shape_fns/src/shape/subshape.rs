@@ -121,7 +121,7 @@ impl TensorShape {
     }
 
     /// Returns the axes of this shape followed by the axes of `last`, which may be one number or dimension. Counterpart
-    /// of Java's `Shape.append`. Unlike [`TensorShape::concatenate`], it requires known ranks.
+    /// of Java's `Shape.append`. Unlike [`TensorShape::concatenate`], this method requires known ranks.
     ///
     /// # Errors
     /// A rank is unknown.
@@ -165,7 +165,7 @@ impl TensorShape {
         }
     }
 
-    /// Returns the dimensions. If the rank is unknown, the error names the purpose for which it is needed.
+    /// Returns the dimensions. If the rank is unknown, the error names the purpose for which the rank is needed.
     fn known_dims(&self, purpose: &str) -> Result<&[Dim]> {
         match self.dims() {
             Some(dims) => Ok(dims),

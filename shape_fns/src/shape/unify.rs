@@ -24,7 +24,7 @@ impl TensorShape {
     ///
     /// # Errors
     /// The ranks differ (`Shapes [1] and [1, 2] must have the same rank`), two dimensions are provably different
-    /// (`Shapes [1, ?] and [2, 3] are not compatible, got 1 and 2 at axis 0`), or one is invalid.
+    /// (`Shapes [1, ?] and [2, 3] are not compatible, got 1 and 2 at axis 0`), or a dimension is invalid.
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -83,23 +83,23 @@ impl TensorShape {
         if a == b {
             return Ok(self.clone());
         }
-        let mut tied = false;
+        let mut has_repeated = false;
         for (axis, (x, y)) in a.iter().zip(b).enumerate() {
             if x.same(y) == Some(false) {
                 return Err(Mismatch::Axis(axis, x.clone(), y.clone()));
             }
-            tied |= x != y && [x, y].into_iter().any(|dim| is_repeated(dim, a, b));
+            has_repeated |= x != y && [x, y].into_iter().any(|dim| is_repeated(dim, a, b));
         }
-        if !tied {
+        if !has_repeated {
             return Ok(TensorShape::new(a.iter().zip(b).map(|(x, y)| more_specific(x, y).clone())));
         }
-        let mut ties = Ties::default();
+        let mut substitution = Substitution::default();
         for (axis, (x, y)) in a.iter().zip(b).enumerate() {
-            ties.tie(x, y).map_err(|(x, y)| Mismatch::Axis(axis, x, y))?;
+            substitution.equate(x, y).map_err(|(x, y)| Mismatch::Axis(axis, x, y))?;
         }
         let mut merged = Vec::with_capacity(a.len());
         for (axis, (x, y)) in a.iter().zip(b).enumerate() {
-            match (ties.resolve(x), ties.resolve(y)) {
+            match (substitution.resolve(x), substitution.resolve(y)) {
                 (Ok(p), Ok(q)) if p.same(&q) != Some(false) => merged.push(more_specific(&p, &q).clone()),
                 (Ok(p), Ok(q)) => return Err(Mismatch::Axis(axis, p, q)),
                 _ => return Err(Mismatch::Axis(axis, x.clone(), y.clone())),
@@ -109,8 +109,8 @@ impl TensorShape {
     }
 }
 
-/// Returns whether `dim` is a symbol that occurs more than once, so that its equality at one axis affects another. For
-/// shapes of more than 8 axes the answer is always yes.
+/// Returns whether `dim` is a symbol that occurs more than once, so that its equality at one axis affects another axis.
+/// For shapes of more than 8 axes the answer is always yes.
 fn is_repeated(dim: &Dim, a: &[Dim], b: &[Dim]) -> bool {
     const FEW: usize = 8;
     let Some(symbol) = dim.as_symbol() else { return false };
@@ -126,18 +126,18 @@ fn is_repeated(dim: &Dim, a: &[Dim], b: &[Dim]) -> bool {
 
 /// Returns the more specific of two dimensions that may be equal: a number, then a term, then a symbol.
 fn more_specific<'a>(x: &'a Dim, y: &'a Dim) -> &'a Dim {
-    fn detail(dim: &Dim) -> u8 {
+    fn specificity(dim: &Dim) -> u8 {
         match (dim.is_known(), dim.as_symbol()) {
             (true, _) => 4,
             (_, None) => 3,
-            (_, Some(symbol)) => symbol_detail(symbol),
+            (_, Some(symbol)) => symbol_specificity(symbol),
         }
     }
-    if detail(y) > detail(x) { y } else { x }
+    if specificity(y) > specificity(x) { y } else { x }
 }
 
 /// Ranks symbols by how specific they are.
-fn symbol_detail(symbol: Symbol) -> u8 {
+fn symbol_specificity(symbol: Symbol) -> u8 {
     match symbol.kind() {
         SymbolKind::Integer => 0,
         SymbolKind::Size if symbol.is_anonymous() => 1,
@@ -147,9 +147,9 @@ fn symbol_detail(symbol: Symbol) -> u8 {
 
 /// Substitution of symbols by the numbers or symbols that they equal, found by comparing two shapes.
 #[derive(Default)]
-struct Ties(FxHashMap<Symbol, Dim>);
+struct Substitution(FxHashMap<Symbol, Dim>);
 
-impl Ties {
+impl Substitution {
     /// Follows the substitution to its end, and shortens the chain for later calls.
     fn root(&mut self, dim: &Dim) -> Dim {
         let mut root = dim;
@@ -167,7 +167,7 @@ impl Ties {
 
     /// Records that two dimensions are equal, unless one of them is a term. Returns their roots as the error if they
     /// provably differ.
-    fn tie(&mut self, x: &Dim, y: &Dim) -> Result<(), (Dim, Dim)> {
+    fn equate(&mut self, x: &Dim, y: &Dim) -> Result<(), (Dim, Dim)> {
         let plain = |dim: &Dim| dim.is_known() || dim.as_symbol().is_some();
         if !plain(x) || !plain(y) {
             return Ok(());

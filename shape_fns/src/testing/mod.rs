@@ -232,7 +232,7 @@ fn refine(
     seed: u64,
 ) -> bool {
     let drawn_number = |symbol: Symbol| -> i64 {
-        // A symbol that equals another takes its value, so that the case has a chance to be accepted.
+        // Equal symbols take the same value, so that the case has a chance to be accepted.
         let key = match table.resolve(&Dim::from(symbol)) {
             Dim(Repr::Known(value)) => return value,
             dim => dim.as_symbol().unwrap_or(symbol),

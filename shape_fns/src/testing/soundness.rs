@@ -1,4 +1,5 @@
-//! Runs every shape function on random operands: whatever it infers from partial operands holds for concrete ones.
+//! Runs every shape function on random operands: whatever the function infers from partial operands must hold for
+//! concrete operands.
 
 use crate::testing::random::Random;
 use crate::testing::refine_randomly;

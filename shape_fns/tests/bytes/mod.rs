@@ -1,12 +1,12 @@
-//! `drive`: interprets any bytes as an op, attributes and operands. The shape function must accept or refuse them and
-//! never panic.
+//! `drive`: interprets any bytes as an op, attributes and operands. The shape function must accept or refuse the inputs
+//! and never panic.
 
 use shapeflow_shape_fns::{
     Attr, Attrs, DType, Dim, DimTable, Guard, InferenceContext, IntoDim, OperandInfo, PartialElements,
     SymbolKind, TensorShape, Unknown, registered,
 };
 
-/// Attributes that shape functions read, other than those named like an operand.
+/// Attributes that shape functions read, except attributes with the name of an operand.
 const ATTRS: &[&str] = &[
     "N",
     "T",
@@ -146,7 +146,7 @@ const NUMBERS: &[i64] = &[
     i64::MIN + 1,
 ];
 
-/// A byte string read from the front. It yields zeros after its end.
+/// A byte string that is read from the front and yields zeros after its end.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
@@ -175,7 +175,7 @@ impl Bytes<'_> {
         }
     }
 
-    /// Draws a dimension or an element. If `is_size`, it is mostly a valid size.
+    /// Draws a dimension or an element. If `is_size`, the dimension is mostly a valid size.
     fn dim(&mut self, table: &mut DimTable, is_size: bool) -> Dim {
         let symbol = |name: &str| Dim::symbol(name);
         match self.next() % 16 {
@@ -232,7 +232,7 @@ impl Bytes<'_> {
     }
 }
 
-/// Runs the inference that the bytes describe. It must refuse with a message or return valid shapes.
+/// Runs the inference that the bytes describe. The inference must refuse with a message or return valid shapes.
 pub fn drive(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
     let ops = registered();

@@ -55,7 +55,7 @@ fn pattern(shape: &TensorShape) -> TensorShape {
     })
 }
 
-/// Returns the shape with symbols of its `owner`, which no other shape has.
+/// Returns the shape with its symbols replaced by symbols that only shapes of `owner` have.
 fn with_symbols_of(shape: &TensorShape, owner: &str) -> TensorShape {
     shape.substitute(&mut |symbol| {
         let index = DIMS.iter().position(|dim| dim.as_symbol() == Some(symbol));
@@ -63,7 +63,7 @@ fn with_symbols_of(shape: &TensorShape, owner: &str) -> TensorShape {
     })
 }
 
-/// Returns the sizes of the shape for `values` of its symbols, if all are defined.
+/// Returns the sizes of the shape for `values` of its symbols, or `None` if a size is undefined.
 fn concrete(shape: &TensorShape, values: &[i64; 6]) -> Option<Vec<i64>> {
     let value = |symbol: Symbol| {
         DIMS[4..PLAIN].iter().position(|dim| dim.as_symbol() == Some(symbol)).map(|index| values[index])

@@ -70,7 +70,7 @@ impl InferenceContext<'_> {
     /// Returns the dimension to which two dimensions broadcast: see [`InferenceContext::broadcast`].
     ///
     /// # Errors
-    /// The two are provably different and neither is 1.
+    /// The two dimensions are provably different and neither is 1.
     pub fn broadcast_dims(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
         let (a, b) = (self.table.resolve(a), self.table.resolve(b));
         match (a.as_known(), b.as_known()) {

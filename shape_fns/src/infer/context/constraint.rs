@@ -9,7 +9,7 @@ impl InferenceContext<'_> {
     /// [`DimTable::merge`](crate::DimTable::merge).
     ///
     /// # Errors
-    /// The two are provably different.
+    /// The two dimensions are provably different.
     pub fn merge(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
         self.table.merge(a, b)
     }
@@ -18,7 +18,7 @@ impl InferenceContext<'_> {
     /// [`DimTable::merge_shapes`](crate::DimTable::merge_shapes).
     ///
     /// # Errors
-    /// Their ranks differ, or two dimensions are provably different.
+    /// The ranks differ, or two dimensions are provably different.
     pub fn merge_shapes(&mut self, a: &TensorShape, b: &TensorShape) -> Result<TensorShape> {
         self.table.merge_shapes(a, b)
     }

@@ -240,7 +240,7 @@ impl<'a> InferenceContext<'a> {
         }
     }
 
-    /// Ends the inference: resolves every dimension of the outputs and checks that it may be a size.
+    /// Ends the inference: resolves every dimension of the outputs and checks that the dimension may be a size.
     ///
     /// In a table [in the order of definitions](DimTable::in_definition_order) a run must also be able to compute the
     /// value of every symbol. The run calls the shape function again on concrete operands. A symbol made for this op

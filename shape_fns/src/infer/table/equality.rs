@@ -27,7 +27,7 @@ impl DimTable {
     /// possible; otherwise a guard is recorded.
     ///
     /// # Errors
-    /// The two are provably different, or a recorded guard contradicts their equality.
+    /// The two dimensions are provably different, or a recorded guard contradicts their equality.
     pub fn merge(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
         a.validate()?;
         b.validate()?;

@@ -41,7 +41,7 @@ pub struct DimTable {
     origins: Vec<u32>,
     /// The node that first used each named symbol.
     introduced: FxHashMap<Symbol, u32>,
-    /// The dimension that each replaced symbol equals. Its symbols may be replaced too.
+    /// The dimension that each replaced symbol equals. The symbols of this dimension may be replaced too.
     bindings: FxHashMap<Symbol, Dim>,
     equalities: Vec<Equality>,
     guards: Vec<GuardRecord>,
@@ -58,7 +58,7 @@ pub struct DimTable {
     open_transactions: usize,
     /// The node for which new knowledge is recorded.
     origin: u32,
-    /// Whether symbols are replaced only by older ones, see [`DimTable::in_definition_order`].
+    /// Whether symbols are replaced only by older symbols: see [`DimTable::in_definition_order`].
     in_definition_order: bool,
 }
 

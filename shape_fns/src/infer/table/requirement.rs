@@ -1,4 +1,4 @@
-//! [`GuardRecord`]: a condition on dimensions that is undecided. It is checked when sizes are known.
+//! [`GuardRecord`]: an undecided condition on dimensions, which is checked when sizes are known.
 
 use super::DimTable;
 use super::undo::Undo;
@@ -17,7 +17,7 @@ pub struct GuardRecord {
 }
 
 impl DimTable {
-    /// Requires a condition. A proven condition is dropped; an undecided one is recorded once.
+    /// Requires a condition. A proven condition is dropped; an undecided condition is recorded once.
     ///
     /// # Errors
     /// The condition is disproven.

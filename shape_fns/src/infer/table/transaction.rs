@@ -4,7 +4,7 @@ use super::DimTable;
 use super::undo::{Mark, Undo};
 
 impl DimTable {
-    /// Starts a transaction. Transactions nest. End it with [`DimTable::commit`] or [`DimTable::rollback`].
+    /// Starts a transaction. Transactions nest. A transaction ends with [`DimTable::commit`] or [`DimTable::rollback`].
     pub fn begin(&mut self) -> Mark {
         self.open_transactions += 1;
         Mark {

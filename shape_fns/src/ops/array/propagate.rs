@@ -3,7 +3,7 @@
 use crate::{Dim, InferenceContext, PartialElements};
 
 /// Sets the elements of output `output`, whose shape must be set. `element` maps an output index to the element there,
-/// or to `None` if it is unknown.
+/// or to `None` if the element is unknown.
 ///
 /// Does nothing if a size is not known or if the output has more than [`PartialElements::MAX`] elements.
 pub(crate) fn propagate_elements(

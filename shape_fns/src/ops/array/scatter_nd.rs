@@ -6,8 +6,9 @@ use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 /// `indices[i.., k], updates[i.., dk, …], shape=[d0, …] -> [d0, …]`. The op itself checks its indices when it runs.
 ///
 /// # Errors
-/// `indices` or `updates` is a scalar, the axes of `updates` provably differ from those of `indices` or of the result,
-/// `k` exceeds the rank of the result, a size is negative, or the result is empty but `indices` or `updates` is not.
+/// `indices` or `updates` is a scalar, the axes of `updates` provably differ from the axes of `indices` or of the
+/// result, `k` exceeds the rank of the result, a size is negative, or the result is empty but `indices` or `updates` is
+/// not.
 pub fn scatter_nd(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (indices, updates) = (cx.with_rank_at_least(0, 1)?, cx.with_rank_at_least(1, 1)?);
     let shape = cx.input_as_shape("shape")?;

@@ -7,10 +7,10 @@ use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape}
 /// Extracts strided ranges. Entry `i` of `begin`, `end` and `strides` describes a range along the next axis. Negative
 /// positions count from the end of the axis, and ranges are clamped to the axis.
 ///
-/// Bit `i` of a mask changes entry `i`. `begin_mask` and `end_mask`: the range starts or ends where the axis does.
-/// `ellipsis_mask`: the entry stands for all axes without an entry of their own. `new_axis_mask`: the entry inserts an
-/// axis of size 1. `shrink_axis_mask`: the entry selects position `begin` and drops the axis. If several bits are set,
-/// the ellipsis wins over the new axis, which wins over the dropped axis.
+/// Bit `i` of a mask changes entry `i`. `begin_mask` and `end_mask`: the range starts or ends where the axis starts or
+/// ends. `ellipsis_mask`: the entry stands for all axes without an entry of their own. `new_axis_mask`: the entry
+/// inserts an axis of size 1. `shrink_axis_mask`: the entry selects position `begin` and drops the axis. If several
+/// bits are set, the ellipsis wins over the new axis, which wins over the dropped axis.
 ///
 /// `[n, 4], begin=[1, 0], end=[n, 2] -> [max(0, n-1), 2]`.
 ///

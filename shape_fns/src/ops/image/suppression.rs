@@ -6,7 +6,7 @@ use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
 /// `boxes[n, 4], scores[n], max_output_size -> selected[m]`, where `m` depends on the data, or equals
 /// `max_output_size` if attribute `pad_to_max_output_size` is set. `overlaps[n, n]` may replace `boxes`.
 ///
-/// If there are several outputs, the last one is a scalar and the others have the shape of the first.
+/// If there are several outputs, the last output is a scalar, and all other outputs have the shape of the first output.
 ///
 /// # Errors
 /// An operand has the wrong rank, sizes provably differ, or `max_output_size` is negative.

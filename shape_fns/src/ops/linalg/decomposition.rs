@@ -74,7 +74,8 @@ pub fn eigen(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `[..batch, n, n] -> [..batch, n+1, n]`: the first row holds the eigenvalues, the others the eigenvectors.
+/// `[..batch, n, n] -> [..batch, n+1, n]`: the first row holds the eigenvalues, and the other rows hold the
+/// eigenvectors.
 ///
 /// # Errors
 /// The rank is less than 2, or the last two dimensions provably differ.

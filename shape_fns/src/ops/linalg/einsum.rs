@@ -90,7 +90,7 @@ impl LabelDims {
 ///
 /// All axes with the same label are unified, within an operand (`"ii->i"`) and between operands. A label may occur in
 /// the output more than once. An ellipsis stands for any number of axes, which broadcast between operands. Whitespace
-/// is ignored. The equation may have any number of operands; TensorFlow's op has one or two.
+/// is ignored. The equation may have any number of operands; TensorFlow's op has one or two operands.
 ///
 /// # Errors
 /// The equation has no output or a stray dot, its number of terms differs from the number of operands, or an output

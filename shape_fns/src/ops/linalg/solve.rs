@@ -40,7 +40,7 @@ fn solve(cx: &mut InferenceContext<'_>, is_square: bool) -> Result<()> {
     Ok(())
 }
 
-/// Unifies the rows of the matrix with those of `rhs`.
+/// Unifies the number of rows of the matrix with the number of rows of `rhs`.
 fn agree_rows(cx: &mut InferenceContext<'_>, rows: &Dim, values: &Dim) -> Result<Dim> {
     cx.agree("the numbers of rows of matrix and rhs", rows, values).map_err(|error| error.operand(1))
 }

@@ -3,7 +3,7 @@
 use crate::error::bail;
 use crate::{Dim, InferenceContext, List, Result, TensorShape, normalize_axis};
 
-/// The kind of a transform. It determines the length of the last transformed axis.
+/// The kind of a transform, which determines the length of the last transformed axis.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     /// Complex to complex: the given length is the length of the output.

@@ -91,7 +91,7 @@ pub fn conv(cx: &mut InferenceContext<'_>) -> Result<()> {
     convolve(cx, layout, &leading, Channels::Groups(groups))
 }
 
-/// Sets the output of all convolutions. `leading` are the batch dimensions before the last one.
+/// Sets the output of all convolutions. `leading` are the batch dimensions before the last batch dimension.
 fn convolve(
     cx: &mut InferenceContext<'_>,
     layout: Layout,

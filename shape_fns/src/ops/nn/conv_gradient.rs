@@ -79,7 +79,7 @@ pub fn filter_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of the input, which has the shape of the first operand, `input[n, d, h, w, c]`.
+/// The gradient of the input, with the shape of the first operand, `input[n, d, h, w, c]`.
 ///
 /// # Errors
 /// The rank is not 5.
@@ -89,7 +89,7 @@ pub fn input_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of the filter, which has the shape of the second operand, `filter[kd, kh, kw, c, m]`.
+/// The gradient of the filter, with the shape of the second operand, `filter[kd, kh, kw, c, m]`.
 ///
 /// # Errors
 /// The rank is not 5.
@@ -99,7 +99,7 @@ pub fn filter_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of the input, which has the 5 sizes `input_sizes`. The batch size is unified with that of
+/// The gradient of the input, with the 5 sizes `input_sizes`. The batch size is unified with the batch size of
 /// `out_backprop`.
 ///
 /// # Errors
@@ -116,7 +116,7 @@ pub fn sized_input_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of the filter, which has the 5 sizes `filter_sizes`.
+/// The gradient of the filter, with the 5 sizes `filter_sizes`.
 ///
 /// # Errors
 /// An operand has the wrong rank, or `filter_sizes` has the wrong length.

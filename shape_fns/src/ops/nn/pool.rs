@@ -91,7 +91,7 @@ pub fn max_pool_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     pool(cx, 3, false)
 }
 
-/// The gradient of a pool, which has the shape of the first operand.
+/// The gradient of a pool, with the shape of the first operand.
 ///
 /// # Errors
 /// The rank of the first operand is not 4.
@@ -101,7 +101,7 @@ pub fn pool_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of a pool of volumes, which has the shape of the first operand.
+/// The gradient of a pool of volumes, with the shape of the first operand.
 ///
 /// # Errors
 /// The rank of the first operand is not 5.
@@ -111,7 +111,7 @@ pub fn pool_grad_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of a pool, which has the 4 sizes that the first operand holds.
+/// The gradient of a pool, with the 4 sizes that the first operand holds.
 ///
 /// # Errors
 /// The operand does not hold 4 sizes, or a size is negative.

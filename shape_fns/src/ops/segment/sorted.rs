@@ -12,13 +12,13 @@ pub fn segment(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<1>(1)?;
     if data.rank().is_some() {
         let segments = cx.fresh();
-        cx.set_output(0, rows(segments, &data));
+        cx.set_output(0, with_row_count(segments, &data));
     }
     Ok(())
 }
 
-/// Returns the shape of `count` rows like those of `data`.
-pub(super) fn rows(count: Dim, data: &TensorShape) -> TensorShape {
+/// Returns the shape of `data` with `count` rows.
+pub(super) fn with_row_count(count: Dim, data: &TensorShape) -> TensorShape {
     TensorShape::new([count]).concatenate(&data.slice(1..))
 }
 

@@ -62,7 +62,7 @@ fn inferred_sizes(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
     Ok(Some(sizes))
 }
 
-/// Sorts the indices and values of a sparse tensor in row-major order. Their shapes stay the same.
+/// Sorts the indices and values of a sparse tensor in row-major order and keeps their shapes.
 ///
 /// # Errors
 /// The operands are not a sparse tensor.

@@ -9,7 +9,7 @@ use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 /// A rank is less than 2, the ranks differ, or leading dimensions provably differ.
 pub fn dense_to_dense_set(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.takes(2)?;
-    let (a, b) = (sets(cx, 0)?, sets(cx, 1)?);
+    let (a, b) = (shape_of_sets(cx, 0)?, shape_of_sets(cx, 1)?);
     let rank = match (&a, &b) {
         (Some(a), Some(b)) => {
             merge_leading_axes(cx, a, b, 1)?;
@@ -29,7 +29,7 @@ pub fn dense_to_dense_set(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Same as [`dense_to_dense_set`], or the last three operands are not a sparse tensor.
 pub fn dense_to_sparse_set(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.takes(4)?;
-    let dense = sets(cx, 0)?;
+    let dense = shape_of_sets(cx, 0)?;
     let sparse = SparseOperand::read(cx, 1)?;
     let sizes = cx.input_as_shape("set2_shape")?;
     let rank = match &dense {
@@ -78,8 +78,8 @@ pub fn set_size(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the shape of a dense tensor of sets, or `None` if it is unranked.
-fn sets(cx: &mut InferenceContext<'_>, index: usize) -> Result<Option<TensorShape>> {
+/// Returns the shape of a dense tensor of sets, or `None` if the tensor is unranked.
+fn shape_of_sets(cx: &mut InferenceContext<'_>, index: usize) -> Result<Option<TensorShape>> {
     Ok(Some(cx.with_rank_at_least(index, 2)?).filter(|shape| shape.rank().is_some()))
 }
 
