@@ -1,8 +1,8 @@
 //! An x86-64 processor in software.
 //!
 //! A [`Processor`] runs a function instruction by instruction on a [`Space`], a memory of separate regions. Tests use
-//! it for code with instructions that the processor of the machine may lack. Every access outside a region is an error,
-//! so a read beyond an operand cannot go unnoticed.
+//! the processor for code with instructions that the processor of the machine may lack. Every access outside a region
+//! is an error, so a read beyond an operand cannot go unnoticed.
 
 mod arithmetic;
 mod general;

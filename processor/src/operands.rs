@@ -49,7 +49,7 @@ impl Processor {
     }
 
     /// Checks that the address of a memory operand is a multiple of the operand's size.
-    pub(super) fn aligned(&self, i: &Instruction) -> Result<(), String> {
+    pub(super) fn check_alignment(&self, i: &Instruction) -> Result<(), String> {
         let has_memory = (0..i.op_count()).any(|operand| Processor::is_memory(i, operand));
         let is_aligned = !has_memory || self.address(i).is_multiple_of(i.memory_size().size() as u64);
         if is_aligned { Ok(()) } else { Err("the memory operand must be aligned to its size".to_owned()) }
@@ -220,7 +220,7 @@ impl Processor {
         self.set_vector(i, &result)
     }
 
-    /// Writes `ones` to the lanes whose bit is set in a mask register, and zero to the others.
+    /// Writes `ones` to the lanes whose bit is set in a mask register, and zero to the other lanes.
     pub(super) fn spread_mask<A: Lane + Default>(&mut self, i: &Instruction, ones: A) -> Result<(), String> {
         let mask = self.masks[i.op_register(1).number()];
         let result =

@@ -30,12 +30,12 @@ impl Space {
         self.image.push(memory);
     }
 
-    /// Adds a region at a multiple of 64, and returns its address.
+    /// Adds a region that begins at a multiple of 64, and returns its address.
     pub fn place(&mut self, name: impl Into<String>, bytes: &[u8], writable: bool) -> u64 {
         self.place_at(name, bytes, writable, 0)
     }
 
-    /// Adds a region `shift` bytes after a multiple of 64, and returns its address.
+    /// Adds a region that begins `shift` bytes after a multiple of 64, and returns its address.
     pub fn place_at(&mut self, name: impl Into<String>, bytes: &[u8], writable: bool, shift: usize) -> u64 {
         let start = (self.regions.len() as u64 + 1) * REGION_DISTANCE + (1 << 20) + shift as u64;
         self.regions.push(Region { name: name.into(), start, bytes: bytes.to_vec(), writable });

@@ -13,7 +13,7 @@ impl Processor {
         match i.mnemonic() {
             M::Movups | M::Movupd | M::Movdqu => self.move_bytes(i, XMM_BYTES, XMM_BYTES)?,
             M::Movaps | M::Movapd | M::Movdqa => {
-                self.aligned(i)?;
+                self.check_alignment(i)?;
                 self.move_bytes(i, XMM_BYTES, XMM_BYTES)?;
             }
             // A load sets the rest of the 16 bytes to zero.
@@ -26,8 +26,8 @@ impl Processor {
             M::Xorps | M::Xorpd | M::Pxor => self.lanes(i, 2, |a: u64, b| a ^ b)?,
             M::Shufps => {
                 let order = immediate(i);
-                let from = |k: usize| usize::from(order >> (2 * k) & 3);
-                self.write_xmm(i, |a, b| make(4, |k| get::<u32>(if k < 2 { a } else { b }, from(k))))?;
+                let source_lane = |k: usize| usize::from(order >> (2 * k) & 3);
+                self.write_xmm(i, |a, b| make(4, |k| get::<u32>(if k < 2 { a } else { b }, source_lane(k))))?;
             }
             M::Unpcklps => {
                 self.write_xmm(i, |a, b| make(4, |k| get::<u32>(if k % 2 == 0 { a } else { b }, k / 2)))?
@@ -56,7 +56,7 @@ impl Processor {
     /// Applies `f` to the first `count` lanes of both operands, and writes the first operand.
     fn lanes<A: Lane>(&mut self, i: &Instruction, count: usize, f: impl Fn(A, A) -> A) -> Result<(), String> {
         if count * A::SIZE == XMM_BYTES {
-            self.aligned(i)?;
+            self.check_alignment(i)?;
         }
         self.write_xmm(i, |a, b| {
             let (mut result, lanes) = (*a, zip(count, a, b, f));
