@@ -10,7 +10,7 @@ use crate::dim::quotient::{ceil_div, floordiv, modulo};
 use crate::{Dim, Guard, InferenceContext, Result};
 
 impl InferenceContext<'_> {
-    /// Returns the result, or a new unknown size if the result is too large to represent.
+    /// Returns the result, or a new unknown size if the result exceeds the limits of a dimension.
     fn or_fresh(&mut self, result: Result<Dim, Invalid>) -> Result<Dim> {
         match result {
             Ok(dim) => Ok(dim),
@@ -19,11 +19,11 @@ impl InferenceContext<'_> {
         }
     }
 
-    /// Returns `a + b`. Here and in all arithmetic of the context, a result that is too large to represent becomes a
-    /// new unknown size.
+    /// Returns `a + b`. Here and in all arithmetic of the context, a result that exceeds the limits of a dimension (64
+    /// terms nested 16 deep) becomes a new unknown size.
     ///
     /// # Errors
-    /// The errors of [`Dim::checked_add`], except for a result that is too large.
+    /// The errors of [`Dim::checked_add`], except for a result that exceeds the limits of a dimension.
     pub fn add(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
         self.or_fresh(a.plus(b, 1))
     }

@@ -276,7 +276,8 @@ impl<'a> InferenceContext<'a> {
         Ok(self.result)
     }
 
-    /// Replaces by a new symbol every term that mentions a symbol of this op which occurs only inside terms.
+    /// Finds the symbols of this op that occur only inside terms, and replaces every term that mentions such a symbol
+    /// by a new symbol.
     fn name_terms(&mut self) {
         let shapes = self.result.shapes.iter().flat_map(|shape| shape.dims().unwrap_or_default());
         let derived = self.result.derived.iter().flat_map(|(_, dims)| dims);
