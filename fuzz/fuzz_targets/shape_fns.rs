@@ -1,4 +1,4 @@
-//! Every registered shape function on bytes that coverage leads: `cargo fuzz run shape_fns`.
+//! Fuzzes every registered shape function, guided by coverage: `cargo fuzz run shape_fns`.
 #![no_main]
 
 #[path = "../../shape_fns/tests/bytes/mod.rs"]

@@ -4,7 +4,7 @@ use iced_x86::{Instruction, Mnemonic as M};
 
 use super::Processor;
 use super::lanes::{Vector, get, make};
-use super::operands::{immediate, sign};
+use super::operands::{immediate, is_negative};
 
 impl Processor {
     /// Runs the instruction if it is a vector instruction that computes. Returns whether it is.
@@ -26,11 +26,11 @@ impl Processor {
             M::Vsqrtps => self.map(i, f32::sqrt)?,
             M::Vsqrtpd => self.map(i, f64::sqrt)?,
             M::Vroundps | M::Vrndscaleps => {
-                let mode = mode(i)?;
+                let mode = rounding_mode(i)?;
                 self.map(i, |a: f32| round(f64::from(a), mode) as f32)?;
             }
             M::Vroundpd | M::Vrndscalepd => {
-                let mode = mode(i)?;
+                let mode = rounding_mode(i)?;
                 self.map(i, |a| round(a, mode))?;
             }
             M::Vcmpps => {
@@ -108,8 +108,9 @@ impl Processor {
             }
             M::Vblendvps => {
                 let signs = self.operand(i, 3)?;
-                let pick =
-                    |a: &Vector, b: &Vector, k| get::<u32>(if sign::<i32>(&signs, k) { b } else { a }, k);
+                let pick = |a: &Vector, b: &Vector, k| {
+                    get::<u32>(if is_negative::<i32>(&signs, k) { b } else { a }, k)
+                };
                 self.binary(i, |a, b, bytes| make(bytes / 4, |k| pick(a, b, k)))?;
             }
             _ => return Ok(false),
@@ -119,7 +120,7 @@ impl Processor {
 }
 
 /// Returns the rounding mode of an instruction that rounds to integers.
-fn mode(i: &Instruction) -> Result<u8, String> {
+fn rounding_mode(i: &Instruction) -> Result<u8, String> {
     // The upper four bits are the number of fraction bits to keep.
     if immediate(i) & 0xf0 != 0 {
         Err("rounding that keeps fraction bits is not supported".to_owned())
@@ -128,6 +129,8 @@ fn mode(i: &Instruction) -> Result<u8, String> {
     }
 }
 
+/// Rounds to an integer. Modes: 0 to nearest even, 1 down, 2 up, 3 toward zero. Mode 4 is the mode of the control
+/// register, whose default is to nearest even.
 fn round(a: f64, mode: u8) -> f64 {
     match mode {
         0 | 4 => a.round_ties_even(),
@@ -139,8 +142,8 @@ fn round(a: f64, mode: u8) -> f64 {
 
 /// Returns whether comparison predicate `test` holds. `order` is `None` if an operand is NaN.
 fn holds(test: u8, order: Option<std::cmp::Ordering>) -> bool {
-    let is = |test: fn(std::cmp::Ordering) -> bool| order.is_some_and(test);
-    // Bits 0 to 2 select the comparison, and bit 3 the result for NaN. Bit 4 selects whether NaN traps: it does not
+    let is = |matches: fn(std::cmp::Ordering) -> bool| order.is_some_and(matches);
+    // Bits 0 to 2 select the comparison, and bit 3 the result for NaN. Bit 4 selects whether NaN traps, which does not
     // change the result.
     match test & 15 {
         0 => is(|order| order.is_eq()),

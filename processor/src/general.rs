@@ -7,7 +7,7 @@ use super::{CALLER, Processor, RSP};
 const RAX: usize = 0;
 const RDX: usize = 2;
 
-/// The flags after the last instruction. Carry and overflow are `None` where it left them undefined.
+/// The flags after the last instruction. Carry and overflow are `None` if the instruction left them undefined.
 #[derive(Clone, Copy)]
 pub(super) struct Flags {
     zero: bool,
@@ -151,7 +151,7 @@ impl Processor {
                 } else if i.op_count() == 1 {
                     self.put(i, 0, u64::from(holds))?;
                 } else {
-                    // A conditional move. It reads both operands and clears the upper half in either case.
+                    // A conditional move reads both operands and clears the upper half even if the condition is false.
                     let (old, value) = (self.value(i, 0)?, self.value(i, 1)?);
                     self.put(i, 0, if holds { value } else { old })?;
                 }
@@ -231,7 +231,7 @@ impl Processor {
         match i.op_kind(operand) {
             OpKind::Register => {
                 let register = i.op_register(operand);
-                Ok(self.general[numbered(register)?] & ones(8 * register.size() as u32))
+                Ok(self.general[general_number(register)?] & ones(8 * register.size() as u32))
             }
             OpKind::Memory => {
                 let bytes = self.space.read(self.address(i), size(i, operand))?;
@@ -248,7 +248,7 @@ impl Processor {
             return self.space.write(address, &value.to_le_bytes()[..bytes]);
         }
         let register = i.op_register(operand);
-        let general = &mut self.general[numbered(register)?];
+        let general = &mut self.general[general_number(register)?];
         let written = ones(8 * register.size() as u32);
         // A write of fewer than 32 bits keeps the other bits; a write of 32 bits clears the upper half.
         let kept = if register.size() < 4 { *general & !written } else { 0 };
@@ -257,8 +257,8 @@ impl Processor {
     }
 }
 
-/// Returns the number of the general register that contains this one.
-fn numbered(register: Register) -> Result<usize, String> {
+/// Returns the number of the 64-bit general register that contains `register`.
+fn general_number(register: Register) -> Result<usize, String> {
     match register {
         Register::AH | Register::BH | Register::CH | Register::DH => {
             Err("the second byte of a register is not supported as an operand".to_owned())
@@ -267,6 +267,7 @@ fn numbered(register: Register) -> Result<usize, String> {
     }
 }
 
+/// Returns `a + b` in `bits` bits, and the flags.
 fn sum(a: u64, b: u64, bits: u32) -> (u64, Flags) {
     let value = a.wrapping_add(b) & ones(bits);
     let overflow = (a ^ value) & (b ^ value);
@@ -274,6 +275,7 @@ fn sum(a: u64, b: u64, bits: u32) -> (u64, Flags) {
     (value, Flags { carry: Some(value < a), overflow: Some(Flags::of(overflow, bits).sign), ..flags })
 }
 
+/// Returns `a - b` in `bits` bits, and the flags.
 fn difference(a: u64, b: u64, bits: u32) -> (u64, Flags) {
     let value = a.wrapping_sub(b) & ones(bits);
     let overflow = (a ^ b) & (a ^ value);

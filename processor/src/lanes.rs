@@ -1,9 +1,9 @@
 //! [`Vector`] and [`Lane`]: the bytes of a vector register, and its lanes as numbers.
 
-/// Bytes of a vector register.
+/// The number of bytes of a vector register.
 pub(super) const BYTES: usize = 64;
 
-/// The bytes of a vector register. A narrower value takes the first ones.
+/// The bytes of a vector register. A narrower value takes the first bytes.
 pub(super) type Vector = [u8; BYTES];
 
 /// A number type of a lane.
@@ -39,7 +39,7 @@ pub(super) fn set<T: Lane>(to: &mut Vector, k: usize, value: T) {
     value.write(&mut to[k * T::SIZE..]);
 }
 
-/// Returns a vector whose lanes `k < count` are `f(k)`. The rest is zero.
+/// Returns a vector whose lanes `k < count` are `f(k)`. The other bytes are zero.
 pub(super) fn make<T: Lane>(count: usize, f: impl Fn(usize) -> T) -> Vector {
     let mut result = [0; BYTES];
     for k in 0..count {

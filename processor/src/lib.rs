@@ -1,8 +1,8 @@
 //! An x86-64 processor in software.
 //!
-//! It runs a function instruction by instruction on a [`Space`], a memory of separate regions. Tests run code on it
-//! that uses instructions the machine's own processor may lack. Every access outside a region is an error, so a read
-//! beyond an operand cannot go unnoticed.
+//! A [`Processor`] runs a function instruction by instruction on a [`Space`], a memory of separate regions. Tests use
+//! the processor for code with instructions that the processor of the machine may lack. Every access outside a region
+//! is an error, so a read beyond an operand cannot go unnoticed.
 
 mod arithmetic;
 mod general;
@@ -22,7 +22,7 @@ pub use space::Space;
 
 /// The maximum number of instructions in a run. A longer run counts as endless.
 const MAX_STEPS: u64 = 200_000_000;
-/// Bytes of stack.
+/// The number of bytes of the stack.
 const STACK: usize = 1 << 17;
 /// The address that the function returns to. No region contains it.
 const CALLER: u64 = 0x0dea_d000_0000_0000;
@@ -56,6 +56,7 @@ pub struct Processor {
 
 /// General registers that a function must preserve, besides the stack pointer.
 const CALLEE_SAVED: [usize; 6] = [3, 5, 12, 13, 14, 15];
+/// Numbers of general registers.
 const RSP: usize = 4;
 const RAX: usize = 0;
 const RDX: usize = 2;
@@ -87,7 +88,7 @@ impl Processor {
     ///
     /// # Errors
     /// An instruction is unknown or accesses memory outside the regions, the function violates the calling convention,
-    /// or it does not end.
+    /// or the function does not return.
     pub fn call(&mut self, program: &Program, start: u64, argument: u64) -> Result<(), String> {
         self.ip = start;
         let stack = self.space.place("stack", &[0xcc; STACK], true);
@@ -116,7 +117,7 @@ impl Processor {
         let (instruction, first) = program.instruction(self.ip, &self.space)?;
         self.ip = instruction.next_ip();
         // Each handler runs its own instructions and returns `false` for all others. The program remembers which
-        // handler ran an instruction, so later runs of it start there.
+        // handler ran an instruction, so that later runs of the instruction start with this handler.
         let handlers = [Processor::general, Processor::arithmetic, Processor::moves, Processor::sse];
         let mut fault = None;
         for (index, run) in handlers.iter().enumerate().skip(first) {

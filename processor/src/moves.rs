@@ -5,7 +5,7 @@ use iced_x86::{Instruction, Mnemonic as M, OpKind};
 
 use super::Processor;
 use super::lanes::{get, make, map, set};
-use super::operands::{XMM_BYTES, bits, immediate, narrowed, sign};
+use super::operands::{XMM_BYTES, bits, first_bytes, immediate, is_negative};
 
 impl Processor {
     /// Runs the instruction if it is a vector instruction that moves or converts. Returns whether it is.
@@ -14,7 +14,7 @@ impl Processor {
             M::Vzeroupper => self.vectors.iter_mut().take(16).for_each(|vector| vector[XMM_BYTES..].fill(0)),
             M::Vmovups | M::Vmovupd | M::Vmovdqu | M::Vmovdqu32 | M::Vmovdqu64 => self.unary(i, |a, _| *a)?,
             M::Vmovaps | M::Vmovapd | M::Vmovdqa | M::Vmovdqa32 | M::Vmovdqa64 | M::Vmovntps => {
-                self.aligned(i)?;
+                self.check_alignment(i)?;
                 self.unary(i, |a, _| *a)?;
             }
             // A load sets the lanes after the first to zero.
@@ -59,19 +59,19 @@ impl Processor {
             M::Vpunpckhdq => self.unpack::<u32>(i, 2)?,
             M::Vpermq if i.op_kind(2) == OpKind::Immediate8 => {
                 let order = immediate(i);
-                let from = |k: usize| k / 4 * 4 + usize::from(order >> (2 * (k % 4)) & 3);
-                self.unary(i, |a, bytes| make(bytes / 8, |k| get::<u64>(a, from(k))))?;
+                let source_lane = |k: usize| k / 4 * 4 + usize::from(order >> (2 * (k % 4)) & 3);
+                self.unary(i, |a, bytes| make(bytes / 8, |k| get::<u64>(a, source_lane(k))))?;
             }
             M::Vpshufd => {
                 let order = immediate(i);
-                let from = |k: usize| k / 4 * 4 + usize::from(order >> (2 * (k % 4)) & 3);
-                self.unary(i, |a, bytes| make(bytes / 4, |k| get::<u32>(a, from(k))))?;
+                let source_lane = |k: usize| k / 4 * 4 + usize::from(order >> (2 * (k % 4)) & 3);
+                self.unary(i, |a, bytes| make(bytes / 4, |k| get::<u32>(a, source_lane(k))))?;
             }
             M::Vshufps => {
                 let order = immediate(i);
-                let from = |k: usize| k / 4 * 4 + usize::from(order >> (2 * (k % 4)) & 3);
+                let source_lane = |k: usize| k / 4 * 4 + usize::from(order >> (2 * (k % 4)) & 3);
                 self.binary(i, |a, b, bytes| {
-                    make(bytes / 4, |k| get::<u32>(if k % 4 < 2 { a } else { b }, from(k)))
+                    make(bytes / 4, |k| get::<u32>(if k % 4 < 2 { a } else { b }, source_lane(k)))
                 })?;
             }
             M::Vblendps => {
@@ -81,8 +81,8 @@ impl Processor {
                 })?;
             }
             M::Vpermps => self.binary(i, |order, b, bytes| {
-                let from = |k: usize| get::<u32>(order, k) as usize % (bytes / 4);
-                make(bytes / 4, |k| get::<u32>(b, from(k)))
+                let source_lane = |k: usize| get::<u32>(order, k) as usize % (bytes / 4);
+                make(bytes / 4, |k| get::<u32>(b, source_lane(k)))
             })?,
             M::Vextracti128 | M::Vextracti32x4 | M::Vextracti64x4 => {
                 let index = usize::from(immediate(i));
@@ -111,12 +111,12 @@ impl Processor {
             M::Vpmaskmovq => self.load_where_signed::<i64>(i)?,
             M::Vmovmskps => {
                 let from = self.operand(i, 1)?;
-                let bits = bits(i.op_register(1).size() / 4, |k| sign::<i32>(&from, k));
+                let bits = bits(i.op_register(1).size() / 4, |k| is_negative::<i32>(&from, k));
                 self.put(i, 0, bits)?;
             }
             M::Vcvtsi2ss => {
                 let value = self.value(i, 2)? as i64;
-                let mut result = narrowed(&self.operand(i, 1)?, XMM_BYTES);
+                let mut result = first_bytes(&self.operand(i, 1)?, XMM_BYTES);
                 set(&mut result, 0, value as f32);
                 self.set_vector(i, &result)?;
             }
@@ -127,7 +127,7 @@ impl Processor {
             }
             M::Vpmovd2m => {
                 let from = self.operand(i, 1)?;
-                let bits = bits(i.op_register(1).size() / 4, |k| sign::<i32>(&from, k));
+                let bits = bits(i.op_register(1).size() / 4, |k| is_negative::<i32>(&from, k));
                 self.masks[i.op_register(0).number()] = bits;
             }
             M::Vpmovm2d => self.spread_mask::<i32>(i, -1)?,

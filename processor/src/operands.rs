@@ -5,8 +5,8 @@ use iced_x86::{Instruction, OpKind, Register};
 use super::Processor;
 use super::lanes::{BYTES, Lane, Vector, get, make, map, zip};
 
-/// Bytes of an XMM register, and of each 128-bit part of a wider register. Most shuffles move bytes only inside such a
-/// part.
+/// The number of bytes of an XMM register, and of each 128-bit part of a wider register. Most shuffles move bytes only
+/// inside such a part.
 pub(super) const XMM_BYTES: usize = 16;
 
 impl Processor {
@@ -49,7 +49,7 @@ impl Processor {
     }
 
     /// Checks that the address of a memory operand is a multiple of the operand's size.
-    pub(super) fn aligned(&self, i: &Instruction) -> Result<(), String> {
+    pub(super) fn check_alignment(&self, i: &Instruction) -> Result<(), String> {
         let has_memory = (0..i.op_count()).any(|operand| Processor::is_memory(i, operand));
         let is_aligned = !has_memory || self.address(i).is_multiple_of(i.memory_size().size() as u64);
         if is_aligned { Ok(()) } else { Err("the memory operand must be aligned to its size".to_owned()) }
@@ -72,18 +72,18 @@ impl Processor {
             return Err("this use of a mask is not supported".to_owned());
         }
         let register = i.op_register(0);
-        self.vectors[register.number()] = narrowed(value, register.size());
+        self.vectors[register.number()] = first_bytes(value, register.size());
         Ok(())
     }
 
     /// Runs an instruction with one source: `first = f(second, bytes)`, where `bytes` is the size of the first operand.
-    /// Either may be in memory.
+    /// Either operand may be in memory.
     pub(super) fn unary(
         &mut self,
         i: &Instruction,
         f: impl FnOnce(&Vector, usize) -> Vector,
     ) -> Result<(), String> {
-        let bytes = written(i);
+        let bytes = destination_bytes(i);
         let result = f(&self.operand(i, 1)?, bytes);
         self.set_vector(i, &result)
     }
@@ -95,7 +95,7 @@ impl Processor {
         i: &Instruction,
         f: impl FnOnce(&Vector, &Vector, usize) -> Vector,
     ) -> Result<(), String> {
-        let result = f(&self.operand(i, 1)?, &self.operand(i, 2)?, written(i));
+        let result = f(&self.operand(i, 1)?, &self.operand(i, 2)?, destination_bytes(i));
         self.set_vector(i, &result)
     }
 
@@ -108,7 +108,7 @@ impl Processor {
         self.unary(i, |a, bytes| map(bytes / A::SIZE, a, f))
     }
 
-    /// Applies `f` to each lane of the second operand. The result has the same number of lanes, but they are narrower.
+    /// Applies `f` to each lane of the second operand. The result has the same number of narrower lanes.
     pub(super) fn narrow<A: Lane, B: Lane>(
         &mut self,
         i: &Instruction,
@@ -163,32 +163,35 @@ impl Processor {
         self.set_vector(i, &result)
     }
 
-    /// In each 128-bit lane, writes `f(second operand)`, then `f(third operand)`.
+    /// In each 128-bit part, writes `f` of the lanes of the second operand, then `f` of the lanes of the third operand.
     pub(super) fn pack<A: Lane, B: Lane>(
         &mut self,
         i: &Instruction,
         f: impl Fn(A) -> B,
     ) -> Result<(), String> {
-        let half = XMM_BYTES / A::SIZE;
+        let source_lanes = XMM_BYTES / A::SIZE;
         self.binary(i, |a, b, bytes| {
             make(bytes / B::SIZE, |k| {
-                let (lane, index) = (k / (2 * half), k % (2 * half));
-                f(get(if index < half { a } else { b }, lane * half + index % half))
+                let (part, index) = (k / (2 * source_lanes), k % (2 * source_lanes));
+                f(get(if index < source_lanes { a } else { b }, part * source_lanes + index % source_lanes))
             })
         })
     }
 
-    /// In each 128-bit lane, interleaves the lanes of the second and the third operand, from lane `first` on.
+    /// In each 128-bit part, interleaves the lanes of the second and the third operand, from lane `first` on.
     pub(super) fn unpack<A: Lane>(&mut self, i: &Instruction, first: usize) -> Result<(), String> {
-        let each = XMM_BYTES / A::SIZE;
+        let part_lanes = XMM_BYTES / A::SIZE;
         self.binary(i, |a, b, bytes| {
             make(bytes / A::SIZE, |k| {
-                get::<A>(if k % 2 == 0 { a } else { b }, k / each * each + first + k % each / 2)
+                get::<A>(
+                    if k % 2 == 0 { a } else { b },
+                    k / part_lanes * part_lanes + first + k % part_lanes / 2,
+                )
             })
         })
     }
 
-    /// Copies the second operand, with the first `bytes` bytes of the third at offset `start`.
+    /// Copies the second operand, with the first `bytes` bytes of the third operand at offset `start`.
     pub(super) fn insert(&mut self, i: &Instruction, start: usize, bytes: usize) -> Result<(), String> {
         self.binary(i, |a, b, _| {
             let mut result = *a;
@@ -209,7 +212,7 @@ impl Processor {
     ) -> Result<(), String> {
         let signs = self.operand(i, 1)?;
         let (address, mut result) = (self.address(i), [0; BYTES]);
-        for k in (0..i.op_register(0).size() / A::SIZE).filter(|k| sign::<A>(&signs, *k)) {
+        for k in (0..i.op_register(0).size() / A::SIZE).filter(|k| is_negative::<A>(&signs, *k)) {
             let offset = k * A::SIZE;
             let bytes = self.space.read(address.wrapping_add(offset as u64), A::SIZE)?;
             result[offset..offset + A::SIZE].copy_from_slice(bytes);
@@ -217,24 +220,25 @@ impl Processor {
         self.set_vector(i, &result)
     }
 
-    /// Writes `ones` to the lanes whose bit is set in a mask register, and zero to the others.
+    /// Writes `ones` to the lanes whose bit is set in a mask register, and zero to the other lanes.
     pub(super) fn spread_mask<A: Lane + Default>(&mut self, i: &Instruction, ones: A) -> Result<(), String> {
         let mask = self.masks[i.op_register(1).number()];
-        let result = make(written(i) / A::SIZE, |k| if mask >> k & 1 == 1 { ones } else { A::default() });
+        let result =
+            make(destination_bytes(i) / A::SIZE, |k| if mask >> k & 1 == 1 { ones } else { A::default() });
         self.set_vector(i, &result)
     }
 }
 
-/// Returns the bytes of the first operand.
-pub(super) fn written(i: &Instruction) -> usize {
+/// Returns the number of bytes of the first operand.
+pub(super) fn destination_bytes(i: &Instruction) -> usize {
     match i.op_kind(0) {
         OpKind::Memory => i.memory_size().size(),
         _ => i.op_register(0).size(),
     }
 }
 
-/// Returns the first `bytes` bytes of a vector. The rest is zero.
-pub(super) fn narrowed(value: &Vector, bytes: usize) -> Vector {
+/// Returns the first `bytes` bytes of a vector. The other bytes are zero.
+pub(super) fn first_bytes(value: &Vector, bytes: usize) -> Vector {
     let mut result = *value;
     result[bytes..].fill(0);
     result
@@ -245,7 +249,7 @@ pub(super) fn immediate(i: &Instruction) -> u8 {
 }
 
 /// Returns whether lane `k` is negative.
-pub(super) fn sign<A: Lane + PartialOrd + Default>(vector: &Vector, k: usize) -> bool {
+pub(super) fn is_negative<A: Lane + PartialOrd + Default>(vector: &Vector, k: usize) -> bool {
     get::<A>(vector, k) < A::default()
 }
 

@@ -14,7 +14,8 @@ pub struct Program {
     decoded: RefCell<Decoded>,
 }
 
-/// Decoded instructions in the order of their first run. So an instruction's successor is usually the next entry.
+/// Decoded instructions in the order of their first run. Hence the successor of an instruction is usually the next
+/// entry.
 #[derive(Default)]
 struct Decoded {
     /// Each instruction, and the index of the handler to try first: see `Processor::step`.
@@ -26,7 +27,7 @@ struct Decoded {
 }
 
 impl Program {
-    /// Returns a program of these bytes. The default program is for a function that lies in the memory it runs on.
+    /// Returns a program of these bytes. A default program runs a function that is in the memory already.
     pub fn new(bytes: Vec<u8>) -> Program {
         Program { bytes, decoded: RefCell::default() }
     }

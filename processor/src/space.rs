@@ -1,10 +1,10 @@
 //! [`Space`]: a memory of separate regions.
 
-/// A memory of separate regions. An access outside all of them is an error.
+/// A memory of separate regions. An access outside all regions is an error.
 #[derive(Default)]
 pub struct Space {
     regions: Vec<Region>,
-    /// Memory of this process, readable at its own addresses.
+    /// Parts of the memory of this process, which are readable at their own addresses.
     image: Vec<&'static [u8]>,
 }
 
@@ -15,8 +15,8 @@ struct Region {
     writable: bool,
 }
 
-/// Region `i` begins shortly after `(i + 1) * APART`.
-const APART: u64 = 1 << 32;
+/// Region `i` lies between `(i + 1) * REGION_DISTANCE` and `(i + 2) * REGION_DISTANCE`.
+const REGION_DISTANCE: u64 = 1 << 32;
 
 /// The location of bytes, as an index and an offset: in a region, or in a part of the image.
 enum Location {
@@ -30,21 +30,21 @@ impl Space {
         self.image.push(memory);
     }
 
-    /// Adds a region at a multiple of 64, and returns its address.
+    /// Adds a region that begins at a multiple of 64, and returns its address.
     pub fn place(&mut self, name: impl Into<String>, bytes: &[u8], writable: bool) -> u64 {
         self.place_at(name, bytes, writable, 0)
     }
 
-    /// Adds a region `shift` bytes after a multiple of 64, and returns its address.
+    /// Adds a region that begins `shift` bytes after a multiple of 64, and returns its address.
     pub fn place_at(&mut self, name: impl Into<String>, bytes: &[u8], writable: bool, shift: usize) -> u64 {
-        let start = (self.regions.len() as u64 + 1) * APART + (1 << 20) + shift as u64;
+        let start = (self.regions.len() as u64 + 1) * REGION_DISTANCE + (1 << 20) + shift as u64;
         self.regions.push(Region { name: name.into(), start, bytes: bytes.to_vec(), writable });
         start
     }
 
     /// Finds `bytes` bytes at `address`.
     fn find(&self, address: u64, bytes: usize) -> Result<Location, String> {
-        let index = (address / APART).wrapping_sub(1) as usize;
+        let index = (address / REGION_DISTANCE).wrapping_sub(1) as usize;
         if let Some(region) = self.regions.get(index) {
             let offset = address.wrapping_sub(region.start);
             let len = region.bytes.len() as u64;
@@ -74,13 +74,13 @@ impl Space {
         Ok(&self.rest(address, bytes)?[..bytes])
     }
 
-    /// Reads `bytes` bytes as [`Space::read`] does, or fewer if the region ends before.
+    /// Reads `bytes` bytes as [`Space::read`] does, or fewer bytes if the region ends before.
     pub(crate) fn read_at_most(&self, address: u64, bytes: usize) -> Result<&[u8], String> {
         let rest = self.rest(address, 1)?;
         Ok(&rest[..bytes.min(rest.len())])
     }
 
-    /// Returns the rest of the region from an address on, which has at least `bytes` bytes.
+    /// Returns the bytes of a region from an address to the end of the region: at least `bytes` bytes.
     fn rest(&self, address: u64, bytes: usize) -> Result<&[u8], String> {
         Ok(match self.find(address, bytes)? {
             Location::Region(index, offset) => &self.regions[index].bytes[offset..],
@@ -104,7 +104,7 @@ impl Space {
         Ok(())
     }
 
-    /// Returns all bytes of the region that begins at `start`; none if there is no such region.
+    /// Returns all bytes of the region that begins at `start`, or no bytes if there is no such region.
     pub fn region(&self, start: u64) -> &[u8] {
         let region = self.regions.iter().find(|region| region.start == start);
         region.map_or(&[], |region| &region.bytes)

@@ -7,7 +7,7 @@ use crate::{Result, ShapeError};
 
 /// The type of a tensor's elements.
 ///
-/// `Display` writes the short name (`f32`). `FromStr` parses it and TensorFlow's names (`float32`, `DT_FLOAT`).
+/// `Display` writes the short name (`f32`). `FromStr` parses this name and TensorFlow's names (`float32`, `DT_FLOAT`).
 #[non_exhaustive]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum DType {

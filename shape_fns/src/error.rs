@@ -8,7 +8,7 @@ pub type Result<T, E = ShapeError> = std::result::Result<T, E>;
 /// The reason for a refusal: the requirement, then the actual value. If one operand is to blame, the error holds its
 /// index.
 ///
-/// [`ShapeError::help`] proposes a fix if one is evident.
+/// [`ShapeError::help`] proposes a fix if there is an evident fix.
 ///
 /// The message names neither the op nor the line of the program; the caller of the shape function adds both.
 #[derive(Clone, PartialEq, Eq)]
@@ -28,21 +28,22 @@ impl ShapeError {
         ShapeError(Box::new(Details { message: message.to_string(), operand: None, help: None }))
     }
 
-    /// Returns the error with operand `index` to blame, unless it blames an operand already.
+    /// Returns the error with operand `index` to blame, unless the error blames an operand already.
     #[must_use]
     pub fn operand(mut self, index: usize) -> ShapeError {
         self.0.operand.get_or_insert(index);
         self
     }
 
-    /// Returns the error with a proposed fix such as `transpose b with .t()`, unless it has one already.
+    /// Returns the error with a proposed fix such as `transpose b with .t()`, unless the error has a proposed fix
+    /// already.
     #[must_use]
     pub fn with_help(mut self, help: impl fmt::Display) -> ShapeError {
         self.0.help.get_or_insert_with(|| help.to_string());
         self
     }
 
-    /// Like [`ShapeError::with_help`], if there is a proposal.
+    /// Calls [`ShapeError::with_help`] if `help` is `Some`.
     #[must_use]
     pub fn with_help_if(self, help: Option<impl fmt::Display>) -> ShapeError {
         match help {

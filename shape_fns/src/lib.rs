@@ -5,9 +5,9 @@
 //! conditions ([`Guard`]) that must be checked when sizes are known.
 //!
 //! A shape function ([`ShapeFn`]) reads the operands and attributes of one op from an [`InferenceContext`] and sets the
-//! shapes of the outputs. It also tracks the elements of small integer tensors ([`PartialElements`]), so that shapes
-//! computed from shapes stay known. [`lookup`] finds the shape function of a TensorFlow op type. The modules group
-//! shape functions by family.
+//! shapes of the outputs. It also tracks the elements of integer tensors of at most [`PartialElements::MAX`] elements,
+//! so that shapes computed from shapes stay known. [`lookup`] finds the shape function of a TensorFlow op type. The
+//! modules group shape functions by family.
 //!
 //! ```
 //! use shapeflow_shape_fns::{Attrs, DType, DimTable, InferenceContext, OperandInfo, lookup, shape};
@@ -57,17 +57,17 @@
 //!
 //! The functions here infer more: terms, equalities, and the elements of every integer op.
 //!
-//! They refuse some graphs when they are built that TensorFlow refuses when they run:
+//! TensorFlow refuses some graphs only when they run. The functions here refuse these graphs when they are built:
 //! - a reshape with two sizes of -1, a slice past the end, a known index outside the range of a gather;
 //! - a permutation or a reduction that names an axis twice, an `argmax` over an empty axis;
 //! - a range with step 0, negative multiples and sizes, `unique` of a matrix;
 //! - a sparse tensor whose indices, values and shape disagree.
 //!
-//! They accept or infer differently:
-//! - A strided slice that is empty because its stride points the other way also tracks elements.
-//! - `reverse` takes any rank, `einsum` any number of operands, and `substr` a pair of `pos` and `len` even if one is
-//!   unknown.
-//! - An unknown axis of `split_v` is not assumed to be the last one.
+//! Further differences:
+//! - A strided slice that is empty because its stride points away from its end also tracks elements.
+//! - `reverse` takes any rank, and `einsum` takes any number of operands.
+//! - `substr` takes `pos` and `len` even if the shape of one of them is unknown.
+//! - An unknown axis of `split_v` is not assumed to be the last axis.
 //! - A window of image patches that overhangs by less than a stride yields 0 outputs, as in TensorFlow's kernel.
 //! - A convolution or pool whose window may not fit records a guard.
 //! - Softmax cross entropy also broadcasts unknown dimensions.
@@ -96,7 +96,7 @@
 //! | `is_fully_defined`, `assert_is_fully_defined` | the same: [`is_fully_defined`](TensorShape::is_fully_defined), [`assert_is_fully_defined`](TensorShape::assert_is_fully_defined) |
 //! | `is_subtype_of` | [`is_subtype_of`](TensorShape::is_subtype_of) |
 //! | `most_specific_common_supertype`, `most_specific_compatible_shape` | the same: [`most_specific_common_supertype`](TensorShape::most_specific_common_supertype), [`most_specific_compatible_shape`](TensorShape::most_specific_compatible_shape) |
-//! | `==` (2.x) | [`equals_v2`](TensorShape::equals_v2); `==` also compares symbols, and so does the hash |
+//! | `==` (2.x) | [`equals_v2`](TensorShape::equals_v2); `==` and `Hash` also compare symbols |
 //! | `==`, `!=` (1.15) | [`same`](TensorShape::same): `None` where 1.15 answers neither equal nor unequal |
 //! | `as_proto`, `TensorShape(proto)`, `experimental_as_proto`, `experimental_from_proto` | [`as_proto`](TensorShape::as_proto), [`from_proto`](TensorShape::from_proto) |
 //! | `str` | `Display`, and [`FromStr`](std::str::FromStr) back |

@@ -2,8 +2,9 @@
 //!
 //! A row gives one or more ops, their attributes, operands and constant operands, and the outputs that TensorFlow
 //! infers (`out`). TensorFlow refuses a row without `out`. In `out`, `d0_1` is the same dimension as axis 1 of operand
-//! 0, `in0` is the whole shape of operand 0, and `?` is an unknown. One of several alternatives (`d0_0|d1_0`) must
-//! hold. The files of `data/differences` list the rows that differ on purpose, each with its kind and reason.
+//! 0, `in0` is the whole shape of operand 0, and `?` is an unknown. At least one of several alternatives (`d0_0|d1_0`)
+//! must hold. The files of `data/differences` list the rows that differ on purpose, each with the kind and the reason
+//! of the difference.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,9 +20,9 @@ use shapeflow_shape_fns::{
 enum Kind {
     /// The same shapes, with the same identities.
     Same,
-    /// More is known about a shape.
+    /// The shape is better known here than in TensorFlow.
     MorePrecise,
-    /// Less is known about a shape.
+    /// The shape is less known here than in TensorFlow.
     LessPrecise,
     /// A number, rank or identity differs.
     Different,
@@ -140,8 +141,8 @@ fn case(registered: &'static Registered, row: &Value) -> Case {
     }
 }
 
-/// Returns the number of outputs: that of `out`, else of the attribute that gives it, else of the registry, else of the
-/// operands.
+/// Returns the number of outputs in `out`. A row without `out` has the number in the registry, else the value of an
+/// attribute such as `num_split`, else one output per operand.
 fn outputs(case: &Case) -> usize {
     if let Some(expected) = &case.expected {
         return expected.split(';').filter(|output| !output.is_empty()).count();
@@ -211,11 +212,11 @@ fn compare_shape(expected: &str, got: &TensorShape, inputs: &[TensorShape]) -> K
         return Kind::Different;
     }
     let kinds = expected.iter().zip(got).map(|(expected, got)| match (*expected, expected.parse::<i64>()) {
-        // A new symbol is as unknown as TensorFlow's. A dimension of an operand and a term say more.
+        // A new symbol says no more than TensorFlow's unknown. A dimension of an operand, or a term, says more.
         ("?", _) => {
-            let taken =
+            let is_of_operand =
                 |dim: &Dim| inputs.iter().filter_map(TensorShape::dims).flatten().any(|input| input == dim);
-            let new = got.as_symbol().is_some_and(|symbol| symbol.is_anonymous()) && !taken(got);
+            let new = got.as_symbol().is_some_and(|symbol| symbol.is_anonymous()) && !is_of_operand(got);
             if new { Kind::Same } else { Kind::MorePrecise }
         }
         (_, Ok(number)) => same_dim(&Dim::known(number), got),

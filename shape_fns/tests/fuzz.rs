@@ -1,7 +1,8 @@
-//! Runs every registered shape function on random bytes. It must accept or refuse them and never panic.
+//! Runs every registered shape function on random bytes. A shape function must accept or refuse the bytes and never
+//! panic.
 //!
-//! `SHAPE_FNS_FUZZ_SECONDS=600 cargo test --release -p shapeflow-shape-fns --test fuzz` runs for 600 seconds. The
-//! target of `fuzz/` drives the same function with coverage feedback.
+//! `SHAPE_FNS_FUZZ_SECONDS=600 cargo test --release -p shapeflow-shape-fns --test fuzz` runs for 600 seconds. The fuzz
+//! target in `fuzz/` runs the same cases with coverage feedback.
 
 mod bytes;
 

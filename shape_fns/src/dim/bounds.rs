@@ -78,7 +78,8 @@ impl Bounds {
         }
     }
 
-    /// Multiplies two intervals, one of them unbounded. The product has bounds only if the other is a constant.
+    /// Multiplies two intervals, at least one of them unbounded. The product has bounds only if one interval contains a
+    /// single value.
     fn times_open(self, other: Bounds) -> Bounds {
         let scale = |interval: Bounds, factor: i128| {
             let mul = |bound: Option<i128>| bound?.checked_mul(factor);
@@ -92,12 +93,12 @@ impl Bounds {
         }
     }
 
-    /// Returns the value if the interval contains only one.
+    /// Returns the value if the interval contains only one value.
     fn constant(self) -> Option<i128> {
         self.lower.filter(|_| self.lower == self.upper)
     }
 
-    /// Returns the smallest interval that contains both.
+    /// Returns the smallest interval that contains both intervals.
     fn hull(self, other: Bounds) -> Bounds {
         Bounds {
             lower: self.lower.zip(other.lower).map(|(a, b)| a.min(b)),

@@ -8,8 +8,8 @@ use crate::error::bail;
 use crate::{Bounds, Dim, Result};
 
 impl Dim {
-    /// Returns `Some(true)` if the two are equal for all values of their symbols, `Some(false)` if they are equal for
-    /// none, and `None` if neither is proven.
+    /// Returns `Some(true)` if the two dimensions are equal for all values of their symbols, `Some(false)` if they
+    /// differ for all values, and `None` if neither is proven.
     pub fn same(&self, other: &Dim) -> Option<bool> {
         match (&self.0, &other.0) {
             (Repr::Known(a), Repr::Known(b)) => return Some(a == b),
@@ -23,12 +23,13 @@ impl Dim {
         if self == other {
             return Some(true);
         }
-        let bounds = self.distance(other)?;
+        let bounds = self.difference_bounds(other)?;
         (bounds.is_above(0) || bounds.is_below(0)).then_some(false)
     }
 
-    /// Returns `Some(true)` if `self < other` for all values of the symbols, `Some(false)` if for none, and `None` if
-    /// neither is proven, like TensorFlow's comparison with an unknown. `le`, `gt` and `ge` answer in the same way.
+    /// Returns `Some(true)` if `self < other` for all values of the symbols, `Some(false)` if `self >= other` for all
+    /// values, and `None` if neither is proven, as TensorFlow's comparison with an unknown. `le`, `gt` and `ge` answer
+    /// in the same way.
     ///
     /// ```
     /// use std::cmp::Ordering;
@@ -49,19 +50,19 @@ impl Dim {
 
     /// Returns whether `self > other`; see [`Dim::lt`].
     pub fn gt(&self, other: &Dim) -> Option<bool> {
-        let bounds = self.distance(other)?;
+        let bounds = self.difference_bounds(other)?;
         if bounds.is_above(0) { Some(true) } else { bounds.is_below(1).then_some(false) }
     }
 
     /// Returns whether `self >= other`; see [`Dim::lt`].
     pub fn ge(&self, other: &Dim) -> Option<bool> {
-        let bounds = self.distance(other)?;
+        let bounds = self.difference_bounds(other)?;
         if bounds.is_above(-1) { Some(true) } else { bounds.is_below(0).then_some(false) }
     }
 
     /// Returns the ordering that holds for all values of the symbols, or `None` if none of the three is proven.
     pub fn compare(&self, other: &Dim) -> Option<Ordering> {
-        let bounds = self.distance(other)?;
+        let bounds = self.difference_bounds(other)?;
         match (bounds.is_above(0), bounds.is_below(0)) {
             (true, _) => Some(Ordering::Greater),
             (_, true) => Some(Ordering::Less),
@@ -69,7 +70,7 @@ impl Dim {
         }
     }
 
-    /// Returns whether the two may be equal, which means that they are not provably different.
+    /// Returns whether the two dimensions may be equal: whether they are not provably different.
     pub fn is_compatible_with(&self, other: &Dim) -> bool {
         self.same(other) != Some(false)
     }
@@ -77,7 +78,7 @@ impl Dim {
     /// Requires [`Dim::is_compatible_with`].
     ///
     /// # Errors
-    /// The two are provably different: `Dimensions 2 and 3 are not compatible`.
+    /// The two dimensions are provably different: `Dimensions 2 and 3 are not compatible`.
     pub fn assert_is_compatible_with(&self, other: &Dim) -> Result<()> {
         if !self.is_compatible_with(other) {
             bail!("Dimensions {self} and {other} are not compatible");
@@ -85,10 +86,10 @@ impl Dim {
         Ok(())
     }
 
-    /// Returns the known one of two dimensions that are assumed to be equal, or `self` if neither is known.
+    /// Merges two dimensions that are assumed to be equal: returns `other` if `other` is a number, else `self`.
     ///
     /// # Errors
-    /// The two are provably different, or one is invalid.
+    /// The two dimensions are provably different, or one of them is invalid.
     ///
     /// ```
     /// use shapeflow_shape_fns::Dim;
@@ -106,12 +107,12 @@ impl Dim {
     }
 
     /// Returns the interval in which `self - other` lies, or `None` if a side is invalid.
-    fn distance(&self, other: &Dim) -> Option<Bounds> {
+    fn difference_bounds(&self, other: &Dim) -> Option<Bounds> {
         if self.validate().is_err() || other.validate().is_err() {
             return None;
         }
-        // If `self - other` overflows or is too large, `other - self` may not be. The bounds of the two sides always
-        // give an interval.
+        // `other - self` may be representable even if `self - other` is not. If neither difference is representable,
+        // the bounds of the two sides still give an interval.
         Some(match self.plus(other, -1).map_err(|_| other.plus(self, -1)) {
             Ok(difference) => difference.bounds(),
             Err(Ok(opposite)) => Bounds::exact(0).minus(opposite.bounds()),

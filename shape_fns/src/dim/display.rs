@@ -1,5 +1,5 @@
-//! The text of a dimension. It does not depend on the order in which names were interned, so it is the same in every
-//! process.
+//! The text of a dimension, which is the same in every process: it does not depend on the order in which names were
+//! interned.
 
 use std::fmt::{self, Write};
 
@@ -29,13 +29,13 @@ impl fmt::Display for Dim {
 pub(crate) enum Anonymous {
     /// Every symbol by its own number.
     Numbered,
-    /// The listed symbols by their texts, all others as `?`.
+    /// The listed symbols by their texts, all other symbols as `?`.
     Spelled(FxHashMap<Symbol, String>),
 }
 
 impl Anonymous {
-    /// Returns the spelling that shows which anonymous symbols of `dims` are the same: `?0`, `?1`, … for those that
-    /// occur more than once, and `?` for all others.
+    /// Returns the spelling that shows which anonymous symbols of `dims` are the same: `?0`, `?1`, … for symbols that
+    /// occur more than once, and `?` for all other symbols.
     pub(crate) fn of(dims: &[Dim], numbered: bool) -> Anonymous {
         if numbered {
             return Anonymous::Numbered;
@@ -49,7 +49,7 @@ impl Anonymous {
             });
         }
         let mut occurrences: FxHashMap<Symbol, usize> = FxHashMap::default();
-        // Most shapes have few symbols and no symbol twice. The path for few symbols allocates nothing.
+        // Most shapes have few symbols and no symbol twice. Up to 8 symbols are compared in pairs, without allocation.
         let few = seen.len() <= 8;
         if !few {
             for symbol in &seen {

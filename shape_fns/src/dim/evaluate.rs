@@ -1,4 +1,4 @@
-//! Operations on the symbols of a dimension: list them, substitute dimensions for them, evaluate them.
+//! Operations on the symbols of a dimension: listing, substitution and evaluation.
 
 use smallvec::SmallVec;
 
@@ -22,8 +22,8 @@ impl Dim {
         found
     }
 
-    /// Whether there are values of the symbols for which it has no value, though it would fit in 64 bits: it divides by a
-    /// term, or broadcasts.
+    /// Returns whether the dimension has no value for some values of its symbols, for a reason other than overflow: it
+    /// divides by a term or broadcasts.
     pub fn is_partial(&self) -> bool {
         let Repr::Term(poly) = &self.0 else { return false };
         let mut calls = poly.terms().iter().flat_map(|term| &term.0.0).filter_map(|atom| match atom {
@@ -31,14 +31,14 @@ impl Dim {
             Atom::Symbol(_) => None,
         });
         calls.any(|call| {
-            let own = match call.function {
+            let may_fail = match call.function {
                 Function::FloorDiv | Function::CeilDiv | Function::Mod => {
                     call.args.last().is_some_and(|divisor| !divisor.is_known())
                 }
                 Function::Bcast => true,
                 Function::Min | Function::Max => false,
             };
-            own || call.args.iter().any(Dim::is_partial)
+            may_fail || call.args.iter().any(Dim::is_partial)
         })
     }
 
@@ -151,7 +151,7 @@ pub(crate) fn apply(function: Function, args: SmallVec<[Dim; 2]>) -> Result<Dim,
         (Function::FloorDiv, [a, b]) => floordiv(a, b),
         (Function::Mod, [a, b]) => modulo(a, b),
         (Function::CeilDiv, [a, b]) => ceil_div(a, b),
-        (Function::Min | Function::Max | Function::Bcast, _) => lattice::canonical(function, &args),
+        (Function::Min | Function::Max | Function::Bcast, _) => lattice::canonical_call(function, &args),
         _ => call(function, args),
     }
 }

@@ -15,9 +15,9 @@ pub enum Guard {
     OneOrEqual(Dim, Dim),
     /// `dividend` is a multiple of `divisor`, and `divisor` is not 0.
     Divides {
-        /// The size that must divide the other.
+        /// The size that must divide `dividend`.
         divisor: Dim,
-        /// The size that must be a multiple.
+        /// The size that must be a multiple of `divisor`.
         dividend: Dim,
     },
 }
@@ -31,7 +31,7 @@ impl Guard {
         }
     }
 
-    /// Returns the same condition with both dimensions mapped.
+    /// Returns the same condition with both dimensions mapped by `f`.
     pub(crate) fn map(&self, mut f: impl FnMut(&Dim) -> Dim) -> Guard {
         match self {
             Guard::Eq(a, b) => Guard::Eq(f(a), f(b)),
@@ -59,11 +59,11 @@ impl Guard {
     }
 
     /// Returns whether the canonical forms by themselves prove (`Some(true)`) or disprove (`Some(false)`) the guard,
-    /// given that sizes are not negative. Returns `None` if they do neither.
+    /// given that sizes are not negative. Returns `None` if the guard is neither proven nor disproven.
     pub fn decide(&self) -> Option<bool> {
         match self {
             Guard::Eq(a, b) => a.same(b),
-            // A symbol may be less than `b`, so no arithmetic is needed.
+            // A lone symbol may be less than a positive number, so the guard is undecided.
             Guard::Ge(a, b) if a.as_symbol().is_some() && b.as_known().is_some_and(|least| least > 0) => None,
             Guard::Ge(a, b) => {
                 let bounds = a.plus(b, -1).ok()?.bounds();

@@ -11,7 +11,7 @@ pub struct Unknown;
 /// The types that can be given where a dimension is expected: numbers, [`Dim`]s, names of symbols (`"?"` is an
 /// unknown), and [`Unknown`].
 pub trait IntoDim {
-    /// Converts to a dimension. It is invalid if a number does not fit in `i64` or a name is ill-formed.
+    /// Converts to a dimension. The dimension is invalid if a number does not fit in `i64` or a name is ill-formed.
     fn into_dim(self) -> Dim;
 }
 

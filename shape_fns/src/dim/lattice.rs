@@ -7,20 +7,20 @@ use crate::dim::poly::{self, Atom, Function, call};
 use crate::dim::{Dim, Invalid, Repr};
 
 impl Dim {
-    /// Returns the smaller of the two.
+    /// Returns the smaller of two dimensions.
     ///
     /// # Errors
     /// The errors of [`Dim::checked_add`].
     pub fn min(&self, other: &Dim) -> Result<Dim> {
-        Ok(canonical(Function::Min, [self, other])?)
+        Ok(canonical_call(Function::Min, [self, other])?)
     }
 
-    /// Returns the greater of the two.
+    /// Returns the greater of two dimensions.
     ///
     /// # Errors
     /// The errors of [`Dim::checked_add`].
     pub fn max(&self, other: &Dim) -> Result<Dim> {
-        Ok(canonical(Function::Max, [self, other])?)
+        Ok(canonical_call(Function::Max, [self, other])?)
     }
 
     /// Returns the size to which two sizes broadcast: `a` if `b` is 1 or equal to `a`, and `b` if `a` is 1.
@@ -34,17 +34,18 @@ impl Dim {
             (Some(a), Some(b)) if a != b && a != 1 && b != 1 => Err(crate::ShapeError::new(format_args!(
                 "dimensions must be equal or 1 to broadcast, got {a} and {b}"
             ))),
-            _ => Ok(canonical(Function::Bcast, [self, other])?),
+            _ => Ok(canonical_call(Function::Bcast, [self, other])?),
         }
     }
 }
 
-/// An argument, with the position of the nested call of the same function that it comes from, if any.
+/// An argument. The number is the position of the nested call of the same function from which the argument was
+/// flattened.
 type Arg = (Dim, Option<usize>);
 
 /// Returns `function(args)` in canonical form: nested calls are flattened, arguments are sorted and distinct, and
 /// dominated arguments are dropped.
-pub(crate) fn canonical<'a>(
+pub(crate) fn canonical_call<'a>(
     function: Function,
     args: impl IntoIterator<Item = &'a Dim>,
 ) -> Result<Dim, Invalid> {
@@ -88,24 +89,24 @@ fn as_call(dim: &Dim, function: Function) -> Option<&[Dim]> {
     }
 }
 
-/// Drops every argument that never decides the result because another one is always at least as small (`min`) or as
-/// great (`max`). Arguments of the same nested call are not compared: they were compared when that call was made, and
-/// there may be many.
+/// Drops every argument that never decides the result because another argument is always at least as small (`min`) or
+/// as great (`max`). Arguments of the same nested call are not compared: they were compared when that call was made,
+/// and there may be many.
 fn drop_dominated(function: Function, args: &mut SmallVec<[Arg; 2]>) {
     let mut kept: SmallVec<[Arg; 2]> = SmallVec::new();
     'args: for arg in args.drain(..) {
         let mut position = 0;
         while let Some(other) = kept.get(position) {
-            let apart = arg.1.is_none() || arg.1 != other.1;
-            let beats = |a: &Arg, b: &Arg| match function {
-                _ if !apart => false,
+            let is_other_call = arg.1.is_none() || arg.1 != other.1;
+            let dominates = |a: &Arg, b: &Arg| match function {
+                _ if !is_other_call => false,
                 Function::Min => a.0.le(&b.0) == Some(true),
                 _ => a.0.ge(&b.0) == Some(true),
             };
-            if beats(other, &arg) {
+            if dominates(other, &arg) {
                 continue 'args;
             }
-            if beats(&arg, other) {
+            if dominates(&arg, other) {
                 kept.remove(position);
             } else {
                 position += 1;

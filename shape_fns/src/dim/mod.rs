@@ -14,8 +14,8 @@
 //! | `solve`, `linear` | an equation solved for one symbol; the form `a·s + b` |
 //! | `evaluate`, `display` | symbols replaced by dimensions or by values; the text of a dimension |
 //!
-//! `shape` builds shapes of dimensions, `infer` records what a graph knows about them, and shape functions compute with
-//! them. The crate that compiles graphs evaluates them when sizes are known.
+//! `shape` builds shapes of dimensions, `infer` records facts about dimensions, and shape functions compute with
+//! dimensions. The crate that compiles graphs evaluates dimensions when sizes are known.
 //!
 //! Nothing here knows a shape, a graph or an op. A dimension carries no facts: two symbols that a graph found equal
 //! stay different symbols, and only [`DimTable`](crate::DimTable) knows of the equality.
@@ -47,8 +47,8 @@ use poly::Poly;
 /// One dimension: a number, a symbol, or a term such as `4*n+1` in canonical form.
 ///
 /// A `Dim` takes 16 bytes. Known dimensions and plain symbols never allocate. Two dimensions are `==` exactly when
-/// their canonical forms are equal; then they have equal values for all values of the symbols. Dimensions that are not
-/// `==` may still have equal values: [`Dim::same`] is three-valued.
+/// their canonical forms are equal; then the two dimensions have equal values for all values of the symbols. Dimensions
+/// that are not `==` may still have equal values: [`Dim::same`] is three-valued.
 ///
 /// Arithmetic is exact integer arithmetic, checked for overflow. The methods (`checked_add`, `floordiv`, …) return
 /// errors. The operators `+ - * %` return an invalid dimension instead, and every later use of it returns an error. A
@@ -132,7 +132,7 @@ impl Dim {
         })
     }
 
-    /// Returns the number if the dimension is one.
+    /// Returns the value if the dimension is a number.
     #[inline]
     pub fn as_known(&self) -> Option<i64> {
         match self.0 {

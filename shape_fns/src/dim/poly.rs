@@ -1,6 +1,6 @@
 //! [`Poly`]: the canonical form of every dimension that is neither a number nor a plain symbol.
 //!
-//! It is a polynomial with integer coefficients over atoms. An atom is a symbol or a call (`floordiv`, `mod`,
+//! A `Poly` is a polynomial with integer coefficients over atoms. An atom is a symbol or a call (`floordiv`, `mod`,
 //! `ceildiv`, `min`, `max`, `bcast`) with dimensions as arguments. Monomials are sorted in graded order with the
 //! constant last. Hence a polynomial has one form, whatever operations built it.
 
@@ -14,9 +14,12 @@ use smallvec::SmallVec;
 use crate::dim::symbol::Symbol;
 use crate::dim::{Dim, Invalid, Repr};
 
-/// Limits of a term. A larger term is refused ([`Invalid::TooLarge`]), which also bounds every recursion over terms.
+/// The greatest number of monomials of a polynomial. A polynomial that exceeds one of the limits is refused
+/// ([`Invalid::TooLarge`]), which also bounds every recursion over dimensions.
 pub(crate) const MAX_MONOMIALS: usize = 64;
+/// The greatest [`Poly::depth`].
 const MAX_DEPTH: u32 = 16;
+/// The greatest [`Poly::size`].
 const MAX_SIZE: u32 = 512;
 
 /// A polynomial that is neither a constant nor a plain symbol.
@@ -26,14 +29,14 @@ pub(crate) struct Poly {
     hash: u64,
     /// The greatest nesting depth of calls.
     depth: u32,
-    /// The number of monomials, atoms and nodes of arguments.
+    /// The number of monomials and atoms, plus the sizes of all arguments of calls.
     size: u32,
 }
 
 /// A monomial and its coefficient, which is never 0.
 pub(crate) type Term = (Monomial, i64);
 
-/// A product of atoms, sorted; an atom is repeated for a power. No atoms: the constant 1.
+/// A sorted product of atoms. A power repeats its atom. The empty product is the constant 1.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Monomial(pub(crate) SmallVec<[Atom; 2]>);
 
@@ -160,7 +163,7 @@ impl Atom {
     }
 }
 
-/// Orders arguments: numbers, then symbols, then terms. Any total order would do; this one is cheap.
+/// Orders arguments: numbers, then symbols, then terms. Any total order would do; this order is cheap to compute.
 pub(crate) fn order(a: &Dim, b: &Dim) -> Ordering {
     fn rank(dim: &Dim) -> u8 {
         match &dim.0 {
@@ -279,8 +282,8 @@ pub(crate) fn from_terms(mut terms: SmallVec<[Term; 4]>) -> Result<Dim, Invalid>
     }))))
 }
 
-/// Returns the nesting depth and the number of nodes of an argument. The sums cannot overflow, because every argument
-/// is within the limits already.
+/// Returns the nesting depth and the size of an argument; a number or a symbol has size 1. The sums cannot overflow,
+/// because every argument is within the limits already.
 fn extent(dim: &Dim) -> Result<(u32, u32), Invalid> {
     match &dim.0 {
         Repr::Known(_) | Repr::Symbol(_) => Ok((0, 1)),

@@ -7,8 +7,8 @@ use crate::dim::poly::{self, Atom, Function, Term, call, from_terms, terms_of};
 use crate::dim::{Dim, Invalid, Repr};
 
 impl Dim {
-    /// Returns the quotient rounded towards minus infinity. A divisor that divides the form exactly cancels: `4*n // n`
-    /// is 4. The quotient is only defined where the divisor is not 0.
+    /// Returns the quotient rounded towards minus infinity. A divisor that divides the dimension exactly cancels:
+    /// `4*n // n` is 4. The quotient is only defined where the divisor is not 0.
     ///
     /// # Errors
     /// The divisor is 0, or the errors of [`Dim::checked_add`].
@@ -32,8 +32,8 @@ impl Dim {
         Ok(modulo(self, divisor)?)
     }
 
-    /// Returns the quotient if the divisor divides the canonical form without remainder, as a number (every
-    /// coefficient) or as a polynomial (by the leading monomials).
+    /// Returns the quotient if polynomial division by the divisor leaves no remainder. In particular, a number divides
+    /// a dimension if it divides every coefficient.
     pub fn exact_div(&self, divisor: &Dim) -> Option<Dim> {
         exact_div(self, divisor).ok().flatten()
     }
@@ -52,7 +52,7 @@ pub(crate) fn floordiv(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
             &Dim::known(k.checked_neg().ok_or(Invalid::Overflow)?),
         ),
         (_, Repr::Known(k)) => floordiv_by_known(dividend, *k),
-        // An exact division that overflows counts as one that leaves a remainder.
+        // An exact division that overflows counts as a division with a remainder.
         _ => match dividend.exact_div(divisor) {
             Some(quotient) => Ok(quotient),
             None => {
@@ -77,8 +77,8 @@ pub(crate) fn modulo(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
     }
 }
 
-/// Returns the quotient rounded up. A known divisor makes it a `floordiv`, so that `ceildiv(n, 4)` and `floordiv(n+3,
-/// 4)` have the same form.
+/// Returns the quotient rounded up. For a known divisor the result is a `floordiv`, so that `ceildiv(n, 4)` and
+/// `floordiv(n+3, 4)` have the same form.
 pub(crate) fn ceil_div(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
     match (&dividend.0, &divisor.0) {
         (Repr::Invalid(why), _) | (_, Repr::Invalid(why)) => Err(*why),
@@ -92,7 +92,7 @@ pub(crate) fn ceil_div(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
             let negated = Dim::known(k.checked_neg().ok_or(Invalid::Overflow)?);
             ceil_div(&dividend.times(&Dim::known(-1))?, &negated)
         }
-        // An exact division that overflows counts as one that leaves a remainder.
+        // An exact division that overflows counts as a division with a remainder.
         _ => match dividend.exact_div(divisor) {
             Some(quotient) => Ok(quotient),
             None => {
@@ -109,7 +109,8 @@ pub(crate) fn floor_i128(dividend: i128, divisor: i128) -> i128 {
     if divisor < 0 && dividend.rem_euclid(divisor) != 0 { quotient - 1 } else { quotient }
 }
 
-/// Returns the remainder of [`floor_i128`]. It does not multiply the quotient back, which could overflow.
+/// Returns the remainder of [`floor_i128`]. The remainder is not computed from the quotient, because
+/// `quotient * divisor` could overflow.
 pub(crate) fn modulo_i128(dividend: i128, divisor: i128) -> i128 {
     let rest = dividend.rem_euclid(divisor);
     if divisor < 0 && rest != 0 { rest + divisor } else { rest }
@@ -162,7 +163,7 @@ pub(crate) fn gcd(a: i64, b: i64) -> i64 {
     i64::try_from(a).unwrap_or(1)
 }
 
-/// Divides both by the greatest number that divides all coefficients of both.
+/// Divides `dividend` and `divisor` by the greatest number that divides all their coefficients.
 fn without_common_factor(dividend: &Dim, divisor: &Dim) -> Result<(Dim, Dim), Invalid> {
     let common = terms_of(dividend)?.iter().chain(&terms_of(divisor)?).fold(0, |g, term| gcd(g, term.1));
     if common <= 1 {
@@ -238,11 +239,11 @@ fn exact_div(dividend: &Dim, divisor: &Dim) -> Result<Option<Dim>, Invalid> {
         }
         let terms = terms_of(&rest)?;
         let Some((monomial, coefficient)) = terms.first() else { return Ok(None) };
-        let Some(over) = monomial.divided_by(lead) else { return Ok(None) };
+        let Some(ratio) = monomial.divided_by(lead) else { return Ok(None) };
         if coefficient.checked_rem(*lead_coefficient) != Some(0) {
             return Ok(None);
         }
-        let step: Term = (over, coefficient.checked_div(*lead_coefficient).ok_or(Invalid::Overflow)?);
+        let step: Term = (ratio, coefficient.checked_div(*lead_coefficient).ok_or(Invalid::Overflow)?);
         let taken = from_terms(SmallVec::from_iter([step.clone()]))?.times(divisor)?;
         rest = rest.plus(&taken, -1)?;
         quotient.push(step);

@@ -18,8 +18,8 @@ pub(crate) enum Answer {
     Unsolved,
 }
 
-/// Solves `difference == 0`, where `difference` is `a - b`, for the symbol of the greatest [`preference`] among those that
-/// `admits` accepts together with their solution.
+/// Solves `difference == 0` for one symbol, where `difference` is `a - b`. The candidates are the symbols that `admits`
+/// accepts together with their solution; the candidate of the greatest [`preference`] is chosen.
 pub(crate) fn solve(difference: &Dim, a: &Dim, b: &Dim, admits: &dyn Fn(Symbol, &Dim) -> bool) -> Answer {
     // If `a - b` cannot be represented, only an equation with a plain symbol on one side can be solved.
     if let Repr::Invalid(_) = difference.0 {
@@ -42,14 +42,14 @@ pub(crate) fn solve(difference: &Dim, a: &Dim, b: &Dim, admits: &dyn Fn(Symbol, 
         .iter()
         .filter(|term| term.1 == content || term.1 == -content)
         .filter_map(|term| Some((as_symbol(&term.0)?, term)))
-        .filter(|(symbol, own)| {
-            terms.iter().filter(|term| term.0 != own.0).all(|term| !mentions(&term.0, *symbol))
+        .filter(|(symbol, symbol_term)| {
+            terms.iter().filter(|term| term.0 != symbol_term.0).all(|term| !mentions(&term.0, *symbol))
         })
-        .filter_map(|(symbol, own)| {
-            let sign = own.1 / content;
+        .filter_map(|(symbol, symbol_term)| {
+            let sign = symbol_term.1 / content;
             let rest: SmallVec<[Term; 4]> = terms
                 .iter()
-                .filter(|term| term.0 != own.0)
+                .filter(|term| term.0 != symbol_term.0)
                 .map(|(monomial, coefficient)| {
                     Some((monomial.clone(), (coefficient / content).checked_mul(-sign)?))
                 })
@@ -81,10 +81,10 @@ fn mentions(monomial: &Monomial, symbol: Symbol) -> bool {
     })
 }
 
-/// Ranks symbols: the one of greatest rank is solved for and so replaced.
+/// Ranks symbols: the equation is solved for the symbol of greatest rank, which the solution then replaces.
 ///
-/// Elements of tensors rank above anonymous sizes, and anonymous sizes above names. Within a class, a symbol ranks
-/// higher if its solution is provably not negative, then if it is newer, then if `b` mentions it.
+/// Elements of tensors rank above anonymous sizes, and anonymous sizes above named sizes. Within a class, a symbol
+/// ranks higher if its solution is provably not negative, then if it is newer, then if `b` mentions it.
 fn preference(symbol: Symbol, dim: &Dim, b: &Dim) -> (u8, bool, usize, bool) {
     let class = match (symbol.is_anonymous(), symbol.kind()) {
         (_, SymbolKind::Integer) => 2,

@@ -6,7 +6,7 @@ use std::sync::{PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
 
-/// An unknown integer. The symbol includes its kind: a size is never negative, an integer may be.
+/// An unknown integer. The symbol includes its kind: a size is never negative, an integer may be negative.
 ///
 /// A named symbol is a size and is the same symbol everywhere in the process. An anonymous symbol belongs to a
 /// [`DimTable`](crate::DimTable) or, if it is *free*, to a shape that no table has imported yet.
@@ -93,7 +93,7 @@ impl Symbol {
         self.0 & (ANONYMOUS | FREE) == ANONYMOUS | FREE
     }
 
-    /// Returns the number of the symbol, unique among symbols of its sort.
+    /// Returns the number of the symbol, which is unique among named symbols, among free symbols, and within a table.
     pub(crate) fn number(self) -> usize {
         (self.0 & ID) as usize
     }

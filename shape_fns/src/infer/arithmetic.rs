@@ -1,14 +1,16 @@
-//! Methods of [`InferenceContext`] that compute with dimensions. They use the equalities and guards of its
-//! [`DimTable`].
+//! Methods of [`InferenceContext`] that compute with dimensions. The methods use the equalities and guards of the
+//! context's [`DimTable`].
 //!
 //! [`DimTable`]: crate::DimTable
 
 use crate::dim::Invalid;
+use crate::dim::lattice::canonical_call;
+use crate::dim::poly::Function;
 use crate::dim::quotient::{ceil_div, floordiv, modulo};
 use crate::{Dim, Guard, InferenceContext, Result};
 
 impl InferenceContext<'_> {
-    /// Returns the result, or a new unknown size if the result is too large to represent.
+    /// Returns the result, or a new unknown size if the result exceeds the limits of a dimension.
     fn or_fresh(&mut self, result: Result<Dim, Invalid>) -> Result<Dim> {
         match result {
             Ok(dim) => Ok(dim),
@@ -17,11 +19,11 @@ impl InferenceContext<'_> {
         }
     }
 
-    /// Returns `a + b`. Here and in all arithmetic of the context, a result that is too large to represent becomes a
-    /// new unknown size.
+    /// Returns `a + b`. Here and in all arithmetic of the context, a result that exceeds the limits of a dimension (64
+    /// terms nested 16 deep) becomes a new unknown size.
     ///
     /// # Errors
-    /// The errors of [`Dim::checked_add`], except for a result that is too large.
+    /// The errors of [`Dim::checked_add`], except for a result that exceeds the limits of a dimension.
     pub fn add(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
         self.or_fresh(a.plus(b, 1))
     }
@@ -69,13 +71,13 @@ impl InferenceContext<'_> {
     /// Returns the quotient of a division that must leave no remainder.
     ///
     /// # Errors
-    /// The divisor provably does not divide, or is 0.
+    /// The divisor provably does not divide `a`, or is 0.
     pub fn exact_div(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
         self.require(Guard::Divides { divisor: b.clone(), dividend: a.clone() })?;
         self.floordiv(a, b)
     }
 
-    /// Returns the smaller of the two; it is `a` or `b` itself if the table proves which one.
+    /// Returns the smaller of two dimensions: `a` or `b` itself if the table proves which is smaller, else a term.
     ///
     /// # Errors
     /// The errors of [`Dim::min`].
@@ -83,11 +85,11 @@ impl InferenceContext<'_> {
         match (self.at_least(a, b), self.at_least(b, a)) {
             (true, _) => Ok(b.clone()),
             (_, true) => Ok(a.clone()),
-            _ => self.or_fresh(crate::dim::lattice::canonical(crate::dim::poly::Function::Min, [a, b])),
+            _ => self.or_fresh(canonical_call(Function::Min, [a, b])),
         }
     }
 
-    /// Returns the greater of the two; it is `a` or `b` itself if the table proves which one.
+    /// Returns the greater of two dimensions: `a` or `b` itself if the table proves which is greater, else a term.
     ///
     /// # Errors
     /// The errors of [`Dim::max`].
@@ -95,7 +97,7 @@ impl InferenceContext<'_> {
         match (self.at_least(a, b), self.at_least(b, a)) {
             (true, _) => Ok(a.clone()),
             (_, true) => Ok(b.clone()),
-            _ => self.or_fresh(crate::dim::lattice::canonical(crate::dim::poly::Function::Max, [a, b])),
+            _ => self.or_fresh(canonical_call(Function::Max, [a, b])),
         }
     }
 
@@ -105,7 +107,7 @@ impl InferenceContext<'_> {
     }
 
     /// Returns 1 if `a` is negative and 0 otherwise, as a term if the sign is unknown.
-    pub(crate) fn is_negative(&mut self, a: &Dim) -> Result<Dim> {
+    pub(crate) fn one_if_negative(&mut self, a: &Dim) -> Result<Dim> {
         if self.at_least(a, &Dim::known(0)) {
             return Ok(Dim::known(0));
         }

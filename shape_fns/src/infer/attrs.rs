@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::{DType, Dim, PartialElements, TensorShape};
 
-/// The value of an attribute. Two floats are equal if their bits are.
+/// The value of an attribute. Two floats are equal if their bits are equal.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub enum Attr {
@@ -20,7 +20,7 @@ pub enum Attr {
     DType(DType),
     /// A string.
     Str(Arc<str>),
-    /// A shape. Read as a parameter, it is the vector of its dimensions, which may contain -1.
+    /// A shape. As a parameter, a shape is the vector of its dimensions, which may contain -1.
     Shape(TensorShape),
     /// A list of integers.
     Ints(Arc<[i64]>),
@@ -58,8 +58,8 @@ impl Attr {
         }
     }
 
-    /// Returns the elements that the value has as a parameter. Bools, integers, lists of them, elements, and the
-    /// dimensions of a shape have elements. Returns `None` for everything else and for a shape of unknown rank.
+    /// Returns the elements that the value has as a parameter. Bools, integers, lists of bools or integers, elements,
+    /// and the dimensions of a shape have elements. Returns `None` for everything else and for a shape of unknown rank.
     pub fn to_elements(&self) -> Option<PartialElements> {
         match self {
             Attr::Bool(flag) => Some(PartialElements::scalar(Dim::known((*flag).into()))),
@@ -261,7 +261,7 @@ impl Attrs {
         }
     }
 
-    /// Returns the attributes with one more set.
+    /// Returns the attributes with attribute `name` set to `value`.
     #[must_use]
     pub fn with(mut self, name: impl Into<AttrName>, value: impl Into<Attr>) -> Attrs {
         self.insert(name, value);

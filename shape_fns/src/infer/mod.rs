@@ -5,8 +5,8 @@
 //! ([`InferenceResult`]); and in the table, the equalities and guards that the op requires.
 //!
 //! One inference: the caller opens a transaction ([`DimTable::begin`]), makes an [`InferenceContext`], runs the
-//! [`ShapeFn`] on it, calls [`InferenceContext::finish`], and commits. After an error it rolls back, so that a refused
-//! op leaves no trace.
+//! [`ShapeFn`] on it, calls [`InferenceContext::finish`], and commits. After an error the caller rolls back, so that a
+//! refused op leaves no trace.
 //!
 //! | file | holds |
 //! |---|---|

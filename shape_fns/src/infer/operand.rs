@@ -16,7 +16,7 @@ impl InferenceContext<'_> {
         }
     }
 
-    /// Returns the leading axes of operand `index` and its last `N` dimensions, or `None` if it is unranked.
+    /// Returns the leading axes of operand `index` and its last `N` dimensions, or `None` if the operand is unranked.
     ///
     /// # Errors
     /// The rank is less than `N`.
@@ -37,7 +37,7 @@ impl InferenceContext<'_> {
         Err(ShapeError::new(format_args!("the op must have {count} operands, got {}", self.len())))
     }
 
-    /// Requires operand `index` to be a scalar if it is given.
+    /// Requires operand `index` to be a scalar if the operand is given.
     ///
     /// # Errors
     /// The operand has axes.
@@ -45,7 +45,7 @@ impl InferenceContext<'_> {
         if index < self.len() { self.with_rank(index, 0).map(drop) } else { Ok(()) }
     }
 
-    /// Requires each named operand to be a scalar if it is given.
+    /// Requires each named operand that is given to be a scalar.
     ///
     /// # Errors
     /// One of the operands has axes.
@@ -59,10 +59,10 @@ impl InferenceContext<'_> {
     }
 
     /// Records that two dimensions are equal and returns the merged dimension. The error message starts with `what`,
-    /// the names of the two dimensions, but blames no operand: the caller knows which one is to blame.
+    /// the names of the two dimensions, but blames no operand: the caller knows which operand is to blame.
     ///
     /// # Errors
-    /// The two are provably different.
+    /// The two dimensions are provably different.
     pub fn agree(&mut self, what: &str, a: &Dim, b: &Dim) -> Result<Dim> {
         self.merge(a, b).map_err(|_| ShapeError::new(format_args!("{what} must agree, got {a} and {b}")))
     }

@@ -115,7 +115,8 @@ impl<'a> InferenceContext<'a> {
     /// Returns the parameter `name`: the attribute of this name, or the known elements of the operand of this name.
     ///
     /// # Errors
-    /// The attribute is not integers or bools.
+    /// The attribute has no integer elements: it is a float, a string, a dtype, a list of such values, or a list of
+    /// shapes.
     pub fn param(&self, name: &str) -> Result<Param> {
         let elements = match self.attr(name) {
             Some(attr) => match attr.to_elements() {
@@ -150,7 +151,8 @@ impl<'a> InferenceContext<'a> {
         Ok(if elements.is_known() { Param::Known(elements) } else { Param::Partial(elements) })
     }
 
-    /// Returns the elements of a parameter if all are numbers, or `None` if it is absent or some are unknown.
+    /// Returns the elements of a parameter if all are numbers, or `None` if the parameter is absent or an element is
+    /// unknown.
     ///
     /// # Errors
     /// The errors of [`InferenceContext::param`].
@@ -161,7 +163,7 @@ impl<'a> InferenceContext<'a> {
         })
     }
 
-    /// Returns the elements of a parameter, or `None` if it is absent or nothing is known about them.
+    /// Returns the elements of a parameter, or `None` if the parameter is absent or no element is known.
     ///
     /// # Errors
     /// The errors of [`InferenceContext::param`].
@@ -169,8 +171,8 @@ impl<'a> InferenceContext<'a> {
         Ok(self.param(name)?.elements())
     }
 
-    /// Returns a parameter that is a single number or expression, or `None` if it is absent or unknown. An attribute
-    /// may also be a list of one integer. An operand must be a scalar.
+    /// Returns a parameter that is a single number or expression, or `None` if the parameter is absent or unknown. An
+    /// attribute may also be a list of one integer. An operand must be a scalar.
     ///
     /// # Errors
     /// The parameter has another number of elements or another rank, or the errors of [`InferenceContext::param`].
@@ -201,7 +203,7 @@ impl<'a> InferenceContext<'a> {
     }
 
     /// Returns a parameter that is a list of integers, in row-major order whatever its rank. A single integer is a list
-    /// of one.
+    /// of one element.
     ///
     /// # Errors
     /// The elements are unknown and the rank is greater than 1, or the errors of [`InferenceContext::param`].
@@ -233,7 +235,8 @@ impl<'a> InferenceContext<'a> {
         self.param_list(name)
     }
 
-    /// Makes an error about a parameter: `{name} {requirement}`. It blames the operand if the parameter is one.
+    /// Makes an error about a parameter: `{name} {requirement}`. The error blames the operand if the parameter is an
+    /// operand.
     pub fn blame_param(&self, name: &str, requirement: impl std::fmt::Display) -> ShapeError {
         let error = ShapeError::new(format_args!("{name} {requirement}"));
         match self.operand(name) {
@@ -242,8 +245,8 @@ impl<'a> InferenceContext<'a> {
         }
     }
 
-    /// Returns a parameter that is an axis of a tensor of rank `rank`, counted from the front, or `None` if it is
-    /// absent or unknown. An unknown operand is axis 0 if the rank is 1.
+    /// Returns a parameter that is an axis of a tensor of rank `rank`, counted from the front, or `None` if the
+    /// parameter is absent or unknown. An unknown operand is axis 0 if the rank is 1.
     ///
     /// # Errors
     /// The axis is outside `-rank..rank`, or the errors of [`InferenceContext::param_scalar`].

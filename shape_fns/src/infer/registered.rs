@@ -9,7 +9,7 @@ pub struct Registered {
     pub op: &'static str,
     /// The names of the operands in TensorFlow's order. A name that ends in `..` stands for any number of operands.
     pub operands: &'static [&'static str],
-    /// The attributes with another name here, as pairs of TensorFlow's name and ours.
+    /// The attributes whose name here differs from TensorFlow's, as pairs of TensorFlow's name and the name here.
     pub attrs: &'static [(&'static str, &'static str)],
     /// The number of outputs, or `None` if attributes or operands determine it.
     pub outputs: Option<usize>,
@@ -18,7 +18,7 @@ pub struct Registered {
 }
 
 impl Registered {
-    /// Sets the attributes with another name here.
+    /// Sets the pairs of attribute names that differ from TensorFlow's.
     pub(crate) const fn renamed(mut self, attrs: &'static [(&'static str, &'static str)]) -> Registered {
         self.attrs = attrs;
         self

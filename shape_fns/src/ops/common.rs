@@ -2,7 +2,7 @@
 
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// Sets output 0 to the shape of operand 0. Elementwise ops of one operand use it, and ops that only move elements
+/// Sets output 0 to the shape of operand 0, for elementwise ops of one operand and for ops that only move elements
 /// within the shape.
 ///
 /// # Errors
@@ -83,13 +83,13 @@ pub fn same_shape_but_scalars(cx: &mut InferenceContext<'_>) -> Result<()> {
             _ => all = cx.merge_shapes(&all, &shape).map_err(|error| error.operand(index))?,
         }
     }
-    // If no ranked operand has axes, an unranked operand may still have some.
-    let rank_is_open = unranked && all.rank() == Some(0);
-    cx.set_output(0, if rank_is_open { TensorShape::unranked() } else { all });
+    // If no ranked operand has axes, an unranked operand may still have axes.
+    let rank_is_unknown = unranked && all.rank() == Some(0);
+    cx.set_output(0, if rank_is_unknown { TensorShape::unranked() } else { all });
     Ok(())
 }
 
-/// Requires the last dimension `dim` of operand `index` to equal `size`, and returns it.
+/// Requires the last dimension `dim` of operand `index` to equal `size`, and returns the merged dimension.
 ///
 /// # Errors
 /// The dimension provably differs from `size`.

@@ -70,13 +70,13 @@ mod tests {
     shape_table! { losses: ctc_loss, ["inputs", "labels_indices", "labels_values", "sequence_length"];
         {} "[t, ?, 6]; ?; ?; i32 [4]" => "[4]; [t, 4, 6]";
         {} "[t, b, c]; i64 [7, 2]; i32 [?]; ?" => "[b]; [t, b, c]";
-        {} "[10, 5, 6]; ?; ?; i32 [4]" => "error(2) the batch sizes of inputs and of sequence_length must agree, got 5 and 4";
-        {} "?; i64 [8, 2]; i32 [7]; ?" => "error(2) the numbers of label indices and of label values must agree, got 8 and 7";
+        {} "[10, 5, 6]; ?; ?; i32 [4]" => "error(2 outputs) the batch sizes of inputs and of sequence_length must agree, got 5 and 4";
+        {} "?; i64 [8, 2]; i32 [7]; ?" => "error(2 outputs) the numbers of label indices and of label values must agree, got 8 and 7";
     }
     shape_table! { decoded: ctc_decode, ["inputs", "sequence_length"];
         {} "[10, ?, 6]; i32 [4]" => "[?, 2]; [?]; [2]; [4, 1]";
         {top_paths: 2} "[10, b, 6]; i32 [?]" => "[?, 2]; [?, 2]; [?]; [?]; [2]; [2]; [b, 2]";
-        {top_paths: 0} "[10, b, 6]; ?" => "error(4) top_paths must be at least 1, got 0";
-        {} "[10, 6]; ?" => "error(4) inputs must have rank 3";
+        {top_paths: 0} "[10, b, 6]; ?" => "error(4 outputs) top_paths must be at least 1, got 0";
+        {} "[10, 6]; ?" => "error(4 outputs) inputs must have rank 3";
     }
 }

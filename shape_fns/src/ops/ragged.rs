@@ -108,7 +108,8 @@ pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// Converts a ragged tensor to `indices[n, rank], values[n], dense_shape[rank]`, with one element per value. The first
-/// size of the dense shape is the number of rows. Its last sizes are the values' sizes without the first.
+/// size of the dense shape is the number of rows. The last sizes of the dense shape are the values' sizes without the
+/// first.
 ///
 /// # Errors
 /// A splits operand is not a vector, or the values are a scalar.
@@ -145,8 +146,8 @@ pub fn ragged_to_sparse(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// the longest row, or the size of the values, depending on the axis.
 ///
 /// # Errors
-/// The length of `shape` differs from the rank of the ragged tensor, a size provably differs from that of the values,
-/// or `default_value` provably does not broadcast to a row of the values.
+/// The length of `shape` differs from the rank of the ragged tensor, a size provably differs from the size of the
+/// values, or `default_value` provably does not broadcast to a row of the values.
 pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     let types = match cx.attr("row_partition_types") {
         Some(Attr::Strs(types)) => types.to_vec(),
@@ -154,8 +155,8 @@ pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
         _ => bail!("row_partition_types must be given: it is a list of strings"),
     };
     let partitions = cx.operands_named("row_partition_tensors");
-    let leading = types.first().is_some_and(|kind| &**kind == "FIRST_DIM_SIZE");
-    let ragged = types.len().saturating_sub(usize::from(leading));
+    let has_row_count = types.first().is_some_and(|kind| &**kind == "FIRST_DIM_SIZE");
+    let ragged = types.len().saturating_sub(usize::from(has_row_count));
     let values = cx.input(1).clone();
     check_default(cx, &values)?;
     let given = if cx.input(0).rank() == Some(0) { List::Unknown(None) } else { cx.param_vector("shape")? };
@@ -207,7 +208,7 @@ enum RequestedSize {
     Size(Dim),
     /// -1: the size of the ragged tensor.
     Natural,
-    /// Unknown: either of the two.
+    /// An unknown element, which may be a size or -1.
     Either,
 }
 
@@ -223,7 +224,7 @@ fn requested_size(cx: &mut InferenceContext<'_>, given: &List, axis: usize) -> R
     }
 }
 
-/// Returns the number of rows in the scalar operand `partition`, or a fresh dimension if it is unknown.
+/// Returns the number of rows in the scalar operand `partition`, or a fresh dimension if the number is unknown.
 fn first_dim_size(cx: &mut InferenceContext<'_>, partition: usize) -> Dim {
     let size = cx.input_value(partition).and_then(|value| value.get(0).cloned());
     match size {
@@ -329,29 +330,29 @@ mod tests {
         {} "[]; [n]; [?]" => "[n+1]; [?]";
         {} "[]; []; []" => "[2]; [?]";
         {} "?; []; []" => "[?]; [?]";
-        {} "?; [3]; [4]" => "error(2) the lengths of starts, limits and deltas must agree, got 3 and 4";
-        {} "[1, 2]; []; []" => "error(2) starts must have rank at most 1";
+        {} "?; [3]; [4]" => "error(2 outputs) the lengths of starts, limits and deltas must agree, got 3 and 4";
+        {} "[1, 2]; []; []" => "error(2 outputs) starts must have rank at most 1";
     }
     shape_table! { gathered: ragged_gather, ["params_nested_splits..", "params_dense_values", "indices"];
         {} "i64 [4]; i64 [?]; [?, 7]; i32 [n, 3]" => "[n+1]; [3*n+1]; [?]; [?, 7]";
         {} "i64 [4]; ?; i32 [6]" => "[7]; ?";
         {} "i64 [4]; [9, m]; ?" => "[?]; [?]; [?, m]";
-        {} "i64 [4]; [9]; i32 [6]" => "error(3) indices must have rank 2 to extend 1 ragged axes to 2, got rank 1";
-        {} "i64 [4, 2]; [9]; ?" => "error(2) must have rank 1";
+        {} "i64 [4]; [9]; i32 [6]" => "error(3 outputs) indices must have rank 2 to extend 1 ragged axes to 2, got rank 1";
+        {} "i64 [4, 2]; [9]; ?" => "error(2 outputs) must have rank 1";
     }
     shape_table! { ragged_to_sparse_shapes: ragged_to_sparse, ["rt_nested_splits..", "rt_dense_values"];
         {} "i64 [4]; i64 [?]; [n, 7]" => "[7*n, 4]; [7*n]; [4] = [3, ?, ?, 7]";
         {} "i64 [4]; ?" => "[?, ?]; [?]; [?]";
-        {} "i64 [4, 2]; [5]" => "error(3) operand 0 must have rank 1";
+        {} "i64 [4, 2]; [5]" => "error(3 outputs) operand 0 must have rank 1";
     }
     shape_table! { filled: fill_empty_rows, ["value_rowids", "values", "nrows", "default_value"];
         {} "i64 [?]; [4]; i64 [] = n; []" => "[?]; [?]; [n]; [4]";
-        {} "i64 [5]; [4]; ?; ?" => "error(4) the numbers of row ids and of values must agree, got 5 and 4";
+        {} "i64 [5]; [4]; ?; ?" => "error(4 outputs) the numbers of row ids and of values must agree, got 5 and 4";
     }
     shape_table! { crossed: ragged_cross, ["operands.."];
         {} "[n, 2]; [3, ?]" => "[?]; [4]";
         {Nsparse: 1} "[m, 2]; [m]; i64 [2] = [b, 7]; [b, 4]" => "[?]; [b+1]";
-        {} "[2, 2]; [3, 2]" => "error(2) the numbers of rows must agree, got 2 and 3";
+        {} "[2, 2]; [3, 2]" => "error(2 outputs) the numbers of rows must agree, got 2 and 3";
     }
 
     #[test]

@@ -86,6 +86,7 @@ fn unknown_or_one(cx: &mut InferenceContext<'_>, dims: &[Dim]) -> TensorShape {
     TensorShape::new(dims)
 }
 
+/// Combines two tracked elements.
 type Combine = fn(&Dim, &Dim) -> Result<Dim>;
 
 macro_rules! reductions {
@@ -147,7 +148,7 @@ fn propagate_reduced(cx: &mut InferenceContext<'_>, empty: Option<i64>, combine:
 }
 
 /// Drops axis `axis`, which must not be empty; `axis` defaults to 0. If `axis` is unknown, only the rank of the output
-/// is known. Derives `axis`, counted from the front, if it is known.
+/// is known. Derives `axis`, counted from the front, if `axis` is known.
 ///
 /// # Errors
 /// `axis` is outside the rank, or its dimension is provably 0.
@@ -175,7 +176,7 @@ pub fn argmax(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Same as [`argmax`].
+/// The shape function of `argmin`, which is the same as [`argmax`].
 ///
 /// # Errors
 /// Same as [`argmax`].

@@ -29,7 +29,7 @@ pub fn registered() -> &'static [Registered] {
     &ALL
 }
 
-/// The tables of all families. Each op stands in exactly one of them.
+/// The tables of all families. Each op has a row in exactly one table.
 #[rustfmt::skip]
 static FAMILIES: &[&[Registered]] = &[
     array::OPS,

@@ -7,7 +7,7 @@ use crate::{Dim, TensorShape};
 /// Proposes a new axis for a shape whose rank is too small by one.
 pub(crate) fn add_axis(shape: &TensorShape) -> Option<String> {
     let dims = shape.dims()?;
-    let with = |axis: usize| {
+    let with_axis = |axis: usize| {
         let mut dims = dims.to_vec();
         dims.insert(axis, Dim::known(1));
         TensorShape::from(dims)
@@ -16,8 +16,8 @@ pub(crate) fn add_axis(shape: &TensorShape) -> Option<String> {
         0 => "add an axis of size 1 with .expand_dims(0)".to_owned(),
         last => format!(
             "add an axis of size 1: .expand_dims(0) makes it {}, .expand_dims(-1) makes it {}",
-            with(0),
-            with(last)
+            with_axis(0),
+            with_axis(last)
         ),
     })
 }
@@ -45,8 +45,8 @@ pub(crate) fn broadcast(a: &TensorShape, b: &TensorShape) -> Option<String> {
     })
 }
 
-/// Proposes a transposition or an exchange of the operands that makes `a` and `b` multiply. Both are stacks of
-/// matrices, given by their `[rows, columns]`. `is_plain` says that both have rank 2, for which `.t()` exists.
+/// Proposes a transposition or an exchange of the operands that makes `a` and `b` multiply. `a` and `b` are the
+/// `[rows, columns]` of the stacked matrices. `is_plain` says that both operands have rank 2, for which `.t()` exists.
 pub(crate) fn matmul(a: [&Dim; 2], b: [&Dim; 2], is_plain: bool) -> Option<String> {
     let ([a_rows, a_columns], [b_rows, b_columns]) = (a, b);
     let same = |x: &Dim, y: &Dim| x.same(y) == Some(true);
@@ -62,7 +62,7 @@ pub(crate) fn matmul(a: [&Dim; 2], b: [&Dim; 2], is_plain: bool) -> Option<Strin
     }
 }
 
-/// Returns the axis along which two shapes can be concatenated: the only one at which they differ.
+/// Returns the axis along which two shapes can be concatenated: the only axis at which the shapes differ.
 pub(crate) fn concat_axis(a: &TensorShape, b: &TensorShape) -> Option<usize> {
     let (x, y) = (a.dims()?, b.dims()?);
     let mut differing = x.iter().zip(y).enumerate().filter(|(_, (x, y))| x.same(y) != Some(true));
@@ -70,7 +70,7 @@ pub(crate) fn concat_axis(a: &TensorShape, b: &TensorShape) -> Option<usize> {
     (x.len() == y.len() && differing.next().is_none()).then_some(axis)
 }
 
-/// Proposes -1 for the last size of a reshape that can be inferred from the others.
+/// Proposes -1 for the last size of a reshape that can be inferred from the other sizes.
 pub(crate) fn reshape(total: &Dim, sizes: &[Dim]) -> Option<String> {
     let total = total.as_known()?;
     let known: Vec<i64> = sizes.iter().map(Dim::as_known).collect::<Option<_>>()?;
@@ -83,7 +83,7 @@ pub(crate) fn reshape(total: &Dim, sizes: &[Dim]) -> Option<String> {
     Some(format!("give -1 at axis {axis} to have its size inferred: {}", TensorShape::from(sizes)))
 }
 
-/// Proposes sizes that flatten all axes except the first, for a user who computed their product wrongly.
+/// Proposes sizes that flatten all axes except the first, for a user who computed the product of these axes wrongly.
 pub(crate) fn flatten(input: &TensorShape, sizes: &[Dim]) -> Option<String> {
     let ([first, rest @ ..], [inferred, _]) = (input.dims()?, sizes) else { return None };
     let product = rest.iter().try_fold(1i64, |product, dim| product.checked_mul(dim.as_known()?))?;

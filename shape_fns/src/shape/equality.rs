@@ -9,9 +9,9 @@ use crate::dim::symbol::Symbol;
 use crate::{Dim, TensorShape};
 
 impl TensorShape {
-    /// Returns `Some(true)` if the two are equal for all values of their symbols, `Some(false)` if they are equal for
-    /// none, and `None` if neither is proven. This is the equality of `tf.TensorShape` in 1.15, where an unknown
-    /// dimension is neither equal nor unequal.
+    /// Returns `Some(true)` if the two shapes are equal for all values of their symbols, `Some(false)` if they differ
+    /// for all values, and `None` if neither is proven. This is the equality of `tf.TensorShape` in 1.15, where an
+    /// unknown dimension is neither equal nor unequal.
     ///
     /// An unknown rank is neither equal nor unequal to anything. A symbol is equal to itself.
     ///
@@ -38,9 +38,9 @@ impl TensorShape {
         all
     }
 
-    /// Returns whether the two have the same numbers at the same axes, whatever their symbols. This is the equality of
-    /// `tf.TensorShape` in 2.x, where an unknown rank equals an unknown rank and an unknown dimension equals an unknown
-    /// dimension.
+    /// Returns whether the two shapes have the same numbers at the same axes, whatever their symbols. This is the
+    /// equality of `tf.TensorShape` in 2.x, where an unknown rank equals an unknown rank and an unknown dimension
+    /// equals an unknown dimension.
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -57,8 +57,9 @@ impl TensorShape {
         }
     }
 
-    /// Returns whether the two are equal for all values of their symbols. This is the equality of Java's `Shape`, where
-    /// a shape with an unknown part equals no other. Here a symbol is equal to itself, as in [`TensorShape::same`].
+    /// Returns whether the two shapes are equal for all values of their symbols. This is the equality of Java's
+    /// `Shape`, where a shape with an unknown part equals no other. Here a symbol is equal to itself, as in
+    /// [`TensorShape::same`].
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -69,8 +70,8 @@ impl TensorShape {
         self.same(other) == Some(true)
     }
 
-    /// Returns the dimensions with the free symbols renumbered in order of appearance, so that they can be compared.
-    fn canonical(&self) -> Option<SmallVec<[Dim; 4]>> {
+    /// Returns the dimensions with the free symbols renumbered in order of appearance, so that equal patterns are `==`.
+    fn renumbered_dims(&self) -> Option<SmallVec<[Dim; 4]>> {
         let dims = self.dims()?;
         let mut seen: FxHashMap<Symbol, Dim> = FxHashMap::default();
         let mut renumber = |symbol: Symbol| {
@@ -82,7 +83,7 @@ impl TensorShape {
         Some(dims.iter().map(|dim| dim.substitute(&mut renumber)).collect())
     }
 
-    /// Returns whether a free symbol occurs.
+    /// Returns whether a free symbol occurs in the shape.
     fn has_free(&self) -> bool {
         let mut free = false;
         for dim in self.dims().unwrap_or_default() {
@@ -100,7 +101,7 @@ impl PartialEq for TensorShape {
         self.rank() == other.rank()
             && self.has_free()
             && other.has_free()
-            && self.canonical() == other.canonical()
+            && self.renumbered_dims() == other.renumbered_dims()
     }
 }
 
@@ -108,7 +109,7 @@ impl Eq for TensorShape {}
 
 impl Hash for TensorShape {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        if self.has_free() { self.canonical().as_deref().hash(state) } else { self.dims().hash(state) }
+        if self.has_free() { self.renumbered_dims().as_deref().hash(state) } else { self.dims().hash(state) }
     }
 }
 

@@ -12,8 +12,8 @@
 //! | `partial_elements` | [`PartialElements`], from which shapes are computed |
 //! | `advice` | help texts for shapes that do not fit |
 //!
-//! `infer` and the shape functions call it, and so does every user of the crate: these are the methods of
-//! `tf.TensorShape` and of Java's `Shape`, with their error messages.
+//! Callers are `infer`, the shape functions, and the users of the crate. The methods are those of `tf.TensorShape` and
+//! of Java's `Shape`, with the same error messages.
 //!
 //! Nothing here records anything. Merging two shapes here returns a shape; only a [`DimTable`](crate::DimTable)
 //! remembers that dimensions are equal.
@@ -44,8 +44,9 @@ use crate::{Dim, Result};
 /// A tensor's shape as far as it is known: unranked, or one [`Dim`] per axis.
 ///
 /// `Display` writes `?` (unranked), `[]`, `[2, n, ?]`, and the same text parses. Two shapes are `==` if their
-/// dimensions are. The free anonymous dimensions of shapes that no table has imported (`shape![?, 3]`, parsed text) are
-/// compared by pattern instead of by identity: `shape![?, 3] == shape![?, 3]`, but `[?0, ?0]` differs from `[?, ?]`.
+/// dimensions are `==`. The free anonymous dimensions of shapes that no table has imported (`shape![?, 3]`, parsed
+/// text) are compared by pattern instead of by identity: `shape![?, 3] == shape![?, 3]`, but `[?0, ?0]` differs from
+/// `[?, ?]`.
 ///
 /// ```
 /// use shapeflow_shape_fns::{TensorShape, shape};
@@ -59,7 +60,8 @@ use crate::{Dim, Result};
 #[derive(Clone)]
 pub struct TensorShape(Repr);
 
-/// Up to four axes are stored inline; entries past `len` are 0. More axes are shared, so that a clone never allocates.
+/// Up to [`INLINE`] axes are stored inline; entries past `len` are 0. More axes are shared, so that a clone never
+/// allocates.
 enum Repr {
     Unranked,
     Inline { len: u8, dims: [Dim; INLINE] },
@@ -80,8 +82,9 @@ impl Clone for Repr {
     }
 }
 
+/// The number of axes that a shape stores inline.
 const INLINE: usize = 4;
-const NONE: [Dim; INLINE] = [const { Dim::known(0) }; INLINE];
+const ZEROS: [Dim; INLINE] = [const { Dim::known(0) }; INLINE];
 
 impl TensorShape {
     /// Returns the shape of unknown rank.
@@ -91,13 +94,13 @@ impl TensorShape {
 
     /// Returns the shape `[]`.
     pub const fn scalar() -> TensorShape {
-        TensorShape(Repr::Inline { len: 0, dims: NONE })
+        TensorShape(Repr::Inline { len: 0, dims: ZEROS })
     }
 
     /// Makes a shape with the given dimensions.
     pub fn new(dims: impl IntoIterator<Item = Dim>) -> TensorShape {
         let mut dims = dims.into_iter();
-        let mut inline = NONE;
+        let mut inline = ZEROS;
         for len in 0..INLINE {
             match dims.next() {
                 Some(dim) => inline[len] = dim,
@@ -142,7 +145,7 @@ impl TensorShape {
     }
 
     /// Returns the size of `axis` if it is a number; a negative axis counts from the end. Returns `None` if the size is
-    /// not a number or the rank is unknown. Java's `Shape.size(int)`.
+    /// not a number or the rank is unknown. Counterpart of Java's `Shape.size(int)`.
     ///
     /// # Errors
     /// The rank is known and has no such axis.
@@ -193,9 +196,9 @@ impl TensorShape {
         !self.is_fully_defined()
     }
 
-    /// Returns the product of the dimensions, which is a term if some are not numbers. It is 0 if any dimension is 0,
-    /// where TensorFlow answers `None` if another one is unknown (`[2, 0, ?]`). Returns `None` for an unknown rank, for
-    /// an invalid dimension, and if the product is too large to represent.
+    /// Returns the product of the dimensions, which is a term if some are not numbers. The product is 0 if any
+    /// dimension is 0; TensorFlow answers `None` for such a shape if another dimension is unknown (`[2, 0, ?]`).
+    /// Returns `None` for an unknown rank, for an invalid dimension, and if the product is too large to represent.
     ///
     /// ```
     /// use shapeflow_shape_fns::{Dim, shape};

@@ -28,7 +28,7 @@ impl FromStr for Dim {
     fn from_str(text: &str) -> Result<Dim> {
         let mut parser = Parser::new(text);
         let dim = parser.dim()?;
-        parser.end()?;
+        parser.expect_end()?;
         Ok(dim)
     }
 }
@@ -56,7 +56,7 @@ impl FromStr for TensorShape {
                 parser.expect(',')?;
             }
         }
-        parser.end()?;
+        parser.expect_end()?;
         let shape = TensorShape::from(dims);
         shape.validate()?;
         Ok(shape)
@@ -66,7 +66,7 @@ impl FromStr for TensorShape {
 /// Parses a dimension. `?name` is the anonymous symbol `anonymous[name]`; a missing entry is added with a new symbol.
 pub(crate) fn parse_sharing<'a>(text: &'a str, anonymous: &mut FxHashMap<&'a str, Dim>) -> Result<Dim> {
     let mut parser = Parser { anonymous: std::mem::take(anonymous), ..Parser::new(text) };
-    let dim = parser.dim().and_then(|dim| parser.end().map(|()| dim));
+    let dim = parser.dim().and_then(|dim| parser.expect_end().map(|()| dim));
     *anonymous = parser.anonymous;
     dim
 }
@@ -109,7 +109,7 @@ impl<'a> Parser<'a> {
         if self.take(c) { Ok(()) } else { self.fail(&format!("{c:?}")) }
     }
 
-    fn end(&mut self) -> Result<()> {
+    fn expect_end(&mut self) -> Result<()> {
         if self.rest.trim().is_empty() { Ok(()) } else { self.fail("the end") }
     }
 
@@ -135,7 +135,7 @@ impl<'a> Parser<'a> {
                 sum = sum.checked_add(&self.product()?)?;
             } else if self.take('-') {
                 sum = match self.take_i64_min() {
-                    Some(min) => sum.checked_add(&self.multiples(min)?)?,
+                    Some(min) => sum.checked_add(&self.rest_of_product(min)?)?,
                     None => sum.checked_sub(&self.product()?)?,
                 };
             } else {
@@ -172,7 +172,7 @@ impl<'a> Parser<'a> {
 
     /// Parses the rest of a product whose first factor was taken with its sign. Quotients are refused: `-a // b` is not
     /// `-(a // b)`.
-    fn multiples(&mut self, mut product: Dim) -> Result<Dim> {
+    fn rest_of_product(&mut self, mut product: Dim) -> Result<Dim> {
         while self.take('*') {
             product = product.checked_mul(&self.factor()?)?;
         }

@@ -15,8 +15,10 @@ use crate::error::bail;
 use crate::shape::parse::parse_sharing;
 use crate::{Dim, IntoDim, Result, TensorShape, Unknown};
 
+/// Field numbers of `TensorShapeProto`.
 const DIM: u64 = 2;
 const UNKNOWN_RANK: u64 = 3;
+/// Field numbers of `TensorShapeProto.Dim`.
 const SIZE: u64 = 1;
 const NAME: u64 = 2;
 
@@ -69,9 +71,9 @@ impl TensorShape {
 
     /// Reads a serialised `TensorShapeProto`. Unknown fields are skipped.
     ///
-    /// A dimension of size -1 is parsed from its name, and equal names are equal dimensions. It is a new unknown if the
-    /// name is empty or does not parse as a dimension that can be an unknown size. The name of a known dimension is
-    /// dropped. The dimensions of a shape with `unknown_rank` are dropped.
+    /// A dimension of size -1 is parsed from its name, and equal names are equal dimensions. The dimension is a new
+    /// unknown if the name is empty or does not parse as a dimension that can be an unknown size. The name of a known
+    /// dimension is dropped. The dimensions of a shape with `unknown_rank` are dropped.
     ///
     /// # Errors
     /// The bytes are not a `TensorShapeProto`, a size is less than -1, or there are more than [`TensorShape::MAX_RANK`]
@@ -187,11 +189,11 @@ impl<'a> Reader<'a> {
     /// Skips the rest of group `number`, whose start tag was read. Nested groups are kept on a list instead of recursed
     /// into.
     fn skip_group(&mut self, number: u64) -> Result<()> {
-        let mut open = vec![number];
-        while let Some(group) = open.last() {
+        let mut open_groups = vec![number];
+        while let Some(group) = open_groups.last() {
             match self.tag()? {
-                (inner, 3) => open.push(inner),
-                (ended, 4) if ended == *group => drop(open.pop()),
+                (inner, 3) => open_groups.push(inner),
+                (ended, 4) if ended == *group => drop(open_groups.pop()),
                 (ended, 4) => {
                     bail!(
                         "a group of a TensorShapeProto must end with its own field number {group}, got {ended}"

@@ -4,8 +4,8 @@ use crate::error::bail;
 use crate::{IntoDim, Result, TensorShape, Unknown};
 
 impl TensorShape {
-    /// The greatest rank for which a shape is made from only its rank, as [`TensorShape::with_rank`] does. A shape
-    /// made from its dimensions may have more axes.
+    /// The greatest rank of a shape that is made from its rank alone, as [`TensorShape::with_rank`] does. A shape made
+    /// from its dimensions may have more axes.
     pub const MAX_RANK: usize = 1 << 16;
 
     /// Makes a shape of `rank` unknown dimensions, each with its own symbol.

@@ -28,11 +28,11 @@ impl TensorShape {
         let start = match range.start_bound() {
             Bound::Unbounded => None,
             Bound::Included(start) => Some(*start),
-            Bound::Excluded(start) => Some(after(*start).unwrap_or(i64::MAX)),
+            Bound::Excluded(start) => Some(next_position(*start).unwrap_or(i64::MAX)),
         };
         let end = match range.end_bound() {
             Bound::Unbounded => None,
-            Bound::Included(end) => after(*end),
+            Bound::Included(end) => next_position(*end),
             Bound::Excluded(end) => Some(*end),
         };
         let Some(dims) = self.dims() else { return unknown_slice(start.unwrap_or(0), end) };
@@ -45,7 +45,7 @@ impl TensorShape {
         TensorShape::new(dims.get(start..end.max(start)).unwrap_or_default().iter().cloned())
     }
 
-    /// Returns the axes in `range`, without clamping. Java's `Shape.subShape`.
+    /// Returns the axes in `range`, without clamping. Counterpart of Java's `Shape.subShape`.
     ///
     /// # Errors
     /// The rank is unknown or less than the end, or the start is past the end.
@@ -69,7 +69,7 @@ impl TensorShape {
         }
     }
 
-    /// Returns the shape of rank 1 that has only the first axis. Java's `Shape.head`.
+    /// Returns the shape of rank 1 that has only the first axis. Counterpart of Java's `Shape.head`.
     ///
     /// # Errors
     /// The shape is a scalar, or the rank is unknown.
@@ -77,7 +77,7 @@ impl TensorShape {
         self.take(1)
     }
 
-    /// Returns all axes except the first; the tail of a scalar is a scalar. Java's `Shape.tail`.
+    /// Returns all axes except the first; the tail of a scalar is a scalar. Counterpart of Java's `Shape.tail`.
     ///
     /// # Errors
     /// The rank is unknown.
@@ -96,7 +96,7 @@ impl TensorShape {
         Ok(TensorShape::new(self.known_dims("take the tail")?.iter().skip(1).cloned()))
     }
 
-    /// Returns the first `count` axes. Java's `Shape.take`.
+    /// Returns the first `count` axes. Counterpart of Java's `Shape.take`.
     ///
     /// # Errors
     /// The shape has fewer axes, or the rank is unknown.
@@ -108,7 +108,7 @@ impl TensorShape {
         }
     }
 
-    /// Returns the last `count` axes. Java's `Shape.takeLast`.
+    /// Returns the last `count` axes. Counterpart of Java's `Shape.takeLast`.
     ///
     /// # Errors
     /// The shape has fewer axes, or the rank is unknown.
@@ -120,8 +120,8 @@ impl TensorShape {
         }
     }
 
-    /// Returns the axes of this shape followed by the axes of `last`, which may be one number or dimension. Java's
-    /// `Shape.append`. It is [`TensorShape::concatenate`], but both ranks must be known.
+    /// Returns the axes of this shape followed by the axes of `last`, which may be one number or dimension. Counterpart
+    /// of Java's `Shape.append`. Unlike [`TensorShape::concatenate`], this method requires known ranks.
     ///
     /// # Errors
     /// A rank is unknown.
@@ -138,8 +138,8 @@ impl TensorShape {
         Ok(TensorShape::new(dims.iter().chain(last.known_dims("append it")?).cloned()))
     }
 
-    /// Returns the axes of `first`, which may be one number or dimension, followed by the axes of this shape. Java's
-    /// `Shape.prepend`.
+    /// Returns the axes of `first`, which may be one number or dimension, followed by the axes of this shape.
+    /// Counterpart of Java's `Shape.prepend`.
     ///
     /// # Errors
     /// A rank is unknown.
@@ -148,8 +148,8 @@ impl TensorShape {
         Ok(TensorShape::new(first.known_dims("prepend it")?.iter().chain(dims).cloned()))
     }
 
-    /// Returns the axes of this shape followed by the axes of `other`; the result is unranked if either is. The
-    /// operator `+` does the same.
+    /// Returns the axes of this shape followed by the axes of `other`; the result is unranked if either shape is
+    /// unranked. The operator `+` does the same.
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -165,7 +165,7 @@ impl TensorShape {
         }
     }
 
-    /// Returns the dimensions. If the rank is unknown, the error names the purpose for which it is needed.
+    /// Returns the dimensions. If the rank is unknown, the error names the purpose for which the rank is needed.
     fn known_dims(&self, purpose: &str) -> Result<&[Dim]> {
         match self.dims() {
             Some(dims) => Ok(dims),
@@ -174,8 +174,8 @@ impl TensorShape {
     }
 }
 
-/// Returns the position after this one. Returns `None`, the end, after the last position (-1 or `i64::MAX`).
-fn after(position: i64) -> Option<i64> {
+/// Returns the position after `position`, or `None`, which means the end, after the last position (-1 or `i64::MAX`).
+fn next_position(position: i64) -> Option<i64> {
     position.checked_add(1).filter(|next| *next != 0)
 }
 

@@ -17,13 +17,14 @@ impl TensorShape {
     /// Merges two shapes that describe the same tensor into one that has the knowledge of both. Nothing is recorded.
     ///
     /// A symbol is the same size wherever it occurs in the two shapes: `[n, n]` and `[2, ?]` merge to `[2, 2]`. Of two
-    /// symbols the named one is kept, otherwise this shape's. Of two terms that may be equal this shape's is kept.
+    /// symbols, a named symbol is kept over an anonymous one, else the symbol of `self`. Of two terms that may be
+    /// equal, the term of `self` is kept.
     ///
     /// [`InferenceContext::merge_shapes`](crate::InferenceContext::merge_shapes) also records the equalities.
     ///
     /// # Errors
     /// The ranks differ (`Shapes [1] and [1, 2] must have the same rank`), two dimensions are provably different
-    /// (`Shapes [1, ?] and [2, 3] are not compatible, got 1 and 2 at axis 0`), or one is invalid.
+    /// (`Shapes [1, ?] and [2, 3] are not compatible, got 1 and 2 at axis 0`), or a dimension is invalid.
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -47,8 +48,8 @@ impl TensorShape {
         }
     }
 
-    /// Returns whether one tensor could have both shapes: whether they merge. The relation is reflexive and symmetric,
-    /// but not transitive.
+    /// Returns whether one tensor could have both shapes, which means that the shapes merge. The relation is reflexive
+    /// and symmetric, but not transitive.
     ///
     /// ```
     /// use shapeflow_shape_fns::shape;
@@ -63,7 +64,7 @@ impl TensorShape {
     /// Requires [`TensorShape::is_compatible_with`].
     ///
     /// # Errors
-    /// They are not compatible: `Shapes [1, ?] and [2, 3] are incompatible`, in TensorFlow's words.
+    /// The shapes are not compatible: `Shapes [1, ?] and [2, 3] are incompatible`, in TensorFlow's words.
     pub fn assert_is_compatible_with(&self, other: &TensorShape) -> Result<()> {
         if !self.is_compatible_with(other) {
             bail!("Shapes {self} and {other} are incompatible");
@@ -82,24 +83,24 @@ impl TensorShape {
         if a == b {
             return Ok(self.clone());
         }
-        let mut tied = false;
+        let mut has_repeated = false;
         for (axis, (x, y)) in a.iter().zip(b).enumerate() {
             if x.same(y) == Some(false) {
                 return Err(Mismatch::Axis(axis, x.clone(), y.clone()));
             }
-            tied |= x != y && [x, y].into_iter().any(|dim| is_repeated(dim, a, b));
+            has_repeated |= x != y && [x, y].into_iter().any(|dim| is_repeated(dim, a, b));
         }
-        if !tied {
-            return Ok(TensorShape::new(a.iter().zip(b).map(|(x, y)| better(x, y).clone())));
+        if !has_repeated {
+            return Ok(TensorShape::new(a.iter().zip(b).map(|(x, y)| more_specific(x, y).clone())));
         }
-        let mut ties = Ties::default();
+        let mut substitution = Substitution::default();
         for (axis, (x, y)) in a.iter().zip(b).enumerate() {
-            ties.tie(x, y).map_err(|(x, y)| Mismatch::Axis(axis, x, y))?;
+            substitution.equate(x, y).map_err(|(x, y)| Mismatch::Axis(axis, x, y))?;
         }
         let mut merged = Vec::with_capacity(a.len());
         for (axis, (x, y)) in a.iter().zip(b).enumerate() {
-            match (ties.resolve(x), ties.resolve(y)) {
-                (Ok(p), Ok(q)) if p.same(&q) != Some(false) => merged.push(better(&p, &q).clone()),
+            match (substitution.resolve(x), substitution.resolve(y)) {
+                (Ok(p), Ok(q)) if p.same(&q) != Some(false) => merged.push(more_specific(&p, &q).clone()),
                 (Ok(p), Ok(q)) => return Err(Mismatch::Axis(axis, p, q)),
                 _ => return Err(Mismatch::Axis(axis, x.clone(), y.clone())),
             }
@@ -108,8 +109,8 @@ impl TensorShape {
     }
 }
 
-/// Returns whether `dim` is a symbol that occurs more than once, so that its equality at one axis affects another. For
-/// shapes of more than 8 axes the answer is always yes.
+/// Returns whether `dim` is a symbol that occurs more than once, so that its equality at one axis affects another axis.
+/// For shapes of more than 8 axes the answer is always yes.
 fn is_repeated(dim: &Dim, a: &[Dim], b: &[Dim]) -> bool {
     const FEW: usize = 8;
     let Some(symbol) = dim.as_symbol() else { return false };
@@ -124,19 +125,19 @@ fn is_repeated(dim: &Dim, a: &[Dim], b: &[Dim]) -> bool {
 }
 
 /// Returns the more specific of two dimensions that may be equal: a number, then a term, then a symbol.
-fn better<'a>(x: &'a Dim, y: &'a Dim) -> &'a Dim {
-    fn detail(dim: &Dim) -> u8 {
+fn more_specific<'a>(x: &'a Dim, y: &'a Dim) -> &'a Dim {
+    fn specificity(dim: &Dim) -> u8 {
         match (dim.is_known(), dim.as_symbol()) {
             (true, _) => 4,
             (_, None) => 3,
-            (_, Some(symbol)) => symbol_detail(symbol),
+            (_, Some(symbol)) => symbol_specificity(symbol),
         }
     }
-    if detail(y) > detail(x) { y } else { x }
+    if specificity(y) > specificity(x) { y } else { x }
 }
 
 /// Ranks symbols by how specific they are.
-fn symbol_detail(symbol: Symbol) -> u8 {
+fn symbol_specificity(symbol: Symbol) -> u8 {
     match symbol.kind() {
         SymbolKind::Integer => 0,
         SymbolKind::Size if symbol.is_anonymous() => 1,
@@ -146,9 +147,9 @@ fn symbol_detail(symbol: Symbol) -> u8 {
 
 /// Substitution of symbols by the numbers or symbols that they equal, found by comparing two shapes.
 #[derive(Default)]
-struct Ties(FxHashMap<Symbol, Dim>);
+struct Substitution(FxHashMap<Symbol, Dim>);
 
-impl Ties {
+impl Substitution {
     /// Follows the substitution to its end, and shortens the chain for later calls.
     fn root(&mut self, dim: &Dim) -> Dim {
         let mut root = dim;
@@ -166,7 +167,7 @@ impl Ties {
 
     /// Records that two dimensions are equal, unless one of them is a term. Returns their roots as the error if they
     /// provably differ.
-    fn tie(&mut self, x: &Dim, y: &Dim) -> Result<(), (Dim, Dim)> {
+    fn equate(&mut self, x: &Dim, y: &Dim) -> Result<(), (Dim, Dim)> {
         let plain = |dim: &Dim| dim.is_known() || dim.as_symbol().is_some();
         if !plain(x) || !plain(y) {
             return Ok(());
@@ -178,7 +179,7 @@ impl Ties {
         if x.same(&y) == Some(false) {
             return Err((x, y));
         }
-        let (kept, dropped) = if std::ptr::eq(better(&x, &y), &y) { (y, x) } else { (x, y) };
+        let (kept, dropped) = if std::ptr::eq(more_specific(&x, &y), &y) { (y, x) } else { (x, y) };
         if let Some(symbol) = dropped.as_symbol() {
             self.0.insert(symbol, kept);
         }

@@ -1,4 +1,5 @@
-//! Tables of shape-function cases as text. Every accepted case is also refined to concrete sizes and compared.
+//! Tables of shape-function cases as text. Every accepted case is also refined: numbers replace its symbols, the
+//! inference runs again, and the results are compared.
 
 mod random;
 mod soundness;
@@ -23,8 +24,8 @@ use crate::{
 ///
 /// Outputs are split by `;` too. `d0_1` is the anonymous dimension at axis 1 of operand 0, and `v1_0` is the anonymous
 /// element 0 of operand 1. Known elements follow after `=`. The guards follow after `if`, and are compared only if `if`
-/// is present. `error …` expects a refusal whose message contains the text; `error(2) …` also says that the op has 2
-/// outputs.
+/// is present. `error …` expects a refusal whose message contains the text; `error(2 outputs) …` also says that the op
+/// has 2 outputs.
 macro_rules! shape_table {
     ($name:ident: $function:path, $operands:expr;
      $({$($attr:ident: $value:expr),*} $inputs:literal => $expected:literal;)*) => {
@@ -104,13 +105,16 @@ fn run(
     cx.finish()
 }
 
-/// Runs one case, compares the text of its outcome, and checks refinements of it.
+/// Runs one case, compares the text of its outcome, and refines an accepted case with 40 seeds.
 #[track_caller]
 pub(crate) fn check(function: ShapeFn, names: &[&'static str], attrs: &Attrs, inputs: &str, expected: &str) {
     let mut table = DimTable::new();
     let case = parse(inputs, &mut table);
-    // A refusal may give the number of outputs: `error(2) …`.
-    let (expected, outputs) = match expected.strip_prefix("error(").and_then(|rest| rest.split_once(')')) {
+    // A refusal may give the number of outputs: `error(2 outputs) …`.
+    let (expected, outputs) = match expected
+        .strip_prefix("error(")
+        .and_then(|rest| rest.split_once(" outputs)"))
+    {
         Some((count, part)) => (format!("error{part}"), count.parse().unwrap()),
         None => (expected.to_owned(), expected.split(" if ").next().unwrap_or_default().split(';').count()),
     };
@@ -136,8 +140,8 @@ pub(crate) fn check(function: ShapeFn, names: &[&'static str], attrs: &Attrs, in
     }
 }
 
-/// Runs a case and, if it is accepted, refines it `times` times. Returns how often it was refined, and how many of the
-/// refined cases were accepted.
+/// Runs a case. If the shape function accepts the case, refines the case `times` times. Returns the number of refined
+/// cases, and how many of them the shape function accepted.
 pub(crate) fn refine_randomly(
     function: ShapeFn,
     names: &[&'static str],
@@ -151,10 +155,10 @@ pub(crate) fn refine_randomly(
     let label = format!("{names:?} {{{attrs}}} {inputs}");
     match run(function, names, attrs, &case, &mut table, outputs) {
         Ok(result) => {
-            let ran = (0..times)
+            let accepted = (0..times)
                 .filter(|seed| refine(&label, function, names, attrs, &case, &table, &result, *seed))
                 .count();
-            (times, ran as u64)
+            (times, accepted as u64)
         }
         Err(_) => (0, 0),
     }
@@ -227,8 +231,8 @@ fn refine(
     promised: &InferenceResult,
     seed: u64,
 ) -> bool {
-    let number = |symbol: Symbol| -> i64 {
-        // A symbol that equals another takes its value, so that the case has a chance to be accepted.
+    let drawn_number = |symbol: Symbol| -> i64 {
+        // Equal symbols take the same value, so that the case has a chance to be accepted.
         let key = match table.resolve(&Dim::from(symbol)) {
             Dim(Repr::Known(value)) => return value,
             dim => dim.as_symbol().unwrap_or(symbol),
@@ -244,7 +248,7 @@ fn refine(
     let concrete = |dim: &Dim| {
         dim.try_substitute(&mut |symbol| {
             inputs.borrow_mut().push(symbol);
-            Some(Dim::known(number(symbol)))
+            Some(Dim::known(drawn_number(symbol)))
         })
     };
     let mut fixed = Case { shapes: Vec::new(), dtypes: case.dtypes.clone(), values: Vec::new() };
@@ -269,7 +273,7 @@ fn refine(
         return false;
     };
     let inputs = inputs.into_inner();
-    let value_of = |symbol: Symbol| inputs.contains(&symbol).then(|| number(symbol));
+    let value_of = |symbol: Symbol| inputs.contains(&symbol).then(|| drawn_number(symbol));
     let label = format!("{label} refined to {:?} {:?}", fixed.shapes, fixed.values);
     for record in table.guards() {
         let held = record.guard.check(&value_of);

@@ -1,8 +1,8 @@
 //! Random operands drawn from templates, so that operands of an op often fit each other.
 //!
 //! A template lists operands, split by `;`. An operand is an optional dtype, dimensions, and the range from which its
-//! elements are drawn. A letter is the same dimension wherever it occurs in the template, and `*b` is a list of
-//! dimensions. Sometimes either is replaced by something else.
+//! elements are drawn. A letter is the same dimension wherever it occurs in the template, and `*b` is a list of 0 to 2
+//! dimensions. At random, `?` or another dimension replaces a dimension, so that some operands do not fit.
 //!
 //! Attributes are split by `,`: `name=3`, `name=0..3`, `name=?` (a bool), `name=a|b` (one of the strings), `name=(1
 //! 2)|(2 2)` (one of the lists).
@@ -10,7 +10,7 @@
 use crate::testing::random::Random;
 use crate::{Attr, Attrs};
 
-/// Op types, operands, attributes, and the number of outputs (0: as registered).
+/// Op types, operands, attributes, and the number of outputs. 0 outputs stand for the number in the registry.
 type Template = (&'static str, &'static str, &'static str, usize);
 
 #[rustfmt::skip]
@@ -250,7 +250,8 @@ const TEMPLATES: &[Template] = &[
     ("UnravelIndex", "i32 [*a]; i32 [n]", "", 0),
 ];
 
-/// Draws operands, attributes and the number of outputs (0: as registered) of an op, if it has a template.
+/// Draws operands and attributes of an op and returns them with the number of outputs of its template. Returns `None`
+/// for an op without a template.
 pub(crate) fn case(op: &str, r: &mut Random) -> Option<(Vec<String>, Attrs, usize)> {
     let (_, operands, attrs, outputs) =
         TEMPLATES.iter().find(|template| template.0.split(' ').any(|name| name == op))?;
@@ -270,6 +271,7 @@ pub(crate) fn case(op: &str, r: &mut Random) -> Option<(Vec<String>, Attrs, usiz
     Some((operands, all, *outputs))
 }
 
+/// Draws the value of an attribute.
 fn attr(text: &str, r: &mut Random) -> Attr {
     if text == "?" {
         return (r.below(2) == 1).into();
@@ -301,6 +303,7 @@ fn attr(text: &str, r: &mut Random) -> Attr {
     }
 }
 
+/// Draws an operand. `bound` holds the dimensions that the letters of the template stand for so far.
 fn operand<'t>(text: &'t str, bound: &mut Vec<(&'t str, String)>, r: &mut Random) -> String {
     let (shape, range) = match text.split_once(" = ") {
         Some((shape, range)) => (shape, range.split_once("..")),

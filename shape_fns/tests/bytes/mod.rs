@@ -1,12 +1,12 @@
-//! `drive`: interprets any bytes as an op, attributes and operands. The shape function must accept or refuse them and
-//! never panic.
+//! `drive`: interprets any bytes as an op, attributes and operands. The shape function must accept or refuse the inputs
+//! and never panic.
 
 use shapeflow_shape_fns::{
     Attr, Attrs, DType, Dim, DimTable, Guard, InferenceContext, IntoDim, OperandInfo, PartialElements,
     SymbolKind, TensorShape, Unknown, registered,
 };
 
-/// Attributes that shape functions read, other than those named like an operand.
+/// Attributes that shape functions read, except attributes with the name of an operand.
 const ATTRS: &[&str] = &[
     "N",
     "T",
@@ -146,7 +146,7 @@ const NUMBERS: &[i64] = &[
     i64::MIN + 1,
 ];
 
-/// A byte string read from the front. It yields zeros after its end.
+/// A byte string that is read from the front and yields zeros after its end.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
@@ -175,17 +175,17 @@ impl Bytes<'_> {
         }
     }
 
-    /// Draws a dimension or an element. If `is_size`, it is mostly a valid size.
+    /// Draws a dimension or an element. If `is_size`, the dimension is mostly a valid size.
     fn dim(&mut self, table: &mut DimTable, is_size: bool) -> Dim {
-        let n = |name: &str| Dim::symbol(name);
+        let symbol = |name: &str| Dim::symbol(name);
         match self.next() % 16 {
             0..=5 => Dim::known(self.next() as i64 % 6),
             6 => Dim::known(self.number()),
-            7 | 8 => n(self.pick(&["n", "m", "k"])),
-            9 => n("n") * self.number() + self.number(),
-            10 => n("n") * n("m") + self.number(),
-            11 => (n("n") + self.number()).floordiv(&Dim::known(self.number())).unwrap_or(Dim::known(1)),
-            12 => n("m").max(&n("k")).unwrap_or(Dim::known(1)),
+            7 | 8 => symbol(self.pick(&["n", "m", "k"])),
+            9 => symbol("n") * self.number() + self.number(),
+            10 => symbol("n") * symbol("m") + self.number(),
+            11 => (symbol("n") + self.number()).floordiv(&Dim::known(self.number())).unwrap_or(Dim::known(1)),
+            12 => symbol("m").max(&symbol("k")).unwrap_or(Dim::known(1)),
             13 if is_size => Unknown.into_dim(),
             14 => Dim::known(i64::MAX) + Dim::known(self.number()),
             _ if is_size => table.fresh(SymbolKind::Size),
@@ -232,7 +232,7 @@ impl Bytes<'_> {
     }
 }
 
-/// Runs the inference that the bytes describe. It must refuse with a message or return valid shapes.
+/// Runs the inference that the bytes describe. The inference must refuse with a message or return valid shapes.
 pub fn drive(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
     let ops = registered();
@@ -308,7 +308,7 @@ pub fn drive(bytes: &[u8]) {
         Err(error) => {
             table.rollback(mark);
             assert!(!error.message().is_empty(), "{}", op.op);
-            // A missing operand may be blamed too.
+            // An error may also blame a declared operand that was not passed.
             let most = infos.len().max(op.operands.len());
             assert!(error.blamed_operand().is_none_or(|operand| operand <= most), "{}: {error}", op.op);
         }

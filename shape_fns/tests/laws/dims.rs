@@ -9,7 +9,7 @@ use crate::cases;
 use crate::trees::*;
 
 /// Returns another tree of the same polynomial: operands swapped, products expanded, differences written as sums,
-/// numbers added and subtracted. Two bits of `choices` per node say which.
+/// numbers added and subtracted. Two bits of `choices` select the change of each node.
 fn rebuilt(tree: &Tree, choices: &mut u64) -> Tree {
     let choice = *choices & 3;
     *choices = choices.rotate_right(2);
@@ -49,8 +49,8 @@ proptest! {
         let bounds = dim.bounds();
         for values in small_and_great_assignments() {
             let Some(expected) = value_of(&tree, &values) else { continue };
-            // A term may overflow in an intermediate result where the expression does not. A small term must have its
-            // value.
+            // The canonical form may overflow in an intermediate result where the tree does not, but only for great
+            // values.
             match evaluate(&dim, &values) {
                 Some(value) => prop_assert_eq!(i128::from(value), expected, "{} at {:?}", &dim, values),
                 None => prop_assert!(values.iter().any(|value| *value > 9) || expected.abs() > 1 << 62,
@@ -187,7 +187,7 @@ proptest! {
     }
 }
 
-/// A dimension of 64 terms is accepted, and one of more is refused.
+/// A dimension may have 64 terms; more terms are refused.
 #[test]
 fn terms_are_limited() {
     let sum = |letter: char, count: usize| {

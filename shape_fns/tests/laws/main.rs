@@ -7,7 +7,8 @@ mod trees;
 
 use proptest::prelude::ProptestConfig;
 
-/// Runs `count` cases, times the value of the environment variable `SHAPEFLOW_LAWS` if it is set.
+/// Returns the configuration of a test with `count` cases, multiplied by the environment variable `SHAPEFLOW_LAWS` if
+/// it is set.
 fn cases(count: u32) -> ProptestConfig {
     let times = std::env::var("SHAPEFLOW_LAWS").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
     ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(count.saturating_mul(times)) }

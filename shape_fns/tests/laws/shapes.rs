@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Dim, Symbol, TensorShape};
 
 use crate::cases;
 
-/// The dimensions of which shapes are made. The anonymous ones are the same in all shapes.
+/// The dimensions of which shapes are made. The anonymous dimensions are the same symbols in all shapes.
 static DIMS: LazyLock<Vec<Dim>> = LazyLock::new(|| {
     let unknown: TensorShape = "[?0, ?1, ?2, ?0+0, ?1+0, ?2+0]".parse().unwrap();
     let mut dims: Vec<Dim> = [0, 1, 2, 3].map(Dim::known).to_vec();
@@ -55,7 +55,7 @@ fn pattern(shape: &TensorShape) -> TensorShape {
     })
 }
 
-/// Returns the shape with symbols of its `owner`, which no other shape has.
+/// Returns the shape with its symbols replaced by symbols that only shapes of `owner` have.
 fn with_symbols_of(shape: &TensorShape, owner: &str) -> TensorShape {
     shape.substitute(&mut |symbol| {
         let index = DIMS.iter().position(|dim| dim.as_symbol() == Some(symbol));
@@ -63,7 +63,7 @@ fn with_symbols_of(shape: &TensorShape, owner: &str) -> TensorShape {
     })
 }
 
-/// Returns the sizes of the shape for `values` of its symbols, if all are defined.
+/// Returns the sizes of the shape for `values` of its symbols, or `None` if a size is undefined.
 fn concrete(shape: &TensorShape, values: &[i64; 6]) -> Option<Vec<i64>> {
     let value = |symbol: Symbol| {
         DIMS[4..PLAIN].iter().position(|dim| dim.as_symbol() == Some(symbol)).map(|index| values[index])
@@ -175,7 +175,8 @@ proptest! {
     }
 }
 
-/// Makes the dimensions unknown that the bits of `forget` select.
+/// Generalizes the dimensions that the low bits of `forget` select: `n` replaces a dimension if bit `40 + axis` is set,
+/// else `?0`.
 fn generalized(shape: &TensorShape, forget: u64) -> TensorShape {
     let unknown = |axis: usize| DIMS[4 + (forget >> 40 >> axis & 1) as usize * 3].clone();
     match shape.dims() {
@@ -200,19 +201,19 @@ proptest! {
             let once = generalized(shape, *forget);
             all.extend([shape.clone(), generalized(&once, forget.rotate_right(7)), once]);
         }
-        let below: Vec<Vec<bool>> = all.iter().map(|a| all.iter().map(|b| a.is_subtype_of(b)).collect()).collect();
+        let is_subtype: Vec<Vec<bool>> = all.iter().map(|a| all.iter().map(|b| a.is_subtype_of(b)).collect()).collect();
         for (i, a) in all.iter().enumerate() {
-            prop_assert!(below[i][i], "{}", a);
+            prop_assert!(is_subtype[i][i], "{}", a);
             for (j, b) in all.iter().enumerate() {
                 let common = a.most_specific_common_supertype([b]);
                 prop_assert!(a.is_subtype_of(&common) && b.is_subtype_of(&common), "{} {} {}", a, b, common);
                 prop_assert_eq!(pattern(&common), pattern(&b.most_specific_compatible_shape(a)));
-                if below[i][j] && below[j][i] {
+                if is_subtype[i][j] && is_subtype[j][i] {
                     prop_assert_eq!(pattern(a), pattern(b));
                 }
                 for (k, c) in all.iter().enumerate() {
-                    prop_assert!(!below[i][j] || !below[j][k] || below[i][k], "{} {} {}", a, b, c);
-                    prop_assert!(!below[i][k] || !below[j][k] || common.is_subtype_of(c), "{} {} {}", a, b, c);
+                    prop_assert!(!is_subtype[i][j] || !is_subtype[j][k] || is_subtype[i][k], "{} {} {}", a, b, c);
+                    prop_assert!(!is_subtype[i][k] || !is_subtype[j][k] || common.is_subtype_of(c), "{} {} {}", a, b, c);
                     let three = a.most_specific_common_supertype([b, c]);
                     prop_assert_eq!(pattern(&three), pattern(&c.most_specific_common_supertype([b, a])));
                 }

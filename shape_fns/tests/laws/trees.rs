@@ -1,10 +1,12 @@
-//! Expression trees from which dimensions are built, so that both can be evaluated and compared.
+//! Expression trees from which dimensions are built. Evaluation of a tree checks the value of its dimension.
 
 use proptest::prelude::*;
 use shapeflow_shape_fns::{Dim, Symbol};
 
+/// The names of the three symbols.
 pub(crate) const NAMES: [&str; 3] = ["laws_a", "laws_b", "laws_c"];
 
+/// An expression; `Symbol` holds an index into [`NAMES`].
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Tree {
     Known(i64),

@@ -6,7 +6,8 @@ use super::UNRANKED;
 use crate::{Dim, Guard, InferenceContext, Result, ShapeError, TensorShape};
 
 impl InferenceContext<'_> {
-    /// Returns the shape to which two shapes broadcast, aligned at their last axes. It is unranked if either is.
+    /// Returns the shape to which two shapes broadcast, aligned at their last axes. The result is unranked if either
+    /// shape is unranked.
     ///
     /// A number other than 1 and an unknown give the number and a guard. An unknown and 1 give the unknown. Two
     /// unknowns give `bcast(a, b)`, which the op checks when it runs.
@@ -17,7 +18,7 @@ impl InferenceContext<'_> {
         let (Some(x), Some(y)) = (a.dims(), b.dims()) else { return Ok(TensorShape::unranked()) };
         let (longer, shorter) = if x.len() >= y.len() { (x, y) } else { (y, x) };
         let offset = longer.len() - shorter.len();
-        // A shape that ends in the dimensions of the other is the result, whatever the dimensions are.
+        // If the longer shape ends in the dimensions of the shorter shape, the longer shape is the result.
         if longer.ends_with(shorter) {
             return Ok(if x.len() >= y.len() { a.clone() } else { b.clone() });
         }
@@ -46,7 +47,8 @@ impl InferenceContext<'_> {
     /// # Errors
     /// The errors of [`InferenceContext::broadcast`], which blame an operand.
     pub fn broadcast_operands(&mut self) -> Result<TensorShape> {
-        // `operands` outlive the context, and the resolved ones are taken out of it, so no shape is cloned.
+        // `broadcast` borrows the whole context. So that no shape is cloned, `resolved` is moved out of the context
+        // until the end; `operands` are borrowed from the caller.
         let operands = self.operands;
         let resolved = std::mem::take(&mut self.resolved);
         let shape = |index: usize| match resolved.get(index) {
@@ -68,7 +70,7 @@ impl InferenceContext<'_> {
     /// Returns the dimension to which two dimensions broadcast: see [`InferenceContext::broadcast`].
     ///
     /// # Errors
-    /// The two are provably different and neither is 1.
+    /// The two dimensions are provably different and neither is 1.
     pub fn broadcast_dims(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
         let (a, b) = (self.table.resolve(a), self.table.resolve(b));
         match (a.as_known(), b.as_known()) {

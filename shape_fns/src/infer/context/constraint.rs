@@ -9,7 +9,7 @@ impl InferenceContext<'_> {
     /// [`DimTable::merge`](crate::DimTable::merge).
     ///
     /// # Errors
-    /// The two are provably different.
+    /// The two dimensions are provably different.
     pub fn merge(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
         self.table.merge(a, b)
     }
@@ -18,13 +18,13 @@ impl InferenceContext<'_> {
     /// [`DimTable::merge_shapes`](crate::DimTable::merge_shapes).
     ///
     /// # Errors
-    /// Their ranks differ, or two dimensions are provably different.
+    /// The ranks differ, or two dimensions are provably different.
     pub fn merge_shapes(&mut self, a: &TensorShape, b: &TensorShape) -> Result<TensorShape> {
         self.table.merge_shapes(a, b)
     }
 
     /// Records that a shape starts with the axes of `prefix`. Returns the merged shape and the merged prefix. If either
-    /// is unranked, both are returned unchanged.
+    /// shape is unranked, both shapes are returned unchanged.
     ///
     /// # Errors
     /// The prefix is longer than the shape, or two dimensions are provably different.
@@ -105,7 +105,7 @@ impl InferenceContext<'_> {
 
     /// Requires a condition. An undecided condition becomes a guard, which is checked when sizes are known. A condition
     /// on symbols made during this inference becomes no guard: only another run of the shape function, on concrete
-    /// operands, gives them values, and that run decides the condition.
+    /// operands, gives these symbols values, and that run decides the condition.
     ///
     /// # Errors
     /// The condition is disproven.
@@ -119,7 +119,7 @@ impl InferenceContext<'_> {
         self.table.require(guard)
     }
 
-    /// Returns whether a dimension mentions a fresh symbol: one that was made during this inference.
+    /// Returns whether a dimension mentions a symbol made during this inference.
     pub(crate) fn mentions_fresh_symbol(&self, dim: &Dim) -> bool {
         let mut found = false;
         dim.symbols(&mut |symbol| {
@@ -156,8 +156,8 @@ mod tests {
         {} "[n, 3]; []" => "[n, 3]; []";
         {} "?; [2]" => "?; [2]";
         {} "[2, 3]; ?" => "[2, 3]; ?";
-        {} "[2]; [2, 3]" => "error(2) a shape must begin with [2, 3], got [2], which has fewer axes";
-        {} "[2, 3]; [4]" => "error(2) shapes must agree, got 2 and 4 at axis 0";
+        {} "[2]; [2, 3]" => "error(2 outputs) a shape must begin with [2, 3], got [2], which has fewer axes";
+        {} "[2, 3]; [4]" => "error(2 outputs) shapes must agree, got 2 and 4 at axis 0";
     }
     shape_table! { values: pairs, ["x"];
         {} "[n, ?]" => "[n, 2]";

@@ -88,7 +88,8 @@ pub struct InferenceContext<'a> {
     operands: &'a [OperandInfo<'a>],
     attrs: &'a Attrs,
     table: &'a mut DimTable,
-    /// All operands, resolved anew, if an equality found later changed any; otherwise empty.
+    /// The shapes and elements of all operands with replaced symbols substituted, if any operand mentions a symbol that
+    /// an equality replaced; otherwise empty.
     resolved: Vec<(TensorShape, Option<PartialElements>)>,
     /// The index of the first anonymous symbol that is made during this inference.
     first_new_symbol: usize,
@@ -159,10 +160,10 @@ impl<'a> InferenceContext<'a> {
     pub fn operands_named(&self, name: &str) -> Range<usize> {
         let given = self.operands.len();
         let lists = self.names.iter().filter(|declared| declared.ends_with("..")).count();
-        let spread = given.saturating_sub(self.names.len() - lists) / lists.max(1);
+        let list_len = given.saturating_sub(self.names.len() - lists) / lists.max(1);
         let mut start = 0;
         for declared in self.names {
-            let width = if declared.ends_with("..") { spread } else { 1 };
+            let width = if declared.ends_with("..") { list_len } else { 1 };
             if declared.trim_end_matches("..") == name {
                 return start.min(given)..(start + width).min(given);
             }
@@ -216,8 +217,9 @@ impl<'a> InferenceContext<'a> {
     }
 
     /// Sets a derived parameter: a normalized value of parameter `name`, such as an axis counted from the front. The
-    /// body of the op reads it instead of the parameter that was passed. Its elements are numbers, expressions, or new
-    /// integer symbols; the same shape function computes the symbols when it runs on concrete operands.
+    /// body of the op reads the derived value instead of the parameter that was passed. The elements are numbers,
+    /// expressions, or new integer symbols; the same shape function computes the symbols when it runs on concrete
+    /// operands.
     pub fn set_derived(&mut self, name: &'static str, values: impl IntoIterator<Item = Dim>) {
         self.result.derived.retain(|(other, _)| *other != name);
         self.result.derived.push((name, values.into_iter().collect()));
@@ -238,12 +240,12 @@ impl<'a> InferenceContext<'a> {
         }
     }
 
-    /// Ends the inference: resolves every dimension of the outputs and checks that it may be a size.
+    /// Ends the inference: resolves every dimension of the outputs and checks that the dimension may be a size.
     ///
-    /// In a table [in the order of definitions](DimTable::in_definition_order) a run must also be able to define every
-    /// symbol. One made for this op gets its value when the shape function runs again on concrete operands, from where it
-    /// is by itself a dimension or a derived parameter. A term over a symbol that stands nowhere by itself is replaced by
-    /// a new symbol that does.
+    /// In a table [in the order of definitions](DimTable::in_definition_order) a run must also be able to compute the
+    /// value of every symbol. The run calls the shape function again on concrete operands. A symbol made for this op
+    /// gets its value there from a dimension or a derived parameter that is this symbol alone. Hence, if a symbol
+    /// occurs only inside terms, a new symbol replaces each of these terms.
     ///
     /// # Errors
     /// An output has an invalid or provably negative dimension. If the sign is undecided, a guard is recorded instead.
@@ -274,7 +276,8 @@ impl<'a> InferenceContext<'a> {
         Ok(self.result)
     }
 
-    /// Replaces every term over symbols of this op that stand nowhere by themselves by a new symbol.
+    /// Finds the symbols of this op that occur only inside terms, and replaces every term that mentions such a symbol
+    /// by a new symbol.
     fn name_terms(&mut self) {
         let shapes = self.result.shapes.iter().flat_map(|shape| shape.dims().unwrap_or_default());
         let derived = self.result.derived.iter().flat_map(|(_, dims)| dims);

@@ -22,7 +22,7 @@ impl InferenceContext<'_> {
         TensorShape::new((0..rank).map(|_| self.table.fresh(SymbolKind::Size)))
     }
 
-    /// Returns the axes of `a` followed by the axes of `b`. The result is unranked if either is.
+    /// Returns the axes of `a` followed by the axes of `b`. The result is unranked if either shape is unranked.
     pub fn concatenate(&self, a: &TensorShape, b: &TensorShape) -> TensorShape {
         a.concatenate(b)
     }

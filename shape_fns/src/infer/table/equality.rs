@@ -1,4 +1,4 @@
-//! [`Equality`]: dimensions found equal. An equation is solved for a symbol, which the solution then replaces.
+//! [`Equality`]: dimensions found equal. The table solves an equation for a symbol, which the solution then replaces.
 
 use rustc_hash::FxHashSet;
 
@@ -15,7 +15,8 @@ use crate::{Dim, Result, ShapeError, TensorShape};
 pub struct Equality {
     /// The symbol that was replaced.
     pub symbol: Symbol,
-    /// The dimension that the symbol equals, as it was known then. [`DimTable::resolve`] returns the present form.
+    /// The dimension that the symbol equals, as it was when the equality was found. [`DimTable::resolve`] returns the
+    /// present form.
     pub dim: Dim,
     /// The node that required the equality.
     pub origin: u32,
@@ -26,7 +27,7 @@ impl DimTable {
     /// possible; otherwise a guard is recorded.
     ///
     /// # Errors
-    /// The two are provably different, or a recorded guard contradicts their equality.
+    /// The two dimensions are provably different, or a recorded guard contradicts their equality.
     pub fn merge(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
         a.validate()?;
         b.validate()?;
@@ -41,7 +42,9 @@ impl DimTable {
                 let admits = |symbol: Symbol, dim: &Dim| self.may_replace(symbol, dim);
                 match solve::solve(&difference, &a, &b, &admits) {
                     solve::Answer::Never => bail!("dimensions must be equal, got {a} and {b}"),
-                    solve::Answer::Bind(symbol, dim) if !self.is_tied(symbol, &dim) => Some((symbol, dim)),
+                    solve::Answer::Bind(symbol, dim) if !self.is_bound_or_cyclic(symbol, &dim) => {
+                        Some((symbol, dim))
+                    }
                     _ => None,
                 }
             }
@@ -67,7 +70,8 @@ impl DimTable {
         }
         let age = |symbol: Symbol| match symbol.table_index() {
             Some(index) => (1, index),
-            // A name that no input has is defined by what is found equal to it.
+            // A name that an input introduced is the oldest. An equality gives any other name its value, so such a name
+            // is the newest.
             None => (if self.introduced.contains_key(&symbol) { 0 } else { 2 }, symbol.number()),
         };
         let mut older = true;
@@ -76,7 +80,7 @@ impl DimTable {
     }
 
     /// Returns whether `symbol` is replaced already, or `dim` mentions it directly or through replaced symbols.
-    fn is_tied(&self, symbol: Symbol, dim: &Dim) -> bool {
+    fn is_bound_or_cyclic(&self, symbol: Symbol, dim: &Dim) -> bool {
         if self.bindings.contains_key(&symbol) {
             return true;
         }
@@ -96,7 +100,8 @@ impl DimTable {
         false
     }
 
-    /// Replaces `symbol` by `dim` and checks all guards that mention `symbol`. `a == b` is the equation solved.
+    /// Replaces `symbol` by `dim` and checks all guards that mention `symbol`. `a == b` is the solved equation, for the
+    /// error message.
     fn bind(&mut self, symbol: Symbol, dim: Dim, a: &Dim, b: &Dim) -> Result<()> {
         if symbol.kind() == SymbolKind::Size {
             match self.prove_ge(&dim, &Dim::known(0)) {
@@ -106,12 +111,12 @@ impl DimTable {
             }
         }
         // A lower bound of the symbol is a lower bound of the dimension now.
-        let promised = self.lower_bounds.get(&Dim::from(symbol)).copied();
+        let lower_bound = self.lower_bounds.get(&Dim::from(symbol)).copied();
         let old = self.bindings.insert(symbol, dim.clone());
         self.remember(Undo::Binding(symbol, old));
         self.equalities.push(Equality { symbol, dim: dim.clone(), origin: self.origin });
-        if let Some(least) = promised {
-            self.promise(&Guard::Ge(dim, Dim::known(least)));
+        if let Some(least) = lower_bound {
+            self.record_lower_bound(&Guard::Ge(dim, Dim::known(least)));
         }
         self.check_watchers(symbol)
     }
@@ -134,7 +139,7 @@ impl DimTable {
         resolved
     }
 
-    /// Merges two shapes axis by axis. The result is the other shape, resolved, if one is unranked.
+    /// Merges two shapes axis by axis. If one shape is unranked, the result is the other shape, resolved.
     ///
     /// # Errors
     /// The ranks differ, or the dimensions at an axis are provably different; the message names the axis.

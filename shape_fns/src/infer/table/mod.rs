@@ -19,10 +19,10 @@ use crate::dim::symbol::{Symbol, SymbolKind};
 use crate::{Dim, PartialElements, TensorShape};
 
 /// The knowledge of a graph about its dimensions: its anonymous symbols, the equalities between dimensions, and the
-/// guards. Each is stored with the node that introduced it.
+/// guards. Each entry is stored with the node that introduced the entry.
 ///
-/// Knowledge only grows; only the rollback of a [transaction](DimTable::begin) removes any. After an error the table
-/// may hold a part of what the refused call added, so the caller must roll back.
+/// Knowledge only grows; only the rollback of a [transaction](DimTable::begin) removes knowledge. After an error the
+/// table may hold a part of what the refused call added, so the caller must roll back.
 ///
 /// ```
 /// use shapeflow_shape_fns::{Dim, DimTable, Guard, SymbolKind};
@@ -41,7 +41,7 @@ pub struct DimTable {
     origins: Vec<u32>,
     /// The node that first used each named symbol.
     introduced: FxHashMap<Symbol, u32>,
-    /// The dimension that each replaced symbol equals. Its symbols may be replaced too.
+    /// The dimension that each replaced symbol equals. The symbols of this dimension may be replaced too.
     bindings: FxHashMap<Symbol, Dim>,
     equalities: Vec<Equality>,
     guards: Vec<GuardRecord>,
@@ -55,10 +55,10 @@ pub struct DimTable {
     /// The changes to undo if an open transaction is rolled back.
     trail: Vec<Undo>,
     /// The number of open transactions.
-    open: usize,
+    open_transactions: usize,
     /// The node for which new knowledge is recorded.
     origin: u32,
-    /// Whether symbols are replaced only by older ones, see [`DimTable::in_definition_order`].
+    /// Whether symbols are replaced only by older symbols: see [`DimTable::in_definition_order`].
     in_definition_order: bool,
 }
 
@@ -68,11 +68,12 @@ impl DimTable {
         DimTable::default()
     }
 
-    /// Makes a table that replaces a symbol only by symbols made before it: what is known where a symbol is made then
-    /// suffices for everything that replaces it. An equality that can only be solved otherwise becomes a guard.
+    /// Makes a table that replaces a symbol only by older symbols. Hence the sizes that are known where a symbol is
+    /// defined suffice to compute the dimension that replaces the symbol. An equality without such a solution becomes a
+    /// guard.
     ///
-    /// A run needs this order, because it reads sizes in the order of their definitions. The order costs knowledge: from
-    /// `k == n*m`, where `k` is the oldest, nothing follows for other terms.
+    /// A run needs this order, because it reads sizes in the order of their definitions. In this order the table learns
+    /// less: if `k` is older than `n` and `m`, then `k == n*m` is a guard, and `n*m` is not replaced in other terms.
     pub fn in_definition_order() -> DimTable {
         DimTable { in_definition_order: true, ..DimTable::default() }
     }
@@ -97,8 +98,8 @@ impl DimTable {
         self.origins.len()
     }
 
-    /// Converts a free-standing shape to one of this table. Its free symbols become new anonymous symbols of the table.
-    /// Its named symbols are recorded as introduced by the current node if they are new.
+    /// Converts a shape that belongs to no table to a shape of this table. Its free symbols become new anonymous
+    /// symbols of the table. Its named symbols are recorded as introduced by the current node if they are new.
     pub fn import(&mut self, shape: &TensorShape) -> TensorShape {
         let Some(dims) = shape.dims() else { return TensorShape::unranked() };
         let mut renumbered: FxHashMap<Symbol, Dim> = FxHashMap::default();
@@ -188,13 +189,13 @@ impl DimTable {
                 stack.pop();
                 continue;
             };
-            let waiting = stack.len();
+            let len_before = stack.len();
             bound.symbols(&mut |inner| {
                 if self.bindings.contains_key(&inner) && !done.contains_key(&inner) {
                     stack.push(inner);
                 }
             });
-            if stack.len() == waiting {
+            if stack.len() == len_before {
                 let resolved = bound.try_substitute(&mut |inner| done.get(&inner).cloned());
                 done.insert(top, resolved.unwrap_or_else(|_| Dim::from(top)));
                 stack.pop();

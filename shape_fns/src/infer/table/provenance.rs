@@ -22,23 +22,23 @@ impl DimTable {
     }
 
     /// Returns the nodes that introduced the symbols of a dimension, then the equalities that relate these symbols to
-    /// others, in the order in which they were found.
+    /// other symbols, in the order in which the equalities were found.
     pub fn explain(&self, dim: &Dim) -> Vec<Provenance> {
         let mut involved: FxHashSet<Symbol> = FxHashSet::default();
         let mut pending = Vec::new();
         dim.symbols(&mut |symbol| pending.push(symbol));
         self.resolve(dim).symbols(&mut |symbol| pending.push(symbol));
-        let mut ties: FxHashMap<Symbol, Vec<usize>> = FxHashMap::default();
+        let mut equalities_of: FxHashMap<Symbol, Vec<usize>> = FxHashMap::default();
         for (index, equality) in self.equalities.iter().enumerate() {
-            ties.entry(equality.symbol).or_default().push(index);
-            equality.dim.symbols(&mut |symbol| ties.entry(symbol).or_default().push(index));
+            equalities_of.entry(equality.symbol).or_default().push(index);
+            equality.dim.symbols(&mut |symbol| equalities_of.entry(symbol).or_default().push(index));
         }
         let mut used: FxHashSet<usize> = FxHashSet::default();
         while let Some(symbol) = pending.pop() {
             if !involved.insert(symbol) {
                 continue;
             }
-            for &index in ties.get(&symbol).into_iter().flatten() {
+            for &index in equalities_of.get(&symbol).into_iter().flatten() {
                 if used.insert(index)
                     && let Some(equality) = self.equalities.get(index)
                 {

@@ -1,4 +1,4 @@
-//! [`GuardRecord`]: a condition on dimensions that is undecided. It is checked when sizes are known.
+//! [`GuardRecord`]: an undecided condition on dimensions, which is checked when sizes are known.
 
 use super::DimTable;
 use super::undo::Undo;
@@ -12,12 +12,12 @@ use crate::{Bounds, Dim, Result, ShapeError};
 pub struct GuardRecord {
     /// The condition.
     pub guard: Guard,
-    /// The node that required it.
+    /// The first node that required the condition.
     pub origin: u32,
 }
 
 impl DimTable {
-    /// Requires a condition. A proven condition is dropped; an undecided one is recorded once.
+    /// Requires a condition. A proven condition is dropped; an undecided condition is recorded once.
     ///
     /// # Errors
     /// The condition is disproven.
@@ -64,7 +64,7 @@ impl DimTable {
         &self.guards
     }
 
-    /// Returns whether forms and recorded guards prove (`Some(true)`) or disprove (`Some(false)`) `a >= b`.
+    /// Returns whether canonical forms and recorded guards prove (`Some(true)`) or disprove (`Some(false)`) `a >= b`.
     pub fn prove_ge(&self, a: &Dim, b: &Dim) -> Option<bool> {
         self.decide(&Guard::Ge(self.resolve(a), self.resolve(b)))
     }
@@ -97,9 +97,9 @@ impl DimTable {
             return dim.bounds();
         }
         dim.bounds_given(&|symbol| {
-            let promised = self.lower_bounds.get(&Dim::from(symbol)).map(|least| i128::from(*least));
-            let own = Bounds::of_kind(symbol.kind());
-            Bounds { lower: own.lower.max(promised), upper: own.upper }
+            let recorded = self.lower_bounds.get(&Dim::from(symbol)).map(|least| i128::from(*least));
+            let kind_bounds = Bounds::of_kind(symbol.kind());
+            Bounds { lower: kind_bounds.lower.max(recorded), upper: kind_bounds.upper }
         })
     }
 
@@ -118,7 +118,7 @@ impl DimTable {
                 Some(true) => {}
                 None => {
                     self.watch(&now, index);
-                    self.promise(&now);
+                    self.record_lower_bound(&now);
                 }
             }
         }
@@ -139,7 +139,7 @@ impl DimTable {
     }
 
     /// Records the lower bound that a `>=` guard implies for a term.
-    pub(super) fn promise(&mut self, guard: &Guard) {
+    pub(super) fn record_lower_bound(&mut self, guard: &Guard) {
         if let Guard::Ge(a, b) = guard
             && let Ok(difference) = a.plus(b, -1)
             && let Some((term, least)) = as_lower_bound(&difference)
@@ -157,7 +157,7 @@ impl DimTable {
         if !self.recorded.insert(guard.clone()) {
             return;
         }
-        self.promise(&guard);
+        self.record_lower_bound(&guard);
         self.watch(&guard, u32::try_from(self.guards.len()).unwrap_or(u32::MAX));
         self.guards.push(GuardRecord { guard, origin: self.origin });
     }

@@ -1,12 +1,12 @@
-//! Transactions of a [`DimTable`], by which a refused call leaves no trace.
+//! Transactions of a [`DimTable`]: a refused call is rolled back and leaves no trace.
 
 use super::DimTable;
 use super::undo::{Mark, Undo};
 
 impl DimTable {
-    /// Starts a transaction. Transactions nest. End it with [`DimTable::commit`] or [`DimTable::rollback`].
+    /// Starts a transaction. Transactions nest. A transaction ends with [`DimTable::commit`] or [`DimTable::rollback`].
     pub fn begin(&mut self) -> Mark {
-        self.open += 1;
+        self.open_transactions += 1;
         Mark {
             symbols: self.origins.len(),
             equalities: self.equalities.len(),
@@ -19,8 +19,8 @@ impl DimTable {
     /// Ends a transaction and keeps its changes.
     pub fn commit(&mut self, mark: Mark) {
         debug_assert!(mark.trail <= self.trail.len(), "transactions end in the reverse order of their begin");
-        self.open = self.open.saturating_sub(1);
-        if self.open == 0 {
+        self.open_transactions = self.open_transactions.saturating_sub(1);
+        if self.open_transactions == 0 {
             self.trail.clear();
         }
     }
@@ -43,12 +43,12 @@ impl DimTable {
         self.equalities.truncate(mark.equalities);
         self.origins.truncate(mark.symbols);
         self.origin = mark.origin;
-        self.open = self.open.saturating_sub(1);
+        self.open_transactions = self.open_transactions.saturating_sub(1);
     }
 
     /// Records how to undo a change if a transaction is open.
     pub(super) fn remember(&mut self, undo: Undo) {
-        if self.open > 0 {
+        if self.open_transactions > 0 {
             self.trail.push(undo);
         }
     }

@@ -3,7 +3,7 @@
 use crate::Dim;
 use crate::dim::symbol::Symbol;
 
-/// The state of the table at the start of a transaction.
+/// The state of the table at the start of a transaction: the lengths of its lists, and the current node.
 #[derive(Debug)]
 #[must_use = "a transaction ends by commit or rollback"]
 pub struct Mark {

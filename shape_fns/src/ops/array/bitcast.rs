@@ -6,11 +6,11 @@ use crate::{DType, Dim, InferenceContext, Result, ShapeError, TensorShape};
 /// `k` times wider drops a last axis of size `k`. Attribute `dtype` is the new type.
 ///
 /// # Errors
-/// A type has no fixed size, neither width is a multiple of the other, or the last dimension provably differs from
-/// `k`.
+/// A type has no fixed size, neither width is a multiple of the other width, or the last dimension provably differs
+/// from `k`.
 pub fn bitcast(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (Some(from), to) = (cx.input_dtype(0), cx.dtype("dtype")?) else { return Ok(()) };
-    let (from_bytes, to_bytes) = (bytes(from)?, bytes(to)?);
+    let (from_bytes, to_bytes) = (element_bytes(from)?, element_bytes(to)?);
     let shape = cx.input(0).clone();
     if from_bytes == to_bytes {
         cx.set_output(0, shape);
@@ -40,7 +40,7 @@ pub fn bitcast(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// Returns the width of an element in bytes.
-fn bytes(dtype: DType) -> Result<usize> {
+fn element_bytes(dtype: DType) -> Result<usize> {
     dtype
         .size_bytes()
         .ok_or_else(|| ShapeError::new(format_args!("bitcast must have types of a fixed size, got {dtype}")))

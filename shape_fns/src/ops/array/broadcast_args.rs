@@ -2,7 +2,7 @@
 
 use crate::{InferenceContext, PartialElements, Result, TensorShape};
 
-/// `s0[m], s1[n] -> [max(m, n)]`. The output's elements are known if both operands' elements are.
+/// `s0[m], s1[n] -> [max(m, n)]`. The output's elements are known if the elements of both operands are known.
 ///
 /// # Errors
 /// An operand is not a vector, or the two shapes provably do not broadcast.
@@ -49,6 +49,6 @@ mod tests {
     }
     shape_table! { axes: broadcast_gradient_args, ["s0", "s1"];
         {} "i32 [2]; i32 [3]" => "[?]; [?]";
-        {} "i32 [2]; i32 []" => "error(2) s1 must have rank 1";
+        {} "i32 [2]; i32 []" => "error(2 outputs) s1 must have rank 1";
     }
 }

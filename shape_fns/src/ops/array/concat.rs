@@ -5,9 +5,9 @@ use crate::error::bail;
 use crate::shape::advice;
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
-/// `[a, n], [b, n], axis=0 -> [a+b, n]`: adds the dimensions along `axis` and unifies all others. If `axis` is
-/// unknown, only the rank of the output is known. Derives `axis`, counted from the front, and `start`: where each operand
-/// begins in the output along the axis.
+/// `[a, n], [b, n], axis=0 -> [a+b, n]`: adds the dimensions along `axis` and unifies all others. If `axis` is unknown,
+/// only the rank of the output is known. Derives `axis`, counted from the front, and `start`: the index along the axis
+/// at which each operand begins in the output.
 ///
 /// # Errors
 /// The ranks differ or are 0, `axis` is outside the rank, or dimensions along another axis provably differ.
@@ -146,7 +146,8 @@ mod tests {
         concat(&mut cx).unwrap();
         let result = cx.finish().unwrap();
         let (_, starts) = result.derived().find(|(name, _)| *name == "start").unwrap();
-        // The sum of 65 is a new symbol, which a run of the same function on concrete operands gives a value.
+        // The sum of 65 dimensions has too many terms and becomes a new symbol. A run of the same function on concrete
+        // operands gives the symbol a value.
         let sum = starts[65].as_symbol().unwrap();
         assert!(starts[64].as_symbol().is_none() && starts[69].mentions(sum));
         assert!(result.shapes()[0].dims().unwrap()[0].mentions(sum));

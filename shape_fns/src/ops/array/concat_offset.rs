@@ -2,8 +2,8 @@
 
 use crate::{Dim, InferenceContext, PartialElements, Result, normalize_axis};
 
-/// Output `i` has the length of operand `shape` number `i`. Its elements are 0, except at `concat_dim`: there it holds
-/// the sum of the preceding shapes' sizes along that axis.
+/// Output `i` has the length of operand `shape` number `i`. The elements are 0, except element `concat_dim`, which is
+/// the sum of the sizes of the preceding shapes along this axis.
 ///
 /// # Errors
 /// `concat_dim` is not a scalar or is outside the rank, or a shape is not a vector.

@@ -1,5 +1,5 @@
-//! `diag(diagonal)` and `diag_part(input)`: place a tensor on the diagonal of a tensor of twice its rank, and take it
-//! back.
+//! `diag(diagonal)` places a tensor on the diagonal of a tensor of twice its rank; `diag_part(input)` extracts the
+//! diagonal.
 
 use crate::error::bail;
 use crate::{InferenceContext, Result, ShapeError, TensorShape};

@@ -4,7 +4,7 @@ use crate::error::bail;
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
 /// `indices_k[p_k..], data_k[p_k.., d..] -> [1 + the greatest index, d..]`. The number of rows is known if all indices
-/// are; it is 0 if there are no indices.
+/// are known, and is 0 if there are no indices.
 ///
 /// # Errors
 /// The numbers of `indices` and `data` operands differ or are 0, the leading axes of a `data` operand provably differ

@@ -84,7 +84,7 @@ pub fn squeeze(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Sets the output's elements to those of the first operand, in the same order.
+/// Sets the output's elements to the elements of the first operand, in the same order.
 fn keep_elements(cx: &mut InferenceContext<'_>) {
     if let (Some(sizes), Some(value)) = (cx.output(0).as_known(), cx.input_value(0))
         && let Ok(value) = PartialElements::with_sizes(&sizes, value.elements().iter().cloned())

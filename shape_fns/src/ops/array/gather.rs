@@ -75,8 +75,8 @@ fn check_known(cx: &mut InferenceContext<'_>, dim: &Dim, axis: usize) -> Result<
     let Some(indices) = cx.input_value(1) else { return Ok(()) };
     for (position, index) in indices.elements().iter().enumerate() {
         let Some(index) = index.as_known() else { continue };
-        let below = Guard::Ge(dim.clone(), Dim::known(index.saturating_add(1))).decide();
-        if index < 0 || below == Some(false) {
+        let is_less = Guard::Ge(dim.clone(), Dim::known(index.saturating_add(1))).decide();
+        if index < 0 || is_less == Some(false) {
             return Err(cx.blame(
                 1,
                 format_args!(

@@ -27,6 +27,6 @@ mod tests {
         {} "[n]; [m]" => "[?]; [?]";
         {} "[n]; [0]" => "[n]; [n]";
         {} "[0]; [m]" => "[0]; [0]";
-        {} "[n, 2]; [m]" => "error(2) x must have rank 1";
+        {} "[n, 2]; [m]" => "error(2 outputs) x must have rank 1";
     }
 }

@@ -14,7 +14,7 @@ enum Band {
 }
 
 impl Band {
-    /// Reads parameter `k`: one diagonal, or the lowest and the highest. It defaults to the main diagonal.
+    /// Reads parameter `k`: one diagonal, or the lowest and the highest. The default is the main diagonal.
     fn of(cx: &mut InferenceContext<'_>) -> Result<Band> {
         if let Some(index) = cx.operand("k") {
             cx.with_rank_at_most(index, 1)?;
@@ -41,7 +41,7 @@ impl Band {
 }
 
 /// Returns the number of diagonals from `low` to `high`.
-fn breadth(low: i64, high: i64) -> Result<Dim> {
+fn diagonal_count(low: i64, high: i64) -> Result<Dim> {
     match high.checked_sub(low).and_then(|more| more.checked_add(1)) {
         Some(count) => Ok(Dim::known(count)),
         None => bail!("k must hold diagonals of a matrix, got {low} and {high}"),
@@ -49,17 +49,24 @@ fn breadth(low: i64, high: i64) -> Result<Dim> {
 }
 
 /// Returns the length of the longest diagonal of a band: `min(rows + min(high, 0), columns - max(low, 0))`.
-fn longest(cx: &mut InferenceContext<'_>, rows: &Dim, columns: &Dim, low: i64, high: i64) -> Result<Dim> {
-    let down = cx.add(rows, &Dim::known(high.min(0)))?;
-    let along = cx.sub(columns, &Dim::known(low.max(0)))?;
-    cx.min(&down, &along)
+fn longest_diagonal(
+    cx: &mut InferenceContext<'_>,
+    rows: &Dim,
+    columns: &Dim,
+    low: i64,
+    high: i64,
+) -> Result<Dim> {
+    let row_limit = cx.add(rows, &Dim::known(high.min(0)))?;
+    let column_limit = cx.sub(columns, &Dim::known(low.max(0)))?;
+    cx.min(&row_limit, &column_limit)
 }
 
-/// Returns the last axes of packed diagonals: their number, if there can be several, and the length of the longest.
+/// Returns the last axes of packed diagonals: the number of diagonals unless `low == high`, then the length of the
+/// longest diagonal.
 fn band_axes(low: i64, high: i64, longest: Dim) -> Result<TensorShape> {
     Ok(match low == high {
         true => TensorShape::new([longest]),
-        false => TensorShape::new([breadth(low, high)?, longest]),
+        false => TensorShape::new([diagonal_count(low, high)?, longest]),
     })
 }
 
@@ -69,11 +76,12 @@ enum Size {
     Given(Dim),
     /// -1 or absent: the smallest size that fits the diagonals.
     Needed,
-    /// Unknown: either of the two.
+    /// An unknown number, which may be a size or -1.
     Unknown,
 }
 
 impl Size {
+    /// Reads parameter `name`.
     fn of(cx: &mut InferenceContext<'_>, name: &str) -> Result<Size> {
         Ok(match cx.param_scalar(name)? {
             Some(size) if size == -1 => Size::Needed,
@@ -89,12 +97,13 @@ impl Size {
 
 /// `[.., d] -> [.., d, d]`.
 ///
-/// Parameter `k` selects one diagonal, or the lowest and the highest. Then `[.., b, d]` holds `b` diagonals of at most
-/// `d` elements. `num_rows` and `num_cols` are the sizes of the matrices; -1 means the smallest size that fits.
+/// Parameter `k` selects one diagonal, or a range by its lowest and highest diagonal. For a range, `[.., b, d]` holds
+/// `b` diagonals of at most `d` elements. `num_rows` and `num_cols` are the sizes of the matrices; -1 means the
+/// smallest size that fits.
 ///
 /// # Errors
-/// The rank is too small, the number of diagonals provably differs from that of `k`, or the diagonals provably do not
-/// fit `num_rows` and `num_cols`.
+/// The rank is too small, the number of diagonals provably differs from the number that `k` selects, or the diagonals
+/// provably do not fit `num_rows` and `num_cols`.
 pub fn matrix_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
     let diagonal = cx.with_rank_at_least(0, 1)?;
     cx.scalars(&["num_rows", "num_cols", "padding_value"])?;
@@ -114,7 +123,7 @@ pub fn matrix_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
         (leading, length)
     } else {
         let Some((leading, [count, length])) = cx.last_axes::<2>(0)? else { return Ok(()) };
-        let selected = breadth(low, high)?;
+        let selected = diagonal_count(low, high)?;
         cx.merge(&count, &selected).map_err(|_| {
             ShapeError::new(format_args!(
                 "diagonal must have the number of diagonals that k selects, got {count} in {diagonal} and {selected}"
@@ -140,8 +149,8 @@ pub fn matrix_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
         (Size::Needed, Size::Given(columns)) => (least_rows, columns),
         (Size::Given(rows), Size::Given(columns)) => (rows, columns),
     };
-    let found = longest(cx, &rows, &columns, low, high)?;
-    if found.same(&length) == Some(false) {
+    let fitting_length = longest_diagonal(cx, &rows, &columns, low, high)?;
+    if fitting_length.same(&length) == Some(false) {
         bail!(
             "num_rows and num_cols must fit the diagonals, got {rows} and {columns} for diagonals {low} to {high} of \
              {length} elements"
@@ -153,8 +162,8 @@ pub fn matrix_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
 
 /// `[.., m, n] -> [.., min(m, n)]`.
 ///
-/// Parameter `k` selects one diagonal, or the lowest and the highest. The last axis has the length of the longest
-/// diagonal. If there are several diagonals, an axis for their number precedes it.
+/// Parameter `k` selects one diagonal, or a range by its lowest and highest diagonal. The last axis has the length of
+/// the longest diagonal. For a range, the axis before the last has the number of diagonals.
 ///
 /// # Errors
 /// The rank is less than 2, or a diagonal is provably outside the matrices.
@@ -173,7 +182,7 @@ pub fn matrix_diag_part(cx: &mut InferenceContext<'_>) -> Result<()> {
         Band::Unknown => return Ok(()),
     };
     check_band(cx, &input, &rows, &columns, low, high)?;
-    let longest = longest(cx, &rows, &columns, low, high)?;
+    let longest = longest_diagonal(cx, &rows, &columns, low, high)?;
     let last = band_axes(low, high, longest)?;
     cx.set_output(0, leading.concatenate(&last));
     Ok(())
@@ -217,7 +226,7 @@ pub fn matrix_set_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
     let band = Band::of(cx)?;
     let diagonal_axes = match band {
         Band::Known(low, high) if low < high => 2,
-        // Several diagonals have one more axis than a single one.
+        // Several diagonals have one more axis than a single diagonal.
         Band::Unknown => match (input.rank(), diagonal.rank()) {
             (Some(rank), Some(other)) if other + 1 == rank || other == rank => other + 2 - rank,
             (Some(_), Some(_)) => {
@@ -245,7 +254,7 @@ pub fn matrix_set_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
     let last = match band {
         Band::Known(low, high) => {
             check_band(cx, &input, &rows, &columns, low, high)?;
-            let longest = longest(cx, &rows, &columns, low, high)?;
+            let longest = longest_diagonal(cx, &rows, &columns, low, high)?;
             band_axes(low, high, longest)?
         }
         _ if diagonal.rank().is_none() => {

@@ -1,5 +1,5 @@
-//! `one_hot(indices, depth, on_value, off_value, axis)`: encodes each index as a vector with `on_value` at that
-//! position.
+//! `one_hot(indices, depth, on_value, off_value, axis)`: encodes each index as a vector that has `on_value` at the
+//! position of the index.
 
 use crate::{InferenceContext, Result, TensorShape, normalize_axis};
 

@@ -14,6 +14,7 @@ use crate::{Dim, Guard, InferenceContext, Param, PartialElements, Result, ShapeE
 /// limit.
 pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let mode = cx.str_or("mode", "constant")?;
+    // The number of elements at an edge that a mirrored padding does not repeat.
     let mirrored = match mode.to_ascii_lowercase().as_str() {
         "constant" => None,
         "reflect" => Some(1),
@@ -32,7 +33,7 @@ pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
             let rank = value.len() / 2;
             (Some(value), Some(rank))
         }
-        _ => (None, unknown_rank(cx)?),
+        _ => (None, pair_count(cx)?),
     };
     if let (Some(input_rank), Some(rank)) = (input.rank(), rank)
         && input_rank != rank
@@ -109,19 +110,19 @@ fn propagate_padded(cx: &mut InferenceContext<'_>, paddings_before: &[Dim], mirr
     });
 }
 
-/// Returns a known number of entries, or `None` if it exceeds [`PartialElements::MAX`].
-fn count(dim: &Dim) -> Option<usize> {
+/// Returns the number of entries, or `None` if the number is unknown or exceeds [`PartialElements::MAX`].
+fn known_count(dim: &Dim) -> Option<usize> {
     usize::try_from(dim.as_known()?).ok().filter(|count| *count <= PartialElements::MAX)
 }
 
 /// Returns the number of pairs in `paddings`, whose elements are unknown.
-fn unknown_rank(cx: &InferenceContext<'_>) -> Result<Option<usize>> {
+fn pair_count(cx: &InferenceContext<'_>) -> Result<Option<usize>> {
     let Some(index) = cx.operand("paddings") else { return Ok(None) };
     let shape = cx.input(index);
     match shape.dims() {
         None => Ok(None),
-        Some([pairs, two]) if two.same(&Dim::known(2)) != Some(false) => Ok(count(pairs)),
-        Some([elements]) => Ok(count(elements).map(|elements| elements / 2)),
+        Some([pairs, two]) if two.same(&Dim::known(2)) != Some(false) => Ok(known_count(pairs)),
+        Some([elements]) => Ok(known_count(elements).map(|elements| elements / 2)),
         _ => Err(cx.blame(index, format_args!("must hold pairs, got {shape}"))),
     }
 }

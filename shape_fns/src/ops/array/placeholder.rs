@@ -36,7 +36,8 @@ pub fn placeholder_with_default(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Sets the output to the shape in attribute `value`, and to its elements if they are integers.
+/// Sets the output to the shape in attribute `value`. If the attribute holds elements, sets the shape and the elements
+/// of the output.
 ///
 /// # Errors
 /// The attribute is absent, it is neither a shape nor elements, or the shape is not fully known.

@@ -3,7 +3,7 @@
 use crate::{Dim, InferenceContext, PartialElements};
 
 /// Sets the elements of output `output`, whose shape must be set. `element` maps an output index to the element there,
-/// or to `None` if it is unknown.
+/// or to `None` if the element is unknown.
 ///
 /// Does nothing if a size is not known or if the output has more than [`PartialElements::MAX`] elements.
 pub(crate) fn propagate_elements(
@@ -42,7 +42,7 @@ pub(crate) fn element_at(value: &PartialElements, index: impl IntoIterator<Item 
     value.get(offset).cloned()
 }
 
-/// Returns the element at `index` of the broadcast value.
+/// Returns the element at `index` of `value` broadcast to the rank of `index`.
 pub(crate) fn broadcast_element_at(value: &PartialElements, index: &[usize]) -> Option<Dim> {
     let leading = index.len().checked_sub(value.rank())?;
     let axes = index.iter().skip(leading).zip(value.sizes());

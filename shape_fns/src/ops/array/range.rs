@@ -9,14 +9,14 @@ use crate::{Attr, DType, Dim, Guard, InferenceContext, PartialElements, Result, 
 /// float range is unknown unless all operands are known.
 ///
 /// # Errors
-/// `delta` is 0, an operand is not a scalar or not finite, or the sign of `delta` provably differs from that of
+/// `delta` is 0, an operand is not a scalar or not finite, or the sign of `delta` provably differs from the sign of
 /// `limit - start`.
 pub fn range(cx: &mut InferenceContext<'_>) -> Result<()> {
     let numbers = [number(cx, "start", 0)?, number(cx, "limit", 0)?, number(cx, "delta", 1)?];
     let length = match &numbers {
         [Some(Number::Int(start)), Some(Number::Int(limit)), Some(Number::Int(delta))] => {
             let (start, limit, delta) = (start.clone(), limit.clone(), delta.clone());
-            let length = integers(cx, &start, &limit, &delta)?;
+            let length = integer_length(cx, &start, &limit, &delta)?;
             if let Some(count) = length.as_known().and_then(|count| usize::try_from(count).ok())
                 && count <= PartialElements::MAX
             {
@@ -31,7 +31,7 @@ pub fn range(cx: &mut InferenceContext<'_>) -> Result<()> {
         [Some(start), Some(limit), Some(delta)] => match (start.float(), limit.float(), delta.float()) {
             (Some(start), Some(limit), Some(delta)) => {
                 let single = cx.dtype_or("dtype", DType::F64)? == DType::F32;
-                floats(start, limit, delta, single)?
+                float_length(start, limit, delta, single)?
             }
             _ => cx.fresh(),
         },
@@ -41,7 +41,7 @@ pub fn range(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A number as far as it is known now.
+/// An operand of a range, as far as it is known.
 enum Number {
     /// An integer, possibly symbolic.
     Int(Dim),
@@ -59,7 +59,7 @@ impl Number {
     }
 }
 
-/// Reads a parameter: `default` if it is absent, `None` if its value is unknown.
+/// Reads parameter `name`. Returns `default` if the parameter is absent, and `None` if its value is unknown.
 fn number(cx: &InferenceContext<'_>, name: &str, default: i64) -> Result<Option<Number>> {
     if let Some(Attr::Float(value)) = cx.attr(name) {
         return Ok(Some(Number::Float(*value)));
@@ -83,7 +83,7 @@ fn element(cx: &mut InferenceContext<'_>, start: &Dim, delta: &Dim, step: i64) -
 }
 
 /// Returns the length of an integer range.
-fn integers(cx: &mut InferenceContext<'_>, start: &Dim, limit: &Dim, delta: &Dim) -> Result<Dim> {
+fn integer_length(cx: &mut InferenceContext<'_>, start: &Dim, limit: &Dim, delta: &Dim) -> Result<Dim> {
     if *delta == 0 {
         return Err(cx.blame_param("delta", "must not be 0, got 0"));
     }
@@ -91,7 +91,7 @@ fn integers(cx: &mut InferenceContext<'_>, start: &Dim, limit: &Dim, delta: &Dim
         // The extent may exceed 64 bits even if the length does not.
         let (extent, step) = (i128::from(limit) - i128::from(start), i128::from(delta));
         if (extent < 0) != (step < 0) && extent != 0 {
-            return Err(wrong_way(start, limit, delta));
+            return Err(wrong_direction(start, limit, delta));
         }
         let length = (extent.abs() + step.abs() - 1) / step.abs();
         return match i64::try_from(length) {
@@ -106,19 +106,19 @@ fn integers(cx: &mut InferenceContext<'_>, start: &Dim, limit: &Dim, delta: &Dim
         (_, true) => (limit, start),
         _ => return Ok(cx.fresh()),
     };
-    cx.require(Guard::Ge(high.clone(), low.clone())).map_err(|_| wrong_way(start, limit, delta))?;
+    cx.require(Guard::Ge(high.clone(), low.clone())).map_err(|_| wrong_direction(start, limit, delta))?;
     let extent = cx.sub(limit, start)?;
     cx.ceil_div(&extent, delta)
 }
 
-/// Returns the length of a float range. With `single`, the quotient is computed in f32 like the elements: from 0 to
+/// Returns the length of a float range. If `single`, the quotient is computed in f32, as the elements are: from 0 to
 /// 0.3 in steps of 0.1 there are 3 elements, not 4.
-fn floats(start: f64, limit: f64, delta: f64, single: bool) -> Result<Dim> {
+fn float_length(start: f64, limit: f64, delta: f64, single: bool) -> Result<Dim> {
     if !(start.is_finite() && limit.is_finite() && delta.is_finite()) || delta == 0.0 {
         bail!("range must have finite numbers and a nonzero delta, got {start}, {limit} and {delta}");
     }
     if (delta > 0.0 && start > limit) || (delta < 0.0 && start < limit) {
-        return Err(wrong_way(start, limit, delta));
+        return Err(wrong_direction(start, limit, delta));
     }
     let steps = if single {
         f64::from((limit as f32 - start as f32) / delta as f32)
@@ -133,7 +133,7 @@ fn floats(start: f64, limit: f64, delta: f64, single: bool) -> Result<Dim> {
 }
 
 /// Returns the error for a `delta` that points away from `limit`.
-fn wrong_way(
+fn wrong_direction(
     start: impl std::fmt::Display,
     limit: impl std::fmt::Display,
     delta: impl std::fmt::Display,

@@ -3,7 +3,7 @@
 use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, List, PartialElements, Result, TensorShape};
 
-/// Sets the output's sizes to `shape`. One size may be -1; it is inferred from the number of elements:
+/// Sets the output's sizes to `shape`. One size may be -1 and is inferred from the number of elements:
 /// `[n, 4], shape=[-1] -> [4*n]` and `[4*n], shape=[-1, 4] -> [n, 4]`.
 ///
 /// An element of `shape` that may be -1 gives an unknown dimension. If only one element may be -1, its dimension is
@@ -55,7 +55,7 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
             None => undecided.push(axis),
         }
     }
-    // At most one size may be -1. If one is known to be -1, the undecided sizes are not -1.
+    // At most one size may be -1. If a size is known to be -1, the undecided sizes are not -1.
     if inferred.is_none() && undecided.len() == 1 {
         let others = product(cx, sizes, &undecided)?;
         if cx.at_least(&others, &Dim::known(1)) {
@@ -98,7 +98,7 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
             }
         }
         Some(axis) => {
-            let Cancelled { rest, others, empty, dropped } = cancel(input.dims(), sizes, axis);
+            let Cancelled { rest, others, empty, dropped } = cancel_common_factors(input.dims(), sizes, axis);
             let others = product(cx, &others, &[])?;
             // An unknown dimension of the input may turn out to be 0. Then it cancels a zero among the sizes.
             let may_cancel = input.as_known().is_none();
@@ -115,8 +115,8 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
             };
             dims[axis] = match total {
                 Some(_) if others.as_known() == Some(0) => cx.fresh(),
-                // 0 / 0 does not determine the size. A zero that `cancel` dropped from the sizes may equal an
-                // unknown dimension of the input. Then the quotient does not determine the size either.
+                // 0 / 0 does not determine the size. A zero that `cancel_common_factors` dropped from the sizes may
+                // equal an unknown dimension of the input. Then the quotient does not determine the size either.
                 Some(total)
                     if (!not_empty && !cx.at_least(&others, &Dim::known(1)))
                         || (dropped && !cx.at_least(&total, &Dim::known(1))) =>
@@ -151,7 +151,7 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
 ///
 /// A common factor is removed even if it may be 0: `[n, 4]` reshaped to `[n, -1]` is `[n, 4]` for every `n`. If a known
 /// zero is common, the tensor is empty, so further zeros among the sizes are dropped as well.
-fn cancel(dims: Option<&[Dim]>, sizes: &[Dim], inferred: usize) -> Cancelled {
+fn cancel_common_factors(dims: Option<&[Dim]>, sizes: &[Dim], inferred: usize) -> Cancelled {
     let mut rest = dims.map(<[Dim]>::to_vec);
     let mut others: Vec<Dim> = Vec::new();
     let mut empty = false;
@@ -171,23 +171,23 @@ fn cancel(dims: Option<&[Dim]>, sizes: &[Dim], inferred: usize) -> Cancelled {
     Cancelled { rest, others, empty, dropped }
 }
 
-/// The result of [`cancel`].
+/// The result of [`cancel_common_factors`].
 struct Cancelled {
     /// The input's remaining dimensions; `None` if the input is unranked.
     rest: Option<Vec<Dim>>,
-    /// The remaining sizes, without the inferred one.
+    /// The remaining sizes, without the inferred size.
     others: Vec<Dim>,
-    /// Whether a known zero was common to both.
+    /// Whether the dimensions and the sizes had a known zero in common.
     empty: bool,
     /// Whether further zeros were dropped from the sizes.
     dropped: bool,
 }
 
-/// Returns the product of the sizes of all axes except those in `but`.
-fn product(cx: &mut InferenceContext<'_>, sizes: &[Dim], but: &[usize]) -> Result<Dim> {
+/// Returns the product of the sizes of all axes except the axes in `excluded`.
+fn product(cx: &mut InferenceContext<'_>, sizes: &[Dim], excluded: &[usize]) -> Result<Dim> {
     let mut product = Dim::known(1);
     for (axis, size) in sizes.iter().enumerate() {
-        if !but.contains(&axis) {
+        if !excluded.contains(&axis) {
             product = cx.mul(&product, size)?;
         }
     }

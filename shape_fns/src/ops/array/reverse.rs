@@ -3,7 +3,7 @@
 use super::propagate::{element_at, propagate_elements};
 use crate::{Dim, InferenceContext, List, Result, normalize_axis};
 
-/// Keeps the shape of `x`. Derives `axis`, sorted and counted from the front, if it is known.
+/// Keeps the shape of `x`. Derives `axis`, sorted and counted from the front, if `axis` is known.
 ///
 /// # Errors
 /// An axis is outside the rank, or given twice.

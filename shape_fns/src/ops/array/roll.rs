@@ -1,4 +1,4 @@
-//! `roll(input, shift, axis)`: shifts elements along axes; elements that leave one end enter at the other.
+//! `roll(input, shift, axis)`: shifts elements along axes; elements that leave one end enter at the other end.
 
 use crate::{InferenceContext, List, Result};
 

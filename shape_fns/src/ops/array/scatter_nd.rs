@@ -6,8 +6,9 @@ use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 /// `indices[i.., k], updates[i.., dk, …], shape=[d0, …] -> [d0, …]`. The op itself checks its indices when it runs.
 ///
 /// # Errors
-/// `indices` or `updates` is a scalar, the axes of `updates` provably differ from those of `indices` or of the result,
-/// `k` exceeds the rank of the result, a size is negative, or the result is empty but `indices` or `updates` is not.
+/// `indices` or `updates` is a scalar, the axes of `updates` provably differ from the axes of `indices` or of the
+/// result, `k` exceeds the rank of the result, a size is negative, or the result is empty but `indices` or `updates` is
+/// not.
 pub fn scatter_nd(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (indices, updates) = (cx.with_rank_at_least(0, 1)?, cx.with_rank_at_least(1, 1)?);
     let shape = cx.input_as_shape("shape")?;
@@ -18,7 +19,7 @@ pub fn scatter_nd(cx: &mut InferenceContext<'_>) -> Result<()> {
         }
         _ => shape,
     };
-    fit(cx, &shape, &indices, &updates)?;
+    unify_with_result(cx, &shape, &indices, &updates)?;
     cx.set_output(0, shape);
     Ok(())
 }
@@ -31,7 +32,7 @@ pub fn scatter_nd(cx: &mut InferenceContext<'_>) -> Result<()> {
 pub fn tensor_scatter(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (shape, indices) = (cx.with_rank_at_least(0, 1)?, cx.with_rank_at_least(1, 1)?);
     let updates = cx.input(2).clone();
-    fit(cx, &shape, &indices, &updates)?;
+    unify_with_result(cx, &shape, &indices, &updates)?;
     cx.set_output(0, shape);
     Ok(())
 }
@@ -41,8 +42,8 @@ fn is_nonempty(shape: &TensorShape) -> bool {
     shape.dims().is_some_and(|dims| dims.iter().all(|dim| dim.same(&Dim::known(0)) == Some(false)))
 }
 
-/// Unifies the axes of indices and updates with those of the result.
-fn fit(
+/// Unifies the axes of indices and updates with the axes of the result.
+fn unify_with_result(
     cx: &mut InferenceContext<'_>,
     shape: &TensorShape,
     indices: &TensorShape,

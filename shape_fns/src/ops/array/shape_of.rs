@@ -1,8 +1,8 @@
-//! `shape`, `shape_n`, `size` and `rank`: return what is known of a shape as tensor elements.
+//! `shape`, `shape_n`, `size` and `rank`: return sizes, the number of elements, or the rank, as tensor elements.
 
 use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
 
-/// Returns the vector of the operand's sizes. Its elements are known as far as the shape is.
+/// Returns the vector of the operand's sizes. The elements are known as far as the shape is known.
 ///
 /// # Errors
 /// Never fails.

@@ -32,7 +32,7 @@ pub fn slice(cx: &mut InferenceContext<'_>) -> Result<()> {
             List::Elements(size) => Some(&size[axis]),
             _ => None,
         };
-        let length = length(cx, dim, &start, size)?;
+        let length = sliced_length(cx, dim, &start, size)?;
         if !cx.mentions_fresh_symbol(&start) && !cx.mentions_fresh_symbol(&length) {
             let end = cx.add(&start, &length)?;
             cx.require(Guard::Ge(dim.clone(), end.clone())).map_err(|_| {
@@ -61,8 +61,8 @@ pub fn slice(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the output's dimension along one axis. `size` is `None` if it is unknown.
-fn length(cx: &mut InferenceContext<'_>, dim: &Dim, start: &Dim, size: Option<&Dim>) -> Result<Dim> {
+/// Returns the output's dimension along one axis. `size` is `None` if the size is unknown.
+fn sliced_length(cx: &mut InferenceContext<'_>, dim: &Dim, start: &Dim, size: Option<&Dim>) -> Result<Dim> {
     let Some(size) = size else {
         // Any slice of an empty axis is empty.
         return Ok(if *dim == 0 { Dim::known(0) } else { cx.fresh() });
@@ -84,7 +84,7 @@ fn length(cx: &mut InferenceContext<'_>, dim: &Dim, start: &Dim, size: Option<&D
         None => {
             // The length is `size + (size < 0) * (dim - start + 1)`, which is `dim - start` for a size of -1.
             cx.require(Guard::Ge(size.clone(), Dim::known(-1)))?;
-            let to_end = cx.is_negative(size)?;
+            let to_end = cx.one_if_negative(size)?;
             let rest = cx.sub(dim, start)?;
             let added = cx.add(&rest, &Dim::known(1))?;
             let added = cx.mul(&to_end, &added)?;

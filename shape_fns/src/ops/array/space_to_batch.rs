@@ -20,8 +20,8 @@ enum Direction {
 ///
 /// # Errors
 /// The length of `block_shape` is unknown, a block is less than 1 (`block_size` less than 2), the operand has fewer
-/// axes than a batch and one per block, `paddings` does not hold one pair per block, a padding is negative, or a
-/// padded size is provably not a multiple of its block.
+/// axes than one for the batch and one per block, `paddings` does not hold one pair per block, a padding is negative,
+/// or a padded size is provably not a multiple of its block.
 pub fn space_to_batch(cx: &mut InferenceContext<'_>) -> Result<()> {
     regroup(cx, Direction::ToBatch, "paddings")
 }
@@ -38,8 +38,8 @@ pub fn batch_to_space(cx: &mut InferenceContext<'_>) -> Result<()> {
     regroup(cx, Direction::FromBatch, "crops")
 }
 
-/// Returns the blocks, or `None` if their elements are unknown, and their number.
-fn blocks(cx: &mut InferenceContext<'_>) -> Result<(Option<Vec<Dim>>, usize)> {
+/// Returns the sizes of the blocks, or `None` if the sizes are unknown, and the number of blocks.
+fn read_blocks(cx: &mut InferenceContext<'_>) -> Result<(Option<Vec<Dim>>, usize)> {
     if cx.attr("block_size").is_some() {
         let size = cx.int("block_size")?;
         if size < 2 {
@@ -69,7 +69,7 @@ fn blocks(cx: &mut InferenceContext<'_>) -> Result<(Option<Vec<Dim>>, usize)> {
 }
 
 /// Returns the pairs of paddings or crops, or `None` if their elements are unknown.
-fn pairs(cx: &mut InferenceContext<'_>, name: &str, count: usize) -> Result<Option<Vec<[Dim; 2]>>> {
+fn read_pairs(cx: &mut InferenceContext<'_>, name: &str, count: usize) -> Result<Option<Vec<[Dim; 2]>>> {
     let wrong_shape = |cx: &InferenceContext<'_>, got: &TensorShape| {
         cx.blame_param(name, format_args!("must have shape [{count}, 2], one pair per block, got {got}"))
     };
@@ -94,7 +94,12 @@ fn pairs(cx: &mut InferenceContext<'_>, name: &str, count: usize) -> Result<Opti
 }
 
 /// Derives `block_shape`, and `before` from the first element of each pair.
-fn derive(cx: &mut InferenceContext<'_>, count: usize, blocks: Option<&[Dim]>, pairs: Option<&[[Dim; 2]]>) {
+fn set_derived_parameters(
+    cx: &mut InferenceContext<'_>,
+    count: usize,
+    blocks: Option<&[Dim]>,
+    pairs: Option<&[[Dim; 2]]>,
+) {
     let mut or_fresh = |known: Option<&Dim>| known.cloned().unwrap_or_else(|| cx.fresh_integer());
     let sizes: Vec<Dim> =
         (0..count).map(|index| or_fresh(blocks.and_then(|blocks| blocks.get(index)))).collect();
@@ -104,11 +109,11 @@ fn derive(cx: &mut InferenceContext<'_>, count: usize, blocks: Option<&[Dim]>, p
     cx.set_derived("before", before);
 }
 
-/// Sets the output of both ops. `name` is the parameter that holds the pairs.
+/// Sets the output of `space_to_batch` or `batch_to_space`. `name` is the parameter that holds the pairs.
 fn regroup(cx: &mut InferenceContext<'_>, direction: Direction, name: &str) -> Result<()> {
-    let (blocks, count) = blocks(cx)?;
-    let pairs = pairs(cx, name, count)?;
-    derive(cx, count, blocks.as_deref(), pairs.as_deref());
+    let (blocks, count) = read_blocks(cx)?;
+    let pairs = read_pairs(cx, name, count)?;
+    set_derived_parameters(cx, count, blocks.as_deref(), pairs.as_deref());
     if count == 0 {
         let shape = cx.input(0).clone();
         cx.set_output(0, shape);

@@ -12,7 +12,7 @@ struct Axes {
 }
 
 /// Reads the attributes `data_format` and `block_size`.
-fn axes(cx: &InferenceContext<'_>) -> Result<(Axes, Dim)> {
+fn axes_and_block(cx: &InferenceContext<'_>) -> Result<(Axes, Dim)> {
     let block = cx.int("block_size")?;
     if block < 2 {
         bail!("block_size must be at least 2, got {block}");
@@ -27,7 +27,7 @@ fn axes(cx: &InferenceContext<'_>) -> Result<(Axes, Dim)> {
 }
 
 /// Returns `dim / by`, which must be exact. `axis` is for the message.
-fn divide(cx: &mut InferenceContext<'_>, dim: &Dim, by: &Dim, axis: usize) -> Result<Dim> {
+fn divide_exactly(cx: &mut InferenceContext<'_>, dim: &Dim, by: &Dim, axis: usize) -> Result<Dim> {
     cx.exact_div(dim, by).map_err(|_| {
         ShapeError::new(format_args!(
             "input must have a multiple of {by} elements along axis {axis}, got {dim}"
@@ -39,12 +39,13 @@ fn divide(cx: &mut InferenceContext<'_>, dim: &Dim, by: &Dim, axis: usize) -> Re
 /// `[n, h, w, c], block_size=k -> [n, h/k, w/k, c*k*k]`, in the order of `data_format`.
 ///
 /// # Errors
-/// The rank does not fit the format, `block_size` is less than 2, or a spatial size is provably not a multiple of it.
+/// The rank does not fit the format, `block_size` is less than 2, or a spatial size is provably not a multiple of
+/// `block_size`.
 pub fn space_to_depth(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let (axes, block) = axes(cx)?;
+    let (axes, block) = axes_and_block(cx)?;
     let mut dims = cx.with_rank(0, axes.rank)?.dims().unwrap_or_default().to_vec();
     for axis in axes.spatial {
-        dims[axis] = divide(cx, &dims[axis], &block, axis)?;
+        dims[axis] = divide_exactly(cx, &dims[axis], &block, axis)?;
     }
     let square = cx.mul(&block, &block)?;
     dims[axes.channels] = cx.mul(&dims[axes.channels], &square)?;
@@ -56,15 +57,15 @@ pub fn space_to_depth(cx: &mut InferenceContext<'_>) -> Result<()> {
 ///
 /// # Errors
 /// The rank does not fit the format, `block_size` is less than 2, or the number of channels is provably not a multiple
-/// of its square.
+/// of the square of `block_size`.
 pub fn depth_to_space(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let (axes, block) = axes(cx)?;
+    let (axes, block) = axes_and_block(cx)?;
     let mut dims = cx.with_rank(0, axes.rank)?.dims().unwrap_or_default().to_vec();
     for axis in axes.spatial {
         dims[axis] = cx.mul(&dims[axis], &block)?;
     }
     let square = cx.mul(&block, &block)?;
-    dims[axes.channels] = divide(cx, &dims[axes.channels], &square, axes.channels)?;
+    dims[axes.channels] = divide_exactly(cx, &dims[axes.channels], &square, axes.channels)?;
     cx.set_output(0, TensorShape::from(dims));
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! `split(x, axis)` cuts a tensor into equal parts; `split_v(x, size_splits, axis)` cuts it into parts of given sizes.
+//! `split(x, axis)` cuts a tensor into equal parts; `split_v(x, size_splits, axis)` cuts a tensor into parts of given
+//! sizes.
 
 use super::propagate::{element_at, propagate_elements};
 use crate::error::bail;
@@ -11,7 +12,7 @@ use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape}
 /// # Errors
 /// The number of outputs provably does not divide the dimension, or `axis` is outside the rank.
 pub fn split(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let input = operand(cx);
+    let input = input_shape(cx);
     let parts = Dim::known(cx.outputs() as i64);
     let Some((axis, dims)) = axis_and_dims(cx, &input)? else { return Ok(()) };
     let part = cx.exact_div(&dims[axis], &parts).map_err(|_| {
@@ -44,14 +45,14 @@ fn propagate_part(cx: &mut InferenceContext<'_>, output: usize, axis: usize, beg
     });
 }
 
-/// Gives output `i` the size `size_splits[i]` along `axis`. One size may be -1; it is inferred. Derives `axis`,
-/// counted from the front, and `begin`, the offset of each part.
+/// Gives output `i` the size `size_splits[i]` along `axis`. One size may be -1 and is inferred. Derives `axis`, counted
+/// from the front, and `begin`, the offset of each part.
 ///
 /// # Errors
 /// The number of sizes differs from the number of outputs, two sizes are -1, a size is less than -1, or the sizes
 /// provably do not add up to the dimension.
 pub fn split_v(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let input = operand(cx);
+    let input = input_shape(cx);
     let sizes = cx.param_vector("size_splits")?;
     let count = cx.outputs();
     if let Some(len) = sizes.known_len().filter(|len| *len != count) {
@@ -64,7 +65,7 @@ pub fn split_v(cx: &mut InferenceContext<'_>) -> Result<()> {
     let whole = dims[axis].clone();
     let parts = match &sizes {
         List::Elements(sizes) => {
-            let parts = parts(cx, &whole, sizes);
+            let parts = part_sizes(cx, &whole, sizes);
             Some(parts.map_err(|error| ShapeError::new(format_args!("{error} at axis {axis} of {input}")))?)
         }
         // A single part is the whole dimension.
@@ -94,12 +95,12 @@ pub fn split_v(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// Returns the sizes of the parts, with -1 inferred.
-fn parts(cx: &mut InferenceContext<'_>, whole: &Dim, sizes: &[Dim]) -> Result<Vec<Dim>> {
-    let mut rest = None;
+fn part_sizes(cx: &mut InferenceContext<'_>, whole: &Dim, sizes: &[Dim]) -> Result<Vec<Dim>> {
+    let mut inferred = None;
     let mut sum = Dim::known(0);
     for (index, size) in sizes.iter().enumerate() {
         match size.as_known() {
-            Some(-1) if rest.replace(index).is_some() => {
+            Some(-1) if inferred.replace(index).is_some() => {
                 bail!("size_splits must have at most one -1, got more")
             }
             Some(-1) => continue,
@@ -123,10 +124,10 @@ fn parts(cx: &mut InferenceContext<'_>, whole: &Dim, sizes: &[Dim]) -> Result<Ve
             "size_splits must add up to the dimension, got {sizes}, sum {sum}, for {whole}"
         ))
     };
-    match rest {
-        Some(rest) => {
+    match inferred {
+        Some(inferred) => {
             cx.require(Guard::Ge(whole.clone(), sum.clone())).map_err(|_| refuse(&sum))?;
-            parts[rest] = cx.sub(whole, &sum)?;
+            parts[inferred] = cx.sub(whole, &sum)?;
         }
         None => {
             cx.merge(whole, &sum).map_err(|_| refuse(&sum))?;
@@ -135,13 +136,13 @@ fn parts(cx: &mut InferenceContext<'_>, whole: &Dim, sizes: &[Dim]) -> Result<Ve
     Ok(parts)
 }
 
-/// Returns the shape of operand `x`. It is not the first operand of TensorFlow's `Split`.
-fn operand(cx: &InferenceContext<'_>) -> TensorShape {
+/// Returns the shape of operand `x`, which is operand 1 of TensorFlow's `Split` and operand 0 of `SplitV`.
+fn input_shape(cx: &InferenceContext<'_>) -> TensorShape {
     cx.input(cx.operand("x").unwrap_or(0)).clone()
 }
 
-/// Returns the axis and the dimensions of `input`. If either is unknown, sets the outputs as far as they are known and
-/// returns `None`.
+/// Returns the axis and the dimensions of `input`. If the axis or the rank is unknown, sets the outputs as far as they
+/// are known and returns `None`.
 fn axis_and_dims(cx: &mut InferenceContext<'_>, input: &TensorShape) -> Result<Option<(usize, Vec<Dim>)>> {
     let Some(dims) = input.dims() else {
         cx.param_scalar("axis")?;
@@ -183,7 +184,7 @@ mod tests {
         {axis: 0} "[n]" => "[floordiv(n, 2)]; [floordiv(n, 2)] if 2 divides n";
         {} "[4, n]; i32 []" => "[?, ?]; [?, ?]";
         {axis: 0} "?" => "?; ?; ?";
-        {axis: 0} "[5]" => "error(2) a dimension must split into equal parts, got 5 into 2 at axis 0 of [5]";
+        {axis: 0} "[5]" => "error(2 outputs) a dimension must split into equal parts, got 5 into 2 at axis 0 of [5]";
         {} "[4]; i32 []" => "[2]; [2]";
         {axis: 0} "[]" => "error a split tensor must have an axis, got a scalar";
         {axis: 1} "[4]" => "error axis must be in [-1, 1), got 1";
@@ -200,9 +201,9 @@ mod tests {
         {size_splits: [1, 3]} "[4]; i32 []" => "[1]; [3]";
         {size_splits: [1, 3]} "[4, 4]; i32 []" => "[?, ?]; [?, ?]";
         {axis: 0, size_splits: [2, 2]} "[5]"
-            => "error(2) size_splits must add up to the dimension, got [2, 2], sum 4, for 5 at axis 0 of [5]";
-        {axis: 0, size_splits: [-1, -1]} "[5]" => "error(2) size_splits must have at most one -1, got more";
-        {axis: 0, size_splits: [4, -1]} "[3]" => "error(2) size_splits must add up to the dimension";
-        {axis: 0, size_splits: [3]} "[3]" => "error(2) size_splits must have one entry per output, got 1 for 2";
+            => "error(2 outputs) size_splits must add up to the dimension, got [2, 2], sum 4, for 5 at axis 0 of [5]";
+        {axis: 0, size_splits: [-1, -1]} "[5]" => "error(2 outputs) size_splits must have at most one -1, got more";
+        {axis: 0, size_splits: [4, -1]} "[3]" => "error(2 outputs) size_splits must add up to the dimension";
+        {axis: 0, size_splits: [3]} "[3]" => "error(2 outputs) size_splits must have one entry per output, got 1 for 2";
     }
 }

@@ -5,12 +5,12 @@ use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape};
 
 /// Extracts strided ranges. Entry `i` of `begin`, `end` and `strides` describes a range along the next axis. Negative
-/// positions count from the end of the axis, and ranges are clamped to it.
+/// positions count from the end of the axis, and ranges are clamped to the axis.
 ///
-/// Bit `i` of a mask changes entry `i`. `begin_mask` and `end_mask`: the range starts or ends where the axis does.
-/// `ellipsis_mask`: the entry stands for all axes without an entry of their own. `new_axis_mask`: the entry inserts an
-/// axis of size 1. `shrink_axis_mask`: the entry selects position `begin` and drops the axis. If several bits are set,
-/// the ellipsis wins over the new axis, which wins over the dropped axis.
+/// Bit `i` of a mask changes entry `i`. `begin_mask` and `end_mask`: the range starts or ends where the axis starts or
+/// ends. `ellipsis_mask`: the entry stands for all axes without an entry of their own. `new_axis_mask`: the entry
+/// inserts an axis of size 1. `shrink_axis_mask`: the entry selects position `begin` and drops the axis. If several
+/// bits are set, the ellipsis wins over the new axis, which wins over the dropped axis.
 ///
 /// `[n, 4], begin=[1, 0], end=[n, 2] -> [max(0, n-1), 2]`.
 ///
@@ -135,7 +135,7 @@ struct Masks {
     shrink: i64,
 }
 
-/// How an axis of the input or of the output arises.
+/// The source of an axis of the input or of the output.
 enum Span {
     /// The entry at this position.
     Entry(usize),
@@ -169,16 +169,16 @@ impl Masks {
         }
         let is_new =
             |entry: usize| !Masks::is_set(self.ellipsis, entry) && Masks::is_set(self.new_axis, entry);
-        let named = (0..entries).filter(|entry| !is_new(*entry)).count() - ellipses;
-        if named > rank {
+        let axis_entries = (0..entries).filter(|entry| !is_new(*entry)).count() - ellipses;
+        if axis_entries > rank {
             return Err(ShapeError::new(format_args!(
-                "a strided slice must have entries for at most the {rank} axes of {input}, got {named}"
+                "a strided slice must have entries for at most the {rank} axes of {input}, got {axis_entries}"
             )));
         }
         let mut spans = Vec::with_capacity(rank + entries);
         for entry in 0..entries {
             if Masks::is_set(self.ellipsis, entry) {
-                spans.extend((named..rank).map(|_| Span::Whole));
+                spans.extend((axis_entries..rank).map(|_| Span::Whole));
             } else if is_new(entry) {
                 spans.push(Span::New);
             } else {
@@ -186,17 +186,19 @@ impl Masks {
             }
         }
         if ellipses == 0 {
-            spans.extend((named..rank).map(|_| Span::Whole));
+            spans.extend((axis_entries..rank).map(|_| Span::Whole));
         }
         Ok(spans)
     }
 }
 
-/// One entry. An unknown value is `None`, and so is an end that its mask leaves open.
+/// One entry. A value is `None` if it is unknown, or if a mask replaces it.
 struct Range {
     begin: Option<Dim>,
+    /// Whether `begin_mask` makes the range start where the axis starts.
     begins_open: bool,
     end: Option<Dim>,
+    /// Whether `end_mask` makes the range end where the axis ends.
     ends_open: bool,
     stride: Option<Dim>,
 }
@@ -271,8 +273,9 @@ impl Range {
             None if step > 0 => dim.clone(),
             None => Dim::known(-1),
         };
-        // Forwards, the extent is min(end, dim) - max(begin, 0); backwards, min(begin, last) - max(end, -1). Either is
-        // the least of four differences. Clamping the other bounds as well would only change ranges that are empty.
+        // For a positive stride, the extent is `min(end, dim) - max(begin, 0)`; for a negative stride, it is
+        // `min(begin, last) - max(end, -1)`. Each extent is the least of four differences. Clamping the other bounds as
+        // well would only change ranges that are empty.
         let (low, floor, high, ceiling) = if step > 0 {
             (&begin, Dim::known(0), &end, dim.clone())
         } else {
@@ -296,19 +299,19 @@ impl Range {
     }
 }
 
-/// No axis is as long as this. A position beyond it is outside every axis, and differences of nearer positions do not
-/// overflow.
+/// A number greater than the length of any axis. A position beyond this number is outside every axis, and differences
+/// of nearer positions do not overflow.
 const FARTHEST: i64 = 1 << 61;
 
-/// Returns `position` counted from the front: `position + dim` if it is negative. A position beyond [`FARTHEST`] becomes
-/// the nearest one outside the axis.
+/// Returns `position` counted from the front: `position + dim` if it is negative. A position beyond [`FARTHEST`]
+/// becomes the nearest position outside the axis.
 fn count_from_front(cx: &mut InferenceContext<'_>, position: &Dim, dim: &Dim) -> Result<Dim> {
     match position.as_known() {
         Some(position) if position >= FARTHEST => return Ok(dim.clone()),
         Some(position) if position <= -FARTHEST => return Ok(Dim::known(-1)),
         _ => {}
     }
-    let negative = cx.is_negative(position)?;
+    let negative = cx.one_if_negative(position)?;
     let shift = cx.mul(dim, &negative)?;
     cx.add(position, &shift)
 }

@@ -3,8 +3,8 @@
 use super::propagate::{element_at, propagate_elements};
 use crate::{Dim, InferenceContext, List, Result, TensorShape};
 
-/// `[d0, …, dn], multiples=[m0, …, mn] -> [d0*m0, …, dn*mn]`. If `d` or `m` is 0, the product is 0 even if the other
-/// is unknown.
+/// `[d0, …, dn], multiples=[m0, …, mn] -> [d0*m0, …, dn*mn]`. If one of `d` and `m` is 0, the product is 0 even if the
+/// other factor is unknown.
 ///
 /// # Errors
 /// The length of `multiples` differs from the rank, or a multiple is negative.

@@ -57,7 +57,7 @@ pub fn transpose(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns `perm` counted from the front. It must be a permutation of the axes.
+/// Returns `perm` with every axis counted from the front, or an error if `perm` is not a permutation of the axes.
 fn permutation(cx: &InferenceContext<'_>, perm: &[i64], rank: usize) -> Result<SmallVec<[usize; 6]>> {
     let mut seen: SmallVec<[bool; 6]> = SmallVec::from_elem(false, rank);
     perm.iter()

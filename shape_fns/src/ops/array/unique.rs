@@ -47,7 +47,7 @@ mod tests {
         {} "[n]" => "[?]; [n]";
         {} "?" => "[?]; [?]";
         {} "[1]" => "[1]; [1]";
-        {} "[2, 2]" => "error(2) x must have rank 1, got rank 2 in [2, 2]";
+        {} "[2, 2]" => "error(2 outputs) x must have rank 1, got rank 2 in [2, 2]";
     }
     shape_table! { counted: unique_with_counts, ["x"];
         {} "[?]" => "[?]; [d0_0]; [?]";

@@ -79,9 +79,9 @@ mod tests {
         {} "?; [1] = [0]" => "?; [?]";
         {} "[n, 4]; i32 [?]" => "[?, ?]; [?]";
         {} "[n]; i32 [0]" => "[?]; [n]";
-        {} "[n, 4]; i32 [0]" => "error(2) x must have rank 1";
-        {} "[n, 4]; i32 [2]" => "error(2) axis must have at most one element, got 2";
-        {} "[n, 4]; [1] = [2]" => "error(2) axis must be in [-2, 2), got 2";
+        {} "[n, 4]; i32 [0]" => "error(2 outputs) x must have rank 1";
+        {} "[n, 4]; i32 [2]" => "error(2 outputs) axis must have at most one element, got 2";
+        {} "[n, 4]; [1] = [2]" => "error(2 outputs) axis must be in [-2, 2), got 2";
     }
     shape_table! { counted: unique_with_counts_v2, ["x", "axis"];
         {} "[n, 1]; [1] = [1]" => "[n, 1]; [1]; [1]";

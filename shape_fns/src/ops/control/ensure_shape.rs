@@ -1,4 +1,4 @@
-//! `ensure_shape(input, shape)`: asserts a shape; the op itself checks it when the graph runs.
+//! `ensure_shape(input, shape)`: asserts a shape, which the op itself checks when the graph runs.
 
 use crate::{InferenceContext, Result};
 

@@ -4,8 +4,8 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 
 /// Outputs the forwarded operand and its position, a scalar.
 ///
-/// The rank is known only if all operands have it, and a dimension only if it is the same in all operands. No equality
-/// is recorded, because only one operand becomes available.
+/// The rank is known only if all operands have the same rank, and a dimension only if it is the same in all operands.
+/// No equality is recorded, because only one operand becomes available.
 ///
 /// # Errors
 /// Never fails.
@@ -26,8 +26,8 @@ pub fn merge(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `index[]` and references: selects one of them. The shape is known only if all references have the same fully known
-/// shape, because a reference can be assigned another shape otherwise.
+/// `index[]` and references: selects one of the references. The shape is known only if all references have the same
+/// fully known shape, because any other reference may be assigned a new shape.
 ///
 /// # Errors
 /// The index is not a scalar.

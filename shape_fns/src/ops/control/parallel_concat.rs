@@ -6,7 +6,7 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 /// `n` values `[1, a..] -> [n, a..]`. Attribute `shape` is the shape of the output.
 ///
 /// # Errors
-/// The first dimension of a value provably differs from 1, or the shape provably differs from that of the values.
+/// The first dimension of a value provably differs from 1, or `shape` provably differs from the shape of the values.
 pub fn parallel_concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.shape("shape")?.clone();
     let mut rest = cx.table().import(&shape.slice(1..));

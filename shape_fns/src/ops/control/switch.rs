@@ -40,11 +40,11 @@ mod tests {
     shape_table! { two: switch, ["data", "pred"];
         {} "[2, ?]; bool []" => "[2, d0_1]; [2, d0_1]";
         {} "i32 [2] = [n, 3]; ?" => "[2] = [n, 3]; [2] = [n, 3]";
-        {} "?; bool [1]" => "error(2) pred must have rank 0";
+        {} "?; bool [1]" => "error(2 outputs) pred must have rank 0";
     }
     shape_table! { many: switch_n, ["data", "output_index"];
         {} "[n]; i32 []" => "[n]; [n]; [n]";
-        {} "?; i32 [?]" => "error(3) output_index must have rank 0";
+        {} "?; i32 [?]" => "error(3 outputs) output_index must have rank 0";
     }
     shape_table! { conditions: loop_condition, ["input"];
         {} "bool ?" => "[]";

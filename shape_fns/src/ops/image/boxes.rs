@@ -49,6 +49,6 @@ mod tests {
     }
     shape_table! { sampled: sample_distorted_bounding_box, ["image_size", "bounding_boxes", "min_object_covered"];
         {} "?; ?" => "[3]; [3]; [1, 1, 4]";
-        {} "[2]; ?" => "error(3) image_size must have size 3 at the last axis, got 2 in [2]";
+        {} "[2]; ?" => "error(3 outputs) image_size must have size 3 at the last axis, got 2 in [2]";
     }
 }

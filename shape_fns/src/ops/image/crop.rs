@@ -7,7 +7,7 @@ use crate::nn::shape_param;
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
 /// Returns the number of boxes in `boxes[n, 4]` and `box_ind[n]`.
-fn boxes(cx: &mut InferenceContext<'_>) -> Result<Dim> {
+fn box_count(cx: &mut InferenceContext<'_>) -> Result<Dim> {
     let (boxes, box_indices) = match (cx.operand("boxes"), cx.operand("box_ind")) {
         (Some(boxes), Some(box_indices)) => (boxes, box_indices),
         _ => return Ok(cx.fresh()),
@@ -25,7 +25,7 @@ fn boxes(cx: &mut InferenceContext<'_>) -> Result<Dim> {
 /// or `crop_size` does not hold two sizes.
 pub fn crop_and_resize(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [_, _, _, channels] = cx.axes::<4>(0)?;
-    let count = boxes(cx)?;
+    let count = box_count(cx)?;
     let [height, width] = height_and_width(cx, "crop_size")?;
     cx.set_output(0, TensorShape::new([count, height, width, channels]));
     Ok(())
@@ -37,7 +37,7 @@ pub fn crop_and_resize(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Same as [`crop_and_resize`], or `image_size` does not hold 4 sizes.
 pub fn crop_and_resize_image(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [crops, ..] = cx.axes::<4>(0)?;
-    let count = boxes(cx)?;
+    let count = box_count(cx)?;
     cx.agree("the numbers of crops and of boxes", &crops, &count)?;
     let shape = shape_param(cx, "image_size", 4)?;
     cx.set_output(0, shape);
@@ -51,7 +51,7 @@ pub fn crop_and_resize_image(cx: &mut InferenceContext<'_>) -> Result<()> {
 pub fn crop_and_resize_boxes(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [crops, ..] = cx.axes::<4>(0)?;
     cx.with_rank(1, 4)?;
-    let count = boxes(cx)?;
+    let count = box_count(cx)?;
     let count = cx.agree("the numbers of crops and of boxes", &crops, &count)?;
     cx.set_output(0, TensorShape::new([count, Dim::known(4)]));
     Ok(())

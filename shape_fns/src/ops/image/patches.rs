@@ -16,7 +16,7 @@ fn entries(cx: &InferenceContext<'_>, name: &str, rank: usize) -> Result<Vec<i64
     Ok(entries.to_vec())
 }
 
-/// Sets the output of both ops. `rates` are the dilations.
+/// Sets the output of `extract_image_patches` or `extract_volume_patches`. `rates` are the dilations.
 fn extract(cx: &mut InferenceContext<'_>, rank: usize, rates: Vec<i64>) -> Result<()> {
     let (sizes, strides) = (entries(cx, "ksizes", rank)?, entries(cx, "strides", rank)?);
     let images = cx.with_rank(0, rank)?;

@@ -3,7 +3,8 @@
 use crate::common::require_last_dim;
 use crate::{Dim, InferenceContext, List, Result, TensorShape};
 
-/// Returns the height and width that a parameter of two elements holds, or fresh dimensions if it is unknown.
+/// Returns the height and width that a parameter of two elements holds, or fresh dimensions if the parameter is
+/// unknown.
 ///
 /// # Errors
 /// The parameter is not a vector, it provably has another length than 2, or an element is negative.

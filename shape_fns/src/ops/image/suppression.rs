@@ -6,7 +6,7 @@ use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
 /// `boxes[n, 4], scores[n], max_output_size -> selected[m]`, where `m` depends on the data, or equals
 /// `max_output_size` if attribute `pad_to_max_output_size` is set. `overlaps[n, n]` may replace `boxes`.
 ///
-/// If there are several outputs, the last one is a scalar and the others have the shape of the first.
+/// If there are several outputs, the last output is a scalar, and all other outputs have the shape of the first output.
 ///
 /// # Errors
 /// An operand has the wrong rank, sizes provably differ, or `max_output_size` is negative.
@@ -90,7 +90,7 @@ mod tests {
     }
     shape_table! { combined: combined_non_max_suppression, ["boxes", "scores", "max_output_size_per_class", "max_total_size", "iou_threshold", "score_threshold"];
         {} "[b, n, 1, 4]; [?, ?, 3]; [] = 4; [] = 9; []; []" => "[b, 9, 4]; [b, 9]; [b, 9]; [b]";
-        {} "[b, n, 1, 4]; [?, ?, 2]; [] = 4; [] = 0; []; []" => "error(4) max_total_size must be at least 1, got 0";
+        {} "[b, n, 1, 4]; [?, ?, 2]; [] = 4; [] = 0; []; []" => "error(4 outputs) max_total_size must be at least 1, got 0";
         {pad_per_class: true} "[b, n, 1, 4]; [?, ?, 2]; [] = 4; [] = 9; []; []" => "[b, 8, 4]; [b, 8]; [b, 8]; [b]";
     }
 }

@@ -29,7 +29,7 @@ pub fn qr(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// `[..batch, m, n] -> s[..batch, p], u[..batch, m, p], v[..batch, n, p]`, where `p = min(m, n)`. With attribute
-/// `full_matrices` the factors are square. With `compute_uv=false` they are empty vectors.
+/// `full_matrices` the factors are square. With `compute_uv=false` the factors are empty vectors.
 ///
 /// # Errors
 /// The rank is less than 2.
@@ -74,7 +74,8 @@ pub fn eigen(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `[..batch, n, n] -> [..batch, n+1, n]`: the first row holds the eigenvalues, the others the eigenvectors.
+/// `[..batch, n, n] -> [..batch, n+1, n]`: the first row holds the eigenvalues, and the other rows hold the
+/// eigenvectors.
 ///
 /// # Errors
 /// The rank is less than 2, or the last two dimensions provably differ.
@@ -94,14 +95,14 @@ mod tests {
     shape_table! { lu_factors: lu, ["input"];
         {} "[1, ?, ?]" => "[1, d0_1, d0_1]; [1, d0_1]";
         {} "?" => "?; ?";
-        {} "[1, 2]" => "error(2) must hold square matrices";
+        {} "[1, 2]" => "error(2 outputs) must hold square matrices";
     }
     shape_table! { qr_factors: qr, ["input"];
         {} "[?, 3, 2]" => "[d0_0, 3, 2]; [d0_0, 2, 2]";
         {} "[4, ?, n]" => "[4, d0_1, min(d0_1, n)]; [4, min(d0_1, n), n]";
         {full_matrices: true} "[4, ?, 2]" => "[4, d0_1, d0_1]; [4, d0_1, 2]";
         {} "?" => "?; ?";
-        {} "[1]" => "error(2) input must have rank at least 2";
+        {} "[1]" => "error(2 outputs) input must have rank at least 2";
     }
     shape_table! { singular_values: svd, ["input"];
         {} "[?, 3, 2]" => "[d0_0, 2]; [d0_0, 3, 2]; [d0_0, 2, 2]";

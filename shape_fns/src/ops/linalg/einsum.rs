@@ -7,6 +7,7 @@ use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 struct Labels {
     before: Vec<char>,
     after: Vec<char>,
+    /// Whether there is an ellipsis.
     ellipsis: bool,
 }
 
@@ -39,7 +40,8 @@ impl Labels {
 #[derive(Default)]
 struct LabelDims {
     labels: Vec<(char, Dim)>,
-    /// The shape that the axes under the ellipses broadcast to. Unranked if one of the operands is.
+    /// The shape to which the axes that the ellipses stand for broadcast. The shape is unranked if an operand is
+    /// unranked.
     ellipsis: Option<TensorShape>,
 }
 
@@ -60,8 +62,13 @@ impl LabelDims {
         Ok(())
     }
 
-    /// Broadcasts the axes under the ellipsis with `dims`.
-    fn cover(&mut self, cx: &mut InferenceContext<'_>, operand: usize, dims: TensorShape) -> Result<()> {
+    /// Broadcasts the shape of the ellipsis with `dims`, the axes that the ellipsis of an operand stands for.
+    fn broadcast_ellipsis(
+        &mut self,
+        cx: &mut InferenceContext<'_>,
+        operand: usize,
+        dims: TensorShape,
+    ) -> Result<()> {
         let all = match self.ellipsis.take() {
             Some(previous) => cx.broadcast(&previous, &dims).map_err(|error| error.operand(operand))?,
             None => dims,
@@ -83,12 +90,12 @@ impl LabelDims {
 ///
 /// All axes with the same label are unified, within an operand (`"ii->i"`) and between operands. A label may occur in
 /// the output more than once. An ellipsis stands for any number of axes, which broadcast between operands. Whitespace
-/// is ignored. The equation may have any number of operands; TensorFlow's op has one or two.
+/// is ignored. The equation may have any number of operands; TensorFlow's op has one or two operands.
 ///
 /// # Errors
 /// The equation has no output or a stray dot, its number of terms differs from the number of operands, or an output
-/// label occurs in no operand; an operand's rank does not fit its labels; axes with the same label provably differ;
-/// the axes under the ellipses do not broadcast, or exist although the output has no ellipsis.
+/// label occurs in no operand; an operand's rank does not fit its labels; axes with the same label provably differ; the
+/// axes that the ellipses stand for do not broadcast, or exist although the output has no ellipsis.
 pub fn einsum(cx: &mut InferenceContext<'_>) -> Result<()> {
     let equation = cx.str("equation")?;
     let bare: String = equation.chars().filter(|label| !label.is_whitespace()).collect();
@@ -142,7 +149,11 @@ fn bind_operand(
             let dim = cx.fresh();
             label_dims.bind(cx, operand, *label, &dim)?;
         }
-        return if labels.ellipsis { label_dims.cover(cx, operand, TensorShape::unranked()) } else { Ok(()) };
+        return if labels.ellipsis {
+            label_dims.broadcast_ellipsis(cx, operand, TensorShape::unranked())
+        } else {
+            Ok(())
+        };
     };
     let covered = match dims.len().checked_sub(labels.len()) {
         Some(covered) if covered == 0 || labels.ellipsis => covered,
@@ -159,7 +170,11 @@ fn bind_operand(
     for (label, dim) in labels.before.iter().zip(before).chain(labels.after.iter().zip(after)) {
         label_dims.bind(cx, operand, *label, dim)?;
     }
-    if labels.ellipsis { label_dims.cover(cx, operand, TensorShape::from(middle)) } else { Ok(()) }
+    if labels.ellipsis {
+        label_dims.broadcast_ellipsis(cx, operand, TensorShape::from(middle))
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

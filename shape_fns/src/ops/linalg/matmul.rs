@@ -36,7 +36,7 @@ pub fn matmul_same_batch(cx: &mut InferenceContext<'_>) -> Result<()> {
             cx.merge_shapes(&TensorShape::from(a_batch), &TensorShape::from(b_batch))?;
             (a, b)
         }
-        // An unranked operand has the same batch as the other.
+        // An unranked operand has the same batch as the other operand.
         (Some([batch @ .., _, _]), None) => (a.clone(), with_unknown_matrices(cx, batch)),
         (None, Some([batch @ .., _, _])) => (with_unknown_matrices(cx, batch), b.clone()),
         _ => (a, b),

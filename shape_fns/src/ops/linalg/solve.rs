@@ -25,7 +25,7 @@ pub fn matrix_solve_ls(cx: &mut InferenceContext<'_>) -> Result<()> {
 fn solve(cx: &mut InferenceContext<'_>, is_square: bool) -> Result<()> {
     let (matrix, rhs) = (cx.last_axes::<2>(0)?, cx.last_axes::<2>(1)?);
     let mut unknown = |batch: &TensorShape| (batch.clone(), [cx.fresh(), cx.fresh()]);
-    // An unranked operand has the same leading axes as the other.
+    // An unranked operand has the same leading axes as the other operand.
     let (matrix, rhs) = match (matrix, rhs) {
         (None, None) => return Ok(()),
         (Some(matrix), None) => (matrix.clone(), unknown(&matrix.0)),
@@ -40,7 +40,7 @@ fn solve(cx: &mut InferenceContext<'_>, is_square: bool) -> Result<()> {
     Ok(())
 }
 
-/// Unifies the rows of the matrix with those of `rhs`.
+/// Unifies the number of rows of the matrix with the number of rows of `rhs`.
 fn agree_rows(cx: &mut InferenceContext<'_>, rows: &Dim, values: &Dim) -> Result<Dim> {
     cx.agree("the numbers of rows of matrix and rhs", rows, values).map_err(|error| error.operand(1))
 }

@@ -3,12 +3,12 @@
 use crate::error::bail;
 use crate::{Dim, InferenceContext, List, Result, TensorShape, normalize_axis};
 
-/// The kind of a transform. It determines the length of the last transformed axis.
+/// The kind of a transform, which determines the length of the last transformed axis.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// Complex to complex: the length is the one given.
+    /// Complex to complex: the given length is the length of the output.
     Complex,
-    /// Real to complex: a length `n` becomes `n/2 + 1`.
+    /// Real to complex: a given length `n` becomes `n/2 + 1` along the last transformed axis.
     Forward,
     /// Complex to real: the given length is the length of the output.
     Inverse,
@@ -55,7 +55,7 @@ fn over_last(cx: &mut InferenceContext<'_>, count: usize, kind: Kind) -> Result<
     Ok(())
 }
 
-/// Returns `dims` with the lengths of the transform along `axes`. Only the last of these axes is halved.
+/// Returns `dims` with the lengths of the transform along `axes`. For [`Kind::Forward`], the last of `axes` is halved.
 fn transformed(
     cx: &mut InferenceContext<'_>,
     dims: &[Dim],
@@ -102,7 +102,7 @@ pub fn fft_along(cx: &mut InferenceContext<'_>) -> Result<()> {
     over_axes(cx, Kind::Complex)
 }
 
-/// Like [`fft_along`], from real numbers: the last of `axes` has size `n/2 + 1`.
+/// Like [`fft_along`], for real input: the last of `axes` has size `n/2 + 1`.
 ///
 /// # Errors
 /// Same as [`fft_along`].
@@ -110,7 +110,7 @@ pub fn rfft_along(cx: &mut InferenceContext<'_>) -> Result<()> {
     over_axes(cx, Kind::Forward)
 }
 
-/// Like [`fft_along`], to real numbers.
+/// Like [`fft_along`], for real output.
 ///
 /// # Errors
 /// Same as [`fft_along`].

@@ -3,7 +3,8 @@
 use crate::common::require_last_dim;
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// Returns the leading axes of operand `index` and its size, unified from rows and columns; `None` if it is unranked.
+/// Returns the leading axes of operand `index` and the size of its square matrices, or `None` if the operand is
+/// unranked. Unifies the numbers of rows and columns.
 pub(super) fn square(cx: &mut InferenceContext<'_>, index: usize) -> Result<Option<(TensorShape, Dim)>> {
     let Some((batch, [rows, columns])) = cx.last_axes::<2>(index)? else { return Ok(None) };
     let size = cx.merge(&rows, &columns).map_err(|_| {

@@ -8,7 +8,7 @@ use crate::{Dim, InferenceContext, Result};
 /// A rank is less than 2, a diagonal provably has several rows, or lengths or leading axes provably differ.
 pub fn tridiagonal_matmul(cx: &mut InferenceContext<'_>) -> Result<()> {
     for index in 0..3 {
-        diagonals(cx, index, 1, 3)?;
+        unify_diagonals(cx, index, 1, 3)?;
     }
     cx.set_output(0, cx.input(3).clone());
     Ok(())
@@ -19,13 +19,13 @@ pub fn tridiagonal_matmul(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// A rank is less than 2, the number of diagonals provably differs from 3, or lengths or leading axes provably differ.
 pub fn tridiagonal_solve(cx: &mut InferenceContext<'_>) -> Result<()> {
-    diagonals(cx, 0, 3, 1)?;
+    unify_diagonals(cx, 0, 3, 1)?;
     cx.set_output(0, cx.input(1).clone());
     Ok(())
 }
 
 /// Unifies operand `index`, which holds `count` diagonals, with the right-hand sides in operand `rhs`.
-fn diagonals(cx: &mut InferenceContext<'_>, index: usize, count: i64, rhs: usize) -> Result<()> {
+fn unify_diagonals(cx: &mut InferenceContext<'_>, index: usize, count: i64, rhs: usize) -> Result<()> {
     let (given, values) = (cx.last_axes::<2>(index)?, cx.last_axes::<2>(rhs)?);
     let Some((batch, [rows, length])) = given else { return Ok(()) };
     cx.merge(&rows, &Dim::known(count)).map_err(|_| {

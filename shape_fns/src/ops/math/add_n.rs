@@ -21,14 +21,14 @@ pub fn add_n(cx: &mut InferenceContext<'_>) -> Result<()> {
         all = cx.merge_shapes(&all, &shape)?;
     }
     cx.set_output(0, all);
-    if let Some(sum) = summed(cx)? {
+    if let Some(sum) = summed_elements(cx)? {
         cx.set_output_value(0, sum);
     }
     Ok(())
 }
 
 /// Returns the sums of the elements if the elements of all operands are tracked.
-fn summed(cx: &mut InferenceContext<'_>) -> Result<Option<PartialElements>> {
+fn summed_elements(cx: &mut InferenceContext<'_>) -> Result<Option<PartialElements>> {
     let range = cx.input_dtype(0).filter(|dtype| dtype.is_integer()).and_then(|dtype| dtype.integer_range());
     let (Some((low, high)), Some(first)) = (range, cx.input_value(0).cloned()) else { return Ok(None) };
     let mut sums = first.elements().to_vec();

@@ -2,6 +2,7 @@
 
 use crate::{Dim, InferenceContext, PartialElements, Result, common};
 
+/// Combines two tracked elements.
 type Binary = fn(&Dim, &Dim) -> Result<Dim>;
 
 macro_rules! binary {
@@ -35,18 +36,19 @@ binary! {
     truncatediv = truncated_quotient;
     /// The remainder of the quotient that is rounded toward zero.
     truncatemod = truncated_remainder;
-    /// The smaller of the two.
+    /// The smaller operand.
     minimum = Dim::min;
-    /// The greater of the two.
+    /// The greater operand.
     maximum = Dim::max;
 }
 
-/// Returns the quotient rounded toward zero. Only for nonnegative operands, where it equals the quotient rounded down.
+/// Returns the quotient rounded toward zero. Operands that may be negative are refused; for all others the quotient
+/// equals the quotient rounded down.
 fn truncated_quotient(a: &Dim, b: &Dim) -> Result<Dim> {
     nonnegative_dividend(a, b)?.floordiv(b)
 }
 
-/// Returns the remainder of the quotient rounded toward zero. Only for nonnegative operands.
+/// Returns the remainder of the quotient rounded toward zero. Operands that may be negative are refused.
 fn truncated_remainder(a: &Dim, b: &Dim) -> Result<Dim> {
     nonnegative_dividend(a, b)?.modulo(b)
 }
@@ -66,10 +68,10 @@ fn nonnegative_dividend<'d>(a: &'d Dim, b: &Dim) -> Result<&'d Dim> {
 pub fn neg(cx: &mut InferenceContext<'_>) -> Result<()> {
     common::unary(cx)?;
     if let Some(x) = cx.input_value(0).cloned()
-        && let Some(range) = range(cx)
+        && let Some(range) = operand_range(cx)
     {
         let elements: Vec<Dim> =
-            x.elements().iter().map(|x| element(cx, Dim::known(0).checked_sub(x), range)).collect();
+            x.elements().iter().map(|x| checked_element(cx, Dim::known(0).checked_sub(x), range)).collect();
         cx.set_output_value(0, PartialElements::with_sizes(x.sizes(), elements)?);
     }
     Ok(())
@@ -80,7 +82,7 @@ pub(super) fn propagate_binary(cx: &mut InferenceContext<'_>, function: Binary) 
     if cx.input_value(0).is_none() && cx.input_value(1).is_none() {
         return;
     }
-    let (Some(sizes), Some(range)) = (cx.output(0).as_known(), range(cx)) else { return };
+    let (Some(sizes), Some(range)) = (cx.output(0).as_known(), operand_range(cx)) else { return };
     let Some(count) = sizes.iter().try_fold(1usize, |count, size| count.checked_mul(*size)) else { return };
     if count > PartialElements::MAX || sizes.len() > 1 || cx.len() != 2 {
         return;
@@ -88,10 +90,10 @@ pub(super) fn propagate_binary(cx: &mut InferenceContext<'_>, function: Binary) 
     // With an untracked operand, only known results count, such as 0 * ?. A symbolic result would mention a symbol
     // that no operand's elements define at run time.
     let is_untracked = cx.input_value(0).is_none() || cx.input_value(1).is_none();
-    let side = |cx: &InferenceContext<'_>, index: usize| {
+    let elements_of = |cx: &InferenceContext<'_>, index: usize| {
         cx.input_value(index).map(|value| value.elements().to_vec())
     };
-    let (x, y) = (side(cx, 0), side(cx, 1));
+    let (x, y) = (elements_of(cx, 0), elements_of(cx, 1));
     let broadcast_element = |side: &Option<Vec<Dim>>, position: usize| {
         let side = side.as_ref()?;
         side.get(if side.len() == 1 { 0 } else { position }).cloned()
@@ -104,7 +106,7 @@ pub(super) fn propagate_binary(cx: &mut InferenceContext<'_>, function: Binary) 
             Ok(dim) if is_untracked && !dim.is_known() => Ok(cx.fresh_integer()),
             combined => combined,
         };
-        elements.push(element(cx, combined, range));
+        elements.push(checked_element(cx, combined, range));
     }
     if let Ok(value) = PartialElements::with_sizes(&sizes, elements) {
         cx.set_output_value(0, value);
@@ -112,16 +114,19 @@ pub(super) fn propagate_binary(cx: &mut InferenceContext<'_>, function: Binary) 
 }
 
 /// Returns the range of the operands' integer type.
-fn range(cx: &InferenceContext<'_>) -> Option<(i128, i128)> {
+fn operand_range(cx: &InferenceContext<'_>) -> Option<(i128, i128)> {
     cx.input_dtype(0).filter(|dtype| dtype.is_integer())?.integer_range()
 }
 
-/// Returns an element of the output, or a fresh integer if the result is undefined, or if arithmetic in its type may
-/// wrap.
+/// Returns an element of the output, or a fresh integer if the result is undefined or may wrap in the output's type.
 ///
 /// Symbolic results of signed 32-bit and 64-bit types are assumed not to wrap, because they represent sizes. For other
-/// types, the bounds must prove it.
-pub(super) fn element(cx: &mut InferenceContext<'_>, element: Result<Dim>, range: (i128, i128)) -> Dim {
+/// types, the bounds must prove that the result fits.
+pub(super) fn checked_element(
+    cx: &mut InferenceContext<'_>,
+    element: Result<Dim>,
+    range: (i128, i128),
+) -> Dim {
     let inside = |dim: &Dim| {
         let bounds = dim.bounds();
         let is_assumed_size = !dim.is_known() && range.0 <= i32::MIN.into();

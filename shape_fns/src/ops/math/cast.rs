@@ -21,7 +21,7 @@ pub fn cast(cx: &mut InferenceContext<'_>) -> Result<()> {
         // The new type holds all values of the old type.
         _ if fits => element.clone(),
         // A value that does not fit wraps, so it becomes unknown.
-        _ => super::arithmetic::element(cx, Ok(element.clone()), (low, high)),
+        _ => super::arithmetic::checked_element(cx, Ok(element.clone()), (low, high)),
     });
     cx.set_output_value(0, value);
     Ok(())

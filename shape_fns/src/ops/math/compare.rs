@@ -1,11 +1,11 @@
-//! Comparisons. An element of the result is known if the comparison is decided for all sizes. So a later `select` on it
-//! knows which value it returns.
+//! Comparisons. An element of the result is known if the comparison is decided for all sizes. A later `select` with
+//! this condition then knows which operand it returns.
 
 use super::arithmetic::propagate_binary;
 use crate::{Dim, Guard, InferenceContext, Result, ShapeError, common};
 
 /// Returns 1 or 0, or an error if the condition is undecided.
-fn decided(answer: Option<bool>) -> Result<Dim> {
+fn decided_element(answer: Option<bool>) -> Result<Dim> {
     match answer {
         Some(answer) => Ok(Dim::known(answer.into())),
         None => Err(ShapeError::new("a comparison must be decided")),
@@ -27,7 +27,7 @@ macro_rules! comparisons {
         /// Two dimensions are provably different and neither is 1.
         pub fn $name(cx: &mut InferenceContext<'_>) -> Result<()> {
             $shape(cx)?;
-            propagate_binary(cx, |$a, $b| decided($answer));
+            propagate_binary(cx, |$a, $b| decided_element($answer));
             Ok(())
         }
     )*};

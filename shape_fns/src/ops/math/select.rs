@@ -13,8 +13,8 @@ pub fn select(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Sets the known elements of the output. An element is known if its condition is known and so is the selected element,
-/// or if both branches have the same element.
+/// Sets the known elements of the output. An element is known if its condition and the selected element are known, or
+/// if both branches have the same element.
 fn propagate_selected(cx: &mut InferenceContext<'_>) {
     let value = |index| cx.input_value(index).cloned();
     let [condition, x, y] = [value(0), value(1), value(2)];
@@ -69,7 +69,7 @@ pub fn select_v1(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Keeps the shape of `x`, to which both bounds must broadcast.
+/// Keeps the shape of `x`, to which `min` and `max` must broadcast.
 ///
 /// # Errors
 /// A bound provably does not broadcast to the shape of `x`.

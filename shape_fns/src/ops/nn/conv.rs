@@ -58,7 +58,7 @@ pub fn depthwise_conv_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
 
 /// [`conv_2d`] or [`conv_3d`], depending on the rank of the operands. Attribute `batch_dims` is the number of leading
 /// axes, `groups` the number of groups, and `data_format` is `CHANNELS_LAST` or `CHANNELS_FIRST`. The output is
-/// unranked if both operands are.
+/// unranked if both operands are unranked.
 ///
 /// # Errors
 /// Same as [`conv_2d`], `batch_dims` or `groups` is out of range, or the input's channels provably differ from the
@@ -91,7 +91,7 @@ pub fn conv(cx: &mut InferenceContext<'_>) -> Result<()> {
     convolve(cx, layout, &leading, Channels::Groups(groups))
 }
 
-/// Sets the output of all convolutions. `leading` are the batch dimensions before the last one.
+/// Sets the output of all convolutions. `leading` are the batch dimensions before the last batch dimension.
 fn convolve(
     cx: &mut InferenceContext<'_>,
     layout: Layout,

@@ -1,4 +1,4 @@
-//! Gradients of convolutions. Each has the shape of the input or of the filter.
+//! Gradients of convolutions. A gradient has the shape of the input or of the filter.
 
 use crate::{Dim, InferenceContext, List, Result, TensorShape};
 
@@ -20,10 +20,11 @@ pub(crate) fn shape_param(cx: &mut InferenceContext<'_>, name: &str, rank: usize
 
 /// The gradient of the input: `input_sizes, filter[kh, kw, c, m], out_backprop[n, oh, ow, m] -> [n, h, w, c]`.
 ///
-/// `input_sizes` holds all 4 sizes, or only `h` and `w`; then the batch and the channels come from the other operands.
+/// `input_sizes` holds all 4 sizes, or only `h` and `w`. With only `h` and `w`, the batch and the channels come from
+/// the other operands.
 ///
 /// # Errors
-/// An operand has the wrong rank, `input_sizes` the wrong length, or the batch sizes or the numbers of filters
+/// An operand has the wrong rank, `input_sizes` has the wrong length, or the batch sizes or the numbers of filters
 /// provably differ.
 pub fn input_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let channels_first = cx.str_or("data_format", "NHWC")?.starts_with("NC");
@@ -37,7 +38,7 @@ pub fn input_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Like [`input_2d`], for a depthwise convolution: the output's gradient has `c*m` channels.
 ///
 /// # Errors
-/// An operand has the wrong rank, `input_sizes` the wrong length, or the batch sizes provably differ.
+/// An operand has the wrong rank, `input_sizes` has the wrong length, or the batch sizes provably differ.
 pub fn depthwise_input_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let channels_first = cx.str_or("data_format", "NHWC")?.starts_with("NC");
     let [_, _, channels, _] = cx.axes::<4>(1)?;
@@ -69,7 +70,7 @@ pub fn depthwise_input_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// sizes.
 ///
 /// # Errors
-/// An operand has the wrong rank, or `filter_sizes` the wrong length.
+/// An operand has the wrong rank, or `filter_sizes` has the wrong length.
 pub fn filter_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.with_rank(0, 4)?;
     cx.with_rank(2, 4)?;
@@ -78,7 +79,7 @@ pub fn filter_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of the input. It has the shape of the first operand, `input[n, d, h, w, c]`.
+/// The gradient of the input, with the shape of the first operand, `input[n, d, h, w, c]`.
 ///
 /// # Errors
 /// The rank is not 5.
@@ -88,7 +89,7 @@ pub fn input_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of the filter. It has the shape of the second operand, `filter[kd, kh, kw, c, m]`.
+/// The gradient of the filter, with the shape of the second operand, `filter[kd, kh, kw, c, m]`.
 ///
 /// # Errors
 /// The rank is not 5.
@@ -98,10 +99,11 @@ pub fn filter_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of the input. It has the 5 sizes `input_sizes`. The batch size is unified with that of `out_backprop`.
+/// The gradient of the input, with the 5 sizes `input_sizes`. The batch size is unified with the batch size of
+/// `out_backprop`.
 ///
 /// # Errors
-/// An operand has the wrong rank, `input_sizes` the wrong length, or the batch sizes provably differ.
+/// An operand has the wrong rank, `input_sizes` has the wrong length, or the batch sizes provably differ.
 pub fn sized_input_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.with_rank(1, 5)?;
     let [batch, ..] = cx.axes::<5>(2)?;
@@ -114,10 +116,10 @@ pub fn sized_input_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of the filter. It has the 5 sizes `filter_sizes`.
+/// The gradient of the filter, with the 5 sizes `filter_sizes`.
 ///
 /// # Errors
-/// An operand has the wrong rank, or `filter_sizes` the wrong length.
+/// An operand has the wrong rank, or `filter_sizes` has the wrong length.
 pub fn sized_filter_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.with_rank(0, 5)?;
     cx.with_rank(2, 5)?;

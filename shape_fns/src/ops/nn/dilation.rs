@@ -27,7 +27,7 @@ pub fn dilation_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of the input. It has the shape of the input.
+/// The gradient of the input, with the shape of the input.
 ///
 /// # Errors
 /// Never fails.
@@ -37,7 +37,7 @@ pub fn dilation_2d_input(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of the filter. It has the shape of the filter.
+/// The gradient of the filter, with the shape of the filter.
 ///
 /// # Errors
 /// Never fails.

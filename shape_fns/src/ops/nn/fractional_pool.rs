@@ -4,7 +4,7 @@ use crate::error::bail;
 use crate::{Attr, Dim, InferenceContext, Result, TensorShape};
 
 /// `[d0, d1, d2, d3], pooling_ratio=[r0, …, r3] -> [o0, o1, o2, o3], row_sequence[o1], col_sequence[o2]`, where
-/// `oi = floor(di / ri)`. A ratio of 1 keeps an unknown dimension; any other ratio gives a fresh one.
+/// `oi = floor(di / ri)`. A ratio of 1 keeps an unknown dimension; any other ratio gives a fresh dimension.
 ///
 /// # Errors
 /// The rank is not 4, the number of ratios is not 4, or a ratio is not positive.

@@ -36,7 +36,7 @@ impl Layout {
         if self.channels_first { 1 } else { self.spatial + 1 }
     }
 
-    /// Returns the axis of the spatial axis number `spatial`.
+    /// Returns the axis that is spatial axis number `spatial`, counted from 0.
     pub(super) fn axis(&self, spatial: usize) -> usize {
         if self.channels_first { spatial + 2 } else { spatial + 1 }
     }
@@ -51,7 +51,7 @@ impl Layout {
         self.spatial + 2
     }
 
-    /// Returns the dimensions of operand `index`, or fresh ones if it is unranked.
+    /// Returns the dimensions of operand `index`, or fresh dimensions if the operand is unranked.
     ///
     /// # Errors
     /// The operand has the wrong rank, or its vectors do not have 4 or 32 channels.

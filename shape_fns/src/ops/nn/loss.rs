@@ -77,13 +77,13 @@ mod tests {
         {} "[2, 3]; [3]" => "[2]; [2, 3]";
         {} "?; ?" => "[?]; [?, ?]";
         {} "[1, 3]; ?" => "[?]; [?, 3]";
-        {} "[2, 3]; [4, 3]" => "error(2) dimensions must be equal or 1 to broadcast, got 2 and 4 at axis 0";
-        {} "[3]; [3]" => "error(2) labels must broadcast with features to rank 2, got [3] and [3]";
-        {} "[2, 3, 4]; ?" => "error(2) features must have rank at most 2";
+        {} "[2, 3]; [4, 3]" => "error(2 outputs) dimensions must be equal or 1 to broadcast, got 2 and 4 at axis 0";
+        {} "[3]; [3]" => "error(2 outputs) labels must broadcast with features to rank 2, got [3] and [3]";
+        {} "[2, 3, 4]; ?" => "error(2 outputs) features must have rank at most 2";
     }
     shape_table! { sparse: sparse_softmax_cross_entropy, ["features", "labels"];
         {} "[?, c]; [n]" => "[n]; [n, c]";
-        {} "[2, c]; [3]" => "error(2) the batch sizes of features and labels must agree, got 2 and 3";
+        {} "[2, c]; [3]" => "error(2 outputs) the batch sizes of features and labels must agree, got 2 and 3";
     }
     shape_table! { top: in_top_k, ["predictions", "targets", "k"];
         {k: 2} "[?, c]; [n]" => "[n]";

@@ -157,16 +157,16 @@ mod tests {
         {} "[n, h, w, ?]; [c]; ?; [0]; [0]" => "[n, h, w, c]; [c]; [c]; [c]; [c]; ?";
         {data_format: "NCHW", is_training: false} "[n, ?, h, w]; ?; ?; [3]; ?" => "[n, 3, h, w]; [3]; [3]; [3]; [3]";
         {data_format: "NDHWC"} "?; [3]; ?; ?; ?" => "[?, ?, ?, ?, 3]; [3]; [3]; [3]; [3]; ?";
-        {} "[n, h, w, 4]; [3]; ?; ?; ?" => "error(5) scale must have one element per channel, got 3 for 4 channels at axis 3";
-        {data_format: "CHWN"} "?; [3]; ?; ?; ?" => "error(5) data_format must be NHWC, NCHW, NDHWC or NCDHW, got \"CHWN\"";
+        {} "[n, h, w, 4]; [3]; ?; ?; ?" => "error(5 outputs) scale must have one element per channel, got 3 for 4 channels at axis 3";
+        {data_format: "CHWN"} "?; [3]; ?; ?; ?" => "error(5 outputs) data_format must be NHWC, NCHW, NDHWC or NCDHW, got \"CHWN\"";
     }
     shape_table! { fused_with_side_input: fused_batch_norm_ex, ["x", "scale", "offset", "mean", "variance", "side_input.."];
         {} "[n, h, w, 4]; ?; ?; ?; ?; [2, ?, ?, ?]" => "[2, h, w, 4]; [4]; [4]; [4]; [4]; ?";
-        {} "[n, h, w, 6]; ?; ?; ?; ?" => "error(6) the number of channels must be a multiple of 4, got 6";
+        {} "[n, h, w, 6]; ?; ?; ?; ?" => "error(6 outputs) the number of channels must be a multiple of 4, got 6";
     }
     shape_table! { fused_gradient: fused_batch_norm_grad, ["y_backprop", "x", "scale", "reserve_space_1", "reserve_space_2"];
         {} "[n, ?, w, ?]; [?, h, ?, ?]; [c]; ?; ?" => "[n, h, w, c]; [c]; [c]; [0]; [0]";
-        {} "[n, 4, w, 3]; [n, 5, w, 3]; ?; ?; ?" => "error(5) shapes must agree, got 4 and 5 at axis 1";
+        {} "[n, 4, w, 3]; [n, 5, w, 3]; ?; ?; ?" => "error(5 outputs) shapes must agree, got 4 and 5 at axis 1";
     }
     shape_table! { with_global_normalization: batch_norm, ["t", "m", "v", "beta", "gamma"];
         {} "[n, h, w, ?]; [?]; [?]; [?]; [4]" => "[n, h, w, 4]";

@@ -6,8 +6,8 @@ use super::window::{Padding, Window, padding};
 use crate::error::bail;
 use crate::{Dim, InferenceContext, List, Result};
 
-/// Reads the window's sizes or strides from an attribute or an operand, one entry per axis. `None` if they are
-/// unknown.
+/// Reads the window's sizes or strides from an attribute or an operand, one entry per axis. Returns `None` if the
+/// entries are unknown.
 fn entries(cx: &mut InferenceContext<'_>, layout: Layout, name: &str) -> Result<Option<Vec<Dim>>> {
     let list = cx.param_vector(name)?;
     if let Some(count) = list.known_len().filter(|count| *count != layout.entries()) {
@@ -91,7 +91,7 @@ pub fn max_pool_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     pool(cx, 3, false)
 }
 
-/// The gradient of a pool. It has the shape of the first operand.
+/// The gradient of a pool, with the shape of the first operand.
 ///
 /// # Errors
 /// The rank of the first operand is not 4.
@@ -101,7 +101,7 @@ pub fn pool_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of a pool of volumes. It has the shape of the first operand.
+/// The gradient of a pool of volumes, with the shape of the first operand.
 ///
 /// # Errors
 /// The rank of the first operand is not 5.
@@ -111,10 +111,10 @@ pub fn pool_grad_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The gradient of a pool. It has the 4 sizes that the first operand holds.
+/// The gradient of a pool, with the 4 sizes that the first operand holds.
 ///
 /// # Errors
-/// The operand does not hold 4 sizes, or one is negative.
+/// The operand does not hold 4 sizes, or a size is negative.
 pub fn sized_pool_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = shape_param(cx, "orig_input_shape", 4)?;
     cx.set_output(0, shape);
@@ -124,15 +124,15 @@ pub fn sized_pool_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Like [`sized_pool_grad`], for volumes with 5 sizes.
 ///
 /// # Errors
-/// The operand does not hold 5 sizes, or one is negative.
+/// The operand does not hold 5 sizes, or a size is negative.
 pub fn sized_pool_grad_3d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = shape_param(cx, "orig_input_shape", 5)?;
     cx.set_output(0, shape);
     Ok(())
 }
 
-/// Sets the gradient of a pool's gradient, given that output 0 is the shape of the pool. Unifies operand `like_input`
-/// with the pool's input and operand `like_output` with the pool's output.
+/// Sets the gradient of a pool's gradient. Output 0 must hold the shape of the pool's output. Unifies operand
+/// `like_input` with the pool's input and operand `like_output` with the pool's output.
 fn second_order(cx: &mut InferenceContext<'_>, like_input: usize, like_output: usize) -> Result<()> {
     let (input, gradient) = (cx.input(0).clone(), cx.input(like_input).clone());
     cx.merge_shapes(&input, &gradient).map_err(|error| error.operand(like_input))?;

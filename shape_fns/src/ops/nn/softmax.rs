@@ -2,7 +2,7 @@
 
 use crate::{Dim, InferenceContext, Result};
 
-/// Keeps the shape of the operand. Derives `axis` (default: last), counted from the front, if it is known.
+/// Keeps the shape of the operand. Derives `axis` (default: last), counted from the front, if `axis` is known.
 ///
 /// # Errors
 /// The operand is a scalar, or `axis` is outside the rank.

@@ -46,10 +46,10 @@ mod tests {
         {} "[n, 5]; [] = k" => "[n, k]; [n, k] if 5 >= k";
         {} "[n, 5]; i32 []" => "[n, ?]; [n, ?]";
         {k: 3} "?" => "?; ?";
-        {k: 3} "[n, 2]" => "error(2) input must have at least k elements along the last axis, got 2 and k = 3";
-        {k: -1} "[n, 2]" => "error(2) k must not be negative, got -1";
-        {k: 1} "[]" => "error(2) input must have rank at least 1";
-        {} "[3]; i32 [1]" => "error(2) k must be one integer, got rank 1";
+        {k: 3} "[n, 2]" => "error(2 outputs) input must have at least k elements along the last axis, got 2 and k = 3";
+        {k: -1} "[n, 2]" => "error(2 outputs) k must not be negative, got -1";
+        {k: 1} "[]" => "error(2 outputs) input must have rank at least 1";
+        {} "[3]; i32 [1]" => "error(2 outputs) k must be one integer, got rank 1";
     }
     shape_table! { nth: nth_element, ["input", "n"];
         {} "[n, ?]; [] = 2" => "[n] if d0_1 >= 3";

@@ -8,7 +8,7 @@ use crate::{Dim, Guard, InferenceContext, Result, ShapeError};
 pub(crate) enum Padding {
     /// No padding.
     Valid,
-    /// As much padding as it takes for `ceildiv(size, stride)` positions.
+    /// The padding that gives `ceildiv(size, stride)` positions.
     Same,
     /// The total number of elements before and after the axis.
     Explicit(i64),
@@ -18,7 +18,7 @@ pub(crate) enum Padding {
 pub(crate) struct Window<'a> {
     /// The axis, for messages.
     pub(crate) axis: usize,
-    /// The number of elements.
+    /// The number of elements of the window.
     pub(crate) size: &'a Dim,
     /// The distance from one position to the next.
     pub(crate) stride: &'a Dim,
@@ -46,21 +46,21 @@ impl Window<'_> {
     fn slack(&self, cx: &mut InferenceContext<'_>, input: &Dim) -> Result<Dim> {
         let one = Dim::known(1);
         let steps = cx.sub(self.size, &one)?;
-        let span = cx.mul(&steps, &Dim::known(self.dilation))?;
+        let span_minus_1 = cx.mul(&steps, &Dim::known(self.dilation))?;
         let extent = match self.padding {
             Padding::Explicit(elements) => cx.add(input, &Dim::known(elements))?,
             _ => input.clone(),
         };
-        let covered = cx.add(&span, &one)?;
-        cx.sub(&extent, &covered)
+        let span = cx.add(&span_minus_1, &one)?;
+        cx.sub(&extent, &span)
     }
 
     /// Requires stride, size and dilation to be at least 1.
     fn check(&self, cx: &mut InferenceContext<'_>) -> Result<()> {
         let axis = self.axis;
-        for (what, least) in [("stride", self.stride), ("window", self.size)] {
-            cx.require(Guard::Ge(least.clone(), Dim::known(1))).map_err(|_| {
-                ShapeError::new(format_args!("a {what} must be at least 1, got {least} at axis {axis}"))
+        for (what, value) in [("stride", self.stride), ("window", self.size)] {
+            cx.require(Guard::Ge(value.clone(), Dim::known(1))).map_err(|_| {
+                ShapeError::new(format_args!("a {what} must be at least 1, got {value} at axis {axis}"))
             })?;
         }
         if self.dilation < 1 {
@@ -127,7 +127,8 @@ impl Window<'_> {
         self.check(cx)?;
         let slack = self.slack(cx, input)?;
         let (zero, one) = (Dim::known(0), Dim::known(1));
-        // TensorFlow rounds `(slack + stride) / stride` toward zero, so it is nonnegative for a dividend above -stride.
+        // TensorFlow rounds `(slack + stride) / stride` toward zero, so the quotient is not negative for a dividend
+        // above -stride.
         let dividend = cx.add(&slack, self.stride)?;
         let least = cx.add(&dividend, self.stride)?;
         cx.require(Guard::Ge(least, one)).map_err(|_| {

@@ -5,9 +5,13 @@ use crate::{InferenceContext, Result, TensorShape};
 
 /// Returns the shape of operand `input` and the shape of its range, which the next two operands hold.
 ///
-/// The range is two scalars, or with attribute `axis` two vectors with one element per slice along it. If `ranked`, an
-/// input with an axis must have a known rank.
-fn ranges(cx: &mut InferenceContext<'_>, input: usize, ranked: bool) -> Result<(TensorShape, TensorShape)> {
+/// The range is two scalars, or with attribute `axis` two vectors with one element per slice along this axis. If
+/// `ranked`, an input with an axis must have a known rank.
+fn shape_and_range(
+    cx: &mut InferenceContext<'_>,
+    input: usize,
+    ranked: bool,
+) -> Result<(TensorShape, TensorShape)> {
     let axis = cx.int_or("axis", -1)?;
     if axis < -1 {
         bail!("axis must be at least -1, got {axis}");
@@ -35,13 +39,13 @@ fn ranges(cx: &mut InferenceContext<'_>, input: usize, ranked: bool) -> Result<(
 }
 
 /// `input[..], min_range, max_range -> [..]`. The range is two scalars, or with attribute `axis` two vectors with one
-/// element per slice along it.
+/// element per slice along this axis.
 ///
 /// # Errors
 /// `axis` is less than -1 or outside the rank of the input, the input is unranked although `axis` is given, the ends
 /// of the range are not scalars, or their lengths provably differ from the axis.
 pub fn dequantize(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let (shape, _) = ranges(cx, 0, true)?;
+    let (shape, _) = shape_and_range(cx, 0, true)?;
     cx.set_output(0, shape);
     Ok(())
 }
@@ -51,7 +55,7 @@ pub fn dequantize(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// Same as [`dequantize`], except that the input may be unranked.
 pub fn quantize(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let (shape, ends) = ranges(cx, 0, false)?;
+    let (shape, ends) = shape_and_range(cx, 0, false)?;
     cx.set_output(0, shape);
     cx.set_output(1, ends.clone());
     cx.set_output(2, ends);
@@ -63,7 +67,7 @@ pub fn quantize(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// Same as [`dequantize`], except that the input may be unranked, or `num_bits` is not a scalar.
 pub fn quantize_and_dequantize(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let (shape, _) = ranges(cx, 0, false)?;
+    let (shape, _) = shape_and_range(cx, 0, false)?;
     cx.scalars(&["num_bits"])?;
     cx.set_output(0, shape);
     Ok(())
@@ -75,7 +79,7 @@ pub fn quantize_and_dequantize(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// Same as [`quantize`], or the shapes of gradients and input provably differ.
 pub fn quantize_and_dequantize_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let (shape, ends) = ranges(cx, 1, false)?;
+    let (shape, ends) = shape_and_range(cx, 1, false)?;
     let gradients = cx.input(0).clone();
     let shape = cx.merge_shapes(&shape, &gradients).map_err(|error| error.operand(0))?;
     cx.set_output(0, shape);

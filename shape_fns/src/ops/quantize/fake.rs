@@ -29,7 +29,7 @@ pub fn fake_quantize_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
 
 /// Unifies the last dimension of `shape` with the lengths of `min` and `max`. Returns the shape and the number of
 /// channels.
-fn channels(cx: &mut InferenceContext<'_>, shape: TensorShape) -> Result<(TensorShape, Dim)> {
+fn unify_channels(cx: &mut InferenceContext<'_>, shape: TensorShape) -> Result<(TensorShape, Dim)> {
     let mut channels: Option<Dim> = shape.dim(-1).cloned();
     for name in ["min", "max"] {
         let Some(index) = cx.operand(name) else { continue };
@@ -53,7 +53,7 @@ fn channels(cx: &mut InferenceContext<'_>, shape: TensorShape) -> Result<(Tensor
 /// `inputs` is a scalar, `min` or `max` is not a vector, or the numbers of channels provably differ.
 pub fn fake_quantize_channels(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.with_rank_at_least(0, 1)?;
-    let (output, _) = channels(cx, shape)?;
+    let (output, _) = unify_channels(cx, shape)?;
     cx.set_output(0, output);
     Ok(())
 }
@@ -67,7 +67,7 @@ pub fn fake_quantize_channels_grad(cx: &mut InferenceContext<'_>) -> Result<()> 
     cx.with_rank_at_most(0, 4)?;
     let inputs = cx.input(1).clone();
     let shape = cx.merge_shapes(&gradients, &inputs).map_err(|error| error.operand(1))?;
-    let (output, channels) = channels(cx, shape)?;
+    let (output, channels) = unify_channels(cx, shape)?;
     cx.set_output(0, output);
     cx.set_output(1, TensorShape::new([channels.clone()]));
     cx.set_output(2, TensorShape::new([channels]));
@@ -95,6 +95,6 @@ mod tests {
     shape_table! { per_channel_gradient: fake_quantize_channels_grad, ["gradients", "inputs", "min", "max"];
         {} "[n, ?]; [?, ?]; [3]; ?" => "[n, 3]; [3]; [3]";
         {} "?; ?; ?; ?" => "?; [?]; [?]";
-        {} "[1, 2, 3, 4, 5]; ?; ?; ?" => "error(3) gradients must have rank at most 4";
+        {} "[1, 2, 3, 4, 5]; ?; ?; ?" => "error(3 outputs) gradients must have rank at most 4";
     }
 }

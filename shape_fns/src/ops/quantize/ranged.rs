@@ -1,9 +1,9 @@
-//! Ops on quantized tensors. The minimum and the maximum of its range accompany each tensor as two scalars.
+//! Ops on quantized tensors. Each tensor comes with two scalars: the minimum and the maximum of its range.
 
 use crate::{InferenceContext, Result, TensorShape, array, image, linalg, nn};
 
-/// Requires the operands from `first` on to be scalars, and sets all outputs after the first to scalars. They are the
-/// ends of ranges.
+/// Requires the operands from `first` on to be scalars, and sets all outputs after the first to scalars. These scalars
+/// are the ends of ranges.
 fn with_range(cx: &mut InferenceContext<'_>, first: usize) -> Result<()> {
     for index in first..cx.len() {
         cx.scalar(index)?;
@@ -129,18 +129,18 @@ mod tests {
 
     shape_table! { binary: quantized_binary, ["x", "y", "min_x", "max_x", "min_y", "max_y"];
         {} "[n, 3]; [3]; []; []; ?; ?" => "[n, 3]; []; []";
-        {} "[n, 3]; [3]; []; [2]; ?; ?" => "error(3) max_x must have rank 0";
-        {} "[2]; [3]; []; []; ?; ?" => "error(3) dimensions must be equal or 1 to broadcast";
+        {} "[n, 3]; [3]; []; [2]; ?; ?" => "error(3 outputs) max_x must have rank 0";
+        {} "[2]; [3]; []; []; ?; ?" => "error(3 outputs) dimensions must be equal or 1 to broadcast";
     }
     shape_table! { unary: quantized_unary, ["x", "x_min", "x_max"];
         {} "[n, ?]; []; []" => "[n, d0_1]; []; []";
     }
     shape_table! { norm: quantized_norm, ["x", "x_min", "x_max"];
-        {} "[n]; []; []" => "error(3) x must have rank 4";
+        {} "[n]; []; []" => "error(3 outputs) x must have rank 4";
     }
     shape_table! { concats: quantized_concat, ["axis", "values..", "input_mins..", "input_maxes.."];
         {} "[] = 0; [a, 3]; [b, ?]; []; []; []; []" => "[a+b, 3]; []; []";
-        {} "[] = 0; [a, 3]; [b, ?]; []; [1]; []; []" => "error(3) operand 4 must have rank 0";
+        {} "[] = 0; [a, 3]; [b, ?]; []; [1]; []; []" => "error(3 outputs) operand 4 must have rank 0";
     }
     shape_table! { reshaped: quantized_reshape, ["x", "shape", "input_min", "input_max"];
         {} "[n, 4]; [2] = [2, -1]; []; []" => "[2, 2*n]; []; []";

@@ -59,17 +59,17 @@ mod tests {
 
     shape_table! { per_tensor: requantize, ["input", "input_min", "input_max", "requested_output_min", "requested_output_max"];
         {} "[n, ?]; []; []; ?; ?" => "[n, d0_1]; []; []";
-        {} "[n, ?]; []; []; [1]; ?" => "error(3) requested_output_min must have rank 0";
+        {} "[n, ?]; []; []; [1]; ?" => "error(3 outputs) requested_output_min must have rank 0";
     }
     shape_table! { per_channel: requantize_per_channel, ["input", "input_min", "input_max", "requested_output_min", "requested_output_max"];
         {} "[n, ?]; [c]; [?]; ?; ?" => "[n, d0_1]; []; []";
-        {} "[n, ?]; [2]; [3]; ?; ?" => "error(3) the numbers of minima and maxima must agree, got 2 and 3";
+        {} "[n, ?]; [2]; [3]; ?; ?" => "error(3 outputs) the numbers of minima and maxima must agree, got 2 and 3";
     }
     shape_table! { per_tensor_ranges: requantization_range, ["input", "input_min", "input_max"];
         {} "?; []; []" => "[]; []";
     }
     shape_table! { per_channel_ranges: range_per_channel, ["input", "input_min", "input_max"];
         {} "?; [n]; ?" => "[]; []";
-        {} "?; []; ?" => "error(2) input_min must have rank 1";
+        {} "?; []; ?" => "error(2 outputs) input_min must have rank 1";
     }
 }

@@ -44,6 +44,6 @@ mod tests {
         {} "i64 [2]" => "[1]; [2]";
         {} "i64 ?" => "[1]; [2]; []";
         {} "" => "[]";
-        {} "i64 [3]" => "error(2) seed must have 2 elements, got 3";
+        {} "i64 [3]" => "error(2 outputs) seed must have 2 elements, got 3";
     }
 }

@@ -16,7 +16,8 @@ pub fn numbers(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `shape=[s..], alpha[a..] -> [s.., a..]`: draws `shape` numbers for each parameter of the distribution.
+/// `shape=[s..], alpha[a..] -> [s.., a..]`: draws a tensor of sizes `s..` for each element of `alpha`, the parameter of
+/// the distribution.
 ///
 /// # Errors
 /// `shape` is not a vector of sizes.
@@ -26,7 +27,7 @@ pub fn numbers_of_each(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Like [`numbers`], for a distribution whose parameters are scalars or have one element per batch.
+/// Like [`numbers`], for the truncated normal distribution. Its parameters are scalars or have one element per batch.
 ///
 /// # Errors
 /// `shape` is not a vector of sizes, or a parameter has more than one axis.
@@ -37,7 +38,7 @@ pub fn truncated(cx: &mut InferenceContext<'_>) -> Result<()> {
     numbers(cx)
 }
 
-/// Like [`numbers`], for a distribution whose parameters broadcast.
+/// Like [`numbers`], for the stateless truncated normal distribution. Its parameters broadcast.
 ///
 /// # Errors
 /// Same as [`numbers`], or the parameters do not broadcast.

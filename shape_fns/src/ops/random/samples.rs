@@ -93,11 +93,11 @@ mod tests {
     }
     shape_table! { classes: candidates, ["true_classes"];
         {num_true: 2, num_sampled: 7} "i64 [b, ?]" => "[7]; [b, 2]; [7]";
-        {num_true: 2, num_sampled: 7} "i64 [5, 3]" => "error(3) true_classes must have 2 columns (num_true), got 3";
-        {num_true: 2, num_sampled: 0} "i64 [5, 2]" => "error(3) num_sampled must be at least 1, got 0";
+        {num_true: 2, num_sampled: 7} "i64 [5, 3]" => "error(3 outputs) true_classes must have 2 columns (num_true), got 3";
+        {num_true: 2, num_sampled: 0} "i64 [5, 2]" => "error(3 outputs) num_sampled must be at least 1, got 0";
     }
     shape_table! { hits: accidental_hits, ["true_classes", "sampled_candidates"];
         {num_true: 2} "i64 [5, 2]; i64 [7]" => "[?]; [?]; [?]";
-        {num_true: 2} "i64 [5, 2]; i64 []" => "error(3) sampled_candidates must have rank 1";
+        {num_true: 2} "i64 [5, 2]; i64 []" => "error(3 outputs) sampled_candidates must have rank 1";
     }
 }

@@ -34,7 +34,8 @@ pub fn crop(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `index[n], seed[n, 3], max_index[n] -> [n]`. Each operand may lack the axis `n`; if all do, the output is a scalar.
+/// `index[n], seed[n, 3], max_index[n] -> [n]`. Each operand may lack the axis `n`. If no operand has this axis, the
+/// output is a scalar.
 ///
 /// # Errors
 /// An operand has too many axes, the seed does not have three columns, or lengths provably differ.

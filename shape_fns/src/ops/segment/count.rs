@@ -172,8 +172,8 @@ mod tests {
     shape_table! { dense_counts: count_dense, ["values", "weights"];
         {} "[n, 3]; [0]" => "[?, 2]; [?]; [2]";
         {} "[n, 3]; [n, 3]" => "[?, 2]; [?]; [2]";
-        {} "[n, 3]; [3]" => "error(3) weights must be empty or have the shape of the values, got [3] for [n, 3]";
-        {} "[]; ?" => "error(3) values must have rank at least 1";
+        {} "[n, 3]; [3]" => "error(3 outputs) weights must be empty or have the shape of the values, got [3] for [n, 3]";
+        {} "[]; ?" => "error(3 outputs) values must have rank at least 1";
         {} "?; ?" => "[?, ?]; [?]; [?]";
     }
     shape_table! { sparse_counts: count_sparse, ["indices", "values", "dense_shape", "weights"];

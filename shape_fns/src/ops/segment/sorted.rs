@@ -2,8 +2,8 @@
 
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// `data[n, a..], segment_ids[n] -> [u, a..]`, where `u` depends on the data. The op itself checks when it runs that
-/// there is one id per row.
+/// `data[n, a..], segment_ids[n] -> [u, a..]`, where `u` depends on the data. The op itself checks at run time that
+/// every row has one id.
 ///
 /// # Errors
 /// `data` is a scalar, or `segment_ids` is not a vector.
@@ -12,13 +12,13 @@ pub fn segment(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<1>(1)?;
     if data.rank().is_some() {
         let segments = cx.fresh();
-        cx.set_output(0, rows(segments, &data));
+        cx.set_output(0, with_row_count(segments, &data));
     }
     Ok(())
 }
 
-/// Returns the shape of `count` rows like those of `data`.
-pub(super) fn rows(count: Dim, data: &TensorShape) -> TensorShape {
+/// Returns the shape of `data` with `count` rows.
+pub(super) fn with_row_count(count: Dim, data: &TensorShape) -> TensorShape {
     TensorShape::new([count]).concatenate(&data.slice(1..))
 }
 

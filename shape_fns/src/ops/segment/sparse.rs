@@ -1,6 +1,6 @@
 //! `sparse_segment(data, indices, segment_ids)`: selects rows by index and reduces them by segment id.
 
-use super::sorted::rows;
+use super::sorted::with_row_count;
 use crate::error::bail;
 use crate::{InferenceContext, Result, TensorShape};
 
@@ -12,7 +12,7 @@ pub fn sparse_segment(cx: &mut InferenceContext<'_>) -> Result<()> {
     let data = checked_data(cx)?;
     if data.rank().is_some() {
         let segments = cx.fresh();
-        cx.set_output(0, rows(segments, &data));
+        cx.set_output(0, with_row_count(segments, &data));
     }
     Ok(())
 }
@@ -30,7 +30,7 @@ pub fn sparse_segment_of(cx: &mut InferenceContext<'_>) -> Result<()> {
     let data = checked_data(cx)?;
     let count = cx.make_dim_for_scalar_input(name)?;
     if data.rank().is_some() {
-        cx.set_output(0, rows(count, &data));
+        cx.set_output(0, with_row_count(count, &data));
     }
     Ok(())
 }
@@ -44,7 +44,7 @@ pub fn sparse_segment_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.make_dim_for_scalar_input("dense_output_dim0")?;
     let count = cx.fresh();
     if data.rank().is_some() {
-        cx.set_output(0, rows(count.clone(), &data));
+        cx.set_output(0, with_row_count(count.clone(), &data));
     }
     cx.set_output(1, TensorShape::new([count]));
     Ok(())

@@ -81,17 +81,17 @@ mod tests {
     shape_table! { sums: add, ["ai", "av", "as", "bi", "bv", "bs", "thresh"];
         {} "?; ?; i64 [?]; ?; ?; ?; ?" => "[?, d2_0]; [?]; [d2_0]";
         {} "[n, ?]; [?]; i64 [2] = [b, 3]; ?; ?; i64 [2]; []" => "[?, 2]; [?]; [2] = [b, 3]";
-        {} "?; ?; i64 [2]; ?; ?; i64 [3]; []" => "error(3) the ranks of the sparse tensors must agree, got 2 and 3";
-        {} "[3, 2]; [4]; i64 [2]; ?; ?; i64 [2]; []" => "error(3) the rows of the indices and the number of values must agree, got 3 and 4";
-        {} "?; ?; ?; ?; ?; ?; [1]" => "error(3) thresh must have rank 0";
+        {} "?; ?; i64 [2]; ?; ?; i64 [3]; []" => "error(3 outputs) the ranks of the sparse tensors must agree, got 2 and 3";
+        {} "[3, 2]; [4]; i64 [2]; ?; ?; i64 [2]; []" => "error(3 outputs) the rows of the indices and the number of values must agree, got 3 and 4";
+        {} "?; ?; ?; ?; ?; ?; [1]" => "error(3 outputs) thresh must have rank 0";
     }
     shape_table! { gradients: add_grad, ["grad", "a", "b", "sum"];
         {} "?; [?, 2]; [n, 2]; ?" => "[d1_0]; [n]";
-        {} "?; [1]; ?; ?" => "error(2) a must have rank 2";
+        {} "?; [1]; ?; ?" => "error(2 outputs) a must have rank 2";
     }
     shape_table! { joined: elementwise, ["ai", "av", "as", "bi", "bv", "bs"];
         {} "[n, 2]; [n]; i64 [2]; [m, ?]; [m]; ?" => "[?, 2]; [?]";
-        {} "?; ?; []; ?; ?; ?" => "error(2) as must have rank 1";
+        {} "?; ?; []; ?; ?; ?" => "error(2 outputs) as must have rank 1";
     }
     shape_table! { with_dense: elementwise_with_dense, ["indices", "values", "shape", "dense"];
         {} "[?, 2]; ?; ?; [3]" => "[d0_0]";

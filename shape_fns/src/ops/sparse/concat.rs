@@ -4,8 +4,8 @@ use super::operand::{SparseOperand, set_sparse};
 use crate::error::bail;
 use crate::{Dim, InferenceContext, PartialElements, Result, normalize_axis};
 
-/// The operands are the indices of all sparse tensors, then all values, then all shapes. The numbers of elements add
-/// up, and so do the sizes along axis `concat_dim`.
+/// The operands are the indices of all sparse tensors, then all values, then all shapes. The output has the sum of the
+/// numbers of elements and, along axis `concat_dim`, the sum of the sizes.
 ///
 /// # Errors
 /// The operands are not sparse tensors, ranks provably differ, or `concat_dim` is outside the rank.
@@ -63,10 +63,10 @@ mod tests {
         {concat_dim: 0} "[4, 5]; [3, ?]; ?; ?; ?; ?" => "[7, 5]; [7]; [5]";
         {concat_dim: 0} "?; [m, ?]; [n]; ?; i64 [?]; ?" => "[m+n, d1_1]; [m+n]; [d1_1]";
         {concat_dim: -1} "[n, 2]; [m, 2]; ?; ?; i64 [2] = [b, 3]; i64 [2] = [b, k]" => "[m+n, 2]; [m+n]; [2] = [b, k+3]";
-        {concat_dim: 2} "[n, 2]; ?; ?" => "error(3) axis must be in [-2, 2), got 2";
-        {concat_dim: 0} "[?, 2]; [?, 3]; ?; ?; ?; ?" => "error(3) the ranks of the sparse tensors must agree, got 2 and 3";
-        {concat_dim: 0} "[100, ?]; ?; [200]; ?; ?; ?" => "error(3) the rows of the indices and the number of values must agree, got 100 and 200";
-        {concat_dim: 0} "[1]; ?; ?; ?; ?; ?" => "error(3) operand 0 must have rank 2";
-        {concat_dim: 0} "?; ?" => "error(3) sparse_concat must have indices, values and shapes";
+        {concat_dim: 2} "[n, 2]; ?; ?" => "error(3 outputs) axis must be in [-2, 2), got 2";
+        {concat_dim: 0} "[?, 2]; [?, 3]; ?; ?; ?; ?" => "error(3 outputs) the ranks of the sparse tensors must agree, got 2 and 3";
+        {concat_dim: 0} "[100, ?]; ?; [200]; ?; ?; ?" => "error(3 outputs) the rows of the indices and the number of values must agree, got 100 and 200";
+        {concat_dim: 0} "[1]; ?; ?; ?; ?; ?" => "error(3 outputs) operand 0 must have rank 2";
+        {concat_dim: 0} "?; ?" => "error(3 outputs) sparse_concat must have indices, values and shapes";
     }
 }

@@ -7,8 +7,8 @@ use crate::{InferenceContext, Result, ShapeError, TensorShape};
 /// `sparse_indices` is a matrix with one row per value, a vector, or a scalar.
 ///
 /// # Errors
-/// `sparse_indices` has more than two axes, `sparse_values` has more than one, `default_value` is not a scalar, or the
-/// number of columns of the indices provably differs from the output's rank.
+/// `sparse_indices` has more than two axes, `sparse_values` has more than one axis, `default_value` is not a scalar, or
+/// the number of columns of the indices provably differs from the output's rank.
 pub fn to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     let indices = cx.with_rank_at_most(0, 2)?;
     cx.with_rank_at_most(2, 1)?;

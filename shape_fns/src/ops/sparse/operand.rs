@@ -2,7 +2,7 @@
 
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
-/// The dimensions of a sparse tensor. Those that its operands have in common are unified.
+/// The dimensions of a sparse tensor. The dimensions that its three operands have in common are unified.
 pub(super) struct SparseOperand {
     /// The number of elements.
     pub(super) count: Dim,

@@ -3,7 +3,7 @@
 use super::operand::SparseOperand;
 use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
 
-/// `indices[nnz, r], shape[r], new_shape[s] -> indices[nnz, s], shape[s]`. One of the new sizes may be -1; it is
+/// `indices[nnz, r], shape[r], new_shape[s] -> indices[nnz, s], shape[s]`. One of the new sizes may be -1 and is
 /// inferred from the number of elements.
 ///
 /// # Errors
@@ -21,7 +21,7 @@ pub fn reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the new sizes with -1 inferred, or `None` if a size is not known to be a size.
+/// Returns the new sizes with -1 inferred, or `None` if an element is unknown and may be negative.
 fn inferred_sizes(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
     let Some(new) = cx.input_value(2).map(|value| value.elements().to_vec()) else { return Ok(None) };
     let total = cx.input_value(1).map(|value| value.elements().to_vec());
@@ -62,7 +62,7 @@ fn inferred_sizes(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
     Ok(Some(sizes))
 }
 
-/// Sorts the indices and values of a sparse tensor in row-major order. Their shapes stay the same.
+/// Sorts the indices and values of a sparse tensor in row-major order and keeps their shapes.
 ///
 /// # Errors
 /// The operands are not a sparse tensor.
@@ -83,12 +83,12 @@ mod tests {
         {} "[4, 2]; [2] = [3, n]; [2] = [-1, 3]" => "[4, 2]; [2] = [n, 3]";
         {} "[4, 2]; i64 [2]; [2] = [-1, 3]" => "[4, 2]; [2] = [?, 3]";
         {} "[4, 2]; i64 [2]; [2] = [n, 3]" => "[4, 2]; [2] = [n, 3]";
-        {} "[4, 2]; i64 [3]; ?" => "error(2) the columns of the indices and the number of sizes must agree, got 2 and 3";
-        {} "[4, 2]; [2] = [3, 4]; [2] = [-1, -1]" => "error(2) new_shape must have at most one -1, got -1 at axes 0 and 1";
-        {} "[4, 2]; [2] = [3, 4]; [2] = [-1, 5]" => "error(2) new_shape must divide the number of elements, got 5 for 12 elements";
+        {} "[4, 2]; i64 [3]; ?" => "error(2 outputs) the columns of the indices and the number of sizes must agree, got 2 and 3";
+        {} "[4, 2]; [2] = [3, 4]; [2] = [-1, -1]" => "error(2 outputs) new_shape must have at most one -1, got -1 at axes 0 and 1";
+        {} "[4, 2]; [2] = [3, 4]; [2] = [-1, 5]" => "error(2 outputs) new_shape must divide the number of elements, got 5 for 12 elements";
     }
     shape_table! { ordered: reorder, ["indices", "values", "shape"];
         {} "[?, ?]; [n]; ?" => "[n, d0_1]; [n]";
-        {} "?; []; ?" => "error(2) values must have rank 1";
+        {} "?; []; ?" => "error(2 outputs) values must have rank 1";
     }
 }

@@ -1,4 +1,4 @@
-//! Serialization of sparse tensors: each becomes three strings.
+//! Serialization of sparse tensors: each sparse tensor becomes three strings.
 
 use super::operand::{SparseOperand, set_sparse};
 use crate::common::require_last_dim;
@@ -71,12 +71,12 @@ mod tests {
     }
     shape_table! { deserialized: deserialize, ["serialized_sparse"];
         {} "string [5, 2, 3]" => "[?, ?]; [?]; [?]";
-        {} "string [4]" => "error(3) serialized_sparse must have size 3 at the last axis, got 4 in [4]";
-        {} "string []" => "error(3) serialized_sparse must have rank at least 1";
+        {} "string [4]" => "error(3 outputs) serialized_sparse must have size 3 at the last axis, got 4 in [4]";
+        {} "string []" => "error(3 outputs) serialized_sparse must have rank at least 1";
     }
     shape_table! { many_deserialized: deserialize_many, ["serialized_sparse"];
         {} "string [?, 3]" => "[?, ?]; [?]; [?]";
-        {} "string [3]" => "error(3) serialized_sparse must have rank 2";
-        {} "string [?, 4]" => "error(3) must have size 3 at the last axis";
+        {} "string [3]" => "error(3 outputs) serialized_sparse must have rank 2";
+        {} "string [?, 4]" => "error(3 outputs) must have size 3 at the last axis";
     }
 }

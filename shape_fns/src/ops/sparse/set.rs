@@ -9,7 +9,7 @@ use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 /// A rank is less than 2, the ranks differ, or leading dimensions provably differ.
 pub fn dense_to_dense_set(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.takes(2)?;
-    let (a, b) = (sets(cx, 0)?, sets(cx, 1)?);
+    let (a, b) = (shape_of_sets(cx, 0)?, shape_of_sets(cx, 1)?);
     let rank = match (&a, &b) {
         (Some(a), Some(b)) => {
             merge_leading_axes(cx, a, b, 1)?;
@@ -29,7 +29,7 @@ pub fn dense_to_dense_set(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Same as [`dense_to_dense_set`], or the last three operands are not a sparse tensor.
 pub fn dense_to_sparse_set(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.takes(4)?;
-    let dense = sets(cx, 0)?;
+    let dense = shape_of_sets(cx, 0)?;
     let sparse = SparseOperand::read(cx, 1)?;
     let sizes = cx.input_as_shape("set2_shape")?;
     let rank = match &dense {
@@ -78,8 +78,8 @@ pub fn set_size(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the shape of a dense tensor of sets, or `None` if it is unranked.
-fn sets(cx: &mut InferenceContext<'_>, index: usize) -> Result<Option<TensorShape>> {
+/// Returns the shape of a dense tensor of sets, or `None` if the tensor is unranked.
+fn shape_of_sets(cx: &mut InferenceContext<'_>, index: usize) -> Result<Option<TensorShape>> {
     Ok(Some(cx.with_rank_at_least(index, 2)?).filter(|shape| shape.rank().is_some()))
 }
 
@@ -119,21 +119,21 @@ mod tests {
         {} "?; ?" => "[?, ?]; [?]; [?]";
         {} "[4, ?, 2, ?]; [?, 1, ?, 5]" => "[?, 4]; [?]; [4]";
         {} "?; [n, 3]" => "[?, 2]; [?]; [2]";
-        {} "[2]; ?" => "error(3) set1 must have rank at least 2";
-        {} "[2, 1]; [2, 1, 2]" => "error(3) all axes of the sets except the last must agree: shapes must have the same rank";
-        {} "[4, 3, 2, 1]; [4, 3, 3, 1]" => "error(3) got 2 and 3 at axis 2";
+        {} "[2]; ?" => "error(3 outputs) set1 must have rank at least 2";
+        {} "[2, 1]; [2, 1, 2]" => "error(3 outputs) all axes of the sets except the last must agree: shapes must have the same rank";
+        {} "[4, 3, 2, 1]; [4, 3, 3, 1]" => "error(3 outputs) got 2 and 3 at axis 2";
     }
     shape_table! { mixed: dense_to_sparse_set, ["set1", "indices", "values", "set2_shape"];
         {} "?; [?, 2]; [?]; i64 [?]" => "[?, 2]; [?]; [2]";
         {} "[b, ?]; ?; ?; i64 [2] = [3, 5]" => "[?, 2]; [?]; [2]";
-        {} "?; [5, 3]; [6]; ?" => "error(3) the rows of the indices and the number of values must agree, got 5 and 6";
-        {} "[2, 3]; ?; ?; i64 [2] = [4, 5]" => "error(3) got 2 and 4 at axis 0";
-        {} "[2, 3]; [?, 3]; ?; ?" => "error(3) the ranks of both sets must agree, got 2 and 3";
+        {} "?; [5, 3]; [6]; ?" => "error(3 outputs) the rows of the indices and the number of values must agree, got 5 and 6";
+        {} "[2, 3]; ?; ?; i64 [2] = [4, 5]" => "error(3 outputs) got 2 and 4 at axis 0";
+        {} "[2, 3]; [?, 3]; ?; ?" => "error(3 outputs) the ranks of both sets must agree, got 2 and 3";
     }
     shape_table! { sparse: sparse_to_sparse_set, ["i1", "v1", "set1_shape", "i2", "v2", "set2_shape"];
         {} "?; ?; i64 [?]; [?, 2]; ?; ?" => "[?, 2]; [?]; [2]";
-        {} "?; ?; i64 [2] = [3, 5]; ?; ?; i64 [2] = [4, 5]" => "error(3) got 3 and 4 at axis 0";
-        {} "[?, 1]; ?; ?; ?; ?; ?" => "error(3) i1 must have rank at least 2, got rank 1";
+        {} "?; ?; i64 [2] = [3, 5]; ?; ?; i64 [2] = [4, 5]" => "error(3 outputs) got 3 and 4 at axis 0";
+        {} "[?, 1]; ?; ?; ?; ?; ?" => "error(3 outputs) i1 must have rank at least 2, got rank 1";
     }
     shape_table! { sizes: set_size, ["indices", "values", "set_shape"];
         {} "?; ?; i64 [3] = [n, 4, 5]" => "[n, 4]";

@@ -3,8 +3,8 @@
 use super::operand::{SparseOperand, set_sparse};
 use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
 
-/// Outputs the elements in the box that begins at `start` and has sizes `size`, as a sparse tensor. Their number
-/// depends on the data. The box is clamped to the tensor.
+/// Outputs the elements in the box that begins at `start` and has sizes `size`, as a sparse tensor. The number of
+/// elements depends on the data. The box is clamped to the tensor.
 ///
 /// # Errors
 /// The operands are not a sparse tensor, `start` or `size` is not a vector with one element per axis, or a size is
@@ -66,8 +66,8 @@ mod tests {
         {} "?; ?; i64 [?]; ?; ?" => "[?, d2_0]; [?]; [d2_0]";
         {} "[4, 2]; [4]; [2] = [3, n]; [2] = [0, 1]; [2] = [2, 9]" => "[?, 2]; [?]; [2] = [2, min(9, max(0, n-1))]";
         {} "[4, 2]; [4]; [2] = [2, 3]; [2] = [1, 5]; [2] = [4, 1]" => "[?, 2]; [?]; [2] = [1, 0]";
-        {} "[4, 2]; [4]; i64 [2]; i64 [3]; ?" => "error(3) start must have one element for each of 2 axes, got 3";
-        {} "[4, 1]; [4]; i64 [1]; i64 [1]; i64 [1] = [-1]" => "error(3) size must not be negative, got -1";
+        {} "[4, 2]; [4]; i64 [2]; i64 [3]; ?" => "error(3 outputs) start must have one element for each of 2 axes, got 3";
+        {} "[4, 1]; [4]; i64 [1]; i64 [1]; i64 [1] = [-1]" => "error(3 outputs) size must not be negative, got -1";
     }
     shape_table! { gradients: slice_grad, ["grad", "indices", "start", "output_indices"];
         {} "?; [?, 3]; ?; ?" => "[d1_0]";

@@ -39,6 +39,6 @@ mod tests {
         {num_split: 2} "?; ?; ?; i64 [3]" => "[?, 3]; [?, 3]; [?]; [?]; [3]; [3]";
         {num_split: 1} "i64 []; [n, ?]; [n]; ?" => "[?, d1_1]; [?]; ?";
         {num_split: 0} "?; ?; ?; ?" => "error num_split must be at least 1, got 0";
-        {num_split: 1} "?; [4, 3]; ?; i64 [2]" => "error(3) the columns of the indices and the number of sizes must agree, got 3 and 2";
+        {num_split: 1} "?; [4, 3]; ?; i64 [2]" => "error(3 outputs) the columns of the indices and the number of sizes must agree, got 3 and 2";
     }
 }

@@ -66,8 +66,8 @@ mod tests {
 
     shape_table! { words: string_split, ["input", "delimiter"];
         {} "string [5]; string []" => "[?, 2]; [?]; [2]";
-        {} "string []; ?" => "error(3) input must have rank 1";
-        {} "?; string [1]" => "error(3) delimiter must have rank 0";
+        {} "string []; ?" => "error(3 outputs) input must have rank 1";
+        {} "?; string [1]" => "error(3 outputs) delimiter must have rank 0";
     }
     shape_table! { characters: unicode_decode, ["input"];
         {} "string [5, n]" => "[5*n+1]; [?]";
@@ -82,6 +82,6 @@ mod tests {
     }
     shape_table! { grams: ngrams, ["data", "data_splits"];
         {} "string [5]; i64 [?]" => "[?]; [d1_0]";
-        {} "string [5, 2]; ?" => "error(2) data must have rank 1";
+        {} "string [5, 2]; ?" => "error(2 outputs) data must have rank 1";
     }
 }
