@@ -187,8 +187,7 @@ fn calls(bench: &mut Bench) -> Result<()> {
     bench.time("call: run_into", || {
         runner.run_into(&inputs, &mut [TensorViewMut::new(&sizes, black_box(&mut out))?])
     })?;
-    let mut outputs = [TensorViewMut::new(&sizes, &mut out)?];
-    let mut bound = runner.bind(&inputs, &mut outputs)?;
+    let mut bound = exe.bind(&inputs)?;
     bench.time("call: bind, then run", || bound.run())
 }
 

@@ -29,7 +29,7 @@ pub use codegen::Isa;
 pub use compile::{Backend, CompileOptions, IntoOutputs};
 pub use dump::{Snapshot, StageKind, StageSink, Trace};
 pub use error::{Error, ErrorKind, Phase, Result};
-pub use exec::{BoundRun, Executable, Port, Results, Runner, Stats};
+pub use exec::{BoundRun, Executable, Port, PortIndex, Results, Runner, Stats};
 #[cfg(feature = "petgraph")]
 pub use graph::dataflow;
 pub use graph::{

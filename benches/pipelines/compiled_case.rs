@@ -52,8 +52,7 @@ impl CompiledCase {
                 user(&mut || runner.run_into(&inputs, &mut outputs))
             }
             How::Bind => {
-                let mut outputs = views_mut(&mut self.outputs)?;
-                let mut bound = runner.bind(&inputs, &mut outputs)?;
+                let mut bound = self.exe.bind(&inputs)?;
                 user(&mut || bound.run())
             }
             How::Run | How::First | How::Memory => user(&mut || self.exe.run_all(&inputs).map(drop)),

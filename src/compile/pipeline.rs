@@ -43,7 +43,7 @@ pub(crate) struct CompiledProgram {
 
 /// The machine code of the kernels of a program.
 pub(crate) struct KernelCode {
-    pub module: CodeModule,
+    pub module: Arc<CodeModule>,
     /// By step: the function of each variant of its kernel. Other steps have none.
     pub functions: Vec<Vec<FuncIndex>>,
 }
@@ -158,7 +158,7 @@ impl KernelCode {
                 Step::MatMul { .. } | Step::Node { .. } => Vec::new(),
             });
         }
-        Ok(KernelCode { module: jit.finish()?, functions })
+        Ok(KernelCode { module: Arc::new(jit.finish()?), functions })
     }
 }
 

@@ -242,8 +242,8 @@ impl SpecializationCache {
     }
 
     /// Returns the specialization that computes all outputs of every run, if there is one.
-    pub(crate) fn single(&self) -> Option<&Specialization> {
-        self.only.as_deref().filter(|only| only.continuation.is_none())
+    pub(crate) fn single(&self) -> Option<&Arc<Specialization>> {
+        self.only.as_ref().filter(|only| only.continuation.is_none())
     }
 
     /// Returns the specializations compiled so far, oldest first.

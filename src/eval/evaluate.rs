@@ -138,7 +138,7 @@ fn evaluate_call(
         _ => {}
     }
     let scalar = |number: usize| {
-        let view = operands[number];
+        let view = &operands[number];
         let is_read = is_constant(number) && view.sizes().is_empty();
         view.element(0).filter(|_| is_read).and_then(|bytes| Scalar::from_bytes(view.dtype(), bytes))
     };

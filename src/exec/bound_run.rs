@@ -1,99 +1,191 @@
-//! [`BoundRun`]: a run that keeps its inputs, its outputs and its plan.
+//! [`BoundRun`]: a run that owns the memory of its inputs and outputs.
 
-use std::sync::Arc;
+use std::panic::Location;
 
-use super::fault::find_fault;
-use super::output_buffer::{OutputBuffer, OutputBuffers};
-use super::planning::SegmentPlanner;
-use super::run::Run;
+use super::executable::Executable;
+use super::fixed_run::FixedRun;
+use super::port::{PortIndex, find_port};
 use super::run_state::RunState;
-use crate::compile::{CompiledProgram, Specialization};
-use crate::dump::Traced;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::lower::program::{Content, Step};
-use crate::runtime::{BoundLaunches, PreparedLaunch, SegmentPlan, StepPlan, Workspace};
-use crate::tensor::TensorView;
+use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
-/// A runner bound to its inputs and outputs, see [`Runner::bind`](crate::Runner::bind).
-pub struct BoundRun<'r> {
-    compiled: &'r CompiledProgram,
-    plan: Arc<SegmentPlan>,
-    steps: Steps<'r>,
+/// A run that owns the memory of its inputs and outputs, so that a repetition costs little more than its kernels.
+/// [`Executable::bind`] and [`Executable::bind_sizes`] make it.
+///
+/// Change inputs with [`BoundRun::input_mut`], call [`BoundRun::run`], and read results with [`BoundRun::output`]. The
+/// sizes of the inputs stay. A repetition plans and allocates nothing, if kernels and matrix products compute all
+/// results and the sizes of the inputs determine all sizes. Otherwise, a repetition costs as much as [`Executable::run`]:
+/// if some op runs on the host, sizes or ranks depend on data, an output is an input, or the interpreter runs the graph.
+/// [`BoundRun::is_fixed`] tells which.
+///
+/// ```
+/// use shapeflow::{shape, DType, Graph, TensorView};
+///
+/// let g = Graph::new();
+/// let x = g.input("x", DType::F32, shape!["n"])?;
+/// let exe = g.compile([("half", x * 0.5)])?;
+/// let mut bound = exe.bind(&[TensorView::new(&[2], &[8.0f32, 4.0])?])?;
+/// bound.run()?;
+/// assert_eq!(bound.output("half")?.as_slice::<f32>()?, [4.0, 2.0]);
+/// bound.input_mut(0)?.as_mut_slice::<f32>()?.fill(6.0);
+/// bound.run()?;
+/// assert_eq!(bound.output(0)?.as_slice::<f32>()?, [3.0, 3.0]);
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+pub struct BoundRun {
+    executable: Executable,
+    steps: Steps,
+    /// Whether the last run succeeded.
+    computed: bool,
 }
 
-/// How the steps of a bound run are executed.
-enum Steps<'r> {
-    /// Every step is a prepared launch, with its addresses filled in.
-    Bound(BoundLaunches<'r>),
-    /// Some step needs more than one call, so the steps are executed as in any other run.
-    Planned { run: Run<'r>, workspaces: &'r mut Vec<Workspace> },
+/// How a bound run executes.
+enum Steps {
+    /// In fixed memory, by one plan.
+    Fixed(FixedRun),
+    /// As any other run.
+    General { inputs: Vec<Tensor>, outputs: Vec<Tensor>, state: Box<RunState> },
 }
 
-impl<'r> BoundRun<'r> {
-    /// Plans the run, and gives every buffer its memory.
+impl Executable {
+    /// Binds a run to the sizes of these inputs. The run owns a copy of their elements.
     ///
     /// # Errors
-    /// Some result is not stored by a kernel or matmul, its sizes depend on data, or it is several outputs at once; or
-    /// the run does not fit the inputs or outputs.
-    pub(super) fn bind(
-        specialization: &'r Specialization,
-        inputs: &'r [TensorView<'r>],
-        mut outputs: OutputBuffers<'r>,
-        state: &'r mut RunState,
-    ) -> Result<BoundRun<'r>> {
-        let compiled = &specialization.program;
-        let Some(code) = compiled.code.as_ref().filter(|_| launches_only(compiled)) else {
-            let message =
-                "bind needs results that kernels write, of sizes that inputs determine; use run_into";
-            return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
+    /// There is not one view for each input, or for each needed input; an input does not fit its declaration; or memory
+    /// is refused.
+    #[track_caller]
+    pub fn bind(&self, inputs: &[TensorView<'_>]) -> Result<BoundRun> {
+        let location = Location::caller();
+        let tensors = inputs.iter().map(TensorView::to_tensor).collect::<Result<Vec<_>>>();
+        tensors.and_then(|tensors| self.bind_tensors(tensors)).map_err(|error| error.or_at(location))
+    }
+
+    /// Binds a run to inputs of these sizes, whose elements are zero, `false` or empty strings.
+    ///
+    /// # Errors
+    /// As [`Executable::bind`].
+    #[track_caller]
+    pub fn bind_sizes(&self, sizes: &[&[usize]]) -> Result<BoundRun> {
+        let location = Location::caller();
+        self.zero_inputs(sizes)
+            .and_then(|tensors| self.bind_tensors(tensors))
+            .map_err(|error| error.or_at(location))
+    }
+
+    fn zero_inputs(&self, sizes: &[&[usize]]) -> Result<Vec<Tensor>> {
+        let sizes = self.needed_of(sizes)?;
+        let ports = self.needed().iter().map(|&number| &self.inputs()[number]);
+        ports.zip(&*sizes).map(|(port, sizes)| Tensor::zeros(port.dtype, sizes)).collect()
+    }
+
+    fn bind_tensors(&self, tensors: Vec<Tensor>) -> Result<BoundRun> {
+        let inputs = self.needed_of(&tensors)?.into_owned();
+        // Every tensor must have one owner, so that writes do not move its elements.
+        drop(tensors);
+        let steps = match self.specializations().single() {
+            Some(single) if FixedRun::suits(&single.program) => {
+                Steps::Fixed(FixedRun::bind(single.clone(), inputs)?)
+            }
+            _ => Steps::General { inputs, outputs: Vec::new(), state: Box::default() },
         };
-        let planner = SegmentPlanner { compiled, code, state: &specialization.state };
-        let plan = planner.static_plan(inputs, &mut state.last)?.clone();
-        for (number, (output, buffer)) in outputs.iter().zip(&compiled.lowered.outputs).enumerate() {
-            let sizes = plan.sizes(*buffer).expect("a buffer has sizes before it has memory");
-            output.check(number, compiled.lowered.buffers[buffer.index()].dtype, sizes)?;
-        }
-        let retained = std::mem::take(&mut state.retained);
-        let mut run = Run::new(specialization, code, inputs, retained)?;
-        run.place(&plan, Some(&mut outputs))?;
-        if !outputs.iter().all(OutputBuffer::is_taken) {
-            let message = "bind needs different values as outputs; use run_into";
-            return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
-        }
-        let prepared: Option<Vec<&PreparedLaunch>> = plan.steps.iter().map(StepPlan::prepared).collect();
-        let steps = match prepared {
-            Some(prepared) => Steps::Bound(BoundLaunches::bind(prepared, &code.module, run.into_memory())?),
-            None => Steps::Planned { run, workspaces: &mut state.workspaces },
-        };
-        Ok(BoundRun { compiled, plan, steps })
+        Ok(BoundRun { executable: self.clone(), steps, computed: false })
+    }
+}
+
+impl BoundRun {
+    /// Returns whether repetitions plan and allocate nothing.
+    pub fn is_fixed(&self) -> bool {
+        matches!(self.steps, Steps::Fixed(_))
     }
 
     /// Runs on what the inputs hold now, and stores the results in the outputs.
     ///
     /// # Errors
-    /// A check of the data fails, or memory is refused.
+    /// As [`Executable::run`]. The outputs cannot be read until a later run succeeds.
+    #[track_caller]
     pub fn run(&mut self) -> Result<()> {
-        let launches = match &mut self.steps {
-            Steps::Bound(launches) => launches,
-            Steps::Planned { run, workspaces } => return run.run_segment(0, &self.plan, None, workspaces),
-        };
-        for index in 0..launches.len() {
-            let _span = self.compiled.traced(index).map(Traced::begin);
-            if launches.run(index) {
-                let Step::Kernel(kernel) = &self.compiled.lowered.steps[index] else {
-                    unreachable!("only kernels have prepared launches");
-                };
-                return Err(find_fault(self.compiled, kernel, &self.plan, launches.memory(), None));
+        self.computed = false;
+        match &mut self.steps {
+            Steps::Fixed(fixed) => fixed.run(),
+            Steps::General { inputs, outputs, state } => {
+                outputs.clear();
+                let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
+                self.executable.run_with(&views, state).map(|results| *outputs = results)
             }
         }
+        .map_err(|error| error.or_at(Location::caller()))?;
+        self.computed = true;
         Ok(())
     }
-}
 
-/// Returns whether only kernel launches compute the results, and the sizes of the inputs determine all sizes.
-fn launches_only(compiled: &CompiledProgram) -> bool {
-    let contents = &compiled.lowered.contents;
-    compiled.is_static()
-        && compiled.lowered.outputs.iter().all(|output| contents[output.index()] == Content::Computed)
-        && compiled.lowered.steps.iter().all(|step| !matches!(step, Step::Node { .. }))
+    /// Returns an input for writing, by number or name. Its elements stay until the next call of this method.
+    ///
+    /// # Errors
+    /// There is no such input, or the outputs do not need it.
+    #[track_caller]
+    pub fn input_mut(&mut self, input: impl PortIndex) -> Result<TensorViewMut<'_>> {
+        let location = Location::caller();
+        let number = self.input_number(&input).map_err(|error| error.at(location))?;
+        match &mut self.steps {
+            Steps::Fixed(fixed) => Ok(fixed.input_mut(number)),
+            Steps::General { inputs, .. } => inputs[number].view_mut().map_err(|error| error.at(location)),
+        }
+    }
+
+    /// Returns a result of the last run, by number or name.
+    ///
+    /// # Errors
+    /// There is no such output, there was no run yet, or the last run failed.
+    #[track_caller]
+    pub fn output(&self, output: impl PortIndex) -> Result<TensorView<'_>> {
+        let location = Location::caller();
+        let number = self.output_number(&output).map_err(|error| error.at(location))?;
+        match &self.steps {
+            Steps::Fixed(fixed) => fixed.output(number),
+            Steps::General { outputs, .. } => Ok(outputs[number].view()),
+        }
+    }
+
+    /// Copies a result of the last run to an input, as a loop does with its state.
+    ///
+    /// # Errors
+    /// As [`BoundRun::output`] and [`BoundRun::input_mut`]; or the output has another dtype or other sizes than the
+    /// input.
+    #[track_caller]
+    pub fn feed_back(&mut self, output: impl PortIndex, input: impl PortIndex) -> Result<()> {
+        let location = Location::caller();
+        self.copy_output(&output, &input).map_err(|error| error.or_at(location))
+    }
+
+    fn copy_output(&mut self, output: &impl PortIndex, input: &impl PortIndex) -> Result<()> {
+        let (from, to) = (self.output_number(output)?, self.input_number(input)?);
+        match &mut self.steps {
+            Steps::Fixed(fixed) => fixed.feed_back(from, to),
+            Steps::General { inputs, outputs, .. } => inputs[to].view_mut()?.copy_from(outputs[from].view()),
+        }
+    }
+
+    /// Returns the number of a needed input among the needed inputs.
+    fn input_number(&self, input: &impl PortIndex) -> Result<usize> {
+        let ports = self.executable.inputs();
+        let number = find_port("input", ports, input)?;
+        self.executable.needed().iter().position(|needed| *needed == number).ok_or_else(|| {
+            let message =
+                format!("input \"{}\" has no memory, because no output needs it", ports[number].name);
+            Error::new(ErrorKind::Feed, Phase::Run, message)
+        })
+    }
+
+    fn output_number(&self, output: &impl PortIndex) -> Result<usize> {
+        let ports = self.executable.outputs();
+        let number = find_port("output", ports, output)?;
+        if self.computed {
+            return Ok(number);
+        }
+        let message = format!(
+            "output \"{}\" can be read after a successful run; the last run failed, or there was none",
+            ports[number].name
+        );
+        Err(Error::new(ErrorKind::Feed, Phase::Run, message))
+    }
 }

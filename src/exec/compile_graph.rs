@@ -7,7 +7,7 @@ use crate::compile::{CompileOptions, IntoOutputs};
 use crate::dump::{Snapshot, StageKind, folder_of_environment, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, Value, ValueIx};
-use crate::passes::{KnownInputs, rebuild};
+use crate::passes::rebuild_needed;
 
 impl Graph {
     /// Compiles the nodes that the outputs need. The graph stays usable.
@@ -75,12 +75,16 @@ impl Graph {
             snapshot.mark_results(&data, &wanted);
             Ok(snapshot)
         })?;
-        let rebuilt = {
+        let (rebuilt, needed) = {
             let _span = span(options.kept_trace(), "compile", "passes");
-            let data = self.read();
-            rebuild(&data, &wanted, &KnownInputs::default())?
+            rebuild_needed(&self.read(), &wanted)?
         };
         let outputs = wanted.iter().map(|value| rebuilt.values[value]).collect();
-        Executable::new(rebuilt.graph, outputs, names, &options)
+        let inputs = {
+            let data = self.read();
+            let ports = data.inputs.iter().zip(&needed);
+            ports.map(|((name, value), &needed)| data.port(name.clone(), *value, needed)).collect()
+        };
+        Executable::new(rebuilt.graph, inputs, outputs, names, &options)
     }
 }

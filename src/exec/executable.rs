@@ -1,14 +1,16 @@
 //! [`Executable`]: a compiled graph.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use shapeflow_shape_fns::{DType, TensorShape};
+use shapeflow_shape_fns::DType;
 
 use super::guards::check_guards;
 use super::input_bindings::bind_inputs;
+use super::port::Port;
 use super::results::Results;
 use super::run_state::RunState;
 use super::specialized_run::run_specialized;
@@ -19,19 +21,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{GraphData, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::runtime::lock;
-use crate::tensor::{Tensor, TensorView};
-
-/// An input or output of an executable.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Port {
-    /// The name of the input, or the name an output was compiled under.
-    pub name: String,
-    /// Its element type.
-    pub dtype: DType,
-    /// Its shape, as far as it is known without a run.
-    pub shape: TensorShape,
-}
+use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
 /// A compiled graph. Cheap to clone, and usable from several threads at once.
 ///
@@ -50,7 +40,10 @@ pub struct Executable(Arc<Shared>);
 
 struct Shared {
     specializations: SpecializationCache,
+    /// All inputs of the graph, needed or not.
     inputs: Vec<Port>,
+    /// The numbers of the inputs that the outputs need. The specializations take only these.
+    needed: Vec<usize>,
     outputs: Vec<Port>,
     /// States of threads that do not run now.
     states: Mutex<Vec<RunState>>,
@@ -67,36 +60,41 @@ impl fmt::Debug for Executable {
 }
 
 impl Executable {
-    /// Compiles `graph`, which holds the nodes that `outputs` need and no others.
+    /// Compiles `graph`, which holds the nodes that `outputs` need and no others. Its inputs are the needed ones of
+    /// `inputs`.
     ///
     /// # Errors
     /// The graph cannot be compiled, or threads are refused.
     pub(crate) fn new(
         graph: GraphData,
+        mut inputs: Vec<Port>,
         outputs: Vec<ValueIx>,
         names: Vec<String>,
         options: &CompileOptions,
     ) -> Result<Executable> {
         let start = std::time::Instant::now();
-        let port = |name: String, value: &ValueIx| {
-            let info = &graph.values[value.at()];
-            Port { name, dtype: info.dtype, shape: graph.table.resolve_shape(&info.shape) }
-        };
-        let inputs = graph.inputs.iter().map(|(name, value)| port(name.clone(), value)).collect();
-        let ports = names.into_iter().zip(&outputs).map(|(name, value)| port(name, value)).collect();
+        let needed: Vec<usize> = (0..inputs.len()).filter(|&number| inputs[number].needed).collect();
+        // Equalities that unneeded nodes found do not constrain the shapes of the compiled graph.
+        for (&number, (name, value)) in needed.iter().zip(&graph.inputs) {
+            inputs[number] = graph.port(name.clone(), *value, true);
+        }
+        let ports =
+            names.into_iter().zip(&outputs).map(|(name, value)| graph.port(name, *value, true)).collect();
         let threads = options.make_pool()?;
         let specializations = SpecializationCache::new(graph, outputs, options, &threads)?;
         let compile_time = start.elapsed();
         Ok(Executable(Arc::new(Shared {
             specializations,
             inputs,
+            needed,
             outputs: ports,
             states: Mutex::default(),
             compile_time,
         })))
     }
 
-    /// Returns the inputs, in the order of the `Graph::input` calls.
+    /// Returns all inputs of the graph, in the order of the `Graph::input` calls. [`Port::needed`] says whether the
+    /// outputs need an input.
     pub fn inputs(&self) -> &[Port] {
         &self.0.inputs
     }
@@ -107,6 +105,8 @@ impl Executable {
     }
 
     /// Runs on inputs in the order of [`Executable::inputs`] and returns all results.
+    ///
+    /// `inputs` has a view for every input, or one for every needed input. Views of other inputs are ignored.
     ///
     /// # Errors
     /// The number of outputs is not `N`; an input has another dtype or an unsuitable shape; a requirement that is
@@ -142,13 +142,23 @@ impl Executable {
     }
 
     pub(super) fn run_with(&self, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Vec<Tensor>> {
-        self.check_count(inputs.len())?;
+        self.run_to(inputs, None, state)
+    }
+
+    /// Runs. The results go to `outputs`, or else are returned as tensors.
+    pub(super) fn run_to(
+        &self,
+        inputs: &[TensorView<'_>],
+        outputs: Option<&mut [TensorViewMut<'_>]>,
+        state: &mut RunState,
+    ) -> Result<Vec<Tensor>> {
+        let inputs = self.needed_of(inputs)?;
         if inputs.iter().all(TensorView::is_row_major) {
-            return run_specialized(&self.0.specializations, inputs, None, state);
+            return run_specialized(&self.0.specializations, &inputs, outputs, state);
         }
-        let copies = row_major(inputs)?;
+        let copies: Vec<Tensor> = inputs.iter().map(TensorView::to_tensor).collect::<Result<_>>()?;
         let views: Vec<TensorView<'_>> = copies.iter().map(Tensor::view).collect();
-        run_specialized(&self.0.specializations, &views, None, state)
+        run_specialized(&self.0.specializations, &views, outputs, state)
     }
 
     /// Frees the memory that is kept for later runs: working memory, and the memory of dropped results.
@@ -157,10 +167,10 @@ impl Executable {
         self.0.specializations.for_each(&mut |specialization| specialization.state.buffers.clear());
     }
 
-    /// Runs on inputs by name and returns the results by name.
+    /// Runs on inputs by name and returns the results by name. Inputs that the outputs do not need may be missing.
     ///
     /// # Errors
-    /// A name is missing, occurs twice, or is not that of an input; else as [`Executable::run`].
+    /// A needed input is missing; a name occurs twice, or is not that of an input; else as [`Executable::run`].
     #[track_caller]
     pub fn run_named(&self, feeds: &[(&str, TensorView<'_>)]) -> Result<Results> {
         let location = Location::caller();
@@ -171,11 +181,13 @@ impl Executable {
             let names: Vec<&str> = self.0.inputs.iter().map(|port| port.name.as_str()).collect();
             return refuse(format!("\"{name}\" is not an input; the inputs are {}", names.join(", ")));
         }
-        let mut ordered = Vec::with_capacity(self.0.inputs.len());
+        let mut ordered = Vec::with_capacity(self.0.needed.len());
         for port in &self.0.inputs {
             let mut found = feeds.iter().filter(|(name, _)| *name == port.name);
             match (found.next(), found.next()) {
-                (Some((_, view)), None) => ordered.push(*view),
+                (Some((_, view)), None) if port.needed => ordered.push(view.clone()),
+                (Some(_), None) => {}
+                (None, _) if !port.needed => {}
                 (None, _) => {
                     return refuse(format!(
                         "input \"{}\" {}{} must be fed",
@@ -203,11 +215,11 @@ impl Executable {
     }
 
     fn sizes_for(&self, inputs: &[&[usize]]) -> Result<Vec<Option<Vec<usize>>>> {
-        self.check_count(inputs.len())?;
+        let inputs = self.needed_of(inputs)?;
         let Some(single) = self.0.specializations.single() else {
             return Ok(vec![None; self.0.outputs.len()]);
         };
-        let ports = self.0.inputs.iter().map(|port| port.dtype);
+        let ports = self.0.needed.iter().map(|&number| self.0.inputs[number].dtype);
         let sized: Vec<(DType, &[usize])> = ports.zip(inputs.iter().copied()).collect();
         let bindings = bind_inputs(&single.program.graph, &sized)?;
         check_guards(&single.program, &bindings)?;
@@ -278,19 +290,34 @@ impl Executable {
         Err(Error::new(ErrorKind::Feed, Phase::Run, message))
     }
 
-    pub(super) fn check_count(&self, got: usize) -> Result<()> {
-        let wanted = self.0.inputs.len();
-        if got == wanted {
-            return Ok(());
+    /// Returns what `given` has for the needed inputs: it has an entry for every input or for every needed input.
+    ///
+    /// # Errors
+    /// `given` has another number of entries.
+    pub(super) fn needed_of<'v, T: Clone>(&self, given: &'v [T]) -> Result<Cow<'v, [T]>> {
+        let Shared { inputs, needed, .. } = &*self.0;
+        if given.len() == needed.len() {
+            return Ok(Cow::Borrowed(given));
         }
-        let names: Vec<String> =
-            self.0.inputs.iter().map(|port| format!("{} {}{}", port.name, port.dtype, port.shape)).collect();
-        let message = format!("{wanted} inputs must be fed ({}), got {got}", names.join(", "));
+        if given.len() == inputs.len() {
+            return Ok(Cow::Owned(needed.iter().map(|&number| given[number].clone()).collect()));
+        }
+        let list = |needed: bool| {
+            let ports = inputs.iter().filter(|port| port.needed == needed);
+            let texts: Vec<String> =
+                ports.map(|port| format!("{} {}{}", port.name, port.dtype, port.shape)).collect();
+            texts.join(", ")
+        };
+        let mut message = format!("{} inputs must be fed ({})", needed.len(), list(true));
+        if needed.len() < inputs.len() {
+            message += &format!(", or all {} with the unneeded ({})", inputs.len(), list(false));
+        }
+        message += &format!(", got {}", given.len());
         Err(Error::new(ErrorKind::Feed, Phase::Run, message))
     }
-}
 
-/// Copies the inputs into row-major order.
-pub(super) fn row_major(inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
-    inputs.iter().map(TensorView::to_tensor).collect()
+    /// Returns the numbers of the needed inputs.
+    pub(super) fn needed(&self) -> &[usize] {
+        &self.0.needed
+    }
 }

@@ -11,8 +11,8 @@
 //! and `run` gives the buffers their memory and executes the steps. Where sizes depend on data, `definitions` binds more
 //! symbols between segments. `outputs` hands out the results.
 //!
-//! A [`Runner`] keeps the memory and the last plan of one thread, so that it takes no lock. A [`BoundRun`] keeps inputs,
-//! outputs and all kernel arguments too, so that it only launches. `interpret` is the road without machine code.
+//! A [`Runner`] keeps the memory and the last plan of one thread, so that it takes no lock. A [`BoundRun`] owns the
+//! memory of its inputs and outputs too, and keeps all kernel arguments, so that it only launches. `interpret` is the road without machine code.
 //! `fault` finds the element at fault after a kernel has failed.
 //!
 //! **Callers:** programs that use the crate, and the command line.
@@ -26,6 +26,7 @@ mod compile_graph;
 mod definitions;
 mod executable;
 mod fault;
+mod fixed_run;
 mod guards;
 mod host_step;
 mod input_bindings;
@@ -33,6 +34,7 @@ mod interpret;
 mod output_buffer;
 mod outputs;
 mod planning;
+mod port;
 mod results;
 mod run;
 mod run_state;
@@ -43,7 +45,8 @@ mod stats;
 mod tests;
 
 pub use bound_run::BoundRun;
-pub use executable::{Executable, Port};
+pub use executable::Executable;
+pub use port::{Port, PortIndex};
 pub use results::Results;
 pub use runner::Runner;
 pub use stats::Stats;

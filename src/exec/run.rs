@@ -1,5 +1,7 @@
 //! [`Run`]: one run of a compiled program by machine code.
 
+use std::borrow::Cow;
+
 use shapeflow_shape_fns::DType;
 
 use super::bindings::Bindings;
@@ -24,14 +26,14 @@ use crate::runtime::{
 };
 use crate::tensor::{Tensor, TensorView};
 
-/// One run of a compiled program: the memory of its buffers, and the values of its symbols.
-pub(super) struct Run<'m> {
-    compiled: &'m CompiledProgram,
-    code: &'m KernelCode,
-    state: &'m ProgramState,
-    memory: Memory<'m>,
+/// One run of a compiled program in the memory of its buffers, with the values of its symbols.
+pub(super) struct Run<'r, 'm> {
+    compiled: &'r CompiledProgram,
+    code: &'r KernelCode,
+    state: &'r ProgramState,
+    memory: &'r mut Memory<'m>,
     /// The values of symbols; none in a static program, whose steps need no symbols.
-    bindings: Option<Bindings<'m>>,
+    bindings: Option<Bindings<'r>>,
 }
 
 /// Runs a program on row-major inputs. The results go to `outputs`, or else are returned as tensors.
@@ -45,49 +47,53 @@ pub(super) fn run_by_machine_code<'m>(
     outputs: Option<&mut [OutputBuffer<'m>]>,
     state: &mut RunState,
 ) -> Result<Vec<Tensor>> {
-    let mut run = Run::new(specialization, code, inputs, std::mem::take(&mut state.retained))?;
-    let results = run.run(inputs, outputs, state);
-    state.retained = run.memory.retain();
+    let retained = std::mem::take(&mut state.retained);
+    let mut memory = given_memory(&specialization.program, inputs, retained)?;
+    let results = Run::new(specialization, code, &mut memory).run(inputs, outputs, state);
+    state.retained = memory.retain();
     results
 }
 
-impl<'m> Run<'m> {
-    /// A run whose memory holds the inputs and the constants.
-    ///
-    /// # Errors
-    /// Memory for a copy of an input of strings is refused.
-    pub(super) fn new(
-        specialization: &'m Specialization,
-        code: &'m KernelCode,
-        inputs: &'m [TensorView<'m>],
-        retained: RetainedMemory,
-    ) -> Result<Run<'m>> {
-        let Specialization { program: compiled, state, .. } = specialization;
-        let mut memory = Memory::new(&compiled.lowered.roots, retained);
-        for &(buffer, content) in &compiled.given {
-            // Strings have no bytes. Host kernels read their tensor itself.
-            match content {
-                Content::Input(port) if inputs[port].dtype() == DType::String => {
-                    memory.hold(buffer, inputs[port].to_tensor()?);
-                }
-                Content::Input(port) => memory.lend(buffer, inputs[port].bytes()),
-                Content::Constant(node) => match &compiled.graph.constants[&node] {
-                    tensor if tensor.dtype() == DType::String => memory.hold(buffer, tensor.clone()),
-                    tensor => memory.lend(buffer, tensor.view().bytes()),
-                },
-                Content::Computed | Content::Alias(_) => unreachable!("only inputs and constants are given"),
+/// Returns the memory of a run, with its inputs and the constants.
+///
+/// # Errors
+/// Memory for a copy of an input of strings is refused.
+fn given_memory<'m>(
+    compiled: &'m CompiledProgram,
+    inputs: &'m [TensorView<'m>],
+    retained: RetainedMemory,
+) -> Result<Memory<'m>> {
+    let mut memory = Memory::new(Cow::Borrowed(&compiled.lowered.roots), retained);
+    for &(buffer, content) in &compiled.given {
+        // Strings have no bytes. Host kernels read their tensor itself.
+        match content {
+            Content::Input(port) if inputs[port].dtype() == DType::String => {
+                memory.hold(buffer, inputs[port].to_tensor()?);
             }
+            Content::Input(port) => memory.lend(buffer, inputs[port].bytes()),
+            Content::Constant(node) => match &compiled.graph.constants[&node] {
+                tensor if tensor.dtype() == DType::String => memory.hold(buffer, tensor.clone()),
+                tensor => memory.lend(buffer, tensor.view().bytes()),
+            },
+            Content::Computed | Content::Alias(_) => unreachable!("only inputs and constants are given"),
         }
-        Ok(Run { compiled, code, state, memory, bindings: None })
+    }
+    Ok(memory)
+}
+
+impl<'r, 'm> Run<'r, 'm> {
+    /// A run in a memory that has the inputs and the constants.
+    pub(super) fn new(
+        specialization: &'r Specialization,
+        code: &'r KernelCode,
+        memory: &'r mut Memory<'m>,
+    ) -> Run<'r, 'm> {
+        let Specialization { program: compiled, state, .. } = specialization;
+        Run { compiled, code, state, memory, bindings: None }
     }
 
-    fn planner(&self) -> SegmentPlanner<'m> {
+    fn planner(&self) -> SegmentPlanner<'r> {
         SegmentPlanner { compiled: self.compiled, code: self.code, state: self.state }
-    }
-
-    /// Returns the memory of the buffers. Bound launches need nothing else of a run.
-    pub(super) fn into_memory(self) -> Memory<'m> {
-        self.memory
     }
 
     /// Plans and runs all segments, and collects the results.
@@ -103,7 +109,7 @@ impl<'m> Run<'m> {
             self.place(plan, outputs.as_deref_mut())?;
             self.run_segment(0, plan, outputs.as_deref_mut(), &mut state.workspaces)?;
             let sizes = |buffer| plan.sizes(buffer).cloned();
-            return collect_outputs(compiled, &sizes, &mut self.memory, outputs);
+            return collect_outputs(compiled, &sizes, self.memory, outputs);
         }
         self.bindings = Some(bind_inputs(&compiled.graph, &sizes_of_inputs(inputs))?);
         let mut definitions = Definitions::new(compiled);
@@ -117,13 +123,13 @@ impl<'m> Run<'m> {
         self.define(&mut definitions)?;
         let bindings = self.bindings.as_ref();
         let sizes = |buffer: BufferIx| bindings?.sizes(&compiled.lowered.buffers[buffer.index()].dims);
-        collect_outputs(compiled, &sizes, &mut self.memory, outputs)
+        collect_outputs(compiled, &sizes, self.memory, outputs)
     }
 
     /// Binds the symbols that can be bound now, checks the guards, and returns the bindings.
-    fn define(&mut self, definitions: &mut Definitions) -> Result<&Bindings<'m>> {
+    fn define(&mut self, definitions: &mut Definitions) -> Result<&Bindings<'r>> {
         let bindings = self.bindings.as_mut().expect("a program that is not static has bindings");
-        definitions.define(self.compiled, bindings, &self.memory)?;
+        definitions.define(self.compiled, bindings, self.memory)?;
         check_guards(self.compiled, bindings)?;
         Ok(bindings)
     }
@@ -190,9 +196,9 @@ impl<'m> Run<'m> {
                 (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan, prepared)) => {
                     let code = &self.code.module;
                     let failed = match prepared {
-                        Some(prepared) => prepared.run(code, &mut self.memory, workspaces)?,
+                        Some(prepared) => prepared.run(code, self.memory, workspaces)?,
                         None => {
-                            let (plan, memory) = (kernel_plan, &self.memory);
+                            let (plan, memory) = (kernel_plan, &*self.memory);
                             let functions = &self.code.functions[step];
                             let stream = min_streamed_row(&plan.buffers, plan.stream, memory);
                             let run = Launch { kernel, plan, code, functions, memory, stream, traced };
@@ -204,7 +210,7 @@ impl<'m> Run<'m> {
                     }
                 }
                 (Step::MatMul { .. }, StepPlan::MatMul(matmul)) => {
-                    matmul.run(&mut self.memory, &self.state.threads, workspaces)?;
+                    matmul.run(self.memory, &self.state.threads, workspaces)?;
                 }
                 (Step::Node { node, operands, outputs: stored }, StepPlan::Node) => {
                     let step = HostStep { node: *node, operands };
@@ -218,7 +224,7 @@ impl<'m> Run<'m> {
 
     #[cold]
     fn fault(&self, kernel: &Kernel, plan: &SegmentPlan) -> Error {
-        find_fault(self.compiled, kernel, plan, &self.memory, self.bindings.as_ref())
+        find_fault(self.compiled, kernel, plan, self.memory, self.bindings.as_ref())
     }
 
     /// Runs a node by itself, and binds symbols to the sizes of its results.
@@ -232,7 +238,7 @@ impl<'m> Run<'m> {
         let pool = &self.state.buffers;
         let allocator = output_allocator(self.compiled, stored, pool, outputs.as_deref_mut());
         let bindings = self.bindings.as_ref();
-        let results = run_host_step(self.compiled, step, plan, &self.memory, bindings, allocator)?;
+        let results = run_host_step(self.compiled, step, plan, self.memory, bindings, allocator)?;
         assert_eq!(results.len(), stored.len(), "a node has a buffer for each result");
         for (&buffer, result) in stored.iter().zip(results) {
             match result {

@@ -2,12 +2,9 @@
 
 use std::panic::Location;
 
-use super::bound_run::BoundRun;
-use super::executable::{Executable, row_major};
-use super::output_buffer::OutputBuffer;
+use super::executable::Executable;
 use super::run_state::RunState;
-use super::specialized_run::run_specialized;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::Result;
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
 /// Runs an executable from one thread. It keeps working memory and the last plan, so that it takes no lock.
@@ -46,53 +43,7 @@ impl Runner {
 
     fn run_to_views(&mut self, inputs: &[TensorView<'_>], outputs: &mut [TensorViewMut<'_>]) -> Result<()> {
         self.executable.check_outputs(outputs.len())?;
-        self.executable.check_count(inputs.len())?;
-        let copies;
-        let views: Vec<TensorView<'_>>;
-        let inputs = if inputs.iter().all(TensorView::is_row_major) {
-            inputs
-        } else {
-            copies = row_major(inputs)?;
-            views = copies.iter().map(Tensor::view).collect();
-            &views
-        };
-        run_specialized(self.executable.specializations(), inputs, Some(outputs), &mut self.state).map(|_| ())
-    }
-
-    /// Binds the runner to these inputs and outputs, so that [`BoundRun::run`] only launches kernels.
-    ///
-    /// # Errors
-    /// As [`Runner::run_into`].
-    #[track_caller]
-    pub fn bind<'r>(
-        &'r mut self,
-        inputs: &'r [TensorView<'r>],
-        outputs: &'r mut [TensorViewMut<'_>],
-    ) -> Result<BoundRun<'r>> {
-        let location = Location::caller();
-        self.bind_views(inputs, outputs).map_err(|error| error.or_at(location))
-    }
-
-    fn bind_views<'r>(
-        &'r mut self,
-        inputs: &'r [TensorView<'r>],
-        outputs: &'r mut [TensorViewMut<'_>],
-    ) -> Result<BoundRun<'r>> {
-        self.executable.check_outputs(outputs.len())?;
-        self.executable.check_count(inputs.len())?;
-        let Some(single) = self.executable.specializations().single() else {
-            let message = "bind needs sizes that inputs alone determine; use run_into";
-            return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
-        };
-        if let Some(number) = inputs.iter().position(|view| !view.is_row_major()) {
-            let message = format!(
-                "bind needs row-major inputs, got strides {:?} of input {number}",
-                inputs[number].strides()
-            );
-            return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
-        }
-        let outputs = outputs.iter_mut().map(OutputBuffer::new).collect();
-        BoundRun::bind(single, inputs, outputs, &mut self.state)
+        self.executable.run_to(inputs, Some(outputs), &mut self.state).map(|_| ())
     }
 
     /// Frees working memory.

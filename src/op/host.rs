@@ -115,7 +115,7 @@ impl<'a> HostCx<'a> {
     pub fn input(&self, i: usize) -> Result<TensorView<'a>> {
         self.inputs
             .get(i)
-            .copied()
+            .cloned()
             .ok_or_else(|| Error::msg(format!("there is no input {i}, only {}", self.inputs.len())))
     }
 

@@ -21,7 +21,7 @@ impl<'a> RowMajor<'a> {
     /// Returns the row-major elements.
     pub(crate) fn view(&self) -> TensorView<'_> {
         match self {
-            RowMajor::Borrowed(view) => *view,
+            RowMajor::Borrowed(view) => view.clone(),
             RowMajor::Copied(tensor) => tensor.view(),
         }
     }

@@ -4,7 +4,7 @@
 //! order of definitions: the dims of a value mention nothing that is defined after it, so a run knows them when it computes
 //! the value. Symbols of inputs come first, because a run binds them first.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Attrs, Dim, DimTable, IntoDim, Symbol, SymbolKind, TensorShape, Unknown};
 use smallvec::SmallVec;
 
@@ -47,8 +47,24 @@ struct Key {
 /// An input does not fit what is known of it, a needed op has no kernel, or inference refuses a node.
 pub(crate) fn rebuild(old: &GraphData, wanted: &[ValueIx], known: &KnownInputs) -> Result<Rebuilt> {
     let needed = needed_nodes(old, wanted);
+    rebuild_nodes(old, &needed, &vec![true; old.inputs.len()], known)
+}
+
+/// Rebuilds the nodes of `old` that `wanted` needs. Returns also which inputs are needed; the new graph has only these.
+///
+/// # Errors
+/// A needed op has no kernel, or inference refuses a node.
+pub(crate) fn rebuild_needed(old: &GraphData, wanted: &[ValueIx]) -> Result<(Rebuilt, Vec<bool>)> {
+    let needed = needed_nodes(old, wanted);
+    let inputs: Vec<bool> =
+        old.inputs.iter().map(|(_, value)| needed[old.values[value.at()].node.at()]).collect();
+    Ok((rebuild_nodes(old, &needed, &inputs, &KnownInputs::default())?, inputs))
+}
+
+/// Rebuilds the nodes that `needed` marks, and the inputs that `inputs` marks.
+fn rebuild_nodes(old: &GraphData, needed: &[bool], inputs: &[bool], known: &KnownInputs) -> Result<Rebuilt> {
     let mut this = Rebuilder::new(old);
-    for (_, value) in &old.inputs {
+    for ((_, value), _) in old.inputs.iter().zip(inputs).filter(|(_, kept)| **kept) {
         this.bring(&old.values[value.at()].shape);
     }
     let mut port = 0;
@@ -57,7 +73,9 @@ pub(crate) fn rebuild(old: &GraphData, wanted: &[ValueIx], known: &KnownInputs) 
         match node.op.body {
             Body::Input => {
                 // Inputs are numbered in the order of their nodes.
-                this.input(index, port, known)?;
+                if inputs[port] {
+                    this.input(index, port, known)?;
+                }
                 port += 1;
             }
             _ if !needed[number] => {}
@@ -129,22 +147,45 @@ pub(crate) fn carrier(old: &GraphData, marked: &[bool], symbol: Symbol) -> Optio
     found.next().map(|(number, _)| ValueIx(number as u32))
 }
 
+/// Returns the nodes that compute `wanted`, and an input for each symbol that only the sizes of inputs tell.
 fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     let mut needed = vec![false; old.nodes.len()];
     for value in wanted {
         needed[old.values[value.at()].node.at()] = true;
     }
+    let mut told_by_inputs: FxHashSet<Symbol> = FxHashSet::default();
     for number in (0..old.nodes.len()).rev() {
         if needed[number] {
             for operand in &old.nodes[number].operands {
                 needed[old.values[operand.at()].node.at()] = true;
             }
-            // A dimension among the attributes is known where the node that made it is.
-            old.nodes[number].attrs().symbols(&mut |symbol| {
-                if let Some(maker) = old.table.maker(symbol).filter(|maker| (*maker as usize) < number) {
-                    needed[maker as usize] = true;
+            // A dimension among the attributes is known where the node that made it is. A name has no such node.
+            old.nodes[number].attrs().symbols(&mut |symbol| match old
+                .table
+                .maker(symbol)
+                .map(|maker| maker as usize)
+            {
+                Some(maker) if maker >= number => {}
+                Some(maker) if !matches!(old.nodes[maker].op.body, Body::Input) => needed[maker] = true,
+                _ => {
+                    told_by_inputs.insert(symbol);
                 }
             });
+        }
+    }
+    for symbol in told_by_inputs {
+        let tells = |node: &NodeIx| {
+            let mut found = false;
+            for dim in old.values[old.nodes[node.at()].first_output.at()].shape.dims().unwrap_or_default() {
+                dim.symbols(&mut |other| found |= other == symbol);
+            }
+            found
+        };
+        let inputs = || old.inputs.iter().map(|(_, value)| old.values[value.at()].node).filter(tells);
+        if !inputs().any(|node| needed[node.at()])
+            && let Some(first) = inputs().next()
+        {
+            needed[first.at()] = true;
         }
     }
     needed

@@ -1,12 +1,13 @@
 //! [`Memory`]: the buffers of a run.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use super::workspace::at_least;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::BufferUse;
-use crate::tensor::{Buffer, Tensor};
+use crate::tensor::{Buffer, Tensor, TensorViewMut};
 
 /// The bytes of a buffer.
 #[derive(Clone, Copy)]
@@ -25,13 +26,15 @@ struct Region {
 /// Buffers may share bytes. The plan ensures that they are not in use at the same time, or that a kernel reads every
 /// element of one before it stores the same element of the other.
 ///
+/// A `Memory<'static>` lends nothing of a caller: it holds all its tensors.
+///
 /// Invariant: while `self` lives, every address is valid for reads of its bytes, and for writes if it is writable;
 /// nothing else accesses these bytes.
 pub(crate) struct Memory<'a> {
     /// Boxed, because a run moves its memory several times.
     tables: Box<Tables>,
     /// By buffer: the buffer that owns its bytes, which is itself or the buffer that it is a view of.
-    roots: &'a [BufferIx],
+    roots: Cow<'a, [BufferIx]>,
     lent: PhantomData<&'a mut [u8]>,
 }
 
@@ -80,7 +83,7 @@ impl Region {
 
 impl<'a> Memory<'a> {
     /// Memory in which no buffer has bytes yet. It reuses the allocations of an earlier run.
-    pub(crate) fn new(roots: &'a [BufferIx], retained: RetainedMemory) -> Memory<'a> {
+    pub(crate) fn new(roots: Cow<'a, [BufferIx]>, retained: RetainedMemory) -> Memory<'a> {
         let mut tables = retained.0.unwrap_or_default();
         tables.regions.clear();
         tables.regions.resize(roots.len(), ABSENT);
@@ -115,8 +118,8 @@ impl<'a> Memory<'a> {
 
     /// Gives a buffer the elements of `tensor` to read.
     pub(crate) fn hold(&mut self, buffer: BufferIx, tensor: Tensor) {
-        let region = Region::readable(tensor.view().bytes());
-        self.keep(buffer, region, tensor);
+        let (address, len) = tensor.raw_bytes();
+        self.keep(buffer, Region { address, len, ..ABSENT }, tensor);
     }
 
     fn keep(&mut self, buffer: BufferIx, region: Region, tensor: Tensor) {
@@ -130,11 +133,32 @@ impl<'a> Memory<'a> {
     /// # Errors
     /// The tensor is shared, and memory for a copy is refused.
     pub(crate) fn hold_mut(&mut self, buffer: BufferIx, mut tensor: Tensor) -> Result<()> {
-        let mut view = tensor.view_mut()?;
-        let bytes = view.bytes_mut();
-        let region = Region::writable(bytes.as_mut_ptr(), bytes.len());
-        self.keep(buffer, region, tensor);
+        tensor.view_mut()?;
+        let (address, len) = tensor.raw_bytes();
+        self.keep(buffer, Region::writable(address, len), tensor);
         Ok(())
+    }
+
+    /// Borrows the tensor of a buffer for writing, at its present address. The memory holds the tensor, and no other
+    /// tensor shares its elements.
+    pub(crate) fn view_mut(&mut self, buffer: BufferIx) -> TensorViewMut<'_> {
+        let index =
+            self.tables.regions[buffer.index()].held.expect("the memory holds the tensor of the buffer");
+        let tensor = self.tables.held[index as usize].as_mut();
+        let tensor = tensor.expect("a region that names a tensor goes when it is taken");
+        tensor.unshared_view_mut().expect("the memory holds the only tensor with these elements")
+    }
+
+    /// Copies the bytes of `source` to `target`, whose tensor the memory holds as [`Memory::view_mut`] needs it. Both
+    /// have the same length.
+    pub(crate) fn copy(&mut self, source: BufferIx, target: BufferIx) {
+        let source = self.region(source);
+        assert!(!source.is_absent(), "the source of a copy has bytes");
+        let mut view = self.view_mut(target);
+        let bytes = view.bytes_mut();
+        assert_eq!(bytes.len(), source.len, "a copy needs two buffers of one length");
+        // SAFETY: the invariant, for `source`; `bytes` is a slice of the target. `copy` allows them to be the same.
+        unsafe { std::ptr::copy(source.address, bytes.as_mut_ptr(), bytes.len()) };
     }
 
     /// Takes the tensor that owns a buffer's bytes, if the memory holds it. The buffer has no bytes afterwards.

@@ -1,6 +1,8 @@
 //! [`PreparedLaunch`]: a launch whose arguments are complete except for the addresses of its buffers.
 //! [`BoundLaunches`]: launches whose arguments are complete.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::kernel_call::{KernelCall, base_word, min_streamed_row, push_slot};
@@ -13,6 +15,7 @@ use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::kernel_body::LaneLayout;
 use crate::lower::launch_mode::LaunchMode;
 use crate::lower::plan::{BufferUse, KernelPlan};
+use crate::tensor::TensorViewMut;
 
 /// A launch whose kernel arguments are complete except for the addresses of its buffers.
 ///
@@ -154,23 +157,23 @@ struct BoundLaunch {
 
 /// Launches with complete kernel arguments, and the memory that holds their buffers.
 ///
-/// Invariant: nothing changes the memory after the launches are bound, so the addresses stay valid.
-pub(crate) struct BoundLaunches<'m> {
+/// Invariant: every buffer stays at the address that it had when the launches were bound.
+pub(crate) struct BoundLaunches {
     launches: Vec<BoundLaunch>,
-    code: &'m CodeModule,
-    memory: Memory<'m>,
+    code: Arc<CodeModule>,
+    memory: Memory<'static>,
 }
 
-impl<'m> BoundLaunches<'m> {
+impl BoundLaunches {
     /// Binds `prepared` to the buffers of `memory`. `code` holds the functions of their kernels.
     ///
     /// # Errors
     /// As [`PreparedLaunch::run`].
     pub(crate) fn bind<'p>(
         prepared: impl IntoIterator<Item = &'p PreparedLaunch>,
-        code: &'m CodeModule,
-        memory: Memory<'m>,
-    ) -> Result<BoundLaunches<'m>> {
+        code: Arc<CodeModule>,
+        memory: Memory<'static>,
+    ) -> Result<BoundLaunches> {
         let launches = prepared.into_iter().map(|launch| launch.bind(&memory)).collect::<Result<_>>()?;
         Ok(BoundLaunches { launches, code, memory })
     }
@@ -183,13 +186,23 @@ impl<'m> BoundLaunches<'m> {
     /// Runs one launch; true if a check failed.
     pub(crate) fn run(&mut self, index: usize) -> bool {
         let launch = &self.launches[index];
-        // SAFETY: the buffers were checked when the launch was bound; they are as they were then, and `self`, which
-        // holds them, is borrowed exclusively.
-        unsafe { launch.call.run(self.code, &launch.words, launch.min_streamed_row) }
+        // SAFETY: the buffers were checked when the launch was bound, and they are where they were then. `self`, which
+        // holds them, is borrowed exclusively, so that no view of a tensor exists.
+        unsafe { launch.call.run(&self.code, &launch.words, launch.min_streamed_row) }
     }
 
     /// The memory that holds the buffers.
-    pub(crate) fn memory(&self) -> &Memory<'m> {
+    pub(crate) fn memory(&self) -> &Memory<'static> {
         &self.memory
+    }
+
+    /// Borrows the tensor of a buffer for writing; see [`Memory::view_mut`].
+    pub(crate) fn view_mut(&mut self, buffer: BufferIx) -> TensorViewMut<'_> {
+        self.memory.view_mut(buffer)
+    }
+
+    /// Copies the bytes of a buffer; see [`Memory::copy`].
+    pub(crate) fn copy(&mut self, source: BufferIx, target: BufferIx) {
+        self.memory.copy(source, target);
     }
 }

@@ -13,8 +13,8 @@ impl<'a> TensorView<'a> {
     /// `Shape`: the numbers of sizes and strides differ, an index leads outside `data`, or the elements do not fit into
     /// memory.
     pub fn with_strides<T: Element>(
-        sizes: &'a [usize],
-        strides: &'a [isize],
+        sizes: &[usize],
+        strides: &[isize],
         data: &'a [T],
         first: usize,
     ) -> Result<TensorView<'a>> {
@@ -48,13 +48,13 @@ impl<'a> TensorView<'a> {
         let size = size_of::<T>();
         Ok(if len == 0 {
             let data = Data::Bytes { bytes: &[], first: 0, size };
-            TensorView { dtype: T::DTYPE, sizes, strides: None, len, data }
+            TensorView { dtype: T::DTYPE, sizes: sizes.into(), strides: None, len, data }
         } else if plain {
             let data = Data::Bytes { bytes: &bytes[first * size..(first + len) * size], first: 0, size };
-            TensorView { dtype: T::DTYPE, sizes, strides: None, len, data }
+            TensorView { dtype: T::DTYPE, sizes: sizes.into(), strides: None, len, data }
         } else {
             let data = Data::Bytes { bytes, first, size };
-            TensorView { dtype: T::DTYPE, sizes, strides: Some(strides), len, data }
+            TensorView { dtype: T::DTYPE, sizes: sizes.into(), strides: Some(strides.into()), len, data }
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::panic::Location;
 
 use shapeflow_shape_fns::DType;
+use smallvec::SmallVec;
 
 use super::Tensor;
 use super::datum::Datum;
@@ -10,15 +11,26 @@ use super::element::{self, Element, check_aligned, check_bits, check_dtype, size
 use super::layout::{Offsets, check_count, check_values, row_major_strides};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// Elements borrowed from the caller, so that feeding them to a run copies nothing.
+/// Elements borrowed from the caller, so that feeding them to a run copies nothing. A view owns its sizes, so that a
+/// function can return it.
 ///
 /// A view is row-major unless [`TensorView::with_strides`] made it.
-#[derive(Clone, Copy)]
+///
+/// ```
+/// use shapeflow::{Result, TensorView};
+///
+/// fn rows_of_three(data: &[f32]) -> Result<TensorView<'_>> {
+///     TensorView::new(&[data.len() / 3, 3], data)
+/// }
+/// assert_eq!(rows_of_three(&[1.0; 6])?.sizes(), [2, 3]);
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+#[derive(Clone)]
 pub struct TensorView<'a> {
     pub(super) dtype: DType,
-    pub(super) sizes: &'a [usize],
+    pub(super) sizes: SmallVec<[usize; 4]>,
     /// The strides in elements; `None` for row-major.
-    pub(super) strides: Option<&'a [isize]>,
+    pub(super) strides: Option<SmallVec<[isize; 4]>>,
     pub(super) len: usize,
     pub(super) data: Data<'a>,
 }
@@ -54,10 +66,16 @@ impl<'a> TensorView<'a> {
     /// # Errors
     /// `Shape`: `data.len()` is not the product of the sizes.
     #[track_caller]
-    pub fn new<T: Element>(sizes: &'a [usize], data: &'a [T]) -> Result<TensorView<'a>> {
+    pub fn new<T: Element>(sizes: &[usize], data: &'a [T]) -> Result<TensorView<'a>> {
         check_count(sizes, data.len())?;
         let data_bytes = Data::Bytes { bytes: element::as_bytes(data), first: 0, size: size_of::<T>() };
-        Ok(TensorView { dtype: T::DTYPE, sizes, strides: None, len: data.len(), data: data_bytes })
+        Ok(TensorView {
+            dtype: T::DTYPE,
+            sizes: sizes.into(),
+            strides: None,
+            len: data.len(),
+            data: data_bytes,
+        })
     }
 
     /// Makes a row-major view of elements given as their bits. `T` is `u16` for f16 and bf16, the integer of the same
@@ -68,22 +86,28 @@ impl<'a> TensorView<'a> {
     /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `data` does not hold as many elements as the sizes
     /// need.
     #[track_caller]
-    pub fn from_bits<T: Element>(dtype: DType, sizes: &'a [usize], data: &'a [T]) -> Result<TensorView<'a>> {
+    pub fn from_bits<T: Element>(dtype: DType, sizes: &[usize], data: &'a [T]) -> Result<TensorView<'a>> {
         let per_element = check_bits::<T>(dtype)?;
         let len = check_values(data.len(), per_element, sizes)?;
         let data =
             Data::Bytes { bytes: element::as_bytes(data), first: 0, size: per_element * size_of::<T>() };
-        Ok(TensorView { dtype, sizes, strides: None, len, data })
+        Ok(TensorView { dtype, sizes: sizes.into(), strides: None, len, data })
     }
 
     /// Makes a row-major view of strings.
     ///
     /// # Errors
     /// `Shape`: `data.len()` is not the product of the sizes.
-    pub fn from_strings(sizes: &'a [usize], data: &'a [Box<[u8]>]) -> Result<TensorView<'a>> {
+    pub fn from_strings(sizes: &[usize], data: &'a [Box<[u8]>]) -> Result<TensorView<'a>> {
         check_count(sizes, data.len())?;
         let strings = Data::Strings(data);
-        Ok(TensorView { dtype: DType::String, sizes, strides: None, len: data.len(), data: strings })
+        Ok(TensorView {
+            dtype: DType::String,
+            sizes: sizes.into(),
+            strides: None,
+            len: data.len(),
+            data: strings,
+        })
     }
 
     /// Makes a row-major view of bytes that hold elements of `dtype`.
@@ -91,7 +115,7 @@ impl<'a> TensorView<'a> {
     /// # Errors
     /// `DType`: `dtype` is string, or a byte of a bool is neither 0 nor 1. `Shape`: `bytes` is not as long as the sizes
     /// need. `Feed`: the address is not aligned for the type of the elements' bits.
-    pub(crate) fn from_bytes(dtype: DType, sizes: &'a [usize], bytes: &'a [u8]) -> Result<TensorView<'a>> {
+    pub(crate) fn from_bytes(dtype: DType, sizes: &[usize], bytes: &'a [u8]) -> Result<TensorView<'a>> {
         check_aligned(dtype, bytes)?;
         if dtype == DType::Bool && !element::are_bools(bytes) {
             return Err(Error::new(
@@ -102,21 +126,33 @@ impl<'a> TensorView<'a> {
         }
         let size = size_of_element(dtype)?;
         let len = check_values(bytes.len(), size, sizes)?;
-        Ok(TensorView { dtype, sizes, strides: None, len, data: Data::Bytes { bytes, first: 0, size } })
+        Ok(TensorView {
+            dtype,
+            sizes: sizes.into(),
+            strides: None,
+            len,
+            data: Data::Bytes { bytes, first: 0, size },
+        })
     }
 
     /// Makes the view of a tensor or of a mutable view, which have the same invariants.
-    pub(super) fn of_bytes(dtype: DType, sizes: &'a [usize], len: usize, bytes: &'a [u8]) -> TensorView<'a> {
+    pub(super) fn of_bytes(dtype: DType, sizes: &[usize], len: usize, bytes: &'a [u8]) -> TensorView<'a> {
         // The element size of an empty tensor is never used.
         let size = bytes.len().checked_div(len).unwrap_or(1);
-        TensorView { dtype, sizes, strides: None, len, data: Data::Bytes { bytes, first: 0, size } }
+        TensorView {
+            dtype,
+            sizes: sizes.into(),
+            strides: None,
+            len,
+            data: Data::Bytes { bytes, first: 0, size },
+        }
     }
 
     /// Makes a view of strings, whose number must fit the sizes.
-    pub(super) fn of_strings(sizes: &'a [usize], strings: &'a [Box<[u8]>]) -> TensorView<'a> {
+    pub(super) fn of_strings(sizes: &[usize], strings: &'a [Box<[u8]>]) -> TensorView<'a> {
         TensorView {
             dtype: DType::String,
-            sizes,
+            sizes: sizes.into(),
             strides: None,
             len: strings.len(),
             data: Data::Strings(strings),
@@ -129,15 +165,15 @@ impl<'a> TensorView<'a> {
     }
 
     /// Returns the size of each axis.
-    pub fn sizes(&self) -> &'a [usize] {
-        self.sizes
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
     }
 
     /// Returns the stride of each axis, in elements.
     pub fn strides(&self) -> Vec<isize> {
-        match self.strides {
+        match &self.strides {
             Some(strides) => strides.to_vec(),
-            None => row_major_strides(self.sizes).to_vec(),
+            None => row_major_strides(&self.sizes).to_vec(),
         }
     }
 
@@ -177,7 +213,7 @@ impl<'a> TensorView<'a> {
 
     /// Returns the slice. The caller has checked that `T` is the type of the bits.
     fn typed<T: Element>(&self) -> Result<&'a [T]> {
-        match (self.data, self.strides) {
+        match (self.data, &self.strides) {
             (_, Some(strides)) => Err(Error::new(
                 ErrorKind::Shape,
                 Phase::Run,
@@ -247,16 +283,16 @@ impl<'a> TensorView<'a> {
     /// `Memory`: the allocation fails.
     pub fn to_tensor(&self) -> Result<Tensor> {
         if let Data::Strings(strings) = self.data {
-            return Tensor::from_strings(self.sizes, strings);
+            return Tensor::from_strings(&self.sizes, strings);
         }
-        let mut tensor = Tensor::allocate(self.dtype, self.sizes)?;
+        let mut tensor = Tensor::allocate(self.dtype, &self.sizes)?;
         self.copy_bytes_to(tensor.view_mut()?.bytes_mut());
         Ok(tensor)
     }
 
     /// Copies the elements, in row-major order, to `target`, which must have the same length. Copies no strings.
     pub(super) fn copy_bytes_to(&self, target: &mut [u8]) {
-        match (self.data, self.strides) {
+        match (self.data, &self.strides) {
             (Data::Bytes { bytes, .. }, None) => target.copy_from_slice(bytes),
             (Data::Bytes { size, .. }, Some(_)) => {
                 for (slot, element) in target.chunks_exact_mut(size).zip(self.elements()) {
@@ -268,9 +304,10 @@ impl<'a> TensorView<'a> {
     }
 
     /// Returns the bytes of each element in row-major order.
-    fn elements(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+    fn elements(&self) -> impl Iterator<Item = &'a [u8]> + use<'a, '_> {
         let data = self.data;
-        Offsets::new(self.sizes, self.strides, self.first()).map(move |offset| data.element(offset))
+        Offsets::new(&self.sizes, self.strides.as_deref(), self.first())
+            .map(move |offset| data.element(offset))
     }
 
     /// Returns the offset of the element at index zero.
@@ -282,7 +319,7 @@ impl<'a> TensorView<'a> {
     }
 
     /// Returns the value of each element in row-major order.
-    pub(super) fn data(&self) -> impl Iterator<Item = Datum<'a>> + use<'a> {
+    pub(super) fn data(&self) -> impl Iterator<Item = Datum<'a>> + use<'a, '_> {
         let dtype = self.dtype;
         self.elements().map(move |bytes| Datum::read(dtype, bytes))
     }
@@ -299,7 +336,7 @@ impl<'a> TensorView<'a> {
         }
         let strides = self.strides();
         let mut offset = self.first();
-        for ((position, size), stride) in index.iter().zip(self.sizes).zip(&strides) {
+        for ((position, size), stride) in index.iter().zip(&self.sizes).zip(&strides) {
             let position = usize::try_from(*position).ok().filter(|position| position < size)?;
             offset = offset.wrapping_add_signed(position as isize * stride);
         }
@@ -324,6 +361,12 @@ impl<'a> TensorView<'a> {
 impl<'a> From<&'a Tensor> for TensorView<'a> {
     fn from(tensor: &'a Tensor) -> TensorView<'a> {
         tensor.view()
+    }
+}
+
+impl<'a> From<&TensorView<'a>> for TensorView<'a> {
+    fn from(view: &TensorView<'a>) -> TensorView<'a> {
+        view.clone()
     }
 }
 

@@ -157,18 +157,28 @@ impl<'a> TensorViewMut<'a> {
     ///
     /// # Errors
     /// `DType`: the dtypes differ. `Shape`: the sizes differ.
-    pub fn copy_from(&mut self, source: TensorView<'_>) -> Result<()> {
-        if self.dtype != source.dtype() {
-            let message = format!("the source must have dtype {}, got {}", self.dtype, source.dtype());
-            return Err(Error::new(ErrorKind::DType, Phase::Run, message));
-        }
-        if self.sizes != source.sizes() {
-            let message = format!("the source must have sizes {:?}, got {:?}", self.sizes, source.sizes());
-            return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
-        }
+    pub fn copy_from<'s>(&mut self, source: impl Into<TensorView<'s>>) -> Result<()> {
+        let source = source.into();
+        self.check_source(source.dtype(), source.sizes())?;
         match &mut self.data {
             Data::Strings(strings) => strings.clone_from_slice(source.as_strings()?),
             Data::Bytes(bytes) => source.copy_bytes_to(bytes),
+        }
+        Ok(())
+    }
+
+    /// Checks that elements of this dtype and these sizes can be copied into the view.
+    ///
+    /// # Errors
+    /// As [`TensorViewMut::copy_from`].
+    pub(crate) fn check_source(&self, dtype: DType, sizes: &[usize]) -> Result<()> {
+        if self.dtype != dtype {
+            let message = format!("the source must have dtype {}, got {dtype}", self.dtype);
+            return Err(Error::new(ErrorKind::DType, Phase::Run, message));
+        }
+        if self.sizes != sizes {
+            let message = format!("the source must have sizes {:?}, got {sizes:?}", self.sizes);
+            return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
         }
         Ok(())
     }

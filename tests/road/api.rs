@@ -164,8 +164,8 @@ impl Service {
         let n = rows.len() / 4;
         let sizes = [n, 4];
         let x = TensorView::new(&sizes, rows)?;
-        let [probabilities, twice] = self.exe.run(&[x])?;
-        let named = self.exe.run_named(&[("x", x)])?;
+        let [probabilities, twice] = self.exe.run(std::slice::from_ref(&x))?;
+        let named = self.exe.run_named(&[("x", x.clone())])?;
         assert_eq!(named.tensor("probabilities")?, &probabilities);
         assert_eq!(named.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["probabilities", "twice"]);
         let tensor = Tensor::from_slice(&sizes, rows)?;
@@ -174,11 +174,11 @@ impl Service {
         let mut copy = vec![0.0f32; rows.len()];
         let mut views = [TensorViewMut::new(&sizes, &mut copy)?, TensorViewMut::new(&sizes, out)?];
         let mut runner = self.exe.runner();
-        runner.run_into(&[x], &mut views)?;
-        let feeds = [x];
-        let mut bound = runner.bind(&feeds, &mut views)?;
+        runner.run_into(std::slice::from_ref(&x), &mut views)?;
+        let mut bound = self.exe.bind(&[x])?;
         bound.run()?;
         bound.run()?;
+        assert_eq!(bound.output("twice")?.to_tensor()?, twice);
         assert_eq!((copy, out.to_vec()), (probabilities.to_vec::<f32>()?, twice.to_vec::<f32>()?));
         Ok(())
     }

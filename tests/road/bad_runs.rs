@@ -24,34 +24,34 @@ fn feed_errors_are_explained() -> Result<()> {
     let exe = classifier()?;
     let labels = TensorView::new(&[2], &[0i64, 1])?;
     let images = zeros(&[2, 8, 8])?;
-    assert_snapshot!(error_text(exe.run_all(&[images])), @r"
+    assert_snapshot!(error_text(exe.run_all(std::slice::from_ref(&images))), @r"
     error: 2 inputs must be fed (images f32[batch, 8, 8], labels i64[batch]), got 1
-      --> `error_text(exe.run_all(&[images]))`
+      --> `error_text(exe.run_all(std::slice::from_ref(&images)))`
     ");
-    assert_snapshot!(error_text(exe.run_all(&[labels, images])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[labels.clone(), images.clone()])), @r#"
     error: input "images" must be f32[batch, 8, 8], got i64[2]
-      --> `error_text(exe.run_all(&[labels, images]))`
+      --> `error_text(exe.run_all(&[labels.clone(), images.clone()]))`
       the input is declared at `let images = g.input("images", DType::F32, shape!["batch", 8, 8])?;`
     "#);
-    assert_snapshot!(error_text(exe.run_all(&[zeros(&[8, 8])?, labels])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[8, 8])?, labels.clone()])), @r#"
     error: input "images" must be f32[batch, 8, 8], got f32[8, 8]: the rank must be 3
-      --> `error_text(exe.run_all(&[zeros(&[8, 8])?, labels]))`
+      --> `error_text(exe.run_all(&[zeros(&[8, 8])?, labels.clone()]))`
       the input is declared at `let images = g.input("images", DType::F32, shape!["batch", 8, 8])?;`
       help: a single example is fed with sizes [1, 8, 8]
     "#);
-    assert_snapshot!(error_text(exe.run_all(&[zeros(&[2, 64])?, labels])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[2, 64])?, labels.clone()])), @r#"
     error: input "images" must be f32[batch, 8, 8], got f32[2, 64]: the rank must be 3
-      --> `error_text(exe.run_all(&[zeros(&[2, 64])?, labels]))`
+      --> `error_text(exe.run_all(&[zeros(&[2, 64])?, labels.clone()]))`
       the input is declared at `let images = g.input("images", DType::F32, shape!["batch", 8, 8])?;`
     "#);
-    assert_snapshot!(error_text(exe.run_all(&[zeros(&[2, 8, 9])?, labels])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[2, 8, 9])?, labels.clone()])), @r#"
     error: input "images" must be f32[batch, 8, 8], got f32[2, 8, 9]: axis 2 must be 8
-      --> `error_text(exe.run_all(&[zeros(&[2, 8, 9])?, labels]))`
+      --> `error_text(exe.run_all(&[zeros(&[2, 8, 9])?, labels.clone()]))`
       the input is declared at `let images = g.input("images", DType::F32, shape!["batch", 8, 8])?;`
     "#);
-    assert_snapshot!(error_text(exe.run_all(&[zeros(&[3, 8, 8])?, labels])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[3, 8, 8])?, labels.clone()])), @r#"
     error: input "labels" must be i64[batch], got i64[2]: axis 0 is batch, which is 3 at axis 0 of input "images"
-      --> `error_text(exe.run_all(&[zeros(&[3, 8, 8])?, labels]))`
+      --> `error_text(exe.run_all(&[zeros(&[3, 8, 8])?, labels.clone()]))`
       the input is declared at `let labels = g.input("labels", DType::I64, shape!["batch"])?;`
     "#);
     assert_snapshot!(error_text(exe.run_named(&[("image", images), ("labels", labels)])), @r#"

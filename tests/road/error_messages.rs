@@ -273,13 +273,13 @@ fn feed_errors_are_explained() -> Result<()> {
     let exe = gather_executable()?;
     let (flat, ids) = ([0.0f32; 6], [1i64, 2]);
     let table = TensorView::new(&[3, 2], &flat)?;
-    assert_snapshot!(error_text(exe.run_all(&[table])), @r"
+    assert_snapshot!(error_text(exe.run_all(std::slice::from_ref(&table))), @r"
     error: 2 inputs must be fed (table f32[rows, 2], ids i64[n]), got 1
-      --> `error_text(exe.run_all(&[table]))`
+      --> `error_text(exe.run_all(std::slice::from_ref(&table)))`
     ");
-    assert_snapshot!(error_text(exe.run_all(&[table, table])), @r#"
+    assert_snapshot!(error_text(exe.run_all(&[table.clone(), table.clone()])), @r#"
     error: input "ids" must be i64[n], got f32[3, 2]
-      --> `error_text(exe.run_all(&[table, table]))`
+      --> `error_text(exe.run_all(&[table.clone(), table.clone()]))`
       the input is declared at `let ids = g.input("ids", DType::I64, shape!["n"])?;`
     "#);
     assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[6], &flat)?, TensorView::new(&[2], &ids)?])), @r#"
@@ -292,13 +292,13 @@ fn feed_errors_are_explained() -> Result<()> {
       --> `error_text(exe.run_all(&[TensorView::new(&[2, 3], &flat)?, TensorView::new(&[2], &ids)?]))`
       the input is declared at `let table = g.input("table", DType::F32, shape!["rows", 2])?;`
     "#);
-    assert_snapshot!(error_text(exe.run_named(&[("table", table)])), @r#"
+    assert_snapshot!(error_text(exe.run_named(&[("table", table.clone())])), @r#"
     error: input "ids" i64[n] must be fed
-      --> `error_text(exe.run_named(&[("table", table)]))`
+      --> `error_text(exe.run_named(&[("table", table.clone())]))`
     "#);
-    assert_snapshot!(error_text(exe.run_named(&[("table", table), ("ids", table), ("id", table)])), @r#"
+    assert_snapshot!(error_text(exe.run_named(&[("table", table.clone()), ("ids", table.clone()), ("id", table.clone())])), @r#"
     error: "id" is not an input; the inputs are table, ids
-      --> `error_text(exe.run_named(&[("table", table), ("ids", table), ("id", table)]))`
+      --> `error_text(exe.run_named(&[("table", table.clone()), ("ids", table.clone()), ("id", table.clone())]))`
     "#);
     assert_snapshot!(error_text(exe.run::<2>(&[table, TensorView::new(&[2], &ids)?])), @r"
     error: the number of results must be 1, one for each output, got 2

@@ -123,7 +123,7 @@ fn equalities_of_unfetched_nodes_constrain_nothing() -> Result<()> {
     assert_eq!(exe.outputs()[0].shape.to_string(), "[m+n]");
     let (two, one) = (TensorView::new(&[2], &[1.0f32, 2.0])?, TensorView::new(&[1], &[3.0f32])?);
     let three = TensorView::new(&[3], &[0.0f32; 3])?;
-    let [out] = exe.run(&[two, one, three])?;
+    let [out] = exe.run(&[two.clone(), one.clone(), three.clone()])?;
     assert_eq!(out.to_vec::<f32>()?, [1.0, 2.0, 3.0]);
     let exe = g.compile([both, unused])?;
     assert!(exe.run_all(&[two, one, three]).is_err());

@@ -250,7 +250,7 @@ fn empty_tensors_have_the_right_sizes_and_reductions() -> Result<()> {
         for (n, m) in [(0, 0), (0, 3), (3, 0)] {
             let sizes = [n, m];
             let x = TensorView::new(&sizes, &[] as &[f32])?;
-            let got = exe.run_all(&[x, TensorView::new(&[0], &[] as &[i64])?])?;
+            let got = exe.run_all(&[x.clone(), TensorView::new(&[0], &[] as &[i64])?])?;
             let got: Vec<&[usize]> = got.iter().map(Tensor::sizes).collect();
             let expected: [&[usize]; 16] = [
                 &[n, m],
@@ -326,10 +326,10 @@ fn overflowing_sizes_are_refused_at_run_time() -> Result<()> {
             for (output, name) in [(filled, "fill"), (doubled, "concat")] {
                 let exe = g.compile_with(&options, output)?;
                 if a == 0 && name == "fill" {
-                    assert_eq!(exe.run::<1>(&[feed])?[0].len(), 0);
+                    assert_eq!(exe.run::<1>(std::slice::from_ref(&feed))?[0].len(), 0);
                     continue;
                 }
-                let error = exe.run_all(&[feed]).expect_err(name);
+                let error = exe.run_all(std::slice::from_ref(&feed)).expect_err(name);
                 assert_eq!(error.phase(), Phase::Run, "{sizes:?}: {error}");
             }
             // A reduction of the larger sizes would not end, so only the empty one runs.

@@ -45,22 +45,33 @@ fn feeds_of_wrong_dtype_shape_or_count_are_refused() -> Result<()> {
                 TensorViewMut::new(&sizes, &mut out).and_then(|view| runner.run_into(feeds, &mut [view]));
             expect_error(outcome, ErrorKind::Feed, Phase::Run, parts);
         };
-        refuses(&["\"x\"", "f64[3, 2]"], &[TensorView::new(&[3, 2], &doubles[..6])?, good_y]);
+        refuses(&["\"x\"", "f64[3, 2]"], &[TensorView::new(&[3, 2], &doubles[..6])?, good_y.clone()]);
         let strings = Tensor::from_strings(&[3, 2], &["a"; 6])?;
-        refuses(&["\"x\"", "got string[3, 2]"], &[strings.view(), good_y]);
-        refuses(&["\"x\"", "rank"], &[TensorView::new(&[6], &floats[..6])?, good_y]);
-        refuses(&["\"x\"", "axis 1"], &[TensorView::new(&[2, 3], &floats[..6])?, good_y]);
-        refuses(&["\"y\"", "axis 0", "3"], &[good_x, TensorView::new(&[4], &floats[..4])?]);
-        refuses(&["2 inputs", "got 1"], &[good_x]);
-        refuses(&["2 inputs", "got 3"], &[good_x, good_y, good_y]);
+        refuses(&["\"x\"", "got string[3, 2]"], &[strings.view(), good_y.clone()]);
+        refuses(&["\"x\"", "rank"], &[TensorView::new(&[6], &floats[..6])?, good_y.clone()]);
+        refuses(&["\"x\"", "axis 1"], &[TensorView::new(&[2, 3], &floats[..6])?, good_y.clone()]);
+        refuses(&["\"y\"", "axis 0", "3"], &[good_x.clone(), TensorView::new(&[4], &floats[..4])?]);
+        refuses(&["2 inputs", "got 1"], std::slice::from_ref(&good_x));
+        refuses(&["2 inputs", "got 3"], &[good_x.clone(), good_y.clone(), good_y.clone()]);
         refuses(&["2 inputs", "got 0"], &[]);
         let refuses_named = |feeds: &[(&str, TensorView<'_>)], parts: &[&str]| {
             expect_error(exe.run_named(feeds), ErrorKind::Feed, Phase::Run, parts);
         };
-        refuses_named(&[("x", good_x)], &["\"y\"", "must be fed"]);
-        refuses_named(&[("x", good_x), ("y", good_y), ("z", good_y)], &["\"z\" is not an input"]);
-        refuses_named(&[("x", good_x), ("y", good_y), ("y", good_y)], &["\"y\"", "once"]);
-        expect_error(exe.run::<2>(&[good_x, good_y]), ErrorKind::Feed, Phase::Run, &["must be 1", "got 2"]);
+        refuses_named(&[("x", good_x.clone())], &["\"y\"", "must be fed"]);
+        refuses_named(
+            &[("x", good_x.clone()), ("y", good_y.clone()), ("z", good_y.clone())],
+            &["\"z\" is not an input"],
+        );
+        refuses_named(
+            &[("x", good_x.clone()), ("y", good_y.clone()), ("y", good_y.clone())],
+            &["\"y\"", "once"],
+        );
+        expect_error(
+            exe.run::<2>(&[good_x.clone(), good_y.clone()]),
+            ErrorKind::Feed,
+            Phase::Run,
+            &["must be 1", "got 2"],
+        );
         let [sum] = exe.run(&[good_x, good_y])?;
         assert_eq!(sum.to_vec::<f32>()?, [1.5; 3]);
     }
@@ -82,7 +93,6 @@ fn output_memory_of_wrong_size_or_dtype_is_refused() -> Result<()> {
     {
         let mut views = [view];
         assert_eq!(runner.run_into(&feeds, &mut views).expect_err(name).kind(), ErrorKind::Feed);
-        assert_eq!(runner.bind(&feeds, &mut views).err().expect(name).kind(), ErrorKind::Feed);
     }
     expect_error(runner.run_into(&feeds, &mut []), ErrorKind::Feed, Phase::Run, &["every output"]);
     Ok(())
@@ -106,7 +116,7 @@ fn guards_are_checked_at_run_time() -> Result<()> {
         assert_eq!(folded.run::<1>(&[TensorView::new(&[6], &data)?])?[0].sizes(), [3, 2]);
         let x = TensorView::new(&[6], &data)?;
         for begin in [5i64, -1, i64::MAX, i64::MIN] {
-            let error = sliced.run_all(&[x, TensorView::new(&[1], &[begin])?]).unwrap_err();
+            let error = sliced.run_all(&[x.clone(), TensorView::new(&[1], &[begin])?]).unwrap_err();
             assert_eq!(error.phase(), Phase::Run, "{error}");
             assert!(error.to_string().contains("slice"), "{error}");
         }
@@ -128,7 +138,7 @@ fn indices_out_of_range_are_refused() -> Result<()> {
         for (bad, indices) in
             [("3", [0i64, 3, 1]), ("-1", [-1, 0, 0]), ("-9223372036854775808", [0, 0, i64::MIN])]
         {
-            let outcome = exe.run_all(&[x, TensorView::new(&[3], &indices)?]);
+            let outcome = exe.run_all(&[x.clone(), TensorView::new(&[3], &indices)?]);
             expect_error(outcome, ErrorKind::Index, Phase::Run, &["gather", bad, "3", "axis 1", file!()]);
         }
         let [good] = exe.run(&[x, TensorView::new(&[3], &[2i64, 0, 2])?])?;
@@ -154,7 +164,7 @@ fn integer_division_by_zero_is_refused() -> Result<()> {
             let exe = compile(&g, backend, (divide(a, b)? + 1).ok()?)?;
             let a = [7i32, i32::MIN, -7];
             let a = TensorView::new(&[3], &a)?;
-            let outcome = exe.run_all(&[a, TensorView::new(&[3], &[2i32, 1, 0])?]);
+            let outcome = exe.run_all(&[a.clone(), TensorView::new(&[3], &[2i32, 1, 0])?]);
             expect_error(outcome, ErrorKind::DivideByZero, Phase::Run, &[name, file!()]);
             // The smallest number divided by -1 wraps and does not trap.
             let [got] = exe.run(&[a, TensorView::new(&[3], &[2i32, -1, 2])?])?;
@@ -214,7 +224,7 @@ fn panics_in_custom_ops_are_errors() -> Result<()> {
                 .data(x)
                 .finish()
                 .and_then(|y| compile(&g, backend, (y * 2.0).ok()?))
-                .and_then(|exe| exe.run_all(&[feed]));
+                .and_then(|exe| exe.run_all(std::slice::from_ref(&feed)));
             let text = outcome.expect_err(def.name()).to_string();
             for part in [def.name(), panic_text, file!()] {
                 assert!(text.contains(part), "{}: {part:?} is missing in {text}", def.name());

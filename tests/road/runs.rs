@@ -77,7 +77,7 @@ fn a_constant_matmul_operand_is_repacked_for_the_sizes_of_each_run() -> Result<(
         let sizes = [8, k];
         let left: Vec<f32> = (0..8 * k).map(|i| (i % 5) as f32).collect();
         let left = TensorView::new(&sizes, &left)?;
-        assert_eq!(fed.run_all(&[left, right])?, packed.run_all(&[left])?, "k = {k}");
+        assert_eq!(fed.run_all(&[left.clone(), right.clone()])?, packed.run_all(&[left])?, "k = {k}");
     }
     assert!(packed.stats().packed_bytes > 0);
     Ok(())
@@ -107,7 +107,7 @@ fn a_constant_matmul_operand_gives_the_same_bits_as_an_input() -> Result<()> {
                 let sizes = [2, m, k];
                 let left = TensorView::new(&sizes, &numbers[..2 * m * k])?;
                 assert_eq!(
-                    fed.run_all(&[left, right])?,
+                    fed.run_all(&[left.clone(), right.clone()])?,
                     packed.run_all(&[left])?,
                     "{m} x {k} x {n}, {sizes:?}"
                 );
@@ -194,9 +194,11 @@ fn threads_do_not_change_the_bits_of_a_result() -> Result<()> {
             continue;
         }
         let view = TensorView::new(&sizes, &data)?;
-        let expected = one.run_all(&[view])?;
+        let expected = one.run_all(std::slice::from_ref(&view))?;
         for exe in [&two, &four] {
-            for (number, (got, expected)) in exe.run_all(&[view])?.iter().zip(&expected).enumerate() {
+            for (number, (got, expected)) in
+                exe.run_all(std::slice::from_ref(&view))?.iter().zip(&expected).enumerate()
+            {
                 assert_eq!(got, expected, "output {number} at {sizes:?}");
             }
         }

@@ -128,7 +128,7 @@ impl Feeds {
         Ok(())
     }
 
-    /// Returns the tensors in the order of an executable's inputs, converted to their dtypes.
+    /// Returns the tensors of an executable's needed inputs in their order, converted to their dtypes.
     pub(crate) fn of(&self, exe: &Executable) -> Result<Vec<Tensor>, Failure> {
         let tensor_for = |port: &Port| {
             let Port { name, dtype, shape, .. } = port;
@@ -146,6 +146,6 @@ impl Feeds {
                 Failure::input(format_args!("{name} must be {expected}, {file} has {got}{sizes:?}{help}"))
             })
         };
-        exe.inputs().iter().map(tensor_for).collect()
+        exe.inputs().iter().filter(|port| port.needed).map(tensor_for).collect()
     }
 }

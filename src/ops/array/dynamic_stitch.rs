@@ -69,7 +69,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (Some(first), Some(destinations)) = (data.first(), indices.first()) else {
         return Err(Error::msg("dynamic_stitch needs at least one tensor"));
     };
-    let row = first.view().sizes().get(destinations.view().sizes().len()..).unwrap_or_default();
+    let first_view = first.view();
+    let row = first_view.sizes().get(destinations.view().sizes().len()..).unwrap_or_default();
     if first.view().dtype() != DType::String {
         let placed = match destinations.view().dtype() {
             DType::I32 => put_in_order::<i32>(cx, &indices, &data, row)?,

@@ -126,7 +126,7 @@ fn scatter(cx: &mut HostCx<'_>, how: Option<Combine>) -> Result<()> {
     let (outer, row) = split_sizes(indices.view(), x.sizes());
     let positions = Positions::new(indices.view(), outer)?.with_policy(cx.attrs());
     let mut output = cx.unfilled_output(0, x.sizes())?;
-    output.copy_from(x)?;
+    output.copy_from(&x)?;
     match how {
         Some(how) => combine(&mut output, updates.view(), row, how, &positions),
         None => put(&mut output, updates.view(), row, &positions),

@@ -32,7 +32,7 @@ pub(crate) static DEF: OpDef = OpDef::host("where_indices", run)
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let x = RowMajor::new(cx.input(0)?)?;
-    let x = x.view();
+    let x = &x.view();
     match x.dtype() {
         DType::Bool => indices(cx, x, x.as_slice::<bool>()?, |flag| flag),
         DType::I8 => not_zero::<i8>(cx, x),
@@ -50,7 +50,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     }
 }
 
-fn not_zero<T: Element>(cx: &mut HostCx<'_>, x: TensorView<'_>) -> Result<()> {
+fn not_zero<T: Element>(cx: &mut HostCx<'_>, x: &TensorView<'_>) -> Result<()> {
     indices(cx, x, x.as_slice::<T>()?, |element| element != T::default())
 }
 
@@ -60,7 +60,7 @@ const BLOCK: usize = 64;
 /// Writes the index of each element that `holds`.
 fn indices<T: Copy>(
     cx: &mut HostCx<'_>,
-    x: TensorView<'_>,
+    x: &TensorView<'_>,
     elements: &[T],
     holds: impl Fn(T) -> bool,
 ) -> Result<()> {

@@ -60,15 +60,15 @@ fn run(cx: &mut HostCx<'_>, reduce: Reduce) -> Result<()> {
     let (data, ids) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
     let (data, ids) = (data.view(), ids.view());
     match ids.dtype() {
-        DType::I32 => segments(cx, data, ids, ids.as_slice::<i32>()?, reduce),
-        _ => segments(cx, data, ids, ids.as_slice::<i64>()?, reduce),
+        DType::I32 => segments(cx, data, &ids, ids.as_slice::<i32>()?, reduce),
+        _ => segments(cx, data, &ids, ids.as_slice::<i64>()?, reduce),
     }
 }
 
 fn segments<I: Copy + Into<i64>>(
     cx: &mut HostCx<'_>,
     data: TensorView<'_>,
-    ids: TensorView<'_>,
+    ids: &TensorView<'_>,
     numbers: &[I],
     reduce: Reduce,
 ) -> Result<()> {
@@ -92,9 +92,10 @@ fn segments<I: Copy + Into<i64>>(
     let bounds = [count];
     // The ids ascend from 0, so none is negative.
     let numbers = numbers.iter().map(|id| (*id).into() as usize);
-    let positions = Positions::new(ids, &bounds)?;
+    let positions = Positions::new(ids.clone(), &bounds)?;
     let mut output = cx.output(0, &[&bounds, rest].concat())?;
-    reduce_rows(data, &mut output, &positions, reduce, reduce.start(data.dtype()), &|output| {
+    let start = reduce.start(data.dtype());
+    reduce_rows(data.clone(), &mut output, &positions, reduce, start, &|output| {
         match reduce {
             Reduce::Mean => divide(output, numbers.clone())?,
             Reduce::Max | Reduce::Min => clear_gaps(output, numbers.clone()),

@@ -1,0 +1,167 @@
+//! [`FixedRun`]: a bound run in memory that never moves, by one plan.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use shapeflow_shape_fns::DType;
+
+use super::buffer_view::buffer_view;
+use super::fault::find_fault;
+use super::planning::SegmentPlanner;
+use super::run::Run;
+use crate::compile::{CompiledProgram, KernelCode, Specialization};
+use crate::dump::Traced;
+use crate::error::Result;
+use crate::lower::kernel::BufferIx;
+use crate::lower::program::{Content, Step};
+use crate::runtime::{
+    BoundLaunches, Memory, PreparedLaunch, RetainedMemory, SegmentPlan, StepPlan, Workspace,
+};
+use crate::tensor::{Tensor, TensorView, TensorViewMut};
+
+/// A bound run in memory that never moves. Kernels and matrix products compute all its results.
+pub(super) struct FixedRun {
+    specialization: Arc<Specialization>,
+    plan: Arc<SegmentPlan>,
+    steps: Steps,
+    inputs: Vec<BoundInput>,
+}
+
+/// Where the elements of an input are.
+enum BoundInput {
+    /// In the memory of the run.
+    Buffer(BufferIx),
+    /// Outside the memory of the run, because only the sizes of the input matter.
+    Unread(Tensor),
+}
+
+/// How the steps are executed.
+enum Steps {
+    /// Every step is a prepared launch, with its addresses filled in.
+    Launches(BoundLaunches),
+    /// Some step needs more than one call, so the steps are executed as in any other run.
+    Planned { memory: Memory<'static>, workspaces: Vec<Workspace> },
+}
+
+impl FixedRun {
+    /// Returns whether a program can run so: machine code computes all results, none of them is an input, and the sizes
+    /// of the inputs determine all sizes.
+    pub(super) fn suits(compiled: &CompiledProgram) -> bool {
+        let lowered = &compiled.lowered;
+        let is_stored = |output: &BufferIx| {
+            let root = lowered.roots[output.index()].index();
+            !matches!(lowered.contents[root], Content::Input(_))
+                && lowered.buffers[root].dtype != DType::String
+        };
+        compiled.code.is_some()
+            && compiled.is_static()
+            && lowered.outputs.iter().all(is_stored)
+            && lowered.steps.iter().all(|step| !matches!(step, Step::Node { .. }))
+    }
+
+    /// Plans the run, and gives every buffer its memory. `inputs` share their elements with no other tensor.
+    ///
+    /// # Errors
+    /// The inputs do not fit their declarations, or memory is refused.
+    pub(super) fn bind(specialization: Arc<Specialization>, inputs: Vec<Tensor>) -> Result<FixedRun> {
+        let Specialization { program: compiled, state, .. } = &*specialization;
+        let code = code_of(compiled);
+        let planner = SegmentPlanner { compiled, code, state };
+        let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
+        let plan = planner.static_plan(&views, &mut None)?.clone();
+        drop(views);
+        let roots = Cow::Owned(compiled.lowered.roots.clone());
+        let mut memory = Memory::new(roots, RetainedMemory::default());
+        let mut inputs: Vec<BoundInput> = inputs.into_iter().map(BoundInput::Unread).collect();
+        for &(buffer, content) in &compiled.given {
+            match content {
+                Content::Input(port) => {
+                    let bound = std::mem::replace(&mut inputs[port], BoundInput::Buffer(buffer));
+                    let BoundInput::Unread(tensor) = bound else {
+                        unreachable!("an input has one buffer that owns its bytes");
+                    };
+                    memory.hold(buffer, tensor);
+                }
+                Content::Constant(node) => memory.hold(buffer, compiled.graph.constants[&node].clone()),
+                Content::Computed | Content::Alias(_) => unreachable!("only inputs and constants are given"),
+            }
+        }
+        Run::new(&specialization, code, &mut memory).place(&plan, None)?;
+        let prepared: Option<Vec<&PreparedLaunch>> = plan.steps.iter().map(StepPlan::prepared).collect();
+        let steps = match prepared {
+            Some(prepared) => Steps::Launches(BoundLaunches::bind(prepared, code.module.clone(), memory)?),
+            None => Steps::Planned { memory, workspaces: Vec::new() },
+        };
+        Ok(FixedRun { plan, steps, inputs, specialization })
+    }
+
+    /// Runs on what the inputs hold now.
+    ///
+    /// # Errors
+    /// A check of the data fails, or memory is refused.
+    pub(super) fn run(&mut self) -> Result<()> {
+        let compiled = &self.specialization.program;
+        let launches = match &mut self.steps {
+            Steps::Launches(launches) => launches,
+            Steps::Planned { memory, workspaces } => {
+                let mut run = Run::new(&self.specialization, code_of(compiled), memory);
+                return run.run_segment(0, &self.plan, None, workspaces);
+            }
+        };
+        for index in 0..launches.len() {
+            let _span = compiled.traced(index).map(Traced::begin);
+            if launches.run(index) {
+                let Step::Kernel(kernel) = &compiled.lowered.steps[index] else {
+                    unreachable!("only kernels have prepared launches");
+                };
+                return Err(find_fault(compiled, kernel, &self.plan, launches.memory(), None));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn input_mut(&mut self, number: usize) -> TensorViewMut<'_> {
+        match (&mut self.inputs[number], &mut self.steps) {
+            (BoundInput::Unread(tensor), _) => {
+                tensor.unshared_view_mut().expect("an input of a bound run has one owner")
+            }
+            (BoundInput::Buffer(buffer), Steps::Launches(launches)) => launches.view_mut(*buffer),
+            (BoundInput::Buffer(buffer), Steps::Planned { memory, .. }) => memory.view_mut(*buffer),
+        }
+    }
+
+    pub(super) fn output(&self, number: usize) -> Result<TensorView<'_>> {
+        let compiled = &self.specialization.program;
+        let buffer = compiled.lowered.outputs[number];
+        let sizes = self.plan.sizes(buffer).expect("a plan has the sizes of every output");
+        let memory = match &self.steps {
+            Steps::Launches(launches) => launches.memory(),
+            Steps::Planned { memory, .. } => memory,
+        };
+        buffer_view(compiled, buffer, sizes, memory)
+    }
+
+    /// Copies a result to an input.
+    ///
+    /// # Errors
+    /// The result has another dtype or other sizes than the input.
+    pub(super) fn feed_back(&mut self, output: usize, input: usize) -> Result<()> {
+        let source = self.output(output)?;
+        let (dtype, sizes) = (source.dtype(), source.sizes().to_vec());
+        let BoundInput::Buffer(target) = self.inputs[input] else {
+            let tensor = source.to_tensor()?;
+            return self.input_mut(input).copy_from(tensor.view());
+        };
+        self.input_mut(input).check_source(dtype, &sizes)?;
+        let source = self.specialization.program.lowered.outputs[output];
+        match &mut self.steps {
+            Steps::Launches(launches) => launches.copy(source, target),
+            Steps::Planned { memory, .. } => memory.copy(source, target),
+        }
+        Ok(())
+    }
+}
+
+fn code_of(compiled: &CompiledProgram) -> &KernelCode {
+    compiled.code.as_ref().expect("a fixed run has machine code")
+}

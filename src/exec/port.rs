@@ -1,0 +1,83 @@
+//! [`Port`]: an input or output of an executable, and [`PortIndex`], its number or name.
+
+use shapeflow_shape_fns::{DType, TensorShape};
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{GraphData, ValueIx};
+
+/// An input or output of an executable.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Port {
+    /// The name of the input, or the name an output was compiled under.
+    pub name: String,
+    /// Its element type.
+    pub dtype: DType,
+    /// Its shape, as far as it is known without a run.
+    pub shape: TensorShape,
+    /// Whether the outputs need it. A run may be fed without an unneeded input.
+    pub needed: bool,
+}
+
+impl GraphData {
+    /// Returns the port of a value.
+    pub(super) fn port(&self, name: String, value: ValueIx, needed: bool) -> Port {
+        let info = &self.values[value.at()];
+        Port { name, dtype: info.dtype, shape: self.table.resolve_shape(&info.shape), needed }
+    }
+}
+
+/// The number of an input or output (`0`), or its name (`"x"`).
+pub trait PortIndex {
+    #[doc(hidden)]
+    fn position(&self, ports: &[Port]) -> Option<usize>;
+
+    #[doc(hidden)]
+    fn text(&self) -> String;
+}
+
+impl PortIndex for usize {
+    fn position(&self, ports: &[Port]) -> Option<usize> {
+        Some(*self).filter(|number| *number < ports.len())
+    }
+
+    fn text(&self) -> String {
+        format!("number {self}")
+    }
+}
+
+impl PortIndex for &str {
+    fn position(&self, ports: &[Port]) -> Option<usize> {
+        ports.iter().position(|port| port.name == *self)
+    }
+
+    fn text(&self) -> String {
+        format!("\"{self}\"")
+    }
+}
+
+impl PortIndex for &String {
+    fn position(&self, ports: &[Port]) -> Option<usize> {
+        self.as_str().position(ports)
+    }
+
+    fn text(&self) -> String {
+        self.as_str().text()
+    }
+}
+
+/// Returns the number of the port that `index` names. `what` is `input` or `output`.
+///
+/// # Errors
+/// There is no such port.
+pub(super) fn find_port(what: &str, ports: &[Port], index: &impl PortIndex) -> Result<usize> {
+    index.position(ports).ok_or_else(|| {
+        let names: Vec<&str> = ports.iter().map(|port| port.name.as_str()).collect();
+        let known = match &names[..] {
+            [] => format!("there are no {what}s"),
+            names => format!("the {what}s are {}", names.join(", ")),
+        };
+        let message = format!("{} is not an {what}; {known}", index.text());
+        Error::new(ErrorKind::Feed, Phase::Run, message)
+    })
+}

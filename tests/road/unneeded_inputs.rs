@@ -1,0 +1,65 @@
+//! Inputs that the outputs do not need: a run may leave them out, and feeding them changes nothing.
+
+use shapeflow::{Backend, CompileOptions, DType, ErrorKind, Graph, Result, Tensor, TensorView, shape};
+
+#[test]
+fn inputs_that_no_output_needs_may_be_missing() -> Result<()> {
+    for backend in [Backend::Jit, Backend::Interpreter] {
+        let g = Graph::new();
+        let a = g.input("a", DType::F32, shape!["n"])?;
+        let unused = g.input("unused", DType::F32, shape!["n", "m"])?;
+        let b = g.input("b", DType::F32, shape!["n"])?;
+        assert_eq!(unused.dtype(), DType::F32);
+        let exe = g.compile_with(&CompileOptions::new().backend(backend), [("sum", (a + b).ok()?)])?;
+        let needed: Vec<bool> = exe.inputs().iter().map(|port| port.needed).collect();
+        assert_eq!(needed, [true, false, true]);
+        let [a, b, unused] =
+            [Tensor::from([1.0f32, 2.0]), Tensor::from([3.0f32, 5.0]), Tensor::from([[9i64; 7]; 4])];
+        let expected = Tensor::from([4.0f32, 7.0]);
+        let [both] = exe.run(&[a.view(), b.view()])?;
+        // The elements of an unneeded input are not looked at.
+        let [all] = exe.run(&[a.view(), unused.view(), b.view()])?;
+        assert_eq!([&both, &all], [&expected; 2]);
+        let named = exe.run_named(&[("b", b.view()), ("a", a.view())])?;
+        assert_eq!(named.tensor("sum")?, &expected);
+        let named = exe.run_named(&[("b", b.view()), ("a", a.view()), ("unused", unused.view())])?;
+        assert_eq!(named.tensor("sum")?, &expected);
+        let mut into = Tensor::zeros(DType::F32, &[2])?;
+        exe.runner().run_into(&[a.view(), b.view()], &mut [into.view_mut()?])?;
+        assert_eq!(into, expected);
+        let mut bound = exe.bind(&[a.view(), unused.view(), b.view()])?;
+        bound.run()?;
+        assert_eq!(bound.output(0)?.to_tensor()?, expected);
+        assert_eq!(exe.output_sizes(&[&[2], &[2]])?, [Some(vec![2])]);
+        assert_eq!(exe.output_sizes(&[&[2], &[0, 0], &[2]])?, [Some(vec![2])]);
+        let error = exe.run_all(&[a.view()]).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.message()),
+            (
+                ErrorKind::Feed,
+                "2 inputs must be fed (a f32[n], b f32[n]), or all 3 with the unneeded (unused f32[n, m]), got 1"
+            )
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn an_input_whose_sizes_define_a_needed_symbol_is_needed() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", 3])?;
+    let z = g.input("z", DType::F32, shape!["n"])?;
+    let one = g.constant([1.0f32])?;
+    let n = x.shape().dims().unwrap()[0].clone();
+    // Only `x` or `z` can tell n. Without `z` among the nodes, the first input that has n tells it.
+    let exe = g.compile(one.broadcast_to([&n])?)?;
+    assert_eq!(exe.inputs().iter().map(|port| port.needed).collect::<Vec<_>>(), [true, false]);
+    let [ones] = exe.run(&[TensorView::new(&[2, 3], &[0.0f32; 6])?])?;
+    assert_eq!(ones, Tensor::from([1.0f32, 1.0]));
+    // Here `z` tells it.
+    let exe = g.compile((one.broadcast_to([&n])? + z).ok()?)?;
+    assert_eq!(exe.inputs().iter().map(|port| port.needed).collect::<Vec<_>>(), [false, true]);
+    let [sum] = exe.run(&[TensorView::new(&[2], &[1.0f32, 2.0])?])?;
+    assert_eq!(sum, Tensor::from([2.0f32, 3.0]));
+    Ok(())
+}
