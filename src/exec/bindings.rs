@@ -67,11 +67,12 @@ impl<'t> Bindings<'t> {
         dims.iter().map(|dim| usize::try_from(self.try_eval(dim)?).ok()).collect()
     }
 
-    /// Returns the values of a dim's bound symbols as text: ` where a is 2 and b is 3`.
-    pub(super) fn values_in(&self, dim: &Dim) -> String {
+    /// Returns the values of a dim's bound symbols as text, each with its `origin`: ` where a is 2 and b is 3`.
+    pub(super) fn values_in(&self, dim: &Dim, origin: &dyn Fn(Symbol) -> String) -> String {
         let mut values: Vec<String> = Vec::new();
         dim.symbols(&mut |symbol| {
-            let value = self.get(symbol).map(|value| format!("{} is {value}", Dim::from(symbol)));
+            let value =
+                self.get(symbol).map(|value| format!("{} is {value}{}", Dim::from(symbol), origin(symbol)));
             values.extend(value.filter(|value| !values.contains(value)));
         });
         if values.is_empty() { String::new() } else { format!(" where {}", values.join(" and ")) }

@@ -27,10 +27,7 @@ pub(super) fn bind_inputs<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]
             });
         }
         bindings.bind_sizes(dims, sizes).map_err(|(axis, mismatch)| {
-            let why = match mismatch.expected {
-                Some(_) => binding_axis(graph, port, &mismatch.dim),
-                None => bindings.values_in(&mismatch.dim),
-            };
+            let why = reason(graph, (port, axis), &mismatch.dim, &bindings);
             refuse(format!(": axis {axis} {}", mismatch.requirement(&why)))
         })?;
     }
@@ -60,13 +57,24 @@ fn input_axes(graph: &GraphData) -> impl Iterator<Item = (usize, usize, &Dim)> {
     })
 }
 
-/// Returns the axis of an input up to `last` that bound a dim: ` at axis 0 of input "x"`.
-fn binding_axis(graph: &GraphData, last: usize, dim: &Dim) -> String {
-    let mut axes = input_axes(graph).take_while(|(port, _, _)| *port <= last);
-    match axes.find(|(_, _, other)| graph.table.resolve(other) == *dim) {
-        Some((port, axis, _)) => format!(" at axis {axis} of input \"{}\"", graph.inputs[port].0),
-        None => " by another input".to_string(),
-    }
+/// Returns where the value of a dim comes from: the axis before `end` that has this dim, ` at axis 0 of input "x"`; or
+/// else the values of its symbols with their axes, ` where n is 3 at axis 0 of input "x"`.
+fn reason(graph: &GraphData, end: (usize, usize), dim: &Dim, bindings: &Bindings<'_>) -> String {
+    let axis_with = |holds: &dyn Fn(&Dim) -> bool| {
+        let mut axes = input_axes(graph).take_while(|(port, axis, _)| (*port, *axis) < end);
+        let found = axes.find(|(_, _, other)| holds(&graph.table.resolve(other)));
+        found.map(|(port, axis, _)| format!(" at axis {axis} of input \"{}\"", graph.inputs[port].0))
+    };
+    axis_with(&|other| other == dim).unwrap_or_else(|| {
+        bindings.values_in(dim, &|symbol| {
+            let has_symbol = |dim: &Dim| {
+                let mut found = false;
+                dim.symbols(&mut |other| found |= other == symbol);
+                found
+            };
+            axis_with(&has_symbol).unwrap_or_default()
+        })
+    })
 }
 
 /// The error about an equality of several symbols that does not hold.
@@ -79,7 +87,7 @@ fn unsettled(
     match input_axes(graph).find(|(_, _, dim)| graph.table.resolve(dim) == mismatch.dim) {
         Some((port, axis, _)) => {
             let (dtype, sizes) = inputs[port];
-            let requirement = mismatch.requirement(&bindings.values_in(&mismatch.dim));
+            let requirement = mismatch.requirement(&reason(graph, (port, axis), &mismatch.dim, bindings));
             graph.refused_input(port, dtype, sizes, &format!(": axis {axis} {requirement}"))
         }
         None => {

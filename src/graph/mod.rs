@@ -42,7 +42,7 @@ pub use builder::OpBuilder;
 pub use constant::IntoConstant;
 pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
-pub use param::{IntoParam, Param};
+pub use param::{IntoParam, Param, ParamElement};
 pub use scope::Scope;
 pub use value::{Value, ValueId};
 

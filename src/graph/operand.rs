@@ -130,11 +130,19 @@ fn weak_float(value: f64, dtype: DType) -> Option<Scalar> {
     if whole as f64 == value && whole != i64::MAX { weak_int(whole, dtype) } else { None }
 }
 
-/// A target shape: an array or slice of sizes (with -1 for what is inferred), a [`TensorShape`], or a
-/// value that holds the sizes.
+/// A target shape: an array, slice or vector of sizes (with -1 for the size to infer), one size (the shape of a
+/// vector), a [`TensorShape`], or a value that holds the sizes. A size is an integer, a [`Dim`] or a name.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a target shape",
+    note = "sizes are integers, `Dim`s and names, in an array, slice or vector of one type: write `shape![&n, 2]` to mix"
+)]
 pub trait IntoShapeArg<'g> {
     #[doc(hidden)]
     fn into_shape_arg(self) -> Param<'g>;
+}
+
+fn shape_arg<'g>(sizes: impl IntoIterator<Item = impl IntoDim>) -> Param<'g> {
+    Param::Elements(PartialElements::vector(sizes.into_iter().map(IntoDim::into_dim)))
 }
 
 impl<'g> IntoShapeArg<'g> for Value<'g> {
@@ -145,27 +153,76 @@ impl<'g> IntoShapeArg<'g> for Value<'g> {
 
 impl<'g> IntoShapeArg<'g> for TensorShape {
     fn into_shape_arg(self) -> Param<'g> {
+        (&self).into_shape_arg()
+    }
+}
+
+impl<'g> IntoShapeArg<'g> for &TensorShape {
+    fn into_shape_arg(self) -> Param<'g> {
         match self.dims() {
-            Some(dims) => Param::Elements(PartialElements::vector(dims.iter().cloned())),
+            Some(dims) => shape_arg(dims),
             None => Param::Refused("a target shape must have a known rank, got shape ?".to_string()),
         }
     }
 }
 
-impl<'g, T: IntoDim, const N: usize> IntoShapeArg<'g> for [T; N] {
-    fn into_shape_arg(self) -> Param<'g> {
-        Param::Elements(PartialElements::vector(self.map(IntoDim::into_dim)))
-    }
+macro_rules! shape_args {
+    ([$($single:ty)*] $([$($generics:tt)*] $Sizes:ty,)*) => {
+        $(impl<'g> IntoShapeArg<'g> for $single {
+            fn into_shape_arg(self) -> Param<'g> {
+                shape_arg([self])
+            }
+        })*
+        $(impl<'g, $($generics)*> IntoShapeArg<'g> for $Sizes {
+            fn into_shape_arg(self) -> Param<'g> {
+                shape_arg(self)
+            }
+        })*
+    };
+}
+shape_args! {
+    [i32 i64 usize Dim &Dim]
+    [T: IntoDim, const N: usize] [T; N],
+    [T: IntoDim + Clone, const N: usize] &[T; N],
+    [T: IntoDim + Clone] &[T],
+    [T: IntoDim] Vec<T>,
+    [T: IntoDim + Clone] &Vec<T>,
 }
 
-impl<'g> IntoShapeArg<'g> for &[i64] {
-    fn into_shape_arg(self) -> Param<'g> {
-        Param::Elements(PartialElements::vector(self.iter().map(|&size| Dim::known(size))))
-    }
-}
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::shape;
 
-impl<'g> IntoShapeArg<'g> for &[Dim] {
-    fn into_shape_arg(self) -> Param<'g> {
-        Param::Elements(PartialElements::vector(self.iter().cloned()))
+    use super::*;
+    use crate::graph::Graph;
+
+    #[test]
+    fn a_target_shape_has_many_forms() -> Result<()> {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n", 6])?;
+        let n = x.shape().dims().expect("the rank is known")[0].clone();
+        let all = [
+            x.reshape([-1, 2, 3]),
+            x.reshape([-1i64, 2, 3]),
+            x.reshape(&[-1i32, 2, 3]),
+            x.reshape(vec![-1i64, 2, 3]),
+            x.reshape(&vec![-1, 2, 3]),
+            x.reshape([n.clone(), Dim::known(2), Dim::known(3)]),
+            x.reshape(&[&n, &Dim::known(2), &Dim::known(3)]),
+            x.reshape(shape![&n, 2, 3]),
+            x.reshape(&shape![&&n, 2usize, 3i64]),
+            x.reshape(
+                ["n", "2", "3"]
+                    .map(|text| if text == "n" { n.clone() } else { Dim::known(text.parse().unwrap()) }),
+            ),
+        ];
+        for y in all {
+            assert_eq!(y?.shape(), shape!["n", 2, 3]);
+        }
+        let flat = [x.reshape(-1), x.reshape(6 * &n), x.reshape(&(6 * &n))];
+        for y in flat {
+            assert_eq!(y?.shape().to_string(), "[6*n]");
+        }
+        Ok(())
     }
 }

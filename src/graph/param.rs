@@ -1,6 +1,6 @@
 //! `Param`: a size or structure parameter of an op, and the types that convert into one.
 
-use shapeflow_shape_fns::{Dim, PartialElements};
+use shapeflow_shape_fns::{Dim, IntoDim, PartialElements};
 
 use super::Value;
 
@@ -16,10 +16,45 @@ pub enum Param<'g> {
     Refused(String),
 }
 
-/// A type that converts into a size or structure parameter.
+/// A type that converts into a size or structure parameter: a value, one element, or an array, slice or vector of
+/// elements. An element is an integer or a [`Dim`]; a pair of elements (`[[0, 0], [1, 1]]`) counts as two.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of an op",
+    note = "elements are integers, `Dim`s and pairs of these, in an array, slice or vector of one type"
+)]
 pub trait IntoParam<'g> {
     #[doc(hidden)]
     fn into_param(self) -> Param<'g>;
+}
+
+/// An element of a parameter, or a pair of elements.
+pub trait ParamElement {
+    #[doc(hidden)]
+    fn push_to(self, elements: &mut Vec<Dim>);
+}
+
+impl<T: ParamElement> ParamElement for [T; 2] {
+    fn push_to(self, elements: &mut Vec<Dim>) {
+        self.into_iter().for_each(|element| element.push_to(elements));
+    }
+}
+
+impl<T: ParamElement> ParamElement for (T, T) {
+    fn push_to(self, elements: &mut Vec<Dim>) {
+        [self.0, self.1].push_to(elements);
+    }
+}
+
+impl<T: ParamElement + Clone> ParamElement for &T {
+    fn push_to(self, elements: &mut Vec<Dim>) {
+        self.clone().push_to(elements);
+    }
+}
+
+fn vector<'g>(given: impl IntoIterator<Item = impl ParamElement>) -> Param<'g> {
+    let mut elements = Vec::new();
+    given.into_iter().for_each(|element| element.push_to(&mut elements));
+    Param::Elements(PartialElements::vector(elements))
 }
 
 impl<'g> IntoParam<'g> for Param<'g> {
@@ -34,38 +69,75 @@ impl<'g> IntoParam<'g> for Value<'g> {
     }
 }
 
-impl<'g> IntoParam<'g> for i64 {
-    fn into_param(self) -> Param<'g> {
-        Param::Elements(PartialElements::scalar(Dim::known(self)))
-    }
+macro_rules! params {
+    ([$($element:ty)*] $([$($generics:tt)*] $List:ty,)*) => {
+        $(impl ParamElement for $element {
+            fn push_to(self, elements: &mut Vec<Dim>) {
+                elements.push(self.into_dim());
+            }
+        }
+        impl<'g> IntoParam<'g> for $element {
+            fn into_param(self) -> Param<'g> {
+                Param::Elements(PartialElements::scalar(self.into_dim()))
+            }
+        }
+        impl<'g> IntoParam<'g> for &$element {
+            fn into_param(self) -> Param<'g> {
+                self.clone().into_param()
+            }
+        })*
+        $(impl<'g, $($generics)*> IntoParam<'g> for $List {
+            fn into_param(self) -> Param<'g> {
+                vector(self)
+            }
+        })*
+    };
+}
+params! {
+    [i32 i64 u32 usize Dim]
+    [T: ParamElement, const N: usize] [T; N],
+    [T: ParamElement + Clone, const N: usize] &[T; N],
+    [T: ParamElement + Clone] &[T],
+    [T: ParamElement] Vec<T>,
+    [T: ParamElement + Clone] &Vec<T>,
 }
 
-impl<'g> IntoParam<'g> for Dim {
-    fn into_param(self) -> Param<'g> {
-        Param::Elements(PartialElements::scalar(self))
-    }
-}
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::{DType, shape};
 
-impl<'g> IntoParam<'g> for &[i64] {
-    fn into_param(self) -> Param<'g> {
-        Param::Elements(PartialElements::vector(self.iter().map(|&element| Dim::known(element))))
-    }
-}
+    use super::*;
+    use crate::error::Result;
+    use crate::graph::Graph;
 
-impl<'g, const N: usize> IntoParam<'g> for [i64; N] {
-    fn into_param(self) -> Param<'g> {
-        self[..].into_param()
-    }
-}
-
-impl<'g, const N: usize> IntoParam<'g> for &[i64; N] {
-    fn into_param(self) -> Param<'g> {
-        self[..].into_param()
-    }
-}
-
-impl<'g> IntoParam<'g> for &[Dim] {
-    fn into_param(self) -> Param<'g> {
-        Param::Elements(PartialElements::vector(self.iter().cloned()))
+    #[test]
+    fn a_parameter_has_many_forms() -> Result<()> {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n", 6])?;
+        let n = x.shape().dims().expect("the rank is known")[0].clone();
+        let padded = [
+            x.pad([0, 0, 1, 2]),
+            x.pad([[0, 0], [1, 2]]),
+            x.pad(&[[0i64, 0], [1, 2]]),
+            x.pad(vec![[0usize, 0], [1, 2]]),
+            x.pad([(0, 0), (1, 2)]),
+            x.pad(&vec![(0, 0), (1, 2)][..]),
+            x.pad([[0, 0].map(Dim::known), [1, 2].map(Dim::known)]),
+        ];
+        for y in padded {
+            assert_eq!(y?.shape().to_string(), "[n, 9]");
+        }
+        assert_eq!(x.pad([[&n, &n], [&n, &n]])?.shape().to_string(), "[3*n, 2*n+6]");
+        for y in [x.transpose(vec![1, 0]), x.transpose([1usize, 0]), x.transpose(&[1i32, 0])] {
+            assert_eq!(y?.shape().to_string(), "[6, n]");
+        }
+        for y in [x.softmax(1), x.softmax(1usize), x.softmax(-1i64)] {
+            assert_eq!(y?.shape().to_string(), "[n, 6]");
+        }
+        assert_eq!(
+            x.slice([Dim::known(0), Dim::known(1)], [&n, &Dim::known(2)])?.shape().to_string(),
+            "[n, 2]"
+        );
+        Ok(())
     }
 }

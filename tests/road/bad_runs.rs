@@ -1,7 +1,7 @@
 //! Runs with feeds that do not fit, and their full error messages. Locations in this file are shown as source lines.
 
 use insta::assert_snapshot;
-use shapeflow::{DType, Executable, Graph, Result, TensorView, shape};
+use shapeflow::{DType, Dim, Executable, Graph, Result, TensorView, shape};
 
 use crate::error_snapshots::error_text;
 
@@ -167,5 +167,36 @@ fn errors_of_fed_parameters_are_explained() -> Result<()> {
       --> `let sums = x.cumsum(axis)?;`
       help: axes count from 0: the last one is 1 or -1
     ");
+    Ok(())
+}
+
+#[test]
+fn a_size_that_contradicts_another_input_names_this_input() -> Result<()> {
+    let g = Graph::new();
+    let n = Dim::symbol("n");
+    let a = g.input("a", DType::F32, shape!["n"])?;
+    let b = g.input("b", DType::F32, shape![2 * &n])?;
+    let c = g.input("c", DType::F32, shape![2 * &n + 1])?;
+    let exe = g.compile([("a", a.exp()?), ("b", b.exp()?), ("c", c.exp()?)])?;
+    let data = [0.0f32; 9];
+    let run = |sizes: [usize; 3]| {
+        let views = sizes.map(|size| TensorView::new(&[size], &data[..size]).unwrap());
+        exe.run_all(&views).unwrap_err().message().to_string()
+    };
+    assert_eq!(
+        run([3, 7, 7]),
+        "input \"b\" must be f32[2*n], got f32[7]: axis 0 is 2*n, which is 6 where n is 3 at axis 0 of input \"a\""
+    );
+    assert_eq!(
+        run([3, 6, 6]),
+        "input \"c\" must be f32[2*n+1], got f32[6]: axis 0 is 2*n+1, which is 7 where n is 3 at axis 0 of input \"a\""
+    );
+    let exe = g.compile([("b", b.exp()?), ("c", c.exp()?)])?;
+    let [b, c] = [6, 8].map(|size| TensorView::new(&[size], &data[..size]).unwrap());
+    let error = exe.run_named(&[("b", b), ("c", c)]).unwrap_err();
+    assert_eq!(
+        error.message(),
+        "input \"c\" must be f32[2*n+1], got f32[8]: axis 0 is 2*n+1, which is 7 where n is 3 at axis 0 of input \"b\""
+    );
     Ok(())
 }

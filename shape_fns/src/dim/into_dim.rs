@@ -40,27 +40,20 @@ impl IntoDim for usize {
 }
 
 macro_rules! into_dim {
-    (known $($int:ty)*) => {$(
+    ($($int:ty)*) => {$(
         impl IntoDim for $int {
             fn into_dim(self) -> Dim {
                 Dim::known(self.into())
             }
         }
     )*};
-    (by_ref $($owned:ty)*) => {$(
-        impl IntoDim for &$owned {
-            fn into_dim(self) -> Dim {
-                self.clone().into_dim()
-            }
-        }
-    )*};
 }
-into_dim!(known i32 i64 u32);
-into_dim!(by_ref i32 i64 u32 usize Dim &str);
+into_dim!(i32 i64 u32);
 
-impl IntoDim for &Unknown {
+/// A reference converts as what it refers to.
+impl<T: IntoDim + Clone> IntoDim for &T {
     fn into_dim(self) -> Dim {
-        Unknown.into_dim()
+        self.clone().into_dim()
     }
 }
 
@@ -93,6 +86,8 @@ mod tests {
         assert_ne!("?".into_dim(), "?".into_dim());
         assert_ne!(None::<i64>.into_dim(), None::<i64>.into_dim());
         assert_eq!(("n".into_dim(), Some(3).into_dim()), (Dim::symbol("n"), Dim::known(3)));
+        let n = Dim::symbol("n");
+        assert_eq!([(&&n).into_dim(), (&&&n).into_dim(), (&&"n").into_dim()], [n.clone(), n.clone(), n]);
         assert!("a b".into_dim().validate().is_err());
         assert!(usize::MAX.into_dim().validate().is_err());
     }

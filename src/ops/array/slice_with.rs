@@ -2,20 +2,23 @@
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
+use shapeflow_shape_fns::{Dim, IntoDim};
+
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 
 use super::strided_slice::SliceMasks;
 
-/// One entry of [`Value::slice_with`]. Integers, Rust ranges and `..` convert into it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// One entry of [`Value::slice_with`]. Positions, Rust ranges of positions and `..` convert into it. A position is an
+/// integer or a [`Dim`].
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum SliceItem {
     /// One position, as Python's `x[i]`. The result lacks the axis. A negative position counts from the end.
-    At(i64),
+    At(Dim),
     /// `Range(begin, end, step)`, as Python's `begin:end:step`. A `None` is an open end, a negative position counts
     /// from the end, and the range is clamped to the axis.
-    Range(Option<i64>, Option<i64>, i64),
+    Range(Option<Dim>, Option<Dim>, i64),
     /// The whole axis.
     All,
     /// A new axis of size 1.
@@ -25,10 +28,15 @@ pub enum SliceItem {
 }
 
 impl SliceItem {
+    /// Makes the item of one position, which a negative number counts from the end.
+    pub fn at(position: impl IntoDim) -> SliceItem {
+        SliceItem::At(position.into_dim())
+    }
+
     /// Makes the range `begin..end`. Use it for a negative end, since Clippy reports a literal such as `1..-1` as
     /// empty.
-    pub fn span(begin: i64, end: i64) -> SliceItem {
-        SliceItem::Range(Some(begin), Some(end), 1)
+    pub fn span(begin: impl IntoDim, end: impl IntoDim) -> SliceItem {
+        SliceItem::Range(Some(begin.into_dim()), Some(end.into_dim()), 1)
     }
 
     /// Takes every `step`-th element of a range, backwards for a negative step. Positions and new axes are unchanged.
@@ -41,11 +49,16 @@ impl SliceItem {
     }
 }
 
-impl From<i64> for SliceItem {
-    fn from(position: i64) -> SliceItem {
-        SliceItem::At(position)
-    }
+macro_rules! positions {
+    ($($position:ty)*) => {$(
+        impl From<$position> for SliceItem {
+            fn from(position: $position) -> SliceItem {
+                SliceItem::at(position)
+            }
+        }
+    )*};
 }
+positions!(i32 i64 usize Dim &Dim);
 
 impl From<RangeFull> for SliceItem {
     fn from(_: RangeFull) -> SliceItem {
@@ -54,25 +67,28 @@ impl From<RangeFull> for SliceItem {
 }
 
 /// Returns the exclusive end for an inclusive one. After -1, the last element, the end is open.
-fn after(end: i64) -> Option<i64> {
-    end.checked_add(1).filter(|end| *end != 0)
+fn after(end: &Dim) -> Option<Dim> {
+    match end.as_known() {
+        Some(end) => end.checked_add(1).filter(|end| *end != 0).map(Dim::known),
+        None => Some(end.clone() + 1),
+    }
 }
 
 macro_rules! ranges {
     ($($Range:ident |$range:ident| $begin:expr, $end:expr;)*) => {$(
-        impl From<$Range<i64>> for SliceItem {
-            fn from($range: $Range<i64>) -> SliceItem {
+        impl<T: IntoDim + Clone> From<$Range<T>> for SliceItem {
+            fn from($range: $Range<T>) -> SliceItem {
                 SliceItem::Range($begin, $end, 1)
             }
         }
     )*};
 }
 ranges! {
-    Range |range| Some(range.start), Some(range.end);
-    RangeFrom |range| Some(range.start), None;
-    RangeTo |range| None, Some(range.end);
-    RangeInclusive |range| Some(*range.start()), after(*range.end());
-    RangeToInclusive |range| None, after(range.end);
+    Range |range| Some(range.start.into_dim()), Some(range.end.into_dim());
+    RangeFrom |range| Some(range.start.into_dim()), None;
+    RangeTo |range| None, Some(range.end.into_dim());
+    RangeInclusive |range| Some(range.start().into_dim()), after(&range.end().into_dim());
+    RangeToInclusive |range| None, after(&range.end.into_dim());
 }
 
 impl<'g> Value<'g> {
@@ -87,7 +103,9 @@ impl<'g> Value<'g> {
     /// let x = g.input("x", DType::F32, shape!["n", 8, 3])?;
     /// let y = x.slice_with(&[SliceItem::All, (2..5).into(), SliceItem::from(..).step(-1), SliceItem::NewAxis])?;
     /// assert_eq!(y.shape().to_string(), "[n, 3, 3, 1]");
-    /// assert_eq!(x.slice_with(&[SliceItem::Rest, SliceItem::At(-1)])?.shape().to_string(), "[n, 8]");
+    /// assert_eq!(x.slice_with(&[SliceItem::Rest, SliceItem::at(-1)])?.shape().to_string(), "[n, 8]");
+    /// let n = &x.shape().dims().unwrap()[0].clone();
+    /// assert_eq!(x.slice_with(&[(1..n).into(), 0.into()])?.shape().to_string(), "[n-1, 3]");
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
@@ -104,28 +122,29 @@ impl<'g> Value<'g> {
         let mut masks = SliceMasks::default();
         for (entry, item) in items.iter().enumerate() {
             let bit = 1u32 << entry;
-            let (begin, end, stride) = match *item {
+            let zero = || Dim::known(0);
+            let (begin, end, stride) = match item {
                 SliceItem::At(position) => {
                     masks.shrink_axis |= bit;
-                    (position, position.saturating_add(1), 1)
+                    (position.clone(), position.clone() + 1, 1)
                 }
                 SliceItem::Range(begin, end, stride) => {
                     masks.begin |= if begin.is_none() { bit } else { 0 };
                     masks.end |= if end.is_none() { bit } else { 0 };
-                    (begin.unwrap_or(0), end.unwrap_or(0), stride)
+                    (begin.clone().unwrap_or_else(zero), end.clone().unwrap_or_else(zero), *stride)
                 }
                 SliceItem::All => {
                     masks.begin |= bit;
                     masks.end |= bit;
-                    (0, 0, 1)
+                    (zero(), zero(), 1)
                 }
                 SliceItem::NewAxis => {
                     masks.new_axis |= bit;
-                    (0, 0, 1)
+                    (zero(), zero(), 1)
                 }
                 SliceItem::Rest => {
                     masks.ellipsis |= bit;
-                    (0, 0, 1)
+                    (zero(), zero(), 1)
                 }
             };
             begins.push(begin);
@@ -157,14 +176,14 @@ mod tests {
             values(&[SliceItem::NewAxis, (1..).into(), SliceItem::span(2, -1)]),
             (vec![1, 1, 1], vec![7])
         );
-        assert_eq!(values(&[SliceItem::At(0), (..=-2).into()]), (vec![3], vec![1, 2, 3]));
-        assert_eq!(values(&[SliceItem::At(0), SliceItem::span(3, 1)]), (vec![0], vec![]));
+        assert_eq!(values(&[SliceItem::at(0), (..=-2).into()]), (vec![3], vec![1, 2, 3]));
+        assert_eq!(values(&[SliceItem::at(0), SliceItem::span(3, 1)]), (vec![0], vec![]));
         assert!(
-            x.slice_with(&[SliceItem::At(2)])
+            x.slice_with(&[SliceItem::at(2)])
                 .unwrap_err()
                 .message()
                 .contains("must lie within axis 0 of size 2")
         );
-        assert!(x.slice_with(&[SliceItem::NewAxis; 33]).unwrap_err().message().contains("at most 32"));
+        assert!(x.slice_with(&vec![SliceItem::NewAxis; 33]).unwrap_err().message().contains("at most 32"));
     }
 }
