@@ -64,6 +64,14 @@ pub(crate) fn refuse<T>(message: String) -> Result<T> {
     Err(Error::new(ErrorKind::DType, Phase::Build, message))
 }
 
+/// Returns the cast to the float dtype in which TensorFlow divides integers of a dtype.
+pub(crate) fn float_cast(integers: DType) -> &'static str {
+    match integers {
+        DType::I8 | DType::U8 | DType::I16 | DType::U16 => ".cast(DType::F32)",
+        _ => ".cast(DType::F64)",
+    }
+}
+
 /// Fails as [`refuse`] does, with advice.
 pub(crate) fn refuse_with_help<T>(message: String, help: String) -> Result<T> {
     refuse(message).map_err(|error| error.with_help(help))

@@ -33,8 +33,8 @@ pub use exec::{BoundRun, Executable, Port, PortIndex, Results, Runner, Stats};
 #[cfg(feature = "petgraph")]
 pub use graph::dataflow;
 pub use graph::{
-    Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, OpBuilder, Param, ParamElement, Scope, Value,
-    ValueId,
+    Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, NameTie, OpBuilder, Param, ParamElement,
+    Scope, Value, ValueId,
 };
 pub use op::{
     Absent, CompositeCx, CompositeFn, DTypeRule, HostCx, HostKernel, LowerFn, OpDef, OpRef, Operand,

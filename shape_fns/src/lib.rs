@@ -140,7 +140,7 @@ pub use dtype::DType;
 pub use error::{Result, ShapeError};
 pub use infer::{
     Attr, AttrName, Attrs, DimTable, Equality, GuardRecord, InferenceContext, InferenceResult, List, Mark,
-    OperandInfo, Param, Provenance, Registered, ShapeFn, normalize_axis,
+    NameBroadcast, OperandInfo, Param, Provenance, Registered, ShapeFn, normalize_axis,
 };
 pub use ops::{
     array, common, control, ctc, image, linalg, lookup, math, nn, quantize, ragged, random, reduce,

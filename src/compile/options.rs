@@ -28,7 +28,7 @@ pub struct CompileOptions {
     threads: usize,
     pool: Option<Arc<dyn ThreadPool>>,
     memory_limit: Option<usize>,
-    plans: usize,
+    plan_bytes: usize,
     backend: Backend,
     sink: Option<Arc<dyn StageSink>>,
     watch: Option<Watch>,
@@ -43,13 +43,14 @@ impl Default for CompileOptions {
 }
 
 impl CompileOptions {
-    /// Default options: one thread, machine code for the host ([`Isa::of_host`]), no memory limit, 64 plans.
+    /// Default options: one thread, machine code for the host ([`Isa::of_host`]), no memory limit, 4 MiB of
+    /// plans.
     pub fn new() -> CompileOptions {
         CompileOptions {
             threads: 1,
             pool: None,
             memory_limit: None,
-            plans: 64,
+            plan_bytes: 4 << 20,
             backend: Backend::Jit,
             sink: None,
             watch: None,
@@ -79,9 +80,17 @@ impl CompileOptions {
         self
     }
 
-    /// Keeps plans for at most this number of different sets of sizes.
-    pub fn plans(mut self, plans: usize) -> CompileOptions {
-        self.plans = plans.max(1);
+    /// Keeps plans of at most this number of bytes, for each program that the graph is compiled to. The default is 4 MiB.
+    ///
+    /// A run needs a plan for the sizes of its inputs: where each buffer lies, and how each kernel covers its elements.
+    /// A plan takes about 1 KiB for ten ops, and making it takes longer than finding it. If the plans take too many
+    /// bytes, the plans that were not used for the longest time are forgotten. [`Stats::plan_hits`] and
+    /// [`Stats::plan_misses`] count the runs with and without a plan.
+    ///
+    /// [`Stats::plan_hits`]: crate::Stats::plan_hits
+    /// [`Stats::plan_misses`]: crate::Stats::plan_misses
+    pub fn plan_memory(mut self, bytes: usize) -> CompileOptions {
+        self.plan_bytes = bytes;
         self
     }
 
@@ -138,8 +147,8 @@ impl CompileOptions {
         self.backend == Backend::Interpreter
     }
 
-    pub(crate) fn plan_limit(&self) -> usize {
-        self.plans
+    pub(crate) fn plan_bytes(&self) -> usize {
+        self.plan_bytes
     }
 
     pub(crate) fn memory_limit_bytes(&self) -> Option<usize> {

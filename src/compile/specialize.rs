@@ -150,7 +150,7 @@ impl SpecializationCache {
             self.threads.clone(),
             self.options.memory_limit_bytes(),
             program.lowered.segments.len(),
-            self.options.plan_limit(),
+            self.options.plan_bytes(),
             outputs.len() + made_by_nodes.sum::<usize>(),
         );
         Ok(Specialization { program, state, continuation })

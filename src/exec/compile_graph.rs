@@ -2,6 +2,8 @@
 
 use std::panic::Location;
 
+use rustc_hash::FxHashSet;
+
 use super::executable::Executable;
 use crate::compile::{CompileOptions, IntoOutputs};
 use crate::dump::{Snapshot, StageKind, folder_of_environment, span};
@@ -17,7 +19,7 @@ impl Graph {
     /// meets. [`Executable::stats`] lists every compilation with its reason.
     ///
     /// # Errors
-    /// An output is poisoned, belongs to another graph, or cannot be compiled. The error of a poisoned output lists all
+    /// An output is poisoned, belongs to another graph, or cannot be compiled; or two outputs have one name. The error of a poisoned output lists all
     /// errors that the graph has recorded.
     #[track_caller]
     pub fn compile<'g>(&'g self, outputs: impl IntoOutputs<'g>) -> Result<Executable> {
@@ -49,6 +51,15 @@ impl Graph {
         }
         let mut wanted: Vec<ValueIx> = Vec::with_capacity(outputs.len());
         let mut names = Vec::with_capacity(outputs.len());
+        let mut given: FxHashSet<&str> = FxHashSet::default();
+        if let Some(name) =
+            outputs.iter().filter_map(|(name, _)| name.as_deref()).find(|name| !given.insert(name))
+        {
+            return refuse(
+                ErrorKind::Compile,
+                format!("the names of outputs must be unique, got \"{name}\" twice"),
+            );
+        }
         for (name, value) in outputs {
             if value.graph().tag() != self.tag() {
                 return refuse(

@@ -58,6 +58,9 @@ impl GraphData {
                 }
             }
         }
+        for tie in self.name_ties((0, 0)) {
+            writeln!(f, "  {:COMMENTS$}  // {}", tie.text(), tie.origin())?;
+        }
         for record in self.table.guards() {
             writeln!(f, "  guard {}", record.guard)?;
         }

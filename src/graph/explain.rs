@@ -121,9 +121,12 @@ impl GraphData {
         }
     }
 
-    fn label_at(&self, node: u32) -> (String, &'static Location<'static>) {
+    pub(super) fn label_at(&self, node: u32) -> (String, &'static Location<'static>) {
         let index = NodeIx(node);
-        (self.node_label(index), self.nodes[index.at()].location)
+        match self.statement(node) {
+            Some(location) => ("assume_eq".to_string(), location),
+            None => (self.node_label(index), self.nodes[index.at()].location),
+        }
     }
 
     /// Returns the error about an input that does not fit its declaration; `detail` says what does not fit.

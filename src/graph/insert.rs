@@ -62,7 +62,11 @@ impl GraphData {
         let mark = self.table.begin();
         self.table.set_origin(self.nodes.len() as u32);
         let symbolised = self.know_parameters(&node);
-        match self.infer(&node, attrs) {
+        let known = self.tie_count();
+        let inferred = self.infer(&node, attrs).and_then(|inferred| {
+            if self.strict { self.refuse_ties(known).map(|()| inferred) } else { Ok(inferred) }
+        });
+        match inferred {
             Ok(Inference { dtypes, result }) => {
                 self.table.commit(mark);
                 if !attrs.is_empty() || result.derived().len() > 0 || name.is_some() {

@@ -18,6 +18,7 @@ pub mod dataflow;
 mod display;
 mod explain;
 mod insert;
+mod name_ties;
 mod node;
 mod operand;
 mod param;
@@ -40,6 +41,7 @@ use crate::tensor::Tensor;
 
 pub use builder::OpBuilder;
 pub use constant::IntoConstant;
+pub use name_ties::NameTie;
 pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub use param::{IntoParam, Param, ParamElement};
@@ -91,6 +93,10 @@ pub(crate) struct GraphData {
     pub scopes: Vec<ScopeFrame>,
     /// The innermost open scope.
     pub scope: u32,
+    /// Whether a call is refused that ties two names of dimensions.
+    pub strict: bool,
+    /// Names that the program states to be equal, and where.
+    pub stated: Vec<([String; 2], &'static Location<'static>)>,
     /// The error of each poisoned value, and the dtype that the value claims to have.
     pub errors: Vec<(Error, DType)>,
     /// Why inference refused nodes of a file, in whose place stand nodes of unknown shape.

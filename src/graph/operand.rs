@@ -6,6 +6,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{DType, Dim, IntoDim, PartialElements, TensorShape};
 
 use super::{Param, Value};
+use crate::dtype::float_cast;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
 use crate::tensor::Tensor;
@@ -87,7 +88,9 @@ fn does_not_fit(scalar: &dyn fmt::Debug, peer: Value<'_>) -> Error {
     );
     let mut error = Error::new(ErrorKind::DType, Phase::Build, message);
     if dtype.is_numeric() {
-        error = error.with_help("cast the tensor to a dtype that holds the scalar, with .cast(..)");
+        let is_float = format!("{scalar:?}").contains(['.', 'e', 'N', 'i']);
+        let cast = if is_float && dtype.is_integer() { float_cast(dtype) } else { ".cast(..)" };
+        error = error.with_help(format!("cast the tensor to a dtype that holds the scalar, with {cast}"));
     }
     let Ok(index) = peer.index() else { return error };
     let data = peer.graph().read();
@@ -197,20 +200,42 @@ mod tests {
     use crate::graph::Graph;
 
     #[test]
+    fn a_fraction_beside_integers_suggests_the_float_that_holds_them() -> Result<()> {
+        let g = Graph::new();
+        let pixels = g.input("pixels", DType::U8, shape!["n"])?;
+        let counts = g.input("counts", DType::I32, shape!["n"])?;
+        for (outcome, cast) in [
+            (pixels / 255.0, ".cast(DType::F32)"),
+            (pixels / 2.5, ".cast(DType::F32)"),
+            (pixels * 256.0, ".cast(DType::F32)"),
+            (counts / 2.0, ".cast(DType::F64)"),
+            (counts * 2.5, ".cast(DType::F64)"),
+        ] {
+            let error = outcome.ok().unwrap_err();
+            assert!(error.help().is_some_and(|help| help.ends_with(cast)), "{error}");
+        }
+        Ok(())
+    }
+
+    #[test]
     fn a_target_shape_has_many_forms() -> Result<()> {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n", 6])?;
         let n = x.shape().dims().expect("the rank is known")[0].clone();
+        let (array, sizes) = ([-1i32, 2, 3], vec![-1i64, 2, 3]);
+        let (two, three) = (Dim::known(2), Dim::known(3));
+        let (borrowed, mixed) = ([&n, &two, &three], shape![&&n, 2usize, 3i64]);
         let all = [
             x.reshape([-1, 2, 3]),
             x.reshape([-1i64, 2, 3]),
-            x.reshape(&[-1i32, 2, 3]),
+            x.reshape(&array),
             x.reshape(vec![-1i64, 2, 3]),
-            x.reshape(&vec![-1, 2, 3]),
+            x.reshape(&sizes),
+            x.reshape(&sizes[..]),
             x.reshape([n.clone(), Dim::known(2), Dim::known(3)]),
-            x.reshape(&[&n, &Dim::known(2), &Dim::known(3)]),
+            x.reshape(&borrowed),
             x.reshape(shape![&n, 2, 3]),
-            x.reshape(&shape![&&n, 2usize, 3i64]),
+            x.reshape(&mixed),
             x.reshape(
                 ["n", "2", "3"]
                     .map(|text| if text == "n" { n.clone() } else { Dim::known(text.parse().unwrap()) }),

@@ -67,6 +67,7 @@ fn rebuild_nodes(old: &GraphData, needed: &[bool], inputs: &[bool], known: &Know
     for ((_, value), _) in old.inputs.iter().zip(inputs).filter(|(_, kept)| **kept) {
         this.bring(&old.values[value.at()].shape);
     }
+    this.new.state_names(&old.stated)?;
     let mut port = 0;
     for (number, node) in old.nodes.iter().enumerate() {
         let index = NodeIx(number as u32);

@@ -33,6 +33,7 @@ mod matmul;
 mod memory;
 mod packed_constants;
 mod packed_operand;
+mod plan_cache;
 mod prepared_launch;
 mod program_state;
 mod segment_memory;

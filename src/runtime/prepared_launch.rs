@@ -108,6 +108,11 @@ impl PreparedLaunch {
         })
     }
 
+    /// Returns the bytes that the launch takes beyond its own size.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&self.words[..]) + size_of_val(&self.buffers[..]) + size_of_val(&self.call.scalars[..])
+    }
+
     /// Runs the kernel on the buffers of `memory`; true if a check failed. `code` holds the kernel's functions.
     ///
     /// # Errors

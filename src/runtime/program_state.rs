@@ -3,10 +3,9 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use rustc_hash::FxHashMap;
-
 use super::lock::lock;
 use super::packed_constants::PackedConstants;
+use super::plan_cache::{PlanCache, PlanKey};
 use super::segment_plan::SegmentPlan;
 use super::thread_pool::Pool;
 use crate::error::Result;
@@ -22,15 +21,9 @@ pub(crate) struct ProgramState {
     /// Memory of dropped results, for later ones.
     pub buffers: BufferPool,
     pub packed: PackedConstants,
-    plans: PlanCache,
+    /// By segment: its plans.
+    plans: Vec<Mutex<PlanCache>>,
     counters: Counters,
-}
-
-/// The plans of each segment, by the values of the symbols on which they depend.
-struct PlanCache {
-    segments: Vec<Mutex<FxHashMap<Vec<i64>, Arc<SegmentPlan>>>>,
-    /// The maximum number of plans of one segment.
-    capacity: usize,
 }
 
 #[derive(Default)]
@@ -51,13 +44,13 @@ pub(crate) struct Counts {
 }
 
 impl ProgramState {
-    /// The state of a program that has not run. It keeps at most `plans` plans for each of its `segments`, and the
-    /// memory of at most `results` tensors.
+    /// The state of a program that has not run. Its `segments` keep plans of at most `plan_bytes` bytes, and it keeps
+    /// the memory of at most `results` tensors.
     pub(crate) fn new(
         threads: Pool,
         memory_limit: Option<usize>,
         segments: usize,
-        plans: usize,
+        plan_bytes: usize,
         results: usize,
     ) -> ProgramState {
         ProgramState {
@@ -65,7 +58,7 @@ impl ProgramState {
             memory_limit,
             buffers: BufferPool::new(results),
             packed: PackedConstants::default(),
-            plans: PlanCache { segments: (0..segments).map(|_| Mutex::default()).collect(), capacity: plans },
+            plans: (0..segments).map(|_| Mutex::new(PlanCache::new(plan_bytes / segments))).collect(),
             counters: Counters::default(),
         }
     }
@@ -77,23 +70,20 @@ impl ProgramState {
     pub(crate) fn plan(
         &self,
         segment: usize,
-        key: Vec<i64>,
+        key: PlanKey,
         make: impl FnOnce() -> Result<SegmentPlan>,
     ) -> Result<Arc<SegmentPlan>> {
-        let plans = &self.plans.segments[segment];
-        if let Some(plan) = lock(plans).get(&key) {
+        let plans = &self.plans[segment];
+        let known = lock(plans).get(&key);
+        if let Some(plan) = known {
             self.count_plan_hit();
-            return Ok(plan.clone());
+            return Ok(plan);
         }
         self.counters.plan_misses.fetch_add(1, Ordering::Relaxed);
         // Planning takes time, so it happens without the lock.
         let plan = Arc::new(make()?);
         self.counters.arena_bytes.fetch_max(plan.memory.arena, Ordering::Relaxed);
-        let mut plans = lock(plans);
-        if plans.len() >= self.plans.capacity {
-            plans.clear();
-        }
-        plans.insert(key, plan.clone());
+        lock(plans).insert(key, plan.clone());
         Ok(plan)
     }
 
@@ -124,20 +114,19 @@ mod tests {
 
     #[test]
     fn each_segment_makes_a_plan_once_for_each_key() {
-        let state = ProgramState::new(Pool::new(None), None, 2, 2, 0);
-        let arena =
-            |segment, key, arena| state.plan(segment, vec![key], || plan(arena)).unwrap().memory.arena;
+        let state = ProgramState::new(Pool::new(None), None, 2, 1 << 20, 0);
+        let arena = |segment, key, arena| {
+            state.plan(segment, PlanKey::from_slice(&[key]), || plan(arena)).unwrap().memory.arena
+        };
         assert_eq!([arena(0, 1, 64), arena(0, 2, 128), arena(0, 1, 0), arena(1, 1, 32)], [64, 128, 64, 32]);
-        assert_eq!(arena(0, 3, 16), 16, "a full cache starts again");
-        assert_eq!(arena(0, 1, 8), 8);
         let counts = state.counts();
-        assert_eq!((counts.plan_hits, counts.plan_misses, counts.arena_bytes), (1, 5, 128));
+        assert_eq!((counts.plan_hits, counts.plan_misses, counts.arena_bytes), (1, 3, 128));
     }
 
     #[test]
     fn a_plan_that_fails_is_made_again() {
         let state = ProgramState::new(Pool::new(None), None, 1, 1, 0);
-        assert!(state.plan(0, Vec::new(), || Err(Error::msg("no memory"))).is_err());
-        assert!(state.plan(0, Vec::new(), || plan(0)).is_ok());
+        assert!(state.plan(0, PlanKey::new(), || Err(Error::msg("no memory"))).is_err());
+        assert!(state.plan(0, PlanKey::new(), || plan(0)).is_ok());
     }
 }

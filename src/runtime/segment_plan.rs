@@ -5,8 +5,10 @@ use smallvec::SmallVec;
 use super::matmul::MatMul;
 use super::prepared_launch::PreparedLaunch;
 use super::segment_memory::SegmentMemory;
+use crate::lower::box_plan::BoxPlan;
 use crate::lower::kernel::BufferIx;
-use crate::lower::plan::KernelPlan;
+use crate::lower::plan::{BufferUse, KernelPlan};
+use crate::lower::slot_plan::SlotPlan;
 
 /// The sizes of a buffer.
 pub(crate) type BufferSizes = SmallVec<[usize; 4]>;
@@ -39,6 +41,30 @@ pub(crate) struct SegmentPlan {
 }
 
 impl SegmentPlan {
+    /// Returns the bytes that the plan takes. They do not include packed operands.
+    pub(super) fn bytes(&self) -> usize {
+        let of_box = |plan: &BoxPlan| {
+            size_of::<BoxPlan>()
+                + plan.slots.len() * size_of::<SlotPlan>()
+                + plan.scalars.len() * size_of::<i64>()
+        };
+        let steps = self.steps.iter().map(|step| {
+            size_of::<StepPlan>()
+                + match step {
+                    StepPlan::Kernel(plan, prepared) => {
+                        let boxes: usize = plan.boxes.iter().map(of_box).sum();
+                        let buffers = plan.buffers.len() * size_of::<BufferUse>();
+                        boxes + buffers + prepared.as_ref().map_or(0, PreparedLaunch::bytes)
+                    }
+                    StepPlan::MatMul(matmul) => size_of_val(&matmul.batch[..]),
+                    StepPlan::Node => 0,
+                }
+        });
+        let SegmentMemory { placed, outliving, shared, .. } = &self.memory;
+        let memory = size_of_val(&placed[..]) + size_of_val(&outliving[..]) + size_of_val(&shared[..]);
+        size_of::<SegmentPlan>() + steps.sum::<usize>() + size_of_val(&self.sizes[..]) + memory
+    }
+
     pub(crate) fn sizes(&self, buffer: BufferIx) -> Option<&BufferSizes> {
         self.sizes[buffer.index()].as_ref()
     }

@@ -300,7 +300,7 @@ fn dtype_errors_are_explained() -> Result<()> {
     error: a scalar takes the dtype of the tensor beside it and must fit it, got 0.5 beside i32[n]
       --> `error_text((count * 0.5).ok())`
       the tensor comes from count at `let count = g.input("count", DType::I32, shape!["n"])?;`
-      help: cast the tensor to a dtype that holds the scalar, with .cast(..)
+      help: cast the tensor to a dtype that holds the scalar, with .cast(DType::F64)
     "#);
     assert_snapshot!(error_text(count.sqrt()), @r#"
     error: sqrt(i32[n]): the element type must be a float, got i32 in operand 0

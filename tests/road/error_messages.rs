@@ -60,7 +60,7 @@ fn dtype_errors_are_explained() -> Result<()> {
     error: a scalar takes the dtype of the tensor beside it and must fit it, got 0.5 beside i32[n]
       --> `error_text((count + 0.5).ok())`
       the tensor comes from count at `let count = g.input("count", DType::I32, shape!["n"])?;`
-      help: cast the tensor to a dtype that holds the scalar, with .cast(..)
+      help: cast the tensor to a dtype that holds the scalar, with .cast(DType::F64)
     "#);
     let bytes = g.input("bytes", DType::U8, shape!["n"])?;
     assert_snapshot!(error_text((bytes + 300).ok()), @r#"

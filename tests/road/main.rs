@@ -26,6 +26,7 @@ mod op_call;
 mod op_params;
 mod operand_choice;
 mod ops;
+mod plan_memory;
 mod random;
 mod refused_runs;
 mod rng;

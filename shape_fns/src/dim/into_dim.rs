@@ -88,7 +88,8 @@ mod tests {
         assert_eq!(("n".into_dim(), Some(3).into_dim()), (Dim::symbol("n"), Dim::known(3)));
         let n = Dim::symbol("n");
         assert_eq!([(&&n).into_dim(), (&&&n).into_dim(), (&&"n").into_dim()], [n.clone(), n.clone(), n]);
-        assert!("a b".into_dim().validate().is_err());
+        let error = "a b".into_dim().validate().unwrap_err();
+        assert!(error.message().ends_with(r#"followed by letters, digits, _ and ., got "a b""#), "{error}");
         assert!(usize::MAX.into_dim().validate().is_err());
     }
 }

@@ -37,8 +37,10 @@ pub(crate) mod symbol;
 pub use bounds::Bounds;
 pub use guard::Guard;
 pub use into_dim::{IntoDim, Unknown};
+use symbol::BadName;
 pub use symbol::{Symbol, SymbolKind};
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::{Result, ShapeError};
@@ -92,19 +94,19 @@ pub(crate) enum Invalid {
     Overflow,
     DivisionByZero,
     TooLarge,
-    Name,
+    Name(BadName),
     Broadcast,
 }
 
 impl Invalid {
-    fn message(self) -> &'static str {
-        match self {
+    fn message(self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             Invalid::Overflow => "a dimension must fit in 64 bits, got an overflow",
             Invalid::DivisionByZero => "the divisor of a dimension must not be 0",
             Invalid::TooLarge => "a dimension may have at most 64 terms nested 16 deep, got more",
-            Invalid::Name => "a symbol's name must be a letter or _ followed by letters, digits, _ and .",
+            Invalid::Name(name) => return name.message().into(),
             Invalid::Broadcast => "dimensions must be equal or 1 to broadcast, got other sizes",
-        }
+        })
     }
 }
 
@@ -128,7 +130,7 @@ impl Dim {
     pub fn symbol(name: &str) -> Dim {
         Dim(match Symbol::named(name) {
             Some(symbol) => Repr::Symbol(symbol),
-            None => Repr::Invalid(Invalid::Name),
+            None => Repr::Invalid(Invalid::Name(BadName::new(name))),
         })
     }
 

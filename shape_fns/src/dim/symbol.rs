@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
 
@@ -40,6 +40,36 @@ struct Names {
 
 static NAMES: RwLock<Option<Names>> = RwLock::new(None);
 static NEXT_FREE: AtomicU32 = AtomicU32::new(0);
+
+/// A text that is no name, for the error message.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct BadName(u32);
+
+/// The first texts that were no names. A [`BadName`] is an index into the list, so that a dimension stays small.
+static BAD_NAMES: Mutex<Vec<Box<str>>> = Mutex::new(Vec::new());
+
+/// The maximum number of texts in the list. The message about a later one does not quote it.
+const BAD_NAMES_KEPT: usize = 64;
+
+impl BadName {
+    pub(crate) fn new(text: &str) -> BadName {
+        let mut texts = BAD_NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = texts.iter().position(|kept| **kept == *text);
+        let index = kept.unwrap_or_else(|| {
+            if texts.len() < BAD_NAMES_KEPT {
+                texts.push(text.into());
+            }
+            texts.len() - 1
+        });
+        BadName(if *texts[index] == *text { index as u32 } else { u32::MAX })
+    }
+
+    pub(crate) fn message(self) -> String {
+        let texts = BAD_NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        let got = texts.get(self.0 as usize).map_or(String::new(), |text| format!(", got {text:?}"));
+        format!("a symbol's name must be a letter or _ followed by letters, digits, _ and .{got}")
+    }
+}
 
 impl Symbol {
     /// Returns the symbol `name`. Returns `None` if `name` is ill-formed or if 2^29 names exist already.

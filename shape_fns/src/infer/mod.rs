@@ -35,4 +35,4 @@ pub use attrs::{Attr, AttrName, Attrs};
 pub use context::{InferenceContext, InferenceResult, OperandInfo, ShapeFn};
 pub use param::{List, Param, normalize_axis};
 pub use registered::Registered;
-pub use table::{DimTable, Equality, GuardRecord, Mark, Provenance};
+pub use table::{DimTable, Equality, GuardRecord, Mark, NameBroadcast, Provenance};

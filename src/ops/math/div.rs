@@ -38,8 +38,10 @@ fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     if dtype.is_integer() {
         return dtype::refuse_with_help(
             format!("`/` divides floats, got {dtype}"),
-            "integers have .floordiv(..) and .truncatediv(..), or cast both operands with .cast(DType::F64)"
-                .to_string(),
+            format!(
+                "integers have .floordiv(..) and .truncatediv(..), or cast both operands with {}",
+                dtype::float_cast(dtype)
+            ),
         );
     }
     Ok(vec![dtype])

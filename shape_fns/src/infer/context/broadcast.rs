@@ -79,7 +79,10 @@ impl InferenceContext<'_> {
             (_, Some(1)) => Ok(a),
             (Some(_), None) => self.require(Guard::OneOrEqual(b, a.clone())).map(|()| a),
             (None, Some(_)) => self.require(Guard::OneOrEqual(a, b.clone())).map(|()| b),
-            _ => a.bcast(&b),
+            _ => {
+                self.table.note_broadcast(&a, &b);
+                a.bcast(&b)
+            }
         }
     }
 }

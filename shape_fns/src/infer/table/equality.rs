@@ -22,7 +22,31 @@ pub struct Equality {
     pub origin: u32,
 }
 
+/// A broadcast of two dimensions with different names: their sizes must be equal, or one must be 1.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NameBroadcast {
+    /// The two names.
+    pub names: [Symbol; 2],
+    /// The node that broadcast them.
+    pub origin: u32,
+}
+
 impl DimTable {
+    /// Returns the broadcasts of two dimensions with different names, in the order in which they were found.
+    pub fn name_broadcasts(&self) -> &[NameBroadcast] {
+        &self.name_broadcasts
+    }
+
+    /// Records that two resolved dimensions were broadcast with each other, if both are names.
+    pub(crate) fn note_broadcast(&mut self, a: &Dim, b: &Dim) {
+        if let (Some(a), Some(b)) = (a.as_symbol(), b.as_symbol())
+            && !a.is_anonymous()
+            && !b.is_anonymous()
+        {
+            self.name_broadcasts.push(NameBroadcast { names: [a, b], origin: self.origin });
+        }
+    }
+
     /// Records that two dimensions are equal and returns the merged dimension. The equation is solved for a symbol if
     /// possible; otherwise a guard is recorded.
     ///

@@ -6,7 +6,7 @@ mod requirement;
 mod transaction;
 mod undo;
 
-pub use equality::Equality;
+pub use equality::{Equality, NameBroadcast};
 pub use provenance::Provenance;
 pub use requirement::GuardRecord;
 pub use undo::Mark;
@@ -44,6 +44,8 @@ pub struct DimTable {
     /// The dimension that each replaced symbol equals. The symbols of this dimension may be replaced too.
     bindings: FxHashMap<Symbol, Dim>,
     equalities: Vec<Equality>,
+    /// Pairs of names that were broadcast with each other.
+    name_broadcasts: Vec<NameBroadcast>,
     guards: Vec<GuardRecord>,
     /// The guards of `guards`, for look-up.
     recorded: FxHashSet<Guard>,

@@ -10,6 +10,7 @@ impl DimTable {
         Mark {
             symbols: self.origins.len(),
             equalities: self.equalities.len(),
+            name_broadcasts: self.name_broadcasts.len(),
             guards: self.guards.len(),
             trail: self.trail.len(),
             origin: self.origin,
@@ -25,7 +26,7 @@ impl DimTable {
         }
     }
 
-    /// Ends a transaction and removes the symbols, equalities and guards added since the mark.
+    /// Ends a transaction and removes the symbols, equalities, broadcasts and guards added since the mark.
     pub fn rollback(&mut self, mark: Mark) {
         while self.trail.len() > mark.trail {
             match self.trail.pop() {
@@ -41,6 +42,7 @@ impl DimTable {
             self.recorded.remove(&record.guard);
         }
         self.equalities.truncate(mark.equalities);
+        self.name_broadcasts.truncate(mark.name_broadcasts);
         self.origins.truncate(mark.symbols);
         self.origin = mark.origin;
         self.open_transactions = self.open_transactions.saturating_sub(1);

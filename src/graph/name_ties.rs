@@ -1,0 +1,256 @@
+//! [`NameTie`]: two names of dimensions that a call ties together, and graphs that refuse such calls.
+
+use std::fmt;
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Dim, Symbol};
+
+use super::{Graph, GraphData};
+use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
+
+/// Two names of dimensions that a call ties together: see [`Graph::merges`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct NameTie {
+    /// The two names.
+    pub names: [String; 2],
+    /// Whether the call broadcasts the dimensions, so that one of them may also be 1. Otherwise they are equal.
+    pub broadcast: bool,
+    /// The name of the call.
+    pub call: String,
+    /// The line of the call.
+    pub location: &'static Location<'static>,
+}
+
+impl NameTie {
+    /// Returns `merge n == m`, or `broadcast n with m`.
+    pub(super) fn text(&self) -> String {
+        let [a, b] = &self.names;
+        if self.broadcast { format!("broadcast {a} with {b}") } else { format!("merge {a} == {b}") }
+    }
+
+    /// Returns the name and the line of the call.
+    pub(super) fn origin(&self) -> String {
+        match is_own_line(self.location) {
+            true => self.call.clone(),
+            false => format!("{}, {}", self.call, self.location),
+        }
+    }
+}
+
+/// `users == emb since matmul at src/main.rs:7:15`.
+impl fmt::Display for NameTie {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b] = &self.names;
+        let relation = if self.broadcast { "broadcasts with" } else { "==" };
+        write!(f, "{a} {relation} {b} since {} at {}", self.call, self.location)
+    }
+}
+
+/// The first of the numbers that stand for statements of the program, where others stand for nodes. They descend.
+const FIRST_STATEMENT: u32 = u32::MAX - 1;
+
+impl Graph {
+    /// Makes a graph that refuses a call which ties two names of dimensions, unless [`Graph::assume_eq`] states that
+    /// they are equal.
+    ///
+    /// [`Graph::new`] makes a graph that accepts such calls, because two names of one size are usual: a residual sum
+    /// ties the `length` of one input to the `steps` of another. A run checks in any case that the sizes agree. Use a
+    /// strict graph where every name means a different thing, to find a forgotten transposition at build time. See
+    /// also [`Graph::merges`].
+    ///
+    /// ```
+    /// use shapeflow::{shape, DType, Graph};
+    ///
+    /// let g = Graph::strict();
+    /// let users = g.input("users", DType::F32, shape!["users", "emb"])?;
+    /// let items = g.input("items", DType::F32, shape!["items", "factors"])?;
+    /// assert!(users.matmul(items).is_err()); // emb and items differ
+    /// g.assume_eq("emb", "factors")?;
+    /// let scores = users.matmul(items.transpose([1, 0])?)?;
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn strict() -> Graph {
+        let graph = Graph::new();
+        graph.write().strict = true;
+        graph
+    }
+
+    /// States that two names of dimensions mean the same size. Every shape of the graph uses one of the names from then
+    /// on, and a run checks that the sizes are equal.
+    ///
+    /// # Errors
+    /// A text is not a name, or the graph knows that the sizes differ.
+    #[track_caller]
+    pub fn assume_eq(&self, a: &str, b: &str) -> Result<()> {
+        let location = Location::caller();
+        let mut data = self.write();
+        let mark = data.table.begin();
+        let stated = data.state_names(&[([a.to_string(), b.to_string()], location)]);
+        match &stated {
+            Ok(()) => data.table.commit(mark),
+            Err(_) => data.table.rollback(mark),
+        }
+        stated.map_err(|error| error.with_phase(Phase::Build).at(location))
+    }
+
+    /// Returns the names of dimensions that calls have tied together: two names that are equal, or that broadcast with
+    /// each other. The text of the graph lists them too. [`Graph::strict`] makes a graph that refuses them.
+    ///
+    /// ```
+    /// use shapeflow::{shape, DType, Graph};
+    ///
+    /// let g = Graph::new();
+    /// let users = g.input("users", DType::F32, shape!["users", "emb"])?;
+    /// let items = g.input("items", DType::F32, shape!["items", "emb"])?;
+    /// let scores = users.matmul(items)?; // a transposition is missing
+    /// assert_eq!(g.merges()[0].names, ["items", "emb"]);
+    /// assert_eq!(g.merges()[0].call, "matmul");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    pub fn merges(&self) -> Vec<NameTie> {
+        self.read().name_ties((0, 0))
+    }
+}
+
+impl GraphData {
+    /// Records names that the program states to be equal.
+    ///
+    /// # Errors
+    /// As [`Graph::assume_eq`].
+    pub(crate) fn state_names(&mut self, names: &[([String; 2], &'static Location<'static>)]) -> Result<()> {
+        for ([a, b], location) in names {
+            let origin = FIRST_STATEMENT - self.stated.len() as u32;
+            self.table.set_origin(origin);
+            self.table.merge(&Dim::symbol(a), &Dim::symbol(b))?;
+            self.stated.push(([a.clone(), b.clone()], location));
+        }
+        Ok(())
+    }
+
+    /// Returns the line of the statement that a number stands for, if it stands for none of the nodes.
+    pub(super) fn statement(&self, origin: u32) -> Option<&'static Location<'static>> {
+        let number = FIRST_STATEMENT.checked_sub(origin)? as usize;
+        self.stated.get(number).map(|(_, location)| *location)
+    }
+
+    /// Returns how many equalities and how many broadcasts of names the graph has found.
+    pub(super) fn tie_count(&self) -> (usize, usize) {
+        (self.table.equalities().len(), self.table.name_broadcasts().len())
+    }
+
+    /// Returns the ties of names beyond the first `known`, each pair of names once.
+    pub(super) fn name_ties(&self, known: (usize, usize)) -> Vec<NameTie> {
+        let mut ties: Vec<NameTie> = Vec::new();
+        for (names, broadcast, origin) in self.tied_names(known) {
+            if self.statement(origin).is_none() {
+                let (call, location) = self.label_at(origin);
+                let names = names.map(|name| name.to_string());
+                if !ties.iter().any(|tie| tie.names == names && tie.broadcast == broadcast) {
+                    ties.push(NameTie { names, broadcast, call, location });
+                }
+            }
+        }
+        ties
+    }
+
+    fn tied_names(&self, (equalities, broadcasts): (usize, usize)) -> Vec<([Symbol; 2], bool, u32)> {
+        let equal = self.table.equalities()[equalities..].iter().filter_map(|equality| {
+            let other = equality.dim.as_symbol()?;
+            let named = !equality.symbol.is_anonymous() && !other.is_anonymous();
+            named.then_some(([equality.symbol, other], false, equality.origin))
+        });
+        let broadcast = self.table.name_broadcasts()[broadcasts..].iter();
+        equal.chain(broadcast.map(|broadcast| (broadcast.names, true, broadcast.origin))).collect()
+    }
+
+    /// Refuses ties of names beyond the first `known`.
+    ///
+    /// # Errors
+    /// There is one.
+    pub(super) fn refuse_ties(&self, known: (usize, usize)) -> Result<()> {
+        let Some(([a, b], broadcast, _)) = self.tied_names(known).into_iter().next() else { return Ok(()) };
+        let relation = if broadcast { "broadcasts them with each other" } else { "makes them equal" };
+        let message =
+            format!("dimensions {a} and {b} have different names in a strict graph, but the call {relation}");
+        let help = format!(
+            "if they mean the same size, state it before the call: graph.assume_eq(\"{a}\", \"{b}\")?"
+        );
+        Err(Error::new(ErrorKind::Shape, Phase::Build, message).with_help(help))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::{DType, shape};
+
+    use super::*;
+    use crate::ops::concat;
+    use crate::tensor::Tensor;
+
+    #[test]
+    fn ties_of_names_are_listed_with_their_calls() -> Result<()> {
+        let g = Graph::new();
+        let users = g.input("users", DType::F32, shape!["users", "emb"])?;
+        let items = g.input("items", DType::F32, shape!["items", "emb"])?;
+        assert!(g.merges().is_empty());
+        let _ = users.matmul(items.transpose([1, 0])?)?;
+        assert!(g.merges().is_empty());
+        let _ = users.matmul(items)?;
+        let _ = (users - users.reduce_mean(1)?).ok()?;
+        let ties: Vec<(String, String)> =
+            g.merges().iter().map(|tie| (tie.text(), tie.call.clone())).collect();
+        let expected = [("merge items == emb", "matmul"), ("broadcast emb with users", "sub")];
+        assert_eq!(ties, expected.map(|(text, call)| (text.to_string(), call.to_string())));
+        let text = g.to_string();
+        assert!(
+            text.contains("  merge items == emb  ") && text.contains("  broadcast emb with users "),
+            "{text}"
+        );
+        let first = &g.merges()[0];
+        assert_eq!(first.location.file(), file!());
+        assert!(first.to_string().starts_with("items == emb since matmul at "));
+        Ok(())
+    }
+
+    #[test]
+    fn a_strict_graph_refuses_ties_that_are_not_stated() -> Result<()> {
+        let g = Graph::strict();
+        let a = g.input("a", DType::F32, shape!["n"])?;
+        let b = g.input("b", DType::F32, shape!["m"])?;
+        let error = (a + b).ok().unwrap_err();
+        assert_eq!(
+            error.message(),
+            "add(f32[n], f32[m]): dimensions n and m have different names in a strict graph, but the call broadcasts them with each other"
+        );
+        assert!(error.help().is_some_and(|help| help.contains("assume_eq(\"n\", \"m\")")), "{error}");
+        assert!(concat(&[a.expand_dims(0)?, b.expand_dims(0)?], 0).is_err());
+        assert!(g.merges().is_empty() && !g.to_string().contains("merge"));
+        g.assume_eq("n", "m")?;
+        let sum = (a + b).ok()?;
+        assert_eq!(g.same_dim(&Dim::symbol("n"), &Dim::symbol("m")), Some(true));
+        assert!(g.merges().is_empty());
+        // The statement is checked when the graph runs, even where a size of 1 would broadcast.
+        let exe = g.compile(sum)?;
+        let [one, two] = [Tensor::from([1.0f32]), Tensor::from([1.0f32, 2.0])];
+        assert_eq!(exe.run::<1>(&[two.view(), two.view()])?[0], Tensor::from([2.0f32, 4.0]));
+        let error = exe.run_all(&[two.view(), one.view()]).unwrap_err();
+        assert!(error.message().contains("axis 0"), "{error}");
+        assert!(error.to_string().contains("since assume_eq"), "{error}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_statement_that_cannot_hold_is_refused() -> Result<()> {
+        let g = Graph::strict();
+        let error = g.assume_eq("n", "two words").unwrap_err();
+        assert!(error.message().contains("\"two words\""), "{error}");
+        let n = Dim::symbol("n");
+        let a = g.input("a", DType::F32, shape!["n", "k"])?;
+        let _ = a.reshape(shape![&n, 1, -1])?;
+        g.assume_eq("k", "n")?;
+        g.assume_eq("n", "k")?;
+        Ok(())
+    }
+}
