@@ -13,6 +13,7 @@
 //!
 //! **Absent:** changes in place. No pass modifies the graph that it gets.
 
+mod needed_nodes;
 mod rebuild;
 mod resolve;
 

@@ -4,10 +4,11 @@
 //! order of definitions: the dims of a value mention nothing that is defined after it, so a run knows them when it computes
 //! the value. Symbols of inputs come first, because a run binds them first.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Attrs, Dim, DimTable, IntoDim, Symbol, SymbolKind, TensorShape, Unknown};
 use smallvec::SmallVec;
 
+use super::needed_nodes::needed_nodes;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::eval::{elements_of, shape_of};
 use crate::graph::{CONSTANT, Extra, GraphData, INPUT, Node, NodeIx, ValueIx};
@@ -146,50 +147,6 @@ pub(crate) fn carrier(old: &GraphData, marked: &[bool], symbol: Symbol) -> Optio
     let values = old.values.iter().enumerate().filter(|(_, info)| !marked[info.node.at()]);
     let mut found = values.filter(|(_, info)| info.shape.dims().unwrap_or_default().iter().any(carries));
     found.next().map(|(number, _)| ValueIx(number as u32))
-}
-
-/// Returns the nodes that compute `wanted`, and an input for each symbol that only the sizes of inputs tell.
-fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
-    let mut needed = vec![false; old.nodes.len()];
-    for value in wanted {
-        needed[old.values[value.at()].node.at()] = true;
-    }
-    let mut told_by_inputs: FxHashSet<Symbol> = FxHashSet::default();
-    for number in (0..old.nodes.len()).rev() {
-        if needed[number] {
-            for operand in &old.nodes[number].operands {
-                needed[old.values[operand.at()].node.at()] = true;
-            }
-            // A dimension among the attributes is known where the node that made it is. A name has no such node.
-            old.nodes[number].attrs().symbols(&mut |symbol| match old
-                .table
-                .maker(symbol)
-                .map(|maker| maker as usize)
-            {
-                Some(maker) if maker >= number => {}
-                Some(maker) if !matches!(old.nodes[maker].op.body, Body::Input) => needed[maker] = true,
-                _ => {
-                    told_by_inputs.insert(symbol);
-                }
-            });
-        }
-    }
-    for symbol in told_by_inputs {
-        let tells = |node: &NodeIx| {
-            let mut found = false;
-            for dim in old.values[old.nodes[node.at()].first_output.at()].shape.dims().unwrap_or_default() {
-                dim.symbols(&mut |other| found |= other == symbol);
-            }
-            found
-        };
-        let inputs = || old.inputs.iter().map(|(_, value)| old.values[value.at()].node).filter(tells);
-        if !inputs().any(|node| needed[node.at()])
-            && let Some(first) = inputs().next()
-        {
-            needed[first.at()] = true;
-        }
-    }
-    needed
 }
 
 struct Rebuilder<'a> {

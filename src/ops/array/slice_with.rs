@@ -105,7 +105,7 @@ impl<'g> Value<'g> {
     /// assert_eq!(y.shape().to_string(), "[n, 3, 3, 1]");
     /// assert_eq!(x.slice_with(&[SliceItem::Rest, SliceItem::at(-1)])?.shape().to_string(), "[n, 8]");
     /// let n = &x.shape().dims().unwrap()[0].clone();
-    /// assert_eq!(x.slice_with(&[(1..n).into(), 0.into()])?.shape().to_string(), "[n-1, 3]");
+    /// assert_eq!(x.slice_with(&[(..n).into(), SliceItem::span(0, 2)])?.shape().to_string(), "[n, 2, 3]");
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
