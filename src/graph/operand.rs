@@ -228,12 +228,12 @@ mod tests {
         let all = [
             x.reshape([-1, 2, 3]),
             x.reshape([-1i64, 2, 3]),
-            x.reshape(&array),
+            x.reshape(&array[..]),
             x.reshape(vec![-1i64, 2, 3]),
             x.reshape(&sizes),
             x.reshape(&sizes[..]),
             x.reshape([n.clone(), Dim::known(2), Dim::known(3)]),
-            x.reshape(&borrowed),
+            x.reshape(&borrowed[..]),
             x.reshape(shape![&n, 2, 3]),
             x.reshape(&mixed),
             x.reshape(

@@ -119,7 +119,7 @@ mod tests {
         let padded = [
             x.pad([0, 0, 1, 2]),
             x.pad([[0, 0], [1, 2]]),
-            x.pad(&pairs),
+            x.pad(&pairs[..]),
             x.pad(vec![[0usize, 0], [1, 2]]),
             x.pad([(0, 0), (1, 2)]),
             x.pad(&vec![(0, 0), (1, 2)][..]),
@@ -129,7 +129,7 @@ mod tests {
             assert_eq!(y?.shape().to_string(), "[n, 9]");
         }
         assert_eq!(x.pad([[&n, &n], [&n, &n]])?.shape().to_string(), "[3*n, 2*n+6]");
-        for y in [x.transpose(vec![1, 0]), x.transpose([1usize, 0]), x.transpose(&perm)] {
+        for y in [x.transpose(vec![1, 0]), x.transpose([1usize, 0]), x.transpose(&perm[..])] {
             assert_eq!(y?.shape().to_string(), "[6, n]");
         }
         for y in [x.softmax(1), x.softmax(1usize), x.softmax(-1i64)] {
