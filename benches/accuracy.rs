@@ -236,7 +236,7 @@ fn ulp(size: f64, digits: i32, least: i32) -> f64 {
     }
 }
 
-/// The bounds that the documentation of an op states, in ulp: for f32, and for f64.
+/// Returns the bounds that the documentation of an op states, in ulp: for f32, and for f64.
 ///
 /// The op is a row (`name, NAME: …`) or a method (`pub fn name(`) in a file of the folder of mathematical ops.
 fn stated(name: &str) -> [f64; 2] {

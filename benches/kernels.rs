@@ -45,7 +45,7 @@ fn scaled_relu(bench: &mut Bench, n: usize) -> Result<()> {
     bench.compare(&format!("relu(a*x+b), {} KiB", (n * 4) >> 10), &exe, &inputs, &[n], plain)
 }
 
-/// One link of the chain of 20 ops, for values of a graph and for plain floats.
+/// Returns one link of the chain of 20 ops, for values of a graph and for plain floats.
 fn link<T>(x: T, ops: [fn(T, f32) -> T; 4], k: f32) -> T {
     let [add, mul, max, sub] = ops;
     sub(max(mul(add(x, k), 0.75), -2.0), 0.125 * k)

@@ -50,7 +50,8 @@ impl Snapshot {
         format!("{:?}", Dot::with_attr_getters(&dataflow, &config, &edge, &node))
     }
 
-    /// Which operand of its reader an edge is, and which output of its source, each only where there are several.
+    /// Returns which operand of its reader an edge is, and which output of its source, each only where there are
+    /// several.
     fn edge_label(&self, edge: &DataflowEdge<'_>) -> String {
         let (source, target) = (&self.nodes[edge.source().index()], &self.nodes[edge.target().index()]);
         let EdgeEnds { output, operand } = *edge.weight();

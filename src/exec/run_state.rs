@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::runtime::{RetainedMemory, SegmentPlan, Workspace};
 
-/// What a thread keeps between runs. Runs of any program may use it, one after the other.
+/// What a thread keeps between runs. Runs of any program may use the state, one after the other.
 #[derive(Default)]
 pub(super) struct RunState {
     pub workspaces: Vec<Workspace>,
@@ -12,9 +12,10 @@ pub(super) struct RunState {
     pub last: Option<LastPlan>,
 }
 
-/// The plan of the last run of a static program, with everything that chose it.
+/// The plan of the last run of a static program (a program whose plan depends on the sizes of the inputs only), with the
+/// key by which a later run finds it.
 pub(super) struct LastPlan {
-    /// The number of the program: each specialization of a graph has plans of its own.
+    /// The number of the program, [`CompiledProgram::number`](crate::compile::CompiledProgram::number).
     pub program: u64,
     /// The sizes of all inputs, one after the other.
     pub sizes: Vec<usize>,

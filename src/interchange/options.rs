@@ -48,7 +48,7 @@ impl ImportOptions {
         ImportOptions::default()
     }
 
-    /// Whether an unknown op becomes a node of unknown shape instead of an error.
+    /// Returns whether an unknown op becomes a node of unknown shape instead of an error.
     #[must_use]
     pub fn allow_unknown(mut self, allow: bool) -> ImportOptions {
         self.allow_unknown = allow;

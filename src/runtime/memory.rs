@@ -15,12 +15,12 @@ struct Region {
     address: *mut u8,
     len: usize,
     writable: bool,
-    /// Index of the tensor that owns the bytes in `Memory::held`, if the memory holds that tensor.
+    /// The index in `Memory::held` of the tensor that owns the bytes, if `Memory::held` has this tensor.
     held: Option<u32>,
 }
 
-/// The buffers of a run, by number. The caller lends a buffer's bytes, or a tensor that the memory holds owns them, or
-/// they lie in the arena.
+/// The buffers of a run, by number. The bytes of a buffer are borrowed from the caller, or belong to a tensor in
+/// `held`, or lie in the arena.
 ///
 /// Buffers may share bytes. The plan ensures that they are not in use at the same time, or that a kernel reads every
 /// element of one before it stores the same element of the other.
@@ -138,13 +138,13 @@ impl<'a> Memory<'a> {
         let index = region.held?;
         *region = ABSENT;
         let tensor = self.held[index as usize].take();
-        Some(tensor.expect("a region that names a tensor goes when the tensor is taken"))
+        Some(tensor.expect("taking a tensor removes the region that names it"))
     }
 
     /// The tensor that owns a buffer's bytes, if the memory holds it.
     pub(crate) fn held(&self, buffer: BufferIx) -> Option<&Tensor> {
         let index = self.regions[buffer.index()].held?;
-        Some(self.held[index as usize].as_ref().expect("a region that names a tensor goes when it is taken"))
+        Some(self.held[index as usize].as_ref().expect("taking a tensor removes the region that names it"))
     }
 
     /// Makes the arena at least `bytes` long and gives each buffer its part: `(buffer, offset, length)`. Buffers that
@@ -163,7 +163,7 @@ impl<'a> Memory<'a> {
         }
         if bytes == 0 {
             for &(buffer, _, len) in buffers {
-                assert_eq!(len, 0, "a buffer in an arena without bytes has none");
+                assert_eq!(len, 0, "a buffer in an empty arena must be empty");
                 // Any address but null, which stands for a buffer without a place.
                 let address = std::ptr::NonNull::<u128>::dangling().as_ptr().cast();
                 self.regions[buffer.index()] = Region::writable(address, 0);

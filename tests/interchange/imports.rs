@@ -70,7 +70,8 @@ fn constant(name: &str, tensor: &str) -> String {
 }
 
 impl Case {
-    /// The node `y` with inputs `order`; `v0`, … are their values as constants, and `x0`, … are fed instead if `is_fed`.
+    /// Returns the node `y` with inputs `order`; `v0`, … are their values as constants, and `x0`, … are fed instead if
+    /// `is_fed`.
     fn graph(&self, order: &[usize], is_fed: bool) -> String {
         let mut text = String::new();
         let mut names = String::new();
@@ -110,7 +111,7 @@ impl Case {
     }
 }
 
-/// The tensor that this text writes.
+/// Returns the tensor that this text writes.
 fn value(tensor: &str) -> Tensor {
     let imported = Model::from_text(&constant("v", tensor)).unwrap();
     let imported = imported.import(None, &ImportOptions::new()).unwrap();

@@ -11,7 +11,7 @@ use crate::samples::samples;
 /// The stack of the thread that runs the models. Nothing may recurse as deep as a model is long.
 const STACK: usize = 1 << 20;
 
-/// A model as text, cut into words and what stands between them.
+/// Returns a model as text, cut into words and what stands between them.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut in_string = false;
@@ -103,7 +103,7 @@ fn mutate(words: &mut [String], pool: &[String], random: &mut Random) {
     }
 }
 
-/// A tensor for an input: as declared, small where that says nothing.
+/// Returns a tensor for an input: as declared, small where that says nothing.
 fn feed(value: Value<'_>, random: &mut Random) -> Option<Tensor> {
     let shape = value.shape();
     let sizes: Vec<usize> = match shape.dims() {

@@ -6,7 +6,7 @@ use shapeflow::{Backend, CompileOptions, Result, Tensor};
 /// Rows of 3, and as many axes before them as a position has indices.
 const ROW: usize = 3;
 
-/// A node of this op on placeholders; `inputs` are their names and types.
+/// Returns a node of this op on placeholders; `inputs` are their names and types.
 fn node(op: &str, inputs: &[(&str, &str)], attrs: &str) -> String {
     let mut text = String::new();
     let mut names = String::new();
@@ -56,7 +56,7 @@ fn positions(count: usize, sizes: &[usize]) -> Vec<i64> {
     indices
 }
 
-/// The row that a position names, if it is inside.
+/// Returns the row that a position names, if it is inside.
 fn row(position: &[i64], sizes: &[usize]) -> Option<usize> {
     position.iter().zip(sizes).try_fold(0, |row, (index, size)| {
         let index = usize::try_from(*index).ok().filter(|index| index < size)?;

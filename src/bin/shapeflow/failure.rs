@@ -32,14 +32,14 @@ impl Failure {
         Failure::usage(format!("error: {message}"))
     }
 
-    /// A result that cannot be written to `target`.
+    /// Returns a result that cannot be written to `target`.
     pub(crate) fn output(target: impl std::fmt::Display, error: impl std::fmt::Display) -> Failure {
         let message = format!("{target} cannot be written: {error}");
         let error = error_json(None, None, &message, Phase::Run);
         Failure { code: FAILED, message: format!("error: {message}"), error, document: None }
     }
 
-    /// A graph error with a document that shows it at its node.
+    /// Returns a graph error with a document that shows it at its node.
     pub(crate) fn with_document(error: Error, document: Vec<u8>) -> Failure {
         Failure { document: Some(document), ..Failure::from(error) }
     }

@@ -32,7 +32,7 @@ pub(super) struct Built<'g> {
 }
 
 impl<'g> Built<'g> {
-    /// A node with these outputs, without checks and errors.
+    /// Returns a node with these outputs, without checks and errors.
     pub(super) fn of(values: Vec<Value<'g>>) -> Built<'g> {
         let imported = |value| ImportedValue { value, typed: true, blocking_error: None, checks: None };
         Built { outputs: values.into_iter().map(imported).collect(), ..Built::default() }
