@@ -13,8 +13,8 @@ use crate::lower::verify::has_lanes;
 /// `interprets`, and machine code otherwise.
 ///
 /// # Errors
-/// The backend does not compute the dtype of some buffer. The error names the first fused node with an operand or result
-/// of this dtype.
+/// The backend does not compute the dtype of some buffer. The error names the first fused node with an operand or
+/// result of this dtype.
 pub(super) fn check_dtypes(
     graph: &GraphData,
     program: &Program,

@@ -32,8 +32,8 @@ pub(crate) struct CompiledProgram {
     /// By output: the first output with the same bytes.
     pub first_with_bytes: Vec<usize>,
     /// The partial dims of the graph, each with the node whose shape function made it. A dim is partial if it has no
-    /// value for some values of its symbols, such as sizes that do not broadcast. A later equality may replace a partial
-    /// dim by a simpler one, so a run evaluates the original form to find such values.
+    /// value for some values of its symbols, such as sizes that do not broadcast. A later equality may replace a
+    /// partial dim by a simpler one, so a run evaluates the original form to find such values.
     pub partial: Vec<(Dim, NodeIx)>,
     /// By buffer: the last step that accesses its bytes. Only the entries of buffers that own their bytes count.
     last_use: Vec<usize>,
@@ -167,8 +167,8 @@ impl KernelCode {
     }
 }
 
-/// Returns, by buffer, the last step that accesses its bytes, and whether any step does. Only the entries of buffers that
-/// own their bytes count.
+/// Returns, by buffer, the last step that accesses its bytes, and whether any step does. Only the entries of buffers
+/// that own their bytes count.
 fn last_uses(lowered: &Program) -> (Vec<usize>, Vec<bool>) {
     let (mut last, mut used) = (vec![0; lowered.buffers.len()], vec![false; lowered.buffers.len()]);
     for (number, step) in lowered.steps.iter().enumerate() {
@@ -181,8 +181,8 @@ fn last_uses(lowered: &Program) -> (Vec<usize>, Vec<bool>) {
     (last, used)
 }
 
-/// Returns, by buffer, whether a result has its bytes or a run reads them to define symbols. Only the entries of buffers
-/// that own their bytes count.
+/// Returns, by buffer, whether a result has its bytes or a run reads them to define symbols. Only the entries of
+/// buffers that own their bytes count.
 fn kept_buffers(lowered: &Program) -> Vec<bool> {
     let mut kept = vec![false; lowered.buffers.len()];
     for buffer in lowered.outputs.iter().chain(&lowered.watched) {

@@ -106,8 +106,8 @@ impl CompiledProgram {
                 clif: if stage >= StageKind::Clif { self.kernel_clif(number)? } else { None },
                 asm: if stage == StageKind::Asm { self.kernel_asm(number)? } else { None },
             });
-            // Several kernels may compute the same cheap node. The node is shown in the kernel that stores its value, or
-            // else in the first kernel that computes it.
+            // Several kernels may compute the same cheap node. The node is shown in the kernel that stores its value,
+            // or else in the first kernel that computes it.
             for value in root_values {
                 snapshot.nodes[self.graph.values[value.at()].node.at()].kernel = Some(number);
             }
@@ -184,7 +184,8 @@ impl fmt::Display for CompiledProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let read = self.read_buffers();
         for (number, content) in self.lowered.contents.iter().enumerate() {
-            // Machine code holds a constant of one element as an immediate, so no step reads the buffer of the constant.
+            // Machine code holds a constant of one element as an immediate, so no step reads the buffer of the
+            // constant.
             let buffer = BufferIx(number as u32);
             if !matches!(content, Content::Constant(_)) || read.contains(&buffer) {
                 writeln!(f, "{}", self.buffer_text(buffer))?;

@@ -49,7 +49,8 @@ pub(crate) struct Specialization {
 
 /// The second part of a graph that was split. It is specialized for the results of the first part.
 pub(crate) struct Continuation {
-    /// The cache of the second part. If the second part has `k` inputs, they are the first `k` results of the first part.
+    /// The cache of the second part. If the second part has `k` inputs, they are the first `k` results of the first
+    /// part.
     pub cache: SpecializationCache,
     /// For each output of the whole graph, its source.
     pub sources: Vec<OutputSource>,
@@ -78,8 +79,8 @@ impl std::ops::Deref for SpecializationRef<'_> {
 const CAPACITY: usize = 64;
 
 impl SpecializationCache {
-    /// Creates the cache of a graph. It compiles the graph now if no property of a run's inputs is needed. `outputs` are
-    /// values of `graph`. Every node of `graph` is needed for some output.
+    /// Creates the cache of a graph. It compiles the graph now if no property of a run's inputs is needed. `outputs`
+    /// are values of `graph`. Every node of `graph` is needed for some output.
     ///
     /// # Errors
     /// The graph cannot be compiled.
@@ -289,7 +290,8 @@ impl SpecializationCache {
 }
 
 impl Drop for SpecializationCache {
-    /// Drops the chain of continuations in a loop. The chain may be as long as the graph, which is too long for recursion.
+    /// Drops the chain of continuations in a loop. The chain may be as long as the graph, which is too long for
+    /// recursion.
     fn drop(&mut self) {
         let mut compiled = self.compiled();
         self.only = None;

@@ -59,8 +59,8 @@ pub(super) fn split(graph: &GraphData, outputs: &[ValueIx], waits: &[bool]) -> R
 }
 
 /// Returns the inputs of the second part, each once: the values of other nodes that waiting nodes read, and the values
-/// whose sizes determine the symbols in attributes of waiting nodes. Constants are no inputs, because they belong to both
-/// parts.
+/// whose sizes determine the symbols in attributes of waiting nodes. Constants are no inputs, because they belong to
+/// both parts.
 fn frontier(graph: &GraphData, waits: &[bool]) -> Vec<ValueIx> {
     let mut found: Vec<ValueIx> = Vec::new();
     for (node, _) in graph.nodes.iter().zip(waits).filter(|(_, waits)| **waits) {

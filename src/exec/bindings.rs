@@ -32,7 +32,8 @@ impl<'t> Bindings<'t> {
         Bindings { table, values: FxHashMap::default(), deferred: Vec::new() }
     }
 
-    /// Returns the value to which a symbol itself is bound, without a look at the symbols that the table equates with it.
+    /// Returns the value to which a symbol itself is bound, without a look at the symbols that the table equates with
+    /// it.
     pub(super) fn get(&self, symbol: Symbol) -> Option<i64> {
         self.values.get(&symbol).copied()
     }
@@ -79,8 +80,9 @@ impl<'t> Bindings<'t> {
         if values.is_empty() { String::new() } else { format!(" where {}", values.join(" and ")) }
     }
 
-    /// Records that `dim` is `value`. If all symbols of the dim are bound, this checks the value. If one symbol is unbound
-    /// and the dim is linear in it, this binds the symbol. Any other equality is deferred; see [`Bindings::settle`].
+    /// Records that `dim` is `value`. If all symbols of the dim are bound, this checks the value. If one symbol is
+    /// unbound and the dim is linear in it, this binds the symbol. Any other equality is deferred; see
+    /// [`Bindings::settle`].
     ///
     /// # Errors
     /// The dim has another value, or it equals `value` for no value of its unbound symbol.
@@ -184,8 +186,8 @@ struct LinearDim {
 }
 
 impl LinearDim {
-    /// Returns the symbol, and the value of the symbol for which the function equals `value`. Returns none if there is no
-    /// such integer, or if it is negative and the symbol is a size.
+    /// Returns the symbol, and the value of the symbol for which the function equals `value`. Returns none if there is
+    /// no such integer, or if it is negative and the symbol is a size.
     fn solve(&self, value: i64) -> Option<(Symbol, i64)> {
         let scaled = value.checked_sub(self.offset)?;
         if scaled.checked_rem(self.scale)? != 0 {

@@ -53,8 +53,8 @@ pub(super) fn find_fault(
     Error::new(ErrorKind::Index, Phase::Run, message)
 }
 
-/// Returns the elements of an operand: from `computed`, from memory, or from a constant that the kernel's code contains.
-/// Returns none if they are in none of these places.
+/// Returns the elements of an operand: from `computed`, from memory, or from a constant that the kernel's code
+/// contains. Returns none if they are in none of these places.
 fn operand_view<'a>(
     compiled: &'a CompiledProgram,
     operand: ValueIx,

@@ -9,7 +9,8 @@ use crate::graph::GraphData;
 /// Binds symbols to the sizes of the inputs, and to the values that the graph's equalities derive from these sizes.
 ///
 /// # Errors
-/// An input has another dtype or rank than its declaration, or the declarations of all inputs together exclude its sizes.
+/// An input has another dtype or rank than its declaration, or the declarations of all inputs together exclude its
+/// sizes.
 pub(super) fn bind_inputs<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]) -> Result<Bindings<'t>> {
     let mut bindings = Bindings::new(&graph.table);
     for (port, ((_, value), &(dtype, sizes))) in graph.inputs.iter().zip(inputs).enumerate() {
@@ -40,8 +41,8 @@ pub(super) fn bind_inputs<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]
     Ok(bindings)
 }
 
-/// Returns `sizes` with an axis of 1 in front, if an input with these sizes fits `dims`: the caller has probably fed one
-/// example without its batch axis.
+/// Returns `sizes` with an axis of 1 in front, if an input with these sizes fits `dims`: the caller has probably fed
+/// one example without its batch axis.
 fn sizes_with_batch_axis(graph: &GraphData, dims: &[Dim], sizes: &[usize]) -> Option<Vec<usize>> {
     let with_batch = [&[1], sizes].concat();
     let fits = dims.len() == with_batch.len()

@@ -14,7 +14,8 @@ use crate::eval::{elements_of, evaluate_with};
 use crate::graph::{NodeIx, ValueIx};
 use crate::tensor::{Tensor, TensorView};
 
-/// Computes every node on its own. Stores the results in `outputs`, or returns them as tensors if there are no `outputs`.
+/// Computes every node on its own. Stores the results in `outputs`, or returns them as tensors if there are no
+/// `outputs`.
 ///
 /// # Errors
 /// Those of [`Executable::run`](crate::Executable::run).

@@ -1,5 +1,5 @@
-//! [`SegmentPlanner`]: finds or makes the plan of a segment. A segment is a range of steps whose sizes are all known before
-//! its first step runs.
+//! [`SegmentPlanner`]: finds or makes the plan of a segment. A segment is a range of steps whose sizes are all known
+//! before its first step runs.
 
 use std::sync::Arc;
 
@@ -44,9 +44,9 @@ pub(super) fn undetermined(compiled: &CompiledProgram, buffer: BufferIx) -> Erro
 }
 
 impl SegmentPlanner<'_> {
-    /// Returns the plan of a static program for the sizes of these inputs. A static program has one segment, and the sizes
-    /// of the inputs determine its plan (see [`CompiledProgram::is_static`]). This reuses the plan of the thread's last
-    /// run if the sizes are the same.
+    /// Returns the plan of a static program for the sizes of these inputs. A static program has one segment, and the
+    /// sizes of the inputs determine its plan (see [`CompiledProgram::is_static`]). This reuses the plan of the
+    /// thread's last run if the sizes are the same.
     ///
     /// # Errors
     /// The inputs do not fit their declarations, a guard does not hold, or the run needs too much memory.

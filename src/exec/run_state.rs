@@ -12,8 +12,8 @@ pub(super) struct RunState {
     pub last: Option<LastPlan>,
 }
 
-/// The plan of the last run of a static program (a program whose plan depends on the sizes of the inputs only), with the
-/// key by which a later run finds it.
+/// The plan of the last run of a static program (a program whose plan depends on the sizes of the inputs only), with
+/// the key by which a later run finds it.
 pub(super) struct LastPlan {
     /// The number of the program, [`CompiledProgram::number`](crate::compile::CompiledProgram::number).
     pub program: u64,

@@ -136,8 +136,8 @@ impl Launch<'_> {
         }
     }
 
-    /// Runs the machine code on one block of rows after the other. The elements of the `staged` slots are copied between
-    /// the buffers and contiguous memory of the workspace.
+    /// Runs the machine code on one block of rows after the other. The elements of the `staged` slots are copied
+    /// between the buffers and contiguous memory of the workspace.
     fn run_blocks(
         &self,
         plan: &BoxPlan,

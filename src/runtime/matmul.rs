@@ -192,8 +192,8 @@ impl MatMul {
         }
         let addresses = [memory.address(self.a), memory.address(self.b), memory.address(self.out)];
         let run_tile = |tile: &OutputTile, workspace: &mut Workspace| {
-            // SAFETY: the buffers were checked to hold all matrices of the batch. `out` is neither operand: a plan gives
-            // no two values the same memory while both are in use. Tiles do not overlap, and `memory` is borrowed
+            // SAFETY: the buffers were checked to hold all matrices of the batch. `out` is neither operand: a plan
+            // gives no two values the same memory while both are in use. Tiles do not overlap, and `memory` is borrowed
             // exclusively until all tiles have run.
             unsafe {
                 match self.double {

@@ -11,8 +11,8 @@
 //! long enough (`cost`). A work item is a strided copy or some kernel calls. If the code needs contiguous operands,
 //! `staging` copies blocks of rows to and from the [`Workspace`] of the thread.
 //!
-//! A [`PreparedLaunch`] serves a plan that needs a single kernel call. The arguments of the call are complete except for
-//! the addresses of the buffers. [`BoundLaunches`] have the addresses too. All calls go through `kernel_call`.
+//! A [`PreparedLaunch`] serves a plan that needs a single kernel call. The arguments of the call are complete except
+//! for the addresses of the buffers. [`BoundLaunches`] have the addresses too. All calls go through `kernel_call`.
 //!
 //! [`MatMul`] runs matrix products. `packed_constants` keeps constant operands of matrix products in the order in which
 //! the matmul kernel reads them.

@@ -56,9 +56,9 @@ const ALIGN: usize = 64;
 impl SegmentMemory {
     /// Assigns memory to every buffer that `steps` store, in the order in which they run.
     ///
-    /// A buffer that overwrites an operand of the same length takes over the operand's memory. Any other buffer that does
-    /// not outlive the segment goes to the lowest offset of the arena that is free from the buffer's first to its last
-    /// step.
+    /// A buffer that overwrites an operand of the same length takes over the operand's memory. Any other buffer that
+    /// does not outlive the segment goes to the lowest offset of the arena that is free from the buffer's first to its
+    /// last step.
     ///
     /// # Errors
     /// The first buffer for which the arena would need more bytes than `usize::MAX`.

@@ -192,8 +192,8 @@ pub fn check_backends(
     Ok(outcome)
 }
 
-/// Returns whether a `reduce_prod` of floats may overflow in some order of its factors. An infinite partial product times
-/// 0 is NaN, so the result then depends on the order.
+/// Returns whether a `reduce_prod` of floats may overflow in some order of its factors. An infinite partial product
+/// times 0 is NaN, so the result then depends on the order.
 fn products_may_overflow(recipe: &Recipe, values: &[Tensor]) -> bool {
     let products = recipe.steps.iter().filter(|step| step.call.op == "reduce_prod");
     products.filter_map(|step| values.get(step.data[0])).any(|factors| {
@@ -308,8 +308,8 @@ fn derive_props(recipe: &Recipe) -> Vec<ElementProps> {
     props
 }
 
-/// Returns whether a compile failed because an attribute names a symbol that no input determines. Shrinking a recipe, or
-/// making an input unranked, removes the inputs of a symbol. Recipes name symbols `s0`, `s1`, ….
+/// Returns whether a compile failed because an attribute names a symbol that no input determines. Shrinking a recipe,
+/// or making an input unranked, removes the inputs of a symbol. Recipes name symbols `s0`, `s1`, ….
 pub fn is_undetermined_symbol(error: &shapeflow::Error) -> bool {
     error.kind() == ErrorKind::Compile && error.message().contains("nothing determines s")
 }

@@ -107,8 +107,8 @@ fn terms_and_guards_are_explained() -> Result<()> {
     Ok(())
 }
 
-/// A node that no output needs does not constrain a run. TensorFlow also runs `tf.concat([x, y], 0)` with sizes 2 and 1 in
-/// a graph in which an unused `tf.stack([x, y])` needs them equal.
+/// A node that no output needs does not constrain a run. TensorFlow also runs `tf.concat([x, y], 0)` with sizes 2 and 1
+/// in a graph in which an unused `tf.stack([x, y])` needs them equal.
 #[test]
 fn equalities_of_unfetched_nodes_constrain_nothing() -> Result<()> {
     let g = Graph::new();

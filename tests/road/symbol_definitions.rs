@@ -1,5 +1,5 @@
-//! Sizes known only at run time: fed slice bounds and shapes, sums of many unknown sizes, and symbols that a later equality
-//! replaced. Compares both backends with naive loops.
+//! Sizes known only at run time: fed slice bounds and shapes, sums of many unknown sizes, and symbols that a later
+//! equality replaced. Compares both backends with naive loops.
 
 use shapeflow::{
     Backend, CompileOptions, DType, Dim, ErrorKind, Executable, Graph, Registry, Result, SliceMasks, Tensor,

@@ -21,8 +21,8 @@ use movement::{broadcast_to, concat, expand_dims_or_squeeze, pad, reshape, rever
 use reduction::{argmax_or_argmin, cumsum, matmul, reduce, softmax};
 use slicing::{boolean_mask, gather, one_hot, slice, split, strided_slice, unique};
 
-/// Continuous ops: a small change of an operand changes the result by a similar amount, so that their operands may differ
-/// between backends by rounding.
+/// Continuous ops: a small change of an operand changes the result by a similar amount, so that their operands may
+/// differ between backends by rounding.
 const CONTINUOUS: &[&str] = &[
     "neg",
     "abs",
@@ -79,8 +79,8 @@ const INTEGRAL: &[&str] = &[
     "ones_like",
 ];
 
-/// Returns a filter for an op's operands: order-dependent values only enter continuous ops, and a zero of unknown sign is
-/// never a divisor.
+/// Returns a filter for an op's operands: order-dependent values only enter continuous ops, and a zero of unknown sign
+/// is never a divisor.
 pub fn accepts_props(op: &str) -> impl Fn(&ElementProps) -> bool + use<> {
     let continuous = CONTINUOUS.contains(&op);
     let depends_on_zero_sign =
