@@ -3,7 +3,7 @@
 //! **In:** a graph and its outputs ([`Graph::compile`](crate::Graph::compile)); then, for each run, views of the inputs
 //! and perhaps memory for the outputs.
 //!
-//! **Out:** an [`Executable`], and the results of its runs; or the error that names the input, node or element at fault.
+//! **Out:** an [`Executable`], and the results of its runs; or an error that names the input, node or element at fault.
 //!
 //! **Road:** an [`Executable`] owns the specializations of a graph. `specialized_run` finds the specialization for the
 //! inputs of a run, and follows its continuations. A `Run` executes one compiled program: `input_bindings` binds

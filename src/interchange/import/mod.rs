@@ -51,8 +51,8 @@ impl Model {
     /// # Errors
     /// - `Parse`: the model is damaged: two nodes share a name, an input does not exist, or nodes form a cycle.
     /// - `UnknownOp`: the model has unknown ops; the message lists all of them.
-    /// - `Attribute`: the model lacks a fetched or fed tensor, or [`ImportOptions::shapes`] has a name that is neither a
-    ///   placeholder nor a fed tensor.
+    /// - `Attribute`: the model lacks a fetched or fed tensor, or [`ImportOptions::shapes`] names neither a placeholder
+    ///   nor a fed tensor.
     /// - `DType`: the dtype of a fed tensor is unknown.
     /// - `Memory`: the model exceeds a limit.
     pub fn import(&self, fetches: Option<&[&str]>, options: &ImportOptions) -> Result<Imported> {
