@@ -4,7 +4,7 @@
 //! | request | answer |
 //! |---|---|
 //! | `{"do": "rows"}` | `{"rows": [{"row", "case", "how", "unit"}], "not built": [..]}` |
-//! | `{"do": "load", "case", "folder"}` | `{"inputs": [file..], "outputs": [file..]}`, of a case that was compiled and run |
+//! | `{"do": "load", "case", "folder"}` | `{"inputs": [file..], "outputs": [file..]}` of the compiled and run case |
 //! | `{"do": "time", "how", "seconds"}` | `{"us": [..]}`, samples of the loaded case |
 //! | `{"do": "first"}` | `{"us": [x]}`, the time to the first result of the loaded case |
 //! | `{"do": "memory", "case"}` | `{"mib": x}`, the peak memory of a run of the case |

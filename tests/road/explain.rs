@@ -1,4 +1,5 @@
-//! `explain` shows where the dimensions of a value come from. Locations in this file are shown as source lines.
+//! `explain` shows where the dimensions of a value come from. The texts show a location in this file as its source
+//! line.
 
 use insta::assert_snapshot;
 use shapeflow::{DType, Graph, Result, TensorView, concat, shape, stack};

@@ -105,7 +105,7 @@ fn known_sizes(shape: &TensorShape) -> Option<Vec<Option<i64>>> {
 struct Count {
     graphs: usize,
     refused: usize,
-    /// Comparisons of a value, one per value and run.
+    /// The number of comparisons of a value in a run.
     values: usize,
     runs: usize,
 }

@@ -15,7 +15,8 @@ impl BothBackends {
         Ok(BothBackends([graph.compile(outputs)?, graph.compile_with(&interpreter, outputs)?]))
     }
 
-    /// Runs both and compares the first output with the expected sizes and elements; `None` expects an error.
+    /// Runs both backends, and compares their first outputs with the expected sizes and elements; `None` expects an
+    /// error.
     #[track_caller]
     fn check(&self, feeds: &[Tensor], expected: Option<(Vec<usize>, Vec<f32>)>) {
         let views: Vec<TensorView<'_>> = feeds.iter().map(Tensor::view).collect();
