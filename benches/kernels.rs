@@ -1,6 +1,6 @@
-//! Kernels compared with the same loops in plain Rust, and the costs of a compile and of a call.
+//! Compares kernels with the same loops in plain Rust, and measures the costs of a compile and of a call.
 //!
-//! `cargo bench --bench kernels` prints a table of ratios at the end; an argument filters its rows.
+//! `cargo bench --bench kernels` prints a table of ratios at the end; an argument filters the rows of the table.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -28,6 +28,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
+/// The number of rows and columns of square matrices.
 const SQUARE: usize = 2048;
 
 fn scaled_relu(bench: &mut Bench, n: usize) -> Result<()> {
@@ -45,7 +46,8 @@ fn scaled_relu(bench: &mut Bench, n: usize) -> Result<()> {
     bench.compare(&format!("relu(a*x+b), {} KiB", (n * 4) >> 10), &exe, &inputs, &[n], plain)
 }
 
-/// One link of the chain of 20 ops, for values of a graph and for plain floats.
+/// Computes one link of the chain of 20 ops, which is five links. `T` is a value of a graph or a plain float; `ops` are
+/// addition, multiplication, maximum and subtraction for `T`.
 fn link<T>(x: T, ops: [fn(T, f32) -> T; 4], k: f32) -> T {
     let [add, mul, max, sub] = ops;
     sub(max(mul(add(x, k), 0.75), -2.0), 0.125 * k)
@@ -192,10 +194,10 @@ fn calls(bench: &mut Bench) -> Result<()> {
     bench.time("call: bind, then run", || bound.run())
 }
 
-/// Lanes of a reduction in plain Rust, so that LLVM can vectorise it.
+/// The number of accumulators of a reduction in plain Rust. LLVM vectorises a reduction with several accumulators.
 const LANES: usize = 16;
 
-/// Reduces a row in [`LANES`] independent lanes.
+/// Reduces a row with [`LANES`] independent accumulators.
 fn reduce(row: &[f32], start: f32, f: impl Fn(f32, f32) -> f32) -> f32 {
     let mut lanes = [start; LANES];
     let (whole, rest) = row.as_chunks::<LANES>();
@@ -232,6 +234,7 @@ struct Bench {
     compiles: Vec<(Duration, usize, usize)>,
 }
 
+/// The seconds of a kernel, and of the same loop in plain Rust, if they were measured.
 struct Row {
     name: String,
     ours: Option<f64>,
@@ -258,7 +261,7 @@ impl Bench {
         Ok(exe)
     }
 
-    /// Checks that an executable with one output and plain loops give the same results, then times both.
+    /// Checks that an executable with one output gives the same results as plain loops, then measures both times.
     fn compare(
         &mut self,
         name: &str,
@@ -301,7 +304,7 @@ impl Bench {
     }
 
     /// Returns the seconds of one call in the best sample, which other programs disturbed least; `None` if the filter
-    /// excludes it.
+    /// excludes `name`.
     fn measure(&mut self, name: &str, mut call: impl FnMut()) -> Option<f64> {
         let best = RefCell::new(None::<f64>);
         self.criterion.bench_function(name, |bencher| {

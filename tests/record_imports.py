@@ -1,4 +1,4 @@
-"""Records TensorFlow nodes and their results into data/imports.jsonl, for every op that is imported with a body.
+"""Records TensorFlow nodes and their results into data/imports.jsonl, for every op that the import gives a body.
 
 Recorded with TensorFlow 2.21.0 and numpy 2.4.6, oneDNN off, one thread, no graph rewrites.
 
@@ -9,8 +9,8 @@ Each line is a JSON object. Attributes and tensors are protobuf text (AttrValue 
     {"op": .., "attrs": "..", "inputs": ["..", ..], "fed": [true, ..], "outputs": ["..", ..]}
     {"op": .., "attrs": "..", "inputs": ["..", ..], "fed": [true, ..], "error": "Class: message"}
 
-`fed` tells which inputs are data, which a graph may feed. The others are parameters. The inputs of a case differ from
-each other, so that swapped operands change the result, unless the op is commutative.
+`fed` tells which inputs are data that a graph may feed. The other inputs are parameters. The inputs of a case differ
+from each other, so that swapped operands change the result, unless the op is commutative.
 """
 
 import json

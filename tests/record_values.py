@@ -20,11 +20,12 @@ is the dtype of the result (cast, one_hot, shape, size, rank) or of the indices
 clip_by_value(x, low, high), gather(params, indices), boolean_mask(x, mask), range(start, limit,
 delta).
 
-These cases are left out, because TensorFlow has no single answer, or one that is not meant:
+These cases are left out, because TensorFlow's answer depends on the processor, or on the position
+or order of elements, or because the answer is probably not intended:
 - casts to an integer of a value that it cannot hold, or of NaN: the result depends on the processor;
 - subnormal operands of arithmetic and comparisons, which TensorFlow flushes to zero;
-- elements whose result depends on whether TensorFlow's vector code or its scalar code computes them,
-  that is on their position. An example is the sign of zero in maximum(0.0, -0.0);
+- elements whose result depends on their position, because TensorFlow computes some elements by vector
+  code and others by scalar code. An example is the sign of zero in maximum(0.0, -0.0);
 - erf of an f64 infinity, which is NaN in TensorFlow, and reverse of a scalar, which ignores its axes;
 - clip_by_value with a NaN bound, where the API and the kernel of that name differ;
 - round of integers by the kernel, which returns 0. The API, which is recorded, returns its operand;

@@ -1,4 +1,4 @@
-"""Runs graphs that this crate wrote in TensorFlow, and compares the results of both.
+"""Runs graphs that this crate wrote in TensorFlow, and compares TensorFlow's results with this crate's.
 
 Run: pip install tensorflow-cpu==2.21.0 && python tests/tensorflow_roundtrip.py
 
@@ -23,7 +23,7 @@ TOLERANCE = {np.dtype(np.float16): 1e-3, np.dtype(np.float32): 1e-5, np.dtype(np
 
 
 def run(folder, name):
-    """Describes the first result that differs; None if all are equal."""
+    """Describes the first result of a graph that differs; None if all results are equal."""
     graph_def = tf.compat.v1.GraphDef.FromString((folder / f"{name}.pb").read_bytes())
     names = (folder / f"{name}.txt").read_text().split()
     feeds = np.load(folder / f"{name}.feeds.npz")

@@ -1,4 +1,4 @@
-//! Refuses kernels of dtypes that nothing computes.
+//! Refuses kernels with a dtype that the backend does not compute.
 
 use super::describe::locate;
 use crate::error::{Phase, Result};
@@ -9,11 +9,12 @@ use crate::lower::kernel::Kernel;
 use crate::lower::program::Program;
 use crate::lower::verify::has_lanes;
 
-/// Checks that the backend computes the dtypes of every buffer of a kernel.
+/// Checks that the backend computes the dtype of every buffer of a kernel. The backend is the interpreter if
+/// `interprets`, and machine code otherwise.
 ///
 /// # Errors
-/// The interpreter, if `interprets`, or else machine code has no elements of some dtype. The error names the first
-/// node that has it.
+/// The backend does not compute the dtype of some buffer. The error names the first fused node with an operand or
+/// result of this dtype.
 pub(super) fn check_dtypes(
     graph: &GraphData,
     program: &Program,

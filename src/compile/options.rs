@@ -43,7 +43,7 @@ impl Default for CompileOptions {
 }
 
 impl CompileOptions {
-    /// Default options: one thread, machine code for the host ([`Isa::of_host`]), no memory limit, 64 plans.
+    /// Returns default options: one thread, machine code for the host ([`Isa::of_host`]), no memory limit, 64 plans.
     pub fn new() -> CompileOptions {
         CompileOptions {
             threads: 1,
@@ -79,7 +79,7 @@ impl CompileOptions {
         self
     }
 
-    /// Keeps plans for at most this number of different sets of sizes.
+    /// Keeps the plans of at most this number of different sets of input sizes.
     pub fn plans(mut self, plans: usize) -> CompileOptions {
         self.plans = plans.max(1);
         self
@@ -106,7 +106,8 @@ impl CompileOptions {
         self
     }
 
-    /// Returns the options for one call of `compile`. Its stages go to the sink, or else to `default`.
+    /// Returns the options for one call of `compile`. The stages of the compilation go to the sink of the options, or
+    /// else to `default`.
     pub(crate) fn watched(&self, default: Option<Arc<dyn StageSink>>) -> CompileOptions {
         let watch = self.sink.clone().or(default).map(Watch::begin);
         CompileOptions { watch, ..self.clone() }
@@ -120,6 +121,7 @@ impl CompileOptions {
         self.watch.as_ref().map_or(Ok(()), |watch| watch.show(stage, make))
     }
 
+    /// Returns the trace that [`CompileOptions::trace`] set.
     pub(crate) fn kept_trace(&self) -> Option<&Trace> {
         self.trace.as_ref()
     }
@@ -130,6 +132,7 @@ impl CompileOptions {
         self
     }
 
+    /// Returns the instruction set that [`CompileOptions::isa`] set, or else the instruction set of the host.
     pub(crate) fn chosen_isa(&self) -> Result<Isa> {
         self.isa.map_or_else(Isa::of_host, Ok)
     }

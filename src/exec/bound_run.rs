@@ -25,7 +25,7 @@ pub struct BoundRun<'r> {
 enum Steps<'r> {
     /// Every step is a prepared launch, with its addresses filled in.
     Bound(BoundLaunches<'r>),
-    /// Some step needs more than one call, so the steps are executed as in any other run.
+    /// Some step needs more than a single kernel call, so the steps are executed as in any other run.
     Planned { run: Run<'r>, workspaces: &'r mut Vec<Workspace> },
 }
 
@@ -33,8 +33,8 @@ impl<'r> BoundRun<'r> {
     /// Plans the run, and gives every buffer its memory.
     ///
     /// # Errors
-    /// Some result is not stored by a kernel or matmul, its sizes depend on data, or it is several outputs at once; or
-    /// the run does not fit the inputs or outputs.
+    /// No kernel or matmul stores some result; the sizes of some result depend on data; two outputs are the same value;
+    /// or the inputs or outputs do not fit.
     pub(super) fn bind(
         specialization: &'r Specialization,
         inputs: &'r [TensorView<'r>],
@@ -68,7 +68,7 @@ impl<'r> BoundRun<'r> {
         Ok(BoundRun { compiled, plan, steps })
     }
 
-    /// Runs on what the inputs hold now, and stores the results in the outputs.
+    /// Runs on the elements that the inputs hold now, and stores the results in the outputs.
     ///
     /// # Errors
     /// A check of the data fails, or memory is refused.
@@ -90,7 +90,7 @@ impl<'r> BoundRun<'r> {
     }
 }
 
-/// Returns whether only kernel launches compute the results, and the sizes of the inputs determine all sizes.
+/// Returns whether only kernels and matmuls compute the results, and the sizes of the inputs determine all sizes.
 fn launches_only(compiled: &CompiledProgram) -> bool {
     let contents = &compiled.lowered.contents;
     compiled.is_static()

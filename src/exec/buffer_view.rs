@@ -20,7 +20,7 @@ pub(super) fn buffer_view<'a>(
     if let Some(tensor) = memory.held(root)
         && tensor.sizes() == sizes
     {
-        // Strings have no bytes, only tensors.
+        // A buffer of strings has no bytes, only a tensor.
         return Ok(tensor.view());
     }
     TensorView::from_bytes(compiled.lowered.buffers[buffer.index()].dtype, sizes, memory.bytes(buffer))

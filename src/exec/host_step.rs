@@ -55,7 +55,8 @@ pub(super) fn run_host_step(
         .map_err(|error| run_error(&compiled.graph, step.node, error))
 }
 
-/// Returns the memory for the results of a node: for a result of the run the caller's, else from the pool.
+/// Returns the allocator for the results of a node: it uses the caller's memory for a result that is an output of the
+/// run, and memory of the pool for any other.
 pub(super) fn output_allocator<'s>(
     compiled: &CompiledProgram,
     stored: &[BufferIx],

@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::DType;
 
-/// Number, name in protobuf text, and the dtype if this crate has it.
+/// Of each dtype of TensorFlow: its number, its name in protobuf text, and the dtype of this crate, if there is one.
 const TABLE: &[(i32, &str, Option<DType>)] = &[
     (0, "DT_INVALID", None),
     (1, "DT_FLOAT", Some(DType::F32)),
@@ -34,10 +34,11 @@ const TABLE: &[(i32, &str, Option<DType>)] = &[
     (30, "DT_UINT4", None),
 ];
 
-/// Offset of the numbers of reference dtypes, such as `DT_FLOAT_REF`.
+/// The number of a reference dtype, such as `DT_FLOAT_REF`, is the number of the dtype that it refers to plus this
+/// offset.
 const REFERENCE: i32 = 100;
 
-/// Returns the dtype with this number; a reference dtype gives the dtype it refers to.
+/// Returns the dtype with this number. For the number of a reference dtype, this is the dtype that it refers to.
 pub(super) fn dtype_of(number: i32) -> Option<DType> {
     let number = if number > REFERENCE { number - REFERENCE } else { number };
     TABLE.iter().find(|row| row.0 == number).and_then(|row| row.2)

@@ -11,20 +11,21 @@ use super::raw;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::Tensor;
 
-/// Suffixes of the three arrays that hold a tensor of strings: all bytes, the `n + 1` offsets of `n` strings, the
-/// shape.
+/// Suffix of the array that holds the bytes of all strings of a tensor.
 const BYTES: &str = "__bytes";
+/// Suffix of the array that holds the `n + 1` offsets of `n` strings.
 const OFFSETS: &str = "__offs";
+/// Suffix of the array that holds the sizes of a tensor of strings.
 const SIZES: &str = "__shape";
 
-/// Limit on the unpacked bytes of all arrays: a small file may unpack to huge arrays.
+/// The maximum number of unpacked bytes of all arrays together, because a small file may unpack to huge arrays.
 const MAX_BYTES: u64 = 64 << 30;
 
 /// Reads the tensors of an npz file, each with its name, in the order of the file.
 ///
 /// A tensor of strings comes from three arrays: `NAME__bytes` (u8), `NAME__offs` (i64, `n + 1` offsets of `n` strings)
-/// and `NAME__shape` (i64, absent for a vector). A dtype that numpy lacks comes as the integer of its width: see
-/// [`as_dtype`].
+/// and `NAME__shape` (i64, absent for a vector). A tensor of a dtype that numpy lacks comes back as integers of the
+/// same width: see [`as_dtype`].
 ///
 /// # Errors
 /// `Io`: the file cannot be read. `Parse`: it is not an npz file, or damaged.
@@ -83,7 +84,7 @@ pub fn write_npz<'a>(
 pub fn write_npz_bytes<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<Vec<u8>> {
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let failed = |error: &dyn std::fmt::Display| Error::new(ErrorKind::Io, Phase::Run, error.to_string());
-    // A fixed time, so that equal tensors give equal files.
+    // The time stamp is fixed, so that equal tensors give equal files.
     let options = zip::write::SimpleFileOptions::default()
         .compression_method(zip::CompressionMethod::Deflated)
         .last_modified_time(zip::DateTime::default())
@@ -112,11 +113,11 @@ pub fn write_npz_bytes<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tenso
     Ok(archive.finish().map_err(|error| failed(&error))?.into_inner())
 }
 
-/// Converts a tensor from the dtype that an npz file stores for `dtype`: bf16, f16 and quantized types are stored as
-/// integers of the same width. A tensor that already has `dtype` is returned unchanged.
+/// Converts a tensor that was read from an npz file to `dtype`. Files store bf16 and quantized types as integers of the
+/// same width, and may store f16 as u16; the bits are kept. A tensor that already has `dtype` is returned unchanged.
 ///
 /// # Errors
-/// `DType`: the tensor has neither `dtype` nor its stored dtype.
+/// `DType`: the tensor has neither `dtype` nor the dtype that stores it.
 pub fn as_dtype(tensor: &Tensor, dtype: DType) -> Result<Tensor> {
     let stored = match dtype {
         _ if dtype == tensor.dtype() => return Ok(tensor.clone()),
@@ -142,7 +143,7 @@ fn damaged(error: &dyn std::fmt::Display) -> Error {
     Error::new(ErrorKind::Parse, Phase::Run, format!("the npz file is damaged: {error}"))
 }
 
-/// Replaces the three arrays of each tensor of strings by that tensor.
+/// Replaces the three arrays of each tensor of strings by the tensor.
 fn join_strings(arrays: Vec<(String, Tensor)>) -> Result<Vec<(String, Tensor)>> {
     let positions: HashMap<String, usize> =
         arrays.iter().enumerate().map(|(index, (name, _))| (name.clone(), index)).collect();

@@ -1,17 +1,18 @@
-//! Converts tensors between memory and the bytes that files hold.
+//! Converts tensors to the bytes that files hold, and back.
 
 use shapeflow_shape_fns::DType;
 
 use crate::error::Result;
 use crate::tensor::{Tensor, size_of_element};
 
-/// Returns the size in bytes of a unit that byte order reverses: half an element for complex dtypes, else an element.
-fn unit(dtype: DType, size: usize) -> usize {
+/// Returns the number of bytes of a number, whose order differs between byte orders. A complex element has two numbers,
+/// any other element has one.
+fn number_size(dtype: DType, size: usize) -> usize {
     if dtype.is_complex() { size / 2 } else { size }
 }
 
-/// Reads a tensor from the bytes of its elements, which must have the tensor's length. A bool is true if its byte is
-/// not 0.
+/// Reads a tensor from the bytes of its elements. `bytes` must have the length of the tensor. A bool is true if its
+/// byte is not 0.
 ///
 /// # Errors
 /// `Shape`: too many elements. `Memory`: the allocation is refused. `DType`: strings.
@@ -27,7 +28,7 @@ pub(super) fn from_bytes(dtype: DType, sizes: &[usize], bytes: &[u8], big_endian
     let count = target.len().min(bytes.len());
     target[..count].copy_from_slice(&bytes[..count]);
     if big_endian != cfg!(target_endian = "big") {
-        target.chunks_exact_mut(unit(dtype, size).max(1)).for_each(<[u8]>::reverse);
+        target.chunks_exact_mut(number_size(dtype, size).max(1)).for_each(<[u8]>::reverse);
     }
     Ok(tensor)
 }
@@ -40,7 +41,7 @@ pub(super) fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
     let size = size_of_element(tensor.dtype())?;
     let mut bytes = tensor.view().bytes().to_vec();
     if cfg!(target_endian = "big") {
-        bytes.chunks_exact_mut(unit(tensor.dtype(), size).max(1)).for_each(<[u8]>::reverse);
+        bytes.chunks_exact_mut(number_size(tensor.dtype(), size).max(1)).for_each(<[u8]>::reverse);
     }
     Ok(bytes)
 }

@@ -14,6 +14,7 @@ use shapeflow::{DType, Tensor};
 const MODEL: &str = "tests/data/mlp.pb";
 const FEEDS: &str = "tests/data/mlp_feeds.npz";
 
+/// Runs the command line with these arguments.
 fn shapeflow(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_shapeflow"))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -44,7 +45,7 @@ fn refused(arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-/// A temporary folder that is removed when the test ends.
+/// A temporary folder that is removed when the value is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -103,10 +104,10 @@ fn infer_prints_every_node() {
     assert_eq!(last["op"], "ArgMax");
     assert_eq!(last["outputs"], serde_json::json!([{"dtype": "int64", "shape": ["n"]}]));
     assert_eq!(document["guards"], serde_json::json!([]));
-    let open = json(&["infer", MODEL, "--json"]);
-    assert_eq!(open["nodes"][0]["outputs"][0]["shape"], serde_json::json!([null, 4]));
-    let any = json(&["infer", MODEL, "--shape", "x=..", "--json"]);
-    assert_eq!(any["nodes"][0]["outputs"][0]["shape"], Value::Null);
+    let unnamed = json(&["infer", MODEL, "--json"]);
+    assert_eq!(unnamed["nodes"][0]["outputs"][0]["shape"], serde_json::json!([null, 4]));
+    let unranked = json(&["infer", MODEL, "--shape", "x=..", "--json"]);
+    assert_eq!(unranked["nodes"][0]["outputs"][0]["shape"], Value::Null);
     let text = printed(&["infer", MODEL, "--shape", "x=.."]);
     assert!(text.lines().next().unwrap().ends_with("f32[..]"), "{text}");
 }

@@ -1,4 +1,5 @@
-//! Nodes of every importable op against what TensorFlow computes, and that no two operands can change places.
+//! Nodes of every importable op give the results recorded from TensorFlow, and the recorded cases would show two
+//! operands that change places.
 
 use std::collections::BTreeMap;
 
@@ -24,18 +25,19 @@ const COMMUTATIVE: [&str; 14] = [
     "ParallelDynamicStitch",
 ];
 
-/// A line of the file, as protobuf text.
+/// A line of `tests/data/imports.jsonl`. Attributes and tensors are protobuf text.
 struct Case {
     line: usize,
     op: String,
     attrs: String,
     inputs: Vec<String>,
-    /// Which inputs are data; the others stay constants.
+    /// By input: whether it is data, which a graph may feed. Other inputs stay constants.
     fed: Vec<bool>,
-    /// `None` where TensorFlow refuses the node.
+    /// The results of TensorFlow; `None` if TensorFlow refuses the node.
     outputs: Option<Vec<String>>,
 }
 
+/// Reads all recorded cases.
 fn cases() -> Vec<Case> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/imports.jsonl");
     let text = std::fs::read_to_string(path).unwrap();
@@ -56,7 +58,7 @@ fn cases() -> Vec<Case> {
     text.lines().enumerate().map(case).collect()
 }
 
-/// `dtype: DT_FLOAT` of `dtype: DT_FLOAT tensor_shape { .. } ..`.
+/// Returns the name of a tensor's dtype: `DT_FLOAT` of `dtype: DT_FLOAT tensor_shape { .. } ..`.
 fn dtype(tensor: &str) -> &str {
     tensor.split(" tensor_shape").next().unwrap().trim_start_matches("dtype: ")
 }
@@ -70,7 +72,8 @@ fn constant(name: &str, tensor: &str) -> String {
 }
 
 impl Case {
-    /// The node `y` with inputs `order`; `v0`, … are their values as constants, and `x0`, … are fed instead if `is_fed`.
+    /// Returns a graph with the node `y`, whose inputs are the case's inputs in `order`. Input `i` is the constant
+    /// `vi`, or the placeholder `xi` if it is data and `is_fed`.
     fn graph(&self, order: &[usize], is_fed: bool) -> String {
         let mut text = String::new();
         let mut names = String::new();
@@ -104,13 +107,13 @@ impl Case {
         exe.run_all(&views)
     }
 
-    /// What TensorFlow gave.
+    /// Returns the results of TensorFlow.
     fn expected(&self) -> Vec<Tensor> {
         self.outputs.iter().flatten().map(|tensor| value(tensor)).collect()
     }
 }
 
-/// The tensor that this text writes.
+/// Parses the text of a tensor.
 fn value(tensor: &str) -> Tensor {
     let imported = Model::from_text(&constant("v", tensor)).unwrap();
     let imported = imported.import(None, &ImportOptions::new()).unwrap();
@@ -143,7 +146,7 @@ fn nodes_give_what_tensorflow_gives() {
             [(false, Backend::default()), (true, Backend::default()), (true, Backend::Interpreter)]
         {
             let what = match (case.run(&order, is_fed, backend), &case.outputs) {
-                // What we have no kernel for we refuse too, but for another reason.
+                // Both refuse the node. A missing kernel of ours is no such refusal.
                 (Err(error), None) if error.kind() != ErrorKind::Compile => continue,
                 (Ok(got), Some(_)) if are_close(&got, &expected) => continue,
                 (Err(error), _) => error.to_string(),
@@ -157,7 +160,8 @@ fn nodes_give_what_tensorflow_gives() {
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Operands that changed places while a node is imported would give the recorded value of some case only by chance.
+/// Each op has a case whose result changes if two operands change places, so an import that swaps them fails the test
+/// above.
 #[test]
 fn every_importable_op_has_a_value_that_shows_the_order_of_its_operands() {
     let mut shown: BTreeMap<&str, bool> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Graphs whose parts contradict each other, and their full error messages. Locations in this file are shown as source
-//! lines.
+//! Full error messages of graphs whose parts contradict each other. The messages show a location in this file as its
+//! source line.
 
 use insta::assert_snapshot;
 use shapeflow::{Backend, CompileOptions, DType, Graph, Result, shape, shape_fns, stack};

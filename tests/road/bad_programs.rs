@@ -1,4 +1,5 @@
-//! Common mistakes in building graphs, and their full error messages. Locations in this file are shown as source lines.
+//! Full error messages of common mistakes in building graphs. The messages show a location in this file as its source
+//! line.
 
 use insta::assert_snapshot;
 use shapeflow::{DType, Graph, Result, SliceItem, Value, concat, shape, shape_fns, stack};

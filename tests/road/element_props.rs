@@ -1,4 +1,4 @@
-//! [`ElementProps`]: what is known of a value's elements; [`DTypeClass`]: a set of dtypes.
+//! [`ElementProps`]: properties of a value's elements. [`DTypeClass`]: a set of dtypes.
 
 use shapeflow::DType;
 
@@ -7,7 +7,8 @@ use crate::rng::Rng;
 /// Properties of a value's elements, which decide how exactly two backends must agree on it.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct ElementProps {
-    /// Floats are small integers, so that their sums are exact in any order while the sums stay small.
+    /// Floats are integers, so that their sums are exact in any order as long as the float dtype holds the sums
+    /// exactly.
     pub integral: bool,
     /// The value depends on a reduction of floats.
     pub reduced: bool,

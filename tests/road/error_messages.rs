@@ -1,4 +1,4 @@
-//! Error messages of short wrong programs. Locations in this file are shown as source lines.
+//! Error messages of wrong programs of a few lines. The messages show a location in this file as its source line.
 
 use insta::assert_snapshot;
 use shapeflow::{

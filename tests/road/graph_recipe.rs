@@ -8,7 +8,8 @@ use crate::op_call::Call;
 use crate::rng::Rng;
 use crate::tensor_compare::tensor_of;
 
-/// A dimension of a source. A run variable is an index into the numbers of a run, `recipe.runs[run]`.
+/// A dimension of a source. A run variable is a number that each run has; a variant holds its index in
+/// `recipe.runs[run]`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Size {
     Known(i64),
@@ -34,15 +35,14 @@ impl Size {
 /// The elements of a source.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// Small integers.
     SmallIntegers,
-    /// Numbers of ordinary magnitude: floats have fractions.
+    /// Numbers of ordinary magnitude. Floats have fractions.
     Ordinary,
     /// Extremes of the dtype, infinities, NaN, zeros of both signs.
     Extreme,
-    /// Integers from the first to the second, inclusive.
+    /// Random integers between two integers, both included.
     Range(i64, i64),
-    /// These elements.
+    /// These elements in every run.
     Fixed(Vec<i64>),
     /// The run variables with these indices, such as the entries of a fed `begin`; not all are sizes.
     RunVariables(Vec<usize>),
@@ -60,23 +60,26 @@ pub struct Source {
     pub unranked: bool,
 }
 
-/// A node. Operands are indices of values: all sources first, then the outputs of all steps in order.
+/// A node of the graph. Values are numbered: all sources first, then the outputs of all steps in order.
 #[derive(Clone, Debug)]
 pub struct Step {
     pub call: Call,
+    /// The numbers of the data operands.
     pub data: Vec<usize>,
+    /// The numbers of the parameters that are values.
     pub params: Vec<usize>,
+    /// How many outputs the node has.
     pub outputs: usize,
 }
 
-/// A graph and the runs to check it at.
+/// A graph, and the runs on which it is checked.
 #[derive(Clone, Debug, Default)]
 pub struct Recipe {
     pub seed: u64,
     pub sources: Vec<Source>,
     pub steps: Vec<Step>,
     pub outputs: Vec<usize>,
-    /// Per run, the values of the run variables.
+    /// By run: the values of the run variables.
     pub runs: Vec<Vec<i64>>,
 }
 

@@ -54,7 +54,7 @@ fn dynamic_shape_graph(seed: u64) -> GeneratedGraph {
     finish(g, seed)
 }
 
-/// Chooses outputs, drops what they do not need, and sometimes makes an input unranked.
+/// Chooses outputs, drops the values that they do not need, and sometimes makes an input unranked.
 fn finish(mut g: GraphGenerator<'_>, seed: u64) -> GeneratedGraph {
     let mut outputs = choose_outputs(&mut g);
     if outputs.is_empty() {
@@ -85,7 +85,7 @@ fn has_symbols_in_attrs(recipe: &Recipe) -> bool {
     found
 }
 
-/// Chooses the last value, some random values, and sometimes more of the last ones.
+/// Chooses the last value, some random values, and sometimes several of the last values.
 fn choose_outputs(g: &mut GraphGenerator<'_>) -> Vec<ValueIndex> {
     let sources = g.recipe.sources.len();
     let all: Vec<ValueIndex> = (0..g.values.len()).map(ValueIndex).collect();

@@ -8,7 +8,7 @@ use shapeflow::{DType, Tensor};
 pub enum Number {
     /// An integer or bool.
     Int(i128),
-    /// A float; widening to f64 is exact.
+    /// A float, widened to f64, which is exact.
     Float(f64),
 }
 

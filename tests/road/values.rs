@@ -20,15 +20,18 @@ struct Case {
     data: Vec<Tensor>,
     /// Name, elements and sizes of the parameters that may be attributes or inputs.
     params: Vec<(&'static str, Vec<i64>, Vec<usize>)>,
-    /// The outputs, or `None` where the op must be refused.
+    /// The outputs; `None` if the op must be refused.
     expected: Option<Vec<Tensor>>,
 }
 
-/// How much of the inputs' shapes is declared.
+/// The knowledge of shapes with which inputs are declared.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Declared {
+    /// All sizes.
     Shape,
+    /// The rank only.
     Rank,
+    /// Nothing, not even the rank.
     Unranked,
 }
 
@@ -160,7 +163,7 @@ fn case(number: usize, line: &str) -> Case {
     Case { number, call, data, params: values, expected }
 }
 
-/// Returns whether an op's recorded cases list pairs flattened.
+/// Returns whether the recorded cases of an op have its matrix of pairs, `paddings` or `crops`, as a flat list.
 fn has_pairs(op: &str) -> bool {
     matches!(op, "space_to_batch_nd" | "batch_to_space_nd")
 }

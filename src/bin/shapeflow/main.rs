@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the document of a command and its errors. The first error gives the exit code.
+/// Prints the document of a command, and its errors. The first error gives the exit code.
 fn finish(result: Result<Vec<u8>, Failure>, json: bool) -> ExitCode {
     let (document, code) = match result {
         Ok(document) => (document, None),
@@ -59,6 +59,7 @@ fn run(matches: &ArgMatches) -> Result<Vec<u8>, Failure> {
     }
 }
 
+/// Returns the declaration of all commands and their arguments.
 fn command() -> Command {
     let model = || {
         Arg::new("model")

@@ -21,8 +21,8 @@ use movement::{broadcast_to, concat, expand_dims_or_squeeze, pad, reshape, rever
 use reduction::{argmax_or_argmin, cumsum, matmul, reduce, softmax};
 use slicing::{boolean_mask, gather, one_hot, slice, split, strided_slice, unique};
 
-/// Continuous ops: a small change of an operand changes the result by a similar amount, so that their operands may differ
-/// between backends by rounding.
+/// Continuous ops. A small change of an operand changes the result of such an op by a similar amount, so its operands
+/// may differ between backends by rounding.
 const CONTINUOUS: &[&str] = &[
     "neg",
     "abs",
@@ -79,8 +79,9 @@ const INTEGRAL: &[&str] = &[
     "ones_like",
 ];
 
-/// Returns a filter for an op's operands: order-dependent values only enter continuous ops, and a zero of unknown sign is
-/// never a divisor.
+/// Returns whether a value with some properties may be an operand of an op, as a predicate on the properties: only a
+/// continuous op takes order-dependent values, and no op whose result depends on the sign of zero takes a zero of
+/// unknown sign.
 pub fn accepts_props(op: &str) -> impl Fn(&ElementProps) -> bool + use<> {
     let continuous = CONTINUOUS.contains(&op);
     let depends_on_zero_sign =
@@ -88,7 +89,7 @@ pub fn accepts_props(op: &str) -> impl Fn(&ElementProps) -> bool + use<> {
     move |props| (continuous || !props.order_dependent) && !(depends_on_zero_sign && props.zero_sign_unknown)
 }
 
-/// Returns the properties of a result whose elements are those of these values.
+/// Returns the properties of a result whose elements are elements of these values.
 pub fn props_of(g: &GraphGenerator<'_>, ids: &[ValueIndex]) -> ElementProps {
     let mut all = ElementProps { integral: true, ..ElementProps::default() };
     for id in ids {
@@ -109,7 +110,7 @@ pub fn computed_props(g: &GraphGenerator<'_>, op: &str, ids: &[ValueIndex]) -> E
     props
 }
 
-/// Returns whether an op's results are small integers if its operands are.
+/// Returns whether an op's results are small integers if its operands are small integers.
 pub fn keeps_integral(op: &str) -> bool {
     INTEGRAL.contains(&op)
         || !CONTINUOUS.contains(&op)
@@ -154,7 +155,8 @@ pub fn random_axes(g: &mut GraphGenerator<'_>, rank: usize, count: usize) -> Vec
     axes
 }
 
-/// Draws an axis. Returns it counted from the start, and as the parameter: sometimes counted from the end.
+/// Draws an axis. Returns the axis counted from the start, and the value of the parameter, which may count from the
+/// end.
 pub fn random_axis(g: &mut GraphGenerator<'_>, rank: usize) -> (usize, i64) {
     let axis = g.rng.below(rank);
     (axis, if g.rng.chance(1, 3) { axis as i64 - rank as i64 } else { axis as i64 })
