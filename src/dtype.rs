@@ -71,7 +71,7 @@ pub(crate) fn refuse_with_help<T>(message: String, help: String) -> Result<T> {
 
 /// Returns the common dtype of operands `from..to`, which must be in `class`.
 ///
-/// A call with fewer than `to` operands is refused elsewhere.
+/// Operands missing before `to` are no error here: the check of the operand count reports them.
 pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> Result<DType> {
     let Some((&first, rest)) = dtypes.get(from..to.min(dtypes.len())).and_then(<[DType]>::split_first) else {
         return refuse(format!("operand {from} must be given, got {} operands", dtypes.len()));
@@ -125,6 +125,9 @@ pub(crate) fn attribute(attrs: &Attrs, name: &str) -> Result<Option<DType>> {
     }
 }
 
+/// Defines modules of dtype rules. A module has one function per class: the first `$data` operands must have one dtype
+/// of that class, the remaining operands are structure operands, and `$result` maps the common dtype to the result's
+/// dtype.
 macro_rules! rules {
     ($($(#[$doc:meta])* $module:ident: $data:literal operands, $result:expr, [$($name:ident $Class:ident),* $(,)?];)*) => {$(
         $(#[$doc])*

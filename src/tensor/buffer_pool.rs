@@ -13,6 +13,7 @@ pub(crate) struct BufferPool(Arc<FreeList>);
 struct FreeList {
     /// The free memory, oldest entry first.
     entries: Mutex<Vec<Entry>>,
+    /// The maximum number of entries.
     capacity: usize,
 }
 
@@ -29,7 +30,7 @@ pub(super) struct PoolReturn {
     bools: bool,
 }
 
-/// The smallest pooled buffer in bytes. For smaller ones the allocator's own free lists are as fast.
+/// The smallest pooled buffer in bytes. For smaller buffers, the allocator's own free lists are as fast.
 pub(super) const MIN_POOLED: usize = 128 << 10;
 
 impl BufferPool {
@@ -55,8 +56,9 @@ impl BufferPool {
         Some(entries.remove(index))
     }
 
-    /// Makes the handle with which a buffer returns its memory. `bools` states that its bytes are valid bools.
-    pub(super) fn returns(&self, bools: bool) -> PoolReturn {
+    /// Makes the handle with which a buffer returns its memory. `bools` promises that the buffer's bytes are valid
+    /// bools.
+    pub(super) fn return_handle(&self, bools: bool) -> PoolReturn {
         PoolReturn { free: Arc::downgrade(&self.0), bools }
     }
 

@@ -105,7 +105,7 @@ fn too_many(sizes: &[usize]) -> Error {
     )
 }
 
-/// Returns the row-major strides of sizes whose product is known to fit.
+/// Returns the row-major strides of sizes whose product is known to fit into `isize`.
 pub(crate) fn row_major_strides(sizes: &[usize]) -> SmallVec<[isize; 4]> {
     let mut strides: SmallVec<[isize; 4]> = SmallVec::from_elem(0, sizes.len());
     let mut stride = 1isize;

@@ -282,7 +282,7 @@ impl<'a> TensorView<'a> {
     }
 
     /// Returns the value of each element in row-major order.
-    pub(super) fn data(&self) -> impl Iterator<Item = Datum<'a>> + use<'a> {
+    pub(super) fn datums(&self) -> impl Iterator<Item = Datum<'a>> + use<'a> {
         let dtype = self.dtype;
         self.elements().map(move |bytes| Datum::read(dtype, bytes))
     }

@@ -21,12 +21,12 @@ pub(super) unsafe fn copy_run(dst: *mut u8, src: *const u8, len: usize) {
         match len {
             0 => {}
             1 => *dst = *src,
-            2..=4 => ends::<u16>(dst, src, len),
-            5..=8 => ends::<u32>(dst, src, len),
-            9..=16 => ends::<u64>(dst, src, len),
-            17..=32 => ends::<[u64; 2]>(dst, src, len),
-            33..=64 => ends::<[u64; 4]>(dst, src, len),
-            65..=INLINE => ends::<[u64; 8]>(dst, src, len),
+            2..=4 => copy_ends::<u16>(dst, src, len),
+            5..=8 => copy_ends::<u32>(dst, src, len),
+            9..=16 => copy_ends::<u64>(dst, src, len),
+            17..=32 => copy_ends::<[u64; 2]>(dst, src, len),
+            33..=64 => copy_ends::<[u64; 4]>(dst, src, len),
+            65..=INLINE => copy_ends::<[u64; 8]>(dst, src, len),
             _ => ptr::copy_nonoverlapping(src, dst, len),
         }
     }
@@ -37,7 +37,7 @@ pub(super) unsafe fn copy_run(dst: *mut u8, src: *const u8, len: usize) {
 /// # Safety
 /// As [`copy_run`]; `len` is at least the size of a `T` and at most twice that size.
 #[inline(always)]
-pub(super) unsafe fn ends<T: Copy>(dst: *mut u8, src: *const u8, len: usize) {
+pub(super) unsafe fn copy_ends<T: Copy>(dst: *mut u8, src: *const u8, len: usize) {
     let last = len - size_of::<T>();
     // SAFETY: both values lie in the run.
     unsafe {

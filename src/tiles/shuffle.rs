@@ -1,7 +1,7 @@
 //! Gathers of every `STEP`-th element, and interleaves of rows, by byte shuffles of 128-bit vectors.
 //!
-//! A destination vector is the union of shuffled source vectors: those that its elements lie in. The source vectors may
-//! include elements between the gathered ones, but never one before the first or after the last.
+//! A destination vector is the bitwise or of the shuffled source vectors that contain its elements. The source vectors
+//! may include elements between the gathered ones, but never one before the first or after the last.
 
 use std::arch::x86_64::*;
 

@@ -24,8 +24,8 @@ pub(crate) struct Gemm<T> {
     pub out_row: usize,
 }
 
-/// How many panels of the right operand must use the left operand before it pays to pack it: if the rows of the left
-/// operand are contiguous, and if they are not.
+/// The number of panels of the right operand above which the left operand is packed: first if the rows of the left
+/// operand are contiguous, then if they are not.
 const PANELS_TO_PACK_A: [usize; 2] = [16, 4];
 
 impl<T: Float> Gemm<T> {
@@ -136,7 +136,8 @@ struct MacroKernel<'a, T: 'static> {
     plan: &'a Plan<'a, T>,
     a: StridedMatrix<T>,
     b: StridedMatrix<T>,
-    /// Packed panels of the right operand: all that are kept, or the present one. They are written if `packs_b`.
+    /// Packed panels of the right operand: all panels if they are kept, else the current one. This block writes them if
+    /// `packs_b`.
     packed_b: *mut T,
     out: *mut T,
     rows: usize,
@@ -147,7 +148,7 @@ struct MacroKernel<'a, T: 'static> {
 }
 
 impl<T: Float> MacroKernel<'_, T> {
-    /// Computes the block. If `add`, it is added to the result; otherwise it overwrites the result.
+    /// Computes the block. Its values are added to the result if `add`, else they overwrite the result.
     ///
     /// # Safety
     /// As [`Gemm::run`], for the block.
@@ -255,8 +256,8 @@ impl<T: Float> MacroKernel<'_, T> {
         }
     }
 
-    /// Returns the function for tiles of `rows` rows and `vectors` vectors. `is_unpacked` tells whether they read the
-    /// right operand in its own strides.
+    /// Returns the function for tiles of `rows` rows and `vectors` vectors. The tiles read the right operand in its own
+    /// strides if `is_unpacked`.
     fn function(&self, rows: usize, vectors: usize, is_unpacked: bool) -> TileFn<T> {
         let Plan { kernel, packs_a, b_in_place, .. } = *self.plan;
         match (is_unpacked, b_in_place) {

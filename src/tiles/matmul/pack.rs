@@ -26,7 +26,8 @@ pub(super) unsafe fn pack<T: Float>(to: *mut T, width: usize, panel: &UnpackedPa
     // SAFETY: the caller's promise, for every row and column.
     unsafe {
         if across == 1 {
-            // A step is read `width` elements wide if these lie in the panel's memory. The last steps may not.
+            // Steps are read `width` elements wide as long as this many elements lie in the panel's memory. Only the
+            // last steps may be narrower.
             let last = (depth - 1) * along + count;
             let wide = if last < width { 0 } else { (last - width).checked_div(along).map_or(0, |p| p + 1) };
             let wide = wide.min(depth);

@@ -56,7 +56,7 @@ struct Case {
     add: bool,
 }
 
-/// Runs the functions of kernels on a software processor, and counts.
+/// Runs the functions of kernels on a software processor. Counts the executed instructions and the cases.
 struct Machine {
     program: Program,
     image: Vec<&'static [u8]>,
