@@ -28,7 +28,7 @@ pub fn acosh(x: Expr) -> Expr {
         let huge = x.like(HUGE).less(x.clone());
         let t = plus(x, -1.0);
         let near = &t + (&t + &t + &t * &t).sqrt();
-        // For x < 1 the result must be NaN: an argument below -1 makes log1p NaN, where the two terms might cancel.
+        // For x < 1 the result must be NaN, but the two terms above might cancel. The argument -2 makes log1p NaN.
         let near = t.less(x.like(0.0)).select(x.like(-2.0), near);
         let doubled = huge.clone().select(x.like(std::f64::consts::LN_2), x.like(0.0));
         log1p(huge.select(x.clone(), near)) + doubled

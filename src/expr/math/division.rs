@@ -15,7 +15,7 @@ pub fn floordiv(x: Expr, y: Expr) -> Expr {
     }
     let remainder = x - &quotient * &y;
     let one = y.like(1.0);
-    crosses(&remainder, &y).select(&quotient - one, quotient)
+    differs_in_sign(&remainder, &y).select(&quotient - one, quotient)
 }
 
 /// `x - y · floor(x / y)`, with the sign of `y`, as TensorFlow's `floormod`. For floats it is computed from the exact
@@ -23,11 +23,11 @@ pub fn floordiv(x: Expr, y: Expr) -> Expr {
 pub fn floormod(x: Expr, y: Expr) -> Expr {
     let signed = x.dtype().is_signed();
     let remainder = x.binary(BinaryOp::Rem, y.clone());
-    if signed { crosses(&remainder, &y).select(&remainder + y, remainder) } else { remainder }
+    if signed { differs_in_sign(&remainder, &y).select(&remainder + y, remainder) } else { remainder }
 }
 
-/// Whether a remainder is nonzero and its sign differs from the divisor's.
-fn crosses(remainder: &Expr, divisor: &Expr) -> Expr {
+/// Makes the bool that is true if a remainder is nonzero and its sign differs from the divisor's.
+fn differs_in_sign(remainder: &Expr, divisor: &Expr) -> Expr {
     let zero = remainder.like(0.0);
     let other_sign = remainder.clone().less(zero.clone()).not_equal(divisor.clone().less(zero.clone()));
     remainder.clone().not_equal(zero) & other_sign

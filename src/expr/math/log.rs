@@ -16,7 +16,7 @@ const LOG2_E: [(f64, f64); 2] = [
     (std::f64::consts::LOG2_E, 2.035_527_374_093_103_3e-17),
 ];
 
-/// `(log(1 + f) - f) / f²`: error of the logarithm 2^-27.2.
+/// Coefficients of `(log(1 + f) - f) / f²`: relative error of the logarithm 2^-27.2.
 const LOG_SINGLE: [f64; 9] = [
     -0.07634404301643372,
     0.12761524319648743,
@@ -29,7 +29,7 @@ const LOG_SINGLE: [f64; 9] = [
     -0.5,
 ];
 
-/// `(2·atanh(s)/s - 2) / s²` in powers of `s²`: error of the logarithm 2^-57.9.
+/// Coefficients of `(2·atanh(s)/s - 2) / s²` in powers of `s²`: relative error of the logarithm 2^-57.9.
 const LOG_DOUBLE: [f64; 7] = [
     0.1479595678717579,
     0.15314049846157082,

@@ -3,11 +3,11 @@
 use shapeflow_shape_fns::{DType, Dim};
 
 use super::build::*;
-use super::exp::exp2_bounded;
+use super::exp::exp2_of_sum;
 use super::log::{Parts, take_apart};
 use crate::expr::{Expr, ExprKind, Scalar, UnaryOp};
 
-/// `log2(1 + f) / s` in powers of `s²`, `s = f / (2 + f)`: error 2^-45.
+/// Coefficients of `log2(1 + f) / s` in powers of `s²`, `s = f / (2 + f)`: relative error 2^-45.
 const LOG2_FOR_SINGLE: [f64; 6] = [
     0.28289918630176464,
     0.31990576314907654,
@@ -17,7 +17,7 @@ const LOG2_FOR_SINGLE: [f64; 6] = [
     2.88539008177785,
 ];
 
-/// `2^r` for `|r| <= 1/2`: error 2^-34.5.
+/// Coefficients of `2^r` for `|r| <= 1/2`: relative error 2^-34.5.
 const EXP2_FOR_SINGLE: [f64; 8] = [
     1.5201936046380593e-05,
     0.00015469291679652488,
@@ -29,7 +29,7 @@ const EXP2_FOR_SINGLE: [f64; 8] = [
     0.9999999999616715,
 ];
 
-/// `((atanh(s)/s - 1)/s² - 1/3) / s²` in powers of `s²`: error of the logarithm 2^-66.
+/// Coefficients of `((atanh(s)/s - 1)/s² - 1/3) / s²` in powers of `s²`: relative error of the logarithm 2^-66.
 const ATANH_DOUBLE: [f64; 8] = [
     0.059944188774823694,
     0.058374198725358595,
@@ -56,7 +56,7 @@ pub fn cbrt(x: Expr) -> Expr {
         let z = &s * &s;
         let logarithm = exponent + s * horner(&z, &LOG2_FOR_SINGLE);
         let third = times(&logarithm, 1.0 / 3.0);
-        let y = exp2_bounded(&third, None);
+        let y = exp2_of_sum(&third, None);
         let step = (&y - &magnitude / (&y * &y)) * x.like(1.0 / 3.0);
         let root = with_sign(&(y - step), x);
         let ordinary = magnitude.clone().less(x.like(f64::INFINITY)) & magnitude.not_equal(x.like(0.0));
@@ -182,7 +182,7 @@ fn positive_pow(x: &Expr, y: &Expr) -> Expr {
     let total_low = bounded.select(total_low, x.like(0.0));
     let certain = x.clone().equal(x.like(1.0));
     let total_low = certain.select(x.like(0.0), total_low);
-    exp2_bounded(&at_most(&at_least(&total, -1080.0), 1025.0), Some(&total_low))
+    exp2_of_sum(&at_most(&at_least(&total, -1080.0), 1025.0), Some(&total_low))
 }
 
 /// Returns `a · b` and its rounding error.
