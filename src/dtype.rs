@@ -99,12 +99,13 @@ pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> 
     Ok(first)
 }
 
-/// Checks that the structure operands `from..` are i32 or i64.
+/// Checks that the operands `from..`, which are indices or parameters, are i32 or i64.
 pub(crate) fn indices(dtypes: &[DType], from: usize) -> Result<()> {
     let mut parameters = dtypes.iter().enumerate().skip(from);
     match parameters.find(|(_, dtype)| !matches!(dtype, DType::I32 | DType::I64)) {
         Some((operand, other)) => {
-            let message = format!("a parameter must be i32 or i64, got {other} in operand {operand}");
+            let message =
+                format!("an index or a parameter must be i32 or i64, got {other} in operand {operand}");
             refuse_with_help(message, format!("cast operand {operand} with .cast(DType::I64)"))
         }
         None => Ok(()),
@@ -181,7 +182,7 @@ mod tests {
         );
         assert_eq!(
             message(unary::number(&[DType::F32, DType::F32], &none)),
-            "a parameter must be i32 or i64, got f32 in operand 1"
+            "an index or a parameter must be i32 or i64, got f32 in operand 1"
         );
         assert_eq!(message(unary::any(&[], &none)), "operand 0 must be given, got 0 operands");
     }

@@ -140,7 +140,7 @@ impl GraphData {
     }
 
     /// Returns the equalities that tied dimensions of `values` to other dimensions, each as a text with the line of the
-    /// op that caused it. Only the dimensions that occur in `text` count.
+    /// op that caused the equality. Only the dimensions that occur in `text` count.
     pub(crate) fn ties_of(
         &self,
         values: &[ValueIx],

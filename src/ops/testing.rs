@@ -159,10 +159,12 @@ impl Draws {
 /// The number of assignments that [`refine`] tries.
 const DRAWS: u64 = 48;
 
-/// Checks that shapes inferred from symbols hold for every size: assigns sizes to the symbols, infers again, compares.
+/// Checks that shapes inferred from symbols are correct for every size: assigns sizes to the symbols, infers again, and
+/// compares the shapes.
 ///
-/// The first assignment gives each symbol a different size, the second gives all the size 3, the third the size 1; the
-/// others are random. Assignments that the op refuses are skipped, but at least one must be accepted.
+/// The first assignment gives each symbol a different size, the second gives every symbol the size 3, the third gives
+/// every symbol the size 1, and the other assignments are random. Assignments that the op refuses are skipped, but at
+/// least one must be accepted.
 fn refine(
     row: &str,
     def: &'static OpDef,

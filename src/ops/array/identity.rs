@@ -12,7 +12,7 @@ impl<'g> Value<'g> {
     /// shape tensors through it. Fuses into kernels.
     ///
     /// # Errors
-    /// The value is poisoned.
+    /// The value is [poisoned](Value).
     #[track_caller]
     pub fn identity(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()

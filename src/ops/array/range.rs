@@ -95,6 +95,7 @@ impl Graph {
 
 const NAMES: [&str; 3] = ["start", "limit", "delta"];
 
+/// Makes the error about a bound that does not fit the dtype of the range.
 #[track_caller]
 fn mixed(bound: &dyn std::fmt::Display, dtype: DType) -> Error {
     let message = format!("the bounds of a range must have one dtype, got {bound} in a range of {dtype}");

@@ -55,7 +55,7 @@ pub(super) fn position(dims: &[Dim], index: &[Index]) -> Index {
     position
 }
 
-/// Computes [`position`] for each element, where the strides are products that one dimension cannot hold.
+/// Builds [`position`] as a run-time value, for strides that are products too large for one [`Dim`].
 fn computed_position(dims: &[Dim], index: &[Index]) -> Index {
     let part = |(axis, index): (usize, &Index)| {
         Expr::iota(index.clone()) * Expr::size_product(dims[axis + 1..].iter().cloned())
