@@ -198,7 +198,7 @@ impl Error {
         self.edit(|details| details.scopes = scopes)
     }
 
-    /// Joins several errors into the first one, which lists the others.
+    /// Joins several errors into the first error, which then lists the other errors.
     pub(crate) fn join(errors: Vec<Error>) -> Option<Error> {
         let mut errors = errors.into_iter();
         let first = errors.next()?;

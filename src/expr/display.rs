@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use super::{Atom, BinaryOp, Expr, ExprKind, Index, UnaryOp};
 
-/// The greatest number of nodes printed; `…` stands for the others.
+/// The greatest number of nodes printed; `…` stands for the other nodes.
 const NODES: u32 = 200;
 /// The greatest nesting printed; `…` stands for deeper nodes. The limit also bounds the stack.
 const DEPTH: u32 = 40;

@@ -230,7 +230,7 @@ fn simplify(dtype: DType, kind: &ExprKind) -> Option<Simpler> {
                 _ if yes == no => yes,
                 _ => return None,
             };
-            // A select evaluates both choices, so the one not taken may still fail the run.
+            // A select evaluates both choices, so the choice that is not taken may still fail the run.
             return (!can_fail(yes) && !can_fail(no) && !can_fail(condition))
                 .then(|| Simpler::Child(child.clone()));
         }

@@ -276,12 +276,12 @@ impl Expr {
         Expr::new(dtype, ExprKind::Binary(op, self, other))
     }
 
-    /// `self * b + c`, rounded once if the processor has a fused multiply-add, else twice.
+    /// Makes `self * b + c`, rounded once if the processor has a fused multiply-add, else twice.
     pub fn mul_add(self, b: Expr, c: Expr) -> Expr {
         Expr::new(self.dtype(), ExprKind::MulAdd(self, b, c))
     }
 
-    /// `yes` if `self` (a bool) is true, else `no`. Both are evaluated.
+    /// Makes `yes` if `self` (a bool) is true, else `no`. Both choices are evaluated.
     pub fn select(self, yes: Expr, no: Expr) -> Expr {
         Expr::new(yes.dtype(), ExprKind::Select(self, yes, no))
     }
@@ -297,7 +297,8 @@ impl Expr {
         if self.dtype() == dtype { self } else { Expr::new(dtype, ExprKind::Bitcast(self)) }
     }
 
-    /// The value of the first of `arms` whose ranges all hold, else `otherwise`. Only the chosen one is evaluated.
+    /// Makes the value of the first of `arms` whose ranges all hold, else `otherwise`. Only the chosen value is
+    /// evaluated.
     pub fn case(arms: Vec<(Vec<InRange>, Expr)>, otherwise: Expr) -> Expr {
         let arms = arms.into_iter().map(|(ranges, value)| (ranges.into(), value)).collect();
         Expr::new(otherwise.dtype(), ExprKind::Case(arms, otherwise))
@@ -308,47 +309,47 @@ impl Expr {
         Expr::new(self.dtype(), ExprKind::Reduce { op, axes, body: self })
     }
 
-    /// The larger of `self` and `other`, see [`BinaryOp::Max`].
+    /// Takes the larger of `self` and `other`, see [`BinaryOp::Max`].
     pub fn maximum(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Max, other)
     }
 
-    /// The smaller of `self` and `other`, see [`BinaryOp::Min`].
+    /// Takes the smaller of `self` and `other`, see [`BinaryOp::Min`].
     pub fn minimum(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Min, other)
     }
 
-    /// `self < other`.
+    /// Makes `self < other`.
     pub fn less(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Lt, other)
     }
 
-    /// `self <= other`.
+    /// Makes `self <= other`.
     pub fn less_equal(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Le, other)
     }
 
-    /// `self == other`.
+    /// Makes `self == other`.
     pub fn equal(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Eq, other)
     }
 
-    /// `self != other`.
+    /// Makes `self != other`.
     pub fn not_equal(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Ne, other)
     }
 
-    /// The square root, correctly rounded; floats only.
+    /// Takes the square root, correctly rounded; floats only.
     pub fn sqrt(self) -> Expr {
         self.unary(UnaryOp::Sqrt)
     }
 
-    /// The absolute value; integers wrap.
+    /// Takes the absolute value; integers wrap.
     pub fn abs(self) -> Expr {
         self.unary(UnaryOp::Abs)
     }
 
-    /// The largest integer `<= self`; floats only.
+    /// Takes the largest integer `<= self`; floats only.
     pub fn floor(self) -> Expr {
         self.unary(UnaryOp::Floor)
     }

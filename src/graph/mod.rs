@@ -216,7 +216,7 @@ impl Graph {
         Value::new(self, value)
     }
 
-    /// Starts a node of the given op: `graph.op(&DEF).data(x).attr("axis", 0).finish()`.
+    /// Starts a node of the given op; the builder adds it: `graph.op(&DEF).data(x).attr("axis", 0).finish()`.
     pub fn op<'g>(&'g self, def: impl Into<OpRef>) -> OpBuilder<'g> {
         OpBuilder::new(self, def.into())
     }

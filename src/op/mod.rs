@@ -54,7 +54,7 @@ pub(crate) struct MatMulSpec {
 pub(crate) enum Body {
     /// A graph input: the caller of a run passes its tensor.
     Input,
-    /// A tensor of the graph.
+    /// A tensor that the graph holds.
     Constant,
     /// A scalar expression for each element.
     Compute(LowerFn),
@@ -64,7 +64,7 @@ pub(crate) enum Body {
     Host(fn(&mut HostCx<'_>) -> Result<()>),
     /// A Rust kernel with state.
     HostWith(Arc<dyn HostKernel>),
-    /// Other ops.
+    /// Nodes of other ops, which take the place of this op's node.
     Composite(CompositeFn),
     /// Nothing: shapes are inferred, but a graph that needs the elements does not compile.
     ShapeOnly,

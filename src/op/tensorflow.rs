@@ -8,7 +8,7 @@ pub enum Absent {
     Zero,
     /// The scalar 1.
     One,
-    /// A vector of ones, as long as operand 1.
+    /// A vector of ones of the same length as operand 1.
     Ones,
     /// Every axis of the first data operand.
     AllAxes,

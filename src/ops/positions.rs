@@ -14,7 +14,7 @@ pub(super) const BLOCK: usize = 1024;
 /// The number of rows from the current row to the row whose destination is prefetched.
 const AHEAD: usize = 32;
 
-/// The number of indices inspected to predict how the others behave.
+/// The number of indices inspected to predict whether the remaining indices repeat.
 const SAMPLE: usize = 256;
 
 /// The destinations of rows. Row `i` goes to the index `ints[i, ..]` along the leading axes of a tensor; its
@@ -36,7 +36,7 @@ enum Dropped {
     Outside,
 }
 
-/// TensorFlow's attribute for indices out of range: `IGNORE` drops the row, the other values fail the run.
+/// TensorFlow's attribute for indices out of range: `IGNORE` drops the row, every other value fails the run.
 const POLICY: &str = "bad_indices_policy";
 
 /// Returns whether the attributes say that indices out of range are ignored.

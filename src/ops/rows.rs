@@ -19,9 +19,9 @@ pub(crate) enum Combine {
     Sub,
     /// `target * update`.
     Mul,
-    /// The smaller of both; NaN if either is NaN.
+    /// The smaller of target and update; NaN if either is NaN.
     Min,
-    /// The larger of both; NaN if either is NaN.
+    /// The larger of target and update; NaN if either is NaN.
     Max,
 }
 

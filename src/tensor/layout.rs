@@ -97,6 +97,7 @@ pub(crate) fn check_values(got: usize, per_element: usize, sizes: &[usize]) -> R
     Err(Error::new(ErrorKind::Shape, Phase::Run, message).or_at(Location::caller()))
 }
 
+/// Makes the error about sizes whose elements do not fit into memory.
 fn too_many(sizes: &[usize]) -> Error {
     Error::new(
         ErrorKind::Shape,

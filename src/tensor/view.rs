@@ -65,8 +65,8 @@ impl<'a> TensorView<'a> {
     /// elements of `data`, `f32` or `f64`: the real part, then the imaginary part.
     ///
     /// # Errors
-    /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `data` does not hold as many elements as the sizes
-    /// need.
+    /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `data` does not hold exactly the elements that the
+    /// sizes need.
     #[track_caller]
     pub fn from_bits<T: Element>(dtype: DType, sizes: &'a [usize], data: &'a [T]) -> Result<TensorView<'a>> {
         let per_element = check_bits::<T>(dtype)?;
@@ -89,8 +89,8 @@ impl<'a> TensorView<'a> {
     /// Makes a row-major view of bytes that hold elements of `dtype`.
     ///
     /// # Errors
-    /// `DType`: `dtype` is string, or a byte of a bool is neither 0 nor 1. `Shape`: `bytes` is not as long as the sizes
-    /// need. `Feed`: the address is not aligned for the type of the elements' bits.
+    /// `DType`: `dtype` is string, or a byte of a bool is neither 0 nor 1. `Shape`: the length of `bytes` does not fit
+    /// the sizes. `Feed`: the address is not aligned for the type of the elements' bits.
     pub(crate) fn from_bytes(dtype: DType, sizes: &'a [usize], bytes: &'a [u8]) -> Result<TensorView<'a>> {
         check_aligned(dtype, bytes)?;
         if dtype == DType::Bool && !element::are_bools(bytes) {

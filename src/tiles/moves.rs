@@ -127,8 +127,8 @@ pub(super) unsafe fn splat<T: Copy>(dst: *mut u8, value: T, n: usize) {
 /// Copies `n` elements between any two strides, which are in bytes.
 ///
 /// # Safety
-/// For every `i < n`, the element at `i * dst_stride` is writable and the one at `i * src_stride` readable. The two
-/// sides do not overlap.
+/// For every `i < n`, the element at `i * dst_stride` is writable and the element at `i * src_stride` is readable. The
+/// two sides do not overlap.
 #[inline(always)]
 pub(super) unsafe fn copy_strided<T: Copy>(
     dst: *mut u8,

@@ -9,7 +9,7 @@ use crate::expr::Expr;
 /// A bound above which `√(x² ± 1)` and `x ± 1` round to `x`, and below which squares do not overflow.
 const HUGE: f64 = (1u128 << 100) as f64;
 
-/// Inverse hyperbolic sine. Errors: f32 0.6 ulp, f64 1.6 ulp.
+/// Computes the inverse hyperbolic sine. Errors: f32 0.6 ulp, f64 1.6 ulp.
 pub fn asinh(x: Expr) -> Expr {
     in_double(x, |x| {
         let magnitude = abs(x);
@@ -22,7 +22,7 @@ pub fn asinh(x: Expr) -> Expr {
     })
 }
 
-/// Inverse hyperbolic cosine; NaN below 1. Errors: f32 0.6 ulp, f64 1.6 ulp.
+/// Computes the inverse hyperbolic cosine; NaN below 1. Errors: f32 0.6 ulp, f64 1.6 ulp.
 pub fn acosh(x: Expr) -> Expr {
     in_double(x, |x| {
         let huge = x.like(HUGE).less(x.clone());
@@ -35,7 +35,7 @@ pub fn acosh(x: Expr) -> Expr {
     })
 }
 
-/// Inverse hyperbolic tangent; infinite at ±1, NaN beyond. Errors: f32 0.6 ulp, f64 1.6 ulp.
+/// Computes the inverse hyperbolic tangent; infinite at ±1, NaN beyond. Errors: f32 0.6 ulp, f64 1.6 ulp.
 pub fn atanh(x: Expr) -> Expr {
     in_double(x, |x| {
         let magnitude = abs(x);

@@ -89,7 +89,7 @@ const TAIL_DOUBLE: [f64; 23] = [
     1.2329951186255526,
 ];
 
-/// Error function. Errors: f32 1.4 ulp, f64 1 ulp.
+/// Computes the error function. Errors: f32 1.4 ulp, f64 1 ulp.
 pub fn erf(x: Expr) -> Expr {
     in_float(x, |x| {
         let magnitude = abs(x);
@@ -107,7 +107,7 @@ pub fn erf(x: Expr) -> Expr {
     })
 }
 
-/// Complementary error function, precise where it is tiny. Errors: f32 0.6 ulp, f64 3 ulp.
+/// Computes the complementary error function, precise where it is tiny. Errors: f32 0.6 ulp, f64 3 ulp.
 pub fn erfc(x: Expr) -> Expr {
     in_float(x, |x| {
         let double = Format::of(x).is_double();
@@ -125,7 +125,7 @@ pub fn erfc(x: Expr) -> Expr {
     })
 }
 
-/// `erfc(a)` in f64 for `a` in `[0, 27.5]`.
+/// Computes `erfc(a)` in f64 for `a` in `[0, 27.5]`.
 fn tail(a: &Expr) -> Expr {
     let format = Format::of(a);
     // a² = high² + (a - high)(a + high), where high² is exact.
@@ -139,7 +139,7 @@ fn tail(a: &Expr) -> Expr {
     power * (horner(&q, &TAIL_DOUBLE) / plus(&(a + a), 1.0))
 }
 
-/// `erfc(a)` with the precision of an f32, computed in f64; 0 if the result is below the smallest f32.
+/// Computes `erfc(a)` in f64 with the precision of an f32; 0 if the result is below the smallest f32.
 fn tail_for_single(a: &Expr) -> Expr {
     let a = at_most(a, 10.3);
     let power = exp_without_subnormals(&-(&a * &a));

@@ -111,7 +111,7 @@ const EXPM1_DOUBLE: [f64; 11] = [
     0.5,
 ];
 
-/// `e^x`. Errors: f32 0.9 ulp, f64 0.9 ulp.
+/// Computes `e^x`. Errors: f32 0.9 ulp, f64 0.9 ulp.
 pub fn exp(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
@@ -119,8 +119,8 @@ pub fn exp(x: Expr) -> Expr {
     })
 }
 
-/// `e^x` for a difference `x <= 0`; 0 if the result is below the normal numbers. Errors: f32 `1.8 - 0.06 · x` ulp,
-/// which is little beside the effect of rounding the difference; f64 as [`exp`].
+/// Computes `e^x` for a difference `x <= 0`; 0 if the result is below the normal numbers. Errors: f32 `1.8 - 0.06 · x`
+/// ulp, which is small compared with the effect of rounding the difference; f64 as [`exp`].
 pub(crate) fn exp_nonpositive(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
@@ -136,7 +136,7 @@ pub(crate) fn exp_nonpositive(x: Expr) -> Expr {
     })
 }
 
-/// `2^x`, exact for integers. Errors: f32 1 ulp, f64 0.9 ulp.
+/// Computes `2^x`, exact for integers. Errors: f32 1 ulp, f64 0.9 ulp.
 pub fn exp2(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
@@ -144,7 +144,7 @@ pub fn exp2(x: Expr) -> Expr {
     })
 }
 
-/// `e^x - 1`, precise near 0. Errors: f32 1.6 ulp, f64 1.7 ulp.
+/// Computes `e^x - 1`, precise near 0. Errors: f32 1.6 ulp, f64 1.7 ulp.
 pub fn expm1(x: Expr) -> Expr {
     in_float(x, |x| {
         // For small x, e^x - 1 rounds to x. A quarter of x could lose bits, and the quarter for -0.0 is 0.0.
@@ -191,7 +191,7 @@ pub(super) fn exp_without_subnormals(x: &Expr) -> Expr {
     horner(&r, format.pick(&EXP_SINGLE, &EXP_DOUBLE)) * from_bits(&format.to_exponent(&sum))
 }
 
-/// `e^2x + 1` in f32 for `x` in `[0, 40]`; the relative error of the power grows with `x`, from 2^-24.
+/// Computes `e^2x + 1` in f32 for `x` in `[0, 40]`; the relative error of the power grows with `x`, from 2^-24.
 pub(super) fn exp_twice_plus_1(x: &Expr) -> Expr {
     let format = Format::of(x);
     let magic = x.like(format.magic + format.bias as f64);
@@ -206,7 +206,7 @@ pub(super) fn exp_twice_plus_1(x: &Expr) -> Expr {
     fma(&horner(&r, &of_half), &from_bits(&format.to_exponent(&bits(&sum))), &x.like(1.0))
 }
 
-/// `1 + 2^x`, infinite if `2^x` is at least 2^128 (f32) or 2^1024 (f64). Errors: f32 1.3 ulp, f64 1.2 ulp.
+/// Computes `1 + 2^x`, infinite if `2^x` is at least 2^128 (f32) or 2^1024 (f64). Errors: f32 1.3 ulp, f64 1.2 ulp.
 pub(super) fn one_plus_exp2(x: &Expr) -> Expr {
     let format = Format::of(x);
     let (least, most) = format.pick((-126.0, 128.0), (-1022.0, 1024.0));
@@ -218,7 +218,7 @@ pub(super) fn one_plus_exp2(x: &Expr) -> Expr {
     fma(&p, &from_bits(&format.to_exponent(&bits(&sum))), &x.like(1.0))
 }
 
-/// `1 - 2^-x` in f32 for `x` in `[1, 126]`: error of the power 2^-23.4.
+/// Computes `1 - 2^-x` in f32 for `x` in `[1, 126]`: relative error of the power 2^-23.4.
 pub(super) fn one_minus_exp2_neg(x: &Expr) -> Expr {
     let format = Format::of(x);
     let magic = x.like(format.magic + format.bias as f64);
@@ -233,7 +233,7 @@ pub(super) fn one_minus_exp2_neg(x: &Expr) -> Expr {
     fma(&horner(&r, &coefficients), &from_bits(&format.to_exponent(&bits(&sum))), &x.like(1.0))
 }
 
-/// `2^(x + low)` for `x` in `[-151, 128]` or `[-1080, 1025]`.
+/// Computes `2^(x + low)` for `x` in `[-151, 128]` or `[-1080, 1025]`.
 pub(super) fn exp2_of_sum(x: &Expr, low: Option<&Expr>) -> Expr {
     let format = Format::of(x);
     let magic = x.like(format.magic + (2 * format.bias) as f64);
@@ -245,7 +245,7 @@ pub(super) fn exp2_of_sum(x: &Expr, low: Option<&Expr>) -> Expr {
     scale(horner(&r, format.pick(&EXP2_SINGLE, &EXP2_DOUBLE)), &bits(&sum))
 }
 
-/// `(e^x - 1) / 4`; 0.0 for -0.0. Twice the result is finite for every `x` whose hyperbolic sine is finite.
+/// Computes `(e^x - 1) / 4`; 0.0 for -0.0. Twice the result is finite for every `x` whose hyperbolic sine is finite.
 pub(super) fn quarter_expm1(x: &Expr) -> Expr {
     let format = Format::of(x);
     let x = at_most(&at_least(x, format.pick(-18.0, -38.0)), format.pick(89.0, 710.5));

@@ -4,9 +4,9 @@ use super::build::*;
 use super::exp::one_plus_exp2;
 use crate::expr::Expr;
 
-/// `0.5 * x * (1 + tanh(u))` with `u = sqrt(2/π) * (x + 0.044715 * x³)`. It is computed as `x / (1 + e^-2u)`, in which
-/// nothing cancels if tanh is near -1. Error in f32: `3.2 + 2.1 · max(-2u, 0)` ulp; the rounding of `u` causes the
-/// second term.
+/// Computes `0.5 * x * (1 + tanh(u))` with `u = sqrt(2/π) * (x + 0.044715 * x³)`. The expression is `x / (1 + e^-2u)`,
+/// in which nothing cancels if tanh is near -1. Error in f32: `3.2 + 2.1 · max(-2u, 0)` ulp; the rounding of `u` causes
+/// the second term.
 pub(crate) fn gelu_tanh(x: Expr) -> Expr {
     in_float(x, |x| {
         let linear = -2.0 * (2.0 / std::f64::consts::PI).sqrt() * std::f64::consts::LOG2_E;

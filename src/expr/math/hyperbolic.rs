@@ -30,7 +30,7 @@ const TANH_DOUBLE: [f64; 11] = [
     -0.333333333333333,
 ];
 
-/// Hyperbolic tangent, never above 1. Errors: f32 1.6 ulp, f64 1.5 ulp.
+/// Computes the hyperbolic tangent, never above 1. Errors: f32 1.6 ulp, f64 1.5 ulp.
 pub fn tanh(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
@@ -47,7 +47,7 @@ pub fn tanh(x: Expr) -> Expr {
     })
 }
 
-/// `1 / (1 + e^-x)`. Errors: f32 2.5 ulp, f64 2.1 ulp.
+/// Computes `1 / (1 + e^-x)`. Errors: f32 2.5 ulp, f64 2.1 ulp.
 pub fn sigmoid(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
@@ -58,7 +58,7 @@ pub fn sigmoid(x: Expr) -> Expr {
     })
 }
 
-/// Hyperbolic sine. Errors: f32 0.6 ulp, f64 2.2 ulp.
+/// Computes the hyperbolic sine. Errors: f32 0.6 ulp, f64 2.2 ulp.
 pub fn sinh(x: Expr) -> Expr {
     in_float(x, |x| {
         if Format::of(x).is_double() {
@@ -82,7 +82,7 @@ pub fn sinh(x: Expr) -> Expr {
     })
 }
 
-/// Hyperbolic cosine. Errors: f32 0.6 ulp, f64 1.2 ulp.
+/// Computes the hyperbolic cosine. Errors: f32 0.6 ulp, f64 1.2 ulp.
 pub fn cosh(x: Expr) -> Expr {
     in_float(x, |x| {
         let wide = if Format::of(x).is_double() { abs(x) } else { abs(x).cast(DType::F64) };

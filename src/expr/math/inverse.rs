@@ -66,7 +66,7 @@ const ATAN_DOUBLE: [f64; 20] = [
     -0.3333333333333307,
 ];
 
-/// Arc sine; NaN outside `[-1, 1]`. Errors: f32 1.2 ulp, f64 1.1 ulp.
+/// Computes the arc sine; NaN outside `[-1, 1]`. Errors: f32 1.2 ulp, f64 1.1 ulp.
 pub fn asin(x: Expr) -> Expr {
     in_float(x, |x| {
         let Arc { far, root, rest } = arc(x, &abs(x));
@@ -77,7 +77,7 @@ pub fn asin(x: Expr) -> Expr {
     })
 }
 
-/// Arc cosine; NaN outside `[-1, 1]`. Errors: f32 1.2 ulp, f64 1.2 ulp.
+/// Computes the arc cosine; NaN outside `[-1, 1]`. Errors: f32 1.2 ulp, f64 1.2 ulp.
 pub fn acos(x: Expr) -> Expr {
     in_float(x, |x| {
         let Arc { far, root, rest } = arc(x, x);
@@ -125,7 +125,7 @@ fn part_of_pi(x: &Expr, factor: f64) -> (f64, f64) {
     (high * factor, low * factor)
 }
 
-/// Arc tangent. Errors: f32 1.4 ulp, f64 1.1 ulp.
+/// Computes the arc tangent. Errors: f32 1.4 ulp, f64 1.1 ulp.
 pub fn atan(x: Expr) -> Expr {
     in_float(x, |x| {
         let magnitude = abs(x);
@@ -139,14 +139,14 @@ pub fn atan(x: Expr) -> Expr {
     })
 }
 
-/// `atan(t) - t` for `|t| <= 1`.
+/// Computes `atan(t) - t` for `|t| <= 1`.
 fn atan_rest(t: &Expr) -> Expr {
     let z = t * t;
     t * &z * Format::of(t).pick(horner(&z, &ATAN_SINGLE), horner(&z, &ATAN_DOUBLE))
 }
 
-/// The angle of the point `(x, y)`, in `[-π, π]`. Zero and infinite coordinates give C99's values. Errors: f32 1.4 ulp,
-/// f64 1.4 ulp.
+/// Computes the angle of the point `(x, y)`, in `[-π, π]`. Zero and infinite coordinates give C99's values. Errors: f32
+/// 1.4 ulp, f64 1.4 ulp.
 pub fn atan2(y: Expr, x: Expr) -> Expr {
     in_float2(y, x, |y, x| {
         let format = Format::of(x);

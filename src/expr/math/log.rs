@@ -40,7 +40,7 @@ const LOG_DOUBLE: [f64; 7] = [
     0.6666666666666734,
 ];
 
-/// Natural logarithm; -inf for zeros, NaN for negative numbers. Errors: f32 0.9 ulp, f64 0.8 ulp.
+/// Computes the natural logarithm; -inf for zeros, NaN for negative numbers. Errors: f32 0.9 ulp, f64 0.8 ulp.
 pub fn log(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
@@ -51,8 +51,8 @@ pub fn log(x: Expr) -> Expr {
     })
 }
 
-/// Logarithm to base 2, exact for powers of two; -inf for zeros, NaN for negative numbers. Errors: f32 1 ulp, f64 0.8
-/// ulp.
+/// Computes the logarithm to base 2, exact for powers of two; -inf for zeros, NaN for negative numbers. Errors: f32 1
+/// ulp, f64 0.8 ulp.
 pub fn log2(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
@@ -71,7 +71,7 @@ pub fn log2(x: Expr) -> Expr {
     })
 }
 
-/// `log(1 + x)`, precise near 0; -inf for -1, NaN below -1. Errors: f32 1.5 ulp, f64 0.8 ulp.
+/// Computes `log(1 + x)`, precise near 0; -inf for -1, NaN below -1. Errors: f32 1.5 ulp, f64 0.8 ulp.
 pub fn log1p(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
@@ -126,7 +126,7 @@ pub(super) fn take_apart(x: &Expr, subnormal: bool) -> Parts {
     Parts { fraction: plus(&from_bits(&m), -1.0), exponent, field: from_root & format.word(exponent_mask) }
 }
 
-/// `log(1 + f) - f`, plus `more`.
+/// Computes `log(1 + f) - f`, plus `more`.
 fn log_rest(f: &Expr, more: Option<&Expr>) -> Expr {
     if Format::of(f).is_double() {
         let s = f / plus(f, 2.0);

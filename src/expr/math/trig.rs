@@ -72,19 +72,19 @@ const TAN_DOUBLE: ([f64; 3], [f64; 5]) = (
     ],
 );
 
-/// Sine. Errors: f32 1.6 ulp for every argument; f64 1.3 ulp for `|x| <= 1e6`, or `|x| <= 1e9` with a fused
-/// multiply-add. For larger arguments the absolute error of f64 grows to about `|x| · 2^-98` fused and `|x| · 2^-53`
-/// unfused. An f64 argument of `2^49` or more counts as 0.
+/// Computes the sine. Errors: f32 1.6 ulp for every argument; f64 1.3 ulp for `|x| <= 1e6`, or `|x| <= 1e9` with a
+/// fused multiply-add. For larger arguments the absolute error of f64 grows to about `|x| · 2^-98` with a fused
+/// multiply-add and `|x| · 2^-53` without. An f64 argument of `2^49` or more counts as 0.
 pub fn sin(x: Expr) -> Expr {
     in_float(x, |x| keep_zero(x, sine(x, 0)))
 }
 
-/// Cosine. Errors: f32 1.6 ulp, f64 1.4 ulp, each in the range of [`sin`].
+/// Computes the cosine. Errors: f32 1.6 ulp, f64 1.4 ulp, for the same arguments as [`sin`].
 pub fn cos(x: Expr) -> Expr {
     in_float(x, |x| sine(x, 1))
 }
 
-/// Tangent. Errors: f32 0.6 ulp, f64 2.2 ulp, each in the range of [`sin`].
+/// Computes the tangent. Errors: f32 0.6 ulp, f64 2.2 ulp, for the same arguments as [`sin`].
 pub fn tan(x: Expr) -> Expr {
     in_float(x, |x| {
         let Reduced { quadrant, r, low } =
@@ -153,7 +153,7 @@ fn reduce_double(x: &Expr) -> Reduced {
     Reduced { quadrant, r, low: Some(low) }
 }
 
-/// Sine of `x + turn · π/2`; 0.0 for -0.0.
+/// Computes the sine of `x + turn · π/2`; 0.0 for -0.0.
 fn sine(x: &Expr, turn: u64) -> Expr {
     let format = Format::of(x);
     let (quadrant, sine, cosine) = if format.is_double() {

@@ -115,7 +115,7 @@ impl Table {
 
     /// Returns the first slot to probe for `key`.
     fn start(&self, key: u64) -> usize {
-        // Mixing in the high half separates keys whose low bits are all zero, such as those of round floats.
+        // Mixing in the high half separates keys whose low bits are all zero, such as the keys of round floats.
         ((key ^ key >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 

@@ -38,8 +38,8 @@ pub(super) struct Tile<T> {
 
 /// A function that computes tiles.
 ///
-/// Every element is the sum of its terms in their order. So it depends neither on the rows and columns around it nor on
-/// the function that computes it.
+/// Every element is the sum of its terms in their order. So an element depends neither on the rows and columns around
+/// the element nor on the function that computes it.
 ///
 /// # Safety
 /// The processor has the function's instructions. The operands that `tile` names are readable, including whole vectors

@@ -85,7 +85,8 @@ impl Machine {
             Left::Columns => (1, rows * count + 2, rows),
         };
         let (b_step, out_row) = (if packed { width } else { width + 5 }, columns + 3);
-        // An operand ends at the last element that is read. Elements between those that are read are NaN.
+        // An operand ends at the last element that the tile reads. Elements in between that the tile does not read are
+        // NaN.
         let layout = |elements: &mut dyn Iterator<Item = (usize, T)>| {
             let elements: Vec<(usize, T)> = elements.collect();
             let len = elements.iter().map(|(offset, _)| offset + 1).max().unwrap_or(0);
