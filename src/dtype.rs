@@ -71,7 +71,7 @@ pub(crate) fn refuse_with_help<T>(message: String, help: String) -> Result<T> {
 
 /// Returns the common dtype of operands `from..to`, which must be in `class`.
 ///
-/// Operands missing before `to` are no error here: the check of the operand count reports them.
+/// Operands missing before `to` are no error here: the check of the operand count reports the missing operands.
 pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> Result<DType> {
     let Some((&first, rest)) = dtypes.get(from..to.min(dtypes.len())).and_then(<[DType]>::split_first) else {
         return refuse(format!("operand {from} must be given, got {} operands", dtypes.len()));
@@ -145,7 +145,7 @@ macro_rules! rules {
     )*};
 }
 rules! {
-    /// Rules of ops with one data operand. The result has its dtype. Structure operands may follow.
+    /// Rules of ops with one data operand. The result has the dtype of the data operand. Structure operands may follow.
     unary: 1 operands, |dtype| dtype, [
         any Any, scalar Scalar, number Number, signed Signed, float Float, boolean Bool, bits Bits,
     ];

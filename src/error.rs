@@ -27,9 +27,10 @@ pub enum ErrorKind {
     Compile,
     /// Inputs that do not fit the executable's ports.
     Feed,
-    /// An equality or bound that does not hold. It could not be decided when the graph was built, so the run checks it.
+    /// An equality or bound that does not hold. The graph builder could not decide the condition, so the run checked
+    /// it.
     Guard,
-    /// An index out of range of its axis.
+    /// An index outside its axis.
     Index,
     /// An integer division by zero.
     DivideByZero,

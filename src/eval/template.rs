@@ -27,7 +27,7 @@ pub(crate) struct TypedCall<'a> {
     pub derived: &'a [(&'static str, Vec<Dim>)],
     /// What is known of the dimensions in these shapes.
     pub table: &'a DimTable,
-    /// The value of an operand, by number, where it is a constant scalar.
+    /// Returns the value of an operand, given by number, if the operand is a constant scalar.
     pub scalar: &'a dyn Fn(usize) -> Option<Scalar>,
 }
 

@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(cast(Scalar::F32(-0.0), DType::Bool), Scalar::Bool(false));
         assert_eq!(cast(Scalar::Bool(true), DType::BF16), Scalar::BF16(bf16::ONE));
         assert_eq!(cast(Scalar::U64(u64::MAX), DType::F32), Scalar::F32(18446744073709551616.0));
-        // Through f32, the value is rounded twice: f32 rounds it down to a tie of f16.
+        // Through f32, the value is rounded twice: f32 rounds the value down to a tie of f16.
         let above_tie = 1.0 + (0.5f64.powi(11)) + 0.5f64.powi(40);
         assert_eq!(cast(Scalar::F64(above_tie), DType::F16), Scalar::F16(f16::ONE));
         assert_eq!(eval_bitcast(Scalar::F32(1.0), DType::I32), Scalar::I32(0x3f80_0000));

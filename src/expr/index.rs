@@ -27,7 +27,7 @@ pub(crate) enum Atom {
     /// `index - divisor * floor(index / divisor)`.
     Mod(Box<Index>, Dim),
     /// `if size == 1 { 0 } else { index }`: the index along an axis of that size that may be broadcast. If the size is
-    /// not 1, the index is below it.
+    /// not 1, the index is below the size.
     Broadcast(Box<Index>, Dim),
     /// An integer computed at run time. The expression checks its range itself.
     Value(Expr),

@@ -156,7 +156,7 @@ impl<'a> Evaluator<'a> {
         self.run()
     }
 
-    /// Gives `axis` a value, which invalidates the steps that depend on it if the value is new.
+    /// Gives `axis` a value. A new value invalidates the steps that depend on `axis`.
     fn bind(&mut self, axis: AxisId, value: i64) {
         if self.axes[axis as usize] != value {
             self.axes[axis as usize] = value;
@@ -211,7 +211,7 @@ impl<'a> Evaluator<'a> {
         Ok(self.result(program.root).1)
     }
 
-    /// Stores the value of `step`, or opens the entry it needs.
+    /// Stores the value of `step`, or opens the entry that `step` needs.
     fn settle(&mut self, step: StepId, outcome: Outcome) {
         match outcome {
             Outcome::Value(value) => {
@@ -282,7 +282,7 @@ impl<'a> Evaluator<'a> {
         }))
     }
 
-    /// Continues a step with `value`, the value of the entry it opened.
+    /// Continues a step with `value`, the value of the entry that the step opened.
     fn resume(&mut self, step: StepId, value: Scalar) -> Outcome {
         let program = self.program;
         let Op::Reduce { op, axes, body } = &program.steps[step as usize].op else {

@@ -28,7 +28,7 @@ pub trait LowerCx {
     /// Returns the attributes of the node.
     fn attrs(&self) -> &Attrs;
 
-    /// Returns the integers of a structure parameter, given as an attribute or as an operand. All of them must be
+    /// Returns the integers of a structure parameter, given as an attribute or as an operand. All integers must be
     /// known.
     fn ints(&mut self, name: &str) -> Vec<i64>;
 

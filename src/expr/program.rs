@@ -65,8 +65,8 @@ pub(super) struct Step {
 /// A flattened expression.
 ///
 /// The root, each arm of a `Case` and each body of a `Reduce` is an entry: the list of steps that its value always
-/// needs. A step may be in several lists; it is evaluated for the first one that runs. Its value stays valid until
-/// an axis of its class changes.
+/// needs. A step may be in several lists; the first list that runs evaluates the step. The value of a step stays valid
+/// until an axis of the step's class changes.
 pub(crate) struct Program {
     pub(super) steps: Vec<Step>,
     /// The step numbers of each entry, ascending. The last step computes the value of the entry.
@@ -164,7 +164,7 @@ impl Builder {
         number
     }
 
-    /// Returns the number of a child and adds the axes it depends on to `depends`.
+    /// Returns the number of a child, and adds the axes that the child depends on to `depends`.
     fn child(&mut self, expr: &Expr, depends: &mut AxisSet) -> StepId {
         let number = self.number(expr);
         join(depends, &self.classes[self.steps[number as usize].class as usize]);

@@ -176,7 +176,7 @@ impl<'g> OpBuilder<'g> {
     }
 
     /// Shares the operands of the first list equally among all lists of the declaration. Before this step, the first
-    /// list holds the operands of all lists, because [`OpBuilder::data`] puts them there.
+    /// list holds the operands of all lists, because [`OpBuilder::data`] puts every operand into the first list.
     fn spread_lists(&mut self) {
         let Some(list) = self.op.operand_list() else { return };
         let is_list: Vec<bool> = list.iter().map(|operand| matches!(operand, Operand::Variadic(_))).collect();

@@ -51,7 +51,8 @@ struct Edge {
 /// that reads it. Edges are ordered by reader, then by operand.
 ///
 /// `&Dataflow` has petgraph's visit traits, so that petgraph's algorithms run on it: `toposort`, `dominators`,
-/// `has_path_connecting`, `Bfs`, `Dot` and so on. It holds a copy of the edges, so it does not change with the graph.
+/// `has_path_connecting`, `Bfs`, `Dot` and so on. A `Dataflow` holds a copy of the edges, so it does not change with
+/// the graph.
 #[derive(Clone, Debug)]
 pub struct Dataflow {
     edges: Vec<Edge>,

@@ -1,4 +1,4 @@
-//! `explain`: the origin of every dimension of a shape, and the equalities that tied it to others.
+//! `explain`: the origin of every dimension of a shape, and the equalities that tied it to other dimensions.
 
 use std::fmt::Write;
 use std::panic::Location;

@@ -1,8 +1,8 @@
 //! `Graph`: an append-only dataflow graph in SSA form. Every node has dtypes, shapes and a source line when it is added.
 //!
 //! **In**: builder calls: inputs, constants, and ops by way of [`OpBuilder`]. A call is a transaction: it adds a node
-//! with all that inference says of it, or it is refused and changes nothing. **Out**: [`GraphData`], the nodes and
-//! values that later rooms read; [`Value`], a handle to build with; texts (`Display`, [`Graph::explain`]).
+//! with the results of inference, or it fails and changes nothing. **Out**: [`GraphData`], the nodes and values that
+//! later rooms read; [`Value`], a handle to build with; texts (`Display`, [`Graph::explain`]).
 //!
 //! **Who calls it**: programs, `interchange` and the builder methods of `ops`; `passes` makes new graphs from old ones;
 //! `lower`, `exec` and `dump` read.

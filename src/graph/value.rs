@@ -107,7 +107,7 @@ impl<'g> Value<'g> {
         })
     }
 
-    /// Gives the node that made this value a name, shown below its scopes.
+    /// Names the node that made this value. Errors and dumps show the name after the names of the node's scopes.
     pub fn named(self, name: &str) -> Value<'g> {
         if self.id & POISONED == 0 {
             let mut data = self.graph.write();

@@ -33,7 +33,7 @@ pub(crate) struct OutputAllocator<'a> {
 pub(crate) enum HostOutput {
     /// In a tensor of its own.
     Tensor(Tensor),
-    /// In the memory that was lent for it.
+    /// In the memory that the caller lent for the output.
     Borrowed,
 }
 

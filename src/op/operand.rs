@@ -1,6 +1,6 @@
 //! `Operand`: a declared operand of an op; `OperandMask`: the declared operands that a call passes as values.
 
-/// A declared operand of an op. Its kind says what its elements mean to the compiler.
+/// A declared operand of an op. The kind of the operand says what its elements mean to the compiler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Operand {
@@ -39,7 +39,7 @@ impl Operand {
 
 /// The declared operands that a call passes as values, as a set of indices into the declaration.
 ///
-/// The call gives every other declared operand as an attribute of the same name, or leaves it out.
+/// Every other declared operand is an attribute of the same name, or is omitted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct OperandMask(u32);
 

@@ -1,4 +1,4 @@
-//! Scatters: rows of one tensor written into numbered rows of another, or combined with them.
+//! Scatters: writes rows of one tensor into numbered rows of another tensor, or combines both rows.
 
 use std::ops::{Add, Mul, Sub};
 

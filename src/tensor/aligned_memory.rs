@@ -1,4 +1,4 @@
-//! [`AlignedMemory`]: an allocation aligned for vectors, and to huge pages if it is large.
+//! [`AlignedMemory`]: an allocation aligned for vectors, and to huge pages if it fills most of one.
 
 use std::alloc::{self, Layout};
 use std::ptr::NonNull;
@@ -87,9 +87,8 @@ impl AlignedMemory {
             ) -> std::ffi::c_int;
         }
         const MADV_HUGEPAGE: std::ffi::c_int = 14;
-        // The advice covers whole huge pages, all of them in this allocation. If the system refuses it, only speed
-        // changes.
-        // SAFETY: only the block owns these pages, and advice does not change their content.
+        // The advice covers whole huge pages, all of them in this allocation. If the system refuses the advice, only
+        // speed changes. SAFETY: only the block owns these pages, and advice does not change their content.
         unsafe { madvise(self.start.as_ptr().cast(), bytes, MADV_HUGEPAGE) };
     }
 

@@ -63,8 +63,8 @@ impl Buffer {
             return;
         }
         #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"), not(miri)))]
-        // SAFETY: no instruction runs. The block takes the address and lacks `nomem`, so the compiler must assume that
-        // it wrote the bytes.
+        // SAFETY: no instruction runs. The assembly block takes the address and lacks `nomem`, so the compiler must
+        // assume that the block wrote the bytes.
         unsafe {
             std::arch::asm!("/* {0} */", in(reg) start.as_ptr(), options(nostack, preserves_flags));
         }
@@ -100,7 +100,7 @@ impl Buffer {
 
     /// Returns all bytes for writing.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `bytes`, and `&mut self` makes it the only access.
+        // SAFETY: as in `bytes`, and `&mut self` excludes any other access.
         unsafe { slice::from_raw_parts_mut(self.as_ptr(), self.len) }
     }
 }

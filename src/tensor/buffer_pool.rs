@@ -6,8 +6,8 @@ use super::aligned_memory::AlignedMemory;
 
 /// Free list of tensor buffers, reused to avoid page faults and clearing.
 ///
-/// A tensor that the pool makes gives its memory back when its last clone is dropped, on any thread. If the pool is
-/// full, it frees its oldest entry.
+/// A tensor that the pool makes gives its memory back when its last clone is dropped, on any thread. A full pool frees
+/// its oldest entry.
 pub(crate) struct BufferPool(Arc<FreeList>);
 
 struct FreeList {
@@ -44,8 +44,8 @@ impl BufferPool {
         self.0.lock().clear();
     }
 
-    /// Takes the smallest entry of at least `len` bytes, unless more than half of it would be wasted. Among entries of
-    /// equal size, it prefers one with `entry.bools == bools`.
+    /// Takes the smallest entry of at least `len` bytes, unless more than half of the entry would be wasted. Among
+    /// entries of equal size, an entry with `entry.bools == bools` comes first.
     pub(super) fn take(&self, len: usize, bools: bool) -> Option<Entry> {
         let mut entries = self.0.lock();
         let fitting = entries.iter().enumerate().filter(|(_, entry)| {

@@ -159,7 +159,7 @@ impl<'a> TensorView<'a> {
     /// Returns the elements in row-major order.
     ///
     /// # Errors
-    /// `DType`: the elements are not `T`. `Shape`: the view is not row-major; [`TensorView::to_vec`] copies it.
+    /// `DType`: the elements are not `T`. `Shape`: the view is not row-major; use [`TensorView::to_vec`].
     #[track_caller]
     pub fn as_slice<T: Element>(&self) -> Result<&'a [T]> {
         check_dtype::<T>(self.dtype)?;
@@ -230,7 +230,7 @@ impl<'a> TensorView<'a> {
     pub fn item<T: Element>(&self) -> Result<T> {
         check_dtype::<T>(self.dtype)?;
         match self.len {
-            // A view of one element is row-major for any strides, and `with_strides` stores none for it.
+            // A view of one element is row-major for any strides, so `with_strides` stores no strides for the view.
             1 => self.typed().map(|only| only[0]),
             _ => Err(Error::new(
                 ErrorKind::Shape,

@@ -149,7 +149,7 @@ pub(super) unsafe fn copy_strided<T: Copy>(
 /// Interleaves `N` rows of `n` elements, `src_stride` bytes apart, into `n` groups of `N`.
 ///
 /// # Safety
-/// `n·N` elements are writable at `dst`, every row is readable, and they do not overlap.
+/// `n·N` elements are writable at `dst`, every row is readable, and the rows do not overlap the destination.
 #[inline(always)]
 pub(super) unsafe fn interleave<T: Copy, const N: usize>(
     dst: *mut u8,

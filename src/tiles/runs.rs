@@ -156,7 +156,7 @@ mod avx2 {
         const STEP: usize = 128;
         let last = plane.elem - STEP;
         for_each_run(plane, dst, src, |dst, src| {
-            // SAFETY: the caller's promise for the run; every step lies inside it.
+            // SAFETY: the caller's promise for the run; every step lies inside the run.
             unsafe {
                 for offset in (0..last).step_by(STEP) {
                     store::<4>(dst.add(offset), load(src.add(offset)));

@@ -115,7 +115,7 @@ pub(super) unsafe fn gather<T: Copy, const STEP: usize, const DOWN: bool>(
     // Offsets from a block's first gathered element to the block's lowest byte, and from a block to the next.
     let (start, next) = if DOWN { (elem as isize - bytes, -bytes) } else { (0, bytes) };
     // SAFETY: the blocks below `whole` lie between the first and the last element. So does the block that ends with the
-    // last element: if it is needed, there are more than `block` elements.
+    // last element: this block is needed only if there are more than `block` elements.
     unsafe {
         let (mut to, mut from) = (dst, src.offset(start));
         for _ in 0..whole / 2 {

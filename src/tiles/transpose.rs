@@ -29,8 +29,8 @@ const UNALIGNED_COLUMN: usize = 256;
 /// Bytes of the destination in a row of a tile of [`transpose_unaligned`]; half as many for 1-byte elements.
 const UNALIGNED_RUN: usize = 512;
 
-/// Bytes of the buffer for a tile of [`transpose_unaligned`]: each row has one line before it and up to one line after
-/// it.
+/// Bytes of the buffer for a tile of [`transpose_unaligned`]: each row has one extra line at its start and up to one
+/// extra line at its end.
 const UNALIGNED_TILE: usize = UNALIGNED_COLUMN * (UNALIGNED_RUN / 2 + 2 * CACHE_LINE);
 
 /// Bytes of the buffer that collects source rows of 1-byte elements.

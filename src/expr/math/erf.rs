@@ -107,7 +107,7 @@ pub fn erf(x: Expr) -> Expr {
     })
 }
 
-/// Computes the complementary error function, precise where it is tiny. Errors: f32 0.6 ulp, f64 3 ulp.
+/// Computes the complementary error function, also precise for tiny results. Errors: f32 0.6 ulp, f64 3 ulp.
 pub fn erfc(x: Expr) -> Expr {
     in_float(x, |x| {
         let double = Format::of(x).is_double();

@@ -100,7 +100,7 @@ pub(super) struct Parts {
     field: Expr,
 }
 
-/// Splits a positive finite number into exponent and fraction. `subnormal` says whether it may be subnormal.
+/// Splits a positive finite number into exponent and fraction. `subnormal` says whether the number may be subnormal.
 pub(super) fn take_apart(x: &Expr, subnormal: bool) -> Parts {
     let format = Format::of(x);
     let shift = format.fraction + 1;
@@ -147,7 +147,8 @@ fn log_rest(f: &Expr, more: Option<&Expr>) -> Expr {
     }
 }
 
-/// Handles special arguments: `value` if `x` is above `pole` and finite, -inf at the pole, NaN below it, inf at inf.
+/// Handles special arguments: `value` if `x` is above `pole` and finite, -inf at the pole, NaN below the pole, inf at
+/// inf.
 fn finish(x: &Expr, value: Expr, pole: f64) -> Expr {
     let at_pole = x.clone().equal(x.like(pole)).select(x.like(f64::NEG_INFINITY), x.like(f64::NAN));
     let above = x.clone().less(x.like(f64::INFINITY)).select(value, x.clone());

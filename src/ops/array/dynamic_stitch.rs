@@ -180,8 +180,8 @@ fn fill<const HEIGHT: usize, T: Copy, I: Copy + Into<i64>>(
     parts.iter().all(|(destinations, _)| destinations.is_empty())
 }
 
-/// Writes elements to their destinations in a full block, four at a time while all four are in it. Returns the number
-/// of elements written.
+/// Writes elements to their destinations in a full block, four at a time while all four destinations are in the block.
+/// Returns the number of elements written.
 #[inline(always)]
 fn take_fours<const HEIGHT: usize, T: Copy, I: Copy + Into<i64>>(
     block: &mut [T; HEIGHT],

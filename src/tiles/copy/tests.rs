@@ -13,7 +13,7 @@ fn check(extents: &[usize], dst_strides: &[isize], src_strides: &[isize], elem: 
     };
     let (dst_low, dst_high) = reach(dst_strides);
     let (src_low, src_high) = reach(src_strides);
-    // The source holds only bytes that the copy may read, so an address sanitizer reports reads beyond it.
+    // The source holds only bytes that the copy may read, so an address sanitizer reports reads of other bytes.
     let source: Vec<u8> =
         (0..(src_high - src_low) as usize + elem).map(|i| (i * 7 + i / 251) as u8).collect();
     let mut wanted = vec![KEPT; (dst_high - dst_low) as usize + elem];

@@ -34,7 +34,8 @@ impl Blocks {
         }
     }
 
-    /// Returns the depth of a block. It depends only on `k`, because the order of additions depends on it.
+    /// Returns the depth of a block. The depth depends only on `k`, because the order of additions depends on the
+    /// depth.
     pub(super) fn depth(k: usize) -> usize {
         even_part_len(k, DEPTH, 4)
     }

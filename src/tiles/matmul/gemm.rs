@@ -156,8 +156,8 @@ impl<T: Float> MacroKernel<'_, T> {
         let MacroKernel { plan, a, b, packed_b, rows, depth, .. } = *self;
         let lanes = plan.kernel.lanes;
         let wide = plan.b_in_place && rows <= WIDE_ROWS;
-        // SAFETY: the caller's promise. A panel narrower than its vectors is packed, and the columns beyond it are not
-        // stored.
+        // SAFETY: the caller's promise. A panel narrower than its vectors is packed, and the columns beyond the panel
+        // are not stored.
         unsafe {
             if plan.packs_a {
                 for RowPanels { start, rows, count } in row_panels(rows) {
@@ -200,7 +200,7 @@ impl<T: Float> MacroKernel<'_, T> {
                 let mut is_unpacked = whole && self.packs_b;
                 for RowPanels { start: mut row, rows, mut count } in row_panels(rows) {
                     while count > 0 {
-                        // Only the first tile packs the right operand while it reads it.
+                        // Only the first tile packs the right operand while reading it.
                         let tiles = if is_unpacked && !plan.b_in_place { 1 } else { count };
                         let (left, a_row, a_step) = match plan.packs_a {
                             true => (workspace.add(row * depth).cast_const(), 1, rows),

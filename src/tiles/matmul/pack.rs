@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::kernel::{Float, ROWS};
 use crate::tiles::transpose::{block_fn, smallest};
 
-/// A panel of an operand before it is packed: rows of the left operand or columns of the right one. It has `depth`
-/// steps of `count` elements. Element `(p, i)` is at `start + p * along + i * across`.
+/// A panel of an operand before it is packed: rows of the left operand or columns of the right operand. The panel has
+/// `depth` steps of `count` elements. Element `(p, i)` is at `start + p * along + i * across`.
 pub(super) struct UnpackedPanel<T> {
     pub start: *const T,
     pub along: usize,

@@ -28,7 +28,7 @@ pub(super) struct Tile<T> {
     /// Element `(i, j)` is at `i * out_row + j`.
     pub out: *mut T,
     pub out_row: usize,
-    /// Columns to store. They end inside the last vector of a row, or at its end.
+    /// The number of columns to store. The last column lies in the last vector of a row.
     pub columns: usize,
     /// Whether the sums are added to `out` or overwrite it.
     pub add: bool,

@@ -1,5 +1,6 @@
 //! Tile functions for processors with wider vectors than this machine may have. A software processor runs each compiled
-//! function of a kernel. Its memory holds only the operands that a tile names, so it reports every other access.
+//! function of a kernel. The processor's memory holds only the operands that a tile names, so the processor reports
+//! every other access.
 
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
@@ -17,7 +18,7 @@ unsafe extern "C" {
     fn memset(to: *mut c_void, byte: c_int, bytes: usize) -> *mut c_void;
 }
 
-/// Returns the code and the constants of this program, as it is mapped into memory.
+/// Returns the code and the constants of this program, as they are mapped into memory.
 fn image() -> Vec<&'static [u8]> {
     let program = std::env::current_exe().expect("a running program has a path");
     let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux lists a program's mappings");
