@@ -92,8 +92,8 @@ impl Tensor {
     /// `f32` or `f64`: the real part, then the imaginary part.
     ///
     /// # Errors
-    /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `bits` does not hold as many elements as the sizes
-    /// need. `Memory`: the allocation fails.
+    /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `bits` does not hold exactly the elements that the
+    /// sizes need. `Memory`: the allocation fails.
     #[track_caller]
     pub fn from_bits<T: Element>(dtype: DType, sizes: &[usize], bits: &[T]) -> Result<Tensor> {
         TensorView::from_bits(dtype, sizes, bits)?.to_tensor()
