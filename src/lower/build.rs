@@ -14,7 +14,9 @@ use super::partition::Partition;
 use super::placement::Placement;
 use super::schedule::{Root, schedule};
 use crate::error::Result;
-use crate::expr::{Axis, Expr, ExprKind, Index, Interner, post_order};
+use crate::expr::{
+    Axis, Expr, ExprKind, Index, Interner, StorageForm, StorageForms, is_own_form, post_order,
+};
 use crate::graph::{GraphData, ValueIx};
 
 struct Builder<'a> {
@@ -64,7 +66,17 @@ pub(crate) fn build(
     let nest = LoopNest { outer: outer.len(), row: row.len(), layout };
     let mut variants = Vec::new();
     let mut can_fail = false;
-    let decision = decide(&mut interner, nest, &roots, infos, &mut variants, &mut can_fail)?;
+    let mut bodies = cluster.members.iter().filter_map(|member| partition.templates[member.at()].as_ref());
+    let is_stored_as_is = bodies.all(|body| body.order.iter().all(|expr| is_own_form(expr.dtype())));
+    let mut decider = Decider {
+        interner: &mut interner,
+        nest,
+        infos,
+        is_stored_as_is,
+        variants: &mut variants,
+        can_fail: &mut can_fail,
+    };
+    let decision = decider.decide(&roots)?;
     let mut fused = cluster.members.clone();
     fused.sort();
     fused.dedup();
@@ -206,25 +218,45 @@ fn choose_layout(roots: &[Root], outer: usize, row: usize) -> LaneLayout {
     if by_outer < by_row { LaneLayout::Column } else { LaneLayout::Row }
 }
 
-/// Splits the roots on their outermost piecewise choice, recursively. Schedules each result without choices as a
-/// variant.
-fn decide(
-    interner: &mut Interner,
+/// Makes the variants of a kernel.
+struct Decider<'a> {
+    interner: &'a mut Interner,
     nest: LoopNest,
-    roots: &[Root],
-    infos: &[BufferInfo],
-    variants: &mut Vec<Variant>,
-    can_fail: &mut bool,
-) -> Result<Decision> {
-    let order = post_order(roots.iter().map(|root| &root.expr));
-    let Some(&choice) = order.iter().rev().find(|expr| matches!(expr.kind(), ExprKind::Case(..))) else {
-        let (variant, fails) = schedule(nest, roots, &order, infos)?;
-        *can_fail |= fails;
-        variants.push(variant);
-        return Ok(Decision::Variant(variants.len() as u32 - 1));
-    };
-    let ExprKind::Case(arms, otherwise) = choice.kind() else { unreachable!("`find` returns a case") };
-    let mut decide_arm = |interner: &mut Interner, arm: &Expr, variants: &mut Vec<Variant>| {
+    infos: &'a [BufferInfo],
+    /// Whether every expression is its own storage form.
+    is_stored_as_is: bool,
+    variants: &'a mut Vec<Variant>,
+    can_fail: &'a mut bool,
+}
+
+impl Decider<'_> {
+    /// Splits the roots on their outermost piecewise choice, recursively. Schedules each result without choices as a
+    /// variant.
+    fn decide(&mut self, roots: &[Root]) -> Result<Decision> {
+        let order = post_order(roots.iter().map(|root| &root.expr));
+        let Some(&choice) = order.iter().rev().find(|expr| matches!(expr.kind(), ExprKind::Case(..))) else {
+            let (variant, fails) = if self.is_stored_as_is {
+                schedule(self.nest, roots, &order, self.infos)?
+            } else {
+                let roots = storage_roots(self.interner, roots);
+                let order = post_order(roots.iter().map(|root| &root.expr));
+                schedule(self.nest, &roots, &order, self.infos)?
+            };
+            *self.can_fail |= fails;
+            self.variants.push(variant);
+            return Ok(Decision::Variant(self.variants.len() as u32 - 1));
+        };
+        let ExprKind::Case(arms, otherwise) = choice.kind() else { unreachable!("`find` returns a case") };
+        let mut decided = Vec::with_capacity(arms.len());
+        for (ranges, arm) in arms {
+            decided.push((ranges.to_vec(), self.decide_arm(roots, choice, arm)?));
+        }
+        let otherwise = self.decide_arm(roots, choice, otherwise)?;
+        Ok(Decision::Switch(decided, Box::new(otherwise)))
+    }
+
+    /// Decides the roots with `arm` in place of `choice`.
+    fn decide_arm(&mut self, roots: &[Root], choice: &Expr, arm: &Expr) -> Result<Decision> {
         let roots: Vec<Root> = roots
             .iter()
             .map(|root| Root {
@@ -233,19 +265,34 @@ fn decide(
                 expr: if root.expr == *choice {
                     arm.clone()
                 } else {
-                    interner.rewrite(post_order([&root.expr]), &mut Index::axis, &mut |_, node| {
+                    self.interner.rewrite(post_order([&root.expr]), &mut Index::axis, &mut |_, node| {
                         (node == choice).then(|| arm.clone())
                     })
                 },
                 ..root.clone()
             })
             .collect();
-        decide(interner, nest, &roots, infos, variants, can_fail)
-    };
-    let mut decided = Vec::with_capacity(arms.len());
-    for (ranges, arm) in arms {
-        decided.push((ranges.to_vec(), decide_arm(interner, arm, variants)?));
+        self.decide(&roots)
     }
-    let otherwise = decide_arm(interner, otherwise, variants)?;
-    Ok(Decision::Switch(decided, Box::new(otherwise)))
+}
+
+/// Returns the roots in their storage form: a complex number that is computed has a root for each of its parts, whose
+/// last index chooses the part.
+fn storage_roots(interner: &mut Interner, roots: &[Root]) -> Vec<Root> {
+    let mut forms = StorageForms::new(interner);
+    let mut stored = Vec::with_capacity(2 * roots.len());
+    for root in roots {
+        match forms.of(&root.expr) {
+            StorageForm::Whole(expr) | StorageForm::Parts { bits: Some(expr), .. } => {
+                stored.push(Root { expr, ..root.clone() });
+            }
+            StorageForm::Parts { parts, bits: None } => {
+                for (part, expr) in (0..).zip(parts) {
+                    let index = root.index.iter().cloned().chain([Index::from(part)]).collect();
+                    stored.push(Root { expr, buffer: root.buffer, index });
+                }
+            }
+        }
+    }
+    stored
 }

@@ -231,7 +231,7 @@ impl Display for SlotRef<'_> {
                 }
                 f.write_str("]")
             }
-            Address::Flat { buffer, position } => write!(f, "{buffer}.flat[{position}]"),
+            Address::Flat { buffer, position, .. } => write!(f, "{buffer}.flat[{position}]"),
             Address::Iota(index) => write!(f, "{index}"),
             Address::Scratch => write!(f, "scratch{}", self.slot),
         }

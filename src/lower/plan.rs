@@ -150,6 +150,16 @@ impl Planner<'_> {
         Ok(result)
     }
 
+    /// Returns the sizes of a buffer for an access with this number of indices. If that is one more than the buffer has
+    /// axes, the last index chooses one of the 2 parts of a complex number.
+    fn sizes_with_parts(&self, buffer: BufferIx, indices: usize) -> Result<SmallVec<[i64; 6]>, PlanError> {
+        let mut sizes = (self.sizes)(buffer)?;
+        if indices == sizes.len() + 1 {
+            sizes.push(2);
+        }
+        Ok(sizes)
+    }
+
     /// Evaluates the slots and scalars of a variant.
     fn bind_variant(&self, variant: &Variant) -> Result<BoundVariant, PlanError> {
         let mut slots = Vec::with_capacity(variant.slots.len());
@@ -157,7 +167,7 @@ impl Planner<'_> {
             let size = size_of_element(kind.dtype).map_err(|e| PlanError(e.to_string()))? as i64;
             slots.push(match address {
                 Address::Element { buffer, index } => {
-                    let sizes = (self.sizes)(*buffer)?;
+                    let sizes = self.sizes_with_parts(*buffer, index.len())?;
                     let mut position = BoundIndex::zero();
                     let mut stride = 1i64;
                     for (axis, index) in index.iter().enumerate().rev() {
@@ -166,8 +176,10 @@ impl Planner<'_> {
                     }
                     BoundSlot { buffer: Some(*buffer), index: position, size, len: stride, reach: 0 }
                 }
-                Address::Flat { buffer, position } => {
-                    let len = (self.sizes)(*buffer)?.iter().fold(1i64, |len, size| len.saturating_mul(*size));
+                Address::Flat { buffer, position, parts } => {
+                    let len = (self.sizes)(*buffer)?
+                        .iter()
+                        .fold(i64::from(*parts), |len, size| len.saturating_mul(*size));
                     BoundSlot {
                         buffer: Some(*buffer),
                         index: BoundIndex::of(position, self.dim)?,
@@ -194,7 +206,8 @@ impl Planner<'_> {
                 ScalarArg::Size(dim) => (self.dim)(dim)?,
                 ScalarArg::GatherStride { slot, coefficients } => {
                     let slot = &mut slots[*slot as usize];
-                    let sizes = (self.sizes)(slot.buffer.expect("a gather reads a buffer"))?;
+                    let buffer = slot.buffer.expect("a gather reads a buffer");
+                    let sizes = self.sizes_with_parts(buffer, coefficients.len())?;
                     let (mut stride, mut step) = (1i64, 0i64);
                     for (coefficient, size) in coefficients.iter().zip(&sizes).rev() {
                         step += (self.dim)(coefficient)?.wrapping_mul(stride);

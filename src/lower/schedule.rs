@@ -1,5 +1,6 @@
 //! [`schedule`]: makes the body of one kernel variant: passes of straight-line code from its expressions.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -258,7 +259,10 @@ impl Scheduler<'_> {
                 return self.emit_load(section, index, *source, element);
             }
             ExprKind::LoadFlat { source, position } => {
-                let address = Address::Flat { buffer: BufferIx(*source), position: (**position).clone() };
+                let buffer = BufferIx(*source);
+                let parts =
+                    if self.buffers[buffer.index()].dtype.part() == Some(expr.dtype()) { 2 } else { 1 };
+                let address = Address::Flat { buffer, position: (**position).clone(), parts };
                 InstOp::Load(self.load_slot(index, std::slice::from_ref(position), &[], address))
             }
             ExprKind::Unary(op, _) => InstOp::Unary(*op, vid(self, 0)),
@@ -271,6 +275,9 @@ impl Scheduler<'_> {
             ExprKind::CheckIndex { limit, .. } => {
                 let value = vid(self, 0);
                 InstOp::CheckIndex { value, limit: self.scalar(ScalarArg::Size(limit.clone())) }
+            }
+            ExprKind::Complex(..) | ExprKind::Part(..) => {
+                unreachable!("expressions are in their storage form before they are scheduled")
             }
             ExprKind::Case(..) => {
                 return Err(Error::new(
@@ -365,7 +372,12 @@ impl Scheduler<'_> {
         let pattern = self.pattern(&fixed);
         let address = Address::Element { buffer, index: fixed };
         if values.is_empty() {
-            let slot = self.load_slot(index, element, &self.buffers[buffer.index()].dims, address);
+            let mut dims = Cow::Borrowed(&self.buffers[buffer.index()].dims);
+            if element.len() > dims.len() {
+                // The last index chooses a part of a complex number.
+                dims.to_mut().push(Dim::known(2));
+            }
+            let slot = self.load_slot(index, element, &dims, address);
             return Ok(self.push(section, expr.dtype(), InstOp::Load(slot)));
         }
         let slot = match self.slot_of.get(&index) {

@@ -30,6 +30,7 @@ pub struct TfOp {
     pub(crate) absent: &'static [(&'static str, Absent)],
     pub(crate) pairs: &'static [&'static str],
     pub(crate) fixed: &'static [(&'static str, i64)],
+    pub(crate) implied: &'static [(&'static str, i64)],
     pub(crate) has_own_shape_fn: bool,
 }
 
@@ -44,6 +45,7 @@ impl TfOp {
             absent: &[],
             pairs: &[],
             fixed: &[],
+            implied: &[],
             has_own_shape_fn: false,
         }
     }
@@ -88,6 +90,14 @@ impl TfOp {
     #[must_use]
     pub const fn fixed(mut self, attrs: &'static [(&'static str, i64)]) -> TfOp {
         self.fixed = attrs;
+        self
+    }
+
+    /// Integer attributes that only our op has, with the value that TensorFlow's op implies. An import sets them in a
+    /// call that is made of other ops.
+    #[must_use]
+    pub const fn implies(mut self, attrs: &'static [(&'static str, i64)]) -> TfOp {
+        self.implied = attrs;
         self
     }
 

@@ -39,6 +39,11 @@ pub(super) fn typed(
     row: Option<&'static Registered>,
 ) -> Option<Attrs> {
     let node = frame.nodes.get(index)?;
+    if def.composition(operands.first().copied()).is_some() {
+        for (name, value) in spelling.implied {
+            attrs.insert((*name).to_string(), *value);
+        }
+    }
     let gives = |attrs: &Attrs| {
         let given = def.infer_dtypes(operands, attrs).ok()?;
         let fits = given.len() == expected.len()
