@@ -12,11 +12,10 @@ use super::known_dims::known_dims;
 use super::loop_nest::LoopNest;
 use super::partition::Partition;
 use super::placement::Placement;
-use super::schedule::{Root, schedule};
+use super::root::{Root, storage_roots};
+use super::schedule::schedule;
 use crate::error::Result;
-use crate::expr::{
-    Axis, Expr, ExprKind, Index, Interner, StorageForm, StorageForms, is_own_form, post_order,
-};
+use crate::expr::{Axis, Expr, ExprKind, Index, Interner, is_own_form, post_order};
 use crate::graph::{GraphData, ValueIx};
 
 struct Builder<'a> {
@@ -60,7 +59,7 @@ pub(crate) fn build(
     for &value in &order {
         let index = this.root_index(value);
         let expr = this.inline(&mut interner, value, &index);
-        roots.push(Root { expr, buffer: buffers[&value], index: index.to_vec() });
+        roots.push(Root { expr, imaginary: None, buffer: buffers[&value], index: index.to_vec() });
     }
     let layout = choose_layout(&roots, outer.len(), row.len());
     let nest = LoopNest { outer: outer.len(), row: row.len(), layout };
@@ -239,7 +238,7 @@ impl Decider<'_> {
                 schedule(self.nest, roots, &order, self.infos)?
             } else {
                 let roots = storage_roots(self.interner, roots);
-                let order = post_order(roots.iter().map(|root| &root.expr));
+                let order = post_order(roots.iter().flat_map(Root::exprs));
                 schedule(self.nest, &roots, &order, self.infos)?
             };
             *self.can_fail |= fails;
@@ -274,25 +273,4 @@ impl Decider<'_> {
             .collect();
         self.decide(&roots)
     }
-}
-
-/// Returns the roots in their storage form: a complex number that is computed has a root for each of its parts, whose
-/// last index chooses the part.
-fn storage_roots(interner: &mut Interner, roots: &[Root]) -> Vec<Root> {
-    let mut forms = StorageForms::new(interner);
-    let mut stored = Vec::with_capacity(2 * roots.len());
-    for root in roots {
-        match forms.of(&root.expr) {
-            StorageForm::Whole(expr) | StorageForm::Parts { bits: Some(expr), .. } => {
-                stored.push(Root { expr, ..root.clone() });
-            }
-            StorageForm::Parts { parts, bits: None } => {
-                for (part, expr) in (0..).zip(parts) {
-                    let index = root.index.iter().cloned().chain([Index::from(part)]).collect();
-                    stored.push(Root { expr, buffer: root.buffer, index });
-                }
-            }
-        }
-    }
-    stored
 }

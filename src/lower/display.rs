@@ -134,6 +134,11 @@ fn write_body(f: &mut Formatter<'_>, variant: &Variant, body: &[Inst], pad: &str
                 let target = SlotRef { variant, slot: *slot, offsets: &[] };
                 writeln!(f, "{pad}{target} = {}", Operand { variant, body, value: *value })?;
             }
+            InstOp::StorePair { slot, values } => {
+                let target = SlotRef { variant, slot: *slot, offsets: &[] };
+                let [a, b] = values.map(|value| Operand { variant, body, value });
+                writeln!(f, "{pad}{target} = pair({a}, {b})")?;
+            }
             _ => writeln!(f, "{pad}v{number}: {} = {}", inst.dtype, Statement { variant, body, inst })?,
         }
     }
@@ -156,7 +161,9 @@ impl Display for Operand<'_> {
             }
             InstOp::Reduced(number) => write!(f, "f{number}"),
             // The result of a store is the stored value.
-            InstOp::Store { value, .. } => write!(f, "{}", Operand { value: *value, ..*self }),
+            InstOp::Store { value, .. } | InstOp::StorePair { values: [value, _], .. } => {
+                write!(f, "{}", Operand { value: *value, ..*self })
+            }
             _ => write!(f, "v{}", self.value.0),
         }
     }
@@ -206,7 +213,11 @@ impl Display for Statement<'_> {
             InstOp::CheckIndex { value, limit } => {
                 write!(f, "check(0 <= {} < {})", of(value), Argument { variant, number: *limit })
             }
-            InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Reduced(_) | InstOp::Store { .. } => {
+            InstOp::Const(_)
+            | InstOp::Scalar(_)
+            | InstOp::Reduced(_)
+            | InstOp::Store { .. }
+            | InstOp::StorePair { .. } => {
                 unreachable!("`write_body` prints these elsewhere")
             }
         }

@@ -94,7 +94,7 @@ struct BoundSlot {
     size: i64,
     /// The number of elements of the buffer.
     len: i64,
-    /// The largest offset that run-time values add to a gather, in elements.
+    /// The largest offset that run-time values add to a gather, or the second element of a pair to a store, in elements.
     reach: i64,
 }
 
@@ -221,11 +221,15 @@ impl Planner<'_> {
         Ok(BoundVariant { slots, scalars })
     }
 
-    /// Sets the reach of each gather. Its offsets are checked indices, which lie in `[0, limit)`.
+    /// Sets the reach of each gather and of each store of pairs. The offsets of a gather are checked indices, which lie in
+    /// `[0, limit)`.
     fn add_reaches(variant: &Variant, scalars: &[i64], slots: &mut [BoundSlot]) {
         let kernel_body = &variant.body;
         for body in kernel_body.passes.iter().map(|pass| &pass.body).chain([&kernel_body.epilogue]) {
             for inst in body {
+                if let InstOp::StorePair { slot, .. } = inst.op {
+                    slots[slot as usize].reach = 1;
+                }
                 let InstOp::Gather { slot, offsets } = &inst.op else { continue };
                 let reach = offsets.iter().fold(0i64, |reach, (value, stride)| {
                     let InstOp::CheckIndex { limit, .. } = body[value.0 as usize].op else {

@@ -107,8 +107,10 @@ impl Staging {
             (strides(stride, &loops, inner), strides(source.row, &source.loops, source.inner));
         let load = code.slots[slot].used == SlotUse::Load;
         let (to, from) = if load { (&block, &memory) } else { (&memory, &block) };
+        // A store whose elements are apart stores pairs, which fill the space between them.
+        let unit = if load { size } else { inner };
         // The kernel reads or has just written the staged elements, so ordinary stores keep them in the caches.
-        let copy = StridedCopy::new(to, from, &extents, size as usize, 0);
+        let copy = StridedCopy::new(to, from, &extents, unit as usize, 0);
         Staging { slot, row: stride, inner, loops, copy, load }
     }
 

@@ -104,7 +104,7 @@ fn pressure(body: &[Inst], uniform: &[bool], last_use: &[usize]) -> u32 {
     let mut freed = vec![0u32; body.len() + 1];
     let (mut live, mut most) = (0, 1);
     for (index, inst) in body.iter().enumerate() {
-        if uniform[index] || matches!(inst.op, InstOp::Store { .. }) {
+        if uniform[index] || matches!(inst.op, InstOp::Store { .. } | InstOp::StorePair { .. }) {
             live -= freed[index];
             continue;
         }
@@ -158,5 +158,6 @@ pub(super) fn wants(body: &[Inst], uniform: &[bool], index: usize) -> SmallVec<[
         InstOp::Cast(a) => smallvec![vector(*a)],
         InstOp::CheckIndex { value, .. } => smallvec![(*value, WantedForm::Lanes)],
         InstOp::Store { value, .. } => smallvec![vector(*value)],
+        InstOp::StorePair { values: [a, b], .. } => smallvec![vector(*a), vector(*b)],
     }
 }
