@@ -9,13 +9,24 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 pub(crate) enum Class {
     /// Every dtype.
     Any,
-    /// Bool, integers and floats: the dtypes that kernels compute with.
+    /// Bool, integers and floats.
     Scalar,
     /// Integers and floats.
     Number,
     /// Signed integers and floats.
     Signed,
     Float,
+    /// Floats and complex numbers.
+    Inexact,
+    /// Integers, floats and complex numbers.
+    Numeric,
+    /// Signed integers, floats and complex numbers.
+    SignedNumeric,
+    /// Bool, numbers and quantized types.
+    Equatable,
+    /// Every dtype but string.
+    Fixed,
+    Complex,
     Integer,
     Bool,
     /// Integers and bool.
@@ -31,6 +42,12 @@ impl Class {
             Class::Number => number,
             Class::Signed => number && dtype.is_signed(),
             Class::Float => dtype.is_float(),
+            Class::Inexact => dtype.is_float() || dtype.is_complex(),
+            Class::Numeric => dtype.is_numeric(),
+            Class::SignedNumeric => dtype.is_numeric() && dtype.is_signed(),
+            Class::Equatable => dtype == DType::Bool || dtype.is_numeric() || dtype.is_quantized(),
+            Class::Fixed => dtype != DType::String,
+            Class::Complex => dtype.is_complex(),
             Class::Integer => dtype.is_integer(),
             Class::Bool => dtype == DType::Bool,
             Class::Bits => dtype.is_integer() || dtype == DType::Bool,
@@ -44,6 +61,12 @@ impl Class {
             Class::Number => "an integer or a float",
             Class::Signed => "a signed integer or a float",
             Class::Float => "a float",
+            Class::Inexact => "a float or a complex number",
+            Class::Numeric => "an integer, a float or a complex number",
+            Class::SignedNumeric => "a signed integer, a float or a complex number",
+            Class::Equatable => "bool, an integer, a float, a complex number or quantized",
+            Class::Fixed => "any but string",
+            Class::Complex => "a complex number",
             Class::Integer => "an integer",
             Class::Bool => "bool",
             Class::Bits => "an integer or bool",
@@ -147,16 +170,20 @@ macro_rules! rules {
 rules! {
     /// Rules of ops with one data operand. The result has the dtype of the data operand. Structure operands may follow.
     unary: 1 operands, |dtype| dtype, [
-        any Any, scalar Scalar, number Number, signed Signed, float Float, boolean Bool, bits Bits,
+        any Any, fixed Fixed, number Number, numeric Numeric, signed Signed, float Float,
+        signed_numeric SignedNumeric, inexact Inexact, complex Complex, equatable Equatable, boolean Bool,
+        bits Bits,
     ];
+    /// Rules of ops with one data operand. The result has the dtype of its parts if it is complex, else its dtype.
+    part: 1 operands, |dtype| dtype.part().unwrap_or(dtype), [inexact Inexact, complex Complex];
     /// Rules of ops with two data operands of the same dtype. The result has this dtype. Structure operands may follow.
     binary: 2 operands, |dtype| dtype, [
-        number Number, float Float, integer Integer, boolean Bool, bits Bits,
+        number Number, numeric Numeric, float Float, integer Integer, boolean Bool, bits Bits,
     ];
     /// Rules of ops with three data operands of the same dtype. The result has this dtype.
     ternary: 3 operands, |dtype| dtype, [number Number];
     /// Rules of ops with two data operands of the same dtype and a bool result.
-    comparison: 2 operands, |_| DType::Bool, [scalar Scalar, number Number];
+    comparison: 2 operands, |_| DType::Bool, [equatable Equatable, number Number];
 }
 
 #[cfg(test)]
@@ -171,7 +198,7 @@ mod tests {
     fn messages_give_the_requirement_first() {
         let none = Attrs::default();
         assert_eq!(binary::number(&[DType::F32, DType::F32], &none).unwrap(), [DType::F32]);
-        assert_eq!(comparison::scalar(&[DType::Bool, DType::Bool], &none).unwrap(), [DType::Bool]);
+        assert_eq!(comparison::equatable(&[DType::Bool, DType::Bool], &none).unwrap(), [DType::Bool]);
         assert_eq!(
             message(binary::number(&[DType::F32, DType::F64], &none)),
             "operands must have one dtype, got f32 and f64"

@@ -20,6 +20,7 @@ from pathlib import Path
 
 os.environ.update(TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3")
 
+import ml_dtypes
 import numpy as np
 import tensorflow as tf
 from google.protobuf import text_format
@@ -36,6 +37,10 @@ FIELDS = {
     "object": "string_val",
     "float16": "half_val",
     "bfloat16": "half_val",
+    "complex64": "scomplex_val",
+    "complex128": "dcomplex_val",
+    "float8_e5m2": "float8_val",
+    "float8_e4m3fn": "float8_val",
 }
 
 
@@ -69,7 +74,14 @@ def tensor(array):
     for size in array.shape:
         proto.tensor_shape.dim.add(size=size)
     field = FIELDS.get(array.dtype.name, "int_val")
+    if field == "float8_val":
+        proto.float8_val = array.tobytes()
+        return text(proto)
     flat = array.view(np.uint16) if field == "half_val" else array
+    if array.dtype.kind == "c":
+        flat = np.stack([array.real, array.imag], -1)
+    if array.dtype.name == "int4":
+        flat = array.astype(np.int32)
     getattr(proto, field).extend(flat.reshape(-1).tolist())
     return text(proto)
 
@@ -335,9 +347,46 @@ def position_cases(out):
         out.record(op, indices=[i32(2, 0), i32(1, 3)], data=[i32(5, 6), i32(7, 8)])
 
 
+def complex_cases(out):
+    for dtype, part in ((np.complex64, tf.float32), (np.complex128, tf.float64)):
+        x = np.array([[1 + 2j, -0.5 + 0.25j, 3 - 1j], [0.5 - 2j, 1.5 + 1j, -1 - 0.5j]], dtype)
+        y = np.array([[0.25 - 1j, 2 + 0.5j, -1 + 3j], [1 + 1j, -2 + 0.5j, 0.5 + 0.25j]], dtype)
+        for op, name in (("Real", "input"), ("Imag", "input"), ("Angle", "input"), ("ComplexAbs", "x")):
+            out.record(op, {"Tout": part}, **{name: x})
+        out.record("Conj", input=x)
+        out.record("Complex", {"Tout": tf.as_dtype(dtype)}, real=x.real.copy(), imag=y.real.copy())
+        out.record("ConjugateTranspose", x=x, perm=P([1, 0]))
+        for op in "Add Sub Mul Div RealDiv Pow Equal SquaredDifference".split():
+            out.record(op, x=x, y=y)
+        for op in "Neg Square Sqrt Exp Log Tanh Sigmoid Sign Asinh".split():
+            out.record(op, x=x)
+        for op in "Sum Mean Prod".split():
+            for keep in (False, True):
+                out.record(op, {"keep_dims": keep}, input=x, reduction_indices=P([1]))
+        out.record("Cumsum", x=x, axis=P(1))
+        out.record("MatMul", {"transpose_a": True}, a=x, b=y)
+        out.record("MatMul", {"transpose_b": True}, a=x, b=y)
+        for op in ("BatchMatMulV2", "BatchMatMul"):
+            out.record(op, {"adj_x": True}, x=x, y=y)
+            out.record(op, {"adj_y": True}, x=x, y=y)
+        out.record("Cast", {"DstT": part}, x=x)
+
+
+def storage_cases(out):
+    for dtype in (ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fn):
+        x = np.array([[1.5, -0.25, 448], [0.001, np.nan, -3]]).astype(dtype)
+        out.record("Cast", {"DstT": tf.float32}, x=x)
+        out.record("Cast", {"DstT": tf.as_dtype(dtype)}, x=f32(1.24, 1.3, 1.9, -300))
+        out.record("Cast", {"DstT": tf.as_dtype(dtype), "Truncate": True}, x=f32(1.24, 1.3, 1.9, -300))
+        out.record("Transpose", x=x, perm=P([1, 0]))
+    x = np.array([-8, -1, 7, 3]).astype(ml_dtypes.int4)
+    out.record("Cast", {"DstT": tf.int32}, x=x)
+    out.record("Reshape", tensor=x, shape=P([2, 2]))
+
+
 def main():
     out = Recorder()
-    for family in (unary_cases, binary_cases, reduction_cases, array_cases, block_cases, position_cases):
+    for family in (unary_cases, binary_cases, reduction_cases, array_cases, block_cases, position_cases, complex_cases, storage_cases):
         family(out)
     OUTPUT.write_text("\n".join(out.lines) + "\n")
     print(f"{len(out.lines)} cases, {OUTPUT.stat().st_size} bytes, TensorFlow {tf.__version__}")

@@ -54,6 +54,12 @@ pub(super) fn from_proto(proto: &TensorProto, budget: &mut Budget) -> Result<Ten
         DType::U64 => from_values(dtype, &sizes, count, 1, &proto.uint64_val),
         DType::Bool => from_values(dtype, &sizes, count, 1, &proto.bool_val),
         DType::I32 | DType::QI32 => from_values(dtype, &sizes, count, 1, &proto.int_val),
+        DType::F8E5M2 | DType::F8E4M3FN => from_values(dtype, &sizes, count, 1, &proto.float8_val),
+        DType::I4 | DType::U4 => {
+            let bytes: Vec<u8> = ints().map(|value| *value as u8).collect();
+            let whole = from_values(DType::U8, &sizes, count, 1, &bytes)?;
+            raw::from_bytes(dtype, &sizes, whole.view().bytes(), false)
+        }
         DType::I8 | DType::QI8 => {
             from_values(dtype, &sizes, count, 1, &ints().map(|value| *value as i8).collect::<Vec<_>>())
         }

@@ -45,7 +45,7 @@ impl Access {
         let mut access = Access { arms: 1, ..Access::default() };
         for expr in order {
             match expr.kind() {
-                ExprKind::Const(_) | ExprKind::Size(_) => {}
+                ExprKind::Const(_) | ExprKind::Size(_) | ExprKind::Complex(..) | ExprKind::Part(..) => {}
                 ExprKind::Iota(index) => access.note_index(index),
                 ExprKind::Load { source, index } => {
                     index.iter().for_each(|index| access.note_index(index));

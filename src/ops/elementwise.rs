@@ -26,6 +26,12 @@ macro_rules! dtype_words {
     (or float) => {
         "floats"
     };
+    (many inexact) => {
+        "floats and complex numbers"
+    };
+    (one inexact) => {
+        "a float or a complex number"
+    };
     (many integer) => {
         "integers"
     };
@@ -40,6 +46,21 @@ macro_rules! dtype_words {
     };
     (or number) => {
         "integers or floats"
+    };
+    (many numeric) => {
+        "integers, floats and complex numbers"
+    };
+    (one numeric) => {
+        "an integer, a float or a complex number"
+    };
+    (or numeric) => {
+        "integers, floats or complex numbers"
+    };
+    (many signed_numeric) => {
+        "signed integers, floats and complex numbers"
+    };
+    (one signed_numeric) => {
+        "a signed integer, a float or a complex number"
     };
     (many signed) => {
         "signed integers and floats"
@@ -232,16 +253,18 @@ mod tests {
     #[test]
     fn ops_accept_the_dtypes_of_their_rows() {
         let number = |dtype: DType| dtype.is_integer() || dtype.is_float();
-        let rows: [(&str, &dyn Fn(DType) -> bool); 7] = [
+        let rows: [(&str, &dyn Fn(DType) -> bool); 10] = [
+            ("cbrt ceil elu erf erfc exp2 floor log2 selu silu softplus softsign", &DType::is_float),
             (
-                "acos acosh asin asinh atan atanh cbrt ceil cos cosh elu erf erfc exp exp2 expm1 floor log log1p log2 \
-                 reciprocal rsqrt selu sigmoid silu sin sinh softplus softsign sqrt tan tanh",
-                &DType::is_float,
+                "acos acosh asin asinh atan atanh cos cosh exp expm1 log log1p reciprocal rsqrt sigmoid sin sinh sqrt \
+                 tan tanh",
+                &|dtype| dtype.is_float() || dtype.is_complex(),
             ),
-            ("abs neg sign", &|dtype| number(dtype) && dtype.is_signed()),
+            ("abs", &|dtype| number(dtype) && dtype.is_signed()),
+            ("neg sign", &|dtype| dtype.is_numeric() && dtype.is_signed()),
+            ("add mul pow square squared_difference sub", &DType::is_numeric),
             (
-                "add floordiv floormod greater greater_equal less less_equal maximum minimum mul pow relu relu6 round \
-                 square squared_difference sub truncatemod",
+                "floordiv floormod greater greater_equal less less_equal maximum minimum relu relu6 round truncatemod",
                 &number,
             ),
             ("truncatediv", &DType::is_integer),
@@ -249,7 +272,7 @@ mod tests {
                 dtype.is_integer() || dtype == DType::Bool
             }),
             ("logical_and logical_not logical_or logical_xor", &|dtype| dtype == DType::Bool),
-            ("equal not_equal", &|dtype| number(dtype) || dtype == DType::Bool),
+            ("equal not_equal", &|dtype| dtype.is_numeric() || dtype.is_quantized() || dtype == DType::Bool),
         ];
         for def in unary().chain(binary()) {
             let row = rows.iter().find(|(names, _)| names.split_whitespace().any(|name| name == def.name()));

@@ -84,7 +84,8 @@ mod tests {
         let mut lowered = HashSet::new();
         let families =
             [super::linalg::ALL, super::logical::ALL, super::math::ALL, super::nn::ALL, super::reduce::ALL];
-        for def in families.into_iter().flatten().copied().flatten() {
+        let defs = families.into_iter().flatten().copied().flatten();
+        for def in defs.filter(|def| def.lower_fn().is_some()) {
             let count = def
                 .operand_list()
                 .unwrap()
@@ -101,9 +102,13 @@ mod tests {
                         call = call.data(graph.input(&format!("x{operand}"), dtype, shape).unwrap());
                     }
                     let Ok(value) = call.finish() else { continue };
-                    if !dtype.is_complex() && !dtype.is_quantized() && dtype != DType::String {
+                    if dtype != DType::String {
                         let data = graph.read();
                         let node = data.values[value.index().unwrap().at()].node;
+                        if data.nodes[node.at()].op.name() != def.name() {
+                            // A call on complex numbers that is made of other ops.
+                            continue;
+                        }
                         let template = data.template(node, 0);
                         assert!(template.is_ok(), "{}: {}", def.name(), template.err().unwrap());
                         lowered.insert(def.name());

@@ -41,7 +41,7 @@ use aligned_memory::out_of_memory;
 pub(crate) use buffer::Buffer;
 pub(crate) use buffer_pool::BufferPool;
 pub use element::Element;
-pub(crate) use element::size_of_element;
+pub(crate) use element::{size_of_element, storage};
 pub(crate) use shared_bytes::SharedBytes;
 pub use tensor_map::TensorMap;
 pub use view::TensorView;
@@ -93,8 +93,8 @@ impl Tensor {
     }
 
     /// Copies elements given as their bits. `T` is `u16` for f16 and bf16, the integer of the same width and sign for a
-    /// quantized dtype, and the element type for every other dtype. A complex number takes two elements of `bits`,
-    /// `f32` or `f64`: the real part, then the imaginary part.
+    /// quantized dtype, `u8` for a float of 8 bits and for u4, `i8` for i4, and the element type for every other dtype. A
+    /// complex number takes two elements of `bits`, `f32` or `f64`: the real part, then the imaginary part.
     ///
     /// # Errors
     /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `bits` does not hold exactly the elements that the

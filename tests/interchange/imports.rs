@@ -124,12 +124,15 @@ fn value(tensor: &str) -> Tensor {
 fn are_close(got: &[Tensor], expected: &[Tensor]) -> bool {
     got.len() == expected.len()
         && got.iter().zip(expected).all(|(got, expected)| {
-            let tolerance = match expected.dtype() {
-                DType::F32 => 1e-5,
-                DType::F64 => 1e-12,
-                _ => 0.0,
+            // One part of a complex number may be small beside the other.
+            let (relative, absolute) = match expected.dtype() {
+                DType::F32 => (1e-5, 0.0),
+                DType::F64 => (1e-12, 0.0),
+                DType::C64 => (1e-5, 1e-5),
+                DType::C128 => (1e-12, 1e-12),
+                _ => (0.0, 0.0),
             };
-            let is_close = || tolerance > 0.0 && got.allclose(expected, tolerance, 0.0).is_ok();
+            let is_close = || relative > 0.0 && got.allclose(expected, relative, absolute).is_ok();
             got.dtype() == expected.dtype()
                 && got.sizes() == expected.sizes()
                 && (got == expected || is_close())

@@ -33,6 +33,7 @@ mod shape_refinement;
 mod shrink;
 mod source_files;
 mod stack;
+mod storage_dtypes;
 mod symbol_definitions;
 mod tensor_compare;
 mod values;

@@ -6,15 +6,15 @@ use crate::ops::elementwise::binary_ops;
 binary_ops! { binary, "":
     /// `self + other`, the same as the operator `+`. Integers wrap.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
-    add, ADD: number, ["AddV2", "Add"], |a, b| a.binary(BinaryOp::Add, b), shape = crate::shape_fns::math::add;
+    add, ADD: numeric, ["AddV2", "Add"], |a, b| a.binary(BinaryOp::Add, b), shape = crate::shape_fns::math::add;
 
     /// `self - other`, the same as the operator `-`. Integers wrap.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
-    sub, SUB: number, ["Sub"], |a, b| a.binary(BinaryOp::Sub, b), shape = crate::shape_fns::math::sub;
+    sub, SUB: numeric, ["Sub"], |a, b| a.binary(BinaryOp::Sub, b), shape = crate::shape_fns::math::sub;
 
     /// `self * other`, the same as the operator `*`. Integers wrap.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
-    mul, MUL: number, ["Mul"], |a, b| a.binary(BinaryOp::Mul, b), shape = crate::shape_fns::math::mul;
+    mul, MUL: numeric, ["Mul"], |a, b| a.binary(BinaryOp::Mul, b), shape = crate::shape_fns::math::mul;
 
     /// The quotient rounded toward minus infinity, `floor(self / other)`. For integers, `MIN / -1` wraps to `MIN`, and
     /// a division by zero fails the run.
@@ -35,10 +35,10 @@ binary_ops! { binary, "":
     /// the run.
     ///
     /// The error is at most 0.6 ulp in f32, 1 ulp in f64.
-    pow, POW: number, ["Pow"], math::pow;
+    pow, POW: numeric, ["Pow"], math::pow;
 
     /// `(self - other)²`. Integers wrap.
-    squared_difference, SQUARED_DIFFERENCE: number, ["SquaredDifference"], math::squared_difference;
+    squared_difference, SQUARED_DIFFERENCE: numeric, ["SquaredDifference"], math::squared_difference;
 
     /// The larger of two elements; NaN if either is NaN. `-0.0` and `0.0` compare equal: the result is then `self`.
     maximum, MAXIMUM: number, ["Maximum"], |a, b| a.binary(BinaryOp::Max, b), shape = crate::shape_fns::math::maximum;

@@ -11,10 +11,12 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
+pub(crate) mod abs;
 pub(crate) mod atan2;
 pub(crate) mod binary;
 pub(crate) mod cast;
 pub(crate) mod clip_by_value;
+pub(crate) mod complex;
 pub(crate) mod div;
 pub(crate) mod exponential;
 pub(crate) mod legacy_div;
@@ -29,5 +31,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
     exponential::ALL,
     trigonometric::ALL,
     unary::ALL,
+    complex::ALL,
+    &[&abs::DEF, &abs::COMPLEX],
     &[&atan2::DEF, &cast::DEF, &clip_by_value::DEF, &div::DEF, &legacy_div::DEF],
 ];
