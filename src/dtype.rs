@@ -145,6 +145,10 @@ rules! {
     unary: 1 operands, |dtype| dtype, [
         any Any, scalar Scalar, number Number, signed Signed, float Float, boolean Bool, bits Bits,
     ];
+    /// Rules of ops with one data operand and a bool result.
+    predicate: 1 operands, |_| DType::Bool, [float Float];
+    /// Rules of ops with one data operand and a u8 result.
+    count: 1 operands, |_| DType::U8, [integer Integer];
     /// Rules of ops with two data operands of the same dtype. The result has this dtype. Structure operands may follow.
     binary: 2 operands, |dtype| dtype, [
         number Number, float Float, integer Integer, boolean Bool, bits Bits,
@@ -152,7 +156,7 @@ rules! {
     /// Rules of ops with three data operands of the same dtype. The result has this dtype.
     ternary: 3 operands, |dtype| dtype, [number Number];
     /// Rules of ops with two data operands of the same dtype and a bool result.
-    comparison: 2 operands, |_| DType::Bool, [scalar Scalar, number Number];
+    comparison: 2 operands, |_| DType::Bool, [scalar Scalar, number Number, float Float];
 }
 
 #[cfg(test)]

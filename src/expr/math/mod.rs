@@ -18,6 +18,7 @@ mod gelu;
 mod hyperbolic;
 mod inverse;
 mod log;
+mod neighbour;
 mod power;
 mod trig;
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub(crate) use gelu::gelu_tanh;
 pub use hyperbolic::{cosh, sigmoid, sinh, tanh};
 pub use inverse::{acos, asin, atan, atan2};
 pub use log::{log, log1p, log2};
+pub use neighbour::next_after;
 pub use power::{cbrt, pow, rsqrt};
 pub use trig::{cos, sin, tan};
 

@@ -1,4 +1,4 @@
-//! Matrix multiplication.
+//! Products of matrices and vectors.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, shape};
@@ -11,9 +11,10 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
+pub(crate) mod cross;
 pub(crate) mod matmul;
 
 use crate::op::OpDef;
 
 /// Every op of the family.
-pub(crate) static ALL: &[&[&OpDef]] = &[&[&matmul::DEF]];
+pub(crate) static ALL: &[&[&OpDef]] = &[&[&cross::DEF, &matmul::DEF]];

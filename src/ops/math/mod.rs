@@ -11,23 +11,41 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
+pub(crate) mod add_n;
 pub(crate) mod atan2;
 pub(crate) mod binary;
 pub(crate) mod cast;
 pub(crate) mod clip_by_value;
 pub(crate) mod div;
 pub(crate) mod exponential;
+pub(crate) mod gradient;
 pub(crate) mod legacy_div;
+pub(crate) mod next_after;
+pub(crate) mod no_nan;
+pub(crate) mod predicate;
 pub(crate) mod trigonometric;
 pub(crate) mod unary;
 
 use crate::op::OpDef;
 
+pub use add_n::add_n;
+
 /// Every op of the family, file by file.
 pub(crate) static ALL: &[&[&OpDef]] = &[
     binary::ALL,
     exponential::ALL,
+    gradient::ALL,
+    no_nan::ALL,
+    predicate::ALL,
     trigonometric::ALL,
     unary::ALL,
-    &[&atan2::DEF, &cast::DEF, &clip_by_value::DEF, &div::DEF, &legacy_div::DEF],
+    &[
+        &add_n::DEF,
+        &atan2::DEF,
+        &cast::DEF,
+        &clip_by_value::DEF,
+        &div::DEF,
+        &legacy_div::DEF,
+        &next_after::DEF,
+    ],
 ];

@@ -3,7 +3,7 @@
 use crate::expr::{UnaryOp, math};
 use crate::ops::elementwise::unary_ops;
 
-unary_ops! {
+unary_ops! { unary, "":
     /// The absolute value of every element. Integers wrap: the absolute value of `MIN` is `MIN`.
     abs, ABS: signed, ["Abs"], |x| x.abs();
 

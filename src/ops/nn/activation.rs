@@ -5,10 +5,10 @@ use crate::ops::elementwise::unary_ops;
 use crate::ops::widen::widened;
 
 /// The constants of `selu`, which preserve mean 0 and variance 1 (Klambauer et al. 2017).
-const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
-const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
+pub(super) const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
+pub(super) const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
 
-unary_ops! {
+unary_ops! { unary, "":
     /// `max(x, 0)` for every element. NaN stays NaN.
     relu, RELU: number, ["Relu"], math::relu;
 

@@ -16,6 +16,7 @@
 
 pub(crate) mod arg;
 mod axes;
+pub(crate) mod euclidean_norm;
 pub(crate) mod reduce_logsumexp;
 pub(crate) mod reduce_mean;
 mod reduction;
@@ -27,4 +28,4 @@ use crate::op::OpDef;
 
 /// Every op of the family, file by file.
 pub(crate) static ALL: &[&[&OpDef]] =
-    &[arg::ALL, reductions::ALL, &[&reduce_logsumexp::DEF, &reduce_mean::DEF]];
+    &[arg::ALL, reductions::ALL, &[&euclidean_norm::DEF, &reduce_logsumexp::DEF, &reduce_mean::DEF]];
