@@ -42,7 +42,7 @@ pub use op::{
 pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
     Bound, DataFormat, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, add_n, concat,
-    dynamic_stitch, stack,
+    dynamic_stitch, einsum, stack,
 };
 pub use runtime::ThreadPool;
 pub use tensor::{Element, Tensor, TensorView, TensorViewMut};

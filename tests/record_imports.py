@@ -399,10 +399,36 @@ def sum_cases(out):
         out.record("EuclideanNorm", input=np.zeros((2, 0), dtype), reduction_indices=P([1]))
 
 
+def product_cases(out):
+    x, y = MATRIX, np.array([[2, -1, 3], [5, 4, -2], [1, 7, 6]], np.float32)
+    for equation in "ij,jk->ik ij,kj->ki ij,ij->ij ij,ij->j ij,jk->kij ij,ij-> ii,ij->j ...i,ij->j...".split():
+        for dtype in (np.float32, np.int32):
+            inputs = [x.astype(dtype), y.astype(dtype)]
+            out.record("Einsum", {"equation": equation}, inputs=inputs)
+    for equation in "ii->i ii-> ii->ii ij->jij ij->ji ...j->j... ij->i".split():
+        out.record("Einsum", {"equation": equation}, inputs=[x.astype(np.float64)])
+    batches = [np.arange(24.0).reshape(3, 1, 2, 4), np.arange(40.0).reshape(2, 4, 5)]
+    out.record("Einsum", {"equation": "...ij,...jk->...ik"}, inputs=batches)
+    out.record("Einsum", {"equation": "abij,ajk->kbai"}, inputs=[batches[0][:2], batches[1]])
+    out.record("Einsum", {"equation": "...ij,...jk->ik"}, inputs=batches, error=True)
+    out.record("Einsum", {"equation": "ij,jk->ik"}, inputs=[x, y[:2]], error=True)
+    for dtype in (np.float32, np.float64):
+        logits = np.array([[1, 2, 0.5], [90, -3, 4], [-1, -1, -1]], dtype)
+        labels = np.array([[0.5, 0.5, 0], [0, 0, 1], [0.25, 1, 3]], dtype)
+        op = "SoftmaxCrossEntropyWithLogits"
+        out.record(op, features=logits, labels=labels)
+        out.record(op, features=logits[:1], labels=labels)
+        out.record(op, features=logits, labels=labels[:, 2:])
+        out.record(op, features=logits[:, :0], labels=labels[:, :0])
+        for kind in (np.int32, np.int64):
+            out.record(f"Sparse{op}", features=logits, labels=np.array([2, 0, 1], kind))
+        out.record(f"Sparse{op}", features=logits, labels=i32(0, 3, 1), error=True)
+
+
 def main():
     out = Recorder()
     families = (unary_cases, binary_cases, reduction_cases, array_cases, block_cases, position_cases)
-    for family in (*families, special_value_cases, sum_cases):
+    for family in (*families, special_value_cases, sum_cases, product_cases):
         family(out)
     OUTPUT.write_text("\n".join(out.lines) + "\n")
     print(f"{len(out.lines)} cases, {OUTPUT.stat().st_size} bytes, TensorFlow {tf.__version__}")

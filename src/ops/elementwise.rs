@@ -267,7 +267,7 @@ mod tests {
         let rows: [(&str, &dyn Fn(DType) -> bool); 7] = [
             (
                 "acos acosh asin asinh atan atanh cbrt ceil cos cosh div_no_nan elu elu_grad erf erfc exp exp2 expm1 \
-                 floor is_finite is_inf is_nan log log1p log2 mul_no_nan reciprocal reciprocal_grad rsqrt \
+                 floor hard_sigmoid hard_swish is_finite is_inf is_nan log log1p log2 log_sigmoid mish mul_no_nan reciprocal reciprocal_grad rsqrt \
                  rsqrt_grad selu selu_grad sigmoid sigmoid_grad silu sin sinh softplus softplus_grad softsign \
                  softsign_grad sqrt sqrt_grad tan tanh tanh_grad xdivy xlog1py xlogy",
                 &DType::is_float,

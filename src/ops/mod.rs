@@ -41,6 +41,7 @@ use crate::op::{OpDef, Registry};
 pub use array::{
     Bound, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch, stack,
 };
+pub use linalg::einsum;
 pub use math::add_n;
 pub use nn::DataFormat;
 
@@ -82,7 +83,8 @@ mod tests {
     }
 
     /// Ops that need attributes, or operands of several ranks. Their own tests run them.
-    const OF_SEVERAL_RANKS: [&str; 1] = ["bias_add"];
+    const OF_SEVERAL_RANKS: [&str; 4] =
+        ["bias_add", "einsum", "sparse_softmax_cross_entropy", "sum_of_products"];
 
     /// For every dtype that a dtype rule accepts, and at every rank, the body must have the dtype that the rule gives.
     #[test]

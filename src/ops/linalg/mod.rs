@@ -12,9 +12,14 @@
 //! ```
 
 pub(crate) mod cross;
+pub(crate) mod einsum;
+mod labelled;
 pub(crate) mod matmul;
+pub(crate) mod sum_of_products;
 
 use crate::op::OpDef;
 
+pub use einsum::einsum;
+
 /// Every op of the family.
-pub(crate) static ALL: &[&[&OpDef]] = &[&[&cross::DEF, &matmul::DEF]];
+pub(crate) static ALL: &[&[&OpDef]] = &[&[&cross::DEF, &einsum::DEF, &matmul::DEF, &sum_of_products::DEF]];

@@ -20,8 +20,10 @@ pub(crate) mod l2_loss;
 pub(crate) mod leaky_relu;
 pub(crate) mod leaky_relu_grad;
 pub(crate) mod log_softmax;
+mod normalize;
 mod row;
 pub(crate) mod softmax;
+pub(crate) mod softmax_cross_entropy;
 
 use crate::op::OpDef;
 
@@ -41,5 +43,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &leaky_relu_grad::DEF,
         &log_softmax::DEF,
         &softmax::DEF,
+        &softmax_cross_entropy::DEF,
+        &softmax_cross_entropy::SPARSE,
     ],
 ];

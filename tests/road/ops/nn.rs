@@ -98,3 +98,70 @@ pub fn bias(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> 
     let props = computed_props(g, op, &[x, bias]);
     g.add_step(call, &[x, bias], &[], props)
 }
+
+/// Equations, one character per axis.
+const EQUATIONS: &[&str] = &[
+    "ij,jk->ik",
+    "bij,bkj->bik",
+    "bhi,ihk->bhk",
+    "i,j->ij",
+    "ij,j->i",
+    "bi,bi->b",
+    "ij,ij->ji",
+    "ab,bc,cd->ad",
+    "ii->i",
+    "ij->j",
+    "ij->iji",
+    "abc->cab",
+];
+
+/// Adds `einsum` or `sum_of_products`, of new sources.
+pub fn einsum(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let equation = *g.rng.choose(EQUATIONS);
+    let (inputs, _) = equation.split_once("->").expect("an equation has an output");
+    let dtype = DTypeClass::Number.sample(&mut g.rng);
+    let mut sizes: Vec<(char, Size)> = Vec::new();
+    let mut operands = Vec::new();
+    for term in inputs.split(',') {
+        let mut dims = Vec::new();
+        for label in term.chars() {
+            if !sizes.iter().any(|(other, _)| *other == label) {
+                let size = g.random_size();
+                sizes.push((label, size));
+            }
+            dims.extend(sizes.iter().filter(|(other, _)| *other == label).map(|(_, size)| *size));
+        }
+        operands.push(g.source(dtype, dims, Content::Range(0, 2), false)?);
+    }
+    let mut props = props_of(g, &operands);
+    props.reduced |= dtype.is_float();
+    props.zero_sign_unknown |= dtype.is_float();
+    props.order_dependent |= dtype.is_float();
+    props.integral &= !dtype.is_float();
+    if matches!(dtype, DType::F16 | DType::BF16) {
+        return None;
+    }
+    g.add_step(Call::new(op).attr("equation", equation), &operands, &[], props)
+}
+
+/// Adds `softmax_cross_entropy` or `sparse_softmax_cross_entropy`.
+pub fn cross_entropy(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let x = g.pick(DTypeClass::Float, 2..=2, |props| !props.extreme)?;
+    let dtype = g.dtype(x);
+    if matches!(dtype, DType::F16 | DType::BF16) {
+        return None;
+    }
+    let dims = g.dims(x);
+    let labels = if op == "softmax_cross_entropy" {
+        g.source_like(x, dtype, Content::Range(0, 1))?
+    } else {
+        let classes = g.min_size(&dims[1]);
+        if classes < 1 {
+            return None;
+        }
+        let (batch, dtype) = (g.size_like(&dims[0])?, DTypeClass::Index.sample(&mut g.rng));
+        g.source(dtype, vec![batch], Content::Range(0, classes - 1), false)?
+    };
+    let props = ElementProps { reduced: true, order_dependent: true, integral: false, ..props_of(g, &[x]) };
+    g.add_step(Call::new(op), &[x, labels], &[], props)
+}

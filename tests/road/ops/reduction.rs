@@ -11,7 +11,7 @@ use crate::op_call::Call;
 pub fn reduce(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let class = match op {
         "reduce_any" | "reduce_all" => DTypeClass::Bool,
-        "reduce_logsumexp" => DTypeClass::Float,
+        "reduce_logsumexp" | "reduce_variance" | "reduce_std" => DTypeClass::Float,
         _ => DTypeClass::Number,
     };
     let exact = matches!(op, "reduce_max" | "reduce_min" | "reduce_any" | "reduce_all");
@@ -21,8 +21,11 @@ pub fn reduce(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     let mut props = props_of(g, &[x]);
     if float && !exact {
         // A product of small integers soon exceeds the precision of a float, so its rounding depends on the order.
-        let order_dependent =
-            !props.integral || matches!(op, "reduce_logsumexp" | "reduce_mean" | "reduce_prod");
+        let order_dependent = !props.integral
+            || matches!(
+                op,
+                "reduce_logsumexp" | "reduce_mean" | "reduce_prod" | "reduce_variance" | "reduce_std"
+            );
         if order_dependent && half {
             return None;
         }
