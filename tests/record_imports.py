@@ -425,10 +425,20 @@ def product_cases(out):
         out.record(f"Sparse{op}", features=logits, labels=i32(0, 3, 1), error=True)
 
 
+def special_function_cases(out):
+    for dtype in (np.float32, np.float64):
+        x = np.array([0.25, 1, 2, 3.5, 30, INF, NAN, -0.5, -3.75, 1e-3], dtype)
+        for op in "Lgamma Digamma BesselI0e BesselI1e".split():
+            out.record(op, x=x)
+        out.record("Lgamma", x=np.array([0, -1, -INF, 1e30], dtype))
+        out.record("BesselI0e", x=np.array([0, -9, -INF, 1e30], dtype))
+        out.record("BesselI1e", x=np.array([-9, -INF, 1e30], dtype))
+
+
 def main():
     out = Recorder()
     families = (unary_cases, binary_cases, reduction_cases, array_cases, block_cases, position_cases)
-    for family in (*families, special_value_cases, sum_cases, product_cases):
+    for family in (*families, special_value_cases, sum_cases, product_cases, special_function_cases):
         family(out)
     OUTPUT.write_text("\n".join(out.lines) + "\n")
     print(f"{len(out.lines)} cases, {OUTPUT.stat().st_size} bytes, TensorFlow {tf.__version__}")

@@ -191,6 +191,7 @@ mod tests {
             math::unary::ALL,
             math::exponential::ALL,
             math::predicate::ALL,
+            math::special::ALL,
             math::trigonometric::ALL,
             nn::activation::ALL,
         ];
@@ -266,8 +267,8 @@ mod tests {
         let number = |dtype: DType| dtype.is_integer() || dtype.is_float();
         let rows: [(&str, &dyn Fn(DType) -> bool); 7] = [
             (
-                "acos acosh asin asinh atan atanh cbrt ceil cos cosh div_no_nan elu elu_grad erf erfc exp exp2 expm1 \
-                 floor hard_sigmoid hard_swish is_finite is_inf is_nan log log1p log2 log_sigmoid mish mul_no_nan reciprocal reciprocal_grad rsqrt \
+                "acos acosh asin asinh atan atanh bessel_i0e bessel_i1e cbrt ceil cos cosh digamma div_no_nan elu elu_grad erf erfc exp exp2 expm1 \
+                 floor hard_sigmoid hard_swish is_finite is_inf is_nan lgamma log log1p log2 log_sigmoid mish mul_no_nan reciprocal reciprocal_grad rsqrt \
                  rsqrt_grad selu selu_grad sigmoid sigmoid_grad silu sin sinh softplus softplus_grad softsign \
                  softsign_grad sqrt sqrt_grad tan tanh tanh_grad xdivy xlog1py xlogy",
                 &DType::is_float,

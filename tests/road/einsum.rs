@@ -218,7 +218,7 @@ fn wrong_equations_are_refused_with_the_reason() {
         ("ij,kj->il", vec![x, x], "must occur in an operand, got l"),
         ("ij->->j", vec![x], "exactly one ->"),
         ("....ij->ij", vec![x], "at most one ellipsis"),
-        ("...j,jk->k", vec![x, x], "the output must have an ellipsis"),
+        ("...j,kj->k", vec![x, x], "the output must have an ellipsis"),
         ("ij,ij->ij", vec![flags, flags], "must be an integer or a float, got bool"),
         ("->", vec![], "at least one operand, got none"),
     ] {

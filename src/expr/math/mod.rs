@@ -10,10 +10,12 @@
 //! An argument of an unsupported dtype gives an ill-typed expression, which is refused when the op is added to a graph.
 
 mod area;
+mod bessel;
 mod build;
 mod division;
 mod erf;
 mod exp;
+mod gamma;
 mod gelu;
 mod hyperbolic;
 mod inverse;
@@ -25,10 +27,12 @@ mod trig;
 mod ulp;
 
 pub use area::{acosh, asinh, atanh};
+pub use bessel::{bessel_i0e, bessel_i1e};
 pub use division::{floordiv, floormod, relu, round_half_even, sign, squared_difference};
 pub use erf::{erf, erfc};
 pub(crate) use exp::exp_nonpositive;
 pub use exp::{exp, exp2, expm1};
+pub use gamma::{digamma, lgamma};
 pub(crate) use gelu::gelu_tanh;
 pub use hyperbolic::{cosh, sigmoid, sinh, tanh};
 pub use inverse::{acos, asin, atan, atan2};

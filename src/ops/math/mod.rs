@@ -23,6 +23,7 @@ pub(crate) mod legacy_div;
 pub(crate) mod next_after;
 pub(crate) mod no_nan;
 pub(crate) mod predicate;
+pub(crate) mod special;
 pub(crate) mod trigonometric;
 pub(crate) mod unary;
 
@@ -37,6 +38,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
     gradient::ALL,
     no_nan::ALL,
     predicate::ALL,
+    special::ALL,
     trigonometric::ALL,
     unary::ALL,
     &[

@@ -194,7 +194,8 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "relu_grad" | "relu6_grad" => nn::same_shape(g, Call::new(op), DTypeClass::Number),
         "leaky_relu_grad" => nn::same_shape(g, Call::new(op).attr("alpha", 0.25), DTypeClass::Float),
         "approximate_equal" => nn::same_shape(g, Call::new(op).attr("tolerance", 0.5), DTypeClass::Float),
-        "hard_sigmoid" | "hard_swish" | "mish" | "log_sigmoid" => unary(g, op, DTypeClass::Float),
+        "lgamma" | "digamma" | "bessel_i0e" | "bessel_i1e" | "hard_sigmoid" | "hard_swish" | "mish"
+        | "log_sigmoid" => unary(g, op, DTypeClass::Float),
         "einsum" | "sum_of_products" => nn::einsum(g, op),
         "softmax_cross_entropy" | "sparse_softmax_cross_entropy" => nn::cross_entropy(g, op),
         "add_n" => nn::add_n(g),
