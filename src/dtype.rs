@@ -176,6 +176,10 @@ rules! {
     ];
     /// Rules of ops with one data operand. The result has the dtype of its parts if it is complex, else its dtype.
     part: 1 operands, |dtype| dtype.part().unwrap_or(dtype), [inexact Inexact, complex Complex];
+    /// Rules of ops with one data operand and a bool result.
+    predicate: 1 operands, |_| DType::Bool, [float Float];
+    /// Rules of ops with one data operand and a u8 result.
+    count: 1 operands, |_| DType::U8, [integer Integer];
     /// Rules of ops with two data operands of the same dtype. The result has this dtype. Structure operands may follow.
     binary: 2 operands, |dtype| dtype, [
         number Number, numeric Numeric, float Float, integer Integer, boolean Bool, bits Bits,
@@ -183,7 +187,7 @@ rules! {
     /// Rules of ops with three data operands of the same dtype. The result has this dtype.
     ternary: 3 operands, |dtype| dtype, [number Number];
     /// Rules of ops with two data operands of the same dtype and a bool result.
-    comparison: 2 operands, |_| DType::Bool, [equatable Equatable, number Number];
+    comparison: 2 operands, |_| DType::Bool, [equatable Equatable, number Number, float Float];
 }
 
 #[cfg(test)]

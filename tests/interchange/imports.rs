@@ -8,9 +8,12 @@ use shapeflow::interchange::{ImportOptions, Model};
 use shapeflow::{Backend, CompileOptions, DType, ErrorKind, Registry, Result, Tensor};
 
 /// Ops whose result does not depend on the order of their operands.
-const COMMUTATIVE: [&str; 14] = [
+const COMMUTATIVE: [&str; 17] = [
+    "AccumulateNV2",
     "Add",
+    "AddN",
     "AddV2",
+    "ApproximateEqual",
     "BitwiseAnd",
     "BitwiseOr",
     "BitwiseXor",

@@ -9,6 +9,7 @@ mod bad_runs;
 mod circles;
 mod custom_ops;
 mod dynamic_shape_graphs;
+mod einsum;
 mod element_props;
 mod env_vars;
 mod error_messages;

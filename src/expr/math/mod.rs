@@ -13,25 +13,30 @@
 //! An argument of an unsupported dtype gives an ill-typed expression, which is refused when the op is added to a graph.
 
 mod area;
+mod bessel;
 mod build;
 mod complex;
 mod division;
 mod erf;
 mod exp;
+mod gamma;
 mod gelu;
 mod hyperbolic;
 mod inexact;
 mod inverse;
 mod log;
+mod neighbour;
 mod power;
 mod trig;
 #[cfg(test)]
 mod ulp;
 
+pub use bessel::{bessel_i0e, bessel_i1e};
 pub use division::{floordiv, floormod, relu, round_half_even};
 pub use erf::{erf, erfc};
 pub(crate) use exp::exp_nonpositive;
 pub use exp::exp2;
+pub use gamma::{digamma, lgamma};
 pub(crate) use gelu::gelu_tanh;
 pub use inexact::{
     acos, acosh, angle, asin, asinh, atan, atanh, cos, cosh, exp, expm1, log, log1p, magnitude, pow,
@@ -39,6 +44,7 @@ pub use inexact::{
 };
 pub use inverse::atan2;
 pub use log::log2;
+pub use neighbour::next_after;
 pub use power::cbrt;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Arithmetic on two operands.
 
-use crate::expr::{BinaryOp, math};
+use crate::expr::{BinaryOp, UnaryOp, math};
 use crate::ops::elementwise::binary_ops;
 
 binary_ops! { binary, "":
@@ -24,8 +24,11 @@ binary_ops! { binary, "":
     /// the operator `%`. An integer division by zero fails the run.
     floormod, FLOORMOD: number, ["FloorMod"], math::floormod, shape = crate::shape_fns::math::floormod;
 
-    /// The quotient rounded toward zero. `MIN / -1` wraps to `MIN`, and a division by zero fails the run.
-    truncatediv, TRUNCATEDIV: integer, ["TruncateDiv" own_shape_fn], |a, b| a.binary(BinaryOp::Div, b);
+    /// The quotient rounded toward zero. For integers, `MIN / -1` wraps to `MIN`, and a division by zero fails the run.
+    truncatediv, TRUNCATEDIV: number, ["TruncateDiv" own_shape_fn], |a, b| {
+        let quotient = a.binary(BinaryOp::Div, b);
+        if quotient.dtype().is_float() { quotient.unary(UnaryOp::Trunc) } else { quotient }
+    };
 
     /// The remainder of [`Value::truncatediv`](crate::Value::truncatediv), which has the sign of `self`; C's `fmod` for
     /// floats. An integer division by zero fails the run.
@@ -68,6 +71,9 @@ mod tests {
     fn truncated_remainders_have_the_sign_of_the_dividend() {
         let operands = [tensor(&[4], &[7i64, -7, 7, -7]), tensor(&[4], &[2i64, 2, -2, -2])];
         let expected = tensor(&[4], &[3i64, -3, -3, 3]);
+        check_tensor(&run_one(&TRUNCATEDIV, &Attrs::new(), &operands), &expected, "truncatediv");
+        let operands = [tensor(&[3], &[7.5f32, -7.5, 1.0]), tensor(&[3], &[2.0f32, 2.0, 0.0])];
+        let expected = tensor(&[3], &[3.0f32, -3.0, f32::INFINITY]);
         check_tensor(&run_one(&TRUNCATEDIV, &Attrs::new(), &operands), &expected, "truncatediv");
         let operands = [tensor(&[4], &[7.5f32, -7.5, 7.5, -7.5]), tensor(&[4], &[2.0f32, 2.0, -2.0, -2.0])];
         let expected = tensor(&[4], &[1.5f32, -1.5, 1.5, -1.5]);

@@ -3,7 +3,7 @@
 use crate::expr::{UnaryOp, math};
 use crate::ops::elementwise::unary_ops;
 
-unary_ops! {
+unary_ops! { unary, "":
     /// `-x` for every element, as the operator. Integers wrap: `-MIN` is `MIN`.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     neg, NEG: signed_numeric, ["Neg"], |x| -x, shape = crate::shape_fns::math::neg;

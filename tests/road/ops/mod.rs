@@ -4,6 +4,7 @@ mod creation;
 mod elementwise;
 mod list;
 mod movement;
+mod nn;
 mod reduction;
 pub mod scatter_and_blocks;
 mod slicing;
@@ -93,8 +94,19 @@ const INTEGRAL: &[&str] = &[
 /// unknown sign.
 pub fn accepts_props(op: &str) -> impl Fn(&ElementProps) -> bool + use<> {
     let continuous = CONTINUOUS.contains(&op);
-    let depends_on_zero_sign =
-        matches!(op, "div" | "legacy_div" | "floordiv" | "floormod" | "reciprocal" | "rsqrt" | "pow");
+    let depends_on_zero_sign = matches!(
+        op,
+        "div"
+            | "legacy_div"
+            | "floordiv"
+            | "floormod"
+            | "truncatediv"
+            | "reciprocal"
+            | "rsqrt"
+            | "pow"
+            | "xdivy"
+            | "sqrt_grad"
+    );
     move |props| (continuous || !props.order_dependent) && !(depends_on_zero_sign && props.zero_sign_unknown)
 }
 
@@ -192,6 +204,24 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "tanh" => unary_inexact(g, op),
         "cbrt" | "erfc" | "exp2" | "log2" | "ceil" | "elu" | "erf" | "floor" | "selu" | "silu"
         | "softplus" | "softsign" => unary(g, op, DTypeClass::Float),
+        "is_nan" | "is_inf" | "is_finite" => unary(g, op, DTypeClass::Float),
+        "population_count" => unary(g, op, DTypeClass::Int),
+        "left_shift" | "right_shift" => binary(g, op, DTypeClass::Int),
+        "div_no_nan" | "mul_no_nan" | "xlogy" | "xlog1py" | "xdivy" => binary(g, op, DTypeClass::Float),
+        "next_after" => nn::next_after(g),
+        "tanh_grad" | "sigmoid_grad" | "sqrt_grad" | "rsqrt_grad" | "reciprocal_grad" | "softplus_grad"
+        | "softsign_grad" | "elu_grad" | "selu_grad" => nn::same_shape(g, Call::new(op), DTypeClass::Float),
+        "relu_grad" | "relu6_grad" => nn::same_shape(g, Call::new(op), DTypeClass::Number),
+        "leaky_relu_grad" => nn::same_shape(g, Call::new(op).attr("alpha", 0.25), DTypeClass::Float),
+        "approximate_equal" => nn::same_shape(g, Call::new(op).attr("tolerance", 0.5), DTypeClass::Float),
+        "lgamma" | "digamma" | "bessel_i0e" | "bessel_i1e" | "hard_sigmoid" | "hard_swish" | "mish"
+        | "log_sigmoid" => unary(g, op, DTypeClass::Float),
+        "einsum" | "sum_of_products" => nn::einsum(g, op),
+        "softmax_cross_entropy" | "sparse_softmax_cross_entropy" => nn::cross_entropy(g, op),
+        "add_n" => nn::add_n(g),
+        "cross" => nn::cross(g),
+        "l2_loss" => nn::l2_loss(g),
+        "bias_add" | "bias_add_grad" => nn::bias(g, op),
         "leaky_relu" => unary_with(g, Call::new(op).attr("alpha", 0.25), DTypeClass::Float),
         "gelu" => {
             let approximate = g.rng.chance(1, 2);
@@ -213,7 +243,8 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "floordiv" | "floormod" => binary(g, op, DTypeClass::Number),
         "div" if g.rng.chance(1, 3) => binary(g, op, DTypeClass::Complex),
         "div" | "atan2" => binary(g, op, DTypeClass::Float),
-        "truncatediv" | "truncatemod" => binary(g, op, DTypeClass::Int),
+        "truncatediv" => binary(g, op, DTypeClass::Number),
+        "truncatemod" => binary(g, op, DTypeClass::Int),
         "pow" => binary(g, op, DTypeClass::Numeric),
         "equal" | "not_equal" => binary(g, op, DTypeClass::Equatable),
         "less" | "less_equal" | "greater" | "greater_equal" => binary(g, op, DTypeClass::Number),
@@ -248,6 +279,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "unique" | "unique_with_counts" => unique(g, op),
         "boolean_mask" => boolean_mask(g),
         "where_indices" => unary(g, op, DTypeClass::Equatable),
+        "euclidean_norm" => reduce(g, op),
         _ if op.starts_with("reduce_") => reduce(g, op),
         _ => scatter_and_blocks::add_op(g, op),
     }

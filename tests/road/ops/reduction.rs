@@ -11,7 +11,7 @@ use crate::op_call::Call;
 pub fn reduce(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let class = match op {
         "reduce_any" | "reduce_all" => DTypeClass::Bool,
-        "reduce_logsumexp" => DTypeClass::Float,
+        "reduce_logsumexp" | "reduce_variance" | "reduce_std" => DTypeClass::Float,
         "complex_prod" => DTypeClass::Complex,
         "reduce_sum" | "reduce_mean" | "reduce_prod" => DTypeClass::Numeric,
         _ => DTypeClass::Number,
@@ -24,7 +24,15 @@ pub fn reduce(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     if float && !exact {
         // A product of small integers soon exceeds the precision of a float, so its rounding depends on the order.
         let order_dependent = !props.integral
-            || matches!(op, "reduce_logsumexp" | "reduce_mean" | "reduce_prod" | "complex_prod");
+            || matches!(
+                op,
+                "reduce_logsumexp"
+                    | "reduce_mean"
+                    | "reduce_prod"
+                    | "complex_prod"
+                    | "reduce_variance"
+                    | "reduce_std"
+            );
         if order_dependent && half {
             return None;
         }
