@@ -9,8 +9,12 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 pub(crate) enum Class {
     /// Every dtype.
     Any,
+    /// Every dtype but string.
+    Fixed,
     /// Bool, integers and floats: the dtypes that kernels compute with.
     Scalar,
+    /// Bool, integers, floats and strings.
+    ScalarOrString,
     /// Integers and floats.
     Number,
     /// Signed integers and floats.
@@ -18,6 +22,7 @@ pub(crate) enum Class {
     Float,
     Integer,
     Bool,
+    String,
     /// Integers and bool.
     Bits,
 }
@@ -27,12 +32,15 @@ impl Class {
         let number = dtype.is_integer() || dtype.is_float();
         match self {
             Class::Any => true,
+            Class::Fixed => dtype != DType::String,
             Class::Scalar => number || dtype == DType::Bool,
+            Class::ScalarOrString => number || matches!(dtype, DType::Bool | DType::String),
             Class::Number => number,
             Class::Signed => number && dtype.is_signed(),
             Class::Float => dtype.is_float(),
             Class::Integer => dtype.is_integer(),
             Class::Bool => dtype == DType::Bool,
+            Class::String => dtype == DType::String,
             Class::Bits => dtype.is_integer() || dtype == DType::Bool,
         }
     }
@@ -40,12 +48,15 @@ impl Class {
     fn name(self) -> &'static str {
         match self {
             Class::Any => "any",
+            Class::Fixed => "of a fixed size",
             Class::Scalar => "bool, an integer or a float",
+            Class::ScalarOrString => "bool, an integer, a float or a string",
             Class::Number => "an integer or a float",
             Class::Signed => "a signed integer or a float",
             Class::Float => "a float",
             Class::Integer => "an integer",
             Class::Bool => "bool",
+            Class::String => "string",
             Class::Bits => "an integer or bool",
         }
     }
@@ -90,8 +101,8 @@ pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> 
     if !class.contains(first) {
         let (name, example) = (class.name(), class.example());
         let message = format!("the element type must be {name}, got {first} in operand {from}");
-        // Only scalars can be cast.
-        return match Class::Scalar.contains(first) {
+        // Only scalars can be cast, and not to strings.
+        return match Class::Scalar.contains(first) && class != Class::String {
             true => refuse_with_help(message, format!("cast operand {from} with .cast({example})")),
             false => refuse(message),
         };
@@ -143,7 +154,7 @@ macro_rules! rules {
 rules! {
     /// Rules of ops with one data operand. The result has its dtype. Structure operands may follow.
     unary: 1 operands, |dtype| dtype, [
-        any Any, scalar Scalar, number Number, signed Signed, float Float, boolean Bool, bits Bits,
+        any Any, fixed Fixed, scalar Scalar, scalar_or_string ScalarOrString, number Number, signed Signed, float Float, boolean Bool, bits Bits,
     ];
     /// Rules of ops with two data operands of the same dtype. The result has this dtype. Structure operands may follow.
     binary: 2 operands, |dtype| dtype, [
@@ -152,7 +163,7 @@ rules! {
     /// Rules of ops with three data operands of the same dtype. The result has this dtype.
     ternary: 3 operands, |dtype| dtype, [number Number];
     /// Rules of ops with two data operands of the same dtype and a bool result.
-    comparison: 2 operands, |_| DType::Bool, [scalar Scalar, number Number];
+    comparison: 2 operands, |_| DType::Bool, [scalar_or_string ScalarOrString, number Number];
 }
 
 #[cfg(test)]
@@ -167,7 +178,7 @@ mod tests {
     fn messages_give_the_requirement_first() {
         let none = Attrs::default();
         assert_eq!(binary::number(&[DType::F32, DType::F32], &none).unwrap(), [DType::F32]);
-        assert_eq!(comparison::scalar(&[DType::Bool, DType::Bool], &none).unwrap(), [DType::Bool]);
+        assert_eq!(comparison::scalar_or_string(&[DType::Bool, DType::Bool], &none).unwrap(), [DType::Bool]);
         assert_eq!(
             message(binary::number(&[DType::F32, DType::F64], &none)),
             "operands must have one dtype, got f32 and f64"

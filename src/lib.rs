@@ -44,4 +44,4 @@ pub use ops::{
     Bound, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch, stack,
 };
 pub use runtime::ThreadPool;
-pub use tensor::{Element, Tensor, TensorView, TensorViewMut};
+pub use tensor::{Element, Strings, StringsBuilder, Tensor, TensorView, TensorViewMut};

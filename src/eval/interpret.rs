@@ -4,11 +4,12 @@ use shapeflow_shape_fns::{DType, Dim};
 use smallvec::SmallVec;
 
 use super::Template;
+use super::handles::handle_dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Axis, Env, Evaluator, Expr, Fault, Program, Scalar, scalar_dtype};
 use crate::tensor::{Tensor, TensorView};
 
-/// The tensor of `dtype` and `sizes` whose elements the template gives for these operands.
+/// The tensor of `dtype` and `sizes` whose elements the template gives for these operands. Handles stand for strings.
 ///
 /// # Errors
 /// An index is outside its axis, an integer is divided by zero, or memory is refused.
@@ -20,7 +21,7 @@ pub(super) fn interpret(
 ) -> Result<Tensor> {
     // Without scalars of its dtype an expression would give zeros.
     let mut dtypes = template.order.iter().map(Expr::dtype);
-    if let Some(dtype) = dtypes.find(|dtype| scalar_dtype(*dtype).is_none()) {
+    if let Some(dtype) = dtypes.find(|dtype| scalar_dtype(handle_dtype(*dtype)).is_none()) {
         return Err(uncomputed(dtype, Phase::Run));
     }
     let mut result = Tensor::zeros(dtype, sizes)?;

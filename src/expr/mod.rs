@@ -236,6 +236,14 @@ impl Expr {
         Expr::new(value.dtype(), ExprKind::Const(value))
     }
 
+    /// Makes the zero of a dtype: 0, `false` or the empty string.
+    pub fn zero(dtype: DType) -> Expr {
+        match dtype {
+            DType::String => Expr::new(dtype, ExprKind::Const(scalar::EMPTY_STRING)),
+            _ => Expr::constant(Scalar::zero(dtype)),
+        }
+    }
+
     /// Makes a constant from `value`, cast to the dtype of `self`.
     pub fn like(&self, value: f64) -> Expr {
         Expr::constant(eval_cast(Scalar::F64(value), self.dtype()))

@@ -82,7 +82,7 @@ impl<'a> HostCx<'a> {
         allocator: OutputAllocator<'a>,
     ) -> HostCx<'a> {
         let lent = allocator.lent.into_iter().chain(std::iter::repeat_with(|| None));
-        // Lent memory is bytes; only a tensor holds strings.
+        // Strings are copied into lent memory after the run.
         let outputs = dtypes.zip(lent).map(|(dtype, lent)| Output {
             dtype,
             lent: lent.filter(|lent| lent.dtype() == dtype && dtype != DType::String),

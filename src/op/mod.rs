@@ -11,6 +11,7 @@ mod caught;
 mod host;
 mod operand;
 mod registry;
+mod strings;
 mod tensorflow;
 
 use std::fmt;
@@ -31,6 +32,7 @@ pub(crate) use operand::OperandMask;
 #[cfg(feature = "graphdef")]
 pub(crate) use operand::{spread, spread_names};
 pub use registry::Registry;
+pub(crate) use strings::StringHandles;
 pub use tensorflow::{Absent, TfOp};
 
 /// Computes the dtypes of the outputs from the dtypes of the operands and the attributes.
@@ -97,6 +99,7 @@ pub struct OpDef {
     dtype_rule: DTypeRule,
     pub(crate) body: Body,
     reinterprets: bool,
+    string_handles: Option<StringHandles>,
     tensorflow: &'static [TfOp],
 }
 
@@ -122,6 +125,7 @@ impl OpDef {
             dtype_rule: same_as_first,
             body,
             reinterprets: false,
+            string_handles: None,
             tensorflow: &[],
         }
     }

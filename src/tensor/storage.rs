@@ -3,18 +3,23 @@
 use std::sync::Arc;
 
 use super::Buffer;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use super::strings::StringBuffer;
+use crate::error::Result;
 
 /// The elements of a tensor: all bytes of a buffer, or strings. The bytes of bools are 0 or 1.
 #[derive(Clone)]
 pub(super) enum Storage {
     Bytes(Arc<Buffer>),
-    Strings(Arc<Vec<Box<[u8]>>>),
+    Strings(Arc<StringBuffer>),
 }
 
 impl Storage {
     pub(super) fn of(buffer: Buffer) -> Storage {
         Storage::Bytes(Arc::new(buffer))
+    }
+
+    pub(super) fn of_strings(strings: StringBuffer) -> Storage {
+        Storage::Strings(Arc::new(strings))
     }
 
     /// Returns the bytes for writing; empty for strings. Shared bytes are copied first.
@@ -28,13 +33,4 @@ impl Storage {
         let buffer = Arc::get_mut(buffer).expect("a buffer just copied has one owner");
         Ok(buffer.bytes_mut())
     }
-}
-
-/// Makes an empty vector with capacity for `len` strings.
-pub(super) fn string_vec(len: usize) -> Result<Vec<Box<[u8]>>> {
-    let mut strings = Vec::new();
-    strings.try_reserve_exact(len).map_err(|_| {
-        Error::new(ErrorKind::Memory, Phase::Run, format!("out of memory: could not allocate {len} strings"))
-    })?;
-    Ok(strings)
 }

@@ -100,18 +100,9 @@ fn dtypes_without_kernels_are_refused() -> Result<()> {
       --> `let turned = z.reverse([0])?.named("turned");`
       in scope layer at `let layer = g.scope("layer");`
     "#);
-    let words = g.input("words", DType::String, shape!["n"])?;
-    let last_first = words.reverse([0])?;
-    assert_snapshot!(error_text(g.compile(last_first)), @r"
-    error: reverse(string[n], axis=[0]): no kernel computes string: kernels take bool, integers and floats
-      --> `let last_first = words.reverse([0])?;`
-    ");
     let interpreter = CompileOptions::new().backend(Backend::Interpreter);
-    for moved in [turned, last_first] {
-        let refused = error_text(g.compile(moved));
-        assert_eq!(error_text(g.compile_with(&interpreter, moved)), refused);
-    }
+    assert_eq!(error_text(g.compile_with(&interpreter, turned)), error_text(g.compile(turned)));
     // The shape of such a tensor may still be read.
-    g.compile(words.reverse([0])?.shape_tensor()?)?;
+    g.compile(z.reverse([0])?.shape_tensor()?)?;
     Ok(())
 }

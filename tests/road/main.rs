@@ -33,6 +33,7 @@ mod shape_refinement;
 mod shrink;
 mod source_files;
 mod stack;
+mod strings;
 mod symbol_definitions;
 mod tensor_compare;
 mod values;

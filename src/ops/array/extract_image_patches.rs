@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attr, Dim, InferenceContext, ShapeError};
 
 use crate::dtype;
 use crate::error::Result;
-use crate::expr::{Expr, InRange, Index, LowerCx, Scalar};
+use crate::expr::{Expr, InRange, Index, LowerCx};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 
@@ -102,7 +102,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     if inside.is_empty() {
         return element;
     }
-    let zero = Expr::constant(Scalar::zero(cx.dtype(0)));
+    let zero = Expr::zero(cx.dtype(0));
     Expr::case(vec![(inside, element)], zero)
 }
 

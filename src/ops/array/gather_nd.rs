@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attrs, DType, Dim, InferenceContext};
 
 use crate::dtype;
 use crate::error::Result;
-use crate::expr::{Expr, Index, LowerCx, Scalar};
+use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::positions::{check_policy, ignores_outside};
@@ -63,7 +63,7 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     dtype::indices(operands, 1)?;
     // An ignored index gives zeros, so the dtype must have a zero.
-    let class = if ignores_outside(attrs) { dtype::Class::Scalar } else { dtype::Class::Any };
+    let class = if ignores_outside(attrs) { dtype::Class::ScalarOrString } else { dtype::Class::Any };
     Ok(vec![dtype::common(operands, 0, 1, class)?])
 }
 
@@ -93,7 +93,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     if !ignores {
         return element;
     }
-    let zero = Expr::constant(Scalar::zero(element.dtype()));
+    let zero = Expr::zero(element.dtype());
     inside.select(element, zero)
 }
 

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attrs, DType, Dim};
 
 use crate::dtype;
 use crate::error::Result;
-use crate::expr::{Expr, InRange, Index, LowerCx, Scalar};
+use crate::expr::{Expr, InRange, Index, LowerCx};
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
@@ -37,7 +37,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("pad", lower)
     .operands(&[Operand::Data("x"), Operand::Size("paddings")])
     .shape_fn(shapeflow_shape_fns::array::pad)
-    .dtype_rule(dtype::unary::scalar)
+    .dtype_rule(dtype::unary::scalar_or_string)
     .tensorflow(&[TfOp::new("Pad").pairs(&["paddings"])]);
 
 pub(crate) static WITH: OpDef = OpDef::compute("pad_with", lower_with)
@@ -57,7 +57,7 @@ fn with_dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    let zero = Expr::constant(Scalar::zero(cx.dtype(0)));
+    let zero = Expr::zero(cx.dtype(0));
     bordered(cx, index, zero)
 }
 
@@ -89,7 +89,7 @@ mod tests {
     use shapeflow_shape_fns::Attr;
 
     use super::*;
-    use crate::expr::eval_cast;
+    use crate::expr::{Scalar, eval_cast};
     use crate::ops::testing::{recorded, run, run_one, shape_table, tensor};
     use crate::tensor::Tensor;
 

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::Dim;
 
 use crate::dtype;
 use crate::error::Result;
-use crate::expr::{Expr, InRange, Index, LowerCx, Scalar};
+use crate::expr::{Expr, InRange, Index, LowerCx};
 use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
@@ -70,7 +70,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("space_to_batch_nd", lower)
 pub(crate) static BACK: OpDef = OpDef::compute("batch_to_space_nd", lower_back)
     .operands(&[Operand::Data("input"), Operand::Size("block_shape"), Operand::Size("crops")])
     .shape_fn(shapeflow_shape_fns::array::batch_to_space)
-    .dtype_rule(dtype::unary::any)
+    .dtype_rule(dtype::unary::fixed)
     .tensorflow(&[
         TfOp::new("BatchToSpaceND").pairs(&["crops"]),
         TfOp::new("BatchToSpace").pairs(&["crops"]),
@@ -97,7 +97,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
         inside.push(InRange { index: read[axis].clone(), low: Dim::known(0), high: size.clone() });
     }
     let element = cx.operand(0, &read);
-    let zero = Expr::constant(Scalar::zero(cx.dtype(0)));
+    let zero = Expr::zero(cx.dtype(0));
     Expr::case(vec![(inside, element)], zero)
 }
 
