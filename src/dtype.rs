@@ -28,7 +28,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    fn contains(self, dtype: DType) -> bool {
+    pub(crate) fn contains(self, dtype: DType) -> bool {
         let number = dtype.is_integer() || dtype.is_float();
         match self {
             Class::Any => true,

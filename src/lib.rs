@@ -43,5 +43,7 @@ pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
     Bound, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch, stack,
 };
+#[cfg(feature = "strings")]
+pub use ops::{string_format, string_join};
 pub use runtime::ThreadPool;
 pub use tensor::{Element, Strings, StringsBuilder, Tensor, TensorView, TensorViewMut};

@@ -10,6 +10,7 @@
 mod caught;
 mod host;
 mod operand;
+mod prepared;
 mod registry;
 mod strings;
 mod tensorflow;
@@ -31,6 +32,7 @@ pub use operand::Operand;
 pub(crate) use operand::OperandMask;
 #[cfg(feature = "graphdef")]
 pub(crate) use operand::{spread, spread_names};
+pub(crate) use prepared::{Prepared, PreparedNode};
 pub use registry::Registry;
 pub(crate) use strings::StringHandles;
 pub use tensorflow::{Absent, TfOp};

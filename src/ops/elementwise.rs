@@ -249,7 +249,7 @@ mod tests {
                 dtype.is_integer() || dtype == DType::Bool
             }),
             ("logical_and logical_not logical_or logical_xor", &|dtype| dtype == DType::Bool),
-            ("equal not_equal", &|dtype| number(dtype) || dtype == DType::Bool),
+            ("equal not_equal", &|dtype| number(dtype) || matches!(dtype, DType::Bool | DType::String)),
         ];
         for def in unary().chain(binary()) {
             let row = rows.iter().find(|(names, _)| names.split_whitespace().any(|name| name == def.name()));

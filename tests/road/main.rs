@@ -33,6 +33,8 @@ mod shape_refinement;
 mod shrink;
 mod source_files;
 mod stack;
+#[cfg(feature = "strings")]
+mod string_ops;
 mod strings;
 mod symbol_definitions;
 mod tensor_compare;

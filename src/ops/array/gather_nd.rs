@@ -130,7 +130,8 @@ mod tests {
     }
     shape_table! { ignoring: DEF, {"bad_indices_policy": "IGNORE"},
         "[a, b]; i64[i, 1]" => "[i, b]",
-        "string[a]; i64[i, 1]" => error "bool, an integer or a float, got string",
+        "string[a]; i64[i, 1]" => "string[i]",
+        "c64[a]; i64[i, 1]" => error "bool, an integer, a float or a string, got c64",
     }
 
     #[test]
