@@ -48,7 +48,7 @@ impl Class {
     fn name(self) -> &'static str {
         match self {
             Class::Any => "any",
-            Class::Fixed => "of a fixed size",
+            Class::Fixed => "any but string",
             Class::Scalar => "bool, an integer or a float",
             Class::ScalarOrString => "bool, an integer, a float or a string",
             Class::Number => "an integer or a float",

@@ -176,7 +176,7 @@ pub(super) fn to_proto(tensor: &Tensor) -> Result<TensorProto> {
         ..TensorProto::default()
     };
     if tensor.dtype() == DType::String {
-        proto.string_val = tensor.as_strings()?.iter().map(|string| Bytes::copy_from_slice(string)).collect();
+        proto.string_val = tensor.as_strings()?.iter().map(Bytes::copy_from_slice).collect();
         return Ok(proto);
     }
     // A scalar goes to its typed field, where people can read it.

@@ -145,7 +145,7 @@ fn long(s: &[u8]) -> u64 {
 /// Returns TensorFlow's `Hash64`: MurmurHash64A with a fixed seed.
 pub(super) fn murmur64(bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0xc6a4_a793_5bd1_e995;
-    const SEED: u64 = 0xdeca_fcaf_fe;
+    const SEED: u64 = 0x00de_cafc_affe;
     let mut hash = SEED ^ (bytes.len() as u64).wrapping_mul(FACTOR);
     let (words, tail) = bytes.as_chunks::<8>();
     for word in words {

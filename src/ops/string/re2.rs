@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use unicode_script::Script;
+
 /// The greatest number of repetitions that RE2 accepts.
 const MAX_REPEAT: u32 = 1000;
 
@@ -19,6 +21,13 @@ pub(super) fn translate(pattern: &str) -> Result<String, String> {
     }
     Ok(reader.out)
 }
+
+/// The general categories of Unicode, and `Any`.
+const CATEGORIES: &str = "Any C Cc Cf Co L Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps S Sc Sk Sm So Z Zl \
+                          Zp Zs";
+
+/// The names of classes such as `[:alpha:]`.
+const POSIX: &str = "alnum alpha ascii blank cntrl digit graph lower print punct space upper word xdigit";
 
 /// Whether a repetition may follow.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +50,7 @@ impl<'p> Reader<'p> {
     /// Translates what `character`, which is taken from the pattern, starts.
     fn read(&mut self, character: char) -> Result<(), String> {
         match character {
-            '\\' => self.escape(false)?,
+            '\\' => self.escape()?,
             '[' => self.class()?,
             '(' => return self.group(),
             '|' | '^' | '$' => {
@@ -97,12 +106,13 @@ impl<'p> Reader<'p> {
         self.out.push('(');
         self.repeats = Repeats::Nothing;
         let Some(flags) = self.rest.strip_prefix('?') else { return Ok(()) };
-        if flags.starts_with("P<")
-            || flags.starts_with('<') && !flags.starts_with("<=") && !flags.starts_with("<!")
-        {
-            let end = flags.find('>').ok_or("the name of a group must be closed")?;
-            let _ = write!(self.out, "?{}", &flags[..=end]);
-            self.rest = &flags[end + 1..];
+        if let Some(name) = flags.strip_prefix("P<") {
+            let end = name.find('>').ok_or("the name of a group must be closed")?;
+            if end == 0 || !name[..end].chars().all(|c| c.is_alphanumeric() || c == '_') {
+                return Err(format!("the name of a group must be a word, got {}", &name[..end]));
+            }
+            // A rewrite has the numbers of groups only.
+            self.rest = &name[end + 1..];
             return Ok(());
         }
         let end = flags.find([':', ')']).ok_or("a group must be closed")?;
@@ -115,45 +125,61 @@ impl<'p> Reader<'p> {
         Ok(())
     }
 
-    /// Translates what follows a backslash, in a class or outside.
-    fn escape(&mut self, in_class: bool) -> Result<(), String> {
-        let mut chars = self.rest.chars();
-        let Some(escaped) = chars.next() else { return Err("a trailing backslash".to_string()) };
-        let after = chars.as_str();
-        let class = |inside: &str, negated: bool| match (in_class, negated) {
-            (true, false) => inside.to_string(),
-            (true, true) => format!("[^{inside}]"),
-            (false, false) => format!("[{inside}]"),
-            (false, true) => format!("[^{inside}]"),
-        };
+    /// Translates what follows a backslash outside classes.
+    fn escape(&mut self) -> Result<(), String> {
+        let Some(escaped) = self.rest.chars().next() else { return Err("a trailing backslash".to_string()) };
+        let after = &self.rest[escaped.len_utf8()..];
         let text = match escaped {
-            'd' | 'D' => class("0-9", escaped == 'D'),
-            'w' | 'W' => class("0-9A-Za-z_", escaped == 'W'),
-            's' | 'S' => class("\\t\\n\\x0C\\r ", escaped == 'S'),
-            'b' | 'B' if !in_class => format!("(?-u:\\{escaped})"),
-            'C' if !in_class => "(?s-u:.)".to_string(),
-            'Q' if !in_class => {
+            'b' | 'B' => format!("(?-u:\\{escaped})"),
+            'C' => "(?s-u:.)".to_string(),
+            'A' | 'z' => format!("\\{escaped}"),
+            'Q' => {
                 let (literal, rest) = after.split_once("\\E").unwrap_or((after, ""));
                 self.rest = rest;
                 self.out.push_str(&regex::escape(literal));
                 return Ok(());
             }
-            'A' | 'z' if !in_class => format!("\\{escaped}"),
-            'a' | 'f' | 't' | 'n' | 'r' | 'v' => format!("\\{escaped}"),
             'p' | 'P' => return self.property(escaped, after),
-            'x' => return self.hexadecimal(after),
-            '0'..='7' => return self.octal(),
-            _ if escaped.is_ascii_punctuation() => regex::escape(&escaped.to_string()),
-            _ if !escaped.is_ascii() => escaped.to_string(),
-            _ => return Err(format!("an unknown escape \\{escaped}")),
+            _ => match ascii_class(escaped) {
+                Some((inside, is_negated)) => format!("[{}{inside}]", if is_negated { "^" } else { "" }),
+                None => {
+                    let character = self.escaped_character()?;
+                    self.push(character);
+                    return Ok(());
+                }
+            },
         };
-        // A hyphen inside a class stays a literal.
-        let is_bare_hyphen = in_class && text == "-";
-        self.out.push_str(if is_bare_hyphen { "\\-" } else { &text });
+        self.out.push_str(&text);
         self.rest = after;
         Ok(())
     }
 
+    /// Appends a character that stands for itself.
+    fn push(&mut self, character: char) {
+        self.out.push_str(&regex::escape(character.encode_utf8(&mut [0; 4])));
+    }
+
+    /// Takes what follows a backslash and stands for one character.
+    fn escaped_character(&mut self) -> Result<char, String> {
+        let Some(escaped) = self.rest.chars().next() else { return Err("a trailing backslash".to_string()) };
+        let after = &self.rest[escaped.len_utf8()..];
+        let character = match escaped {
+            'a' => '\x07',
+            'f' => '\x0c',
+            't' => '\t',
+            'n' => '\n',
+            'r' => '\r',
+            'v' => '\x0b',
+            'x' => return self.hexadecimal(after),
+            '0'..='7' => return self.octal(),
+            _ if escaped.is_ascii_punctuation() => escaped,
+            _ => return Err(format!("an unknown escape \\{escaped}")),
+        };
+        self.rest = after;
+        Ok(character)
+    }
+
+    /// Translates `\pN`, `\p{Greek}` and their negations. `after` follows the letter.
     fn property(&mut self, letter: char, after: &str) -> Result<(), String> {
         let end = match after.chars().next() {
             Some('{') => after.find('}').ok_or("a property must be closed")? + 1,
@@ -165,12 +191,18 @@ impl<'p> Reader<'p> {
             Some(name) => (name, letter == 'p'),
             None => (name, letter == 'P'),
         };
-        let _ = write!(self.out, "\\{}{{{name}}}", if is_negated { 'P' } else { 'p' });
+        let is_category = CATEGORIES.split(' ').any(|category| category == name);
+        if !is_category && Script::from_full_name(name).is_none() {
+            return Err(format!("a property must be a general category or a script, got {name}"));
+        }
+        // In RE2, category C lacks the characters that are not assigned.
+        let inside = if name == "C" { r"\p{Cc}\p{Cf}\p{Co}".to_string() } else { format!("\\p{{{name}}}") };
+        let _ = write!(self.out, "[{}{inside}]", if is_negated { "^" } else { "" });
         self.rest = rest_of(self.rest, letter.len_utf8() + end);
         Ok(())
     }
 
-    fn hexadecimal(&mut self, after: &str) -> Result<(), String> {
+    fn hexadecimal(&mut self, after: &str) -> Result<char, String> {
         let (digits, end) = match after.strip_prefix('{') {
             Some(inside) => {
                 let end = inside.find('}').ok_or("a code point must be closed")?;
@@ -183,8 +215,8 @@ impl<'p> Reader<'p> {
         self.code_point(code, 1 + end)
     }
 
-    /// Translates `\0`, `\07`, `\123`: up to three octal digits, of which the first is 0 unless there are three.
-    fn octal(&mut self) -> Result<(), String> {
+    /// Takes `0`, `07` or `123`: up to three octal digits, of which the first is 0 unless there are several.
+    fn octal(&mut self) -> Result<char, String> {
         let digits = self.rest.bytes().take(3).take_while(|byte| matches!(byte, b'0'..=b'7')).count();
         if digits < 2 && !self.rest.starts_with('0') {
             return Err(format!("a backreference \\{}", &self.rest[..digits]));
@@ -193,11 +225,10 @@ impl<'p> Reader<'p> {
         self.code_point(code, digits)
     }
 
-    fn code_point(&mut self, code: Option<u32>, taken: usize) -> Result<(), String> {
-        let code = code.filter(|code| *code <= 0x10_ffff).ok_or("an escape is no code point")?;
-        let _ = write!(self.out, "\\x{{{code:X}}}");
+    fn code_point(&mut self, code: Option<u32>, taken: usize) -> Result<char, String> {
+        let character = code.and_then(char::from_u32).ok_or("an escape is no character")?;
         self.rest = rest_of(self.rest, taken);
-        Ok(())
+        Ok(character)
     }
 
     /// Translates what follows `[`.
@@ -209,55 +240,70 @@ impl<'p> Reader<'p> {
         }
         let mut is_first = true;
         loop {
-            let mut chars = self.rest.chars();
-            let Some(character) = chars.next() else { return Err("a class must be closed".to_string()) };
-            let after = chars.as_str();
-            match character {
-                ']' if !is_first => {
-                    self.out.push(']');
-                    self.rest = after;
-                    return Ok(());
-                }
-                '\\' => {
-                    self.rest = after;
-                    self.escape(true)?;
-                }
-                '[' if after.starts_with(':') && after.contains(":]") => {
-                    let end = after.find(":]").expect("the class name ends") + 2;
-                    self.out.push('[');
-                    self.out.push_str(&after[..end]);
-                    self.rest = &after[end..];
-                }
-                '-' => {
-                    self.hyphen(after, is_first)?;
-                }
-                '[' | ']' | '&' | '~' | '^' => {
-                    self.out.push('\\');
-                    self.out.push(character);
-                    self.rest = after;
-                }
-                _ => {
-                    self.out.push(character);
-                    self.rest = after;
-                }
+            if let Some(rest) = self.rest.strip_prefix(']').filter(|_| !is_first) {
+                self.out.push(']');
+                self.rest = rest;
+                return Ok(());
             }
             is_first = false;
+            if self.set_in_class()? {
+                continue;
+            }
+            let low = self.class_character()?;
+            self.push(low);
+            let Some(rest) = self.rest.strip_prefix('-').filter(|rest| !rest.starts_with(']')) else {
+                continue;
+            };
+            self.rest = rest;
+            let high = self.class_character()?;
+            if high < low {
+                return Err(format!("a range must ascend, got {low}-{high}"));
+            }
+            self.out.push('-');
+            self.push(high);
         }
     }
 
-    /// Translates a hyphen in a class: a literal at either end, else the middle of a range.
-    fn hyphen(&mut self, after: &'p str, is_first: bool) -> Result<(), String> {
-        let is_last = after.starts_with(']');
-        if !is_first && after.starts_with('-') && !after[1..].starts_with(']') {
-            return Err("a hyphen must stand at an end of its class".to_string());
+    /// Translates a set of characters in a class, such as `\d` or `[:alpha:]`. Returns whether there is one.
+    fn set_in_class(&mut self) -> Result<bool, String> {
+        if let Some(end) = self.rest.find(":]").filter(|_| self.rest.starts_with("[:")) {
+            let name = self.rest[2..end].trim_start_matches('^');
+            if !POSIX.split(' ').any(|other| other == name) {
+                return Err(format!("an unknown class {}", &self.rest[..end + 2]));
+            }
+            self.out.push_str(&self.rest[..end + 2]);
+            self.rest = &self.rest[end + 2..];
+            return Ok(true);
         }
-        if !is_first && after == "-]" || after.starts_with("-]") && !is_first {
-            return Err("a range must ascend".to_string());
+        let Some(after) = self.rest.strip_prefix('\\') else { return Ok(false) };
+        let Some(escaped) = after.chars().next() else { return Ok(false) };
+        if matches!(escaped, 'p' | 'P') {
+            self.rest = after;
+            return self.property(escaped, &after[1..]).map(|()| true);
         }
-        self.out.push_str(if is_first || is_last { "\\-" } else { "-" });
-        self.rest = after;
-        Ok(())
+        let Some((inside, is_negated)) = ascii_class(escaped) else { return Ok(false) };
+        self.out.push_str(&if is_negated { format!("[^{inside}]") } else { inside.to_string() });
+        self.rest = &after[1..];
+        Ok(true)
     }
+
+    /// Takes a character of a class.
+    fn class_character(&mut self) -> Result<char, String> {
+        let character = self.rest.chars().next().ok_or("a class must be closed")?;
+        self.rest = &self.rest[character.len_utf8()..];
+        if character == '\\' { self.escaped_character() } else { Ok(character) }
+    }
+}
+
+/// Returns the ASCII characters of `\d`, `\s` or `\w` as the inside of a class, and whether the letter negates them.
+fn ascii_class(letter: char) -> Option<(&'static str, bool)> {
+    let inside = match letter.to_ascii_lowercase() {
+        'd' => "0-9",
+        's' => r"\t\n\x0C\r ",
+        'w' => "0-9A-Za-z_",
+        _ => return None,
+    };
+    Some((inside, letter.is_ascii_uppercase()))
 }
 
 /// Returns a text without its first bytes.
@@ -277,13 +323,27 @@ mod tests {
             ("[[a&&b]", r"[\[a\&\&b]"),
             ("a{,2}b{2,}", r"a\{,2}b{2,}"),
             (r"\Qa.b\E+", r"a\.b+"),
-            (r"\141\x41\x{e9}", r"\x{61}\x{41}\x{E9}"),
-            (r"(?i)(?P<x>a)(?:b)", "(?i)(?P<x>a)(?:b)"),
-            (r"\p{^Greek}\pL", r"\P{Greek}\p{L}"),
+            (r"\141\x41\x{e9}", "aAé"),
+            (r"[+--a-b-\]]", r"[\+-\-a-b\-\]]"),
+            (r"(?i)(?P<x>a)(?:b)", "(?i)(a)(?:b)"),
+            (r"\p{^Greek}[\pL]", r"[^\p{Greek}][[\p{L}]]"),
         ] {
             assert_eq!(translate(pattern).unwrap(), expected);
         }
-        for pattern in ["a**", "*a", "(?x)a", r"\8", "a{1001}", "[a", "a++", "|*", r"a\"] {
+        for pattern in [
+            "a**",
+            "*a",
+            "(?x)a",
+            r"\8",
+            "a{1001}",
+            "[a",
+            "a++",
+            "|*",
+            r"a\",
+            "[b-a]",
+            "[a--]",
+            r"\p{Alphabetic}",
+        ] {
             translate(pattern).unwrap_err();
         }
     }
