@@ -44,5 +44,7 @@ pub use ops::{
     Bound, DataFormat, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, add_n, concat,
     dynamic_stitch, einsum, stack,
 };
+#[cfg(feature = "strings")]
+pub use ops::{string_format, string_join};
 pub use runtime::ThreadPool;
-pub use tensor::{Element, Tensor, TensorMap, TensorView, TensorViewMut};
+pub use tensor::{Element, Strings, StringsBuilder, Tensor, TensorMap, TensorView, TensorViewMut};

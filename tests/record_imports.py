@@ -33,6 +33,10 @@ FIELDS = {
     "float32": "float_val",
     "float64": "double_val",
     "int64": "int64_val",
+    "uint32": "uint32_val",
+    "uint64": "uint64_val",
+    "complex64": "scomplex_val",
+    "complex128": "dcomplex_val",
     "bool": "bool_val",
     "object": "string_val",
     "float16": "half_val",
@@ -68,7 +72,7 @@ def text(message):
 
 def tensor(array):
     """Returns the text of a TensorProto that lists every element as a number."""
-    array = np.asarray(array)
+    array = np.array(array, object) if isinstance(array, bytes) else np.asarray(array)
     proto = tensor_pb2.TensorProto(dtype=tf.as_dtype(array.dtype).as_datatype_enum)
     proto.tensor_shape.SetInParent()
     for size in array.shape:
@@ -79,7 +83,8 @@ def tensor(array):
         return text(proto)
     flat = array.view(np.uint16) if field == "half_val" else array
     if array.dtype.kind == "c":
-        flat = np.stack([array.real, array.imag], -1)
+        # The real and the imaginary part are two numbers.
+        flat = np.stack([array.real, array.imag], axis=-1)
     if array.dtype.name == "int4":
         flat = array.astype(np.int32)
     getattr(proto, field).extend(flat.reshape(-1).tolist())
@@ -146,6 +151,9 @@ class Recorder:
         for arg, group in zip(declared, groups, strict=True):
             if arg.type_attr:
                 node.attr[arg.type_attr].CopyFrom(attribute(given[first].dtype))
+            if arg.type_list_attr:
+                types = [tf.as_dtype(value.dtype).as_datatype_enum for value in given[first : first + len(group)]]
+                node.attr[arg.type_list_attr].list.type.extend(types)
             if arg.number_attr:
                 node.attr[arg.number_attr].i = len(group)
             first += len(group)

@@ -4,6 +4,7 @@ use shapeflow_shape_fns::{DType, Dim};
 use smallvec::SmallVec;
 
 use super::Template;
+use super::handles::handle_dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{
     Axis, Env, Evaluator, Expr, Fault, Interner, Program, Scalar, StorageForm, StorageForms, is_own_form,
@@ -11,7 +12,8 @@ use crate::expr::{
 };
 use crate::tensor::{Tensor, TensorView};
 
-/// Computes the tensor of `dtype` and `sizes` whose elements the template gives for these operands.
+/// Computes the tensor of `dtype` and `sizes` whose elements the template gives for these operands. Handles stand for
+/// strings.
 ///
 /// # Errors
 /// An index is outside its axis, an integer is divided by zero, or memory is refused.
@@ -22,7 +24,7 @@ pub(super) fn interpret(
     operands: &[TensorView<'_>],
 ) -> Result<Tensor> {
     let mut dtypes = template.order.iter().map(Expr::dtype);
-    if let Some(dtype) = dtypes.find(|dtype| !is_computed(*dtype)) {
+    if let Some(dtype) = dtypes.find(|dtype| !is_computed(handle_dtype(*dtype))) {
         return Err(uncomputed(dtype, Phase::Run));
     }
     let mut result = Tensor::zeros(dtype, sizes)?;

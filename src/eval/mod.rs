@@ -14,6 +14,7 @@
 mod call;
 mod elements;
 mod evaluate;
+mod handles;
 mod host;
 mod interpret;
 mod template;

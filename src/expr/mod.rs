@@ -253,6 +253,14 @@ impl Expr {
         Expr::new(value.dtype(), ExprKind::Const(value))
     }
 
+    /// Makes the zero of a dtype: 0, `false` or the empty string.
+    pub fn zero(dtype: DType) -> Expr {
+        match dtype {
+            DType::String => Expr::new(dtype, ExprKind::Const(scalar::EMPTY_STRING)),
+            _ => Expr::number(dtype, 0.0),
+        }
+    }
+
     /// Makes the value of a dimension, an `i64` that is known when the kernel runs.
     pub fn size(dim: Dim) -> Expr {
         Expr::new(DType::I64, ExprKind::Size(dim))

@@ -56,6 +56,9 @@ pub(crate) fn scalar_dtype(dtype: DType) -> Option<DType> {
     }
 }
 
+/// What stands for the empty string in an expression: its handle.
+pub(super) const EMPTY_STRING: Scalar = Scalar::I64(0);
+
 impl Scalar {
     /// Returns the dtype.
     pub fn dtype(self) -> DType {

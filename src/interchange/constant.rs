@@ -23,7 +23,7 @@ pub(super) fn from_proto(proto: &TensorProto, budget: &mut Budget) -> Result<Ten
     };
     let sizes = sizes_of(proto.tensor_shape.as_ref(), budget)?;
     let count = sizes.iter().try_fold(1u64, |count, &size| count.checked_mul(size as u64));
-    let element = dtype.size_bytes().unwrap_or(size_of::<Box<[u8]>>()) as u64;
+    let element = dtype.size_bytes().unwrap_or(size_of::<usize>()) as u64;
     let bytes = count.and_then(|count| count.checked_mul(element));
     let (Some(count), Some(bytes)) = (count, bytes) else {
         return refuse(ErrorKind::Memory, format!("a constant of sizes {sizes:?} has too many elements"));
@@ -188,7 +188,7 @@ pub(super) fn to_proto(tensor: &Tensor) -> Result<TensorProto> {
         ..TensorProto::default()
     };
     if tensor.dtype() == DType::String {
-        proto.string_val = tensor.as_strings()?.iter().map(|string| Bytes::copy_from_slice(string)).collect();
+        proto.string_val = tensor.as_strings()?.iter().map(Bytes::copy_from_slice).collect();
         return Ok(proto);
     }
     // A scalar goes to the field of its dtype, where people can read it in protobuf text.
@@ -258,10 +258,10 @@ mod tests {
         assert_eq!(read(&quantized).unwrap().to_bits::<i8>().unwrap(), [-3]);
         assert_eq!(read(&shaped(DType::I64, &[2])).unwrap().to_vec::<i64>().unwrap(), [0, 0]);
         let strings = TensorProto { string_val: vec!["a".into()], ..shaped(DType::String, &[2]) };
-        assert_eq!(&*read(&strings).unwrap().as_strings().unwrap()[1], b"a");
+        assert_eq!(read(&strings).unwrap().as_strings().unwrap().at(1), b"a");
         let content =
             TensorProto { tensor_content: Bytes::from_static(b"\x01\x02abc"), ..shaped(DType::String, &[2]) };
-        assert_eq!(&*read(&content).unwrap().as_strings().unwrap()[1], b"bc");
+        assert_eq!(read(&content).unwrap().as_strings().unwrap().at(1), b"bc");
     }
 
     #[test]

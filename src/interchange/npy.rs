@@ -285,9 +285,9 @@ mod tests {
         assert_eq!(read_npy(&columns).unwrap(), Tensor::from([[1u8, 2, 3], [4, 5, 6]]));
         let text =
             file("{'descr': '<U2', 'fortran_order': False, 'shape': (1,)}", &[b'a', 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(&*read_npy(&text).unwrap().as_strings().unwrap()[0], b"a");
+        assert_eq!(read_npy(&text).unwrap().as_strings().unwrap().at(0), b"a");
         let bytes = file("{'descr': '|S3', 'fortran_order': False, 'shape': (2,)}", b"a\0\0bcd");
-        assert_eq!(&*read_npy(&bytes).unwrap().as_strings().unwrap()[1], b"bcd");
+        assert_eq!(read_npy(&bytes).unwrap().as_strings().unwrap().at(1), b"bcd");
     }
 
     #[test]

@@ -10,7 +10,9 @@
 mod caught;
 mod host;
 mod operand;
+mod prepared;
 mod registry;
+mod strings;
 mod tensorflow;
 
 use std::fmt;
@@ -30,7 +32,9 @@ pub use operand::Operand;
 pub(crate) use operand::OperandMask;
 #[cfg(feature = "graphdef")]
 pub(crate) use operand::{spread, spread_names};
+pub(crate) use prepared::{Prepared, PreparedNode};
 pub use registry::Registry;
+pub(crate) use strings::StringHandles;
 pub use tensorflow::{Absent, TfOp};
 
 /// Computes the dtypes of the outputs from the dtypes of the operands and the attributes.
@@ -98,6 +102,7 @@ pub struct OpDef {
     pub(crate) body: Body,
     reinterprets: bool,
     on_complex: Option<CompositeFn>,
+    string_handles: Option<StringHandles>,
     tensorflow: &'static [TfOp],
 }
 
@@ -124,6 +129,7 @@ impl OpDef {
             body,
             reinterprets: false,
             on_complex: None,
+            string_handles: None,
             tensorflow: &[],
         }
     }

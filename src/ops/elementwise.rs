@@ -309,7 +309,9 @@ mod tests {
                 dtype.is_integer() || dtype == DType::Bool
             }),
             ("logical_and logical_not logical_or logical_xor", &|dtype| dtype == DType::Bool),
-            ("equal not_equal", &|dtype| dtype.is_numeric() || dtype.is_quantized() || dtype == DType::Bool),
+            ("equal not_equal", &|dtype| {
+                dtype.is_numeric() || dtype.is_quantized() || matches!(dtype, DType::Bool | DType::String)
+            }),
         ];
         for def in unary().chain(binary()).chain(gradients()) {
             let row = rows.iter().find(|(names, _)| names.split_whitespace().any(|name| name == def.name()));

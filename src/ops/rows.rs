@@ -50,10 +50,6 @@ pub(crate) fn put(
     if updates.is_empty() {
         return Ok(());
     }
-    if updates.dtype() == DType::String {
-        let (target, updates) = (target.as_mut_strings()?, updates.as_strings()?);
-        return each_row(target, updates, row, positions, <[Box<[u8]>]>::clone_from_slice);
-    }
     let bytes = row * size_of_element(updates.dtype())?;
     let (target, updates) = (target.bytes_mut(), updates.bytes());
     match bytes {

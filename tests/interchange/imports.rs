@@ -30,6 +30,7 @@ const COMMUTATIVE: [&str; 17] = [
 
 /// A line of `tests/data/imports.jsonl`. Attributes and tensors are protobuf text.
 struct Case {
+    file: &'static str,
     line: usize,
     op: String,
     attrs: String,
@@ -42,7 +43,12 @@ struct Case {
 
 /// Reads all recorded cases.
 fn cases() -> Vec<Case> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/imports.jsonl");
+    ["imports", "strings"].into_iter().flat_map(cases_of).collect()
+}
+
+/// The cases of a file in `tests/data`.
+fn cases_of(file: &'static str) -> Vec<Case> {
+    let path = format!("{}/tests/data/{file}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     let texts = |json: &Json| -> Vec<String> {
         json.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_string()).collect()
@@ -50,6 +56,7 @@ fn cases() -> Vec<Case> {
     let case = |(number, line): (usize, &str)| {
         let json: Json = serde_json::from_str(line).unwrap();
         Case {
+            file,
             line: number + 1,
             op: json["op"].as_str().unwrap().to_string(),
             attrs: json["attrs"].as_str().unwrap().to_string(),
@@ -159,8 +166,9 @@ fn nodes_give_what_tensorflow_gives() {
                 (Ok(got), Some(_)) => format!("{got:?} and not {expected:?}"),
                 (Ok(got), None) => format!("{got:?} and no error"),
             };
-            let (line, op, attrs) = (case.line, &case.op, &case.attrs);
-            wrong.push(format!("line {line}, {op}, {attrs}, fed: {is_fed}, {backend:?}: {what}"));
+            let (file, line, op, attrs) = (case.file, case.line, &case.op, &case.attrs);
+            wrong
+                .push(format!("{file}.jsonl line {line}, {op}, {attrs}, fed: {is_fed}, {backend:?}: {what}"));
         }
     }
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
@@ -190,5 +198,5 @@ fn every_importable_op_has_a_value_that_shows_the_order_of_its_operands() {
         *shown.entry(&case.op).or_default() |= shows;
     }
     let missing: Vec<&str> = shown.iter().filter(|(_, shows)| !**shows).map(|(op, _)| *op).collect();
-    assert!(missing.is_empty(), "add cases to tests/record_imports.py of {missing:?}");
+    assert!(missing.is_empty(), "add cases to tests/record_imports.py or record_strings.py of {missing:?}");
 }

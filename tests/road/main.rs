@@ -35,6 +35,9 @@ mod shrink;
 mod source_files;
 mod stack;
 mod storage_dtypes;
+#[cfg(feature = "strings")]
+mod string_ops;
+mod strings;
 mod symbol_definitions;
 mod tensor_compare;
 mod values;

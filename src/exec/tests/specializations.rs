@@ -222,6 +222,10 @@ fn every_structure_operand_gives_the_results_of_a_new_executable() {
     let registry = crate::op::Registry::builtin();
     for def in registry.iter() {
         let Some(parameter) = fed_parameter(def) else { continue };
+        if def.dtypes() == [DType::String] {
+            // The drawn operands are numbers.
+            continue;
+        }
         let case = case_of(def.name());
         for shape in [shape![?, ?, ?], TensorShape::unranked()] {
             let graph = Graph::new();

@@ -102,7 +102,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     if inside.is_empty() {
         return element;
     }
-    let zero = Expr::number(cx.dtype(0), 0.0);
+    let zero = Expr::zero(cx.dtype(0));
     Expr::case(vec![(inside, element)], zero)
 }
 

@@ -37,7 +37,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("pad", lower)
     .operands(&[Operand::Data("x"), Operand::Size("paddings")])
     .shape_fn(shapeflow_shape_fns::array::pad)
-    .dtype_rule(dtype::unary::fixed)
+    .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("Pad").pairs(&["paddings"])]);
 
 pub(crate) static WITH: OpDef = OpDef::compute("pad_with", lower_with)
@@ -57,7 +57,7 @@ fn with_dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    let zero = Expr::number(cx.dtype(0), 0.0);
+    let zero = Expr::zero(cx.dtype(0));
     bordered(cx, index, zero)
 }
 

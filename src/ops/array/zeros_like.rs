@@ -7,12 +7,12 @@ use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// Makes a tensor of zeros (`false` for bool) of the same shape and dtype.
+    /// Makes a tensor of zeros (`false` for bool, empty strings for string) of the same shape and dtype.
     ///
-    /// `[..] -> [..]`, any dtype but string. As TensorFlow's `ZerosLike`. Fuses into kernels.
+    /// `[..] -> [..]`, any dtype. As TensorFlow's `ZerosLike`. Fuses into kernels.
     ///
     /// # Errors
-    /// The elements are strings.
+    /// None.
     #[track_caller]
     pub fn zeros_like(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()
@@ -22,11 +22,11 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("zeros_like", lower)
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::common::unary)
-    .dtype_rule(dtype::unary::fixed)
+    .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("ZerosLike")]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, _index: &[Index]) -> Expr {
-    Expr::number(cx.output_dtype(0), 0.0)
+    Expr::zero(cx.output_dtype(0))
 }
 
 #[cfg(test)]
@@ -39,7 +39,8 @@ mod tests {
     shape_table! { DEF, {},
         "[n, 3]" => "[n, 3]",
         "bool?" => "bool?",
-        "string[n]" => error "the element type must be any but string",
+        "string[n]" => "string[n]",
+        "c64[n]" => "c64[n]",
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::graph_recipe::Content;
 use crate::op_call::Call;
 use creation::{fill, float_range, range, shape_query};
 use elementwise::{binary, cast, clip, select, select_v1, unary, unary_complex, unary_inexact, unary_with};
-pub use list::OPS;
+pub use list::{OPS, STRING_OPS};
 use movement::{broadcast_to, concat, expand_dims_or_squeeze, pad, reshape, reverse, stack, tile, transpose};
 use reduction::{argmax_or_argmin, cumsum, matmul, reduce, softmax};
 use slicing::{boolean_mask, gather, one_hot, slice, split, strided_slice, unique};
