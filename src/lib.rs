@@ -41,8 +41,8 @@ pub use op::{
 };
 pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
-    Bound, DataFormat, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, add_n, concat,
-    dynamic_stitch, einsum, stack,
+    Bound, DataFormat, IntoScalar, Mirror, Padding, Quantization, Sampling, SliceItem, SliceMasks,
+    WindowPadding, add_n, concat, dynamic_stitch, einsum, stack,
 };
 pub use runtime::ThreadPool;
 pub use tensor::{Element, Tensor, TensorView, TensorViewMut};

@@ -37,3 +37,4 @@ mod stack;
 mod symbol_definitions;
 mod tensor_compare;
 mod values;
+mod windows;
