@@ -20,12 +20,14 @@ mod dtypes;
 pub(crate) mod elementwise;
 pub(crate) mod gradient;
 pub(crate) mod host_params;
+pub(crate) mod image;
 pub(crate) mod linalg;
 pub(crate) mod logical;
 pub(crate) mod math;
 pub(crate) mod nn;
 mod operators;
 pub(crate) mod positions;
+pub(crate) mod quantize;
 #[cfg(test)]
 mod recorded_values;
 pub(crate) mod reduce;
@@ -43,19 +45,23 @@ use crate::op::{OpDef, Registry};
 pub use array::{
     Bound, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch, stack,
 };
+pub use image::Sampling;
 pub use linalg::einsum;
 pub use math::add_n;
-pub use nn::DataFormat;
+pub use nn::{DataFormat, Padding};
+pub use quantize::Quantization;
 #[cfg(feature = "strings")]
 pub use string::{string_format, string_join};
 
 /// The families of ops.
 static FAMILIES: &[&[&[&OpDef]]] = &[
     array::ALL,
+    image::ALL,
     linalg::ALL,
     logical::ALL,
     math::ALL,
     nn::ALL,
+    quantize::ALL,
     reduce::ALL,
     segment::ALL,
     #[cfg(feature = "strings")]
@@ -100,8 +106,21 @@ mod tests {
     }
 
     /// Ops that need attributes, or operands of several ranks. Their own tests run them.
-    const OF_SEVERAL_RANKS: [&str; 4] =
-        ["bias_add", "einsum", "sparse_softmax_cross_entropy", "sum_of_products"];
+    const OF_SEVERAL_RANKS: [&str; 13] = [
+        "avg_pool",
+        "bias_add",
+        "conv_2d",
+        "conv_2d_filter_grad",
+        "conv_2d_input_grad",
+        "convolve_windows",
+        "depthwise_conv_2d",
+        "einsum",
+        "lrn",
+        "max_pool",
+        "reduce_window",
+        "sparse_softmax_cross_entropy",
+        "sum_of_products",
+    ];
 
     /// For every dtype that a dtype rule accepts, and at every rank, the body must have the dtype that the rule gives.
     #[test]
