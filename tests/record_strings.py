@@ -75,6 +75,8 @@ def join_cases(out):
             attrs = {"separator": "-", "keep_dims": keep}
             out.record("ReduceJoin", attrs, inputs=GRID, reduction_indices=P(axes))
     out.record("ReduceJoin", inputs=GRID, reduction_indices=P(1))
+    out.record("ReduceJoin", {"separator": "-"}, inputs=of(["", "", "a", ""], (2, 2)), reduction_indices=P([1]))
+    out.record("StringJoin", {"separator": "-"}, inputs=[s("", ""), s("", "a")])
     for axes in ([2], [-3], [0, 0]):
         out.record("ReduceJoin", inputs=GRID, reduction_indices=P(axes), error=True)
     out.record("ReduceJoin", inputs=of([], (0, 2)), reduction_indices=P([0]))
@@ -85,6 +87,8 @@ def join_cases(out):
     out.record("UnsortedSegmentJoin", inputs=words, segment_ids=i32(0, 2, 0, 2, 1), num_segments=P(3))
     attrs = {"separator": ", "}
     out.record("UnsortedSegmentJoin", attrs, inputs=words, segment_ids=i64(3, 0, 3, 0, 0), num_segments=P(5))
+    gaps = s("", "a", "", "", "b", "", "", "", "c")
+    out.record("UnsortedSegmentJoin", attrs, inputs=gaps, segment_ids=i32(0, 0, 0, 1, 1, 1, 2, 2, 2), num_segments=P(3))
     out.record("UnsortedSegmentJoin", attrs, inputs=cube, segment_ids=i32(1, 0), num_segments=P(2))
     out.record("UnsortedSegmentJoin", attrs, inputs=words, segment_ids=i32(0, 2, 0, 3, 1), num_segments=P(3), error=True)
     out.record("UnsortedSegmentJoin", attrs, inputs=words, segment_ids=i32(0, -1, 0, 1, 1), num_segments=P(2), error=True)

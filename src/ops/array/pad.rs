@@ -9,11 +9,11 @@ use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// Adds a border of zeros (`false` for bool). `paddings` holds one pair per axis, one after the other: the number
-    /// of elements before and the number after.
+    /// Adds a border of zeros (`false` for bool, empty strings for string). `paddings` holds one pair per axis, one after
+    /// the other: the number of elements before and the number after.
     ///
-    /// `[d0, …] -> [paddings[0] + d0 + paddings[1], …]`, any dtype but string. As a value, `paddings` has shape
-    /// `[rank, 2]`. As TensorFlow's `Pad`. Fuses into kernels.
+    /// `[d0, …] -> [paddings[0] + d0 + paddings[1], …]`, any dtype. As a value, `paddings` has shape `[rank, 2]`. As
+    /// TensorFlow's `Pad`. Fuses into kernels.
     ///
     /// # Errors
     /// `paddings` does not have one pair per axis, or an entry is negative.

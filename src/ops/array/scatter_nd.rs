@@ -89,7 +89,7 @@ fn join_rows(updates: Strings<'_>, row: usize, sizes: &[usize], positions: &Posi
     }
     moves.sort_unstable();
     let mut moves = moves.into_iter().peekable();
-    let count = sizes.iter().product();
+    let count = sizes.iter().fold(1, |count: usize, size| count.saturating_mul(*size));
     let mut joined = StringsBuilder::with_capacity(count, updates.byte_len())?;
     for element in 0..count {
         while let Some((_, update)) = moves.next_if(|(destination, _)| *destination == element) {

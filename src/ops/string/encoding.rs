@@ -46,7 +46,8 @@ impl Encoding {
             "USASCII" | "ASCII" => Encoding::Ascii,
             _ => {
                 return Err(wrong(format!(
-                    "an encoding must be UTF-8, UTF-16, UTF-32 (each with -BE or -LE), ISO-8859-1 or US-ASCII, got {name:?}"
+                    "an encoding must be UTF-8, UTF-16 or UTF-32 (perhaps with -BE or -LE), ISO-8859-1 or US-ASCII, \
+                     got {name:?}"
                 )));
             }
         })

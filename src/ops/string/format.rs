@@ -15,8 +15,8 @@ use crate::tensor::{StringsBuilder, TensorView};
 /// Writes `template` with each `{}` replaced by the elements of a value. Long axes show their first and last three
 /// elements.
 ///
-/// `[..]… -> string[]`, every dtype; complex and quantized elements show as `?`. As TensorFlow's `StringFormat`; imported
-/// graphs may use another placeholder. Runs on the host.
+/// `[..]… -> string[]`, every dtype; complex and quantized elements show as `?`. As TensorFlow's `StringFormat`;
+/// imported graphs may use another placeholder. Runs on the host.
 ///
 /// ```
 /// use shapeflow::{Graph, string_format};

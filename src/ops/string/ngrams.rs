@@ -32,8 +32,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The elements are not strings, an operand is not a vector, or a width is less than 1. Splits that do not ascend
-    /// from 0 to the number of strings fail the run.
+    /// The elements are not strings, an operand is not a vector, or a width is less than 1 or more than 65,536. Splits
+    /// that do not ascend from 0 to the number of strings fail the run.
     #[track_caller]
     pub fn string_ngrams(
         self,
@@ -42,9 +42,10 @@ impl<'g> Value<'g> {
         separator: &str,
     ) -> Result<[Value<'g>; 2]> {
         let splits = splits.into_operand(self, Location::caller());
-        let call =
-            self.graph().op(&DEF).data(self).data(splits).attr("ngram_widths", Attr::Ints(widths.into()));
-        exactly(call.attr("separator", separator).finish_all()?)
+        let call = self.graph().op(&DEF).data(self).data(splits);
+        let call = call.attr("separator", separator).attr("ngram_widths", Attr::Ints(widths.into()));
+        let call = call.attr("left_pad", "").attr("right_pad", "").attr("pad_width", 0);
+        exactly(call.attr("preserve_short_sequences", false).finish_all()?)
     }
 }
 
@@ -64,6 +65,9 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     let splits = operands.get(1).copied().unwrap_or(DType::I64);
     Ok(vec![DType::String, splits])
 }
+
+/// The greatest width of n-grams and of padding.
+const MAX_WIDTH: i64 = 1 << 16;
 
 struct Options<'a> {
     separator: &'a [u8],
@@ -86,15 +90,19 @@ impl<'a> Options<'a> {
             Some(Attr::Ints(widths)) => widths.to_vec(),
             Some(other) => return Err(wrong(format!("ngram_widths must be integers, got {other}"))),
         };
-        if let Some(width) = widths.iter().find(|width| **width < 1) {
-            return Err(wrong(format!("ngram_widths must be at least 1, got {width}")));
+        if let Some(width) = widths.iter().find(|width| !(1..=MAX_WIDTH).contains(*width)) {
+            return Err(wrong(format!("ngram_widths must be between 1 and {MAX_WIDTH}, got {width}")));
+        }
+        let pad_width = int_or(attrs, "pad_width", 0)?;
+        if pad_width > MAX_WIDTH {
+            return Err(wrong(format!("pad_width must be at most {MAX_WIDTH}, got {pad_width}")));
         }
         Ok(Options {
             separator: text_or(attrs, "separator", "")?.as_bytes(),
             left_pad: text_or(attrs, "left_pad", "")?.as_bytes(),
             right_pad: text_or(attrs, "right_pad", "")?.as_bytes(),
             widths,
-            pad_width: int_or(attrs, "pad_width", 0)?,
+            pad_width,
             preserves_short: flag_or(attrs, "preserve_short_sequences", false)?,
         })
     }

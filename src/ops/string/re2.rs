@@ -23,8 +23,8 @@ pub(super) fn translate(pattern: &str) -> Result<String, String> {
 }
 
 /// The general categories of Unicode, and `Any`.
-const CATEGORIES: &str = "Any C Cc Cf Co L Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps S Sc Sk Sm So Z Zl \
-                          Zp Zs";
+const CATEGORIES: &str = "Any C Cc Cf Co L Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps S Sc Sk Sm So \
+                          Z Zl Zp Zs";
 
 /// The names of classes such as `[:alpha:]`.
 const POSIX: &str = "alnum alpha ascii blank cntrl digit graph lower print punct space upper word xdigit";

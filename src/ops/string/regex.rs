@@ -59,7 +59,8 @@ impl<'g> Value<'g> {
 
     /// Replaces matches as [`Value::regex_replace`] does, with a pattern and a rewrite that the graph computes.
     ///
-    /// `string[..], pattern string[], rewrite string[] -> string[..]`. As TensorFlow's `RegexReplace`. Runs on the host.
+    /// `string[..], pattern string[], rewrite string[] -> string[..]`. As TensorFlow's `RegexReplace`. Runs on the
+    /// host.
     ///
     /// # Errors
     /// An operand is not of strings. An invalid pattern fails the run.

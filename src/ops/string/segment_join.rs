@@ -14,9 +14,10 @@ use crate::tensor::StringsBuilder;
 
 impl<'g> Value<'g> {
     /// Joins the rows of each segment, element by element, with `separator` between them: `out[k, ..]` joins the rows
-    /// whose id is `k`.
+    /// whose id is `k`. Empty strings at the start get no separator.
     ///
-    /// `string[i.., d..], ids [i..] -> string[num_segments, d..]`. `ids` is i32 or i64. A segment without rows gets empty strings. As TensorFlow's `UnsortedSegmentJoin`. Runs on the host.
+    /// `string[i.., d..], ids [i..] -> string[num_segments, d..]`. `ids` is i32 or i64. A segment without rows gets
+    /// empty strings. As TensorFlow's `UnsortedSegmentJoin`. Runs on the host.
     ///
     /// # Errors
     /// The elements are not strings, or the shape of `ids` is no prefix of the shape. An id outside
@@ -52,22 +53,33 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let segments = param_sizes(cx, "num_segments", 2)?.first().copied().unwrap_or(0);
     let rest = cx.input(0)?.sizes().get(cx.input(1)?.sizes().len()..).unwrap_or_default();
     let row: usize = rest.iter().product();
-    let mut rows: Vec<Vec<usize>> = vec![Vec::new(); segments];
+    // The rows by segment, in their order.
+    let mut rows: Vec<(usize, usize)> = Vec::with_capacity(ids.len());
     for (number, id) in ids.iter().enumerate() {
-        let segment = usize::try_from(*id).ok().and_then(|id| rows.get_mut(id)).ok_or_else(|| {
+        let segment = usize::try_from(*id).ok().filter(|id| *id < segments).ok_or_else(|| {
             let message = format!("a segment id must lie in [0, {segments}), got {id}");
             Error::new(ErrorKind::Index, Phase::Run, message)
         })?;
-        segment.push(number);
+        rows.push((segment, number));
     }
-    let mut made = StringsBuilder::with_capacity(segments * row, x.byte_len())?;
-    for rows in rows {
+    rows.sort_unstable();
+    let mut made = StringsBuilder::with_capacity(segments.saturating_mul(row), x.byte_len())?;
+    let mut next = 0;
+    for segment in 0..segments {
+        let first = next;
+        while rows.get(next).is_some_and(|(other, _)| *other == segment) {
+            next += 1;
+        }
         for inner in 0..row {
-            for (number, at) in rows.iter().enumerate() {
-                if number > 0 {
+            // As in TensorFlow, a separator follows only what is not empty.
+            let mut is_empty = true;
+            for (_, number) in &rows[first..next] {
+                let part = x.at(number * row + inner);
+                if !is_empty {
                     made.append(separator)?;
                 }
-                made.append(x.at(at * row + inner))?;
+                is_empty &= part.is_empty();
+                made.append(part)?;
             }
             made.end()?;
         }

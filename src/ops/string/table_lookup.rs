@@ -13,9 +13,9 @@ use crate::tensor::{StringsBuilder, TensorView, size_of_element};
 impl<'g> Value<'g> {
     /// Looks every element up in a table: `values[i]` where the element equals `keys[i]`, else `default`.
     ///
-    /// `[..], keys [n], values [n], default [] -> [..]`. Keys are strings, integers or bools and differ from each other;
-    /// values have any dtype, and the result has it. The table is built once if `keys` is a constant. As TensorFlow's
-    /// `LookupTableFindV2` on a `HashTableV2`. Runs on the host.
+    /// `[..], keys [n], values [n], default [] -> [..]`. Keys are strings, integers or bools and differ from each
+    /// other; values have any dtype, and the result has it. The table is built once if `keys` is a constant. As
+    /// TensorFlow's `LookupTableFindV2` on a `HashTableV2`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;

@@ -15,8 +15,8 @@ impl<'g> Value<'g> {
     /// Decodes each string to the code points of its characters. Bytes that are no character give U+FFFD.
     ///
     /// `string[..] -> splits i64[n + 1], code points i32[u]` for `n` strings: string `i` has the code points
-    /// `splits[i]..splits[i + 1]`. `encoding` is UTF-8, UTF-16, UTF-32 (the two also with `-BE` or `-LE`), ISO-8859-1 or
-    /// US-ASCII. As TensorFlow's `UnicodeDecode`; imported graphs may treat errors otherwise. Runs on the host.
+    /// `splits[i]..splits[i + 1]`. `encoding` is UTF-8, UTF-16, UTF-32 (the two also with `-BE` or `-LE`), ISO-8859-1
+    /// or US-ASCII. As TensorFlow's `UnicodeDecode`; imported graphs may treat errors otherwise. Runs on the host.
     ///
     /// # Errors
     /// The elements are not strings, or the encoding is not supported.
@@ -27,8 +27,8 @@ impl<'g> Value<'g> {
 
     /// Decodes as [`Value::unicode_decode`] does, and gives the byte at which each character starts in its string.
     ///
-    /// `string[..] -> splits i64[n + 1], code points i32[u], starts i64[u]`. As TensorFlow's `UnicodeDecodeWithOffsets`.
-    /// Runs on the host.
+    /// `string[..] -> splits i64[n + 1], code points i32[u], starts i64[u]`. As TensorFlow's
+    /// `UnicodeDecodeWithOffsets`. Runs on the host.
     ///
     /// # Errors
     /// As [`Value::unicode_decode`].

@@ -17,8 +17,8 @@ impl<'g> Value<'g> {
     /// Encodes code points: string `i` of the result has the characters `self[splits[i]..splits[i + 1]]`. An integer
     /// that is no character gives U+FFFD.
     ///
-    /// `i32[u], splits [n + 1] -> string[n]`; `splits` is i32 or i64. `encoding` is `UTF-8`, `UTF-16-BE` or `UTF-32-BE`.
-    /// As TensorFlow's `UnicodeEncode`; imported graphs may treat errors otherwise. Runs on the host.
+    /// `i32[u], splits [n + 1] -> string[n]`; `splits` is i32 or i64. `encoding` is `UTF-8`, `UTF-16-BE` or
+    /// `UTF-32-BE`. As TensorFlow's `UnicodeEncode`; imported graphs may treat errors otherwise. Runs on the host.
     ///
     /// # Errors
     /// A dtype or the encoding is not supported, or an operand is not a vector. Splits that do not ascend from 0 to the
@@ -31,8 +31,8 @@ impl<'g> Value<'g> {
 
     /// Converts each string from encoding `from` to encoding `to`. Bytes that are no character give U+FFFD.
     ///
-    /// `string[..] -> string[..]`. `from` is as for [`Value::unicode_decode`], `to` as for [`Value::unicode_encode`]. As
-    /// TensorFlow's `UnicodeTranscode`; imported graphs may treat errors otherwise. Runs on the host.
+    /// `string[..] -> string[..]`. `from` is as for [`Value::unicode_decode`], `to` as for [`Value::unicode_encode`].
+    /// As TensorFlow's `UnicodeTranscode`; imported graphs may treat errors otherwise. Runs on the host.
     ///
     /// # Errors
     /// The elements are not strings, or an encoding is not supported.
