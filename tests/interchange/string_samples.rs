@@ -60,8 +60,8 @@ pub fn samples() -> Vec<Sample> {
     let long =
         Tensor::from_strings(&[4], &["Hello World", "0123456789", "é 12345678", "a\0bcdefghij"]).unwrap();
     vec![
-        Sample { name: "parts_of_strings", build: parts, feeds: vec![words()], runs: true },
-        Sample { name: "conversions_of_strings", build: conversions, feeds: vec![("x", long)], runs: true },
+        Sample { name: "parts_of_strings", build: parts, feeds: vec![words()], runs_in_tensorflow: true },
+        Sample { name: "conversions_of_strings", build: conversions, feeds: vec![("x", long)], runs_in_tensorflow: true },
         Sample {
             name: "string_ops_without_tensorflow_spelling",
             build: |g| {
@@ -70,7 +70,7 @@ pub fn samples() -> Vec<Sample> {
                 Ok(vec![x.table_lookup(table, g.constant([1, 2])?, g.constant(-1)?)?])
             },
             feeds: vec![words()],
-            runs: false,
+            runs_in_tensorflow: false,
         },
     ]
 }
