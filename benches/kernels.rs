@@ -85,9 +85,9 @@ fn complex_multiply_add(bench: &mut Bench) -> Result<()> {
             y[1] = a[0] * b[1] + a[1] * b[0] + c[1];
         }
     };
-    let inputs = [0, 1, 2].map(|operand: usize| TensorView::from_bits(DType::C64, &[n], &data[operand]));
-    let [a, b, c] = inputs;
-    bench.compare("complex a*b+c, 8 MiB", &exe, &[a?, b?, c?], &[n], plain)
+    let sizes = [n];
+    let [a, b, c] = [0, 1, 2].map(|operand: usize| TensorView::from_bits(DType::C64, &sizes, &data[operand]));
+    bench.compare("complex a*b+c, 8 MiB", &exe, &[a?, b?, c?], &sizes, plain)
 }
 
 fn softmax(bench: &mut Bench, rows: usize, columns: usize) -> Result<()> {

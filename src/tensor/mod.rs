@@ -38,7 +38,9 @@ use aligned_memory::out_of_memory;
 pub(crate) use buffer::Buffer;
 pub(crate) use buffer_pool::BufferPool;
 pub use element::Element;
-pub(crate) use element::{size_of_element, storage};
+pub(crate) use element::size_of_element;
+#[cfg(feature = "npz")]
+pub(crate) use element::storage;
 pub use view::TensorView;
 pub use view_mut::TensorViewMut;
 
