@@ -88,9 +88,8 @@ fn complex_multiply_add(bench: &mut Bench) -> Result<()> {
         }
     };
     let sizes = [n];
-    let inputs = [0, 1, 2].map(|operand: usize| TensorView::from_bits(DType::C64, &sizes, &data[operand]));
-    let [a, b, c] = inputs;
-    bench.compare("complex a*b+c, 8 MiB", &exe, &[a?, b?, c?], &[n], plain)
+    let [a, b, c] = [0, 1, 2].map(|operand: usize| TensorView::from_bits(DType::C64, &sizes, &data[operand]));
+    bench.compare("complex a*b+c, 8 MiB", &exe, &[a?, b?, c?], &sizes, plain)
 }
 
 fn softmax(bench: &mut Bench, rows: usize, columns: usize) -> Result<()> {

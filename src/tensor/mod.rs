@@ -40,7 +40,9 @@ use shapeflow_shape_fns::DType;
 pub(crate) use buffer::Buffer;
 pub(crate) use buffer_pool::BufferPool;
 pub use element::Element;
-pub(crate) use element::{size_of_element, storage};
+pub(crate) use element::size_of_element;
+#[cfg(feature = "npz")]
+pub(crate) use element::storage;
 pub(crate) use shared_bytes::SharedBytes;
 pub use strings::Strings;
 pub use strings_builder::StringsBuilder;

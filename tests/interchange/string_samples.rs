@@ -61,7 +61,12 @@ pub fn samples() -> Vec<Sample> {
         Tensor::from_strings(&[4], &["Hello World", "0123456789", "é 12345678", "a\0bcdefghij"]).unwrap();
     vec![
         Sample { name: "parts_of_strings", build: parts, feeds: vec![words()], runs_in_tensorflow: true },
-        Sample { name: "conversions_of_strings", build: conversions, feeds: vec![("x", long)], runs_in_tensorflow: true },
+        Sample {
+            name: "conversions_of_strings",
+            build: conversions,
+            feeds: vec![("x", long)],
+            runs_in_tensorflow: true,
+        },
         Sample {
             name: "string_ops_without_tensorflow_spelling",
             build: |g| {
