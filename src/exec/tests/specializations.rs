@@ -98,7 +98,7 @@ fn case_of(op: &str) -> Case {
     match op {
         "expand_dims" => case(Parameter::NewAxis),
         "transpose" => case(Parameter::Permutation),
-        "reverse" => case(Parameter::Axes),
+        "reverse" | "euclidean_norm" => case(Parameter::Axes),
         "reduce_any" | "reduce_all" => Case { dtype: DType::Bool, ..case(Parameter::Axes) },
         _ if op.starts_with("reduce_") => case(Parameter::Axes),
         "softmax" | "log_softmax" | "cumsum" | "argmax" | "argmin" => case(Parameter::Axis),
