@@ -119,7 +119,7 @@ fn run(equation: &str, declared: Declared, operands: &[Tensor], backend: Backend
     };
     let values: Vec<Value<'_>> = operands.iter().enumerate().map(input).collect::<Result<_>>()?;
     let result = einsum(&written(equation), &values)?;
-    let exe = graph.compile_with(&CompileOptions::new().backend(backend), &[result])?;
+    let exe = graph.compile_with(&CompileOptions::new().backend(backend), [result])?;
     let views: Vec<_> = operands.iter().map(Tensor::view).collect();
     Ok(exe.run_all(&views)?.swap_remove(0))
 }

@@ -111,7 +111,7 @@ fn check(
             };
             let values: Vec<Value<'_>> = operands.iter().enumerate().map(input).collect();
             let result = build(&values).unwrap_or_else(|error| panic!("{what}: {error}"));
-            let exe = graph.compile_with(&CompileOptions::new().backend(backend), &[result]).unwrap();
+            let exe = graph.compile_with(&CompileOptions::new().backend(backend), [result]).unwrap();
             let views: Vec<_> = operands.iter().map(Tensor::view).collect();
             let got = exe
                 .run_all(&views)

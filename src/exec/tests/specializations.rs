@@ -99,7 +99,7 @@ fn case_of(op: &str) -> Case {
     match op {
         "expand_dims" => case(Parameter::NewAxis),
         "transpose" => case(Parameter::Permutation),
-        "reverse" => case(Parameter::Axes),
+        "reverse" | "euclidean_norm" => case(Parameter::Axes),
         "reduce_any" | "reduce_all" => Case { dtype: DType::Bool, ..case(Parameter::Axes) },
         "conjugate_transpose" => Case { dtype: DType::C64, ..case(Parameter::Permutation) },
         "complex_prod" => Case { dtype: DType::C64, ..case(Parameter::Axes) },

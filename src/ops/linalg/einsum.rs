@@ -149,7 +149,7 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     let mut operands = Vec::new();
     for (number, (value, term)) in values.iter().zip(&terms).enumerate() {
         let others = terms.iter().enumerate().filter(|(other, _)| *other != number).map(|(_, term)| term);
-        let kept: Vec<char> = others.chain([&output]).flat_map(|term| labels_of(term)).collect();
+        let kept: Vec<char> = others.chain([&output]).flat_map(labels_of).collect();
         operands.push(Labelled::new(*value, term, &kept)?);
     }
     let wanted: Vec<char> = labels_of(&output).collect();

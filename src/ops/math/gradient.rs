@@ -48,7 +48,8 @@ mod tests {
     /// Each gradient against the slope of its function.
     #[test]
     fn values_are_slopes() {
-        let rows: [(&OpDef, fn(f64) -> f64); 5] = [
+        type Row = (&'static OpDef, fn(f64) -> f64);
+        let rows: [Row; 5] = [
             (&TANH, f64::tanh),
             (&SIGMOID, |x| 1.0 / (1.0 + (-x).exp())),
             (&SQRT, f64::sqrt),

@@ -84,7 +84,7 @@ pub(crate) static MAX: OpDef = OpDef::composite("max_pool", |cx, values| {
     dtype::common(&[values[0].dtype()], 0, 1, dtype::Class::Number)?;
     build(cx, values, "max")
 })
-.operands(&[Operand::Data("input"), Operand::Structure("ksize"), Operand::Structure("strides")])
+.operands(&[Operand::Data("input"), Operand::Size("ksize"), Operand::Size("strides")])
 .tensorflow(&[TfOp::new("MaxPool"), TfOp::new("MaxPoolV2")]);
 
 pub(crate) static AVG: OpDef = OpDef::composite("avg_pool", |cx, values| {
