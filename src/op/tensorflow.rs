@@ -30,6 +30,7 @@ pub struct TfOp {
     pub(crate) absent: &'static [(&'static str, Absent)],
     pub(crate) pairs: &'static [&'static str],
     pub(crate) fixed: &'static [(&'static str, i64)],
+    pub(crate) implied: &'static [(&'static str, &'static str)],
     pub(crate) has_own_shape_fn: bool,
 }
 
@@ -44,6 +45,7 @@ impl TfOp {
             absent: &[],
             pairs: &[],
             fixed: &[],
+            implied: &[],
             has_own_shape_fn: false,
         }
     }
@@ -88,6 +90,13 @@ impl TfOp {
     #[must_use]
     pub const fn fixed(mut self, attrs: &'static [(&'static str, i64)]) -> TfOp {
         self.fixed = attrs;
+        self
+    }
+
+    /// Text attributes that only our op has, with the value that TensorFlow's op implies. An imported op gets this value.
+    #[must_use]
+    pub const fn implied(mut self, attrs: &'static [(&'static str, &'static str)]) -> TfOp {
+        self.implied = attrs;
         self
     }
 

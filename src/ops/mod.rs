@@ -19,6 +19,7 @@ pub(crate) mod derived;
 mod dtypes;
 pub(crate) mod elementwise;
 pub(crate) mod host_params;
+pub(crate) mod integers;
 pub(crate) mod linalg;
 pub(crate) mod logical;
 pub(crate) mod math;
@@ -31,6 +32,8 @@ pub(crate) mod reduce;
 pub(crate) mod row_major;
 pub(crate) mod rows;
 pub(crate) mod segment;
+pub(crate) mod sort;
+pub(crate) mod take;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod widen;
@@ -38,12 +41,13 @@ pub(crate) mod widen;
 use crate::op::{OpDef, Registry};
 
 pub use array::{
-    Bound, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch, stack,
+    Bound, DiagonalAlign, GridOrder, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat,
+    concat_offset, dynamic_stitch, meshgrid, stack,
 };
 
 /// The families of ops.
-static FAMILIES: [&[&[&OpDef]]; 7] =
-    [array::ALL, linalg::ALL, logical::ALL, math::ALL, nn::ALL, reduce::ALL, segment::ALL];
+static FAMILIES: [&[&[&OpDef]]; 8] =
+    [array::ALL, linalg::ALL, logical::ALL, math::ALL, nn::ALL, reduce::ALL, segment::ALL, sort::ALL];
 
 /// Returns the ops of this crate.
 fn defs() -> impl Iterator<Item = &'static OpDef> {

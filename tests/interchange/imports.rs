@@ -7,12 +7,13 @@ use shapeflow::interchange::{ImportOptions, Model};
 use shapeflow::{Backend, CompileOptions, DType, ErrorKind, Registry, Result, Tensor};
 
 /// Ops whose result does not depend on the order of their operands.
-const COMMUTATIVE: [&str; 14] = [
+const COMMUTATIVE: [&str; 15] = [
     "Add",
     "AddV2",
     "BitwiseAnd",
     "BitwiseOr",
     "BitwiseXor",
+    "BroadcastArgs",
     "Equal",
     "LogicalAnd",
     "LogicalOr",

@@ -81,6 +81,10 @@ impl Parameter {
     }
 }
 
+/// Ops whose data operands have different sizes. Random graphs feed their parameters.
+const OF_SEVERAL_SIZES: [&str; 5] =
+    ["concat_offset", "matrix_diag_part_with", "matrix_diag_with", "matrix_set_diag", "strided_slice_grad"];
+
 /// How the test calls an op and feeds it.
 struct Case {
     parameter: Parameter,
@@ -97,11 +101,20 @@ fn case_of(op: &str) -> Case {
     let case = |parameter| Case { parameter, dtype: DType::F32, attrs: Vec::new(), data: 1, indexed: false };
     match op {
         "expand_dims" => case(Parameter::NewAxis),
-        "transpose" => case(Parameter::Permutation),
+        "transpose" | "conjugate_transpose" => case(Parameter::Permutation),
         "reverse" => case(Parameter::Axes),
         "reduce_any" | "reduce_all" => Case { dtype: DType::Bool, ..case(Parameter::Axes) },
         _ if op.starts_with("reduce_") => case(Parameter::Axes),
-        "softmax" | "log_softmax" | "cumsum" | "argmax" | "argmin" => case(Parameter::Axis),
+        "softmax"
+        | "log_softmax"
+        | "cumsum"
+        | "cumprod"
+        | "cumulative_logsumexp"
+        | "argmax"
+        | "argmin"
+        | "sort"
+        | "argsort" => case(Parameter::Axis),
+        "roll" => Case { attrs: vec![("shift", Attr::from(3))], ..case(Parameter::Axis) },
         "gather" => Case { indexed: true, ..case(Parameter::Axis) },
         "concat" => Case { data: 3, ..case(Parameter::Axis) },
         "split" => Case { attrs: vec![("num", Attr::from(2))], ..case(Parameter::Axis) },
@@ -215,6 +228,9 @@ fn every_structure_operand_gives_the_results_of_a_new_executable() {
     let registry = crate::op::Registry::builtin();
     for def in registry.iter() {
         let Some(parameter) = fed_parameter(def) else { continue };
+        if OF_SEVERAL_SIZES.contains(&def.name()) {
+            continue;
+        }
         let case = case_of(def.name());
         for shape in [shape![?, ?, ?], TensorShape::unranked()] {
             let graph = Graph::new();
