@@ -41,8 +41,8 @@ pub use op::{
 };
 pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
-    Bound, DiagonalAlign, GridOrder, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat,
-    concat_offset, dynamic_stitch, meshgrid, stack,
+    Bound, DiagonalAlign, GridOrder, IntoScalar, Mirror, SetOperation, SliceItem, SliceMasks, WindowPadding,
+    concat, concat_offset, dynamic_stitch, meshgrid, stack,
 };
 pub use runtime::ThreadPool;
 pub use tensor::{Element, Tensor, TensorView, TensorViewMut};

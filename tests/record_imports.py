@@ -584,6 +584,62 @@ def sparse_segment_cases(out):
     out.record("SparseSegmentMeanWithNumSegments", **x, indices=none, segment_ids=none, num_segments=P(2))
 
 
+def set_cases(out):
+    kinds = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, object)
+    wide = {"indices": [[0, 0], [0, 1], [0, 3], [1, 0]], "values": [3, 1, 3, 2], "shape": [2, 4]}
+    thin = {"indices": [[0, 0], [1, 0], [1, 1]], "values": [1, 2, 9], "shape": [2, 2]}
+
+    def typed(values, dtype):
+        values = np.array(values)
+        return np.array([b"%d" % v for v in values.reshape(-1)], object).reshape(values.shape) if dtype is object else values.astype(dtype)
+
+    def sparse(name, sets, dtype):
+        given = {"indices": np.array(sets["indices"]), "values": typed(sets["values"], dtype), "shape": np.array(sets["shape"])}
+        return {f"{name}_{part}": value for part, value in given.items()}
+
+    for dtype in kinds:
+        first, second = typed([[1, 2, 2], [5, 4, 3]], dtype), typed([[2, 3], [9, 4]], dtype)
+        for operation in ("a-b", "b-a", "intersection", "union"):
+            attrs = {"set_operation": operation}
+            out.record("DenseToDenseSetOperation", attrs, set1=first, set2=second)
+            out.record("DenseToSparseSetOperation", attrs, set1=first, **sparse("set2", wide, dtype))
+            both = sparse("set1", wide, dtype) | sparse("set2", thin, dtype)
+            out.record("SparseToSparseSetOperation", attrs, **both)
+        out.record("SetSize", **sparse("set", wide, dtype))
+    bad = wide | {"indices": [[0, 1], [0, 0], [0, 3], [1, 0]]}
+    out.record("SetSize", **sparse("set", bad, np.int32), error=True)
+    far = wide | {"indices": [[0, 0], [0, 1], [0, 3], [2, 0]]}
+    out.record("SetSize", **sparse("set", far, np.int32), error=True)
+    out.record("DenseToDenseSetOperation", {"set_operation": "xor"}, set1=i32([1], [2]), set2=i32([1], [3]), error=True)
+    for dtype in ALL + (object,):
+        values = typed([5, 6], dtype) if dtype is object else np.array([5, 6]).astype(dtype)
+        default = values[0] if dtype is object else np.array(0, dtype)
+        pairs = {"sparse_indices": i32([0, 1], [2, 0]), "output_shape": P([3, 2])}
+        default = np.array(b"x", object) if dtype is object else default
+        out.record("SparseToDense", each=True, **pairs, sparse_values=values, default_value=default)
+    spots = {"output_shape": P([3], np.int64), "default_value": np.int32(9)}
+    out.record("SparseToDense", **spots, sparse_indices=np.array([0, 2]), sparse_values=i32(5, 6))
+    out.record("SparseToDense", **spots, sparse_indices=np.array([0, 2]), sparse_values=np.int32(5))
+    out.record("SparseToDense", **spots, sparse_indices=np.array(1), sparse_values=np.int32(5))
+    for indices in ([2, 0], [1, 1]):
+        backward = {"sparse_indices": np.array(indices), "sparse_values": i32(5, 6)}
+        out.record("SparseToDense", **spots, **backward, error=True)
+        out.record("SparseToDense", {"validate_indices": False}, **spots, **backward)
+    out.record("SparseToDense", **spots, sparse_indices=np.array([0, 3]), sparse_values=i32(5, 6), error=True)
+    for dtype in ALL + (object,):
+        x = np.array([[1, 0, 1], [1, 0, 1], [0, 0, 0]])
+        x = typed(x, dtype)
+        for axis in ([0], [-1]):
+            for op in ("UniqueV2", "UniqueWithCountsV2"):
+                out.record(op, each=True, x=x, axis=P(axis, np.int64))
+    for op in ("UniqueV2", "UniqueWithCountsV2"):
+        out.record(op, {"out_idx": tf.int64}, x=i32(4, 2, 4), axis=P([], np.int32))
+        out.record(op, x=counted(2, 2, 2), axis=P([1]))
+        out.record(op, x=f32([np.nan], [np.nan])[:0], axis=P([0]))
+        out.record(op, x=counted(2, 2), axis=P([2]), error=True)
+        out.record(op, x=counted(2, 2), axis=P([], np.int32), error=True)
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -597,6 +653,7 @@ FAMILIES = (
     sort_cases,
     count_cases,
     sparse_segment_cases,
+    set_cases,
 )
 
 

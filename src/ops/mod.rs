@@ -33,6 +33,7 @@ pub(crate) mod row_major;
 pub(crate) mod rows;
 pub(crate) mod segment;
 pub(crate) mod sort;
+pub(crate) mod sparse;
 pub(crate) mod take;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -44,10 +45,20 @@ pub use array::{
     Bound, DiagonalAlign, GridOrder, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat,
     concat_offset, dynamic_stitch, meshgrid, stack,
 };
+pub use sparse::SetOperation;
 
 /// The families of ops.
-static FAMILIES: [&[&[&OpDef]]; 8] =
-    [array::ALL, linalg::ALL, logical::ALL, math::ALL, nn::ALL, reduce::ALL, segment::ALL, sort::ALL];
+static FAMILIES: [&[&[&OpDef]]; 9] = [
+    array::ALL,
+    linalg::ALL,
+    logical::ALL,
+    math::ALL,
+    nn::ALL,
+    reduce::ALL,
+    segment::ALL,
+    sort::ALL,
+    sparse::ALL,
+];
 
 /// Returns the ops of this crate.
 fn defs() -> impl Iterator<Item = &'static OpDef> {

@@ -36,6 +36,8 @@ impl Draws {
 enum Parameter {
     /// One axis of the operand.
     Axis,
+    /// A list of one axis.
+    AxisList,
     /// One axis of a result that has one axis more than the operand.
     NewAxis,
     /// Some axes, each at most once.
@@ -60,7 +62,7 @@ impl Parameter {
             _ => axis as i32 - rank as i32,
         };
         let elements: Vec<i32> = match self {
-            Parameter::Axis => vec![signed(draws.below(rank), rank, draws)],
+            Parameter::Axis | Parameter::AxisList => vec![signed(draws.below(rank), rank, draws)],
             Parameter::NewAxis => vec![signed(draws.below(rank + 1), rank + 1, draws)],
             Parameter::Axes => {
                 let count = draws.below(rank + 1);
@@ -114,6 +116,7 @@ fn case_of(op: &str) -> Case {
         | "argmin"
         | "sort"
         | "argsort" => case(Parameter::Axis),
+        "unique_slices" | "unique_slices_with_counts" => case(Parameter::AxisList),
         "roll" => Case { attrs: vec![("shift", Attr::from(3))], ..case(Parameter::Axis) },
         "gather" => Case { indexed: true, ..case(Parameter::Axis) },
         "concat" => Case { data: 3, ..case(Parameter::Axis) },

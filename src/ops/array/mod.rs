@@ -65,6 +65,7 @@ pub(crate) mod tensor_scatter;
 pub(crate) mod tile;
 pub(crate) mod transpose;
 pub(crate) mod unique;
+pub(crate) mod unique_slices;
 pub(crate) mod unique_with_counts;
 pub(crate) mod unstack;
 pub(crate) mod where_indices;
@@ -160,6 +161,8 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &tile::DEF,
     &transpose::DEF,
     &unique::DEF,
+    &unique_slices::DEF,
+    &unique_slices::COUNTED,
     &unique_with_counts::DEF,
     &unstack::DEF,
     &where_indices::DEF,

@@ -8,6 +8,7 @@ mod movement;
 mod reduction;
 pub mod scatter_and_blocks;
 mod selection;
+mod sets;
 mod slicing;
 mod vectors;
 
@@ -234,6 +235,13 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "sort"
         | "sparse_bincount"
         | "top_k" => selection::add_op(g, op),
+        "dense_to_sparse_set_operation"
+        | "set_operation"
+        | "set_size"
+        | "sparse_to_dense"
+        | "sparse_to_sparse_set_operation"
+        | "unique_slices"
+        | "unique_slices_with_counts" => sets::add_op(g, op),
         _ if op.starts_with("sparse_segment") => selection::add_op(g, op),
         "diag"
         | "diag_part"
