@@ -10,7 +10,7 @@ impl<'g> Value<'g> {
     /// Makes a tensor of twice the rank with the elements of `self` where both halves of the index are equal, and zeros
     /// elsewhere: `out[i.., i..] = self[i..]`.
     ///
-    /// `[d0, …, dn] -> [d0, …, dn, d0, …, dn]`, any dtype. As TensorFlow's `Diag`; [`Value::matrix_diag`] treats the
+    /// `[d0, …, dn] -> [d0, …, dn, d0, …, dn]`; bool, integers and floats. As TensorFlow's `Diag`; [`Value::matrix_diag`] treats the
     /// leading axes as a batch. Fuses into kernels.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("diag", lower)
     .operands(&[Operand::Data("diagonal")])
     .shape_fn(shapeflow_shape_fns::array::diag)
-    .dtype_rule(dtype::unary::any)
+    .dtype_rule(dtype::unary::scalar)
     .tensorflow(&[TfOp::new("Diag")]);
 
 pub(crate) static PART: OpDef =

@@ -13,7 +13,7 @@ impl<'g> Value<'g> {
     /// Keeps `lower` diagonals below the main diagonal, `upper` diagonals above it and the main diagonal itself, and
     /// zeros the other elements. A negative number keeps all diagonals on its side.
     ///
-    /// `[.., m, n] -> [.., m, n]`, any dtype. As TensorFlow's `MatrixBandPart`. Fuses into kernels.
+    /// `[.., m, n] -> [.., m, n]`; bool, integers and floats. As TensorFlow's `MatrixBandPart`. Fuses into kernels.
     ///
     /// # Errors
     /// The rank is less than 2, `lower` exceeds the number of rows, or `upper` exceeds the number of columns.
@@ -25,7 +25,7 @@ impl<'g> Value<'g> {
     /// Keeps the elements on diagonal `k` and below it, and zeros the others. The main diagonal is 0, the one above it
     /// 1.
     ///
-    /// `[.., m, n] -> [.., m, n]`, any dtype. As numpy's `tril`. Fuses into kernels.
+    /// `[.., m, n] -> [.., m, n]`; bool, integers and floats. As numpy's `tril`. Fuses into kernels.
     ///
     /// # Errors
     /// The rank is less than 2.
@@ -37,7 +37,7 @@ impl<'g> Value<'g> {
     /// Keeps the elements on diagonal `k` and above it, and zeros the others. The main diagonal is 0, the one above it
     /// 1.
     ///
-    /// `[.., m, n] -> [.., m, n]`, any dtype. As numpy's `triu`. Fuses into kernels.
+    /// `[.., m, n] -> [.., m, n]`; bool, integers and floats. As numpy's `triu`. Fuses into kernels.
     ///
     /// # Errors
     /// The rank is less than 2.
@@ -74,18 +74,18 @@ impl Graph {
 pub(crate) static DEF: OpDef = OpDef::compute("matrix_band_part", lower)
     .operands(&[Operand::Data("input"), Operand::Size("num_lower"), Operand::Size("num_upper")])
     .shape_fn(shapeflow_shape_fns::array::matrix_band_part)
-    .dtype_rule(dtype::unary::any)
+    .dtype_rule(dtype::unary::scalar)
     .tensorflow(&[TfOp::new("MatrixBandPart")]);
 
 pub(crate) static TRIL: OpDef = OpDef::compute("tril", |cx, _output, index| triangle(cx, index, true))
     .operands(&[Operand::Data("input"), Operand::Size("k")])
     .shape_fn(triangle_shape)
-    .dtype_rule(dtype::unary::any);
+    .dtype_rule(dtype::unary::scalar);
 
 pub(crate) static TRIU: OpDef = OpDef::compute("triu", |cx, _output, index| triangle(cx, index, false))
     .operands(&[Operand::Data("input"), Operand::Size("k")])
     .shape_fn(triangle_shape)
-    .dtype_rule(dtype::unary::any);
+    .dtype_rule(dtype::unary::scalar);
 
 /// Keeps the shape of matrices. Derives `k`.
 fn triangle_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {

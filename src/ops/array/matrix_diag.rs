@@ -15,7 +15,7 @@ use super::scalar::IntoScalar;
 impl<'g> Value<'g> {
     /// Makes square matrices with the elements of `self` on the main diagonal and zeros elsewhere.
     ///
-    /// `[.., n] -> [.., n, n]`, any dtype. As TensorFlow's `MatrixDiag`. Fuses into kernels.
+    /// `[.., n] -> [.., n, n]`; bool, integers and floats. As TensorFlow's `MatrixDiag`. Fuses into kernels.
     ///
     /// # Errors
     /// `self` is a scalar.
@@ -70,7 +70,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("matrix_diag", |cx, _output, index
 })
 .operands(&[Operand::Data("diagonal")])
 .shape_fn(shapeflow_shape_fns::array::matrix_diag)
-.dtype_rule(dtype::unary::any)
+.dtype_rule(dtype::unary::scalar)
 .tensorflow(&[TfOp::new("MatrixDiag")]);
 
 pub(crate) static WITH: OpDef = OpDef::compute("matrix_diag_with", |cx, _output, index| {

@@ -13,7 +13,7 @@ use super::scalar::IntoScalar;
 impl<'g> Value<'g> {
     /// Returns the main diagonals of matrices.
     ///
-    /// `[.., m, n] -> [.., min(m, n)]`, any dtype. As TensorFlow's `MatrixDiagPart`. Fuses into kernels.
+    /// `[.., m, n] -> [.., min(m, n)]`; bool, integers and floats. As TensorFlow's `MatrixDiagPart`. Fuses into kernels.
     ///
     /// # Errors
     /// The rank is less than 2.
@@ -52,7 +52,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("matrix_diag_part", |cx, _output, 
 })
 .operands(&[Operand::Data("input")])
 .shape_fn(shapeflow_shape_fns::array::matrix_diag_part)
-.dtype_rule(dtype::unary::any)
+.dtype_rule(dtype::unary::scalar)
 .tensorflow(&[TfOp::new("MatrixDiagPart")]);
 
 pub(crate) static WITH: OpDef = OpDef::compute("matrix_diag_part_with", |cx, _output, index| {

@@ -14,7 +14,7 @@ impl<'g> Value<'g> {
     /// Makes a tensor of shape `shape` with the elements of `self` where a strided slice reads, and zeros elsewhere: the
     /// gradient of [`Value::strided_slice`], with the same parameters.
     ///
-    /// The shape of the slice `-> shape`, any dtype. As TensorFlow's `StridedSliceGrad`. Fuses into kernels.
+    /// The shape of the slice `-> shape`; bool, integers and floats. As TensorFlow's `StridedSliceGrad`. Fuses into kernels.
     ///
     /// # Errors
     /// As [`Value::strided_slice`] for a tensor of shape `shape`; also if `self` does not have the shape of the slice.
@@ -42,7 +42,10 @@ pub(crate) static DEF: OpDef = OpDef::compute("strided_slice_grad", lower)
     ])
     .shape_fn(shapeflow_shape_fns::array::strided_slice_grad)
     .dtype_rule(|dtypes, _| match dtypes.split_last() {
-        Some((dy, parameters)) => dtype::indices(parameters, 0).map(|()| vec![*dy]),
+        Some((dy, parameters)) => {
+            dtype::indices(parameters, 0)?;
+            Ok(vec![dtype::common(&[*dy], 0, 1, dtype::Class::Scalar)?])
+        }
         None => Err(Error::new(ErrorKind::Attribute, Phase::Build, "strided_slice_grad needs dy")),
     })
     .tensorflow(&[TfOp::new("StridedSliceGrad")]);
