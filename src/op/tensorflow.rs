@@ -31,7 +31,8 @@ pub struct TfOp {
     pub(crate) absent: &'static [(&'static str, Absent)],
     pub(crate) pairs: &'static [&'static str],
     pub(crate) fixed: &'static [(&'static str, i64)],
-    pub(crate) implied: &'static [(&'static str, i64)],
+    pub(crate) composite_attrs: &'static [(&'static str, i64)],
+    pub(crate) implied: &'static [(&'static str, &'static str)],
     pub(crate) has_own_shape_fn: bool,
 }
 
@@ -46,6 +47,7 @@ impl TfOp {
             absent: &[],
             pairs: &[],
             fixed: &[],
+            composite_attrs: &[],
             implied: &[],
             has_own_shape_fn: false,
         }
@@ -94,10 +96,18 @@ impl TfOp {
         self
     }
 
-    /// Integer attributes that only our op has, with the value that TensorFlow's op implies. An import sets them in a
-    /// call that is made of other ops.
+    /// Sets integer attributes that only our op has, each with the value that TensorFlow's op implies. An import sets
+    /// them in a call that is made of other ops.
     #[must_use]
-    pub const fn implies(mut self, attrs: &'static [(&'static str, i64)]) -> TfOp {
+    pub const fn in_composites(mut self, attrs: &'static [(&'static str, i64)]) -> TfOp {
+        self.composite_attrs = attrs;
+        self
+    }
+
+    /// Sets text attributes that only our op has, each with the value that TensorFlow's op implies. An imported op gets
+    /// this value.
+    #[must_use]
+    pub const fn implied(mut self, attrs: &'static [(&'static str, &'static str)]) -> TfOp {
         self.implied = attrs;
         self
     }

@@ -21,6 +21,7 @@ pub(crate) mod elementwise;
 pub(crate) mod gradient;
 pub(crate) mod host_params;
 pub(crate) mod image;
+pub(crate) mod integers;
 pub(crate) mod linalg;
 pub(crate) mod logical;
 pub(crate) mod math;
@@ -34,8 +35,11 @@ pub(crate) mod reduce;
 pub(crate) mod row_major;
 pub(crate) mod rows;
 pub(crate) mod segment;
+pub(crate) mod sort;
+pub(crate) mod sparse;
 #[cfg(feature = "strings")]
 pub(crate) mod string;
+pub(crate) mod take;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod widen;
@@ -43,13 +47,15 @@ pub(crate) mod widen;
 use crate::op::{OpDef, Registry};
 
 pub use array::{
-    Bound, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch, stack,
+    Bound, DiagonalAlign, GridOrder, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat,
+    concat_offset, dynamic_stitch, meshgrid, stack,
 };
 pub use image::Sampling;
 pub use linalg::einsum;
 pub use math::add_n;
 pub use nn::{DataFormat, Padding};
 pub use quantize::Quantization;
+pub use sparse::SetOperation;
 #[cfg(feature = "strings")]
 pub use string::{string_format, string_join};
 
@@ -64,6 +70,8 @@ static FAMILIES: &[&[&[&OpDef]]] = &[
     quantize::ALL,
     reduce::ALL,
     segment::ALL,
+    sort::ALL,
+    sparse::ALL,
     #[cfg(feature = "strings")]
     string::ALL,
 ];

@@ -8,7 +8,7 @@ use shapeflow::interchange::{ImportOptions, Model};
 use shapeflow::{Backend, CompileOptions, DType, ErrorKind, Registry, Result, Tensor};
 
 /// Ops whose result does not depend on the order of their operands.
-const COMMUTATIVE: [&str; 17] = [
+const COMMUTATIVE: [&str; 18] = [
     "AccumulateNV2",
     "Add",
     "AddN",
@@ -17,6 +17,7 @@ const COMMUTATIVE: [&str; 17] = [
     "BitwiseAnd",
     "BitwiseOr",
     "BitwiseXor",
+    "BroadcastArgs",
     "Equal",
     "LogicalAnd",
     "LogicalOr",

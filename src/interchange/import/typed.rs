@@ -41,7 +41,7 @@ pub(super) fn add_dtype_attrs(
 ) -> Option<Attrs> {
     let node = frame.nodes.get(index)?;
     if def.composition(operands.first().copied()).is_some() {
-        for (name, value) in spelling.implied {
+        for (name, value) in spelling.composite_attrs {
             attrs.insert((*name).to_string(), *value);
         }
     }

@@ -6,6 +6,7 @@ use shapeflow_shape_fns::{Attr, Attrs, DType};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Element, Tensor, TensorView};
 
+use super::keys::{by_key, half_key};
 use crate::ops::row_major::RowMajor;
 
 /// The distinct elements of a vector.
@@ -48,30 +49,12 @@ fn of_dtype<I: Element>(x: TensorView<'_>, counted: bool, number: fn(u32) -> I) 
             (found, indices, counts)
         }};
     }
-    let (elements, indices, counts) = match x.dtype() {
-        DType::Bool => keyed!(bool, x.as_slice()?, |x| Some(u64::from(x))),
-        DType::I8 => keyed!(i8, x.as_slice()?, |x| Some(x as u8 as u64)),
-        DType::I16 => keyed!(i16, x.as_slice()?, |x| Some(x as u64)),
-        DType::I32 => keyed!(i32, x.as_slice()?, |x| Some(x as u64)),
-        DType::I64 => keyed!(i64, x.as_slice()?, |x| Some(x as u64)),
-        DType::U8 => keyed!(u8, x.as_slice()?, |x| Some(u64::from(x))),
-        DType::U16 => keyed!(u16, x.as_slice()?, |x| Some(u64::from(x))),
-        DType::U32 => keyed!(u32, x.as_slice()?, |x| Some(u64::from(x))),
-        DType::U64 => keyed!(u64, x.as_slice()?, Some),
-        // Adding 0.0 turns -0.0 into 0.0 and changes no other number.
-        DType::F32 => keyed!(f32, x.as_slice()?, |x| (!x.is_nan()).then(|| u64::from((x + 0.0).to_bits()))),
-        DType::F64 => keyed!(f64, x.as_slice()?, |x| (!x.is_nan()).then(|| (x + 0.0).to_bits())),
-        DType::F16 => keyed!(u16, x.as_bits()?, |bits| half_key(bits, 0x7c00)),
-        DType::BF16 => keyed!(u16, x.as_bits()?, |bits| half_key(bits, 0x7f80)),
-        other => unreachable!("the dtype rule refuses {other}, and handles stand for strings"),
-    };
+    let (elements, indices, counts) = by_key!(
+        x,
+        keyed,
+        unreachable!("the dtype rule refuses {}, and handles stand for strings", x.dtype())
+    );
     Ok(Distinct { elements, indices, counts })
-}
-
-/// Returns the key of an f16 or bf16, `None` for NaN. `infinity` is the bits of the dtype's infinity.
-fn half_key(bits: u16, infinity: u16) -> Option<u64> {
-    let size = bits & 0x7fff;
-    (size <= infinity).then_some(if size == 0 { 0 } else { u64::from(bits) })
 }
 
 /// The number in an empty slot.

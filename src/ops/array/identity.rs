@@ -28,6 +28,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("identity", lower)
         TfOp::new("StopGradient"),
         TfOp::new("PreventGradient").own_shape_fn(),
         TfOp::new("Snapshot"),
+        TfOp::new("GuaranteeConst"),
     ]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {

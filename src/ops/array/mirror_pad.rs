@@ -17,6 +17,16 @@ pub enum Mirror {
     Symmetric,
 }
 
+impl Mirror {
+    /// Returns TensorFlow's name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Mirror::Reflect => "REFLECT",
+            Mirror::Symmetric => "SYMMETRIC",
+        }
+    }
+}
+
 impl<'g> Value<'g> {
     /// Adds a border that mirrors the elements next to it. `paddings` is as for [`Value::pad`].
     ///
@@ -27,11 +37,7 @@ impl<'g> Value<'g> {
     /// `paddings` does not have one pair per axis, or an entry is negative or longer than the mode allows.
     #[track_caller]
     pub fn mirror_pad(self, paddings: impl IntoParam<'g>, mirror: Mirror) -> Result<Value<'g>> {
-        let mode = match mirror {
-            Mirror::Reflect => "REFLECT",
-            Mirror::Symmetric => "SYMMETRIC",
-        };
-        self.graph().op(&DEF).data(self).size("paddings", paddings).attr("mode", mode).finish()
+        self.graph().op(&DEF).data(self).size("paddings", paddings).attr("mode", mirror.name()).finish()
     }
 }
 

@@ -60,9 +60,9 @@ pub(crate) static DEF: OpDef = OpDef::contraction("matmul", lower, spec)
     .on_complex(of_parts)
     .tensorflow(&[
         TfOp::new("MatMul").own_shape_fn().of_rank(2),
-        TfOp::new("BatchMatMulV2").attrs(TRANSPOSE).implies(ADJOINT),
-        TfOp::new("BatchMatMul").own_shape_fn().attrs(TRANSPOSE).implies(ADJOINT),
-        TfOp::new("BatchMatMulV3").attrs(TRANSPOSE).implies(ADJOINT),
+        TfOp::new("BatchMatMulV2").attrs(TRANSPOSE).in_composites(ADJOINT),
+        TfOp::new("BatchMatMul").own_shape_fn().attrs(TRANSPOSE).in_composites(ADJOINT),
+        TfOp::new("BatchMatMulV3").attrs(TRANSPOSE).in_composites(ADJOINT),
     ]);
 
 /// The attributes for which TensorFlow's batched products transpose and conjugate.

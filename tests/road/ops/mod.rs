@@ -1,6 +1,7 @@
 //! Adds each op to a random graph, with operands and parameters that it accepts.
 
 mod creation;
+mod diagonals;
 mod elementwise;
 mod image;
 mod list;
@@ -8,7 +9,10 @@ mod movement;
 mod nn;
 mod reduction;
 pub mod scatter_and_blocks;
+mod selection;
+mod sets;
 mod slicing;
+mod vectors;
 mod window;
 
 use shapeflow::DType;
@@ -21,7 +25,7 @@ use creation::{fill, float_range, range, shape_query};
 use elementwise::{binary, cast, clip, select, select_v1, unary, unary_complex, unary_inexact, unary_with};
 pub use list::{OPS, STRING_OPS};
 use movement::{broadcast_to, concat, expand_dims_or_squeeze, pad, reshape, reverse, stack, tile, transpose};
-use reduction::{argmax_or_argmin, cumsum, matmul, reduce, softmax};
+use reduction::{argmax_or_argmin, matmul, reduce, softmax};
 use slicing::{boolean_mask, gather, one_hot, slice, split, strided_slice, unique};
 
 /// Continuous ops. A small change of an operand changes the result of such an op by a similar amount, so its operands
@@ -275,7 +279,52 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "cast" => cast(g),
         "argmax" | "argmin" => argmax_or_argmin(g, op),
         "softmax" | "log_softmax" => softmax(g, op),
-        "cumsum" => cumsum(g),
+        "broadcast_args"
+        | "broadcast_gradient_args"
+        | "bitcast"
+        | "concat_offset"
+        | "cumprod"
+        | "cumsum"
+        | "cumulative_logsumexp"
+        | "ensure_shape"
+        | "invert_permutation"
+        | "linspace"
+        | "list_diff"
+        | "parallel_concat"
+        | "shape_n" => vectors::add_op(g, op),
+        "argsort"
+        | "bincount"
+        | "bucketize"
+        | "dense_bincount"
+        | "histogram_fixed_width"
+        | "in_top_k"
+        | "nth_element"
+        | "ragged_bincount"
+        | "searchsorted"
+        | "sort"
+        | "sparse_bincount"
+        | "top_k" => selection::add_op(g, op),
+        "dense_to_sparse_set_operation"
+        | "set_operation"
+        | "set_size"
+        | "sparse_to_dense"
+        | "sparse_to_sparse_set_operation"
+        | "unique_slices"
+        | "unique_slices_with_counts" => sets::add_op(g, op),
+        _ if op.starts_with("sparse_segment") => selection::add_op(g, op),
+        "diag"
+        | "diag_part"
+        | "matrix_band_part"
+        | "matrix_diag"
+        | "matrix_diag_part"
+        | "matrix_diag_part_with"
+        | "matrix_diag_with"
+        | "matrix_set_diag"
+        | "mirror_pad_grad"
+        | "roll"
+        | "strided_slice_grad"
+        | "tril"
+        | "triu" => diagonals::add_op(g, op),
         "matmul" => matmul(g),
         "gather" => gather(g),
         "one_hot" => one_hot(g),

@@ -1,4 +1,4 @@
-//! Adds reductions, `argmax`, `softmax`, `cumsum` and `matmul` to random graphs.
+//! Adds reductions, `argmax`, `softmax` and `matmul` to random graphs.
 
 use shapeflow::DType;
 
@@ -84,17 +84,6 @@ pub fn softmax(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueInde
     let mut params = Vec::new();
     let call = g.param(Call::new(op), &mut params, "axis", &[axis], false)?;
     let props = ElementProps { reduced: true, order_dependent: true, integral: false, ..props_of(g, &[x]) };
-    g.add_step(call, &[x], &params, props)
-}
-
-pub fn cumsum(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
-    let x = g.pick(DTypeClass::Numeric, 1..=8, |props| !props.order_dependent)?;
-    let rank = g.rank(x);
-    let (_, axis) = random_axis(g, rank);
-    let call = Call::new("cumsum").attr("exclusive", g.rng.chance(1, 3)).attr("reverse", g.rng.chance(1, 3));
-    let mut params = Vec::new();
-    let call = g.param(call, &mut params, "axis", &[axis], false)?;
-    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
 }
 
